@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The commands of this project. Meson does the work (meson.build); what takes more than a line is in tools/.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 600
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
+
+.PHONY: all demo test bench fuzz install clean
+
+all: build/setup.stamp
+	@tools/configure build --prefix=$(abspath $(PREFIX))
+	@ninja -C build --quiet | sed '/no work to do/d'
+
+# What it takes to build, installed if it is missing.
+build/setup.stamp: tools/setup
+	@tools/setup
+	@mkdir -p build && touch $@
+
+demo: all
+	@ANTIPHON=$(CURDIR)/build/antiphon bash examples/demo.sh
+
+# Plain and under sanitizers; the last line counts both.
+test: build/setup.stamp
+	@tools/test
+
+bench: all
+	@tools/bench
+
+# FUZZ_SECONDS for each target.
+fuzz: build/setup.stamp
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
+
+install: all
+	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild --quiet
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+clean:
+	rm -rf build

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * antiphon.h - everything: values, models, the oracle. */
+#ifndef ANTIPHON_H
+#define ANTIPHON_H
+#include <antiphon/model.h>
+#include <antiphon/oracle.h>
+#include <antiphon/value.h>
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * model.h - write a server as a small nondeterministic C program, and look at it as an interaction tree.
+ *
+ * A model is a step: a plain C function, run for ever, that receives, decides and sends. It must be a pure function of
+ * *state and of what the calls below return: no statics, no clock, no I/O, nothing kept between steps but *state.
+ * A step may be left half-way and run again from its head, so it must not hold resources across a call.
+ */
+#ifndef ANTIPHON_MODEL_H
+#define ANTIPHON_MODEL_H
+
+#include <antiphon/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct aph aph; /* a step that runs */
+
+typedef struct aph_request {
+    int64_t from;      /* the connection that it came on */
+    aph_value message;
+} aph_request;
+
+typedef void aph_step(aph *m, aph_value *state);
+
+/* ---- what a step may do ------------------------------------------------------------------------------------------ */
+
+aph_request aph_recv(aph *m);                                    /* the next request of any connection */
+void aph_send(aph *m, int64_t to, aph_value message);            /* message may hold symbolic parts */
+aph_value aph_choose(aph *m, aph_kind sort, const char *name);   /* an internal choice: a fresh unknown of that sort */
+aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name);
+bool aph_decide(aph *m, aph_value condition, const char *name);  /* branch on a condition that may be symbolic */
+/* A free choice among n alternatives, which have names: aph_either(m, "strong tag", "weak tag") is 0 or 1. */
+#define aph_either(m, ...) \
+    __extension__({ \
+        static const char *const names_[] = {__VA_ARGS__}; /* events keep them longer than the step runs */ \
+        aph_either_(m, sizeof names_ / sizeof *names_, names_); \
+    })
+int aph_either_(aph *m, size_t n, const char *const *names);
+/* The clause of the specification that the next choice, decision or message is about: "RFC 9110 13.1.2". */
+void aph_clause(aph *m, const char *clause);
+/* This branch is not to be taken: the model does not describe it. */
+_Noreturn void aph_never(aph *m);
+/* The request is not one that this model knows: reported as bad input, with the reason. */
+_Noreturn void aph_unknown_request(aph *m, const char *reason);
+/* The model's own data (aph_model.data). */
+const void *aph_data(aph *m);
+
+/* ---- a model ----------------------------------------------------------------------------------------------------- */
+
+typedef enum aph_jepsen { APH_JEPSEN_OK, APH_JEPSEN_FAIL } aph_jepsen;
+
+#define APH_MODEL_VERSION 1
+
+typedef struct aph_model {
+    int version;             /* APH_MODEL_VERSION */
+    const char *name;
+    const char *summary;     /* one line */
+    aph_step *step;
+    /* The state before the first step; may hold symbols (number them from 0). NULL: the empty object. */
+    aph_value (*initial)(const struct aph_model *model);
+    const void *data;
+
+    /* What follows is optional: promises that let the oracle search less. They are believed; `antiphon check
+     * --distrust` uses none of them. */
+
+    /* Each step receives one request and answers it once, on its own connection, and does nothing else. */
+    bool rpc;
+    /* The part of the state that a request is about. Requests of different parts do not influence each other. */
+    aph_value (*part)(aph_value request);
+    /* Do the two requests commute: in every state, either order gives the same state and the same answers? */
+    bool (*commute)(aph_value a, aph_value b);
+    /* Wherever this request gets this answer, it leaves the state as it is. */
+    bool (*reads)(aph_value request, aph_value answer);
+
+    /* How the end of a Jepsen operation reads as an answer of this model. Returns false if the operation told nothing and
+     * did nothing. NULL: an :ok answers its value, a :fail did not happen. */
+    bool (*jepsen)(aph_value request, aph_jepsen end, aph_value value, aph_value *answer);
+} aph_model;
+
+/* A model in a file of its own ends with APH_MODEL(my_model), which makes it known to `antiphon`. */
+#define APH_MODEL(model) const aph_model *aph_model_main(void) { return &(model); }
+
+/* ---- trees ------------------------------------------------------------------------------------------------------- */
+
+typedef enum aph_event_kind {
+    APH_EVENT_RETURN,  /* the tree is over; value is its result */
+    APH_EVENT_RECV,    /* answered by [connection, message] */
+    APH_EVENT_SEND,    /* to, value; answered by null */
+    APH_EVENT_CHOOSE,  /* sort (low and high if bounded); answered by a value of that sort */
+    APH_EVENT_DECIDE,  /* value is the condition; answered by a boolean */
+    APH_EVENT_EITHER,  /* count, names; answered by an integer below count */
+    APH_EVENT_NEVER,   /* no answer: the branch is not to be taken */
+    APH_EVENT_OTHER,   /* an event of the embedder's own: name and value */
+} aph_event_kind;
+
+typedef struct aph_event {
+    aph_event_kind kind;
+    int64_t to;
+    aph_value value;
+    aph_kind sort;
+    bool bounded;
+    int64_t low, high;
+    size_t count;
+    const char *const *names; /* of alternatives; valid while the model is */
+    const char *name, *clause;
+} aph_event;
+
+/* An interaction tree: a suspended program. Immutable; it can be answered many times, differently. Trees are reference
+ * counted: each function below that returns one gives it to the caller, who ends with aph_tree_drop. Functions borrow the
+ * trees given to them unless they say "takes". */
+typedef struct aph_tree aph_tree;
+
+typedef aph_tree *aph_continue(void *context, aph_value answer);
+typedef aph_tree *aph_handler(void *context, const aph_event *event);
+
+aph_tree *aph_tree_of(const aph_model *model);                      /* the model from its initial state, for ever */
+aph_tree *aph_tree_at(const aph_model *model, aph_value state);
+aph_event aph_tree_event(aph_tree *t);                              /* what it waits on */
+aph_tree *aph_tree_answer(aph_tree *t, aph_value answer);           /* the tree after that answer */
+aph_tree *aph_tree_return(aph_value result);
+aph_tree *aph_tree_trigger(const aph_event *event);                 /* performs the event and returns its answer */
+/* First t, then what next makes of its result. context is shared, not owned; it must outlive the tree. */
+aph_tree *aph_tree_bind(aph_tree *t, aph_continue *next, void *context);
+/* t with each event replaced by the tree that the handler makes of it. */
+aph_tree *aph_tree_interpret(aph_tree *t, aph_handler *handler, void *context);
+aph_tree *aph_tree_keep(aph_tree *t);
+void aph_tree_drop(aph_tree *t);
+/* The state at the head of the running step of a tree made from a model; APH_NIL for others. */
+aph_value aph_tree_state(aph_tree *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

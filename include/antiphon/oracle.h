@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * oracle.h - decide, observation by observation, whether a model can explain what was seen of a server.
+ *
+ * The oracle sees what a tester sees: requests as they are sent, answers as they arrive. It keeps explanations: orders in
+ * which the server may have taken the requests, with a value for everything that it may have chosen inside.
+ */
+#ifndef ANTIPHON_ORACLE_H
+#define ANTIPHON_ORACLE_H
+
+#include <antiphon/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a run or a history comes to. Each has an exit code of its own. */
+typedef enum aph_verdict {
+    APH_PASS,     /* some explanation is left */
+    APH_FAIL,     /* none is */
+    APH_UNKNOWN,  /* a limit was hit before either was certain */
+} aph_verdict;
+
+const char *aph_verdict_name(aph_verdict v);
+
+typedef enum aph_limit {
+    APH_LIMIT_NONE,
+    APH_LIMIT_TIME,
+    APH_LIMIT_MEMORY,
+    APH_LIMIT_SOLVER, /* Z3 could not decide in its time */
+} aph_limit;
+
+/* What was wrong with the model or its input, when a function returns false. */
+typedef enum aph_fault {
+    APH_FAULT_NONE,
+    APH_FAULT_REQUEST,   /* the model does not know the request */
+    APH_FAULT_ANSWER,    /* an answer on a connection on which nothing was asked */
+    APH_FAULT_CRASH,     /* the model crashed */
+    APH_FAULT_IMPURE,    /* the model is not a function of its state and its answers */
+    APH_FAULT_PROMISE,   /* the model broke a promise: rpc, part, reads */
+} aph_fault;
+
+typedef struct aph_oracle_options {
+    const char *environment;  /* "tcp" (default) or "sync" */
+    bool whole;               /* one state, parts not taken apart (the default of the oracle; a splitter is above it) */
+    bool distrust;            /* use none of the model's promises */
+    bool order;               /* keep the order found, for aph_oracle_order and explanations, however long the history */
+    int64_t time_ms;          /* wall clock, from the first observation; 0: none */
+    size_t memory;            /* bytes; 0: none */
+    int64_t solver_ms;        /* for one question to Z3; 0: 1000 */
+} aph_oracle_options;
+
+typedef struct aph_oracle aph_oracle;
+typedef struct aph_oracle_stats {
+    uint64_t requests, answers;
+    uint64_t configurations;     /* visited */
+    uint64_t steps;              /* model steps run */
+    uint64_t solver_calls;       /* questions to Z3 */
+    size_t window;               /* observations remembered now */
+    size_t bytes;                /* memory of the oracle and of the values */
+} aph_oracle_stats;
+
+/* The model must outlive the oracle. Returns NULL, with a message, if an option is unknown. */
+aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size);
+void aph_oracle_close(aph_oracle *o);
+
+/* What is known, when a request is sent, of its end. A recorded history knows; a live tester does not. */
+typedef enum aph_future { APH_FUTURE_OPEN, APH_FUTURE_ANSWER, APH_FUTURE_NEVER } aph_future;
+
+typedef struct aph_foresight {
+    aph_future future;
+    aph_value answer;  /* with APH_FUTURE_ANSWER: this will be it */
+    uint64_t order;    /* and of two answers, the one with the smaller number will come first */
+} aph_foresight;
+
+/* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added.
+ * known may be NULL: nothing is. *request, if wanted, receives a number to speak of the request later. */
+aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
+                            uint64_t *request);
+aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value message);
+/* The answer to this request will not come: it may have been taken at any time since, or never. */
+aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request);
+
+aph_fault aph_oracle_fault(const aph_oracle *o, const char **message);
+aph_limit aph_oracle_limit(const aph_oracle *o);
+aph_oracle_stats aph_oracle_stats_of(const aph_oracle *o);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * value.h - immutable, interned, JSON-shaped data with symbolic holes.
+ *
+ * A value is one word. Null, booleans, integers below 2^60 and strings of at most seven bytes sit in the word itself;
+ * all else is a pointer to a node of which there is exactly one for each content, so `a == b` is equality.
+ * Values are never freed singly: a heap belongs to the thread that made it, and `aph_collect` reclaims what no root
+ * reaches. No function of this header collects by itself, so locals need no protection.
+ */
+#ifndef ANTIPHON_VALUE_H
+#define ANTIPHON_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef const struct aph_node *aph_value;
+
+typedef enum aph_kind {
+    APH_NULL,
+    APH_BOOL,
+    APH_INT,
+    APH_STR,
+    APH_ARRAY,
+    APH_OBJECT,
+    APH_SYMBOL, /* an unknown: a sort and a number */
+    APH_TERM,   /* an operation on values of which at least one is symbolic */
+} aph_kind;
+
+/* The operations that terms are made of. All but the last three take two operands. */
+typedef enum aph_op {
+    APH_ADD,
+    APH_SUB,
+    APH_MUL,
+    APH_DIV, /* rounds towards minus infinity; a branch that divides by zero or leaves 64 bits cannot be taken */
+    APH_LT,
+    APH_LE,
+    APH_EQ,
+    APH_AND,
+    APH_OR,
+    APH_NOT,   /* one operand */
+    APH_WRONG, /* no operand: the result of an operation that cannot be taken */
+} aph_op;
+
+#define APH_NIL ((aph_value)0)
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+aph_value aph_bool(bool b);
+aph_value aph_int(int64_t i);
+aph_value aph_str(const char *text);                    /* up to the NUL */
+aph_value aph_bytes(const void *bytes, size_t n);       /* any bytes, NUL included */
+aph_value aph_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+aph_value aph_array(size_t n, const aph_value *items);
+#define APH_ARRAY_OF(...) \
+    aph_array(sizeof((aph_value[]){__VA_ARGS__}) / sizeof(aph_value), (aph_value[]){__VA_ARGS__})
+aph_value aph_object(void);                             /* the empty object */
+/* aph_record("ok", v, "code", w): an object from names and values. */
+#define aph_record(...) aph_record_((const void *[]){__VA_ARGS__, NULL}, sizeof((const void *[]){__VA_ARGS__}) / sizeof(void *))
+aph_value aph_record_(const void *const *pairs, size_t n);
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+aph_kind aph_kind_of(aph_value v);
+bool aph_is_symbolic(aph_value v);                      /* does a symbol occur in v? */
+bool aph_truth(aph_value v);                            /* v is the boolean true */
+bool aph_is_int(aph_value v);
+bool aph_is_str(aph_value v);
+int64_t aph_int_of(aph_value v);                        /* v must be an integer */
+/* The bytes of a string. For short strings they live in *v, so v must outlive the result. */
+const char *aph_bytes_of(const aph_value *v, size_t *n);
+bool aph_str_is(aph_value v, const char *text);         /* v is a string equal to text */
+size_t aph_count(aph_value v);                          /* bytes of a string, items of an array or object, else 0 */
+uint64_t aph_hash(aph_value v);                         /* depends on content only, the same in every run */
+int aph_compare(aph_value a, aph_value b);              /* a total order: by kind, then content */
+
+/* ---- strings ----------------------------------------------------------------------------------------------------- */
+
+aph_value aph_concat(aph_value a, aph_value b);         /* both strings */
+aph_value aph_substr(aph_value s, size_t from, size_t n);
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+aph_value aph_at(aph_value array, size_t i);            /* APH_NIL outside */
+aph_value aph_push(aph_value array, aph_value item);    /* linear in the length, as all that makes an array */
+aph_value aph_replace(aph_value array, size_t i, aph_value item);
+aph_value aph_slice(aph_value array, size_t from, size_t n);
+
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
+/* Keys are strings; any other value given as a key stands for its JSON text. Logarithmic in the number of keys. */
+
+aph_value aph_get(aph_value object, aph_value key);     /* APH_NIL if absent, or if object is not an object */
+aph_value aph_field(aph_value object, const char *name);/* the same, with a literal name */
+bool aph_has(aph_value object, aph_value key);
+aph_value aph_set(aph_value object, aph_value key, aph_value item);
+aph_value aph_put(aph_value object, const char *name, aph_value item);
+aph_value aph_remove(aph_value object, aph_value key);
+/* The i-th pair in the order of aph_compare on keys. Logarithmic. */
+bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item);
+
+/* ---- symbolic terms ---------------------------------------------------------------------------------------------- */
+
+/* An unknown of sort APH_BOOL, APH_INT or APH_STR. */
+aph_value aph_symbol(aph_kind sort, uint32_t number);
+aph_kind aph_symbol_sort(aph_value v);
+uint32_t aph_symbol_number(aph_value v);
+/* Build a term; computes at once what is known. Operands of a wrong kind, division by zero and results outside 64 bits
+ * give the term APH_WRONG, which no branch can satisfy. Equality of structured values is taken apart. */
+aph_value aph_term(aph_op op, aph_value a, aph_value b);
+aph_op aph_term_op(aph_value v);
+size_t aph_term_count(aph_value v);
+aph_value aph_term_arg(aph_value v, size_t i);
+aph_kind aph_sort_of(aph_value v);                      /* of a symbol, a term or a scalar */
+
+static inline aph_value aph_add(aph_value a, aph_value b) { return aph_term(APH_ADD, a, b); }
+static inline aph_value aph_sub(aph_value a, aph_value b) { return aph_term(APH_SUB, a, b); }
+static inline aph_value aph_mul(aph_value a, aph_value b) { return aph_term(APH_MUL, a, b); }
+static inline aph_value aph_div(aph_value a, aph_value b) { return aph_term(APH_DIV, a, b); }
+static inline aph_value aph_lt(aph_value a, aph_value b) { return aph_term(APH_LT, a, b); }
+static inline aph_value aph_le(aph_value a, aph_value b) { return aph_term(APH_LE, a, b); }
+static inline aph_value aph_eq(aph_value a, aph_value b) { return aph_term(APH_EQ, a, b); }
+static inline aph_value aph_not(aph_value a) { return aph_term(APH_NOT, a, APH_NIL); }
+static inline aph_value aph_ne(aph_value a, aph_value b) { return aph_not(aph_eq(a, b)); }
+static inline aph_value aph_and(aph_value a, aph_value b) { return aph_term(APH_AND, a, b); }
+static inline aph_value aph_or(aph_value a, aph_value b) { return aph_term(APH_OR, a, b); }
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+typedef struct aph_json_error {
+    size_t offset;      /* of the offending byte */
+    char message[120];
+} aph_json_error;
+
+/* Reads one JSON text. Integers only, of 64 bits. Bytes of a string that are not UTF-8 are kept as they are; written out
+ * they become \udcXX, which reads back as the byte XX. A symbol is written {"?": number, "sort": "int"}; a term,
+ * {"op": [operands]}, for people: neither is read back. */
+bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *error);
+void aph_json_write(FILE *out, aph_value v);
+/* The text in malloc'ed memory, NUL-terminated; *n, if given, receives its length. */
+char *aph_json_text(aph_value v, size_t *n);
+
+/* ---- reclaiming -------------------------------------------------------------------------------------------------- */
+
+/* A root: called at each collection to mark, with aph_mark, what it still needs. */
+typedef void aph_root(void *context);
+void aph_root_add(aph_root *mark, void *context);
+void aph_root_remove(aph_root *mark, void *context);
+void aph_mark(aph_value v);
+void aph_collect(void);
+/* Bytes that nodes take now, and took just after the last collection. */
+size_t aph_heap_bytes(void);
+size_t aph_heap_bytes_kept(void);
+/* Frees the calling thread's heap; every value of it is gone. */
+void aph_heap_close(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

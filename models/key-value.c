@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * key-value.c - kv, a key-value server of strings; a key that is absent reads as "".
+ *
+ *     {"f": "get",    "key": k}                answers the value
+ *     {"f": "put",    "key": k, "value": v}    answers "ok"
+ *     {"f": "append", "key": k, "value": v}    answers "ok"; the value is now what it was, then v
+ *     {"f": "delete", "key": k}                answers "ok"
+ *
+ * To store "" is to remove the key, so states that read alike are equal. */
+#include "models.h"
+
+static bool is(aph_value request, const char *f)
+{
+    return aph_str_is(aph_field(request, "f"), f);
+}
+
+static aph_value load(aph_value state, aph_value key)
+{
+    aph_value value = aph_get(state, key);
+    return value ? value : aph_str("");
+}
+
+static aph_value store(aph_value state, aph_value key, aph_value value)
+{
+    return aph_count(value) == 0 ? aph_remove(state, key) : aph_set(state, key, value);
+}
+
+static aph_value string_field(aph *m, aph_value request, const char *name, const char *reason)
+{
+    aph_value v = aph_field(request, name);
+    if (!aph_is_str(v))
+        aph_unknown_request(m, reason);
+    return v;
+}
+
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    bool get = is(q.message, "get"), put = is(q.message, "put");
+    bool append = is(q.message, "append"), delete = is(q.message, "delete");
+
+    if (!get && !put && !append && !delete)
+        aph_unknown_request(m, "a kv server knows \"f\": \"get\", \"put\", \"append\" and \"delete\"");
+    aph_value key = string_field(m, q.message, "key", "a request needs a \"key\", a string");
+    aph_value old = load(*state, key), new = aph_str("");
+
+    if (put || append)
+        new = string_field(m, q.message, "value", "a put or append needs a \"value\", a string");
+    if (append)
+        new = aph_concat(old, new);
+    if (!get)
+        *state = store(*state, key, new);
+    aph_send(m, q.from, get ? old : aph_str("ok"));
+}
+
+static aph_value part(aph_value request)
+{
+    return aph_field(request, "key");
+}
+
+static bool reads(aph_value request, aph_value answer)
+{
+    (void)answer;
+    return is(request, "get");
+}
+
+static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
+{
+    if (!is(request, "get"))
+        *answer = aph_str("ok");
+    else
+        *answer = value ? value : aph_str("");
+    return end == APH_JEPSEN_OK;
+}
+
+const aph_model aph_model_kv = {
+    .version = APH_MODEL_VERSION,
+    .name = "kv",
+    .summary = "a key-value server of strings with get, put, append and delete",
+    .step = step,
+    .rpc = true,
+    .part = part,
+    .reads = reads,
+    .jepsen = jepsen,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * models.h - the models that Antiphon knows by name. */
+#ifndef APH_MODELS_H
+#define APH_MODELS_H
+
+#include <antiphon/model.h>
+
+extern const aph_model aph_model_register;
+extern const aph_model aph_model_kv;
+extern const aph_model aph_model_swap;
+extern const aph_model aph_model_queue;
+extern const aph_model aph_model_etag_kv;
+
+/* All of them, in the order in which they are listed to people; *n receives how many. */
+const aph_model *const *aph_models(size_t *n);
+/* The one of that name, or NULL. */
+const aph_model *aph_model_named(const char *name);
+
+#endif

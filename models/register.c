@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * register.c - a register, or many independent ones, with read, write and compare-and-set; initially null.
+ *
+ *     {"f": "read"}                          answers the value
+ *     {"f": "write", "value": v}             answers "ok"
+ *     {"f": "cas",   "value": [old, new]}    answers true if the value was old and is now new, else false
+ *
+ * Each may name a register by "key", a string or an integer (1 and "1" are the same key). Without a key it is about the
+ * register named "". The state holds, by key, the values that are not null, so states that read alike are equal. */
+#include "models.h"
+
+static aph_value key_of(aph_value request)
+{
+    aph_value key = aph_field(request, "key");
+    if (aph_is_int(key))
+        return aph_strf("%lld", (long long)aph_int_of(key));
+    return key ? key : aph_str("");
+}
+
+static aph_value store(aph_value state, aph_value key, aph_value value)
+{
+    return value ? aph_set(state, key, value) : aph_remove(state, key);
+}
+
+static bool is(aph_value request, const char *f)
+{
+    return aph_str_is(aph_field(request, "f"), f);
+}
+
+static bool is_pair(aph_value v)
+{
+    return aph_kind_of(v) == APH_ARRAY && aph_count(v) == 2;
+}
+
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value key = key_of(q.message), value = aph_field(q.message, "value");
+
+    if (!aph_is_str(key)) {
+        aph_unknown_request(m, "\"key\" must be a string or an integer");
+    } else if (is(q.message, "read")) {
+        aph_send(m, q.from, aph_get(*state, key));
+    } else if (is(q.message, "write")) {
+        if (!aph_has(q.message, aph_str("value")))
+            aph_unknown_request(m, "a write needs a \"value\"");
+        *state = store(*state, key, value);
+        aph_send(m, q.from, aph_str("ok"));
+    } else if (is(q.message, "cas")) {
+        if (!is_pair(value))
+            aph_unknown_request(m, "a cas needs a \"value\" of the form [old, new]");
+        bool holds = aph_get(*state, key) == aph_at(value, 0);
+        if (holds)
+            *state = store(*state, key, aph_at(value, 1));
+        aph_send(m, q.from, aph_bool(holds));
+    } else {
+        aph_unknown_request(m, "a register knows \"f\": \"read\", \"write\" and \"cas\"");
+    }
+}
+
+static bool reads(aph_value request, aph_value answer)
+{
+    return is(request, "read") || (is(request, "cas") && answer == aph_bool(false));
+}
+
+/* A cas that fails with its own pair was compared and did not hold. With anything else, such as :timed-out, it did not
+ * happen, as every other operation that fails. */
+static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
+{
+    bool ok = end == APH_JEPSEN_OK;
+    if (is(request, "cas"))
+        *answer = aph_bool(ok);
+    else
+        *answer = is(request, "read") ? value : aph_str("ok");
+    return ok || (is(request, "cas") && is_pair(value));
+}
+
+const aph_model aph_model_register = {
+    .version = APH_MODEL_VERSION,
+    .name = "register",
+    .summary = "registers with read, write and compare-and-set, by key or one alone",
+    .step = step,
+    .rpc = true,
+    .part = key_of,
+    .reads = reads,
+    .jepsen = jepsen,
+};

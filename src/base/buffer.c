@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * buffer.c - bytes that grow. */
+#include "base/buffer.h"
+
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void aphi_buffer_add(aphi_buffer *b, const void *bytes, size_t n)
+{
+    if (!n)
+        return;
+    APHI_RESERVE(b->data, b->capacity, b->n + n);
+    memcpy(b->data + b->n, bytes, n);
+    b->n += n;
+}
+
+void aphi_buffer_byte(aphi_buffer *b, char c)
+{
+    aphi_buffer_add(b, &c, 1);
+}
+
+void aphi_buffer_str(aphi_buffer *b, const char *text)
+{
+    aphi_buffer_add(b, text, strlen(text));
+}
+
+void aphi_buffer_format(aphi_buffer *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    APHI_RESERVE(b->data, b->capacity, b->n + (size_t)n + 1);
+    va_start(args, format);
+    vsnprintf(b->data + b->n, (size_t)n + 1, format, args);
+    va_end(args);
+    b->n += (size_t)n;
+}
+
+char *aphi_buffer_text(aphi_buffer *b)
+{
+    APHI_RESERVE(b->data, b->capacity, b->n + 1);
+    b->data[b->n] = '\0';
+    return b->data;
+}
+
+void aphi_buffer_free(aphi_buffer *b)
+{
+    free(b->data);
+    *b = (aphi_buffer){0};
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memory.c - allocation that does not fail. */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *checked(void *p, size_t bytes)
+{
+    if (!p && bytes) {
+        fprintf(stderr, "antiphon: out of memory (%zu bytes asked for)\n", bytes);
+        abort();
+    }
+    return p;
+}
+
+void *aphi_alloc(size_t bytes)
+{
+    return checked(malloc(bytes), bytes);
+}
+
+void *aphi_alloc_zero(size_t bytes)
+{
+    return checked(calloc(1, bytes), bytes);
+}
+
+void *aphi_realloc(void *p, size_t bytes)
+{
+    return checked(realloc(p, bytes), bytes);
+}
+
+void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size)
+{
+    size_t grown = *capacity ? *capacity * 2 : 16;
+    if (grown < need)
+        grown = need;
+    if (grown > SIZE_MAX / size)
+        checked(NULL, SIZE_MAX);
+    *p = aphi_realloc(*p, grown * size);
+    *capacity = grown;
+}

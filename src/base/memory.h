@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memory.h - allocation that does not fail: without memory the program says so and stops. */
+#ifndef APHI_BASE_MEMORY_H
+#define APHI_BASE_MEMORY_H
+
+#include <stddef.h>
+
+void *aphi_alloc(size_t bytes);                    /* not cleared; free() frees it */
+void *aphi_alloc_zero(size_t bytes);
+void *aphi_realloc(void *p, size_t bytes);
+/* Room for at least `need` items of `size` bytes in the array *p of capacity *capacity. */
+void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size);
+#define APHI_RESERVE(array, capacity, need) \
+    do { \
+        if ((need) > (capacity)) { \
+            void *reserved_ = (array); \
+            aphi_reserve(&reserved_, &(capacity), (need), sizeof *(array)); \
+            (array) = reserved_; \
+        } \
+    } while (0)
+
+#endif

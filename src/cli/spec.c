@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spec.c - find, read, compile and load models.
+ *
+ * Idea:       a model in C becomes a shared library in a cache of the user's own. The name of the library there is a
+ *             hash of the preprocessed text (so of every header that it includes), the compiler, its options and the
+ *             version of models.
+ * Invariants: 1. A library gets its name in the cache by rename, when it is complete: a reader never sees half of one,
+ *                and runs side by side do not disturb each other.
+ *             2. Nothing is loaded from a cache directory that others could write to. If the cache is not ours alone,
+ *                or there is none, we compile into a fresh private directory, which is gone before the model runs.
+ * Cost:       the preprocessor for each run of a model in C (some 10 ms), the compiler when the text is new.
+ * Not done:   a hash of the source alone, which would save the preprocessor: a changed header would go unnoticed, and a
+ *             stale model is a wrong verdict. */
+#include "cli/spec.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "models/models.h"
+#include "models/prog.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+__attribute__((format(printf, 3, 4))) static bool fail(aphi_spec_error *error, aphi_spec_fault fault,
+                                                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->message, sizeof error->message, format, args);
+    va_end(args);
+    error->fault = fault;
+    return false;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && !strcmp(text + n - m, end);
+}
+
+/* ---- built-in models --------------------------------------------------------------------------------------------- */
+
+/* How many letters must be put in, taken out or changed to make b of a; of long texts only the beginning counts. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MAX = 32 };
+    size_t n = strnlen(a, MAX), m = strnlen(b, MAX), row[MAX + 1];
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            size_t other = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            diagonal = row[j];
+            row[j] = change < other ? change : other;
+        }
+    }
+    return row[m];
+}
+
+static const char *nearest(const char *text)
+{
+    size_t n, best = strlen(text) / 3 + 2;
+    const char *name = NULL;
+    const aph_model *const *models = aph_models(&n);
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(text, models[i]->name);
+        if (d < best) {
+            best = d;
+            name = models[i]->name;
+        }
+    }
+    return name;
+}
+
+static bool fail_no_such(const char *text, aphi_spec_error *error)
+{
+    size_t n;
+    const aph_model *const *models = aph_models(&n);
+    const char *near = nearest(text);
+    aphi_buffer list = {0};
+
+    for (size_t i = 0; i < n; i++)
+        aphi_buffer_format(&list, "%s%s", i ? ", " : "", models[i]->name);
+    fail(error, APHI_SPEC_NO_SUCH,
+         "no model is called '%s'%s%s%s\nbuilt-in models: %s\n"
+         "a model of your own is a file: ./mine.c, ./mine.so or ./mine.prog",
+         text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", aphi_buffer_text(&list));
+    aphi_buffer_free(&list);
+    return false;
+}
+
+/* ---- Prog -------------------------------------------------------------------------------------------------------- */
+
+static bool fail_unreadable(const char *path, aphi_spec_error *error)
+{
+    return fail(error, APHI_SPEC_UNREADABLE, "cannot read %s: %s", path, strerror(errno));
+}
+
+static bool read_all(int fd, aphi_buffer *b)
+{
+    char chunk[16384];
+    for (;;) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n > 0)
+            aphi_buffer_add(b, chunk, (size_t)n);
+        else if (n == 0 || errno != EINTR)
+            return n == 0;
+    }
+}
+
+static bool read_file(const char *path, aphi_buffer *b)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool ok = read_all(fd, b);
+    int e = errno;
+    close(fd);
+    errno = e;
+    return ok;
+}
+
+/* "dir/abs.prog" gives a model called "abs". */
+static char *stem(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t n = (size_t)(strrchr(base, '.') - base);
+    char *name = aphi_alloc(n + 1);
+    memcpy(name, base, n);
+    name[n] = '\0';
+    return name;
+}
+
+static bool open_prog(const char *path, aphi_spec *spec, aphi_spec_error *error)
+{
+    aphi_buffer text = {0};
+    aph_prog_error place;
+    bool ok = read_file(path, &text) || fail_unreadable(path, error);
+
+    if (ok) {
+        char *name = stem(path);
+        spec->prog = aph_prog_read(text.data, text.n, name, &place);
+        free(name);
+        ok = spec->prog || fail(error, APHI_SPEC_SYNTAX, "%s:%d:%d: %s", path, place.line, place.column, place.message);
+    }
+    spec->model = spec->prog;
+    aphi_buffer_free(&text);
+    return ok;
+}
+
+/* ---- libraries --------------------------------------------------------------------------------------------------- */
+
+/* dlsym gives an object pointer; POSIX says that it may be read as one to a function. */
+typedef const aph_model *model_main(void);
+static model_main *find_main(void *library)
+{
+    model_main *f;
+    void *symbol = dlsym(library, "aph_model_main");
+    memcpy(&f, &symbol, sizeof f);
+    return f;
+}
+
+/* shown is the path that the user gave, which is what messages speak of. */
+static bool open_library(const char *path, const char *shown, aphi_spec *spec, aphi_spec_error *error)
+{
+    char *file = aphi_alloc(strlen(path) + 3); /* a bare name would be looked for among the system's libraries */
+    sprintf(file, "%s%s", strchr(path, '/') ? "" : "./", path);
+    spec->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    free(file);
+    if (!spec->library)
+        return fail(error, APHI_SPEC_LOAD, "cannot load %s: %s", shown, dlerror());
+
+    model_main *get = find_main(spec->library);
+    const aph_model *model = get ? get() : NULL;
+    if (!model)
+        return fail(error, APHI_SPEC_NO_MAIN, "%s has no model: it must end with APH_MODEL(the_model)", shown);
+    if (model->version != APH_MODEL_VERSION)
+        return fail(error, APHI_SPEC_VERSION,
+                    "%s is made for version %d of models, and this is version %d: "
+                    "it must say .version = APH_MODEL_VERSION and be compiled again",
+                    shown, model->version, APH_MODEL_VERSION);
+    if (!model->name || !model->step)
+        return fail(error, APHI_SPEC_NO_MAIN, "the model of %s has no %s", shown, model->name ? ".step" : ".name");
+    spec->model = model;
+    return true;
+}
+
+/* ---- where things are -------------------------------------------------------------------------------------------- */
+
+static bool has_headers(const char *directory)
+{
+    aphi_buffer b = {0};
+    aphi_buffer_format(&b, "%s/antiphon/model.h", directory);
+    bool found = access(aphi_buffer_text(&b), R_OK) == 0;
+    aphi_buffer_free(&b);
+    return found;
+}
+
+/* The directory of the program, malloc'ed. */
+static char *find_self(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    return strdup(path);
+}
+
+/* The directory that contains antiphon/model.h, malloc'ed: the one that ANTIPHON_INCLUDE names, or else one beside the
+ * program's own (PREFIX/bin/antiphon, build/antiphon) or above that (build/plain/antiphon). */
+static char *find_include(aphi_spec_error *error)
+{
+    static const char *const above[] = {"/../include", "/../../include"};
+    const char *told = getenv("ANTIPHON_INCLUDE");
+    char *self = find_self();
+    aphi_buffer b = {0};
+
+    if (told && !*told)
+        told = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        b.n = 0;
+        aphi_buffer_format(&b, "%s%s", told ? told : self, told ? "" : above[i]);
+        if (has_headers(aphi_buffer_text(&b))) {
+            free(self);
+            return b.data;
+        }
+    }
+    fail(error, APHI_SPEC_SETUP,
+         "cannot find antiphon/model.h, which a model in C includes: it is not in %s%s\n"
+         "set ANTIPHON_INCLUDE to the directory that contains antiphon/",
+         told ? told : self, told ? "" : above[0]);
+    aphi_buffer_free(&b);
+    free(self);
+    return NULL;
+}
+
+/* Is it a directory (not a link to one) that only we can write to? */
+static bool is_ours(const char *directory)
+{
+    struct stat s;
+    return lstat(directory, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
+           !(s.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Can nobody else rename what lies in it? */
+static bool is_steady(const char *directory)
+{
+    struct stat s;
+    return stat(directory, &s) == 0 && (s.st_uid == geteuid() || s.st_uid == 0) &&
+           (!(s.st_mode & (S_IWGRP | S_IWOTH)) || (s.st_mode & S_ISVTX));
+}
+
+/* Makes $XDG_CACHE_HOME/antiphon, or ~/.cache/antiphon. Returns NULL if it cannot be had, or is not ours alone. */
+static char *find_cache(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    aphi_buffer b = {0};
+
+    if (cache && cache[0] == '/')
+        aphi_buffer_str(&b, cache);
+    else if (home && home[0] == '/')
+        aphi_buffer_format(&b, "%s/.cache", home);
+    else
+        return NULL;
+    mkdir(aphi_buffer_text(&b), 0700);
+    bool steady = is_steady(b.data);
+    aphi_buffer_str(&b, "/antiphon");
+    if (steady)
+        mkdir(aphi_buffer_text(&b), 0700);
+    if (steady && is_ours(b.data) && access(b.data, W_OK | X_OK) == 0)
+        return b.data;
+    aphi_buffer_free(&b);
+    return NULL;
+}
+
+/* A fresh directory that nobody else can enter. */
+static char *make_scratch(aphi_spec_error *error)
+{
+    const char *place = getenv("TMPDIR");
+    aphi_buffer b = {0};
+    aphi_buffer_format(&b, "%s/antiphon-XXXXXX", place && *place ? place : "/tmp");
+    if (mkdtemp(aphi_buffer_text(&b)))
+        return b.data;
+    fail(error, APHI_SPEC_SETUP, "cannot make a directory to compile in, %s: %s", b.data, strerror(errno));
+    aphi_buffer_free(&b);
+    return NULL;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+enum { ARGS_MAX = 64 };
+
+typedef struct compilation {
+    const char *source; /* as the user gave it, but for ./ before a minus sign */
+    char *compiler;     /* $CC cut into words */
+    char *include;
+    char *argv[ARGS_MAX];
+    int argc;           /* of the words that all calls have in common */
+} compilation;
+
+/* $CC may be more than one word: "ccache gcc". */
+static bool find_compiler(compilation *c, aphi_spec_error *error)
+{
+    const char *cc = getenv("CC");
+    char *rest = NULL;
+    aphi_buffer b = {0};
+
+    aphi_buffer_str(&b, cc && *cc ? cc : "cc");
+    c->compiler = aphi_buffer_text(&b);
+    for (char *word = strtok_r(c->compiler, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+        if (c->argc == ARGS_MAX / 2)
+            return fail(error, APHI_SPEC_SETUP, "CC has too many words");
+        c->argv[c->argc++] = word;
+    }
+    return c->argc > 0 || fail(error, APHI_SPEC_SETUP, "CC is blank: set it to a C compiler, or unset it");
+}
+
+static void add(compilation *c, int *argc, const char *word)
+{
+    c->argv[(*argc)++] = (char *)word; /* posix_spawn does not write to it */
+    c->argv[*argc] = NULL;
+}
+
+/* Runs the compiler. Its stderr is ours; its stdout goes to out if given. Returns its exit status, or -1 if it could
+ * not be run or was killed. */
+static int run_compiler(compilation *c, aphi_buffer *out)
+{
+    int pipes[2] = {-1, -1}, status = -1;
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+
+    if (out && pipe(pipes) < 0)
+        return -1;
+    for (int i = 0; out && i < 2; i++)
+        fcntl(pipes[i], F_SETFD, FD_CLOEXEC);
+    posix_spawn_file_actions_init(&actions);
+    if (out)
+        posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
+    int failed = posix_spawnp(&pid, c->argv[0], &actions, NULL, c->argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (out)
+        close(pipes[1]);
+    bool complete = !out || read_all(pipes[0], out);
+    if (out)
+        close(pipes[0]);
+    errno = failed;
+    if (failed)
+        return -1;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return complete && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool succeeded(compilation *c, int status, aphi_spec_error *error)
+{
+    if (status == 0)
+        return true;
+    if (status < 0 || status == 127)
+        return fail(error, APHI_SPEC_SETUP, "cannot run the C compiler '%s'%s%s; set CC to another", c->argv[0],
+                    status < 0 && errno ? ": " : "", status < 0 && errno ? strerror(errno) : "");
+    return fail(error, APHI_SPEC_COMPILE, "%s does not compile", c->source);
+}
+
+/* The name for the result in the cache. */
+static bool cache_key(compilation *c, uint64_t *key, aphi_spec_error *error)
+{
+    aphi_buffer text = {0};
+    int argc = c->argc;
+    add(c, &argc, "-w"); /* what there is to warn of is said when it is compiled */
+    add(c, &argc, "-E");
+    add(c, &argc, c->source);
+    bool ok = succeeded(c, run_compiler(c, &text), error);
+    for (int i = 0; ok && i < c->argc; i++)
+        aphi_buffer_add(&text, c->argv[i], strlen(c->argv[i]) + 1);
+    aphi_buffer_format(&text, "%d", APH_MODEL_VERSION);
+    *key = aph_hash(aph_bytes(text.data, text.n));
+    aphi_buffer_free(&text);
+    return ok;
+}
+
+static void sync_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+static bool compile(compilation *c, const char *directory, const char *target, aphi_spec_error *error)
+{
+    aphi_buffer temporary = {0};
+    int argc = c->argc;
+
+    aphi_buffer_format(&temporary, "%s/new-XXXXXX", directory);
+    int fd = mkstemp(aphi_buffer_text(&temporary));
+    bool ok = fd >= 0 || fail(error, APHI_SPEC_SETUP, "cannot write to %s: %s", directory, strerror(errno));
+    if (ok) {
+        close(fd);
+        add(c, &argc, "-shared");
+        add(c, &argc, "-o");
+        add(c, &argc, temporary.data);
+        add(c, &argc, c->source);
+        ok = succeeded(c, run_compiler(c, NULL), error);
+        if (ok) {
+            sync_file(temporary.data); /* or a power cut could leave the name without the content */
+            ok = rename(temporary.data, target) == 0 ||
+                 fail(error, APHI_SPEC_SETUP, "cannot write %s: %s", target, strerror(errno));
+        }
+        if (!ok)
+            unlink(temporary.data);
+    }
+    aphi_buffer_free(&temporary);
+    return ok;
+}
+
+/* From the cache if it is there and can be loaded, else compiled into it. */
+static bool open_cached(compilation *c, const char *directory, const char *target, const char *shown, aphi_spec *spec,
+                        aphi_spec_error *error)
+{
+    if (access(target, R_OK) == 0) {
+        if (open_library(target, shown, spec, error))
+            return true;
+        aphi_spec_close(spec);
+    }
+    return compile(c, directory, target, error) && open_library(target, shown, spec, error);
+}
+
+static bool build_and_open(compilation *c, const char *shown, aphi_spec *spec, aphi_spec_error *error)
+{
+    uint64_t key;
+    if (!cache_key(c, &key, error))
+        return false;
+
+    char *cache = find_cache(), *directory = cache ? cache : make_scratch(error);
+    if (!directory)
+        return false;
+    aphi_buffer target = {0};
+    aphi_buffer_format(&target, "%s/%016" PRIx64 ".so", directory, key);
+    bool ok = open_cached(c, directory, aphi_buffer_text(&target), shown, spec, error);
+    if (!cache) { /* what is loaded stays */
+        unlink(target.data);
+        rmdir(directory);
+    }
+    free(directory);
+    aphi_buffer_free(&target);
+    return ok;
+}
+
+static bool open_c(const char *path, aphi_spec *spec, aphi_spec_error *error)
+{
+    compilation c = {0};
+    if (access(path, R_OK) < 0)
+        return fail_unreadable(path, error);
+
+    aphi_buffer source = {0}, include = {0};
+    aphi_buffer_format(&source, "%s%s", path[0] == '-' ? "./" : "", path);
+    c.source = aphi_buffer_text(&source);
+    c.include = find_include(error);
+    bool ok = c.include && find_compiler(&c, error);
+    if (ok) {
+        aphi_buffer_format(&include, "-I%s", c.include);
+        add(&c, &c.argc, "-std=c17");
+        add(&c, &c.argc, "-O2");
+        add(&c, &c.argc, "-fPIC");
+        add(&c, &c.argc, aphi_buffer_text(&include));
+        ok = build_and_open(&c, path, spec, error);
+    }
+    free(c.include);
+    free(c.compiler);
+    aphi_buffer_free(&include);
+    aphi_buffer_free(&source);
+    return ok;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static bool open_kind(const char *text, aphi_spec *spec, aphi_spec_error *error)
+{
+    spec->model = aph_model_named(text);
+    spec->kind = APHI_SPEC_BUILTIN;
+    if (spec->model)
+        return true;
+    if (ends_with(text, ".prog")) {
+        spec->kind = APHI_SPEC_PROG;
+        return open_prog(text, spec, error);
+    }
+    if (ends_with(text, ".so")) {
+        spec->kind = APHI_SPEC_LIBRARY;
+        return access(text, R_OK) == 0 ? open_library(text, text, spec, error) : fail_unreadable(text, error);
+    }
+    if (ends_with(text, ".c")) {
+        spec->kind = APHI_SPEC_C;
+        return open_c(text, spec, error);
+    }
+    return fail_no_such(text, error);
+}
+
+bool aphi_spec_open(const char *text, aphi_spec *spec, aphi_spec_error *error)
+{
+    *spec = (aphi_spec){0};
+    bool ok = open_kind(text, spec, error);
+    if (!ok)
+        aphi_spec_close(spec);
+    return ok;
+}
+
+void aphi_spec_close(aphi_spec *spec)
+{
+    aph_prog_free(spec->prog);
+    if (spec->library)
+        dlclose(spec->library);
+    *spec = (aphi_spec){.kind = spec->kind};
+}

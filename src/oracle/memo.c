@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memo.c - the configurations that a search has been to.
+ *
+ * Idea:       a chained hash table keyed by all of a configuration but the optional requests it took. A request whose answer
+ *             never came need not be taken at all, so of two configurations that differ only in those, the one that took
+ *             fewer can do whatever the other can: the other need not be visited. */
+#include "oracle/memo.h"
+
+#include "base/memory.h"
+#include "value/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* No value has this word: its tag is that of no kind. */
+const aph_value aphi_memo_any = (aph_value)(uintptr_t)7;
+
+static uint64_t hash_of(uint64_t at, const aphi_core *c, const uint64_t *taken, const uint64_t *optional, size_t words)
+{
+    uint64_t h = aphi_mix(at, (uint64_t)(uintptr_t)c->state);
+    h = aphi_mix(h ^ (uint64_t)(uintptr_t)c->store, (uint64_t)(uintptr_t)c->mail ^ (uint64_t)(uintptr_t)c->answers << 1);
+    for (size_t i = 0; i < words; i++)
+        h = aphi_mix(h, taken[i] & ~optional[i]);
+    return h;
+}
+
+static bool at_least_as_good(const uint64_t *here, const uint64_t *there, const uint64_t *optional, size_t words)
+{
+    for (size_t i = 0; i < words; i++)
+        if ((here[i] & ~optional[i]) != (there[i] & ~optional[i]) || (here[i] & ~there[i]))
+            return false;
+    return true;
+}
+
+static void rehash(aphi_memo *m)
+{
+    m->bucket_count = m->bucket_count ? m->bucket_count * 4 : 256;
+    free(m->buckets);
+    m->buckets = aphi_alloc_zero(m->bucket_count * sizeof *m->buckets);
+    for (size_t i = 0; i < m->count; i++) {
+        uint32_t *bucket = &m->buckets[m->entries[i].hash & (m->bucket_count - 1)];
+        m->entries[i].next = *bucket;
+        *bucket = (uint32_t)i + 1;
+    }
+}
+
+bool aphi_memo_seen(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional,
+                    uint32_t *entry)
+{
+    if (m->count >= m->bucket_count)
+        rehash(m);
+    uint64_t hash = hash_of(at, core, taken, optional, m->words);
+    uint32_t *bucket = &m->buckets[hash & (m->bucket_count - 1)];
+    for (uint32_t i = *bucket; i; i = m->entries[i - 1].next) {
+        const aphi_memo_entry *e = &m->entries[i - 1];
+        if (e->hash == hash && e->at == at && aphi_core_equal(&e->core, core) &&
+            at_least_as_good(m->bits + (i - 1) * m->words, taken, optional, m->words)) {
+            *entry = i - 1;
+            return true;
+        }
+    }
+    APHI_RESERVE(m->entries, m->capacity, m->count + 1);
+    APHI_RESERVE(m->bits, m->bits_capacity, (m->count + 1) * m->words);
+    memcpy(m->bits + m->count * m->words, taken, m->words * sizeof *taken);
+    m->entries[m->count] = (aphi_memo_entry){*core, at, hash, *bucket, aphi_memo_any};
+    *entry = (uint32_t)m->count;
+    *bucket = (uint32_t)++m->count;
+    return false;
+}
+
+void aphi_memo_clear(aphi_memo *m, size_t words)
+{
+    /* A table that one hard stretch made large is not worth clearing again and again. */
+    if (m->bucket_count > 4096 && m->count < m->bucket_count / 64) {
+        free(m->buckets);
+        m->buckets = NULL;
+        m->bucket_count = 0;
+    } else if (m->count && m->bucket_count) {
+        memset(m->buckets, 0, m->bucket_count * sizeof *m->buckets);
+    }
+    m->count = 0;
+    m->words = words;
+}
+
+void aphi_memo_deinit(aphi_memo *m)
+{
+    free(m->entries);
+    free(m->bits);
+    free(m->buckets);
+}
+
+size_t aphi_memo_bytes(const aphi_memo *m)
+{
+    return m->capacity * sizeof *m->entries + m->bits_capacity * sizeof *m->bits + m->bucket_count * sizeof *m->buckets;
+}

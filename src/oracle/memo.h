@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memo.h - the configurations that a search has been to, so that it goes to none twice. */
+#ifndef APHI_ORACLE_MEMO_H
+#define APHI_ORACLE_MEMO_H
+
+#include "oracle/transition.h"
+
+typedef struct aphi_memo_entry {
+    aphi_core core;
+    uint64_t at, hash;
+    uint32_t next;    /* in its bucket, plus 1 */
+    aph_value reason; /* the part of the state that it failed for, or aphi_memo_any */
+} aphi_memo_entry;
+
+typedef struct aphi_memo {
+    aphi_memo_entry *entries;
+    uint64_t *bits;          /* `words` a entry */
+    size_t count, capacity, bits_capacity, words;
+    uint32_t *buckets;
+    size_t bucket_count;
+} aphi_memo;
+
+/* Stands for "not known to be any one part". */
+extern const aph_value aphi_memo_any;
+
+/* Has the search been, at this observation, in a configuration at least as good? If not, it has now.
+ * At least as good: the same but for requests in `optional` (those that need never be taken), of which it took no others.
+ * *entry is the one that was found or made. */
+bool aphi_memo_seen(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional,
+                    uint32_t *entry);
+void aphi_memo_clear(aphi_memo *m, size_t words);
+void aphi_memo_deinit(aphi_memo *m);
+size_t aphi_memo_bytes(const aphi_memo *m);
+
+#endif

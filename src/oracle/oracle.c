@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * oracle.c - the oracle as its users see it: observations in, a verdict out.
+ *
+ * Idea:       write each observation down in the window, let the search walk over it, and now and then forget what lies
+ *             behind. All thinking is in search.c. */
+#include "oracle/search.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "solve/z3.h"
+#include "tree/guard.h"
+#include "value/heap.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *aph_verdict_name(aph_verdict v)
+{
+    static const char *const names[] = {"pass", "fail", "unknown"};
+    return names[v];
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static void mark_core(const aphi_core *c)
+{
+    aph_mark(c->state);
+    aph_mark(c->answers);
+    aph_mark(c->store);
+    aph_mark(c->mail);
+}
+
+static void mark_taken(size_t n, const aphi_taken *taken)
+{
+    for (size_t i = 0; i < n; i++)
+        aph_mark(taken[i].path);
+}
+
+static void mark_past(const aphi_segment *s)
+{
+    for (; s; s = s->older)
+        mark_taken(s->n, s->taken);
+}
+
+static void mark_oracle(void *context)
+{
+    aph_oracle *o = context;
+    mark_core(&o->core);
+    for (size_t i = 0; i < o->op_count; i++) {
+        aph_mark(o->ops[i].message);
+        aph_mark(o->ops[i].answer);
+        aph_mark(o->ops[i].part);
+    }
+    for (size_t i = 0; i < o->event_count; i++)
+        aph_mark(o->events[i].message);
+    for (size_t i = 0; i < o->frame_count; i++) {
+        mark_core(&o->frames[i].core);
+        aph_mark(o->frames[i].part);
+    }
+    for (size_t i = 0; i < o->memo.count; i++) {
+        mark_core(&o->memo.entries[i].core);
+        if (o->memo.entries[i].reason != aphi_memo_any)
+            aph_mark(o->memo.entries[i].reason);
+    }
+    for (size_t i = 0; i < o->root_count; i++) {
+        mark_core(&o->roots[i].core);
+        mark_past(o->roots[i].past);
+    }
+    mark_taken(o->order_count, o->order);
+}
+
+static bool begin(aph_oracle *o)
+{
+    size_t n;
+    const aphi_result *results = aphi_machine_start(o->machine, &n);
+    const char *message;
+    o->fault = aphi_machine_fault(o->machine, &message);
+    if (o->fault || !n) {
+        snprintf(o->message, sizeof o->message, "%s", o->fault ? message : "the model cannot even start");
+        return false;
+    }
+    APHI_RESERVE(o->roots, o->root_capacity, n);
+    APHI_RESERVE(o->root_bits, o->root_bits_capacity, n * o->words);
+    memset(o->root_bits, 0, n * o->words * sizeof *o->root_bits);
+    for (size_t i = 0; i < n; i++)
+        o->roots[i] = (aphi_root){.core = results[i].core};
+    o->root_count = n;
+    o->core = o->roots[0].core;
+    o->root_next = 1;
+    return true;
+}
+
+aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
+{
+    const char *environment = options->environment ? options->environment : "tcp";
+    const aphi_env *env = aphi_env_find(environment);
+    if (!env) {
+        snprintf(error, error_size, "there is no environment %s; there are tcp and sync", environment);
+        return NULL;
+    }
+    aph_oracle *o = aphi_alloc_zero(sizeof *o);
+    o->model = model;
+    o->options = *options;
+    o->env = env;
+    o->rpc = model->rpc && !options->distrust;
+    o->parts = model->part && o->rpc;
+    o->window_max = 256;
+    o->machine = aphi_machine_open(model, o->rpc, options->solver_ms ? options->solver_ms : 1000);
+    o->class_size = 64;
+    o->classes = aphi_alloc_zero(o->class_size * sizeof *o->classes);
+    o->lane_size = 16;
+    o->lanes = aphi_alloc_zero(o->lane_size * sizeof *o->lanes);
+    aphi_search_widen(o, 1);
+    aph_root_add(mark_oracle, o);
+    if (!begin(o)) {
+        snprintf(error, error_size, "%s", o->message);
+        aph_oracle_close(o);
+        return NULL;
+    }
+    return o;
+}
+
+void aph_oracle_close(aph_oracle *o)
+{
+    if (!o)
+        return;
+    aph_root_remove(mark_oracle, o);
+    if (o->armed)
+        aphi_guard_disarm();
+    for (size_t i = 0; i < o->root_count; i++)
+        aphi_segment_drop(o->roots[i].past);
+    aphi_machine_close(o->machine);
+    aphi_memo_deinit(&o->memo);
+    free(o->ops);
+    free(o->events);
+    free(o->used);
+    free(o->optional);
+    free(o->bits);
+    free(o->lanes);
+    free(o->lane_next);
+    free(o->classes);
+    free(o->class_stamp);
+    free(o->related);
+    free(o->pending);
+    free(o->order);
+    free(o->frames);
+    free(o->frame_bits);
+    free(o->roots);
+    free(o->root_bits);
+    free(o);
+}
+
+/* ---- bookkeeping of observations --------------------------------------------------------------------------------- */
+
+static uint32_t new_class(aph_oracle *o)
+{
+    uint32_t number = (uint32_t)++o->class_count;
+    if (number >= o->class_stamp_capacity) {
+        size_t was = o->class_stamp_capacity;
+        APHI_RESERVE(o->class_stamp, o->class_stamp_capacity, number + 1);
+        memset(o->class_stamp + was, 0, (o->class_stamp_capacity - was) * sizeof *o->class_stamp);
+    }
+    return number;
+}
+
+static void grow_classes(aph_oracle *o)
+{
+    struct aphi_class *old = o->classes;
+    size_t size = o->class_size;
+    o->class_size *= 2;
+    o->classes = aphi_alloc_zero(o->class_size * sizeof *o->classes);
+    for (size_t i = 0; i < size; i++)
+        if (old[i].number) {
+            size_t at = aphi_mix(aph_hash(old[i].message), aph_hash(old[i].answer)) & (o->class_size - 1);
+            while (o->classes[at].number)
+                at = (at + 1) & (o->class_size - 1);
+            o->classes[at] = old[i];
+        }
+    free(old);
+}
+
+uint32_t aphi_oracle_class(aph_oracle *o, aph_value message, aph_future future, aph_value answer)
+{
+    /* Requests that differ in what is yet to be seen of them are not alike. */
+    if (!o->rpc || future == APH_FUTURE_OPEN)
+        return new_class(o);
+    size_t at = aphi_mix(aph_hash(message), aph_hash(answer)) & (o->class_size - 1);
+    for (; o->classes[at].number; at = (at + 1) & (o->class_size - 1))
+        if (o->classes[at].message == message && o->classes[at].answer == answer && o->classes[at].future == future)
+            return o->classes[at].number;
+    uint32_t number = new_class(o);
+    o->classes[at] = (struct aphi_class){message, answer, future, number};
+    if (o->class_count * 2 > o->class_size)
+        grow_classes(o);
+    return number;
+}
+
+static struct aphi_lane *lane_of(aph_oracle *o, int64_t connection)
+{
+    size_t at = aphi_mix((uint64_t)connection, 1) & (o->lane_size - 1);
+    while (o->lanes[at].used && o->lanes[at].connection != connection)
+        at = (at + 1) & (o->lane_size - 1);
+    return &o->lanes[at];
+}
+
+static struct aphi_lane *make_lane(aph_oracle *o, int64_t connection)
+{
+    struct aphi_lane *lane = lane_of(o, connection);
+    if (lane->used)
+        return lane;
+    if ((o->lane_count + 1) * 2 > o->lane_size) {
+        struct aphi_lane *old = o->lanes;
+        size_t size = o->lane_size;
+        /* Empty lanes are left behind, so connections that come and go do not add up. */
+        size_t busy = 0;
+        for (size_t i = 0; i < size; i++)
+            busy += old[i].used && old[i].first != APHI_NONE;
+        while (o->lane_size < 4 * (busy + 1))
+            o->lane_size *= 2;
+        o->lanes = aphi_alloc_zero(o->lane_size * sizeof *o->lanes);
+        o->lane_count = 0;
+        for (size_t i = 0; i < size; i++)
+            if (old[i].used && old[i].first != APHI_NONE) {
+                *lane_of(o, old[i].connection) = old[i];
+                o->lane_count++;
+            }
+        free(old);
+        lane = lane_of(o, connection);
+    }
+    *lane = (struct aphi_lane){.connection = connection, .first = APHI_NONE, .last = APHI_NONE, .used = true};
+    o->lane_count++;
+    return lane;
+}
+
+static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
+{
+    struct aphi_lane *lane = make_lane(o, connection);
+    if (lane->first == APHI_NONE) {
+        lane->first = asked;
+    } else {
+        o->lane_next[lane->last] = asked;
+        o->ops[asked].before = lane->last;
+        o->pipelined = true;
+    }
+    lane->last = asked;
+}
+
+static void lane_remove(aph_oracle *o, int64_t connection, uint32_t asked)
+{
+    struct aphi_lane *lane = lane_of(o, connection);
+    if (!lane->used || lane->first == APHI_NONE)
+        return;
+    if (lane->first == asked) {
+        lane->first = o->lane_next[asked];
+        return;
+    }
+    for (uint32_t i = lane->first; i != APHI_NONE; i = o->lane_next[i])
+        if (o->lane_next[i] == asked) {
+            o->lane_next[i] = o->lane_next[asked];
+            if (lane->last == asked)
+                lane->last = i;
+            return;
+        }
+}
+
+static uint32_t free_slot(aph_oracle *o)
+{
+    for (size_t i = 0; i < o->words; i++)
+        if (~o->used[i]) {
+            uint32_t slot = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(~o->used[i]);
+            o->used[i] |= (uint64_t)1 << (slot % 64);
+            return slot;
+        }
+    aphi_search_widen(o, o->words * 2);
+    return free_slot(o);
+}
+
+static void add_event(aph_oracle *o, aphi_seen_event e)
+{
+    APHI_RESERVE(o->events, o->event_capacity, o->event_count + 1);
+    o->events[o->event_count++] = e;
+}
+
+static void arm(aph_oracle *o)
+{
+    if (!o->options.time_ms || o->armed)
+        return;
+    o->armed = true;
+    aphi_guard_arm(o->model, aphi_clock_ns() + o->options.time_ms * 1000000);
+}
+
+static aph_verdict look(aph_oracle *o)
+{
+    if (aphi_search(o)) {
+        aphi_search_forget(o);
+        return o->verdict;
+    }
+    if (!o->fault && !o->limit && aphi_machine_undecided(o->machine))
+        o->limit = APH_LIMIT_SOLVER;
+    o->verdict = o->fault || o->limit ? APH_UNKNOWN : APH_FAIL;
+    return o->verdict;
+}
+
+/* ---- observations ------------------------------------------------------------------------------------------------ */
+
+static uint32_t add_asked(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known)
+{
+    aph_future future = known && o->rpc ? known->future : APH_FUTURE_OPEN;
+    aph_value answer = future == APH_FUTURE_ANSWER ? known->answer : APH_NIL;
+    uint64_t rank = future == APH_FUTURE_ANSWER ? known->order : future == APH_FUTURE_OPEN ? UINT64_MAX - 1 : UINT64_MAX;
+    APHI_RESERVE(o->ops, o->op_capacity, o->op_count + 1);
+    uint32_t asked = (uint32_t)o->op_count++;
+    uint32_t slot = free_slot(o);
+    o->ops[asked] = (aphi_asked){
+        .id = o->requests++, .connection = connection, .message = message, .answer = answer, .end_at = UINT64_MAX,
+        .part = o->parts ? o->model->part(message) : APH_NIL, .rank = rank, .slot = slot, .before = APHI_NONE,
+        .future = future, .alike = aphi_oracle_class(o, message, future, answer),
+        .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads && o->model->reads(message, answer)};
+    APHI_RESERVE(o->lane_next, o->lane_next_capacity, o->op_count);
+    o->lane_next[asked] = APHI_NONE;
+    if (future != APH_FUTURE_NEVER)
+        lane_push(o, connection, asked);
+    return asked;
+}
+
+aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
+                            uint64_t *request)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    arm(o);
+    uint32_t asked = add_asked(o, connection, message, known);
+    if (request)
+        *request = o->ops[asked].id;
+    add_event(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+    return look(o);
+}
+
+static aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *what)
+{
+    o->fault = APH_FAULT_ANSWER;
+    snprintf(o->message, sizeof o->message, "connection %lld: %s", (long long)connection, what);
+    return o->verdict = APH_UNKNOWN;
+}
+
+aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value message)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    arm(o);
+    o->answers++;
+    uint32_t asked = APHI_NONE;
+    if (o->rpc) {
+        struct aphi_lane *lane = lane_of(o, connection);
+        if (!lane->used || lane->first == APHI_NONE)
+            return bad_answer(o, connection, "an answer, but nothing was asked");
+        asked = lane->first;
+        lane->first = o->lane_next[asked];
+        aphi_asked *a = &o->ops[asked];
+        if (a->future == APH_FUTURE_ANSWER && a->answer != message)
+            return bad_answer(o, connection, "the answer is not the one that was foretold");
+        a->end_at = o->event_base + o->event_count;
+        o->used[a->slot / 64] &= ~((uint64_t)1 << (a->slot % 64));
+    }
+    add_event(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,
+                                   .message = message});
+    return look(o);
+}
+
+aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    for (uint32_t i = (uint32_t)o->op_count; o->rpc && i-- > 0;) {
+        aphi_asked *a = &o->ops[i];
+        if (a->id != request || a->future != APH_FUTURE_OPEN || a->lost)
+            continue;
+        a->lost = true;
+        a->end_at = o->event_base + o->event_count;
+        lane_remove(o, a->connection, i);
+        add_event(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = i, .connection = a->connection});
+        return look(o);
+    }
+    return o->verdict;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+aph_fault aph_oracle_fault(const aph_oracle *o, const char **message)
+{
+    if (message)
+        *message = o->message;
+    return o->fault;
+}
+
+aph_limit aph_oracle_limit(const aph_oracle *o)
+{
+    return o->limit;
+}
+
+aph_oracle_stats aph_oracle_stats_of(const aph_oracle *o)
+{
+    return (aph_oracle_stats){.requests = o->requests, .answers = o->answers, .configurations = o->configurations,
+                              .steps = aphi_machine_steps(o->machine), .solver_calls = aphi_z3_questions(),
+                              .window = o->event_count, .bytes = aphi_search_bytes(o) + aph_heap_bytes()};
+}

@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * search.c - find an order in which the server may have taken the requests.
+ *
+ * Idea:       walk over the observations with one configuration. A request only joins those in flight. At an answer, its
+ *             request must have been taken: if it was not, it is taken now, or after others in flight: a frame on the stack
+ *             remembers what else could have been taken first. When nothing fits, go back to the last frame that may have
+ *             to do with it and try its next. So a server that works in the order it answers is followed without search.
+ * Picture:    observations  s1 s2 s3 a2 s4 a1 ...      s: a request is sent, a: its answer is seen
+ *             frames                 |     |           at a2: take 2; or 1 then 2; or 3 then 2; ...
+ * What keeps it small:
+ *             1. no configuration is gone through twice at one observation (memo.c)
+ *             2. a request that leaves the state alone is taken as soon as its known answer fits
+ *             3. of requests that are alike only the one that ends first is tried
+ *             4. only requests that may influence the target, directly or through others, are tried before it
+ *             5. what failed for a request of one part of the state is not mended by reordering another part
+ * Invariants: 1. pending holds the requests in flight at `at`, soonest to end first
+ *             2. a bit of `bits` is set only for a request in flight that has been taken; a slot serves another request
+                only after the observation that ended the one before
+ *             3. every configuration refuted so far is in the memo, with the part that it failed for if that is known
+ * Cost:       one look-up in the memo and one in the machine for an answer that fits at once. Exponential in the number of
+ *             requests in flight at worst; the limits stop it.
+ * Read next:  transition.c, memo.c, oracle.c; ../../tests/property for what it is compared with. */
+#include "oracle/search.h"
+
+#include "base/memory.h"
+#include "tree/guard.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW_MIN = 256, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
+
+static bool bit(const uint64_t *bits, uint32_t slot)
+{
+    return bits[slot / 64] >> (slot % 64) & 1;
+}
+
+static void set_bit(uint64_t *bits, uint32_t slot)
+{
+    bits[slot / 64] |= (uint64_t)1 << (slot % 64);
+}
+
+static void clear_bit(uint64_t *bits, uint32_t slot)
+{
+    bits[slot / 64] &= ~((uint64_t)1 << (slot % 64));
+}
+
+/* Rows of `from` words become rows of `to` words. */
+static uint64_t *widened(uint64_t *rows, size_t count, size_t capacity_rows, size_t from, size_t to)
+{
+    uint64_t *wide = aphi_alloc_zero((capacity_rows ? capacity_rows : 1) * to * sizeof *wide);
+    for (size_t i = 0; i < count; i++)
+        memcpy(wide + i * to, rows + i * from, from * sizeof *wide);
+    free(rows);
+    return wide;
+}
+
+void aphi_search_widen(aph_oracle *o, size_t words)
+{
+    size_t was = o->words;
+    o->used = widened(o->used, 1, 1, was, words);
+    o->optional = widened(o->optional, 1, 1, was, words);
+    o->bits = widened(o->bits, 1, 1, was, words);
+    o->frame_bits = widened(o->frame_bits, o->frame_count, o->frame_capacity, was, words);
+    o->frame_bits_capacity = o->frame_capacity * words;
+    o->root_bits = widened(o->root_bits, o->root_count, o->root_capacity, was, words);
+    o->root_bits_capacity = o->root_capacity * words;
+    o->words = words;
+    for (size_t i = 0; i < o->frame_count; i++)
+        o->frames[i].memo = APHI_NONE;
+    aphi_memo_clear(&o->memo, words);
+}
+
+/* ---- requests in flight ------------------------------------------------------------------------------------------ */
+
+static void pending_add(aph_oracle *o, uint32_t asked)
+{
+    APHI_RESERVE(o->pending, o->pending_capacity, o->pending_count + 1);
+    size_t i = o->pending_count++;
+    for (; i > 0 && o->ops[o->pending[i - 1]].rank > o->ops[asked].rank; i--)
+        o->pending[i] = o->pending[i - 1];
+    o->pending[i] = asked;
+}
+
+static void pending_remove(aph_oracle *o, uint32_t asked)
+{
+    size_t i = 0;
+    while (o->pending[i] != asked)
+        i++;
+    memmove(o->pending + i, o->pending + i + 1, (--o->pending_count - i) * sizeof *o->pending);
+}
+
+static bool over(const aph_oracle *o, const aphi_asked *a)
+{
+    return a->end_at < o->event_base + o->at;
+}
+
+static bool taken(const aph_oracle *o, const aphi_asked *a)
+{
+    return bit(o->bits, a->slot);
+}
+
+/* May the environment let this request reach the server now? */
+static bool can_arrive(const aph_oracle *o, const aphi_asked *a)
+{
+    if (!o->env->fifo || a->before == APHI_NONE)
+        return true;
+    const aphi_asked *before = &o->ops[a->before];
+    return over(o, before) || taken(o, before);
+}
+
+static bool is_optional(const aph_oracle *o, const aphi_asked *a)
+{
+    return a->future == APH_FUTURE_NEVER || (a->lost && over(o, a));
+}
+
+/* ---- taking a request -------------------------------------------------------------------------------------------- */
+
+static const aphi_result *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
+{
+    aphi_fate fate = !o->rpc ? APHI_KEEP
+                     : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
+                     : is_optional(o, a) ? APHI_DROP : APHI_KEEP;
+    /* An rpc model treats connections alike, so one number serves all unless mail has to find its way. */
+    int64_t from = fate == APHI_KEEP ? a->connection : 0;
+    const aphi_result *results = aphi_machine_feed(o->machine, &o->core, from, a->message, fate, a->answer, n);
+    const char *message;
+    aph_fault fault = aphi_machine_fault(o->machine, &message);
+    if (fault && !o->fault) {
+        o->fault = fault;
+        snprintf(o->message, sizeof o->message, "%s", message);
+    }
+    if (aphi_machine_out_of_time(o->machine))
+        o->limit = APH_LIMIT_TIME;
+    return results;
+}
+
+static void take(aph_oracle *o, const aphi_asked *a, const aphi_result *result)
+{
+    o->core = result->core;
+    set_bit(o->bits, a->slot);
+    APHI_RESERVE(o->order, o->order_capacity, o->order_count + 1);
+    o->order[o->order_count++] = (aphi_taken){a->id, result->path};
+    o->configurations++;
+}
+
+/* Take a request that only reads, if its answer fits as things are. Wherever else it could be taken with that answer it
+ * would change nothing there either, so nothing is lost. */
+static void take_read(aph_oracle *o, const aphi_asked *a)
+{
+    size_t n;
+    if (taken(o, a) || !can_arrive(o, a))
+        return;
+    const aphi_result *result = feed(o, a, &n);
+    if (n == 1 && aphi_core_equal(&result->core, &o->core))
+        take(o, a, result);
+}
+
+static void take_reads(aph_oracle *o, aph_value part)
+{
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        if (a->reads && (!o->parts || a->part == part))
+            take_read(o, a);
+    }
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+static aphi_frame *top(aph_oracle *o)
+{
+    return &o->frames[o->frame_count - 1];
+}
+
+static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool only, uint32_t memo)
+{
+    APHI_RESERVE(o->frames, o->frame_capacity, o->frame_count + 1);
+    APHI_RESERVE(o->frame_bits, o->frame_bits_capacity, o->frame_capacity * o->words);
+    memcpy(o->frame_bits + o->frame_count * o->words, o->bits, o->words * sizeof *o->bits);
+    o->frames[o->frame_count++] = (aphi_frame){.core = o->core, .at = o->at, .target = target, .memo = memo, .only = only,
+                                               .open = true, .order_count = (uint32_t)o->order_count, .part = part};
+    o->open_count++;
+}
+
+static void close_frame(aph_oracle *o, aphi_frame *f)
+{
+    o->open_count -= f->open;
+    f->open = false;
+}
+
+static void pop_frame(aph_oracle *o, aph_value reason)
+{
+    aphi_frame *f = top(o);
+    close_frame(o, f);
+    if (f->memo != APHI_NONE)
+        o->memo.entries[f->memo].reason = reason;
+    o->frame_count--;
+}
+
+/* What is in flight, and which of it is optional, depends on the observation alone: one step forward, one back. */
+static void pass(aph_oracle *o)
+{
+    const aphi_seen_event *e = &o->events[o->at++];
+    if (e->asked == APHI_NONE)
+        return;
+    const aphi_asked *a = &o->ops[e->asked];
+    if (e->kind == APHI_SAW_REQUEST)
+        pending_add(o, e->asked);
+    else if (e->kind == APHI_SAW_ANSWER)
+        pending_remove(o, e->asked);
+    if (e->kind == APHI_SAW_LOSS || a->future == APH_FUTURE_NEVER)
+        set_bit(o->optional, a->slot);
+}
+
+static void unpass(aph_oracle *o)
+{
+    const aphi_seen_event *e = &o->events[--o->at];
+    if (e->asked == APHI_NONE)
+        return;
+    const aphi_asked *a = &o->ops[e->asked];
+    if (e->kind == APHI_SAW_REQUEST)
+        pending_remove(o, e->asked);
+    else if (e->kind == APHI_SAW_ANSWER)
+        pending_add(o, e->asked);
+    if (e->kind == APHI_SAW_LOSS || a->future == APH_FUTURE_NEVER)
+        clear_bit(o->optional, a->slot);
+}
+
+static void go_back(aph_oracle *o, uint32_t at)
+{
+    while (o->at > at)
+        unpass(o);
+}
+
+static void restore(aph_oracle *o, const aphi_frame *f)
+{
+    go_back(o, f->at);
+    o->core = f->core;
+    o->order_count = f->order_count;
+    memcpy(o->bits, o->frame_bits + (size_t)(f - o->frames) * o->words, o->words * sizeof *o->bits);
+}
+
+/* ---- which requests to try --------------------------------------------------------------------------------------- */
+
+static void stamp_class(aph_oracle *o, const aphi_asked *a)
+{
+    o->class_stamp[a->alike] = o->stamp;
+}
+
+static bool influences(const aph_oracle *o, const aphi_asked *a, const aphi_asked *b)
+{
+    return a->connection == b->connection || !o->model->commute(a->message, b->message);
+}
+
+/* Mark what may influence the target through requests in flight that have not been taken. */
+static void relate(aph_oracle *o, const aphi_frame *f)
+{
+    APHI_RESERVE(o->related, o->related_capacity, o->pending_count);
+    memset(o->related, 0, o->pending_count);
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (size_t i = 0; i < o->pending_count; i++) {
+            const aphi_asked *a = &o->ops[o->pending[i]];
+            bool hit = !o->related[i] && !taken(o, a) && influences(o, a, &o->ops[f->target]);
+            for (size_t k = 0; !o->related[i] && !hit && !taken(o, a) && k < o->pending_count; k++)
+                hit = o->related[k] && influences(o, a, &o->ops[o->pending[k]]);
+            if (hit) {
+                o->related[i] = 1;
+                grown = true;
+            }
+        }
+    }
+}
+
+static bool uses_commute(const aph_oracle *o, const aphi_frame *f)
+{
+    return o->model->commute && o->rpc && f->target != APHI_NONE;
+}
+
+/* Is the request at this place in `pending` worth trying before the target? Stamps its class. */
+static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
+{
+    uint32_t asked = o->pending[place];
+    const aphi_asked *a = &o->ops[asked];
+    if (asked == f->target || taken(o, a) || !can_arrive(o, a))
+        return false;
+    if (o->parts && !o->pipelined && a->part != f->part)
+        return false;
+    if (uses_commute(o, f) && !o->related[place])
+        return false;
+    if (o->class_stamp[a->alike] == o->stamp)
+        return false;
+    stamp_class(o, a);
+    return true;
+}
+
+static bool has_more(aph_oracle *o, const aphi_frame *f, size_t place)
+{
+    for (; !f->only && place < o->pending_count; place++)
+        if (worth_trying(o, f, place))
+            return true;
+    return false;
+}
+
+static void begin_trying(aph_oracle *o, const aphi_frame *f)
+{
+    o->stamp++;
+    if (uses_commute(o, f))
+        relate(o, f);
+    if (f->target != APHI_NONE)
+        stamp_class(o, &o->ops[f->target]);
+    for (size_t i = 0; i + 1 < f->candidate && i < o->pending_count; i++)
+        worth_trying(o, f, i);
+}
+
+/* Take the frame's next possibility. Candidate 0 is the target, i > 0 the request at place i - 1 of `pending`. */
+static bool try_next(aph_oracle *o, size_t frame)
+{
+    aphi_frame *f = &o->frames[frame];
+    begin_trying(o, f);
+    bool resumed = f->result > 0;
+    for (; f->candidate <= o->pending_count; f->candidate++, f->result = 0, resumed = false) {
+        if (f->candidate == 0 && f->target == APHI_NONE)
+            continue;
+        if (f->candidate > 0 && (f->only || (!worth_trying(o, f, f->candidate - 1) && !resumed)))
+            continue;
+        const aphi_asked *a = &o->ops[f->candidate ? o->pending[f->candidate - 1] : f->target];
+        if (f->candidate == 0 && !can_arrive(o, a))
+            continue;
+        size_t n;
+        const aphi_result *results = feed(o, a, &n);
+        if (o->fault || o->limit)
+            return false;
+        bool optional = is_optional(o, a);
+        while (f->result < n) {
+            const aphi_result *result = &results[f->result++];
+            if (optional && aphi_core_equal(&result->core, &o->core))
+                continue;
+            bool more = f->result < n || has_more(o, f, f->candidate);
+            take(o, a, result);
+            if (!more)
+                close_frame(o, f);
+            take_reads(o, a->part);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- going back -------------------------------------------------------------------------------------------------- */
+
+static bool next_root(aph_oracle *o)
+{
+    if (o->root_next >= o->root_count)
+        return false;
+    size_t i = o->root_next++;
+    go_back(o, 0);
+    o->core = o->roots[i].core;
+    o->past = o->roots[i].past;
+    o->order_count = 0;
+    memcpy(o->bits, o->root_bits + i * o->words, o->words * sizeof *o->bits);
+    return true;
+}
+
+/* The configuration at hand leads nowhere, because of a part of the state or for a reason unknown. Find another. */
+static bool go_elsewhere(aph_oracle *o, aph_value reason)
+{
+    if (!o->parts || o->pipelined || o->exhaustive)
+        reason = aphi_memo_any;
+    while (o->frame_count && !o->fault && !o->limit) {
+        aphi_frame *f = top(o);
+        if (reason != aphi_memo_any && f->part != reason) {
+            pop_frame(o, reason);
+            continue;
+        }
+        f->tainted |= reason == aphi_memo_any;
+        if (f->open) {
+            restore(o, f);
+            if (try_next(o, o->frame_count - 1))
+                return true;
+            f = top(o);
+        }
+        reason = f->tainted ? aphi_memo_any : f->part;
+        pop_frame(o, reason);
+    }
+    return !o->fault && !o->limit && next_root(o);
+}
+
+static bool branch_out(aph_oracle *o, uint32_t target, bool only)
+{
+    uint32_t memo;
+    aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part;
+    if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &memo))
+        return go_elsewhere(o, o->memo.entries[memo].reason);
+    push_frame(o, target, part, only, memo);
+    return try_next(o, o->frame_count - 1) || go_elsewhere(o, part);
+}
+
+/* ---- walking over the observations ------------------------------------------------------------------------------- */
+
+static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
+{
+    const aphi_asked *a = &o->ops[e->asked];
+    if (o->env->immediate && !taken(o, a))
+        return branch_out(o, e->asked, true);
+    pass(o);
+    if (a->reads)
+        take_read(o, a);
+    return true;
+}
+
+static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
+{
+    const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
+    bool foreknown = a && a->future == APH_FUTURE_ANSWER;
+    if (foreknown ? !taken(o, a) : !aphi_mail_waits(&o->core, e->connection))
+        return branch_out(o, e->asked, false);
+    if (!foreknown && !aphi_machine_match(o->machine, &o->core, e->connection, e->message))
+        return go_elsewhere(o, a ? a->part : aphi_memo_any);
+    if (a)
+        clear_bit(o->bits, a->slot);
+    pass(o);
+    return true;
+}
+
+static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
+{
+    const aphi_asked *a = &o->ops[e->asked];
+    if (taken(o, a) && a->future == APH_FUTURE_OPEN && aphi_mail_waits(&o->core, a->connection))
+        aphi_machine_discard(&o->core, a->connection);
+    pass(o);
+    return true;
+}
+
+static bool within_limits(aph_oracle *o)
+{
+    if (aphi_guard_expired())
+        o->limit = APH_LIMIT_TIME;
+    else if (o->options.memory && aphi_search_bytes(o) + aph_heap_bytes() > o->options.memory)
+        o->limit = APH_LIMIT_MEMORY;
+    return !o->limit;
+}
+
+static bool walk(aph_oracle *o)
+{
+    for (uint64_t limits_at = o->configurations + LIMITS_EVERY; o->at < o->event_count;) {
+        if (o->configurations >= limits_at) {
+            limits_at = o->configurations + LIMITS_EVERY;
+            if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
+                return false;
+            if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
+                aph_collect();
+        }
+        if (o->at > o->deepest)
+            o->deepest = o->at;
+        const aphi_seen_event *e = &o->events[o->at];
+        bool on = e->kind == APHI_SAW_REQUEST ? pass_request(o, e)
+                  : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e) : pass_loss(o, e);
+        if (!on)
+            return false;
+    }
+    return !o->fault && !o->limit;
+}
+
+bool aphi_search(aph_oracle *o)
+{
+    return walk(o);
+}
+
+/* ---- forgetting -------------------------------------------------------------------------------------------------- */
+
+void aphi_segment_drop(aphi_segment *s)
+{
+    while (s && --s->count == 0) {
+        aphi_segment *older = s->older;
+        free(s);
+        s = older;
+    }
+}
+
+static aphi_segment *segment_of(aph_oracle *o)
+{
+    if (!o->options.order)
+        return NULL;
+    aphi_segment *s = aphi_alloc(sizeof *s + o->order_count * sizeof *s->taken);
+    *s = (aphi_segment){.older = o->past, .count = 1, .n = o->order_count};
+    if (o->past)
+        o->past->count++;
+    if (o->order_count)
+        memcpy(s->taken, o->order, o->order_count * sizeof *s->taken);
+    return s;
+}
+
+typedef struct survivors {
+    aphi_root *roots;
+    uint64_t *bits;
+    size_t count, capacity, bits_capacity;
+} survivors;
+
+static void add_survivor(aph_oracle *o, survivors *s)
+{
+    uint32_t entry;
+    if (aphi_memo_seen(&o->memo, o->event_count, &o->core, o->bits, o->optional, &entry))
+        return;
+    APHI_RESERVE(s->roots, s->capacity, s->count + 1);
+    APHI_RESERVE(s->bits, s->bits_capacity, (s->count + 1) * o->words);
+    memcpy(s->bits + s->count * o->words, o->bits, o->words * sizeof *o->bits);
+    s->roots[s->count++] = (aphi_root){o->core, segment_of(o)};
+}
+
+static void free_survivors(survivors *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        aphi_segment_drop(s->roots[i].past);
+    free(s->roots);
+    free(s->bits);
+}
+
+/* What an exhaustive search that gives up has to put back. */
+typedef struct bookmark {
+    aphi_core core;
+    aphi_segment *past;
+    size_t root_next, frame_count, open_count, order_count;
+    aphi_frame *frames;
+    uint64_t *frame_bits, *bits;
+    aphi_taken *order;
+} bookmark;
+
+static void *copy(const void *p, size_t bytes)
+{
+    void *q = aphi_alloc(bytes ? bytes : 1);
+    if (bytes)
+        memcpy(q, p, bytes);
+    return q;
+}
+
+static bookmark place_bookmark(aph_oracle *o)
+{
+    return (bookmark){.core = o->core, .past = o->past, .root_next = o->root_next, .frame_count = o->frame_count,
+                      .open_count = o->open_count, .order_count = o->order_count,
+                      .frames = copy(o->frames, o->frame_count * sizeof *o->frames),
+                      .frame_bits = copy(o->frame_bits, o->frame_count * o->words * sizeof *o->bits),
+                      .bits = copy(o->bits, o->words * sizeof *o->bits),
+                      .order = copy(o->order, o->order_count * sizeof *o->order)};
+}
+
+/* Go forward again to the end of the window, only to have in flight what is. */
+static void go_to_end(aph_oracle *o)
+{
+    while (o->at < o->event_count)
+        pass(o);
+}
+
+static void return_to_bookmark(aph_oracle *o, const bookmark *b)
+{
+    go_to_end(o);
+    o->core = b->core;
+    o->past = b->past;
+    o->root_next = b->root_next;
+    o->frame_count = b->frame_count;
+    o->open_count = b->open_count;
+    o->order_count = b->order_count;
+    memcpy(o->frames, b->frames, b->frame_count * sizeof *b->frames);
+    memcpy(o->frame_bits, b->frame_bits, b->frame_count * o->words * sizeof *b->bits);
+    memcpy(o->bits, b->bits, o->words * sizeof *b->bits);
+    memcpy(o->order, b->order, b->order_count * sizeof *b->order);
+    /* The memo now holds configurations that were not refuted. */
+    for (size_t i = 0; i < o->frame_count; i++)
+        o->frames[i].memo = APHI_NONE;
+    aphi_memo_clear(&o->memo, o->words);
+}
+
+static void free_bookmark(bookmark *b)
+{
+    free(b->frames);
+    free(b->frame_bits);
+    free(b->bits);
+    free(b->order);
+}
+
+/* Requests that every root has taken and that no answer will end are no longer in flight. */
+static void settle_taken(aph_oracle *o, survivors *s)
+{
+    for (size_t i = 0; i < o->pending_count;) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        bool everywhere = !o->rpc || is_optional(o, a);
+        for (size_t k = 0; everywhere && k < s->count; k++)
+            everywhere = bit(s->bits + k * o->words, a->slot);
+        if (!everywhere) {
+            i++;
+            continue;
+        }
+        for (size_t k = 0; k < s->count; k++)
+            clear_bit(s->bits + k * o->words, a->slot);
+        clear_bit(o->used, a->slot);
+        clear_bit(o->optional, a->slot);
+        memmove(o->pending + i, o->pending + i + 1, (--o->pending_count - i) * sizeof *o->pending);
+    }
+}
+
+/* Keep of the requests only those in flight, under new numbers. */
+static void keep_in_flight(aph_oracle *o)
+{
+    uint32_t *renamed = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *renamed);
+    aphi_asked *kept = aphi_alloc((o->pending_count ? o->pending_count : 1) * sizeof *kept);
+    memset(renamed, 255, o->op_count * sizeof *renamed);
+    for (size_t i = 0; i < o->pending_count; i++)
+        renamed[o->pending[i]] = (uint32_t)i;
+    o->class_count = 0;
+    memset(o->classes, 0, o->class_size * sizeof *o->classes);
+    for (size_t i = 0; i < o->pending_count; i++) {
+        kept[i] = o->ops[o->pending[i]];
+        if (kept[i].before != APHI_NONE)
+            kept[i].before = renamed[kept[i].before];
+        kept[i].alike = aphi_oracle_class(o, kept[i].message, kept[i].future, kept[i].answer);
+        o->pending[i] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < o->lane_size; i++)
+        if (o->lanes[i].used && o->lanes[i].first != APHI_NONE) {
+            o->lanes[i].first = renamed[o->lanes[i].first];
+            o->lanes[i].last = renamed[o->lanes[i].last];
+        }
+    uint32_t *lane_next = aphi_alloc((o->pending_count ? o->pending_count : 1) * sizeof *lane_next);
+    for (size_t i = 0; i < o->op_count; i++)
+        if (renamed[i] != APHI_NONE)
+            lane_next[renamed[i]] = o->lane_next[i] == APHI_NONE ? APHI_NONE : renamed[o->lane_next[i]];
+    free(o->ops);
+    free(o->lane_next);
+    free(renamed);
+    o->ops = kept;
+    o->lane_next = lane_next;
+    o->op_count = o->op_capacity = o->lane_next_capacity = o->pending_count;
+}
+
+static void begin_window(aph_oracle *o, survivors *s)
+{
+    settle_taken(o, s);
+    keep_in_flight(o);
+    for (size_t i = 0; i < o->root_count; i++)
+        aphi_segment_drop(o->roots[i].past);
+    free(o->roots);
+    free(o->root_bits);
+    o->roots = s->roots;
+    o->root_bits = s->bits;
+    o->root_count = s->count;
+    o->root_capacity = s->capacity;
+    o->root_bits_capacity = s->bits_capacity;
+    o->frame_count = o->open_count = 0;
+    o->event_base += o->event_count;
+    o->event_count = o->at = o->deepest = 0;
+    aphi_memo_clear(&o->memo, o->words);
+    o->root_next = 0;
+    next_root(o);
+}
+
+bool aphi_search_collect(aph_oracle *o, uint64_t budget)
+{
+    survivors s = {0};
+    bookmark back = place_bookmark(o);
+    if (o->open_count || o->root_next < o->root_count)
+        for (size_t i = 0; i < o->frame_count; i++)
+            o->frames[i].memo = APHI_NONE;
+    aphi_memo_clear(&o->memo, o->words);
+    o->exhaustive = true;
+    o->budget_end = o->configurations + budget;
+    add_survivor(o, &s);
+    bool more = o->open_count || o->root_next < o->root_count, complete = true;
+    while (more && complete) {
+        more = go_elsewhere(o, aphi_memo_any) && walk(o);
+        if (more)
+            add_survivor(o, &s);
+        complete = o->configurations <= o->budget_end && !o->fault && !o->limit;
+    }
+    o->exhaustive = false;
+    if (complete) {
+        go_to_end(o);
+        begin_window(o, &s);
+    } else {
+        free_survivors(&s);
+        return_to_bookmark(o, &back);
+    }
+    free_bookmark(&back);
+    return complete;
+}
+
+void aphi_search_forget(aph_oracle *o)
+{
+    if (o->event_count < o->window_max)
+        return;
+    uint64_t before = o->configurations;
+    bool done = aphi_search_collect(o, 4 * o->event_count + 256);
+    /* What forgetting costs is not part of what the search visited; if it fails, it is not tried again too soon. */
+    o->configurations = before;
+    o->window_max = done ? WINDOW_MIN : 2 * o->window_max;
+}
+
+size_t aphi_search_bytes(const aph_oracle *o)
+{
+    return o->op_capacity * sizeof *o->ops + o->event_capacity * sizeof *o->events +
+           o->frame_capacity * (sizeof *o->frames + o->words * sizeof *o->bits) + aphi_memo_bytes(&o->memo) +
+           o->root_capacity * (sizeof *o->roots + o->words * sizeof *o->bits) + o->order_capacity * sizeof *o->order +
+           aphi_machine_bytes(o->machine);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * search.h - the oracle from inside: what is remembered of the history, and the search over it. */
+#ifndef APHI_ORACLE_SEARCH_H
+#define APHI_ORACLE_SEARCH_H
+
+#include "env/env.h"
+#include "oracle/memo.h"
+#include "oracle/transition.h"
+
+enum { APHI_NONE = UINT32_MAX };
+
+/* A request, by its place in aph_oracle.ops. */
+typedef struct aphi_asked {
+    uint64_t id;
+    int64_t connection;
+    aph_value message, answer, part;
+    uint64_t end_at;       /* the observation that ended it, counted from the first; UINT64_MAX while there is none */
+    uint64_t rank;         /* of two requests, the one with the smaller rank is likely or known to end first */
+    uint32_t slot;         /* its bit in a configuration's `taken`, while it is in flight */
+    uint32_t before;       /* the request before it on the connection, if that is in flight; else APHI_NONE */
+    uint32_t alike;        /* requests with the same number are interchangeable */
+    aph_future future;
+    bool reads;            /* with its known answer it leaves the state alone */
+    bool lost;
+} aphi_asked;
+
+typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS } aphi_saw;
+
+typedef struct aphi_seen_event {
+    aphi_saw kind;
+    uint32_t asked;        /* APHI_NONE for an answer of a model that is not rpc */
+    int64_t connection;
+    aph_value message;     /* of an answer */
+} aphi_seen_event;
+
+/* One step of an explanation: the server took this request, and went this way. */
+typedef struct aphi_taken {
+    uint64_t id;
+    aph_value path;
+} aphi_taken;
+
+/* A part of an explanation, older parts behind it. */
+typedef struct aphi_segment {
+    struct aphi_segment *older;
+    unsigned count;        /* references */
+    size_t n;
+    aphi_taken taken[];
+} aphi_segment;
+
+/* A place where the search had a choice. The bits of frame i stand in aph_oracle.frame_bits. */
+typedef struct aphi_frame {
+    aphi_core core;
+    uint32_t at;           /* observation, within the window */
+    uint32_t target;       /* the request to be taken; APHI_NONE: anything that gives the connection an answer */
+    uint32_t candidate, result; /* what to try next */
+    uint32_t order_count;
+    uint32_t memo;         /* its entry there */
+    bool only;             /* nothing but the target may be taken */
+    bool open;             /* there may be something left to try */
+    bool tainted;          /* something below failed for a reason that is not known to be of this part */
+    aph_value part;
+} aphi_frame;
+
+typedef struct aphi_root {
+    aphi_core core;
+    aphi_segment *past;
+} aphi_root;
+
+struct aph_oracle {
+    const aph_model *model;
+    aph_oracle_options options;
+    const aphi_env *env;
+    bool rpc, parts;       /* promises in use */
+    bool pipelined;        /* some connection had two requests in flight: parts no longer tell causes apart */
+    aphi_machine *machine;
+    aph_verdict verdict;
+    aph_limit limit;
+    aph_fault fault;
+    char message[320];
+    int64_t deadline_ns;
+    bool armed;
+    uint64_t configurations, requests, answers;
+
+    /* the window: what has been observed since the past was forgotten */
+    aphi_asked *ops;
+    size_t op_count, op_capacity;
+    aphi_seen_event *events;
+    size_t event_count, event_capacity;
+    uint64_t event_base;   /* observations forgotten */
+    size_t window_max;     /* try to forget when it is longer */
+
+    /* bits: `words` of 64, one bit a request in flight */
+    size_t words;
+    uint64_t *used, *optional, *bits;
+
+    /* connections with requests in flight: hash table, open addressing */
+    struct aphi_lane {
+        int64_t connection;
+        uint32_t first, last; /* of the requests in flight, through `lane_next` */
+        bool used;
+    } *lanes;
+    size_t lane_size, lane_count;
+    uint32_t *lane_next;
+    size_t lane_next_capacity;
+
+    /* classes of alike requests: hash table to class numbers */
+    struct aphi_class {
+        aph_value message, answer;
+        aph_future future;
+        uint32_t number; /* 0: free */
+    } *classes;
+    size_t class_size, class_count;
+    uint32_t *class_stamp;
+    size_t class_stamp_capacity;
+    uint32_t stamp;
+    uint8_t *related;      /* by place in `pending`: may influence the target of the frame at hand */
+    size_t related_capacity;
+
+    /* the search: where it is, and what it has not tried */
+    aphi_core core;
+    uint32_t at;
+    uint32_t *pending;     /* requests in flight at `at`, soonest to end first */
+    size_t pending_count, pending_capacity;
+    aphi_taken *order;
+    size_t order_count, order_capacity;
+    aphi_frame *frames;
+    size_t frame_count, frame_capacity, open_count;
+    uint64_t *frame_bits;
+    size_t frame_bits_capacity;
+    aphi_memo memo;
+    bool exhaustive;       /* looking for all configurations: causes do not matter */
+    uint64_t budget_end;   /* of an exhaustive search, in configurations */
+
+    /* where the window begins */
+    aphi_root *roots;
+    uint64_t *root_bits;
+    size_t root_count, root_capacity, root_bits_capacity;
+    size_t root_next;      /* to be tried when all else has failed */
+    aphi_segment *past;    /* of the root that the search is in */
+    uint32_t deepest;      /* observation that the search has reached in this window */
+};
+
+/* Drive the search to the end of the window. False if there is no explanation, or a limit or fault stopped it. */
+bool aphi_search(aph_oracle *o);
+/* Forget the past if that can be done at reasonable cost. Call only after aphi_search succeeded. */
+void aphi_search_forget(aph_oracle *o);
+/* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
+ * False, and nothing changed, if the budget did not suffice. */
+bool aphi_search_collect(aph_oracle *o, uint64_t budget);
+void aphi_search_widen(aph_oracle *o, size_t words);
+size_t aphi_search_bytes(const aph_oracle *o);
+void aphi_segment_drop(aphi_segment *s);
+uint32_t aphi_oracle_class(aph_oracle *o, aph_value message, aph_future future, aph_value answer);
+
+#endif

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * transition.c - all that a model may do with one request.
+ *
+ * Idea:       run the step once for each way through it. Sends and internal choices have one answer each, so they never
+ *             stop a run; a free choice or an undecided condition takes its first possible answer and is remembered, and
+ *             the next run takes the next one. Results are in normal form and remembered by what they came from, so a
+ *             search that comes back to a situation, which it does all the time, costs a look-up.
+ * Invariants: 1. every result's store is satisfiable
+ *             2. results of one feed are pairwise different
+ *             3. symbols of a core are numbered from 0 without gaps
+ * Cost:       a look-up, or (ways through the step) x (cost of the step).
+ * Read next:  ../solve/store.h, search.c */
+#include "oracle/transition.h"
+
+#include "base/memory.h"
+#include "solve/store.h"
+#include "tree/guard.h"
+#include "tree/step.h"
+#include "value/heap.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CACHE_MAX = 1 << 16,
+    PURITY_CHECKS = 64,      /* the first steps are run twice, always */
+    IDLE_STEPS_MAX = 10000,  /* steps in a row without a receive */
+};
+
+typedef struct key {
+    aphi_core core;
+    bool request;   /* false: only run on to the first receive */
+    aphi_fate fate;
+    int64_t from;
+    aph_value message, expected;
+} key;
+
+typedef struct entry {
+    key key;
+    uint64_t hash;
+    uint32_t first, count;
+    bool used;
+} entry;
+
+typedef struct branch {
+    uint32_t taken, count; /* alternatives: taken < count */
+    bool closed[2];        /* of a decision: this side is not satisfiable */
+} branch;
+
+typedef struct sent {
+    int64_t to;
+    aph_value message;
+} sent;
+
+struct aphi_machine {
+    const aph_model *model;
+    bool rpc;
+    int64_t solver_ms;
+    aph_fault fault;
+    char message[320];
+    bool undecided, out_of_time;
+    uint64_t steps;
+    unsigned purity_left;
+
+    entry *cache;
+    size_t cache_size, cache_count;
+    aphi_result *results;
+    size_t result_count, result_capacity;
+
+    /* one run of a step */
+    const key *key;
+    bool request_taken, at_receive;
+    size_t replayed;          /* of key->core.answers */
+    aph_value store;
+    uint32_t fresh;
+    aphi_bindings bindings;
+    branch *branches;
+    size_t branch_count, branch_capacity, branch_at;
+    aph_value *log;           /* answers of this step, to go on from when it is left at a receive */
+    size_t log_count, log_capacity;
+    aph_value *path;
+    size_t path_count, path_capacity;
+    sent *sends;
+    size_t send_count, send_capacity;
+};
+
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+static void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)
+{
+    if (m->fault)
+        return;
+    m->fault = fault;
+    char *text = about ? aph_json_text(about, NULL) : NULL;
+    snprintf(m->message, sizeof m->message, "%s%s%.160s", what, text ? ": " : "", text ? text : "");
+    free(text);
+}
+
+aph_fault aphi_machine_fault(const aphi_machine *m, const char **message)
+{
+    if (message)
+        *message = m->message;
+    return m->fault;
+}
+
+bool aphi_machine_undecided(const aphi_machine *m)
+{
+    return m->undecided;
+}
+
+bool aphi_machine_out_of_time(const aphi_machine *m)
+{
+    return m->out_of_time;
+}
+
+uint64_t aphi_machine_steps(const aphi_machine *m)
+{
+    return m->steps;
+}
+
+size_t aphi_machine_bytes(const aphi_machine *m)
+{
+    return m->cache_size * sizeof *m->cache + m->result_capacity * sizeof *m->results;
+}
+
+/* ---- constraints during a run ------------------------------------------------------------------------------------ */
+
+static bool assume(aphi_machine *m, aph_value condition)
+{
+    aph_value store;
+    if (condition == aph_bool(true))
+        return true;
+    if (condition == aph_bool(false))
+        return false;
+    switch (aphi_store_assume(m->store, condition, m->solver_ms, &store, &m->bindings)) {
+    case APHI_SAT: m->store = store; return true;
+    case APHI_UNSAT: return false;
+    case APHI_UNDECIDED: m->undecided = true; return false;
+    }
+    return false;
+}
+
+static bool satisfiable(aphi_machine *m, aph_value condition)
+{
+    aph_value store;
+    aphi_bindings unused = {0};
+    aphi_sat sat = aphi_store_assume(m->store, condition, m->solver_ms, &store, &unused);
+    m->undecided |= sat == APHI_UNDECIDED;
+    aphi_bindings_deinit(&unused);
+    return sat == APHI_SAT;
+}
+
+static aph_value known(aphi_machine *m, aph_value v)
+{
+    return aphi_bindings_count(&m->bindings) && aphi_symbols(v) ? aphi_substitute(v, &m->bindings) : v;
+}
+
+/* ---- answering a step's events ----------------------------------------------------------------------------------- */
+
+static branch *next_branch(aphi_machine *m, uint32_t count)
+{
+    if (m->branch_at == m->branch_count) {
+        APHI_RESERVE(m->branches, m->branch_capacity, m->branch_count + 1);
+        m->branches[m->branch_count++] = (branch){.count = count};
+    }
+    return &m->branches[m->branch_at++];
+}
+
+static void log_answer(aphi_machine *m, aph_value answer)
+{
+    APHI_RESERVE(m->log, m->log_capacity, m->log_count + 1);
+    m->log[m->log_count++] = answer;
+}
+
+static void path_answer(aphi_machine *m, aph_value answer)
+{
+    APHI_RESERVE(m->path, m->path_capacity, m->path_count + 1);
+    m->path[m->path_count++] = answer;
+}
+
+static bool answer_either(aphi_machine *m, const aph_event *event, aph_value *answer)
+{
+    *answer = aph_int(next_branch(m, (uint32_t)event->count)->taken);
+    path_answer(m, *answer);
+    return true;
+}
+
+static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *answer)
+{
+    aph_value condition = known(m, event->value);
+    if (aph_kind_of(condition) == APH_BOOL) {
+        *answer = condition;
+    } else {
+        bool is_new = m->branch_at == m->branch_count;
+        branch *b = next_branch(m, 2);
+        if (is_new) {
+            b->closed[0] = !satisfiable(m, condition);
+            b->closed[1] = !satisfiable(m, aph_not(condition));
+            b->taken = b->closed[0];
+        }
+        if (b->closed[b->taken])
+            return false;
+        *answer = aph_bool(b->taken == 0);
+        assume(m, b->taken == 0 ? condition : aph_not(condition));
+    }
+    path_answer(m, *answer);
+    return true;
+}
+
+static bool answer_choose(aphi_machine *m, const aph_event *event, aph_value *answer)
+{
+    *answer = aph_symbol(event->sort, m->fresh++);
+    return !event->bounded || (assume(m, aph_le(aph_int(event->low), *answer)) &&
+                               assume(m, aph_le(known(m, *answer), aph_int(event->high))));
+}
+
+static bool answer_send(aphi_machine *m, const aph_event *event)
+{
+    APHI_RESERVE(m->sends, m->send_capacity, m->send_count + 1);
+    m->sends[m->send_count++] = (sent){event->to, event->value};
+    return true;
+}
+
+static bool answer_recv(aphi_machine *m, aph_value *answer)
+{
+    if (m->request_taken) {
+        m->at_receive = true;
+        return false;
+    }
+    m->request_taken = true;
+    *answer = APH_ARRAY_OF(aph_int(m->key->from), m->key->message);
+    return true;
+}
+
+static bool answer_event(void *context, const aph_event *event, aph_value *answer)
+{
+    aphi_machine *m = context;
+    bool answered = false;
+    if (m->replayed < aph_count(m->key->core.answers)) {
+        *answer = aph_at(m->key->core.answers, m->replayed++);
+        log_answer(m, *answer);
+        return true;
+    }
+    *answer = APH_NIL;
+    switch (event->kind) {
+    case APH_EVENT_RECV: answered = answer_recv(m, answer); break;
+    case APH_EVENT_SEND: answered = answer_send(m, event); break;
+    case APH_EVENT_CHOOSE: answered = answer_choose(m, event, answer); break;
+    case APH_EVENT_DECIDE: answered = answer_decide(m, event, answer); break;
+    case APH_EVENT_EITHER: answered = answer_either(m, event, answer); break;
+    case APH_EVENT_RETURN:
+    case APH_EVENT_NEVER:
+    case APH_EVENT_OTHER: break;
+    }
+    if (answered)
+        log_answer(m, *answer);
+    return answered;
+}
+
+/* ---- one way through --------------------------------------------------------------------------------------------- */
+
+/* The runs that come next: one more at the last branch that has more. False when all have been seen. */
+static bool next_way(aphi_machine *m)
+{
+    m->branch_count = m->branch_at;
+    while (m->branch_count) {
+        branch *b = &m->branches[m->branch_count - 1];
+        if (++b->taken < b->count && !(b->count == 2 && b->closed[b->taken]))
+            return true;
+        m->branch_count--;
+    }
+    return false;
+}
+
+static void begin_way(aphi_machine *m, const key *k)
+{
+    m->key = k;
+    m->request_taken = !k->request;
+    m->at_receive = false;
+    m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = 0;
+    m->store = k->core.store;
+    m->fresh = k->core.fresh;
+    aphi_bindings_clear(&m->bindings);
+}
+
+static aph_value with_mail(aph_value mail, int64_t to, aph_value message)
+{
+    aph_value box = mail ? mail : aph_object(), name = aph_int(to), waiting = aph_get(box, name);
+    return aph_set(box, name, waiting ? aph_push(waiting, message) : APH_ARRAY_OF(message));
+}
+
+static bool deliver(aphi_machine *m, aph_value *mail)
+{
+    const key *k = m->key;
+    if (m->rpc && (m->send_count != 1 || m->sends[0].to != k->from)) {
+        set_fault(m, APH_FAULT_PROMISE, "the model promises rpc, but does not answer this request once, on its own "
+                                        "connection", k->message);
+        return false;
+    }
+    if (k->fate == APHI_EXPECT)
+        return assume(m, known(m, aph_eq(m->sends[0].message, k->expected)));
+    if (k->fate == APHI_KEEP)
+        for (size_t i = 0; i < m->send_count; i++)
+            *mail = with_mail(*mail, m->sends[i].to, m->sends[i].message);
+    return true;
+}
+
+static void add_result(aphi_machine *m, size_t first, aphi_core core)
+{
+    aph_value roots[3] = {known(m, core.state), known(m, core.answers), known(m, core.mail)};
+    core.store = m->store;
+    if (core.store || aphi_symbols(roots[0]) || aphi_symbols(roots[1]) || aphi_symbols(roots[2]))
+        core.fresh = aphi_store_normalize(3, roots, &core.store);
+    else
+        core.fresh = 0;
+    core.state = roots[0];
+    core.answers = roots[1];
+    core.mail = roots[2];
+    for (size_t i = first; i < m->result_count; i++)
+        if (aphi_core_equal(&m->results[i].core, &core))
+            return;
+    APHI_RESERVE(m->results, m->result_capacity, m->result_count + 1);
+    m->results[m->result_count++] = (aphi_result){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
+}
+
+static void broken_step(aphi_machine *m, aphi_ending ending)
+{
+    switch (ending) {
+    case APHI_UNKNOWN_REQUEST: set_fault(m, APH_FAULT_REQUEST, aphi_step_reason(), m->key->message); break;
+    case APHI_CRASHED: set_fault(m, APH_FAULT_CRASH, aphi_step_reason(), APH_NIL); break;
+    case APHI_OUT_OF_TIME: m->out_of_time = true; break;
+    default: break;
+    }
+}
+
+static bool check_reads(aphi_machine *m, const aphi_core *after)
+{
+    const key *k = m->key;
+    if (k->fate != APHI_EXPECT || !m->model->reads || after->state == k->core.state ||
+        !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core.state))
+        return true;
+    set_fault(m, APH_FAULT_PROMISE, "the model says that this request, with this answer, only reads, but it changed the "
+                                    "state", APH_ARRAY_OF(k->message, k->expected));
+    return false;
+}
+
+/* Run on to the end of an rpc step, or to the first receive that has nothing to take: a step may send before it. */
+static bool run_on(aphi_machine *m, aphi_core *core)
+{
+    for (unsigned idle = 0; idle < IDLE_STEPS_MAX; idle++) {
+        m->steps++;
+        aphi_ending ending = aphi_step_run(m->model, &core->state, answer_event, m);
+        if (ending == APHI_ENDED) {
+            core->answers = APH_NIL;
+            m->log_count = 0;
+            if (m->rpc && m->request_taken)
+                return true;
+        } else if (m->at_receive && !m->rpc) {
+            core->answers = m->log_count ? aph_array(m->log_count, m->log) : APH_NIL;
+            return true;
+        } else {
+            if (m->at_receive)
+                set_fault(m, APH_FAULT_PROMISE, "the model promises rpc, but receives twice in one step", m->key->message);
+            broken_step(m, ending);
+            return false;
+        }
+    }
+    set_fault(m, APH_FAULT_PROMISE, "the model runs on and on without receiving", APH_NIL);
+    return false;
+}
+
+static void all_ways(aphi_machine *m, const key *k)
+{
+    size_t first = m->result_count;
+    m->branch_count = 0;
+    do {
+        aphi_core core = k->core;
+        begin_way(m, k);
+        if (run_on(m, &core) && deliver(m, &core.mail) && check_reads(m, &core))
+            add_result(m, first, core);
+    } while (!m->fault && !m->out_of_time && next_way(m));
+}
+
+/* Run it again: a pure model comes to the same. */
+static void check_purity(aphi_machine *m, const key *k, size_t first)
+{
+    size_t count = m->result_count - first;
+    all_ways(m, k);
+    bool same = m->result_count - first == 2 * count;
+    for (size_t i = 0; same && i < count; i++)
+        same = aphi_core_equal(&m->results[first + i].core, &m->results[first + count + i].core);
+    if (!same && !m->out_of_time)
+        set_fault(m, APH_FAULT_IMPURE, "the same step, run twice, did not do the same: the model must be a pure function of "
+                                       "its state and its answers; it was given", k->message);
+    m->result_count = first + count;
+}
+
+/* ---- remembering ------------------------------------------------------------------------------------------------- */
+
+static uint64_t word_of(aph_value v)
+{
+    return (uint64_t)(uintptr_t)v;
+}
+
+static uint64_t hash_key(const key *k)
+{
+    uint64_t h = aphi_mix(word_of(k->core.state), word_of(k->message));
+    h = aphi_mix(h ^ word_of(k->core.store), word_of(k->expected));
+    h = aphi_mix(h ^ word_of(k->core.mail), word_of(k->core.answers));
+    return aphi_mix(h, (uint64_t)k->from << 3 | (uint64_t)k->fate << 1 | k->request);
+}
+
+static bool same_key(const key *a, const key *b)
+{
+    return aphi_core_equal(&a->core, &b->core) && a->request == b->request && a->fate == b->fate && a->from == b->from &&
+           a->message == b->message && a->expected == b->expected;
+}
+
+static void forget(aphi_machine *m, size_t size)
+{
+    if (size != m->cache_size) {
+        free(m->cache);
+        m->cache = aphi_alloc_zero(size * sizeof *m->cache);
+        m->cache_size = size;
+    } else {
+        memset(m->cache, 0, size * sizeof *m->cache);
+    }
+    m->cache_count = m->result_count = 0;
+}
+
+static void grow(aphi_machine *m)
+{
+    if (m->cache_size >= CACHE_MAX) {
+        forget(m, m->cache_size);
+        return;
+    }
+    entry *old = m->cache;
+    size_t size = m->cache_size;
+    m->cache_size *= 4;
+    m->cache = aphi_alloc_zero(m->cache_size * sizeof *m->cache);
+    for (size_t i = 0; i < size; i++)
+        if (old[i].used) {
+            size_t at = old[i].hash & (m->cache_size - 1);
+            while (m->cache[at].used)
+                at = (at + 1) & (m->cache_size - 1);
+            m->cache[at] = old[i];
+        }
+    free(old);
+}
+
+static const aphi_result *look_up(aphi_machine *m, const key *k, size_t *n)
+{
+    uint64_t hash = hash_key(k);
+    size_t at = hash & (m->cache_size - 1);
+    for (; m->cache[at].used; at = (at + 1) & (m->cache_size - 1))
+        if (m->cache[at].hash == hash && same_key(&m->cache[at].key, k)) {
+            *n = m->cache[at].count;
+            return m->results + m->cache[at].first;
+        }
+    if (m->cache_count * 2 >= m->cache_size) {
+        grow(m);
+        for (at = hash & (m->cache_size - 1); m->cache[at].used;)
+            at = (at + 1) & (m->cache_size - 1);
+    }
+    size_t first = m->result_count;
+    all_ways(m, k);
+    if (m->purity_left && !m->fault && !m->out_of_time) {
+        m->purity_left--;
+        check_purity(m, k, first);
+    }
+    *n = m->fault || m->out_of_time ? 0 : m->result_count - first;
+    m->cache[at] = (entry){*k, hash, (uint32_t)first, (uint32_t)*n, true};
+    m->cache_count++;
+    return m->results + first;
+}
+
+/* At a collection what is remembered may go: it can be had again. */
+static void forget_all(void *context)
+{
+    aphi_machine *m = context;
+    forget(m, m->cache_size);
+}
+
+aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver_ms)
+{
+    aphi_machine *m = aphi_alloc_zero(sizeof *m);
+    m->model = model;
+    m->rpc = rpc;
+    m->solver_ms = solver_ms;
+#ifdef APHI_CHECK_PURITY
+    m->purity_left = UINT32_MAX;
+#else
+    m->purity_left = PURITY_CHECKS;
+#endif
+    forget(m, 256);
+    aph_root_add(forget_all, m);
+    return m;
+}
+
+void aphi_machine_close(aphi_machine *m)
+{
+    aph_root_remove(forget_all, m);
+    free(m->cache);
+    free(m->results);
+    free(m->branches);
+    free(m->log);
+    free(m->path);
+    free(m->sends);
+    aphi_bindings_deinit(&m->bindings);
+    free(m);
+}
+
+const aphi_result *aphi_machine_start(aphi_machine *m, size_t *n)
+{
+    aph_value state = m->model->initial ? m->model->initial(m->model) : aph_object(), store = APH_NIL;
+    uint32_t fresh = aphi_symbols(state) ? aphi_store_normalize(1, &state, &store) : 0;
+    key k = {.core = {.state = state, .fresh = fresh}, .fate = APHI_KEEP};
+    if (!m->rpc)
+        return look_up(m, &k, n);
+    APHI_RESERVE(m->results, m->result_capacity, 1);
+    m->results[0] = (aphi_result){.core = k.core};
+    *n = 1;
+    return m->results;
+}
+
+const aphi_result *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
+                                     aphi_fate fate, aph_value expected, size_t *n)
+{
+    key k = {.core = *core, .request = true, .from = from, .message = message, .fate = fate,
+             .expected = fate == APHI_EXPECT ? expected : APH_NIL};
+    return look_up(m, &k, n);
+}
+
+/* ---- mail -------------------------------------------------------------------------------------------------------- */
+
+bool aphi_mail_waits(const aphi_core *core, int64_t connection)
+{
+    return core->mail && aph_has(core->mail, aph_int(connection));
+}
+
+static aph_value without_oldest(aph_value mail, int64_t connection)
+{
+    aph_value name = aph_int(connection), waiting = aph_get(mail, name);
+    if (aph_count(waiting) > 1)
+        return aph_set(mail, name, aph_slice(waiting, 1, aph_count(waiting) - 1));
+    mail = aph_remove(mail, name);
+    return aph_count(mail) ? mail : APH_NIL;
+}
+
+void aphi_machine_discard(aphi_core *core, int64_t connection)
+{
+    core->mail = without_oldest(core->mail, connection);
+}
+
+bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen)
+{
+    aph_value said = aph_at(aph_get(core->mail, aph_int(connection)), 0);
+    if (!aphi_symbols(said)) {
+        if (said != seen)
+            return false;
+        core->mail = without_oldest(core->mail, connection);
+        return true;
+    }
+    m->store = core->store;
+    aphi_bindings_clear(&m->bindings);
+    if (!assume(m, aph_eq(said, seen)))
+        return false;
+    aph_value roots[3] = {known(m, core->state), known(m, core->answers),
+                          known(m, without_oldest(core->mail, connection))};
+    core->store = m->store;
+    core->fresh = aphi_store_normalize(3, roots, &core->store);
+    core->state = roots[0];
+    core->answers = roots[1];
+    core->mail = roots[2];
+    return true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * transition.h - all that a model may do with one request. */
+#ifndef APHI_ORACLE_TRANSITION_H
+#define APHI_ORACLE_TRANSITION_H
+
+#include <antiphon/oracle.h>
+
+/* A server in the middle of its work: a suspended model, what is known of its unknowns, and what it has said that has not
+ * been seen yet. In normal form, so equal situations are equal words. */
+typedef struct aphi_core {
+    aph_value state;    /* at the head of the step */
+    aph_value answers;  /* to the events since; APH_NIL at the head */
+    aph_value store;    /* constraints on the symbols */
+    aph_value mail;     /* object: connection -> array of messages sent but not seen; APH_NIL if none */
+    uint32_t fresh;     /* symbols are numbered below this */
+} aphi_core;
+
+static inline bool aphi_core_equal(const aphi_core *a, const aphi_core *b)
+{
+    return a->state == b->state && a->answers == b->answers && a->store == b->store && a->mail == b->mail;
+}
+
+/* What becomes of the messages that the step sends. */
+typedef enum aphi_fate {
+    APHI_EXPECT, /* there must be one, to the sender of the request, and it must be this one */
+    APHI_KEEP,   /* they go to the mail */
+    APHI_DROP,   /* nobody will see them */
+} aphi_fate;
+
+typedef struct aphi_result {
+    aphi_core core;
+    aph_value path; /* what each branch on the way was, as an array; APH_NIL without branches */
+} aphi_result;
+
+typedef struct aphi_machine aphi_machine;
+
+aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver_ms);
+void aphi_machine_close(aphi_machine *m);
+
+/* The server before its first request. */
+const aphi_result *aphi_machine_start(aphi_machine *m, size_t *n);
+/* Everything that feeding the request may come to; valid until the next call. Empty if nothing can. */
+const aphi_result *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
+                                     aphi_fate fate, aph_value expected, size_t *n);
+/* Is there mail for the connection? */
+bool aphi_mail_waits(const aphi_core *core, int64_t connection);
+/* Take the oldest mail of the connection, which must be able to equal the message seen. */
+bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen);
+/* Throw the oldest mail of the connection away. */
+void aphi_machine_discard(aphi_core *core, int64_t connection);
+
+/* Trouble so far: a fault stops everything; undecided means that the solver gave up on some branch, which was dropped. */
+aph_fault aphi_machine_fault(const aphi_machine *m, const char **message);
+bool aphi_machine_undecided(const aphi_machine *m);
+bool aphi_machine_out_of_time(const aphi_machine *m);
+uint64_t aphi_machine_steps(const aphi_machine *m);
+size_t aphi_machine_bytes(const aphi_machine *m);
+
+#endif

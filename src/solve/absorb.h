@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * absorb.h - conditions taken apart into the literals that a store keeps and the symbols that they determine. */
+#ifndef APHI_SOLVE_ABSORB_H
+#define APHI_SOLVE_ABSORB_H
+
+#include "solve/bindings.h"
+#include "solve/web.h"
+
+enum { APHI_FEW_LITERALS = 48 };
+
+typedef struct aphi_list {
+    size_t count, capacity;
+    aph_value *many;
+    aph_value few[APHI_FEW_LITERALS];
+} aphi_list;
+
+static inline aph_value *aphi_list_items(aphi_list *l)
+{
+    return l->many ? l->many : l->few;
+}
+
+void aphi_list_add(aphi_list *l, aph_value v);
+
+typedef struct aphi_absorber {
+    aphi_list literals;      /* in the form of a store, in any order */
+    aphi_list waiting;       /* not yet looked at */
+    aphi_bindings bindings;  /* found; no bound symbol occurs in a literal or in a bound value */
+    uint64_t touched;        /* Bloom mask of the symbols of literals that are new or changed */
+    bool failed;             /* the conditions cannot all hold */
+} aphi_absorber;
+
+/* Literals are those of the store, which may be APH_NIL. */
+void aphi_absorber_init(aphi_absorber *a, aph_value store);
+void aphi_absorber_deinit(aphi_absorber *a);
+/* Take one condition more. Returns false if that shows that they cannot all hold; true does not show that they can. */
+bool aphi_absorb(aphi_absorber *a, aph_value condition);
+/* Drop new or changed literals that bounds alone make true. */
+void aphi_absorber_simplify(aphi_absorber *a);
+/* Sort the literals and make a store of them. */
+aph_value aphi_absorber_store(aphi_absorber *a);
+
+#endif

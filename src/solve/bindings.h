@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bindings.h - sets of symbols, and values for symbols. Both start as {0} and need no memory while they are small. */
+#ifndef APHI_SOLVE_BINDINGS_H
+#define APHI_SOLVE_BINDINGS_H
+
+#include "value/heap.h"
+
+enum { APHI_FEW_SYMBOLS = 12 };
+
+/* Symbols in the order in which they were added, each once. */
+typedef struct aphi_symset {
+    size_t count, capacity;
+    uint64_t mask;           /* Bloom mask of all */
+    aph_value *many;         /* once there are more than a few */
+    uint32_t *index;         /* open addressing: position + 1 in many */
+    size_t index_size;
+    aph_value few[APHI_FEW_SYMBOLS];
+} aphi_symset;
+
+#define APHI_ABSENT ((size_t)-1)
+
+static inline aph_value aphi_symset_at(const aphi_symset *s, size_t i)
+{
+    return s->many ? s->many[i] : s->few[i];
+}
+
+size_t aphi_symset_find(const aphi_symset *s, aph_value symbol); /* its position, or APHI_ABSENT */
+size_t aphi_symset_add(aphi_symset *s, aph_value symbol);        /* its position */
+void aphi_symset_collect(aphi_symset *s, aph_value v);           /* all symbols inside v, in order of occurrence */
+void aphi_symset_deinit(aphi_symset *s);
+
+/* Symbols with a value each. */
+typedef struct aphi_bindings {
+    aphi_symset symbols;
+    size_t capacity;
+    aph_value *many;
+    aph_value few[APHI_FEW_SYMBOLS];
+} aphi_bindings;
+
+static inline size_t aphi_bindings_count(const aphi_bindings *b)
+{
+    return b->symbols.count;
+}
+static inline aph_value aphi_bindings_symbol(const aphi_bindings *b, size_t i)
+{
+    return aphi_symset_at(&b->symbols, i);
+}
+static inline aph_value *aphi_bindings_value(aphi_bindings *b, size_t i)
+{
+    return b->many ? &b->many[i] : &b->few[i];
+}
+/* The value of a symbol, APH_NIL if it has none. */
+aph_value aphi_bindings_get(const aphi_bindings *b, aph_value symbol);
+void aphi_bindings_set(aphi_bindings *b, aph_value symbol, aph_value value);
+/* Give each symbol inside v that has no value the first of its sort: false, 0, "". */
+void aphi_bindings_complete(aphi_bindings *b, aph_value v);
+void aphi_bindings_clear(aphi_bindings *b);
+void aphi_bindings_deinit(aphi_bindings *b);
+
+/* v with each bound symbol replaced by its value, all at once, and computed again where that makes it known.
+ * The cost is that of the parts of v that may hold a bound symbol. */
+aph_value aphi_substitute(aph_value v, const aphi_bindings *b);
+
+#endif

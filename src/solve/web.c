@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * web.c - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold.
+ *
+ * Idea:       a symbol that only has bounds, excluded values and other symbols to differ from, and more values left than
+ *             such others, can be given a value last. Setting such symbols aside, again and again, most often leaves
+ *             nothing: then all can hold. What is left, the core, is tried in this order: ranges may refute it; if few
+ *             assignments exist, all are tried; a guess, repaired a few times, may satisfy it; then Z3 is asked.
+ * Invariants: every answer but APHI_UNDECIDED is exact; a guess counts only if every literal evaluates to true.
+ * Cost:       linear in the literals for each round of setting aside; rounds are few unless domains are tight. */
+#include "solve/web.h"
+
+#include "base/choice.h"
+#include "base/memory.h"
+#include "solve/term.h"
+
+#include <stdlib.h>
+
+enum { TRIED_MOST = 256, REPAIRS_MOST = 24, EVALUATED_MOST = 1024 };
+
+aphi_form aphi_form_of(aph_value literal, aph_value *x, aph_value *y)
+{
+    if (aphi_is_term(literal, APH_LE)) {
+        aph_value a = aphi_node_arg(literal, 0), b = aphi_node_arg(literal, 1);
+        bool upper = aphi_is_symbol(a) && aph_is_int(b), lower = aphi_is_symbol(b) && aph_is_int(a);
+        *x = upper ? a : b;
+        *y = upper ? b : a;
+        return upper ? APHI_UPPER : lower ? APHI_LOWER : APHI_OTHER;
+    }
+    if (!aphi_is_term(literal, APH_NOT) || !aphi_is_term(aphi_node_arg(literal, 0), APH_EQ))
+        return APHI_OTHER;
+    aph_value equality = aphi_node_arg(literal, 0);
+    *x = aphi_node_arg(equality, 0);
+    *y = aphi_node_arg(equality, 1);
+    if (!aphi_is_symbol(*x) || *x == *y)
+        return APHI_OTHER;
+    return aphi_is_symbol(*y) ? APHI_APART : aphi_symbols(*y) ? APHI_OTHER : APHI_POINT;
+}
+
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
+
+static aphi_cell *cell_of(const aphi_web *w, aph_value symbol)
+{
+    return &w->cell[aphi_symset_find(&w->symbols, symbol)];
+}
+
+static void enter(aphi_web *w, aph_value literal)
+{
+    aph_value x, y;
+    aphi_form form = aphi_form_of(literal, &x, &y);
+    if (form == APHI_OTHER) {
+        aphi_symset inside = {0};
+        aphi_symset_collect(&inside, literal);
+        for (size_t i = 0; i < inside.count; i++)
+            cell_of(w, aphi_symset_at(&inside, i))->pinned = true;
+        aphi_symset_deinit(&inside);
+        return;
+    }
+    aphi_cell *cell = cell_of(w, x);
+    if (form == APHI_LOWER && aph_int_of(y) > cell->range.low)
+        cell->range.low = aph_int_of(y);
+    else if (form == APHI_UPPER && aph_int_of(y) < cell->range.high)
+        cell->range.high = aph_int_of(y);
+    else if (form == APHI_POINT)
+        cell->points++;
+}
+
+void aphi_web_init(aphi_web *w, size_t n, const aph_value *literals)
+{
+    w->n = n;
+    w->literals = literals;
+    w->rounds = 0;
+    w->symbols = (aphi_symset){0};
+    for (size_t i = 0; i < n; i++)
+        aphi_symset_collect(&w->symbols, literals[i]);
+    size_t count = w->symbols.count;
+    w->cell = count <= APHI_FEW_SYMBOLS ? w->few : aphi_alloc(count * sizeof *w->cell);
+    for (size_t i = 0; i < count; i++)
+        w->cell[i] = (aphi_cell){.range = APHI_RANGE_ALL};
+    for (size_t i = 0; i < n; i++)
+        enter(w, literals[i]);
+}
+
+void aphi_web_deinit(aphi_web *w)
+{
+    if (w->cell != w->few)
+        free(w->cell);
+    aphi_symset_deinit(&w->symbols);
+}
+
+static void count_degrees(aphi_web *w)
+{
+    aph_value x, y;
+    for (size_t i = 0; i < w->symbols.count; i++)
+        w->cell[i].degree = 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (aphi_form_of(w->literals[i], &x, &y) == APHI_APART && !cell_of(w, x)->gone && !cell_of(w, y)->gone) {
+            cell_of(w, x)->degree++;
+            cell_of(w, y)->degree++;
+        }
+}
+
+/* Are there more values than points and neighbours exclude together? */
+static bool has_room(const aphi_cell *cell, aph_kind sort)
+{
+    if (sort == APH_STR)
+        return true;
+    if (sort == APH_BOOL || aphi_range_empty(cell->range))
+        return false;
+    uint64_t others = (uint64_t)cell->range.high - (uint64_t)cell->range.low; /* one less than there are values */
+    return others >= (uint64_t)cell->points + cell->degree;
+}
+
+void aphi_web_set_aside(aphi_web *w)
+{
+    for (bool more = true; more;) {
+        more = false;
+        count_degrees(w);
+        w->rounds++;
+        for (size_t i = 0; i < w->symbols.count; i++) {
+            aphi_cell *cell = &w->cell[i];
+            if (!cell->gone && !cell->pinned && has_room(cell, aph_symbol_sort(aphi_symset_at(&w->symbols, i)))) {
+                cell->gone = w->rounds;
+                more = true;
+            }
+        }
+    }
+}
+
+bool aphi_web_remains(const aphi_web *w, aph_value literal)
+{
+    aph_value x, y;
+    aphi_form form = aphi_form_of(literal, &x, &y);
+    if (form == APHI_OTHER)
+        return true;
+    return !cell_of(w, x)->gone && !(form == APHI_APART && cell_of(w, y)->gone);
+}
+
+/* ---- the core: ranges, trying all, guessing ---------------------------------------------------------------------- */
+
+typedef struct core {
+    const aphi_web *web;
+    size_t n;
+    const aph_value *literals;
+    int64_t *value;            /* of each symbol of the web, as aphi_evaluate wants it */
+    aphi_choice choice;
+} core;
+
+static aphi_range range_in_web(const void *context, aph_value symbol)
+{
+    return cell_of(context, symbol)->range;
+}
+
+static int64_t value_in_core(const void *context, aph_value symbol)
+{
+    const core *c = context;
+    return c->value[aphi_symset_find(&c->web->symbols, symbol)];
+}
+
+static bool holds(const core *c, aph_value literal)
+{
+    aphi_result r = aphi_evaluate(literal, value_in_core, c);
+    return !r.wrong && r.i;
+}
+
+/* The first literal that does not hold; APH_NIL if all do. */
+static aph_value first_broken(const core *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!holds(c, c->literals[i]))
+            return c->literals[i];
+    return APH_NIL;
+}
+
+static bool ranges_refute(const core *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!aphi_range_outcome(c->literals[i], range_in_web, c->web).can_hold)
+            return true;
+    return false;
+}
+
+/* The number of nodes of t written out, or what is left of `most` below zero. */
+static int count_nodes(aph_value t, int most)
+{
+    most--;
+    if (most > 0 && aphi_is_node(t) && t->shape == APHI_OPERATION)
+        for (size_t i = 0; i < t->count && most > 0; i++)
+            most = count_nodes(t->slot[i].v, most);
+    return most;
+}
+
+static bool cheap_to_evaluate(const core *c)
+{
+    int left = EVALUATED_MOST;
+    for (size_t i = 0; i < c->n && left > 0; i++)
+        left = count_nodes(c->literals[i], left);
+    return left > 0;
+}
+
+static uint64_t values_of(const core *c, size_t i)
+{
+    const aphi_cell *cell = &c->web->cell[i];
+    switch (aph_symbol_sort(aphi_symset_at(&c->web->symbols, i))) {
+    case APH_BOOL: return 2;
+    case APH_INT: {
+        uint64_t others = (uint64_t)cell->range.high - (uint64_t)cell->range.low;
+        return others < TRIED_MOST ? others + 1 : TRIED_MOST + 1;
+    }
+    default: return TRIED_MOST + 1;
+    }
+}
+
+static int64_t first_value(const core *c, size_t i)
+{
+    return aph_symbol_sort(aphi_symset_at(&c->web->symbols, i)) == APH_BOOL ? 0 : c->web->cell[i].range.low;
+}
+
+/* Count up in the assignments, the first symbol fastest; false after the last. */
+static bool next_assignment(core *c)
+{
+    for (size_t i = 0; i < c->web->symbols.count; i++) {
+        if (c->web->cell[i].gone)
+            continue;
+        if (c->value[i] - first_value(c, i) + 1 < (int64_t)values_of(c, i)) {
+            c->value[i]++;
+            return true;
+        }
+        c->value[i] = first_value(c, i);
+    }
+    return false;
+}
+
+static aphi_sat try_all(core *c)
+{
+    uint64_t assignments = 1;
+    for (size_t i = 0; i < c->web->symbols.count && assignments <= TRIED_MOST; i++)
+        if (!c->web->cell[i].gone)
+            assignments *= values_of(c, i);
+    if (assignments > TRIED_MOST)
+        return APHI_UNDECIDED;
+    for (size_t i = 0; i < c->web->symbols.count; i++)
+        c->value[i] = first_value(c, i);
+    do
+        if (!first_broken(c))
+            return APHI_SAT;
+    while (next_assignment(c));
+    return APHI_UNSAT;
+}
+
+static int64_t nearest(int64_t i, aphi_range r)
+{
+    return i < r.low ? r.low : i > r.high ? r.high : i;
+}
+
+/* Move the symbol of t as little as brings t into `to`, if it can be seen how. */
+static bool steer(core *c, aph_value t, aphi_range to)
+{
+    aph_value symbol;
+    aphi_range from;
+    if (!aphi_range_before(t, to, &symbol, &from) || aphi_range_empty(from))
+        return false;
+    size_t i = aphi_symset_find(&c->web->symbols, symbol);
+    int64_t was = c->value[i];
+    c->value[i] = nearest(nearest(was, from), c->web->cell[i].range);
+    return c->value[i] != was;
+}
+
+/* Change some symbol inside the literal in some way. */
+static void poke(core *c, aph_value literal)
+{
+    aphi_symset inside = {0};
+    aphi_symset_collect(&inside, literal);
+    aph_value symbol = aphi_symset_at(&inside, aphi_choice_below(&c->choice, inside.count));
+    size_t i = aphi_symset_find(&c->web->symbols, symbol);
+    switch (aph_symbol_sort(symbol)) {
+    case APH_BOOL: c->value[i] = !c->value[i]; break;
+    case APH_INT: c->value[i] = nearest(aphi_choice_within(&c->choice, -8, 8), c->web->cell[i].range); break;
+    default: c->value[i] = aphi_scalar(aph_strf("?%u", (unsigned)aphi_choice_below(&c->choice, 64))); break;
+    }
+    aphi_symset_deinit(&inside);
+}
+
+static bool repair_order(core *c, aph_value a, aph_value b, bool strict)
+{
+    aphi_result x = aphi_evaluate(a, value_in_core, c), y = aphi_evaluate(b, value_in_core, c);
+    bool left_first = aphi_choice_chance(&c->choice, 1, 2);
+    if (x.wrong || y.wrong || (strict && (y.i == INT64_MIN || x.i == INT64_MAX)))
+        return false;
+    aphi_range below = {INT64_MIN, y.i - strict}, above = {x.i + strict, INT64_MAX};
+    return left_first ? steer(c, a, below) || steer(c, b, above) : steer(c, b, above) || steer(c, a, below);
+}
+
+static bool repair_equality(core *c, aph_value a, aph_value b, bool equal)
+{
+    aphi_result x = aphi_evaluate(a, value_in_core, c), y = aphi_evaluate(b, value_in_core, c);
+    if (x.wrong || y.wrong)
+        return false;
+    if (aph_sort_of(a) != APH_INT) {
+        if (equal && aphi_is_symbol(a))
+            c->value[aphi_symset_find(&c->web->symbols, a)] = y.i;
+        return equal && aphi_is_symbol(a);
+    }
+    if (equal)
+        return steer(c, a, (aphi_range){y.i, y.i}) || steer(c, b, (aphi_range){x.i, x.i});
+    return (y.i < INT64_MAX && steer(c, a, (aphi_range){y.i + 1, INT64_MAX})) ||
+           (y.i > INT64_MIN && steer(c, a, (aphi_range){INT64_MIN, y.i - 1})) ||
+           (x.i < INT64_MAX && steer(c, b, (aphi_range){x.i + 1, INT64_MAX}));
+}
+
+static void repair(core *c, aph_value l)
+{
+    bool done = false;
+    aph_op op = aph_kind_of(l) == APH_TERM ? aph_term_op(l) : APH_WRONG;
+    aph_value a = op < APH_WRONG ? aphi_node_arg(l, 0) : APH_NIL, b = op < APH_NOT ? aphi_node_arg(l, 1) : APH_NIL;
+    if (op == APH_AND || op == APH_OR) {
+        aph_value part = aphi_choice_chance(&c->choice, 1, 2) ? a : b;
+        if (aphi_symbols(part))
+            repair(c, part);
+        return;
+    }
+    if (op == APH_LT || op == APH_LE)
+        done = repair_order(c, a, b, op == APH_LT);
+    else if (op == APH_EQ)
+        done = repair_equality(c, a, b, true);
+    else if (op == APH_NOT && aphi_is_term(a, APH_EQ))
+        done = repair_equality(c, aphi_node_arg(a, 0), aphi_node_arg(a, 1), false);
+    if (!done)
+        poke(c, l);
+}
+
+static bool guess(core *c)
+{
+    for (size_t i = 0; i < c->web->symbols.count; i++)
+        switch (aph_symbol_sort(aphi_symset_at(&c->web->symbols, i))) {
+        case APH_INT: c->value[i] = nearest(0, c->web->cell[i].range); break;
+        case APH_BOOL: c->value[i] = 0; break;
+        default: c->value[i] = aphi_scalar(aph_str("")); break;
+        }
+    for (int tries = 0; tries < REPAIRS_MOST; tries++) {
+        aph_value broken = first_broken(c);
+        if (!broken)
+            return true;
+        repair(c, broken);
+    }
+    return false;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static aph_value word_of(aph_kind sort, int64_t i)
+{
+    return sort == APH_INT ? aph_int(i) : sort == APH_BOOL ? aph_bool(i != 0) : (aph_value)(uintptr_t)i;
+}
+
+static void tell_core(const core *c, aphi_bindings *values)
+{
+    for (size_t i = 0; i < c->web->symbols.count; i++) {
+        aph_value symbol = aphi_symset_at(&c->web->symbols, i);
+        if (!c->web->cell[i].gone)
+            aphi_bindings_set(values, symbol, word_of(aph_symbol_sort(symbol), c->value[i]));
+    }
+}
+
+/* Does a literal say that symbol is not this value, or not that of a symbol that already has it? */
+static bool is_excluded(const aphi_web *w, const aphi_bindings *values, aph_value symbol, aph_value value)
+{
+    aph_value x, y;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!(aphi_symbols(w->literals[i]) & aphi_symbols(symbol)))
+            continue;
+        aphi_form form = aphi_form_of(w->literals[i], &x, &y);
+        if (form == APHI_POINT && x == symbol && y == value)
+            return true;
+        if (form == APHI_APART && ((x == symbol && aphi_bindings_get(values, y) == value) ||
+                                   (y == symbol && aphi_bindings_get(values, x) == value)))
+            return true;
+    }
+    return false;
+}
+
+static aph_value free_value(const aphi_web *w, const aphi_bindings *values, aph_value symbol)
+{
+    if (aph_symbol_sort(symbol) == APH_STR) {
+        aph_value text = aph_str("");
+        for (unsigned i = 0; is_excluded(w, values, symbol, text); i++)
+            text = aph_strf("%u", i);
+        return text;
+    }
+    aphi_range r = cell_of(w, symbol)->range;
+    int64_t start = nearest(0, r), i = start;
+    while (is_excluded(w, values, symbol, aph_int(i)))
+        i = i == r.high ? r.low : i + 1;
+    return aph_int(i);
+}
+
+/* Values for what was set aside: the last set aside first, so that each finds room. */
+static void tell_set_aside(const aphi_web *w, aphi_bindings *values)
+{
+    for (uint32_t round = w->rounds; round > 0; round--)
+        for (size_t i = 0; i < w->symbols.count; i++)
+            if (w->cell[i].gone == round) {
+                aph_value symbol = aphi_symset_at(&w->symbols, i);
+                aphi_bindings_set(values, symbol, free_value(w, values, symbol));
+            }
+}
+
+/* ---- the decision ------------------------------------------------------------------------------------------------ */
+
+static aphi_sat decide_core(core *c, int64_t solver_ms, aphi_bindings *values)
+{
+    if (!c->n)
+        return APHI_SAT;
+    if (ranges_refute(c))
+        return APHI_UNSAT;
+    if (cheap_to_evaluate(c)) {
+        aphi_sat sat = try_all(c);
+        if (sat == APHI_UNDECIDED && guess(c))
+            sat = APHI_SAT;
+        if (sat == APHI_SAT && values)
+            tell_core(c, values);
+        if (sat != APHI_UNDECIDED)
+            return sat;
+    }
+    return aphi_z3_ask(c->n, c->literals, solver_ms, values);
+}
+
+aphi_sat aphi_decide(size_t n, const aph_value *literals, int64_t solver_ms, aphi_bindings *values)
+{
+    aphi_web w;
+    aphi_web_init(&w, n, literals);
+    aphi_web_set_aside(&w);
+    aph_value few_literals[32], *remaining = n <= 32 ? few_literals : aphi_alloc(n * sizeof *remaining);
+    int64_t few_values[APHI_FEW_SYMBOLS];
+    size_t symbols = w.symbols.count, left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (aphi_web_remains(&w, literals[i]))
+            remaining[left++] = literals[i];
+    core c = {.web = &w, .n = left, .literals = remaining, .choice = aphi_choice_seed(1)};
+    c.value = symbols <= APHI_FEW_SYMBOLS ? few_values : aphi_alloc(symbols * sizeof *c.value);
+    aphi_sat sat = decide_core(&c, solver_ms, values);
+    if (sat == APHI_SAT && values)
+        tell_set_aside(&w, values);
+    if (c.value != few_values)
+        free(c.value);
+    if (remaining != few_literals)
+        free(remaining);
+    aphi_web_deinit(&w);
+    return sat;
+}

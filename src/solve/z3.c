@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * z3.c - the bridge to Z3.
+ *
+ * Idea:       integers are mathematical integers; every symbol and every result of an operation inside a condition is
+ *             asserted to be in 64 bits and every divisor not to be zero, which is what strictness means: a condition
+ *             holds only where nothing inside it is wrong. Of strings only equality matters, so a string is an integer: the
+ *             known ones are numbered from 0, an unknown one may be any of them or another. Z3 divides so that the
+ *             remainder is not negative; division here rounds down, so a negative divisor negates both operands.
+ * Invariants: 1. each Z3 node is held by session.alive from its making to the end of the question
+ *             2. the memory of answers holds values and so is emptied whenever values may be reclaimed
+ * Cost:       a question is some hundred microseconds at least; see bench/.
+ * Not done:   bit vectors: 64-bit multiplication and division by circuits is slower than arithmetic on most questions;
+ *             Z3's strings: nothing but equality is asked of them. */
+#include "solve/z3.h"
+
+#include "base/memory.h"
+#include "solve/term.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <z3.h>
+
+enum { MEMORY_FIRST = 256, MEMORY_MOST = 1 << 16 };
+
+typedef struct answer {
+    aph_value question;
+    aphi_sat sat;
+    int64_t solver_ms;
+} answer;
+
+typedef struct bridge {
+    Z3_context context;
+    Z3_solver solver;
+    Z3_sort integers, booleans;
+    bool failed;            /* Z3 reported an error in this question */
+    uint64_t questions;
+    answer *memory;         /* open addressing */
+    size_t memory_size, memory_count;
+} bridge;
+
+static _Thread_local bridge the_bridge;
+
+/* ---- the memory of answers --------------------------------------------------------------------------------------- */
+
+static void forget_answers(void *context)
+{
+    bridge *z = context;
+    free(z->memory);
+    z->memory = NULL;
+    z->memory_size = z->memory_count = 0;
+}
+
+static answer *answer_place(bridge *z, aph_value question)
+{
+    size_t i = (size_t)aph_hash(question) & (z->memory_size - 1);
+    while (z->memory[i].question && z->memory[i].question != question)
+        i = (i + 1) & (z->memory_size - 1);
+    return &z->memory[i];
+}
+
+static void grow_memory(bridge *z)
+{
+    answer *old = z->memory;
+    size_t n = z->memory_size;
+    z->memory_size = n ? 2 * n : MEMORY_FIRST;
+    z->memory = aphi_alloc_zero(z->memory_size * sizeof *z->memory);
+    for (size_t i = 0; i < n; i++)
+        if (old[i].question)
+            *answer_place(z, old[i].question) = old[i];
+    free(old);
+}
+
+static void remember(bridge *z, answer a)
+{
+    if (z->memory_count >= MEMORY_MOST)
+        forget_answers(z);
+    if (2 * z->memory_count >= z->memory_size)
+        grow_memory(z);
+    answer *place = answer_place(z, a.question);
+    z->memory_count += !place->question;
+    *place = a;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static void note_error(Z3_context context, Z3_error_code code)
+{
+    (void)context;
+    (void)code;
+    the_bridge.failed = true;
+}
+
+static void open_bridge(bridge *z)
+{
+    if (z->context)
+        return;
+    Z3_config config = Z3_mk_config();
+    z->context = Z3_mk_context_rc(config);
+    Z3_del_config(config);
+    Z3_set_error_handler(z->context, note_error);
+    z->integers = Z3_mk_int_sort(z->context);
+    Z3_inc_ref(z->context, Z3_sort_to_ast(z->context, z->integers));
+    z->booleans = Z3_mk_bool_sort(z->context);
+    Z3_inc_ref(z->context, Z3_sort_to_ast(z->context, z->booleans));
+    z->solver = Z3_mk_simple_solver(z->context);
+    Z3_solver_inc_ref(z->context, z->solver);
+    aph_root_add(forget_answers, z);
+}
+
+void aphi_z3_close(void)
+{
+    bridge *z = &the_bridge;
+    if (z->context) {
+        aph_root_remove(forget_answers, z);
+        Z3_solver_dec_ref(z->context, z->solver);
+        Z3_dec_ref(z->context, Z3_sort_to_ast(z->context, z->integers));
+        Z3_dec_ref(z->context, Z3_sort_to_ast(z->context, z->booleans));
+        Z3_del_context(z->context);
+    }
+    forget_answers(z);
+    *z = (bridge){.questions = z->questions};
+}
+
+uint64_t aphi_z3_questions(void)
+{
+    return the_bridge.questions;
+}
+
+/* ---- writing a question ------------------------------------------------------------------------------------------ */
+
+typedef struct written {
+    aph_value term;
+    Z3_ast ast;
+} written;
+
+typedef struct session {
+    bridge *z;
+    Z3_context c;
+    Z3_ast_vector alive;
+    written *memo;          /* open addressing; terms share parts */
+    size_t memo_size, memo_count;
+    aphi_symset *symbols;   /* symbol i is called i */
+    aph_value *strings;     /* known string i is the integer i */
+    size_t string_count, string_capacity;
+} session;
+
+static Z3_ast held(session *s, Z3_ast ast)
+{
+    if (ast)
+        Z3_ast_vector_push(s->c, s->alive, ast);
+    return ast;
+}
+
+static written *memo_place(session *s, aph_value term)
+{
+    size_t i = (size_t)aph_hash(term) & (s->memo_size - 1);
+    while (s->memo[i].term && s->memo[i].term != term)
+        i = (i + 1) & (s->memo_size - 1);
+    return &s->memo[i];
+}
+
+static void memo_put(session *s, aph_value term, Z3_ast ast)
+{
+    if (2 * s->memo_count >= s->memo_size) {
+        written *old = s->memo;
+        size_t n = s->memo_size;
+        s->memo_size = n ? 2 * n : 64;
+        s->memo = aphi_alloc_zero(s->memo_size * sizeof *s->memo);
+        for (size_t i = 0; i < n; i++)
+            if (old[i].term)
+                *memo_place(s, old[i].term) = old[i];
+        free(old);
+    }
+    *memo_place(s, term) = (written){term, ast};
+    s->memo_count++;
+}
+
+static Z3_ast integer(session *s, int64_t i)
+{
+    return held(s, Z3_mk_int64(s->c, i, s->z->integers));
+}
+
+static void require(session *s, Z3_ast condition)
+{
+    Z3_solver_assert(s->c, s->z->solver, held(s, condition));
+}
+
+static Z3_ast in_64_bits(session *s, Z3_ast ast)
+{
+    require(s, Z3_mk_le(s->c, integer(s, INT64_MIN), ast));
+    require(s, Z3_mk_le(s->c, ast, integer(s, INT64_MAX)));
+    return ast;
+}
+
+static Z3_ast string(session *s, aph_value v)
+{
+    size_t i = 0;
+    while (i < s->string_count && s->strings[i] != v)
+        i++;
+    if (i == s->string_count) {
+        APHI_RESERVE(s->strings, s->string_capacity, i + 1);
+        s->strings[s->string_count++] = v;
+    }
+    return integer(s, (int64_t)i);
+}
+
+static Z3_ast unknown(session *s, aph_value symbol)
+{
+    aph_kind sort = aph_symbol_sort(symbol);
+    Z3_symbol name = Z3_mk_int_symbol(s->c, (int)aphi_symset_add(s->symbols, symbol));
+    Z3_ast ast = held(s, Z3_mk_const(s->c, name, sort == APH_BOOL ? s->z->booleans : s->z->integers));
+    return sort == APH_INT ? in_64_bits(s, ast) : ast;
+}
+
+static Z3_ast quotient(session *s, Z3_ast a, Z3_ast b)
+{
+    Z3_ast zero = integer(s, 0);
+    require(s, Z3_mk_not(s->c, held(s, Z3_mk_eq(s->c, b, zero))));
+    Z3_ast down = held(s, Z3_mk_div(s->c, a, b));
+    Z3_ast minus_a = held(s, Z3_mk_unary_minus(s->c, a)), minus_b = held(s, Z3_mk_unary_minus(s->c, b));
+    Z3_ast up = held(s, Z3_mk_div(s->c, minus_a, minus_b));
+    return held(s, Z3_mk_ite(s->c, held(s, Z3_mk_lt(s->c, zero, b)), down, up));
+}
+
+static Z3_ast write_value(session *s, aph_value v);
+
+static Z3_ast write_term(session *s, aph_value t)
+{
+    size_t n = aph_term_count(t);
+    Z3_ast a[2] = {NULL, NULL};
+    for (size_t i = 0; i < n; i++)
+        a[i] = write_value(s, aph_term_arg(t, i));
+    switch (aph_term_op(t)) {
+    case APH_ADD: return in_64_bits(s, held(s, Z3_mk_add(s->c, 2, a)));
+    case APH_SUB: return in_64_bits(s, held(s, Z3_mk_sub(s->c, 2, a)));
+    case APH_MUL: return in_64_bits(s, held(s, Z3_mk_mul(s->c, 2, a)));
+    case APH_DIV: return in_64_bits(s, quotient(s, a[0], a[1]));
+    case APH_LT: return held(s, Z3_mk_lt(s->c, a[0], a[1]));
+    case APH_LE: return held(s, Z3_mk_le(s->c, a[0], a[1]));
+    case APH_EQ: return held(s, Z3_mk_eq(s->c, a[0], a[1]));
+    case APH_AND: return held(s, Z3_mk_and(s->c, 2, a));
+    case APH_OR: return held(s, Z3_mk_or(s->c, 2, a));
+    case APH_NOT: return held(s, Z3_mk_not(s->c, a[0]));
+    case APH_WRONG: break;
+    }
+    Z3_ast no = held(s, Z3_mk_false(s->c));
+    require(s, no);
+    return no;
+}
+
+static Z3_ast write_value(session *s, aph_value v)
+{
+    switch (aph_kind_of(v)) {
+    case APH_BOOL: return held(s, aph_truth(v) ? Z3_mk_true(s->c) : Z3_mk_false(s->c));
+    case APH_INT: return integer(s, aph_int_of(v));
+    case APH_STR: return string(s, v);
+    default: break;
+    }
+    assert(aph_kind_of(v) == APH_SYMBOL || aph_kind_of(v) == APH_TERM);
+    if (s->memo_size) {
+        written *known = memo_place(s, v);
+        if (known->term)
+            return known->ast;
+    }
+    Z3_ast ast = aph_kind_of(v) == APH_SYMBOL ? unknown(s, v) : write_term(s, v);
+    memo_put(s, v, ast);
+    return ast;
+}
+
+/* ---- reading an answer ------------------------------------------------------------------------------------------- */
+
+/* The string that integer i stands for: a known one, or one that is none of them. */
+static aph_value string_of(session *s, int64_t i)
+{
+    if (i >= 0 && (size_t)i < s->string_count)
+        return s->strings[i];
+    for (unsigned attempt = 0;; attempt++) {
+        aph_value fresh = attempt ? aph_strf("%ju-%u", (uintmax_t)(uint64_t)i, attempt)
+                                  : aph_strf("%ju", (uintmax_t)(uint64_t)i);
+        bool known = false;
+        for (size_t k = 0; k < s->string_count; k++)
+            known |= s->strings[k] == fresh;
+        if (!known)
+            return fresh;
+    }
+}
+
+static aph_value value_in(session *s, Z3_model model, aph_value symbol)
+{
+    Z3_ast ast = NULL;
+    int64_t i = 0;
+    if (!Z3_model_eval(s->c, model, memo_place(s, symbol)->ast, true, &ast) || !held(s, ast))
+        s->z->failed = true;
+    else if (aph_symbol_sort(symbol) == APH_BOOL)
+        return aph_bool(Z3_get_bool_value(s->c, ast) == Z3_L_TRUE);
+    else if (!Z3_get_numeral_int64(s->c, ast, &i))
+        s->z->failed = true;
+    return aph_symbol_sort(symbol) == APH_STR ? string_of(s, i) : aph_int(i);
+}
+
+static void read_values(session *s, aphi_bindings *values)
+{
+    Z3_model model = Z3_solver_get_model(s->c, s->z->solver);
+    if (!model) {
+        s->z->failed = true;
+        return;
+    }
+    Z3_model_inc_ref(s->c, model);
+    for (size_t i = 0; i < s->symbols->count; i++) {
+        aph_value symbol = aphi_symset_at(s->symbols, i);
+        aphi_bindings_set(values, symbol, value_in(s, model, symbol));
+    }
+    Z3_model_dec_ref(s->c, model);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+static void limit_time(bridge *z, int64_t solver_ms)
+{
+    Z3_params params = Z3_mk_params(z->context);
+    Z3_params_inc_ref(z->context, params);
+    Z3_symbol name = Z3_mk_string_symbol(z->context, "timeout");
+    Z3_params_set_uint(z->context, params, name, solver_ms < INT32_MAX ? (unsigned)solver_ms : (unsigned)INT32_MAX);
+    Z3_solver_set_params(z->context, z->solver, params);
+    Z3_params_dec_ref(z->context, params);
+}
+
+static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values)
+{
+    bridge *z = &the_bridge;
+    aphi_symset symbols = {0};
+    session s = {.z = z, .c = z->context, .symbols = &symbols};
+    z->failed = false;
+    z->questions++;
+    s.alive = Z3_mk_ast_vector(s.c);
+    Z3_ast_vector_inc_ref(s.c, s.alive);
+    limit_time(z, solver_ms);
+    Z3_solver_push(s.c, z->solver);
+    for (size_t i = 0; i < n; i++)
+        require(&s, write_value(&s, conditions[i]));
+    Z3_lbool sat = z->failed ? Z3_L_UNDEF : Z3_solver_check(s.c, z->solver);
+    if (sat == Z3_L_TRUE && values)
+        read_values(&s, values);
+    Z3_solver_pop(s.c, z->solver, 1);
+    Z3_ast_vector_dec_ref(s.c, s.alive);
+    free(s.memo);
+    free(s.strings);
+    aphi_symset_deinit(&symbols);
+    return z->failed || sat == Z3_L_UNDEF ? APHI_UNDECIDED : sat == Z3_L_TRUE ? APHI_SAT : APHI_UNSAT;
+}
+
+/* The conditions as one value, with symbols named by the order in which they occur. */
+static aph_value canonical(size_t n, const aph_value *conditions)
+{
+    aph_value all = aph_array(n, conditions);
+    aphi_symset symbols = {0};
+    aphi_bindings names = {0};
+    aphi_symset_collect(&symbols, all);
+    for (size_t i = 0; i < symbols.count; i++) {
+        aph_value symbol = aphi_symset_at(&symbols, i);
+        aphi_bindings_set(&names, symbol, aph_symbol(aph_symbol_sort(symbol), (uint32_t)i));
+    }
+    all = aphi_substitute(all, &names);
+    aphi_symset_deinit(&symbols);
+    aphi_bindings_deinit(&names);
+    return all;
+}
+
+aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values)
+{
+    bridge *z = &the_bridge;
+    if (solver_ms <= 0)
+        solver_ms = APHI_Z3_DEFAULT_MS;
+    open_bridge(z);
+    if (values)
+        return question(n, conditions, solver_ms, values);
+    aph_value name = canonical(n, conditions);
+    if (z->memory_size) {
+        answer *known = answer_place(z, name);
+        if (known->question && (known->sat != APHI_UNDECIDED || known->solver_ms >= solver_ms))
+            return known->sat;
+    }
+    aphi_sat sat = question(n, conditions, solver_ms, NULL);
+    remember(z, (answer){name, sat, solver_ms});
+    return sat;
+}

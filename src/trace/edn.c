@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * edn.c - an EDN reader that either skips forms or makes values of them; see edn.h.
+ *
+ * Idea:       one grammar for both: where e is NULL, nothing is made. A history's map is first skipped, which tells
+ *             where its members are, and then only those that matter are read.
+ * Invariants: the text ends with a NUL (source.h), which counts as a delimiter, so every loop stops there.
+ * Cost:       one pass; items wait on one stack that is kept; the C stack is bounded by DEPTH_MAX.
+ */
+#include "trace/edn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+#include "value/heap.h"
+
+enum { DEPTH_MAX = 256 };
+static const char too_deep[] = "forms are nested more than 256 deep";
+
+static bool form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth);
+static bool blank(aphi_cursor *c, int depth);
+
+void aphi_edn_deinit(aphi_edn *e)
+{
+    free(e->stack);
+    aphi_buffer_free(&e->text);
+}
+
+static bool malformed(aphi_cursor *c, const char *where, const char *message)
+{
+    return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, where, message);
+}
+
+static bool fail_here(aphi_cursor *c, const char *message)
+{
+    return *c->at == '\0' ? aphi_cursor_fail_nul(c) : malformed(c, c->at, message);
+}
+
+/* Bytes by what they end. The NUL ends everything. */
+enum { BLANK = 1, DELIMITER = 2, IN_STRING = 4 };
+static const unsigned char classes[256] = {
+    ['\0'] = DELIMITER | IN_STRING,
+    [' '] = BLANK | DELIMITER, [','] = BLANK | DELIMITER, ['\n'] = BLANK | DELIMITER,
+    ['\t'] = BLANK | DELIMITER, ['\r'] = BLANK | DELIMITER, ['\f'] = BLANK | DELIMITER,
+    ['('] = DELIMITER, [')'] = DELIMITER, ['['] = DELIMITER, [']'] = DELIMITER,
+    ['{'] = DELIMITER, ['}'] = DELIMITER, [';'] = DELIMITER,
+    ['"'] = DELIMITER | IN_STRING, ['\\'] = IN_STRING,
+};
+
+static bool is(char byte, int class)
+{
+    return classes[(unsigned char)byte] & class;
+}
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static bool discard(aphi_cursor *c, int depth)
+{
+    if (depth >= DEPTH_MAX)
+        return malformed(c, c->at, too_deep);
+    c->at += 2;
+    return blank(c, depth + 1) && form(NULL, c, NULL, depth + 1);
+}
+
+static bool blank(aphi_cursor *c, int depth)
+{
+    for (;;) {
+        while (is(*c->at, BLANK))
+            c->at++;
+        if (*c->at == ';') {
+            const char *newline = memchr(c->at, '\n', (size_t)(c->end - c->at));
+            c->at = newline ? newline : c->end;
+        } else if (c->at[0] == '#' && c->at[1] == '_') {
+            if (!discard(c, depth))
+                return false;
+        } else if (c->at == c->end && !c->whole) {
+            return aphi_cursor_fail_nul(c);
+        } else {
+            return true;
+        }
+    }
+}
+
+/* ---- atoms ------------------------------------------------------------------------------------------------------- */
+
+/* The run of bytes up to a delimiter. */
+static bool token(aphi_cursor *c, aphi_slice *s)
+{
+    const char *from = c->at;
+    while (!is(*c->at, DELIMITER))
+        c->at++;
+    *s = (aphi_slice){from, (size_t)(c->at - from)};
+    return *c->at || (c->at == c->end && c->whole) || aphi_cursor_fail_nul(c);
+}
+
+/* What a number that is no integer looks like: a fraction, an exponent, a ratio, a trailing M. */
+static bool is_fraction(aphi_slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_digit(s.at[i]) && !strchr("+-.eE/M", s.at[i]))
+            return false;
+    return true;
+}
+
+static bool build_number(aphi_cursor *c, aphi_slice s, aph_value *v)
+{
+    aphi_slice digits = s;
+    if (s.n > 1 && s.at[s.n - 1] == 'N')
+        digits.n--;
+    int64_t i = 0;
+    size_t sign = *s.at == '-' || *s.at == '+';
+    aphi_trace_fault fault = aphi_slice_int(digits, &i);
+    if (fault == APHI_TRACE_RANGE)
+        return aphi_cursor_fail(c, fault, s.at, "the integer does not fit in 64 bits; write it as a string");
+    if (fault == APHI_TRACE_NONE && digits.n > sign + 1 && s.at[sign] == '0')
+        return malformed(c, s.at, "a number must not begin with 0");
+    if (fault != APHI_TRACE_NONE && is_fraction(s))
+        return aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at,
+                                "only integers can be used in a value; write the number as a string or scale it");
+    if (fault != APHI_TRACE_NONE)
+        return malformed(c, s.at, "not a number that EDN knows");
+    *v = aph_int(i);
+    return true;
+}
+
+static bool is_number(aphi_slice s)
+{
+    return is_digit(s.at[0]) || (s.n > 1 && (s.at[0] == '-' || s.at[0] == '+') && is_digit(s.at[1]));
+}
+
+static bool build_atom(aphi_cursor *c, aphi_slice s, aph_value *v)
+{
+    if (is_number(s))
+        return build_number(c, s, v);
+    if (aphi_slice_is(s, "nil"))
+        *v = APH_NIL;
+    else if (aphi_slice_is(s, "true") || aphi_slice_is(s, "false"))
+        *v = aph_bool(*s.at == 't');
+    else
+        *v = aph_bytes(s.at, s.n);
+    return true;
+}
+
+static bool atom(aphi_edn *e, aphi_cursor *c, aph_value *v)
+{
+    aphi_slice s;
+    return token(c, &s) && (!e || build_atom(c, s, v));
+}
+
+static bool keyword(aphi_edn *e, aphi_cursor *c, aph_value *v)
+{
+    aphi_slice s;
+    if (!token(c, &s))
+        return false;
+    if (s.n == 1)
+        return malformed(c, s.at, "a colon without a name");
+    if (e)
+        *v = aph_bytes(s.at + 1, s.n - 1);
+    return true;
+}
+
+static int hex(char byte)
+{
+    if (is_digit(byte))
+        return byte - '0';
+    if (byte >= 'a' && byte <= 'f')
+        return byte - 'a' + 10;
+    return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
+}
+
+/* Four hexadecimal digits at p, or -1. */
+static int32_t hex4(const char *p)
+{
+    int32_t code = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex(p[i]);
+        if (digit < 0)
+            return -1;
+        code = code * 16 + digit;
+    }
+    return code;
+}
+
+static void add_utf8(aphi_buffer *b, uint32_t code)
+{
+    if (code < 0x80) {
+        aphi_buffer_byte(b, (char)code);
+        return;
+    }
+    int tail = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const unsigned char heads[] = {0, 0xc0, 0xe0, 0xf0};
+    aphi_buffer_byte(b, (char)(heads[tail] | code >> (6 * tail)));
+    while (tail-- > 0)
+        aphi_buffer_byte(b, (char)(0x80 | (code >> (6 * tail) & 63)));
+}
+
+/* \uXXXX at p, perhaps the first half of a surrogate pair, perhaps a byte written as \udcXX. The bytes taken, or 0. */
+static size_t unescape_unicode(aphi_buffer *b, const char *p)
+{
+    int32_t code = hex4(p + 2);
+    if (code < 0 || (code >= 0xdc00 && code < 0xdc80) || (code > 0xdcff && code <= 0xdfff))
+        return 0;
+    if (code >= 0xdc80 && code <= 0xdcff) {
+        aphi_buffer_byte(b, (char)(code - 0xdc00));
+        return 6;
+    }
+    if (code < 0xd800 || code > 0xdbff) {
+        add_utf8(b, (uint32_t)code);
+        return 6;
+    }
+    int32_t low = p[6] == '\\' && p[7] == 'u' ? hex4(p + 8) : -1;
+    if (low < 0xdc00 || low > 0xdfff)
+        return 0;
+    add_utf8(b, 0x10000u + (((uint32_t)code - 0xd800) << 10) + ((uint32_t)low - 0xdc00));
+    return 12;
+}
+
+/* The escape at p, which is followed by the closing quote of its string. The bytes taken, or 0. */
+static size_t unescape(aphi_buffer *b, const char *p)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    if (p[1] == 'u')
+        return unescape_unicode(b, p);
+    const char *known = strchr(from, p[1]);
+    if (!known)
+        return 0;
+    aphi_buffer_byte(b, to[known - from]);
+    return 2;
+}
+
+static bool build_escaped(aphi_edn *e, aphi_cursor *c, const char *from, const char *to, aph_value *v)
+{
+    e->text.n = 0;
+    while (from < to) {
+        const char *escape = memchr(from, '\\', (size_t)(to - from));
+        aphi_buffer_add(&e->text, from, (size_t)((escape ? escape : to) - from));
+        if (!escape)
+            break;
+        size_t taken = unescape(&e->text, escape);
+        if (taken == 0)
+            return malformed(c, escape, "not an escape that EDN knows");
+        from = escape + taken;
+    }
+    *v = aph_bytes(e->text.data, e->text.n);
+    return true;
+}
+
+static bool string(aphi_edn *e, aphi_cursor *c, aph_value *v)
+{
+    const char *from = ++c->at;
+    bool escaped = false;
+    for (;;) {
+        while (!is(*c->at, IN_STRING))
+            c->at++;
+        if (*c->at == '"')
+            break;
+        escaped = true;
+        if (*c->at == '\\')
+            c->at++;
+        if (*c->at == '\0')
+            return aphi_cursor_fail_nul(c);
+        c->at++;
+    }
+    const char *to = c->at++;
+    if (!e)
+        return true;
+    if (escaped)
+        return build_escaped(e, c, from, to, v);
+    *v = aph_bytes(from, (size_t)(to - from));
+    return true;
+}
+
+static bool build_character(aphi_cursor *c, aphi_slice name, aph_value *v)
+{
+    static const char *const names[] = {"newline", "return", "space", "tab", "formfeed", "backspace"};
+    static const char bytes[] = "\n\r \t\f\b";
+    size_t i = aphi_slice_find(name, names, 6);
+    if (i < 6)
+        *v = aph_bytes(bytes + i, 1);
+    else if (name.n == 5 && *name.at == 'u')
+        return malformed(c, name.at - 1, "write this character as a string");
+    else
+        *v = aph_bytes(name.at, name.n);
+    return true;
+}
+
+/* \a, \newline, and delimiters such as \( too. */
+static bool character(aphi_edn *e, aphi_cursor *c, aph_value *v)
+{
+    const char *from = ++c->at;
+    if (*from == '\0')
+        return aphi_cursor_fail_nul(c);
+    c->at++;
+    aphi_slice rest;
+    if (!token(c, &rest))
+        return false;
+    return !e || build_character(c, (aphi_slice){from, rest.n + 1}, v);
+}
+
+/* ---- collections ------------------------------------------------------------------------------------------------- */
+
+static void push(aphi_edn *e, aph_value v)
+{
+    APHI_RESERVE(e->stack, e->stack_capacity, e->stack_count + 1);
+    e->stack[e->stack_count++] = v;
+}
+
+/* Forms up to the closing byte; built ones are left on the stack. */
+static bool items(aphi_edn *e, aphi_cursor *c, char closing, size_t *count, int depth)
+{
+    aph_value item = APH_NIL;
+    for (*count = 0;; ++*count) {
+        if (!blank(c, depth))
+            return false;
+        if (*c->at == closing)
+            break;
+        if (!form(e, c, &item, depth + 1))
+            return false;
+        if (e)
+            push(e, item);
+    }
+    c->at++;
+    return true;
+}
+
+static bool sequence(aphi_edn *e, aphi_cursor *c, char closing, aph_value *v, int depth)
+{
+    size_t base = e ? e->stack_count : 0, count;
+    c->at++;
+    if (!items(e, c, closing, &count, depth))
+        return false;
+    if (e) {
+        *v = aph_array(count, e->stack + base);
+        e->stack_count = base;
+    }
+    return true;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    return aph_compare(*(const aph_value *)a, *(const aph_value *)b);
+}
+
+static bool set(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+{
+    size_t base = e ? e->stack_count : 0, count;
+    c->at += 2;
+    if (!items(e, c, '}', &count, depth))
+        return false;
+    if (e) {
+        if (count)
+            qsort(e->stack + base, count, sizeof *e->stack, compare_items);
+        *v = aph_array(count, e->stack + base);
+        e->stack_count = base;
+    }
+    return true;
+}
+
+static bool map(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+{
+    const char *from = c->at++;
+    size_t base = e ? e->stack_count : 0, count;
+    if (!items(e, c, '}', &count, depth))
+        return false;
+    if (count % 2)
+        return malformed(c, from, "a map with a key that has no value");
+    if (!e)
+        return true;
+    for (size_t i = 0; i < count; i += 2)
+        e->stack[base + i] = aphi_key(e->stack[base + i]);
+    *v = aphi_object_of(count / 2, e->stack + base);
+    e->stack_count = base;
+    if (aph_count(*v) != count / 2)
+        return malformed(c, from, "a map with the same key twice");
+    return true;
+}
+
+/* ##Inf and ##NaN. */
+static bool symbolic_number(aphi_edn *e, aphi_cursor *c)
+{
+    aphi_slice s;
+    return token(c, &s) && (!e || aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at, "only integers can be used in a value"));
+}
+
+static bool tagged(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+{
+    aphi_slice tag;
+    c->at++;
+    if (!token(c, &tag) || !blank(c, depth))
+        return false;
+    if (tag.n == 0)
+        return fail_here(c, "# without a tag");
+    return form(e, c, v, depth + 1);
+}
+
+static bool form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+{
+    if (depth >= DEPTH_MAX)
+        return malformed(c, c->at, too_deep);
+    switch (*c->at) {
+    case '{': return map(e, c, v, depth);
+    case '[': return sequence(e, c, ']', v, depth);
+    case '(': return sequence(e, c, ')', v, depth);
+    case '"': return string(e, c, v);
+    case ':': return keyword(e, c, v);
+    case '\\': return character(e, c, v);
+    case '#':
+        if (c->at[1] == '{')
+            return set(e, c, v, depth);
+        return c->at[1] == '#' ? symbolic_number(e, c) : tagged(e, c, v, depth);
+    case '\0': return aphi_cursor_fail_nul(c);
+    case ')': case ']': case '}': return malformed(c, c->at, "a closing bracket that closes nothing");
+    default: return atom(e, c, v);
+    }
+}
+
+bool aphi_edn_blank(aphi_cursor *c)
+{
+    return blank(c, 0);
+}
+
+bool aphi_edn_skip(aphi_cursor *c)
+{
+    return form(NULL, c, NULL, 0);
+}
+
+bool aphi_edn_build(aphi_edn *e, aphi_cursor *c, aph_value *v)
+{
+    e->stack_count = 0;
+    APHI_RESERVE(e->stack, e->stack_capacity, 1); /* so that empty collections have a place too */
+    return form(e, c, v, 0);
+}
+
+/* The name that a key stands for: a keyword without its colon, a string without its quotes. */
+static aphi_slice name_of(aphi_slice key)
+{
+    if (*key.at == ':')
+        return (aphi_slice){key.at + 1, key.n - 1};
+    if (*key.at == '"')
+        return (aphi_slice){key.at + 1, key.n - 2};
+    return key;
+}
+
+static bool skip_tags(aphi_cursor *c)
+{
+    aphi_slice tag;
+    while (c->at[0] == '#' && c->at[1] != '{' && c->at[1] != '#') {
+        c->at++;
+        if (!token(c, &tag) || !blank(c, 0))
+            return false;
+    }
+    return true;
+}
+
+/* Moves behind one form and gives its text. */
+static bool skip_slice(aphi_cursor *c, aphi_slice *s)
+{
+    const char *from = c->at;
+    if (!form(NULL, c, NULL, 1))
+        return false;
+    *s = (aphi_slice){from, (size_t)(c->at - from)};
+    return true;
+}
+
+static bool member(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count)
+{
+    aphi_slice key, item;
+    if (!skip_slice(c, &key) || !blank(c, 0))
+        return false;
+    if (*c->at == '}')
+        return malformed(c, key.at, "a key that has no value");
+    if (!skip_slice(c, &item))
+        return false;
+    size_t i = aphi_slice_find(name_of(key), names, count);
+    if (i == count)
+        return true;
+    if (slices[i].at)
+        return malformed(c, key.at, "the key is given twice");
+    slices[i] = item;
+    return true;
+}
+
+bool aphi_edn_members(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count)
+{
+    if (!skip_tags(c))
+        return false;
+    if (*c->at != '{')
+        return fail_here(c, "an operation map such as {:process 0, :type :invoke, :f :read, :value nil} was expected");
+    c->at++;
+    for (;;) {
+        if (!blank(c, 0))
+            return false;
+        if (*c->at == '}')
+            break;
+        if (!member(c, names, slices, count))
+            return false;
+    }
+    c->at++;
+    return true;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * foresight.c - read a trace ahead, so that each request comes with its end; see foresight.h.
+ *
+ * Idea:       observations are numbered, so the slot of a request in the ring is its number modulo the ring's size,
+ *             and an end finds its request without a search. The ring begins small and doubles when it is full.
+ * Invariants: 1. the slots [head, tail) are filled, and 0 <= tail - head <= size <= SIZE_LAST
+ *             2. the future of a request in [head, tail) is settled exactly if its end was pulled
+ *             3. an APHI_UNDONE finds its request in the ring, since SIZE_LAST is APHI_TRACE_REACH
+ * Cost:       constant for each observation; at most 65,536 slots. The ring grows only while a request waits
+ *             for an end that is far away.
+ */
+#include "trace/foresight.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include "base/memory.h"
+
+enum { SIZE_FIRST = 64, SIZE_LAST = APHI_TRACE_REACH }; /* powers of two */
+
+typedef struct slot {
+    aphi_foreseen foreseen;
+    bool settled; /* nothing more will be known of its end */
+    bool undone;  /* to be left out */
+} slot;
+
+struct aphi_foresight {
+    aphi_trace *trace;
+    uint64_t head, tail; /* numbers of observations */
+    int status;          /* of the last pull: at the end, or an error, nothing more is pulled */
+    slot *slots;
+    uint64_t size;       /* a power of two */
+};
+
+static slot *slot_at(aphi_foresight *f, uint64_t number)
+{
+    return &f->slots[number & (f->size - 1)];
+}
+
+static void mark(void *context)
+{
+    aphi_foresight *f = context;
+    for (uint64_t i = f->head; i < f->tail; i++) {
+        aph_mark(slot_at(f, i)->foreseen.seen.message);
+        aph_mark(slot_at(f, i)->foreseen.answer);
+    }
+}
+
+aphi_foresight *aphi_foresight_open(aphi_trace *t)
+{
+    aphi_foresight *f = aphi_alloc(sizeof *f);
+    *f = (aphi_foresight){.trace = t, .status = 1, .size = SIZE_FIRST};
+    f->slots = aphi_alloc(SIZE_FIRST * sizeof *f->slots);
+    aph_root_add(mark, f);
+    return f;
+}
+
+void aphi_foresight_close(aphi_foresight *f)
+{
+    if (!f)
+        return;
+    aph_root_remove(mark, f);
+    free(f->slots);
+    free(f);
+}
+
+static void grow(aphi_foresight *f)
+{
+    slot *slots = aphi_alloc(2 * f->size * sizeof *slots);
+    for (uint64_t i = f->head; i < f->tail; i++)
+        slots[i & (2 * f->size - 1)] = *slot_at(f, i);
+    free(f->slots);
+    f->slots = slots;
+    f->size *= 2;
+}
+
+/* Tells a request, if it is still here, how it ended. */
+static void settle(aphi_foresight *f, slot *end)
+{
+    const aphi_observation *o = &end->foreseen.seen;
+    end->undone = o->kind == APHI_UNDONE;
+    if (o->ends == APHI_NO_NUMBER || o->ends < f->head || !aphi_trace_paired(f->trace)) {
+        assert(!end->undone);
+        return;
+    }
+    slot *request = slot_at(f, o->ends);
+    request->settled = true;
+    request->undone = end->undone;
+    request->foreseen.future = o->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : APH_FUTURE_NEVER;
+    request->foreseen.answer = o->kind == APHI_RECEIVED ? o->message : APH_NIL;
+}
+
+static void pull(aphi_foresight *f)
+{
+    if (f->tail - f->head == f->size)
+        grow(f);
+    slot *s = slot_at(f, f->tail);
+    f->status = aphi_trace_next(f->trace, &s->foreseen.seen);
+    if (f->status <= 0)
+        return;
+    assert(s->foreseen.seen.number == f->tail);
+    s->foreseen.future = APH_FUTURE_OPEN;
+    s->foreseen.answer = APH_NIL;
+    s->settled = s->foreseen.seen.kind != APHI_SENT || !aphi_trace_paired(f->trace);
+    s->undone = false;
+    f->tail++;
+    settle(f, s);
+}
+
+int aphi_foresight_next(aphi_foresight *f, aphi_foreseen *o)
+{
+    slot *s;
+    do {
+        if (f->head == f->tail && f->status > 0)
+            pull(f);
+        if (f->head == f->tail)
+            return f->status;
+        while (!slot_at(f, f->head)->settled && f->status > 0 && f->tail - f->head < SIZE_LAST)
+            pull(f);
+        s = slot_at(f, f->head++);
+    } while (s->undone);
+    if (!s->settled && f->status == 0)
+        s->foreseen.future = APH_FUTURE_NEVER;
+    *o = s->foreseen;
+    return 1;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * foresight.h - a trace in which each request comes with what is known of its end.
+ *
+ * A recorded history knows how each request ended; an oracle that is told in advance searches far less. Observations are
+ * read ahead through a ring of 65,536, and no further than the end of the request in hand is away. Requests that turn
+ * out not to have happened are left out.
+ */
+#ifndef APHI_FORESIGHT_H
+#define APHI_FORESIGHT_H
+
+#include <antiphon/oracle.h>
+#include "trace/trace.h"
+
+typedef struct aphi_foreseen {
+    aphi_observation seen; /* never APHI_UNDONE */
+    aph_future future;     /* of an APHI_SENT: APH_FUTURE_OPEN if its end is too far ahead, or not known to be its own */
+    aph_value answer;      /* if the future is APH_FUTURE_ANSWER */
+} aphi_foreseen;
+
+typedef struct aphi_foresight aphi_foresight;
+
+/* The trace is borrowed and must not be read by anyone else meanwhile. */
+aphi_foresight *aphi_foresight_open(aphi_trace *t);
+void aphi_foresight_close(aphi_foresight *f);
+
+/* As aphi_trace_next. All that precedes an error is given before the error is. What is given is not protected from
+ * aph_collect; what is still to be given is. */
+int aphi_foresight_next(aphi_foresight *f, aphi_foreseen *o);
+
+#endif

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jepsen.c - Jepsen histories, as logs, EDN and JSON.
+ *
+ * Idea:       each format finds the same members of an operation as slices of text; what they mean is decided once, and
+ *             only what matters is made into a value. So a fraction in the :value of a nemesis does no harm.
+ * Picture:    {:process 3, :type :invoke, :f :cas, :value [1 2]}   SENT     {"f":"cas","value":[1,2]}
+ *             {:process 3, :type :ok,     :f :cas, :value [1 2]}   RECEIVED what the model's hook makes of it
+ *             {:process 3, :type :fail,   ...}                     RECEIVED, or UNDONE if it told nothing
+ *             {:process 3, :type :info,   ...}                     LOST, and process 3 is then another connection
+ * Invariants: a process has at most one open operation.
+ */
+#include <string.h>
+#include "trace/jsonscan.h"
+#include "trace/reader.h"
+
+enum { PROCESS, TYPE, F, VALUE, KEY, ERROR, TIME, KEYS };
+static const char *const keys[KEYS] = {"process", "type", "f", "value", "key", "error", "time"};
+
+enum { INVOKE, OK, FAIL, INFO, TYPES };
+static const char *const types[TYPES] = {"invoke", "ok", "fail", "info"};
+
+typedef struct operation {
+    aphi_slice member[KEYS];
+    aphi_slice all;      /* its text */
+    bool json;
+    const char *end;     /* of the text that holds it */
+} operation;
+
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+static int build(aphi_trace *t, const operation *op, aphi_slice s, aph_value *v)
+{
+    *v = APH_NIL;
+    if (!s.at)
+        return 1;
+    aphi_cursor c = {.at = s.at, .end = op->end, .whole = true};
+    bool built = op->json ? aphi_json_build(&c, s, v) : aphi_edn_build(&t->edn, &c, v);
+    return built ? 1 : aphi_trace_fail_cursor(t, &c);
+}
+
+/* Without the colon or the quotes around it. */
+static aphi_slice bare(aphi_slice s)
+{
+    if (s.n >= 2 && *s.at == '"')
+        s = (aphi_slice){s.at + 1, s.n - 2};
+    if (s.n >= 1 && *s.at == ':')
+        s = (aphi_slice){s.at + 1, s.n - 1};
+    return s;
+}
+
+static int shown(aphi_slice s)
+{
+    return s.n < 40 ? (int)s.n : 40;
+}
+
+/* Why an operation failed: what is no value of ours is kept as text. */
+static aph_value build_reason(aphi_trace *t, const operation *op)
+{
+    aphi_slice s = op->member[ERROR];
+    aph_value v = APH_NIL;
+    aphi_cursor c = {.at = s.at, .end = op->end, .whole = true};
+    if (!s.at)
+        return APH_NIL;
+    bool built = op->json ? aphi_json_build(&c, s, &v) : aphi_edn_build(&t->edn, &c, &v);
+    return built ? v : aph_bytes(s.at, s.n);
+}
+
+/* The value, and the key if the value is a tuple of jepsen.independent. */
+static int build_value(aphi_trace *t, const operation *op, aph_value *value, aph_value *key, bool *keyed)
+{
+    static const char tuple[] = "#jepsen.independent/tuple";
+    aphi_slice s = op->member[VALUE];
+    *keyed = op->member[KEY].at != NULL;
+    if (build(t, op, s, value) < 0 || build(t, op, op->member[KEY], key) < 0)
+        return -1;
+    if (op->json || s.n <= sizeof tuple || memcmp(s.at, tuple, sizeof tuple - 1) != 0)
+        return 1;
+    if (aph_kind_of(*value) != APH_ARRAY || aph_count(*value) != 2)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, s.at, "an independent tuple has two items: [key value]");
+    *keyed = true;
+    *key = aph_at(*value, 0);
+    *value = aph_at(*value, 1);
+    return 1;
+}
+
+/* ---- what an operation means ------------------------------------------------------------------------------------- */
+
+static int note(const operation *op, aphi_observation *o)
+{
+    o->kind = APHI_NOTE;
+    o->message = aph_bytes(op->all.at, op->all.n);
+    return 1;
+}
+
+static aph_value request_of(aph_value f, aph_value value, aph_value key, bool keyed)
+{
+    if (keyed)
+        return value ? aph_record("f", f, "key", key, "value", value) : aph_record("f", f, "key", key);
+    return value ? aph_record("f", f, "value", value) : aph_record("f", f);
+}
+
+/* The process goes on after a crash: what it does now has no order with what it did. */
+static void revive(aphi_trace *t, aphi_lane *lane)
+{
+    lane->crashed = false;
+    lane->lasting = true;
+    lane->connection = -++t->connections;
+}
+
+static int invoke(aphi_trace *t, const operation *op, aphi_lane *lane, aphi_observation *o)
+{
+    aph_value f, value, key;
+    bool keyed;
+    if (lane->count > 0)
+        return aphi_trace_fail(t, APHI_TRACE_OVERLAP, op->all.at,
+                               "process %lld invokes again while its operation of line %llu is open; "
+                               "give operations that overlap different processes",
+                               (long long)lane->process, (unsigned long long)lane->line);
+    if (!op->member[F].at)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->all.at, "the operation does not say what it does; add :f");
+    if (build(t, op, op->member[F], &f) < 0 || build_value(t, op, &value, &key, &keyed) < 0)
+        return -1;
+    if (lane->crashed)
+        revive(t, lane);
+    lane->request = request_of(f, value, key, keyed);
+    lane->function = f;
+    lane->line = o->line;
+    aphi_lane_push(lane, o->number);
+    o->kind = APHI_SENT;
+    o->message = lane->request;
+    return 1;
+}
+
+static bool answer_of(const aphi_trace *t, aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
+{
+    if (t->model && t->model->jepsen)
+        return t->model->jepsen(request, end, value, answer);
+    *answer = value;
+    return end == APH_JEPSEN_OK;
+}
+
+static void crash(aphi_lane *lane, aphi_observation *o)
+{
+    o->kind = APHI_LOST;
+    lane->crashed = true;
+    lane->lasting = true;
+}
+
+/* An :ok or a :fail. The reason for a failure counts more than its value, which mostly repeats the request. */
+static int complete(aphi_trace *t, const operation *op, aphi_lane *lane, int type, aphi_observation *o)
+{
+    aph_value value, key, answer = APH_NIL;
+    bool keyed;
+    if (build_value(t, op, &value, &key, &keyed) < 0)
+        return -1;
+    aph_value reason = type == FAIL ? build_reason(t, op) : APH_NIL;
+    if (reason)
+        value = reason;
+    if (answer_of(t, lane->request, type == OK ? APH_JEPSEN_OK : APH_JEPSEN_FAIL, value, &answer)) {
+        o->kind = APHI_RECEIVED;
+        o->message = answer;
+    } else if (o->number - o->ends < APHI_TRACE_REACH) {
+        o->kind = APHI_UNDONE;
+    } else {
+        crash(lane, o);
+    }
+    return 1;
+}
+
+static int check_function(aphi_trace *t, const operation *op, const aphi_lane *lane)
+{
+    aph_value f;
+    if (build(t, op, op->member[F], &f) < 0)
+        return -1;
+    if (!op->member[F].at || f == lane->function)
+        return 1;
+    return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->member[F].at,
+                           "process %lld ends with %.*s what it began otherwise in line %llu; do two processes share a number?",
+                           (long long)lane->process, shown(op->member[F]), op->member[F].at,
+                           (unsigned long long)lane->line);
+}
+
+static int end(aphi_trace *t, const operation *op, aphi_lane *lane, int type, aphi_observation *o)
+{
+    if (lane->count == 0)
+        return aphi_trace_fail(t, APHI_TRACE_ORPHAN, op->all.at,
+                               "process %lld has no open operation that this :%s could end; is its :invoke missing?",
+                               (long long)lane->process, types[type]);
+    if (check_function(t, op, lane) < 0)
+        return -1;
+    o->ends = aphi_lane_pop(lane);
+    if (type != INFO)
+        return complete(t, op, lane, type, o);
+    crash(lane, o);
+    return 1;
+}
+
+/* A number; or a name, such as :nemesis, for which *named is set. */
+static int get_process(aphi_trace *t, const operation *op, int64_t *process, bool *named)
+{
+    aph_value v;
+    size_t n;
+    int64_t i;
+    aphi_slice s = op->member[PROCESS];
+    if (!s.at)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->all.at, "the operation has no :process; add one");
+    if (build(t, op, s, &v) < 0)
+        return -1;
+    *named = aph_is_str(v);
+    if (*named) {
+        const char *name = aph_bytes_of(&v, &n);
+        if (aphi_slice_int((aphi_slice){name, n}, &i) == APHI_TRACE_MALFORMED)
+            return 1;
+    }
+    if (!aph_is_int(v) || aph_int_of(v) < 0)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, s.at,
+                               "a :process is an integer from 0, without quotes, or a name such as :nemesis");
+    *process = aph_int_of(v);
+    return 1;
+}
+
+static int get_type(aphi_trace *t, const operation *op, int *type)
+{
+    aphi_slice name = bare(op->member[TYPE]);
+    if (!name.at)
+        return aphi_trace_fail(t, APHI_TRACE_TYPE, op->all.at,
+                               "the operation has no :type; add :invoke, :ok, :fail or :info");
+    *type = (int)aphi_slice_find(name, types, TYPES);
+    if (*type < TYPES)
+        return 1;
+    return aphi_trace_fail(t, APHI_TRACE_TYPE, op->member[TYPE].at,
+                           "the :type of an operation is :invoke, :ok, :fail or :info, not %.*s", shown(name), name.at);
+}
+
+static int observe(aphi_trace *t, const operation *op, aphi_observation *o)
+{
+    bool named = false;
+    int type = TYPES;
+    if (get_process(t, op, &o->process, &named) < 0)
+        return -1;
+    if (op->member[TIME].at && aphi_slice_int(op->member[TIME], &o->time) != APHI_TRACE_NONE)
+        o->time = APHI_NO_TIME;
+    if (named)
+        return note(op, o);
+    if (get_type(t, op, &type) < 0)
+        return -1;
+    aphi_lane *lane = aphi_lanes_at(&t->lanes, o->process);
+    int status = type == INVOKE ? invoke(t, op, lane, o) : end(t, op, lane, type, o);
+    o->connection = lane->connection;
+    return status;
+}
+
+/* ---- EDN --------------------------------------------------------------------------------------------------------- */
+
+/* Before an operation: 1 at one, 0 at the end of the text, 2 if a bracket was passed. */
+static int before_edn(aphi_trace *t, aphi_cursor *c)
+{
+    if (!aphi_edn_blank(c))
+        return -1;
+    if (c->at == c->end && !t->bracket)
+        return 0;
+    if (c->at == c->end) {
+        aphi_cursor_fail(c, APHI_TRACE_TRUNCATED, c->end, "the vector of operations is not closed");
+        return -1;
+    }
+    bool opens = !t->bracket && (*c->at == '[' || *c->at == '(');
+    if (!opens && (!t->bracket || *c->at != t->bracket))
+        return 1;
+    t->bracket = !opens ? '\0' : *c->at == '[' ? ']' : ')';
+    c->at++;
+    return 2;
+}
+
+/* One form, which is begun again if the window is too small for it. */
+static int read_edn(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
+{
+    operation op = {.end = c->end};
+    int status = before_edn(t, c);
+    if (status != 1)
+        return status;
+    const char *from = c->at;
+    if (!aphi_edn_members(c, keys, op.member, KEYS))
+        return -1;
+    op.all = (aphi_slice){from, (size_t)(c->at - from)};
+    aphi_source_advance(&t->source, from);
+    o->line = t->source.line;
+    return observe(t, &op, o);
+}
+
+int aphi_read_edn(aphi_trace *t, aphi_observation *o)
+{
+    for (;;) {
+        aphi_cursor c = aphi_trace_cursor(t);
+        int status = read_edn(t, &c, o);
+        if (c.starved) {
+            if (aphi_trace_widen(t) < 0)
+                return -1;
+            continue;
+        }
+        if (status < 0)
+            return aphi_trace_fail_cursor(t, &c);
+        aphi_source_advance(&t->source, c.at);
+        if (status != 2)
+            return status;
+    }
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static int read_object(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
+{
+    operation op = {.end = c->end, .json = true};
+    const char *from = c->at;
+    if (!aphi_json_members(c, keys, op.member, KEYS))
+        return -1;
+    op.all = (aphi_slice){from, (size_t)(c->at - from)};
+    aphi_source_advance(&t->source, from);
+    o->line = t->source.line;
+    return observe(t, &op, o);
+}
+
+static int expected(aphi_cursor *c, const char *message)
+{
+    if (*c->at == '\0')
+        aphi_cursor_fail_nul(c);
+    else
+        aphi_cursor_fail(c, APHI_TRACE_MALFORMED, c->at, message);
+    return -1;
+}
+
+/* In an array: moves over the comma to an operation (1), or behind the bracket (2). */
+static int before_item(aphi_trace *t, aphi_cursor *c)
+{
+    if (*c->at == ']') {
+        c->at++;
+        t->bracket = '\0';
+        t->closed = true;
+        return 2;
+    }
+    if (t->objects == 0)
+        return 1;
+    if (*c->at != ',')
+        return expected(c, "a comma or ] was expected");
+    c->at++;
+    aphi_json_blank(c);
+    return 1;
+}
+
+/* Outside an array: at an operation (1), at the end of the text (0), or behind the bracket (2). */
+static int before_line(aphi_trace *t, aphi_cursor *c)
+{
+    if (c->at == c->end && c->whole)
+        return 0;
+    if (t->closed)
+        return expected(c, "something follows the array of operations");
+    if (*c->at == '[' && t->objects == 0) {
+        c->at++;
+        t->bracket = ']';
+        return 2;
+    }
+    return *c->at == '{' ? 1 : expected(c, "an operation map in JSON was expected");
+}
+
+static int read_json(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
+{
+    aphi_json_blank(c);
+    int status = t->bracket ? before_item(t, c) : before_line(t, c);
+    if (status != 1)
+        return status;
+    status = read_object(t, c, o);
+    t->objects += status > 0;
+    return status;
+}
+
+int aphi_read_json(aphi_trace *t, aphi_observation *o)
+{
+    for (;;) {
+        aphi_cursor c = aphi_trace_cursor(t);
+        int status = read_json(t, &c, o);
+        if (c.starved) {
+            if (aphi_trace_widen(t) < 0)
+                return -1;
+            continue;
+        }
+        if (status < 0)
+            return aphi_trace_fail_cursor(t, &c);
+        aphi_source_advance(&t->source, c.at);
+        if (status != 2)
+            return status;
+    }
+}
+
+/* ---- logs -------------------------------------------------------------------------------------------------------- */
+
+static bool is_gap(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r';
+}
+
+/* The next word of a line from *p on. */
+static aphi_slice word(const char **p, const char *line_end)
+{
+    while (*p < line_end && is_gap(**p))
+        ++*p;
+    const char *from = *p;
+    while (*p < line_end && !is_gap(**p))
+        ++*p;
+    return (aphi_slice){from, (size_t)(*p - from)};
+}
+
+/* Finds the first keyword and the word before it. False: the line has none. */
+static bool find_type(const char **p, const char *line_end, aphi_slice *before, aphi_slice *type)
+{
+    *before = (aphi_slice){0};
+    for (;;) {
+        *type = word(p, line_end);
+        if (type->n == 0)
+            return false;
+        if (type->n > 1 && *type->at == ':')
+            return true;
+        *before = *type;
+    }
+}
+
+/* The forms after the type: :f, the value, and perhaps a reason. */
+static int read_forms(aphi_trace *t, aphi_cursor *c, bool complete_line, operation *op)
+{
+    static const int order[] = {F, VALUE, ERROR};
+    for (int i = 0; i < 3; i++) {
+        if (!aphi_edn_blank(c))
+            return aphi_trace_fail_cursor(t, c);
+        if (c->at == c->end && i == 2)
+            return 1;
+        const char *from = c->at;
+        if (!aphi_edn_skip(c)) {
+            if (order[i] == ERROR)
+                return 1; /* free text */
+            if (complete_line && c->fault == APHI_TRACE_TRUNCATED)
+                return aphi_trace_fail(t, APHI_TRACE_MALFORMED, c->where,
+                                       "the line ends too early; it should read PROCESS :invoke :OP VALUE");
+            return aphi_trace_fail_cursor(t, c);
+        }
+        op->member[order[i]] = (aphi_slice){from, (size_t)(c->at - from)};
+    }
+    return 1;
+}
+
+static int read_log(aphi_trace *t, aphi_cursor *c, bool complete_line, aphi_observation *o)
+{
+    operation op = {.end = c->end, .all = {c->at, (size_t)(c->end - c->at)}};
+    const char *p = c->at, *nul = memchr(c->at, '\0', op.all.n);
+    int64_t process;
+    aphi_slice before, type;
+    o->line = t->source.line;
+    if (nul)
+        return aphi_trace_fail(t, APHI_TRACE_NUL, nul, "a raw NUL byte; was the file damaged?");
+    bool found = find_type(&p, c->end, &before, &type);
+    if (!found && !complete_line)
+        return aphi_trace_fail(t, APHI_TRACE_TRUNCATED, c->end, "the last line is cut off; remove it or end it");
+    bool numbered = found && aphi_slice_int(before, &process) != APHI_TRACE_MALFORMED;
+    if (found && !numbered && aphi_slice_find(bare(type), types, TYPES) < TYPES)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, type.at, "a process number was expected before :%s",
+                               types[aphi_slice_find(bare(type), types, TYPES)]);
+    if (!numbered)
+        return note(&op, o);
+    op.member[PROCESS] = before;
+    op.member[TYPE] = type;
+    c->at = p;
+    if (read_forms(t, c, complete_line, &op) < 0)
+        return -1;
+    return observe(t, &op, o);
+}
+
+int aphi_read_log(aphi_trace *t, aphi_observation *o)
+{
+    aphi_cursor c;
+    bool complete_line;
+    int status = aphi_trace_line(t, &c, &complete_line);
+    if (status <= 0)
+        return status;
+    status = read_log(t, &c, complete_line, o);
+    aphi_source_line_done(&t->source, c.end);
+    return status;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace.c - open a trace, tell its format, and hand out what its reader finds; see trace.h.
+ *
+ * Read next: jsonl.c for our own format, jepsen.c for the others.
+ */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+#include "trace/jsonscan.h"
+#include "trace/reader.h"
+
+enum { BUFFER_DEFAULT = 1 << 20, FORM_MAX_DEFAULT = 64 << 20 };
+
+static const char *const format_names[] = {"auto", "jsonl", "jepsen-log", "edn", "json"};
+enum { FORMATS = sizeof format_names / sizeof *format_names };
+
+const char *aphi_trace_format_name(aphi_trace_format format)
+{
+    return format_names[format];
+}
+
+bool aphi_trace_format_named(const char *name, aphi_trace_format *format)
+{
+    for (int i = 0; i < FORMATS; i++) {
+        if (strcmp(name, format_names[i]) == 0) {
+            *format = (aphi_trace_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+const char *aphi_trace_fault_name(aphi_trace_fault fault)
+{
+#define X(name, text) #name,
+    static const char *const names[] = {APHI_TRACE_FAULTS(X)};
+#undef X
+    return names[fault];
+}
+
+const char *aphi_trace_fault_text(aphi_trace_fault fault)
+{
+#define X(name, text) text,
+    static const char *const texts[] = {APHI_TRACE_FAULTS(X)};
+#undef X
+    return texts[fault];
+}
+
+const aphi_trace_error *aphi_trace_error_of(const aphi_trace *t)
+{
+    return &t->error;
+}
+
+int aphi_trace_fail(aphi_trace *t, aphi_trace_fault fault, const char *where, const char *format, ...)
+{
+    if (t->error.fault != APHI_TRACE_NONE)
+        return -1;
+    t->error.fault = fault;
+    if (where)
+        aphi_source_place(&t->source, where, &t->error.line, &t->error.column);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(t->error.message, sizeof t->error.message, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+int aphi_trace_fail_cursor(aphi_trace *t, const aphi_cursor *c)
+{
+    return aphi_trace_fail(t, c->fault, c->where, "%s", c->message);
+}
+
+int aphi_trace_fail_source(aphi_trace *t, aphi_source_status status)
+{
+    if (status == APHI_SOURCE_LONG)
+        return aphi_trace_fail(t, APHI_TRACE_LONG, t->source.at,
+                               "what begins here is longer than %zu bytes; is a newline or a closing bracket missing?",
+                               t->source.size_max);
+    return aphi_trace_fail(t, APHI_TRACE_IO, NULL, "cannot be read: %s", strerror(errno));
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+aphi_cursor aphi_trace_cursor(const aphi_trace *t)
+{
+    return (aphi_cursor){.at = t->source.at, .end = t->source.end, .whole = t->source.whole};
+}
+
+int aphi_trace_widen(aphi_trace *t)
+{
+    aphi_source_status status = aphi_source_widen(&t->source);
+    if (status == APHI_SOURCE_MORE || status == APHI_SOURCE_END)
+        return 1;
+    return aphi_trace_fail_source(t, status);
+}
+
+int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
+{
+    for (;;) {
+        char *end;
+        aphi_source_status status = aphi_source_line(&t->source, &end, complete);
+        if (status == APHI_SOURCE_END)
+            return 0;
+        if (status != APHI_SOURCE_MORE)
+            return aphi_trace_fail_source(t, status);
+        *c = (aphi_cursor){.at = t->source.at, .end = end, .whole = true};
+        aphi_json_blank(c);
+        if (c->at < end)
+            return 1;
+        aphi_source_line_done(&t->source, end);
+    }
+}
+
+/* ---- telling the format ------------------------------------------------------------------------------------------ */
+
+/* A JSON object: ours, or a Jepsen operation? Judged by its keys, and where it is broken, by those before. */
+static aphi_trace_format tell_object(aphi_cursor *c)
+{
+    static const char *const keys[] = {"process", "conn", "note", "antiphon"};
+    aphi_slice found[4] = {{0}};
+    aphi_json_members(c, keys, found, 4);
+    bool ours = found[1].at || found[2].at || found[3].at;
+    return found[0].at && !ours ? APHI_FORMAT_JSON : APHI_FORMAT_JSONL;
+}
+
+/* What follows the bracket that opens a vector of EDN or an array of JSON. */
+static aphi_trace_format tell_array(aphi_cursor *c)
+{
+    c->at++;
+    aphi_json_blank(c);
+    if (*c->at == '{') {
+        c->at++;
+        aphi_json_blank(c);
+        if (*c->at == '"')
+            return APHI_FORMAT_JSON;
+    }
+    if (*c->at == '\0')
+        aphi_cursor_fail_nul(c);
+    return APHI_FORMAT_EDN;
+}
+
+static aphi_trace_format tell_map(aphi_cursor *c)
+{
+    aphi_cursor inner = *c;
+    inner.at++;
+    aphi_json_blank(&inner);
+    if (*inner.at == '"' || *inner.at == '}')
+        return tell_object(c);
+    if (*inner.at == '\0')
+        aphi_cursor_fail_nul(&inner);
+    c->starved = inner.starved;
+    return APHI_FORMAT_EDN;
+}
+
+/* A line of a log has a keyword after a blank; one of another logger at least begins like one. */
+static aphi_trace_format tell_line(aphi_cursor *c)
+{
+    static const char *const levels[] = {"INFO", "WARN", "ERROR", "DEBUG", "TRACE"};
+    const char *from = c->at;
+    for (const char *p = from; *p && *p != '\n'; p++) {
+        if ((p[0] == ' ' || p[0] == '\t') && p[1] == ':')
+            return APHI_FORMAT_JEPSEN_LOG;
+        c->at = p + 1;
+    }
+    if (c->at == c->end && !c->whole)
+        aphi_cursor_fail_nul(c);
+    size_t n = strcspn(from, " \t\r\n");
+    bool logged = aphi_slice_find((aphi_slice){from, n}, levels, 5) < 5;
+    return logged || *from == ':' ? APHI_FORMAT_JEPSEN_LOG : APHI_FORMAT_AUTO;
+}
+
+static aphi_trace_format tell(aphi_cursor *c)
+{
+    aphi_json_blank(c);
+    switch (*c->at) {
+    case '{': return tell_map(c);
+    case '[': return tell_array(c);
+    case '#': case ';': case '(': case ',': return APHI_FORMAT_EDN;
+    case '\0':
+        if (c->at == c->end)
+            aphi_cursor_fail_nul(c);
+        return c->at == c->end ? APHI_FORMAT_JSONL : APHI_FORMAT_AUTO;
+    default: return tell_line(c);
+    }
+}
+
+static int tell_format(aphi_trace *t)
+{
+    aphi_trace_format format;
+    for (;;) {
+        aphi_cursor c = aphi_trace_cursor(t);
+        format = tell(&c);
+        if (!c.starved)
+            break;
+        if (aphi_trace_widen(t) < 0)
+            return -1;
+    }
+    if (format == APHI_FORMAT_AUTO) {
+        aphi_cursor c = aphi_trace_cursor(t);
+        aphi_json_blank(&c);
+        return aphi_trace_fail(t, APHI_TRACE_FORMAT, c.at,
+                               "this is no format that is known; name one: jsonl, jepsen-log, edn or json");
+    }
+    t->format = format;
+    return 1;
+}
+
+/* Bytes that some editors put before the text. */
+static int skip_mark(aphi_trace *t)
+{
+    while (t->source.end - t->source.at < 3 && !t->source.whole)
+        if (aphi_trace_widen(t) < 0)
+            return -1;
+    if (t->source.end - t->source.at >= 3 && memcmp(t->source.at, "\xef\xbb\xbf", 3) == 0) {
+        aphi_source_advance(&t->source, t->source.at + 3);
+        t->source.column = 1;
+    }
+    return 1;
+}
+
+static int start(aphi_trace *t)
+{
+    static aphi_reader *const readers[FORMATS] = {NULL, aphi_read_jsonl, aphi_read_log, aphi_read_edn, aphi_read_json};
+    if (skip_mark(t) < 0 || (t->format == APHI_FORMAT_AUTO && tell_format(t) < 0))
+        return -1;
+    t->read = readers[t->format];
+    return 1;
+}
+
+/* ---- opening, reading, closing ----------------------------------------------------------------------------------- */
+
+static void mark(void *context)
+{
+    aphi_trace *t = context;
+    aphi_lanes_mark(&t->lanes);
+}
+
+static aphi_trace *make(const char *file, int fd, const void *bytes, size_t n, const aphi_trace_options *options)
+{
+    aphi_trace_options o = options ? *options : (aphi_trace_options){0};
+    if (o.buffer == 0)
+        o.buffer = BUFFER_DEFAULT;
+    if (o.form_max == 0)
+        o.form_max = FORM_MAX_DEFAULT;
+    aphi_trace *t = aphi_alloc_zero(sizeof *t);
+    size_t length = strlen(file) + 1;
+    t->file = memcpy(aphi_alloc(length), file, length);
+    t->error.file = t->file;
+    t->format = o.format;
+    t->model = o.model;
+    aphi_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);
+    aph_root_add(mark, t);
+    return t;
+}
+
+aphi_trace *aphi_trace_open(const char *path, const aphi_trace_options *options)
+{
+    if (strcmp(path, "-") == 0)
+        return make("stdin", 0, NULL, 0, options);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int reason = errno;
+    aphi_trace *t = make(path, fd, NULL, 0, options);
+    if (fd < 0)
+        aphi_trace_fail(t, APHI_TRACE_IO, NULL, "cannot be opened: %s", strerror(reason));
+    return t;
+}
+
+aphi_trace *aphi_trace_open_memory(const void *bytes, size_t n, const aphi_trace_options *options)
+{
+    return make("memory", -1, bytes, n, options);
+}
+
+void aphi_trace_close(aphi_trace *t)
+{
+    if (!t)
+        return;
+    aph_root_remove(mark, t);
+    aphi_source_deinit(&t->source);
+    aphi_lanes_deinit(&t->lanes);
+    aphi_edn_deinit(&t->edn);
+    free(t->file);
+    free(t);
+}
+
+int aphi_trace_next(aphi_trace *t, aphi_observation *o)
+{
+    if (t->error.fault != APHI_TRACE_NONE)
+        return -1;
+    if (t->over || (!t->read && start(t) < 0))
+        return t->over ? 0 : -1;
+    *o = (aphi_observation){.number = t->number, .ends = APHI_NO_NUMBER, .time = APHI_NO_TIME};
+    int status = t->read(t, o);
+    if (status > 0)
+        t->number++;
+    t->over = status == 0;
+    return status;
+}
+
+aphi_trace_format aphi_trace_format_of(const aphi_trace *t)
+{
+    return t->format;
+}
+
+bool aphi_trace_paired(const aphi_trace *t)
+{
+    return t->format != APHI_FORMAT_JSONL || !t->model || t->model->rpc;
+}

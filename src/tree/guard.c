@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * guard.c - a deadline that holds inside a model's loop, and crashes that stay inside the model.
+ *
+ * Idea:       a timer signal sets a flag that the search looks at. If the signal finds the thread in the model's own code,
+ *             it leaves the step at once by a jump; code of ours is never left half-way, so after the deadline the signal
+ *             comes again every millisecond until it finds the model or the search has stopped by itself.
+ *             Where the model's code is, is asked of the loader; a model linked into the same object as the library
+ *             cannot be told from it and is left at its next event instead.
+ * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave
+ *             2. for time, only from an instruction of the model's object */
+#include "tree/guard.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+enum { ALTERNATE_STACK = 64 * 1024 };
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { CRASHES = sizeof crashes / sizeof *crashes };
+
+typedef struct code_range {
+    uintptr_t low, high;
+} code_range;
+
+static _Thread_local struct {
+    aphi_guarded *inside;
+    volatile sig_atomic_t expired;
+    bool armed, timed;
+    timer_t timer;
+    code_range model_code;
+    void *alternate;
+    stack_t old_stack;
+    struct sigaction old_crash[CRASHES], old_alarm;
+} guard;
+
+static uintptr_t interrupted_at(void *context)
+{
+    ucontext_t *c = context;
+#if defined(__x86_64__)
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)c->uc_mcontext.pc;
+#else
+    (void)c;
+    return 0;
+#endif
+}
+
+static void on_alarm(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)info;
+    guard.expired = 1;
+    uintptr_t at = interrupted_at(context);
+    if (guard.inside && at >= guard.model_code.low && at < guard.model_code.high)
+        siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
+}
+
+static const char *crash_name(int signal)
+{
+    switch (signal) {
+    case SIGSEGV: return "a bad memory access (SIGSEGV)";
+    case SIGBUS: return "a bad memory access (SIGBUS)";
+    case SIGFPE: return "an arithmetic error (SIGFPE)";
+    case SIGILL: return "an illegal instruction (SIGILL)";
+    default: return "an abort, such as a failed assertion";
+    }
+}
+
+static void on_crash(int signal_number, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    if (guard.inside) {
+        guard.inside->crash = crash_name(signal_number);
+        siglongjmp(guard.inside->escape, APHI_ESCAPE_CRASH);
+    }
+    /* A crash of ours: let it happen as if nobody had listened. */
+    for (int i = 0; i < CRASHES; i++)
+        if (crashes[i] == signal_number)
+            sigaction(signal_number, &guard.old_crash[i], NULL);
+    raise(signal_number);
+}
+
+/* ---- where the model's code is ----------------------------------------------------------------------------------- */
+
+typedef struct search {
+    uintptr_t address;
+    code_range found;
+} search;
+
+static int look_in_object(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    search *s = context;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t low = object->dlpi_addr + segment->p_vaddr, high = low + segment->p_memsz;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) && s->address >= low && s->address < high) {
+            s->found = (code_range){low, high};
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static code_range code_around(uintptr_t address)
+{
+    search s = {.address = address};
+    dl_iterate_phdr(look_in_object, &s);
+    return s.found;
+}
+
+static code_range code_of(const aph_model *model)
+{
+    code_range its = code_around((uintptr_t)model->step), ours = code_around((uintptr_t)aphi_guard_arm);
+    return its.low == ours.low ? (code_range){0, 0} : its;
+}
+
+/* ---- arming ------------------------------------------------------------------------------------------------------ */
+
+static void catch_crashes(void)
+{
+    stack_t stack = {.ss_size = ALTERNATE_STACK};
+    guard.alternate = stack.ss_sp = malloc(ALTERNATE_STACK);
+    if (stack.ss_sp)
+        sigaltstack(&stack, &guard.old_stack);
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    action.sa_sigaction = on_crash;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < CRASHES; i++)
+        sigaction(crashes[i], &action, &guard.old_crash[i]);
+}
+
+static void start_timer(int64_t deadline_ns)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER};
+    action.sa_sigaction = on_alarm;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGRTMIN + 1, &action, &guard.old_alarm);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + 1};
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    if (timer_create(CLOCK_MONOTONIC, &event, &guard.timer))
+        return;
+    guard.timed = true;
+    struct itimerspec when = {.it_value = {deadline_ns / 1000000000, deadline_ns % 1000000000},
+                              .it_interval = {0, 1000000}};
+    timer_settime(guard.timer, TIMER_ABSTIME, &when, NULL);
+}
+
+void aphi_guard_arm(const aph_model *model, int64_t deadline_ns)
+{
+    aphi_guard_disarm();
+    guard.armed = true;
+    guard.expired = 0;
+    catch_crashes();
+    if (deadline_ns) {
+        guard.model_code = code_of(model);
+        start_timer(deadline_ns);
+    }
+}
+
+void aphi_guard_disarm(void)
+{
+    if (!guard.armed)
+        return;
+    if (guard.timed) {
+        timer_delete(guard.timer);
+        sigaction(SIGRTMIN + 1, &guard.old_alarm, NULL);
+    }
+    for (int i = 0; i < CRASHES; i++)
+        sigaction(crashes[i], &guard.old_crash[i], NULL);
+    if (guard.alternate)
+        sigaltstack(&guard.old_stack, NULL);
+    free(guard.alternate);
+    guard.alternate = NULL;
+    guard.armed = guard.timed = false;
+}
+
+bool aphi_guard_expired(void)
+{
+    return guard.expired;
+}
+
+void aphi_guard_enter(aphi_guarded *g)
+{
+    g->crash = NULL;
+    g->outer = guard.inside;
+    guard.inside = g;
+}
+
+void aphi_guard_leave(aphi_guarded *g)
+{
+    assert(guard.inside == g);
+    guard.inside = g->outer;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * guard.h - keep a model's step from taking us down with it: a deadline and crashes, from inside the step. */
+#ifndef APHI_TREE_GUARD_H
+#define APHI_TREE_GUARD_H
+
+#include <antiphon/model.h>
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From now on until disarmed, this thread's steps are left when the clock reaches deadline_ns (0: no deadline), or when
+ * they crash. Arming again moves the deadline. */
+void aphi_guard_arm(const aph_model *model, int64_t deadline_ns);
+void aphi_guard_disarm(void);
+bool aphi_guard_expired(void);
+
+/* Around a step: where to jump, and why the jump came. */
+typedef struct aphi_guarded {
+    sigjmp_buf escape;
+    const char *crash; /* what happened, if it was a crash */
+    struct aphi_guarded *outer;
+} aphi_guarded;
+
+void aphi_guard_enter(aphi_guarded *g);
+void aphi_guard_leave(aphi_guarded *g);
+
+enum { APHI_ESCAPE_TIME = 100, APHI_ESCAPE_CRASH };
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * step.h - run a model's step, with someone to answer its events. */
+#ifndef APHI_TREE_STEP_H
+#define APHI_TREE_STEP_H
+
+#include <antiphon/model.h>
+
+/* Answers an event, or returns false to leave the step there: it is then unwound to its head. */
+typedef bool aphi_answerer(void *context, const aph_event *event, aph_value *answer);
+
+typedef enum aphi_ending {
+    APHI_ENDED,      /* the step ran to its end; the state is the new one */
+    APHI_LEFT,       /* the answerer did not answer */
+    APHI_NEVER,      /* the model said that this branch is not to be taken */
+    APHI_UNKNOWN_REQUEST,
+    APHI_CRASHED,
+    APHI_OUT_OF_TIME,
+} aphi_ending;
+
+/* Runs one step on *state, which changes only if it ends. For APHI_UNKNOWN_REQUEST and APHI_CRASHED the reason is left in
+ * aphi_step_reason. After APHI_CRASHED and APHI_OUT_OF_TIME the heap must not be used to make values again. */
+aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context);
+const char *aphi_step_reason(void);
+
+#endif

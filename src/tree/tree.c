@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tree.c - interaction trees: suspended programs that can be answered many times.
+ *
+ * Idea:       a tree is one of five things: over (RETURN), one event (TRIGGER), a tree followed by a continuation (BIND), a tree
+ *             seen through a handler (INTERPRET), or a model in the middle of a step (MODEL: the state at the step's head
+ *             and the answers given since). Only "what event" and "the tree
+ *             after an answer" look inside.
+ * Invariants: 1. no field of a tree changes after it is made, but its count of references
+ *             2. every live tree is on one list, so that the values in it are roots
+ * Not done:   freeing contexts of continuations: they are the caller's, as a C programmer expects. */
+#include "tree/step.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef enum tree_kind { RETURN, TRIGGER, BIND, INTERPRET, MODEL } tree_kind;
+
+struct aph_tree {
+    tree_kind kind;
+    unsigned count; /* references */
+    struct aph_tree *previous, *next_live;
+    aph_value value;      /* RETURN: the result. MODEL: the state at the head */
+    aph_event event;      /* what it waits on; not for RETURN */
+    aph_tree *first;      /* BIND, INTERPRET: the tree before */
+    aph_tree *second;     /* INTERPRET: the handler's tree for the event that first waits on */
+    aph_continue *next;   /* BIND */
+    aph_handler *handler; /* INTERPRET */
+    void *context;
+    const aph_model *model;
+    aph_value answers; /* MODEL: array */
+};
+
+static _Thread_local aph_tree *live;
+
+static void mark_trees(void *context)
+{
+    (void)context;
+    for (aph_tree *t = live; t; t = t->next_live) {
+        aph_mark(t->value);
+        aph_mark(t->answers);
+        aph_mark(t->event.value);
+    }
+}
+
+static aph_tree *make(aph_tree like)
+{
+    aph_tree *t = aphi_alloc(sizeof *t);
+    *t = like;
+    t->count = 1;
+    t->previous = NULL;
+    t->next_live = live;
+    if (live)
+        live->previous = t;
+    else
+        aph_root_add(mark_trees, NULL);
+    live = t;
+    return t;
+}
+
+aph_tree *aph_tree_keep(aph_tree *t)
+{
+    t->count++;
+    return t;
+}
+
+void aph_tree_drop(aph_tree *t)
+{
+    while (t && --t->count == 0) {
+        if (t->previous)
+            t->previous->next_live = t->next_live;
+        else
+            live = t->next_live;
+        if (t->next_live)
+            t->next_live->previous = t->previous;
+        if (!live)
+            aph_root_remove(mark_trees, NULL);
+        aph_tree *first = t->first;
+        aph_tree_drop(t->second);
+        free(t);
+        t = first;
+    }
+}
+
+/* ---- a model in the middle of a step ----------------------------------------------------------------------------- */
+
+typedef struct replay {
+    aph_value answers;
+    size_t at;
+    aph_event event; /* the first event without an answer */
+} replay;
+
+static bool replay_answer(void *context, const aph_event *event, aph_value *answer)
+{
+    replay *r = context;
+    r->event = *event;
+    if (r->at == aph_count(r->answers))
+        return false;
+    *answer = aph_at(r->answers, r->at++);
+    return true;
+}
+
+static _Noreturn void refuse(const aph_model *model, const char *what)
+{
+    fprintf(stderr, "antiphon: model %s: %s\n", model->name, what);
+    abort();
+}
+
+/* The model run on to its next event, through as many step ends as there are on the way. */
+static aph_tree *model_at(const aph_model *model, aph_value state, aph_value answers)
+{
+    for (;;) {
+        replay r = {.answers = answers};
+        aphi_ending ending = aphi_step_run(model, &state, replay_answer, &r);
+        switch (ending) {
+        case APHI_LEFT:
+            return make((aph_tree){.kind = MODEL, .value = state, .answers = answers, .event = r.event, .model = model});
+        case APHI_NEVER:
+            return make((aph_tree){.kind = TRIGGER, .event = {.kind = APH_EVENT_NEVER}});
+        case APHI_ENDED:
+            if (r.at < aph_count(answers))
+                refuse(model, "the step ended before it had used its answers: it is not a pure function of them");
+            answers = aph_array(0, NULL);
+            break;
+        default: refuse(model, aphi_step_reason());
+        }
+    }
+}
+
+aph_tree *aph_tree_at(const aph_model *model, aph_value state)
+{
+    return model_at(model, state, aph_array(0, NULL));
+}
+
+aph_tree *aph_tree_of(const aph_model *model)
+{
+    return aph_tree_at(model, model->initial ? model->initial(model) : aph_object());
+}
+
+aph_value aph_tree_state(aph_tree *t)
+{
+    return t->kind == MODEL ? t->value : APH_NIL;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+aph_tree *aph_tree_return(aph_value result)
+{
+    return make((aph_tree){.kind = RETURN, .value = result});
+}
+
+aph_tree *aph_tree_trigger(const aph_event *event)
+{
+    assert(event->kind != APH_EVENT_RETURN);
+    return make((aph_tree){.kind = TRIGGER, .event = *event});
+}
+
+aph_tree *aph_tree_bind(aph_tree *t, aph_continue *next, void *context)
+{
+    aph_event event = aph_tree_event(t);
+    if (event.kind == APH_EVENT_RETURN)
+        return next(context, event.value);
+    return make((aph_tree){.kind = BIND, .first = aph_tree_keep(t), .next = next, .context = context, .event = event});
+}
+
+/* t with `running`, the handler's tree for the event that t waits on, under way. Takes both. */
+static aph_tree *interpret(aph_tree *t, aph_tree *running, aph_handler *handler, void *context)
+{
+    for (;;) {
+        aph_event event = aph_tree_event(running);
+        if (event.kind != APH_EVENT_RETURN)
+            return make((aph_tree){.kind = INTERPRET, .first = t, .second = running, .handler = handler,
+                                   .context = context, .event = event});
+        aph_tree *after = aph_tree_answer(t, event.value);
+        aph_tree_drop(t);
+        aph_tree_drop(running);
+        t = after;
+        event = aph_tree_event(t);
+        if (event.kind == APH_EVENT_RETURN)
+            return t;
+        running = handler(context, &event);
+    }
+}
+
+aph_tree *aph_tree_interpret(aph_tree *t, aph_handler *handler, void *context)
+{
+    aph_event event = aph_tree_event(t);
+    if (event.kind == APH_EVENT_RETURN)
+        return aph_tree_keep(t);
+    return interpret(aph_tree_keep(t), handler(context, &event), handler, context);
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+aph_event aph_tree_event(aph_tree *t)
+{
+    if (t->kind == RETURN)
+        return (aph_event){.kind = APH_EVENT_RETURN, .value = t->value};
+    return t->event;
+}
+
+static aph_tree *bind_answer(aph_tree *t, aph_value answer)
+{
+    aph_tree *first = aph_tree_answer(t->first, answer), *bound = aph_tree_bind(first, t->next, t->context);
+    aph_tree_drop(first);
+    return bound;
+}
+
+aph_tree *aph_tree_answer(aph_tree *t, aph_value answer)
+{
+    switch (t->kind) {
+    case TRIGGER:
+        assert(t->event.kind != APH_EVENT_NEVER);
+        return aph_tree_return(answer);
+    case BIND: return bind_answer(t, answer);
+    case INTERPRET:
+        return interpret(aph_tree_keep(t->first), aph_tree_answer(t->second, answer), t->handler, t->context);
+    case MODEL: return model_at(t->model, t->value, aph_push(t->answers, answer));
+    case RETURN: break;
+    }
+    assert(!"a tree that is over takes no answer");
+    return NULL;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap.c - the nodes of values: made once for each content, reclaimed by marking.
+ *
+ * Idea:       a hash table of all nodes; to make a node is to look it up. Hashes come from content alone, so whatever is
+ *             ordered by them is the same in every run. Nodes of up to 256 bytes are cut from chunks, by size class.
+ * Invariants: 1. two nodes of equal shape, detail and slots are one node
+ *             2. a node's slots hold values of the same heap, made before it: the graph has no cycles
+ *             3. nothing is freed but in aph_collect and aph_heap_close
+ * Cost:       one probe to make a node; a collection visits every node once.
+ * Not done:   counting references: models would have to, and would get it wrong.
+ * Read next:  object.c, the only shape with structure of its own. */
+#include "value/heap.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0 };
+
+typedef struct chunk {
+    struct chunk *next;
+    _Alignas(16) char bytes[];
+} chunk;
+
+typedef struct root {
+    aph_root *mark;
+    void *context;
+} root;
+
+typedef struct heap {
+    struct aph_node **bucket;
+    size_t buckets, nodes, bytes, bytes_kept;
+    struct aph_node *free_list[CLASSES];
+    chunk *chunks;
+    char *fresh;           /* unused rest of the newest chunk */
+    size_t fresh_bytes;
+    uint8_t epoch;         /* nodes carrying it are marked */
+    root *roots;
+    size_t root_count, root_capacity;
+    aph_value *marking;    /* stack of a collection */
+    size_t marking_count, marking_capacity;
+} heap;
+
+static _Thread_local heap the_heap;
+
+static size_t node_bytes(size_t slot_bytes)
+{
+    return (offsetof(struct aph_node, slot) + slot_bytes + GRAIN - 1) / GRAIN * GRAIN;
+}
+
+static struct aph_node *cut_from_chunk(heap *h, size_t bytes)
+{
+    if (h->fresh_bytes < bytes) {
+        chunk *c = aphi_alloc(sizeof *c + CHUNK);
+        c->next = h->chunks;
+        h->chunks = c;
+        h->fresh = c->bytes;
+        h->fresh_bytes = CHUNK;
+    }
+    struct aph_node *node = (struct aph_node *)(void *)h->fresh;
+    h->fresh += bytes;
+    h->fresh_bytes -= bytes;
+    return node;
+}
+
+static struct aph_node *node_alloc(heap *h, size_t slot_bytes)
+{
+    size_t bytes = node_bytes(slot_bytes), class = bytes / GRAIN;
+    struct aph_node *node;
+    if (class >= CLASSES) {
+        node = aphi_alloc(bytes);
+        class = CLASS_LARGE;
+    } else if (h->free_list[class]) {
+        node = h->free_list[class];
+        h->free_list[class] = node->next;
+    } else {
+        node = cut_from_chunk(h, bytes);
+    }
+    node->size_class = (uint8_t)class;
+    h->bytes += bytes;
+    h->nodes++;
+    return node;
+}
+
+static size_t slot_bytes_of(const struct aph_node *node)
+{
+    switch ((aphi_shape)node->shape) {
+    case APHI_LONG_STR: return node->count;
+    case APHI_ITEMS:
+    case APHI_OPERATION: return node->count * sizeof node->slot[0];
+    case APHI_PAIRS: return node->count * 2 * sizeof node->slot[0];
+    case APHI_BRANCH: return 4 * sizeof node->slot[0];
+    case APHI_BIG_INT:
+    case APHI_SYM: return sizeof node->slot[0];
+    }
+    return 0;
+}
+
+static void node_release(heap *h, struct aph_node *node)
+{
+    h->bytes -= node_bytes(slot_bytes_of(node));
+    h->nodes--;
+    if (node->size_class == CLASS_LARGE) {
+        free(node);
+    } else {
+        node->next = h->free_list[node->size_class];
+        h->free_list[node->size_class] = node;
+    }
+}
+
+static void rehash(heap *h)
+{
+    size_t grown = h->buckets ? h->buckets * 2 : 1024;
+    struct aph_node **bucket = aphi_alloc_zero(grown * sizeof *bucket);
+    for (size_t i = 0; i < h->buckets; i++)
+        for (struct aph_node *node = h->bucket[i], *next; node; node = next) {
+            next = node->next;
+            node->next = bucket[node->hash & (grown - 1)];
+            bucket[node->hash & (grown - 1)] = node;
+        }
+    free(h->bucket);
+    h->bucket = bucket;
+    h->buckets = grown;
+}
+
+static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const void *slots, size_t slot_bytes,
+                        uint64_t hash, uint64_t symbols)
+{
+    heap *h = &the_heap;
+    if (h->nodes >= h->buckets)
+        rehash(h);
+    struct aph_node **bucket = &h->bucket[hash & (h->buckets - 1)];
+    for (struct aph_node *node = *bucket; node; node = node->next)
+        if (node->hash == hash && node->shape == shape && node->detail == detail && node->count == count &&
+            (!slot_bytes || !memcmp(node->slot, slots, slot_bytes)))
+            return node;
+    struct aph_node *node = node_alloc(h, slot_bytes);
+    bucket = &h->bucket[hash & (h->buckets - 1)];
+    node->next = *bucket;
+    node->hash = hash;
+    node->symbols = symbols;
+    node->count = count;
+    node->shape = (uint8_t)shape;
+    node->detail = detail;
+    node->mark = h->epoch;
+    if (slot_bytes)
+        memcpy(node->slot, slots, slot_bytes);
+    *bucket = node;
+    return node;
+}
+
+static bool slots_are_values(aphi_shape shape)
+{
+    return shape == APHI_ITEMS || shape == APHI_PAIRS || shape == APHI_BRANCH || shape == APHI_OPERATION;
+}
+
+aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot)
+{
+    uint64_t hash = aphi_mix((uint64_t)shape << 8 | detail, count), symbols = 0;
+    if (slots_are_values(shape)) {
+        for (size_t i = 0; i < slots; i++) {
+            hash = aphi_mix(hash, aph_hash(slot[i].v));
+            symbols |= aphi_symbols(slot[i].v);
+        }
+    } else {
+        hash = aphi_mix(hash, slot[0].bits);
+        if (shape == APHI_SYM)
+            symbols = (uint64_t)1 << (slot[0].bits & 63);
+    }
+    return intern(shape, detail, count, slot, slots * sizeof *slot, hash, symbols);
+}
+
+aph_value aphi_intern_str(const char *bytes, size_t n)
+{
+    if (n < 8) {
+        uint64_t word = (uint64_t)n << 4 | APHI_TAG_STR;
+        for (size_t i = 0; i < n; i++)
+            word |= (uint64_t)(unsigned char)bytes[i] << (8 * (i + 1));
+        return (aph_value)(uintptr_t)word;
+    }
+    assert(n <= UINT32_MAX);
+    uint64_t hash = aphi_mix((uint64_t)APHI_LONG_STR << 8, n);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, 8);
+        hash = aphi_mix(hash, word);
+    }
+    uint64_t rest = 0;
+    memcpy(&rest, bytes + i, n - i);
+    return intern(APHI_LONG_STR, 0, (uint32_t)n, bytes, n, aphi_mix(hash, rest), 0);
+}
+
+/* ---- reclaiming -------------------------------------------------------------------------------------------------- */
+
+void aph_root_add(aph_root *mark, void *context)
+{
+    heap *h = &the_heap;
+    APHI_RESERVE(h->roots, h->root_capacity, h->root_count + 1);
+    h->roots[h->root_count++] = (root){mark, context};
+}
+
+void aph_root_remove(aph_root *mark, void *context)
+{
+    heap *h = &the_heap;
+    for (size_t i = h->root_count; i-- > 0;)
+        if (h->roots[i].mark == mark && h->roots[i].context == context) {
+            h->roots[i] = h->roots[--h->root_count];
+            return;
+        }
+}
+
+static void mark_one(heap *h, aph_value v)
+{
+    struct aph_node *node = (struct aph_node *)(uintptr_t)v;
+    if (!aphi_is_node(v) || node->mark == h->epoch)
+        return;
+    node->mark = h->epoch;
+    if (!slots_are_values((aphi_shape)node->shape))
+        return;
+    APHI_RESERVE(h->marking, h->marking_capacity, h->marking_count + 1);
+    h->marking[h->marking_count++] = v;
+}
+
+void aph_mark(aph_value v)
+{
+    heap *h = &the_heap;
+    mark_one(h, v);
+    while (h->marking_count) {
+        aph_value parent = h->marking[--h->marking_count];
+        size_t slots = slot_bytes_of(parent) / sizeof parent->slot[0];
+        for (size_t i = 0; i < slots; i++)
+            mark_one(h, parent->slot[i].v);
+    }
+}
+
+void aph_collect(void)
+{
+    heap *h = &the_heap;
+    h->epoch ^= 1;
+    for (size_t i = 0; i < h->root_count; i++)
+        h->roots[i].mark(h->roots[i].context);
+    for (size_t i = 0; i < h->buckets; i++)
+        for (struct aph_node **link = &h->bucket[i], *node; (node = *link);) {
+            if (node->mark == h->epoch) {
+                link = &node->next;
+            } else {
+                *link = node->next;
+                node_release(h, node);
+            }
+        }
+    h->bytes_kept = h->bytes;
+}
+
+size_t aph_heap_bytes(void)
+{
+    return the_heap.bytes;
+}
+
+size_t aph_heap_bytes_kept(void)
+{
+    return the_heap.bytes_kept;
+}
+
+void aph_heap_close(void)
+{
+    heap *h = &the_heap;
+    for (size_t i = 0; i < h->buckets; i++)
+        for (struct aph_node *node = h->bucket[i], *next; node; node = next) {
+            next = node->next;
+            if (node->size_class == CLASS_LARGE)
+                free(node);
+        }
+    for (chunk *c = h->chunks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(h->bucket);
+    free(h->roots);
+    free(h->marking);
+    *h = (heap){0};
+}

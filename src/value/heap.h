@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * heap.h - what a value's word means, and the interned nodes behind the words that are pointers.
+ *
+ *   ...000  null, or a pointer to a node          ...010  a string of up to 7 bytes: length in bits 4-7, bytes above
+ *   ...001  an integer of 61 bits, above the tag  ...011  false (bit 3 clear) or true (bit 3 set)
+ */
+#ifndef APHI_VALUE_HEAP_H
+#define APHI_VALUE_HEAP_H
+
+#include <antiphon/value.h>
+
+enum { APHI_TAG_NODE = 0, APHI_TAG_INT = 1, APHI_TAG_STR = 2, APHI_TAG_BOOL = 3 };
+
+/* How a node lays out its slots; equal content has one shape only. */
+typedef enum aphi_shape {
+    APHI_BIG_INT,     /* slot 0 is the integer */
+    APHI_LONG_STR,    /* count bytes in place of slots */
+    APHI_ITEMS,       /* array: count slots */
+    APHI_PAIRS,       /* object of at most APHI_PAIRS_MAX keys: key, item, key, item, sorted */
+    APHI_BRANCH,      /* object with more: key, item, smaller, larger; a treap, count is that of all below */
+    APHI_SYM,         /* detail is the sort, slot 0 the number */
+    APHI_OPERATION,   /* detail is the operation, count slots */
+} aphi_shape;
+
+enum { APHI_PAIRS_MAX = 8 };
+
+struct aph_node {
+    struct aph_node *next; /* in its bucket */
+    uint64_t hash;
+    uint64_t symbols;      /* Bloom mask of the symbols inside: bit number % 64 */
+    uint32_t count;
+    uint8_t shape, detail, mark, size_class;
+    union aphi_slot {
+        aph_value v;
+        uint64_t bits;
+    } slot[];
+};
+
+static inline unsigned aphi_tag(aph_value v)
+{
+    return (unsigned)((uintptr_t)v & 7);
+}
+
+static inline bool aphi_is_node(aph_value v)
+{
+    return v && aphi_tag(v) == APHI_TAG_NODE;
+}
+
+static inline uint64_t aphi_mix(uint64_t a, uint64_t b)
+{
+    __extension__ unsigned __int128 r =
+        (__extension__ (unsigned __int128)(a ^ 0x2d358dccaa6c78a5u)) * (b ^ 0x8bb84b93962eacc9u);
+    return (uint64_t)r ^ (uint64_t)(r >> 64);
+}
+
+/* The Bloom mask; 0 if and only if no symbol is inside. */
+static inline uint64_t aphi_symbols(aph_value v)
+{
+    return aphi_is_node(v) ? v->symbols : 0;
+}
+
+/* The one node of this content. */
+aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
+aph_value aphi_intern_str(const char *bytes, size_t n);
+
+aph_value aphi_node_term(aph_op op, size_t n, const aph_value *args);
+static inline size_t aphi_node_count(aph_value v)
+{
+    return v->count;
+}
+static inline aph_value aphi_node_arg(aph_value v, size_t i)
+{
+    return v->slot[i].v;
+}
+static inline int aphi_node_op(aph_value v)
+{
+    return v->detail;
+}
+
+/* The key that v stands for: itself if a string, else its JSON text. */
+aph_value aphi_key(aph_value v);
+/* An object from n pairs key, item, key, item; the keys are strings, of equal ones the last counts. Reorders pairs. */
+aph_value aphi_object_of(size_t n, aph_value *pairs);
+/* Calls visit for each pair in order of keys until it returns false. */
+typedef bool aphi_visit(void *context, aph_value key, aph_value item);
+bool aphi_pairs(aph_value object, aphi_visit *visit, void *context);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_trace.c - any bytes are a trace in JSON, ours or Jepsen's, or an error with a place.
+ *
+ * The first byte chooses the format and the small window.
+ */
+#include "read_twice.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const aphi_trace_format formats[] = {APHI_FORMAT_JSONL, APHI_FORMAT_JSON, APHI_FORMAT_AUTO};
+    if (size == 0)
+        return 0;
+    aphi_trace_options options = {.format = formats[data[0] % 3]};
+    read_twice(data + 1, size - 1, options, 1 + data[0] / 3);
+    foresee(data + 1, size - 1, options);
+    aph_collect();
+    return 0;
+}

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# exports.sh - the shared library shows exactly the symbols of exports.txt; all that the headers declare is among them,
+# and the program shows them too, to the models that it loads.
+#
+#   tests/tidy/exports.sh --refresh    write exports.txt from the library of the build directory
+set -eu
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+library=${ANTIPHON_LIBRARY:-build/libantiphon.so}
+program=${ANTIPHON:-build/antiphon}
+expected=tests/tidy/exports.txt
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+shown() {
+    nm -D --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+
+# A declaration starts in the first column, and its function is the first name before a parenthesis.
+declared() {
+    sed 's|/\*.*\*/||' include/antiphon/*.h | awk '
+        /^[A-Za-z_]/ && !/^(typedef|static|extern "C"|struct|enum)/ && match($0, /aph_[a-z0-9_]+\(/) {
+            print substr($0, RSTART, RLENGTH - 1)
+        }' | sort -u
+}
+
+shown "$library" >"$scratch/library"
+if [ "${1-}" = --refresh ]; then
+    cp "$scratch/library" $expected
+    echo "$expected: $(wc -l <$expected) symbols"
+    exit
+fi
+
+bad=0
+# complain TITLE FILE: what comm found too many.
+complain() {
+    if [ -s "$2" ]; then
+        echo "$1:"
+        sed 's/^/    /' "$2"
+        bad=1
+    fi
+}
+
+shown "$program" >"$scratch/program"
+declared >"$scratch/headers"
+sort -u $expected >"$scratch/expected"
+
+if [ ! -s "$scratch/headers" ]; then
+    echo 'the headers declare nothing'
+    bad=1
+fi
+comm -23 "$scratch/expected" "$scratch/library" >"$scratch/gone"
+complain "in exports.txt, but not in the library" "$scratch/gone"
+comm -13 "$scratch/expected" "$scratch/library" >"$scratch/new"
+complain "in the library, but not in exports.txt (tests/tidy/exports.sh --refresh adds them)" "$scratch/new"
+comm -23 "$scratch/headers" "$scratch/library" >"$scratch/missing"
+complain "declared in include/, but not in the library" "$scratch/missing"
+comm -23 "$scratch/expected" "$scratch/program" >"$scratch/hidden"
+complain "not shown by the program, so a model that it loads cannot call them" "$scratch/hidden"
+grep -v '^aph_' "$scratch/library" >"$scratch/private" || true
+complain "without the public prefix" "$scratch/private"
+
+if [ $bad -eq 0 ]; then echo "$(wc -l <"$scratch/expected") symbols"; fi
+exit $bad

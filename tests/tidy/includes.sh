@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# includes.sh - the modules of src/ include only modules above them in the list, so that the picture in the design stays true.
+#
+# harness and reach never include each other. The public headers, the models and the examples see only the public headers,
+# those of the C library, and their own.
+set -eu
+cd "$(dirname "$0")/../.."
+
+files=$(find src include models examples -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
+# shellcheck disable=SC2086 # one word a file
+awk '
+BEGIN {
+    modules = split("base value solve tree env oracle trace harness reach report cli", names, " ")
+    for (i = 1; i <= modules; i++) rank[names[i]] = i
+}
+function wrong(why) {
+    printf "%s:%d: %s: %s\n", FILENAME, FNR, why, $0
+    bad = 1
+}
+# A header in quotes, by a module of src/.
+function inside(folder, header,    parts) {
+    if (split(header, parts, "/") == 1) return # of its own folder
+    if (folder == "cli" && header ~ /^models\//) return # the program knows the built-in models by name
+    if (!(parts[1] in rank)) {
+        wrong("not a module")
+    } else if (rank[parts[1]] > rank[folder]) {
+        wrong(parts[1] " is below " folder)
+    } else if (folder == "reach" && parts[1] == "harness") {
+        wrong("reach and harness do not include each other")
+    }
+}
+# A header in quotes, by what stands outside src/: only one that lies beside it.
+function outside(header) {
+    if (FILENAME ~ /^include\//) wrong("a public header includes <antiphon/...> only")
+    else if (header ~ /\// || (getline line < (directory "/" header)) < 0) wrong("not public")
+    else close(directory "/" header)
+}
+FNR == 1 {
+    directory = FILENAME
+    sub(/\/[^\/]*$/, "", directory)
+    split(FILENAME, path, "/")
+    if (path[1] == "src" && !(path[2] in rank)) wrong("src/" path[2] " has no place in the list")
+}
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    header = $0
+    sub(/^[^"]*"/, "", header)
+    sub(/".*/, "", header)
+    if (path[1] == "src") inside(path[2], header)
+    else outside(header)
+}
+/^[ \t]*#[ \t]*include[ \t]*<antiphon\// {
+    header = $0
+    sub(/^[^<]*</, "", header)
+    sub(/>.*/, "", header)
+    if ((getline line < ("include/" header)) < 0) wrong("no such public header")
+    else close("include/" header)
+}
+END { exit bad }' $files </dev/null
+echo "$(echo "$files" | wc -l) files include what they may"
