@@ -36,6 +36,7 @@ typedef enum aph_fault {
     APH_FAULT_REQUEST,   /* the model does not know the request */
     APH_FAULT_ANSWER,    /* an answer on a connection on which nothing was asked */
     APH_FAULT_CRASH,     /* the model crashed */
+    APH_FAULT_STUCK,     /* a step of the model does not end */
     APH_FAULT_IMPURE,    /* the model is not a function of its state and its answers */
     APH_FAULT_PROMISE,   /* the model broke a promise: rpc, part, reads */
 } aph_fault;

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AFTERMATH_MAX = 20000 }; /* observations written down after a failure */
+
 const char *aph_verdict_name(aph_verdict v)
 {
     static const char *const names[] = {"pass", "fail", "unknown"};
@@ -55,7 +57,8 @@ static void mark_oracle(void *context)
         aph_mark(o->ops[i].part);
     }
     for (size_t i = 0; i < o->event_count; i++)
-        aph_mark(o->events[i].message);
+        if (o->events[i].message != APHI_WILDCARD)
+            aph_mark(o->events[i].message);
     for (size_t i = 0; i < o->frame_count; i++) {
         mark_core(&o->frames[i].core);
         aph_mark(o->frames[i].part);
@@ -67,15 +70,21 @@ static void mark_oracle(void *context)
     }
     for (size_t i = 0; i < o->root_count; i++) {
         mark_core(&o->roots[i].core);
+        aph_mark(o->roots[i].path);
         mark_past(o->roots[i].past);
     }
     mark_taken(o->order_count, o->order);
+    for (size_t i = 0; i < o->allowed_count; i++) {
+        aph_mark(o->allowed[i].answer);
+        aph_mark(o->allowed[i].state);
+        mark_taken(o->allowed[i].order_count, o->allowed[i].order);
+    }
 }
 
 static bool begin(aph_oracle *o)
 {
     size_t n;
-    const aphi_result *results = aphi_machine_start(o->machine, &n);
+    const aphi_after *results = aphi_machine_start(o->machine, &n);
     const char *message;
     o->fault = aphi_machine_fault(o->machine, &message);
     if (o->fault || !n) {
@@ -86,14 +95,19 @@ static bool begin(aph_oracle *o)
     APHI_RESERVE(o->root_bits, o->root_bits_capacity, n * o->words);
     memset(o->root_bits, 0, n * o->words * sizeof *o->root_bits);
     for (size_t i = 0; i < n; i++)
-        o->roots[i] = (aphi_root){.core = results[i].core};
+        o->roots[i] = (aphi_root){.core = results[i].core, .path = results[i].path};
     o->root_count = n;
-    o->core = o->roots[0].core;
-    o->root_next = 1;
+    aphi_search_begin(o);
     return true;
 }
 
 aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
+{
+    return aphi_oracle_open_on(model, options, NULL, error, error_size);
+}
+
+aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
+                                char *error, size_t error_size)
 {
     const char *environment = options->environment ? options->environment : "tcp";
     const aphi_env *env = aphi_env_find(environment);
@@ -108,10 +122,11 @@ aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *op
     o->rpc = model->rpc && !options->distrust;
     o->parts = model->part && o->rpc;
     o->window_max = 256;
-    o->machine = aphi_machine_open(model, o->rpc, options->solver_ms ? options->solver_ms : 1000);
-    o->class_size = 64;
+    o->own_machine = !machine;
+    o->machine = machine ? machine : aphi_machine_open(model, o->rpc, options->solver_ms);
+    o->class_size = 8;
     o->classes = aphi_alloc_zero(o->class_size * sizeof *o->classes);
-    o->lane_size = 16;
+    o->lane_size = 8;
     o->lanes = aphi_alloc_zero(o->lane_size * sizeof *o->lanes);
     aphi_search_widen(o, 1);
     aph_root_add(mark_oracle, o);
@@ -132,7 +147,11 @@ void aph_oracle_close(aph_oracle *o)
         aphi_guard_disarm();
     for (size_t i = 0; i < o->root_count; i++)
         aphi_segment_drop(o->roots[i].past);
-    aphi_machine_close(o->machine);
+    if (o->own_machine)
+        aphi_machine_close(o->machine);
+    for (size_t i = 0; i < o->allowed_count; i++)
+        free(o->allowed[i].order);
+    free(o->allowed);
     aphi_memo_deinit(&o->memo);
     free(o->ops);
     free(o->events);
@@ -278,22 +297,35 @@ static uint32_t free_slot(aph_oracle *o)
     return free_slot(o);
 }
 
-static void add_event(aph_oracle *o, aphi_seen_event e)
+void aphi_oracle_note(aph_oracle *o, aphi_seen_event e)
 {
     APHI_RESERVE(o->events, o->event_capacity, o->event_count + 1);
+    e.line = o->line;
     o->events[o->event_count++] = e;
 }
 
 static void arm(aph_oracle *o)
 {
-    if (!o->options.time_ms || o->armed)
+    if (o->armed || !o->own_machine)
         return;
     o->armed = true;
-    aphi_guard_arm(o->model, aphi_clock_ns() + o->options.time_ms * 1000000);
+    aphi_guard_arm(o->model, o->options.time_ms ? aphi_clock_ns() + o->options.time_ms * 1000000 : 0);
+}
+
+bool aphi_oracle_wants_more(const aph_oracle *o)
+{
+    return o->verdict == APH_FAIL && o->foretold && o->event_count - o->deepest < AFTERMATH_MAX;
+}
+
+static bool listens(const aph_oracle *o)
+{
+    return o->verdict == APH_PASS || aphi_oracle_wants_more(o);
 }
 
 static aph_verdict look(aph_oracle *o)
 {
+    if (o->verdict != APH_PASS)
+        return o->verdict;
     if (aphi_search(o)) {
         aphi_search_forget(o);
         return o->verdict;
@@ -306,7 +338,7 @@ static aph_verdict look(aph_oracle *o)
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
-static uint32_t add_asked(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known)
+uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known)
 {
     aph_future future = known && o->rpc ? known->future : APH_FUTURE_OPEN;
     aph_value answer = future == APH_FUTURE_ANSWER ? known->answer : APH_NIL;
@@ -317,8 +349,9 @@ static uint32_t add_asked(aph_oracle *o, int64_t connection, aph_value message, 
     o->ops[asked] = (aphi_asked){
         .id = o->requests++, .connection = connection, .message = message, .answer = answer, .end_at = UINT64_MAX,
         .part = o->parts ? o->model->part(message) : APH_NIL, .rank = rank, .slot = slot, .before = APHI_NONE,
-        .future = future, .alike = aphi_oracle_class(o, message, future, answer),
+        .future = future, .alike = aphi_oracle_class(o, message, future, answer), .line = o->line,
         .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads && o->model->reads(message, answer)};
+    o->foretold += future == APH_FUTURE_ANSWER;
     APHI_RESERVE(o->lane_next, o->lane_next_capacity, o->op_count);
     o->lane_next[asked] = APHI_NONE;
     if (future != APH_FUTURE_NEVER)
@@ -329,13 +362,13 @@ static uint32_t add_asked(aph_oracle *o, int64_t connection, aph_value message, 
 aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
                             uint64_t *request)
 {
-    if (o->verdict != APH_PASS)
+    if (!listens(o))
         return o->verdict;
     arm(o);
-    uint32_t asked = add_asked(o, connection, message, known);
+    uint32_t asked = aphi_oracle_ask(o, connection, message, known);
     if (request)
         *request = o->ops[asked].id;
-    add_event(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
     return look(o);
 }
 
@@ -348,7 +381,7 @@ static aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *wha
 
 aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value message)
 {
-    if (o->verdict != APH_PASS)
+    if (!listens(o))
         return o->verdict;
     arm(o);
     o->answers++;
@@ -362,17 +395,24 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
         aphi_asked *a = &o->ops[asked];
         if (a->future == APH_FUTURE_ANSWER && a->answer != message)
             return bad_answer(o, connection, "the answer is not the one that was foretold");
+        o->foretold -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;
         o->used[a->slot / 64] &= ~((uint64_t)1 << (a->slot % 64));
     }
-    add_event(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,
+    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,
                                    .message = message});
     return look(o);
 }
 
+aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)
+{
+    struct aphi_lane *lane = lane_of(o, connection);
+    return lane->used && lane->first != APHI_NONE ? aph_oracle_lost(o, o->ops[lane->first].id) : o->verdict;
+}
+
 aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
 {
-    if (o->verdict != APH_PASS)
+    if (!listens(o))
         return o->verdict;
     for (uint32_t i = (uint32_t)o->op_count; o->rpc && i-- > 0;) {
         aphi_asked *a = &o->ops[i];
@@ -381,7 +421,7 @@ aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
         a->lost = true;
         a->end_at = o->event_base + o->event_count;
         lane_remove(o, a->connection, i);
-        add_event(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = i, .connection = a->connection});
+        aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = i, .connection = a->connection});
         return look(o);
     }
     return o->verdict;
@@ -406,4 +446,22 @@ aph_oracle_stats aph_oracle_stats_of(const aph_oracle *o)
     return (aph_oracle_stats){.requests = o->requests, .answers = o->answers, .configurations = o->configurations,
                               .steps = aphi_machine_steps(o->machine), .solver_calls = aphi_z3_questions(),
                               .window = o->event_count, .bytes = aphi_search_bytes(o) + aph_heap_bytes()};
+}
+
+aphi_taken *aphi_oracle_order(const aph_oracle *o, size_t *n)
+{
+    size_t all = o->order_count;
+    for (const aphi_segment *s = o->past; s; s = s->older)
+        all += s->n;
+    aphi_taken *order = aphi_alloc((all ? all : 1) * sizeof *order);
+    *n = all;
+    all -= o->order_count;
+    if (o->order_count)
+        memcpy(order + all, o->order, o->order_count * sizeof *order);
+    for (const aphi_segment *s = o->past; s; s = s->older) {
+        all -= s->n;
+        if (s->n)
+            memcpy(order + all, s->taken, s->n * sizeof *order);
+    }
+    return order;
 }

@@ -32,6 +32,14 @@
 
 enum { WINDOW_MIN = 256, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
+static void *copy(const void *p, size_t bytes)
+{
+    void *q = aphi_alloc(bytes ? bytes : 1);
+    if (bytes)
+        memcpy(q, p, bytes);
+    return q;
+}
+
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 static bool bit(const uint64_t *bits, uint32_t slot)
@@ -120,14 +128,14 @@ static bool is_optional(const aph_oracle *o, const aphi_asked *a)
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
-static const aphi_result *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
+static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
     aphi_fate fate = !o->rpc ? APHI_KEEP
                      : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
                      : is_optional(o, a) ? APHI_DROP : APHI_KEEP;
     /* An rpc model treats connections alike, so one number serves all unless mail has to find its way. */
     int64_t from = fate == APHI_KEEP ? a->connection : 0;
-    const aphi_result *results = aphi_machine_feed(o->machine, &o->core, from, a->message, fate, a->answer, n);
+    const aphi_after *results = aphi_machine_feed(o->machine, &o->core, from, a->message, fate, a->answer, n);
     const char *message;
     aph_fault fault = aphi_machine_fault(o->machine, &message);
     if (fault && !o->fault) {
@@ -139,12 +147,17 @@ static const aphi_result *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
     return results;
 }
 
-static void take(aph_oracle *o, const aphi_asked *a, const aphi_result *result)
+static void write_order(aph_oracle *o, uint64_t id, aph_value path)
+{
+    APHI_RESERVE(o->order, o->order_capacity, o->order_count + 1);
+    o->order[o->order_count++] = (aphi_taken){id, path};
+}
+
+static void take(aph_oracle *o, const aphi_asked *a, const aphi_after *result)
 {
     o->core = result->core;
     set_bit(o->bits, a->slot);
-    APHI_RESERVE(o->order, o->order_capacity, o->order_count + 1);
-    o->order[o->order_count++] = (aphi_taken){a->id, result->path};
+    write_order(o, a->id, result->path);
     o->configurations++;
 }
 
@@ -155,7 +168,7 @@ static void take_read(aph_oracle *o, const aphi_asked *a)
     size_t n;
     if (taken(o, a) || !can_arrive(o, a))
         return;
-    const aphi_result *result = feed(o, a, &n);
+    const aphi_after *result = feed(o, a, &n);
     if (n == 1 && aphi_core_equal(&result->core, &o->core))
         take(o, a, result);
 }
@@ -332,13 +345,13 @@ static bool try_next(aph_oracle *o, size_t frame)
         if (f->candidate == 0 && !can_arrive(o, a))
             continue;
         size_t n;
-        const aphi_result *results = feed(o, a, &n);
+        const aphi_after *results = feed(o, a, &n);
         if (o->fault || o->limit)
             return false;
         bool optional = is_optional(o, a);
         while (f->result < n) {
-            const aphi_result *result = &results[f->result++];
-            if (optional && aphi_core_equal(&result->core, &o->core))
+            const aphi_after *result = &results[f->result++];
+            if (optional && !f->only && aphi_core_equal(&result->core, &o->core))
                 continue;
             bool more = f->result < n || has_more(o, f, f->candidate);
             take(o, a, result);
@@ -362,6 +375,8 @@ static bool next_root(aph_oracle *o)
     o->core = o->roots[i].core;
     o->past = o->roots[i].past;
     o->order_count = 0;
+    if (o->roots[i].path)
+        write_order(o, UINT64_MAX, o->roots[i].path);
     memcpy(o->bits, o->root_bits + i * o->words, o->words * sizeof *o->bits);
     return true;
 }
@@ -413,12 +428,33 @@ static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
+/* At a wildcard: write down what the explanation at hand would have answered. */
+static void allow(aph_oracle *o, int64_t connection)
+{
+    aph_value answer = aph_at(aph_get(o->core.mail, aph_int(connection)), 0);
+    for (size_t i = 0; i < o->allowed_count; i++)
+        if (o->allowed[i].answer == answer)
+            return;
+    if (o->allowed_count == APHI_ALLOWED_MAX) {
+        o->limit = APH_LIMIT_TIME;
+        return;
+    }
+    if (!o->allowed)
+        o->allowed = aphi_alloc(APHI_ALLOWED_MAX * sizeof *o->allowed);
+    o->allowed[o->allowed_count++] = (aphi_allowed){answer, o->core.state, copy(o->order, o->order_count * sizeof *o->order),
+                                                    o->order_count};
+}
+
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     bool foreknown = a && a->future == APH_FUTURE_ANSWER;
     if (foreknown ? !taken(o, a) : !aphi_mail_waits(&o->core, e->connection))
         return branch_out(o, e->asked, false);
+    if (e->message == APHI_WILDCARD) {
+        allow(o, e->connection);
+        return go_elsewhere(o, aphi_memo_any);
+    }
     if (!foreknown && !aphi_machine_match(o->machine, &o->core, e->connection, e->message))
         return go_elsewhere(o, a ? a->part : aphi_memo_any);
     if (a)
@@ -439,6 +475,8 @@ static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
 static bool within_limits(aph_oracle *o)
 {
     if (aphi_guard_expired())
+        o->limit = APH_LIMIT_TIME;
+    else if (o->visit_max && o->configurations > o->visit_max)
         o->limit = APH_LIMIT_TIME;
     else if (o->options.memory && aphi_search_bytes(o) + aph_heap_bytes() > o->options.memory)
         o->limit = APH_LIMIT_MEMORY;
@@ -464,6 +502,12 @@ static bool walk(aph_oracle *o)
             return false;
     }
     return !o->fault && !o->limit;
+}
+
+void aphi_search_begin(aph_oracle *o)
+{
+    o->root_next = 0;
+    next_root(o);
 }
 
 bool aphi_search(aph_oracle *o)
@@ -509,7 +553,7 @@ static void add_survivor(aph_oracle *o, survivors *s)
     APHI_RESERVE(s->roots, s->capacity, s->count + 1);
     APHI_RESERVE(s->bits, s->bits_capacity, (s->count + 1) * o->words);
     memcpy(s->bits + s->count * o->words, o->bits, o->words * sizeof *o->bits);
-    s->roots[s->count++] = (aphi_root){o->core, segment_of(o)};
+    s->roots[s->count++] = (aphi_root){.core = o->core, .past = segment_of(o)};
 }
 
 static void free_survivors(survivors *s)
@@ -529,14 +573,6 @@ typedef struct bookmark {
     uint64_t *frame_bits, *bits;
     aphi_taken *order;
 } bookmark;
-
-static void *copy(const void *p, size_t bytes)
-{
-    void *q = aphi_alloc(bytes ? bytes : 1);
-    if (bytes)
-        memcpy(q, p, bytes);
-    return q;
-}
 
 static bookmark place_bookmark(aph_oracle *o)
 {
@@ -636,6 +672,22 @@ static void keep_in_flight(aph_oracle *o)
     o->op_count = o->op_capacity = o->lane_next_capacity = o->pending_count;
 }
 
+void aphi_search_start_window(aph_oracle *o)
+{
+    o->frame_count = o->open_count = 0;
+    o->event_base += o->event_count;
+    o->event_count = o->at = o->deepest = 0;
+    o->base_count = o->op_count;
+    o->pending_count = 0;
+    for (uint32_t i = 0; i < o->op_count; i++) {
+        pending_add(o, i);
+        if (o->ops[i].future == APH_FUTURE_NEVER)
+            set_bit(o->optional, o->ops[i].slot);
+    }
+    aphi_memo_clear(&o->memo, o->words);
+    aphi_search_begin(o);
+}
+
 static void begin_window(aph_oracle *o, survivors *s)
 {
     settle_taken(o, s);
@@ -649,12 +701,7 @@ static void begin_window(aph_oracle *o, survivors *s)
     o->root_count = s->count;
     o->root_capacity = s->capacity;
     o->root_bits_capacity = s->bits_capacity;
-    o->frame_count = o->open_count = 0;
-    o->event_base += o->event_count;
-    o->event_count = o->at = o->deepest = 0;
-    aphi_memo_clear(&o->memo, o->words);
-    o->root_next = 0;
-    next_root(o);
+    aphi_search_start_window(o);
 }
 
 bool aphi_search_collect(aph_oracle *o, uint64_t budget)

@@ -21,6 +21,7 @@ typedef struct aphi_asked {
     uint32_t before;       /* the request before it on the connection, if that is in flight; else APHI_NONE */
     uint32_t alike;        /* requests with the same number are interchangeable */
     aph_future future;
+    uint64_t line;         /* where the caller has it from */
     bool reads;            /* with its known answer it leaves the state alone */
     bool lost;
 } aphi_asked;
@@ -32,6 +33,7 @@ typedef struct aphi_seen_event {
     uint32_t asked;        /* APHI_NONE for an answer of a model that is not rpc */
     int64_t connection;
     aph_value message;     /* of an answer */
+    uint64_t line;         /* where the caller has it from */
 } aphi_seen_event;
 
 /* One step of an explanation: the server took this request, and went this way. */
@@ -64,8 +66,19 @@ typedef struct aphi_frame {
 
 typedef struct aphi_root {
     aphi_core core;
+    aph_value path;        /* how the model came here, if this is where it starts */
     aphi_segment *past;
 } aphi_root;
+
+/* What an explanation allowed in place of an answer that none explains. */
+typedef struct aphi_allowed {
+    aph_value answer;      /* may hold symbols: unknowns of the server */
+    aph_value state;       /* of the model after it */
+    aphi_taken *order;     /* the requests taken since the window began */
+    size_t order_count;
+} aphi_allowed;
+
+enum { APHI_ALLOWED_MAX = 8 };
 
 struct aph_oracle {
     const aph_model *model;
@@ -74,6 +87,7 @@ struct aph_oracle {
     bool rpc, parts;       /* promises in use */
     bool pipelined;        /* some connection had two requests in flight: parts no longer tell causes apart */
     aphi_machine *machine;
+    bool own_machine;
     aph_verdict verdict;
     aph_limit limit;
     aph_fault fault;
@@ -81,6 +95,9 @@ struct aph_oracle {
     int64_t deadline_ns;
     bool armed;
     uint64_t configurations, requests, answers;
+    uint64_t visit_max;    /* configurations; 0: no limit */
+    uint64_t line;         /* of the observation at hand, by the caller's count */
+    size_t foretold;       /* answers that are known but not seen yet */
 
     /* the window: what has been observed since the past was forgotten */
     aphi_asked *ops;
@@ -89,6 +106,7 @@ struct aph_oracle {
     size_t event_count, event_capacity;
     uint64_t event_base;   /* observations forgotten */
     size_t window_max;     /* try to forget when it is longer */
+    size_t base_count;     /* of ops, those that were in flight when the window began */
 
     /* bits: `words` of 64, one bit a request in flight */
     size_t words;
@@ -139,8 +157,31 @@ struct aph_oracle {
     size_t root_next;      /* to be tried when all else has failed */
     aphi_segment *past;    /* of the root that the search is in */
     uint32_t deepest;      /* observation that the search has reached in this window */
+
+    /* in the wake of a failure: what would have been allowed at a wildcard, the last observation of the window */
+    aphi_allowed *allowed;
+    size_t allowed_count;
 };
 
+/* An answer that stands for any. */
+#define APHI_WILDCARD aphi_memo_any
+
+/* As aph_oracle_open, on a machine that several share (NULL: one of its own), and without a deadline of its own. */
+aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
+                                char *error, size_t error_size);
+/* After a failure the oracle goes on to write down what it is told, as long as this holds: answers that it was foretold,
+ * and that have a part in the failure, are still to come. */
+bool aphi_oracle_wants_more(const aph_oracle *o);
+aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
+uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known);
+void aphi_oracle_note(aph_oracle *o, aphi_seen_event e);
+/* The whole explanation at hand, oldest first; malloc'ed. Only with options.order, or before anything was forgotten. */
+aphi_taken *aphi_oracle_order(const aph_oracle *o, size_t *n);
+
+/* Begin with the first root. */
+void aphi_search_begin(aph_oracle *o);
+/* Begin a window with the roots and the requests in flight that there are: all of o->ops. */
+void aphi_search_start_window(aph_oracle *o);
 /* Drive the search to the end of the window. False if there is no explanation, or a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
 /* Forget the past if that can be done at reasonable cost. Call only after aphi_search succeeded. */

@@ -67,7 +67,7 @@ struct aphi_machine {
 
     entry *cache;
     size_t cache_size, cache_count;
-    aphi_result *results;
+    aphi_after *results;
     size_t result_count, result_capacity;
 
     /* one run of a step */
@@ -323,7 +323,7 @@ static void add_result(aphi_machine *m, size_t first, aphi_core core)
         if (aphi_core_equal(&m->results[i].core, &core))
             return;
     APHI_RESERVE(m->results, m->result_capacity, m->result_count + 1);
-    m->results[m->result_count++] = (aphi_result){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
+    m->results[m->result_count++] = (aphi_after){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
 }
 
 static void broken_step(aphi_machine *m, aphi_ending ending)
@@ -331,7 +331,11 @@ static void broken_step(aphi_machine *m, aphi_ending ending)
     switch (ending) {
     case APHI_UNKNOWN_REQUEST: set_fault(m, APH_FAULT_REQUEST, aphi_step_reason(), m->key->message); break;
     case APHI_CRASHED: set_fault(m, APH_FAULT_CRASH, aphi_step_reason(), APH_NIL); break;
-    case APHI_OUT_OF_TIME: m->out_of_time = true; break;
+    case APHI_OUT_OF_TIME:
+        m->out_of_time = true;
+        if (aphi_guard_stuck())
+            set_fault(m, APH_FAULT_STUCK, "a step of the model does not end", APH_NIL);
+        break;
     default: break;
     }
 }
@@ -451,7 +455,7 @@ static void grow(aphi_machine *m)
     free(old);
 }
 
-static const aphi_result *look_up(aphi_machine *m, const key *k, size_t *n)
+static const aphi_after *look_up(aphi_machine *m, const key *k, size_t *n)
 {
     uint64_t hash = hash_key(k);
     size_t at = hash & (m->cache_size - 1);
@@ -489,7 +493,7 @@ aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver
     aphi_machine *m = aphi_alloc_zero(sizeof *m);
     m->model = model;
     m->rpc = rpc;
-    m->solver_ms = solver_ms;
+    m->solver_ms = solver_ms ? solver_ms : 1000;
 #ifdef APHI_CHECK_PURITY
     m->purity_left = UINT32_MAX;
 #else
@@ -513,7 +517,7 @@ void aphi_machine_close(aphi_machine *m)
     free(m);
 }
 
-const aphi_result *aphi_machine_start(aphi_machine *m, size_t *n)
+const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n)
 {
     aph_value state = m->model->initial ? m->model->initial(m->model) : aph_object(), store = APH_NIL;
     uint32_t fresh = aphi_symbols(state) ? aphi_store_normalize(1, &state, &store) : 0;
@@ -521,12 +525,12 @@ const aphi_result *aphi_machine_start(aphi_machine *m, size_t *n)
     if (!m->rpc)
         return look_up(m, &k, n);
     APHI_RESERVE(m->results, m->result_capacity, 1);
-    m->results[0] = (aphi_result){.core = k.core};
+    m->results[0] = (aphi_after){.core = k.core};
     *n = 1;
     return m->results;
 }
 
-const aphi_result *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
+const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_fate fate, aph_value expected, size_t *n)
 {
     key k = {.core = *core, .request = true, .from = from, .message = message, .fate = fate,

@@ -28,10 +28,10 @@ typedef enum aphi_fate {
     APHI_DROP,   /* nobody will see them */
 } aphi_fate;
 
-typedef struct aphi_result {
+typedef struct aphi_after {
     aphi_core core;
     aph_value path; /* what each branch on the way was, as an array; APH_NIL without branches */
-} aphi_result;
+} aphi_after;
 
 typedef struct aphi_machine aphi_machine;
 
@@ -39,9 +39,9 @@ aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver
 void aphi_machine_close(aphi_machine *m);
 
 /* The server before its first request. */
-const aphi_result *aphi_machine_start(aphi_machine *m, size_t *n);
+const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n);
 /* Everything that feeding the request may come to; valid until the next call. Empty if nothing can. */
-const aphi_result *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
+const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_fate fate, aph_value expected, size_t *n);
 /* Is there mail for the connection? */
 bool aphi_mail_waits(const aphi_core *core, int64_t connection);

@@ -189,8 +189,10 @@ static aphi_outcome outcome(aph_value c, aphi_range_of_symbol *of, const void *c
 {
     if (aph_kind_of(c) == APH_BOOL)
         return (aphi_outcome){aph_truth(c), !aph_truth(c), false};
-    if (aphi_is_symbol(c))
-        return (aphi_outcome){true, true, false};
+    if (aphi_is_symbol(c)) {
+        aphi_range r = of(context, c);
+        return (aphi_outcome){r.high >= 1, r.low <= 0, false};
+    }
     if (!depth)
         return anything;
     switch (aphi_node_op(c)) {

@@ -48,12 +48,11 @@ static bool any_relates(size_t n, const aph_value *literals)
 static aphi_sat decide_touched(aphi_absorber *a, int64_t solver_ms)
 {
     aph_value *literals = aphi_list_items(&a->literals);
-    size_t connected = connected_first(a->literals.count, literals, a->touched);
-    if (!any_relates(connected, literals))
+    if (!any_relates(a->literals.count, literals))
         return APHI_SAT;
     aphi_absorber_simplify(a);
-    connected = connected_first(a->literals.count, literals, a->touched);
-    return aphi_decide(connected, literals, solver_ms, NULL);
+    size_t connected = connected_first(a->literals.count, literals, a->touched);
+    return any_relates(connected, literals) ? aphi_decide(connected, literals, solver_ms, NULL) : APHI_SAT;
 }
 
 static void hand_over(aphi_absorber *a, aphi_bindings *b)

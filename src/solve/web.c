@@ -4,8 +4,9 @@
  *
  * Idea:       a symbol that only has bounds, excluded values and other symbols to differ from, and more values left than
  *             such others, can be given a value last. Setting such symbols aside, again and again, most often leaves
- *             nothing: then all can hold. What is left, the core, is tried in this order: ranges may refute it; if few
- *             assignments exist, all are tried; a guess, repaired a few times, may satisfy it; then Z3 is asked.
+ *             nothing: then all can hold. What is left, the core, is tried in this order: ranges may refute it; a guess,
+ *             repaired a few times, may satisfy it; if few assignments exist, ranges are split until they refute it or
+ *             are points; then Z3 is asked.
  * Invariants: every answer but APHI_UNDECIDED is exact; a guess counts only if every literal evaluates to true.
  * Cost:       linear in the literals for each round of setting aside; rounds are few unless domains are tight. */
 #include "solve/web.h"
@@ -16,7 +17,7 @@
 
 #include <stdlib.h>
 
-enum { TRIED_MOST = 256, REPAIRS_MOST = 24, EVALUATED_MOST = 1024 };
+enum { SPLITS_MOST = 2048, SPLIT_BITS_MOST = 20, REPAIRS_MOST = 24, EVALUATED_MOST = 1024 };
 
 aphi_form aphi_form_of(aph_value literal, aph_value *x, aph_value *y)
 {
@@ -65,6 +66,11 @@ static void enter(aphi_web *w, aph_value literal)
         cell->points++;
 }
 
+static aphi_range range_of_sort(aph_kind sort)
+{
+    return sort == APH_BOOL ? (aphi_range){0, 1} : APHI_RANGE_ALL;
+}
+
 void aphi_web_init(aphi_web *w, size_t n, const aph_value *literals)
 {
     w->n = n;
@@ -76,7 +82,7 @@ void aphi_web_init(aphi_web *w, size_t n, const aph_value *literals)
     size_t count = w->symbols.count;
     w->cell = count <= APHI_FEW_SYMBOLS ? w->few : aphi_alloc(count * sizeof *w->cell);
     for (size_t i = 0; i < count; i++)
-        w->cell[i] = (aphi_cell){.range = APHI_RANGE_ALL};
+        w->cell[i] = (aphi_cell){.range = range_of_sort(aph_symbol_sort(aphi_symset_at(&w->symbols, i)))};
     for (size_t i = 0; i < n; i++)
         enter(w, literals[i]);
 }
@@ -136,19 +142,22 @@ bool aphi_web_remains(const aphi_web *w, aph_value literal)
     return !cell_of(w, x)->gone && !(form == APHI_APART && cell_of(w, y)->gone);
 }
 
-/* ---- the core: ranges, trying all, guessing ---------------------------------------------------------------------- */
+/* ---- the core ---------------------------------------------------------------------------------------------------- */
 
 typedef struct core {
     const aphi_web *web;
     size_t n;
     const aph_value *literals;
     int64_t *value;            /* of each symbol of the web, as aphi_evaluate wants it */
+    aphi_range *range;         /* in which each symbol is looked for */
+    unsigned splits_left;
     aphi_choice choice;
 } core;
 
-static aphi_range range_in_web(const void *context, aph_value symbol)
+static aphi_range range_in_core(const void *context, aph_value symbol)
 {
-    return cell_of(context, symbol)->range;
+    const core *c = context;
+    return c->range[aphi_symset_find(&c->web->symbols, symbol)];
 }
 
 static int64_t value_in_core(const void *context, aph_value symbol)
@@ -175,7 +184,7 @@ static aph_value first_broken(const core *c)
 static bool ranges_refute(const core *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (!aphi_range_outcome(c->literals[i], range_in_web, c->web).can_hold)
+        if (!aphi_range_outcome(c->literals[i], range_in_core, c).can_hold)
             return true;
     return false;
 }
@@ -198,55 +207,65 @@ static bool cheap_to_evaluate(const core *c)
     return left > 0;
 }
 
-static uint64_t values_of(const core *c, size_t i)
+/* ---- the core: splitting ranges ---------------------------------------------------------------------------------- */
+
+static unsigned bits_of(aphi_range r)
 {
-    const aphi_cell *cell = &c->web->cell[i];
-    switch (aph_symbol_sort(aphi_symset_at(&c->web->symbols, i))) {
-    case APH_BOOL: return 2;
-    case APH_INT: {
-        uint64_t others = (uint64_t)cell->range.high - (uint64_t)cell->range.low;
-        return others < TRIED_MOST ? others + 1 : TRIED_MOST + 1;
-    }
-    default: return TRIED_MOST + 1;
-    }
+    uint64_t others = (uint64_t)r.high - (uint64_t)r.low;
+    return others ? 64 - (unsigned)__builtin_clzll(others) : 0;
 }
 
-static int64_t first_value(const core *c, size_t i)
+/* Are there few enough assignments to hope to go through them? */
+static bool can_be_searched(const core *c)
 {
-    return aph_symbol_sort(aphi_symset_at(&c->web->symbols, i)) == APH_BOOL ? 0 : c->web->cell[i].range.low;
-}
-
-/* Count up in the assignments, the first symbol fastest; false after the last. */
-static bool next_assignment(core *c)
-{
-    for (size_t i = 0; i < c->web->symbols.count; i++) {
-        if (c->web->cell[i].gone)
-            continue;
-        if (c->value[i] - first_value(c, i) + 1 < (int64_t)values_of(c, i)) {
-            c->value[i]++;
-            return true;
-        }
-        c->value[i] = first_value(c, i);
-    }
-    return false;
-}
-
-static aphi_sat try_all(core *c)
-{
-    uint64_t assignments = 1;
-    for (size_t i = 0; i < c->web->symbols.count && assignments <= TRIED_MOST; i++)
+    unsigned bits = 0;
+    for (size_t i = 0; i < c->web->symbols.count && bits <= SPLIT_BITS_MOST; i++)
         if (!c->web->cell[i].gone)
-            assignments *= values_of(c, i);
-    if (assignments > TRIED_MOST)
-        return APHI_UNDECIDED;
-    for (size_t i = 0; i < c->web->symbols.count; i++)
-        c->value[i] = first_value(c, i);
-    do
-        if (!first_broken(c))
-            return APHI_SAT;
-    while (next_assignment(c));
-    return APHI_UNSAT;
+            bits += aph_symbol_sort(aphi_symset_at(&c->web->symbols, i)) == APH_STR ? 64 : bits_of(c->range[i]);
+    return bits <= SPLIT_BITS_MOST;
 }
+
+/* The symbol with the smallest range of more than one value; APHI_ABSENT if all have one. */
+static size_t next_to_split(const core *c)
+{
+    size_t best = APHI_ABSENT;
+    for (size_t i = 0; i < c->web->symbols.count; i++)
+        if (!c->web->cell[i].gone && c->range[i].low < c->range[i].high &&
+            (best == APHI_ABSENT || bits_of(c->range[i]) < bits_of(c->range[best])))
+            best = i;
+    return best;
+}
+
+static bool all_points_hold(core *c)
+{
+    for (size_t i = 0; i < c->web->symbols.count; i++)
+        c->value[i] = c->range[i].low;
+    return !first_broken(c);
+}
+
+/* Halve ranges until they refute the core or are down to one value each. */
+static aphi_sat search(core *c)
+{
+    if (c->splits_left-- == 0)
+        return APHI_UNDECIDED;
+    if (ranges_refute(c))
+        return APHI_UNSAT;
+    size_t i = next_to_split(c);
+    if (i == APHI_ABSENT)
+        return all_points_hold(c) ? APHI_SAT : APHI_UNSAT;
+    aphi_range whole = c->range[i];
+    int64_t middle = whole.low + (whole.high - whole.low) / 2;
+    c->range[i] = (aphi_range){whole.low, middle};
+    aphi_sat sat = search(c);
+    if (sat == APHI_UNSAT) {
+        c->range[i] = (aphi_range){middle + 1, whole.high};
+        sat = search(c);
+    }
+    c->range[i] = whole;
+    return sat;
+}
+
+/* ---- the core: guessing ------------------------------------------------------------------------------------------ */
 
 static int64_t nearest(int64_t i, aphi_range r)
 {
@@ -409,20 +428,40 @@ static void tell_set_aside(const aphi_web *w, aphi_bindings *values)
 
 static aphi_sat decide_core(core *c, int64_t solver_ms, aphi_bindings *values)
 {
+    aphi_sat sat = APHI_UNDECIDED;
     if (!c->n)
         return APHI_SAT;
     if (ranges_refute(c))
         return APHI_UNSAT;
-    if (cheap_to_evaluate(c)) {
-        aphi_sat sat = try_all(c);
-        if (sat == APHI_UNDECIDED && guess(c))
-            sat = APHI_SAT;
-        if (sat == APHI_SAT && values)
-            tell_core(c, values);
-        if (sat != APHI_UNDECIDED)
-            return sat;
+    if (cheap_to_evaluate(c))
+        sat = guess(c) ? APHI_SAT : can_be_searched(c) ? search(c) : APHI_UNDECIDED;
+    if (sat == APHI_UNDECIDED)
+        return aphi_z3_ask(c->n, c->literals, solver_ms, values);
+    if (sat == APHI_SAT && values)
+        tell_core(c, values);
+    return sat;
+}
+
+static aphi_sat decide_web(const aphi_web *w, int64_t solver_ms, aphi_bindings *values)
+{
+    size_t n = w->n, symbols = w->symbols.count, left = 0;
+    bool small = n <= 32 && symbols <= APHI_FEW_SYMBOLS;
+    aph_value few_literals[32], *literals = small ? few_literals : aphi_alloc(n * sizeof *literals);
+    int64_t few_values[APHI_FEW_SYMBOLS], *value = small ? few_values : aphi_alloc(symbols * sizeof *value);
+    aphi_range few_ranges[APHI_FEW_SYMBOLS], *range = small ? few_ranges : aphi_alloc(symbols * sizeof *range);
+    for (size_t i = 0; i < n; i++)
+        if (aphi_web_remains(w, w->literals[i]))
+            literals[left++] = w->literals[i];
+    for (size_t i = 0; i < symbols; i++)
+        range[i] = w->cell[i].range;
+    core c = {w, left, literals, value, range, SPLITS_MOST, aphi_choice_seed(1)};
+    aphi_sat sat = decide_core(&c, solver_ms, values);
+    if (!small) {
+        free(literals);
+        free(value);
+        free(range);
     }
-    return aphi_z3_ask(c->n, c->literals, solver_ms, values);
+    return sat;
 }
 
 aphi_sat aphi_decide(size_t n, const aph_value *literals, int64_t solver_ms, aphi_bindings *values)
@@ -430,21 +469,9 @@ aphi_sat aphi_decide(size_t n, const aph_value *literals, int64_t solver_ms, aph
     aphi_web w;
     aphi_web_init(&w, n, literals);
     aphi_web_set_aside(&w);
-    aph_value few_literals[32], *remaining = n <= 32 ? few_literals : aphi_alloc(n * sizeof *remaining);
-    int64_t few_values[APHI_FEW_SYMBOLS];
-    size_t symbols = w.symbols.count, left = 0;
-    for (size_t i = 0; i < n; i++)
-        if (aphi_web_remains(&w, literals[i]))
-            remaining[left++] = literals[i];
-    core c = {.web = &w, .n = left, .literals = remaining, .choice = aphi_choice_seed(1)};
-    c.value = symbols <= APHI_FEW_SYMBOLS ? few_values : aphi_alloc(symbols * sizeof *c.value);
-    aphi_sat sat = decide_core(&c, solver_ms, values);
+    aphi_sat sat = decide_web(&w, solver_ms, values);
     if (sat == APHI_SAT && values)
         tell_set_aside(&w, values);
-    if (c.value != few_values)
-        free(c.value);
-    if (remaining != few_literals)
-        free(remaining);
     aphi_web_deinit(&w);
     return sat;
 }

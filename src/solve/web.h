@@ -20,7 +20,7 @@ typedef enum aphi_form {
 aphi_form aphi_form_of(aph_value literal, aph_value *x, aph_value *y);
 
 typedef struct aphi_cell {
-    aphi_range range;
+    aphi_range range; /* of a boolean 0..1; means nothing for a string */
     uint32_t points;  /* values inside the range that are excluded, at most */
     uint32_t degree;  /* symbols that it must differ from */
     uint32_t gone;    /* the round in which it was set aside; 0: it was not */

@@ -7,7 +7,7 @@
  *             holds only where nothing inside it is wrong. Of strings only equality matters, so a string is an integer: the
  *             known ones are numbered from 0, an unknown one may be any of them or another. Z3 divides so that the
  *             remainder is not negative; division here rounds down, so a negative divisor negates both operands.
- * Invariants: 1. each Z3 node is held by session.alive from its making to the end of the question
+ * Invariants: 1. each Z3 node is held by session.alive or session.required to the end of the question
  *             2. the memory of answers holds values and so is emptied whenever values may be reclaimed
  * Cost:       a question is some hundred microseconds at least; see bench/.
  * Not done:   bit vectors: 64-bit multiplication and division by circuits is slower than arithmetic on most questions;
@@ -31,7 +31,7 @@ typedef struct answer {
 
 typedef struct bridge {
     Z3_context context;
-    Z3_solver solver;
+    Z3_solver kept;         /* for linear questions, one after another */
     Z3_sort integers, booleans;
     bool failed;            /* Z3 reported an error in this question */
     uint64_t questions;
@@ -103,8 +103,8 @@ static void open_bridge(bridge *z)
     Z3_inc_ref(z->context, Z3_sort_to_ast(z->context, z->integers));
     z->booleans = Z3_mk_bool_sort(z->context);
     Z3_inc_ref(z->context, Z3_sort_to_ast(z->context, z->booleans));
-    z->solver = Z3_mk_simple_solver(z->context);
-    Z3_solver_inc_ref(z->context, z->solver);
+    z->kept = Z3_mk_simple_solver(z->context);
+    Z3_solver_inc_ref(z->context, z->kept);
     aph_root_add(forget_answers, z);
 }
 
@@ -113,7 +113,7 @@ void aphi_z3_close(void)
     bridge *z = &the_bridge;
     if (z->context) {
         aph_root_remove(forget_answers, z);
-        Z3_solver_dec_ref(z->context, z->solver);
+        Z3_solver_dec_ref(z->context, z->kept);
         Z3_dec_ref(z->context, Z3_sort_to_ast(z->context, z->integers));
         Z3_dec_ref(z->context, Z3_sort_to_ast(z->context, z->booleans));
         Z3_del_context(z->context);
@@ -137,7 +137,8 @@ typedef struct written {
 typedef struct session {
     bridge *z;
     Z3_context c;
-    Z3_ast_vector alive;
+    Z3_ast_vector alive, required;
+    bool nonlinear;         /* unknowns are multiplied, or divided by */
     written *memo;          /* open addressing; terms share parts */
     size_t memo_size, memo_count;
     aphi_symset *symbols;   /* symbol i is called i */
@@ -183,7 +184,8 @@ static Z3_ast integer(session *s, int64_t i)
 
 static void require(session *s, Z3_ast condition)
 {
-    Z3_solver_assert(s->c, s->z->solver, held(s, condition));
+    if (condition)
+        Z3_ast_vector_push(s->c, s->required, condition);
 }
 
 static Z3_ast in_64_bits(session *s, Z3_ast ast)
@@ -223,6 +225,12 @@ static Z3_ast quotient(session *s, Z3_ast a, Z3_ast b)
     return held(s, Z3_mk_ite(s->c, held(s, Z3_mk_lt(s->c, zero, b)), down, up));
 }
 
+/* A product has its constant second, a quotient its divisor. */
+static bool is_nonlinear(aph_value t)
+{
+    return (aphi_is_term(t, APH_MUL) || aphi_is_term(t, APH_DIV)) && aphi_symbols(aph_term_arg(t, 1));
+}
+
 static Z3_ast write_value(session *s, aph_value v);
 
 static Z3_ast write_term(session *s, aph_value t)
@@ -231,6 +239,7 @@ static Z3_ast write_term(session *s, aph_value t)
     Z3_ast a[2] = {NULL, NULL};
     for (size_t i = 0; i < n; i++)
         a[i] = write_value(s, aph_term_arg(t, i));
+    s->nonlinear |= is_nonlinear(t);
     switch (aph_term_op(t)) {
     case APH_ADD: return in_64_bits(s, held(s, Z3_mk_add(s->c, 2, a)));
     case APH_SUB: return in_64_bits(s, held(s, Z3_mk_sub(s->c, 2, a)));
@@ -299,9 +308,9 @@ static aph_value value_in(session *s, Z3_model model, aph_value symbol)
     return aph_symbol_sort(symbol) == APH_STR ? string_of(s, i) : aph_int(i);
 }
 
-static void read_values(session *s, aphi_bindings *values)
+static void read_values(session *s, Z3_solver solver, aphi_bindings *values)
 {
-    Z3_model model = Z3_solver_get_model(s->c, s->z->solver);
+    Z3_model model = Z3_solver_get_model(s->c, solver);
     if (!model) {
         s->z->failed = true;
         return;
@@ -316,14 +325,40 @@ static void read_values(session *s, aphi_bindings *values)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-static void limit_time(bridge *z, int64_t solver_ms)
+/* A kept solver starts faster; a new one, never pushed, prepares the question in a way that makes hard ones easier. Both
+ * are simple: solvers made of tactics may not come back when their time is over. */
+static Z3_solver open_solver(session *s, int64_t solver_ms)
 {
-    Z3_params params = Z3_mk_params(z->context);
-    Z3_params_inc_ref(z->context, params);
-    Z3_symbol name = Z3_mk_string_symbol(z->context, "timeout");
-    Z3_params_set_uint(z->context, params, name, solver_ms < INT32_MAX ? (unsigned)solver_ms : (unsigned)INT32_MAX);
-    Z3_solver_set_params(z->context, z->solver, params);
-    Z3_params_dec_ref(z->context, params);
+    Z3_solver solver = s->nonlinear ? Z3_mk_simple_solver(s->c) : s->z->kept;
+    Z3_solver_inc_ref(s->c, solver);
+    Z3_params params = Z3_mk_params(s->c);
+    Z3_params_inc_ref(s->c, params);
+    Z3_symbol name = Z3_mk_string_symbol(s->c, "timeout");
+    Z3_params_set_uint(s->c, params, name, solver_ms < INT32_MAX ? (unsigned)solver_ms : (unsigned)INT32_MAX);
+    Z3_solver_set_params(s->c, solver, params);
+    Z3_params_dec_ref(s->c, params);
+    if (solver == s->z->kept)
+        Z3_solver_push(s->c, solver);
+    return solver;
+}
+
+static void close_solver(session *s, Z3_solver solver)
+{
+    if (solver == s->z->kept)
+        Z3_solver_pop(s->c, solver, 1);
+    Z3_solver_dec_ref(s->c, solver);
+}
+
+static Z3_lbool check(session *s, int64_t solver_ms, aphi_bindings *values)
+{
+    Z3_solver solver = open_solver(s, solver_ms);
+    for (unsigned i = 0; i < Z3_ast_vector_size(s->c, s->required); i++)
+        Z3_solver_assert(s->c, solver, Z3_ast_vector_get(s->c, s->required, i));
+    Z3_lbool sat = s->z->failed ? Z3_L_UNDEF : Z3_solver_check(s->c, solver);
+    if (sat == Z3_L_TRUE && values)
+        read_values(s, solver, values);
+    close_solver(s, solver);
+    return sat;
 }
 
 static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values)
@@ -335,14 +370,12 @@ static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_m
     z->questions++;
     s.alive = Z3_mk_ast_vector(s.c);
     Z3_ast_vector_inc_ref(s.c, s.alive);
-    limit_time(z, solver_ms);
-    Z3_solver_push(s.c, z->solver);
+    s.required = Z3_mk_ast_vector(s.c);
+    Z3_ast_vector_inc_ref(s.c, s.required);
     for (size_t i = 0; i < n; i++)
         require(&s, write_value(&s, conditions[i]));
-    Z3_lbool sat = z->failed ? Z3_L_UNDEF : Z3_solver_check(s.c, z->solver);
-    if (sat == Z3_L_TRUE && values)
-        read_values(&s, values);
-    Z3_solver_pop(s.c, z->solver, 1);
+    Z3_lbool sat = check(&s, solver_ms, values);
+    Z3_ast_vector_dec_ref(s.c, s.required);
     Z3_ast_vector_dec_ref(s.c, s.alive);
     free(s.memo);
     free(s.strings);

@@ -382,7 +382,9 @@ static bool map(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 static bool symbolic_number(aphi_edn *e, aphi_cursor *c)
 {
     aphi_slice s;
-    return token(c, &s) && (!e || aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at, "only integers can be used in a value"));
+    if (!token(c, &s))
+        return false;
+    return !e || aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at, "only integers can be used in a value");
 }
 
 static bool tagged(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)

@@ -3,8 +3,8 @@
  * edn.h - Clojure's data notation, as far as histories use it.
  *
  * Keywords and symbols read as strings without the colon, nil as null, lists, vectors and sets as arrays (a set in the
- * order of aph_compare), maps as objects, characters as strings; a tag says nothing and is dropped. Comments and discarded
- * forms are skipped. Numbers that are no 64-bit integers are wrong only in a form that is made into a value.
+ * order of aph_compare), maps as objects, characters as strings; a tag says nothing and is dropped. Comments and
+ * discarded forms are skipped. Numbers that are no 64-bit integers are wrong only in a form that is made into a value.
  */
 #ifndef APHI_EDN_H
 #define APHI_EDN_H

@@ -88,6 +88,7 @@ static void settle(aphi_foresight *f, slot *end)
     request->undone = end->undone;
     request->foreseen.future = o->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : APH_FUTURE_NEVER;
     request->foreseen.answer = o->kind == APHI_RECEIVED ? o->message : APH_NIL;
+    request->foreseen.order = o->number;
 }
 
 static void pull(aphi_foresight *f)
@@ -101,6 +102,7 @@ static void pull(aphi_foresight *f)
     assert(s->foreseen.seen.number == f->tail);
     s->foreseen.future = APH_FUTURE_OPEN;
     s->foreseen.answer = APH_NIL;
+    s->foreseen.order = 0;
     s->settled = s->foreseen.seen.kind != APHI_SENT || !aphi_trace_paired(f->trace);
     s->undone = false;
     f->tail++;

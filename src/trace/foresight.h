@@ -2,9 +2,9 @@
  *
  * foresight.h - a trace in which each request comes with what is known of its end.
  *
- * A recorded history knows how each request ended; an oracle that is told in advance searches far less. Observations are
- * read ahead through a ring of 65,536, and no further than the end of the request in hand is away. Requests that turn
- * out not to have happened are left out.
+ * A recorded history knows how each request ended; an oracle that is told in advance searches far less. Observations
+ * are read ahead through a ring of 65,536, and no further than the end of the request in hand is away. Requests that
+ * turn out not to have happened are left out.
  */
 #ifndef APHI_FORESIGHT_H
 #define APHI_FORESIGHT_H
@@ -14,8 +14,9 @@
 
 typedef struct aphi_foreseen {
     aphi_observation seen; /* never APHI_UNDONE */
-    aph_future future;     /* of an APHI_SENT: APH_FUTURE_OPEN if its end is too far ahead, or not known to be its own */
+    aph_future future;     /* of an APHI_SENT; APH_FUTURE_OPEN: its end is too far ahead, or not known to be its own */
     aph_value answer;      /* if the future is APH_FUTURE_ANSWER */
+    uint64_t order;        /* then also the number of the observation that brings it */
 } aphi_foreseen;
 
 typedef struct aphi_foresight aphi_foresight;

@@ -176,7 +176,8 @@ static int check_function(aphi_trace *t, const operation *op, const aphi_lane *l
     if (!op->member[F].at || f == lane->function)
         return 1;
     return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->member[F].at,
-                           "process %lld ends with %.*s what it began otherwise in line %llu; do two processes share a number?",
+                           "process %lld ends with %.*s what it began otherwise in line %llu; "
+                           "do two processes share a number?",
                            (long long)lane->process, shown(op->member[F]), op->member[F].at,
                            (unsigned long long)lane->line);
 }

@@ -2,8 +2,8 @@
  *
  * jsonl.c - our own trace format: {"conn":1,"send":MESSAGE} and the like, one a line.
  *
- * The k-th recv or lost line of a connection ends its k-th request. A model that does not promise to answer each request
- * once may send more, so for it an answer beyond the requests is no error.
+ * The k-th recv or lost line of a connection ends its k-th request. A model that does not promise to answer each
+ * request once may send more, so for it an answer beyond the requests is no error.
  */
 #include "trace/jsonscan.h"
 #include "trace/reader.h"

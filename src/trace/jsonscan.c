@@ -191,7 +191,7 @@ static void skip_open(aphi_cursor *c, bool *over)
 static bool skip_object(aphi_cursor *c, bool integers, int depth)
 {
     bool over;
-    aphi_slice key;
+    aphi_slice key = {0};
     skip_open(c, &over);
     while (!over) {
         if (!skip_key(c, &key) || !skip(c, integers, depth + 1) || !skip_comma(c, &over))
@@ -241,7 +241,7 @@ bool aphi_json_members(aphi_cursor *c, const char *const *names, aphi_slice *sli
     if (*c->at != '{')
         return fail_here(c, "a JSON object was expected");
     bool over;
-    aphi_slice key;
+    aphi_slice key = {0};
     skip_open(c, &over);
     while (!over) {
         if (!skip_key(c, &key))

@@ -40,7 +40,8 @@ static void rebuild(aphi_lanes *l)
         needed += is_needed(&l->slots[i]);
     while (capacity < 4 * (needed + 1))
         capacity *= 2;
-    aphi_lanes fresh = {.slots = aphi_alloc_zero(capacity * sizeof *fresh.slots), .capacity = capacity, .count = needed};
+    aphi_lanes fresh = {.capacity = capacity, .count = needed};
+    fresh.slots = aphi_alloc_zero(capacity * sizeof *fresh.slots);
     for (size_t i = 0; i < l->capacity; i++) {
         aphi_lane *lane = &l->slots[i];
         if (!is_needed(lane))

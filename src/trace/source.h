@@ -29,7 +29,12 @@ typedef struct aphi_source {
     bool whole;            /* nothing follows end */
 } aphi_source;
 
-typedef enum aphi_source_status { APHI_SOURCE_MORE, APHI_SOURCE_END, APHI_SOURCE_LONG, APHI_SOURCE_FAILED } aphi_source_status;
+typedef enum aphi_source_status {
+    APHI_SOURCE_MORE,
+    APHI_SOURCE_END,
+    APHI_SOURCE_LONG,
+    APHI_SOURCE_FAILED,
+} aphi_source_status;
 
 /* Takes fd, unless it is -1. */
 void aphi_source_init(aphi_source *s, int fd, const void *bytes, size_t n, size_t size, size_t size_max);

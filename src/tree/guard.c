@@ -2,9 +2,10 @@
  *
  * guard.c - a deadline that holds inside a model's loop, and crashes that stay inside the model.
  *
- * Idea:       a timer signal sets a flag that the search looks at. If the signal finds the thread in the model's own code,
- *             it leaves the step at once by a jump; code of ours is never left half-way, so after the deadline the signal
- *             comes again every millisecond until it finds the model or the search has stopped by itself.
+ * Idea:       a timer signal, a hundred times a second, sets a flag that the search looks at once the deadline has passed or one
+ *             step has taken too long. If the signal then finds the thread in the model's own code, it leaves the step at
+ *             once by a jump; code of ours is never left half-way, so the next signal tries again until it finds the model
+ *             or the search has stopped by itself.
  *             Where the model's code is, is asked of the loader; a model linked into the same object as the library
  *             cannot be told from it and is left at its next event instead.
  * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave
@@ -28,7 +29,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { ALTERNATE_STACK = 64 * 1024 };
+enum { ALTERNATE_STACK = 64 * 1024, TICK_NS = 10000000, STUCK_TICKS = 500 };
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { CRASHES = sizeof crashes / sizeof *crashes };
 
@@ -38,13 +39,17 @@ typedef struct code_range {
 
 static _Thread_local struct {
     aphi_guarded *inside;
-    volatile sig_atomic_t expired;
+    volatile sig_atomic_t expired, stuck;
+    volatile uint64_t entered;    /* steps so far */
+    uint64_t entered_at_tick;
+    unsigned ticks_in_step;
+    int64_t deadline_ns;
     bool armed, timed;
     timer_t timer;
     code_range model_code;
     void *alternate;
     stack_t old_stack;
-    struct sigaction old_crash[CRASHES], old_alarm;
+    struct sigaction old_crash[CRASHES], old_tick;
 } guard;
 
 static uintptr_t interrupted_at(void *context)
@@ -60,13 +65,18 @@ static uintptr_t interrupted_at(void *context)
 #endif
 }
 
-static void on_alarm(int signal, siginfo_t *info, void *context)
+static void on_tick(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)info;
-    guard.expired = 1;
+    guard.ticks_in_step = guard.inside && guard.entered == guard.entered_at_tick ? guard.ticks_in_step + 1 : 0;
+    guard.entered_at_tick = guard.entered;
+    if (guard.ticks_in_step >= STUCK_TICKS)
+        guard.expired = guard.stuck = 1;
+    if (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns)
+        guard.expired = 1;
     uintptr_t at = interrupted_at(context);
-    if (guard.inside && at >= guard.model_code.low && at < guard.model_code.high)
+    if (guard.expired && guard.inside && at >= guard.model_code.low && at < guard.model_code.high)
         siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
 }
 
@@ -146,32 +156,31 @@ static void catch_crashes(void)
         sigaction(crashes[i], &action, &guard.old_crash[i]);
 }
 
-static void start_timer(int64_t deadline_ns)
+static void start_timer(void)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER};
-    action.sa_sigaction = on_alarm;
+    action.sa_sigaction = on_tick;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGRTMIN + 1, &action, &guard.old_alarm);
+    sigaction(SIGRTMIN + 1, &action, &guard.old_tick);
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + 1};
     event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
     if (timer_create(CLOCK_MONOTONIC, &event, &guard.timer))
         return;
     guard.timed = true;
-    struct itimerspec when = {.it_value = {deadline_ns / 1000000000, deadline_ns % 1000000000},
-                              .it_interval = {0, 1000000}};
-    timer_settime(guard.timer, TIMER_ABSTIME, &when, NULL);
+    struct itimerspec when = {.it_value = {0, TICK_NS}, .it_interval = {0, TICK_NS}};
+    timer_settime(guard.timer, 0, &when, NULL);
 }
 
 void aphi_guard_arm(const aph_model *model, int64_t deadline_ns)
 {
     aphi_guard_disarm();
     guard.armed = true;
-    guard.expired = 0;
+    guard.expired = guard.stuck = 0;
+    guard.ticks_in_step = 0;
+    guard.deadline_ns = deadline_ns;
+    guard.model_code = code_of(model);
     catch_crashes();
-    if (deadline_ns) {
-        guard.model_code = code_of(model);
-        start_timer(deadline_ns);
-    }
+    start_timer();
 }
 
 void aphi_guard_disarm(void)
@@ -180,7 +189,7 @@ void aphi_guard_disarm(void)
         return;
     if (guard.timed) {
         timer_delete(guard.timer);
-        sigaction(SIGRTMIN + 1, &guard.old_alarm, NULL);
+        sigaction(SIGRTMIN + 1, &guard.old_tick, NULL);
     }
     for (int i = 0; i < CRASHES; i++)
         sigaction(crashes[i], &guard.old_crash[i], NULL);
@@ -196,10 +205,16 @@ bool aphi_guard_expired(void)
     return guard.expired;
 }
 
+bool aphi_guard_stuck(void)
+{
+    return guard.stuck;
+}
+
 void aphi_guard_enter(aphi_guarded *g)
 {
     g->crash = NULL;
     g->outer = guard.inside;
+    guard.entered++;
     guard.inside = g;
 }
 

@@ -214,7 +214,7 @@ static bool read_array(reader *r, aph_value *v)
             if (!eat(r, ','))
                 return fail(r, "a comma or ] should follow an item");
         }
-    *v = aph_array(r->stack_count - base, r->stack + base);
+    *v = r->stack_count == base ? aph_array(0, NULL) : aph_array(r->stack_count - base, r->stack + base);
     r->stack_count = base;
     return true;
 }
@@ -252,7 +252,7 @@ static bool read_object(reader *r, aph_value *v)
             if (!eat(r, ','))
                 return fail(r, "a comma or } should follow a pair");
         }
-    *v = aphi_object_of((r->stack_count - base) / 2, r->stack + base);
+    *v = r->stack_count == base ? aph_object() : aphi_object_of((r->stack_count - base) / 2, r->stack + base);
     r->stack_count = base;
     return true;
 }

@@ -66,7 +66,8 @@ static void check(const char *text, const aph_model *model, const char *expected
 static void ends_are_foreseen(void **state)
 {
     (void)state;
-    check("{\"conn\":1,\"send\":1}\n{\"conn\":1,\"send\":2}\n{\"conn\":2,\"send\":3}\n{\"conn\":1,\"recv\":\"a long answer\"}\n"
+    check("{\"conn\":1,\"send\":1}\n{\"conn\":1,\"send\":2}\n{\"conn\":2,\"send\":3}\n"
+          "{\"conn\":1,\"recv\":\"a long answer\"}\n"
           "{\"note\":0}\n{\"conn\":1,\"lost\":true}\n{\"conn\":1,\"send\":4}\n",
           NULL, "S1=\"a long answer\" S1! S2! R1 N0 L1 S1! end");
 }
@@ -74,7 +75,8 @@ static void ends_are_foreseen(void **state)
 static void undone_operations_are_left_out(void **state)
 {
     (void)state;
-    check("0 :invoke :read nil\n1 :invoke :read nil\n0 :fail :read nil\n0 :invoke :read nil\n1 :ok :read 5\n0 :info :read nil\n",
+    check("0 :invoke :read nil\n1 :invoke :read nil\n0 :fail :read nil\n0 :invoke :read nil\n"
+          "1 :ok :read 5\n0 :info :read nil\n",
           NULL, "S1=5 S0! R1 L0 end");
     check("0 :invoke :read nil\n0 :fail :read nil\n", NULL, "end");
 }
@@ -159,7 +161,8 @@ static void memory_is_constant(void **state)
     (void)state;
     aphi_buffer b = {0};
     for (int i = 0; i < 50000; i++)
-        aphi_buffer_format(&b, "{\"conn\":%d,\"send\":\"message %d\"}\n{\"conn\":%d,\"recv\":\"answer %d\"}\n", i, i, i, i);
+        aphi_buffer_format(&b, "{\"conn\":%d,\"send\":\"message %d\"}\n"
+                           "{\"conn\":%d,\"recv\":\"answer %d\"}\n", i, i, i, i);
     reading r = begin(b.data, b.n, NULL);
     aphi_foreseen o;
     size_t count = 0, bytes = 0;

@@ -178,7 +178,8 @@ static void unpaired_models_may_answer_more(void **state)
 {
     (void)state;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "pushes"};
-    const char *text = "{\"conn\":1,\"send\":1}\n{\"conn\":1,\"recv\":1}\n{\"conn\":1,\"recv\":2}\n{\"conn\":2,\"recv\":2}\n";
+    const char *text = "{\"conn\":1,\"send\":1}\n{\"conn\":1,\"recv\":1}\n"
+                       "{\"conn\":1,\"recv\":2}\n{\"conn\":2,\"recv\":2}\n";
     check_bytes(text, strlen(text), (aphi_trace_options){.model = &model},
                 "S1@1 1\nR1@2 ends 0 1\nR1@3 2\nORPHAN 4:18\n");
     model.rpc = true;
@@ -232,7 +233,8 @@ static void edn_reads(void **state)
     check("[{:process 0, :type :invoke, :f :append, :key \"0\", :value \"x y\"}\n"
           " {:process 0, :type :ok, :f :append, :key \"0\", :value \"x y\"}] ; over", expected);
     check("({:value \"x y\" :key \"0\" :f :append, :process 0 :type :invoke}\n"
-          "#_{:process 0 :type :ok} #jepsen.history.Op{:type :ok :f :append :index 1 :process 0 :value \"x y\"})", expected);
+          "#_{:process 0 :type :ok} #jepsen.history.Op{:type :ok :f :append :index 1 :process 0 :value \"x y\"})",
+          expected);
     check("#jepsen.history.Op{:process 0, :time 1.5 :type :invoke, :f :append, :key \"0\", :value \"x y\"}\n"
           "{:process 0, :type :ok, :f :append, :ratio 1/2, :key \"0\", :value \"x y\"}", expected);
 }
@@ -285,11 +287,14 @@ static void edn_errors(void **state)
 static void json_operations_read(void **state)
 {
     (void)state;
-    const char *expected = "S0@1 {\"f\":\"write\",\"key\":\"k\",\"value\":1}\nR0@2 ends 0 1\nN0@3 \"{\\\"process\\\":\\\"nemesis\\\"}\"\n";
+    const char *expected = "S0@1 {\"f\":\"write\",\"key\":\"k\",\"value\":1}\nR0@2 ends 0 1\n"
+                           "N0@3 \"{\\\"process\\\":\\\"nemesis\\\"}\"\n";
     check("{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"key\":\"k\",\"value\":1}\n"
-          "{\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":1,\"x\":1.5}\n{\"process\":\"nemesis\"}\n", expected);
+          "{\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":1,\"x\":1.5}\n"
+          "{\"process\":\"nemesis\"}\n", expected);
     check("[{\"process\":0,\"type\":\":invoke\",\"f\":\"write\",\"key\":\"k\",\"value\":1},\n"
-          "{\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":1,\"x\":1.5} ,\n{\"process\":\"nemesis\"} ]\n", expected);
+          "{\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":1,\"x\":1.5} ,\n"
+          "{\"process\":\"nemesis\"} ]\n", expected);
     check("[]", "");
     check("", "");
     check(" \n\n", "");

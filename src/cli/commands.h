@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * commands.h - the commands of antiphon: each takes its arguments, its own name first, and returns the exit code. */
+#ifndef APHI_CLI_COMMANDS_H
+#define APHI_CLI_COMMANDS_H
+
+int aphi_command_check(int count, char **words);
+int aphi_command_explain(int count, char **words);
+int aphi_command_models(int count, char **words);
+
+/* "antiphon: " and a message on stderr; returns APHI_EXIT_USAGE. */
+int aphi_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

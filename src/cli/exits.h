@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * exits.h - what the exit code says. One list gives codes, names and texts. */
+#ifndef APHI_CLI_EXITS_H
+#define APHI_CLI_EXITS_H
+
+#define APHI_EXITS(X) \
+    X(PASS, 0, "every history is explained") \
+    X(FAIL, 1, "some history is explained by nothing the model allows") \
+    X(USAGE, 2, "the command line is not understood") \
+    X(UNKNOWN, 3, "a limit of time, memory or the solver was hit before either was certain") \
+    X(WRITE, 4, "a result could not be written") \
+    X(INTERRUPTED, 5, "stopped by a signal; the results so far were written") \
+    X(TRACE_IO, 10, "a trace cannot be read") \
+    X(TRACE_FORMAT, 11, "the format of a trace is not known") \
+    X(TRACE_MALFORMED, 12, "a trace is malformed") \
+    X(TRACE_TRUNCATED, 13, "a trace ends too early") \
+    X(TRACE_ORPHAN, 14, "a trace has an answer without a request") \
+    X(TRACE_OVERLAP, 15, "in a trace a process does two things at once") \
+    X(TRACE_RANGE, 16, "a trace has an integer beyond 64 bits") \
+    X(TRACE_FRACTION, 17, "a trace has a number that is not an integer") \
+    X(TRACE_NUL, 18, "a trace has a raw NUL byte") \
+    X(TRACE_TYPE, 19, "a trace has an unknown type of operation") \
+    X(TRACE_LONG, 20, "a line of a trace is too long") \
+    X(TRACE_REQUEST, 21, "a trace has a request that the model does not know") \
+    X(MODEL_NO_SUCH, 30, "there is no such model") \
+    X(MODEL_UNREADABLE, 31, "the file of a model cannot be read") \
+    X(MODEL_SYNTAX, 32, "a program in Prog has an error") \
+    X(MODEL_COMPILE, 33, "a model does not compile") \
+    X(MODEL_SETUP, 34, "there is no compiler, no headers, or no place for the result") \
+    X(MODEL_LOAD, 35, "a model cannot be loaded") \
+    X(MODEL_NO_MAIN, 36, "a library holds no model") \
+    X(MODEL_VERSION, 37, "a model was made for another version") \
+    X(MODEL_CRASH, 38, "a model crashed") \
+    X(MODEL_STUCK, 39, "a step of a model does not end") \
+    X(MODEL_IMPURE, 40, "a model is not a pure function of its state and its answers") \
+    X(MODEL_PROMISE, 41, "a model breaks a promise that it made")
+
+typedef enum aphi_exit {
+#define X(name, code, text) APHI_EXIT_##name = code,
+    APHI_EXITS(X)
+#undef X
+} aphi_exit;
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * explain.c - antiphon explain SPEC TRACE [EXPLANATION]: find an explanation, or see whether one holds.
+ *
+ * Idea:       to see whether it holds, the trace is read again and the explanation replayed on the model
+ *             (../oracle/replay.c): no search and no solver is involved, so whoever doubts those can still believe it. */
+#include "cli/commands.h"
+
+#include "base/buffer.h"
+#include "cli/histories.h"
+#include "cli/judge.h"
+#include "cli/show.h"
+#include "cli/spec.h"
+#include "oracle/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void help(void)
+{
+    fputs("usage: antiphon explain SPEC TRACE [EXPLANATION]\n\n"
+          "Without EXPLANATION: find one, and print it as JSON: for each part of the state the order in which the server took\n"
+          "the requests (numbers of observations, from 0) and what each of its choices was.\n"
+          "With EXPLANATION, a file with such JSON: replay it on the model and say whether it holds. The replayer is a small\n"
+          "program of its own that searches nothing and solves nothing.\n\n"
+          "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon check.\n",
+          stdout);
+}
+
+static int find(const aph_model *model, const char *file, const char *environment)
+{
+    aph_value result = aphi_judge(model, file, &(aphi_judge_options){.explain = true, .oracle.environment = environment});
+    aph_value explanation = aph_field(result, "explanation");
+    if (explanation) {
+        aph_json_write(stdout, explanation);
+        fputc('\n', stdout);
+        bool holds = aph_str_is(aph_field(result, "replay"), "holds");
+        if (!holds)
+            fputs("antiphon: this explanation does not hold: please report this as a bug\n", stderr);
+        return fflush(stdout) ? APHI_EXIT_WRITE : holds ? APHI_EXIT_PASS : APHI_EXIT_UNKNOWN;
+    }
+    aphi_buffer out = {0};
+    aphi_terminal terminal = aphi_terminal_of(stderr, APHI_COLOUR_AUTO);
+    aphi_show_detail(&out, result, &terminal);
+    fwrite(out.data ? out.data : "", 1, out.n, stderr);
+    aphi_buffer_free(&out);
+    return (int)aph_int_of(aph_field(result, "exit"));
+}
+
+/* ---- does it hold? ----------------------------------------------------------------------------------------------- */
+
+static bool read_explanation(const char *path, aph_value *explanation)
+{
+    aphi_buffer text = {0};
+    char bytes[65536];
+    aph_json_error error;
+    size_t n;
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        fprintf(stderr, "antiphon: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    while ((n = fread(bytes, 1, sizeof bytes, file)))
+        aphi_buffer_add(&text, bytes, n);
+    fclose(file);
+    bool ok = aph_json_read(text.data ? text.data : "", text.n, explanation, &error);
+    if (!ok)
+        fprintf(stderr, "antiphon: %s: byte %zu: %s\n", path, error.offset + 1, error.message);
+    aphi_buffer_free(&text);
+    return ok;
+}
+
+static aph_value part_of(aph_value explanation, aph_value part)
+{
+    for (size_t i = 0; i < aph_count(explanation); i++)
+        if (aph_field(aph_at(explanation, i), "part") == part)
+            return aph_at(explanation, i);
+    return APH_NIL;
+}
+
+static int replay_parts(const aph_model *model, const aphi_histories *all, aph_value explanation)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        char why[200];
+        aph_value part = part_of(explanation, all->parts[i].part);
+        if (part && aphi_replay(model, &all->parts[i].history, part, why, sizeof why))
+            continue;
+        char *name = aph_json_text(all->parts[i].part, NULL);
+        printf("does not hold: part %s: %s\n", name, part ? why : "is not explained");
+        free(name);
+        return APHI_EXIT_FAIL;
+    }
+    printf("holds\n");
+    return APHI_EXIT_PASS;
+}
+
+static int confirm(const aph_model *model, const char *file, const char *path)
+{
+    aph_value explanation;
+    if (!read_explanation(path, &explanation))
+        return APHI_EXIT_TRACE_MALFORMED;
+    aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.model = model});
+    aphi_foresight *ahead = aphi_foresight_open(trace);
+    aphi_histories all;
+    aphi_foreseen o;
+    int status, code;
+    aphi_histories_init(&all, model, aph_has(aph_at(explanation, 0), aph_str("part")));
+    while ((status = aphi_foresight_next(ahead, &o)) > 0)
+        aphi_histories_add(&all, &o, aphi_trace_paired(trace));
+    if (status < 0) {
+        const aphi_trace_error *e = aphi_trace_error_of(trace);
+        fprintf(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)e->line, (unsigned long long)e->column, e->message);
+        code = APHI_EXIT_TRACE_IO + (int)(e->fault - APHI_TRACE_IO);
+    } else {
+        code = replay_parts(model, &all, explanation);
+    }
+    aphi_histories_deinit(&all);
+    aphi_foresight_close(ahead);
+    aphi_trace_close(trace);
+    return code;
+}
+
+int aphi_command_explain(int count, char **words)
+{
+    if (count > 1 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
+        help();
+        return APHI_EXIT_PASS;
+    }
+    if (count < 3 || count > 4 || (words[1][0] == '-' && words[1][1]))
+        return aphi_usage("explain takes a model, a trace and perhaps an explanation; see antiphon explain --help");
+    aphi_spec spec;
+    aphi_spec_error error;
+    if (!aphi_spec_open(words[1], &spec, &error)) {
+        fprintf(stderr, "antiphon: %s\n", error.message);
+        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+    }
+    int code = count == 4 ? confirm(spec.model, words[2], words[3])
+                          : find(spec.model, words[2], spec.kind == APHI_SPEC_PROG ? "sync" : "tcp");
+    aphi_spec_close(&spec);
+    return code;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * histories.c - keep a whole trace in memory, taken apart as it is judged. */
+#include "cli/histories.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void mark_histories(void *context)
+{
+    aphi_histories *h = context;
+    for (size_t i = 0; i < h->count; i++) {
+        aph_mark(h->parts[i].part);
+        for (size_t k = 0; k < h->parts[i].history.count; k++)
+            aph_mark(h->parts[i].history.events[k].message);
+    }
+}
+
+void aphi_histories_init(aphi_histories *h, const aph_model *model, bool apart)
+{
+    *h = (aphi_histories){.model = model, .apart = apart};
+    aph_root_add(mark_histories, h);
+}
+
+void aphi_histories_deinit(aphi_histories *h)
+{
+    aph_root_remove(mark_histories, h);
+    for (size_t i = 0; i < h->count; i++)
+        free(h->parts[i].history.events);
+    free(h->parts);
+    free(h->open);
+}
+
+static size_t part_of(aphi_histories *h, aph_value message, bool paired)
+{
+    aph_value part = h->apart ? h->model->part(message) : APH_NIL;
+    for (size_t i = h->count; i-- > 0;)
+        if (h->parts[i].part == part)
+            return i;
+    APHI_RESERVE(h->parts, h->capacity, h->count + 1);
+    h->parts[h->count] = (aphi_part_history){part, {.paired = paired}};
+    return h->count++;
+}
+
+static size_t add_event(aphi_history *h, aphi_history_event e)
+{
+    APHI_RESERVE(h->events, h->capacity, h->count + 1);
+    h->events[h->count] = e;
+    return h->count++;
+}
+
+static void add_request(aphi_histories *h, aphi_history_event e, bool paired)
+{
+    size_t part = part_of(h, e.message, paired), event = add_event(&h->parts[part].history, e);
+    if (e.lost)
+        return;
+    APHI_RESERVE(h->open, h->open_capacity, h->open_count + 1);
+    h->open[h->open_count++] = (struct aphi_open_request){e.connection, part, event};
+}
+
+/* The connection's oldest open request ends. */
+static bool end_request(aphi_histories *h, int64_t connection, struct aphi_open_request *ended)
+{
+    for (size_t i = 0; i < h->open_count; i++)
+        if (h->open[i].connection == connection) {
+            *ended = h->open[i];
+            memmove(h->open + i, h->open + i + 1, (--h->open_count - i) * sizeof *h->open);
+            return true;
+        }
+    return false;
+}
+
+static void add_answer(aphi_histories *h, aphi_history_event e)
+{
+    struct aphi_open_request asked = {0};
+    bool known = end_request(h, e.connection, &asked);
+    if (!h->count)
+        return;
+    aphi_history *history = &h->parts[asked.part].history;
+    bool pair = known && history->paired;
+    e.other = pair ? asked.event : SIZE_MAX;
+    size_t event = add_event(history, e);
+    if (pair)
+        history->events[asked.event].other = event;
+}
+
+void aphi_histories_add(aphi_histories *h, const aphi_foreseen *o, bool paired)
+{
+    aphi_history_event e = {.answer = o->seen.kind == APHI_RECEIVED, .connection = o->seen.connection,
+                            .message = o->seen.message, .number = o->seen.number, .other = SIZE_MAX,
+                            .lost = o->future == APH_FUTURE_NEVER};
+    struct aphi_open_request asked;
+    if (o->seen.kind == APHI_SENT)
+        add_request(h, e, paired);
+    else if (o->seen.kind == APHI_RECEIVED)
+        add_answer(h, e);
+    else if (o->seen.kind == APHI_LOST && end_request(h, e.connection, &asked))
+        h->parts[asked.part].history.events[asked.event].lost = true;
+}

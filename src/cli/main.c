@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * main.c - which command? */
+#include "cli/commands.h"
+#include "cli/exits.h"
+
+#include <antiphon/value.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef APHI_VERSION
+#define APHI_VERSION "0.1.0"
+#endif
+
+static const struct command {
+    const char *name;
+    int (*run)(int count, char **words);
+    const char *summary;
+} commands[] = {
+    {"check", aphi_command_check, "can a model explain these recorded histories?"},
+    {"explain", aphi_command_explain, "confirm an explanation by replaying it on the model, step by step"},
+    {"models", aphi_command_models, "list the built-in models"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+int aphi_usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("antiphon: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return APHI_EXIT_USAGE;
+}
+
+static void help(FILE *out)
+{
+    fputs("antiphon - does a networked or concurrent system do what its protocol says?\n\n"
+          "usage: antiphon COMMAND ...\n\n", out);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help       this, or with a command, its own help\n"
+          "  version    print the version\n\n"
+          "exit codes:\n", out);
+#define X(name, code, text) fprintf(out, "  %3d  %s\n", code, text);
+    APHI_EXITS(X)
+#undef X
+}
+
+static int run(int count, char **words)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (!strcmp(words[0], commands[i].name))
+            return commands[i].run(count, words);
+    return aphi_usage("there is no command %s; see antiphon help", words[0]);
+}
+
+int main(int count, char **words)
+{
+    int code = APHI_EXIT_PASS;
+    if (count < 2) {
+        help(stderr);
+        return APHI_EXIT_USAGE;
+    }
+    if (!strcmp(words[1], "version") || !strcmp(words[1], "--version")) {
+        puts("antiphon " APHI_VERSION);
+    } else if (!strcmp(words[1], "help") || !strcmp(words[1], "--help") || !strcmp(words[1], "-h")) {
+        if (count > 2)
+            code = run(2, (char *[]){words[2], "--help", NULL});
+        else
+            help(stdout);
+    } else {
+        code = run(count - 1, words + 1);
+    }
+    aph_heap_close();
+    return code;
+}

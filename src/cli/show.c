@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * show.c - results for people: what happened, drawn, and what should have. */
+#include "cli/show.h"
+
+#include "base/memory.h"
+#include "report/diagram.h"
+#include "report/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ORDER_SHOWN = 20, STATE_SHOWN = 60 };
+
+static void add_json(aphi_buffer *out, aph_value v)
+{
+    size_t n;
+    char *text = aph_json_text(v, &n);
+    aphi_buffer_add(out, text, n);
+    free(text);
+}
+
+static void add_str(aphi_buffer *out, aph_value v)
+{
+    size_t n;
+    const char *bytes = aph_bytes_of(&v, &n);
+    aphi_buffer_add(out, bytes, n);
+}
+
+void aphi_show_message(aphi_buffer *out, aph_value message)
+{
+    aph_value f = aph_field(message, "f"), key, item;
+    if (!aph_is_str(f)) {
+        add_json(out, message);
+        return;
+    }
+    add_str(out, f);
+    for (size_t i = 0; aph_pair_at(message, i, &key, &item); i++) {
+        if (aph_str_is(key, "f"))
+            continue;
+        aphi_buffer_byte(out, ' ');
+        if (!aph_str_is(key, "key") && !aph_str_is(key, "value")) {
+            add_str(out, key);
+            aphi_buffer_byte(out, '=');
+        }
+        add_json(out, item);
+    }
+}
+
+static uint64_t number_of(aph_value object, const char *name)
+{
+    aph_value v = aph_field(object, name);
+    return aph_is_int(v) && aph_int_of(v) >= 0 ? (uint64_t)aph_int_of(v) : 0;
+}
+
+/* ---- a failure --------------------------------------------------------------------------------------------------- */
+
+static char *label_of(aph_value op)
+{
+    aphi_buffer label = {0};
+    aphi_show_message(&label, aph_field(op, "request"));
+    if (aph_has(op, aph_str("answer"))) {
+        aphi_buffer_str(&label, " → ");
+        aphi_show_message(&label, aph_field(op, "answer"));
+    }
+    return aphi_buffer_text(&label);
+}
+
+static void add_expected(aphi_buffer *out, aph_value evidence)
+{
+    aph_value allowed = aph_field(evidence, "allowed");
+    size_t n = aph_count(allowed);
+    if (!n)
+        return;
+    aphi_buffer_str(out, "expected ");
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            aphi_buffer_str(out, i + 1 == n && aph_truth(aph_field(evidence, "all_allowed")) ? " or " : ", ");
+        aphi_show_message(out, aph_field(aph_at(allowed, i), "answer"));
+    }
+    if (!aph_truth(aph_field(evidence, "all_allowed")))
+        aphi_buffer_str(out, ", ...");
+}
+
+static void draw_window(aphi_buffer *out, aph_value evidence, const aphi_terminal *t)
+{
+    aph_value window = aph_field(evidence, "window");
+    size_t n = aph_count(window);
+    aphi_diagram_operation *ops = aphi_alloc((n + 1) * sizeof *ops);
+    aphi_buffer expected = {0};
+    for (size_t i = 0; i < n; i++) {
+        aph_value op = aph_at(window, i);
+        ops[i] = (aphi_diagram_operation){
+            .client = aph_int_of(aph_field(op, "connection")), .label = label_of(op), .call = number_of(op, "call"),
+            .end = aph_has(op, aph_str("end")) ? number_of(op, "end") : APHI_DIAGRAM_NEVER, .line = number_of(op, "line"),
+            .mark = aph_truth(aph_field(op, "violated")) ? APHI_DIAGRAM_VIOLATED : APHI_DIAGRAM_PLAIN};
+    }
+    add_expected(&expected, evidence);
+    aphi_diagram_draw(out, &(aphi_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL}, t);
+    for (size_t i = 0; i < n; i++)
+        free((void *)(uintptr_t)ops[i].label);
+    free(ops);
+    aphi_buffer_free(&expected);
+}
+
+static void add_lines(aphi_buffer *out, aph_value order)
+{
+    size_t n = aph_count(order), from = n > ORDER_SHOWN ? n - ORDER_SHOWN : 0;
+    if (from)
+        aphi_buffer_str(out, "... ");
+    for (size_t i = from; i < n; i++)
+        aphi_buffer_format(out, "%s%lld", i > from ? ", " : "", (long long)aph_int_of(aph_at(order, i)));
+}
+
+static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_terminal *t)
+{
+    aph_value allowed = aph_field(evidence, "allowed");
+    if (!aph_count(allowed))
+        return;
+    aphi_buffer_str(out, "  The explanations that came this far would have it otherwise:\n");
+    for (size_t i = 0; i < aph_count(allowed); i++) {
+        aph_value a = aph_at(allowed, i);
+        aphi_buffer answer = {0}, state = {0};
+        aphi_buffer_str(&answer, "    ");
+        aphi_show_message(&answer, aph_field(a, "answer"));
+        aphi_utf8_cut(out, aphi_buffer_text(&answer), t->columns, t->unicode);
+        add_json(&state, aph_field(a, "state"));
+        aphi_buffer_str(out, "  with the state ");
+        aphi_utf8_cut(out, aphi_buffer_text(&state), STATE_SHOWN, t->unicode);
+        aphi_buffer_str(out, ",\n      if the requests were taken in this order (by line): ");
+        add_lines(out, aph_field(a, "order"));
+        aphi_buffer_byte(out, '\n');
+        aphi_buffer_free(&answer);
+        aphi_buffer_free(&state);
+    }
+    if (!aph_truth(aph_field(evidence, "all_allowed")))
+        aphi_buffer_str(out, "    and there may be more.\n");
+}
+
+static void show_failure(aphi_buffer *out, aph_value result, const aphi_terminal *t)
+{
+    aph_value evidence = aph_field(result, "evidence");
+    aphi_buffer what = {0};
+    aphi_buffer_byte(out, '\n');
+    add_str(out, aph_field(result, "file"));
+    aphi_buffer_format(out, ":%llu: ", (unsigned long long)number_of(evidence, "line"));
+    aphi_terminal_paint(out, t, APHI_INK_ALARM, "nothing explains this answer");
+    aphi_show_message(&what, aph_field(evidence, "request"));
+    aphi_buffer_str(&what, t->unicode ? " → " : " -> ");
+    aphi_show_message(&what, aph_field(evidence, "observed"));
+    aphi_buffer_str(out, ": ");
+    aphi_utf8_cut(out, aphi_buffer_text(&what), t->columns, t->unicode);
+    if (aph_has(evidence, aph_str("part"))) {
+        aphi_buffer_str(out, "  (part ");
+        add_json(out, aph_field(evidence, "part"));
+        aphi_buffer_byte(out, ')');
+    }
+    aphi_buffer_str(out, "\n");
+    if (!aph_truth(aph_field(evidence, "exact")))
+        aphi_buffer_str(out, "  (this is as far as any explanation was followed; an earlier answer may be to blame)\n");
+    aphi_buffer_byte(out, '\n');
+    draw_window(out, evidence, t);
+    aphi_buffer_byte(out, '\n');
+    show_allowed(out, evidence, t);
+    aphi_buffer_free(&what);
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+static void show_error(aphi_buffer *out, aph_value result)
+{
+    aph_value error = aph_field(result, "error");
+    add_str(out, aph_field(result, "file"));
+    if (number_of(error, "line"))
+        aphi_buffer_format(out, ":%llu", (unsigned long long)number_of(error, "line"));
+    if (number_of(error, "column"))
+        aphi_buffer_format(out, ":%llu", (unsigned long long)number_of(error, "column"));
+    aphi_buffer_str(out, ": ");
+    add_str(out, aph_field(error, "message"));
+}
+
+static void show_unknown(aphi_buffer *out, aph_value result)
+{
+    add_str(out, aph_field(result, "file"));
+    aphi_buffer_str(out, ": the limit of ");
+    add_str(out, aph_field(result, "limit"));
+    aphi_buffer_format(out, " was hit at line %llu before a verdict was certain; raise --%s to go on longer",
+                       (unsigned long long)number_of(result, "limit_line"),
+                       aph_str_is(aph_field(result, "limit"), "solver") ? "solver-ms"
+                       : aph_str_is(aph_field(result, "limit"), "time") ? "time" : "memory");
+}
+
+static void show_explanation(aphi_buffer *out, aph_value result)
+{
+    aph_value parts = aph_field(result, "explanation");
+    add_str(out, aph_field(result, "file"));
+    aphi_buffer_str(out, ": explained; the replay of the explanation ");
+    add_str(out, aph_field(result, "replay"));
+    aphi_buffer_byte(out, '\n');
+    for (size_t i = 0; i < aph_count(parts) && i < ORDER_SHOWN; i++) {
+        aph_value part = aph_at(parts, i), choices = aph_field(part, "choices");
+        aphi_buffer_str(out, "  ");
+        if (aph_has(part, aph_str("part"))) {
+            aphi_buffer_str(out, "part ");
+            add_json(out, aph_field(part, "part"));
+            aphi_buffer_str(out, ": ");
+        }
+        aphi_buffer_str(out, "requests taken in this order (by observation): ");
+        add_lines(out, aph_field(part, "order"));
+        aphi_buffer_byte(out, '\n');
+        if (aph_count(choices)) {
+            aphi_buffer_str(out, "    choices: ");
+            add_json(out, choices);
+            aphi_buffer_byte(out, '\n');
+        }
+    }
+    if (aph_count(parts) > ORDER_SHOWN)
+        aphi_buffer_format(out, "  ... and %zu more parts; --json has all\n", aph_count(parts) - ORDER_SHOWN);
+}
+
+static bool verdict_is(aph_value result, const char *verdict)
+{
+    return aph_str_is(aph_field(result, "verdict"), verdict);
+}
+
+void aphi_show_reason(aphi_buffer *out, aph_value result)
+{
+    if (verdict_is(result, "error")) {
+        show_error(out, result);
+    } else if (verdict_is(result, "unknown")) {
+        show_unknown(out, result);
+    } else if (verdict_is(result, "fail")) {
+        aph_value evidence = aph_field(result, "evidence");
+        aphi_buffer_format(out, "line %llu: nothing explains ", (unsigned long long)number_of(evidence, "line"));
+        aphi_show_message(out, aph_field(evidence, "request"));
+        aphi_buffer_str(out, " → ");
+        aphi_show_message(out, aph_field(evidence, "observed"));
+    }
+}
+
+void aphi_show_detail(aphi_buffer *out, aph_value result, const aphi_terminal *t)
+{
+    if (verdict_is(result, "fail")) {
+        show_failure(out, result, t);
+    } else if (verdict_is(result, "pass")) {
+        if (aph_has(result, aph_str("explanation")))
+            show_explanation(out, result);
+    } else {
+        aphi_show_reason(out, result);
+        aphi_buffer_byte(out, '\n');
+    }
+}
+
+void aphi_show_json(FILE *out, aph_value result)
+{
+    aph_value key, item;
+    for (size_t i = 0; aph_pair_at(result, i, &key, &item); i++) {
+        size_t n;
+        const char *name = aph_bytes_of(&key, &n);
+        fputc(i ? ',' : '{', out);
+        if (n > 3 && !memcmp(name + n - 3, "_ns", 3)) {
+            fprintf(out, "\"%.*s_ms\":%.6f", (int)n - 3, name, (double)aph_int_of(item) / 1e6);
+        } else {
+            aph_json_write(out, key);
+            fputc(':', out);
+            aph_json_write(out, item);
+        }
+    }
+    fputs("}\n", out);
+}

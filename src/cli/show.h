@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * show.h - results for people. */
+#ifndef APHI_CLI_SHOW_H
+#define APHI_CLI_SHOW_H
+
+#include "report/terminal.h"
+
+#include <antiphon/value.h>
+
+/* A request or an answer in a few words: write 3, get "a", {"code":200}. */
+void aphi_show_message(aphi_buffer *out, aph_value message);
+/* What is to be said of a result beyond its row in the table: the failing window, what was expected, what is wrong with the
+ * input, the explanation. Nothing for a plain pass. */
+void aphi_show_detail(aphi_buffer *out, aph_value result, const aphi_terminal *t);
+/* The result as --json prints it: durations in milliseconds. */
+void aphi_show_json(FILE *out, aph_value result);
+/* One line on why it is not a pass. */
+void aphi_show_reason(aphi_buffer *out, aph_value result);
+
+#endif

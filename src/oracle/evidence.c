@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * evidence.c - why nothing explains a history.
+ *
+ * Idea:       an oracle that knows answers in advance may fail before the observation that is to blame. So ask again, of each
+ *             length of the history in a binary search: is this much explained, if answers that come later never come?
+ *             The first length that is not ends in the observation to blame. Then put a wildcard in its place and collect
+ *             what the explanations of all that came before would have answered.
+ * Invariants: 1. to be explained is monotone: a prefix of an explained history is explained
+ *             2. a probe starts from the roots of the failed oracle's window, with the requests then in flight */
+#include "oracle/evidence.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For each request of the window, the observation that answers it; APHI_NONE if none does. */
+static uint32_t *find_answers(const aph_oracle *o)
+{
+    uint32_t *answered = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *answered);
+    memset(answered, 255, o->op_count * sizeof *answered);
+    for (size_t i = 0; i < o->event_count; i++)
+        if (o->events[i].kind == APHI_SAW_ANSWER && o->events[i].asked != APHI_NONE)
+            answered[o->events[i].asked] = (uint32_t)i;
+    return answered;
+}
+
+static aph_foresight foresee(const aph_oracle *o, const uint32_t *answered, uint32_t asked, size_t length, uint32_t open)
+{
+    if (!o->rpc || asked == open)
+        return (aph_foresight){.future = APH_FUTURE_OPEN};
+    if (answered[asked] != APHI_NONE && answered[asked] < length)
+        return (aph_foresight){APH_FUTURE_ANSWER, o->events[answered[asked]].message, answered[asked]};
+    return (aph_foresight){.future = APH_FUTURE_NEVER};
+}
+
+/* The requests that were in flight when the window began keep their slots, so that the roots' bits still speak of them. */
+static void copy_base(const aph_oracle *o, aph_oracle *probe, const uint32_t *answered, size_t length, uint32_t open)
+{
+    aphi_search_widen(probe, o->words);
+    for (uint32_t i = 0; i < o->base_count; i++) {
+        const aphi_asked *from = &o->ops[i];
+        aph_foresight known = foresee(o, answered, i, length, open);
+        uint32_t asked = aphi_oracle_ask(probe, from->connection, from->message, &known);
+        aphi_asked *to = &probe->ops[asked];
+        probe->used[to->slot / 64] &= ~((uint64_t)1 << (to->slot % 64));
+        to->id = from->id;
+        to->line = from->line;
+        to->slot = from->slot;
+    }
+    for (uint32_t i = 0; i < o->base_count; i++)
+        probe->used[probe->ops[i].slot / 64] |= (uint64_t)1 << (probe->ops[i].slot % 64);
+}
+
+static void copy_roots(const aph_oracle *o, aph_oracle *probe)
+{
+    APHI_RESERVE(probe->roots, probe->root_capacity, o->root_count);
+    APHI_RESERVE(probe->root_bits, probe->root_bits_capacity, o->root_count * o->words);
+    probe->root_count = o->root_count;
+    for (size_t i = 0; i < o->root_count; i++)
+        probe->roots[i] = (aphi_root){.core = o->roots[i].core, .path = o->roots[i].path};
+    memcpy(probe->root_bits, o->root_bits, o->root_count * o->words * sizeof *o->root_bits);
+    aphi_search_start_window(probe);
+}
+
+static void observe(const aph_oracle *o, aph_oracle *probe, const uint32_t *answered, size_t i, size_t length,
+                    uint32_t open)
+{
+    const aphi_seen_event *e = &o->events[i];
+    probe->line = e->line;
+    if (e->kind == APHI_SAW_REQUEST) {
+        aph_foresight known = foresee(o, answered, e->asked, length, open);
+        uint64_t id = o->ops[e->asked].id;
+        probe->requests = id;
+        aph_oracle_sent(probe, e->connection, o->ops[e->asked].message, &known, NULL);
+    } else if (e->kind == APHI_SAW_ANSWER) {
+        aph_oracle_received(probe, e->connection, e->message);
+    }
+}
+
+/* An oracle over the first `length` observations; with `open`, that request's answer is not foreseen. */
+static aph_oracle *probe_open(const aph_oracle *o, size_t length, uint32_t open, uint64_t visits)
+{
+    char error[8];
+    aph_oracle_options options = o->options;
+    options.time_ms = 0;
+    options.order = false;
+    aph_oracle *probe = aphi_oracle_open_on(o->model, &options, NULL, error, sizeof error);
+    assert(probe);
+    uint32_t *answered = find_answers(o);
+    probe->visit_max = visits;
+    probe->window_max = SIZE_MAX;
+    copy_base(o, probe, answered, length, open);
+    copy_roots(o, probe);
+    for (size_t i = 0; i < length && probe->verdict == APH_PASS; i++)
+        observe(o, probe, answered, i, length, open);
+    free(answered);
+    return probe;
+}
+
+static aph_verdict explained(const aph_oracle *o, size_t length, uint64_t visits)
+{
+    aph_oracle *probe = probe_open(o, length, APHI_NONE, visits);
+    aph_verdict verdict = probe->verdict;
+    aph_oracle_close(probe);
+    return verdict;
+}
+
+/* The least length that is not explained, less one. */
+static bool find_event(const aph_oracle *o, uint64_t visits, size_t *event)
+{
+    size_t good = 0, bad = o->event_count;
+    while (bad - good > 1) {
+        size_t middle = good + (bad - good) / 2;
+        aph_verdict verdict = explained(o, middle, visits);
+        if (verdict == APH_UNKNOWN)
+            return false;
+        *(verdict == APH_PASS ? &good : &bad) = middle;
+    }
+    *event = good;
+    return o->events[good].kind == APHI_SAW_ANSWER;
+}
+
+aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
+{
+    aphi_evidence e = {0};
+    assert(o->verdict == APH_FAIL);
+    if (!o->event_count || !find_event(o, visits, &e.event))
+        return e;
+    e.found = true;
+    const aphi_seen_event *blamed = &o->events[e.event];
+    e.probe = probe_open(o, e.event, blamed->asked, visits);
+    if (e.probe->verdict != APH_PASS)
+        return e;
+    e.probe->exhaustive = true;
+    e.probe->budget_end = UINT64_MAX;
+    aph_oracle_received(e.probe, blamed->connection, APHI_WILDCARD);
+    e.all_allowed = !e.probe->limit;
+    return e;
+}
+
+void aphi_evidence_close(aphi_evidence *e)
+{
+    aph_oracle_close(e->probe);
+    e->probe = NULL;
+}

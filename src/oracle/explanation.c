@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * explanation.c - a value for every choice of an explanation.
+ *
+ * Idea:       the search throws symbols away as soon as they are dead, so it cannot say what they were. It has kept the order
+ *             and the way taken at each branch: run the model along it once more, keep every symbol and every condition,
+ *             and ask the solver once at the end. */
+#include "oracle/explanation.h"
+
+#include "base/memory.h"
+#include "solve/store.h"
+#include "tree/step.h"
+
+#include <stdlib.h>
+
+typedef struct list {
+    aph_value *items;
+    size_t count, capacity;
+} list;
+
+typedef struct telling {
+    const aphi_history *history;
+    size_t *requests;      /* events of the history that are requests */
+    aphi_taken *order;
+    size_t order_count, order_at;
+    size_t current;        /* event of the request taken last */
+    size_t path_of, path_at;
+    bool *given;           /* unpaired: answers explained so far, by event */
+    uint32_t fresh;
+    list conditions, choices, taken;
+} telling;
+
+static void add(list *l, aph_value v)
+{
+    APHI_RESERVE(l->items, l->capacity, l->count + 1);
+    l->items[l->count++] = v;
+}
+
+static void require(telling *t, aph_value condition)
+{
+    if (condition != aph_bool(true))
+        add(&t->conditions, condition);
+}
+
+/* The way taken at the next branch. Paths of the requests follow one another. */
+static aph_value next_way(telling *t)
+{
+    while (t->path_of < t->order_count && t->path_at >= aph_count(t->order[t->path_of].path)) {
+        t->path_of++;
+        t->path_at = 0;
+    }
+    return t->path_of < t->order_count ? aph_at(t->order[t->path_of].path, t->path_at++) : APH_NIL;
+}
+
+static bool take_next(telling *t, aph_value *answer)
+{
+    while (t->order_at < t->order_count && t->order[t->order_at].id == UINT64_MAX)
+        t->order_at++;
+    if (t->order_at == t->order_count)
+        return false;
+    t->current = t->requests[t->order[t->order_at++].id];
+    const aphi_history_event *e = &t->history->events[t->current];
+    add(&t->taken, aph_int((int64_t)e->number));
+    *answer = APH_ARRAY_OF(aph_int(e->connection), e->message);
+    return true;
+}
+
+static size_t answer_due(telling *t, int64_t connection)
+{
+    const aphi_history_event *e = t->history->events;
+    if (t->history->paired)
+        return t->current == SIZE_MAX ? SIZE_MAX : e[t->current].other;
+    for (size_t i = 0; i < t->history->count; i++)
+        if (e[i].answer && e[i].connection == connection && !t->given[i]) {
+            t->given[i] = true;
+            return i;
+        }
+    return SIZE_MAX;
+}
+
+static bool answer_event(void *context, const aph_event *event, aph_value *answer)
+{
+    telling *t = context;
+    size_t due;
+    *answer = APH_NIL;
+    switch (event->kind) {
+    case APH_EVENT_RECV: return take_next(t, answer);
+    case APH_EVENT_SEND:
+        due = answer_due(t, event->to);
+        if (due != SIZE_MAX)
+            require(t, aph_eq(event->value, t->history->events[due].message));
+        return true;
+    case APH_EVENT_CHOOSE:
+        *answer = aph_symbol(event->sort, t->fresh++);
+        add(&t->choices, *answer);
+        if (event->bounded) {
+            require(t, aph_le(aph_int(event->low), *answer));
+            require(t, aph_le(*answer, aph_int(event->high)));
+        }
+        return true;
+    case APH_EVENT_EITHER:
+        *answer = next_way(t);
+        add(&t->choices, *answer);
+        return *answer != APH_NIL;
+    case APH_EVENT_DECIDE:
+        *answer = next_way(t);
+        if (*answer == APH_NIL)
+            return false;
+        require(t, aph_truth(*answer) ? event->value : aph_not(event->value));
+        return true;
+    default: return false;
+    }
+}
+
+static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
+{
+    aphi_bindings values = {0};
+    aph_value explanation = APH_NIL;
+    if (aphi_store_solve(t->conditions.count, t->conditions.items, solver_ms, &values) == APHI_SAT) {
+        explanation = aph_record("initial", initial, "order", aph_array(t->taken.count, t->taken.items), "choices",
+                                 aph_array(t->choices.count, t->choices.items));
+        aphi_bindings_complete(&values, explanation);
+        explanation = aphi_substitute(explanation, &values);
+    }
+    aphi_bindings_deinit(&values);
+    return explanation;
+}
+
+aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
+{
+    telling t = {.history = history, .current = SIZE_MAX};
+    t.order = aphi_oracle_order(o, &t.order_count);
+    t.requests = aphi_alloc((history->count + 1) * sizeof *t.requests);
+    t.given = aphi_alloc_zero((history->count + 1) * sizeof *t.given);
+    for (size_t i = 0, n = 0; i < history->count; i++)
+        if (!history->events[i].answer)
+            t.requests[n++] = i;
+    aph_value state = o->model->initial ? o->model->initial(o->model) : aph_object(), store = APH_NIL;
+    t.fresh = aphi_store_normalize(1, &state, &store);
+    aph_value initial = state;
+    aphi_ending ending;
+    do
+        ending = aphi_step_run(o->model, &state, answer_event, &t);
+    while (ending == APHI_ENDED && t.order_at < t.order_count);
+    aph_value explanation = solved(&t, initial, 10 * (o->options.solver_ms ? o->options.solver_ms : 1000));
+    free(t.order);
+    free(t.requests);
+    free(t.given);
+    free(t.conditions.items);
+    free(t.choices.items);
+    free(t.taken.items);
+    return explanation;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * history.h - a whole history in memory, as an explanation speaks of it. */
+#ifndef APHI_ORACLE_HISTORY_H
+#define APHI_ORACLE_HISTORY_H
+
+#include <antiphon/model.h>
+
+typedef struct aphi_history_event {
+    bool answer;         /* else a request */
+    bool lost;           /* a request whose answer will never come */
+    int64_t connection;
+    aph_value message;
+    uint64_t number;     /* the caller's name for it, growing */
+    size_t other;        /* a request's answer, an answer's request; SIZE_MAX if none, or not known to belong together */
+} aphi_history_event;
+
+typedef struct aphi_history {
+    aphi_history_event *events;
+    size_t count, capacity;
+    bool paired;         /* `other` is set */
+} aphi_history;
+
+#endif

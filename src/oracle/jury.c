@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jury.c - one oracle for each part of the state.
+ *
+ * Idea:       requests of different parts do not influence each other, and each connection has at most one in flight, so a
+ *             history is explained if and only if its parts are (linearizability is local). Each part has an oracle of its
+ *             own; all share the machine that runs the model.
+ * Cost:       one look-up for an observation. An oracle that is idle costs about a kilobyte. */
+#include "oracle/jury.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "solve/z3.h"
+#include "tree/guard.h"
+#include "value/heap.h"
+
+#include <stdlib.h>
+
+/* A connection with requests in flight: all of them are of one part. */
+typedef struct line {
+    int64_t connection;
+    uint32_t seat, in_flight;
+    bool used;
+} line;
+
+struct aphi_jury {
+    const aph_model *model;
+    aph_oracle_options options;
+    aphi_machine *machine;
+    bool apart, tied;
+    aphi_seat *seats;
+    size_t seat_count, seat_capacity;
+    uint32_t *index;       /* open addressing on parts: seat number plus 1 */
+    size_t index_size;
+    line *lines;           /* open addressing on connections */
+    size_t line_size, line_count;
+    uint32_t dissenter;    /* APHI_NONE: nobody */
+    char error[200];
+};
+
+static void mark_parts(void *context)
+{
+    aphi_jury *j = context;
+    for (size_t i = 0; i < j->seat_count; i++)
+        aph_mark(j->seats[i].part);
+}
+
+bool aphi_jury_apart(const aph_model *model, const aph_oracle_options *options)
+{
+    return model->part && model->rpc && !options->whole && !options->distrust;
+}
+
+aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
+{
+    aphi_jury *j = aphi_alloc_zero(sizeof *j);
+    j->model = model;
+    j->options = *options;
+    j->options.time_ms = 0;
+    j->apart = aphi_jury_apart(model, options);
+    j->machine = aphi_machine_open(model, model->rpc && !options->distrust, options->solver_ms);
+    j->index_size = j->line_size = 16;
+    j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
+    j->lines = aphi_alloc_zero(j->line_size * sizeof *j->lines);
+    j->dissenter = APHI_NONE;
+    aph_root_add(mark_parts, j);
+    /* Open one now, to hear at once if the options or the model are no good. */
+    aph_oracle *trial = aphi_oracle_open_on(model, &j->options, j->machine, error, error_size);
+    if (!trial) {
+        aphi_jury_close(j);
+        return NULL;
+    }
+    if (j->apart) {
+        aph_oracle_close(trial);
+    } else {
+        APHI_RESERVE(j->seats, j->seat_capacity, 1);
+        j->seats[j->seat_count++] = (aphi_seat){APH_NIL, trial};
+    }
+    aphi_guard_arm(model, options->time_ms ? aphi_clock_ns() + options->time_ms * 1000000 : 0);
+    return j;
+}
+
+void aphi_jury_close(aphi_jury *j)
+{
+    if (!j)
+        return;
+    aphi_guard_disarm();
+    aph_root_remove(mark_parts, j);
+    for (size_t i = 0; i < j->seat_count; i++)
+        aph_oracle_close(j->seats[i].oracle);
+    aphi_machine_close(j->machine);
+    free(j->seats);
+    free(j->index);
+    free(j->lines);
+    free(j);
+}
+
+/* ---- who is concerned -------------------------------------------------------------------------------------------- */
+
+static void grow_index(aphi_jury *j)
+{
+    free(j->index);
+    j->index_size *= 2;
+    j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
+    for (size_t i = 0; i < j->seat_count; i++) {
+        size_t at = aph_hash(j->seats[i].part) & (j->index_size - 1);
+        while (j->index[at])
+            at = (at + 1) & (j->index_size - 1);
+        j->index[at] = (uint32_t)i + 1;
+    }
+}
+
+static uint32_t seat_of(aphi_jury *j, aph_value part)
+{
+    size_t at = aph_hash(part) & (j->index_size - 1);
+    for (; j->index[at]; at = (at + 1) & (j->index_size - 1))
+        if (j->seats[j->index[at] - 1].part == part)
+            return j->index[at] - 1;
+    APHI_RESERVE(j->seats, j->seat_capacity, j->seat_count + 1);
+    aph_oracle *o = aphi_oracle_open_on(j->model, &j->options, j->machine, j->error, sizeof j->error);
+    if (!o)
+        return APHI_NONE;
+    j->seats[j->seat_count++] = (aphi_seat){part, o};
+    j->index[at] = (uint32_t)j->seat_count;
+    if (j->seat_count * 2 > j->index_size)
+        grow_index(j);
+    return (uint32_t)j->seat_count - 1;
+}
+
+static line *find_line(aphi_jury *j, int64_t connection)
+{
+    size_t at = aphi_mix((uint64_t)connection, 1) & (j->line_size - 1);
+    while (j->lines[at].used && j->lines[at].connection != connection)
+        at = (at + 1) & (j->line_size - 1);
+    return &j->lines[at];
+}
+
+/* Idle lines are left behind when the table grows, so connections that come and go do not add up. */
+static void grow_lines(aphi_jury *j)
+{
+    line *old = j->lines;
+    size_t size = j->line_size, busy = 0;
+    for (size_t i = 0; i < size; i++)
+        busy += old[i].used && old[i].in_flight;
+    while (j->line_size < 4 * (busy + 1))
+        j->line_size *= 2;
+    j->lines = aphi_alloc_zero(j->line_size * sizeof *j->lines);
+    j->line_count = busy;
+    for (size_t i = 0; i < size; i++)
+        if (old[i].used && old[i].in_flight)
+            *find_line(j, old[i].connection) = old[i];
+    free(old);
+}
+
+static line *line_of(aphi_jury *j, int64_t connection)
+{
+    line *l = find_line(j, connection);
+    if (l->used)
+        return l;
+    if ((j->line_count + 1) * 2 > j->line_size) {
+        grow_lines(j);
+        l = find_line(j, connection);
+    }
+    *l = (line){.connection = connection, .used = true};
+    j->line_count++;
+    return l;
+}
+
+/* ---- observations ------------------------------------------------------------------------------------------------ */
+
+static aph_verdict heard(aphi_jury *j, uint32_t seat, aph_verdict verdict)
+{
+    if (verdict != APH_PASS && j->dissenter == APHI_NONE)
+        j->dissenter = seat;
+    return j->dissenter == APHI_NONE ? APH_PASS : j->seats[j->dissenter].oracle->verdict;
+}
+
+static bool listens(const aphi_jury *j, uint32_t seat)
+{
+    return !j->tied && (j->dissenter == APHI_NONE || j->dissenter == seat);
+}
+
+static aph_verdict verdict_of(const aphi_jury *j)
+{
+    return j->dissenter == APHI_NONE ? APH_PASS : j->seats[j->dissenter].oracle->verdict;
+}
+
+aph_verdict aphi_jury_sent(aphi_jury *j, uint64_t line_number, int64_t connection, aph_value message,
+                           const aph_foresight *known)
+{
+    uint32_t seat = 0;
+    if (j->apart) {
+        seat = seat_of(j, j->model->part(message));
+        bool ends = !known || known->future != APH_FUTURE_NEVER;
+        line *l = line_of(j, connection);
+        if (l->in_flight && l->seat != seat)
+            j->tied = true;
+        if (ends) {
+            l->seat = seat;
+            l->in_flight++;
+        }
+    }
+    if (!listens(j, seat))
+        return verdict_of(j);
+    aph_oracle *o = j->seats[seat].oracle;
+    o->line = line_number;
+    return heard(j, seat, aph_oracle_sent(o, connection, message, known, NULL));
+}
+
+/* The oracle that waits for the connection's next answer. */
+static uint32_t awaiting(aphi_jury *j, int64_t connection)
+{
+    if (!j->apart)
+        return 0;
+    line *l = find_line(j, connection);
+    if (!l->used || !l->in_flight)
+        return j->seat_count ? 0 : seat_of(j, APH_NIL); /* whoever it is will say that nothing was asked */
+    l->in_flight--;
+    return l->seat;
+}
+
+aph_verdict aphi_jury_received(aphi_jury *j, uint64_t line_number, int64_t connection, aph_value message)
+{
+    uint32_t seat = awaiting(j, connection);
+    if (!listens(j, seat))
+        return verdict_of(j);
+    aph_oracle *o = j->seats[seat].oracle;
+    o->line = line_number;
+    return heard(j, seat, aph_oracle_received(o, connection, message));
+}
+
+aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line_number, int64_t connection)
+{
+    line *l = j->apart ? find_line(j, connection) : NULL;
+    if (l && (!l->used || !l->in_flight))
+        return verdict_of(j); /* it was known when the request was sent */
+    uint32_t seat = awaiting(j, connection);
+    if (!listens(j, seat))
+        return verdict_of(j);
+    j->seats[seat].oracle->line = line_number;
+    return heard(j, seat, aphi_oracle_lost_oldest(j->seats[seat].oracle, connection));
+}
+
+bool aphi_jury_wants_more(const aphi_jury *j)
+{
+    return j->dissenter != APHI_NONE && aphi_oracle_wants_more(j->seats[j->dissenter].oracle);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+bool aphi_jury_tied(const aphi_jury *j)
+{
+    return j->tied;
+}
+
+const aphi_seat *aphi_jury_dissenter(const aphi_jury *j)
+{
+    return j->dissenter == APHI_NONE ? NULL : &j->seats[j->dissenter];
+}
+
+const aphi_seat *aphi_jury_seats(const aphi_jury *j, size_t *n)
+{
+    *n = j->seat_count;
+    return j->seats;
+}
+
+aph_oracle_stats aphi_jury_stats(const aphi_jury *j)
+{
+    aph_oracle_stats all = {.steps = aphi_machine_steps(j->machine), .solver_calls = aphi_z3_questions(),
+                            .bytes = aph_heap_bytes()};
+    for (size_t i = 0; i < j->seat_count; i++) {
+        const aph_oracle *o = j->seats[i].oracle;
+        all.requests += o->requests;
+        all.answers += o->answers;
+        all.configurations += o->configurations;
+        all.window += o->event_count;
+        all.bytes += aphi_search_bytes(o);
+    }
+    return all;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay.c - confirm an explanation, with nothing symbolic and nothing searched.
+ *
+ * Idea:       run the model on the requests in the order given, answer its choices from the list, and compare what it sends
+ *             with what was seen. `now` is the earliest moment at which all this can have happened: it never goes back, is
+ *             never before a request was sent, and must be before each answer that results.
+ * Not done:   sharing anything with the search: this is what the search is checked by. Only step.h is used. */
+#include "oracle/replay.h"
+
+#include "base/memory.h"
+#include "tree/step.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct replay {
+    const aphi_history *history;
+    aph_value order, choices;
+    size_t order_at, choice_at;
+    size_t now;             /* events of the history that have passed */
+    size_t current;         /* the request taken last */
+    bool *done;             /* by event: request taken, answer given */
+    char *why;
+    size_t why_size;
+    bool wrong;
+} replay;
+
+static bool wrong(replay *r, const char *what, uint64_t number)
+{
+    if (!r->wrong)
+        snprintf(r->why, r->why_size, "%s (observation %llu)", what, (unsigned long long)number);
+    r->wrong = true;
+    return false;
+}
+
+static size_t find_request(const aphi_history *h, uint64_t number)
+{
+    size_t low = 0, high = h->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (h->events[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < h->count && h->events[low].number == number && !h->events[low].answer ? low : SIZE_MAX;
+}
+
+/* An earlier request of the same connection that may still be answered must have been taken. */
+static bool in_turn(const replay *r, size_t request)
+{
+    const aphi_history_event *e = r->history->events;
+    for (size_t i = request; i-- > 0;)
+        if (!e[i].answer && e[i].connection == e[request].connection && !e[i].lost)
+            return r->done[i];
+    return true;
+}
+
+static bool take_next(replay *r, aph_value *answer)
+{
+    aph_value number = aph_at(r->order, r->order_at);
+    if (r->order_at >= aph_count(r->order))
+        return false;
+    r->order_at++;
+    size_t i = aph_is_int(number) && aph_int_of(number) >= 0 ? find_request(r->history, (uint64_t)aph_int_of(number)) : SIZE_MAX;
+    if (i == SIZE_MAX)
+        return wrong(r, "the order names something that is not a request", r->order_at - 1);
+    if (r->done[i])
+        return wrong(r, "a request is taken twice", r->history->events[i].number);
+    if (!in_turn(r, i))
+        return wrong(r, "a request is taken before an earlier one of its connection", r->history->events[i].number);
+    r->done[i] = true;
+    r->current = i;
+    if (r->now < i)
+        r->now = i;
+    *answer = APH_ARRAY_OF(aph_int(r->history->events[i].connection), r->history->events[i].message);
+    return true;
+}
+
+/* The answer that this message must be: that of the request at hand, or the connection's first that is not explained. */
+static size_t answer_due(const replay *r, int64_t connection)
+{
+    const aphi_history_event *e = r->history->events;
+    if (r->history->paired)
+        return r->current == SIZE_MAX || e[r->current].connection != connection ? SIZE_MAX : e[r->current].other;
+    for (size_t i = 0; i < r->history->count; i++)
+        if (e[i].answer && e[i].connection == connection && !r->done[i])
+            return i;
+    return SIZE_MAX;
+}
+
+static bool give(replay *r, const aph_event *event)
+{
+    size_t i = answer_due(r, event->to);
+    if (i == SIZE_MAX)
+        return true; /* nobody saw it */
+    uint64_t number = r->history->events[i].number;
+    if (event->value != r->history->events[i].message)
+        return wrong(r, "the model gives another answer than was seen", number);
+    if (r->now >= i)
+        return wrong(r, "an answer was seen before the request behind it can have been taken", number);
+    if (r->done[i])
+        return wrong(r, "an answer is given twice", number);
+    r->done[i] = true;
+    return true;
+}
+
+static bool choose(replay *r, const aph_event *event, aph_value *answer)
+{
+    if (r->choice_at >= aph_count(r->choices))
+        return wrong(r, "there are fewer choices than the model makes", r->order_at);
+    *answer = aph_at(r->choices, r->choice_at++);
+    aph_kind kind = event->kind == APH_EVENT_EITHER ? APH_INT : event->sort;
+    if (aph_kind_of(*answer) != kind)
+        return wrong(r, "a choice is of the wrong kind", r->choice_at - 1);
+    int64_t low = event->kind == APH_EVENT_EITHER ? 0 : event->low;
+    int64_t high = event->kind == APH_EVENT_EITHER ? (int64_t)event->count - 1 : event->high;
+    if ((event->kind == APH_EVENT_EITHER || event->bounded) && (aph_int_of(*answer) < low || aph_int_of(*answer) > high))
+        return wrong(r, "a choice is out of its range", r->choice_at - 1);
+    return true;
+}
+
+static bool answer_event(void *context, const aph_event *event, aph_value *answer)
+{
+    replay *r = context;
+    *answer = APH_NIL;
+    switch (event->kind) {
+    case APH_EVENT_RECV: return take_next(r, answer);
+    case APH_EVENT_SEND: return give(r, event);
+    case APH_EVENT_CHOOSE:
+    case APH_EVENT_EITHER: return choose(r, event, answer);
+    case APH_EVENT_DECIDE:
+        *answer = event->value;
+        return aph_kind_of(*answer) == APH_BOOL || wrong(r, "a condition is not decided", r->order_at);
+    default: return wrong(r, "an event that a model does not have", r->order_at);
+    }
+}
+
+static void run(replay *r, const aph_model *model, aph_value state)
+{
+    aphi_ending ending;
+    do
+        ending = aphi_step_run(model, &state, answer_event, r);
+    while (ending == APHI_ENDED && r->order_at < aph_count(r->order));
+    if (ending != APHI_ENDED && ending != APHI_LEFT)
+        wrong(r, "the model does not go on", r->order_at);
+    if (r->order_at < aph_count(r->order))
+        wrong(r, "the model did not take all requests of the order", r->order_at);
+    for (size_t i = 0; i < r->history->count; i++)
+        if (r->history->events[i].answer && !r->done[i])
+            wrong(r, "an answer is not explained", r->history->events[i].number);
+}
+
+bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value explanation, char *why, size_t why_size)
+{
+    replay r = {.history = history, .order = aph_field(explanation, "order"), .choices = aph_field(explanation, "choices"),
+                .current = SIZE_MAX, .why = why, .why_size = why_size};
+    r.done = aphi_alloc_zero(history->count + 1);
+    if (aph_is_symbolic(explanation))
+        wrong(&r, "the explanation has symbolic parts", 0);
+    else
+        run(&r, model, aph_field(explanation, "initial"));
+    free(r.done);
+    return !r.wrong;
+}

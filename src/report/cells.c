@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cells.c - a line of a drawing: characters put anywhere in it, in any order, each with its ink. */
+#include "report/cells.h"
+
+#include "base/memory.h"
+#include "report/utf8.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void aphi_cells_deinit(aphi_cells *l)
+{
+    free(l->cells);
+    *l = (aphi_cells){0};
+}
+
+void aphi_cells_put(aphi_cells *l, size_t x, uint32_t point, aphi_ink ink)
+{
+    APHI_RESERVE(l->cells, l->capacity, x + 1);
+    while (l->n <= x)
+        l->cells[l->n++] = (aphi_cell){0};
+    l->cells[x] = (aphi_cell){point, ink};
+}
+
+size_t aphi_cells_bytes(aphi_cells *l, size_t x, const char *text, size_t bytes, aphi_ink ink)
+{
+    while (bytes) {
+        uint32_t p = 0;
+        size_t taken = aphi_utf8_next(text, bytes, &p);
+        assert(taken);
+        aphi_cells_put(l, x++, p == ' ' ? 0 : p, ink);
+        text += taken;
+        bytes -= taken;
+    }
+    return x;
+}
+
+size_t aphi_cells_text(aphi_cells *l, size_t x, const char *text, aphi_ink ink)
+{
+    return aphi_cells_bytes(l, x, text, strlen(text), ink);
+}
+
+bool aphi_cells_blank(const aphi_cells *l, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && i < l->n; i++)
+        if (l->cells[i].point)
+            return false;
+    return true;
+}
+
+static void change(aphi_buffer *out, const aphi_terminal *t, aphi_ink from, aphi_ink to)
+{
+    if (from != APHI_INK_NONE && from != to)
+        aphi_buffer_str(out, aphi_terminal_ink(t, APHI_INK_NONE));
+    if (to != APHI_INK_NONE && from != to)
+        aphi_buffer_str(out, aphi_terminal_ink(t, to));
+}
+
+void aphi_cells_flush(aphi_cells *l, aphi_buffer *out, const aphi_terminal *t)
+{
+    aphi_ink now = APHI_INK_NONE;
+    while (l->n && !l->cells[l->n - 1].point)
+        l->n--;
+    for (size_t i = 0; i < l->n; i++) {
+        aphi_cell c = l->cells[i];
+        if (c.point) { /* blanks look the same in any ink */
+            change(out, t, now, c.ink);
+            now = c.ink;
+        }
+        aphi_utf8_add(out, c.point ? c.point : ' ');
+    }
+    change(out, t, now, APHI_INK_NONE);
+    aphi_buffer_byte(out, '\n');
+    l->n = 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * junit.h - results as the XML that continuous integration reads.
+ *
+ * A suite for the model, a test case for each file. A failure is a <failure>; an unknown verdict is an <error> of type
+ * "unknown", since a <skipped> would leave the build green; bad input is an <error> of type "input". */
+#ifndef APHI_REPORT_JUNIT_H
+#define APHI_REPORT_JUNIT_H
+
+#include "base/buffer.h"
+#include "report/result.h"
+
+/* suite: the name of the model. timestamp: ISO 8601, or NULL for none. */
+void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_result *results, size_t n);
+
+#endif

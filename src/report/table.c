@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * table.c - what came of many files, at a glance.
+ *
+ * Idea: the cells are made as text first, to know how wide a column is; the names of the files, which are the longest, get
+ *       what the others leave and lose their middle if that is too little. */
+#include "report/table.h"
+
+#include "base/memory.h"
+#include "report/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP 2
+#define FILE_MIN 12
+
+enum { VERDICT, PATH, OPERATIONS, CONFIGURATIONS, TIME, COLUMNS };
+
+static const char *const titles[COLUMNS] = {"verdict", "file", "operations", "configurations", "time"};
+
+const char *aphi_outcome_name(aphi_outcome o)
+{
+    static const char *const names[APHI_OUTCOMES] = {"pass", "fail", "unknown", "error"};
+    return names[o];
+}
+
+aphi_ink aphi_outcome_ink(aphi_outcome o)
+{
+    static const aphi_ink inks[APHI_OUTCOMES] = {APHI_INK_GREEN, APHI_INK_ALARM, APHI_INK_YELLOW, APHI_INK_RED};
+    return inks[o];
+}
+
+/* ---- cells ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    char *cells[COLUMNS];
+    aphi_outcome outcome;
+} entry;
+
+typedef struct table {
+    entry *entries;
+    size_t n;
+    size_t widths[COLUMNS];
+} table;
+
+static char *text_of(const char *text, bool unicode)
+{
+    aphi_buffer b = {0};
+    aphi_utf8_clean(&b, text, unicode);
+    return aphi_buffer_text(&b);
+}
+
+static char *count_of(uint64_t count)
+{
+    aphi_buffer b = {0};
+    aphi_report_count(&b, count);
+    return aphi_buffer_text(&b);
+}
+
+static char *duration_of(int64_t ns)
+{
+    aphi_buffer b = {0};
+    aphi_report_duration(&b, ns);
+    return aphi_buffer_text(&b);
+}
+
+static void add(table *t, const aphi_result *r, bool unicode)
+{
+    entry *e = &t->entries[t->n++];
+    *e = (entry){
+        .cells = {
+            text_of(aphi_outcome_name(r->outcome), unicode), text_of(r->file, unicode), count_of(r->operations),
+            count_of(r->configurations), duration_of(r->time_ns),
+        },
+        .outcome = r->outcome,
+    };
+    for (size_t i = 0; i < COLUMNS; i++) {
+        size_t width = aphi_utf8_columns(e->cells[i]);
+        if (width > t->widths[i])
+            t->widths[i] = width;
+    }
+}
+
+static void deinit(table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t j = 0; j < COLUMNS; j++)
+            free(t->entries[i].cells[j]);
+    free(t->entries);
+}
+
+/* Leaves the files what the other columns do not need. */
+static void fit(table *t, size_t columns)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        size_t title = strlen(titles[i]);
+        t->widths[i] = t->widths[i] > title ? t->widths[i] : title;
+        others += i == PATH ? 0 : t->widths[i] + GAP;
+    }
+    size_t left = columns > others + FILE_MIN ? columns - others : FILE_MIN;
+    if (t->widths[PATH] > left)
+        t->widths[PATH] = left;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------------------------- */
+
+static void pad(aphi_buffer *out, size_t columns)
+{
+    aphi_buffer_format(out, "%*s", (int)columns, "");
+}
+
+/* A cell in its column: words to the left, numbers to the right. */
+static void write_cell(aphi_buffer *out, const table *t, size_t column, const char *text, aphi_ink ink,
+                       const aphi_terminal *terminal)
+{
+    aphi_buffer cut = {0};
+    aphi_utf8_cut_middle(&cut, text, t->widths[column], terminal->unicode);
+    size_t rest = t->widths[column] - aphi_utf8_columns(aphi_buffer_text(&cut));
+    if (column >= OPERATIONS)
+        pad(out, rest);
+    aphi_terminal_paint(out, terminal, ink, aphi_buffer_text(&cut));
+    if (column < OPERATIONS)
+        pad(out, rest);
+    if (column + 1 < COLUMNS)
+        pad(out, GAP);
+    else
+        aphi_buffer_byte(out, '\n');
+    aphi_buffer_free(&cut);
+}
+
+static void write_rows(aphi_buffer *out, const table *t, const aphi_terminal *terminal)
+{
+    for (size_t i = 0; i < COLUMNS; i++)
+        write_cell(out, t, i, titles[i], APHI_INK_DIM, terminal);
+    for (size_t i = 0; i < t->n; i++) {
+        const entry *e = &t->entries[i];
+        for (size_t j = 0; j < COLUMNS; j++)
+            write_cell(out, t, j, e->cells[j], j == VERDICT ? aphi_outcome_ink(e->outcome) : APHI_INK_NONE, terminal);
+    }
+}
+
+static void write_work(aphi_buffer *out, uint64_t operations, uint64_t configurations, int64_t ns)
+{
+    aphi_report_count(out, operations);
+    aphi_buffer_format(out, " operation%s, ", operations == 1 ? "" : "s");
+    aphi_report_count(out, configurations);
+    aphi_buffer_format(out, " configuration%s, ", configurations == 1 ? "" : "s");
+    aphi_report_duration(out, ns);
+    aphi_buffer_byte(out, '\n');
+}
+
+static void write_totals(aphi_buffer *out, const aphi_result *results, size_t n, const aphi_terminal *t)
+{
+    size_t of[APHI_OUTCOMES] = {0};
+    uint64_t operations = 0, configurations = 0;
+    int64_t ns = 0;
+    for (size_t i = 0; i < n; i++) {
+        of[results[i].outcome]++;
+        operations += results[i].operations;
+        configurations += results[i].configurations;
+        ns += results[i].time_ns;
+    }
+    aphi_report_count(out, n);
+    aphi_buffer_str(out, n == 1 ? " file: " : " files: ");
+    bool any = false;
+    for (size_t i = 0; i < APHI_OUTCOMES; i++) {
+        if (!of[i])
+            continue;
+        aphi_buffer text = {0};
+        aphi_report_count(&text, of[i]);
+        aphi_buffer_format(&text, " %s", aphi_outcome_name((aphi_outcome)i));
+        aphi_buffer_str(out, any ? ", " : "");
+        aphi_terminal_paint(out, t, aphi_outcome_ink((aphi_outcome)i), aphi_buffer_text(&text));
+        aphi_buffer_free(&text);
+        any = true;
+    }
+    aphi_buffer_str(out, "; ");
+    write_work(out, operations, configurations, ns);
+}
+
+static void write_single(aphi_buffer *out, const aphi_result *r, const aphi_terminal *t)
+{
+    aphi_terminal_paint(out, t, aphi_outcome_ink(r->outcome), aphi_outcome_name(r->outcome));
+    pad(out, GAP);
+    aphi_utf8_clean(out, r->file, t->unicode);
+    aphi_buffer_str(out, ": ");
+    write_work(out, r->operations, r->configurations, r->time_ns);
+}
+
+void aphi_table_write(aphi_buffer *out, const aphi_result *results, size_t n, bool all, const aphi_terminal *t)
+{
+    if (n == 0)
+        return;
+    if (n == 1) {
+        write_single(out, results, t);
+        return;
+    }
+    table shown = {.entries = aphi_alloc(n * sizeof *shown.entries)};
+    for (size_t i = 0; i < n; i++)
+        if (all || n <= APHI_TABLE_ROWS || results[i].outcome != APHI_OUTCOME_PASS)
+            add(&shown, &results[i], t->unicode);
+    fit(&shown, t->columns);
+    if (shown.n)
+        write_rows(out, &shown, t);
+    write_totals(out, results, n, t);
+    deinit(&shown);
+}

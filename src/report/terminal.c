@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * terminal.c - what can be shown where: colours, characters, columns; and a line that tells how far a long work is.
+ *
+ * Cost: aphi_progress_at is a decrement, except once in `patience` calls. Patience doubles while looks at the clock are
+ *       less than a millisecond apart and shrinks when they are far apart, so that neither fast nor slow loops suffer. */
+#include "report/terminal.h"
+
+#include "base/clock.h"
+#include "report/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define COLUMNS_DEFAULT 100
+#define COLUMNS_MIN 40
+#define COLUMNS_MAX 1000
+
+#define MS_NS INT64_C(1000000)
+#define SECOND_NS (1000 * MS_NS)
+#define PROGRESS_FIRST_NS SECOND_NS
+#define PROGRESS_EVERY_NS (100 * MS_NS)
+#define PATIENCE_MAX 65536
+
+/* ---- what there is ------------------------------------------------------------------------------------------------- */
+
+bool aphi_colour_named(const char *name, aphi_colour *colour)
+{
+    static const char *const names[] = {"auto", "always", "never"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i])) {
+            *colour = (aphi_colour)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+static bool wants_colour(bool interactive, aphi_colour colour)
+{
+    if (colour != APHI_COLOUR_AUTO)
+        return colour == APHI_COLOUR_ALWAYS;
+    const char *term = getenv("TERM");
+    return interactive && !is_set("NO_COLOR") && term && *term && strcmp(term, "dumb") != 0;
+}
+
+static bool locale_is_utf8(void)
+{
+    const char *locale = is_set("LC_ALL") ? getenv("LC_ALL") : is_set("LC_CTYPE") ? getenv("LC_CTYPE") : getenv("LANG");
+    const char *charset = locale ? strchr(locale, '.') : NULL;
+    return charset && (!strncasecmp(charset, ".utf-8", 6) || !strncasecmp(charset, ".utf8", 5));
+}
+
+static size_t columns_of(int fd, bool interactive)
+{
+    struct winsize size;
+    unsigned long columns = 0;
+    if (interactive && !ioctl(fd, TIOCGWINSZ, &size))
+        columns = size.ws_col;
+    if (!columns && is_set("COLUMNS"))
+        columns = strtoul(getenv("COLUMNS"), NULL, 10);
+    if (!columns)
+        columns = COLUMNS_DEFAULT;
+    return columns < COLUMNS_MIN ? COLUMNS_MIN : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
+}
+
+aphi_terminal aphi_terminal_of(FILE *stream, aphi_colour colour)
+{
+    int fd = fileno(stream);
+    bool interactive = fd >= 0 && isatty(fd);
+    return (aphi_terminal){
+        .interactive = interactive,
+        .colour = wants_colour(interactive, colour),
+        .unicode = locale_is_utf8(),
+        .columns = columns_of(fd, interactive),
+    };
+}
+
+/* ---- ink ------------------------------------------------------------------------------------------------------------- */
+
+const char *aphi_terminal_ink(const aphi_terminal *t, aphi_ink ink)
+{
+    static const char *const codes[] = {
+        [APHI_INK_NONE] = "\33[0m", [APHI_INK_RED] = "\33[31m", [APHI_INK_GREEN] = "\33[32m",
+        [APHI_INK_YELLOW] = "\33[33m", [APHI_INK_DIM] = "\33[2m", [APHI_INK_BOLD] = "\33[1m",
+        [APHI_INK_ALARM] = "\33[1;31m",
+    };
+    return t->colour ? codes[ink] : "";
+}
+
+void aphi_terminal_paint(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *text)
+{
+    bool plain = ink == APHI_INK_NONE;
+    aphi_buffer_str(out, plain ? "" : aphi_terminal_ink(t, ink));
+    aphi_buffer_str(out, text);
+    aphi_buffer_str(out, plain ? "" : aphi_terminal_ink(t, APHI_INK_NONE));
+}
+
+/* ---- numbers --------------------------------------------------------------------------------------------------------- */
+
+void aphi_report_count(aphi_buffer *out, uint64_t count)
+{
+    char digits[32];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            aphi_buffer_byte(out, ',');
+        aphi_buffer_byte(out, digits[i]);
+    }
+}
+
+void aphi_report_duration(aphi_buffer *out, int64_t ns)
+{
+    if (ns >= 60 * SECOND_NS) {
+        long long s = (ns + SECOND_NS / 2) / SECOND_NS;
+        aphi_buffer_format(out, "%lld min %02lld s", s / 60, s % 60);
+        return;
+    }
+    /* Just below a unit's end it would be rounded to 1000, so that end is a little earlier. */
+    static const struct { int64_t unit; const char *name; } units[] = {{1, "ns"}, {1000, "us"}, {MS_NS, "ms"}};
+    double value = (double)ns / (double)SECOND_NS;
+    const char *name = "s";
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double v = (double)ns / (double)units[i].unit;
+        if (v < 999.5) {
+            value = v;
+            name = units[i].name;
+            break;
+        }
+    }
+    bool whole = value == (double)(int64_t)value && *name == 'n';
+    int decimals = whole || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    aphi_buffer_format(out, "%.*f %s", decimals, value, name);
+}
+
+/* ---- progress -------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    bool on;        /* a terminal, and begun */
+    bool shown;     /* the line is there now */
+    aphi_terminal terminal;
+    const char *what;
+    uint64_t total;
+    int64_t begun_ns, looked_ns, next_ns;
+    uint32_t patience, left; /* calls from one look at the clock to the next, and still to come */
+} progress;
+
+void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *what, uint64_t done, uint64_t total,
+                        int64_t ns, const char *note)
+{
+    aphi_buffer line = {0}, clean = {0};
+    aphi_buffer_format(&line, "%s  ", what);
+    aphi_report_count(&line, done);
+    if (total) {
+        aphi_buffer_str(&line, " of ");
+        aphi_report_count(&line, total);
+        double part = (double)done / (double)total;
+        aphi_buffer_format(&line, " (%d%%)", done >= total ? 100 : (int)(part * 100));
+    }
+    if (ns < 60 * SECOND_NS) {
+        aphi_buffer_format(&line, "  %lld s", (long long)(ns / SECOND_NS));
+    } else {
+        aphi_buffer_str(&line, "  ");
+        aphi_report_duration(&line, ns);
+    }
+    if (note && *note)
+        aphi_buffer_format(&line, "  %s", note);
+    aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
+    /* A terminal wraps when its last column is written: leave it free. */
+    aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns - 1, t->unicode);
+    aphi_buffer_free(&clean);
+    aphi_buffer_free(&line);
+}
+
+static void show(uint64_t done, const char *note, int64_t now)
+{
+    aphi_buffer text = {0};
+    aphi_progress_text(&text, &progress.terminal, progress.what, done, progress.total, now - progress.begun_ns, note);
+    fprintf(stderr, "\r%s%s%s\33[K", aphi_terminal_ink(&progress.terminal, APHI_INK_DIM), aphi_buffer_text(&text),
+            aphi_terminal_ink(&progress.terminal, APHI_INK_NONE));
+    fflush(stderr);
+    aphi_buffer_free(&text);
+    progress.shown = true;
+}
+
+void aphi_progress_begin(const char *what, uint64_t total)
+{
+    aphi_progress_end();
+    aphi_terminal terminal = aphi_terminal_of(stderr, APHI_COLOUR_AUTO);
+    const char *term = getenv("TERM");
+    if (!terminal.interactive || !term || !strcmp(term, "dumb"))
+        return; /* nobody looks, or the line could not be erased */
+    int64_t now = aphi_clock_ns();
+    progress.on = true;
+    progress.terminal = terminal;
+    progress.what = what;
+    progress.total = total;
+    progress.begun_ns = progress.looked_ns = now;
+    progress.next_ns = now + PROGRESS_FIRST_NS;
+    progress.patience = progress.left = 1;
+}
+
+void aphi_progress_at(uint64_t done, const char *note)
+{
+    if (!progress.on || --progress.left)
+        return;
+    int64_t now = aphi_clock_ns(), passed = now - progress.looked_ns;
+    if (passed < MS_NS && progress.patience < PATIENCE_MAX)
+        progress.patience *= 2;
+    else if (passed > 20 * MS_NS)
+        progress.patience = 1;
+    progress.left = progress.patience;
+    progress.looked_ns = now;
+    if (now < progress.next_ns)
+        return;
+    progress.next_ns = now + PROGRESS_EVERY_NS;
+    show(done, note, now);
+}
+
+void aphi_progress_hide(void)
+{
+    if (!progress.shown)
+        return;
+    fputs("\r\33[K", stderr);
+    fflush(stderr);
+    progress.shown = false;
+}
+
+void aphi_progress_end(void)
+{
+    aphi_progress_hide();
+    progress.on = false;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_oracle_swap.c - the oracle's verdicts on histories of the model swap are those of the slow deciders. */
+#include "tests/support/compare.h"
+#include "tests/support/peculiar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void same_verdicts(void **state)
+{
+    (void)state;
+    assert_true(compare_many(&subject_swap, compare_cases(100000), 100));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_verdicts)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

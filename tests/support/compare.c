@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * compare.c - the oracle against the slow deciders; see compare.h. */
+#include "compare.h"
+
+#include "base/clock.h"
+#include "dualize.h"
+#include "enumerate.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- how much ---------------------------------------------------------------------------------------------------- */
+
+uint64_t compare_seed(void)
+{
+    const char *text = getenv("ANTIPHON_SEED");
+    return text ? strtoull(text, NULL, 10) : 1;
+}
+
+size_t compare_cases(size_t usual)
+{
+    const char *text = getenv("ANTIPHON_CASES");
+#if defined(__SANITIZE_ADDRESS__)
+    usual /= 10;
+#endif
+    return text ? usual * strtoull(text, NULL, 10) / 100 : usual;
+}
+
+bool compare_report(const char *name, const compare_count *count)
+{
+    printf("%s: %zu histories, %zu valid, %zu invalid; %zu verdicts of the oracle, %zu compared with the dualization\n",
+           name, count->histories, count->valid, count->invalid, count->judged, count->slow);
+    return count->valid * 10 >= count->histories && count->invalid * 10 >= count->histories;
+}
+
+/* ---- asking the oracle ------------------------------------------------------------------------------------------- */
+
+/* In a paired history, the answer to the request at i; h->count if there is none. */
+static size_t answer_to(const history *h, size_t i)
+{
+    int64_t connection = h->seen[i].connection;
+    size_t skip = 0;
+    for (size_t k = 0; k < i; k++)
+        skip += h->seen[k].sent && h->seen[k].connection == connection;
+    for (size_t k = 0; k < h->count; k++)
+        if (!h->seen[k].sent && h->seen[k].connection == connection && skip-- == 0)
+            return k;
+    return h->count;
+}
+
+static bool is_last_of_connection(const history *h, size_t i)
+{
+    for (size_t k = i + 1; k < h->count; k++)
+        if (h->seen[k].sent && h->seen[k].connection == h->seen[i].connection)
+            return false;
+    return true;
+}
+
+static aph_verdict judge_sent(aph_oracle *o, const history *h, size_t i, compare_mode mode, bool rpc)
+{
+    const history_seen *seen = &h->seen[i];
+    aph_foresight known = {.future = APH_FUTURE_OPEN};
+    uint64_t request;
+    size_t end = rpc ? answer_to(h, i) : h->count;
+    if (mode == COMPARE_FORESIGHT && rpc) {
+        known.future = end < h->count ? APH_FUTURE_ANSWER : APH_FUTURE_NEVER;
+        known.answer = end < h->count ? h->seen[end].message : APH_NIL;
+        known.order = end;
+    }
+    aph_verdict v = aph_oracle_sent(o, seen->connection, seen->message, &known, &request);
+    /* To lose one before the last of a connection would break the connection's order, which the others keep. */
+    if (v == APH_PASS && mode == COMPARE_LOST && rpc && end == h->count && is_last_of_connection(h, i))
+        v = aph_oracle_lost(o, request);
+    return v;
+}
+
+judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode)
+{
+    char error[200];
+    aph_oracle_options options = {.environment = environment, .distrust = mode == COMPARE_DISTRUST, .solver_ms = 20000};
+    aph_oracle *o = aph_oracle_open(model, &options, error, sizeof error);
+    assert(o);
+    judged j = {APH_PASS, 0};
+    for (; j.at < h->count; j.at++) {
+        const history_seen *seen = &h->seen[j.at];
+        j.verdict = seen->sent ? judge_sent(o, h, j.at, mode, model->rpc)
+                               : aph_oracle_received(o, seen->connection, seen->message);
+        if (j.verdict != APH_PASS)
+            break;
+    }
+    const char *message;
+    if (aph_oracle_fault(o, &message))
+        printf("fault: %s\n", message);
+    aph_oracle_close(o);
+    return j;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+static const char *const mode_names[] = {"with foresight", "live", "live, with losses", "distrusting"};
+
+/* Without foresight the oracle must reject exactly when there is no explanation left; with it, it may be earlier. */
+static bool agrees(judged j, enumerated e, compare_mode mode)
+{
+    if (j.verdict != (e.explained ? APH_PASS : APH_FAIL))
+        return false;
+    return e.explained || (mode == COMPARE_FORESIGHT ? j.at <= e.reached : j.at == e.reached);
+}
+
+static bool compare_in(const subject *s, const history *h, const char *environment, enumerated e, compare_count *count)
+{
+    for (compare_mode mode = 0; mode < COMPARE_MODES; mode++) {
+        if (!s->model->rpc && mode != COMPARE_LIVE)
+            continue;
+        judged j = compare_judge(s->model, h, environment, mode);
+        count->judged++;
+        if (agrees(j, e, mode))
+            continue;
+        printf("%s, %s, %s: the oracle says %s at observation %zu, enumeration %s at %zu\n", s->model->name, environment,
+               mode_names[mode], aph_verdict_name(j.verdict), j.at, e.explained ? "pass" : "fail", e.reached);
+        return false;
+    }
+    return true;
+}
+
+bool compare_one(const subject *s, const history *h, bool slow, compare_count *count)
+{
+    enumerated e = enumerate(s, h, ENUMERATE_TCP);
+    count->histories++;
+    count->valid += e.explained;
+    count->invalid += !e.explained;
+    if (!compare_in(s, h, "tcp", e, count))
+        return false;
+    if (slow) {
+        count->slow++;
+        if (dualize_accepts(s, h) != e.explained) {
+            printf("%s: the dualization says the opposite of enumeration: %s\n", s->model->name,
+                   e.explained ? "pass" : "fail");
+            return false;
+        }
+    }
+    return !history_is_sequential(h) || compare_in(s, h, "sync", enumerate(s, h, ENUMERATE_SYNC), count);
+}
+
+static bool still_wrong(const subject *s, const history *h)
+{
+    compare_count unused = {0};
+    return (!s->model->rpc || history_is_paired(h)) && !compare_one(s, h, true, &unused);
+}
+
+/* Without the observation at i, or if that does not do, without the request there and its answer. */
+static bool leave_out(const subject *s, history *h, size_t i)
+{
+    history smaller = {0};
+    size_t end = h->seen[i].sent ? answer_to(h, i) : h->count;
+    history_copy(&smaller, h);
+    history_remove(&smaller, i);
+    bool wrong = still_wrong(s, &smaller);
+    if (!wrong && end < h->count) {
+        history_copy(&smaller, h);
+        history_remove(&smaller, end);
+        history_remove(&smaller, i);
+        wrong = still_wrong(s, &smaller);
+    }
+    if (wrong)
+        history_copy(h, &smaller);
+    history_deinit(&smaller);
+    return wrong;
+}
+
+static void shrink(const subject *s, history *h)
+{
+    for (size_t i = 0; i < h->count;)
+        i = leave_out(s, h, i) ? 0 : i + 1;
+}
+
+bool compare_many(const subject *s, size_t histories, unsigned slow)
+{
+    compare_count count = {0};
+    history h = {0};
+    bool same = true;
+    int64_t start = aphi_clock_ns();
+    for (size_t i = 0; i < histories && same; i++) {
+        aphi_choice c = aphi_choice_seed(compare_seed() * 1000003 + i);
+        history_shape shape = history_random_shape(&c, s->model);
+        history_make(&h, s, shape, &c);
+        if (aphi_choice_chance(&c, 3, 5))
+            history_mutate(&h, s, shape, &c);
+        same = compare_one(s, &h, aphi_choice_chance(&c, slow, 100), &count);
+        if (i % 256 == 0 && same)
+            aph_collect();
+    }
+    if (!same) {
+        shrink(s, &h);
+        history_print(&h);
+    }
+    history_deinit(&h);
+    bool enough = compare_report(s->model->name, &count);
+    printf("  %.1f s\n", (double)(aphi_clock_ns() - start) / 1e9);
+    return same && enough;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * compare.h - the oracle against the slow deciders, on many random histories.
+ *
+ * ANTIPHON_SEED gives other histories than the usual ones, ANTIPHON_CASES=N% more or fewer of them. */
+#ifndef TESTS_SUPPORT_COMPARE_H
+#define TESTS_SUPPORT_COMPARE_H
+
+#include "history.h"
+
+#include <antiphon/oracle.h>
+
+/* How the oracle is asked. */
+typedef enum compare_mode {
+    COMPARE_FORESIGHT, /* each request comes with its end */
+    COMPARE_LIVE,      /* nothing is known in advance */
+    COMPARE_LOST,      /* as live, but that an answer will not come is told as soon as it is sure */
+    COMPARE_DISTRUST,  /* none of the model's promises is used */
+    COMPARE_MODES,
+} compare_mode;
+
+typedef struct judged {
+    aph_verdict verdict;
+    size_t at;             /* the observation that ended it; how many there are if none did */
+} judged;
+
+judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode);
+
+/* What a comparison has seen. */
+typedef struct compare_count {
+    size_t histories, valid, invalid, slow, judged;
+} compare_count;
+
+/* Compare all deciders on one history, the one by dualization only if `slow`. Prints what disagrees. */
+bool compare_one(const subject *s, const history *h, bool slow, compare_count *count);
+/* On this many random histories, of which `slow` of each hundred also by dualization. Prints the count; a history on which
+ * they disagree is made smaller and printed. False if there is one, or if not enough are valid, or invalid. */
+bool compare_many(const subject *s, size_t histories, unsigned slow);
+
+uint64_t compare_seed(void);
+/* The number of cases for this run. Under sanitizers a tenth. */
+size_t compare_cases(size_t usual);
+/* Prints; false unless a tenth at least of the histories was valid, and a tenth invalid. */
+bool compare_report(const char *name, const compare_count *count);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * history.c - small recorded histories of a model; see history.h.
+ *
+ * Idea:       clients, network and server are one loop that does something random: a client sends, the server takes a
+ *             request that has arrived, or an answer is seen. Whatever the loop comes to has an explanation: the loop
+ *             itself. Mutations may or may not leave it one; to find that out is for others. */
+#include "history.h"
+
+#include "base/memory.h"
+#include "concrete.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void history_deinit(history *h)
+{
+    free(h->seen);
+    *h = (history){0};
+}
+
+void history_add(history *h, bool sent, int64_t connection, aph_value message)
+{
+    APHI_RESERVE(h->seen, h->capacity, h->count + 1);
+    h->seen[h->count++] = (history_seen){sent, connection, message};
+}
+
+void history_copy(history *to, const history *from)
+{
+    to->count = 0;
+    for (size_t i = 0; i < from->count; i++)
+        history_add(to, from->seen[i].sent, from->seen[i].connection, from->seen[i].message);
+}
+
+void history_remove(history *h, size_t i)
+{
+    memmove(h->seen + i, h->seen + i + 1, (--h->count - i) * sizeof *h->seen);
+}
+
+bool history_is_paired(const history *h)
+{
+    int open[HISTORY_CONNECTIONS] = {0};
+    for (size_t i = 0; i < h->count; i++) {
+        open[h->seen[i].connection] += h->seen[i].sent ? 1 : -1;
+        if (open[h->seen[i].connection] < 0)
+            return false;
+    }
+    return true;
+}
+
+bool history_is_sequential(const history *h)
+{
+    for (size_t i = 0; i < h->count; i++)
+        if (h->seen[i].sent != (i % 2 == 0) || (i % 2 && h->seen[i].connection != h->seen[i - 1].connection))
+            return false;
+    return true;
+}
+
+void history_print(const history *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        printf("  {\"conn\": %lld, \"%s\": ", (long long)h->seen[i].connection, h->seen[i].sent ? "send" : "recv");
+        aph_json_write(stdout, h->seen[i].message);
+        printf("}\n");
+    }
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+history_shape history_random_shape(aphi_choice *c, const aph_model *model)
+{
+    return (history_shape){
+        .requests = 2 + aphi_choice_below(c, 5),
+        .connections = 1 + (unsigned)aphi_choice_below(c, 3),
+        .sequential = aphi_choice_chance(c, 1, 10),
+        .whole = aphi_choice_chance(c, 1, 2),
+        .paired = model->rpc,
+    };
+}
+
+static size_t pick_random(void *context, size_t n)
+{
+    return aphi_choice_below(context, n);
+}
+
+/* The loop: the server, and for each connection the requests that wait for it, by their places in the history. */
+typedef struct world {
+    const subject *subject;
+    history_shape shape;
+    history *history;
+    aphi_choice *choice;
+    concrete server;
+    size_t sent, taken[HISTORY_CONNECTIONS], asked[HISTORY_CONNECTIONS], answered[HISTORY_CONNECTIONS];
+    unsigned pipelining;   /* of 4, how often a connection that waits for an answer sends more */
+} world;
+
+static int64_t random_connection(world *w)
+{
+    return 1 + (int64_t)aphi_choice_below(w->choice, w->shape.connections);
+}
+
+static bool client_sends(world *w)
+{
+    int64_t connection = random_connection(w);
+    if (w->sent == w->shape.requests)
+        return false;
+    if (w->asked[connection] > w->answered[connection] && !aphi_choice_chance(w->choice, w->pipelining, 4))
+        return false;
+    history_add(w->history, true, connection, w->subject->request(w->choice));
+    w->asked[connection]++;
+    w->sent++;
+    return true;
+}
+
+static bool server_takes(world *w)
+{
+    int64_t connection = random_connection(w);
+    size_t skip = w->taken[connection];
+    if (skip == w->asked[connection])
+        return false;
+    for (size_t i = 0;; i++) {
+        const history_seen *seen = &w->history->seen[i];
+        if (!seen->sent || seen->connection != connection || skip-- > 0)
+            continue;
+        if (!concrete_feed(&w->server, w->subject, connection, seen->message, pick_random, w->choice))
+            return false;
+        w->taken[connection]++;
+        return true;
+    }
+}
+
+static bool client_sees(world *w)
+{
+    int64_t connection = random_connection(w);
+    aph_value message;
+    if (!concrete_mail(&w->server, connection, &message))
+        return false;
+    concrete_take_mail(&w->server, connection);
+    history_add(w->history, false, connection, message);
+    w->answered[connection]++;
+    return true;
+}
+
+static void finish(world *w)
+{
+    for (int idle = 0; idle < 60; idle++)
+        if (server_takes(w) || client_sees(w))
+            idle = 0;
+}
+
+static void run_sequentially(world *w)
+{
+    while (w->sent < w->shape.requests) {
+        while (!client_sends(w))
+            continue;
+        if (w->sent < w->shape.requests || w->shape.whole)
+            finish(w);
+    }
+}
+
+static void run_concurrently(world *w)
+{
+    while (w->sent < w->shape.requests) {
+        switch (aphi_choice_below(w->choice, 3)) {
+        case 0: client_sends(w); break;
+        case 1: server_takes(w); break;
+        default: client_sees(w); break;
+        }
+    }
+    if (w->shape.whole)
+        finish(w);
+    else
+        for (size_t i = aphi_choice_below(w->choice, 12); i > 0; i--)
+            aphi_choice_chance(w->choice, 1, 2) ? server_takes(w) : client_sees(w);
+}
+
+void history_make(history *h, const subject *s, history_shape shape, aphi_choice *c)
+{
+    world w = {.subject = s, .shape = shape, .history = h, .choice = c, .pipelining = (unsigned)aphi_choice_below(c, 3)};
+    h->count = 0;
+    while (!concrete_begin(&w.server, s, pick_random, c))
+        continue;
+    if (shape.sequential)
+        run_sequentially(&w);
+    else
+        run_concurrently(&w);
+}
+
+/* ---- making wrong ------------------------------------------------------------------------------------------------ */
+
+/* A random answer's place; h->count if there is none. */
+static size_t random_answer(const history *h, aphi_choice *c)
+{
+    size_t start = h->count ? aphi_choice_below(c, h->count) : 0;
+    for (size_t i = 0; i < h->count; i++)
+        if (!h->seen[(start + i) % h->count].sent)
+            return (start + i) % h->count;
+    return h->count;
+}
+
+static void change_answer(history *h, const subject *s, aphi_choice *c)
+{
+    size_t i = random_answer(h, c);
+    if (i < h->count)
+        h->seen[i].message = s->answer(c);
+}
+
+static void swap_answers(history *h, aphi_choice *c)
+{
+    size_t i = random_answer(h, c), k = random_answer(h, c);
+    if (i == h->count)
+        return;
+    aph_value message = h->seen[i].message;
+    h->seen[i].message = h->seen[k].message;
+    h->seen[k].message = message;
+}
+
+static void move(history *h, size_t from, size_t to)
+{
+    history_seen seen = h->seen[from];
+    history_remove(h, from);
+    memmove(h->seen + to + 1, h->seen + to, (h->count++ - to) * sizeof *h->seen);
+    h->seen[to] = seen;
+}
+
+/* An answer, or now and then a request, is seen earlier or later. */
+static void move_one(history *h, bool paired, aphi_choice *c)
+{
+    size_t from = aphi_choice_chance(c, 3, 4) ? random_answer(h, c) : h->count ? aphi_choice_below(c, h->count) : 0;
+    if (from == h->count)
+        return;
+    size_t to = aphi_choice_below(c, h->count);
+    move(h, from, to);
+    if (paired && !history_is_paired(h))
+        move(h, to, from);
+}
+
+static void cut(history *h, aphi_choice *c)
+{
+    if (h->count > 2)
+        h->count -= 1 + aphi_choice_below(c, 2);
+}
+
+void history_mutate(history *h, const subject *s, history_shape shape, aphi_choice *c)
+{
+    for (size_t times = 1 + aphi_choice_below(c, 2); times > 0; times--)
+        switch (aphi_choice_below(c, shape.sequential ? 2 : 7)) {
+        case 0:
+        case 2: change_answer(h, s, c); break;
+        case 1:
+        case 3: swap_answers(h, c); break;
+        case 4:
+        case 5: move_one(h, shape.paired, c); break;
+        default: cut(h, c); break;
+        }
+}
