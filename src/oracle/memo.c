@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memo.c - the configurations that a search has been to.
+ * memo.c - the configurations that a search has refuted.
  *
  * Idea:       a chained hash table keyed by all of a configuration but the optional requests it took. A request whose answer
  *             never came need not be taken at all, so of two configurations that differ only in those, the one that took
@@ -45,28 +45,35 @@ static void rehash(aphi_memo *m)
     }
 }
 
-bool aphi_memo_seen(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional,
-                    uint32_t *entry)
+bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
+                    const uint64_t *optional, aph_value *reason)
+{
+    if (!m->count)
+        return false;
+    uint64_t hash = hash_of(at, core, taken, optional, m->words);
+    for (uint32_t i = m->buckets[hash & (m->bucket_count - 1)]; i; i = m->entries[i - 1].next) {
+        const aphi_memo_entry *e = &m->entries[i - 1];
+        if (e->hash == hash && e->at == at && aphi_core_equal(&e->core, core) &&
+            at_least_as_good(m->bits + (i - 1) * m->words, taken, optional, m->words)) {
+            *reason = e->reason;
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional)
 {
     if (m->count >= m->bucket_count)
         rehash(m);
     uint64_t hash = hash_of(at, core, taken, optional, m->words);
     uint32_t *bucket = &m->buckets[hash & (m->bucket_count - 1)];
-    for (uint32_t i = *bucket; i; i = m->entries[i - 1].next) {
-        const aphi_memo_entry *e = &m->entries[i - 1];
-        if (e->hash == hash && e->at == at && aphi_core_equal(&e->core, core) &&
-            at_least_as_good(m->bits + (i - 1) * m->words, taken, optional, m->words)) {
-            *entry = i - 1;
-            return true;
-        }
-    }
     APHI_RESERVE(m->entries, m->capacity, m->count + 1);
     APHI_RESERVE(m->bits, m->bits_capacity, (m->count + 1) * m->words);
     memcpy(m->bits + m->count * m->words, taken, m->words * sizeof *taken);
     m->entries[m->count] = (aphi_memo_entry){*core, at, hash, *bucket, aphi_memo_any};
-    *entry = (uint32_t)m->count;
     *bucket = (uint32_t)++m->count;
-    return false;
+    return *bucket - 1;
 }
 
 void aphi_memo_clear(aphi_memo *m, size_t words)

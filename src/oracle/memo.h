@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memo.h - the configurations that a search has been to, so that it goes to none twice. */
+ * memo.h - the configurations that a search has refuted, so that it goes into none twice. */
 #ifndef APHI_ORACLE_MEMO_H
 #define APHI_ORACLE_MEMO_H
 
@@ -24,11 +24,12 @@ typedef struct aphi_memo {
 /* Stands for "not known to be any one part". */
 extern const aph_value aphi_memo_any;
 
-/* Has the search been, at this observation, in a configuration at least as good? If not, it has now.
- * At least as good: the same but for requests in `optional` (those that need never be taken), of which it took no others.
- * *entry is the one that was found or made. */
-bool aphi_memo_seen(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional,
-                    uint32_t *entry);
+/* Is a configuration at least as good, at this observation, in the memo? If so, *reason is why.
+ * At least as good: the same but for requests in `optional` (those that need never be taken), of which it took no others. */
+bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
+                    const uint64_t *optional, aph_value *reason);
+/* Returns the number of the entry, whose reason is aphi_memo_any for now. */
+uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional);
 void aphi_memo_clear(aphi_memo *m, size_t words);
 void aphi_memo_deinit(aphi_memo *m);
 size_t aphi_memo_bytes(const aphi_memo *m);

@@ -17,7 +17,7 @@
  * Invariants: 1. pending holds the requests in flight at `at`, soonest to end first
  *             2. a bit of `bits` is set only for a request in flight that has been taken; a slot serves another request
                 only after the observation that ended the one before
- *             3. every configuration refuted so far is in the memo, with the part that it failed for if that is known
+ *             3. what is in the memo was refuted, for the part that is noted with it if that is known, or is being tried
  * Cost:       one look-up in the memo and one in the machine for an answer that fits at once. Exponential in the number of
  *             requests in flight at worst; the limits stop it.
  * Read next:  transition.c, memo.c, oracle.c; ../../tests/property for what it is compared with. */
@@ -67,6 +67,13 @@ static uint64_t *widened(uint64_t *rows, size_t count, size_t capacity_rows, siz
     return wide;
 }
 
+static void clear_memo(aph_oracle *o)
+{
+    for (size_t i = 0; i < o->frame_count; i++)
+        o->frames[i].noted = false;
+    aphi_memo_clear(&o->memo, o->words);
+}
+
 void aphi_search_widen(aph_oracle *o, size_t words)
 {
     size_t was = o->words;
@@ -78,9 +85,7 @@ void aphi_search_widen(aph_oracle *o, size_t words)
     o->root_bits = widened(o->root_bits, o->root_count, o->root_capacity, was, words);
     o->root_bits_capacity = o->root_capacity * words;
     o->words = words;
-    for (size_t i = 0; i < o->frame_count; i++)
-        o->frames[i].memo = APHI_NONE;
-    aphi_memo_clear(&o->memo, words);
+    clear_memo(o);
 }
 
 /* ---- requests in flight ------------------------------------------------------------------------------------------ */
@@ -189,28 +194,30 @@ static aphi_frame *top(aph_oracle *o)
     return &o->frames[o->frame_count - 1];
 }
 
-static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool only, uint32_t memo)
+static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool only)
 {
     APHI_RESERVE(o->frames, o->frame_capacity, o->frame_count + 1);
     APHI_RESERVE(o->frame_bits, o->frame_bits_capacity, o->frame_capacity * o->words);
     memcpy(o->frame_bits + o->frame_count * o->words, o->bits, o->words * sizeof *o->bits);
-    o->frames[o->frame_count++] = (aphi_frame){.core = o->core, .at = o->at, .target = target, .memo = memo, .only = only,
-                                               .open = true, .order_count = (uint32_t)o->order_count, .part = part};
-    o->open_count++;
+    o->frames[o->frame_count++] = (aphi_frame){.core = o->core, .at = o->at, .target = target, .only = only,
+                                               .order_count = (uint32_t)o->order_count, .part = part};
 }
 
-static void close_frame(aph_oracle *o, aphi_frame *f)
+/* Write the frame's configuration down: to come to it again would be to go round in a circle. The search must be at the
+ * frame's observation. That is late enough: where the first try fits, as it mostly does, nothing is ever written. */
+static void note_frame(aph_oracle *o, aphi_frame *f)
 {
-    o->open_count -= f->open;
-    f->open = false;
+    if (f->noted)
+        return;
+    f->noted = true;
+    f->memo = aphi_memo_add(&o->memo, f->at, &f->core, o->frame_bits + (size_t)(f - o->frames) * o->words, o->optional);
 }
 
-static void pop_frame(aph_oracle *o, aph_value reason)
+/* All that the frame could try has failed, for this reason: its configuration is refuted. */
+static void refute_frame(aph_oracle *o, aph_value reason)
 {
-    aphi_frame *f = top(o);
-    close_frame(o, f);
-    if (f->memo != APHI_NONE)
-        o->memo.entries[f->memo].reason = reason;
+    note_frame(o, top(o));
+    o->memo.entries[top(o)->memo].reason = reason;
     o->frame_count--;
 }
 
@@ -251,7 +258,6 @@ static void go_back(aph_oracle *o, uint32_t at)
 
 static void restore(aph_oracle *o, const aphi_frame *f)
 {
-    go_back(o, f->at);
     o->core = f->core;
     o->order_count = f->order_count;
     memcpy(o->bits, o->frame_bits + (size_t)(f - o->frames) * o->words, o->words * sizeof *o->bits);
@@ -330,10 +336,10 @@ static void begin_trying(aph_oracle *o, const aphi_frame *f)
         worth_trying(o, f, i);
 }
 
-/* Take the frame's next possibility. Candidate 0 is the target, i > 0 the request at place i - 1 of `pending`. */
-static bool try_next(aph_oracle *o, size_t frame)
+/* Take the top frame's next possibility. Candidate 0 is the target, i > 0 the request at place i - 1 of `pending`. */
+static bool try_next(aph_oracle *o)
 {
-    aphi_frame *f = &o->frames[frame];
+    aphi_frame *f = top(o);
     begin_trying(o, f);
     bool resumed = f->result > 0;
     for (; f->candidate <= o->pending_count; f->candidate++, f->result = 0, resumed = false) {
@@ -342,6 +348,8 @@ static bool try_next(aph_oracle *o, size_t frame)
         if (f->candidate > 0 && (f->only || (!worth_trying(o, f, f->candidate - 1) && !resumed)))
             continue;
         const aphi_asked *a = &o->ops[f->candidate ? o->pending[f->candidate - 1] : f->target];
+        if (f->candidate > 0)
+            note_frame(o, f);
         if (f->candidate == 0 && !can_arrive(o, a))
             continue;
         size_t n;
@@ -353,10 +361,10 @@ static bool try_next(aph_oracle *o, size_t frame)
             const aphi_after *result = &results[f->result++];
             if (optional && !f->only && aphi_core_equal(&result->core, &o->core))
                 continue;
-            bool more = f->result < n || has_more(o, f, f->candidate);
+            /* A frame that has nothing left is not worth keeping. */
+            if (f->result == n && !has_more(o, f, f->candidate))
+                o->frame_count--;
             take(o, a, result);
-            if (!more)
-                close_frame(o, f);
             take_reads(o, a->part);
             return true;
         }
@@ -388,31 +396,26 @@ static bool go_elsewhere(aph_oracle *o, aph_value reason)
         reason = aphi_memo_any;
     while (o->frame_count && !o->fault && !o->limit) {
         aphi_frame *f = top(o);
-        if (reason != aphi_memo_any && f->part != reason) {
-            pop_frame(o, reason);
-            continue;
-        }
-        f->tainted |= reason == aphi_memo_any;
-        if (f->open) {
+        go_back(o, f->at);
+        if (reason == aphi_memo_any || f->part == reason) {
+            f->tainted |= reason == aphi_memo_any;
             restore(o, f);
-            if (try_next(o, o->frame_count - 1))
+            if (try_next(o))
                 return true;
-            f = top(o);
+            reason = f->tainted ? aphi_memo_any : f->part;
         }
-        reason = f->tainted ? aphi_memo_any : f->part;
-        pop_frame(o, reason);
+        refute_frame(o, reason);
     }
     return !o->fault && !o->limit && next_root(o);
 }
 
 static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 {
-    uint32_t memo;
-    aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part;
-    if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &memo))
-        return go_elsewhere(o, o->memo.entries[memo].reason);
-    push_frame(o, target, part, only, memo);
-    return try_next(o, o->frame_count - 1) || go_elsewhere(o, part);
+    aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part, reason;
+    if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
+        return go_elsewhere(o, reason);
+    push_frame(o, target, part, only);
+    return try_next(o) || go_elsewhere(o, part);
 }
 
 /* ---- walking over the observations ------------------------------------------------------------------------------- */
@@ -547,9 +550,10 @@ typedef struct survivors {
 
 static void add_survivor(aph_oracle *o, survivors *s)
 {
-    uint32_t entry;
-    if (aphi_memo_seen(&o->memo, o->event_count, &o->core, o->bits, o->optional, &entry))
+    aph_value unused;
+    if (aphi_memo_seen(&o->memo, o->event_count, &o->core, o->bits, o->optional, &unused))
         return;
+    aphi_memo_add(&o->memo, o->event_count, &o->core, o->bits, o->optional);
     APHI_RESERVE(s->roots, s->capacity, s->count + 1);
     APHI_RESERVE(s->bits, s->bits_capacity, (s->count + 1) * o->words);
     memcpy(s->bits + s->count * o->words, o->bits, o->words * sizeof *o->bits);
@@ -568,7 +572,7 @@ static void free_survivors(survivors *s)
 typedef struct bookmark {
     aphi_core core;
     aphi_segment *past;
-    size_t root_next, frame_count, open_count, order_count;
+    size_t root_next, frame_count, order_count;
     aphi_frame *frames;
     uint64_t *frame_bits, *bits;
     aphi_taken *order;
@@ -577,7 +581,7 @@ typedef struct bookmark {
 static bookmark place_bookmark(aph_oracle *o)
 {
     return (bookmark){.core = o->core, .past = o->past, .root_next = o->root_next, .frame_count = o->frame_count,
-                      .open_count = o->open_count, .order_count = o->order_count,
+                      .order_count = o->order_count,
                       .frames = copy(o->frames, o->frame_count * sizeof *o->frames),
                       .frame_bits = copy(o->frame_bits, o->frame_count * o->words * sizeof *o->bits),
                       .bits = copy(o->bits, o->words * sizeof *o->bits),
@@ -598,16 +602,13 @@ static void return_to_bookmark(aph_oracle *o, const bookmark *b)
     o->past = b->past;
     o->root_next = b->root_next;
     o->frame_count = b->frame_count;
-    o->open_count = b->open_count;
     o->order_count = b->order_count;
     memcpy(o->frames, b->frames, b->frame_count * sizeof *b->frames);
     memcpy(o->frame_bits, b->frame_bits, b->frame_count * o->words * sizeof *b->bits);
     memcpy(o->bits, b->bits, o->words * sizeof *b->bits);
     memcpy(o->order, b->order, b->order_count * sizeof *b->order);
     /* The memo now holds configurations that were not refuted. */
-    for (size_t i = 0; i < o->frame_count; i++)
-        o->frames[i].memo = APHI_NONE;
-    aphi_memo_clear(&o->memo, o->words);
+    clear_memo(o);
 }
 
 static void free_bookmark(bookmark *b)
@@ -674,7 +675,7 @@ static void keep_in_flight(aph_oracle *o)
 
 void aphi_search_start_window(aph_oracle *o)
 {
-    o->frame_count = o->open_count = 0;
+    o->frame_count = 0;
     o->event_base += o->event_count;
     o->event_count = o->at = o->deepest = 0;
     o->base_count = o->op_count;
@@ -684,7 +685,7 @@ void aphi_search_start_window(aph_oracle *o)
         if (o->ops[i].future == APH_FUTURE_NEVER)
             set_bit(o->optional, o->ops[i].slot);
     }
-    aphi_memo_clear(&o->memo, o->words);
+    clear_memo(o);
     aphi_search_begin(o);
 }
 
@@ -708,14 +709,10 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
 {
     survivors s = {0};
     bookmark back = place_bookmark(o);
-    if (o->open_count || o->root_next < o->root_count)
-        for (size_t i = 0; i < o->frame_count; i++)
-            o->frames[i].memo = APHI_NONE;
-    aphi_memo_clear(&o->memo, o->words);
     o->exhaustive = true;
     o->budget_end = o->configurations + budget;
     add_survivor(o, &s);
-    bool more = o->open_count || o->root_next < o->root_count, complete = true;
+    bool more = o->frame_count || o->root_next < o->root_count, complete = true;
     while (more && complete) {
         more = go_elsewhere(o, aphi_memo_any) && walk(o);
         if (more)

@@ -50,16 +50,16 @@ typedef struct aphi_segment {
     aphi_taken taken[];
 } aphi_segment;
 
-/* A place where the search had a choice. The bits of frame i stand in aph_oracle.frame_bits. */
+/* A place where the search had a choice and has not tried everything. The bits of frame i stand in aph_oracle.frame_bits. */
 typedef struct aphi_frame {
     aphi_core core;
     uint32_t at;           /* observation, within the window */
     uint32_t target;       /* the request to be taken; APHI_NONE: anything that gives the connection an answer */
     uint32_t candidate, result; /* what to try next */
     uint32_t order_count;
-    uint32_t memo;         /* its entry there */
+    uint32_t memo;         /* its entry there, if noted */
+    bool noted;
     bool only;             /* nothing but the target may be taken */
-    bool open;             /* there may be something left to try */
     bool tainted;          /* something below failed for a reason that is not known to be of this part */
     aph_value part;
 } aphi_frame;
@@ -143,7 +143,7 @@ struct aph_oracle {
     aphi_taken *order;
     size_t order_count, order_capacity;
     aphi_frame *frames;
-    size_t frame_count, frame_capacity, open_count;
+    size_t frame_count, frame_capacity;
     uint64_t *frame_bits;
     size_t frame_bits_capacity;
     aphi_memo memo;

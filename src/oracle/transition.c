@@ -25,8 +25,7 @@
 #include <string.h>
 
 enum {
-    CACHE_MAX = 1 << 16,
-    PURITY_CHECKS = 64,      /* the first steps are run twice, always */
+    CACHE_SIZE = 512,        /* situations remembered: a search comes back to those that it has just left */
     IDLE_STEPS_MAX = 10000,  /* steps in a row without a receive */
 };
 
@@ -41,8 +40,9 @@ typedef struct key {
 typedef struct entry {
     key key;
     uint64_t hash;
-    uint32_t first, count;
-    bool used;
+    uint32_t generation, count;
+    aphi_after one;          /* the only result, or the first */
+    aphi_after *many;        /* all, if there are several */
 } entry;
 
 typedef struct branch {
@@ -63,11 +63,11 @@ struct aphi_machine {
     char message[320];
     bool undecided, out_of_time;
     uint64_t steps;
-    unsigned purity_left;
+    uint64_t lookups;
 
-    entry *cache;
-    size_t cache_size, cache_count;
-    aphi_after *results;
+    entry *cache;            /* each situation has one place, where the newest stays */
+    uint32_t generation;     /* entries of others are empty */
+    aphi_after *results;     /* of the feed at hand */
     size_t result_count, result_capacity;
 
     /* one run of a step */
@@ -123,7 +123,7 @@ uint64_t aphi_machine_steps(const aphi_machine *m)
 
 size_t aphi_machine_bytes(const aphi_machine *m)
 {
-    return m->cache_size * sizeof *m->cache + m->result_capacity * sizeof *m->results;
+    return CACHE_SIZE * sizeof *m->cache + m->result_capacity * sizeof *m->results;
 }
 
 /* ---- constraints during a run ------------------------------------------------------------------------------------ */
@@ -283,7 +283,8 @@ static void begin_way(aphi_machine *m, const key *k)
     m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = 0;
     m->store = k->core.store;
     m->fresh = k->core.fresh;
-    aphi_bindings_clear(&m->bindings);
+    if (aphi_bindings_count(&m->bindings))
+        aphi_bindings_deinit(&m->bindings);
 }
 
 static aph_value with_mail(aph_value mail, int64_t to, aph_value message)
@@ -308,7 +309,7 @@ static bool deliver(aphi_machine *m, aph_value *mail)
     return true;
 }
 
-static void add_result(aphi_machine *m, size_t first, aphi_core core)
+static void add_result(aphi_machine *m, aphi_core core)
 {
     aph_value roots[3] = {known(m, core.state), known(m, core.answers), known(m, core.mail)};
     core.store = m->store;
@@ -319,7 +320,7 @@ static void add_result(aphi_machine *m, size_t first, aphi_core core)
     core.state = roots[0];
     core.answers = roots[1];
     core.mail = roots[2];
-    for (size_t i = first; i < m->result_count; i++)
+    for (size_t i = 0; i < m->result_count; i++)
         if (aphi_core_equal(&m->results[i].core, &core))
             return;
     APHI_RESERVE(m->results, m->result_capacity, m->result_count + 1);
@@ -378,28 +379,40 @@ static bool run_on(aphi_machine *m, aphi_core *core)
 
 static void all_ways(aphi_machine *m, const key *k)
 {
-    size_t first = m->result_count;
-    m->branch_count = 0;
+    m->branch_count = m->result_count = 0;
     do {
         aphi_core core = k->core;
         begin_way(m, k);
         if (run_on(m, &core) && deliver(m, &core.mail) && check_reads(m, &core))
-            add_result(m, first, core);
+            add_result(m, core);
     } while (!m->fault && !m->out_of_time && next_way(m));
 }
 
 /* Run it again: a pure model comes to the same. */
-static void check_purity(aphi_machine *m, const key *k, size_t first)
+static void check_purity(aphi_machine *m, const key *k)
 {
-    size_t count = m->result_count - first;
+    size_t count = m->result_count;
+    aphi_after *before = aphi_alloc((count + 1) * sizeof *before);
+    if (count)
+        memcpy(before, m->results, count * sizeof *before);
     all_ways(m, k);
-    bool same = m->result_count - first == 2 * count;
+    bool same = m->result_count == count;
     for (size_t i = 0; same && i < count; i++)
-        same = aphi_core_equal(&m->results[first + i].core, &m->results[first + count + i].core);
+        same = aphi_core_equal(&m->results[i].core, &before[i].core);
+    free(before);
     if (!same && !m->out_of_time)
         set_fault(m, APH_FAULT_IMPURE, "the same step, run twice, did not do the same: the model must be a pure function of "
                                        "its state and its answers; it was given", k->message);
-    m->result_count = first + count;
+}
+
+static bool checks_purity(const aphi_machine *m)
+{
+#ifdef APHI_CHECK_PURITY
+    return m->lookups > 0;
+#else
+    /* The first, the second, the fourth, the eighth ...: impure models are impure soon, and this costs nothing. */
+    return (m->lookups & (m->lookups - 1)) == 0;
+#endif
 }
 
 /* ---- remembering ------------------------------------------------------------------------------------------------- */
@@ -411,10 +424,9 @@ static uint64_t word_of(aph_value v)
 
 static uint64_t hash_key(const key *k)
 {
-    uint64_t h = aphi_mix(word_of(k->core.state), word_of(k->message));
-    h = aphi_mix(h ^ word_of(k->core.store), word_of(k->expected));
-    h = aphi_mix(h ^ word_of(k->core.mail), word_of(k->core.answers));
-    return aphi_mix(h, (uint64_t)k->from << 3 | (uint64_t)k->fate << 1 | k->request);
+    uint64_t h = aphi_mix(word_of(k->core.state) ^ word_of(k->core.store) << 1,
+                          word_of(k->message) ^ (uint64_t)k->from << 3 ^ (uint64_t)k->fate << 1 ^ k->request);
+    return aphi_mix(h ^ word_of(k->expected), word_of(k->core.mail) ^ word_of(k->core.answers) << 1);
 }
 
 static bool same_key(const key *a, const key *b)
@@ -423,69 +435,40 @@ static bool same_key(const key *a, const key *b)
            a->message == b->message && a->expected == b->expected;
 }
 
-static void forget(aphi_machine *m, size_t size)
+static void remember(aphi_machine *m, entry *e, const key *k, uint64_t hash)
 {
-    if (size != m->cache_size) {
-        free(m->cache);
-        m->cache = aphi_alloc_zero(size * sizeof *m->cache);
-        m->cache_size = size;
-    } else {
-        memset(m->cache, 0, size * sizeof *m->cache);
+    free(e->many);
+    *e = (entry){.key = *k, .hash = hash, .generation = m->generation, .count = (uint32_t)m->result_count};
+    if (m->result_count)
+        e->one = m->results[0];
+    if (m->result_count > 1) {
+        e->many = aphi_alloc(m->result_count * sizeof *e->many);
+        memcpy(e->many, m->results, m->result_count * sizeof *e->many);
     }
-    m->cache_count = m->result_count = 0;
-}
-
-static void grow(aphi_machine *m)
-{
-    if (m->cache_size >= CACHE_MAX) {
-        forget(m, m->cache_size);
-        return;
-    }
-    entry *old = m->cache;
-    size_t size = m->cache_size;
-    m->cache_size *= 4;
-    m->cache = aphi_alloc_zero(m->cache_size * sizeof *m->cache);
-    for (size_t i = 0; i < size; i++)
-        if (old[i].used) {
-            size_t at = old[i].hash & (m->cache_size - 1);
-            while (m->cache[at].used)
-                at = (at + 1) & (m->cache_size - 1);
-            m->cache[at] = old[i];
-        }
-    free(old);
 }
 
 static const aphi_after *look_up(aphi_machine *m, const key *k, size_t *n)
 {
     uint64_t hash = hash_key(k);
-    size_t at = hash & (m->cache_size - 1);
-    for (; m->cache[at].used; at = (at + 1) & (m->cache_size - 1))
-        if (m->cache[at].hash == hash && same_key(&m->cache[at].key, k)) {
-            *n = m->cache[at].count;
-            return m->results + m->cache[at].first;
-        }
-    if (m->cache_count * 2 >= m->cache_size) {
-        grow(m);
-        for (at = hash & (m->cache_size - 1); m->cache[at].used;)
-            at = (at + 1) & (m->cache_size - 1);
+    entry *e = &m->cache[hash % CACHE_SIZE];
+    if (e->generation != m->generation || e->hash != hash || !same_key(&e->key, k)) {
+        all_ways(m, k);
+        m->lookups++;
+        if (checks_purity(m) && !m->fault && !m->out_of_time)
+            check_purity(m, k);
+        if (m->fault || m->out_of_time)
+            m->result_count = 0;
+        remember(m, e, k, hash);
     }
-    size_t first = m->result_count;
-    all_ways(m, k);
-    if (m->purity_left && !m->fault && !m->out_of_time) {
-        m->purity_left--;
-        check_purity(m, k, first);
-    }
-    *n = m->fault || m->out_of_time ? 0 : m->result_count - first;
-    m->cache[at] = (entry){*k, hash, (uint32_t)first, (uint32_t)*n, true};
-    m->cache_count++;
-    return m->results + first;
+    *n = e->count;
+    return e->count > 1 ? e->many : &e->one;
 }
 
 /* At a collection what is remembered may go: it can be had again. */
 static void forget_all(void *context)
 {
     aphi_machine *m = context;
-    forget(m, m->cache_size);
+    m->generation++;
 }
 
 aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver_ms)
@@ -494,12 +477,8 @@ aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver
     m->model = model;
     m->rpc = rpc;
     m->solver_ms = solver_ms ? solver_ms : 1000;
-#ifdef APHI_CHECK_PURITY
-    m->purity_left = UINT32_MAX;
-#else
-    m->purity_left = PURITY_CHECKS;
-#endif
-    forget(m, 256);
+    m->cache = aphi_alloc_zero(CACHE_SIZE * sizeof *m->cache);
+    m->generation = 1;
     aph_root_add(forget_all, m);
     return m;
 }
@@ -507,6 +486,8 @@ aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver
 void aphi_machine_close(aphi_machine *m)
 {
     aph_root_remove(forget_all, m);
+    for (size_t i = 0; i < CACHE_SIZE; i++)
+        free(m->cache[i].many);
     free(m->cache);
     free(m->results);
     free(m->branches);
@@ -569,7 +550,8 @@ bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, ap
         return true;
     }
     m->store = core->store;
-    aphi_bindings_clear(&m->bindings);
+    if (aphi_bindings_count(&m->bindings))
+        aphi_bindings_deinit(&m->bindings);
     if (!assume(m, aph_eq(said, seen)))
         return false;
     aph_value roots[3] = {known(m, core->state), known(m, core->answers),

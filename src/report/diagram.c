@@ -2,13 +2,13 @@
  *
  * diagram.c - draw a piece of a concurrent history: a lane for each client, time to the right.
  *
- * Idea:       choose the operations; number their events by rank; give each operation a row among those of its client, so
- *             that no two in a row overlap; cut the ranks into bands that fit the terminal; place the events of a band
- *             from left to right, each as far left as the labels allow; write rows of cells; print them.
- * Invariants: 1. In a band, columns rise with ranks, and by two from a return to the call after it: what was over before
- *                something began is seen to have been.
- *             2. An operation is drawn in the bands that hold its call or its return; where it is only open, a line below
- *                the band names it. Its label is drawn wherever it is drawn.
+ * Idea:       choose the operations; number their events by rank; give each operation a row among those of its client,
+ *             so that no two in a row overlap; cut the ranks into bands that fit the terminal; place the events of a
+ *             band from left to right, each as far left as the labels allow; write rows of cells; print them.
+ * Invariants: 1. In a band, columns rise with ranks, and by two from a return to the call after it: what was over
+ *                before something began is seen to have been.
+ *             2. An operation is drawn in the bands that hold its call or its return; where it is only open, a line
+ *                below the band names it. Its label is drawn wherever it is drawn.
  * Cost:       at most APHI_DIAGRAM_MAX operations are laid out, so nothing here needs to be clever.
  * Read next:  tests/unit/test_diagram.c, for how it looks.
  */
@@ -67,7 +67,7 @@ typedef struct drawing {
     size_t right;         /* the column after its last one */
 } drawing;
 
-/* ---- which operations ------------------------------------------------------------------------------------------------ */
+/* ---- which operations -------------------------------------------------------------------------------------------- */
 
 /* The violated operation, the last called if there are several; NULL if there is none. */
 static const aphi_diagram_operation *violated_of(const aphi_diagram *d)
@@ -136,7 +136,7 @@ static void choose(drawing *d)
     qsort(d->operations, d->n, sizeof *d->operations, by_client_and_call);
 }
 
-/* ---- labels, ranks, rows --------------------------------------------------------------------------------------------- */
+/* ---- labels, ranks, rows ----------------------------------------------------------------------------------------- */
 
 static const char *mark_of(const drawing *d, aphi_diagram_mark mark)
 {
@@ -228,7 +228,7 @@ static void measure(drawing *d)
     d->columns = columns > d->gutter + LANES_MIN ? columns - d->gutter : LANES_MIN;
 }
 
-/* ---- bands ----------------------------------------------------------------------------------------------------------- */
+/* ---- bands ------------------------------------------------------------------------------------------------------- */
 
 static size_t start_of(const drawing *d, const operation *o, size_t from)
 {
@@ -300,7 +300,7 @@ static size_t cut_bands(drawing *d, size_t *firsts)
     return n;
 }
 
-/* ---- boxes ----------------------------------------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
 static bool in_band(const drawing *d, size_t r)
 {
@@ -327,7 +327,9 @@ static glyphs glyphs_of(const drawing *d)
 
 static aphi_ink frame_ink(aphi_diagram_mark mark)
 {
-    return mark == APHI_DIAGRAM_VIOLATED ? APHI_INK_ALARM : mark == APHI_DIAGRAM_RELATED ? APHI_INK_YELLOW : APHI_INK_DIM;
+    if (mark == APHI_DIAGRAM_PLAIN)
+        return APHI_INK_DIM;
+    return mark == APHI_DIAGRAM_VIOLATED ? APHI_INK_ALARM : APHI_INK_YELLOW;
 }
 
 static aphi_ink label_ink(aphi_diagram_mark mark)
@@ -356,7 +358,7 @@ static void draw_box(const drawing *d, aphi_cells *l, const operation *o)
     aphi_cells_put(l, last, never ? g.never : in_band(d, o->end) ? g.right : g.onwards, ink);
 }
 
-/* ---- what was expected ----------------------------------------------------------------------------------------------- */
+/* ---- what was expected ------------------------------------------------------------------------------------------- */
 
 /* The columns of the longest line. */
 static size_t columns_of(const char *text)
@@ -413,7 +415,7 @@ static void draw_expected(const drawing *d, aphi_cells *l, const operation *o, c
     }
 }
 
-/* ---- bands, drawn ---------------------------------------------------------------------------------------------------- */
+/* ---- bands, drawn ------------------------------------------------------------------------------------------------ */
 
 /* The line numbers of the calls, as far as there is room; that of the violated operation first. */
 static void draw_ruler(const drawing *d, aphi_cells *l)
@@ -504,7 +506,7 @@ static void draw_band(const drawing *d, const char *expected)
     aphi_cells_deinit(&l);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void say_rest(const drawing *d, uint64_t count, const char *which)
 {

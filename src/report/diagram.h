@@ -7,8 +7,8 @@
  *   client 1          ├─ ✗ read → 2 ─┤
  *                     ╰─ expected 3
  *
- * The columns are events, calls and returns in the order in which they were seen; they are as far apart as the labels need.
- * What is wider than the terminal goes on below, in another band.
+ * The columns are events, calls and returns in the order in which they were seen; they are as far apart as the labels
+ * need. What is wider than the terminal goes on below, in another band.
  */
 #ifndef APHI_REPORT_DIAGRAM_H
 #define APHI_REPORT_DIAGRAM_H

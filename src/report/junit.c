@@ -2,7 +2,7 @@
  *
  * junit.c - results as the XML that continuous integration reads.
  *
- * Not done: CDATA. It needs escaping too ("]]>"), and control characters are forbidden in it as anywhere in XML 1.0, not
+ * Not done: CDATA. It needs escaping too ("]]>"), and control characters are forbidden in it as anywhere in XML 1.0,
  * even as references; they and bytes that are not UTF-8 are written as \xHH. */
 #include "report/junit.h"
 

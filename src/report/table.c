@@ -2,8 +2,8 @@
  *
  * table.c - what came of many files, at a glance.
  *
- * Idea: the cells are made as text first, to know how wide a column is; the names of the files, which are the longest, get
- *       what the others leave and lose their middle if that is too little. */
+ * Idea: the cells are made as text first, to know how wide a column is; the names of the files, which are the longest,
+ *       get what the others leave and lose their middle if that is too little. */
 #include "report/table.h"
 
 #include "base/memory.h"
@@ -31,7 +31,7 @@ aphi_ink aphi_outcome_ink(aphi_outcome o)
     return inks[o];
 }
 
-/* ---- cells ----------------------------------------------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 typedef struct entry {
     char *cells[COLUMNS];
@@ -104,7 +104,7 @@ static void fit(table *t, size_t columns)
         t->widths[PATH] = left;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 static void pad(aphi_buffer *out, size_t columns)
 {

@@ -2,8 +2,8 @@
  *
  * table.h - what came of many files, at a glance.
  *
- * One file: one line. A few: a row each, and a line of totals. More than APHI_TABLE_ROWS: only those that did not pass, and
- * the totals, unless all are asked for. */
+ * One file: one line. A few: a row each, and a line of totals. More than APHI_TABLE_ROWS: only those that did not pass,
+ * and the totals, unless all are asked for. */
 #ifndef APHI_REPORT_TABLE_H
 #define APHI_REPORT_TABLE_H
 

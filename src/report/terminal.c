@@ -3,7 +3,7 @@
  * terminal.c - what can be shown where: colours, characters, columns; and a line that tells how far a long work is.
  *
  * Cost: aphi_progress_at is a decrement, except once in `patience` calls. Patience doubles while looks at the clock are
- *       less than a millisecond apart and shrinks when they are far apart, so that neither fast nor slow loops suffer. */
+ *       less than a millisecond apart and is lost when they are far apart: neither fast nor slow loops suffer. */
 #include "report/terminal.h"
 
 #include "base/clock.h"
@@ -25,7 +25,7 @@
 #define PROGRESS_EVERY_NS (100 * MS_NS)
 #define PATIENCE_MAX 65536
 
-/* ---- what there is ------------------------------------------------------------------------------------------------- */
+/* ---- what there is ----------------------------------------------------------------------------------------------- */
 
 bool aphi_colour_named(const char *name, aphi_colour *colour)
 {
@@ -85,7 +85,7 @@ aphi_terminal aphi_terminal_of(FILE *stream, aphi_colour colour)
     };
 }
 
-/* ---- ink ------------------------------------------------------------------------------------------------------------- */
+/* ---- ink --------------------------------------------------------------------------------------------------------- */
 
 const char *aphi_terminal_ink(const aphi_terminal *t, aphi_ink ink)
 {
@@ -105,7 +105,7 @@ void aphi_terminal_paint(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink,
     aphi_buffer_str(out, plain ? "" : aphi_terminal_ink(t, APHI_INK_NONE));
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 void aphi_report_count(aphi_buffer *out, uint64_t count)
 {
@@ -142,7 +142,7 @@ void aphi_report_duration(aphi_buffer *out, int64_t ns)
     aphi_buffer_format(out, "%.*f %s", decimals, value, name);
 }
 
-/* ---- progress -------------------------------------------------------------------------------------------------------- */
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 static struct {
     bool on;        /* a terminal, and begun */

@@ -2,8 +2,8 @@
  *
  * utf8.h - text that is to be shown: made safe, measured and cut.
  *
- * A column is a code point: wide and combining characters are rare in histories, and a table of them would be larger than
- * the harm. Bytes that are not UTF-8 count as a column each.
+ * A column is a code point: wide and combining characters are rare in histories, and a table of them would be larger
+ * than the harm. Bytes that are not UTF-8 count as a column each.
  */
 #ifndef APHI_REPORT_UTF8_H
 #define APHI_REPORT_UTF8_H
@@ -19,8 +19,8 @@ size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point);
 void aphi_utf8_add(aphi_buffer *out, uint32_t point);
 size_t aphi_utf8_columns(const char *text);
 
-/* Text that no terminal obeys: control characters and bytes that are not UTF-8 become U+FFFD, or '?' where only ASCII may
- * be shown; there, arrows and the like are spelt ("->"), and what else is not ASCII becomes '?'. */
+/* Text that no terminal obeys: control characters and bytes that are not UTF-8 become U+FFFD, or '?' where only ASCII
+ * may be shown; there, arrows and the like are spelt ("->"), and what else is not ASCII becomes '?'. */
 void aphi_utf8_clean(aphi_buffer *out, const char *text, bool unicode);
 
 /* At most `columns` of clean text; if that is too little, an ellipsis stands for its end, or for its middle. */

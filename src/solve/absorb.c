@@ -3,9 +3,9 @@
  * absorb.c - conditions taken apart into the literals that a store keeps and the symbols that they determine.
  *
  * Idea:       a condition that must hold says more than its term: nothing in it may be wrong. So x + 1 <= 5 becomes
- *             x <= 4 with x + 1 in 64 bits, which here is no news; x + y = 3 becomes x is 3 - y. An equation solved for a
- *             symbol makes the symbol disappear: it is substituted at once, and the literals that held it wait to be
- *             absorbed again.
+ *             x <= 4 with x + 1 in 64 bits, which here is no news; x + y = 3 becomes y is 3 - x. An equation solved
+ *             for a symbol makes the symbol disappear: it is substituted at once, and the literals that held it wait
+ *             to be absorbed again.
  * Invariants: of the literals kept,
  *             1. an integer symbol has at most one lower and one upper bound, and they leave two values at least
  *             2. points (x != c) lie strictly between the bounds of x
@@ -45,9 +45,7 @@ void aphi_absorber_init(aphi_absorber *a, aph_value store)
 {
     list_init(&a->literals);
     list_init(&a->waiting);
-    a->bindings.symbols = (aphi_symset){0};
-    a->bindings.many = NULL;
-    a->bindings.capacity = 0;
+    aphi_bindings_init(&a->bindings);
     a->touched = 0;
     a->failed = false;
     for (size_t i = 0; i < aph_count(store); i++)
@@ -71,7 +69,7 @@ static void drop(aphi_absorber *a, size_t i)
 
 static void keep(aphi_absorber *a, aph_value literal)
 {
-    const aph_value *items = aphi_list_items(&a->literals);
+    const aph_value *items = aphi_list_read(&a->literals);
     for (size_t i = 0; i < a->literals.count; i++)
         if (items[i] == literal)
             return;
@@ -83,8 +81,7 @@ static void keep(aphi_absorber *a, aph_value literal)
 static void bind(aphi_absorber *a, aph_value symbol, aph_value value)
 {
     aphi_bindings one;
-    one.symbols = (aphi_symset){0};
-    one.many = NULL;
+    aphi_bindings_init(&one);
     aphi_bindings_set(&one, symbol, value);
     for (size_t i = 0; i < aphi_bindings_count(&a->bindings); i++) {
         aph_value *other = aphi_bindings_value(&a->bindings, i);
@@ -102,11 +99,11 @@ static void bind(aphi_absorber *a, aph_value symbol, aph_value value)
     }
 }
 
-static aphi_range bounds_of(aphi_absorber *a, aph_value symbol)
+static aphi_range bounds_of(const aphi_absorber *a, aph_value symbol)
 {
     aphi_range r = APHI_RANGE_ALL;
     aph_value x, y;
-    const aph_value *items = aphi_list_items(&a->literals);
+    const aph_value *items = aphi_list_read(&a->literals);
     for (size_t i = 0; i < a->literals.count; i++) {
         if (!(aphi_symbols(items[i]) & aphi_symbols(symbol)))
             continue;
@@ -123,7 +120,7 @@ static aphi_range bounds_of(aphi_absorber *a, aph_value symbol)
 static aphi_range without_points(aphi_absorber *a, aph_value symbol, aphi_range r)
 {
     aph_value x, y;
-    const aph_value *items = aphi_list_items(&a->literals);
+    const aph_value *items = aphi_list_read(&a->literals);
     for (bool more = true; more && !aphi_range_empty(r);) {
         more = false;
         for (size_t i = 0; i < a->literals.count && !more; i++) {
@@ -200,17 +197,6 @@ static void exclude(aphi_absorber *a, aph_value symbol, int64_t i)
 
 /* ---- reading a condition ----------------------------------------------------------------------------------------- */
 
-static bool occurs_in(aph_value symbol, aph_value v)
-{
-    if (!(aphi_symbols(v) & aphi_symbols(symbol)))
-        return false;
-    aphi_symset inside = {0};
-    aphi_symset_collect(&inside, v);
-    bool found = aphi_symset_find(&inside, symbol) != APHI_ABSENT;
-    aphi_symset_deinit(&inside);
-    return found;
-}
-
 /* t is not wrong and lies in `to`, if that is a matter of one symbol's bounds. */
 static bool absorb_range(aphi_absorber *a, aph_value t, aphi_range to)
 {
@@ -235,7 +221,7 @@ static bool solve_for(aphi_absorber *a, aph_value symbol, aph_value t)
 {
     aph_value inner;
     aphi_range from;
-    if (!aphi_is_symbol(symbol) || occurs_in(symbol, t))
+    if (!aphi_is_symbol(symbol) || aphi_holds(t, symbol))
         return false;
     if (!aphi_is_total(t) && !aphi_range_before(t, APHI_RANGE_ALL, &inner, &from))
         return false;
@@ -253,7 +239,7 @@ static bool absorb_same(aphi_absorber *a, aph_value x, aph_value y)
     return solve_for(a, x, y) || solve_for(a, y, x);
 }
 
-/* x + y = k and x - y = k determine x, or y if x is a term; k - y is in 64 bits where x + y = k holds, since it is x. */
+/* x + y = k and x - y = k determine the newer symbol by the older; the result is in 64 bits, being a symbol's value. */
 static bool absorb_sum(aphi_absorber *a, aph_value t, aph_value k)
 {
     bool is_sum = aphi_is_term(t, APH_ADD), is_difference = aphi_is_term(t, APH_SUB);
@@ -382,7 +368,7 @@ bool aphi_absorb(aphi_absorber *a, aph_value condition)
 
 static aphi_range range_of(const void *context, aph_value symbol)
 {
-    return bounds_of((aphi_absorber *)(uintptr_t)context, symbol);
+    return bounds_of(context, symbol);
 }
 
 void aphi_absorber_simplify(aphi_absorber *a)

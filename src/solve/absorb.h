@@ -20,6 +20,11 @@ static inline aph_value *aphi_list_items(aphi_list *l)
     return l->many ? l->many : l->few;
 }
 
+static inline const aph_value *aphi_list_read(const aphi_list *l)
+{
+    return l->many ? l->many : l->few;
+}
+
 void aphi_list_add(aphi_list *l, aph_value v);
 
 typedef struct aphi_absorber {

@@ -92,9 +92,11 @@ size_t aphi_symset_add(aphi_symset *s, aph_value symbol)
 
 void aphi_symset_deinit(aphi_symset *s)
 {
-    free(s->many);
-    free(s->index);
-    *s = (aphi_symset){0};
+    if (s->many) {
+        free(s->many);
+        free(s->index);
+    }
+    aphi_symset_init(s);
 }
 
 typedef struct visited {
@@ -139,6 +141,38 @@ void aphi_symset_collect(aphi_symset *s, aph_value v)
         collect(s, v, &seen);
 }
 
+static bool meets(const aphi_symset *s, aph_value v, visited *seen)
+{
+    if (v->shape == APHI_SYM)
+        return aphi_symset_find(s, v) != APHI_ABSENT;
+    bool inner = v->shape == APHI_OPERATION;
+    for (size_t i = 0; i < slots_of(v); i++) {
+        aph_value part = v->slot[i].v;
+        if (!(aphi_symbols(part) & s->mask) || (inner && part->shape == APHI_OPERATION && visit_again(seen, part)))
+            continue;
+        if (meets(s, part, seen))
+            return true;
+    }
+    return false;
+}
+
+bool aphi_symset_meets(const aphi_symset *s, aph_value v)
+{
+    visited seen;
+    seen.ready = false;
+    return (aphi_symbols(v) & s->mask) && meets(s, v, &seen);
+}
+
+bool aphi_holds(aph_value v, aph_value symbol)
+{
+    if (!(aphi_symbols(v) & aphi_symbols(symbol)))
+        return false;
+    aphi_symset one;
+    aphi_symset_init(&one);
+    aphi_symset_add(&one, symbol);
+    return aphi_symset_meets(&one, v);
+}
+
 /* ---- values for symbols ------------------------------------------------------------------------------------------ */
 
 aph_value aphi_bindings_get(const aphi_bindings *b, aph_value symbol)
@@ -166,7 +200,8 @@ static aph_value first_of(aph_kind sort)
 
 void aphi_bindings_complete(aphi_bindings *b, aph_value v)
 {
-    aphi_symset inside = {0};
+    aphi_symset inside;
+    aphi_symset_init(&inside);
     aphi_symset_collect(&inside, v);
     for (size_t i = 0; i < inside.count; i++) {
         aph_value symbol = aphi_symset_at(&inside, i);
@@ -176,17 +211,11 @@ void aphi_bindings_complete(aphi_bindings *b, aph_value v)
     aphi_symset_deinit(&inside);
 }
 
-void aphi_bindings_clear(aphi_bindings *b)
-{
-    aphi_bindings_deinit(b);
-}
-
 void aphi_bindings_deinit(aphi_bindings *b)
 {
     aphi_symset_deinit(&b->symbols);
     free(b->many);
-    b->many = NULL;
-    b->capacity = 0;
+    aphi_bindings_init(b);
 }
 
 /* ---- substitution ------------------------------------------------------------------------------------------------ */

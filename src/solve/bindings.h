@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bindings.h - sets of symbols, and values for symbols. Both start as {0} and need no memory while they are small. */
+ * bindings.h - sets of symbols, and values for symbols. Both start as {0}, or faster with _init, and take no memory
+ * while they are small. */
 #ifndef APHI_SOLVE_BINDINGS_H
 #define APHI_SOLVE_BINDINGS_H
 
@@ -20,6 +21,14 @@ typedef struct aphi_symset {
 
 #define APHI_ABSENT ((size_t)-1)
 
+static inline void aphi_symset_init(aphi_symset *s)
+{
+    s->count = s->capacity = s->index_size = 0;
+    s->mask = 0;
+    s->many = NULL;
+    s->index = NULL;
+}
+
 static inline aph_value aphi_symset_at(const aphi_symset *s, size_t i)
 {
     return s->many ? s->many[i] : s->few[i];
@@ -28,7 +37,9 @@ static inline aph_value aphi_symset_at(const aphi_symset *s, size_t i)
 size_t aphi_symset_find(const aphi_symset *s, aph_value symbol); /* its position, or APHI_ABSENT */
 size_t aphi_symset_add(aphi_symset *s, aph_value symbol);        /* its position */
 void aphi_symset_collect(aphi_symset *s, aph_value v);           /* all symbols inside v, in order of occurrence */
-void aphi_symset_deinit(aphi_symset *s);
+bool aphi_symset_meets(const aphi_symset *s, aph_value v);       /* is one of them inside v? */
+bool aphi_holds(aph_value v, aph_value symbol);                  /* is symbol inside v? */
+void aphi_symset_deinit(aphi_symset *s);                         /* it can be used again, as empty */
 
 /* Symbols with a value each. */
 typedef struct aphi_bindings {
@@ -38,6 +49,12 @@ typedef struct aphi_bindings {
     aph_value few[APHI_FEW_SYMBOLS];
 } aphi_bindings;
 
+static inline void aphi_bindings_init(aphi_bindings *b)
+{
+    aphi_symset_init(&b->symbols);
+    b->capacity = 0;
+    b->many = NULL;
+}
 static inline size_t aphi_bindings_count(const aphi_bindings *b)
 {
     return b->symbols.count;
@@ -55,8 +72,7 @@ aph_value aphi_bindings_get(const aphi_bindings *b, aph_value symbol);
 void aphi_bindings_set(aphi_bindings *b, aph_value symbol, aph_value value);
 /* Give each symbol inside v that has no value the first of its sort: false, 0, "". */
 void aphi_bindings_complete(aphi_bindings *b, aph_value v);
-void aphi_bindings_clear(aphi_bindings *b);
-void aphi_bindings_deinit(aphi_bindings *b);
+void aphi_bindings_deinit(aphi_bindings *b);                     /* it can be used again, as empty */
 
 /* v with each bound symbol replaced by its value, all at once, and computed again where that makes it known.
  * The cost is that of the parts of v that may hold a bound symbol. */

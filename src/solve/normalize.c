@@ -110,7 +110,7 @@ static bool find_comparisons(projection *p, aph_value symbol, compared *c)
     c->belows = c->aboves = 1;
     c->below[0] = (side){aph_int(INT64_MIN), 0};
     c->above[0] = (side){aph_int(INT64_MAX), 0};
-    const aph_value *items = aphi_list_items(&p->a.literals);
+    const aph_value *items = aphi_list_read(&p->a.literals);
     for (size_t i = 0; i < p->a.literals.count; i++)
         if (holds_symbol(items[i], symbol) && !enter_comparison(c, items[i], symbol))
             return false;

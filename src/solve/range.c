@@ -2,10 +2,10 @@
  *
  * range.c - intervals of integers, and what terms come to over them.
  *
- * Idea:       every operation with one constant is monotone, so the values that take it into an interval are an
- *             interval, found by undoing the operation. Clipping to 64 bits at each level is exactly the rule that nothing
- *             on the way may leave 64 bits. Forward, intervals only bound what a term can be; that refutes or confirms
- *             many conditions between symbols without a question to anybody.
+ * Idea:       an operation with one constant is monotone, so the values that take it into an interval are an
+ *             interval, found by undoing the operation. Clipping to 64 bits at each level is exactly the rule that
+ *             nothing on the way may leave 64 bits. Forward, intervals only bound what a term can be; that refutes or
+ *             confirms many conditions between symbols without a question to anybody.
  * Cost:       linear in the term written out; forward evaluation gives up below MAX_DEPTH. */
 #include "solve/range.h"
 

@@ -29,8 +29,8 @@ typedef struct aphi_outcome {
 
 typedef aphi_range aphi_range_of_symbol(const void *context, aph_value symbol);
 
-/* A superset of what the condition comes to when its symbols range as given; a boolean ranges over 0..1, and for a string
- * it is not asked. */
+/* A superset of what the condition comes to when its symbols range as given; a boolean ranges over 0..1, and for a
+ * string it is not asked. */
 aphi_outcome aphi_range_outcome(aph_value condition, aphi_range_of_symbol *of, const void *context);
 
 /* What a term comes to when every symbol has a value. Booleans are 0 and 1; strings are their words. */

@@ -2,9 +2,10 @@
  *
  * store.c - add a condition to what is known; find values that make conditions true.
  *
- * Idea:       absorb.c brings the condition into the form of a store. The store was satisfiable, so only what is connected
- *             to a symbol that the condition touched must be looked at again; if nothing there relates symbols to each
- *             other, absorbing has already decided. Solving starts from nothing, one connected part at a time.
+ * Idea:       absorb.c brings the condition into the form of a store. The store was satisfiable, so only what is
+ *             connected to a symbol that the condition touched must be looked at again; if nothing there relates
+ *             symbols to each other, absorbing has already decided. Solving starts from nothing, one connected part
+ *             at a time.
  * Invariants: a store that is returned can be satisfied.
  * Cost:       linear in the literals of the store, no memory taken for up to 48 of them; solving is quadratic in the
  *             largest connected part.

@@ -12,8 +12,8 @@
 #include "solve/z3.h"
 
 /* The store with one condition more. On APHI_SAT, *out is the new store, and to *b are added the symbols that it
- * determines (x is 3, x is y + 1): they do not occur in *out any more and the caller must substitute them in whatever it
- * holds. If b is not empty, its values are substituted here; they must already have been in store and condition. On
+ * determines (x is 3, x is y + 1): they do not occur in *out any more and the caller must substitute them in whatever
+ * it holds. If b is not empty, its values are substituted here; they must already have been in store and condition. On
  * APHI_UNSAT and APHI_UNDECIDED (Z3 did not answer within solver_ms) nothing is changed. */
 aphi_sat aphi_store_assume(aph_value store, aph_value condition, int64_t solver_ms, aph_value *out, aphi_bindings *b);
 

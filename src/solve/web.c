@@ -2,11 +2,11 @@
  *
  * web.c - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold.
  *
- * Idea:       a symbol that only has bounds, excluded values and other symbols to differ from, and more values left than
- *             such others, can be given a value last. Setting such symbols aside, again and again, most often leaves
- *             nothing: then all can hold. What is left, the core, is tried in this order: ranges may refute it; a guess,
- *             repaired a few times, may satisfy it; if few assignments exist, ranges are split until they refute it or
- *             are points; then Z3 is asked.
+ * Idea:       a symbol that only has bounds, excluded values and other symbols to differ from, and more values left
+ *             than such others, can be given a value last. Setting such symbols aside, again and again, most often
+ *             leaves nothing: then all can hold. What is left, the core, is tried in this order: ranges may refute it;
+ *             a guess, repaired a few times, may satisfy it; if few assignments exist, ranges are split until they
+ *             refute it or are points; then Z3 is asked.
  * Invariants: every answer but APHI_UNDECIDED is exact; a guess counts only if every literal evaluates to true.
  * Cost:       linear in the literals for each round of setting aside; rounds are few unless domains are tight. */
 #include "solve/web.h"

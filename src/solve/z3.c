@@ -4,9 +4,9 @@
  *
  * Idea:       integers are mathematical integers; every symbol and every result of an operation inside a condition is
  *             asserted to be in 64 bits and every divisor not to be zero, which is what strictness means: a condition
- *             holds only where nothing inside it is wrong. Of strings only equality matters, so a string is an integer: the
- *             known ones are numbered from 0, an unknown one may be any of them or another. Z3 divides so that the
- *             remainder is not negative; division here rounds down, so a negative divisor negates both operands.
+ *             holds only where nothing inside it is wrong. Of strings only equality matters, so a string is an
+ *             integer: the known ones are numbered from 0, an unknown one may be any of them or another. Z3 divides
+ *             so that the remainder is not negative; division here rounds down, so a negative divisor negates both.
  * Invariants: 1. each Z3 node is held by session.alive or session.required to the end of the question
  *             2. the memory of answers holds values and so is emptied whenever values may be reclaimed
  * Cost:       a question is some hundred microseconds at least; see bench/.
@@ -325,8 +325,8 @@ static void read_values(session *s, Z3_solver solver, aphi_bindings *values)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-/* A kept solver starts faster; a new one, never pushed, prepares the question in a way that makes hard ones easier. Both
- * are simple: solvers made of tactics may not come back when their time is over. */
+/* A kept solver starts faster; a new one, never pushed, prepares the question in a way that makes hard ones easier.
+ * Both are simple: solvers made of tactics may not come back when their time is over. */
 static Z3_solver open_solver(session *s, int64_t solver_ms)
 {
     Z3_solver solver = s->nonlinear ? Z3_mk_simple_solver(s->c) : s->z->kept;

@@ -156,8 +156,10 @@ static inline int brute_add(brute_expression *e, brute_node node)
 
 static inline aph_value brute_random_constant(const brute_world *w, aphi_choice *c, aph_kind sort)
 {
-    if (sort != APH_INT)
-        return sort == APH_BOOL ? aph_bool(aphi_choice_chance(c, 1, 2)) : aphi_choice_chance(c, 1, 2) ? aph_str("a") : aph_str("b");
+    if (sort != APH_INT) {
+        bool first = aphi_choice_chance(c, 1, 2);
+        return sort == APH_BOOL ? aph_bool(first) : aph_str(first ? "a" : "b");
+    }
     switch (aphi_choice_below(c, 12)) {
     case 0: return aph_int(INT64_MAX - (int64_t)aphi_choice_below(c, 3));
     case 1: return aph_int(INT64_MIN + (int64_t)aphi_choice_below(c, 3));

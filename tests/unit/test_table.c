@@ -41,15 +41,26 @@ static void test_few(void **state)
 {
     (void)state;
     writes(few, 4, false, &plain,
-           "verdict  file                        operations  configurations         time\n"
-           "pass     a.jsonl                            170           1,412      3.10 ms\n");
+           "verdict  file                             operations  configurations        time\n"
+           "pass     a.jsonl                                 170           1,412     3.10 ms\n"
+           "fail     histories/of/a/…es/etcd_002.log          20              90     1.50 us\n"
+           "unknown  é.log                             1,234,567      98,765,432  1 min 15 s\n"
+           "error    \uFFFD.edn                                     0               0        0 ns\n"
+           "4 files: 1 pass, 1 fail, 1 unknown, 1 error; 1,234,757 operations, "
+           "98,766,934 configurations, 1 min 15 s\n");
 }
 
 static void test_colours(void **state)
 {
     (void)state;
     const aphi_terminal coloured = {.colour = true, .columns = 80};
-    writes(few, 2, false, &coloured, "");
+    writes(few, 2, false, &coloured,
+           "\33[2mverdict\33[0m  \33[2mfile\33[0m"
+           "                                \33[2moperations\33[0m  \33[2mconfigurations\33[0m"
+           "     \33[2mtime\33[0m\n"
+           "\33[32mpass\33[0m     a.jsonl                                    170           1,412  3.10 ms\n"
+           "\33[1;31mfail\33[0m     histories/of/a/v..ces/etcd_002.log          20              90  1.50 us\n"
+           "2 files: \33[32m1 pass\33[0m, \33[1;31m1 fail\33[0m; 190 operations, 1,502 configurations, 3.10 ms\n");
 }
 
 /* Of many files only those are listed that did not pass, unless all are asked for. */

@@ -290,7 +290,8 @@ static void ranges_agree_with_values(void **state)
         e.root = brute_random(&e, &w, &c, n % 2 ? APH_INT : APH_BOOL, 3);
         aph_value v = brute_term(&e, &w), symbol;
         aphi_range world = {w.low, w.high}, to, from;
-        int64_t a = aph_int_of(brute_random_constant(&w, &c, APH_INT)), b = aph_int_of(brute_random_constant(&w, &c, APH_INT));
+        int64_t a = aph_int_of(brute_random_constant(&w, &c, APH_INT));
+        int64_t b = aph_int_of(brute_random_constant(&w, &c, APH_INT));
         to = a < b ? (aphi_range){a, b} : (aphi_range){b, a};
         bool unary = n % 2 && aphi_range_before(v, to, &symbol, &from);
         aphi_outcome o = n % 2 || v == wrong ? (aphi_outcome){true, true, true} : aphi_range_outcome(v, narrow, &world);
@@ -299,7 +300,8 @@ static void ranges_agree_with_values(void **state)
             brute_meaning m = brute_meaning_at(&e, &at, e.root);
             if (unary) {
                 int64_t i = aph_int_of(at.value[aph_symbol_number(symbol) - w.first]);
-                assert_int_equal(i >= from.low && i <= from.high, m.kind == BRUTE_INT && m.i >= to.low && m.i <= to.high);
+                bool inside = m.kind == BRUTE_INT && m.i >= to.low && m.i <= to.high;
+                assert_int_equal(i >= from.low && i <= from.high, inside);
             }
             assert_true(m.kind == BRUTE_WRONG ? o.can_be_wrong : n % 2 || (m.i ? o.can_hold : o.can_fail));
         }

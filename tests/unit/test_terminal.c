@@ -195,7 +195,8 @@ static void test_durations(void **state)
     lasts(3725 * SECOND_NS, "62 min 05 s");
 }
 
-static void tells(const aphi_terminal *t, uint64_t done, uint64_t total, int64_t ns, const char *note, const char *expected)
+static void tells(const aphi_terminal *t, uint64_t done, uint64_t total, int64_t ns, const char *note,
+                  const char *expected)
 {
     aphi_buffer out = {0};
     aphi_progress_text(&out, t, "a.log", done, total, ns, note);
@@ -208,7 +209,8 @@ static void test_progress_text(void **state)
     (void)state;
     const aphi_terminal t = {.unicode = true, .columns = 60};
     tells(&t, 1234, 0, SECOND_NS, NULL, "a.log  1,234  1 s");
-    tells(&t, 1234, 4000000, 90 * SECOND_NS, "12 in flight", "a.log  1,234 of 4,000,000 (0%)  1 min 30 s  12 in flight");
+    tells(&t, 1234, 4000000, 90 * SECOND_NS, "12 in flight",
+          "a.log  1,234 of 4,000,000 (0%)  1 min 30 s  12 in flight");
     tells(&t, 5, 5, SECOND_NS, "", "a.log  5 of 5 (100%)  1 s");
     tells(&t, 999, 1000, SECOND_NS, "a note that is longer than the terminal is",
           "a.log  999 of 1,000 (99%)  1 s  a note that is longer than…");
