@@ -11,7 +11,7 @@ SHELL := bash
 .PHONY: all demo test bench fuzz install clean
 
 all: build/setup.stamp
-	@tools/configure build --prefix=$(abspath $(PREFIX))
+	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
 	@ninja -C build --quiet | sed '/no work to do/d'
 
 # What it takes to build, installed if it is missing.

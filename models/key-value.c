@@ -37,8 +37,9 @@ static aph_value string_field(aph *m, aph_value request, const char *name, const
 static void step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
-    bool get = is(q.message, "get"), put = is(q.message, "put");
-    bool append = is(q.message, "append"), delete = is(q.message, "delete");
+    aph_value f = aph_field(q.message, "f");
+    bool get = aph_str_is(f, "get"), put = aph_str_is(f, "put");
+    bool append = aph_str_is(f, "append"), delete = aph_str_is(f, "delete");
 
     if (!get && !put && !append && !delete)
         aph_unknown_request(m, "a kv server knows \"f\": \"get\", \"put\", \"append\" and \"delete\"");

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,10 +52,26 @@ typedef enum aph_op {
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-aph_value aph_bool(bool b);
+static inline aph_value aph_bool(bool b)
+{
+    return (aph_value)(uintptr_t)((uint64_t)b << 3 | 3);
+}
 aph_value aph_int(int64_t i);
-aph_value aph_str(const char *text);                    /* up to the NUL */
 aph_value aph_bytes(const void *bytes, size_t n);       /* any bytes, NUL included */
+/* The word of a string of n < 8 bytes: length in bits 4 to 7, bytes above, lowest first; what a compiler knows of a literal
+ * it computes, so a literal costs nothing. */
+static inline aph_value aph_short_(const char *bytes, size_t n)
+{
+    uint64_t word = (uint64_t)n << 4 | 2;
+    for (size_t i = 0; i < n; i++)
+        word |= (uint64_t)(unsigned char)bytes[i] << (8 * (i + 1));
+    return (aph_value)(uintptr_t)word;
+}
+static inline aph_value aph_str(const char *text)       /* up to the NUL */
+{
+    size_t n = strlen(text);
+    return __builtin_constant_p(n) && n < 8 ? aph_short_(text, n) : aph_bytes(text, n);
+}
 aph_value aph_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 aph_value aph_array(size_t n, const aph_value *items);
 #define APH_ARRAY_OF(...) \
@@ -68,13 +85,25 @@ aph_value aph_record_(const void *const *pairs, size_t n);
 
 aph_kind aph_kind_of(aph_value v);
 bool aph_is_symbolic(aph_value v);                      /* does a symbol occur in v? */
-bool aph_truth(aph_value v);                            /* v is the boolean true */
-bool aph_is_int(aph_value v);
-bool aph_is_str(aph_value v);
+static inline bool aph_truth(aph_value v)               /* v is the boolean true */
+{
+    return v == aph_bool(true);
+}
+static inline bool aph_is_int(aph_value v)
+{
+    return ((uintptr_t)v & 7) == 1 || aph_kind_of(v) == APH_INT;
+}
+static inline bool aph_is_str(aph_value v)
+{
+    return ((uintptr_t)v & 7) == 2 || aph_kind_of(v) == APH_STR;
+}
 int64_t aph_int_of(aph_value v);                        /* v must be an integer */
 /* The bytes of a string. For short strings they live in *v, so v must outlive the result. */
 const char *aph_bytes_of(const aph_value *v, size_t *n);
-bool aph_str_is(aph_value v, const char *text);         /* v is a string equal to text */
+static inline bool aph_str_is(aph_value v, const char *text) /* v is a string equal to text */
+{
+    return v == aph_str(text);
+}
 size_t aph_count(aph_value v);                          /* bytes of a string, items of an array or object, else 0 */
 uint64_t aph_hash(aph_value v);                         /* depends on content only, the same in every run */
 int aph_compare(aph_value a, aph_value b);              /* a total order: by kind, then content */
@@ -95,10 +124,16 @@ aph_value aph_slice(aph_value array, size_t from, size_t n);
 /* Keys are strings; any other value given as a key stands for its JSON text. Logarithmic in the number of keys. */
 
 aph_value aph_get(aph_value object, aph_value key);     /* APH_NIL if absent, or if object is not an object */
-aph_value aph_field(aph_value object, const char *name);/* the same, with a literal name */
+static inline aph_value aph_field(aph_value object, const char *name) /* the same, with a literal name */
+{
+    return aph_get(object, aph_str(name));
+}
 bool aph_has(aph_value object, aph_value key);
 aph_value aph_set(aph_value object, aph_value key, aph_value item);
-aph_value aph_put(aph_value object, const char *name, aph_value item);
+static inline aph_value aph_put(aph_value object, const char *name, aph_value item)
+{
+    return aph_set(object, aph_str(name), item);
+}
 aph_value aph_remove(aph_value object, aph_value key);
 /* The i-th pair in the order of aph_compare on keys. Logarithmic. */
 bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item);

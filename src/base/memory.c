@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { FIRST_BYTES = 2048 }; /* of an array that begins to grow */
+
 static void *checked(void *p, size_t bytes)
 {
     if (!p && bytes) {
@@ -33,7 +35,7 @@ void *aphi_realloc(void *p, size_t bytes)
 
 void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size)
 {
-    size_t grown = *capacity ? *capacity * 2 : 16;
+    size_t grown = *capacity ? *capacity * 2 : size < FIRST_BYTES / 8 ? FIRST_BYTES / size : 8;
     if (grown < need)
         grown = need;
     if (grown > SIZE_MAX / size)

@@ -87,7 +87,7 @@ static aph_oracle *probe_open(const aph_oracle *o, size_t length, uint32_t open,
     aph_oracle_options options = o->options;
     options.time_ms = 0;
     options.order = false;
-    aph_oracle *probe = aphi_oracle_open_on(o->model, &options, NULL, error, sizeof error);
+    aph_oracle *probe = aphi_oracle_open_on(o->model, &options, NULL, !o->parts, error, sizeof error);
     assert(probe);
     uint32_t *answered = find_answers(o);
     probe->visit_max = visits;

@@ -64,7 +64,7 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
     j->dissenter = APHI_NONE;
     aph_root_add(mark_parts, j);
     /* Open one now, to hear at once if the options or the model are no good. */
-    aph_oracle *trial = aphi_oracle_open_on(model, &j->options, j->machine, error, error_size);
+    aph_oracle *trial = aphi_oracle_open_on(model, &j->options, j->machine, j->apart, error, error_size);
     if (!trial) {
         aphi_jury_close(j);
         return NULL;
@@ -116,7 +116,7 @@ static uint32_t seat_of(aphi_jury *j, aph_value part)
         if (j->seats[j->index[at] - 1].part == part)
             return j->index[at] - 1;
     APHI_RESERVE(j->seats, j->seat_capacity, j->seat_count + 1);
-    aph_oracle *o = aphi_oracle_open_on(j->model, &j->options, j->machine, j->error, sizeof j->error);
+    aph_oracle *o = aphi_oracle_open_on(j->model, &j->options, j->machine, true, j->error, sizeof j->error);
     if (!o)
         return APHI_NONE;
     j->seats[j->seat_count++] = (aphi_seat){part, o};

@@ -103,11 +103,11 @@ static bool begin(aph_oracle *o)
 
 aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
 {
-    return aphi_oracle_open_on(model, options, NULL, error, error_size);
+    return aphi_oracle_open_on(model, options, NULL, false, error, error_size);
 }
 
 aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
-                                char *error, size_t error_size)
+                                bool one_part, char *error, size_t error_size)
 {
     const char *environment = options->environment ? options->environment : "tcp";
     const aphi_env *env = aphi_env_find(environment);
@@ -120,12 +120,10 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
     o->options = *options;
     o->env = env;
     o->rpc = model->rpc && !options->distrust;
-    o->parts = model->part && o->rpc;
-    o->window_max = 256;
+    o->parts = model->part && o->rpc && !one_part;
+    o->window_max = APHI_WINDOW_MIN;
     o->own_machine = !machine;
     o->machine = machine ? machine : aphi_machine_open(model, o->rpc, options->solver_ms);
-    o->class_size = 8;
-    o->classes = aphi_alloc_zero(o->class_size * sizeof *o->classes);
     o->lane_size = 8;
     o->lanes = aphi_alloc_zero(o->lane_size * sizeof *o->lanes);
     aphi_search_widen(o, 1);
@@ -160,8 +158,6 @@ void aph_oracle_close(aph_oracle *o)
     free(o->bits);
     free(o->lanes);
     free(o->lane_next);
-    free(o->classes);
-    free(o->class_stamp);
     free(o->related);
     free(o->pending);
     free(o->order);
@@ -173,49 +169,6 @@ void aph_oracle_close(aph_oracle *o)
 }
 
 /* ---- bookkeeping of observations --------------------------------------------------------------------------------- */
-
-static uint32_t new_class(aph_oracle *o)
-{
-    uint32_t number = (uint32_t)++o->class_count;
-    if (number >= o->class_stamp_capacity) {
-        size_t was = o->class_stamp_capacity;
-        APHI_RESERVE(o->class_stamp, o->class_stamp_capacity, number + 1);
-        memset(o->class_stamp + was, 0, (o->class_stamp_capacity - was) * sizeof *o->class_stamp);
-    }
-    return number;
-}
-
-static void grow_classes(aph_oracle *o)
-{
-    struct aphi_class *old = o->classes;
-    size_t size = o->class_size;
-    o->class_size *= 2;
-    o->classes = aphi_alloc_zero(o->class_size * sizeof *o->classes);
-    for (size_t i = 0; i < size; i++)
-        if (old[i].number) {
-            size_t at = aphi_mix(aph_hash(old[i].message), aph_hash(old[i].answer)) & (o->class_size - 1);
-            while (o->classes[at].number)
-                at = (at + 1) & (o->class_size - 1);
-            o->classes[at] = old[i];
-        }
-    free(old);
-}
-
-uint32_t aphi_oracle_class(aph_oracle *o, aph_value message, aph_future future, aph_value answer)
-{
-    /* Requests that differ in what is yet to be seen of them are not alike. */
-    if (!o->rpc || future == APH_FUTURE_OPEN)
-        return new_class(o);
-    size_t at = aphi_mix(aph_hash(message), aph_hash(answer)) & (o->class_size - 1);
-    for (; o->classes[at].number; at = (at + 1) & (o->class_size - 1))
-        if (o->classes[at].message == message && o->classes[at].answer == answer && o->classes[at].future == future)
-            return o->classes[at].number;
-    uint32_t number = new_class(o);
-    o->classes[at] = (struct aphi_class){message, answer, future, number};
-    if (o->class_count * 2 > o->class_size)
-        grow_classes(o);
-    return number;
-}
 
 static struct aphi_lane *lane_of(aph_oracle *o, int64_t connection)
 {
@@ -254,6 +207,13 @@ static struct aphi_lane *make_lane(aph_oracle *o, int64_t connection)
     return lane;
 }
 
+static void link_to_last(aph_oracle *o, const struct aphi_lane *lane, uint32_t asked)
+{
+    o->ops[asked].before = lane->last;
+    o->ops[asked].linked = o->ops[lane->last].linked = true;
+    o->pipelined = true;
+}
+
 static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
 {
     struct aphi_lane *lane = make_lane(o, connection);
@@ -261,10 +221,18 @@ static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
         lane->first = asked;
     } else {
         o->lane_next[lane->last] = asked;
-        o->ops[asked].before = lane->last;
-        o->pipelined = true;
+        link_to_last(o, lane, asked);
     }
     lane->last = asked;
+}
+
+/* A request without an answer has no place among those that wait for one, but arrives after them all the same. */
+static void follow_lane(aph_oracle *o, int64_t connection, uint32_t asked)
+{
+    struct aphi_lane *lane = lane_of(o, connection);
+    if (!lane->used || lane->first == APHI_NONE)
+        return;
+    link_to_last(o, lane, asked);
 }
 
 static void lane_remove(aph_oracle *o, int64_t connection, uint32_t asked)
@@ -349,13 +317,15 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
     o->ops[asked] = (aphi_asked){
         .id = o->requests++, .connection = connection, .message = message, .answer = answer, .end_at = UINT64_MAX,
         .part = o->parts ? o->model->part(message) : APH_NIL, .rank = rank, .slot = slot, .before = APHI_NONE,
-        .future = future, .alike = aphi_oracle_class(o, message, future, answer), .line = o->line,
+        .future = future, .line = o->line,
         .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads && o->model->reads(message, answer)};
     o->foretold += future == APH_FUTURE_ANSWER;
     APHI_RESERVE(o->lane_next, o->lane_next_capacity, o->op_count);
     o->lane_next[asked] = APHI_NONE;
     if (future != APH_FUTURE_NEVER)
         lane_push(o, connection, asked);
+    else
+        follow_lane(o, connection, asked);
     return asked;
 }
 

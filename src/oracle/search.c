@@ -11,7 +11,7 @@
  * What keeps it small:
  *             1. no configuration is gone through twice at one observation (memo.c)
  *             2. a request that leaves the state alone is taken as soon as its known answer fits
- *             3. of requests that are alike only the one that ends first is tried
+ *             3. of requests that are interchangeable only the one that ends first is tried
  *             4. only requests that may influence the target, directly or through others, are tried before it
  *             5. what failed for a request of one part of the state is not mended by reordering another part
  * Invariants: 1. pending holds the requests in flight at `at`, soonest to end first
@@ -25,12 +25,13 @@
 
 #include "base/memory.h"
 #include "tree/guard.h"
+#include "value/heap.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_MIN = 256, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+enum { LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 static void *copy(const void *p, size_t bytes)
 {
@@ -90,11 +91,17 @@ void aphi_search_widen(aph_oracle *o, size_t words)
 
 /* ---- requests in flight ------------------------------------------------------------------------------------------ */
 
+/* Of equal rank, the older: frames remember places in `pending`, so going back must bring the same order back. */
+static bool ends_before(const aph_oracle *o, uint32_t a, uint32_t b)
+{
+    return o->ops[a].rank != o->ops[b].rank ? o->ops[a].rank < o->ops[b].rank : a < b;
+}
+
 static void pending_add(aph_oracle *o, uint32_t asked)
 {
     APHI_RESERVE(o->pending, o->pending_capacity, o->pending_count + 1);
     size_t i = o->pending_count++;
-    for (; i > 0 && o->ops[o->pending[i - 1]].rank > o->ops[asked].rank; i--)
+    for (; i > 0 && ends_before(o, asked, o->pending[i - 1]); i--)
         o->pending[i] = o->pending[i - 1];
     o->pending[i] = asked;
 }
@@ -265,9 +272,20 @@ static void restore(aph_oracle *o, const aphi_frame *f)
 
 /* ---- which requests to try --------------------------------------------------------------------------------------- */
 
-static void stamp_class(aph_oracle *o, const aphi_asked *a)
+/* Is this the first of its kind in this round? Requests with one message, one known answer or none, are interchangeable, and
+ * pending has the one that ends first first. The table forgets where two kinds share a place: that costs only time. */
+static bool first_of_kind(aph_oracle *o, uint32_t asked)
 {
-    o->class_stamp[a->alike] = o->stamp;
+    const aphi_asked *a = &o->ops[asked];
+    if (!o->rpc || a->future == APH_FUTURE_OPEN || a->linked)
+        return true;
+    struct aphi_kind_seen *seen =
+        &o->kinds[aphi_mix((uint64_t)(uintptr_t)a->message, (uint64_t)(uintptr_t)a->answer) % APHI_KINDS];
+    const aphi_asked *b = &o->ops[seen->asked];
+    if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future)
+        return false;
+    *seen = (struct aphi_kind_seen){o->round, asked};
+    return true;
 }
 
 static bool influences(const aph_oracle *o, const aphi_asked *a, const aphi_asked *b)
@@ -300,7 +318,7 @@ static bool uses_commute(const aph_oracle *o, const aphi_frame *f)
     return o->model->commute && o->rpc && f->target != APHI_NONE;
 }
 
-/* Is the request at this place in `pending` worth trying before the target? Stamps its class. */
+/* Is the request at this place in `pending` worth trying before the target? */
 static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
 {
     uint32_t asked = o->pending[place];
@@ -311,10 +329,7 @@ static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
         return false;
     if (uses_commute(o, f) && !o->related[place])
         return false;
-    if (o->class_stamp[a->alike] == o->stamp)
-        return false;
-    stamp_class(o, a);
-    return true;
+    return first_of_kind(o, asked);
 }
 
 static bool has_more(aph_oracle *o, const aphi_frame *f, size_t place)
@@ -327,11 +342,11 @@ static bool has_more(aph_oracle *o, const aphi_frame *f, size_t place)
 
 static void begin_trying(aph_oracle *o, const aphi_frame *f)
 {
-    o->stamp++;
+    o->round++;
     if (uses_commute(o, f))
         relate(o, f);
     if (f->target != APHI_NONE)
-        stamp_class(o, &o->ops[f->target]);
+        first_of_kind(o, f->target);
     for (size_t i = 0; i + 1 < f->candidate && i < o->pending_count; i++)
         worth_trying(o, f, i);
 }
@@ -361,8 +376,8 @@ static bool try_next(aph_oracle *o)
             const aphi_after *result = &results[f->result++];
             if (optional && !f->only && aphi_core_equal(&result->core, &o->core))
                 continue;
-            /* A frame that has nothing left is not worth keeping. */
-            if (f->result == n && !has_more(o, f, f->candidate))
+            /* A frame that has nothing left is not worth keeping, unless for the reason of what failed before. */
+            if (f->result == n && !f->tainted && !has_more(o, f, f->candidate))
                 o->frame_count--;
             take(o, a, result);
             take_reads(o, a->part);
@@ -409,8 +424,23 @@ static bool go_elsewhere(aph_oracle *o, aph_value reason)
     return !o->fault && !o->limit && next_root(o);
 }
 
+/* Nothing but the target is in flight, and only one thing can come of it: there is no choice to remember. */
+static bool goes_without_saying(aph_oracle *o, uint32_t target)
+{
+    size_t n;
+    if (target == APHI_NONE || o->pending_count != 1 || !can_arrive(o, &o->ops[target]))
+        return false;
+    const aphi_after *result = feed(o, &o->ops[target], &n);
+    if (n != 1)
+        return false;
+    take(o, &o->ops[target], result);
+    return true;
+}
+
 static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 {
+    if (goes_without_saying(o, target))
+        return true;
     aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part, reason;
     if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
         return go_elsewhere(o, reason);
@@ -466,11 +496,23 @@ static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
+/* How many answers to older requests wait on the connection, before the answer to this one. */
+static size_t place_in_mail(const aph_oracle *o, const aphi_asked *a)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *b = &o->ops[o->pending[i]];
+        place += b->connection == a->connection && b->id < a->id && b->future == APH_FUTURE_OPEN && taken(o, b) &&
+                 !is_optional(o, b);
+    }
+    return place;
+}
+
 static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = &o->ops[e->asked];
     if (taken(o, a) && a->future == APH_FUTURE_OPEN && aphi_mail_waits(&o->core, a->connection))
-        aphi_machine_discard(&o->core, a->connection);
+        aphi_machine_discard(&o->core, a->connection, place_in_mail(o, a));
     pass(o);
     return true;
 }
@@ -647,13 +689,10 @@ static void keep_in_flight(aph_oracle *o)
     memset(renamed, 255, o->op_count * sizeof *renamed);
     for (size_t i = 0; i < o->pending_count; i++)
         renamed[o->pending[i]] = (uint32_t)i;
-    o->class_count = 0;
-    memset(o->classes, 0, o->class_size * sizeof *o->classes);
     for (size_t i = 0; i < o->pending_count; i++) {
         kept[i] = o->ops[o->pending[i]];
         if (kept[i].before != APHI_NONE)
             kept[i].before = renamed[kept[i].before];
-        kept[i].alike = aphi_oracle_class(o, kept[i].message, kept[i].future, kept[i].answer);
         o->pending[i] = (uint32_t)i;
     }
     for (size_t i = 0; i < o->lane_size; i++)
@@ -733,13 +772,14 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
 
 void aphi_search_forget(aph_oracle *o)
 {
-    if (o->event_count < o->window_max)
+    /* Where nothing is in flight there is least to keep; only if that does not come is any moment right. */
+    if (o->event_count < o->window_max || (o->foretold && o->event_count < 2 * o->window_max))
         return;
     uint64_t before = o->configurations;
     bool done = aphi_search_collect(o, 4 * o->event_count + 256);
     /* What forgetting costs is not part of what the search visited; if it fails, it is not tried again too soon. */
     o->configurations = before;
-    o->window_max = done ? WINDOW_MIN : 2 * o->window_max;
+    o->window_max = done ? APHI_WINDOW_MIN : 2 * o->window_max;
 }
 
 size_t aphi_search_bytes(const aph_oracle *o)

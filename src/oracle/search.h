@@ -10,6 +10,11 @@
 
 enum { APHI_NONE = UINT32_MAX };
 
+/* Observations that are remembered before it is worth trying to forget them. */
+enum { APHI_WINDOW_MIN = 4096 };
+
+enum { APHI_KINDS = 128 };
+
 /* A request, by its place in aph_oracle.ops. */
 typedef struct aphi_asked {
     uint64_t id;
@@ -19,11 +24,11 @@ typedef struct aphi_asked {
     uint64_t rank;         /* of two requests, the one with the smaller rank is likely or known to end first */
     uint32_t slot;         /* its bit in a configuration's `taken`, while it is in flight */
     uint32_t before;       /* the request before it on the connection, if that is in flight; else APHI_NONE */
-    uint32_t alike;        /* requests with the same number are interchangeable */
     aph_future future;
     uint64_t line;         /* where the caller has it from */
     bool reads;            /* with its known answer it leaves the state alone */
     bool lost;
+    bool linked;           /* others on its connection were in flight with it: it is like no other */
 } aphi_asked;
 
 typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS } aphi_saw;
@@ -122,16 +127,11 @@ struct aph_oracle {
     uint32_t *lane_next;
     size_t lane_next_capacity;
 
-    /* classes of alike requests: hash table to class numbers */
-    struct aphi_class {
-        aph_value message, answer;
-        aph_future future;
-        uint32_t number; /* 0: free */
-    } *classes;
-    size_t class_size, class_count;
-    uint32_t *class_stamp;
-    size_t class_stamp_capacity;
-    uint32_t stamp;
+    /* kinds of requests that were tried in this round; see first_of_kind */
+    struct aphi_kind_seen {
+        uint32_t round, asked;
+    } kinds[APHI_KINDS];
+    uint32_t round;
     uint8_t *related;      /* by place in `pending`: may influence the target of the frame at hand */
     size_t related_capacity;
 
@@ -166,9 +166,10 @@ struct aph_oracle {
 /* An answer that stands for any. */
 #define APHI_WILDCARD aphi_memo_any
 
-/* As aph_oracle_open, on a machine that several share (NULL: one of its own), and without a deadline of its own. */
+/* As aph_oracle_open, on a machine that several share (NULL: one of its own; else there is no deadline of its own either).
+ * one_part: all requests will be of one part. */
 aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
-                                char *error, size_t error_size);
+                                bool one_part, char *error, size_t error_size);
 /* After a failure the oracle goes on to write down what it is told, as long as this holds: answers that it was foretold,
  * and that have a part in the failure, are still to come. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
@@ -192,6 +193,5 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget);
 void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);
-uint32_t aphi_oracle_class(aph_oracle *o, aph_value message, aph_future future, aph_value answer);
 
 #endif

@@ -25,12 +25,12 @@
 #include <string.h>
 
 enum {
-    CACHE_SIZE = 512,        /* situations remembered: a search comes back to those that it has just left */
+    CACHE_SIZE = 128,        /* situations remembered: a search comes back to those that it has just left */
     IDLE_STEPS_MAX = 10000,  /* steps in a row without a receive */
 };
 
 typedef struct key {
-    aphi_core core;
+    const aphi_core *core;
     bool request;   /* false: only run on to the first receive */
     aphi_fate fate;
     int64_t from;
@@ -38,7 +38,8 @@ typedef struct key {
 } key;
 
 typedef struct entry {
-    key key;
+    key key;                 /* its core is the one beside it */
+    aphi_core core;
     uint64_t hash;
     uint32_t generation, count;
     aphi_after one;          /* the only result, or the first */
@@ -73,7 +74,7 @@ struct aphi_machine {
     /* one run of a step */
     const key *key;
     bool request_taken, at_receive;
-    size_t replayed;          /* of key->core.answers */
+    size_t replayed, replay_count; /* of key->core->answers */
     aph_value store;
     uint32_t fresh;
     aphi_bindings bindings;
@@ -239,8 +240,8 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
 {
     aphi_machine *m = context;
     bool answered = false;
-    if (m->replayed < aph_count(m->key->core.answers)) {
-        *answer = aph_at(m->key->core.answers, m->replayed++);
+    if (m->replayed < m->replay_count) {
+        *answer = aph_at(m->key->core->answers, m->replayed++);
         log_answer(m, *answer);
         return true;
     }
@@ -255,7 +256,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     case APH_EVENT_NEVER:
     case APH_EVENT_OTHER: break;
     }
-    if (answered)
+    if (answered && !m->rpc)
         log_answer(m, *answer);
     return answered;
 }
@@ -280,9 +281,10 @@ static void begin_way(aphi_machine *m, const key *k)
     m->key = k;
     m->request_taken = !k->request;
     m->at_receive = false;
+    m->replay_count = k->core->answers ? aph_count(k->core->answers) : 0;
     m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = 0;
-    m->store = k->core.store;
-    m->fresh = k->core.fresh;
+    m->store = k->core->store;
+    m->fresh = k->core->fresh;
     if (aphi_bindings_count(&m->bindings))
         aphi_bindings_deinit(&m->bindings);
 }
@@ -302,7 +304,7 @@ static bool deliver(aphi_machine *m, aph_value *mail)
         return false;
     }
     if (k->fate == APHI_EXPECT)
-        return assume(m, known(m, aph_eq(m->sends[0].message, k->expected)));
+        return m->sends[0].message == k->expected || assume(m, known(m, aph_eq(m->sends[0].message, k->expected)));
     if (k->fate == APHI_KEEP)
         for (size_t i = 0; i < m->send_count; i++)
             *mail = with_mail(*mail, m->sends[i].to, m->sends[i].message);
@@ -344,8 +346,8 @@ static void broken_step(aphi_machine *m, aphi_ending ending)
 static bool check_reads(aphi_machine *m, const aphi_core *after)
 {
     const key *k = m->key;
-    if (k->fate != APHI_EXPECT || !m->model->reads || after->state == k->core.state ||
-        !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core.state))
+    if (k->fate != APHI_EXPECT || !m->model->reads || after->state == k->core->state ||
+        !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core->state))
         return true;
     set_fault(m, APH_FAULT_PROMISE, "the model says that this request, with this answer, only reads, but it changed the "
                                     "state", APH_ARRAY_OF(k->message, k->expected));
@@ -357,7 +359,10 @@ static bool run_on(aphi_machine *m, aphi_core *core)
 {
     for (unsigned idle = 0; idle < IDLE_STEPS_MAX; idle++) {
         m->steps++;
-        aphi_ending ending = aphi_step_run(m->model, &core->state, answer_event, m);
+        bool waiting = m->rpc && !m->request_taken;
+        aph_request request = {m->key->from, m->key->message};
+        aphi_ending ending = aphi_step_feed(m->model, &core->state, &request, &waiting, answer_event, m);
+        m->request_taken |= m->rpc && !waiting;
         if (ending == APHI_ENDED) {
             core->answers = APH_NIL;
             m->log_count = 0;
@@ -381,7 +386,7 @@ static void all_ways(aphi_machine *m, const key *k)
 {
     m->branch_count = m->result_count = 0;
     do {
-        aphi_core core = k->core;
+        aphi_core core = *k->core;
         begin_way(m, k);
         if (run_on(m, &core) && deliver(m, &core.mail) && check_reads(m, &core))
             add_result(m, core);
@@ -424,21 +429,27 @@ static uint64_t word_of(aph_value v)
 
 static uint64_t hash_key(const key *k)
 {
-    uint64_t h = aphi_mix(word_of(k->core.state) ^ word_of(k->core.store) << 1,
+    uint64_t h = aphi_mix(word_of(k->core->state) ^ word_of(k->core->store) << 1,
                           word_of(k->message) ^ (uint64_t)k->from << 3 ^ (uint64_t)k->fate << 1 ^ k->request);
-    return aphi_mix(h ^ word_of(k->expected), word_of(k->core.mail) ^ word_of(k->core.answers) << 1);
+    return aphi_mix(h ^ word_of(k->expected), word_of(k->core->mail) ^ word_of(k->core->answers) << 1);
 }
 
 static bool same_key(const key *a, const key *b)
 {
-    return aphi_core_equal(&a->core, &b->core) && a->request == b->request && a->fate == b->fate && a->from == b->from &&
+    return aphi_core_equal(a->core, b->core) && a->request == b->request && a->fate == b->fate && a->from == b->from &&
            a->message == b->message && a->expected == b->expected;
 }
 
 static void remember(aphi_machine *m, entry *e, const key *k, uint64_t hash)
 {
     free(e->many);
-    *e = (entry){.key = *k, .hash = hash, .generation = m->generation, .count = (uint32_t)m->result_count};
+    e->many = NULL;
+    e->core = *k->core;
+    e->key = *k;
+    e->key.core = &e->core;
+    e->hash = hash;
+    e->generation = m->generation;
+    e->count = (uint32_t)m->result_count;
     if (m->result_count)
         e->one = m->results[0];
     if (m->result_count > 1) {
@@ -502,11 +513,12 @@ const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n)
 {
     aph_value state = m->model->initial ? m->model->initial(m->model) : aph_object(), store = APH_NIL;
     uint32_t fresh = aphi_symbols(state) ? aphi_store_normalize(1, &state, &store) : 0;
-    key k = {.core = {.state = state, .fresh = fresh}, .fate = APHI_KEEP};
+    aphi_core core = {.state = state, .fresh = fresh};
+    key k = {.core = &core, .fate = APHI_KEEP};
     if (!m->rpc)
         return look_up(m, &k, n);
     APHI_RESERVE(m->results, m->result_capacity, 1);
-    m->results[0] = (aphi_after){.core = k.core};
+    m->results[0] = (aphi_after){.core = core};
     *n = 1;
     return m->results;
 }
@@ -514,7 +526,7 @@ const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n)
 const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_fate fate, aph_value expected, size_t *n)
 {
-    key k = {.core = *core, .request = true, .from = from, .message = message, .fate = fate,
+    key k = {.core = core, .request = true, .from = from, .message = message, .fate = fate,
              .expected = fate == APHI_EXPECT ? expected : APH_NIL};
     return look_up(m, &k, n);
 }
@@ -526,6 +538,15 @@ bool aphi_mail_waits(const aphi_core *core, int64_t connection)
     return core->mail && aph_has(core->mail, aph_int(connection));
 }
 
+static aph_value without(aph_value mail, int64_t connection, size_t place)
+{
+    aph_value name = aph_int(connection), waiting = aph_get(mail, name), left = aph_slice(waiting, 0, place);
+    for (size_t i = place + 1; i < aph_count(waiting); i++)
+        left = aph_push(left, aph_at(waiting, i));
+    mail = aph_count(left) ? aph_set(mail, name, left) : aph_remove(mail, name);
+    return aph_count(mail) ? mail : APH_NIL;
+}
+
 static aph_value without_oldest(aph_value mail, int64_t connection)
 {
     aph_value name = aph_int(connection), waiting = aph_get(mail, name);
@@ -535,9 +556,9 @@ static aph_value without_oldest(aph_value mail, int64_t connection)
     return aph_count(mail) ? mail : APH_NIL;
 }
 
-void aphi_machine_discard(aphi_core *core, int64_t connection)
+void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place)
 {
-    core->mail = without_oldest(core->mail, connection);
+    core->mail = without(core->mail, connection, place);
 }
 
 bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen)

@@ -47,8 +47,8 @@ const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int6
 bool aphi_mail_waits(const aphi_core *core, int64_t connection);
 /* Take the oldest mail of the connection, which must be able to equal the message seen. */
 bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen);
-/* Throw the oldest mail of the connection away. */
-void aphi_machine_discard(aphi_core *core, int64_t connection);
+/* Throw a mail of the connection away; place 0 is the oldest. */
+void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place);
 
 /* Trouble so far: a fault stops everything; undecided means that the solver gave up on some branch, which was dropped. */
 aph_fault aphi_machine_fault(const aphi_machine *m, const char **message);

@@ -9,7 +9,7 @@
  *             so that the remainder is not negative; division here rounds down, so a negative divisor negates both.
  * Invariants: 1. each Z3 node is held by session.alive or session.required to the end of the question
  *             2. the memory of answers holds values and so is emptied whenever values may be reclaimed
- * Cost:       a question is some hundred microseconds at least; see bench/.
+ * Cost:       a linear question takes some two hundred microseconds, a nonlinear one as long as it is let.
  * Not done:   bit vectors: 64-bit multiplication and division by circuits is slower than arithmetic on most questions;
  *             Z3's strings: nothing but equality is asked of them. */
 #include "solve/z3.h"

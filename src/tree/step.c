@@ -22,6 +22,8 @@ struct aph {
     aphi_answerer *answerer;
     void *context;
     const char *clause;
+    const aph_request *request; /* for the first receive, while *waiting */
+    bool *waiting;
     aphi_guarded guarded;
 };
 
@@ -34,7 +36,21 @@ const char *aphi_step_reason(void)
 
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context)
 {
-    struct aph m = {.model = model, .state = *state, .answerer = answerer, .context = context};
+    bool waiting = false;
+    return aphi_step_feed(model, state, NULL, &waiting, answerer, context);
+}
+
+aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,
+                           aphi_answerer *answerer, void *context)
+{
+    struct aph m;
+    m.model = model;
+    m.state = *state;
+    m.answerer = answerer;
+    m.context = context;
+    m.clause = NULL;
+    m.request = request;
+    m.waiting = waiting;
     aphi_guard_enter(&m.guarded);
     int why = sigsetjmp(m.guarded.escape, 0);
     if (!why)
@@ -53,48 +69,53 @@ static _Noreturn void leave(aph *m, aphi_ending ending)
     siglongjmp(m->guarded.escape, ending);
 }
 
-static aph_value perform(aph *m, aph_event event)
+static aph_value perform(aph *m, aph_event *event)
 {
     aph_value answer = APH_NIL;
-    event.clause = m->clause;
+    event->clause = m->clause;
     m->clause = NULL;
     if (aphi_guard_expired())
         leave(m, APHI_OUT_OF_TIME);
-    if (!m->answerer(m->context, &event, &answer))
+    if (!m->answerer(m->context, event, &answer))
         leave(m, APHI_LEFT);
     return answer;
 }
 
 aph_request aph_recv(aph *m)
 {
-    aph_value packet = perform(m, (aph_event){.kind = APH_EVENT_RECV});
+    if (*m->waiting) {
+        *m->waiting = false;
+        m->clause = NULL;
+        return *m->request;
+    }
+    aph_value packet = perform(m, &(aph_event){.kind = APH_EVENT_RECV});
     return (aph_request){aph_int_of(aph_at(packet, 0)), aph_at(packet, 1)};
 }
 
 void aph_send(aph *m, int64_t to, aph_value message)
 {
-    perform(m, (aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
+    perform(m, &(aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
 }
 
 aph_value aph_choose(aph *m, aph_kind sort, const char *name)
 {
-    return perform(m, (aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name});
+    return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name});
 }
 
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name)
 {
-    return perform(m, (aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_INT, .bounded = true, .low = low, .high = high,
+    return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_INT, .bounded = true, .low = low, .high = high,
                                   .name = name});
 }
 
 bool aph_decide(aph *m, aph_value condition, const char *name)
 {
-    return aph_truth(perform(m, (aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
+    return aph_truth(perform(m, &(aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
 }
 
 int aph_either_(aph *m, size_t n, const char *const *names)
 {
-    return (int)aph_int_of(perform(m, (aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
+    return (int)aph_int_of(perform(m, &(aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
 }
 
 void aph_clause(aph *m, const char *clause)

@@ -175,23 +175,19 @@ aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t s
 
 aph_value aphi_intern_str(const char *bytes, size_t n)
 {
-    if (n < 8) {
-        uint64_t word = (uint64_t)n << 4 | APHI_TAG_STR;
-        for (size_t i = 0; i < n; i++)
-            word |= (uint64_t)(unsigned char)bytes[i] << (8 * (i + 1));
-        return (aph_value)(uintptr_t)word;
-    }
+    if (n < 8)
+        return aph_short_(bytes, n);
     assert(n <= UINT32_MAX);
     uint64_t hash = aphi_mix((uint64_t)APHI_LONG_STR << 8, n);
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, 8);
-        hash = aphi_mix(hash, word);
+    uint64_t words[2];
+    for (; i + 16 <= n; i += 16) {
+        memcpy(words, bytes + i, 16);
+        hash = aphi_mix(hash ^ words[0], words[1]);
     }
-    uint64_t rest = 0;
-    memcpy(&rest, bytes + i, n - i);
-    return intern(APHI_LONG_STR, 0, (uint32_t)n, bytes, n, aphi_mix(hash, rest), 0);
+    words[0] = words[1] = 0;
+    memcpy(words, bytes + i, n - i);
+    return intern(APHI_LONG_STR, 0, (uint32_t)n, bytes, n, aphi_mix(hash ^ words[0], words[1]), 0);
 }
 
 /* ---- reclaiming -------------------------------------------------------------------------------------------------- */

@@ -187,13 +187,9 @@ aph_value aph_get(aph_value object, aph_value key)
     bool found;
     if (!is_object(object))
         return APH_NIL;
-    key = aphi_key(key);
+    if (aphi_tag(key) != APHI_TAG_STR)
+        key = aphi_key(key);
     return object->shape == APHI_PAIRS ? row_get(object, key) : treap_get(object, key, &found);
-}
-
-aph_value aph_field(aph_value object, const char *name)
-{
-    return aph_get(object, aph_str(name));
 }
 
 bool aph_has(aph_value object, aph_value key)
@@ -235,11 +231,6 @@ aph_value aph_set(aph_value object, aph_value key, aph_value item)
     if (!found)
         return treap_insert(object, key, item);
     return was == item ? object : treap_replace(object, key, item);
-}
-
-aph_value aph_put(aph_value object, const char *name, aph_value item)
-{
-    return aph_set(object, aph_str(name), item);
 }
 
 static aph_value row_remove(aph_value row, size_t at)

@@ -24,11 +24,6 @@ static uint64_t bits_of(aph_value v)
     return (uint64_t)(uintptr_t)v;
 }
 
-aph_value aph_bool(bool b)
-{
-    return word((uint64_t)b << 3 | APHI_TAG_BOOL);
-}
-
 aph_value aph_int(int64_t i)
 {
     if (i >= -((int64_t)1 << 60) && i < (int64_t)1 << 60)
@@ -39,11 +34,6 @@ aph_value aph_int(int64_t i)
 aph_value aph_bytes(const void *bytes, size_t n)
 {
     return aphi_intern_str(bytes, n);
-}
-
-aph_value aph_str(const char *text)
-{
-    return aphi_intern_str(text, strlen(text));
 }
 
 aph_value aph_strf(const char *format, ...)
@@ -103,21 +93,6 @@ bool aph_is_symbolic(aph_value v)
     return aphi_symbols(v) != 0 || (aphi_is_node(v) && v->shape == APHI_OPERATION);
 }
 
-bool aph_truth(aph_value v)
-{
-    return v == aph_bool(true);
-}
-
-bool aph_is_int(aph_value v)
-{
-    return aph_kind_of(v) == APH_INT;
-}
-
-bool aph_is_str(aph_value v)
-{
-    return aph_kind_of(v) == APH_STR;
-}
-
 int64_t aph_int_of(aph_value v)
 {
     if (aphi_tag(v) == APHI_TAG_INT)
@@ -135,15 +110,6 @@ const char *aph_bytes_of(const aph_value *v, size_t *n)
     assert(aph_is_str(*v));
     *n = (*v)->count;
     return (const char *)(*v)->slot;
-}
-
-bool aph_str_is(aph_value v, const char *text)
-{
-    size_t n, m = strlen(text);
-    if (!aph_is_str(v))
-        return false;
-    const char *bytes = aph_bytes_of(&v, &n);
-    return n == m && !memcmp(bytes, text, n);
 }
 
 size_t aph_count(aph_value v)

@@ -50,6 +50,8 @@ static size_t answer_to(const history *h, size_t i)
     return h->count;
 }
 
+/* That an answer never comes is told of the last request of a connection only: others may follow in any order on one that
+ * nobody waits for, but here the connection's order is kept. */
 static bool is_last_of_connection(const history *h, size_t i)
 {
     for (size_t k = i + 1; k < h->count; k++)
@@ -62,18 +64,33 @@ static aph_verdict judge_sent(aph_oracle *o, const history *h, size_t i, compare
 {
     const history_seen *seen = &h->seen[i];
     aph_foresight known = {.future = APH_FUTURE_OPEN};
-    uint64_t request;
     size_t end = rpc ? answer_to(h, i) : h->count;
-    if (mode == COMPARE_FORESIGHT && rpc) {
-        known.future = end < h->count ? APH_FUTURE_ANSWER : APH_FUTURE_NEVER;
-        known.answer = end < h->count ? h->seen[end].message : APH_NIL;
-        known.order = end;
+    if (mode == COMPARE_FORESIGHT && rpc && end < h->count)
+        known = (aph_foresight){APH_FUTURE_ANSWER, h->seen[end].message, end};
+    else if (mode == COMPARE_FORESIGHT && rpc && is_last_of_connection(h, i))
+        known.future = APH_FUTURE_NEVER;
+    return aph_oracle_sent(o, seen->connection, seen->message, &known, NULL);
+}
+
+/* After the observation at i, that the answer to a request 0 to 2 observations before will not come. */
+static aph_verdict judge_lost(aph_oracle *o, const history *h, size_t i)
+{
+    uint64_t request = 0;
+    for (size_t k = 0; k <= i; k++) {
+        if (!h->seen[k].sent)
+            continue;
+        if (k + k % 3 == i && answer_to(h, k) == h->count && is_last_of_connection(h, k))
+            return aph_oracle_lost(o, request);
+        request++;
     }
-    aph_verdict v = aph_oracle_sent(o, seen->connection, seen->message, &known, &request);
-    /* To lose one before the last of a connection would break the connection's order, which the others keep. */
-    if (v == APH_PASS && mode == COMPARE_LOST && rpc && end == h->count && is_last_of_connection(h, i))
-        v = aph_oracle_lost(o, request);
-    return v;
+    return APH_PASS;
+}
+
+static void mark_history(void *context)
+{
+    const history *h = context;
+    for (size_t i = 0; i < h->count; i++)
+        aph_mark(h->seen[i].message);
 }
 
 judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode)
@@ -83,16 +100,20 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
     aph_oracle *o = aph_oracle_open(model, &options, error, sizeof error);
     assert(o);
     judged j = {APH_PASS, 0};
+    aph_root_add(mark_history, (void *)h);
     for (; j.at < h->count; j.at++) {
         const history_seen *seen = &h->seen[j.at];
         j.verdict = seen->sent ? judge_sent(o, h, j.at, mode, model->rpc)
                                : aph_oracle_received(o, seen->connection, seen->message);
+        if (j.verdict == APH_PASS && mode == COMPARE_LOST && model->rpc)
+            j.verdict = judge_lost(o, h, j.at);
         if (j.verdict != APH_PASS)
             break;
     }
     const char *message;
     if (aph_oracle_fault(o, &message))
-        printf("fault: %s\n", message);
+        printf("%s\n", message);
+    aph_root_remove(mark_history, (void *)h);
     aph_oracle_close(o);
     return j;
 }
@@ -109,60 +130,66 @@ static bool agrees(judged j, enumerated e, compare_mode mode)
     return e.explained || (mode == COMPARE_FORESIGHT ? j.at <= e.reached : j.at == e.reached);
 }
 
-static bool compare_in(const subject *s, const history *h, const char *environment, enumerated e, compare_count *count)
+static int compare_in(const subject *s, const history *h, bool sync, enumerated e, compare_count *count)
 {
     for (compare_mode mode = 0; mode < COMPARE_MODES; mode++) {
         if (!s->model->rpc && mode != COMPARE_LIVE)
             continue;
-        judged j = compare_judge(s->model, h, environment, mode);
+        judged j = compare_judge(s->model, h, sync ? "sync" : "tcp", mode);
         count->judged++;
         if (agrees(j, e, mode))
             continue;
-        printf("%s, %s, %s: the oracle says %s at observation %zu, enumeration %s at %zu\n", s->model->name, environment,
-               mode_names[mode], aph_verdict_name(j.verdict), j.at, e.explained ? "pass" : "fail", e.reached);
-        return false;
+        printf("%s, %s, %s: the oracle says %s at observation %zu, enumeration %s at %zu\n", s->model->name,
+               sync ? "sync" : "tcp", mode_names[mode], aph_verdict_name(j.verdict), j.at,
+               e.explained ? "pass" : "fail", e.reached);
+        return 1 + (int)mode + 10 * (int)j.verdict + 100 * sync;
     }
-    return true;
+    return 0;
 }
 
-bool compare_one(const subject *s, const history *h, bool slow, compare_count *count)
+static int compare_slow(const subject *s, const history *h, enumerated e, compare_count *count)
+{
+    dualized d = dualize(s, h);
+    count->slow += d != DUALIZE_GIVES_UP;
+    if (d == DUALIZE_GIVES_UP || (d == DUALIZE_ACCEPTS) == e.explained)
+        return 0;
+    printf("%s: enumeration says %s, dualization the opposite\n", s->model->name, e.explained ? "pass" : "fail");
+    return 1000 + e.explained;
+}
+
+int compare_one(const subject *s, const history *h, bool slow, compare_count *count)
 {
     enumerated e = enumerate(s, h, ENUMERATE_TCP);
     count->histories++;
     count->valid += e.explained;
     count->invalid += !e.explained;
-    if (!compare_in(s, h, "tcp", e, count))
-        return false;
-    if (slow) {
-        count->slow++;
-        if (dualize_accepts(s, h) != e.explained) {
-            printf("%s: the dualization says the opposite of enumeration: %s\n", s->model->name,
-                   e.explained ? "pass" : "fail");
-            return false;
-        }
-    }
-    return !history_is_sequential(h) || compare_in(s, h, "sync", enumerate(s, h, ENUMERATE_SYNC), count);
+    int difference = compare_in(s, h, false, e, count);
+    if (!difference && slow)
+        difference = compare_slow(s, h, e, count);
+    if (!difference && history_is_sequential(h))
+        difference = compare_in(s, h, true, enumerate(s, h, ENUMERATE_SYNC), count);
+    return difference;
 }
 
-static bool still_wrong(const subject *s, const history *h)
+static bool still_wrong(const subject *s, const history *h, int difference)
 {
     compare_count unused = {0};
-    return (!s->model->rpc || history_is_paired(h)) && !compare_one(s, h, true, &unused);
+    return (!s->model->rpc || history_is_paired(h)) && compare_one(s, h, true, &unused) == difference;
 }
 
 /* Without the observation at i, or if that does not do, without the request there and its answer. */
-static bool leave_out(const subject *s, history *h, size_t i)
+static bool leave_out(const subject *s, history *h, size_t i, int difference)
 {
     history smaller = {0};
     size_t end = h->seen[i].sent ? answer_to(h, i) : h->count;
     history_copy(&smaller, h);
     history_remove(&smaller, i);
-    bool wrong = still_wrong(s, &smaller);
+    bool wrong = still_wrong(s, &smaller, difference);
     if (!wrong && end < h->count) {
         history_copy(&smaller, h);
         history_remove(&smaller, end);
         history_remove(&smaller, i);
-        wrong = still_wrong(s, &smaller);
+        wrong = still_wrong(s, &smaller, difference);
     }
     if (wrong)
         history_copy(h, &smaller);
@@ -170,34 +197,34 @@ static bool leave_out(const subject *s, history *h, size_t i)
     return wrong;
 }
 
-static void shrink(const subject *s, history *h)
+static void shrink(const subject *s, history *h, int difference)
 {
     for (size_t i = 0; i < h->count;)
-        i = leave_out(s, h, i) ? 0 : i + 1;
+        i = leave_out(s, h, i, difference) ? 0 : i + 1;
 }
 
 bool compare_many(const subject *s, size_t histories, unsigned slow)
 {
     compare_count count = {0};
     history h = {0};
-    bool same = true;
+    int difference = 0;
     int64_t start = aphi_clock_ns();
-    for (size_t i = 0; i < histories && same; i++) {
+    for (size_t i = 0; i < histories && !difference; i++) {
         aphi_choice c = aphi_choice_seed(compare_seed() * 1000003 + i);
         history_shape shape = history_random_shape(&c, s->model);
+        if (i % 256 == 0)
+            aph_collect();
         history_make(&h, s, shape, &c);
         if (aphi_choice_chance(&c, 3, 5))
             history_mutate(&h, s, shape, &c);
-        same = compare_one(s, &h, aphi_choice_chance(&c, slow, 100), &count);
-        if (i % 256 == 0 && same)
-            aph_collect();
+        difference = compare_one(s, &h, aphi_choice_chance(&c, slow, 100), &count);
     }
-    if (!same) {
-        shrink(s, &h);
+    if (difference) {
+        shrink(s, &h, difference);
         history_print(&h);
     }
     history_deinit(&h);
     bool enough = compare_report(s->model->name, &count);
     printf("  %.1f s\n", (double)(aphi_clock_ns() - start) / 1e9);
-    return same && enough;
+    return !difference && enough;
 }

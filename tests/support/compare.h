@@ -12,9 +12,9 @@
 
 /* How the oracle is asked. */
 typedef enum compare_mode {
-    COMPARE_FORESIGHT, /* each request comes with its end */
+    COMPARE_FORESIGHT, /* each request comes with its end; of those without, the last of each connection */
     COMPARE_LIVE,      /* nothing is known in advance */
-    COMPARE_LOST,      /* as live, but that an answer will not come is told as soon as it is sure */
+    COMPARE_LOST,      /* as live, but that an answer will not come is told soon after the request */
     COMPARE_DISTRUST,  /* none of the model's promises is used */
     COMPARE_MODES,
 } compare_mode;
@@ -31,8 +31,9 @@ typedef struct compare_count {
     size_t histories, valid, invalid, slow, judged;
 } compare_count;
 
-/* Compare all deciders on one history, the one by dualization only if `slow`. Prints what disagrees. */
-bool compare_one(const subject *s, const history *h, bool slow, compare_count *count);
+/* Compare all deciders on one history, the one by dualization only if `slow`. Returns 0 if they agree; if not, a number
+ * that says who says what, and prints it. */
+int compare_one(const subject *s, const history *h, bool slow, compare_count *count);
 /* On this many random histories, of which `slow` of each hundred also by dualization. Prints the count; a history on which
  * they disagree is made smaller and printed. False if there is one, or if not enough are valid, or invalid. */
 bool compare_many(const subject *s, size_t histories, unsigned slow);

@@ -18,7 +18,7 @@
  *                that comes to the end of the history accepts.
  *             4. A branch in the same situation as one that was thrown away is thrown away unseen. The paper's list grows
  *                without this by all the times at which the network may have carried each packet.
- * Cost:       exponential; meant for histories of half a dozen requests. */
+ * Cost:       exponential; meant for histories of half a dozen requests, and gives up where even those branch too much. */
 #include "dualize.h"
 
 #include "base/memory.h"
@@ -29,7 +29,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SYMBOLS_MOST = 16, NOT_PICKING = -1 };
+enum { SYMBOLS_MOST = 16, THROWN_MOST = 1500 };
 
 /* The unknowns of a branch: V of figure 4.8, its first half. */
 typedef struct unknowns {
@@ -365,28 +365,30 @@ static branch first_branch(const aph_model *model)
 }
 
 /* Figure 4.12: the current branch until it throws, then another, until none is left. */
-static bool backtrack(tester *t)
+static dualized backtrack(tester *t)
 {
     while (t->count > 0) {
+        if (t->thrown.count > THROWN_MOST)
+            return DUALIZE_GIVES_UP;
         branch current = t->others[--t->count];
         bool thrown = false;
         while (!thrown && current.at < t->history->count)
             thrown = !compose(t, &current);
         drop(&current);
         if (!thrown)
-            return true;
+            return DUALIZE_ACCEPTS;
     }
-    return false;
+    return DUALIZE_REJECTS;
 }
 
-bool dualize_accepts(const subject *s, const history *h)
+dualized dualize(const subject *s, const history *h)
 {
     tester t = {.subject = s, .history = h};
     push(&t, first_branch(s->model));
-    bool accepted = backtrack(&t);
+    dualized verdict = backtrack(&t);
     while (t.count > 0)
         drop(&t.others[--t.count]);
     free(t.others);
     wordset_deinit(&t.thrown);
-    return accepted;
+    return verdict;
 }

@@ -6,7 +6,13 @@
 
 #include "history.h"
 
+typedef enum dualized {
+    DUALIZE_REJECTS,
+    DUALIZE_ACCEPTS,
+    DUALIZE_GIVES_UP,      /* too many branches */
+} dualized;
+
 /* Does some branch of the derived tester accept the recorded history? The network is that of figure 4.9. */
-bool dualize_accepts(const subject *s, const history *h);
+dualized dualize(const subject *s, const history *h);
 
 #endif

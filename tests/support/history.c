@@ -102,9 +102,8 @@ static int64_t random_connection(world *w)
 static bool client_sends(world *w)
 {
     int64_t connection = random_connection(w);
-    if (w->sent == w->shape.requests)
-        return false;
-    if (w->asked[connection] > w->answered[connection] && !aphi_choice_chance(w->choice, w->pipelining, 4))
+    bool waits = w->asked[connection] > w->answered[connection];
+    if (w->sent == w->shape.requests || (waits && !w->shape.sequential && !aphi_choice_chance(w->choice, w->pipelining, 4)))
         return false;
     history_add(w->history, true, connection, w->subject->request(w->choice));
     w->asked[connection]++;
@@ -151,8 +150,7 @@ static void finish(world *w)
 static void run_sequentially(world *w)
 {
     while (w->sent < w->shape.requests) {
-        while (!client_sends(w))
-            continue;
+        client_sends(w);
         if (w->sent < w->shape.requests || w->shape.whole)
             finish(w);
     }
@@ -176,7 +174,7 @@ static void run_concurrently(world *w)
 
 void history_make(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
-    world w = {.subject = s, .shape = shape, .history = h, .choice = c, .pipelining = (unsigned)aphi_choice_below(c, 3)};
+    world w = {.subject = s, .shape = shape, .history = h, .choice = c, .pipelining = 1 + (unsigned)aphi_choice_below(c, 2)};
     h->count = 0;
     while (!concrete_begin(&w.server, s, pick_random, c))
         continue;

@@ -344,7 +344,7 @@ static aph_value fickle_answer(aphi_choice *c)
 /* What is seen may be any of these, so none is left that is surely new. But an unknown is only ever told that it is not
  * a, not b (by a guess), or not what the other cell is (by "same", and a second time only after a stir): with six requests
  * that rules out fewer than six values. */
-const subject subject_fickle = {&fickle, (const char *const[]){"a", "b", "c", "d", "e", "f", NULL}, fickle_request,
+const subject subject_fickle = {&fickle, (const char *const[]){"a", "b", "c", "d", "e", "ok", NULL}, fickle_request,
                                 fickle_answer};
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */

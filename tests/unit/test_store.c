@@ -140,6 +140,8 @@ static void what_leaves_64_bits_cannot_be_taken(void **state)
     EXPECT(APHI_UNSAT, aph_ne(aph_mul(x, number(2)), number(7)), aph_le(number(INT64_MAX / 2 + 1), x));
     EXPECT(APHI_UNSAT, aph_lt(aph_sub(y, x), number(0)), aph_eq(y, number(INT64_MIN)), aph_lt(number(0), x));
     EXPECT(APHI_SAT, aph_lt(number(INT64_MAX - 1), aph_add(x, y)));
+    EXPECT(APHI_UNSAT, aph_eq(x, aph_add(y, number(1))), aph_le(number(INT64_MAX), y));
+    EXPECT(APHI_UNSAT, aph_eq(x, aph_mul(y, number(3))), aph_eq(y, number(INT64_MAX / 2)));
 }
 
 static void division_rounds_down(void **state)
@@ -184,6 +186,15 @@ static void pigeons_need_holes(void **state)
         assert_int_equal(pigeons(n + 1, n), APHI_UNSAT);
     }
     assert_int_equal(pigeons(30, 30), APHI_SAT);
+    aph_value two[12], symbols[3] = {x, y, z};
+    for (size_t i = 0; i < 3; i++) {
+        two[4 * i] = aph_le(number(1), symbols[i]);
+        two[4 * i + 1] = aph_le(symbols[i], number(3));
+        two[4 * i + 2] = aph_ne(symbols[i], number(2));
+        two[4 * i + 3] = aph_ne(symbols[i], symbols[(i + 1) % 3]);
+    }
+    expect(APHI_UNSAT, 12, two);
+    expect(APHI_SAT, 11, two);
 }
 
 static void strings_differ_without_end(void **state)

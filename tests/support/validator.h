@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * validator.h - random programs in Prog, and the validator of Li, "Testing by dualization", figure 3.1, for them. */
+#ifndef TESTS_SUPPORT_VALIDATOR_H
+#define TESTS_SUPPORT_VALIDATOR_H
+
+#include "history.h"
+
+enum { VALIDATOR_NODES = 128, VALIDATOR_ADDRESSES = 4, VALIDATOR_TEXT = 4096 };
+
+/* An expression or a statement; operands and followers are places in the program's nodes. */
+typedef struct validator_node {
+    enum { V_CONSTANT, V_ADDRESS, V_OPERATION, V_WRITE, V_IF, V_RETURN } kind;
+    char op;               /* V_OPERATION: + - * / */
+    int64_t number;        /* V_CONSTANT; V_ADDRESS and V_WRITE: the address */
+    int a, b;              /* V_OPERATION: operands; V_WRITE: a is the source; V_IF: a <= b */
+    int next, otherwise;   /* V_WRITE: what follows; V_IF: what follows if a <= b, and if not */
+} validator_node;
+
+typedef struct validator_program {
+    validator_node node[VALIDATOR_NODES];
+    int count, body;
+    int64_t low, high;     /* of the internal choice */
+    char text[VALIDATOR_TEXT];
+} validator_program;
+
+void validator_random_program(validator_program *p, aphi_choice *c);
+/* Does the validator accept these queries and answers, which come one after the other? *reached receives how many it did. */
+bool validator_accepts(const validator_program *p, size_t n, int64_t (*pairs)[2], size_t *reached);
+
+#endif

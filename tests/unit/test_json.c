@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_json.c - what is written reads back as the same word; what is no JSON is refused, at the offending byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "random_value.h"
+
+static int fresh_heap(void **unused)
+{
+    (void)unused;
+    aph_heap_close();
+    return 0;
+}
+
+static aph_value read_n(const char *text, size_t n)
+{
+    aph_value v = aph_str("unset");
+    aph_json_error error = {0};
+    char *exact = malloc(n ? n : 1); /* so that a sanitizer sees a read past the end */
+    memcpy(exact, text, n);
+    if (!aph_json_read(exact, n, &v, &error))
+        fail_msg("%.*s: byte %zu: %s", (int)n, text, error.offset, error.message);
+    free(exact);
+    return v;
+}
+
+static aph_value read_text(const char *text)
+{
+    return read_n(text, strlen(text));
+}
+
+static void refuse_n(const char *text, size_t n, size_t offset, const char *part)
+{
+    aph_value v = APH_NIL;
+    aph_json_error error = {.offset = SIZE_MAX};
+    char *exact = malloc(n ? n : 1);
+    memcpy(exact, text, n);
+    bool ok = aph_json_read(exact, n, &v, &error);
+    free(exact);
+    if (ok)
+        fail_msg("%.*s: was read", (int)n, text);
+    if (error.offset != offset || !strstr(error.message, part))
+        fail_msg("%.*s: expected byte %zu: %s; it says byte %zu: %s", (int)n, text, offset, part, error.offset,
+                 error.message);
+    assert_false(aph_json_read(text, n, &v, NULL)); /* the error is optional */
+}
+
+static void refuse(const char *text, size_t offset, const char *part)
+{
+    refuse_n(text, strlen(text), offset, part);
+}
+
+static void written(aph_value v, const char *expected)
+{
+    size_t n;
+    char *text = aph_json_text(v, &n);
+    assert_string_equal(text, expected);
+    assert_int_equal(n, strlen(expected));
+    free(text);
+}
+
+static void round_trip(aph_value v)
+{
+    size_t n;
+    char *text = aph_json_text(v, &n);
+    assert_ptr_equal(read_n(text, n), v);
+    for (size_t i = 0; i < n; i++)
+        assert_true((unsigned char)text[i] >= ' '); /* a value is one line, without NUL */
+    free(text);
+}
+
+static void test_round_trips(void **unused)
+{
+    (void)unused;
+    aphi_choice c = aphi_choice_seed(5);
+    for (int i = 0; i < 5000; i++)
+        round_trip(random_value(&c, 4));
+}
+
+static void test_random_bytes_round_trip(void **unused)
+{
+    (void)unused;
+    aphi_choice c = aphi_choice_seed(6);
+    char bytes[64];
+    for (int i = 0; i < 20000; i++) {
+        size_t n = aphi_choice_below(&c, sizeof bytes);
+        for (size_t k = 0; k < n; k++)
+            bytes[k] = (char)(aphi_choice_chance(&c, 1, 3) ? aphi_choice_below(&c, 256) : 0x80 | aphi_choice_below(&c, 128));
+        round_trip(aph_bytes(bytes, n));
+    }
+    for (int a = 0; a < 256; a++)
+        for (int b = 0; b < 256; b++)
+            round_trip(aph_bytes((char[]){(char)a, (char)b}, 2));
+}
+
+/* What is nearly UTF-8 is not: surrogates, overlong forms, beyond the last code point, cut short. */
+static void test_bytes_that_are_no_text(void **unused)
+{
+    (void)unused;
+    written(aph_bytes("\xff", 1), "\"\\udcff\"");
+    written(aph_bytes("\x80", 1), "\"\\udc80\"");
+    written(aph_bytes("\xed\xa0\x80", 3), "\"\\udced\\udca0\\udc80\"");
+    written(aph_bytes("\xc0\x80", 2), "\"\\udcc0\\udc80\"");
+    written(aph_bytes("\xf4\x90\x80\x80", 4), "\"\\udcf4\\udc90\\udc80\\udc80\"");
+    written(aph_bytes("\xe2\x82", 2), "\"\\udce2\\udc82\"");
+    written(aph_str("\u20ac \U0001f600"), "\"\u20ac \U0001f600\"");
+}
+
+static void test_escapes(void **unused)
+{
+    (void)unused;
+    assert_ptr_equal(read_text("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), aph_str("\"\\/\b\f\n\r\t"));
+    written(aph_str("\"\\/\b\f\n\r\t"), "\"\\\"\\\\/\\b\\f\\n\\r\\t\"");
+    assert_ptr_equal(read_text("\"\\u0041\\u00e9\\u20AC\""), aph_str("A\u00e9\u20ac"));
+    assert_ptr_equal(read_text("\"\\u0000x\""), aph_bytes("\0x", 2));
+    written(aph_bytes("\0\x1f\x7f", 3), "\"\\u0000\\u001f\x7f\"");
+    assert_ptr_equal(read_text("\"\\ud83d\\ude00\""), aph_str("\U0001f600"));
+    assert_ptr_equal(read_text("\"\\ud800\\udc80\""), aph_str("\U00010080")); /* a pair, not a byte */
+    assert_ptr_equal(read_text("\"\\udc80\\udcff\""), aph_bytes("\x80\xff", 2));
+    refuse("\"\\x\"", 2, "escape");
+    refuse("\"\\u12g4\"", 5, "hexadecimal");
+    refuse("\"\\ud83d\"", 3, "surrogate");
+    refuse("\"\\ud83d\\n\"", 3, "surrogate");
+    refuse("\"\\ud83d\\u0041\"", 3, "surrogate");
+    refuse("\"\\ude00\"", 3, "surrogate");
+    refuse("\"\\udc00\"", 3, "surrogate");
+    refuse("\"\\udc7f\"", 3, "surrogate");
+}
+
+static void test_integers(void **unused)
+{
+    (void)unused;
+    assert_ptr_equal(read_text("9223372036854775807"), aph_int(INT64_MAX));
+    assert_ptr_equal(read_text("-9223372036854775808"), aph_int(INT64_MIN));
+    assert_ptr_equal(read_text("-0"), aph_int(0));
+    written(aph_int(INT64_MIN), "-9223372036854775808");
+    refuse("9223372036854775808", 0, "out of range");
+    refuse("-9223372036854775809", 0, "out of range");
+    refuse("[1, 18446744073709551616]", 4, "out of range");
+    refuse("100000000000000000000000000", 0, "out of range");
+    refuse("007", 0, "leading zero");
+    refuse("[-01]", 1, "leading zero");
+    refuse("1.5", 0, "not an integer");
+    refuse("[1e3]", 1, "not an integer");
+    refuse("2E1", 0, "not an integer");
+    refuse("-", 1, "ends");
+    refuse("[-]", 2, "digit");
+    refuse("+1", 0, "does not begin");
+}
+
+static void test_truncated_texts(void **unused)
+{
+    (void)unused;
+    const char *whole = "{\"a\": [1, true, null, \"x\\u20acy\"], \"b\": {\"c\": false}}";
+    size_t n = strlen(whole);
+    read_n(whole, n);
+    for (size_t i = 0; i < n; i++) {
+        /* Where a number or the surrogate check makes it another complaint, it is still one. */
+        aph_value v;
+        aph_json_error error = {.offset = SIZE_MAX};
+        char *exact = malloc(i ? i : 1);
+        memcpy(exact, whole, i);
+        assert_false(aph_json_read(exact, i, &v, &error));
+        assert_int_equal(error.offset, i);
+        assert_non_null(strstr(error.message, "ends"));
+        free(exact);
+    }
+}
+
+static void test_errors_are_placed(void **unused)
+{
+    (void)unused;
+    refuse("", 0, "ends");
+    refuse("   ", 3, "ends");
+    refuse_n("[1,\0]", 5, 3, "NUL");
+    refuse_n("\"a\0b\"", 5, 2, "NUL");
+    refuse_n("1\0", 2, 1, "NUL");
+    refuse("[1 2]", 3, "comma");
+    refuse("[1,]", 3, "does not begin");
+    refuse("{\"a\" 1}", 5, "colon");
+    refuse("{\"a\":1,}", 7, "key");
+    refuse("{a:1}", 1, "key");
+    refuse("{\"a\":1 \"b\":2}", 7, "comma");
+    refuse("nul!", 0, "null");
+    refuse("True", 0, "does not begin");
+    refuse("1 2", 2, "follows");
+    refuse("{} x", 3, "follows");
+    refuse("'a'", 0, "does not begin");
+    refuse("\"a\nb\"", 2, "control");
+    refuse("NaN", 0, "does not begin");
+}
+
+static void test_depth(void **unused)
+{
+    (void)unused;
+    char text[2000];
+    size_t depth = 256;
+    memset(text, '[', depth);
+    memset(text + depth, ']', depth);
+    aph_value v = read_n(text, 2 * depth);
+    for (size_t i = 1; i < depth; i++)
+        v = aph_at(v, 0);
+    assert_ptr_equal(v, aph_array(0, NULL));
+    memset(text, '[', depth + 1);
+    memset(text + depth + 1, ']', depth + 1);
+    refuse_n(text, 2 * depth + 2, depth, "deep");
+    memset(text, '[', sizeof text);
+    refuse_n(text, sizeof text, depth, "deep");
+}
+
+static void test_objects(void **unused)
+{
+    (void)unused;
+    assert_ptr_equal(read_text(" { \"b\" : 2 ,\t\"a\":1\r\n} "), aph_record("a", aph_int(1), "b", aph_int(2)));
+    assert_ptr_equal(read_text("{\"a\":1,\"a\":2}"), aph_record("a", aph_int(2))); /* the last counts */
+    written(aph_record("b", aph_int(2), "a", aph_array(0, NULL), "", aph_object()), "{\"\":{},\"a\":[],\"b\":2}");
+    assert_ptr_equal(read_text("[]"), aph_array(0, NULL));
+    assert_ptr_equal(read_text("{}"), aph_object());
+    assert_ptr_equal(read_text("[[],{}]"), APH_ARRAY_OF(aph_array(0, NULL), aph_object()));
+}
+
+static void test_symbols_are_written_for_people(void **unused)
+{
+    (void)unused;
+    aph_value x = aph_symbol(APH_INT, 3);
+    written(x, "{\"?\":3,\"sort\":\"int\"}");
+    written(aph_lt(x, aph_symbol(APH_INT, 4)), "{\"<\":[{\"?\":3,\"sort\":\"int\"},{\"?\":4,\"sort\":\"int\"}]}");
+}
+
+static void test_writing_to_a_file(void **unused)
+{
+    (void)unused;
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    aph_json_write(file, APH_ARRAY_OF(aph_int(1), aph_bytes("\0", 1)));
+    rewind(file);
+    char text[32] = "";
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    assert_int_equal(n, strlen("[1,\"\\u0000\"]"));
+    assert_string_equal(text, "[1,\"\\u0000\"]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_round_trips, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_random_bytes_round_trip, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_bytes_that_are_no_text, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_escapes, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_integers, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_truncated_texts, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_errors_are_placed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_depth, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_objects, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_symbols_are_written_for_people, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_writing_to_a_file, fresh_heap, fresh_heap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

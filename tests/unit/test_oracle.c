@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_oracle.c - verdicts of histories small enough to be judged by hand, limits, faults, and long runs.
+ *
+ * Whether exhaustive enumeration agrees is for ../property; here is what each rule means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include "base/choice.h"
+#include "base/clock.h"
+#include "models/models.h"
+#include "small_history.h"
+#include "solve/z3.h"
+
+static int fresh_heap(void **unused)
+{
+    (void)unused;
+    aphi_z3_close();
+    aph_heap_close();
+    return 0;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+/* The verdict, which must be the same with foresight, without, and without the model's promises. A failure without
+ * foresight comes with the last observation: what is before it is explained. */
+static void judged(const aph_model *model, const char *environment, const char *text, aph_verdict expected)
+{
+    small_history h = small_read(text);
+    for (int mode = 0; mode < 4; mode++) {
+        bool foreseen = mode & 1;
+        aph_oracle *o = small_open(model, &(aph_oracle_options){.environment = environment, .distrust = mode & 2});
+        size_t failed = small_tell_all(o, &h, foreseen);
+        if (o->verdict != expected)
+            fail_msg("%s (%s%s): %s, not %s", text, foreseen ? "foreseen" : "open", mode & 2 ? ", distrust" : "",
+                     aph_verdict_name(o->verdict), aph_verdict_name(expected));
+        if (expected == APH_FAIL && !foreseen)
+            assert_int_equal(failed, h.count - 1);
+        aph_oracle_close(o);
+    }
+}
+
+static void passes(const aph_model *model, const char *text)
+{
+    judged(model, "tcp", text, APH_PASS);
+}
+
+static void fails(const aph_model *model, const char *text)
+{
+    judged(model, "tcp", text, APH_FAIL);
+}
+
+static void test_register_by_hand(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    passes(r, "");
+    passes(r, "1>r 1<null");
+    fails(r, "1>r 1<5");
+    passes(r, "1>w1 1<ok 2>r 2<1");
+    fails(r, "1>w1 1<ok 2>r 2<null");       /* the write was over */
+    passes(r, "1>w1 2>r 2<1 1<ok");         /* while it is under way, both may be read */
+    passes(r, "1>w1 2>r 2<null 1<ok");
+    fails(r, "1>w1 2>r 2<1 2>r 2<null");    /* but not the new one first */
+    passes(r, "1>w1 2>r 2<null 2>r 2<1 1<ok");
+    fails(r, "1>w1 2>r 3>r 2<1 4>r 3<null 4<null"); /* 4 began after 2 had seen the write */
+    passes(r, "1>w1 2>r 3>r 2<1 3<null 1<ok");
+    passes(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<1 4>r 4<1");
+    passes(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<2 4>r 4<2");
+    fails(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<1 4>r 4<2");
+    fails(r, "1>w1 1<ok 2>w2 2<ok 3>r 3<1");
+    fails(r, "1>w1 1<ok 1>w1 1<1"); /* a write is not answered like that */
+    passes(r, "1>w1 1<ok 1>c12 2>c13 1<true 2<false 3>r 3<2");
+    fails(r, "1>w1 1<ok 1>c12 2>c13 1<true 2<true");
+    fails(r, "1>w1 1<ok 1>c12 2>c13 1<false 2<false");
+    passes(r, "1>w1 1<ok 1>c12 2>c23 1<true 2<true 3>r 3<3");
+}
+
+static void test_keys_of_registers_are_apart(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    passes(r, "1>{\"f\":\"write\",\"key\":\"a\",\"value\":1} 1<ok 2>{\"f\":\"read\",\"key\":\"b\"} 2<null");
+    fails(r, "1>{\"f\":\"write\",\"key\":\"a\",\"value\":1} 1<ok 2>{\"f\":\"read\",\"key\":\"a\"} 2<null");
+}
+
+#define PUT(v) "{\"f\":\"put\",\"key\":\"k\",\"value\":\"" v "\"}"
+#define APPEND(v) "{\"f\":\"append\",\"key\":\"k\",\"value\":\"" v "\"}"
+#define GET "{\"f\":\"get\",\"key\":\"k\"}"
+#define DELETE "{\"f\":\"delete\",\"key\":\"k\"}"
+
+static void test_kv_by_hand(void **unused)
+{
+    (void)unused;
+    const aph_model *kv = &aph_model_kv;
+    passes(kv, "1>" GET " 1<\"\"");
+    passes(kv, "1>" APPEND("a") " 2>" APPEND("b") " 1<ok 2<ok 1>" GET " 1<\"ba\"");
+    passes(kv, "1>" APPEND("a") " 2>" APPEND("b") " 1<ok 2<ok 1>" GET " 1<\"ab\"");
+    fails(kv, "1>" APPEND("a") " 1<ok 2>" APPEND("b") " 2<ok 1>" GET " 1<\"ba\"");
+    passes(kv, "1>" PUT("x") " 2>" APPEND("b") " 1<ok 2<ok 1>" GET " 1<\"x\"");
+    fails(kv, "1>" PUT("x") " 2>" APPEND("b") " 1<ok 2<ok 1>" GET " 1<\"b\"");
+    fails(kv, "1>" APPEND("a") " 1<ok 1>" GET " 1<\"aa\"");
+    passes(kv, "1>" APPEND("a") " 2>" DELETE " 1<ok 2<ok 1>" GET " 1<\"\"");
+    passes(kv, "1>" APPEND("a") " 2>" DELETE " 1<ok 2<ok 1>" GET " 1<\"a\"");
+    fails(kv, "1>" APPEND("a") " 1<ok 2>" DELETE " 2<ok 1>" GET " 1<\"a\"");
+}
+
+static void test_one_connection_keeps_its_order(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    passes(r, "1>w1 1>w2 1<ok 1<ok 2>r 2<2");
+    fails(r, "1>w1 1>w2 1<ok 1<ok 2>r 2<1");
+    passes(r, "1>w1 1>r 2>w2 1<ok 1<2 2<ok");
+    fails(r, "1>w1 1>r 1<ok 1<null");
+}
+
+static void test_unknowns_of_the_server(void **unused)
+{
+    (void)unused;
+    const aph_model *e = &aph_model_etag_kv;
+    const char *put = "1>{\"f\":\"put\",\"key\":\"k\",\"value\":1} 1<{\"code\":201} ";
+    char text[600];
+    snprintf(text, sizeof text, "%s2>{\"f\":\"get\",\"key\":\"k\"} "
+             "2<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"x\",\"weak\":false}}", put);
+    passes(e, text);
+    strcat(text, " 2>{\"f\":\"get\",\"key\":\"k\"} 2<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"y\",\"weak\":false}}");
+    fails(e, text); /* it was x */
+    snprintf(text, sizeof text, "%s1>{\"f\":\"put\",\"key\":\"k\",\"value\":2,\"if_match\":{\"opaque\":\"x\",\"weak\":false}} "
+             "1<{\"code\":412} 2>{\"f\":\"get\",\"key\":\"k\"} "
+             "2<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"x\",\"weak\":false}}", put);
+    fails(e, text); /* the tag that did not match cannot have been x */
+}
+
+/* ---- lost answers ------------------------------------------------------------------------------------------------ */
+
+static void test_lost_requests(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    passes(r, "1>w5 1! 2>r 2<5");
+    passes(r, "1>w5 1! 2>r 2<null");
+    passes(r, "1>w5 1! 2>r 2<null 2>r 2<5"); /* it may be taken at any time since */
+    fails(r, "1>w5 1! 2>r 2<5 2>r 2<null");
+    passes(r, "1>w5 1! 2>w6 2<ok 2>r 2<5");
+    fails(r, "1>w5 1! 2>w6 2<ok 2>r 2<5 2>r 2<6"); /* once is enough */
+    fails(r, "2>r 2<null 1>w5 1! 2>r 2<6");
+    passes(r, "1>w5 1! 1>w6 1<ok 2>r 2<6");
+    passes(r, "1>w5 2>r 2<5"); /* the history ends before the answer */
+}
+
+/* ---- environments ------------------------------------------------------------------------------------------------ */
+
+static void test_environments(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    judged(r, "tcp", "1>w1 2>r 1<ok 2<null", APH_PASS);
+    judged(r, "sync", "1>w1 2>r 1<ok 2<1", APH_PASS);
+    judged(r, "sync", "1>w1 2>r 1<ok 2<null", APH_FAIL); /* the write was taken when it was sent */
+    judged(r, "sync", "1>w1 2>r 2<1 1<ok", APH_PASS);
+    judged(r, NULL, "1>w1 2>r 1<ok 2<null", APH_PASS); /* tcp it is */
+    char error[100] = "";
+    assert_null(aph_oracle_open(r, &(aph_oracle_options){.environment = "pigeon"}, error, sizeof error));
+    assert_non_null(strstr(error, "pigeon"));
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+static aph_fault fault_of(const aph_model *model, aph_oracle_options options, const char *text, const char *part)
+{
+    /* A promise about answers is only used, and only looked after, where answers are foreseen. */
+    small_history h = small_read(text);
+    aph_oracle *o = small_open(model, &options);
+    const char *message;
+    small_tell_all(o, &h, model->reads != NULL);
+    aph_fault fault = aph_oracle_fault(o, &message);
+    assert_int_equal(o->verdict, fault ? APH_UNKNOWN : APH_PASS);
+    if (part && !strstr(message, part))
+        fail_msg("%s: \"%s\" does not speak of \"%s\"", text, message, part);
+    aph_oracle_close(o);
+    return fault;
+}
+
+static void test_bad_input(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    aph_oracle_options plain = {0};
+    assert_int_equal(fault_of(r, plain, "1>{\"f\":\"pop\"} 1<ok", "pop"), APH_FAULT_REQUEST);
+    assert_int_equal(fault_of(r, plain, "1>{\"f\":\"write\"} 1<ok", "value"), APH_FAULT_REQUEST);
+    assert_int_equal(fault_of(r, plain, "1<ok", "connection 1"), APH_FAULT_ANSWER);
+    assert_int_equal(fault_of(r, plain, "1>r 1<null 1<null", "nothing was asked"), APH_FAULT_ANSWER);
+    assert_int_equal(fault_of(r, plain, "1>r 2<null", "connection 2"), APH_FAULT_ANSWER);
+    assert_int_equal(fault_of(r, plain, "1>r 1<null", NULL), APH_FAULT_NONE);
+}
+
+static int64_t calls;
+
+static void impure_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, aph_int(calls++));
+}
+
+static void twice_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, aph_str("ok"));
+    aph_send(m, q.from, aph_str("ok"));
+}
+
+static void elsewhere_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from + 1, aph_str("ok"));
+}
+
+static void pair_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request a = aph_recv(m), b = aph_recv(m);
+    aph_send(m, a.from, aph_str("ok"));
+    aph_send(m, b.from, aph_str("ok"));
+}
+
+static void silent_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_recv(m);
+}
+
+static void restless_step(aph *m, aph_value *state)
+{
+    (void)m;
+    *state = aph_int(aph_is_int(*state) ? aph_int_of(*state) + 1 : 0);
+}
+
+static void counting_step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    *state = aph_int(aph_is_int(*state) ? aph_int_of(*state) + 1 : 1);
+    aph_send(m, q.from, aph_str("ok"));
+}
+
+static bool all_read(aph_value request, aph_value answer)
+{
+    (void)request;
+    (void)answer;
+    return true;
+}
+
+static void test_impure_models_are_found(void **unused)
+{
+    (void)unused;
+    const aph_model impure = {.version = APH_MODEL_VERSION, .name = "impure", .step = impure_step, .rpc = true};
+    calls = 0;
+    assert_int_equal(fault_of(&impure, (aph_oracle_options){0}, "1>1 1<0 1>1 1<1 1>1 1<2 1>1 1<3", "twice"), APH_FAULT_IMPURE);
+}
+
+static void test_broken_promises_are_found(void **unused)
+{
+    (void)unused;
+    aph_step *steps[] = {twice_step, elsewhere_step, pair_step, silent_step};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        const aph_model model = {.version = APH_MODEL_VERSION, .name = "false", .step = steps[i], .rpc = true};
+        assert_int_equal(fault_of(&model, (aph_oracle_options){0}, "1>1 2>1 1<ok", "rpc"), APH_FAULT_PROMISE);
+    }
+    const aph_model counting = {.version = APH_MODEL_VERSION, .name = "false", .step = counting_step, .rpc = true,
+                                .reads = all_read};
+    assert_int_equal(fault_of(&counting, (aph_oracle_options){0}, "1>1 1<ok 1>1 1<ok", "reads"), APH_FAULT_PROMISE);
+}
+
+static void test_distrusted_promises_are_not_used(void **unused)
+{
+    (void)unused;
+    aph_oracle_options distrust = {.distrust = true};
+    const aph_model twice = {.version = APH_MODEL_VERSION, .name = "false", .step = twice_step, .rpc = true};
+    assert_int_equal(fault_of(&twice, distrust, "1>1 1<\"ok\" 1<\"ok\" 2>1 2<\"ok\"", NULL), APH_FAULT_NONE);
+    const aph_model counting = {.version = APH_MODEL_VERSION, .name = "false", .step = counting_step, .rpc = true,
+                                .reads = all_read};
+    assert_int_equal(fault_of(&counting, distrust, "1>1 1<ok 1>1 1<ok", NULL), APH_FAULT_NONE);
+}
+
+static void test_models_that_are_not_rpc(void **unused)
+{
+    (void)unused;
+    const aph_model twice = {.version = APH_MODEL_VERSION, .name = "twice", .step = twice_step};
+    const aph_model elsewhere = {.version = APH_MODEL_VERSION, .name = "elsewhere", .step = elsewhere_step};
+    const aph_model pair = {.version = APH_MODEL_VERSION, .name = "pair", .step = pair_step};
+    passes(&twice, "1>1 1<ok 1<ok");
+    fails(&twice, "1>1 1<ok 1<ok 1<ok");
+    fails(&twice, "1<ok");
+    passes(&elsewhere, "1>1 2<ok");
+    fails(&elsewhere, "1>1 1<ok");
+    fails(&pair, "1>1 1<ok");
+    passes(&pair, "1>1 2>1 2<ok 1<ok");
+    fails(&pair, "1>1 2>1 2<ok 1<ok 3>1 3<ok");
+}
+
+static void test_a_model_that_never_receives(void **unused)
+{
+    (void)unused;
+    const aph_model restless = {.version = APH_MODEL_VERSION, .name = "restless", .step = restless_step};
+    char error[200] = "";
+    assert_null(aph_oracle_open(&restless, &(aph_oracle_options){0}, error, sizeof error));
+    assert_non_null(strstr(error, "without receiving"));
+}
+
+static void test_nothing_is_added_after_the_end(void **unused)
+{
+    (void)unused;
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    small_history h = small_read("1>r 1<5 1>w5 1<ok");
+    small_tell_all(o, &h, false);
+    assert_int_equal(o->verdict, APH_FAIL);
+    assert_int_equal(aph_oracle_stats_of(o).requests, 1);
+    assert_int_equal(aph_oracle_stats_of(o).answers, 1);
+    aph_oracle_close(o);
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
+
+/* Appends in any order, then a value that none of them gives: every one of 18! orders is another state. */
+static aph_oracle *hopeless(aph_oracle_options options)
+{
+    aph_oracle *o = small_open(&aph_model_kv, &options);
+    enum { N = 18 };
+    for (int i = 0; i < N; i++)
+        aph_oracle_sent(o, i, aph_record("f", aph_str("append"), "key", aph_str("k"), "value", aph_strf("%c", 'a' + i)),
+                        NULL, NULL);
+    for (int i = 0; i < N; i++)
+        aph_oracle_received(o, i, aph_str("ok"));
+    aph_oracle_sent(o, 99, aph_record("f", aph_str("get"), "key", aph_str("k")), NULL, NULL);
+    aph_oracle_received(o, 99, aph_str("the appends do not give this"));
+    return o;
+}
+
+static void test_time_limit_inside_a_search(void **unused)
+{
+    (void)unused;
+    int64_t begin = aphi_clock_ns();
+    aph_oracle *o = hopeless((aph_oracle_options){.time_ms = 200});
+    int64_t took_ms = (aphi_clock_ns() - begin) / 1000000;
+    assert_int_equal(o->verdict, APH_UNKNOWN);
+    assert_int_equal(aph_oracle_limit(o), APH_LIMIT_TIME);
+    assert_int_equal(aph_oracle_fault(o, NULL), APH_FAULT_NONE);
+    assert_true(took_ms >= 190 && took_ms < 3000);
+    aph_oracle_close(o);
+}
+
+static void test_memory_limit(void **unused)
+{
+    (void)unused;
+    aph_oracle *o = hopeless((aph_oracle_options){.memory = 16 << 20, .time_ms = 30000});
+    assert_int_equal(o->verdict, APH_UNKNOWN);
+    assert_int_equal(aph_oracle_limit(o), APH_LIMIT_MEMORY);
+    assert_true(aph_oracle_stats_of(o).bytes < 64 << 20);
+    aph_oracle_close(o);
+}
+
+/* Is the number a sum of three cubes? For 114 nobody knows. */
+static void cubes_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_value sum = aph_int(0);
+    for (int i = 0; i < 3; i++) {
+        aph_value x = aph_choose(m, APH_INT, "x");
+        sum = aph_add(sum, aph_mul(x, aph_mul(x, x)));
+    }
+    aph_send(m, q.from, aph_bool(aph_decide(m, aph_eq(sum, q.message), "three cubes")));
+}
+
+static void test_solver_limit(void **unused)
+{
+    (void)unused;
+    const aph_model cubes = {.version = APH_MODEL_VERSION, .name = "cubes", .step = cubes_step, .rpc = true};
+    aph_oracle *o = small_open(&cubes, &(aph_oracle_options){.solver_ms = 100});
+    small_history h = small_read("1>114 1<true");
+    small_tell_all(o, &h, false);
+    assert_int_equal(o->verdict, APH_UNKNOWN);
+    assert_int_equal(aph_oracle_limit(o), APH_LIMIT_SOLVER);
+    assert_true(aph_oracle_stats_of(o).solver_calls > 0);
+    aph_oracle_close(o);
+}
+
+/* ---- long runs --------------------------------------------------------------------------------------------------- */
+
+enum { CLIENTS = 4 };
+
+/* A register with so many clients that never rest. */
+static void run_long(bool foreseen, unsigned reads_of_10, size_t clients, size_t operations)
+{
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    aphi_choice c = aphi_choice_seed(11);
+    aph_value answers[CLIENTS] = {0}, now = APH_NIL, read = aph_record("f", aph_str("read"));
+    bool asked[CLIENTS] = {false};
+    size_t window_most = 0, bytes_early = 0, bytes_late = 0;
+    for (size_t i = 0; i < operations; i++) {
+        size_t client = i % clients;
+        if (asked[client])
+            assert_int_equal(aph_oracle_received(o, (int64_t)client, answers[client]), APH_PASS);
+        asked[client] = true;
+        /* Taken at once, so the answer is known; the oracle cannot know that it was. */
+        aph_value message = read;
+        answers[client] = now;
+        if (!aphi_choice_chance(&c, reads_of_10, 10)) {
+            now = aph_int((int64_t)(i % 5));
+            message = aph_record("f", aph_str("write"), "value", now);
+            answers[client] = aph_str("ok");
+        }
+        aph_foresight known = {APH_FUTURE_ANSWER, answers[client], i};
+        assert_int_equal(aph_oracle_sent(o, (int64_t)client, message, foreseen ? &known : NULL, NULL), APH_PASS);
+        aph_oracle_stats s = aph_oracle_stats_of(o);
+        window_most = s.window > window_most ? s.window : window_most;
+        size_t *bytes = i < operations / 5 ? &bytes_early : &bytes_late;
+        *bytes = s.bytes > *bytes ? s.bytes : *bytes;
+    }
+    assert_int_equal(aph_oracle_stats_of(o).requests, operations);
+    aph_oracle_close(o);
+    aph_collect();
+    if (window_most >= 20000 || bytes_late >= 2 * bytes_early + 1000000)
+        fail_msg("%s, %u reads in 10, %zu clients: a window of %zu, %zu bytes", foreseen ? "foreseen" : "open", reads_of_10,
+                 clients, window_most, bytes_late);
+}
+
+static void test_the_window_stays_bounded(void **unused)
+{
+    (void)unused;
+    run_long(true, 5, 1, 50000);
+    run_long(false, 5, 1, 50000);
+    run_long(true, 0, 2, 50000);
+    run_long(false, 5, 2, 50000);
+}
+
+/* Where much is always in flight, there is no moment at which one state is all that is left of the past. */
+static void test_the_window_stays_bounded_under_load(void **unused)
+{
+    (void)unused;
+    run_long(true, 5, 4, 50000);
+}
+
+static void test_a_failure_after_a_long_past(void **unused)
+{
+    (void)unused;
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    aph_value read = aph_record("f", aph_str("read"));
+    for (int i = 0; i < 5000; i++) {
+        aph_oracle_sent(o, 1, aph_record("f", aph_str("write"), "value", aph_int(i)), NULL, NULL);
+        aph_oracle_sent(o, 2, read, NULL, NULL);
+        aph_oracle_received(o, 1, aph_str("ok"));
+        assert_int_equal(aph_oracle_received(o, 2, aph_int(i)), APH_PASS);
+    }
+    aph_oracle_sent(o, 2, read, NULL, NULL);
+    assert_int_equal(aph_oracle_received(o, 2, aph_int(4998)), APH_FAIL);
+    aph_oracle_close(o);
+}
+
+/* ---- promises that save work ------------------------------------------------------------------------------------- */
+
+/* Counters: {"add": name}, answered "ok"; {"get": name}. Adds of different counters commute. */
+static void counters_step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value add = aph_field(q.message, "add"), name = add ? add : aph_field(q.message, "get"), is = aph_get(*state, name);
+    is = is ? is : aph_int(0);
+    if (add)
+        *state = aph_set(*state, name, aph_add(is, aph_int(1)));
+    aph_send(m, q.from, add ? aph_str("ok") : is);
+}
+
+static bool counters_commute(aph_value a, aph_value b)
+{
+    bool both_add = aph_field(a, "add") && aph_field(b, "add");
+    aph_value of_a = aph_field(a, "add") ? aph_field(a, "add") : aph_field(a, "get");
+    aph_value of_b = aph_field(b, "add") ? aph_field(b, "add") : aph_field(b, "get");
+    return both_add || of_a != of_b;
+}
+
+static const char *const counters_good =
+    "1>{\"add\":\"a\"} 2>{\"add\":\"b\"} 3>{\"add\":\"c\"} 4>{\"add\":\"d\"} 5>{\"get\":\"a\"} 5<1 5>{\"get\":\"b\"} 5<0 "
+    "5>{\"get\":\"d\"} 5<1 1<ok 2<ok 3<ok 4<ok 5>{\"get\":\"b\"} 5<1 5>{\"get\":\"c\"} 5<1";
+static const char *const counters_bad =
+    "1>{\"add\":\"a\"} 2>{\"add\":\"b\"} 3>{\"add\":\"c\"} 4>{\"add\":\"d\"} 5>{\"get\":\"a\"} 5<1 5>{\"get\":\"b\"} 5<0 "
+    "5>{\"get\":\"d\"} 5<1 5>{\"get\":\"a\"} 5<0";
+
+static uint64_t visits_of(const aph_model *model, const char *text, aph_verdict expected)
+{
+    small_history h = small_read(text);
+    aph_oracle *o = small_open(model, &(aph_oracle_options){0});
+    small_tell_all(o, &h, true);
+    assert_int_equal(o->verdict, expected);
+    uint64_t visits = aph_oracle_stats_of(o).configurations;
+    aph_oracle_close(o);
+    return visits;
+}
+
+static void test_commuting_requests(void **unused)
+{
+    (void)unused;
+    const aph_model plain = {.version = APH_MODEL_VERSION, .name = "counters", .step = counters_step, .rpc = true};
+    aph_model commuting = plain;
+    commuting.commute = counters_commute;
+    passes(&commuting, counters_good);
+    fails(&commuting, counters_bad);
+    visits_of(&plain, counters_good, APH_PASS);
+    visits_of(&commuting, counters_good, APH_PASS);
+    uint64_t without = visits_of(&plain, counters_bad, APH_FAIL), with = visits_of(&commuting, counters_bad, APH_FAIL);
+    assert_true(with < without);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_register_by_hand, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_keys_of_registers_are_apart, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_kv_by_hand, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_one_connection_keeps_its_order, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_unknowns_of_the_server, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_lost_requests, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_environments, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_bad_input, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_impure_models_are_found, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_broken_promises_are_found, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_distrusted_promises_are_not_used, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_a_model_that_never_receives, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_nothing_is_added_after_the_end, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_time_limit_inside_a_search, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_memory_limit, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_solver_limit, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_the_window_stays_bounded, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_the_window_stays_bounded_under_load, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_a_failure_after_a_long_past, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_commuting_requests, fresh_heap, fresh_heap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
