@@ -28,6 +28,8 @@ typedef enum aph_limit {
     APH_LIMIT_TIME,
     APH_LIMIT_MEMORY,
     APH_LIMIT_SOLVER, /* Z3 could not decide in its time */
+    APH_LIMIT_WINDOW, /* nothing explains it any more, but explanations had been given up to save memory: ask again with
+                       * options.patient */
 } aph_limit;
 
 /* What was wrong with the model or its input, when a function returns false. */
@@ -46,6 +48,7 @@ typedef struct aph_oracle_options {
     bool whole;               /* one state, parts not taken apart (the default of the oracle; a splitter is above it) */
     bool distrust;            /* use none of the model's promises */
     bool order;               /* keep the order found, for aph_oracle_order and explanations, however long the history */
+    bool patient;             /* give no explanation up untried, whatever memory that takes */
     int64_t time_ms;          /* wall clock, from the first observation; 0: none */
     size_t memory;            /* bytes; 0: none */
     int64_t solver_ms;        /* for one question to Z3; 0: 1000 */

@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "tree/guard.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,6 +29,7 @@ static void on_interrupt(int signal_number)
 {
     (void)signal_number;
     interrupted = 1;
+    aphi_guard_call_off();
 }
 
 bool aphi_crew_interrupted(void)
@@ -231,7 +233,11 @@ void aphi_crew_run(const aph_model *model, size_t n, char **files, const aphi_ju
         run_crew(model, n, files, options, jobs, result, context);
         return;
     }
-    for (size_t i = 0; i < n && !interrupted; i++)
-        if (!result(context, i, aphi_judge(model, files[i], options)))
+    for (size_t i = 0; i < n && !interrupted; i++) {
+        aph_value judged = aphi_judge(model, files[i], options);
+        aph_value verdict = aph_field(judged, "verdict");
+        bool certain = aph_str_is(verdict, "pass") || aph_str_is(verdict, "fail");
+        if ((interrupted && !certain) || !result(context, i, judged))
             return;
+    }
 }

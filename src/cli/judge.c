@@ -345,11 +345,15 @@ static void warm_up(void)
     free(pages);
 }
 
-static bool attempt(judgement *j, bool whole)
+typedef enum trial { JUDGED, TIED, IMPATIENT } trial;
+
+/* Tied parts must be judged as a whole; a failure after explanations were given up must be looked at again. */
+static trial attempt(judgement *j, bool whole, bool patient)
 {
     char error[200];
     aph_oracle_options options = j->options->oracle;
     options.whole |= whole;
+    options.patient |= patient;
     options.order = j->options->explain;
     warm_up();
     j->result = aph_object();
@@ -362,31 +366,40 @@ static bool attempt(judgement *j, bool whole)
     if (!j->jury) {
         tell(j, "file", aph_str(j->file));
         tell_error(j, APHI_EXIT_MODEL_CRASH, error, 0, 0);
-        return true;
+        return JUDGED;
     }
     feed_all(j);
     if (aphi_jury_tied(j->jury))
-        return false;
+        return TIED;
+    const aphi_seat *dissenter = aphi_jury_dissenter(j->jury);
+    if (dissenter && aph_oracle_limit(dissenter->oracle) == APH_LIMIT_WINDOW)
+        return IMPATIENT;
     tell_all(j);
-    return true;
+    return JUDGED;
+}
+
+static void tell_once(judgement *j)
+{
+    tell(j, "file", aph_str(j->file));
+    tell_error(j, APHI_EXIT_USAGE, "this trace has to be read a second time, which standard input cannot: name a file", 0, 0);
 }
 
 aph_value aphi_judge(const aph_model *model, const char *file, const aphi_judge_options *options)
 {
-    for (int whole = 0;; whole++) {
-        judgement j = {.model = model, .options = options, .file = file};
-        bool done = attempt(&j, whole);
-        aph_value result = j.result;
-        if (!done && !strcmp(file, "-")) {
-            /* What was read is gone: it cannot be judged again as a whole. */
-            tell(&j, "file", aph_str(file));
-            tell_error(&j, APHI_EXIT_USAGE, "a connection has requests for several parts in flight at once, so the trace must "
-                                            "be judged with --whole, but standard input can be read only once", 0, 0);
-            result = j.result;
-            done = true;
+    int64_t spent_ns = 0;
+    for (bool whole = false, patient = false;;) {
+        judgement j = {.model = model, .options = options, .file = file, .check_ns = spent_ns};
+        trial t = attempt(&j, whole, patient);
+        if (t != JUDGED && !strcmp(file, "-")) {
+            tell_once(&j);
+            t = JUDGED;
         }
+        whole |= t == TIED;
+        patient |= t == IMPATIENT;
+        spent_ns = j.check_ns;
+        aph_value result = j.result;
         close_judgement(&j);
-        if (done)
+        if (t == JUDGED)
             return result;
     }
 }

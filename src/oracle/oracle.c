@@ -300,6 +300,8 @@ static aph_verdict look(aph_oracle *o)
     }
     if (!o->fault && !o->limit && aphi_machine_undecided(o->machine))
         o->limit = APH_LIMIT_SOLVER;
+    if (!o->fault && !o->limit && o->let_go)
+        o->limit = APH_LIMIT_WINDOW;
     o->verdict = o->fault || o->limit ? APH_UNKNOWN : APH_FAIL;
     return o->verdict;
 }

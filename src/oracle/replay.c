@@ -153,6 +153,34 @@ static void run(replay *r, const aph_model *model, aph_value state)
             wrong(r, "an answer is not explained", r->history->events[i].number);
 }
 
+/* Is v the pattern with one value for each symbol? A term in a pattern is none: what it stands for would have to be solved. */
+static bool is_instance(aph_value pattern, aph_value v, aph_value *values)
+{
+    if (!aph_is_symbolic(pattern))
+        return pattern == v;
+    aph_kind kind = aph_kind_of(pattern);
+    if (kind == APH_SYMBOL) {
+        aph_value number = aph_int(aph_symbol_number(pattern));
+        if (!aph_has(*values, number))
+            *values = aph_set(*values, number, v);
+        return aph_kind_of(v) == aph_symbol_sort(pattern) && aph_get(*values, number) == v;
+    }
+    bool same = kind != APH_TERM && kind == aph_kind_of(v) && aph_count(pattern) == aph_count(v);
+    for (size_t i = 0; same && i < aph_count(pattern); i++) {
+        aph_value key, other_key, item = aph_at(pattern, i), other = aph_at(v, i);
+        if (kind == APH_OBJECT)
+            same = aph_pair_at(pattern, i, &key, &item) && aph_pair_at(v, i, &other_key, &other) && key == other_key;
+        same = same && is_instance(item, other, values);
+    }
+    return same;
+}
+
+static bool begins(const aph_model *model, aph_value state)
+{
+    aph_value values = aph_object();
+    return is_instance(model->initial ? model->initial(model) : aph_object(), state, &values);
+}
+
 bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value explanation, char *why, size_t why_size)
 {
     replay r = {.history = history, .order = aph_field(explanation, "order"), .choices = aph_field(explanation, "choices"),
@@ -160,6 +188,8 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
     r.done = aphi_alloc_zero(history->count + 1);
     if (aph_is_symbolic(explanation))
         wrong(&r, "the explanation has symbolic parts", 0);
+    else if (!begins(model, aph_field(explanation, "initial")))
+        wrong(&r, "the model does not begin with this initial state", 0);
     else
         run(&r, model, aph_field(explanation, "initial"));
     free(r.done);

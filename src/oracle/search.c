@@ -282,7 +282,8 @@ static bool first_of_kind(aph_oracle *o, uint32_t asked)
     struct aphi_kind_seen *seen =
         &o->kinds[aphi_mix((uint64_t)(uintptr_t)a->message, (uint64_t)(uintptr_t)a->answer) % APHI_KINDS];
     const aphi_asked *b = &o->ops[seen->asked];
-    if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future)
+    if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future &&
+        (a->future == APH_FUTURE_NEVER || b->rank < a->rank))
         return false;
     *seen = (struct aphi_kind_seen){o->round, asked};
     return true;
@@ -681,42 +682,46 @@ static void settle_taken(aph_oracle *o, survivors *s)
     }
 }
 
-/* Keep of the requests only those in flight, under new numbers. */
-static void keep_in_flight(aph_oracle *o)
+static uint32_t rename_one(const uint32_t *renamed, uint32_t asked)
+{
+    return asked == APHI_NONE ? APHI_NONE : renamed[asked];
+}
+
+/* Keep of the requests only those in `keep`, n of them, which get their place there as their new number. */
+static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
 {
     uint32_t *renamed = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *renamed);
-    aphi_asked *kept = aphi_alloc((o->pending_count ? o->pending_count : 1) * sizeof *kept);
+    aphi_asked *ops = aphi_alloc((n ? n : 1) * sizeof *ops);
+    uint32_t *lane_next = aphi_alloc((n ? n : 1) * sizeof *lane_next);
     memset(renamed, 255, o->op_count * sizeof *renamed);
-    for (size_t i = 0; i < o->pending_count; i++)
-        renamed[o->pending[i]] = (uint32_t)i;
-    for (size_t i = 0; i < o->pending_count; i++) {
-        kept[i] = o->ops[o->pending[i]];
-        if (kept[i].before != APHI_NONE)
-            kept[i].before = renamed[kept[i].before];
-        o->pending[i] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++)
+        renamed[keep[i]] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) {
+        ops[i] = o->ops[keep[i]];
+        ops[i].before = rename_one(renamed, ops[i].before);
+        lane_next[i] = rename_one(renamed, o->lane_next[keep[i]]);
     }
-    for (size_t i = 0; i < o->lane_size; i++)
-        if (o->lanes[i].used && o->lanes[i].first != APHI_NONE) {
-            o->lanes[i].first = renamed[o->lanes[i].first];
-            o->lanes[i].last = renamed[o->lanes[i].last];
-        }
-    uint32_t *lane_next = aphi_alloc((o->pending_count ? o->pending_count : 1) * sizeof *lane_next);
-    for (size_t i = 0; i < o->op_count; i++)
-        if (renamed[i] != APHI_NONE)
-            lane_next[renamed[i]] = o->lane_next[i] == APHI_NONE ? APHI_NONE : renamed[o->lane_next[i]];
+    for (size_t i = 0; i < o->lane_size; i++) {
+        o->lanes[i].first = rename_one(renamed, o->lanes[i].used ? o->lanes[i].first : APHI_NONE);
+        o->lanes[i].last = rename_one(renamed, o->lanes[i].first != APHI_NONE ? o->lanes[i].last : APHI_NONE);
+    }
+    for (size_t i = 0; i < o->event_count; i++)
+        o->events[i].asked = rename_one(renamed, o->events[i].asked);
+    for (size_t i = 0; i < o->frame_count; i++)
+        o->frames[i].target = rename_one(renamed, o->frames[i].target);
+    for (size_t i = 0; i < o->pending_count; i++)
+        o->pending[i] = renamed[o->pending[i]];
     free(o->ops);
     free(o->lane_next);
     free(renamed);
-    o->ops = kept;
+    o->ops = ops;
     o->lane_next = lane_next;
-    o->op_count = o->op_capacity = o->lane_next_capacity = o->pending_count;
+    o->op_count = o->op_capacity = o->lane_next_capacity = n;
 }
 
 void aphi_search_start_window(aph_oracle *o)
 {
-    o->frame_count = 0;
-    o->event_base += o->event_count;
-    o->event_count = o->at = o->deepest = 0;
+    o->at = o->deepest = 0;
     o->base_count = o->op_count;
     o->pending_count = 0;
     for (uint32_t i = 0; i < o->op_count; i++) {
@@ -731,7 +736,12 @@ void aphi_search_start_window(aph_oracle *o)
 static void begin_window(aph_oracle *o, survivors *s)
 {
     settle_taken(o, s);
-    keep_in_flight(o);
+    o->event_base += o->event_count;
+    o->event_count = 0;
+    o->frame_count = 0;
+    uint32_t *in_flight = copy(o->pending, o->pending_count * sizeof *in_flight);
+    keep_requests(o, in_flight, o->pending_count);
+    free(in_flight);
     for (size_t i = 0; i < o->root_count; i++)
         aphi_segment_drop(o->roots[i].past);
     free(o->roots);
@@ -770,16 +780,93 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
     return complete;
 }
 
-void aphi_search_forget(aph_oracle *o)
+/* ---- letting go -------------------------------------------------------------------------------------------------- */
+
+/* The requests in flight at the search's observation, then those sent since. */
+static uint32_t *requests_since(const aph_oracle *o, size_t *n)
 {
-    /* Where nothing is in flight there is least to keep; only if that does not come is any moment right. */
-    if (o->event_count < o->window_max || (o->foretold && o->event_count < 2 * o->window_max))
+    uint32_t *list = aphi_alloc((o->op_count + 1) * sizeof *list);
+    *n = o->pending_count;
+    memcpy(list, o->pending, o->pending_count * sizeof *list);
+    for (size_t i = o->at; i < o->event_count; i++)
+        if (o->events[i].kind == APHI_SAW_REQUEST)
+            list[(*n)++] = o->events[i].asked;
+    return list;
+}
+
+/* The first n steps of the explanation at hand become its past, and this the only root. */
+static void one_root(aph_oracle *o, const aphi_core *core, const uint64_t *bits, size_t n)
+{
+    size_t rest = o->order_count - n;
+    o->order_count = n;
+    aphi_segment *past = segment_of(o);
+    for (size_t i = 0; i < o->root_count; i++)
+        aphi_segment_drop(o->roots[i].past);
+    o->roots[0] = (aphi_root){.core = *core, .past = past};
+    memcpy(o->root_bits, bits, o->words * sizeof *bits);
+    o->root_count = o->root_next = 1;
+    o->past = past;
+    o->order_count = rest;
+    memmove(o->order, o->order + n, rest * sizeof *o->order);
+}
+
+/* Give up, untried, what the oldest frames could still try, and all before them. A failure will then not be certain. */
+static void let_go(aph_oracle *o)
+{
+    aphi_core core = o->core;
+    uint64_t *bits = copy(o->bits, o->words * sizeof *bits);
+    size_t oldest = 0, n;
+    while (oldest < o->frame_count && o->frames[oldest].at + APHI_WINDOW_MIN < o->event_count)
+        oldest++;
+    bool kept = oldest < o->frame_count;
+    aphi_frame f = kept ? o->frames[oldest] : (aphi_frame){.core = core, .at = o->at, .order_count = (uint32_t)o->order_count};
+    one_root(o, &f.core, kept ? o->frame_bits + oldest * o->words : bits, f.order_count);
+    go_back(o, f.at);
+    uint32_t *keep = requests_since(o, &n);
+    o->base_count = o->pending_count;
+    o->event_base += f.at;
+    o->event_count -= f.at;
+    memmove(o->events, o->events + f.at, o->event_count * sizeof *o->events);
+    o->frame_count -= oldest;
+    memmove(o->frames, o->frames + oldest, o->frame_count * sizeof *o->frames);
+    memmove(o->frame_bits, o->frame_bits + oldest * o->words, o->frame_count * o->words * sizeof *o->frame_bits);
+    for (size_t i = 0; i < o->frame_count; i++) {
+        o->frames[i].at -= f.at;
+        o->frames[i].order_count -= f.order_count;
+    }
+    keep_requests(o, keep, n);
+    o->at = o->deepest = 0;
+    go_to_end(o);
+    clear_memo(o);
+    o->core = core;
+    memcpy(o->bits, bits, o->words * sizeof *bits);
+    free(keep);
+    free(bits);
+    o->let_go = true;
+}
+
+/* Patience: find all configurations, where nothing is in flight if that comes, and if there are too many, later. */
+static void forget_patiently(aph_oracle *o)
+{
+    if (o->foretold && o->event_count < 2 * o->window_max)
         return;
     uint64_t before = o->configurations;
-    bool done = aphi_search_collect(o, 4 * o->event_count + 256);
-    /* What forgetting costs is not part of what the search visited; if it fails, it is not tried again too soon. */
+    bool done = aphi_search_collect(o, 4 * o->event_count);
+    /* What forgetting costs is not part of what the search visited. */
     o->configurations = before;
     o->window_max = done ? APHI_WINDOW_MIN : 2 * o->window_max;
+}
+
+void aphi_search_forget(aph_oracle *o)
+{
+    if (o->event_count < o->window_max)
+        return;
+    if (!o->frame_count && o->root_next == o->root_count)
+        aphi_search_collect(o, 0);
+    else if (o->options.patient)
+        forget_patiently(o);
+    else if (o->event_count >= 2 * o->window_max)
+        let_go(o);
 }
 
 size_t aphi_search_bytes(const aph_oracle *o)

@@ -11,7 +11,7 @@
 enum { APHI_NONE = UINT32_MAX };
 
 /* Observations that are remembered before it is worth trying to forget them. */
-enum { APHI_WINDOW_MIN = 4096 };
+enum { APHI_WINDOW_MIN = 1024 };
 
 enum { APHI_KINDS = 128 };
 
@@ -111,6 +111,7 @@ struct aph_oracle {
     size_t event_count, event_capacity;
     uint64_t event_base;   /* observations forgotten */
     size_t window_max;     /* try to forget when it is longer */
+    bool let_go;           /* explanations were given up untried */
     size_t base_count;     /* of ops, those that were in flight when the window began */
 
     /* bits: `words` of 64, one bit a request in flight */
@@ -185,7 +186,8 @@ void aphi_search_begin(aph_oracle *o);
 void aphi_search_start_window(aph_oracle *o);
 /* Drive the search to the end of the window. False if there is no explanation, or a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
-/* Forget the past if that can be done at reasonable cost. Call only after aphi_search succeeded. */
+/* Forget the past if the window has become long: for nothing, where one configuration is left; with options.patient, by
+ * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded. */
 void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/memory.h"
+#include "tree/guard.h"
 
 void aphi_source_init(aphi_source *s, int fd, const void *bytes, size_t n, size_t size, size_t size_max)
 {
@@ -43,7 +44,7 @@ static ssize_t pull(aphi_source *s, char *to, size_t n)
     ssize_t got;
     do {
         got = read(s->fd, to, n);
-    } while (got < 0 && errno == EINTR);
+    } while (got < 0 && errno == EINTR && !aphi_guard_expired());
     return got;
 }
 

@@ -52,6 +52,8 @@ static _Thread_local struct {
     struct sigaction old_crash[CRASHES], old_tick;
 } guard;
 
+static volatile sig_atomic_t called_off;
+
 static uintptr_t interrupted_at(void *context)
 {
     ucontext_t *c = context;
@@ -73,7 +75,7 @@ static void on_tick(int signal, siginfo_t *info, void *context)
     guard.entered_at_tick = guard.entered;
     if (guard.ticks_in_step >= STUCK_TICKS)
         guard.expired = guard.stuck = 1;
-    if (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns)
+    if (called_off || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
         guard.expired = 1;
     uintptr_t at = interrupted_at(context);
     if (guard.expired && guard.inside && at >= guard.model_code.low && at < guard.model_code.high)
@@ -202,7 +204,12 @@ void aphi_guard_disarm(void)
 
 bool aphi_guard_expired(void)
 {
-    return guard.expired;
+    return guard.expired || called_off;
+}
+
+void aphi_guard_call_off(void)
+{
+    called_off = 1;
 }
 
 bool aphi_guard_stuck(void)

@@ -17,6 +17,8 @@ void aphi_guard_arm(const aph_model *model, int64_t deadline_ns);
 void aphi_guard_disarm(void);
 bool aphi_guard_expired(void); /* the deadline has passed, or a step is stuck */
 bool aphi_guard_stuck(void);
+/* Every deadline of every thread has passed, now and from now on. May be called from a signal handler. */
+void aphi_guard_call_off(void);
 
 /* Around a step: where to jump, and why the jump came. */
 typedef struct aphi_guarded {

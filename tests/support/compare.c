@@ -211,7 +211,7 @@ bool compare_many(const subject *s, size_t histories, unsigned slow)
     int64_t start = aphi_clock_ns();
     for (size_t i = 0; i < histories && !difference; i++) {
         aphi_choice c = aphi_choice_seed(compare_seed() * 1000003 + i);
-        history_shape shape = history_random_shape(&c, s->model);
+        history_shape shape = history_random_shape(&c, s);
         if (i % 256 == 0)
             aph_collect();
         history_make(&h, s, shape, &c);

@@ -67,14 +67,15 @@ void history_print(const history *h)
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-history_shape history_random_shape(aphi_choice *c, const aph_model *model)
+history_shape history_random_shape(aphi_choice *c, const subject *s)
 {
     return (history_shape){
-        .requests = 2 + aphi_choice_below(c, 5),
+        .requests = 2 + aphi_choice_below(c, (s->requests_most ? s->requests_most : 6) - 1),
         .connections = 1 + (unsigned)aphi_choice_below(c, 3),
+        .pipelining = (unsigned)aphi_choice_below(c, 3),
         .sequential = aphi_choice_chance(c, 1, 10),
         .whole = aphi_choice_chance(c, 1, 2),
-        .paired = model->rpc,
+        .paired = s->model->rpc,
     };
 }
 
@@ -91,7 +92,7 @@ typedef struct world {
     aphi_choice *choice;
     concrete server;
     size_t sent, taken[HISTORY_CONNECTIONS], asked[HISTORY_CONNECTIONS], answered[HISTORY_CONNECTIONS];
-    unsigned pipelining;   /* of 4, how often a connection that waits for an answer sends more */
+    size_t next[HISTORY_CONNECTIONS]; /* where to look for the next request to take */
 } world;
 
 static int64_t random_connection(world *w)
@@ -102,8 +103,10 @@ static int64_t random_connection(world *w)
 static bool client_sends(world *w)
 {
     int64_t connection = random_connection(w);
+    /* A connection with one request in flight may never be answered by a model that is not rpc. */
+    unsigned pipelining = w->shape.paired || w->shape.pipelining ? w->shape.pipelining : 1;
     bool waits = w->asked[connection] > w->answered[connection];
-    if (w->sent == w->shape.requests || (waits && !w->shape.sequential && !aphi_choice_chance(w->choice, w->pipelining, 4)))
+    if (w->sent == w->shape.requests || (waits && !w->shape.sequential && !aphi_choice_chance(w->choice, pipelining, 4)))
         return false;
     history_add(w->history, true, connection, w->subject->request(w->choice));
     w->asked[connection]++;
@@ -114,18 +117,17 @@ static bool client_sends(world *w)
 static bool server_takes(world *w)
 {
     int64_t connection = random_connection(w);
-    size_t skip = w->taken[connection];
-    if (skip == w->asked[connection])
+    size_t i = w->next[connection];
+    if (w->taken[connection] == w->asked[connection])
         return false;
-    for (size_t i = 0;; i++) {
-        const history_seen *seen = &w->history->seen[i];
-        if (!seen->sent || seen->connection != connection || skip-- > 0)
-            continue;
-        if (!concrete_feed(&w->server, w->subject, connection, seen->message, pick_random, w->choice))
-            return false;
-        w->taken[connection]++;
-        return true;
-    }
+    while (!w->history->seen[i].sent || w->history->seen[i].connection != connection)
+        i++;
+    w->next[connection] = i;
+    if (!concrete_feed(&w->server, w->subject, connection, w->history->seen[i].message, pick_random, w->choice))
+        return false;
+    w->next[connection]++;
+    w->taken[connection]++;
+    return true;
 }
 
 static bool client_sees(world *w)
@@ -174,7 +176,7 @@ static void run_concurrently(world *w)
 
 void history_make(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
-    world w = {.subject = s, .shape = shape, .history = h, .choice = c, .pipelining = 1 + (unsigned)aphi_choice_below(c, 2)};
+    world w = {.subject = s, .shape = shape, .history = h, .choice = c};
     h->count = 0;
     while (!concrete_begin(&w.server, s, pick_random, c))
         continue;

@@ -31,12 +31,14 @@ typedef struct subject {
     const char *const *strings;
     aph_value (*request)(aphi_choice *c);
     aph_value (*answer)(aphi_choice *c);    /* something that an answer may look like, to put in place of a right one */
+    unsigned requests_most;                 /* in a history of random shape; 0: 6 */
 } subject;
 
 /* How a history is to look. */
 typedef struct history_shape {
     size_t requests;
     unsigned connections;
+    unsigned pipelining;   /* of 4, how often a connection that waits for an answer may send all the same */
     bool sequential;       /* each request is answered before the next is sent; the last may be left without */
     bool whole;            /* every request is answered, if the model answers it */
     bool paired;           /* the model is rpc: no connection ever has more answers than requests */
@@ -47,7 +49,7 @@ void history_add(history *h, bool sent, int64_t connection, aph_value message);
 void history_copy(history *to, const history *from);
 void history_remove(history *h, size_t i);
 
-history_shape history_random_shape(aphi_choice *c, const aph_model *model);
+history_shape history_random_shape(aphi_choice *c, const subject *s);
 /* Run the model, concretely, under a random schedule, and write down what its clients see. */
 void history_make(history *h, const subject *s, history_shape shape, aphi_choice *c);
 /* Change, swap or move some answers, within what the shape allows. */

@@ -49,7 +49,7 @@ static aph_value register_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at == 1 ? aph_bool(false) : at == 2 ? aph_bool(true) : register_value(c);
 }
 
-const subject subject_register = {&aph_model_register, NULL, register_request, register_answer};
+const subject subject_register = {&aph_model_register, NULL, register_request, register_answer, 0};
 
 static aph_value kv_request(aphi_choice *c)
 {
@@ -64,7 +64,7 @@ static aph_value kv_answer(aphi_choice *c)
     return ONE_OF(c, "", "a", "b", "aa", "ab", "ba", "ok");
 }
 
-const subject subject_kv = {&aph_model_kv, NULL, kv_request, kv_answer};
+const subject subject_kv = {&aph_model_kv, NULL, kv_request, kv_answer, 0};
 
 static aph_value swap_request(aphi_choice *c)
 {
@@ -76,7 +76,7 @@ static aph_value swap_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_str("000") : small(c, 1, 3);
 }
 
-const subject subject_swap = {&aph_model_swap, NULL, swap_request, swap_answer};
+const subject subject_swap = {&aph_model_swap, NULL, swap_request, swap_answer, 0};
 
 static aph_value queue_request(aphi_choice *c)
 {
@@ -90,7 +90,7 @@ static aph_value queue_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at == 1 ? APH_NIL : small(c, 1, 2);
 }
 
-const subject subject_queue = {&aph_model_queue, NULL, queue_request, queue_answer};
+const subject subject_queue = {&aph_model_queue, NULL, queue_request, queue_answer, 0};
 
 static aph_value tag(aphi_choice *c)
 {
@@ -119,7 +119,7 @@ static aph_value etag_kv_answer(aphi_choice *c)
 
 /* That a tag is not something is only ever said of s and t, which requests name; u, v and w are left. */
 const subject subject_etag_kv = {&aph_model_etag_kv, (const char *const[]){"s", "t", "u", "v", "w", NULL},
-                                 etag_kv_request, etag_kv_answer};
+                                 etag_kv_request, etag_kv_answer, 0};
 
 /* ---- relay ------------------------------------------------------------------------------------------------------- */
 
@@ -150,7 +150,7 @@ static aph_value relay_answer(aphi_choice *c)
     return APH_ARRAY_OF(small(c, 0, 3), ONE_OF(c, "a", "b"));
 }
 
-const subject subject_relay = {&relay, NULL, relay_request, relay_answer};
+const subject subject_relay = {&relay, NULL, relay_request, relay_answer, 0};
 
 /* ---- lock -------------------------------------------------------------------------------------------------------- */
 
@@ -197,7 +197,7 @@ static aph_value lock_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at == 1 ? aph_str("not yours") : APH_ARRAY_OF(small(c, 1, 3), small(c, 1, 3));
 }
 
-const subject subject_lock = {&lock, NULL, lock_request, lock_answer};
+const subject subject_lock = {&lock, NULL, lock_request, lock_answer, 0};
 
 /* ---- greeter ----------------------------------------------------------------------------------------------------- */
 
@@ -235,7 +235,7 @@ static aph_value greeter_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 3) ? ONE_OF(c, "hello", "hi", "good day") : small(c, 1, 6);
 }
 
-const subject subject_greeter = {&greeter, NULL, greeter_request, greeter_answer};
+const subject subject_greeter = {&greeter, NULL, greeter_request, greeter_answer, 0};
 
 /* ---- chatty ------------------------------------------------------------------------------------------------------ */
 
@@ -278,9 +278,9 @@ static aph_value chatty_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_str("more") : aph_record("word", ONE_OF(c, "a", "b", "c"));
 }
 
-/* That a word is not something is only ever said of a and b, so whatever else it is told, c, d or e is left. */
-const subject subject_chatty = {&chatty, (const char *const[]){"a", "b", "c", "d", "e", NULL}, chatty_request,
-                                chatty_answer};
+/* That a word is not something is only ever said of a and b, so whatever else it is told, c or d is left. */
+const subject subject_chatty = {&chatty, (const char *const[]){"a", "b", "c", "d", NULL}, chatty_request, chatty_answer,
+                                .requests_most = 4};
 
 /* ---- fickle ------------------------------------------------------------------------------------------------------ */
 
@@ -342,10 +342,10 @@ static aph_value fickle_answer(aphi_choice *c)
 }
 
 /* What is seen may be any of these, so none is left that is surely new. But an unknown is only ever told that it is not
- * a, not b (by a guess), or not what the other cell is (by "same", and a second time only after a stir): with six requests
+ * a, not b (by a guess), or not what the other cell is (by "same", and a second time only after a stir): with five requests
  * that rules out fewer than six values. */
 const subject subject_fickle = {&fickle, (const char *const[]){"a", "b", "c", "d", "e", "ok", NULL}, fickle_request,
-                                fickle_answer};
+                                fickle_answer, .requests_most = 5};
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
@@ -377,7 +377,7 @@ static aph_value counters_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 6) ? aph_str("ok") : small(c, 0, 3);
 }
 
-const subject subject_counters = {&counters, NULL, counters_request, counters_answer};
+const subject subject_counters = {&counters, NULL, counters_request, counters_answer, 0};
 
 /* ---- dice -------------------------------------------------------------------------------------------------------- */
 
@@ -423,4 +423,4 @@ static aph_value dice_answer(aphi_choice *c)
     return at < 2 ? aph_bool(at == 0) : APH_ARRAY_OF(small(c, 0, 4), small(c, 0, 6));
 }
 
-const subject subject_dice = {&dice, NULL, dice_request, dice_answer};
+const subject subject_dice = {&dice, NULL, dice_request, dice_answer, 0};

@@ -10,13 +10,14 @@
  *             exist (of a division by zero) may be written, but a comparison with it does not hold, whichever way. */
 #include "validator.h"
 
+#include "base/memory.h"
 #include "tests/support/brute.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARIABLES = 96, CONSTRAINTS = 128, EXPRESSIONS = 512, PATHS = 64 };
+enum { VARIABLES = 32, CONSTRAINTS = 64, EXPRESSIONS = 256 };
 
 /* ---- random programs --------------------------------------------------------------------------------------------- */
 
@@ -117,7 +118,7 @@ typedef struct vexp {
     enum { X_CONSTANT, X_VARIABLE, X_OPERATION } kind;
     int64_t number;        /* the constant, or the variable */
     char op;
-    int a, b;
+    short a, b;
 } vexp;
 
 typedef enum relation { IS_FREE, IS, AT_MOST, BELOW } relation;
@@ -137,9 +138,15 @@ typedef struct validation {
 } validation;
 
 typedef struct states {
-    validation at[PATHS];
-    size_t count;
+    validation *at;
+    size_t count, capacity;
 } states;
+
+static void add_state(states *s, const validation *v)
+{
+    APHI_RESERVE(s->at, s->capacity, s->count + 1);
+    s->at[s->count++] = *v;
+}
 
 static int make(validation *v, vexp e)
 {
@@ -174,7 +181,7 @@ static int translate(const validator_program *p, validation *v, int i)
     if (n->kind == V_ADDRESS)
         return make(v, (vexp){.kind = X_VARIABLE, .number = v->vs[n->number]});
     int a = translate(p, v, n->a), b = translate(p, v, n->b);
-    return make(v, (vexp){.kind = X_OPERATION, .op = n->op, .a = a, .b = b});
+    return make(v, (vexp){.kind = X_OPERATION, .op = n->op, .a = (short)a, .b = (short)b});
 }
 
 /* ---- solvable ---------------------------------------------------------------------------------------------------- */
@@ -267,14 +274,13 @@ static void exec(const validator_program *p, int i, validation v, states *out)
         constrain(&v, (constraint){.relation = AT_MOST, .a = a, .b = b});
         i = n->next;
     }
-    assert(out->count < PATHS);
-    out->at[out->count++] = v;
+    add_state(out, &v);
 }
 
 /* vstep'_p(q, a)(v0): rules 4 and 5. */
 static void vstep_one(const validator_program *p, const int64_t pair[2], const validation *v0, states *out)
 {
-    states ran = {.count = 0};
+    states ran = {0};
     validation v = *v0;
     havoc(&v, 0);
     write_to(&v, 1, constant(&v, pair[0]));
@@ -283,37 +289,32 @@ static void vstep_one(const validator_program *p, const int64_t pair[2], const v
         validation *v3 = &ran.at[i];
         int answer = make(v3, (vexp){.kind = X_VARIABLE, .number = v3->vs[1]});
         constrain(v3, (constraint){.relation = IS, .a = answer, .b = constant(v3, pair[1])});
-        if (!solvable(p, v3))
-            continue;
-        assert(out->count < PATHS);
-        out->at[out->count++] = *v3;
+        if (solvable(p, v3))
+            add_state(out, v3);
     }
+    free(ran.at);
 }
 
 /* vstep_p(q, a)(v): rule 6. False if no validation state is left. */
 static bool vstep(const validator_program *p, const int64_t pair[2], states *v)
 {
-    states *next = malloc(sizeof *next);
-    assert(next);
-    next->count = 0;
+    states next = {0};
     for (size_t i = 0; i < v->count; i++)
-        vstep_one(p, pair, &v->at[i], next);
-    v->count = next->count;
-    memcpy(v->at, next->at, next->count * sizeof *v->at);
-    free(next);
+        vstep_one(p, pair, &v->at[i], &next);
+    free(v->at);
+    *v = next;
     return v->count > 0;
 }
 
 bool validator_accepts(const validator_program *p, size_t n, int64_t (*pairs)[2], size_t *reached)
 {
-    states *v = malloc(sizeof *v);
-    assert(v);
     /* All addresses are variable 0, which is 0. */
-    v->count = 1;
-    v->at[0] = (validation){.variables = 1};
-    constrain(&v->at[0], (constraint){.relation = IS, .defines = true, .a = 0, .b = constant(&v->at[0], 0)});
-    for (*reached = 0; *reached < n && vstep(p, pairs[*reached], v); ++*reached)
+    states v = {0};
+    validation first = {.variables = 1};
+    constrain(&first, (constraint){.relation = IS, .defines = true, .a = 0, .b = constant(&first, 0)});
+    add_state(&v, &first);
+    for (*reached = 0; *reached < n && vstep(p, pairs[*reached], &v); ++*reached)
         continue;
-    free(v);
+    free(v.at);
     return *reached == n;
 }

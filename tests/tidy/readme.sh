@@ -62,7 +62,7 @@ for file in README.md docs/*.md; do
         sed -n '3,40p' "$scratch/diff"
         bad=1
     fi
-    blocks=$((blocks + $(grep -cE '^(<!-- examples/[^ ]*\.c -->|\$ antiphon )' "$file" || true)))
+    blocks=$((blocks + $(grep -cE '^(<!-- examples/[^ ]*\.c -->|```console)$' "$file" || true)))
 done
 if [ $bad -eq 0 ]; then echo "$blocks blocks show what there is"; fi
 exit $bad

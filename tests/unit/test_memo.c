@@ -102,8 +102,8 @@ static void test_against_a_plain_list(void **unused)
     unsigned hits = 0, misses = 0;
     aphi_memo_clear(&m, WORDS);
     for (size_t n = 0; n < N; n++) {
-        list[n].at = aphi_choice_below(&c, 10);
-        list[n].state = aphi_choice_below(&c, 10);
+        list[n].at = aphi_choice_below(&c, 3);
+        list[n].state = aphi_choice_below(&c, 4);
         for (int w = 0; w < WORDS; w++)
             list[n].bits[w] = aphi_choice_below(&c, 8);
         bool expected = false;

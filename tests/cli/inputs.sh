@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# inputs.sh - every kind of bad trace has its exit code, and a message that says where.
+. "$(dirname "$0")/lib.sh"
+
+# bad CODE WHERE TEXT...: the lines of TEXT as a trace; the message begins with FILE:WHERE:
+bad() {
+    local code=$1 where=$2
+    shift 2
+    printf '%b\n' "$@" >"$dir/trace"
+    run "$code" check register "$dir/trace"
+    err "$dir/trace:$where: "
+    run "$code" check --json register "$dir/trace"
+    out '"verdict":"error"'
+    out "\"exit\":$code"
+}
+
+write='{"conn":1,"send":{"f":"write","value":1}}'
+
+# Files that are none.
+run 10 check register "$dir/missing"
+err "$dir/missing"
+run 10 check register "$dir"
+err "$dir"
+: >"$dir/unreadable"
+if chmod 000 "$dir/unreadable" && ! [ -r "$dir/unreadable" ]; then run 10 check register "$dir/unreadable"; fi
+: >"$dir/empty"
+run 0 check --json register "$dir/empty"
+out '"operations":0'
+printf '\n\n  \n' >"$dir/blank"
+run 0 check register "$dir/blank"
+
+# Formats.
+printf 'once upon a time\n' >"$dir/prose"
+run 11 check register "$dir/prose"
+err "$dir/prose"
+run 2 check --format yaml register "$dir/prose"
+err yaml
+bad 11 1:1 '{"antiphon":2}' "$write"
+
+# Ours.
+bad 12 2:1 "$write" 'nonsense'
+bad 12 1:1 '{"conn":1}'
+printf '%s\n%s' "$write" '{"conn":1,"re' >"$dir/cut"
+run 13 check register "$dir/cut"
+err "$dir/cut:2:"
+bad 14 1:1 '{"conn":1,"recv":"ok"}'
+bad 14 3:1 "$write" '{"conn":1,"recv":"ok"}' '{"conn":1,"recv":"ok"}'
+bad 16 1:34 '{"conn":1,"send":{"f":"w","value":9223372036854775808}}'
+bad 16 1:34 '{"conn":1,"send":{"f":"w","value":-9223372036854775809}}'
+bad 17 1:34 '{"conn":1,"send":{"f":"w","value":1.5}}'
+bad 17 1:34 '{"conn":1,"send":{"f":"w","value":1e3}}'
+printf '{"conn":1,"send":{"f":"\0"}}\n' >"$dir/nul"
+run 18 check register "$dir/nul"
+err "$dir/nul:1:24: "
+printf '{"conn":1,"send":{"f":"write","value":9223372036854775807}}\n{"conn":1,"recv":"ok"}\n' >"$dir/largest"
+run 0 check register "$dir/largest"
+
+# Jepsen's.
+bad 14 1:1 '{:process 1, :type :ok, :f :read, :value 1}'
+bad 15 2:1 '{:process 1, :type :invoke, :f :read}' '{:process 1, :type :invoke, :f :read}'
+bad 19 1:21 '{:process 1, :type :maybe, :f :read}'
+bad 16 1:44 '{:process 1, :type :invoke, :f :write :value 99999999999999999999}'
+bad 17 1:44 '{:process 1, :type :invoke, :f :write :value 0.5}'
+printf '{:process 1, :type :invoke' >"$dir/cut"
+run 13 check register "$dir/cut"
+printf '[{:process 1, :type :invoke, :f :read}' >"$dir/cut"
+run 13 check register "$dir/cut"
+printf 'INFO  jepsen.util - 0 :ok :read 3\n' >"$dir/log"
+run 14 check register "$dir/log"
+
+# Requests that the model does not know.
+bad 21 2 '{"conn":1,"send":{"f":"pop"}}' '{"conn":1,"recv":"ok"}'
+err pop
+bad 21 2 '{:process 1, :type :invoke, :f :pop}' '{:process 1, :type :ok, :f :pop, :value 1}'
+
+# A history that is wrong before the place where its file is damaged is still wrong.
+printf '%s\n' "$write" '{"conn":1,"recv":"no"}' 'nonsense' >"$dir/both"
+run 1 check register "$dir/both"
+
+# A line of hundreds of megabytes is refused before it is all in memory.
+{
+    printf '{"conn":1,"send":"'
+    head -c 400000000 /dev/zero | tr '\0' x
+} 2>/dev/null | "$ANTIPHON" check --json register - >"$dir/out" 2>"$dir/err"
+code=${PIPESTATUS[1]}
+told='check --json register - < a long line'
+if [ "$code" -ne 20 ]; then fault "exit code $code, not 20"; fi
+resident=$(sed -n 's/.*"resident_kb":\([0-9]*\).*/\1/p' "$dir/out")
+check 'no resident_kb' [ -n "$resident" ]
+if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fault "it took $resident kB"; fi
+
+# Deep nesting is refused, not followed to the end of the stack.
+{
+    printf '{"conn":1,"send":'
+    head -c 1000000 /dev/zero | tr '\0' '['
+    echo
+} >"$dir/deep"
+run 12 check register "$dir/deep"
+head -c 1000000 /dev/zero | tr '\0' '[' >"$dir/deep"
+run 12 check --format edn register "$dir/deep"
+finish

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# verdicts.sh - the same two histories, one right and one wrong, in every format there is.
+. "$(dirname "$0")/lib.sh"
+
+# One client writes 1, then another reads what is given.
+jsonl() {
+    printf '%s\n' '{"antiphon":1,"model":"register"}' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":1,"recv":"ok"}' \
+        '{"note":"the network was cut here"}' '{"conn":2,"send":{"f":"read"}}' "{\"conn\":2,\"recv\":$1}"
+}
+jepsen_log() {
+    printf 'INFO  jepsen.util - %s\n' '0 :invoke :write 1' '0 :ok :write 1' ':nemesis :info :start nil' \
+        '1 :invoke :read nil' "1 :ok :read $1"
+}
+edn_lines() {
+    printf '%s\n' '{:process 0, :type :invoke, :f :write, :value 1}' '{:process 0, :type :ok, :f :write, :value 1}' \
+        '{:process 1, :type :invoke, :f :read, :value nil}' "{:process 1, :type :ok, :f :read, :value $1}"
+}
+edn_vector() {
+    printf '%s\n' '[{:index 0, :time 10, :process 0, :type :invoke, :f :write, :value 1}' \
+        ' {:index 1, :time 20, :process :nemesis, :type :info, :f :start-partition, :value [:n1 #{:n2 :n3}]}' \
+        ' {:index 2, :time 30, :process 0, :type :ok, :f :write, :value 1}' \
+        ' {:index 3, :time 40, :process 1, :type :invoke, :f :read, :value nil}' \
+        " {:index 4, :time 50, :process 1, :type :ok, :f :read, :value $1}]"
+}
+json_lines() {
+    printf '%s\n' '{"process":0,"type":"invoke","f":"write","value":1}' '{"process":0,"type":"ok","f":"write","value":1}' \
+        '{"process":1,"type":"invoke","f":"read","value":null}' "{\"process\":1,\"type\":\"ok\",\"f\":\"read\",\"value\":$1}"
+}
+json_array() {
+    printf '[%s,\n%s,\n%s,\n%s]\n' '{"process":0,"type":":invoke","f":":write","value":1}' \
+        '{"process":0,"type":":ok","f":":write","value":1}' '{"process":1,"type":"invoke","f":"read"}' \
+        "{\"process\":1,\"type\":\"ok\",\"f\":\"read\",\"value\":$1}"
+}
+
+# format NAME WRITER: recognised by itself, by name, and from standard input.
+format() {
+    $2 1 >"$dir/good"
+    $2 2 >"$dir/bad"
+    run 0 check register "$dir/good"
+    out pass
+    run 1 check register "$dir/bad"
+    out fail
+    out 'nothing explains this answer: read → 2'
+    run 0 check --format "$1" register "$dir/good"
+    run 1 check --format "$1" register "$dir/bad"
+    feed 0 "$dir/good" check register -
+    feed 1 "$dir/bad" check register -
+    run 0 check --json register "$dir/good"
+    out "\"format\":\"$1\""
+    out '"operations":2'
+}
+format jsonl jsonl
+format jepsen-log jepsen_log
+format edn edn_lines
+format edn edn_vector
+format json json_lines
+format json json_array
+
+# A format that is named is the one that counts.
+jsonl 1 >"$dir/ours"
+run 12 check --format edn register "$dir/ours"
+
+# Several files: fail wins, then errors, then pass.
+jsonl 1 >"$dir/good"
+jsonl 2 >"$dir/bad"
+run 0 check register "$dir/good" "$dir/good"
+run 1 check register "$dir/good" "$dir/bad" "$dir/missing"
+run 10 check register "$dir/good" "$dir/missing"
+err "$dir/missing"
+
+# What lies between client and server matters, and so does what is promised.
+printf '%s\n' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":2,"send":{"f":"read"}}' '{"conn":1,"recv":"ok"}' \
+    '{"conn":2,"recv":null}' >"$dir/race"
+run 0 check register "$dir/race"
+run 0 check --env tcp register "$dir/race"
+run 1 check --env sync register "$dir/race"
+for option in --whole --distrust; do
+    run 0 check $option register "$dir/good" "$dir/race"
+    run 1 check $option register "$dir/bad"
+done
+
+# A lost answer: the request may have been taken, or not.
+lost() {
+    printf '%s\n' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":1,"lost":true}' '{"conn":2,"send":{"f":"read"}}' \
+        "{\"conn\":2,\"recv\":$1}" >"$dir/lost"
+}
+for value in 1 null; do
+    lost $value
+    run 0 check register "$dir/lost"
+    run 0 check --distrust register "$dir/lost"
+done
+lost 2
+run 1 check register "$dir/lost"
+run 1 check --distrust register "$dir/lost"
+
+# A connection with requests for two keys at once ties the keys together: judged as a whole, by itself.
+printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"conn":1,"send":{"f":"get","key":"b"}}' \
+    '{"conn":1,"recv":"ok"}' '{"conn":1,"recv":""}' >"$dir/tied"
+run 0 check kv "$dir/tied"
+feed 0 "$dir/tied" check --whole kv -
+feed 2 "$dir/tied" check kv -
+err --whole
+finish

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_oracle_long.c - on a long history the oracle forgets what lies behind, and yet sees one wrong answer near the end. */
+#include "tests/support/history.h"
+
+#include "models/models.h"
+
+#include <antiphon/oracle.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* However long the history, no more observations are remembered than these. */
+enum { REQUESTS = 20000, CONNECTIONS = 6, WINDOW_MOST = 10000 };
+
+static aph_value key(aphi_choice *c)
+{
+    return aph_strf("%c", "xyz"[aphi_choice_below(c, 3)]);
+}
+
+static aph_value register_request(aphi_choice *c)
+{
+    static const char *const operations[] = {"read", "write", "cas"};
+    uint64_t f = aphi_choice_below(c, 3);
+    aph_value q = aph_record("f", aph_str(operations[f]), "key", key(c));
+    aph_value a = aph_int(aphi_choice_within(c, 1, 5)), b = aph_int(aphi_choice_within(c, 1, 5));
+    return f == 0 ? q : aph_put(q, "value", f == 1 ? a : APH_ARRAY_OF(a, b));
+}
+
+static aph_value kv_request(aphi_choice *c)
+{
+    static const char *const operations[] = {"get", "get", "put", "append", "delete"};
+    uint64_t f = aphi_choice_below(c, 5);
+    aph_value q = aph_record("f", aph_str(operations[f]), "key", key(c));
+    return f == 2 || f == 3 ? aph_put(q, "value", aph_strf("%d", (int)aphi_choice_below(c, 10))) : q;
+}
+
+static aph_value queue_request(aphi_choice *c)
+{
+    return aphi_choice_chance(c, 1, 2) ? aph_record("f", aph_str("dequeue"))
+                                       : aph_record("f", aph_str("enqueue"), "value", aph_int(aphi_choice_within(c, 1, 99)));
+}
+
+static aph_value impossible(aphi_choice *c)
+{
+    (void)c;
+    return aph_str("impossible");
+}
+
+/* Every request is answered and a connection waits for each answer: the end of a request is the next of its connection. */
+static size_t end_of(const history *h, size_t i)
+{
+    size_t k = i + 1;
+    while (h->seen[k].sent || h->seen[k].connection != h->seen[i].connection)
+        k++;
+    return k;
+}
+
+static aph_verdict judge(const aph_model *model, const history *h, aph_oracle_options options, bool foresight)
+{
+    char error[200];
+    size_t widest = 0;
+    aph_verdict v = APH_PASS;
+    aph_oracle *o = aph_oracle_open(model, &options, error, sizeof error);
+    assert_non_null(o);
+    for (size_t i = 0; i < h->count && v == APH_PASS; i++) {
+        const history_seen *seen = &h->seen[i];
+        if (seen->sent) {
+            size_t end = end_of(h, i);
+            aph_foresight known = {APH_FUTURE_ANSWER, h->seen[end].message, end};
+            v = aph_oracle_sent(o, seen->connection, seen->message, foresight ? &known : NULL, NULL);
+        } else {
+            v = aph_oracle_received(o, seen->connection, seen->message);
+        }
+        size_t window = aph_oracle_stats_of(o).window;
+        widest = window > widest ? window : widest;
+    }
+    printf("%s, %s%s: %s, at most %zu observations in mind\n", model->name, foresight ? "with foresight" : "live",
+           options.distrust ? ", distrusting" : "", aph_verdict_name(v), widest);
+    const char *message;
+    if (v == APH_UNKNOWN)
+        printf("limit %d, fault %d: %s\n", (int)aph_oracle_limit(o), (int)aph_oracle_fault(o, &message), message);
+    aph_oracle_close(o);
+    assert_true(widest <= WINDOW_MOST);
+    return v;
+}
+
+static void expect_all(const aph_model *model, const history *h, aph_verdict expected)
+{
+    assert_int_equal(judge(model, h, (aph_oracle_options){0}, true), expected);
+    assert_int_equal(judge(model, h, (aph_oracle_options){0}, false), expected);
+    assert_int_equal(judge(model, h, (aph_oracle_options){.distrust = true}, false), expected);
+}
+
+static void mark_history(void *context)
+{
+    const history *h = context;
+    for (size_t i = 0; i < h->count; i++)
+        aph_mark(h->seen[i].message);
+}
+
+static void run_long(const aph_model *model, aph_value (*request)(aphi_choice *c))
+{
+    aphi_choice c = aphi_choice_seed(7);
+    subject s = {model, NULL, request, impossible, 0};
+    history h = {0};
+#if defined(__SANITIZE_ADDRESS__)
+    size_t requests = REQUESTS / 2;
+#else
+    size_t requests = REQUESTS;
+#endif
+    history_make(&h, &s, (history_shape){requests, CONNECTIONS, 0, false, true, true}, &c);
+    assert_int_equal(h.count, 2 * requests);
+    aph_root_add(mark_history, &h);
+    expect_all(model, &h, APH_PASS);
+    size_t wrong = h.count - 20;
+    while (h.seen[wrong].sent)
+        wrong++;
+    h.seen[wrong].message = impossible(&c);
+    expect_all(model, &h, APH_FAIL);
+    aph_root_remove(mark_history, &h);
+    history_deinit(&h);
+    aph_collect();
+}
+
+static void long_register(void **state)
+{
+    (void)state;
+    run_long(&aph_model_register, register_request);
+}
+
+static void long_kv(void **state)
+{
+    (void)state;
+    run_long(&aph_model_kv, kv_request);
+}
+
+static void long_queue(void **state)
+{
+    (void)state;
+    run_long(&aph_model_queue, queue_request);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(long_register), cmocka_unit_test(long_kv),
+                                       cmocka_unit_test(long_queue)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

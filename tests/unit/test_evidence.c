@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_evidence.c - the observation that is blamed for a failure is the first that nothing explains, and what would have
+ * been allowed in its place is all that would. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include "models/models.h"
+#include "oracle/evidence.h"
+#include "small_history.h"
+#include "solve/z3.h"
+
+enum { VISITS = 100000 };
+
+static int fresh_heap(void **unused)
+{
+    (void)unused;
+    aphi_z3_close();
+    aph_heap_close();
+    return 0;
+}
+
+/* What is allowed, sorted, as one JSON array. */
+static aph_value allowed_of(const aph_oracle *probe)
+{
+    aph_value sorted = aph_array(0, NULL), set = aph_object(), key, item;
+    for (size_t i = 0; i < probe->allowed_count; i++)
+        set = aph_set(set, APH_ARRAY_OF(probe->allowed[i].answer), probe->allowed[i].answer);
+    for (size_t i = 0; aph_pair_at(set, i, &key, &item); i++)
+        sorted = aph_push(sorted, item);
+    return sorted;
+}
+
+static void assert_json(aph_value v, const char *expected)
+{
+    char *text = aph_json_text(v, NULL);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* blamed and failed count observations from 0, losses not among them. */
+static void blames(const aph_model *model, const char *text, size_t blamed, size_t failed, const char *allowed)
+{
+    small_history h = small_read(text);
+    aph_oracle *o = small_open(model, &(aph_oracle_options){0});
+    size_t at = small_tell_all(o, &h, true);
+    assert_int_equal(o->verdict, APH_FAIL);
+    if (failed != SIZE_MAX)
+        assert_int_equal(at, failed);
+    aphi_evidence e = aphi_evidence_open(o, VISITS);
+    assert_true(e.found);
+    assert_int_equal(e.event, blamed);
+    assert_non_null(e.probe);
+    assert_true(e.all_allowed);
+    assert_json(allowed_of(e.probe), allowed);
+    aphi_evidence_close(&e);
+    aph_oracle_close(o);
+}
+
+static void test_what_was_allowed(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    blames(r, "1>r 1<5", 1, 1, "[null]");
+    blames(r, "1>w1 1<ok 2>r 2<2", 3, 3, "[1]");
+    blames(r, "1>w1 2>w2 3>r 3<9 1<ok 2<ok", 3, 3, "[1,2,null]");
+    blames(r, "1>w1 2>w2 1<ok 3>r 3<9 2<ok", 4, 4, "[1,2]");
+    blames(r, "1>w1 1<ok 2>c12 2<false", 3, 3, "[true]");
+    blames(r, "1>w1 1<ok 2>c12 3>c13 2<true 3<true", 5, SIZE_MAX, "[false]");
+    blames(r, "1>w1 1! 2>r 2<2", 2, SIZE_MAX, "[1,null]");
+    blames(r, "1>w1 1<\"no\"", 1, 1, "[\"ok\"]");
+}
+
+/* The read needs the write, and the write's answer is known to be wrong: the failure is found with the read, but the
+ * read's answer is not to blame. */
+static void test_foresight_fails_earlier(void **unused)
+{
+    (void)unused;
+    blames(&aph_model_register, "1>w1 2>r 2<1 1<5", 3, 2, "[\"ok\"]");
+    blames(&aph_model_register, "1>w1 2>r 2<1 3>r 3<1 4>r 4<1 1<5", 7, 2, "[\"ok\"]");
+}
+
+/* Neither the first nor the last observation of a longer history, and the rest of it does not matter. */
+static void test_in_the_middle(void **unused)
+{
+    (void)unused;
+    blames(&aph_model_register, "1>w1 1<ok 1>r 1<1 2>w2 3>r 3<1 2<ok 3>r 3<1 1>w7 1<ok 3>r 3<3", 9, SIZE_MAX, "[2]");
+}
+
+static void test_unknowns_are_shown(void **unused)
+{
+    (void)unused;
+    blames(&aph_model_etag_kv,
+           "1>{\"f\":\"put\",\"key\":\"k\",\"value\":1} 1<{\"code\":201} 1>{\"f\":\"get\",\"key\":\"k\"} 1<{\"code\":500}", 3, 3,
+           "[{\"code\":200,\"tag\":{\"opaque\":{\"?\":0,\"sort\":\"string\"},\"weak\":false},\"value\":1},"
+           "{\"code\":200,\"tag\":{\"opaque\":{\"?\":0,\"sort\":\"string\"},\"weak\":true},\"value\":1},"
+           "{\"code\":200,\"value\":1}]");
+}
+
+/* A model that is not rpc: its answers belong to no request. */
+static void echo_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, q.message);
+    aph_send(m, q.from, aph_str("end"));
+}
+
+static void test_models_that_are_not_rpc(void **unused)
+{
+    (void)unused;
+    const aph_model echo = {.version = APH_MODEL_VERSION, .name = "echo", .step = echo_step};
+    blames(&echo, "1>1 1<1 1<2", 2, 2, "[\"end\"]");
+    blames(&echo, "1>1 2>2 2<2 1<7 2<\"end\"", 3, 3, "[1]");
+}
+
+static void test_after_a_long_past(void **unused)
+{
+    (void)unused;
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    aph_value read = aph_record("f", aph_str("read"));
+    enum { N = 20000 };
+    for (int i = 0; i < N; i++) {
+        aph_foresight ok = {APH_FUTURE_ANSWER, aph_str("ok"), 0}, back = {APH_FUTURE_ANSWER, aph_int(i), 1};
+        aph_oracle_sent(o, 1, aph_record("f", aph_str("write"), "value", aph_int(i)), &ok, NULL);
+        aph_oracle_sent(o, 2, read, &back, NULL);
+        aph_oracle_received(o, 1, aph_str("ok"));
+        assert_int_equal(aph_oracle_received(o, 2, aph_int(i)), APH_PASS);
+    }
+    aph_foresight wrong = {APH_FUTURE_ANSWER, aph_int(3), 0};
+    aph_oracle_sent(o, 2, read, &wrong, NULL);
+    assert_int_equal(aph_oracle_received(o, 2, aph_int(3)), APH_FAIL);
+    assert_true(o->event_base > 0); /* some of it was forgotten */
+    aphi_evidence e = aphi_evidence_open(o, 10 * VISITS);
+    assert_true(e.found);
+    assert_int_equal(o->event_base + e.event, 4 * N + 1);
+    assert_ptr_equal(allowed_of(e.probe), APH_ARRAY_OF(aph_int(N - 1)));
+    aphi_evidence_close(&e);
+    aph_oracle_close(o);
+}
+
+static void test_a_limit_is_admitted(void **unused)
+{
+    (void)unused;
+    enum { N = 7 }; /* every order of so many appends is another state */
+    aph_oracle *o = small_open(&aph_model_kv, &(aph_oracle_options){0});
+    aph_value ok = aph_str("ok"), get = aph_record("f", aph_str("get"), "key", aph_str("k"));
+    for (int i = 0; i < N; i++)
+        aph_oracle_sent(o, i, aph_record("f", aph_str("append"), "key", aph_str("k"), "value", aph_strf("%d", i)),
+                        &(aph_foresight){APH_FUTURE_ANSWER, ok, (uint64_t)i}, NULL);
+    for (int i = 0; i < N; i++)
+        aph_oracle_received(o, i, ok);
+    aph_oracle_sent(o, N, get, &(aph_foresight){APH_FUTURE_ANSWER, ok, N}, NULL);
+    assert_int_equal(aph_oracle_received(o, N, ok), APH_FAIL);
+    aphi_evidence e = aphi_evidence_open(o, 50);
+    assert_false(e.found && e.all_allowed);
+    aphi_evidence_close(&e);
+    aph_oracle_close(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_was_allowed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_foresight_fails_earlier, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_in_the_middle, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_unknowns_are_shown, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_after_a_long_past, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_a_limit_is_admitted, fresh_heap, fresh_heap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_replay.c - explanations that the oracle gives hold; whatever is changed in them does not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include "models/models.h"
+#include "oracle/explanation.h"
+#include "oracle/replay.h"
+#include "small_history.h"
+#include "solve/z3.h"
+
+static int fresh_heap(void **unused)
+{
+    (void)unused;
+    aphi_z3_close();
+    aph_heap_close();
+    return 0;
+}
+
+static bool holds(const aph_model *model, const char *text, aph_value explanation, char *why, size_t why_size)
+{
+    small_history h = small_read(text);
+    aphi_history history = small_as_history(&h);
+    bool ok = aphi_replay(model, &history, explanation, why, why_size);
+    free(history.events);
+    return ok;
+}
+
+/* The oracle's own explanation, which must hold. */
+static aph_value explained(const aph_model *model, const char *text)
+{
+    small_history h = small_read(text);
+    aphi_history history = small_as_history(&h);
+    aph_oracle *o = small_open(model, &(aph_oracle_options){.order = true});
+    char why[200] = "";
+    small_tell_all(o, &h, true);
+    assert_int_equal(o->verdict, APH_PASS);
+    aph_value explanation = aphi_explain(o, &history);
+    assert_ptr_not_equal(explanation, APH_NIL);
+    assert_false(aph_is_symbolic(explanation));
+    if (!aphi_replay(model, &history, explanation, why, sizeof why))
+        fail_msg("%s: %s", text, why);
+    aph_oracle_close(o);
+    free(history.events);
+    return explanation;
+}
+
+static void rejected(const aph_model *model, const char *text, aph_value explanation, const char *part)
+{
+    char why[200] = "";
+    if (holds(model, text, explanation, why, sizeof why))
+        fail_msg("%s: what does not hold was accepted (%s)", text, part);
+    if (!strstr(why, part))
+        fail_msg("%s: \"%s\" does not speak of \"%s\"", text, why, part);
+}
+
+static aph_value order(size_t n, const int64_t *numbers)
+{
+    aph_value v = aph_array(0, NULL);
+    for (size_t i = 0; i < n; i++)
+        v = aph_push(v, aph_int(numbers[i]));
+    return v;
+}
+#define ORDER(...) order(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+
+static aph_value with_order(aph_value explanation, aph_value changed)
+{
+    return aph_put(explanation, "order", changed);
+}
+
+static void test_true_explanations_hold(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    explained(r, "");
+    explained(r, "1>r 1<null");
+    explained(r, "1>w1 2>r 2<1 1<ok");
+    explained(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<1 4>r 4<1");
+    explained(r, "1>w5 1! 2>r 2<null 2>r 2<5");
+    explained(r, "1>w1 1>r 2>w2 1<ok 1<2 2<ok");
+    explained(r, "1>w5 2>r 2<5");
+    explained(&aph_model_queue, "1>{\"f\":\"enqueue\",\"value\":1} 2>{\"f\":\"enqueue\",\"value\":2} 1<ok 2<ok "
+                                "3>{\"f\":\"dequeue\"} 3<2 3>{\"f\":\"dequeue\"} 3<1 3>{\"f\":\"dequeue\"} 3<null");
+}
+
+static const char *const three = "1>w1 1<ok 2>w2 2<ok 3>r 3<2";
+
+static void test_orders_that_are_changed(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    aph_value e = explained(r, three);
+    assert_ptr_equal(aph_field(e, "order"), ORDER(0, 2, 4));
+    rejected(r, three, with_order(e, ORDER(2, 0, 4)), "");
+    rejected(r, three, with_order(e, ORDER(0, 4, 2)), "another answer");
+    rejected(r, three, with_order(e, ORDER(0, 0, 2, 4)), "twice");
+    rejected(r, three, with_order(e, ORDER(0, 2, 4, 4)), "twice");
+    rejected(r, three, with_order(e, ORDER(0, 2)), "not explained");
+    rejected(r, three, with_order(e, ORDER(0, 4)), "");
+    rejected(r, three, with_order(e, aph_array(0, NULL)), "not explained");
+    rejected(r, three, with_order(e, ORDER(0, 2, 5)), "not a request"); /* an answer */
+    rejected(r, three, with_order(e, ORDER(0, 2, 4, 99)), "not a request");
+    rejected(r, three, with_order(e, ORDER(0, 2, 4, -1)), "not a request");
+    rejected(r, three, with_order(e, aph_push(ORDER(0, 2, 4), aph_str("0"))), "not a request");
+    rejected(r, three, with_order(e, aph_str("0 2 4")), "");
+    rejected(r, three, aph_remove(e, aph_str("order")), "");
+    rejected(r, three, APH_NIL, "");
+    rejected(r, three, aph_array(0, NULL), "");
+}
+
+/* The values are right, the times are not: a request cannot be taken before it was sent, nor after it was answered. */
+static void test_real_time_is_kept(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    const char *text = "1>r 1<null 2>w1 2<ok 3>r 3<1";
+    aph_value e = explained(r, text);
+    assert_true(holds(r, text, with_order(e, ORDER(0, 2, 4)), NULL, 0));
+    const char *early = "1>r 1<1 2>w1 2<ok"; /* what was read had not been written */
+    rejected(r, early, with_order(e, ORDER(2, 0)), "before");
+    const char *late = "2>w1 2<ok 1>r 1<null"; /* what was written had to be read */
+    rejected(r, late, with_order(e, ORDER(2, 0)), "before");
+}
+
+static void test_a_connection_keeps_its_order(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    const char *text = "1>w1 1>w2 1<ok 1<ok";
+    aph_value e = explained(r, text);
+    rejected(r, text, with_order(e, ORDER(1, 0)), "earlier one of its connection");
+}
+
+static void test_lost_requests(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    const char *text = "1>w5 1! 2>w6 2<ok";
+    aph_value e = explained(r, text);
+    char why[100];
+    assert_true(holds(r, text, with_order(e, ORDER(2)), why, sizeof why));
+    assert_true(holds(r, text, with_order(e, ORDER(0, 2)), why, sizeof why));
+    assert_true(holds(r, text, with_order(e, ORDER(2, 0)), why, sizeof why));
+    rejected(r, text, with_order(e, ORDER(0)), "not explained");
+    rejected(r, text, with_order(e, ORDER(0, 2, 0)), "twice");
+}
+
+static void test_another_beginning(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    aph_value e = explained(r, three);
+    rejected(r, three, aph_put(e, "initial", aph_record("", aph_int(7))), "initial");
+    rejected(r, three, aph_put(e, "initial", APH_NIL), "initial");
+    rejected(r, three, aph_remove(e, aph_str("initial")), "initial");
+    /* It would explain what nothing explains. */
+    aph_value made_up = aph_record("initial", aph_record("", aph_int(5)), "order", ORDER(0), "choices", aph_array(0, NULL));
+    rejected(r, "1>r 1<5", made_up, "initial");
+}
+
+/* A state that begins unknown: [x, y, x]; {"get": i} answers an item, {"sum": 0} all of them. */
+static aph_value unknown_initial(const aph_model *model)
+{
+    (void)model;
+    aph_value x = aph_symbol(APH_INT, 0), y = aph_symbol(APH_INT, 1);
+    return aph_record("items", APH_ARRAY_OF(x, y, x));
+}
+
+static void unknown_step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value items = aph_field(*state, "items"), get = aph_field(q.message, "get");
+    aph_send(m, q.from, get ? aph_at(items, (size_t)aph_int_of(get)) : aph_add(aph_at(items, 0), aph_at(items, 1)));
+}
+
+static void test_a_beginning_with_unknowns(void **unused)
+{
+    (void)unused;
+    const aph_model m = {.version = APH_MODEL_VERSION, .name = "unknown", .step = unknown_step,
+                         .initial = unknown_initial, .rpc = true};
+    const char *text = "1>{\"get\":0} 1<3 1>{\"sum\":0} 1<10";
+    aph_value e = explained(&m, text), n3 = aph_int(3), n7 = aph_int(7);
+    assert_ptr_equal(aph_field(e, "initial"), aph_record("items", APH_ARRAY_OF(n3, n7, n3)));
+    rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7, n7))), "initial"); /* x is x */
+    rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7))), "initial");
+    rejected(&m, text, aph_put(e, "initial", APH_ARRAY_OF(n3, n7, n3)), "initial");
+    rejected(&m, text, aph_put(aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n7, n3, n7))), "order", ORDER(0, 2)),
+             "another answer");
+}
+
+static const char *const tagged =
+    "1>{\"f\":\"put\",\"key\":\"k\",\"value\":1} 1<{\"code\":201} 2>{\"f\":\"get\",\"key\":\"k\"} "
+    "2<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"x\",\"weak\":false}} "
+    "2>{\"f\":\"put\",\"key\":\"k\",\"value\":2,\"if_match\":{\"opaque\":\"x\",\"weak\":false}} 2<{\"code\":204}";
+
+static void test_choices_that_are_changed(void **unused)
+{
+    (void)unused;
+    const aph_model *m = &aph_model_etag_kv;
+    aph_value e = explained(m, tagged), choices = aph_field(e, "choices");
+    assert_ptr_equal(aph_at(choices, 0), aph_int(1)); /* a strong tag */
+    assert_ptr_equal(aph_at(choices, 1), aph_str("x"));
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_str("y"))), "another answer");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_int(2))), "another answer");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_int(3))), "range");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_int(-1))), "range");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_str("1"))), "kind");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_int(4))), "kind");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_symbol(APH_STR, 0))), "symbolic");
+    rejected(m, tagged, aph_put(e, "choices", aph_slice(choices, 0, 1)), "fewer choices");
+    rejected(m, tagged, aph_remove(e, aph_str("choices")), "fewer choices");
+}
+
+/* A request that the history does not have cannot stand in. */
+static void test_another_history(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    aph_value e = explained(r, three);
+    rejected(r, "1>w1 1<ok 2>w3 2<ok 3>r 3<2", e, "another answer");
+    rejected(r, "1>w1 1<ok 2>w2 2<ok 3>r 3<2 4>r 4<2", e, "not explained");
+    rejected(r, "1>{\"f\":\"pop\"} 1<ok 2>w2 2<ok 3>r 3<2", e, "does not go on");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_true_explanations_hold, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_orders_that_are_changed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_real_time_is_kept, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_a_connection_keeps_its_order, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_lost_requests, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_another_beginning, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_a_beginning_with_unknowns, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_choices_that_are_changed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_another_history, fresh_heap, fresh_heap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
