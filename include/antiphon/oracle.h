@@ -77,7 +77,8 @@ typedef struct aph_foresight {
     uint64_t order;    /* and of two answers, the one with the smaller number will come first */
 } aph_foresight;
 
-/* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added.
+/* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added. Each may
+ * collect (aph_collect): values that the caller holds on to must be reachable from a root of its own.
  * known may be NULL: nothing is. *request, if wanted, receives a number to speak of the request later. */
 aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
                             uint64_t *request);

@@ -531,9 +531,9 @@ static bool within_limits(aph_oracle *o)
 
 static bool walk(aph_oracle *o)
 {
-    for (uint64_t limits_at = o->configurations + LIMITS_EVERY; o->at < o->event_count;) {
-        if (o->configurations >= limits_at) {
-            limits_at = o->configurations + LIMITS_EVERY;
+    while (o->at < o->event_count) {
+        if (o->configurations >= o->limits_at) {
+            o->limits_at = o->configurations + LIMITS_EVERY;
             if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
                 return false;
             if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)

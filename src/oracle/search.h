@@ -101,6 +101,7 @@ struct aph_oracle {
     bool armed;
     uint64_t configurations, requests, answers;
     uint64_t visit_max;    /* configurations; 0: no limit */
+    uint64_t limits_at;    /* configurations at which to look at the limits, and at the heap */
     uint64_t line;         /* of the observation at hand, by the caller's count */
     size_t foretold;       /* answers that are known but not seen yet */
 

@@ -37,7 +37,7 @@ run 11 check register "$dir/prose"
 err "$dir/prose"
 run 2 check --format yaml register "$dir/prose"
 err yaml
-bad 11 1:1 '{"antiphon":2}' "$write"
+bad 11 1:13 '{"antiphon":2}' "$write"
 
 # Ours.
 bad 12 2:1 "$write" 'nonsense'
@@ -45,12 +45,12 @@ bad 12 1:1 '{"conn":1}'
 printf '%s\n%s' "$write" '{"conn":1,"re' >"$dir/cut"
 run 13 check register "$dir/cut"
 err "$dir/cut:2:"
-bad 14 1:1 '{"conn":1,"recv":"ok"}'
-bad 14 3:1 "$write" '{"conn":1,"recv":"ok"}' '{"conn":1,"recv":"ok"}'
-bad 16 1:34 '{"conn":1,"send":{"f":"w","value":9223372036854775808}}'
-bad 16 1:34 '{"conn":1,"send":{"f":"w","value":-9223372036854775809}}'
-bad 17 1:34 '{"conn":1,"send":{"f":"w","value":1.5}}'
-bad 17 1:34 '{"conn":1,"send":{"f":"w","value":1e3}}'
+bad 14 1:18 '{"conn":1,"recv":"ok"}'
+bad 14 3:18 "$write" '{"conn":1,"recv":"ok"}' '{"conn":1,"recv":"ok"}'
+bad 16 1:35 '{"conn":1,"send":{"f":"w","value":9223372036854775808}}'
+bad 16 1:35 '{"conn":1,"send":{"f":"w","value":-9223372036854775809}}'
+bad 17 1:35 '{"conn":1,"send":{"f":"w","value":1.5}}'
+bad 17 1:35 '{"conn":1,"send":{"f":"w","value":1e3}}'
 printf '{"conn":1,"send":{"f":"\0"}}\n' >"$dir/nul"
 run 18 check register "$dir/nul"
 err "$dir/nul:1:24: "
@@ -60,9 +60,9 @@ run 0 check register "$dir/largest"
 # Jepsen's.
 bad 14 1:1 '{:process 1, :type :ok, :f :read, :value 1}'
 bad 15 2:1 '{:process 1, :type :invoke, :f :read}' '{:process 1, :type :invoke, :f :read}'
-bad 19 1:21 '{:process 1, :type :maybe, :f :read}'
-bad 16 1:44 '{:process 1, :type :invoke, :f :write :value 99999999999999999999}'
-bad 17 1:44 '{:process 1, :type :invoke, :f :write :value 0.5}'
+bad 19 1:20 '{:process 1, :type :maybe, :f :read}'
+bad 16 1:46 '{:process 1, :type :invoke, :f :write :value 99999999999999999999}'
+bad 17 1:46 '{:process 1, :type :invoke, :f :write :value 0.5}'
 printf '{:process 1, :type :invoke' >"$dir/cut"
 run 13 check register "$dir/cut"
 printf '[{:process 1, :type :invoke, :f :read}' >"$dir/cut"
@@ -72,7 +72,7 @@ run 14 check register "$dir/log"
 
 # Requests that the model does not know.
 bad 21 2 '{"conn":1,"send":{"f":"pop"}}' '{"conn":1,"recv":"ok"}'
-err pop
+out pop
 bad 21 2 '{:process 1, :type :invoke, :f :pop}' '{:process 1, :type :ok, :f :pop, :value 1}'
 
 # A history that is wrong before the place where its file is damaged is still wrong.

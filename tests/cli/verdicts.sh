@@ -29,8 +29,8 @@ json_lines() {
         '{"process":1,"type":"invoke","f":"read","value":null}' "{\"process\":1,\"type\":\"ok\",\"f\":\"read\",\"value\":$1}"
 }
 json_array() {
-    printf '[%s,\n%s,\n%s,\n%s]\n' '{"process":0,"type":":invoke","f":":write","value":1}' \
-        '{"process":0,"type":":ok","f":":write","value":1}' '{"process":1,"type":"invoke","f":"read"}' \
+    printf '[%s,\n%s,\n%s,\n%s]\n' '{"process":0,"type":":invoke","f":"write","value":1}' \
+        '{"process":0,"type":":ok","f":"write","value":1}' '{"process":1,"type":"invoke","f":"read"}' \
         "{\"process\":1,\"type\":\"ok\",\"f\":\"read\",\"value\":$1}"
 }
 
@@ -101,5 +101,5 @@ printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"conn":1,"
 run 0 check kv "$dir/tied"
 feed 0 "$dir/tied" check --whole kv -
 feed 2 "$dir/tied" check kv -
-err --whole
+err 'standard input'
 finish

@@ -13,6 +13,7 @@ cd "$(dirname "$0")/../.."
 export LC_ALL=C.UTF-8
 unset COLUMNS
 program=${ANTIPHON:-build/antiphon}
+"$program" version >/dev/null # or there is nothing to compare with
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# models.sh - what the program says of models that are wrong, and that none of them takes it along.
+. "$(dirname "$0")/lib.sh"
+
+printf '%s\n' '{"conn":1,"send":"x"}' '{"conn":1,"recv":"ok"}' >"$dir/trace"
+
+# model NAME STATEMENTS: a model in C whose step does this after it has received q.
+model() {
+    cat >"$dir/$1.c" <<END
+#include <antiphon/model.h>
+#include <stdlib.h>
+static volatile long zero;
+static int calls;
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    (void)state, (void)calls;
+    $2
+}
+static bool all_read(aph_value request, aph_value answer) { return request != answer; }
+static const aph_model model = {.version = APH_MODEL_VERSION, .name = "$1", .step = step, ${3:-.rpc = true}};
+APH_MODEL(model)
+END
+}
+
+# A good one first: in C, and as the library made from it.
+model good 'aph_send(m, q.from, aph_str("ok"));'
+run 0 check "$dir/good.c" "$dir/trace"
+out pass
+cc -std=c17 -shared -fPIC -I"$ANTIPHON_ROOT/include" -o "$dir/good.so" "$dir/good.c" || fault 'cc'
+run 0 check "$dir/good.so" "$dir/trace"
+
+# Names.
+run 30 check registr "$dir/trace"
+err "did you mean 'register'"
+run 30 check "$dir/trace" "$dir/trace"
+run 31 check "$dir/missing.c" "$dir/trace"
+run 31 check "$dir/missing.so" "$dir/trace"
+run 31 check "$dir/missing.prog" "$dir/trace"
+run 0 models
+out register
+out etag-kv
+
+# Prog.
+printf 'if !1 <= 0\nthen return\nelse !1 ::= 2; return\n' >"$dir/wrong.prog"
+run 32 check "$dir/wrong.prog" "$dir/trace"
+err "$dir/wrong.prog:3:10: "
+: >"$dir/empty.prog"
+run 32 check "$dir/empty.prog" "$dir/trace"
+err "$dir/empty.prog:1:1: "
+
+# C and libraries.
+model broken 'this is no C'
+run 33 check "$dir/broken.c" "$dir/trace"
+err "$dir/broken.c:9:"
+err 'does not compile'
+CC=no-such-compiler run 34 check "$dir/good.c" "$dir/trace"
+err no-such-compiler
+ANTIPHON_INCLUDE=$dir run 34 check "$dir/good.c" "$dir/trace"
+err ANTIPHON_INCLUDE
+echo 'not a library' >"$dir/fake.so"
+run 35 check "$dir/fake.so" "$dir/trace"
+echo 'int x;' >"$dir/nomain.c"
+run 36 check "$dir/nomain.c" "$dir/trace"
+err APH_MODEL
+model old 'aph_send(m, q.from, aph_str("ok"));' '.rpc = true'
+sed -i 's/= APH_MODEL_VERSION/= APH_MODEL_VERSION + 1/' "$dir/old.c"
+run 37 check "$dir/old.c" "$dir/trace"
+err version
+
+# Crashes: reported with the model's name, alone and among workers.
+model crash '*(volatile int *)zero = 1; aph_send(m, q.from, aph_str("ok"));'
+run 38 check "$dir/crash.c" "$dir/trace"
+err 'model crash'
+err SIGSEGV
+run 38 check -j 2 "$dir/crash.c" "$dir/trace" "$dir/trace"
+model aborts 'if (!zero) abort(); aph_send(m, q.from, aph_str("ok"));'
+run 38 check "$dir/aborts.c" "$dir/trace"
+
+# exit() is no crash that a signal tells of; among workers it is noticed.
+model exits 'if (!zero) exit(0); aph_send(m, q.from, aph_str("ok"));'
+run 38 check -j 2 "$dir/exits.c" "$dir/trace" "$dir/trace"
+
+# Loops: left at the deadline, or after five seconds in one step.
+model loops 'for (volatile long i = 0;; i++) ; aph_send(m, q.from, aph_str("ok"));'
+begin=$SECONDS
+run 3 check --time 1 "$dir/loops.c" "$dir/trace"
+out time
+check 'the deadline did not hold' [ $((SECONDS - begin)) -le 4 ]
+begin=$SECONDS
+run 39 check "$dir/loops.c" "$dir/trace"
+err 'does not end'
+check 'the step was not left' [ $((SECONDS - begin)) -le 10 ]
+
+# Impure and faithless ones. Only a promise that is distrusted is not needed.
+model impure 'aph_send(m, q.from, calls++ % 2 ? aph_str("ok") : aph_str("no"));'
+run 40 check "$dir/impure.c" "$dir/trace"
+err 'pure function'
+model twice 'aph_send(m, q.from, aph_str("ok")); aph_send(m, q.from, aph_str("again"));'
+run 41 check "$dir/twice.c" "$dir/trace"
+err rpc
+run 0 check --distrust "$dir/twice.c" "$dir/trace"
+model grows '*state = aph_put(*state, "x", aph_int(1)); aph_send(m, q.from, aph_str("ok"));' '.rpc = true, .reads = all_read'
+run 41 check "$dir/grows.c" "$dir/trace"
+run 0 check --distrust "$dir/grows.c" "$dir/trace"
+model restless ';' ''
+sed -i 's/aph_request q = aph_recv(m);/(void)m;/' "$dir/restless.c"
+run 41 check "$dir/restless.c" "$dir/trace"
+err receiving
+finish
