@@ -60,11 +60,11 @@ static bool load(const char *path, const aph_model *model, history *h)
 
 static aph_verdict feed(aphi_jury *jury, const aphi_foreseen *o, aph_verdict verdict)
 {
-    aph_foresight known = {o->future, o->answer, o->order};
+    aph_foresight known = {o->future, o->answer, o->order, o->alone};
     switch (o->seen.kind) {
     case APHI_SENT: return aphi_jury_sent(jury, o->seen.line, o->seen.connection, o->seen.message, &known);
     case APHI_RECEIVED: return aphi_jury_received(jury, o->seen.line, o->seen.connection, o->seen.message);
-    case APHI_LOST: return aphi_jury_lost(jury, o->seen.line, o->seen.connection);
+    case APHI_LOST: return o->foretold ? verdict : aphi_jury_lost(jury, o->seen.line, o->seen.connection);
     default: return verdict;
     }
 }

@@ -69,12 +69,18 @@ aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *op
 void aph_oracle_close(aph_oracle *o);
 
 /* What is known, when a request is sent, of its end. A recorded history knows; a live tester does not. */
-typedef enum aph_future { APH_FUTURE_OPEN, APH_FUTURE_ANSWER, APH_FUTURE_NEVER } aph_future;
+typedef enum aph_future {
+    APH_FUTURE_OPEN,   /* nothing is known */
+    APH_FUTURE_ANSWER, /* it will be answered, and how */
+    APH_FUTURE_NEVER,  /* no answer will be seen; it may be taken or not, in its connection's order */
+    APH_FUTURE_LOST,   /* no answer will be seen; it may be taken at any time or not, and nothing waits behind it */
+} aph_future;
 
 typedef struct aph_foresight {
     aph_future future;
     aph_value answer;  /* with APH_FUTURE_ANSWER: this will be it */
     uint64_t order;    /* and of two answers, the one with the smaller number will come first */
+    bool alone;        /* no other request will be sent on its connection before its end */
 } aph_foresight;
 
 /* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added. Each may

@@ -7,6 +7,7 @@
 #include "cli/crew.h"
 #include "cli/show.h"
 #include "cli/spec.h"
+#include "env/env.h"
 #include "report/junit.h"
 #include "report/table.h"
 
@@ -86,7 +87,9 @@ static int apply(check *c, int option)
     case FORMAT:
         return aphi_trace_format_named(optarg, &c->judge.format)
                    ? 0 : aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
-    case ENV: c->judge.oracle.environment = optarg; return 0;
+    case ENV:
+        c->judge.oracle.environment = optarg;
+        return aphi_env_find(optarg) ? 0 : aphi_usage("--env %s: there are tcp and sync", optarg);
     case WHOLE: c->judge.oracle.whole = true; return 0;
     case DISTRUST: c->judge.oracle.distrust = true; return 0;
     case TIME:

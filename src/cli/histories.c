@@ -90,7 +90,7 @@ void aphi_histories_add(aphi_histories *h, const aphi_foreseen *o, bool paired)
 {
     aphi_history_event e = {.answer = o->seen.kind == APHI_RECEIVED, .connection = o->seen.connection,
                             .message = o->seen.message, .number = o->seen.number, .other = SIZE_MAX,
-                            .lost = o->future == APH_FUTURE_NEVER};
+                            .lost = o->future == APH_FUTURE_LOST};
     struct aphi_open_request asked;
     if (o->seen.kind == APHI_SENT)
         add_request(h, e, paired);

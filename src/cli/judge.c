@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 enum { BATCH = 4096, EVIDENCE_VISITS = 200000, WINDOW_SHOWN = 14, WARM_BYTES = 4 << 20 };
 
@@ -88,13 +89,14 @@ static void read_batch(judgement *j)
 
 static aph_verdict feed(judgement *j, const aphi_foreseen *o)
 {
-    aph_foresight known = {o->future, o->answer, o->order};
+    aph_foresight known = {o->future, o->answer, o->order, o->alone};
     switch (o->seen.kind) {
     case APHI_SENT:
         j->operations++;
         return aphi_jury_sent(j->jury, o->seen.line, o->seen.connection, o->seen.message, &known);
     case APHI_RECEIVED: return aphi_jury_received(j->jury, o->seen.line, o->seen.connection, o->seen.message);
-    case APHI_LOST: return aphi_jury_lost(j->jury, o->seen.line, o->seen.connection);
+    case APHI_LOST:
+        return o->foretold ? j->verdict : aphi_jury_lost(j->jury, o->seen.line, o->seen.connection);
     default: return j->verdict;
     }
 }
@@ -378,19 +380,29 @@ static trial attempt(judgement *j, bool whole, bool patient)
     return JUDGED;
 }
 
+/* What is not a plain file, such as a pipe, may be gone once it was read. */
+static bool can_read_again(const char *file)
+{
+    struct stat s;
+    return strcmp(file, "-") && stat(file, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 static void tell_once(judgement *j)
 {
     tell(j, "file", aph_str(j->file));
-    tell_error(j, APHI_EXIT_USAGE, "this trace has to be read a second time, which standard input cannot: name a file", 0, 0);
+    tell_error(j, APHI_EXIT_USAGE,
+               "a connection has requests for several parts of the state in flight at once, so the trace has to be "
+               "read a second time, which standard input or a pipe cannot: name a file, or use --whole", 0, 0);
 }
 
 aph_value aphi_judge(const aph_model *model, const char *file, const aphi_judge_options *options)
 {
     int64_t spent_ns = 0;
-    for (bool whole = false, patient = false;;) {
+    bool again = can_read_again(file);
+    for (bool whole = false, patient = !again;;) {
         judgement j = {.model = model, .options = options, .file = file, .check_ns = spent_ns};
         trial t = attempt(&j, whole, patient);
-        if (t != JUDGED && !strcmp(file, "-")) {
+        if (t != JUDGED && !again) {
             tell_once(&j);
             t = JUDGED;
         }

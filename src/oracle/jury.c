@@ -190,7 +190,7 @@ aph_verdict aphi_jury_sent(aphi_jury *j, uint64_t line_number, int64_t connectio
     uint32_t seat = 0;
     if (j->apart) {
         seat = seat_of(j, j->model->part(message));
-        bool ends = !known || known->future != APH_FUTURE_NEVER;
+        bool ends = !known || known->future != APH_FUTURE_LOST;
         line *l = line_of(j, connection);
         if (l->in_flight && l->seat != seat)
             j->tied = true;

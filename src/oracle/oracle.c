@@ -210,7 +210,6 @@ static struct aphi_lane *make_lane(aph_oracle *o, int64_t connection)
 static void link_to_last(aph_oracle *o, const struct aphi_lane *lane, uint32_t asked)
 {
     o->ops[asked].before = lane->last;
-    o->ops[asked].linked = o->ops[lane->last].linked = true;
     o->pipelined = true;
 }
 
@@ -318,13 +317,13 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
     uint32_t slot = free_slot(o);
     o->ops[asked] = (aphi_asked){
         .id = o->requests++, .connection = connection, .message = message, .answer = answer, .end_at = UINT64_MAX,
-        .part = o->parts ? o->model->part(message) : APH_NIL, .rank = rank, .slot = slot, .before = APHI_NONE,
+        .part = o->parts ? o->model->part(message) : APH_NIL, .rank = rank, .slot = slot, .alone = known && known->alone, .before = APHI_NONE,
         .future = future, .line = o->line,
         .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads && o->model->reads(message, answer)};
     o->foretold += future == APH_FUTURE_ANSWER;
     APHI_RESERVE(o->lane_next, o->lane_next_capacity, o->op_count);
     o->lane_next[asked] = APHI_NONE;
-    if (future != APH_FUTURE_NEVER)
+    if (future != APH_FUTURE_LOST)
         lane_push(o, connection, asked);
     else
         follow_lane(o, connection, asked);
@@ -365,7 +364,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
         asked = lane->first;
         lane->first = o->lane_next[asked];
         aphi_asked *a = &o->ops[asked];
-        if (a->future == APH_FUTURE_ANSWER && a->answer != message)
+        if (a->future == APH_FUTURE_NEVER || (a->future == APH_FUTURE_ANSWER && a->answer != message))
             return bad_answer(o, connection, "the answer is not the one that was foretold");
         o->foretold -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;

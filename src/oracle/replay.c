@@ -153,7 +153,7 @@ static void run(replay *r, const aph_model *model, aph_value state)
             wrong(r, "an answer is not explained", r->history->events[i].number);
 }
 
-/* Is v the pattern with one value for each symbol? A term in a pattern is none: what it stands for would have to be solved. */
+/* Is v the pattern with one value for each symbol? Terms have no instances here: they would have to be solved. */
 static bool is_instance(aph_value pattern, aph_value v, aph_value *values)
 {
     if (!aph_is_symbolic(pattern))

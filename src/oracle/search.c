@@ -62,7 +62,7 @@ static void clear_bit(uint64_t *bits, uint32_t slot)
 static uint64_t *widened(uint64_t *rows, size_t count, size_t capacity_rows, size_t from, size_t to)
 {
     uint64_t *wide = aphi_alloc_zero((capacity_rows ? capacity_rows : 1) * to * sizeof *wide);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; from && i < count; i++)
         memcpy(wide + i * to, rows + i * from, from * sizeof *wide);
     free(rows);
     return wide;
@@ -135,7 +135,13 @@ static bool can_arrive(const aph_oracle *o, const aphi_asked *a)
 
 static bool is_optional(const aph_oracle *o, const aphi_asked *a)
 {
-    return a->future == APH_FUTURE_NEVER || (a->lost && over(o, a));
+    return a->future == APH_FUTURE_NEVER || a->future == APH_FUTURE_LOST || (a->lost && over(o, a));
+}
+
+/* An optional request that nothing waits behind: not to have taken it is never worse. */
+static bool is_free(const aphi_asked *a)
+{
+    return a->future == APH_FUTURE_LOST || (a->future == APH_FUTURE_NEVER && a->alone);
 }
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
@@ -239,7 +245,7 @@ static void pass(aph_oracle *o)
         pending_add(o, e->asked);
     else if (e->kind == APHI_SAW_ANSWER)
         pending_remove(o, e->asked);
-    if (e->kind == APHI_SAW_LOSS || a->future == APH_FUTURE_NEVER)
+    if (e->kind == APHI_SAW_LOSS || is_free(a))
         set_bit(o->optional, a->slot);
 }
 
@@ -253,7 +259,7 @@ static void unpass(aph_oracle *o)
         pending_remove(o, e->asked);
     else if (e->kind == APHI_SAW_ANSWER)
         pending_add(o, e->asked);
-    if (e->kind == APHI_SAW_LOSS || a->future == APH_FUTURE_NEVER)
+    if (e->kind == APHI_SAW_LOSS || is_free(a))
         clear_bit(o->optional, a->slot);
 }
 
@@ -277,13 +283,13 @@ static void restore(aph_oracle *o, const aphi_frame *f)
 static bool first_of_kind(aph_oracle *o, uint32_t asked)
 {
     const aphi_asked *a = &o->ops[asked];
-    if (!o->rpc || a->future == APH_FUTURE_OPEN || a->linked)
+    if (!o->rpc || a->future == APH_FUTURE_OPEN || (a->future != APH_FUTURE_LOST && !a->alone))
         return true;
     struct aphi_kind_seen *seen =
         &o->kinds[aphi_mix((uint64_t)(uintptr_t)a->message, (uint64_t)(uintptr_t)a->answer) % APHI_KINDS];
     const aphi_asked *b = &o->ops[seen->asked];
     if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future &&
-        (a->future == APH_FUTURE_NEVER || b->rank < a->rank))
+        (a->future != APH_FUTURE_ANSWER || b->rank < a->rank))
         return false;
     *seen = (struct aphi_kind_seen){o->round, asked};
     return true;
@@ -702,7 +708,10 @@ static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
         lane_next[i] = rename_one(renamed, o->lane_next[keep[i]]);
     }
     for (size_t i = 0; i < o->lane_size; i++) {
-        o->lanes[i].first = rename_one(renamed, o->lanes[i].used ? o->lanes[i].first : APHI_NONE);
+        uint32_t first = o->lanes[i].used ? o->lanes[i].first : APHI_NONE;
+        while (first != APHI_NONE && renamed[first] == APHI_NONE)
+            first = o->lane_next[first];
+        o->lanes[i].first = rename_one(renamed, first);
         o->lanes[i].last = rename_one(renamed, o->lanes[i].first != APHI_NONE ? o->lanes[i].last : APHI_NONE);
     }
     for (size_t i = 0; i < o->event_count; i++)
@@ -726,7 +735,7 @@ void aphi_search_start_window(aph_oracle *o)
     o->pending_count = 0;
     for (uint32_t i = 0; i < o->op_count; i++) {
         pending_add(o, i);
-        if (o->ops[i].future == APH_FUTURE_NEVER)
+        if (is_free(&o->ops[i]))
             set_bit(o->optional, o->ops[i].slot);
     }
     clear_memo(o);

@@ -8,7 +8,7 @@
 #include "oracle/memo.h"
 #include "oracle/transition.h"
 
-enum { APHI_NONE = UINT32_MAX };
+#define APHI_NONE UINT32_MAX /* no request */
 
 /* Observations that are remembered before it is worth trying to forget them. */
 enum { APHI_WINDOW_MIN = 1024 };
@@ -28,7 +28,7 @@ typedef struct aphi_asked {
     uint64_t line;         /* where the caller has it from */
     bool reads;            /* with its known answer it leaves the state alone */
     bool lost;
-    bool linked;           /* others on its connection were in flight with it: it is like no other */
+    bool alone;            /* nothing will be sent on its connection before its end */
 } aphi_asked;
 
 typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS } aphi_saw;

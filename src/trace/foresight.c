@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 
-enum { SIZE_FIRST = 64, SIZE_LAST = APHI_TRACE_REACH }; /* powers of two */
+enum { LASTS = 1024, SIZE_FIRST = 64, SIZE_LAST = APHI_TRACE_REACH }; /* powers of two */
 
 typedef struct slot {
     aphi_foreseen foreseen;
@@ -24,13 +24,32 @@ typedef struct slot {
     bool undone;  /* to be left out */
 } slot;
 
+/* The newest request of a connection. */
+typedef struct last {
+    int64_t connection;
+    uint64_t number;
+} last;
+
 struct aphi_foresight {
     aphi_trace *trace;
     uint64_t head, tail; /* numbers of observations */
     int status;          /* of the last pull: at the end, or an error, nothing more is pulled */
     slot *slots;
     uint64_t size;       /* a power of two */
+    last lasts[LASTS];   /* by connection; one that shares its place with another may be forgotten */
 };
+
+static last *last_of(aphi_foresight *f, int64_t connection)
+{
+    return &f->lasts[(uint64_t)connection % LASTS];
+}
+
+/* Is it known that nothing was sent on its connection since? */
+static bool is_last(aphi_foresight *f, const aphi_observation *request)
+{
+    const last *l = last_of(f, request->connection);
+    return l->connection == request->connection && l->number == request->number;
+}
 
 static slot *slot_at(aphi_foresight *f, uint64_t number)
 {
@@ -86,7 +105,9 @@ static void settle(aphi_foresight *f, slot *end)
     slot *request = slot_at(f, o->ends);
     request->settled = true;
     request->undone = end->undone;
-    request->foreseen.future = o->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : APH_FUTURE_NEVER;
+    request->foreseen.future = o->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : APH_FUTURE_LOST;
+    request->foreseen.alone = is_last(f, &request->foreseen.seen);
+    end->foreseen.foretold = true;
     request->foreseen.answer = o->kind == APHI_RECEIVED ? o->message : APH_NIL;
     request->foreseen.order = o->number;
 }
@@ -103,9 +124,12 @@ static void pull(aphi_foresight *f)
     s->foreseen.future = APH_FUTURE_OPEN;
     s->foreseen.answer = APH_NIL;
     s->foreseen.order = 0;
+    s->foreseen.alone = s->foreseen.foretold = false;
     s->settled = s->foreseen.seen.kind != APHI_SENT || !aphi_trace_paired(f->trace);
     s->undone = false;
     f->tail++;
+    if (s->foreseen.seen.kind == APHI_SENT)
+        *last_of(f, s->foreseen.seen.connection) = (last){s->foreseen.seen.connection, s->foreseen.seen.number};
     settle(f, s);
 }
 
@@ -121,8 +145,10 @@ int aphi_foresight_next(aphi_foresight *f, aphi_foreseen *o)
             pull(f);
         s = slot_at(f, f->head++);
     } while (s->undone);
-    if (!s->settled && f->status == 0)
+    if (!s->settled && f->status == 0) {
         s->foreseen.future = APH_FUTURE_NEVER;
+        s->foreseen.alone = is_last(f, &s->foreseen.seen);
+    }
     *o = s->foreseen;
     return 1;
 }

@@ -15,6 +15,8 @@
 typedef struct aphi_foreseen {
     aphi_observation seen; /* never APHI_UNDONE */
     aph_future future;     /* of an APHI_SENT; APH_FUTURE_OPEN: its end is too far ahead, or not known to be its own */
+    bool alone;            /* of an APHI_SENT: nothing else is sent on its connection before its end */
+    bool foretold;         /* of an end: its request was told */
     aph_value answer;      /* if the future is APH_FUTURE_ANSWER */
     uint64_t order;        /* then also the number of the observation that brings it */
 } aphi_foreseen;

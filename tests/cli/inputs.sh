@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # inputs.sh - every kind of bad trace has its exit code, and a message that says where.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # bad CODE WHERE TEXT...: the lines of TEXT as a trace; the message begins with FILE:WHERE:

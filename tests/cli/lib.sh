@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 #
 # lib.sh - what the tests of the program share: a scratch folder, a way to run it, and ways to look at what it said.
 #

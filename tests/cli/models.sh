@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # models.sh - what the program says of models that are wrong, and that none of them takes it along.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 printf '%s\n' '{"conn":1,"send":"x"}' '{"conn":1,"recv":"ok"}' >"$dir/trace"
@@ -46,7 +47,7 @@ out etag-kv
 # Prog.
 printf 'if !1 <= 0\nthen return\nelse !1 ::= 2; return\n' >"$dir/wrong.prog"
 run 32 check "$dir/wrong.prog" "$dir/trace"
-err "$dir/wrong.prog:3:10: "
+err "$dir/wrong.prog:3:9: "
 : >"$dir/empty.prog"
 run 32 check "$dir/empty.prog" "$dir/trace"
 err "$dir/empty.prog:1:1: "

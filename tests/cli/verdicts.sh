@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # verdicts.sh - the same two histories, one right and one wrong, in every format there is.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # One client writes 1, then another reads what is given.
@@ -95,11 +96,35 @@ lost 2
 run 1 check register "$dir/lost"
 run 1 check --distrust register "$dir/lost"
 
-# A connection with requests for two keys at once ties the keys together: judged as a whole, by itself.
-printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"conn":1,"send":{"f":"get","key":"b"}}' \
-    '{"conn":1,"recv":"ok"}' '{"conn":1,"recv":""}' >"$dir/tied"
+# A connection with requests for two keys at once ties the keys together: judged as a whole, by itself. A pipe cannot be
+# read a second time for that, and what is left of it must not be taken for the trace.
+tied() {
+    printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"conn":1,"send":{"f":"get","key":"b"}}' \
+        '{"conn":1,"recv":"ok"}' "{\"conn\":1,\"recv\":\"$1\"}"
+}
+tied '' >"$dir/tied"
 run 0 check kv "$dir/tied"
-feed 0 "$dir/tied" check --whole kv -
+tied wrong >"$dir/tied"
+run 1 check kv "$dir/tied"
+feed 1 "$dir/tied" check --whole kv -
 feed 2 "$dir/tied" check kv -
-err 'standard input'
+err --whole
+run 2 check kv <(tied wrong)
+run 1 check --whole kv <(tied wrong)
+
+# A wrong answer after a long past, and the same from a pipe.
+long() {
+    awk 'BEGIN {
+        for (i = 0; i < 20000; i++) {
+            printf "{\"conn\":1,\"send\":{\"f\":\"write\",\"value\":%d}}\n{\"conn\":2,\"send\":{\"f\":\"read\"}}\n", i
+            printf "{\"conn\":1,\"recv\":\"ok\"}\n{\"conn\":2,\"recv\":%d}\n", i
+        }
+        print "{\"conn\":2,\"send\":{\"f\":\"read\"}}\n{\"conn\":2,\"recv\":7}"
+    }'
+}
+long >"$dir/long"
+run 1 check register "$dir/long"
+out "$dir/long:80002: nothing explains this answer: read → 7"
+feed 1 "$dir/long" check register -
+run 1 check register <(long)
 finish

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "dualize.h"
 #include "enumerate.h"
+#include "oracle/search.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -50,11 +51,20 @@ static size_t answer_to(const history *h, size_t i)
     return h->count;
 }
 
-/* That an answer never comes is told of the last request of a connection only: others may follow in any order on one that
- * nobody waits for, but here the connection's order is kept. */
+/* That an answer never comes is told of the last request of a connection only: others may follow in any order on one
+ * that nobody waits for, but here the connection's order is kept. */
 static bool is_last_of_connection(const history *h, size_t i)
 {
     for (size_t k = i + 1; k < h->count; k++)
+        if (h->seen[k].sent && h->seen[k].connection == h->seen[i].connection)
+            return false;
+    return true;
+}
+
+/* Is nothing sent on the connection of the request at i before the observation at end? */
+static bool is_alone(const history *h, size_t i, size_t end)
+{
+    for (size_t k = i + 1; k < end && k < h->count; k++)
         if (h->seen[k].sent && h->seen[k].connection == h->seen[i].connection)
             return false;
     return true;
@@ -65,10 +75,11 @@ static aph_verdict judge_sent(aph_oracle *o, const history *h, size_t i, compare
     const history_seen *seen = &h->seen[i];
     aph_foresight known = {.future = APH_FUTURE_OPEN};
     size_t end = rpc ? answer_to(h, i) : h->count;
-    if (mode == COMPARE_FORESIGHT && rpc && end < h->count)
-        known = (aph_foresight){APH_FUTURE_ANSWER, h->seen[end].message, end};
-    else if (mode == COMPARE_FORESIGHT && rpc && is_last_of_connection(h, i))
-        known.future = APH_FUTURE_NEVER;
+    bool foresight = (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET) && rpc;
+    if (foresight && end < h->count)
+        known = (aph_foresight){APH_FUTURE_ANSWER, h->seen[end].message, end, is_alone(h, i, end)};
+    else if (foresight)
+        known = (aph_foresight){.future = APH_FUTURE_NEVER, .alone = is_alone(h, i, end)};
     return aph_oracle_sent(o, seen->connection, seen->message, &known, NULL);
 }
 
@@ -107,6 +118,8 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
                                : aph_oracle_received(o, seen->connection, seen->message);
         if (j.verdict == APH_PASS && mode == COMPARE_LOST && model->rpc)
             j.verdict = judge_lost(o, h, j.at);
+        if (j.verdict == APH_PASS && (mode == COMPARE_FORGET || mode == COMPARE_FORGET_LIVE))
+            aphi_search_collect(o, 1000000);
         if (j.verdict != APH_PASS)
             break;
     }
@@ -120,20 +133,21 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-static const char *const mode_names[] = {"with foresight", "live", "live, with losses", "distrusting"};
+static const char *const mode_names[] = {"with foresight", "live", "live, with losses", "distrusting",
+                                         "forgetting, with foresight", "forgetting, live"};
 
 /* Without foresight the oracle must reject exactly when there is no explanation left; with it, it may be earlier. */
 static bool agrees(judged j, enumerated e, compare_mode mode)
 {
     if (j.verdict != (e.explained ? APH_PASS : APH_FAIL))
         return false;
-    return e.explained || (mode == COMPARE_FORESIGHT ? j.at <= e.reached : j.at == e.reached);
+    return e.explained || (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET ? j.at <= e.reached : j.at == e.reached);
 }
 
 static int compare_in(const subject *s, const history *h, bool sync, enumerated e, compare_count *count)
 {
     for (compare_mode mode = 0; mode < COMPARE_MODES; mode++) {
-        if (!s->model->rpc && mode != COMPARE_LIVE)
+        if (!s->model->rpc && mode != COMPARE_LIVE && mode != COMPARE_FORGET_LIVE)
             continue;
         judged j = compare_judge(s->model, h, sync ? "sync" : "tcp", mode);
         count->judged++;

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_COMPARE_H
 #define TESTS_SUPPORT_COMPARE_H
 
-#include "history.h"
+#include "histories.h"
 
 #include <antiphon/oracle.h>
 
@@ -16,6 +16,8 @@ typedef enum compare_mode {
     COMPARE_LIVE,      /* nothing is known in advance */
     COMPARE_LOST,      /* as live, but that an answer will not come is told soon after the request */
     COMPARE_DISTRUST,  /* none of the model's promises is used */
+    COMPARE_FORGET,    /* with foresight, and the past is forgotten after every observation */
+    COMPARE_FORGET_LIVE,
     COMPARE_MODES,
 } compare_mode;
 
@@ -34,8 +36,8 @@ typedef struct compare_count {
 /* Compare all deciders on one history, the one by dualization only if `slow`. Returns 0 if they agree; if not, a number
  * that says who says what, and prints it. */
 int compare_one(const subject *s, const history *h, bool slow, compare_count *count);
-/* On this many random histories, of which `slow` of each hundred also by dualization. Prints the count; a history on which
- * they disagree is made smaller and printed. False if there is one, or if not enough are valid, or invalid. */
+/* On this many random histories, of which `slow` of each hundred also by dualization. Prints the count; a history on
+ * which they disagree is made smaller and printed. False if there is one, or if not enough are valid, or invalid. */
 bool compare_many(const subject *s, size_t histories, unsigned slow);
 
 uint64_t compare_seed(void);

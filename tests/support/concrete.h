@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_CONCRETE_H
 #define TESTS_SUPPORT_CONCRETE_H
 
-#include "history.h"
+#include "histories.h"
 
 /* A model between two requests. All of it is values, so equal servers are equal words. */
 typedef struct concrete {

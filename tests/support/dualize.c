@@ -12,13 +12,14 @@
  * Differences from live testing:
  *             1. GenPacket is the request that was recorded: a branch that wants to send when the history says that an
  *                answer was seen is thrown away, as match_observe does with the branches that wait.
- *             2. `expect` instantiates each waiting branch with each observation, lazily. Here each branch has a place in
- *                the history instead, which comes to the same: what it has not matched yet.
- *             3. No answer is ever late: it is in the history or not. So nothing is postponed or tried again, and a branch
- *                that comes to the end of the history accepts.
- *             4. A branch in the same situation as one that was thrown away is thrown away unseen. The paper's list grows
- *                without this by all the times at which the network may have carried each packet.
- * Cost:       exponential; meant for histories of half a dozen requests, and gives up where even those branch too much. */
+ *             2. `expect` instantiates each waiting branch with each observation, lazily. Here each branch has a
+ *                place in the history instead, which comes to the same: what it has not matched yet.
+ *             3. No answer is ever late: it is in the history or not. So nothing is postponed or tried again, and a
+ *                branch that comes to the end of the history accepts.
+ *             4. A branch in the same situation as one that was thrown away is thrown away unseen. The paper's list
+ *                grows without this by all the times at which the network may have carried each packet.
+ * Cost:       exponential; meant for histories of half a dozen requests, and gives up where even those branch too
+ *             much. */
 #include "dualize.h"
 
 #include "base/memory.h"
@@ -207,8 +208,8 @@ static aph_value without(aph_value array, size_t i)
     return left;
 }
 
-/* Figure 4.9, oldest_in_each_conn: the place in the buffer of the n-th packet that has none of its connection before it.
- * aph_count(buffer) if there are not so many. */
+/* Figure 4.9, oldest_in_each_conn: the place in the buffer of the n-th packet that has none of its connection before
+ * it. aph_count(buffer) if there are not so many. */
 static size_t oldest_in_each_conn(aph_value buffer, size_t n)
 {
     for (size_t i = 0; i < aph_count(buffer); i++) {
@@ -271,7 +272,8 @@ static aph_value name_of(const branch *b)
     return APH_ARRAY_OF(aph_int((int64_t)b->at), b->log, b->buffer, b->in, b->out, b->cs);
 }
 
-/* step_net of figure 4.11, with the network of figure 4.9: each `or` of pick_one is a branch here and one in the list. */
+/* step_net of figure 4.11, with the network of figure 4.9: each `or` of pick_one is a branch here and one in the list.
+ * */
 static bool step_net(tester *t, branch *b)
 {
     if (b->pick == 0 && !wordset_add(&t->thrown, name_of(b)))
@@ -315,8 +317,8 @@ static void either(tester *t, branch *b, size_t n)
     answer_server(b, aph_int(0));
 }
 
-/* Figure 4.11, from line 23: the server goes first, the network when the server has nothing to take. One event; false if
- * the branch throws. */
+/* Figure 4.11, from line 23: the server goes first, the network when the server has nothing to take. One event;
+ * false if the branch throws. */
 static bool compose(tester *t, branch *b)
 {
     aph_event e = aph_tree_event(b->server);

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_DUALIZE_H
 #define TESTS_SUPPORT_DUALIZE_H
 
-#include "history.h"
+#include "histories.h"
 
 typedef enum dualized {
     DUALIZE_REJECTS,

@@ -2,11 +2,11 @@
  *
  * enumerate.c - decide by trying everything; see enumerate.h.
  *
- * Idea:       walk over the observations with a concrete server. A request that is sent may be taken from then on. When an
- *             answer is seen for which the server has nothing to show, some request must be taken first: try each that may
- *             come next, and for it each way through the model.
- *             To take a request later than one could, but before anything is seen that depends on it, shows nothing new; so
- *             nothing is taken while there is something to show, or while requests are only sent.
+ * Idea:       walk over the observations with a concrete server. A request that is sent may be taken from then on.
+ *             When an answer is seen for which the server has nothing to show, some request must be taken first: try
+ *             each that may come next, and for it each way through the model.
+ *             To take a request later than one could, but before anything is seen that depends on it, shows nothing
+ *             new; so nothing is taken while there is something to show, or while requests are only sent.
  * Cost:       exponential. A situation that failed once is not tried again; that is the only concession to time. */
 #include "enumerate.h"
 

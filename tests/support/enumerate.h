@@ -2,12 +2,13 @@
  *
  * enumerate.h - decide by trying everything, concretely, whether a model explains a history.
  *
- * Everything is: each order in which the server may have taken the requests (after they were sent, those of a connection
- * in order, each perhaps never), and each value of each choice. Nothing of src/oracle or src/solve is used. */
+ * Everything is: each order in which the server may have taken the requests (after they were sent, those of a
+ * connection in order, each perhaps never), and each value of each choice. Nothing of src/oracle or src/solve is used.
+ * */
 #ifndef TESTS_SUPPORT_ENUMERATE_H
 #define TESTS_SUPPORT_ENUMERATE_H
 
-#include "history.h"
+#include "histories.h"
 
 typedef enum enumerate_env { ENUMERATE_TCP, ENUMERATE_SYNC } enumerate_env;
 

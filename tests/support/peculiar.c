@@ -154,8 +154,8 @@ const subject subject_relay = {&relay, NULL, relay_request, relay_answer, 0};
 
 /* ---- lock -------------------------------------------------------------------------------------------------------- */
 
-/* "lock" is answered with [turn, connection] once the lock is the sender's, "unlock" with "ok" or "not yours". One step is
- * the time from one lock until nobody waits, so it receives many times. */
+/* "lock" is answered with [turn, connection] once the lock is the sender's, "unlock" with "ok" or "not yours". One
+ * step is the time from one lock until nobody waits, so it receives many times. */
 static void lock_step(aph *m, aph_value *turns)
 {
     aph_request q = aph_recv(m);
@@ -265,7 +265,8 @@ static aph_value unknown_word(const aph_model *model)
     return aph_symbol(APH_STR, 0);
 }
 
-static const aph_model chatty = {.version = APH_MODEL_VERSION, .name = "chatty", .summary = "answers as often as it likes",
+static const aph_model chatty = {.version = APH_MODEL_VERSION, .name = "chatty",
+                                 .summary = "answers as often as it likes",
                                  .step = chatty_step, .initial = unknown_word};
 
 static aph_value chatty_request(aphi_choice *c)
@@ -324,7 +325,8 @@ static bool fickle_reads(aph_value request, aph_value answer)
     return is(request, "read") || is(request, "same") || (is(request, "guess") && aph_truth(answer));
 }
 
-static const aph_model fickle = {.version = APH_MODEL_VERSION, .name = "fickle", .summary = "unknown state, free choices",
+static const aph_model fickle = {.version = APH_MODEL_VERSION, .name = "fickle",
+                                 .summary = "unknown state, free choices",
                                  .step = fickle_step, .initial = fickle_initial, .rpc = true, .reads = fickle_reads};
 
 static aph_value fickle_request(aphi_choice *c)
@@ -342,8 +344,8 @@ static aph_value fickle_answer(aphi_choice *c)
 }
 
 /* What is seen may be any of these, so none is left that is surely new. But an unknown is only ever told that it is not
- * a, not b (by a guess), or not what the other cell is (by "same", and a second time only after a stir): with five requests
- * that rules out fewer than six values. */
+ * a, not b (by a guess), or not what the other cell is (by "same", and a second time only after a stir): with five
+ * requests that rules out fewer than six values. */
 const subject subject_fickle = {&fickle, (const char *const[]){"a", "b", "c", "d", "e", "ok", NULL}, fickle_request,
                                 fickle_answer, .requests_most = 5};
 

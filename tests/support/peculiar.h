@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_PECULIAR_H
 #define TESTS_SUPPORT_PECULIAR_H
 
-#include "history.h"
+#include "histories.h"
 
 extern const subject subject_register, subject_kv, subject_swap, subject_queue, subject_etag_kv;
 

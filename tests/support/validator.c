@@ -2,12 +2,13 @@
  *
  * validator.c - the validator of Li, "Testing by dualization", figure 3.1, written out; and random programs for it.
  *
- * Idea:       a validation state is a map from addresses to variables and a list of constraints. The list is kept in the
- *             order in which it was made: a variable is in it (havoc, or write with its equation) before anything that
- *             speaks of it. So whether it is solvable is found by walking along it, trying each value where a variable is
- *             free, and going back where a constraint does not hold.
- * Differences from the paper: a free variable is a choice within the program's declared bounds; and a result that does not
- *             exist (of a division by zero) may be written, but a comparison with it does not hold, whichever way. */
+ * Idea:       a validation state is a map from addresses to variables and a list of constraints. The list is kept in
+ *             the order in which it was made: a variable is in it (havoc, or write with its equation) before
+ *             anything that speaks of it. So whether it is solvable is found by walking along it, trying each value
+ *             where a variable is free, and going back where a constraint does not hold.
+ * Differences from the paper: a free variable is a choice within the program's declared bounds; and a result that
+ *             does not exist (of a division by zero) may be written, but a comparison with it does not hold, whichever
+ *             way. */
 #include "validator.h"
 
 #include "base/memory.h"

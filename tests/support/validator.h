@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_VALIDATOR_H
 #define TESTS_SUPPORT_VALIDATOR_H
 
-#include "history.h"
+#include "histories.h"
 
 enum { VALIDATOR_NODES = 128, VALIDATOR_ADDRESSES = 4, VALIDATOR_TEXT = 4096 };
 
@@ -25,7 +25,8 @@ typedef struct validator_program {
 } validator_program;
 
 void validator_random_program(validator_program *p, aphi_choice *c);
-/* Does the validator accept these queries and answers, which come one after the other? *reached receives how many it did. */
+/* Does the validator accept these queries and answers, which come one after the other? *reached receives how many it
+ * did. */
 bool validator_accepts(const validator_program *p, size_t n, int64_t (*pairs)[2], size_t *reached);
 
 #endif

@@ -83,8 +83,8 @@ static inline aph_foresight small_foresight(const small_history *h, size_t i)
 {
     size_t end = h->seen[i].other;
     if (end == SIZE_MAX || h->seen[end].kind == '!')
-        return (aph_foresight){.future = APH_FUTURE_NEVER};
-    return (aph_foresight){APH_FUTURE_ANSWER, h->seen[end].message, end};
+        return (aph_foresight){.future = end == SIZE_MAX ? APH_FUTURE_NEVER : APH_FUTURE_LOST};
+    return (aph_foresight){.future = APH_FUTURE_ANSWER, .answer = h->seen[end].message, .order = end};
 }
 
 /* Tells the oracle the i-th observation, with foresight or without. requests maps observations to its numbers. */
@@ -108,14 +108,23 @@ static inline aph_oracle *small_open(const aph_model *model, const aph_oracle_op
     return o;
 }
 
+static inline void small_mark(void *context)
+{
+    const small_history *h = context;
+    for (size_t i = 0; i < h->count; i++)
+        aph_mark(h->seen[i].message);
+}
+
 /* Tells it all, also after a failure while the oracle wants more. Returns how many observations until it failed. */
-static inline size_t small_tell_all(aph_oracle *o, const small_history *h, bool foreseen)
+static inline size_t small_tell_all(aph_oracle *o, small_history *h, bool foreseen)
 {
     uint64_t requests[SMALL_MAX];
     size_t failed = SIZE_MAX;
+    aph_root_add(small_mark, h);
     for (size_t i = 0; i < h->count; i++)
         if (small_tell(o, h, i, foreseen, requests) != APH_PASS && failed == SIZE_MAX)
             failed = i;
+    aph_root_remove(small_mark, h);
     return failed;
 }
 

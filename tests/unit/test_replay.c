@@ -158,8 +158,8 @@ static void test_another_beginning(void **unused)
     rejected(r, three, aph_put(e, "initial", APH_NIL), "initial");
     rejected(r, three, aph_remove(e, aph_str("initial")), "initial");
     /* It would explain what nothing explains. */
-    aph_value made_up = aph_record("initial", aph_record("", aph_int(5)), "order", ORDER(0), "choices", aph_array(0, NULL));
-    rejected(r, "1>r 1<5", made_up, "initial");
+    aph_value none = aph_array(0, NULL), five = aph_record("", aph_int(5));
+    rejected(r, "1>r 1<5", aph_record("initial", five, "order", ORDER(0), "choices", none), "initial");
 }
 
 /* A state that begins unknown: [x, y, x]; {"get": i} answers an item, {"sum": 0} all of them. */
@@ -188,8 +188,7 @@ static void test_a_beginning_with_unknowns(void **unused)
     rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7, n7))), "initial"); /* x is x */
     rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7))), "initial");
     rejected(&m, text, aph_put(e, "initial", APH_ARRAY_OF(n3, n7, n3)), "initial");
-    rejected(&m, text, aph_put(aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n7, n3, n7))), "order", ORDER(0, 2)),
-             "another answer");
+    rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n7, n3, n7))), "another answer");
 }
 
 static const char *const tagged =

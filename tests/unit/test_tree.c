@@ -2,8 +2,8 @@
  *
  * test_tree.c - trees obey the laws of a monad and of interpretation, as far as anyone can see.
  *
- * Two trees are the same if they wait on the same event and, after each of some answers, are the same again, to a depth.
- * Random trees go on in ways that depend on all answers so far, so an answer that goes missing is noticed. */
+ * Two trees are the same if they wait on the same event and, after each of some answers, are the same again, to a
+ * depth. Random trees go on in ways that depend on all answers so far, so an answer that goes missing is noticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -144,7 +144,7 @@ static aph_event random_event(aphi_choice *c)
     case 2: return (aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_STR, .name = "s"};
     case 3: return (aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_INT, .bounded = true, .low = 0, .high = 9};
     case 4: return (aph_event){.kind = APH_EVENT_EITHER, .count = 3, .names = names, .clause = "4.2"};
-    default: return (aph_event){.kind = APH_EVENT_OTHER, .name = "print", .value = aph_int(aphi_choice_within(c, 0, 9))};
+    default: return (aph_event){.kind = APH_EVENT_OTHER, .name = "p", .value = aph_int(aphi_choice_within(c, 0, 9))};
     }
 }
 
@@ -177,7 +177,8 @@ static aph_value nothing(const aph_model *model)
     return aph_array(0, NULL);
 }
 
-static const aph_model eventful = {.version = APH_MODEL_VERSION, .name = "eventful", .step = every_event, .initial = nothing};
+static const aph_model eventful = {.version = APH_MODEL_VERSION, .name = "eventful", .step = every_event,
+                                   .initial = nothing};
 
 /* ---- the laws ---------------------------------------------------------------------------------------------------- */
 

@@ -98,8 +98,9 @@ static void test_hash_is_the_same_in_every_heap(void **unused)
 static void test_integers_at_the_borders(void **unused)
 {
     (void)unused;
-    const int64_t one = 1, borders[] = {INT64_MIN, INT64_MIN + 1, -(one << 60) - 1, -(one << 60), -(one << 60) + 1, -1, 0,
-                                        1, (one << 60) - 1, one << 60, (one << 60) + 1, INT64_MAX - 1, INT64_MAX};
+    const int64_t one = 1;
+    const int64_t borders[] = {INT64_MIN, INT64_MIN + 1, -(one << 60) - 1, -(one << 60), -(one << 60) + 1, -1, 0, 1,
+                               (one << 60) - 1, one << 60, (one << 60) + 1, INT64_MAX - 1, INT64_MAX};
     enum { N = sizeof borders / sizeof *borders };
     for (int i = 0; i < N; i++) {
         aph_value v = aph_int(borders[i]);

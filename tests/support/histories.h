@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * history.h - small recorded histories of a model: made by running it, then perhaps made wrong.
+ * histories.h - small recorded histories of a model: made by running it, then perhaps made wrong.
  *
  * A subject is a model with what it takes to make histories of it. Random choice comes from one aphi_choice, so a seed
  * is a history. */
@@ -26,8 +26,8 @@ typedef struct history {
 
 typedef struct subject {
     const aph_model *model;
-    /* What an internal choice of sort string may be: every string that the model can compare one with, and as many others
-     * as there can be choices at once, so that no equality or inequality is out of reach. Ends with NULL. */
+    /* What an internal choice of sort string may be: every string that the model can compare one with, and as many
+     * others as there can be choices at once, so that no equality or inequality is out of reach. Ends with NULL. */
     const char *const *strings;
     aph_value (*request)(aphi_choice *c);
     aph_value (*answer)(aphi_choice *c);    /* something that an answer may look like, to put in place of a right one */

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# histories.sh - the verdicts of real recorded histories, if they are at hand beside the source tree.
+#
+# EXPECTED has a file and ok or bad on each line. Files in etcd/ are of registers, files in kv/ of a key-value server.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+histories=${ANTIPHON_HISTORIES:-$ANTIPHON_ROOT/../shared/data/histories}
+if ! [ -r "$histories/EXPECTED" ]; then
+    echo "skipped: there are no histories in $histories"
+    exit 77
+fi
+
+# judged MODEL FOLDER OPTION...: every verdict is the one expected.
+judged() {
+    local model=$1 folder=$2 files
+    shift 2
+    files=$(sed -n "s|^\($folder/[^ ]*\) .*|$histories/\1|p" "$histories/EXPECTED")
+    # shellcheck disable=SC2086 # one word a file
+    run 1 check --json "$@" "$model" $files
+    sed -n 's|.*"file":"\([^"]*\)".*"verdict":"\([a-z]*\)".*|\1 \2|p' "$dir/out" | sed "s|^$histories/||" |
+        sed 's/ pass$/ ok/; s/ fail$/ bad/' | LC_ALL=C sort >"$dir/verdicts"
+    grep "^$folder/" "$histories/EXPECTED" | LC_ALL=C sort >"$dir/expected"
+    if ! diff "$dir/expected" "$dir/verdicts" >"$dir/diff"; then
+        cat "$dir/diff"
+        fault 'verdicts differ'
+    fi
+    check 'no histories' [ -s "$dir/expected" ]
+}
+
+judged register etcd
+judged register etcd -j 2
+judged kv kv
+judged kv kv --whole
+judged register etcd --env tcp --whole
+
+# Those that pass are explained, and the explanations hold.
+good=$(sed -n "s|^\(kv/[^ ]*\) ok|$histories/\1|p" "$histories/EXPECTED")
+for file in $good; do
+    run 0 check --explain kv "$file"
+    out 'the replay of the explanation holds'
+    run 0 check --explain --whole kv "$file"
+    out 'the replay of the explanation holds'
+done
+good=$(sed -n "s|^\(etcd/[^ ]*\) ok|$histories/\1|p" "$histories/EXPECTED")
+for file in $good; do
+    run 0 check --explain register "$file"
+    out 'the replay of the explanation holds'
+done
+finish

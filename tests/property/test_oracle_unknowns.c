@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_oracle_unknowns.c - the oracle's verdicts are those of the slow deciders on models whose state is unknown,
+ * whose choices are free or bounded, and that promise which requests commute. */
+#include "tests/support/compare.h"
+#include "tests/support/peculiar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void fickle(void **state)
+{
+    (void)state;
+    assert_true(compare_many(&subject_fickle, compare_cases(15000), 20));
+}
+
+static void counters(void **state)
+{
+    (void)state;
+    assert_true(compare_many(&subject_counters, compare_cases(30000), 20));
+}
+
+static void dice(void **state)
+{
+    (void)state;
+    assert_true(compare_many(&subject_dice, compare_cases(20000), 20));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fickle), cmocka_unit_test(counters), cmocka_unit_test(dice)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
