@@ -50,6 +50,7 @@ static const aph_model conditional_put = {
     .name = "conditional-put",
     .summary = "PUT under If-Match, figure 4.5",
     .step = server,
+    .rpc = true,
 };
 
 APH_MODEL(conditional_put)

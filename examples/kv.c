@@ -35,6 +35,7 @@ static const aph_model kv = {
     .name = "kv",
     .summary = "the key-value server of section 1.1",
     .step = server,
+    .rpc = true,
 };
 
 APH_MODEL(kv)

@@ -23,6 +23,7 @@
     X(TRACE_TYPE, 19, "a trace has an unknown type of operation") \
     X(TRACE_LONG, 20, "a line of a trace is too long") \
     X(TRACE_REQUEST, 21, "a trace has a request that the model does not know") \
+    X(TRACE_EMPTY, 22, "a trace holds no request: nothing was checked") \
     X(MODEL_NO_SUCH, 30, "there is no such model") \
     X(MODEL_UNREADABLE, 31, "the file of a model cannot be read") \
     X(MODEL_SYNTAX, 32, "a program in Prog has an error") \

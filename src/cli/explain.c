@@ -11,27 +11,33 @@
 #include "cli/judge.h"
 #include "cli/show.h"
 #include "cli/spec.h"
+#include "env/env.h"
 #include "oracle/replay.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void help(void)
 {
-    fputs("usage: antiphon explain SPEC TRACE [EXPLANATION]\n\n"
+    fputs("usage: antiphon explain [OPTION]... SPEC TRACE [EXPLANATION]\n\n"
           "Without EXPLANATION: find one, and print it as JSON: for each part of the state the order in which the server took\n"
           "the requests (numbers of observations, from 0) and what each of its choices was.\n"
           "With EXPLANATION, a file with such JSON: replay it on the model and say whether it holds. The replayer is a small\n"
           "program of its own that searches nothing and solves nothing.\n\n"
+          "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
+          "  --env ENV         tcp (default; sync for .prog) or sync\n"
+          "  --whole           keep the state in one piece: one order over all requests\n"
+          "  --help            this\n\n"
           "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon check.\n",
           stdout);
 }
 
-static int find(const aph_model *model, const char *file, const char *environment)
+static int find(const aph_model *model, const char *file, const aphi_judge_options *options)
 {
-    aph_value result = aphi_judge(model, file, &(aphi_judge_options){.explain = true, .oracle.environment = environment});
+    aph_value result = aphi_judge(model, file, options);
     aph_value explanation = aph_field(result, "explanation");
     if (explanation) {
         aph_json_write(stdout, explanation);
@@ -88,7 +94,8 @@ static int replay_parts(const aph_model *model, const aphi_histories *all, aph_v
         if (part && aphi_replay(model, &all->parts[i].history, part, why, sizeof why))
             continue;
         char *name = aph_json_text(all->parts[i].part, NULL);
-        printf("does not hold: part %s: %s\n", name, part ? why : "is not explained");
+        printf("does not hold: %s%s%s%s\n", all->parts[i].part ? "part " : "", all->parts[i].part ? name : "",
+               all->parts[i].part ? ": " : "", part ? why : "it is not explained");
         free(name);
         return APHI_EXIT_FAIL;
     }
@@ -96,12 +103,12 @@ static int replay_parts(const aph_model *model, const aphi_histories *all, aph_v
     return APHI_EXIT_PASS;
 }
 
-static int confirm(const aph_model *model, const char *file, const char *path)
+static int confirm(const aph_model *model, const char *file, aphi_trace_format format, const char *path)
 {
     aph_value explanation;
     if (!read_explanation(path, &explanation))
         return APHI_EXIT_TRACE_MALFORMED;
-    aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.model = model});
+    aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.format = format, .model = model});
     aphi_foresight *ahead = aphi_foresight_open(trace);
     aphi_histories all;
     aphi_foreseen o;
@@ -122,22 +129,46 @@ static int confirm(const aph_model *model, const char *file, const char *path)
     return code;
 }
 
-int aphi_command_explain(int count, char **words)
+static int run(aphi_judge_options *options, int count, char **words)
 {
-    if (count > 1 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
-        help();
-        return APHI_EXIT_PASS;
-    }
-    if (count < 3 || count > 4 || (words[1][0] == '-' && words[1][1]))
-        return aphi_usage("explain takes a model, a trace and perhaps an explanation; see antiphon explain --help");
     aphi_spec spec;
     aphi_spec_error error;
-    if (!aphi_spec_open(words[1], &spec, &error)) {
+    if (!aphi_spec_open(words[0], &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    int code = count == 4 ? confirm(spec.model, words[2], words[3])
-                          : find(spec.model, words[2], spec.kind == APHI_SPEC_PROG ? "sync" : "tcp");
+    if (!options->oracle.environment)
+        options->oracle.environment = spec.kind == APHI_SPEC_PROG ? "sync" : "tcp";
+    int code = count == 3 ? confirm(spec.model, words[1], options->format, words[2]) : find(spec.model, words[1], options);
     aphi_spec_close(&spec);
     return code;
+}
+
+int aphi_command_explain(int count, char **words)
+{
+    static const struct option known[] = {{"format", required_argument, NULL, 'f'}, {"env", required_argument, NULL, 'e'},
+                                          {"whole", no_argument, NULL, 'w'}, {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    aphi_judge_options options = {.explain = true};
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(count, words, "h", known, NULL)) != -1)
+        switch (option) {
+        case 'f':
+            if (!aphi_trace_format_named(optarg, &options.format))
+                return aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
+            break;
+        case 'e':
+            if (!aphi_env_find(optarg))
+                return aphi_usage("--env %s: there are tcp and sync", optarg);
+            options.oracle.environment = optarg;
+            break;
+        case 'w': options.oracle.whole = true; break;
+        case 'h': help(); return APHI_EXIT_PASS;
+        default: return aphi_usage("%s: not understood; see antiphon explain --help", words[optind - 1]);
+        }
+    if (count - optind < 2 || count - optind > 3)
+        return aphi_usage("explain takes a model, a trace and perhaps an explanation; see antiphon explain --help");
+    return run(&options, count - optind, words + optind);
 }

@@ -175,6 +175,13 @@ static aph_value tell_operation(const aph_oracle *o, size_t asked, const span *i
     return its->end == now ? aph_put(op, "violated", aph_bool(true)) : op;
 }
 
+/* Is the request of the part of the state that the blamed answer is about? */
+static bool concerns(const aph_oracle *o, size_t asked, size_t blamed)
+{
+    uint32_t about = o->events[blamed].asked;
+    return about == APHI_NONE || o->ops[asked].part == o->ops[about].part;
+}
+
 /* The blamed operation, all in flight with it, and the last that ended before. */
 static aph_value tell_window(const aph_oracle *o, size_t blamed)
 {
@@ -182,15 +189,28 @@ static aph_value tell_window(const aph_oracle *o, size_t blamed)
     size_t n = 0, now = o->base_count + blamed;
     span *spans = spans_of(o);
     for (size_t i = 0; i < o->op_count && n < WINDOW_SHOWN; i++)
-        if (spans[i].call < now && spans[i].end >= now)
+        if (spans[i].call < now && spans[i].end >= now && concerns(o, i, blamed))
             shown[n++] = tell_operation(o, i, &spans[i], now);
     for (size_t back = blamed; back-- > 0 && n < WINDOW_SHOWN;) {
         const aphi_seen_event *e = &o->events[back];
-        if (e->kind != APHI_SAW_REQUEST && e->asked != APHI_NONE)
+        if (e->kind != APHI_SAW_REQUEST && e->asked != APHI_NONE && concerns(o, e->asked, blamed))
             shown[n++] = tell_operation(o, e->asked, &spans[e->asked], now);
     }
     free(spans);
     return aph_array(n, shown);
+}
+
+/* What is symbolic, spelt out in JSON: a result must be the same after it went through a pipe. */
+static aph_value spelt(aph_value v)
+{
+    size_t n;
+    aph_value plain = v;
+    if (aph_is_symbolic(v)) {
+        char *text = aph_json_text(v, &n);
+        aph_json_read(text, n, &plain, NULL);
+        free(text);
+    }
+    return plain;
 }
 
 static aph_value tell_allowed(const aph_oracle *probe)
@@ -204,7 +224,9 @@ static aph_value tell_allowed(const aph_oracle *probe)
             for (size_t q = 0; q < probe->op_count; q++)
                 if (probe->ops[q].id == a->order[k].id)
                     lines[n++] = aph_int((int64_t)probe->ops[q].line);
-        all[i] = aph_record("answer", a->answer, "state", a->state, "order", aph_array(n, lines));
+        all[i] = aph_record("answer", spelt(a->answer), "state", spelt(a->state), "order", aph_array(n, lines));
+        if (a->store)
+            all[i] = aph_put(all[i], "given", spelt(a->store));
         free(lines);
     }
     return aph_array(probe->allowed_count, all);
@@ -252,7 +274,7 @@ static void tell_unknown(judgement *j)
         bool model = fault != APH_FAULT_REQUEST && fault != APH_FAULT_ANSWER;
         snprintf(text, sizeof text, "%s%s%s%s", model ? "model " : "", model ? j->model->name : "", model ? ": " : "",
                  message);
-        tell_error(j, by_fault[fault], text, j->line, 0);
+        tell_error(j, by_fault[fault], text, o->fault_line, 0);
         return;
     }
     tell_exit(j, "unknown", APHI_EXIT_UNKNOWN);
@@ -313,9 +335,11 @@ static void tell_all(judgement *j)
         tell_unknown(j);
     else if (j->status < 0)
         tell_trace_error(j);
+    else if (!j->operations)
+        tell_error(j, APHI_EXIT_TRACE_EMPTY, "the trace holds no request, so nothing was checked: is it the right file?", 0, 0);
     else
         tell_exit(j, "pass", APHI_EXIT_PASS);
-    if (j->verdict == APH_PASS && j->status == 0 && j->options->explain)
+    if (j->verdict == APH_PASS && j->status == 0 && j->operations && j->options->explain)
         tell_explanation(j);
 }
 
@@ -390,7 +414,7 @@ static bool can_read_again(const char *file)
 static void tell_once(judgement *j)
 {
     tell(j, "file", aph_str(j->file));
-    tell_error(j, APHI_EXIT_USAGE,
+    tell_error(j, APHI_EXIT_TRACE_IO,
                "a connection has requests for several parts of the state in flight at once, so the trace has to be "
                "read a second time, which standard input or a pipe cannot: name a file, or use --whole", 0, 0);
 }

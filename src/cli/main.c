@@ -20,7 +20,7 @@ static const struct command {
     const char *summary;
 } commands[] = {
     {"check", aphi_command_check, "can a model explain these recorded histories?"},
-    {"explain", aphi_command_explain, "confirm an explanation by replaying it on the model, step by step"},
+    {"explain", aphi_command_explain, "find an explanation, or confirm one by replaying it on the model"},
     {"models", aphi_command_models, "list the built-in models"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -12,8 +12,57 @@
 
 enum { ORDER_SHOWN = 20, STATE_SHOWN = 60 };
 
+static void add_json(aphi_buffer *out, aph_value v);
+
+/* A symbol as results spell it, {"?": 0, "sort": "string"}, is shown as ?0; a term, {"=": [a, b]}, as a = b. */
+static bool add_symbolic(aphi_buffer *out, aph_value v)
+{
+    aph_value number = aph_field(v, "?"), name, operands;
+    if (aph_is_int(number)) {
+        aphi_buffer_format(out, "?%lld", (long long)aph_int_of(number));
+        return true;
+    }
+    static const char *const infix[] = {"+", "-", "*", "/", "<", "<=", "=", "and", "or"};
+    if (aph_count(v) != 1 || !aph_pair_at(v, 0, &name, &operands) || aph_kind_of(operands) != APH_ARRAY)
+        return false;
+    if (aph_str_is(name, "not") && aph_count(operands) == 1) {
+        aphi_buffer_str(out, "not ");
+        add_json(out, aph_at(operands, 0));
+        return true;
+    }
+    for (size_t i = 0; i < sizeof infix / sizeof *infix; i++)
+        if (aph_str_is(name, infix[i]) && aph_count(operands) == 2) {
+            aphi_buffer_byte(out, '(');
+            add_json(out, aph_at(operands, 0));
+            aphi_buffer_format(out, " %s ", infix[i]);
+            add_json(out, aph_at(operands, 1));
+            aphi_buffer_byte(out, ')');
+            return true;
+        }
+    return false;
+}
+
+/* JSON for people: symbols are short. */
 static void add_json(aphi_buffer *out, aph_value v)
 {
+    aph_kind kind = aph_kind_of(v);
+    aph_value key, item;
+    if (kind == APH_OBJECT && add_symbolic(out, v))
+        return;
+    if (kind == APH_ARRAY || kind == APH_OBJECT) {
+        aphi_buffer_byte(out, kind == APH_ARRAY ? '[' : '{');
+        for (size_t i = 0; i < aph_count(v); i++) {
+            if (i)
+                aphi_buffer_byte(out, ',');
+            if (kind == APH_OBJECT && aph_pair_at(v, i, &key, &item)) {
+                add_json(out, key);
+                aphi_buffer_byte(out, ':');
+            }
+            add_json(out, kind == APH_ARRAY ? aph_at(v, i) : item);
+        }
+        aphi_buffer_byte(out, kind == APH_ARRAY ? ']' : '}');
+        return;
+    }
     size_t n;
     char *text = aph_json_text(v, &n);
     aphi_buffer_add(out, text, n);
@@ -112,6 +161,15 @@ static void add_lines(aphi_buffer *out, aph_value order)
         aphi_buffer_format(out, "%s%lld", i > from ? ", " : "", (long long)aph_int_of(aph_at(order, i)));
 }
 
+/* What is known of the unknowns. */
+static void show_given(aphi_buffer *out, aph_value given)
+{
+    for (size_t i = 0; i < aph_count(given); i++) {
+        aphi_buffer_str(out, i ? " and " : ", where ");
+        add_json(out, aph_at(given, i));
+    }
+}
+
 static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_terminal *t)
 {
     aph_value allowed = aph_field(evidence, "allowed");
@@ -127,6 +185,7 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_termin
         add_json(&state, aph_field(a, "state"));
         aphi_buffer_str(out, "  with the state ");
         aphi_utf8_cut(out, aphi_buffer_text(&state), STATE_SHOWN, t->unicode);
+        show_given(out, aph_field(a, "given"));
         aphi_buffer_str(out, ",\n      if the requests were taken in this order (by line): ");
         add_lines(out, aph_field(a, "order"));
         aphi_buffer_byte(out, '\n');
@@ -150,7 +209,7 @@ static void show_failure(aphi_buffer *out, aph_value result, const aphi_terminal
     aphi_show_message(&what, aph_field(evidence, "observed"));
     aphi_buffer_str(out, ": ");
     aphi_utf8_cut(out, aphi_buffer_text(&what), t->columns, t->unicode);
-    if (aph_has(evidence, aph_str("part"))) {
+    if (aph_count(aph_field(evidence, "part"))) {
         aphi_buffer_str(out, "  (part ");
         add_json(out, aph_field(evidence, "part"));
         aphi_buffer_byte(out, ')');
@@ -200,13 +259,13 @@ static void show_explanation(aphi_buffer *out, aph_value result)
     for (size_t i = 0; i < aph_count(parts) && i < ORDER_SHOWN; i++) {
         aph_value part = aph_at(parts, i), choices = aph_field(part, "choices");
         aphi_buffer_str(out, "  ");
-        if (aph_has(part, aph_str("part"))) {
+        if (aph_count(aph_field(part, "part"))) {
             aphi_buffer_str(out, "part ");
             add_json(out, aph_field(part, "part"));
             aphi_buffer_str(out, ": ");
         }
-        aphi_buffer_str(out, "requests taken in this order (by observation): ");
-        add_lines(out, aph_field(part, "order"));
+        aphi_buffer_str(out, "requests taken in this order (by line): ");
+        add_lines(out, aph_field(part, "lines"));
         aphi_buffer_byte(out, '\n');
         if (aph_count(choices)) {
             aphi_buffer_str(out, "    choices: ");

@@ -27,7 +27,7 @@ typedef struct telling {
     size_t path_of, path_at;
     bool *given;           /* unpaired: answers explained so far, by event */
     uint32_t fresh;
-    list conditions, choices, taken;
+    list conditions, choices, taken, lines;
 } telling;
 
 static void add(list *l, aph_value v)
@@ -61,6 +61,7 @@ static bool take_next(telling *t, aph_value *answer)
     t->current = t->requests[t->order[t->order_at++].id];
     const aphi_history_event *e = &t->history->events[t->current];
     add(&t->taken, aph_int((int64_t)e->number));
+    add(&t->lines, aph_int((int64_t)e->line));
     *answer = APH_ARRAY_OF(aph_int(e->connection), e->message);
     return true;
 }
@@ -118,7 +119,8 @@ static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
     aph_value explanation = APH_NIL;
     if (aphi_store_solve(t->conditions.count, t->conditions.items, solver_ms, &values) == APHI_SAT) {
         explanation = aph_record("initial", initial, "order", aph_array(t->taken.count, t->taken.items), "choices",
-                                 aph_array(t->choices.count, t->choices.items));
+                                 aph_array(t->choices.count, t->choices.items), "lines",
+                                 aph_array(t->lines.count, t->lines.items));
         aphi_bindings_complete(&values, explanation);
         explanation = aphi_substitute(explanation, &values);
     }
@@ -149,5 +151,6 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     free(t.conditions.items);
     free(t.choices.items);
     free(t.taken.items);
+    free(t.lines.items);
     return explanation;
 }

@@ -77,6 +77,7 @@ static void mark_oracle(void *context)
     for (size_t i = 0; i < o->allowed_count; i++) {
         aph_mark(o->allowed[i].answer);
         aph_mark(o->allowed[i].state);
+        aph_mark(o->allowed[i].store);
         mark_taken(o->allowed[i].order_count, o->allowed[i].order);
     }
 }
@@ -346,6 +347,7 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
 static aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *what)
 {
     o->fault = APH_FAULT_ANSWER;
+    o->fault_line = o->line;
     snprintf(o->message, sizeof o->message, "connection %lld: %s", (long long)connection, what);
     return o->verdict = APH_UNKNOWN;
 }

@@ -158,6 +158,7 @@ static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
     aph_fault fault = aphi_machine_fault(o->machine, &message);
     if (fault && !o->fault) {
         o->fault = fault;
+        o->fault_line = a->line;
         snprintf(o->message, sizeof o->message, "%s", message);
     }
     if (aphi_machine_out_of_time(o->machine))
@@ -481,8 +482,9 @@ static void allow(aph_oracle *o, int64_t connection)
     }
     if (!o->allowed)
         o->allowed = aphi_alloc(APHI_ALLOWED_MAX * sizeof *o->allowed);
-    o->allowed[o->allowed_count++] = (aphi_allowed){answer, o->core.state, copy(o->order, o->order_count * sizeof *o->order),
-                                                    o->order_count};
+    o->allowed[o->allowed_count++] = (aphi_allowed){
+        .answer = answer, .state = o->core.state, .store = o->core.store,
+        .order = copy(o->order, o->order_count * sizeof *o->order), .order_count = o->order_count};
 }
 
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)

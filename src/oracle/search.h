@@ -79,6 +79,7 @@ typedef struct aphi_root {
 typedef struct aphi_allowed {
     aph_value answer;      /* may hold symbols: unknowns of the server */
     aph_value state;       /* of the model after it */
+    aph_value store;       /* what is known of the symbols in both */
     aphi_taken *order;     /* the requests taken since the window began */
     size_t order_count;
 } aphi_allowed;
@@ -97,7 +98,7 @@ struct aph_oracle {
     aph_limit limit;
     aph_fault fault;
     char message[320];
-    int64_t deadline_ns;
+    uint64_t fault_line;   /* of the request or answer that it was about */
     bool armed;
     uint64_t configurations, requests, answers;
     uint64_t visit_max;    /* configurations; 0: no limit */
