@@ -64,7 +64,7 @@ static aph_verdict feed(aphi_jury *jury, const aphi_foreseen *o, aph_verdict ver
     switch (o->seen.kind) {
     case APHI_SENT: return aphi_jury_sent(jury, o->seen.line, o->seen.connection, o->seen.message, &known);
     case APHI_RECEIVED: return aphi_jury_received(jury, o->seen.line, o->seen.connection, o->seen.message);
-    case APHI_LOST: return o->foretold ? verdict : aphi_jury_lost(jury, o->seen.line, o->seen.connection);
+    case APHI_LOST: return aphi_jury_lost(jury, o->seen.line, o->seen.connection, o->foretold);
     default: return verdict;
     }
 }

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 
 #include "base/buffer.h"
-#include "cli/histories.h"
+#include "cli/recall.h"
 #include "cli/judge.h"
 #include "cli/show.h"
 #include "cli/spec.h"

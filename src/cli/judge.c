@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/histories.h"
+#include "cli/recall.h"
 #include "oracle/evidence.h"
 #include "oracle/explanation.h"
 #include "oracle/jury.h"
@@ -95,8 +95,7 @@ static aph_verdict feed(judgement *j, const aphi_foreseen *o)
         j->operations++;
         return aphi_jury_sent(j->jury, o->seen.line, o->seen.connection, o->seen.message, &known);
     case APHI_RECEIVED: return aphi_jury_received(j->jury, o->seen.line, o->seen.connection, o->seen.message);
-    case APHI_LOST:
-        return o->foretold ? j->verdict : aphi_jury_lost(j->jury, o->seen.line, o->seen.connection);
+    case APHI_LOST: return aphi_jury_lost(j->jury, o->seen.line, o->seen.connection, o->foretold);
     default: return j->verdict;
     }
 }

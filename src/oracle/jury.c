@@ -27,7 +27,7 @@ struct aphi_jury {
     const aph_model *model;
     aph_oracle_options options;
     aphi_machine *machine;
-    bool apart, tied;
+    bool rpc, apart, tied;
     aphi_seat *seats;
     size_t seat_count, seat_capacity;
     uint32_t *index;       /* open addressing on parts: seat number plus 1 */
@@ -57,7 +57,8 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
     j->options = *options;
     j->options.time_ms = 0;
     j->apart = aphi_jury_apart(model, options);
-    j->machine = aphi_machine_open(model, model->rpc && !options->distrust, options->solver_ms);
+    j->rpc = model->rpc && !options->distrust;
+    j->machine = aphi_machine_open(model, j->rpc, options->solver_ms);
     j->index_size = j->line_size = 16;
     j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
     j->lines = aphi_alloc_zero(j->line_size * sizeof *j->lines);
@@ -228,11 +229,10 @@ aph_verdict aphi_jury_received(aphi_jury *j, uint64_t line_number, int64_t conne
     return heard(j, seat, aph_oracle_received(o, connection, message));
 }
 
-aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line_number, int64_t connection)
+aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line_number, int64_t connection, bool foretold)
 {
-    line *l = j->apart ? find_line(j, connection) : NULL;
-    if (l && (!l->used || !l->in_flight))
-        return verdict_of(j); /* it was known when the request was sent */
+    if (foretold && j->rpc)
+        return verdict_of(j); /* an oracle that does not trust the promise has not heard of it */
     uint32_t seat = awaiting(j, connection);
     if (!listens(j, seat))
         return verdict_of(j);

@@ -22,7 +22,8 @@ void aphi_jury_close(aphi_jury *j);
  * while aphi_jury_wants_more. */
 aph_verdict aphi_jury_sent(aphi_jury *j, uint64_t line, int64_t connection, aph_value message, const aph_foresight *known);
 aph_verdict aphi_jury_received(aphi_jury *j, uint64_t line, int64_t connection, aph_value message);
-aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line, int64_t connection);
+/* foretold: the request was sent with that known. */
+aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line, int64_t connection, bool foretold);
 bool aphi_jury_wants_more(const aphi_jury *j);
 
 /* A connection had requests of different parts in flight at once. Its order ties the parts together, so they cannot be

@@ -377,8 +377,19 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
     return look(o);
 }
 
+/* Without rpc nobody knows which answer is lost, so nothing more can be said of what comes on the connection. */
+static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
+{
+    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = APHI_NONE, .connection = connection});
+    return look(o);
+}
+
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)
 {
+    if (!listens(o))
+        return o->verdict;
+    if (!o->rpc)
+        return lose_connection(o, connection);
     struct aphi_lane *lane = lane_of(o, connection);
     return lane->used && lane->first != APHI_NONE ? aph_oracle_lost(o, o->ops[lane->first].id) : o->verdict;
 }
@@ -387,12 +398,14 @@ aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
 {
     if (!listens(o))
         return o->verdict;
-    for (uint32_t i = (uint32_t)o->op_count; o->rpc && i-- > 0;) {
+    for (uint32_t i = (uint32_t)o->op_count; i-- > 0;) {
         aphi_asked *a = &o->ops[i];
         if (a->id != request || a->future != APH_FUTURE_OPEN || a->lost)
             continue;
         a->lost = true;
         a->end_at = o->event_base + o->event_count;
+        if (!o->rpc)
+            return lose_connection(o, a->connection);
         lane_remove(o, a->connection, i);
         aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = i, .connection = a->connection});
         return look(o);

@@ -305,7 +305,8 @@ static bool influences(const aph_oracle *o, const aphi_asked *a, const aphi_aske
 static void relate(aph_oracle *o, const aphi_frame *f)
 {
     APHI_RESERVE(o->related, o->related_capacity, o->pending_count);
-    memset(o->related, 0, o->pending_count);
+    if (o->pending_count)
+        memset(o->related, 0, o->pending_count);
     for (bool grown = true; grown;) {
         grown = false;
         for (size_t i = 0; i < o->pending_count; i++) {
@@ -379,10 +380,11 @@ static bool try_next(aph_oracle *o)
         const aphi_after *results = feed(o, a, &n);
         if (o->fault || o->limit)
             return false;
-        bool optional = is_optional(o, a);
+        /* To take what changes nothing and is not asked for is no use, unless others wait behind it. */
+        bool idle = is_free(a) || (a->lost && over(o, a));
         while (f->result < n) {
             const aphi_after *result = &results[f->result++];
-            if (optional && !f->only && aphi_core_equal(&result->core, &o->core))
+            if (idle && !f->only && aphi_core_equal(&result->core, &o->core))
                 continue;
             /* A frame that has nothing left is not worth keeping, unless for the reason of what failed before. */
             if (f->result == n && !f->tainted && !has_more(o, f, f->candidate))
@@ -491,6 +493,10 @@ static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     bool foreknown = a && a->future == APH_FUTURE_ANSWER;
+    if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
+        pass(o);
+        return true;
+    }
     if (foreknown ? !taken(o, a) : !aphi_mail_waits(&o->core, e->connection))
         return branch_out(o, e->asked, false);
     if (e->message == APHI_WILDCARD) {
@@ -519,8 +525,10 @@ static size_t place_in_mail(const aph_oracle *o, const aphi_asked *a)
 
 static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
 {
-    const aphi_asked *a = &o->ops[e->asked];
-    if (taken(o, a) && a->future == APH_FUTURE_OPEN && aphi_mail_waits(&o->core, a->connection))
+    const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
+    if (!a)
+        aphi_mail_deafen(&o->core, e->connection);
+    else if (taken(o, a) && a->future == APH_FUTURE_OPEN && aphi_mail_waits(&o->core, a->connection))
         aphi_machine_discard(&o->core, a->connection, place_in_mail(o, a));
     pass(o);
     return true;
@@ -695,6 +703,23 @@ static uint32_t rename_one(const uint32_t *renamed, uint32_t asked)
     return asked == APHI_NONE ? APHI_NONE : renamed[asked];
 }
 
+/* The first on the connection, from this one on, that is kept. */
+static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_t asked)
+{
+    while (asked != APHI_NONE && renamed[asked] == APHI_NONE)
+        asked = o->lane_next[asked];
+    return asked;
+}
+
+static void rename_lane(const aph_oracle *o, const uint32_t *renamed, struct aphi_lane *lane)
+{
+    uint32_t first = first_kept(o, renamed, lane->used ? lane->first : APHI_NONE), last = APHI_NONE;
+    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->lane_next[i]))
+        last = i;
+    lane->first = rename_one(renamed, first);
+    lane->last = rename_one(renamed, last);
+}
+
 /* Keep of the requests only those in `keep`, n of them, which get their place there as their new number. */
 static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
 {
@@ -707,15 +732,10 @@ static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
     for (size_t i = 0; i < n; i++) {
         ops[i] = o->ops[keep[i]];
         ops[i].before = rename_one(renamed, ops[i].before);
-        lane_next[i] = rename_one(renamed, o->lane_next[keep[i]]);
+        lane_next[i] = rename_one(renamed, first_kept(o, renamed, o->lane_next[keep[i]]));
     }
-    for (size_t i = 0; i < o->lane_size; i++) {
-        uint32_t first = o->lanes[i].used ? o->lanes[i].first : APHI_NONE;
-        while (first != APHI_NONE && renamed[first] == APHI_NONE)
-            first = o->lane_next[first];
-        o->lanes[i].first = rename_one(renamed, first);
-        o->lanes[i].last = rename_one(renamed, o->lanes[i].first != APHI_NONE ? o->lanes[i].last : APHI_NONE);
-    }
+    for (size_t i = 0; i < o->lane_size; i++)
+        rename_lane(o, renamed, &o->lanes[i]);
     for (size_t i = 0; i < o->event_count; i++)
         o->events[i].asked = rename_one(renamed, o->events[i].asked);
     for (size_t i = 0; i < o->frame_count; i++)

@@ -292,6 +292,8 @@ static void begin_way(aphi_machine *m, const key *k)
 static aph_value with_mail(aph_value mail, int64_t to, aph_value message)
 {
     aph_value box = mail ? mail : aph_object(), name = aph_int(to), waiting = aph_get(box, name);
+    if (waiting == aph_bool(false))
+        return mail;
     return aph_set(box, name, waiting ? aph_push(waiting, message) : APH_ARRAY_OF(message));
 }
 
@@ -535,7 +537,17 @@ const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int6
 
 bool aphi_mail_waits(const aphi_core *core, int64_t connection)
 {
-    return core->mail && aph_has(core->mail, aph_int(connection));
+    return core->mail && aph_kind_of(aph_get(core->mail, aph_int(connection))) == APH_ARRAY;
+}
+
+bool aphi_mail_deaf(const aphi_core *core, int64_t connection)
+{
+    return core->mail && aph_get(core->mail, aph_int(connection)) == aph_bool(false);
+}
+
+void aphi_mail_deafen(aphi_core *core, int64_t connection)
+{
+    core->mail = aph_set(core->mail ? core->mail : aph_object(), aph_int(connection), aph_bool(false));
 }
 
 static aph_value without(aph_value mail, int64_t connection, size_t place)

@@ -12,7 +12,7 @@ typedef struct aphi_core {
     aph_value state;    /* at the head of the step */
     aph_value answers;  /* to the events since; APH_NIL at the head */
     aph_value store;    /* constraints on the symbols */
-    aph_value mail;     /* object: connection -> array of messages sent but not seen; APH_NIL if none */
+    aph_value mail;     /* object: connection -> array of messages sent but not seen, false if deaf; APH_NIL if none */
     uint32_t fresh;     /* symbols are numbered below this */
 } aphi_core;
 
@@ -45,6 +45,9 @@ const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int6
                                      aphi_fate fate, aph_value expected, size_t *n);
 /* Is there mail for the connection? */
 bool aphi_mail_waits(const aphi_core *core, int64_t connection);
+/* Nothing more is to be seen on this connection: an answer was lost of which nobody can say which it would have been. */
+void aphi_mail_deafen(aphi_core *core, int64_t connection);
+bool aphi_mail_deaf(const aphi_core *core, int64_t connection);
 /* Take the oldest mail of the connection, which must be able to equal the message seen. */
 bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen);
 /* Throw a mail of the connection away; place 0 is the oldest. */

@@ -51,36 +51,46 @@ static size_t answer_to(const history *h, size_t i)
     return h->count;
 }
 
-/* That an answer never comes is told of the last request of a connection only: others may follow in any order on one
- * that nobody waits for, but here the connection's order is kept. */
-static bool is_last_of_connection(const history *h, size_t i)
+/* Is nothing sent on the connection between the request at i and `end`? */
+static bool is_alone_until(const history *h, size_t i, size_t end)
 {
-    for (size_t k = i + 1; k < h->count; k++)
+    for (size_t k = i + 1; k < end; k++)
         if (h->seen[k].sent && h->seen[k].connection == h->seen[i].connection)
             return false;
     return true;
 }
 
-/* Is nothing sent on the connection of the request at i before the observation at end? */
-static bool is_alone(const history *h, size_t i, size_t end)
+/* Was everything that was asked before on the connection answered before the request at i was sent? */
+static bool is_first_in_flight(const history *h, size_t i)
 {
-    for (size_t k = i + 1; k < end && k < h->count; k++)
-        if (h->seen[k].sent && h->seen[k].connection == h->seen[i].connection)
+    for (size_t k = 0; k < i; k++)
+        if (h->seen[k].sent && h->seen[k].connection == h->seen[i].connection && answer_to(h, k) > i)
             return false;
     return true;
+}
+
+/* Of some requests that nothing follows or precedes, it is told that they are lost: for these that is the same as
+ * that the answer never comes. */
+static aph_foresight foresee(const history *h, size_t i)
+{
+    size_t end = answer_to(h, i);
+    aph_foresight known = {.future = APH_FUTURE_NEVER, .alone = is_alone_until(h, i, end)};
+    if (end < h->count) {
+        known.future = APH_FUTURE_ANSWER;
+        known.answer = h->seen[end].message;
+        known.order = end;
+    } else if (known.alone && is_first_in_flight(h, i) && i % 2 == 0) {
+        known.future = APH_FUTURE_LOST;
+    }
+    return known;
 }
 
 static aph_verdict judge_sent(aph_oracle *o, const history *h, size_t i, compare_mode mode, bool rpc)
 {
-    const history_seen *seen = &h->seen[i];
     aph_foresight known = {.future = APH_FUTURE_OPEN};
-    size_t end = rpc ? answer_to(h, i) : h->count;
-    bool foresight = (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET) && rpc;
-    if (foresight && end < h->count)
-        known = (aph_foresight){APH_FUTURE_ANSWER, h->seen[end].message, end, is_alone(h, i, end)};
-    else if (foresight)
-        known = (aph_foresight){.future = APH_FUTURE_NEVER, .alone = is_alone(h, i, end)};
-    return aph_oracle_sent(o, seen->connection, seen->message, &known, NULL);
+    if (rpc && (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET))
+        known = foresee(h, i);
+    return aph_oracle_sent(o, h->seen[i].connection, h->seen[i].message, &known, NULL);
 }
 
 /* After the observation at i, that the answer to a request 0 to 2 observations before will not come. */
@@ -90,7 +100,7 @@ static aph_verdict judge_lost(aph_oracle *o, const history *h, size_t i)
     for (size_t k = 0; k <= i; k++) {
         if (!h->seen[k].sent)
             continue;
-        if (k + k % 3 == i && answer_to(h, k) == h->count && is_last_of_connection(h, k))
+        if (k + k % 3 == i && answer_to(h, k) == h->count && is_alone_until(h, k, h->count))
             return aph_oracle_lost(o, request);
         request++;
     }

@@ -12,7 +12,7 @@
 
 /* How the oracle is asked. */
 typedef enum compare_mode {
-    COMPARE_FORESIGHT, /* each request comes with its end; of those without, the last of each connection */
+    COMPARE_FORESIGHT, /* each request comes with its end */
     COMPARE_LIVE,      /* nothing is known in advance */
     COMPARE_LOST,      /* as live, but that an answer will not come is told soon after the request */
     COMPARE_DISTRUST,  /* none of the model's promises is used */

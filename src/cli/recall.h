@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * histories.h - keep a whole trace in memory, taken apart as it is judged, for explanations. */
-#ifndef APHI_CLI_HISTORIES_H
-#define APHI_CLI_HISTORIES_H
+ * recall.h - keep a whole trace in memory, taken apart as it is judged, for explanations. */
+#ifndef APHI_CLI_RECALL_H
+#define APHI_CLI_RECALL_H
 
 #include "oracle/history.h"
 #include "trace/foresight.h"

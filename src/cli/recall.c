@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * histories.c - keep a whole trace in memory, taken apart as it is judged. */
-#include "cli/histories.h"
+ * recall.c - keep a whole trace in memory, taken apart as it is judged. */
+#include "cli/recall.h"
 
 #include "base/memory.h"
 
