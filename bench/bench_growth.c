@@ -2,9 +2,10 @@
  *
  * bench_growth.c - how does the time of `antiphon check` grow with operations, clients, and operations in flight?
  *
- * Makes valid histories by running a server that takes requests at random moments between call and return, writes them as
- * traces, and lets the program itself ($ANTIPHON, else build/antiphon) check them. Prints for each: checking alone for an
- * operation, reading and all for an operation, configurations visited for an operation, and the most memory resident. */
+ * Makes valid histories by running a server that takes requests at random moments between call and return, writes them
+ * as traces, and lets the program itself ($ANTIPHON, else build/antiphon) check them. Prints for each: checking alone
+ * for an operation, reading and all for an operation, configurations visited for an operation, and the most memory
+ * resident. */
 #include "base/choice.h"
 #include "base/memory.h"
 
@@ -77,7 +78,8 @@ static void call(world *w, int i)
         if (c->f == 0)
             fprintf(w->out, "\"f\":\"get\",\"key\":\"%d\"}}\n", c->key);
         else
-            fprintf(w->out, "\"f\":\"put\",\"key\":\"%d\",\"value\":\"x\",\"if_match\":{\"opaque\":\"t%d\",\"weak\":false}}}\n",
+            fprintf(w->out,
+                    "\"f\":\"put\",\"key\":\"%d\",\"value\":\"x\",\"if_match\":{\"opaque\":\"t%d\",\"weak\":false}}}\n",
                     c->key, (c->old = w->value[c->key]));
         break;
     }
@@ -205,9 +207,11 @@ static void measure(kind k, long operations, int clients, int busy, int keys, un
     if (in)
         pclose(in);
     double all_ns = (double)(aphi_clock_ns() - begin), count = (double)operations;
-    const char *verdict = strstr(json, "\"verdict\":\"pass\"") ? "pass" : strstr(json, "\"verdict\":\"unknown\"") ? "unknown" : "?";
-    printf("%-9s %9ld %8d %8d %5d %5u  %-8s %10.0f %10.0f %10.2f %8.1f\n", kinds[k], operations, clients, busy, keys, lost, verdict,
-           field(json, "check_ms") * 1e6 / count, all_ns / count, field(json, "configurations") / count,
+    const char *verdict = strstr(json, "\"verdict\":\"pass\"")      ? "pass"
+                          : strstr(json, "\"verdict\":\"unknown\"") ? "unknown"
+                                                                    : "?";
+    printf("%-9s %9ld %8d %8d %5d %5u  %-8s %10.0f %10.0f %10.2f %8.1f\n", kinds[k], operations, clients, busy, keys,
+           lost, verdict, field(json, "check_ms") * 1e6 / count, all_ns / count, field(json, "configurations") / count,
            field(json, "resident_kb") / 1024);
     fflush(stdout);
     unlink(path);
@@ -217,10 +221,10 @@ static void measure(kind k, long operations, int clients, int busy, int keys, un
 
 int main(void)
 {
-    printf("%-9s %9s %8s %8s %5s %5s  %-8s %10s %10s %10s %8s\n", "model", "requests", "clients", "inflight", "keys", "lost",
-           "verdict", "check ns", "all ns", "configs", "MB");
-    printf("%-9s %9s %8s %8s %5s %5s  %-8s %10s %10s %10s %8s\n", "", "", "", "most", "", "/1000", "", "a request", "a request",
-           "a request", "");
+    printf("%-9s %9s %8s %8s %5s %5s  %-8s %10s %10s %10s %8s\n", "model", "requests", "clients", "inflight", "keys",
+           "lost", "verdict", "check ns", "all ns", "configs", "MB");
+    printf("%-9s %9s %8s %8s %5s %5s  %-8s %10s %10s %10s %8s\n", "", "", "", "most", "", "/1000", "", "a request",
+           "a request", "a request", "");
     for (long n = 1000; n <= 1000000; n *= 10)
         measure(REGISTER, n, 5, 5, 1, 0);
     for (long n = 1000; n <= 1000000; n *= 10)

@@ -140,9 +140,9 @@ static bool row(const char *folder, const char *name, bool whole, size_t runs, h
     double reference = listed(folder, "REFERENCE_MS", label, word, sizeof word) ? strtod(word, NULL) : 0;
     bool known = listed(folder, "EXPECTED", name, word, sizeof word);
     bool right = !known || !strcmp(word, m.verdict == APH_PASS ? "ok" : "bad");
-    printf("%-32s %-5s %-6s %10.4f %10.4f %8llu %8llu %8zu", label, aph_verdict_name(m.verdict), right ? "right" : "WRONG",
-           m.median_ms, m.least_ms, (unsigned long long)m.operations, (unsigned long long)m.stats.configurations,
-           m.stats.bytes / 1024);
+    printf("%-32s %-5s %-6s %10.4f %10.4f %8llu %8llu %8zu", label, aph_verdict_name(m.verdict),
+           right ? "right" : "WRONG", m.median_ms, m.least_ms, (unsigned long long)m.operations,
+           (unsigned long long)m.stats.configurations, m.stats.bytes / 1024);
     if (reference > 0) {
         double ratio = reference / m.median_ms;
         printf(" %9.1f", ratio);
@@ -172,8 +172,8 @@ int main(int count, char **words)
         return 0;
     }
     aph_root_add(mark_history, &h);
-    printf("%-32s %-5s %-6s %10s %10s %8s %8s %8s %9s\n", "history", "says", "", "median ms", "least ms", "requests", "configs",
-           "KB", "ratio");
+    printf("%-32s %-5s %-6s %10s %10s %8s %8s %8s %9s\n", "history", "says", "", "median ms", "least ms", "requests",
+           "configs", "KB", "ratio");
     while (fgets(line, sizeof line, list))
         if (sscanf(line, "%2047s", name) == 1) {
             bool kv = !strncmp(name, "kv/", 3);
@@ -183,8 +183,9 @@ int main(int count, char **words)
         }
     fclose(list);
     for (int i = 0; i < 3; i++)
-        printf("%-16s total %10.3f ms, reference %10.3f ms: %7.1f times less; least ratio of a file %.1f\n", sums[i].name,
-               sums[i].median_ms, sums[i].reference_ms, sums[i].reference_ms / sums[i].median_ms, sums[i].least_ratio);
+        printf("%-16s total %10.3f ms, reference %10.3f ms: %7.1f times less; least ratio of a file %.1f\n",
+               sums[i].name, sums[i].median_ms, sums[i].reference_ms, sums[i].reference_ms / sums[i].median_ms,
+               sums[i].least_ratio);
     aph_root_remove(mark_history, &h);
     free(h.seen);
     aph_heap_close();

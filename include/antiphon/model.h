@@ -74,8 +74,8 @@ typedef struct aph_model {
     /* Wherever this request gets this answer, it leaves the state as it is. */
     bool (*reads)(aph_value request, aph_value answer);
 
-    /* How the end of a Jepsen operation reads as an answer of this model. Returns false if the operation told nothing and
-     * did nothing. NULL: an :ok answers its value, a :fail did not happen. */
+    /* How the end of a Jepsen operation reads as an answer of this model. Returns false if the operation told nothing
+     * and did nothing. NULL: an :ok answers its value, a :fail did not happen. */
     bool (*jepsen)(aph_value request, aph_jepsen end, aph_value value, aph_value *answer);
 } aph_model;
 
@@ -108,8 +108,8 @@ typedef struct aph_event {
 } aph_event;
 
 /* An interaction tree: a suspended program. Immutable; it can be answered many times, differently. Trees are reference
- * counted: each function below that returns one gives it to the caller, who ends with aph_tree_drop. Functions borrow the
- * trees given to them unless they say "takes". */
+ * counted: each function below that returns one gives it to the caller, who ends with aph_tree_drop. Functions borrow
+ * the trees given to them unless they say "takes". */
 typedef struct aph_tree aph_tree;
 
 typedef aph_tree *aph_continue(void *context, aph_value answer);

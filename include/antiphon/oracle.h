@@ -2,7 +2,8 @@
  *
  * oracle.h - decide, observation by observation, whether a model can explain what was seen of a server.
  *
- * The oracle sees what a tester sees: requests as they are sent, answers as they arrive. It keeps explanations: orders in
+ * The oracle sees what a tester sees: requests as they are sent, answers as they arrive. It keeps explanations: orders
+ *                                     in
  * which the server may have taken the requests, with a value for everything that it may have chosen inside.
  */
 #ifndef ANTIPHON_ORACLE_H
@@ -47,7 +48,7 @@ typedef struct aph_oracle_options {
     const char *environment;  /* "tcp" (default) or "sync" */
     bool whole;               /* one state, parts not taken apart (the default of the oracle; a splitter is above it) */
     bool distrust;            /* use none of the model's promises */
-    bool order;               /* keep the order found, for aph_oracle_order and explanations, however long the history */
+    bool order;               /* keep the order found, for explanations, however long the history */
     bool patient;             /* give no explanation up untried, whatever memory that takes */
     int64_t time_ms;          /* wall clock, from the first observation; 0: none */
     size_t memory;            /* bytes; 0: none */
@@ -83,8 +84,8 @@ typedef struct aph_foresight {
     bool alone;        /* no other request will be sent on its connection before its end */
 } aph_foresight;
 
-/* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added. Each may
- * collect (aph_collect): values that the caller holds on to must be reachable from a root of its own.
+/* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added. Each
+ * may collect (aph_collect): values that the caller holds on to must be reachable from a root of its own.
  * known may be NULL: nothing is. *request, if wanted, receives a number to speak of the request later. */
 aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
                             uint64_t *request);

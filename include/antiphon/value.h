@@ -58,8 +58,8 @@ static inline aph_value aph_bool(bool b)
 }
 aph_value aph_int(int64_t i);
 aph_value aph_bytes(const void *bytes, size_t n);       /* any bytes, NUL included */
-/* The word of a string of n < 8 bytes: length in bits 4 to 7, bytes above, lowest first; what a compiler knows of a literal
- * it computes, so a literal costs nothing. */
+/* The word of a string of n < 8 bytes: length in bits 4 to 7, bytes above, lowest first; what a compiler knows of a
+ * literal it computes, so a literal costs nothing. */
 static inline aph_value aph_short_(const char *bytes, size_t n)
 {
     uint64_t word = (uint64_t)n << 4 | 2;
@@ -78,7 +78,8 @@ aph_value aph_array(size_t n, const aph_value *items);
     aph_array(sizeof((aph_value[]){__VA_ARGS__}) / sizeof(aph_value), (aph_value[]){__VA_ARGS__})
 aph_value aph_object(void);                             /* the empty object */
 /* aph_record("ok", v, "code", w): an object from names and values. */
-#define aph_record(...) aph_record_((const void *[]){__VA_ARGS__, NULL}, sizeof((const void *[]){__VA_ARGS__}) / sizeof(void *))
+#define aph_record(...)                                                                                                \
+    aph_record_((const void *[]){__VA_ARGS__, NULL}, sizeof((const void *[]){__VA_ARGS__}) / sizeof(void *))
 aph_value aph_record_(const void *const *pairs, size_t n);
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -171,8 +172,8 @@ typedef struct aph_json_error {
     char message[120];
 } aph_json_error;
 
-/* Reads one JSON text. Integers only, of 64 bits. Bytes of a string that are not UTF-8 are kept as they are; written out
- * they become \udcXX, which reads back as the byte XX. A symbol is written {"?": number, "sort": "int"}; a term,
+/* Reads one JSON text. Integers only, of 64 bits. Bytes of a string that are not UTF-8 are kept as they are; written
+ * out they become \udcXX, which reads back as the byte XX. A symbol is written {"?": number, "sort": "int"}; a term,
  * {"op": [operands]}, for people: neither is read back. */
 bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *error);
 void aph_json_write(FILE *out, aph_value v);

@@ -48,7 +48,8 @@ static const struct option options[] = {
 static void help(void)
 {
     fputs("usage: antiphon check [OPTION]... SPEC TRACE...\n\n"
-          "Can the model SPEC explain these recorded histories? SPEC is a built-in model (see antiphon models), ./mine.c,\n"
+          "Can the model SPEC explain these recorded histories? SPEC is a built-in model (see antiphon models), "
+          "./mine.c,\n"
           "./mine.so or ./mine.prog. A TRACE is a file, or - for standard input.\n\n"
           "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
           "  --env ENV         what lies between client and server: tcp (default; sync for .prog) or sync\n"
@@ -66,7 +67,8 @@ static void help(void)
           "  --verbose         a row for each trace, however many there are\n"
           "  --help            this\n\n"
           "exit codes: 0 pass, 1 fail, 2 usage, 3 unknown; 10 and up, something wrong with a trace; 30 and up, with a\n"
-          "model. With several traces, fail wins, then errors, then unknown. antiphon help lists all.\n", stdout);
+          "model. With several traces, fail wins, then errors, then unknown. antiphon help lists all.\n",
+          stdout);
 }
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
@@ -115,7 +117,8 @@ static int apply(check *c, int option)
     case JSON: c->json = true; return 0;
     case JUNIT: c->junit = optarg; return 0;
     case EXPLAIN: c->judge.explain = true; return 0;
-    case COLOR: return aphi_colour_named(optarg, &c->colour) ? 0 : aphi_usage("--color %s: auto, always or never", optarg);
+    case COLOR:
+        return aphi_colour_named(optarg, &c->colour) ? 0 : aphi_usage("--color %s: auto, always or never", optarg);
     case QUIET: c->quiet = true; return 0;
     case VERBOSE: c->verbose = true; return 0;
     default: return APHI_EXIT_USAGE;
@@ -156,7 +159,8 @@ static bool take_result(void *context, size_t file, aph_value result)
         aphi_buffer out = {0};
         bool error = aph_str_is(aph_field(result, "verdict"), "error");
         aphi_show_detail(&out, result, &c->terminal);
-        c->write_failed |= fwrite(out.data ? out.data : "", 1, out.n, error ? stderr : stdout) != out.n || fflush(stdout);
+        c->write_failed |=
+            fwrite(out.data ? out.data : "", 1, out.n, error ? stderr : stdout) != out.n || fflush(stdout);
         aphi_buffer_free(&out);
     }
     c->results[file] = slimmed(c, result);

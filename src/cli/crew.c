@@ -2,8 +2,8 @@
  *
  * crew.c - judge many files, several at a time.
  *
- * Idea:       workers are processes: values are a thread's own, and a crash or a runaway in one takes no other along. Each
- *             takes the next number from a counter in shared memory and sends back lines of JSON through a pipe:
+ * Idea:       workers are processes: values are a thread's own, and a crash or a runaway in one takes no other along.
+ *             Each takes the next number from a counter in shared memory and sends back lines of JSON through a pipe:
  *             "begin N", then "result N {...}". What a dead worker had begun is known from what it said.
  * Not done:   threads: they would share nothing but the risk. */
 #include "cli/crew.h"
@@ -61,8 +61,8 @@ static bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
-static void work(const aph_model *model, size_t n, char **files, const aphi_judge_options *options, _Atomic size_t *next,
-                 int out)
+static void work(const aph_model *model, size_t n, char **files, const aphi_judge_options *options,
+                 _Atomic size_t *next, int out)
 {
     aphi_judge_options mine = *options;
     mine.progress = NULL;
@@ -100,11 +100,12 @@ typedef struct worker {
 
 static aph_value died(const char *file, int status)
 {
-    aph_value message = WIFSIGNALED(status) ? aph_strf("the worker that judged it was ended by signal %d (%s)", WTERMSIG(status),
-                                                       strsignal(WTERMSIG(status)))
-                                            : aph_strf("the worker that judged it ended with code %d", WEXITSTATUS(status));
-    return aph_record("file", aph_str(file), "verdict", aph_str("error"), "exit", aph_int(APHI_EXIT_MODEL_CRASH), "error",
-                      aph_record("message", message));
+    aph_value message = WIFSIGNALED(status)
+                            ? aph_strf("the worker that judged it was ended by signal %d (%s)", WTERMSIG(status),
+                                       strsignal(WTERMSIG(status)))
+                            : aph_strf("the worker that judged it ended with code %d", WEXITSTATUS(status));
+    return aph_record("file", aph_str(file), "verdict", aph_str("error"), "exit", aph_int(APHI_EXIT_MODEL_CRASH),
+                      "error", aph_record("message", message));
 }
 
 /* One line that a worker sent. */
@@ -140,7 +141,8 @@ static bool hear(worker *w, aphi_crew_result *result, void *context)
     aphi_buffer_add(&w->heard, bytes, (size_t)n);
     bool on = true;
     size_t at = 0;
-    for (char *end; on && (end = memchr(w->heard.data + at, '\n', w->heard.n - at)); at = (size_t)(end - w->heard.data) + 1)
+    for (char *end; on && (end = memchr(w->heard.data + at, '\n', w->heard.n - at));
+         at = (size_t)(end - w->heard.data) + 1)
         on = hear_line(w, w->heard.data + at, (size_t)(end - w->heard.data) - at, result, context);
     memmove(w->heard.data, w->heard.data + at, w->heard.n - at);
     w->heard.n -= at;

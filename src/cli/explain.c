@@ -3,7 +3,8 @@
  * explain.c - antiphon explain SPEC TRACE [EXPLANATION]: find an explanation, or see whether one holds.
  *
  * Idea:       to see whether it holds, the trace is read again and the explanation replayed on the model
- *             (../oracle/replay.c): no search and no solver is involved, so whoever doubts those can still believe it. */
+ *             (../oracle/replay.c): no search and no solver is involved, so whoever doubts those can still believe it.
+ *             */
 #include "cli/commands.h"
 
 #include "base/buffer.h"
@@ -23,15 +24,18 @@
 static void help(void)
 {
     fputs("usage: antiphon explain [OPTION]... SPEC TRACE [EXPLANATION]\n\n"
-          "Without EXPLANATION: find one, and print it as JSON: for each part of the state the order in which the server took\n"
+          "Without EXPLANATION: find one, and print it as JSON: for each part of the state the order in which the "
+          "server took\n"
           "the requests (numbers of observations, from 0) and what each of its choices was.\n"
-          "With EXPLANATION, a file with such JSON: replay it on the model and say whether it holds. The replayer is a small\n"
+          "With EXPLANATION, a file with such JSON: replay it on the model and say whether it holds. The replayer is a "
+          "small\n"
           "program of its own that searches nothing and solves nothing.\n\n"
           "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
           "  --env ENV         tcp (default; sync for .prog) or sync\n"
           "  --whole           keep the state in one piece: one order over all requests\n"
           "  --help            this\n\n"
-          "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon check.\n",
+          "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon "
+          "check.\n",
           stdout);
 }
 
@@ -118,7 +122,8 @@ static int confirm(const aph_model *model, const char *file, aphi_trace_format f
         aphi_histories_add(&all, &o, aphi_trace_paired(trace));
     if (status < 0) {
         const aphi_trace_error *e = aphi_trace_error_of(trace);
-        fprintf(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)e->line, (unsigned long long)e->column, e->message);
+        fprintf(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)e->line, (unsigned long long)e->column,
+                e->message);
         code = APHI_EXIT_TRACE_IO + (int)(e->fault - APHI_TRACE_IO);
     } else {
         code = replay_parts(model, &all, explanation);
@@ -139,15 +144,18 @@ static int run(aphi_judge_options *options, int count, char **words)
     }
     if (!options->oracle.environment)
         options->oracle.environment = spec.kind == APHI_SPEC_PROG ? "sync" : "tcp";
-    int code = count == 3 ? confirm(spec.model, words[1], options->format, words[2]) : find(spec.model, words[1], options);
+    int code =
+        count == 3 ? confirm(spec.model, words[1], options->format, words[2]) : find(spec.model, words[1], options);
     aphi_spec_close(&spec);
     return code;
 }
 
 int aphi_command_explain(int count, char **words)
 {
-    static const struct option known[] = {{"format", required_argument, NULL, 'f'}, {"env", required_argument, NULL, 'e'},
-                                          {"whole", no_argument, NULL, 'w'}, {"help", no_argument, NULL, 'h'},
+    static const struct option known[] = {{"format", required_argument, NULL, 'f'},
+                                          {"env", required_argument, NULL, 'e'},
+                                          {"whole", no_argument, NULL, 'w'},
+                                          {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     aphi_judge_options options = {.explain = true};
     int option;

@@ -2,9 +2,9 @@
  *
  * judge.c - one trace, one model, one result.
  *
- * Idea:       observations are read in batches, so that reading and checking are timed apart without a clock call for each.
- *             The result is a value, so that it is the same thing whether it is printed, counted, or sent home by a worker
- *             process. */
+ * Idea:       observations are read in batches, so that reading and checking are timed apart without a clock call for
+ *             each. The result is a value, so that it is the same thing whether it is printed, counted, or sent home by
+ *             a worker process. */
 #include "cli/judge.h"
 
 #include "base/clock.h"
@@ -335,7 +335,8 @@ static void tell_all(judgement *j)
     else if (j->status < 0)
         tell_trace_error(j);
     else if (!j->operations)
-        tell_error(j, APHI_EXIT_TRACE_EMPTY, "the trace holds no request, so nothing was checked: is it the right file?", 0, 0);
+        tell_error(j, APHI_EXIT_TRACE_EMPTY,
+                   "the trace holds no request, so nothing was checked: is it the right file?", 0, 0);
     else
         tell_exit(j, "pass", APHI_EXIT_PASS);
     if (j->verdict == APH_PASS && j->status == 0 && j->operations && j->options->explain)

@@ -88,8 +88,12 @@ static void add_answer(aphi_histories *h, aphi_history_event e)
 
 void aphi_histories_add(aphi_histories *h, const aphi_foreseen *o, bool paired)
 {
-    aphi_history_event e = {.answer = o->seen.kind == APHI_RECEIVED, .connection = o->seen.connection,
-                            .message = o->seen.message, .number = o->seen.number, .line = o->seen.line, .other = SIZE_MAX,
+    aphi_history_event e = {.answer = o->seen.kind == APHI_RECEIVED,
+                            .connection = o->seen.connection,
+                            .message = o->seen.message,
+                            .number = o->seen.number,
+                            .line = o->seen.line,
+                            .other = SIZE_MAX,
                             .lost = o->future == APH_FUTURE_LOST};
     struct aphi_open_request asked;
     if (o->seen.kind == APHI_SENT)

@@ -140,12 +140,17 @@ static void draw_window(aphi_buffer *out, aph_value evidence, const aphi_termina
     for (size_t i = 0; i < n; i++) {
         aph_value op = aph_at(window, i);
         ops[i] = (aphi_diagram_operation){
-            .client = aph_int_of(aph_field(op, "connection")), .label = label_of(op), .call = number_of(op, "call"),
-            .end = aph_has(op, aph_str("end")) ? number_of(op, "end") : APHI_DIAGRAM_NEVER, .line = number_of(op, "line"),
+            .client = aph_int_of(aph_field(op, "connection")),
+            .label = label_of(op),
+            .call = number_of(op, "call"),
+            .end = aph_has(op, aph_str("end")) ? number_of(op, "end") : APHI_DIAGRAM_NEVER,
+            .line = number_of(op, "line"),
             .mark = aph_truth(aph_field(op, "violated")) ? APHI_DIAGRAM_VIOLATED : APHI_DIAGRAM_PLAIN};
     }
     add_expected(&expected, evidence);
-    aphi_diagram_draw(out, &(aphi_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL}, t);
+    aphi_diagram_draw(
+        out, &(aphi_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL},
+        t);
     for (size_t i = 0; i < n; i++)
         free((void *)(uintptr_t)ops[i].label);
     free(ops);

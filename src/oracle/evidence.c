@@ -2,10 +2,10 @@
  *
  * evidence.c - why nothing explains a history.
  *
- * Idea:       an oracle that knows answers in advance may fail before the observation that is to blame. So ask again, of each
- *             length of the history in a binary search: is this much explained, if answers that come later never come?
- *             The first length that is not ends in the observation to blame. Then put a wildcard in its place and collect
- *             what the explanations of all that came before would have answered.
+ * Idea:       an oracle that knows answers in advance may fail before the observation that is to blame. So ask again,
+ *             of each length of the history in a binary search: is this much explained, if answers that come later
+ *             never come? The first length that is not ends in the observation to blame. Then put a wildcard in its
+ *             place and collect what the explanations of all that came before would have answered.
  * Invariants: 1. to be explained is monotone: a prefix of an explained history is explained
  *             2. a probe starts from the roots of the failed oracle's window, with the requests then in flight */
 #include "oracle/evidence.h"
@@ -27,17 +27,20 @@ static uint32_t *find_answers(const aph_oracle *o)
     return answered;
 }
 
-static aph_foresight foresee(const aph_oracle *o, const uint32_t *answered, uint32_t asked, size_t length, uint32_t open)
+static aph_foresight foresee(const aph_oracle *o, const uint32_t *answered, uint32_t asked, size_t length,
+                             uint32_t open)
 {
     if (!o->rpc || asked == open)
         return (aph_foresight){.future = APH_FUTURE_OPEN};
     if (answered[asked] != APHI_NONE && answered[asked] < length)
-        return (aph_foresight){APH_FUTURE_ANSWER, o->events[answered[asked]].message, answered[asked], o->ops[asked].alone};
+        return (aph_foresight){APH_FUTURE_ANSWER, o->events[answered[asked]].message, answered[asked],
+                               o->ops[asked].alone};
     bool lost = o->ops[asked].future == APH_FUTURE_LOST || o->ops[asked].lost;
     return (aph_foresight){.future = lost ? APH_FUTURE_LOST : APH_FUTURE_NEVER, .alone = o->ops[asked].alone};
 }
 
-/* The requests that were in flight when the window began keep their slots, so that the roots' bits still speak of them. */
+/* The requests that were in flight when the window began keep their slots, so that the roots' bits still speak of them.
+ * */
 static void copy_base(const aph_oracle *o, aph_oracle *probe, const uint32_t *answered, size_t length, uint32_t open)
 {
     aphi_search_widen(probe, o->words);

@@ -2,9 +2,9 @@
  *
  * explanation.c - a value for every choice of an explanation.
  *
- * Idea:       the search throws symbols away as soon as they are dead, so it cannot say what they were. It has kept the order
- *             and the way taken at each branch: run the model along it once more, keep every symbol and every condition,
- *             and ask the solver once at the end. */
+ * Idea:       the search throws symbols away as soon as they are dead, so it cannot say what they were. It has kept the
+ *             order and the way taken at each branch: run the model along it once more, keep every symbol and every
+ *             condition, and ask the solver once at the end. */
 #include "oracle/explanation.h"
 
 #include "base/memory.h"

@@ -7,8 +7,8 @@
 #include "oracle/history.h"
 #include "oracle/search.h"
 
-/* The explanation (see replay.h) that the oracle, which has passed and kept its order, has of this history: the history of
- * the same observations, its requests numbered in the order in which the oracle was told of them.
+/* The explanation (see replay.h) that the oracle, which has passed and kept its order, has of this history: the history
+ * of the same observations, its requests numbered in the order in which the oracle was told of them.
  * APH_NIL if the solver did not find values in time. */
 aph_value aphi_explain(const aph_oracle *o, const aphi_history *history);
 

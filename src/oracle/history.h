@@ -13,7 +13,7 @@ typedef struct aphi_history_event {
     aph_value message;
     uint64_t number;     /* the caller's name for it, growing */
     uint64_t line;       /* where a person finds it */
-    size_t other;        /* a request's answer, an answer's request; SIZE_MAX if none, or not known to belong together */
+    size_t other; /* a request's answer, an answer's request; SIZE_MAX if none, or not known to belong together */
 } aphi_history_event;
 
 typedef struct aphi_history {

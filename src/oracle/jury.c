@@ -2,9 +2,9 @@
  *
  * jury.c - one oracle for each part of the state.
  *
- * Idea:       requests of different parts do not influence each other, and each connection has at most one in flight, so a
- *             history is explained if and only if its parts are (linearizability is local). Each part has an oracle of its
- *             own; all share the machine that runs the model.
+ * Idea:       requests of different parts do not influence each other, and each connection has at most one in flight,
+ *             so a history is explained if and only if its parts are (linearizability is local). Each part has an
+ *             oracle of its own; all share the machine that runs the model.
  * Cost:       one look-up for an observation. An oracle that is idle costs about a kilobyte. */
 #include "oracle/jury.h"
 

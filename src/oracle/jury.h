@@ -18,9 +18,10 @@ bool aphi_jury_apart(const aph_model *model, const aph_oracle_options *options);
 aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size);
 void aphi_jury_close(aphi_jury *j);
 
-/* As the oracle's own; line is the caller's name for the observation. After a failure only the oracle that failed listens,
- * while aphi_jury_wants_more. */
-aph_verdict aphi_jury_sent(aphi_jury *j, uint64_t line, int64_t connection, aph_value message, const aph_foresight *known);
+/* As the oracle's own; line is the caller's name for the observation. After a failure only the oracle that failed
+ * listens, while aphi_jury_wants_more. */
+aph_verdict aphi_jury_sent(aphi_jury *j, uint64_t line, int64_t connection, aph_value message,
+                           const aph_foresight *known);
 aph_verdict aphi_jury_received(aphi_jury *j, uint64_t line, int64_t connection, aph_value message);
 /* foretold: the request was sent with that known. */
 aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line, int64_t connection, bool foretold);

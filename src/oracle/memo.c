@@ -2,9 +2,9 @@
  *
  * memo.c - the configurations that a search has refuted.
  *
- * Idea:       a chained hash table keyed by all of a configuration but the optional requests it took. A request whose answer
- *             never came need not be taken at all, so of two configurations that differ only in those, the one that took
- *             fewer can do whatever the other can: the other need not be visited. */
+ * Idea:       a chained hash table keyed by all of a configuration but the optional requests it took. A request whose
+ *             answer never came need not be taken at all, so of two configurations that differ only in those, the one
+ *             that took fewer can do whatever the other can: the other need not be visited. */
 #include "oracle/memo.h"
 
 #include "base/memory.h"
@@ -19,7 +19,8 @@ const aph_value aphi_memo_any = (aph_value)(uintptr_t)7;
 static uint64_t hash_of(uint64_t at, const aphi_core *c, const uint64_t *taken, const uint64_t *optional, size_t words)
 {
     uint64_t h = aphi_mix(at, (uint64_t)(uintptr_t)c->state);
-    h = aphi_mix(h ^ (uint64_t)(uintptr_t)c->store, (uint64_t)(uintptr_t)c->mail ^ (uint64_t)(uintptr_t)c->answers << 1);
+    h = aphi_mix(h ^ (uint64_t)(uintptr_t)c->store,
+                 (uint64_t)(uintptr_t)c->mail ^ (uint64_t)(uintptr_t)c->answers << 1);
     for (size_t i = 0; i < words; i++)
         h = aphi_mix(h, taken[i] & ~optional[i]);
     return h;
@@ -62,7 +63,8 @@ bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, cons
     return false;
 }
 
-uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional)
+uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
+                       const uint64_t *optional)
 {
     if (m->count >= m->bucket_count)
         rehash(m);

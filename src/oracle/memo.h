@@ -25,11 +25,13 @@ typedef struct aphi_memo {
 extern const aph_value aphi_memo_any;
 
 /* Is a configuration at least as good, at this observation, in the memo? If so, *reason is why.
- * At least as good: the same but for requests in `optional` (those that need never be taken), of which it took no others. */
+ * At least as good: the same but for requests in `optional` (those that need never be taken), of which it took no
+ *                   others. */
 bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
                     const uint64_t *optional, aph_value *reason);
 /* Returns the number of the entry, whose reason is aphi_memo_any for now. */
-uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken, const uint64_t *optional);
+uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
+                       const uint64_t *optional);
 void aphi_memo_clear(aphi_memo *m, size_t words);
 void aphi_memo_deinit(aphi_memo *m);
 size_t aphi_memo_bytes(const aphi_memo *m);

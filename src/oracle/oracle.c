@@ -312,15 +312,26 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
 {
     aph_future future = known && o->rpc ? known->future : APH_FUTURE_OPEN;
     aph_value answer = future == APH_FUTURE_ANSWER ? known->answer : APH_NIL;
-    uint64_t rank = future == APH_FUTURE_ANSWER ? known->order : future == APH_FUTURE_OPEN ? UINT64_MAX - 1 : UINT64_MAX;
+    uint64_t rank = future == APH_FUTURE_ANSWER ? known->order
+                    : future == APH_FUTURE_OPEN ? UINT64_MAX - 1
+                                                : UINT64_MAX;
     APHI_RESERVE(o->ops, o->op_capacity, o->op_count + 1);
     uint32_t asked = (uint32_t)o->op_count++;
     uint32_t slot = free_slot(o);
-    o->ops[asked] = (aphi_asked){
-        .id = o->requests++, .connection = connection, .message = message, .answer = answer, .end_at = UINT64_MAX,
-        .part = o->parts ? o->model->part(message) : APH_NIL, .rank = rank, .slot = slot, .alone = known && known->alone, .before = APHI_NONE,
-        .future = future, .line = o->line,
-        .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads && o->model->reads(message, answer)};
+    o->ops[asked] = (aphi_asked){.id = o->requests++,
+                                 .connection = connection,
+                                 .message = message,
+                                 .answer = answer,
+                                 .end_at = UINT64_MAX,
+                                 .part = o->parts ? o->model->part(message) : APH_NIL,
+                                 .rank = rank,
+                                 .slot = slot,
+                                 .alone = known && known->alone,
+                                 .before = APHI_NONE,
+                                 .future = future,
+                                 .line = o->line,
+                                 .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads &&
+                                          o->model->reads(message, answer)};
     o->foretold += future == APH_FUTURE_ANSWER;
     APHI_RESERVE(o->lane_next, o->lane_next_capacity, o->op_count);
     o->lane_next[asked] = APHI_NONE;

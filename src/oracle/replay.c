@@ -2,9 +2,9 @@
  *
  * replay.c - confirm an explanation, with nothing symbolic and nothing searched.
  *
- * Idea:       run the model on the requests in the order given, answer its choices from the list, and compare what it sends
- *             with what was seen. `now` is the earliest moment at which all this can have happened: it never goes back, is
- *             never before a request was sent, and must be before each answer that results.
+ * Idea:       run the model on the requests in the order given, answer its choices from the list, and compare what it
+ *             sends with what was seen. `now` is the earliest moment at which all this can have happened: it never goes
+ *             back, is never before a request was sent, and must be before each answer that results.
  * Not done:   sharing anything with the search: this is what the search is checked by. Only step.h is used. */
 #include "oracle/replay.h"
 
@@ -64,7 +64,8 @@ static bool take_next(replay *r, aph_value *answer)
     if (r->order_at >= aph_count(r->order))
         return false;
     r->order_at++;
-    size_t i = aph_is_int(number) && aph_int_of(number) >= 0 ? find_request(r->history, (uint64_t)aph_int_of(number)) : SIZE_MAX;
+    size_t i = aph_is_int(number) && aph_int_of(number) >= 0 ? find_request(r->history, (uint64_t)aph_int_of(number))
+                                                             : SIZE_MAX;
     if (i == SIZE_MAX)
         return wrong(r, "the order names something that is not a request", r->order_at - 1);
     if (r->done[i])
@@ -79,7 +80,8 @@ static bool take_next(replay *r, aph_value *answer)
     return true;
 }
 
-/* The answer that this message must be: that of the request at hand, or the connection's first that is not explained. */
+/* The answer that this message must be: that of the request at hand, or the connection's first that is not explained.
+ * */
 static size_t answer_due(const replay *r, int64_t connection)
 {
     const aphi_history_event *e = r->history->events;
@@ -117,7 +119,8 @@ static bool choose(replay *r, const aph_event *event, aph_value *answer)
         return wrong(r, "a choice is of the wrong kind", r->choice_at - 1);
     int64_t low = event->kind == APH_EVENT_EITHER ? 0 : event->low;
     int64_t high = event->kind == APH_EVENT_EITHER ? (int64_t)event->count - 1 : event->high;
-    if ((event->kind == APH_EVENT_EITHER || event->bounded) && (aph_int_of(*answer) < low || aph_int_of(*answer) > high))
+    if ((event->kind == APH_EVENT_EITHER || event->bounded) &&
+        (aph_int_of(*answer) < low || aph_int_of(*answer) > high))
         return wrong(r, "a choice is out of its range", r->choice_at - 1);
     return true;
 }
@@ -183,8 +186,12 @@ static bool begins(const aph_model *model, aph_value state)
 
 bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value explanation, char *why, size_t why_size)
 {
-    replay r = {.history = history, .order = aph_field(explanation, "order"), .choices = aph_field(explanation, "choices"),
-                .current = SIZE_MAX, .why = why, .why_size = why_size};
+    replay r = {.history = history,
+                .order = aph_field(explanation, "order"),
+                .choices = aph_field(explanation, "choices"),
+                .current = SIZE_MAX,
+                .why = why,
+                .why_size = why_size};
     r.done = aphi_alloc_zero(history->count + 1);
     if (aph_is_symbolic(explanation))
         wrong(&r, "the explanation has symbolic parts", 0);

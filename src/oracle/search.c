@@ -2,10 +2,11 @@
  *
  * search.c - find an order in which the server may have taken the requests.
  *
- * Idea:       walk over the observations with one configuration. A request only joins those in flight. At an answer, its
- *             request must have been taken: if it was not, it is taken now, or after others in flight: a frame on the stack
- *             remembers what else could have been taken first. When nothing fits, go back to the last frame that may have
- *             to do with it and try its next. So a server that works in the order it answers is followed without search.
+ * Idea:       walk over the observations with one configuration. A request only joins those in flight. At an answer,
+ *             its request must have been taken: if it was not, it is taken now, or after others in flight: a frame on
+ *             the stack remembers what else could have been taken first. When nothing fits, go back to the last frame
+ *             that may have to do with it and try its next. So a server that works in the order it answers is followed
+ *             without search.
  * Picture:    observations  s1 s2 s3 a2 s4 a1 ...      s: a request is sent, a: its answer is seen
  *             frames                 |     |           at a2: take 2; or 1 then 2; or 3 then 2; ...
  * What keeps it small:
@@ -16,10 +17,11 @@
  *             5. what failed for a request of one part of the state is not mended by reordering another part
  * Invariants: 1. pending holds the requests in flight at `at`, soonest to end first
  *             2. a bit of `bits` is set only for a request in flight that has been taken; a slot serves another request
-                only after the observation that ended the one before
- *             3. what is in the memo was refuted, for the part that is noted with it if that is known, or is being tried
- * Cost:       one look-up in the memo and one in the machine for an answer that fits at once. Exponential in the number of
- *             requests in flight at worst; the limits stop it.
+ *                only after the observation that ended the one before
+ *             3. what is in the memo was refuted, for the part that is noted with it if that is known, or is being
+ *                tried
+ * Cost:       one look-up in the memo and one in the machine for an answer that fits at once. Exponential in the number
+ *             of requests in flight at worst; the limits stop it.
  * Read next:  transition.c, memo.c, oracle.c; ../../tests/property for what it is compared with. */
 #include "oracle/search.h"
 
@@ -279,8 +281,9 @@ static void restore(aph_oracle *o, const aphi_frame *f)
 
 /* ---- which requests to try --------------------------------------------------------------------------------------- */
 
-/* Is this the first of its kind in this round? Requests with one message, one known answer or none, are interchangeable, and
- * pending has the one that ends first first. The table forgets where two kinds share a place: that costs only time. */
+/* Is this the first of its kind in this round? Requests with one message, one known answer or none, are
+ * interchangeable, and pending has the one that ends first first. The table forgets where two kinds share a place: that
+ * costs only time. */
 static bool first_of_kind(aph_oracle *o, uint32_t asked)
 {
     const aphi_asked *a = &o->ops[asked];
@@ -850,7 +853,8 @@ static void let_go(aph_oracle *o)
     while (oldest < o->frame_count && o->frames[oldest].at + APHI_WINDOW_MIN < o->event_count)
         oldest++;
     bool kept = oldest < o->frame_count;
-    aphi_frame f = kept ? o->frames[oldest] : (aphi_frame){.core = core, .at = o->at, .order_count = (uint32_t)o->order_count};
+    aphi_frame f =
+        kept ? o->frames[oldest] : (aphi_frame){.core = core, .at = o->at, .order_count = (uint32_t)o->order_count};
     one_root(o, &f.core, kept ? o->frame_bits + oldest * o->words : bits, f.order_count);
     go_back(o, f.at);
     uint32_t *keep = requests_since(o, &n);

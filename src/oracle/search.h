@@ -55,7 +55,8 @@ typedef struct aphi_segment {
     aphi_taken taken[];
 } aphi_segment;
 
-/* A place where the search had a choice and has not tried everything. The bits of frame i stand in aph_oracle.frame_bits. */
+/* A place where the search had a choice and has not tried everything. The bits of frame i stand in
+ * aph_oracle.frame_bits. */
 typedef struct aphi_frame {
     aphi_core core;
     uint32_t at;           /* observation, within the window */
@@ -169,12 +170,12 @@ struct aph_oracle {
 /* An answer that stands for any. */
 #define APHI_WILDCARD aphi_memo_any
 
-/* As aph_oracle_open, on a machine that several share (NULL: one of its own; else there is no deadline of its own either).
- * one_part: all requests will be of one part. */
+/* As aph_oracle_open, on a machine that several share (NULL: one of its own; else there is no deadline of its own
+ * either). one_part: all requests will be of one part. */
 aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
                                 bool one_part, char *error, size_t error_size);
-/* After a failure the oracle goes on to write down what it is told, as long as this holds: answers that it was foretold,
- * and that have a part in the failure, are still to come. */
+/* After a failure the oracle goes on to write down what it is told, as long as this holds: answers that it was
+ * foretold, and that have a part in the failure, are still to come. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known);
@@ -189,7 +190,8 @@ void aphi_search_start_window(aph_oracle *o);
 /* Drive the search to the end of the window. False if there is no explanation, or a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
 /* Forget the past if the window has become long: for nothing, where one configuration is left; with options.patient, by
- * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded. */
+ * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded.
+ * */
 void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. */

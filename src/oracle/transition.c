@@ -3,9 +3,9 @@
  * transition.c - all that a model may do with one request.
  *
  * Idea:       run the step once for each way through it. Sends and internal choices have one answer each, so they never
- *             stop a run; a free choice or an undecided condition takes its first possible answer and is remembered, and
- *             the next run takes the next one. Results are in normal form and remembered by what they came from, so a
- *             search that comes back to a situation, which it does all the time, costs a look-up.
+ *             stop a run; a free choice or an undecided condition takes its first possible answer and is remembered,
+ *             and the next run takes the next one. Results are in normal form and remembered by what they came from, so
+ *             a search that comes back to a situation, which it does all the time, costs a look-up.
  * Invariants: 1. every result's store is satisfiable
  *             2. results of one feed are pairwise different
  *             3. symbols of a core are numbered from 0 without gaps
@@ -351,8 +351,10 @@ static bool check_reads(aphi_machine *m, const aphi_core *after)
     if (k->fate != APHI_EXPECT || !m->model->reads || after->state == k->core->state ||
         !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core->state))
         return true;
-    set_fault(m, APH_FAULT_PROMISE, "the model says that this request, with this answer, only reads, but it changed the "
-                                    "state", APH_ARRAY_OF(k->message, k->expected));
+    set_fault(m, APH_FAULT_PROMISE,
+              "the model says that this request, with this answer, only reads, but it changed the "
+              "state",
+              APH_ARRAY_OF(k->message, k->expected));
     return false;
 }
 
@@ -375,7 +377,8 @@ static bool run_on(aphi_machine *m, aphi_core *core)
             return true;
         } else {
             if (m->at_receive)
-                set_fault(m, APH_FAULT_PROMISE, "the model promises rpc, but receives twice in one step", m->key->message);
+                set_fault(m, APH_FAULT_PROMISE, "the model promises rpc, but receives twice in one step",
+                          m->key->message);
             broken_step(m, ending);
             return false;
         }
@@ -408,8 +411,10 @@ static void check_purity(aphi_machine *m, const key *k)
         same = aphi_core_equal(&m->results[i].core, &before[i].core);
     free(before);
     if (!same && !m->out_of_time)
-        set_fault(m, APH_FAULT_IMPURE, "the same step, run twice, did not do the same: the model must be a pure function of "
-                                       "its state and its answers; it was given", k->message);
+        set_fault(m, APH_FAULT_IMPURE,
+                  "the same step, run twice, did not do the same: the model must be a pure function of "
+                  "its state and its answers; it was given",
+                  k->message);
 }
 
 static bool checks_purity(const aphi_machine *m)

@@ -6,8 +6,8 @@
 
 #include <antiphon/oracle.h>
 
-/* A server in the middle of its work: a suspended model, what is known of its unknowns, and what it has said that has not
- * been seen yet. In normal form, so equal situations are equal words. */
+/* A server in the middle of its work: a suspended model, what is known of its unknowns, and what it has said that has
+ * not been seen yet. In normal form, so equal situations are equal words. */
 typedef struct aphi_core {
     aph_value state;    /* at the head of the step */
     aph_value answers;  /* to the events since; APH_NIL at the head */
@@ -45,7 +45,8 @@ const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int6
                                      aphi_fate fate, aph_value expected, size_t *n);
 /* Is there mail for the connection? */
 bool aphi_mail_waits(const aphi_core *core, int64_t connection);
-/* Nothing more is to be seen on this connection: an answer was lost of which nobody can say which it would have been. */
+/* Nothing more is to be seen on this connection: an answer was lost of which nobody can say which it would have been.
+ * */
 void aphi_mail_deafen(aphi_core *core, int64_t connection);
 bool aphi_mail_deaf(const aphi_core *core, int64_t connection);
 /* Take the oldest mail of the connection, which must be able to equal the message seen. */
@@ -53,7 +54,8 @@ bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, ap
 /* Throw a mail of the connection away; place 0 is the oldest. */
 void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place);
 
-/* Trouble so far: a fault stops everything; undecided means that the solver gave up on some branch, which was dropped. */
+/* Trouble so far: a fault stops everything; undecided means that the solver gave up on some branch, which was dropped.
+ * */
 aph_fault aphi_machine_fault(const aphi_machine *m, const char **message);
 bool aphi_machine_undecided(const aphi_machine *m);
 bool aphi_machine_out_of_time(const aphi_machine *m);

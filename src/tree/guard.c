@@ -2,10 +2,10 @@
  *
  * guard.c - a deadline that holds inside a model's loop, and crashes that stay inside the model.
  *
- * Idea:       a timer signal, a hundred times a second, sets a flag that the search looks at once the deadline has passed or one
- *             step has taken too long. If the signal then finds the thread in the model's own code, it leaves the step at
- *             once by a jump; code of ours is never left half-way, so the next signal tries again until it finds the model
- *             or the search has stopped by itself.
+ * Idea:       a timer signal, a hundred times a second, sets a flag that the search looks at once the deadline has
+ *             passed or one step has taken too long. If the signal then finds the thread in the model's own code, it
+ *             leaves the step at once by a jump; code of ours is never left half-way, so the next signal tries again
+ *             until it finds the model or the search has stopped by itself.
  *             Where the model's code is, is asked of the loader; a model linked into the same object as the library
  *             cannot be told from it and is left at its next event instead.
  * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on until disarmed, this thread's steps are left when the clock reaches deadline_ns (0: no deadline), when one of
- * them has run for five seconds, or when they crash. Arming again moves the deadline. */
+/* From now on until disarmed, this thread's steps are left when the clock reaches deadline_ns (0: no deadline), when
+ * one of them has run for five seconds, or when they crash. Arming again moves the deadline. */
 void aphi_guard_arm(const aph_model *model, int64_t deadline_ns);
 void aphi_guard_disarm(void);
 bool aphi_guard_expired(void); /* the deadline has passed, or a step is stuck */

@@ -2,8 +2,8 @@
  *
  * step.c - run a model's step.
  *
- * Idea:       the step is called as the plain C function that it is; each of its calls asks the answerer. When there is no
- *             answer, a jump takes us back to the head: the step will be run again, with one more answer, by whoever
+ * Idea:       the step is called as the plain C function that it is; each of its calls asks the answerer. When there is
+ *             no answer, a jump takes us back to the head: the step will be run again, with one more answer, by whoever
  *             wants to go on. Nothing of the step survives the jump, so there are no stacks to copy.
  * Invariants: 1. the state is passed by copy: a step that is left changes nothing
  *             2. a clause belongs to the event after it only

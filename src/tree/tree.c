@@ -2,9 +2,9 @@
  *
  * tree.c - interaction trees: suspended programs that can be answered many times.
  *
- * Idea:       a tree is one of five things: over (RETURN), one event (TRIGGER), a tree followed by a continuation (BIND), a tree
- *             seen through a handler (INTERPRET), or a model in the middle of a step (MODEL: the state at the step's head
- *             and the answers given since). Only "what event" and "the tree
+ * Idea:       a tree is one of five things: over (RETURN), one event (TRIGGER), a tree followed by a continuation
+ *             (BIND), a tree seen through a handler (INTERPRET), or a model in the middle of a step (MODEL: the state
+ *             at the step's head and the answers given since). Only "what event" and "the tree
  *             after an answer" look inside.
  * Invariants: 1. no field of a tree changes after it is made, but its count of references
  *             2. every live tree is on one list, so that the values in it are roots
@@ -117,7 +117,8 @@ static aph_tree *model_at(const aph_model *model, aph_value state, aph_value ans
         aphi_ending ending = aphi_step_run(model, &state, replay_answer, &r);
         switch (ending) {
         case APHI_LEFT:
-            return make((aph_tree){.kind = MODEL, .value = state, .answers = answers, .event = r.event, .model = model});
+            return make(
+                (aph_tree){.kind = MODEL, .value = state, .answers = answers, .event = r.event, .model = model});
         case APHI_NEVER:
             return make((aph_tree){.kind = TRIGGER, .event = {.kind = APH_EVENT_NEVER}});
         case APHI_ENDED:

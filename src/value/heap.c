@@ -2,8 +2,8 @@
  *
  * heap.c - the nodes of values: made once for each content, reclaimed by marking.
  *
- * Idea:       a hash table of all nodes; to make a node is to look it up. Hashes come from content alone, so whatever is
- *             ordered by them is the same in every run. Nodes of up to 256 bytes are cut from chunks, by size class.
+ * Idea:       a hash table of all nodes; to make a node is to look it up. Hashes come from content alone, so whatever
+ *             is ordered by them is the same in every run. Nodes of up to 256 bytes are cut from chunks, by size class.
  * Invariants: 1. two nodes of equal shape, detail and slots are one node
  *             2. a node's slots hold values of the same heap, made before it: the graph has no cycles
  *             3. nothing is freed but in aph_collect and aph_heap_close

@@ -2,8 +2,8 @@
  *
  * json.c - JSON text to values and back.
  *
- * Idea:       strings are bytes. What is UTF-8 is written as it is; any other byte XX as the lone surrogate \udcXX, which
- *             no UTF-8 text contains, so reading restores the byte.
+ * Idea:       strings are bytes. What is UTF-8 is written as it is; any other byte XX as the lone surrogate \udcXX,
+ *             which no UTF-8 text contains, so reading restores the byte.
  * Invariants: 1. read(write(v)) == v for every concrete v
  *             2. reading takes stack only up to DEPTH_MAX levels
  * Not done:   a JSON library: those at hand refuse lone surrogates or NUL, and build a second tree to be copied. */
@@ -86,7 +86,8 @@ static bool read_int(reader *r, aph_value *v)
     uint64_t i = 0;
     size_t digits = r->at;
     for (; r->at < r->n && r->text[r->at] >= '0' && r->text[r->at] <= '9'; r->at++)
-        overflow |= __builtin_mul_overflow(i, 10, &i) || __builtin_add_overflow(i, (uint64_t)(r->text[r->at] - '0'), &i);
+        overflow |=
+            __builtin_mul_overflow(i, 10, &i) || __builtin_add_overflow(i, (uint64_t)(r->text[r->at] - '0'), &i);
     if (r->at == digits)
         return fail(r, "a digit should follow the minus sign");
     if (r->text[digits] == '0' && r->at > digits + 1)
@@ -101,7 +102,10 @@ static bool read_int(reader *r, aph_value *v)
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static bool read_hex4(reader *r, uint32_t *code)

@@ -2,9 +2,9 @@
  *
  * object.c - persistent maps from strings to values.
  *
- * Idea:       up to eight keys, a sorted row of pairs; beyond, a treap: a search tree by key that is a heap by the hash of
- *             the key. A set of keys has exactly one treap, so interning makes equal maps the same word, and a change
- *             copies one path.
+ * Idea:       up to eight keys, a sorted row of pairs; beyond, a treap: a search tree by key that is a heap by the hash
+ *             of the key. A set of keys has exactly one treap, so interning makes equal maps the same word, and a
+ *             change copies one path.
  * Picture:            k5 (highest hash)
  *                    /  \
  *                  k2    k9

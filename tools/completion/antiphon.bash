@@ -3,7 +3,7 @@
 # Completion of antiphon(1) for bash.
 
 _antiphon_options='--format --env --whole --distrust --time --memory --solver-ms -j --jobs --json --junit --explain --color
-    --quiet --help'
+    --quiet --verbose --help'
 
 # The built-in models, as the program itself lists them: the first word of each line.
 _antiphon_models() {

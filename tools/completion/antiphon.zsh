@@ -25,6 +25,7 @@ _antiphon_history() {
         '--explain[show why]' \
         '--color[use colours]:when:(auto always never)' \
         '--quiet[print nothing for a trace that passes]' \
+        '--verbose[a row for each trace, however many there are]' \
         '--help[show how the command is used]' \
         '1:model:_antiphon_model' \
         '*:trace:_files'
