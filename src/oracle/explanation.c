@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 
+enum { IDLE_STEPS_MAX = 10000 }; /* steps without a request before a model is taken to run on for ever */
+
 typedef struct list {
     aph_value *items;
     size_t count, capacity;
@@ -141,9 +143,11 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     t.fresh = aphi_store_normalize(1, &state, &store);
     aph_value initial = state;
     aphi_ending ending;
+    unsigned idle = 0;
     do
         ending = aphi_step_run(o->model, &state, answer_event, &t);
-    while (ending == APHI_ENDED && t.order_at < t.order_count);
+    /* Without the promise of rpc a step may send before it receives, so the last must be left waiting. */
+    while (ending == APHI_ENDED && (t.order_at < t.order_count || (!o->model->rpc && idle++ < IDLE_STEPS_MAX)));
     aph_value explanation = solved(&t, initial, 10 * (o->options.solver_ms ? o->options.solver_ms : 1000));
     free(t.order);
     free(t.requests);
