@@ -90,8 +90,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     case APH_EVENT_RECV: return take_next(t, answer);
     case APH_EVENT_SEND:
         due = answer_due(t, event->to);
-        if (due != SIZE_MAX)
-            require(t, aph_eq(event->value, t->history->events[due].message));
+        require(t, aph_eq(event->value, due == SIZE_MAX ? event->value : t->history->events[due].message));
         return true;
     case APH_EVENT_CHOOSE:
         *answer = aph_symbol(event->sort, t->fresh++);

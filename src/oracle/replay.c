@@ -98,6 +98,8 @@ static size_t answer_due(const replay *r, int64_t connection)
 static bool give(replay *r, const aph_event *event)
 {
     size_t i = answer_due(r, event->to);
+    if (aph_is_symbolic(event->value))
+        return wrong(r, "the model sends something that does not exist", r->order_at);
     if (i == SIZE_MAX)
         return true; /* nobody saw it */
     uint64_t number = r->history->events[i].number;

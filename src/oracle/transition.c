@@ -307,9 +307,14 @@ static bool deliver(aphi_machine *m, aph_value *mail)
     }
     if (k->fate == APHI_EXPECT)
         return m->sends[0].message == k->expected || assume(m, known(m, aph_eq(m->sends[0].message, k->expected)));
-    if (k->fate == APHI_KEEP)
-        for (size_t i = 0; i < m->send_count; i++)
-            *mail = with_mail(*mail, m->sends[i].to, m->sends[i].message);
+    for (size_t i = 0; i < m->send_count; i++) {
+        aph_value message = m->sends[i].message;
+        /* What is sent must exist, whether it is seen or not: t = t says that t is neither wrong nor out of range. */
+        if (aph_is_symbolic(message) && !assume(m, known(m, aph_eq(message, message))))
+            return false;
+        if (k->fate == APHI_KEEP)
+            *mail = with_mail(*mail, m->sends[i].to, message);
+    }
     return true;
 }
 

@@ -32,7 +32,7 @@ static history_shape shape_of(aphi_choice *c, bool sequential)
 {
     return (history_shape){.requests = 1 + aphi_choice_below(c, QUERIES_MOST), .connections = sequential ? 1 : 2,
                            .pipelining = (unsigned)aphi_choice_below(c, 3),
-                           .sequential = sequential, .whole = true, .paired = true};
+                           .sequential = sequential, .whole = sequential, .paired = true};
 }
 
 /* The validator sees queries and answers as pairs. */
@@ -77,7 +77,7 @@ static bool compare_program(uint64_t seed, bool sequential, history *h, compare_
     if (aphi_choice_chance(&c, 1, 2))
         history_mutate(h, &s, shape, &c);
     bool same = true;
-    if (is_whole(h))
+    if (!sequential || is_whole(h))
         same = !compare_one(&s, h, aphi_choice_chance(&c, 1, 4), count) &&
                (!sequential || agrees_with_validator(&p, &s, h));
     if (!same) {
