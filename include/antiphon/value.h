@@ -63,8 +63,9 @@ aph_value aph_bytes(const void *bytes, size_t n);       /* any bytes, NUL includ
 static inline aph_value aph_short_(const char *bytes, size_t n)
 {
     uint64_t word = (uint64_t)n << 4 | 2;
-    for (size_t i = 0; i < n; i++)
-        word |= (uint64_t)(unsigned char)bytes[i] << (8 * (i + 1));
+#define APH_BYTE_(i) (n > (i) ? (uint64_t)(unsigned char)bytes[i] << (8 * ((i) + 1)) : 0)
+    word |= APH_BYTE_(0) | APH_BYTE_(1) | APH_BYTE_(2) | APH_BYTE_(3) | APH_BYTE_(4) | APH_BYTE_(5) | APH_BYTE_(6);
+#undef APH_BYTE_
     return (aph_value)(uintptr_t)word;
 }
 static inline aph_value aph_str(const char *text)       /* up to the NUL */

@@ -13,7 +13,7 @@
 /* Observations that are remembered before it is worth trying to forget them. */
 enum { APHI_WINDOW_MIN = 1024 };
 
-enum { APHI_KINDS = 128 };
+enum { APHI_KINDS = 32 };
 
 /* A request, by its place in aph_oracle.ops. */
 typedef struct aphi_asked {

@@ -27,10 +27,10 @@ err "$dir"
 : >"$dir/unreadable"
 if chmod 000 "$dir/unreadable" && ! [ -r "$dir/unreadable" ]; then run 10 check register "$dir/unreadable"; fi
 : >"$dir/empty"
-run 0 check --json register "$dir/empty"
+run 22 check --json register "$dir/empty"
 out '"operations":0'
 printf '\n\n  \n' >"$dir/blank"
-run 0 check register "$dir/blank"
+run 22 check register "$dir/blank"
 
 # Formats.
 printf 'once upon a time\n' >"$dir/prose"
@@ -72,9 +72,9 @@ printf 'INFO  jepsen.util - 0 :ok :read 3\n' >"$dir/log"
 run 14 check register "$dir/log"
 
 # Requests that the model does not know.
-bad 21 2 '{"conn":1,"send":{"f":"pop"}}' '{"conn":1,"recv":"ok"}'
+bad 21 1 '{"conn":1,"send":{"f":"pop"}}' '{"conn":1,"recv":"ok"}'
 out pop
-bad 21 2 '{:process 1, :type :invoke, :f :pop}' '{:process 1, :type :ok, :f :pop, :value 1}'
+bad 21 1 '{:process 1, :type :invoke, :f :pop}' '{:process 1, :type :ok, :f :pop, :value 1}'
 
 # A history that is wrong before the place where its file is damaged is still wrong.
 printf '%s\n' "$write" '{"conn":1,"recv":"no"}' 'nonsense' >"$dir/both"

@@ -14,7 +14,7 @@ bad="$dir/bad <&\"'>"
 # The failing window, drawn. Times and the folder differ from run to run.
 cat >"$dir/expected" <<'END'
 
-FILE:6: nothing explains this answer: read → 3  (part "")
+FILE:6: nothing explains this answer: read → 3
 
   line      1                    4
   client 1  ├─ write 1 → "ok" ─┤

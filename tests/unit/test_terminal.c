@@ -230,12 +230,14 @@ static size_t watch(int64_t ns, char *seen, size_t size)
     aphi_progress_end();
     dup2(saved, STDERR_FILENO);
     close(saved);
-    fcntl(master, F_SETFL, O_NONBLOCK);
-    ssize_t n = read(master, seen, size - 1);
+    /* Once nobody has the terminal open, what is left in it comes, and then an error. */
     fclose(stream);
+    size_t n = 0;
+    for (ssize_t got; n < size - 1 && (got = read(master, seen + n, size - 1 - n)) > 0;)
+        n += (size_t)got;
     close(master);
-    seen[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
+    seen[n] = '\0';
+    return n;
 }
 
 /* Nothing for what is soon done; a line after a second, not too often; and nothing is left of it. */

@@ -31,10 +31,10 @@ static void finish(reading *r)
     aphi_trace_close(r->trace);
 }
 
-/* S1?, S1=answer or S1! for a request whose end is open, known, or known never to come; then R1, L1, N. */
+/* S1?, S1=answer, S1! or S1~ for a request whose end is open, known, known never to come, or lost; then R1, L1, N. */
 static void show(aphi_buffer *b, const aphi_foreseen *o)
 {
-    static const char kinds[] = "SRLUN", futures[] = "?=!";
+    static const char kinds[] = "SRLUN", futures[] = "?=!~";
     aphi_buffer_format(b, "%c%lld", kinds[o->seen.kind], (long long)o->seen.connection);
     if (o->seen.kind == APHI_SENT)
         aphi_buffer_byte(b, futures[o->future]);
@@ -69,7 +69,7 @@ static void ends_are_foreseen(void **state)
     check("{\"conn\":1,\"send\":1}\n{\"conn\":1,\"send\":2}\n{\"conn\":2,\"send\":3}\n"
           "{\"conn\":1,\"recv\":\"a long answer\"}\n"
           "{\"note\":0}\n{\"conn\":1,\"lost\":true}\n{\"conn\":1,\"send\":4}\n",
-          NULL, "S1=\"a long answer\" S1! S2! R1 N0 L1 S1! end");
+          NULL, "S1=\"a long answer\" S1~ S2! R1 N0 L1 S1! end");
 }
 
 static void undone_operations_are_left_out(void **state)
@@ -77,7 +77,7 @@ static void undone_operations_are_left_out(void **state)
     (void)state;
     check("0 :invoke :read nil\n1 :invoke :read nil\n0 :fail :read nil\n0 :invoke :read nil\n"
           "1 :ok :read 5\n0 :info :read nil\n",
-          NULL, "S1=5 S0! R1 L0 end");
+          NULL, "S1=5 S0~ R1 L0 end");
     check("0 :invoke :read nil\n0 :fail :read nil\n", NULL, "end");
 }
 
