@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_BYTES = 2048 }; /* of an array that begins to grow */
 
@@ -31,6 +32,14 @@ void *aphi_alloc_zero(size_t bytes)
 void *aphi_realloc(void *p, size_t bytes)
 {
     return checked(realloc(p, bytes), bytes);
+}
+
+void *aphi_copy(const void *p, size_t bytes)
+{
+    void *q = aphi_alloc(bytes ? bytes : 1);
+    if (bytes)
+        memcpy(q, p, bytes);
+    return q;
 }
 
 void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size)

@@ -9,6 +9,7 @@
 void *aphi_alloc(size_t bytes);                    /* not cleared; free() frees it */
 void *aphi_alloc_zero(size_t bytes);
 void *aphi_realloc(void *p, size_t bytes);
+void *aphi_copy(const void *p, size_t bytes);      /* of so many bytes; never NULL */
 /* Room for at least `need` items of `size` bytes in the array *p of capacity *capacity. */
 void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size);
 #define APHI_RESERVE(array, capacity, need) \

@@ -189,6 +189,11 @@ void aphi_search_begin(aph_oracle *o);
 void aphi_search_start_window(aph_oracle *o);
 /* Drive the search to the end of the window. False if there is no explanation, or a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
+/* The configuration at hand leads nowhere, for a part of the state or for aphi_memo_any: find another. */
+bool aphi_search_elsewhere(aph_oracle *o, aph_value reason);
+bool aphi_search_next_root(aph_oracle *o);
+/* Nothing counts as refuted any more. */
+void aphi_search_clear(aph_oracle *o);
 /* Forget the past if the window has become long: for nothing, where one configuration is left; with options.patient, by
  * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded.
  * */

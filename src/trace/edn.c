@@ -65,6 +65,12 @@ static bool discard(aphi_cursor *c, int depth)
     return blank(c, depth + 1) && form(NULL, c, NULL, depth + 1);
 }
 
+/* At the end of the window, or at a # before it that more text could make a #_: what is here is not known yet. */
+static bool is_undecided(const aphi_cursor *c)
+{
+    return !c->whole && c->at + (*c->at == '#') == c->end;
+}
+
 static bool blank(aphi_cursor *c, int depth)
 {
     for (;;) {
@@ -76,10 +82,9 @@ static bool blank(aphi_cursor *c, int depth)
         } else if (c->at[0] == '#' && c->at[1] == '_') {
             if (!discard(c, depth))
                 return false;
-        } else if (c->at == c->end && !c->whole) {
-            return aphi_cursor_fail_nul(c);
         } else {
-            return true;
+            c->starved = is_undecided(c);
+            return !c->starved;
         }
     }
 }
@@ -387,15 +392,21 @@ static bool symbolic_number(aphi_edn *e, aphi_cursor *c)
     return !e || aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at, "only integers can be used in a value");
 }
 
+/* Moves over a tag and the blanks behind it. */
+static bool skip_tag(aphi_cursor *c, int depth)
+{
+    const char *from = c->at++;
+    aphi_slice name;
+    if (!token(c, &name))
+        return false;
+    if (name.n == 0)
+        return *c->at == '\0' ? aphi_cursor_fail_nul(c) : malformed(c, from, "# without a tag");
+    return blank(c, depth);
+}
+
 static bool tagged(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 {
-    aphi_slice tag;
-    c->at++;
-    if (!token(c, &tag) || !blank(c, depth))
-        return false;
-    if (tag.n == 0)
-        return fail_here(c, "# without a tag");
-    return form(e, c, v, depth + 1);
+    return skip_tag(c, depth) && form(e, c, v, depth + 1);
 }
 
 static bool form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
@@ -448,12 +459,9 @@ static aphi_slice name_of(aphi_slice key)
 
 static bool skip_tags(aphi_cursor *c)
 {
-    aphi_slice tag;
-    while (c->at[0] == '#' && c->at[1] != '{' && c->at[1] != '#') {
-        c->at++;
-        if (!token(c, &tag) || !blank(c, 0))
+    while (c->at[0] == '#' && c->at[1] != '{' && c->at[1] != '#')
+        if (!skip_tag(c, 0))
             return false;
-    }
     return true;
 }
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * flight.c - the requests in flight, kept up as the search moves over the observations, forward and back.
+ *
+ * Invariants: 1. pending is sorted: soonest to end first, as far as that is known, then oldest first
+ *             2. to go back and forward again restores it exactly: frames remember places in it */
+#include "oracle/flight.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* Of equal rank, the older: frames remember places in `pending`, so going back must bring the same order back. */
+static bool ends_before(const aph_oracle *o, uint32_t a, uint32_t b)
+{
+    return o->ops[a].rank != o->ops[b].rank ? o->ops[a].rank < o->ops[b].rank : a < b;
+}
+
+static void pending_add(aph_oracle *o, uint32_t asked)
+{
+    APHI_RESERVE(o->pending, o->pending_capacity, o->pending_count + 1);
+    size_t i = o->pending_count++;
+    for (; i > 0 && ends_before(o, asked, o->pending[i - 1]); i--)
+        o->pending[i] = o->pending[i - 1];
+    o->pending[i] = asked;
+}
+
+static void pending_remove(aph_oracle *o, uint32_t asked)
+{
+    size_t i = 0;
+    while (o->pending[i] != asked)
+        i++;
+    memmove(o->pending + i, o->pending + i + 1, (--o->pending_count - i) * sizeof *o->pending);
+}
+
+void aphi_flight_pass(aph_oracle *o)
+{
+    const aphi_seen_event *e = &o->events[o->at++];
+    if (e->asked == APHI_NONE)
+        return;
+    const aphi_asked *a = &o->ops[e->asked];
+    if (e->kind == APHI_SAW_REQUEST)
+        pending_add(o, e->asked);
+    else if (e->kind == APHI_SAW_ANSWER)
+        pending_remove(o, e->asked);
+    if (e->kind == APHI_SAW_LOSS || aphi_is_free(a))
+        aphi_set_bit(o->optional, a->slot);
+}
+
+static void unpass(aph_oracle *o)
+{
+    const aphi_seen_event *e = &o->events[--o->at];
+    if (e->asked == APHI_NONE)
+        return;
+    const aphi_asked *a = &o->ops[e->asked];
+    if (e->kind == APHI_SAW_REQUEST)
+        pending_remove(o, e->asked);
+    else if (e->kind == APHI_SAW_ANSWER)
+        pending_add(o, e->asked);
+    if (e->kind == APHI_SAW_LOSS || aphi_is_free(a))
+        aphi_clear_bit(o->optional, a->slot);
+}
+
+void aphi_flight_back(aph_oracle *o, uint32_t at)
+{
+    while (o->at > at)
+        unpass(o);
+}
+
+void aphi_flight_end(aph_oracle *o)
+{
+    while (o->at < o->event_count)
+        aphi_flight_pass(o);
+}
+
+void aphi_flight_begin(aph_oracle *o)
+{
+    o->pending_count = 0;
+    for (uint32_t i = 0; i < o->op_count; i++) {
+        pending_add(o, i);
+        if (aphi_is_free(&o->ops[i]))
+            aphi_set_bit(o->optional, o->ops[i].slot);
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * flight.h - the requests in flight at an observation: which there are, which have been taken, which may be. */
+#ifndef APHI_ORACLE_FLIGHT_H
+#define APHI_ORACLE_FLIGHT_H
+
+#include "oracle/search.h"
+
+static inline bool aphi_bit(const uint64_t *bits, uint32_t slot)
+{
+    return bits[slot / 64] >> (slot % 64) & 1;
+}
+
+static inline void aphi_set_bit(uint64_t *bits, uint32_t slot)
+{
+    bits[slot / 64] |= (uint64_t)1 << (slot % 64);
+}
+
+static inline void aphi_clear_bit(uint64_t *bits, uint32_t slot)
+{
+    bits[slot / 64] &= ~((uint64_t)1 << (slot % 64));
+}
+
+/* Did its end come before the observation that the search is at? */
+static inline bool aphi_over(const aph_oracle *o, const aphi_asked *a)
+{
+    return a->end_at < o->event_base + o->at;
+}
+
+static inline bool aphi_is_taken(const aph_oracle *o, const aphi_asked *a)
+{
+    return aphi_bit(o->bits, a->slot);
+}
+
+/* May the environment let this request reach the server now? */
+static inline bool aphi_can_arrive(const aph_oracle *o, const aphi_asked *a)
+{
+    if (!o->env->fifo || a->before == APHI_NONE)
+        return true;
+    const aphi_asked *before = &o->ops[a->before];
+    return aphi_over(o, before) || aphi_is_taken(o, before);
+}
+
+static inline bool aphi_is_optional(const aph_oracle *o, const aphi_asked *a)
+{
+    return a->future == APH_FUTURE_NEVER || a->future == APH_FUTURE_LOST || (a->lost && aphi_over(o, a));
+}
+
+/* An optional request that nothing waits behind: not to have taken it is never worse. */
+static inline bool aphi_is_free(const aphi_asked *a)
+{
+    return a->future == APH_FUTURE_LOST || (a->future == APH_FUTURE_NEVER && a->alone);
+}
+
+/* What is in flight, and which of it is free, depends on the observation alone: one step forward, or back to an earlier
+ * one, or forward to the end of the window. */
+void aphi_flight_pass(aph_oracle *o);
+void aphi_flight_back(aph_oracle *o, uint32_t at);
+void aphi_flight_end(aph_oracle *o);
+/* All of o->ops are in flight: a window begins. */
+void aphi_flight_begin(aph_oracle *o);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * forget.c - keep the window short, whatever the length of the history.
+ *
+ * Idea:       the window can begin anew where all configurations that are left are known: they become its roots. Where
+ *             the search has nothing left to try, there is one, and that is for nothing. Else they have to be found, by
+ *             going on as if each that reaches the end had failed; a bookmark brings the search back if there are too
+ *             many.
+ *             Who is not patient has the oldest frames thrown away instead. If then nothing is left in the end, the
+ *             verdict is unknown, and whoever has the history can ask again, patiently.
+ * Invariants: 1. roots, and what is in flight at them, are all that a window needs to know of the past
+ *             2. after let_go, a failure is not certain
+ * Cost:       let_go is linear in the window, once a window. To find all configurations is exponential at worst, within
+ *             a budget. */
+#include "oracle/flight.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void aphi_segment_drop(aphi_segment *s)
+{
+    while (s && --s->count == 0) {
+        aphi_segment *older = s->older;
+        free(s);
+        s = older;
+    }
+}
+
+static aphi_segment *segment_of(aph_oracle *o)
+{
+    if (!o->options.order)
+        return NULL;
+    aphi_segment *s = aphi_alloc(sizeof *s + o->order_count * sizeof *s->taken);
+    *s = (aphi_segment){.older = o->past, .count = 1, .n = o->order_count};
+    if (o->past)
+        o->past->count++;
+    if (o->order_count)
+        memcpy(s->taken, o->order, o->order_count * sizeof *s->taken);
+    return s;
+}
+
+typedef struct survivors {
+    aphi_root *roots;
+    uint64_t *bits;
+    size_t count, capacity, bits_capacity;
+} survivors;
+
+static void add_survivor(aph_oracle *o, survivors *s)
+{
+    aph_value unused;
+    if (aphi_memo_seen(&o->memo, o->event_count, &o->core, o->bits, o->optional, &unused))
+        return;
+    aphi_memo_add(&o->memo, o->event_count, &o->core, o->bits, o->optional);
+    APHI_RESERVE(s->roots, s->capacity, s->count + 1);
+    APHI_RESERVE(s->bits, s->bits_capacity, (s->count + 1) * o->words);
+    memcpy(s->bits + s->count * o->words, o->bits, o->words * sizeof *o->bits);
+    s->roots[s->count++] = (aphi_root){.core = o->core, .past = segment_of(o)};
+}
+
+static void free_survivors(survivors *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        aphi_segment_drop(s->roots[i].past);
+    free(s->roots);
+    free(s->bits);
+}
+
+/* What an exhaustive search that gives up has to put back. */
+typedef struct bookmark {
+    aphi_core core;
+    aphi_segment *past;
+    size_t root_next, frame_count, order_count;
+    aphi_frame *frames;
+    uint64_t *frame_bits, *bits;
+    aphi_taken *order;
+} bookmark;
+
+static bookmark place_bookmark(aph_oracle *o)
+{
+    return (bookmark){.core = o->core, .past = o->past, .root_next = o->root_next, .frame_count = o->frame_count,
+                      .order_count = o->order_count,
+                      .frames = aphi_copy(o->frames, o->frame_count * sizeof *o->frames),
+                      .frame_bits = aphi_copy(o->frame_bits, o->frame_count * o->words * sizeof *o->bits),
+                      .bits = aphi_copy(o->bits, o->words * sizeof *o->bits),
+                      .order = aphi_copy(o->order, o->order_count * sizeof *o->order)};
+}
+
+static void return_to_bookmark(aph_oracle *o, const bookmark *b)
+{
+    aphi_flight_end(o);
+    o->core = b->core;
+    o->past = b->past;
+    o->root_next = b->root_next;
+    o->frame_count = b->frame_count;
+    o->order_count = b->order_count;
+    memcpy(o->frames, b->frames, b->frame_count * sizeof *b->frames);
+    memcpy(o->frame_bits, b->frame_bits, b->frame_count * o->words * sizeof *b->bits);
+    memcpy(o->bits, b->bits, o->words * sizeof *b->bits);
+    memcpy(o->order, b->order, b->order_count * sizeof *b->order);
+    /* The memo now holds configurations that were not refuted. */
+    aphi_search_clear(o);
+}
+
+static void free_bookmark(bookmark *b)
+{
+    free(b->frames);
+    free(b->frame_bits);
+    free(b->bits);
+    free(b->order);
+}
+
+/* Requests that every root has taken and that no answer will end are no longer in flight. */
+static void settle_taken(aph_oracle *o, survivors *s)
+{
+    for (size_t i = 0; i < o->pending_count;) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        bool everywhere = !o->rpc || aphi_is_optional(o, a);
+        for (size_t k = 0; everywhere && k < s->count; k++)
+            everywhere = aphi_bit(s->bits + k * o->words, a->slot);
+        if (!everywhere) {
+            i++;
+            continue;
+        }
+        for (size_t k = 0; k < s->count; k++)
+            aphi_clear_bit(s->bits + k * o->words, a->slot);
+        aphi_clear_bit(o->used, a->slot);
+        aphi_clear_bit(o->optional, a->slot);
+        memmove(o->pending + i, o->pending + i + 1, (--o->pending_count - i) * sizeof *o->pending);
+    }
+}
+
+static uint32_t rename_one(const uint32_t *renamed, uint32_t asked)
+{
+    return asked == APHI_NONE ? APHI_NONE : renamed[asked];
+}
+
+/* The first on the connection, from this one on, that is kept. */
+static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_t asked)
+{
+    while (asked != APHI_NONE && renamed[asked] == APHI_NONE)
+        asked = o->lane_next[asked];
+    return asked;
+}
+
+static void rename_lane(const aph_oracle *o, const uint32_t *renamed, struct aphi_lane *lane)
+{
+    uint32_t first = first_kept(o, renamed, lane->used ? lane->first : APHI_NONE), last = APHI_NONE;
+    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->lane_next[i]))
+        last = i;
+    lane->first = rename_one(renamed, first);
+    lane->last = rename_one(renamed, last);
+}
+
+/* Keep of the requests only those in `keep`, n of them, which get their place there as their new number. */
+static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
+{
+    uint32_t *renamed = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *renamed);
+    aphi_asked *ops = aphi_alloc((n ? n : 1) * sizeof *ops);
+    uint32_t *lane_next = aphi_alloc((n ? n : 1) * sizeof *lane_next);
+    memset(renamed, 255, o->op_count * sizeof *renamed);
+    for (size_t i = 0; i < n; i++)
+        renamed[keep[i]] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) {
+        ops[i] = o->ops[keep[i]];
+        ops[i].before = rename_one(renamed, ops[i].before);
+        lane_next[i] = rename_one(renamed, first_kept(o, renamed, o->lane_next[keep[i]]));
+    }
+    for (size_t i = 0; i < o->lane_size; i++)
+        rename_lane(o, renamed, &o->lanes[i]);
+    for (size_t i = 0; i < o->event_count; i++)
+        o->events[i].asked = rename_one(renamed, o->events[i].asked);
+    for (size_t i = 0; i < o->frame_count; i++)
+        o->frames[i].target = rename_one(renamed, o->frames[i].target);
+    for (size_t i = 0; i < o->pending_count; i++)
+        o->pending[i] = renamed[o->pending[i]];
+    free(o->ops);
+    free(o->lane_next);
+    free(renamed);
+    o->ops = ops;
+    o->lane_next = lane_next;
+    o->op_count = o->op_capacity = o->lane_next_capacity = n;
+}
+
+void aphi_search_start_window(aph_oracle *o)
+{
+    o->at = o->deepest = 0;
+    o->base_count = o->op_count;
+    aphi_flight_begin(o);
+    aphi_search_clear(o);
+    aphi_search_begin(o);
+}
+
+static void begin_window(aph_oracle *o, survivors *s)
+{
+    settle_taken(o, s);
+    o->event_base += o->event_count;
+    o->event_count = 0;
+    o->frame_count = 0;
+    uint32_t *in_flight = aphi_copy(o->pending, o->pending_count * sizeof *in_flight);
+    keep_requests(o, in_flight, o->pending_count);
+    free(in_flight);
+    for (size_t i = 0; i < o->root_count; i++)
+        aphi_segment_drop(o->roots[i].past);
+    free(o->roots);
+    free(o->root_bits);
+    o->roots = s->roots;
+    o->root_bits = s->bits;
+    o->root_count = s->count;
+    o->root_capacity = s->capacity;
+    o->root_bits_capacity = s->bits_capacity;
+    aphi_search_start_window(o);
+}
+
+bool aphi_search_collect(aph_oracle *o, uint64_t budget)
+{
+    survivors s = {0};
+    bookmark back = place_bookmark(o);
+    o->exhaustive = true;
+    o->budget_end = o->configurations + budget;
+    add_survivor(o, &s);
+    bool more = o->frame_count || o->root_next < o->root_count, complete = true;
+    while (more && complete) {
+        more = aphi_search_elsewhere(o, aphi_memo_any) && aphi_search(o);
+        if (more)
+            add_survivor(o, &s);
+        complete = o->configurations <= o->budget_end && !o->fault && !o->limit;
+    }
+    o->exhaustive = false;
+    if (complete) {
+        aphi_flight_end(o);
+        begin_window(o, &s);
+    } else {
+        free_survivors(&s);
+        return_to_bookmark(o, &back);
+    }
+    free_bookmark(&back);
+    return complete;
+}
+
+/* ---- letting go -------------------------------------------------------------------------------------------------- */
+
+/* The requests in flight at the search's observation, then those sent since. */
+static uint32_t *requests_since(const aph_oracle *o, size_t *n)
+{
+    uint32_t *list = aphi_alloc((o->op_count + 1) * sizeof *list);
+    *n = o->pending_count;
+    memcpy(list, o->pending, o->pending_count * sizeof *list);
+    for (size_t i = o->at; i < o->event_count; i++)
+        if (o->events[i].kind == APHI_SAW_REQUEST)
+            list[(*n)++] = o->events[i].asked;
+    return list;
+}
+
+/* The first n steps of the explanation at hand become its past, and this the only root. */
+static void one_root(aph_oracle *o, const aphi_core *core, const uint64_t *bits, size_t n)
+{
+    size_t rest = o->order_count - n;
+    o->order_count = n;
+    aphi_segment *past = segment_of(o);
+    for (size_t i = 0; i < o->root_count; i++)
+        aphi_segment_drop(o->roots[i].past);
+    o->roots[0] = (aphi_root){.core = *core, .past = past};
+    memcpy(o->root_bits, bits, o->words * sizeof *bits);
+    o->root_count = o->root_next = 1;
+    o->past = past;
+    o->order_count = rest;
+    memmove(o->order, o->order + n, rest * sizeof *o->order);
+}
+
+/* Give up, untried, what the oldest frames could still try, and all before them. A failure will then not be certain. */
+static void let_go(aph_oracle *o)
+{
+    aphi_core core = o->core;
+    uint64_t *bits = aphi_copy(o->bits, o->words * sizeof *bits);
+    size_t oldest = 0, n;
+    while (oldest < o->frame_count && o->frames[oldest].at + APHI_WINDOW_MIN < o->event_count)
+        oldest++;
+    bool kept = oldest < o->frame_count;
+    aphi_frame f =
+        kept ? o->frames[oldest] : (aphi_frame){.core = core, .at = o->at, .order_count = (uint32_t)o->order_count};
+    one_root(o, &f.core, kept ? o->frame_bits + oldest * o->words : bits, f.order_count);
+    aphi_flight_back(o, f.at);
+    uint32_t *keep = requests_since(o, &n);
+    o->base_count = o->pending_count;
+    o->event_base += f.at;
+    o->event_count -= f.at;
+    memmove(o->events, o->events + f.at, o->event_count * sizeof *o->events);
+    o->frame_count -= oldest;
+    memmove(o->frames, o->frames + oldest, o->frame_count * sizeof *o->frames);
+    memmove(o->frame_bits, o->frame_bits + oldest * o->words, o->frame_count * o->words * sizeof *o->frame_bits);
+    for (size_t i = 0; i < o->frame_count; i++) {
+        o->frames[i].at -= f.at;
+        o->frames[i].order_count -= f.order_count;
+    }
+    keep_requests(o, keep, n);
+    o->at = o->deepest = 0;
+    aphi_flight_end(o);
+    aphi_search_clear(o);
+    o->core = core;
+    memcpy(o->bits, bits, o->words * sizeof *bits);
+    free(keep);
+    free(bits);
+    o->let_go = true;
+}
+
+/* Patience: find all configurations, where nothing is in flight if that comes, and if there are too many, later. */
+static void forget_patiently(aph_oracle *o)
+{
+    if (o->foretold && o->event_count < 2 * o->window_max)
+        return;
+    uint64_t before = o->configurations;
+    bool done = aphi_search_collect(o, 4 * o->event_count);
+    /* What forgetting costs is not part of what the search visited. */
+    o->configurations = before;
+    o->window_max = done ? APHI_WINDOW_MIN : 2 * o->window_max;
+}
+
+void aphi_search_forget(aph_oracle *o)
+{
+    if (o->event_count < o->window_max)
+        return;
+    if (!o->frame_count && o->root_next == o->root_count)
+        aphi_search_collect(o, 0);
+    else if (o->options.patient)
+        forget_patiently(o);
+    else if (o->event_count >= 2 * o->window_max)
+        let_go(o);
+}
+
