@@ -203,7 +203,7 @@ static bool skip_object(aphi_cursor *c, bool integers, int depth)
 static bool skip(aphi_cursor *c, bool integers, int depth)
 {
     if (depth >= DEPTH_MAX)
-        return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, c->at, "values are nested too deeply");
+        return fail_here(c, "values are nested too deeply");
     switch (*c->at) {
     case '"': return skip_string(c);
     case '{': return skip_object(c, integers, depth);

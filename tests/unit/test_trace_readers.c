@@ -278,6 +278,10 @@ static void edn_errors(void **state)
     check("[{:process 0 :type :invoke :f :r}\n", "S0@1 {\"f\":\"r\"}\nTRUNCATED 2:1\n");
     check("{:process 0 :type :invoke :f}", "MALFORMED 1:27\n");
     check("{:process 0 :process 1}", "MALFORMED 1:13\n");
+    check("{:process # 0}", "MALFORMED 1:11\n");
+    check("{:process # #_1 [}", "MALFORMED 1:11\n");
+    check("# {:process 0 :type :invoke :f :r}", "MALFORMED 1:1\n");
+    check("#", "TRUNCATED 1:2\n");
     check("[1]", "MALFORMED 1:2\n");
     check("[{:process 0 :type :invoke :f :r})", "S0@1 {\"f\":\"r\"}\nMALFORMED 1:34\n");
     check("{:process 0 :type :invoke :f :w :value {:a 1 :a 2}}", "MALFORMED 1:40\n");
@@ -387,6 +391,51 @@ static void messages_say_what_to_do(void **state)
     free(message);
 }
 
+/* As `check`, with every window up to the length of the text: its edge falls between any two bytes. */
+static void check_every_window(const char *text, const char *expected)
+{
+    for (size_t window = 1; window <= strlen(text); window++) {
+        char *read = reading(text, strlen(text), (aphi_trace_options){.buffer = window});
+        assert_string_equal(read, expected);
+        free(read);
+    }
+}
+
+/* Brackets around the middle; the depth that a value of an operation may reach is 255 of them. */
+static char *nested(const char *before, int depth, const char *middle, const char *after)
+{
+    aphi_buffer b = {0};
+    aphi_buffer_str(&b, before);
+    for (int i = 0; i < depth; i++)
+        aphi_buffer_byte(&b, '[');
+    aphi_buffer_str(&b, middle);
+    for (int i = 0; i < depth; i++)
+        aphi_buffer_byte(&b, ']');
+    aphi_buffer_str(&b, after);
+    return aphi_buffer_text(&b);
+}
+
+static void check_nested(const char *before, const char *middle, const char *after, const char *expected)
+{
+    char *text = nested(before, 255, middle, after);
+    check_every_window(text, expected);
+    free(text);
+}
+
+/* What stands at the edge of a window must not be judged before what follows it is seen. */
+static void the_edge_of_a_window_is_not_judged(void **state)
+{
+    (void)state;
+    check_every_window("{:a # #_1 2}", "MALFORMED 1:5\n");
+    check_every_window("{:a # #_b #_,;c\n:d}", "MALFORMED 1:5\n");
+    check_every_window("{:process :n #_1 #_#_2 3 :a #{#_4} #_5}",
+                       "N0@1 \"{:process :n #_1 #_#_2 3 :a #{#_4} #_5}\"\n");
+    check_nested("{:process 0 :a ", "  ", "}", "TYPE 1:1\n");
+    check_nested("{:process 0 :a ", "#_ 1", "}", "MALFORMED 1:274\n");
+    check_nested("{\"process\":0,\"a\":", "  ", "}", "TYPE 1:1\n");
+    check_nested("{\"process\":0,\"a\":", "  1", "}", "MALFORMED 1:275\n");
+}
+
 static void files_are_read(void **state)
 {
     (void)state;
@@ -442,6 +491,7 @@ int main(void)
         cmocka_unit_test(formats_are_told),
         cmocka_unit_test(long_forms_are_refused),
         cmocka_unit_test(messages_say_what_to_do),
+        cmocka_unit_test(the_edge_of_a_window_is_not_judged),
         cmocka_unit_test(files_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, close_heap);
