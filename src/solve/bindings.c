@@ -17,17 +17,6 @@
 
 enum { REMEMBERED = 64 };
 
-static size_t slots_of(aph_value v)
-{
-    switch (v->shape) {
-    case APHI_ITEMS:
-    case APHI_OPERATION: return v->count;
-    case APHI_PAIRS: return 2 * (size_t)v->count;
-    case APHI_BRANCH: return 4;
-    default: return 0;
-    }
-}
-
 static size_t place_of(aph_value v, size_t size)
 {
     return (size_t)(v->hash ^ v->hash >> 32) & (size - 1);
@@ -125,7 +114,7 @@ static void collect(aphi_symset *s, aph_value v, visited *seen)
         return;
     }
     bool inner = v->shape == APHI_OPERATION;
-    for (size_t i = 0; i < slots_of(v); i++) {
+    for (size_t i = 0; i < aphi_slots_of(v); i++) {
         aph_value part = v->slot[i].v;
         if (!aphi_symbols(part) || (inner && part->shape == APHI_OPERATION && visit_again(seen, part)))
             continue;
@@ -146,7 +135,7 @@ static bool meets(const aphi_symset *s, aph_value v, visited *seen)
     if (v->shape == APHI_SYM)
         return aphi_symset_find(s, v) != APHI_ABSENT;
     bool inner = v->shape == APHI_OPERATION;
-    for (size_t i = 0; i < slots_of(v); i++) {
+    for (size_t i = 0; i < aphi_slots_of(v); i++) {
         aph_value part = v->slot[i].v;
         if (!(aphi_symbols(part) & s->mask) || (inner && part->shape == APHI_OPERATION && visit_again(seen, part)))
             continue;
@@ -255,7 +244,7 @@ static aph_value rewritten_tower(rewrite *r, aph_value v)
 
 static aph_value rewritten_slots(rewrite *r, aph_value v)
 {
-    size_t n = slots_of(v);
+    size_t n = aphi_slots_of(v);
     union aphi_slot small[32], *slot = n <= 32 ? small : aphi_alloc(n * sizeof *slot);
     bool changed = false;
     for (size_t i = 0; i < n; i++) {

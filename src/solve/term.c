@@ -69,24 +69,13 @@ aph_kind aph_sort_of(aph_value v)
 
 /* ---- where a term is wrong --------------------------------------------------------------------------------------- */
 
-static size_t slots_of(aph_value v)
-{
-    switch (v->shape) {
-    case APHI_ITEMS:
-    case APHI_OPERATION: return v->count;
-    case APHI_PAIRS: return 2 * (size_t)v->count;
-    case APHI_BRANCH: return 4;
-    default: return 0;
-    }
-}
-
 bool aphi_is_total(aph_value v)
 {
     if (aphi_is_term(v, APH_WRONG) || is_arithmetic(v))
         return false;
     if (!aphi_symbols(v))
         return true;
-    for (size_t i = 0; i < slots_of(v); i++)
+    for (size_t i = 0; i < aphi_slots_of(v); i++)
         if (!aphi_is_total(v->slot[i].v))
             return false;
     return true;
@@ -101,7 +90,7 @@ aph_value aphi_defined(aph_value v)
     if (is_unknown(v))
         return raw(APH_EQ, v, v);
     aph_value all = aph_bool(true);
-    for (size_t i = 0; i < slots_of(v); i++)
+    for (size_t i = 0; i < aphi_slots_of(v); i++)
         all = aph_and(all, aphi_defined(v->slot[i].v));
     return all;
 }

@@ -89,14 +89,10 @@ static size_t slot_bytes_of(const struct aph_node *node)
 {
     switch ((aphi_shape)node->shape) {
     case APHI_LONG_STR: return node->count;
-    case APHI_ITEMS:
-    case APHI_OPERATION: return node->count * sizeof node->slot[0];
-    case APHI_PAIRS: return node->count * 2 * sizeof node->slot[0];
-    case APHI_BRANCH: return 4 * sizeof node->slot[0];
     case APHI_BIG_INT:
     case APHI_SYM: return sizeof node->slot[0];
+    default: return aphi_slots_of(node) * sizeof node->slot[0];
     }
-    return 0;
 }
 
 static void node_release(heap *h, struct aph_node *node)
@@ -227,8 +223,7 @@ void aph_mark(aph_value v)
     mark_one(h, v);
     while (h->marking_count) {
         aph_value parent = h->marking[--h->marking_count];
-        size_t slots = slot_bytes_of(parent) / sizeof parent->slot[0];
-        for (size_t i = 0; i < slots; i++)
+        for (size_t i = 0; i < aphi_slots_of(parent); i++)
             mark_one(h, parent->slot[i].v);
     }
 }

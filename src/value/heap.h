@@ -60,6 +60,21 @@ static inline uint64_t aphi_symbols(aph_value v)
     return aphi_is_node(v) ? v->symbols : 0;
 }
 
+/* How many values a node holds. */
+static inline size_t aphi_slots_of(aph_value v)
+{
+    switch ((aphi_shape)v->shape) {
+    case APHI_ITEMS:
+    case APHI_OPERATION: return v->count;
+    case APHI_PAIRS: return 2 * (size_t)v->count;
+    case APHI_BRANCH: return 4;
+    case APHI_BIG_INT:
+    case APHI_LONG_STR:
+    case APHI_SYM: break;
+    }
+    return 0;
+}
+
 /* The one node of this content. */
 aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
 aph_value aphi_intern_str(const char *bytes, size_t n);
