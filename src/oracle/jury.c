@@ -5,7 +5,9 @@
  * Idea:       requests of different parts do not influence each other, and each connection has at most one in flight,
  *             so a history is explained if and only if its parts are (linearizability is local). Each part has an
  *             oracle of its own; all share the machine that runs the model.
- * Cost:       one look-up for an observation. An oracle that is idle costs about a kilobyte. */
+ *             Where nothing is in flight and one configuration is left, an oracle knows nothing but that: when there are
+ *             many, such oracles are closed, and opened again when something comes for them.
+ * Cost:       one look-up for an observation. An oracle takes some ten kilobytes, a part without one a hundred bytes. */
 #include "oracle/jury.h"
 
 #include "base/clock.h"
@@ -14,7 +16,10 @@
 #include "tree/guard.h"
 #include "value/heap.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+enum { LIVE_FIRST = 256, REST_BUDGET = 64 }; /* oracles before it is worth closing some; configurations to find out */
 
 /* A connection with requests in flight: all of them are of one part. */
 typedef struct line {
@@ -30,6 +35,9 @@ struct aphi_jury {
     bool rpc, apart, tied;
     aphi_seat *seats;
     size_t seat_count, seat_capacity;
+    uint32_t *live;        /* seats that have an oracle */
+    size_t live_count, live_capacity, live_max;
+    aph_oracle_stats closed; /* of the oracles that are no more */
     uint32_t *index;       /* open addressing on parts: seat number plus 1 */
     size_t index_size;
     line *lines;           /* open addressing on connections */
@@ -41,8 +49,11 @@ struct aphi_jury {
 static void mark_parts(void *context)
 {
     aphi_jury *j = context;
-    for (size_t i = 0; i < j->seat_count; i++)
+    for (size_t i = 0; i < j->seat_count; i++) {
         aph_mark(j->seats[i].part);
+        if (j->seats[i].rests)
+            aphi_core_mark(&j->seats[i].core);
+    }
 }
 
 bool aphi_jury_apart(const aph_model *model, const aph_oracle_options *options)
@@ -63,6 +74,7 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
     j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
     j->lines = aphi_alloc_zero(j->line_size * sizeof *j->lines);
     j->dissenter = APHI_NONE;
+    j->live_max = LIVE_FIRST;
     aph_root_add(mark_parts, j);
     /* Open one now, to hear at once if the options or the model are no good. */
     aph_oracle *trial = aphi_oracle_open_on(model, &j->options, j->machine, j->apart, error, error_size);
@@ -74,7 +86,7 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
         aph_oracle_close(trial);
     } else {
         APHI_RESERVE(j->seats, j->seat_capacity, 1);
-        j->seats[j->seat_count++] = (aphi_seat){APH_NIL, trial};
+        j->seats[j->seat_count++] = (aphi_seat){.oracle = trial};
     }
     aphi_guard_arm(model, options->time_ms ? aphi_clock_ns() + options->time_ms * 1000000 : 0);
     return j;
@@ -90,6 +102,7 @@ void aphi_jury_close(aphi_jury *j)
         aph_oracle_close(j->seats[i].oracle);
     aphi_machine_close(j->machine);
     free(j->seats);
+    free(j->live);
     free(j->index);
     free(j->lines);
     free(j);
@@ -110,17 +123,67 @@ static void grow_index(aphi_jury *j)
     }
 }
 
+static void count(aph_oracle_stats *all, const aph_oracle *o)
+{
+    all->requests += o->requests;
+    all->answers += o->answers;
+    all->configurations += o->configurations;
+}
+
+/* Close the seat's oracle if one configuration is all that it knows. */
+static bool put_to_rest(aphi_jury *j, aphi_seat *seat)
+{
+    aph_oracle *o = seat->oracle;
+    if (o->pending_count || o->verdict != APH_PASS)
+        return false;
+    if ((o->frame_count || o->root_next < o->root_count) && (!aphi_search_collect(o, REST_BUDGET) || o->root_count > 1))
+        return false;
+    seat->core = o->core;
+    seat->let_go = o->let_go;
+    count(&j->closed, o);
+    aph_oracle_close(o);
+    seat->oracle = NULL;
+    seat->rests = true;
+    return true;
+}
+
+static void put_many_to_rest(aphi_jury *j)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < j->live_count; i++)
+        if (!put_to_rest(j, &j->seats[j->live[i]]))
+            j->live[kept++] = j->live[i];
+    j->live_count = kept;
+    j->live_max = kept < LIVE_FIRST / 2 ? LIVE_FIRST : 2 * kept;
+}
+
+static void wake(aphi_jury *j, uint32_t seat)
+{
+    if (j->live_count >= j->live_max && !j->options.order)
+        put_many_to_rest(j);
+    aphi_seat *s = &j->seats[seat];
+    s->oracle = aphi_oracle_open_on(j->model, &j->options, j->machine, true, j->error, sizeof j->error);
+    assert(s->oracle); /* one could be opened when the jury was */
+    if (s->rests)
+        aphi_oracle_resume(s->oracle, &s->core, s->let_go);
+    s->rests = false;
+    APHI_RESERVE(j->live, j->live_capacity, j->live_count + 1);
+    j->live[j->live_count++] = seat;
+}
+
 static uint32_t seat_of(aphi_jury *j, aph_value part)
 {
     size_t at = aph_hash(part) & (j->index_size - 1);
     for (; j->index[at]; at = (at + 1) & (j->index_size - 1))
-        if (j->seats[j->index[at] - 1].part == part)
-            return j->index[at] - 1;
+        if (j->seats[j->index[at] - 1].part == part) {
+            uint32_t seat = j->index[at] - 1;
+            if (!j->seats[seat].oracle)
+                wake(j, seat);
+            return seat;
+        }
     APHI_RESERVE(j->seats, j->seat_capacity, j->seat_count + 1);
-    aph_oracle *o = aphi_oracle_open_on(j->model, &j->options, j->machine, true, j->error, sizeof j->error);
-    if (!o)
-        return APHI_NONE;
-    j->seats[j->seat_count++] = (aphi_seat){part, o};
+    j->seats[j->seat_count++] = (aphi_seat){.part = part};
+    wake(j, (uint32_t)j->seat_count - 1);
     j->index[at] = (uint32_t)j->seat_count;
     if (j->seat_count * 2 > j->index_size)
         grow_index(j);
@@ -214,7 +277,7 @@ static uint32_t awaiting(aphi_jury *j, int64_t connection)
         return 0;
     line *l = find_line(j, connection);
     if (!l->used || !l->in_flight)
-        return j->seat_count ? 0 : seat_of(j, APH_NIL); /* whoever it is will say that nothing was asked */
+        return seat_of(j, j->seat_count ? j->seats[0].part : APH_NIL); /* whoever it is will say that nothing was asked */
     l->in_flight--;
     return l->seat;
 }
@@ -265,13 +328,15 @@ const aphi_seat *aphi_jury_seats(const aphi_jury *j, size_t *n)
 
 aph_oracle_stats aphi_jury_stats(const aphi_jury *j)
 {
-    aph_oracle_stats all = {.steps = aphi_machine_steps(j->machine), .solver_calls = aphi_z3_questions(),
-                            .bytes = aph_heap_bytes()};
+    aph_oracle_stats all = j->closed;
+    all.steps = aphi_machine_steps(j->machine);
+    all.solver_calls = aphi_z3_questions();
+    all.bytes = aph_heap_bytes();
     for (size_t i = 0; i < j->seat_count; i++) {
         const aph_oracle *o = j->seats[i].oracle;
-        all.requests += o->requests;
-        all.answers += o->answers;
-        all.configurations += o->configurations;
+        if (!o)
+            continue;
+        count(&all, o);
         all.window += o->event_count;
         all.bytes += aphi_search_bytes(o);
     }

@@ -10,7 +10,9 @@ typedef struct aphi_jury aphi_jury;
 
 typedef struct aphi_seat {
     aph_value part;
-    aph_oracle *oracle;
+    aph_oracle *oracle;    /* NULL while nothing goes on in the part: then core is all there is to know of it */
+    aphi_core core;
+    bool rests, let_go;
 } aphi_seat;
 
 /* Are parts taken apart? If the model has parts, unless options->whole or options->distrust. */

@@ -27,14 +27,6 @@ const char *aph_verdict_name(aph_verdict v)
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static void mark_core(const aphi_core *c)
-{
-    aph_mark(c->state);
-    aph_mark(c->answers);
-    aph_mark(c->store);
-    aph_mark(c->mail);
-}
-
 static void mark_taken(size_t n, const aphi_taken *taken)
 {
     for (size_t i = 0; i < n; i++)
@@ -50,7 +42,7 @@ static void mark_past(const aphi_segment *s)
 static void mark_oracle(void *context)
 {
     aph_oracle *o = context;
-    mark_core(&o->core);
+    aphi_core_mark(&o->core);
     for (size_t i = 0; i < o->op_count; i++) {
         aph_mark(o->ops[i].message);
         aph_mark(o->ops[i].answer);
@@ -60,16 +52,16 @@ static void mark_oracle(void *context)
         if (o->events[i].message != APHI_WILDCARD)
             aph_mark(o->events[i].message);
     for (size_t i = 0; i < o->frame_count; i++) {
-        mark_core(&o->frames[i].core);
+        aphi_core_mark(&o->frames[i].core);
         aph_mark(o->frames[i].part);
     }
     for (size_t i = 0; i < o->memo.count; i++) {
-        mark_core(&o->memo.entries[i].core);
+        aphi_core_mark(&o->memo.entries[i].core);
         if (o->memo.entries[i].reason != aphi_memo_any)
             aph_mark(o->memo.entries[i].reason);
     }
     for (size_t i = 0; i < o->root_count; i++) {
-        mark_core(&o->roots[i].core);
+        aphi_core_mark(&o->roots[i].core);
         aph_mark(o->roots[i].path);
         mark_past(o->roots[i].past);
     }
@@ -135,6 +127,14 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
         return NULL;
     }
     return o;
+}
+
+void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool let_go)
+{
+    o->roots[0] = (aphi_root){.core = *core};
+    o->root_count = 1;
+    o->let_go = let_go;
+    aphi_search_begin(o);
 }
 
 void aph_oracle_close(aph_oracle *o)

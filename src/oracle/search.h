@@ -174,6 +174,8 @@ struct aph_oracle {
  * either). one_part: all requests will be of one part. */
 aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
                                 bool one_part, char *error, size_t error_size);
+/* An oracle just opened goes on from where another was with this core, one configuration and nothing in flight. */
+void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool let_go);
 /* After a failure the oracle goes on to write down what it is told, as long as this holds: answers that it was
  * foretold, and that have a part in the failure, are still to come. */
 bool aphi_oracle_wants_more(const aph_oracle *o);

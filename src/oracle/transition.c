@@ -88,6 +88,14 @@ struct aphi_machine {
     size_t send_count, send_capacity;
 };
 
+void aphi_core_mark(const aphi_core *c)
+{
+    aph_mark(c->state);
+    aph_mark(c->answers);
+    aph_mark(c->store);
+    aph_mark(c->mail);
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)

@@ -21,6 +21,8 @@ static inline bool aphi_core_equal(const aphi_core *a, const aphi_core *b)
     return a->state == b->state && a->answers == b->answers && a->store == b->store && a->mail == b->mail;
 }
 
+void aphi_core_mark(const aphi_core *c); /* in a root */
+
 /* What becomes of the messages that the step sends. */
 typedef enum aphi_fate {
     APHI_EXPECT, /* there must be one, to the sender of the request, and it must be this one */
