@@ -7,7 +7,7 @@
  *             oracle of its own; all share the machine that runs the model.
  *             Where nothing is in flight and one configuration is left, an oracle knows nothing but that: when there are
  *             many, such oracles are closed, and opened again when something comes for them.
- * Cost:       one look-up for an observation. An oracle takes some ten kilobytes, a part without one a hundred bytes. */
+ * Cost:       one look-up for an observation. An oracle takes some ten kilobytes, a part at rest a hundred bytes. */
 #include "oracle/jury.h"
 
 #include "base/clock.h"
@@ -276,8 +276,9 @@ static uint32_t awaiting(aphi_jury *j, int64_t connection)
     if (!j->apart)
         return 0;
     line *l = find_line(j, connection);
+    /* Whoever hears it will say that nothing was asked. */
     if (!l->used || !l->in_flight)
-        return seat_of(j, j->seat_count ? j->seats[0].part : APH_NIL); /* whoever it is will say that nothing was asked */
+        return seat_of(j, j->seat_count ? j->seats[0].part : APH_NIL);
     l->in_flight--;
     return l->seat;
 }

@@ -273,6 +273,26 @@ static int before_edn(aphi_trace *t, aphi_cursor *c)
     return 2;
 }
 
+/* Read with `read` until it gives an observation, the end or an error; where the window ends inside a form, widen it and
+ * read the form again. A status of 2: nothing yet, go on. */
+static int read_form(aphi_trace *t, aphi_observation *o, int (*read)(aphi_trace *, aphi_cursor *, aphi_observation *))
+{
+    for (;;) {
+        aphi_cursor c = aphi_trace_cursor(t);
+        int status = read(t, &c, o);
+        if (c.starved) {
+            if (aphi_trace_widen(t) < 0)
+                return -1;
+            continue;
+        }
+        if (status < 0)
+            return aphi_trace_fail_cursor(t, &c);
+        aphi_source_advance(&t->source, c.at);
+        if (status != 2)
+            return status;
+    }
+}
+
 /* One form, which is begun again if the window is too small for it. */
 static int read_edn(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
 {
@@ -291,20 +311,7 @@ static int read_edn(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
 
 int aphi_read_edn(aphi_trace *t, aphi_observation *o)
 {
-    for (;;) {
-        aphi_cursor c = aphi_trace_cursor(t);
-        int status = read_edn(t, &c, o);
-        if (c.starved) {
-            if (aphi_trace_widen(t) < 0)
-                return -1;
-            continue;
-        }
-        if (status < 0)
-            return aphi_trace_fail_cursor(t, &c);
-        aphi_source_advance(&t->source, c.at);
-        if (status != 2)
-            return status;
-    }
+    return read_form(t, o, read_edn);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -376,20 +383,7 @@ static int read_json(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
 
 int aphi_read_json(aphi_trace *t, aphi_observation *o)
 {
-    for (;;) {
-        aphi_cursor c = aphi_trace_cursor(t);
-        int status = read_json(t, &c, o);
-        if (c.starved) {
-            if (aphi_trace_widen(t) < 0)
-                return -1;
-            continue;
-        }
-        if (status < 0)
-            return aphi_trace_fail_cursor(t, &c);
-        aphi_source_advance(&t->source, c.at);
-        if (status != 2)
-            return status;
-    }
+    return read_form(t, o, read_json);
 }
 
 /* ---- logs -------------------------------------------------------------------------------------------------------- */
