@@ -273,8 +273,8 @@ static int before_edn(aphi_trace *t, aphi_cursor *c)
     return 2;
 }
 
-/* Read with `read` until it gives an observation, the end or an error; where the window ends inside a form, widen it and
- * read the form again. A status of 2: nothing yet, go on. */
+/* Read with `read` until it gives an observation, the end or an error; where the window ends inside a form, widen it
+ * and read the form again. A status of 2: nothing yet, go on. */
 static int read_form(aphi_trace *t, aphi_observation *o, int (*read)(aphi_trace *, aphi_cursor *, aphi_observation *))
 {
     for (;;) {
