@@ -11,6 +11,7 @@
     X(UNKNOWN, 3, "a limit of time, memory or the solver was hit before either was certain") \
     X(WRITE, 4, "a result could not be written") \
     X(INTERRUPTED, 5, "stopped by a signal; the results so far were written") \
+    X(REPLAY, 6, "an explanation that was found does not hold: a bug of Antiphon, please report it") \
     X(TRACE_IO, 10, "a trace cannot be read") \
     X(TRACE_FORMAT, 11, "the format of a trace is not known") \
     X(TRACE_MALFORMED, 12, "a trace is malformed") \

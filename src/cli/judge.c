@@ -301,6 +301,8 @@ static void tell_explanation(judgement *j)
     }
     tell(j, "explanation", aph_array(n, parts));
     tell(j, "replay", holds ? aph_str("holds") : aph_strf("does not hold: %s", why));
+    if (!holds)
+        tell_exit(j, "pass", APHI_EXIT_REPLAY);
     free(parts);
 }
 

@@ -100,6 +100,6 @@ void aphi_histories_add(aphi_histories *h, const aphi_foreseen *o, bool paired)
         add_request(h, e, paired);
     else if (o->seen.kind == APHI_RECEIVED)
         add_answer(h, e);
-    else if (o->seen.kind == APHI_LOST && end_request(h, e.connection, &asked))
+    else if (o->seen.kind == APHI_LOST && !o->foretold && end_request(h, e.connection, &asked))
         h->parts[asked.part].history.events[asked.event].lost = true;
 }

@@ -254,6 +254,29 @@ static void show_unknown(aphi_buffer *out, aph_value result)
                        : aph_str_is(aph_field(result, "limit"), "time") ? "time" : "memory");
 }
 
+/* What the server chose, as the model calls it: a free choice by its name, an unknown by name and value. */
+static void show_choices(aphi_buffer *out, aph_value named)
+{
+    size_t n = aph_count(named);
+    aphi_buffer_str(out, "    choices: ");
+    for (size_t i = 0; i < n && i < ORDER_SHOWN; i++) {
+        aph_value choice = aph_at(named, i), name = aph_field(choice, "choice"), clause = aph_field(choice, "clause");
+        aphi_buffer_str(out, i ? ", " : "");
+        if (aph_is_str(name))
+            add_str(out, name);
+        if (!aph_is_str(name) || !aph_is_int(aph_field(choice, "value"))) {
+            aphi_buffer_str(out, aph_is_str(name) ? " = " : "");
+            add_json(out, aph_field(choice, "value"));
+        }
+        if (aph_is_str(clause)) {
+            aphi_buffer_str(out, " (");
+            add_str(out, clause);
+            aphi_buffer_byte(out, ')');
+        }
+    }
+    aphi_buffer_str(out, n > ORDER_SHOWN ? ", ...\n" : "\n");
+}
+
 static void show_explanation(aphi_buffer *out, aph_value result)
 {
     aph_value parts = aph_field(result, "explanation");
@@ -272,11 +295,8 @@ static void show_explanation(aphi_buffer *out, aph_value result)
         aphi_buffer_str(out, "requests taken in this order (by line): ");
         add_lines(out, aph_field(part, "lines"));
         aphi_buffer_byte(out, '\n');
-        if (aph_count(choices)) {
-            aphi_buffer_str(out, "    choices: ");
-            add_json(out, choices);
-            aphi_buffer_byte(out, '\n');
-        }
+        if (aph_count(choices))
+            show_choices(out, aph_field(part, "named"));
     }
     if (aph_count(parts) > ORDER_SHOWN)
         aphi_buffer_format(out, "  ... and %zu more parts; --json has all\n", aph_count(parts) - ORDER_SHOWN);

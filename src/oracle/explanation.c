@@ -29,13 +29,21 @@ typedef struct telling {
     size_t path_of, path_at;
     bool *given;           /* unpaired: answers explained so far, by event */
     uint32_t fresh;
-    list conditions, choices, taken, lines;
+    list conditions, choices, named, taken, lines;
 } telling;
 
 static void add(list *l, aph_value v)
 {
     APHI_RESERVE(l->items, l->capacity, l->count + 1);
     l->items[l->count++] = v;
+}
+
+/* A choice: its value for the replay, and for people what the model calls it. */
+static void add_choice(telling *t, const aph_event *event, const char *name, aph_value value)
+{
+    aph_value named = aph_record("choice", name ? aph_str(name) : APH_NIL, "value", value);
+    add(&t->choices, value);
+    add(&t->named, event->clause ? aph_put(named, "clause", aph_str(event->clause)) : named);
 }
 
 static void require(telling *t, aph_value condition)
@@ -94,7 +102,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
         return true;
     case APH_EVENT_CHOOSE:
         *answer = aph_symbol(event->sort, t->fresh++);
-        add(&t->choices, *answer);
+        add_choice(t, event, event->name, *answer);
         if (event->bounded) {
             require(t, aph_le(aph_int(event->low), *answer));
             require(t, aph_le(*answer, aph_int(event->high)));
@@ -102,8 +110,10 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
         return true;
     case APH_EVENT_EITHER:
         *answer = next_way(t);
-        add(&t->choices, *answer);
-        return *answer != APH_NIL;
+        if (*answer == APH_NIL)
+            return false;
+        add_choice(t, event, event->names[aph_int_of(*answer)], *answer);
+        return true;
     case APH_EVENT_DECIDE:
         *answer = next_way(t);
         if (*answer == APH_NIL)
@@ -121,7 +131,8 @@ static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
     if (aphi_store_solve(t->conditions.count, t->conditions.items, solver_ms, &values) == APHI_SAT) {
         explanation = aph_record("initial", initial, "order", aph_array(t->taken.count, t->taken.items), "choices",
                                  aph_array(t->choices.count, t->choices.items), "lines",
-                                 aph_array(t->lines.count, t->lines.items));
+                                 aph_array(t->lines.count, t->lines.items), "named",
+                                 aph_array(t->named.count, t->named.items));
         aphi_bindings_complete(&values, explanation);
         explanation = aphi_substitute(explanation, &values);
     }
@@ -153,6 +164,7 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     free(t.given);
     free(t.conditions.items);
     free(t.choices.items);
+    free(t.named.items);
     free(t.taken.items);
     free(t.lines.items);
     return explanation;

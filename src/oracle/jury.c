@@ -88,7 +88,7 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
         APHI_RESERVE(j->seats, j->seat_capacity, 1);
         j->seats[j->seat_count++] = (aphi_seat){.oracle = trial};
     }
-    aphi_guard_arm(model, options->time_ms ? aphi_clock_ns() + options->time_ms * 1000000 : 0);
+    aphi_guard_arm(model, options->time_ms ? aphi_clock_ns() + options->time_ms * 1000000 : 0, options->memory);
     return j;
 }
 

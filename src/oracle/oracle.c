@@ -277,7 +277,8 @@ static void arm(aph_oracle *o)
     if (o->armed || !o->own_machine)
         return;
     o->armed = true;
-    aphi_guard_arm(o->model, o->options.time_ms ? aphi_clock_ns() + o->options.time_ms * 1000000 : 0);
+    aphi_guard_arm(o->model, o->options.time_ms ? aphi_clock_ns() + o->options.time_ms * 1000000 : 0,
+                   o->options.memory);
 }
 
 bool aphi_oracle_wants_more(const aph_oracle *o)
@@ -391,6 +392,10 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
 /* Without rpc nobody knows which answer is lost, so nothing more can be said of what comes on the connection. */
 static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
 {
+    /* Nor is it known which request it was, so none of those in flight binds what comes after it. */
+    for (size_t i = 0; i < o->op_count; i++)
+        if (o->ops[i].connection == connection && o->ops[i].end_at == UINT64_MAX)
+            o->ops[i].end_at = o->event_base + o->event_count;
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = APHI_NONE, .connection = connection});
     return look(o);
 }

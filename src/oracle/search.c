@@ -53,7 +53,7 @@ static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
         snprintf(o->message, sizeof o->message, "%s", message);
     }
     if (aphi_machine_out_of_time(o->machine))
-        o->limit = APH_LIMIT_TIME;
+        o->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
     return results;
 }
 

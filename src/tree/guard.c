@@ -6,6 +6,7 @@
  *             passed or one step has taken too long. If the signal then finds the thread in the model's own code, it
  *             leaves the step at once by a jump; code of ours is never left half-way, so the next signal tries again
  *             until it finds the model or the search has stopped by itself.
+ *             A model that is always inside our code is left where the heap makes room for more values.
  *             Where the model's code is, is asked of the loader; a model linked into the same object as the library
  *             cannot be told from it and is left at its next event instead.
  * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave
@@ -13,6 +14,7 @@
 #include "tree/guard.h"
 
 #include "base/clock.h"
+#include "value/heap.h"
 
 #include <assert.h>
 #include <dlfcn.h>
@@ -44,6 +46,8 @@ static _Thread_local struct {
     uint64_t entered_at_tick;
     unsigned ticks_in_step;
     int64_t deadline_ns;
+    size_t memory;
+    bool overfull;
     bool armed, timed;
     timer_t timer;
     code_range model_code;
@@ -173,13 +177,26 @@ static void start_timer(void)
     timer_settime(guard.timer, 0, &when, NULL);
 }
 
-void aphi_guard_arm(const aph_model *model, int64_t deadline_ns)
+/* The heap makes room for more: a moment at which our own code can be left. */
+static void on_more_memory(void)
+{
+    bool overfull = guard.memory && aph_heap_bytes() > guard.memory;
+    if (!guard.inside || !(overfull || aphi_guard_expired()))
+        return;
+    guard.overfull |= overfull;
+    siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
+}
+
+void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory)
 {
     aphi_guard_disarm();
     guard.armed = true;
     guard.expired = guard.stuck = 0;
     guard.ticks_in_step = 0;
     guard.deadline_ns = deadline_ns;
+    guard.memory = memory;
+    guard.overfull = false;
+    aphi_heap_watch = on_more_memory;
     guard.model_code = code_of(model);
     catch_crashes();
     start_timer();
@@ -199,6 +216,7 @@ void aphi_guard_disarm(void)
         sigaltstack(&guard.old_stack, NULL);
     free(guard.alternate);
     guard.alternate = NULL;
+    aphi_heap_watch = NULL;
     guard.armed = guard.timed = false;
 }
 
@@ -210,6 +228,11 @@ bool aphi_guard_expired(void)
 void aphi_guard_call_off(void)
 {
     called_off = 1;
+}
+
+bool aphi_guard_overfull(void)
+{
+    return guard.overfull;
 }
 
 bool aphi_guard_stuck(void)

@@ -12,11 +12,13 @@
 #include <stdint.h>
 
 /* From now on until disarmed, this thread's steps are left when the clock reaches deadline_ns (0: no deadline), when
- * one of them has run for five seconds, or when they crash. Arming again moves the deadline. */
-void aphi_guard_arm(const aph_model *model, int64_t deadline_ns);
+ * values take more than `memory` bytes (0: no limit), when one of them has run for five seconds, or when they crash.
+ * Arming again moves the limits. */
+void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory);
 void aphi_guard_disarm(void);
 bool aphi_guard_expired(void); /* the deadline has passed, or a step is stuck */
 bool aphi_guard_stuck(void);
+bool aphi_guard_overfull(void); /* a step was left for the memory that it took */
 /* Every deadline of every thread has passed, now and from now on. May be called from a signal handler. */
 void aphi_guard_call_off(void);
 

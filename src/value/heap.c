@@ -45,6 +45,7 @@ typedef struct heap {
 } heap;
 
 static _Thread_local heap the_heap;
+_Thread_local void (*aphi_heap_watch)(void);
 
 static size_t node_bytes(size_t slot_bytes)
 {
@@ -70,6 +71,9 @@ static struct aph_node *node_alloc(heap *h, size_t slot_bytes)
 {
     size_t bytes = node_bytes(slot_bytes), class = bytes / GRAIN;
     struct aph_node *node;
+    bool slow = class >= CLASSES || (!h->free_list[class] && h->fresh_bytes < bytes);
+    if (slow && aphi_heap_watch)
+        aphi_heap_watch();
     if (class >= CLASSES) {
         node = aphi_alloc(bytes);
         class = CLASS_LARGE;

@@ -75,6 +75,9 @@ static inline size_t aphi_slots_of(aph_value v)
     return 0;
 }
 
+/* Called now and then while values are made, at a moment when the heap is whole: it may leave by a jump. */
+extern _Thread_local void (*aphi_heap_watch)(void);
+
 /* The one node of this content. */
 aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
 aph_value aphi_intern_str(const char *bytes, size_t n);

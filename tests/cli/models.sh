@@ -80,8 +80,9 @@ run 38 check -j 2 "$dir/crash.c" "$dir/trace" "$dir/trace"
 model aborts 'if (!zero) abort(); aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/aborts.c" "$dir/trace"
 
-# exit() is no crash that a signal tells of; among workers it is noticed.
+# exit() is no crash that a signal tells of.
 model exits 'if (!zero) exit(0); aph_send(m, q.from, aph_str("ok"));'
+run 38 check "$dir/exits.c" "$dir/trace"
 run 38 check -j 2 "$dir/exits.c" "$dir/trace" "$dir/trace"
 
 # Loops: left at the deadline, or after five seconds in one step.
@@ -110,4 +111,9 @@ model restless ';' ''
 sed -i 's/aph_request q = aph_recv(m);/(void)m;/' "$dir/restless.c"
 run 41 check "$dir/restless.c" "$dir/trace"
 err receiving
+# One that is always inside the library, making values.
+model grows 'for (int i = 0;; i++) *state = aph_set(*state, aph_int(i), aph_int(i));'
+run 3 check --time 1 "$dir/grows.c" "$dir/trace"
+run 3 check --memory 100 "$dir/grows.c" "$dir/trace"
+
 finish

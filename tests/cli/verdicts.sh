@@ -97,6 +97,11 @@ printf '%s\n' '{"conn":1,"send":{"f":"put","key":"k","value":"a"}}' '{"conn":1,"
     '{"conn":1,"send":{"f":"get","key":"k"}}' '{"conn":1,"recv":"a"}' >"$dir/on"
 run 0 check kv "$dir/on"
 run 0 check --distrust kv "$dir/on"
+# An explanation of a history with a lost answer on a connection that sends ahead holds, too.
+printf '%s\n' '{"conn":1,"send":{"f":"write","value":2}}' '{"conn":1,"send":{"f":"read"}}' '{"conn":1,"lost":true}' \
+    '{"conn":1,"recv":null}' >"$dir/ahead"
+run 0 check --explain register "$dir/ahead"
+out 'holds'
 lost 2
 run 1 check register "$dir/lost"
 run 1 check --distrust register "$dir/lost"

@@ -182,7 +182,7 @@ static void test_life_goes_on(void **unused)
 static void test_the_deadline_is_noticed(void **unused)
 {
     (void)unused;
-    aphi_guard_arm(&aph_model_register, aphi_clock_ns() + 50 * 1000000);
+    aphi_guard_arm(&aph_model_register, aphi_clock_ns() + 50 * 1000000, 0);
     assert_false(aphi_guard_expired());
     int64_t begin = aphi_clock_ns();
     while (!aphi_guard_expired() && aphi_clock_ns() - begin < (int64_t)3000000000)
@@ -190,7 +190,7 @@ static void test_the_deadline_is_noticed(void **unused)
     assert_true(aphi_guard_expired());
     assert_false(aphi_guard_stuck());
     assert_true(aphi_clock_ns() - begin >= 45 * 1000000);
-    aphi_guard_arm(&aph_model_register, 0); /* moves it away */
+    aphi_guard_arm(&aph_model_register, 0, 0); /* moves it away */
     assert_false(aphi_guard_expired());
     aphi_guard_disarm();
     aphi_guard_disarm(); /* does no harm */
