@@ -5,8 +5,8 @@
  * Idea:       requests of different parts do not influence each other, and each connection has at most one in flight,
  *             so a history is explained if and only if its parts are (linearizability is local). Each part has an
  *             oracle of its own; all share the machine that runs the model.
- *             Where nothing is in flight and one configuration is left, an oracle knows nothing but that: when there are
- *             many, such oracles are closed, and opened again when something comes for them.
+ *             Where nothing is in flight and one configuration is left, an oracle knows nothing but that: when there
+ *             are many, such oracles are closed, and opened again when something comes for them.
  * Cost:       one look-up for an observation. An oracle takes some ten kilobytes, a part at rest a hundred bytes. */
 #include "oracle/jury.h"
 

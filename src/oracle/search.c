@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+enum { LIKELY_MIN = 4, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
@@ -198,12 +198,44 @@ static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
     return first_of_kind(o, asked);
 }
 
-static bool has_more(aph_oracle *o, const aphi_frame *f, size_t place)
+/* The place in pending of the frame's candidate k > 0: the likely one comes first, the others as they stand. */
+static size_t place_of(const aphi_frame *f, size_t k)
 {
-    for (; !f->only && place < o->pending_count; place++)
-        if (worth_trying(o, f, place))
+    if (!f->likely)
+        return k - 1;
+    return k == 1 ? f->likely - 1 : k - 1 < f->likely ? k - 2 : k - 1;
+}
+
+static bool has_more(aph_oracle *o, const aphi_frame *f)
+{
+    for (size_t k = (size_t)f->candidate + 1; !f->only && k <= o->pending_count; k++)
+        if (worth_trying(o, f, place_of(f, k)))
             return true;
     return false;
+}
+
+/* A read that does not fit wants another state. If one request in flight makes it, that is the one to try first: to go
+ * deep with the others, of which there may be many that were lost, would take for ever. */
+static void find_likely(aph_oracle *o, aphi_frame *f)
+{
+    const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
+    if (!target || !target->reads || o->pending_count < LIKELY_MIN)
+        return;
+    aphi_core core = o->core;
+    for (size_t place = 0; place < o->pending_count && !f->likely && !o->fault && !o->limit; place++) {
+        const aphi_asked *a = &o->ops[o->pending[place]];
+        size_t n, fits = 0;
+        if (o->pending[place] == f->target || aphi_is_taken(o, a) || !aphi_can_arrive(o, a) || a->part != target->part)
+            continue;
+        const aphi_after *results = feed(o, a, &n);
+        if (n == 1 && results[0].core.state != core.state) {
+            o->core = results[0].core;
+            feed(o, target, &fits);
+            o->core = core;
+        }
+        if (fits)
+            f->likely = (uint32_t)place + 1;
+    }
 }
 
 static void begin_trying(aph_oracle *o, const aphi_frame *f)
@@ -213,8 +245,8 @@ static void begin_trying(aph_oracle *o, const aphi_frame *f)
         relate(o, f);
     if (f->target != APHI_NONE)
         first_of_kind(o, f->target);
-    for (size_t i = 0; i + 1 < f->candidate && i < o->pending_count; i++)
-        worth_trying(o, f, i);
+    for (size_t k = 1; k < f->candidate && k <= o->pending_count; k++)
+        worth_trying(o, f, place_of(f, k));
 }
 
 /* Take the top frame's next possibility. Candidate 0 is the target, i > 0 the request at place i - 1 of `pending`. */
@@ -226,9 +258,11 @@ static bool try_next(aph_oracle *o)
     for (; f->candidate <= o->pending_count; f->candidate++, f->result = 0, resumed = false) {
         if (f->candidate == 0 && f->target == APHI_NONE)
             continue;
-        if (f->candidate > 0 && (f->only || (!worth_trying(o, f, f->candidate - 1) && !resumed)))
+        if (f->candidate == 1 && f->result == 0)
+            find_likely(o, f);
+        if (f->candidate > 0 && (f->only || (!worth_trying(o, f, place_of(f, f->candidate)) && !resumed)))
             continue;
-        const aphi_asked *a = &o->ops[f->candidate ? o->pending[f->candidate - 1] : f->target];
+        const aphi_asked *a = &o->ops[f->candidate ? o->pending[place_of(f, f->candidate)] : f->target];
         if (f->candidate > 0)
             note_frame(o, f);
         if (f->candidate == 0 && !aphi_can_arrive(o, a))
@@ -244,7 +278,7 @@ static bool try_next(aph_oracle *o)
             if (idle && !f->only && aphi_core_equal(&result->core, &o->core))
                 continue;
             /* A frame that has nothing left is not worth keeping, unless for the reason of what failed before. */
-            if (f->result == n && !f->tainted && !has_more(o, f, f->candidate))
+            if (f->result == n && !f->tainted && !has_more(o, f))
                 o->frame_count--;
             take(o, a, result);
             take_reads(o, a->part);

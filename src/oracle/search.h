@@ -62,6 +62,7 @@ typedef struct aphi_frame {
     uint32_t at;           /* observation, within the window */
     uint32_t target;       /* the request to be taken; APHI_NONE: anything that gives the connection an answer */
     uint32_t candidate, result; /* what to try next */
+    uint32_t likely;       /* place in pending, plus 1, of the request after which the target's answer fits; 0: none */
     uint32_t order_count;
     uint32_t memo;         /* its entry there, if noted */
     bool noted;
