@@ -41,9 +41,9 @@ int aph_either_(aph *m, size_t n, const char *const *names);
 /* The clause of the specification that the next choice, decision or message is about: "RFC 9110 13.1.2". */
 void aph_clause(aph *m, const char *clause);
 /* This branch is not to be taken: the model does not describe it. */
-_Noreturn void aph_never(aph *m);
+void aph_never(aph *m) __attribute__((noreturn));
 /* The request is not one that this model knows: reported as bad input, with the reason. */
-_Noreturn void aph_unknown_request(aph *m, const char *reason);
+void aph_unknown_request(aph *m, const char *reason) __attribute__((noreturn));
 /* The model's own data (aph_model.data). */
 const void *aph_data(aph *m);
 

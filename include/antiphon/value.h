@@ -33,7 +33,7 @@ typedef enum aph_kind {
     APH_TERM,   /* an operation on values of which at least one is symbolic */
 } aph_kind;
 
-/* The operations that terms are made of. All but the last three take two operands. */
+/* The operations that terms are made of. All but the last two take two operands. */
 typedef enum aph_op {
     APH_ADD,
     APH_SUB,

@@ -61,7 +61,7 @@ static int find(const aph_model *model, const char *file, const aphi_judge_optio
 
 /* ---- does it hold? ----------------------------------------------------------------------------------------------- */
 
-static bool read_explanation(const char *path, aph_value *explanation)
+static bool read_explanation(const char *path, aph_value *explanation, int *code)
 {
     aphi_buffer text = {0};
     char bytes[65536];
@@ -70,6 +70,7 @@ static bool read_explanation(const char *path, aph_value *explanation)
     FILE *file = fopen(path, "r");
     if (!file) {
         fprintf(stderr, "antiphon: %s: %s\n", path, strerror(errno));
+        *code = APHI_EXIT_TRACE_IO;
         return false;
     }
     while ((n = fread(bytes, 1, sizeof bytes, file)))
@@ -78,6 +79,7 @@ static bool read_explanation(const char *path, aph_value *explanation)
     bool ok = aph_json_read(text.data ? text.data : "", text.n, explanation, &error);
     if (!ok)
         fprintf(stderr, "antiphon: %s: byte %zu: %s\n", path, error.offset + 1, error.message);
+    *code = APHI_EXIT_TRACE_MALFORMED;
     aphi_buffer_free(&text);
     return ok;
 }
@@ -110,13 +112,13 @@ static int replay_parts(const aph_model *model, const aphi_histories *all, aph_v
 static int confirm(const aph_model *model, const char *file, aphi_trace_format format, const char *path)
 {
     aph_value explanation;
-    if (!read_explanation(path, &explanation))
-        return APHI_EXIT_TRACE_MALFORMED;
+    int status, code;
+    if (!read_explanation(path, &explanation, &code))
+        return code;
     aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.format = format, .model = model});
     aphi_foresight *ahead = aphi_foresight_open(trace);
     aphi_histories all;
     aphi_foreseen o;
-    int status, code;
     aphi_histories_init(&all, model, aph_has(aph_at(explanation, 0), aph_str("part")));
     while ((status = aphi_foresight_next(ahead, &o)) > 0)
         aphi_histories_add(&all, &o, aphi_trace_paired(trace));

@@ -396,7 +396,7 @@ static bool run_on(aphi_machine *m, aphi_core *core)
             return false;
         }
     }
-    set_fault(m, APH_FAULT_PROMISE, "the model runs on and on without receiving", APH_NIL);
+    set_fault(m, APH_FAULT_STUCK, "the model runs on and on without receiving", APH_NIL);
     return false;
 }
 
