@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 
-#include <string.h>
 
 /* Of equal rank, the older: frames remember places in `pending`, so going back must bring the same order back. */
 static bool ends_before(const aph_oracle *o, uint32_t a, uint32_t b)
@@ -30,7 +29,8 @@ static void pending_remove(aph_oracle *o, uint32_t asked)
     size_t i = 0;
     while (o->pending[i] != asked)
         i++;
-    memmove(o->pending + i, o->pending + i + 1, (--o->pending_count - i) * sizeof *o->pending);
+    for (o->pending_count--; i < o->pending_count; i++)
+        o->pending[i] = o->pending[i + 1];
 }
 
 void aphi_flight_pass(aph_oracle *o)

@@ -21,6 +21,13 @@ static inline void aphi_clear_bit(uint64_t *bits, uint32_t slot)
     bits[slot / 64] &= ~((uint64_t)1 << (slot % 64));
 }
 
+/* Rows of bits are a word or two: copied here sooner than memcpy is called. */
+static inline void aphi_copy_bits(uint64_t *to, const uint64_t *from, size_t words)
+{
+    for (size_t i = 0; i < words; i++)
+        to[i] = from[i];
+}
+
 /* Did its end come before the observation that the search is at? */
 static inline bool aphi_over(const aph_oracle *o, const aphi_asked *a)
 {

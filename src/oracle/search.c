@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIKELY_MIN = 4, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+enum { LIKELY_MIN = 8, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
@@ -103,7 +103,7 @@ static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool only
 {
     APHI_RESERVE(o->frames, o->frame_capacity, o->frame_count + 1);
     APHI_RESERVE(o->frame_bits, o->frame_bits_capacity, o->frame_capacity * o->words);
-    memcpy(o->frame_bits + o->frame_count * o->words, o->bits, o->words * sizeof *o->bits);
+    aphi_copy_bits(o->frame_bits + o->frame_count * o->words, o->bits, o->words);
     o->frames[o->frame_count++] = (aphi_frame){.core = o->core, .at = o->at, .target = target, .only = only,
                                                .order_count = (uint32_t)o->order_count, .part = part};
 }
@@ -130,7 +130,7 @@ static void restore(aph_oracle *o, const aphi_frame *f)
 {
     o->core = f->core;
     o->order_count = f->order_count;
-    memcpy(o->bits, o->frame_bits + (size_t)(f - o->frames) * o->words, o->words * sizeof *o->bits);
+    aphi_copy_bits(o->bits, o->frame_bits + (size_t)(f - o->frames) * o->words, o->words);
 }
 
 /* ---- which requests to try --------------------------------------------------------------------------------------- */

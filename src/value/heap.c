@@ -126,6 +126,21 @@ static void rehash(heap *h)
     h->buckets = grown;
 }
 
+/* Nodes are small and mostly equal if their hashes are: a few words are compared here sooner than memcmp is called. */
+static inline bool same_bytes(const void *a, const void *b, size_t n)
+{
+    if (n > 64 || n % 8)
+        return !memcmp(a, b, n);
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t x, y;
+        memcpy(&x, (const char *)a + i, 8);
+        memcpy(&y, (const char *)b + i, 8);
+        if (x != y)
+            return false;
+    }
+    return true;
+}
+
 static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const void *slots, size_t slot_bytes,
                         uint64_t hash, uint64_t symbols)
 {
@@ -135,7 +150,7 @@ static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const 
     struct aph_node **bucket = &h->bucket[hash & (h->buckets - 1)];
     for (struct aph_node *node = *bucket; node; node = node->next)
         if (node->hash == hash && node->shape == shape && node->detail == detail && node->count == count &&
-            (!slot_bytes || !memcmp(node->slot, slots, slot_bytes)))
+            same_bytes(node->slot, slots, slot_bytes))
             return node;
     struct aph_node *node = node_alloc(h, slot_bytes);
     bucket = &h->bucket[hash & (h->buckets - 1)];
