@@ -3,6 +3,7 @@
  * main.c - which command? */
 #include "cli/commands.h"
 #include "cli/exits.h"
+#include "solve/z3.h"
 
 #include <antiphon/value.h>
 
@@ -75,6 +76,7 @@ int main(int count, char **words)
     } else {
         code = run(count - 1, words + 1);
     }
+    aphi_z3_close();
     aph_heap_close();
     return code;
 }

@@ -46,14 +46,6 @@ const char *aphi_trace_fault_name(aphi_trace_fault fault)
     return names[fault];
 }
 
-const char *aphi_trace_fault_text(aphi_trace_fault fault)
-{
-#define X(name, text) text,
-    static const char *const texts[] = {APHI_TRACE_FAULTS(X)};
-#undef X
-    return texts[fault];
-}
-
 const aphi_trace_error *aphi_trace_error_of(const aphi_trace *t)
 {
     return &t->error;

@@ -46,7 +46,7 @@ typedef struct aphi_observation {
     int64_t time;       /* as recorded, or APHI_NO_TIME */
 } aphi_observation;
 
-/* What can be wrong with a trace: name, and text for a person. */
+/* What can be wrong with a trace: name, and what it means. */
 #define APHI_TRACE_FAULTS(X) \
     X(NONE, "nothing is wrong") \
     X(IO, "the file cannot be read") \
@@ -95,7 +95,6 @@ int aphi_trace_next(aphi_trace *t, aphi_observation *o);
 
 const aphi_trace_error *aphi_trace_error_of(const aphi_trace *t);
 const char *aphi_trace_fault_name(aphi_trace_fault fault); /* "MALFORMED" */
-const char *aphi_trace_fault_text(aphi_trace_fault fault); /* "the text is malformed" */
 /* The format, which is APHI_FORMAT_AUTO until the first aphi_trace_next has told it. */
 aphi_trace_format aphi_trace_format_of(const aphi_trace *t);
 const char *aphi_trace_format_name(aphi_trace_format format); /* "jepsen-log" */
