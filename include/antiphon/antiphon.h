@@ -3,6 +3,8 @@
  * antiphon.h - everything: values, models, the oracle. */
 #ifndef ANTIPHON_H
 #define ANTIPHON_H
+#include <antiphon/codec.h>
+#include <antiphon/generate.h>
 #include <antiphon/model.h>
 #include <antiphon/oracle.h>
 #include <antiphon/value.h>

@@ -9,6 +9,8 @@
 #ifndef ANTIPHON_MODEL_H
 #define ANTIPHON_MODEL_H
 
+#include <antiphon/codec.h>
+#include <antiphon/generate.h>
 #include <antiphon/value.h>
 
 #ifdef __cplusplus
@@ -49,6 +51,12 @@ const void *aph_data(aph *m);
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
+/* What the subject may do with a connection that the tester opened. */
+typedef enum aph_closing {
+    APH_CLOSES_NEVER,   /* a connection that it closes is a violation: `dead` */
+    APH_CLOSES_SETTLED, /* it may close one on which it owes nothing */
+} aph_closing;
+
 typedef enum aph_jepsen { APH_JEPSEN_OK, APH_JEPSEN_FAIL } aph_jepsen;
 
 #define APH_MODEL_VERSION 1
@@ -77,6 +85,23 @@ typedef struct aph_model {
     /* How the end of a Jepsen operation reads as an answer of this model. Returns false if the operation told nothing
      * and did nothing. NULL: an :ok answers its value, a :fail did not happen. */
     bool (*jepsen)(aph_value request, aph_jepsen end, aph_value value, aph_value *answer);
+
+    /* What follows is for `antiphon test` and `antiphon serve`. */
+
+    const aph_codec *codec;          /* NULL: one JSON value a line */
+    /* What to send next: a J-expression. NULL: made from the shape. */
+    aph_value (*generate)(aph_gen *g);
+    const aph_function *functions;   /* for its holes; the last has no name */
+    /* Requests as a JSON text, an array of alternatives (docs/generating.md). */
+    const char *shape;
+    /* What kind of request is this? NULL: its field "f" if that is a string, else "message". */
+    const char *(*kind)(aph_value request);
+    /* Names of branches, choices and kinds that a run must have reached, or it is `vacuous`; the last is NULL. NULL:
+     * every kind of request that was sent was answered at least once. */
+    const char *const *floors;
+    aph_closing closes;
+    /* Servers that are wrong, to test testers with; the last is NULL. */
+    const struct aph_model *const *mutants;
 } aph_model;
 
 /* A model in a file of its own ends with APH_MODEL(my_model), which makes it known to `antiphon`. */

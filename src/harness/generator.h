@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * generator.h - what to send next, on which connection, after what. */
+#ifndef APHI_HARNESS_GENERATOR_H
+#define APHI_HARNESS_GENERATOR_H
+
+#include <antiphon/model.h>
+#include "harness/expression.h"
+#include "harness/script.h"
+
+typedef struct aphi_generator aphi_generator;
+
+/* What a generator may look at when it makes an action. All is borrowed for the call. */
+typedef struct aphi_knowledge {
+    aph_value state;               /* of an explanation that is alive, or APH_NIL */
+    const aphi_labelled *seen;
+    const uint32_t *in_flight;     /* by connection: requests without an answer */
+    size_t connections;
+    /* Branches of the model by name, and how often explanations took them; an object, or APH_NIL. Kinds of requests and
+     * field values that led to a branch not reached before are made more often. */
+    aph_value branches;
+} aphi_knowledge;
+
+/* The model's generator, or one made from its shape. NULL with a message if the model has neither, or its shape is
+ * wrong. depth: requests that one connection may have in flight. */
+aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth, char *error,
+                                    size_t error_size);
+void aphi_generator_close(aphi_generator *g);
+/* The next action of the run: a send with label, connection, wait and chunk, or now and then a close. Every connection
+ * is used: none waits for ever while others are served. */
+aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * subject.h - the system under test: how to reach it, and if it is ours to start, how to start, reset and stop it. */
+#ifndef APHI_HARNESS_SUBJECT_H
+#define APHI_HARNESS_SUBJECT_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+typedef struct aphi_subject aphi_subject;
+
+typedef struct aphi_subject_options {
+    const char *target;   /* HOST:PORT, [V6]:PORT; one of target and run is given */
+    const char *run;      /* a command for sh; {port} stands for a free port on 127.0.0.1, {dir} for an empty folder */
+    const char *output;   /* file that keeps what a command prints; NULL: a temporary one */
+    bool datagrams;       /* it listens for UDP: then there is nothing to wait for but the socket being bound */
+    int64_t start_ms;     /* how long it may take until it listens; 0: 10,000 */
+} aphi_subject_options;
+
+typedef enum aphi_subject_state {
+    APHI_SUBJECT_THERE,
+    APHI_SUBJECT_EXITED,   /* by itself; status is wait's */
+    APHI_SUBJECT_STOPPED,  /* by a signal such as SIGSTOP */
+} aphi_subject_state;
+
+/* NULL with a message: the target is not understood. Starts nothing yet. */
+aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error, size_t error_size);
+/* Stops it: its whole process group, first politely, after 500 ms by force; waits for it; removes its folder. */
+void aphi_subject_close(aphi_subject *s);
+/* A fresh one: a command is stopped if it runs, and started on a new port with an empty folder; returns when it accepts
+ * connections. A target is left as it is. False with a message (exited at once with what output, not there in time). */
+bool aphi_subject_reset(aphi_subject *s, char *error, size_t error_size);
+bool aphi_subject_is_ours(const aphi_subject *s); /* it can be reset */
+const struct sockaddr *aphi_subject_address(const aphi_subject *s, socklen_t *size);
+/* Does not block. message, if it is not there: "exited with status 3", "killed by SIGSEGV", ... */
+aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size);
+/* The last bytes that it printed, at most n; NUL-terminated. */
+void aphi_subject_tail(const aphi_subject *s, char *text, size_t n);
+/* To be called from a signal handler, if Antiphon is about to be ended: kills every subject there is. */
+void aphi_subject_kill_all(void);
+
+#endif
