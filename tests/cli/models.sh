@@ -80,10 +80,24 @@ run 38 check -j 2 "$dir/crash.c" "$dir/trace" "$dir/trace"
 model aborts 'if (!zero) abort(); aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/aborts.c" "$dir/trace"
 
-# exit() is no crash that a signal tells of.
-model exits 'if (!zero) exit(0); aph_send(m, q.from, aph_str("ok"));'
-run 38 check "$dir/exits.c" "$dir/trace"
-run 38 check -j 2 "$dir/exits.c" "$dir/trace" "$dir/trace"
+# What ends a process is no crash that a signal tells of: in a step, and elsewhere in the model.
+for end in exit _exit _Exit quick_exit; do
+    model "ends$end" "if (!zero) $end(0); aph_send(m, q.from, aph_str(\"ok\"));"
+    sed -i '1i #include <unistd.h>' "$dir/ends$end.c"
+    run 38 check "$dir/ends$end.c" "$dir/trace"
+    err "model ends$end: a call of $end, which ends the program"
+    run 38 check --json "$dir/ends$end.c" "$dir/trace"
+    out '"exit":38'
+    run 38 check -j 2 "$dir/ends$end.c" "$dir/trace" "$dir/trace"
+    err "model ends$end: a call of $end"
+    run 38 explain "$dir/ends$end.c" "$dir/trace"
+    model parts 'aph_send(m, q.from, aph_str("ok"));' '.rpc = true, .part = part'
+    sed -i "1i #include <unistd.h>\n#include <antiphon/model.h>\n#include <stdlib.h>\nstatic aph_value part(aph_value v) { if (v) $end(0); return v; }" "$dir/parts.c"
+    run 38 check "$dir/parts.c" "$dir/trace"
+    err "a call of $end"
+    run 38 check -j 2 "$dir/parts.c" "$dir/trace" "$dir/trace"
+    run 38 explain "$dir/parts.c" "$dir/trace"
+done
 
 # Loops: left at the deadline, or after five seconds in one step.
 model loops 'for (volatile long i = 0;; i++) ; aph_send(m, q.from, aph_str("ok"));'
