@@ -169,7 +169,8 @@ static void tell_unknown(judgement *j)
     static const aphi_exit by_fault[] = {
         [APH_FAULT_REQUEST] = APHI_EXIT_TRACE_REQUEST, [APH_FAULT_ANSWER] = APHI_EXIT_TRACE_ORPHAN,
         [APH_FAULT_CRASH] = APHI_EXIT_MODEL_CRASH,     [APH_FAULT_STUCK] = APHI_EXIT_MODEL_STUCK,
-        [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE,   [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE};
+        [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE,   [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE,
+        [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
     static const char *const limits[] = {[APH_LIMIT_TIME] = "time", [APH_LIMIT_MEMORY] = "memory",
                                          [APH_LIMIT_SOLVER] = "solver"};
     const aph_oracle *o = aphi_jury_dissenter(j->jury)->oracle;

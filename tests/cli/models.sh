@@ -114,6 +114,28 @@ check 'the step was not left' [ $((SECONDS - begin)) -le 10 ]
 model impure 'aph_send(m, q.from, calls++ % 2 ? aph_str("ok") : aph_str("no"));'
 run 40 check "$dir/impure.c" "$dir/trace"
 err 'pure function'
+# The same result in another way is not the same.
+model wayward 'if (calls++ % 2) aph_decide(m, aph_bool(true), "odd"); aph_send(m, q.from, aph_str("ok"));'
+run 40 check "$dir/wayward.c" "$dir/trace"
+err 'pure function'
+
+# Calls that mean nothing.
+model decides 'aph_decide(m, aph_int(5), "is five"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/decides.c" "$dir/trace"
+err 'model decides: aph_decide("is five") was given 5, which is not a boolean'
+run 42 check --distrust "$dir/decides.c" "$dir/trace"
+model sums 'aph_decide(m, aph_add(aph_choose(m, APH_INT, "x"), aph_int(1)), "sum"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/sums.c" "$dir/trace"
+err 'not a boolean'
+model within 'aph_choose_within(m, 5, 3, "die"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/within.c" "$dir/trace"
+err 'model within: aph_choose_within(5, 3, "die") has no integer'
+model sorts 'aph_choose(m, APH_ARRAY, "list"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/sorts.c" "$dir/trace"
+err APH_STR
+# A condition that cannot be is one all the same.
+model divides 'if (!aph_decide(m, aph_lt(aph_div(aph_int(1), aph_int(0)), aph_int(2)), "less")) (void)0; aph_send(m, q.from, aph_str("ok"));'
+run 1 check "$dir/divides.c" "$dir/trace"
 model twice 'aph_send(m, q.from, aph_str("ok")); aph_send(m, q.from, aph_str("again"));'
 run 41 check "$dir/twice.c" "$dir/trace"
 err rpc
