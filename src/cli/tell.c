@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "oracle/because.h"
 #include "oracle/evidence.h"
 #include "oracle/explanation.h"
 #include "oracle/replay.h"
@@ -104,6 +105,32 @@ static aph_value tell_window(const aph_oracle *o, size_t blamed)
     return aph_array(n, shown);
 }
 
+/* Of a model that is not rpc, answers belong to no request: each message is an operation of its own, which takes a
+ * moment. place counts the requests that were in flight when the window began, then what was observed. */
+static bool tell_moment(const aph_oracle *o, size_t place, size_t blamed, aph_value *op)
+{
+    const aphi_seen_event *e = place < o->base_count ? NULL : &o->events[place - o->base_count];
+    const aphi_asked *a = !e ? &o->ops[place] : e->kind == APHI_SAW_REQUEST ? &o->ops[e->asked] : NULL;
+    if (!a && e->kind != APHI_SAW_ANSWER)
+        return false;
+    *op = aph_record("connection", aph_int(a ? a->connection : e->connection), a ? "request" : "answer",
+                     a ? a->message : e->message, "line", aph_int((int64_t)(a ? a->line : e->line)), "call",
+                     aph_int((int64_t)(2 * place)), "end", aph_int((int64_t)(2 * place + 1)));
+    if (e == &o->events[blamed])
+        *op = aph_put(*op, "violated", aph_bool(true));
+    return true;
+}
+
+/* The blamed answer, and the messages before it. */
+static aph_value tell_moments(const aph_oracle *o, size_t blamed)
+{
+    aph_value shown[WINDOW_SHOWN];
+    size_t n = 0;
+    for (size_t place = o->base_count + blamed + 1; place-- > 0 && n < WINDOW_SHOWN;)
+        n += tell_moment(o, place, blamed, &shown[n]);
+    return aph_array(n, shown);
+}
+
 /* What is symbolic, spelt out in JSON: a result must be the same after it went through a pipe. */
 static aph_value spelt(aph_value v)
 {
@@ -131,6 +158,9 @@ static aph_value tell_allowed(const aph_oracle *probe)
         all[i] = aph_record("answer", spelt(a->answer), "state", spelt(a->state), "order", aph_array(n, lines));
         if (a->store)
             all[i] = aph_put(all[i], "given", spelt(a->store));
+        aph_value because = aphi_because(probe, a);
+        if (aph_count(because))
+            all[i] = aph_put(all[i], "because", because);
         free(lines);
     }
     return aph_array(probe->allowed_count, all);
@@ -145,7 +175,8 @@ static void tell_failure(judgement *j)
     size_t blamed = e.found ? e.event : o->deepest < o->event_count ? o->deepest : o->event_count - 1;
     const aphi_seen_event *event = &o->events[blamed];
     aph_value evidence = aph_record("line", aph_int((int64_t)event->line), "connection", aph_int(event->connection),
-                                    "exact", aph_bool(e.found), "window", tell_window(o, blamed));
+                                    "exact", aph_bool(e.found), "window",
+                                    o->rpc ? tell_window(o, blamed) : tell_moments(o, blamed));
     if (seat->part)
         evidence = aph_put(evidence, "part", seat->part);
     if (event->kind == APHI_SAW_ANSWER)
