@@ -135,13 +135,6 @@ static void mark_results(void *context)
         aph_mark(c->results[i]);
 }
 
-static void show_progress(uint64_t observations)
-{
-    char note[64];
-    snprintf(note, sizeof note, "%llu observations", (unsigned long long)observations);
-    aphi_progress_at(0, note);
-}
-
 /* What a table or a JUnit file has no use for is let go, so that thousands of traces do not add up. */
 static aph_value slimmed(const check *c, aph_value result)
 {
@@ -166,7 +159,7 @@ static bool take_result(void *context, size_t file, aph_value result)
     }
     c->results[file] = slimmed(c, result);
     if (c->n > 1)
-        aphi_progress_at(c->done, NULL);
+        aphi_progress_at(c->done);
     return !c->write_failed;
 }
 
@@ -289,9 +282,9 @@ static int run(check *c, const aph_model *model, bool prog)
         c->judge.oracle.environment = prog ? "sync" : "tcp";
     c->results = aphi_alloc_zero(c->n * sizeof *c->results);
     aph_root_add(mark_results, c);
-    aphi_progress_begin("checking", c->n > 1 ? c->n : 0);
+    aphi_progress_begin(c->n > 1 ? "traces checked:" : "observations checked:", c->n > 1 ? c->n : 0);
     if (c->n == 1)
-        c->judge.progress = show_progress;
+        c->judge.progress = aphi_progress_at;
     aphi_leave_forbid(true);
     aphi_crew_run(model, c->n, c->files, &c->judge, c->jobs, take_result, c);
     aphi_leave_forbid(false);

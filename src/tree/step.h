@@ -20,7 +20,8 @@ typedef enum aphi_ending {
 } aphi_ending;
 
 /* Runs one step on *state, which changes only if it ends. For APHI_UNKNOWN_REQUEST, APHI_MISCALLED and APHI_CRASHED
- * the reason is left in aphi_step_reason. After APHI_CRASHED and APHI_OUT_OF_TIME the heap must not be used to make values again. */
+ * the reason is left in aphi_step_reason.
+ * After APHI_CRASHED and APHI_OUT_OF_TIME the heap must not be used to make values again. */
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context);
 /* The same, but a receive takes *request without asking the answerer, if *waiting, which it then clears. */
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,

@@ -63,6 +63,15 @@ ANTIPHON_INCLUDE=$dir run 34 check "$dir/good.c" "$dir/trace"
 err ANTIPHON_INCLUDE
 echo 'not a library' >"$dir/fake.so"
 run 35 check "$dir/fake.so" "$dir/trace"
+model missing 'extern int no_such_function(void); aph_send(m, q.from, aph_int(no_such_function()));'
+run 35 check "$dir/missing.c" "$dir/trace"
+err "$dir/missing.c uses 'no_such_function', which is defined neither there nor in antiphon"
+err 'define it in the model'
+no_err "$XDG_CACHE_HOME"
+model misspelt 'extern void aph_sent(aph *, int64_t, aph_value); aph_sent(m, q.from, aph_str("ok"));'
+run 35 check "$dir/misspelt.c" "$dir/trace"
+err "uses 'aph_sent'"
+err '<antiphon/model.h>'
 echo 'int x;' >"$dir/nomain.c"
 run 36 check "$dir/nomain.c" "$dir/trace"
 err APH_MODEL

@@ -49,6 +49,11 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
     TERM=xterm NO_COLOR=1 script -qec "'$ANTIPHON' check --quiet register '$dir/good'" /dev/null \
         </dev/null >"$dir/out" 2>"$dir/err"
     no_out "${escape}3"
+    # A trace that takes its time: the line says what it counts.
+    told='check -, on a terminal'
+    TERM=xterm script -qec "{ cat '$dir/good'; sleep 1.3; } | '$ANTIPHON' check register -" /dev/null \
+        </dev/null >"$dir/out" 2>"$dir/err"
+    out 'observations checked:  6  1 s'
 fi
 
 # How much is said.
