@@ -36,7 +36,8 @@
     X(MODEL_CRASH, 38, "a model crashed") \
     X(MODEL_STUCK, 39, "a step of a model does not end") \
     X(MODEL_IMPURE, 40, "a model is not a pure function of its state and its answers") \
-    X(MODEL_PROMISE, 41, "a model breaks a promise that it made")
+    X(MODEL_PROMISE, 41, "a model breaks a promise that it made") \
+    X(MODEL_CALL, 42, "a model makes a call that means nothing")
 
 typedef enum aphi_exit {
 #define X(name, code, text) APHI_EXIT_##name = code,

@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "cli/recall.h"
 #include "cli/judge.h"
+#include "cli/leave.h"
 #include "cli/show.h"
 #include "cli/spec.h"
 #include "env/env.h"
@@ -146,8 +147,10 @@ static int run(aphi_judge_options *options, int count, char **words)
     }
     if (!options->oracle.environment)
         options->oracle.environment = spec.kind == APHI_SPEC_PROG ? "sync" : "tcp";
+    aphi_leave_forbid(true);
     int code =
         count == 3 ? confirm(spec.model, words[1], options->format, words[2]) : find(spec.model, words[1], options);
+    aphi_leave_forbid(false);
     aphi_spec_close(&spec);
     return code;
 }

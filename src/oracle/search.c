@@ -377,7 +377,8 @@ static void allow(aph_oracle *o, int64_t connection)
         o->allowed = aphi_alloc(APHI_ALLOWED_MAX * sizeof *o->allowed);
     o->allowed[o->allowed_count++] = (aphi_allowed){
         .answer = answer, .state = o->core.state, .store = o->core.store,
-        .order = aphi_copy(o->order, o->order_count * sizeof *o->order), .order_count = o->order_count};
+        .order = aphi_copy(o->order, o->order_count * sizeof *o->order), .order_count = o->order_count,
+        .root = o->root_next - 1};
 }
 
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)

@@ -84,6 +84,7 @@ typedef struct aphi_allowed {
     aph_value store;       /* what is known of the symbols in both */
     aphi_taken *order;     /* the requests taken since the window began */
     size_t order_count;
+    size_t root;           /* where they begin */
 } aphi_allowed;
 
 enum { APHI_ALLOWED_MAX = 8 };

@@ -63,6 +63,8 @@ struct aphi_machine {
     aph_fault fault;
     char message[320];
     bool undecided, out_of_time;
+    bool traced;             /* the steps will be run again to see whether they are pure */
+    uint64_t trace;          /* of all events since, in one word */
     uint64_t steps;
     uint64_t lookups;
 
@@ -244,10 +246,25 @@ static bool answer_recv(aphi_machine *m, aph_value *answer)
     return true;
 }
 
+static uint64_t hash_text(const char *text)
+{
+    return text ? aph_hash(aph_str(text)) : 0;
+}
+
+static void trace_event(aphi_machine *m, const aph_event *e)
+{
+    const uint64_t words[] = {e->kind, (uint64_t)e->to, (uint64_t)(uintptr_t)e->value, e->sort, e->bounded,
+                              (uint64_t)e->low, (uint64_t)e->high, e->count, hash_text(e->name), hash_text(e->clause)};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        m->trace = aphi_mix(m->trace ^ words[i], i + 1);
+}
+
 static bool answer_event(void *context, const aph_event *event, aph_value *answer)
 {
     aphi_machine *m = context;
     bool answered = false;
+    if (m->traced)
+        trace_event(m, event);
     if (m->replayed < m->replay_count) {
         *answer = aph_at(m->key->core->answers, m->replayed++);
         log_answer(m, *answer);
@@ -344,10 +361,20 @@ static void add_result(aphi_machine *m, aphi_core core)
     m->results[m->result_count++] = (aphi_after){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
 }
 
+/* First what was asked, then what the model says of it. */
+static void set_unknown_request(aphi_machine *m)
+{
+    char *asked = aph_json_text(m->key->message, NULL), text[sizeof m->message];
+    snprintf(text, sizeof text, "%.160s: %s", asked, aphi_step_reason());
+    set_fault(m, APH_FAULT_REQUEST, text, APH_NIL);
+    free(asked);
+}
+
 static void broken_step(aphi_machine *m, aphi_ending ending)
 {
     switch (ending) {
-    case APHI_UNKNOWN_REQUEST: set_fault(m, APH_FAULT_REQUEST, aphi_step_reason(), m->key->message); break;
+    case APHI_UNKNOWN_REQUEST: set_unknown_request(m); break;
+    case APHI_MISCALLED: set_fault(m, APH_FAULT_CALL, aphi_step_reason(), APH_NIL); break;
     case APHI_CRASHED: set_fault(m, APH_FAULT_CRASH, aphi_step_reason(), APH_NIL); break;
     case APHI_OUT_OF_TIME:
         m->out_of_time = true;
@@ -403,6 +430,7 @@ static bool run_on(aphi_machine *m, aphi_core *core)
 static void all_ways(aphi_machine *m, const key *k)
 {
     m->branch_count = m->result_count = 0;
+    m->trace = 0;
     do {
         aphi_core core = *k->core;
         begin_way(m, k);
@@ -411,19 +439,21 @@ static void all_ways(aphi_machine *m, const key *k)
     } while (!m->fault && !m->out_of_time && next_way(m));
 }
 
-/* Run it again: a pure model comes to the same. */
+/* Run it again: a pure model does the same and comes to the same. */
 static void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
+    uint64_t trace = m->trace;
     aphi_after *before = aphi_alloc((count + 1) * sizeof *before);
     if (count)
         memcpy(before, m->results, count * sizeof *before);
     all_ways(m, k);
-    bool same = m->result_count == count;
+    bool same = m->result_count == count && m->trace == trace;
     for (size_t i = 0; same && i < count; i++)
         same = aphi_core_equal(&m->results[i].core, &before[i].core);
     free(before);
-    if (!same && !m->out_of_time)
+    /* Where the solver was not fast enough, it may have been fast enough the other time. */
+    if (!same && !m->out_of_time && !m->undecided)
         set_fault(m, APH_FAULT_IMPURE,
                   "the same step, run twice, did not do the same: the model must be a pure function of "
                   "its state and its answers; it was given",
@@ -483,9 +513,10 @@ static const aphi_after *look_up(aphi_machine *m, const key *k, size_t *n)
     uint64_t hash = hash_key(k);
     entry *e = &m->cache[hash % CACHE_SIZE];
     if (e->generation != m->generation || e->hash != hash || !same_key(&e->key, k)) {
-        all_ways(m, k);
         m->lookups++;
-        if (checks_purity(m) && !m->fault && !m->out_of_time)
+        m->traced = checks_purity(m);
+        all_ways(m, k);
+        if (m->traced && !m->fault && !m->out_of_time)
             check_purity(m, k);
         if (m->fault || m->out_of_time)
             m->result_count = 0;
