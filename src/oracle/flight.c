@@ -17,7 +17,7 @@ static bool ends_before(const aph_oracle *o, uint32_t a, uint32_t b)
 
 static void pending_add(aph_oracle *o, uint32_t asked)
 {
-    APHI_RESERVE(o->pending, o->pending_capacity, o->pending_count + 1);
+    APHI_GROW(o, o->pending, o->pending_capacity, o->pending_count + 1);
     size_t i = o->pending_count++;
     for (; i > 0 && ends_before(o, asked, o->pending[i - 1]); i--)
         o->pending[i] = o->pending[i - 1];

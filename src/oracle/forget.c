@@ -140,14 +140,14 @@ static uint32_t rename_one(const uint32_t *renamed, uint32_t asked)
 static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_t asked)
 {
     while (asked != APHI_NONE && renamed[asked] == APHI_NONE)
-        asked = o->lane_next[asked];
+        asked = o->ops[asked].after;
     return asked;
 }
 
-static void rename_lane(const aph_oracle *o, const uint32_t *renamed, struct aphi_lane *lane)
+static void rename_lane(const aph_oracle *o, const uint32_t *renamed, aphi_lane *lane)
 {
     uint32_t first = first_kept(o, renamed, lane->used ? lane->first : APHI_NONE), last = APHI_NONE;
-    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->lane_next[i]))
+    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->ops[i].after))
         last = i;
     lane->first = rename_one(renamed, first);
     lane->last = rename_one(renamed, last);
@@ -158,14 +158,13 @@ static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
 {
     uint32_t *renamed = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *renamed);
     aphi_asked *ops = aphi_alloc((n ? n : 1) * sizeof *ops);
-    uint32_t *lane_next = aphi_alloc((n ? n : 1) * sizeof *lane_next);
     memset(renamed, 255, o->op_count * sizeof *renamed);
     for (size_t i = 0; i < n; i++)
         renamed[keep[i]] = (uint32_t)i;
     for (size_t i = 0; i < n; i++) {
         ops[i] = o->ops[keep[i]];
         ops[i].before = rename_one(renamed, ops[i].before);
-        lane_next[i] = rename_one(renamed, first_kept(o, renamed, o->lane_next[keep[i]]));
+        ops[i].after = rename_one(renamed, first_kept(o, renamed, ops[i].after));
     }
     for (size_t i = 0; i < o->lane_size; i++)
         rename_lane(o, renamed, &o->lanes[i]);
@@ -175,12 +174,10 @@ static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
         o->frames[i].target = rename_one(renamed, o->frames[i].target);
     for (size_t i = 0; i < o->pending_count; i++)
         o->pending[i] = renamed[o->pending[i]];
-    free(o->ops);
-    free(o->lane_next);
+    aphi_oracle_free(o, o->ops);
     free(renamed);
     o->ops = ops;
-    o->lane_next = lane_next;
-    o->op_count = o->op_capacity = o->lane_next_capacity = n;
+    o->op_count = o->op_capacity = n;
 }
 
 void aphi_search_start_window(aph_oracle *o)
@@ -203,8 +200,8 @@ static void begin_window(aph_oracle *o, survivors *s)
     free(in_flight);
     for (size_t i = 0; i < o->root_count; i++)
         aphi_segment_drop(o->roots[i].past);
-    free(o->roots);
-    free(o->root_bits);
+    aphi_oracle_free(o, o->roots);
+    aphi_oracle_free(o, o->root_bits);
     o->roots = s->roots;
     o->root_bits = s->bits;
     o->root_count = s->count;

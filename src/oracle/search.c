@@ -59,7 +59,7 @@ static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 
 static void write_order(aph_oracle *o, uint64_t id, aph_value path)
 {
-    APHI_RESERVE(o->order, o->order_capacity, o->order_count + 1);
+    APHI_GROW(o, o->order, o->order_capacity, o->order_count + 1);
     o->order[o->order_count++] = (aphi_taken){id, path};
 }
 
@@ -101,8 +101,8 @@ static aphi_frame *top(aph_oracle *o)
 
 static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool only)
 {
-    APHI_RESERVE(o->frames, o->frame_capacity, o->frame_count + 1);
-    APHI_RESERVE(o->frame_bits, o->frame_bits_capacity, o->frame_capacity * o->words);
+    APHI_GROW(o, o->frames, o->frame_capacity, o->frame_count + 1);
+    APHI_GROW(o, o->frame_bits, o->frame_bits_capacity, o->frame_capacity * o->words);
     aphi_copy_bits(o->frame_bits + o->frame_count * o->words, o->bits, o->words);
     o->frames[o->frame_count++] = (aphi_frame){.core = o->core, .at = o->at, .target = target, .only = only,
                                                .order_count = (uint32_t)o->order_count, .part = part};
@@ -467,12 +467,12 @@ void aphi_search_begin(aph_oracle *o)
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* Rows of `from` words become rows of `to` words. */
-static uint64_t *widened(uint64_t *rows, size_t count, size_t capacity_rows, size_t from, size_t to)
+static uint64_t *widened(aph_oracle *o, uint64_t *rows, size_t count, size_t capacity_rows, size_t to)
 {
     uint64_t *wide = aphi_alloc_zero((capacity_rows ? capacity_rows : 1) * to * sizeof *wide);
-    for (size_t i = 0; from && i < count; i++)
-        memcpy(wide + i * to, rows + i * from, from * sizeof *wide);
-    free(rows);
+    for (size_t i = 0; i < count; i++)
+        memcpy(wide + i * to, rows + i * o->words, o->words * sizeof *wide);
+    aphi_oracle_free(o, rows);
     return wide;
 }
 
@@ -485,13 +485,12 @@ void aphi_search_clear(aph_oracle *o)
 
 void aphi_search_widen(aph_oracle *o, size_t words)
 {
-    size_t was = o->words;
-    o->used = widened(o->used, 1, 1, was, words);
-    o->optional = widened(o->optional, 1, 1, was, words);
-    o->bits = widened(o->bits, 1, 1, was, words);
-    o->frame_bits = widened(o->frame_bits, o->frame_count, o->frame_capacity, was, words);
+    o->used = widened(o, o->used, 1, 1, words);
+    o->optional = widened(o, o->optional, 1, 1, words);
+    o->bits = widened(o, o->bits, 1, 1, words);
+    o->frame_bits = widened(o, o->frame_bits, o->frame_count, o->frame_capacity, words);
     o->frame_bits_capacity = o->frame_capacity * words;
-    o->root_bits = widened(o->root_bits, o->root_count, o->root_capacity, was, words);
+    o->root_bits = widened(o, o->root_bits, o->root_count, o->root_capacity, words);
     o->root_bits_capacity = o->root_capacity * words;
     o->words = words;
     aphi_search_clear(o);

@@ -24,6 +24,7 @@ typedef struct aphi_asked {
     uint64_t rank;         /* of two requests, the one with the smaller rank is likely or known to end first */
     uint32_t slot;         /* its bit in a configuration's `taken`, while it is in flight */
     uint32_t before;       /* the request before it on the connection, if that is in flight; else APHI_NONE */
+    uint32_t after;        /* the next that waits for an answer on the connection; APHI_NONE: none */
     aph_future future;
     uint64_t line;         /* where the caller has it from */
     bool reads;            /* with its known answer it leaves the state alone */
@@ -89,6 +90,26 @@ typedef struct aphi_allowed {
 
 enum { APHI_ALLOWED_MAX = 8 };
 
+typedef struct aphi_lane {
+    int64_t connection;
+    uint32_t first, last;  /* of its requests in flight, through `after` */
+    bool used;
+} aphi_lane;
+
+/* Where an oracle's arrays begin, so that one allocation does for a part of the state that little is asked of. An array
+ * that grows moves out. */
+typedef struct aphi_first {
+    aphi_asked ops[20];
+    aphi_seen_event events[40];
+    uint32_t pending[16];
+    aphi_taken order[24];
+    aphi_frame frames[8];
+    uint64_t frame_bits[8];
+    aphi_root root;
+    uint64_t root_bits, used, optional, bits;
+    aphi_lane lanes[16];
+} aphi_first;
+
 struct aph_oracle {
     const aph_model *model;
     aph_oracle_options options;
@@ -124,14 +145,8 @@ struct aph_oracle {
     uint64_t *used, *optional, *bits;
 
     /* connections with requests in flight: hash table, open addressing */
-    struct aphi_lane {
-        int64_t connection;
-        uint32_t first, last; /* of the requests in flight, through `lane_next` */
-        bool used;
-    } *lanes;
+    aphi_lane *lanes;
     size_t lane_size, lane_count;
-    uint32_t *lane_next;
-    size_t lane_next_capacity;
 
     /* kinds of requests that were tried in this round; see first_of_kind */
     struct aphi_kind_seen {
@@ -167,7 +182,21 @@ struct aph_oracle {
     /* in the wake of a failure: what would have been allowed at a wildcard, the last observation of the window */
     aphi_allowed *allowed;
     size_t allowed_count;
+
+    aphi_first first;      /* the last field: of what is before it, all begins as zero */
 };
+
+/* As APHI_RESERVE and free, for an array of the oracle that may still be in `first`. */
+void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size);
+void aphi_oracle_free(aph_oracle *o, void *p);
+#define APHI_GROW(o, array, capacity, need) \
+    do { \
+        if ((need) > (capacity)) { \
+            void *grown_ = (array); \
+            aphi_oracle_grow((o), &grown_, &(capacity), (need), sizeof *(array)); \
+            (array) = grown_; \
+        } \
+    } while (0)
 
 /* An answer that stands for any. */
 #define APHI_WILDCARD aphi_memo_any
