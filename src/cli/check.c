@@ -92,7 +92,7 @@ static int apply(check *c, int option)
                    ? 0 : aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
     case ENV:
         c->judge.oracle.environment = optarg;
-        return aphi_env_find(optarg) ? 0 : aphi_usage("--env %s: there are tcp and sync", optarg);
+        return aphi_env_named(optarg, &(aphi_env){0}) ? 0 : aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
     case WHOLE: c->judge.oracle.whole = true; return 0;
     case DISTRUST: c->judge.oracle.distrust = true; return 0;
     case TIME:

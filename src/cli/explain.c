@@ -173,8 +173,8 @@ int aphi_command_explain(int count, char **words)
                 return aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
             break;
         case 'e':
-            if (!aphi_env_find(optarg))
-                return aphi_usage("--env %s: there are tcp and sync", optarg);
+            if (!aphi_env_named(optarg, &(aphi_env){0}))
+                return aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
             options.oracle.environment = optarg;
             break;
         case 'w': options.oracle.whole = true; break;

@@ -76,8 +76,8 @@ static aphi_run *fresh_run(campaign *c, const aphi_run_options *how, bool traced
     aphi_run_options options = *how;
     char error[512];
     if (!aphi_subject_reset(o->subject, error, sizeof error)) {
-        c->result.outcome = APHI_OUTCOME_DEAD;
-        snprintf(c->result.why, sizeof c->result.why, "%.500s", error);
+        c->result.unstarted = true;
+        trouble(c, error);
         return NULL;
     }
     options.trace = -1;

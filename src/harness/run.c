@@ -33,6 +33,7 @@ enum {
     WAITED = 1 << 16,          /* labels whose answer can be waited for; a power of two */
     KINDS_MAX = 64,
     COLLECT_SLACK = 32 << 20,
+    LOSSY_FLIGHT = 6,          /* requests between two silences, where each may be lost or come twice, in any order */
     STATE_EVERY = 64,          /* requests between two looks at the model's state */
 };
 static const int64_t TICK = 10000000;         /* nanoseconds */
@@ -82,6 +83,8 @@ typedef struct run {
     int64_t acted_at;
     int64_t silent;         /* nanoseconds of silence, as counted */
     bool ended;             /* the result is there */
+    uint64_t drained;       /* moments when a lossy network was last seen quiet */
+    uint32_t since_quiet;   /* requests sent since */
 
     aphi_moment *moments;   /* ring */
     uint64_t moment_count;
@@ -380,7 +383,7 @@ static bool wait_is_over(run *r, const aphi_action *a)
 
 static bool has_room(run *r, const aphi_action *a)
 {
-    if (r->solo && r->owed)
+    if ((r->solo && r->owed) || (r->datagrams && r->since_quiet >= LOSSY_FLIGHT))
         return false;
     peer_of(r, a->connection);
     return r->options->script || r->in_flight[a->connection] < r->options->depth;
@@ -460,6 +463,7 @@ static void send_message(run *r, const aphi_action *a)
     uint32_t what = kind_of(r, message);
     r->kinds[what].sent++;
     r->result.facts.requests++;
+    r->since_quiet++;
     aphi_labelled_add(r->labelled, a->label, message);
     uint64_t number = r->witness ? aphi_witness_sent(r->witness, a->connection, message, r->now) : 0;
     push_asked(r, a->connection, (asked){a->label, number, r->now, what, message});
@@ -539,10 +543,28 @@ static void end_quietly(run *r)
     end(r, APHI_OUTCOME_PASS, "everything that was seen is explained");
 }
 
+/* Where answers are not of one request each, nobody knows what is owed; after a silence, nothing. */
+static void call_it_even(run *r)
+{
+    asked a;
+    for (size_t i = 0; r->owed && i < r->peer_count; i++)
+        while (pop_asked(r, (int64_t)i, &a))
+            continue;
+    if (!r->datagrams || !r->witness || r->drained == r->moment_count)
+        return;
+    judge(r, true);
+    r->drained = r->moment_count;
+    r->since_quiet = 0;
+    if (!r->ended && aphi_witness_quiet(r->witness) != APH_PASS)
+        end_by_verdict(r, APH_UNKNOWN);
+}
+
 static void listen_to_silence(run *r)
 {
     int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
     char how[160];
+    if (!r->paired && r->silent >= QUIET_UNPAIRED)
+        call_it_even(r);
     if (r->over && !r->has_action && aphi_net_idle(r->net)) {
         if (r->paired ? !r->owed : r->silent >= QUIET_UNPAIRED)
             end_quietly(r);
@@ -575,6 +597,7 @@ static void show(run *r)
     r->result.facts.ns = r->now - r->began;
     if (r->witness) {
         r->result.facts.configurations = aphi_jury_stats(aphi_witness_jury(r->witness)).configurations;
+        r->result.branches = aphi_jury_branches(aphi_witness_jury(r->witness));
     }
     if (r->options->progress && r->now - r->shown_at > 100000000) {
         r->shown_at = r->now;
@@ -637,6 +660,8 @@ static void mark_run(void *context)
     aph_mark(r->result.branches);
     if (r->has_action)
         aph_mark(r->action.send);
+    if (r->options && r->options->script)
+        aphi_script_mark(r->options->script);
     aphi_script_mark(&r->result.script);
 }
 
@@ -660,6 +685,8 @@ static bool begin(run *r)
         /* Pipelining ties parts together, so they are judged as one. */
         aph_oracle_options judging = {.environment = environment, .memory = o->memory, .whole = o->depth > 1 || o->script};
         r->witness = aphi_witness_open(r->model, &judging, r->paired, error, sizeof error);
+        if (r->witness)
+            aphi_jury_count_branches(aphi_witness_jury(r->witness));
         if (!r->witness) {
             end(r, APHI_OUTCOME_TROUBLE, "%s", error);
             return false;
@@ -734,6 +761,7 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     free(r->moments);
     free(r->numbers);
     r->moments = NULL;
+    r->options = NULL;
     r->peer_count = 0;
     r->has_action = false;
     aphi_buffer_free(&r->trace);

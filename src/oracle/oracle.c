@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DRAIN_BUDGET = 20000 };    /* configurations to find out what is left when a lossy network has gone quiet */
 enum { AFTERMATH_MAX = 20000 }; /* observations written down after a failure */
 
 const char *aph_verdict_name(aph_verdict v)
@@ -155,17 +156,16 @@ aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *op
 aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
                                 bool one_part, char *error, size_t error_size)
 {
-    const char *environment = options->environment ? options->environment : "tcp";
-    const aphi_env *env = aphi_env_find(environment);
-    if (!env) {
-        snprintf(error, error_size, "there is no environment %s; there are tcp and sync", environment);
+    aphi_env env;
+    if (!aphi_env_named(options->environment, &env)) {
+        snprintf(error, error_size, "there is no environment %s; there are " APHI_ENV_NAMES, options->environment);
         return NULL;
     }
     aph_oracle *o = alloc_oracle();
     o->model = model;
     o->options = *options;
     o->env = env;
-    o->rpc = model->rpc && !options->distrust;
+    o->rpc = model->rpc && !options->distrust && !env.lossy;
     o->parts = model->part && o->rpc && !one_part;
     o->window_max = APHI_WINDOW_MIN;
     o->own_machine = !machine;
@@ -294,6 +294,11 @@ static void lane_remove(aph_oracle *o, int64_t connection, uint32_t asked)
         }
 }
 
+static void clear_used(aph_oracle *o, uint32_t slot)
+{
+    o->used[slot / 64] &= ~((uint64_t)1 << (slot % 64));
+}
+
 static uint32_t free_slot(aph_oracle *o)
 {
     for (size_t i = 0; i < o->words; i++)
@@ -352,7 +357,7 @@ static aph_verdict look(aph_oracle *o)
 
 uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known)
 {
-    aph_future future = known && o->rpc ? known->future : APH_FUTURE_OPEN;
+    aph_future future = o->env.lossy ? APH_FUTURE_LOST : known && o->rpc ? known->future : APH_FUTURE_OPEN;
     aph_value answer = future == APH_FUTURE_ANSWER ? known->answer : APH_NIL;
     uint64_t rank = future == APH_FUTURE_ANSWER ? known->order
                     : future == APH_FUTURE_OPEN ? UINT64_MAX - 1
@@ -383,6 +388,27 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
     return asked;
 }
 
+/* What may be lost may also arrive twice. */
+static void ask_again(aph_oracle *o, int64_t connection, aph_value message, uint64_t id)
+{
+    uint32_t asked = aphi_oracle_ask(o, connection, message, NULL);
+    o->requests--;
+    o->ops[asked].id = id;
+    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+}
+
+/* Where no order is kept, what was seen may be anything that was said. */
+static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value message)
+{
+    APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
+    uint32_t asked = (uint32_t)o->op_count++;
+    o->ops[asked] = (aphi_asked){.connection = connection, .message = message, .line = o->line, .slot = free_slot(o),
+                                 .before = APHI_NONE, .after = APHI_NONE, .delivery = true,
+                                 .end_at = o->event_base + o->event_count};
+    clear_used(o, o->ops[asked].slot);
+    return asked;
+}
+
 aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
                             uint64_t *request)
 {
@@ -393,6 +419,8 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
     if (request)
         *request = o->ops[asked].id;
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+    if (o->env.lossy)
+        ask_again(o, connection, message, o->ops[asked].id);
     return look(o);
 }
 
@@ -422,7 +450,9 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
             return bad_answer(o, connection, "the answer is not the one that was foretold");
         o->foretold -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;
-        o->used[a->slot / 64] &= ~((uint64_t)1 << (a->slot % 64));
+        clear_used(o, a->slot);
+    } else if (o->env.lossy) {
+        asked = ask_what_was_said(o, connection, message);
     }
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,
                                    .message = message});
@@ -438,6 +468,24 @@ static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
             o->ops[i].end_at = o->event_base + o->event_count;
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = APHI_NONE, .connection = connection});
     return look(o);
+}
+
+aph_verdict aphi_oracle_quiet(aph_oracle *o)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    if (o->env.lossy) {
+        aphi_search_drain(o, DRAIN_BUDGET);
+        return o->verdict;
+    }
+    if (!o->rpc) {
+        aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_QUIET, .asked = APHI_NONE});
+        return look(o);
+    }
+    for (size_t i = 0; i < o->lane_size; i++)
+        if (o->lanes[i].used && o->lanes[i].first != APHI_NONE)
+            return APH_FAIL;
+    return APH_PASS;
 }
 
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)

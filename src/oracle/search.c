@@ -39,6 +39,8 @@ enum { LIKELY_MIN = 8, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
+    if (a->delivery)
+        return aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n);
     aphi_fate fate = !o->rpc ? APHI_KEEP
                      : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
@@ -67,7 +69,8 @@ static void take(aph_oracle *o, const aphi_asked *a, const aphi_after *result)
 {
     o->core = result->core;
     aphi_set_bit(o->bits, a->slot);
-    write_order(o, a->id, result->path);
+    if (!a->delivery)
+        write_order(o, a->id, result->path);
     o->configurations++;
 }
 
@@ -329,7 +332,7 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason)
 static bool goes_without_saying(aph_oracle *o, uint32_t target)
 {
     size_t n;
-    if (target == APHI_NONE || o->pending_count != 1 || !aphi_can_arrive(o, &o->ops[target]))
+    if (target == APHI_NONE || o->pending_count != 1 || o->pending[0] != target || !aphi_can_arrive(o, &o->ops[target]))
         return false;
     const aphi_after *result = feed(o, &o->ops[target], &n);
     if (n != 1)
@@ -354,8 +357,10 @@ static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = &o->ops[e->asked];
-    if (o->env->immediate && !aphi_is_taken(o, a))
+    if (o->env.immediate && !aphi_is_taken(o, a))
         return branch_out(o, e->asked, true);
+    if (o->env.buffer && aphi_flight_crowded(o, a->connection) != APHI_NONE)
+        return branch_out(o, aphi_flight_crowded(o, a->connection), false);
     aphi_flight_pass(o);
     if (a->reads)
         take_read(o, a);
@@ -384,7 +389,7 @@ static void allow(aph_oracle *o, int64_t connection)
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
-    bool foreknown = a && a->future == APH_FUTURE_ANSWER;
+    bool foreknown = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
     if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
         aphi_flight_pass(o);
         return true;
@@ -426,6 +431,20 @@ static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
+/* Every request must have been taken, and all that was said have been seen. */
+static bool pass_quiet(aph_oracle *o)
+{
+    if (aphi_mail_waits_anywhere(&o->core))
+        return aphi_search_elsewhere(o, aphi_memo_any);
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a))
+            return branch_out(o, APHI_NONE, false);
+    }
+    aphi_flight_pass(o);
+    return true;
+}
+
 static bool within_limits(aph_oracle *o)
 {
     if (aphi_guard_expired())
@@ -450,8 +469,9 @@ bool aphi_search(aph_oracle *o)
         if (o->at > o->deepest)
             o->deepest = o->at;
         const aphi_seen_event *e = &o->events[o->at];
-        bool on = e->kind == APHI_SAW_REQUEST ? pass_request(o, e)
-                  : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e) : pass_loss(o, e);
+        bool on = e->kind == APHI_SAW_REQUEST  ? pass_request(o, e)
+                  : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e)
+                  : e->kind == APHI_SAW_LOSS   ? pass_loss(o, e) : pass_quiet(o);
         if (!on)
             return false;
     }

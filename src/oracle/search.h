@@ -30,9 +30,11 @@ typedef struct aphi_asked {
     bool reads;            /* with its known answer it leaves the state alone */
     bool lost;
     bool alone;            /* nothing will be sent on its connection before its end */
+    bool delivery;         /* not a request: a message that was seen where the environment keeps no order. To take it is
+                            * to find something said that it can be. */
 } aphi_asked;
 
-typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS } aphi_saw;
+typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS, APHI_SAW_QUIET } aphi_saw;
 
 typedef struct aphi_seen_event {
     aphi_saw kind;
@@ -113,7 +115,7 @@ typedef struct aphi_first {
 struct aph_oracle {
     const aph_model *model;
     aph_oracle_options options;
-    const aphi_env *env;
+    aphi_env env;
     bool rpc, parts;       /* promises in use */
     bool pipelined;        /* some connection had two requests in flight: parts no longer tell causes apart */
     aphi_machine *machine;
@@ -210,6 +212,9 @@ void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool let_go);
 /* After a failure the oracle goes on to write down what it is told, as long as this holds: answers that it was
  * foretold, and that have a part in the failure, are still to come. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
+/* Nothing will come any more that has not come: all that was sent has arrived or is lost. APH_FAIL if in every
+ * explanation the server owes something. Of a lossy environment, nothing that was in flight is remembered. */
+aph_verdict aphi_oracle_quiet(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known);
 void aphi_oracle_note(aph_oracle *o, aphi_seen_event e);
@@ -234,6 +239,8 @@ void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. */
 bool aphi_search_collect(aph_oracle *o, uint64_t budget);
+/* Forget all that is in flight: it is lost. Unless the budget does not suffice; then nothing is forgotten. */
+void aphi_search_drain(aph_oracle *o, uint64_t budget);
 void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);
