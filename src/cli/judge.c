@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -144,7 +145,9 @@ static trial attempt(judgement *j, bool whole, bool patient)
     j->batch = aphi_alloc(BATCH * sizeof *j->batch);
     j->jury = aphi_jury_open(j->model, &options, error, sizeof error);
     if (!j->jury) {
-        aphi_tell_error(j, APHI_EXIT_MODEL_CRASH, error);
+        char message[320];
+        snprintf(message, sizeof message, "model %s: %s", j->model->name, error);
+        aphi_tell_error(j, APHI_EXIT_MODEL_CRASH, message);
         return JUDGED;
     }
     feed_all(j);

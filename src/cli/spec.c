@@ -185,7 +185,8 @@ static bool fail_load(const char *shown, aphi_spec_error *error)
         return fail(error, APHI_SPEC_LOAD, "cannot load %s: %s", shown, why);
     name += strlen(missing);
     int n = (int)strcspn(name, " ,(\n");
-    return fail(error, APHI_SPEC_LOAD, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s", shown, n, name,
+    return fail(error, APHI_SPEC_LOAD, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s", shown, n,
+                name,
                 strncmp(name, "aph_", 4)
                     ? "define it in the model, or mend its name; if it is in a library of its own, compile the model "
                       "yourself, with that library, and name the .so"
