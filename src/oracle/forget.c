@@ -347,8 +347,6 @@ static void forget_patiently(aph_oracle *o)
 
 void aphi_search_forget(aph_oracle *o)
 {
-    if (o->event_count < o->window_max)
-        return;
     if (!o->frame_count && o->root_next == o->root_count)
         aphi_search_collect(o, 0);
     else if (o->options.patient)

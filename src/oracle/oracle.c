@@ -337,19 +337,25 @@ static bool listens(const aph_oracle *o)
     return o->verdict == APH_PASS || aphi_oracle_wants_more(o);
 }
 
-static aph_verdict look(aph_oracle *o)
+/* The search found nothing. */
+static __attribute__((noinline, cold)) aph_verdict give_up(aph_oracle *o)
 {
-    if (o->verdict != APH_PASS)
-        return o->verdict;
-    if (aphi_search(o)) {
-        aphi_search_forget(o);
-        return o->verdict;
-    }
     if (!o->fault && !o->limit && aphi_machine_undecided(o->machine))
         o->limit = APH_LIMIT_SOLVER;
     if (!o->fault && !o->limit && o->let_go)
         o->limit = APH_LIMIT_WINDOW;
     o->verdict = o->fault || o->limit ? APH_UNKNOWN : APH_FAIL;
+    return o->verdict;
+}
+
+static aph_verdict look(aph_oracle *o)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    if (!aphi_search(o))
+        return give_up(o);
+    if (o->event_count >= o->window_max)
+        aphi_search_forget(o);
     return o->verdict;
 }
 

@@ -328,11 +328,22 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason)
     return !o->fault && !o->limit && aphi_search_next_root(o);
 }
 
-/* Nothing but the target is in flight, and only one thing can come of it: there is no choice to remember. */
+/* How many requests are in flight that have not been taken. */
+static size_t count_untaken(const aph_oracle *o)
+{
+    size_t n = o->pending_count;
+    for (size_t i = 0; i < o->words; i++)
+        for (uint64_t taken = o->bits[i]; taken; taken &= taken - 1)
+            n--;
+    return n;
+}
+
+/* Nothing but the target could be taken, and only one thing can come of it: there is no choice to remember. */
 static bool goes_without_saying(aph_oracle *o, uint32_t target)
 {
     size_t n;
-    if (target == APHI_NONE || o->pending_count != 1 || o->pending[0] != target || !aphi_can_arrive(o, &o->ops[target]))
+    if (target == APHI_NONE || o->ops[target].delivery || count_untaken(o) != 1 ||
+        !aphi_can_arrive(o, &o->ops[target]))
         return false;
     const aphi_after *result = feed(o, &o->ops[target], &n);
     if (n != 1)
@@ -456,16 +467,22 @@ static bool within_limits(aph_oracle *o)
     return !o->limit;
 }
 
+/* Now and then: look at the limits, and at the heap. */
+static __attribute__((noinline)) bool may_go_on(aph_oracle *o)
+{
+    o->limits_at = o->configurations + LIMITS_EVERY;
+    if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
+        return false;
+    if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
+        aph_collect();
+    return true;
+}
+
 bool aphi_search(aph_oracle *o)
 {
     while (o->at < o->event_count) {
-        if (o->configurations >= o->limits_at) {
-            o->limits_at = o->configurations + LIMITS_EVERY;
-            if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
-                return false;
-            if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
-                aph_collect();
-        }
+        if (o->configurations >= o->limits_at && !may_go_on(o))
+            return false;
         if (o->at > o->deepest)
             o->deepest = o->at;
         const aphi_seen_event *e = &o->events[o->at];

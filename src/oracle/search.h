@@ -101,10 +101,10 @@ typedef struct aphi_lane {
 /* Where an oracle's arrays begin, so that one allocation does for a part of the state that little is asked of. An array
  * that grows moves out. */
 typedef struct aphi_first {
-    aphi_asked ops[20];
-    aphi_seen_event events[40];
+    aphi_asked ops[40];
+    aphi_seen_event events[80];
     uint32_t pending[16];
-    aphi_taken order[24];
+    aphi_taken order[40];
     aphi_frame frames[8];
     uint64_t frame_bits[8];
     aphi_root root;
@@ -232,7 +232,7 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason);
 bool aphi_search_next_root(aph_oracle *o);
 /* Nothing counts as refuted any more. */
 void aphi_search_clear(aph_oracle *o);
-/* Forget the past if the window has become long: for nothing, where one configuration is left; with options.patient, by
+/* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with options.patient, by
  * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded.
  * */
 void aphi_search_forget(aph_oracle *o);
