@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/sink.h"
+#include "harness/codec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, 
         return NULL;
     }
     aphi_net *n = aphi_alloc_zero(sizeof *n);
-    n->codec = codec ? codec : &aph_codec_json;
+    n->codec = codec;
     memcpy(&n->address, address, size);
     n->address_size = size;
     n->datagrams = datagrams;
@@ -203,12 +203,11 @@ static void list_filled(aphi_net *n, channel *l)
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk)
 {
     channel *l = channel_of(n, connection);
-    aph_sink sink = {&l->outbox};
     size_t before = l->outbox.n;
     uint32_t bytes = 0;
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
-    if (!n->codec->encode(n->codec, APH_TO_SERVER, message, &sink)) {
+    if (!aphi_encode(n->codec, APH_TO_SERVER, message, &l->outbox)) {
         l->outbox.n = before;
         return false;
     }
@@ -329,17 +328,12 @@ static bool take_messages(aphi_net *n, channel *l, bool ended)
                          .ended = ended,
                          .asked = n->listener.asked(n->listener.context, l->connection),
                          .scanned = l->scanned};
-        aph_decoded decoded = aph_decode(n->codec, &wire);
+        aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
         l->scanned = wire.scanned;
-        if (decoded == APH_MORE && (ended || n->datagrams)) {
+        if (decoded == APH_MORE && ended) {
             decoded = APH_MALFORMED;
             wire.at = wire.count;
-            snprintf(wire.why, sizeof wire.why, "it ends in the middle of a message");
-        }
-        if (decoded == APH_DECODED && n->datagrams && wire.used < wire.count) {
-            decoded = APH_MALFORMED;
-            wire.at = wire.used;
-            snprintf(wire.why, sizeof wire.why, "a datagram with more than one message");
+            snprintf(wire.why, sizeof wire.why, "the connection was closed in the middle of a message");
         }
         if (decoded == APH_MALFORMED) {
             malformed(n, l, &wire);
