@@ -14,6 +14,7 @@
 #include "oracle/transition.h"
 
 #include "base/memory.h"
+#include "base/rare.h"
 #include "solve/store.h"
 #include "tree/guard.h"
 #include "tree/step.h"
@@ -98,7 +99,7 @@ void aphi_core_mark(const aphi_core *c)
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
-static void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)
+static APHI_RARE void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)
 {
     if (m->fault)
         return;
@@ -344,7 +345,7 @@ static void add_result(aphi_machine *m, aphi_core core)
     m->results[m->result_count++] = (aphi_after){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
 }
 
-static void broken_step(aphi_machine *m, aphi_ending ending)
+static APHI_RARE void broken_step(aphi_machine *m, aphi_ending ending)
 {
     switch (ending) {
     case APHI_UNKNOWN_REQUEST: set_fault(m, APH_FAULT_REQUEST, aphi_step_reason(), m->key->message); break;
@@ -412,7 +413,7 @@ static void all_ways(aphi_machine *m, const key *k)
 }
 
 /* Run it again: a pure model comes to the same. */
-static void check_purity(aphi_machine *m, const key *k)
+static APHI_RARE void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
     aphi_after *before = aphi_alloc((count + 1) * sizeof *before);
