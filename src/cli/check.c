@@ -282,19 +282,6 @@ static int finish(check *c, const char *model)
     return c->write_failed ? APHI_EXIT_WRITE : exit_of(c);
 }
 
-static bool judging;
-
-/* A model that calls exit must not end us with the code of a pass. */
-static void on_exit_inside(void)
-{
-    if (!judging)
-        return;
-    static const char message[] = "antiphon: the model ended the program: a model must not call exit\n";
-    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-        _exit(APHI_EXIT_WRITE);
-    _exit(APHI_EXIT_MODEL_CRASH);
-}
-
 static int run(check *c, const aph_model *model, bool prog)
 {
     if (!c->judge.oracle.environment)
@@ -304,10 +291,9 @@ static int run(check *c, const aph_model *model, bool prog)
     aphi_progress_begin("checking", c->n > 1 ? c->n : 0);
     if (c->n == 1)
         c->judge.progress = show_progress;
-    judging = true;
-    atexit(on_exit_inside);
+    aphi_exit_inside(true);
     aphi_crew_run(model, c->n, c->files, &c->judge, c->jobs, take_result, c);
-    judging = false;
+    aphi_exit_inside(false);
     int code = finish(c, model->name);
     aph_root_remove(mark_results, c);
     free(c->results);

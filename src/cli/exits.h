@@ -4,6 +4,8 @@
 #ifndef APHI_CLI_EXITS_H
 #define APHI_CLI_EXITS_H
 
+#include <stdbool.h>
+
 #define APHI_EXITS(X) \
     X(PASS, 0, "every history is explained") \
     X(FAIL, 1, "some history is explained by nothing the model allows") \
@@ -12,6 +14,7 @@
     X(WRITE, 4, "a result could not be written") \
     X(INTERRUPTED, 5, "stopped by a signal; the results so far were written") \
     X(REPLAY, 6, "an explanation that was found does not hold: a bug of Antiphon, please report it") \
+    X(LISTEN, 7, "a server cannot listen, or not go on") \
     X(TRACE_IO, 10, "a trace cannot be read") \
     X(TRACE_FORMAT, 11, "the format of a trace is not known") \
     X(TRACE_MALFORMED, 12, "a trace is malformed") \
@@ -36,12 +39,16 @@
     X(MODEL_CRASH, 38, "a model crashed") \
     X(MODEL_STUCK, 39, "a step of a model does not end") \
     X(MODEL_IMPURE, 40, "a model is not a pure function of its state and its answers") \
-    X(MODEL_PROMISE, 41, "a model breaks a promise that it made")
+    X(MODEL_PROMISE, 41, "a model breaks a promise that it made") \
+    X(MODEL_CODEC, 42, "a model sends what is no message of its codec")
 
 typedef enum aphi_exit {
 #define X(name, code, text) APHI_EXIT_##name = code,
     APHI_EXITS(X)
 #undef X
 } aphi_exit;
+
+/* While a model's code runs: should it call exit, the exit code says so. */
+void aphi_exit_inside(bool is);
 
 #endif
