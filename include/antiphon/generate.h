@@ -48,7 +48,10 @@ aph_value aph_hole(int64_t label, aph_value path, const char *function);
 /* A hole for some answer, latest ones more likely, that has something at that path; APH_NIL if none has. */
 aph_value aph_gen_hole(aph_gen *g, aph_value path, const char *function);
 
-/* A function for holes, beside "id". */
+/* A shape (aph_model.shape) without the quoting: APH_SHAPE([{"f": "get", "key": {"one of": ["a", "b"]}}]) */
+#define APH_SHAPE(...) #__VA_ARGS__
+
+/* A function for holes, beside "id". Of what it was not made for it makes what it likes. */
 typedef struct aph_function {
     const char *name;
     aph_value (*apply)(aph_value v);
