@@ -2,9 +2,10 @@
  *
  * generate.h - what to send next: expressions that refer to what was seen.
  *
- * A generator returns a J-expression: a message with holes. A hole names an earlier message by its label, a path into it
- * and a function; it is filled when the message is sent. A run of a server that answers differently fills it differently,
- * so a run can be cut down and had again. Requests are labelled 1, 3, 5, ..., the answer to request n is n + 1.
+ * A generator returns a J-expression: a message with holes. A hole names an earlier message by its label, a path into
+ * it and a function; it is filled when the message is sent. A run of a server that answers differently fills it
+ * differently, so a run can be cut down and had again. Requests are labelled 1, 3, 5, ..., the answer to request n is
+ * n + 1.
  *
  * As JSON a hole is {"$": [LABEL, PATH, "function"]}; PATH is an array of field names and of indices from 0.
  * Where the message is missing, or has not that path, any other element, then any other message that has it serves.

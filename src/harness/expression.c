@@ -7,8 +7,8 @@
  *             array that is missing, or has not the rest of the path, gives way to the nearest other one that has it; a
  *             message likewise, to the latest other one of its side (requests have odd labels, answers even ones), then
  *             to the latest of the other side. So it is the same every time for the same messages.
- * Picture:    labelled messages are a ring of the latest, by number of arrival; those whose labels fall in one bucket are
- *             chained from the latest back. What was overwritten is told by its number, so nothing is ever unlinked.
+ * Picture:    labelled messages are a ring of the latest, by number of arrival; those whose labels fall in one bucket
+ *             are chained from the latest back. What was overwritten is told by its number: nothing is ever unlinked.
  *
  *                 bucket [label & mask] --> number 907 --> number 893 --> number 340 (too old: the chain ends)
  *
@@ -313,8 +313,8 @@ static bool check_hole(void *context, aph_value hole)
     if (formed)
         snprintf(c->error, c->error_size, "there is no function %.60s: the model names those that there are", text);
     else
-        snprintf(c->error, c->error_size, "%.80s is not a hole: it would be {\"$\": [LABEL, PATH, \"function\"]}, with a "
-                 "label from 1 and a path of names and indices", text);
+        snprintf(c->error, c->error_size, "%.80s is not a hole: it would be {\"$\": [LABEL, PATH, \"function\"]}, with "
+                 "a label from 1 and a path of names and indices", text);
     free(text);
     return false;
 }

@@ -49,8 +49,8 @@ uint64_t aph_gen_number(aph_gen *g)
     return g->number;
 }
 
-/* Each message that would do is taken with a chance of one half, from the latest on; the oldest that would do is taken if
- * no other was. */
+/* Each message that would do is taken with a chance of one half, from the latest on; the oldest of them if no other
+ * was. */
 aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function)
 {
     int64_t label, chosen = 0;

@@ -2,21 +2,21 @@
  *
  * generator.c - what to send next, on which connection, after what.
  *
- * Idea:       what: the model's generator or its shape, with a taste for what reached new branches. When: a run alternates
- *             between calm stretches, in which each request waits for the answer to the one before, and busy ones, in
- *             which connections have many requests in flight. A server that is wrong is mostly caught in calm ones, for
- *             there the order in which it worked is known: often two requests that have to do with each other (the same
- *             part of the state, the same value in some field) follow one another on different connections, as the GET
- *             after the PUT of figure 6.3 in Li, "Testing by dualization". Races show in busy ones. Some stretches use a
- *             few connections only, some write messages in pieces.
+ * Idea:       what: the model's generator or its shape, with a taste for what reached new branches. When: a run
+ *             alternates between calm stretches, in which each request waits for the answer to the one before, and busy
+ *             ones, in which connections have many requests in flight. A server that is wrong is mostly caught in calm
+ *             ones, for there the order in which it worked is known: often two requests that have to do with each other
+ *             (the same part of the state, the same value in some field) follow one another on different connections,
+ *             as the GET after the PUT of figure 6.3 in Li, "Testing by dualization". Races show in busy ones. Some
+ *             stretches use a few connections only, some write messages in pieces.
  * Picture:    connections are a list from the least to the most recently used; the next is taken near its head.
  *
  *                 oldest -> c4 -> c1 -> c7 -> ... -> c2 <- newest
  *
  * Invariants: (1) a connection with `depth` requests in flight gets another only with a wait for the oldest of them.
  *             (2) the head of the list is taken when it was not used for OVERDUE_TIMES as many actions as there are
- *             connections, and a few: no connection starves. (3) Labels that are waited for were given by this generator
- *             to sends. (4) The same seed and the same knowledge make the same actions.
+ *             connections, and a few: no connection starves. (3) Labels that are waited for were given by this
+ *             generator to sends. (4) The same seed and the same knowledge make the same actions.
  * Cost:       a few hundred nanoseconds an action; the walk for a connection passes those that are full. */
 #include "harness/generator.h"
 
@@ -133,7 +133,7 @@ static bool compare_field(void *context, aph_value key, aph_value item)
     return !c->equal;
 }
 
-/* Are both about the same thing? Without a notion of parts: is a field equal in both, if they have a field in common? */
+/* Are both about the same thing? Without a notion of parts: is a field equal in both, if they have one in common? */
 static bool have_to_do(const aph_model *model, aph_value a, aph_value b)
 {
     if (model->part)
@@ -417,8 +417,8 @@ static void open_connections(aphi_generator *g)
     }
 }
 
-aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth, char *error,
-                                    size_t error_size)
+aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth,
+                                    char *error, size_t error_size)
 {
     char why[300];
     if (!model->generate && !model->shape) {

@@ -2,12 +2,12 @@
  *
  * shape.c - requests described as JSON with the places that vary.
  *
- * Idea:       the text is JSON; an object with one of a few reserved fields is a form, such as {"one of": [...]}, and all
- *             else stands for itself. It is made into a tree of nodes once, in which parts without a form are one value;
- *             a draw walks the tree. Choices among alternatives are options of the generator's taste.
+ * Idea:       the text is JSON; an object with one of a few reserved fields is a form, such as {"one of": [...]}, and
+ *             all else stands for itself. It is made into a tree of nodes once, in which parts without a form are one
+ *             value; a draw walks the tree. Choices among alternatives are options of the generator's taste.
  * Invariants: (1) only fields of objects and items of arrays can be absent, so a draw always gives a request.
- *             (2) a fresh string is the next of a walk through all strings of its length, so none comes twice before all
- *             have come: the step has no divisor in common with their number.
+ *             (2) a fresh string is the next of a walk through all strings of its length, so none comes twice before
+ *             all have come: the step has no divisor in common with their number.
  * Cost:       a draw is linear in the request; opening, in the text. */
 #include "harness/shape.h"
 
@@ -247,8 +247,8 @@ static node *read_string(reading *r, aph_value form, bool may_be_absent)
     int64_t low, high;
     (void)may_be_absent;
     if (!read_limits(aph_field(form, "string"), true, &low, &high) || low < 0 || high > LENGTH_MAX)
-        return wrong(r, "\"string\" takes a length, or [LOW, HIGH] for lengths from 0 to %d; for one of several strings "
-                        "write {\"one of\": [...]}", LENGTH_MAX);
+        return wrong(r, "\"string\" takes a length, or [LOW, HIGH] for lengths from 0 to %d; for one of several "
+                        "strings write {\"one of\": [...]}", LENGTH_MAX);
     node *n = node_make(STRING, 0);
     n->low = low;
     n->high = high;
@@ -284,10 +284,11 @@ static const char *function_name(const aph_function *functions, aph_value name)
 static node *read_hole(reading *r, aph_value form, bool may_be_absent)
 {
     bool answers = aph_has(form, aph_str("seen")), other = aph_has(form, aph_str("else"));
-    aph_value path = aph_field(form, answers ? "seen" : "sent"), name = aph_field(form, "function");
+    const char *what = answers ? "seen" : "sent";
+    aph_value path = aph_field(form, what), name = aph_field(form, "function");
     const char *function = aph_has(form, aph_str("function")) ? function_name(r->functions, name) : "id";
     if (!aphi_path_is_path(path))
-        return wrong(r, "\"%s\" takes a path: an array of field names and of indices from 0", answers ? "seen" : "sent");
+        return wrong(r, "\"%s\" takes a path: an array of field names and of indices from 0", what);
     if (!function) {
         char *text = aph_json_text(name, NULL);
         wrong(r, "the model has no function %.60s", text);
@@ -295,7 +296,7 @@ static node *read_hole(reading *r, aph_value form, bool may_be_absent)
         return NULL;
     }
     if (!other && !may_be_absent)
-        return wrong(r, "what to send if nothing was %s? Add an \"else\"", answers ? "seen" : "sent");
+        return wrong(r, "what to send if nothing was %s? Add an \"else\"", what);
     node *n = node_make(HOLE, other);
     n->value = path;
     n->function = function;
@@ -390,8 +391,8 @@ static node *read_node(reading *r, aph_value v, bool may_be_absent)
         return wrong(r, "only an alternative has a weight; to send a field \"weight\" write {\"just\": ...}");
     const form *f = kind == APH_OBJECT ? form_of(v) : NULL;
     if (f && !has_only(f, v))
-        return wrong(r, "\"%s\" does not go with the other fields here; to send a field of that name write {\"just\": ...}",
-                     f->name);
+        return wrong(r, "\"%s\" does not go with the other fields here; to send a field of that name write "
+                        "{\"just\": ...}", f->name);
     if (f)
         return f->read(r, v, may_be_absent);
     if (kind == APH_OBJECT && aph_has(v, aph_str("$")))

@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "value/heap.h"
 
+enum { LIKING_MORE = 48 }; /* for a branch that was reached */
+
 void aphi_taste_deinit(aphi_taste *t)
 {
     free(t->drawn);
@@ -78,7 +80,7 @@ void aphi_taste_learn(aphi_taste *t, aph_value branches)
     if (reached > t->reached)
         for (uint64_t i = 0; i < t->counted && i < APHI_TASTE_RECENT; i++) {
             aphi_option *o = t->recent[i];
-            o->liking = o->liking + 16 < APHI_LIKING_MAX ? o->liking + 16 : APHI_LIKING_MAX;
+            o->liking = o->liking + LIKING_MORE < APHI_LIKING_MAX ? o->liking + LIKING_MORE : APHI_LIKING_MAX;
         }
     t->reached = reached;
 }

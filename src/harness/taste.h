@@ -2,8 +2,8 @@
  *
  * taste.h - weighted choices that learn: what led to a branch of the model not reached before is chosen more often.
  *
- * A draw makes choices; only if what came of it is used do they count. What counted lately is liked more when a branch is
- * reached for the first time, and each use without such an effect wears that off. */
+ * A draw makes choices; only if what came of it is used do they count. What counted lately is liked more when a branch
+ * is reached for the first time, and each use without such an effect wears that off. */
 #ifndef APHI_HARNESS_TASTE_H
 #define APHI_HARNESS_TASTE_H
 
