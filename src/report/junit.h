@@ -15,8 +15,8 @@
 void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_result *results, size_t n);
 
 /* A live run: one test case, named by its title. A verdict against the subject (fail, malformed, starved, dead) is a
- * <failure> with the headline, and the diagram as its text; any other but a pass (unknown, vacuous, error) an <error>, of
- * that type. */
+ * <failure> with the headline, and the diagram as its text; any other but a pass (unknown, vacuous, error) an <error>
+ * of that type. */
 void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_timeline *run);
 
 #endif

@@ -213,11 +213,11 @@ static void long_run(aphi_moment *m, size_t n, int64_t connections, aphi_timelin
 {
     for (size_t i = 0; i < n; i++) {
         int64_t request = (int64_t)(i / 2 * 2 + 1);
+        const char *answer = "{\"tag\":\"abc\",\"value\":\"an answer much longer than there is room for\"}";
         bool sent = i % 2 == 0;
         m[i] = (aphi_moment){sent ? APHI_MOMENT_SENT : APHI_MOMENT_RECEIVED, (int64_t)i * 12345678,
                              (int64_t)(i / 2) % connections, sent ? request : request + 1,
-                             sent ? json("{\"f\":\"get\",\"key\":\"k\"}")
-                                  : json("{\"tag\":\"abc\",\"value\":\"an answer much longer than there is room for\"}")};
+                             json(sent ? "{\"f\":\"get\",\"key\":\"k\"}" : answer)};
     }
     m[n - 3].label = 100; /* whose request was long ago */
     *t = (aphi_timeline){.title = "", .verdict = "fail", .moments = m, .count = n, .earlier = 1000000,
@@ -244,20 +244,6 @@ static void test_long_run(void **state)
           "               │  │  │  ╰──────── got {\"tag\":\"abc\",\"value\":\"an answer much  │\n"
           "               │  │  │                longer than there is room for\"}       │\n"
           "               ⋮  ⋮  ⋮  ⋮    … 2 later messages                             ⋮\n");
-    draws(&t, &(aphi_terminal){.unicode = true, .columns = 120}, 6,
-          "           ms  conn 4  conn 6  conn 7  conn 8                                                                    subject\n"
-          "                  │       │       │       │                                                                         │\n"
-          "                  ⋮       ⋮       ⋮       ⋮    … 1,000,098 earlier messages                                         ⋮\n"
-          "     1209.876     ├───────┼───────┼───────┼─── #99 get \"k\" ────────────────────────────────────────────────────────▶│\n"
-          "                  ⋮       ⋮       ⋮       ⋮    … 1,894 messages                                                     ⋮\n"
-          "    24604.936     │       │◀──────┼───────┼─── #1994 {\"tag\":\"abc\",\"value\":\"an answer much longer than there is r… ──┤\n"
-          "    24617.281     │       │       ├───────┼─── #1995 get \"k\" ──────────────────────────────────────────────────────▶│\n"
-          "    24629.627     │       │       │◀──────┼─── #1996 {\"tag\":\"abc\",\"value\":\"an answer much longer than there is r… ──┤\n"
-          "    24641.973     │       │       │       ├─── #1997 get \"k\" ──────────────────────────────────────────────────────▶│\n"
-          "  ✗ 24654.318     │       │       │       │◀── ✗ #100 {\"tag\":\"abc\",\"value\":\"an answer much longer than there is … ──┤\n"
-          "                  │       │       │       ╰──────── got {\"tag\":\"abc\",\"value\":\"an answer much longer than there is room\n"
-          "                  │       │       │                     for\"}                                                       │\n"
-          "                  ⋮       ⋮       ⋮       ⋮    … 2 later messages                                                   ⋮\n");
     long_run(m, COUNT(m), 40, &t);
     draws(&t, &(aphi_terminal){.unicode = true, .columns = 60}, 30,
           "           ms        tester                          subject\n"
@@ -334,8 +320,8 @@ static void test_messages(void **state)
     const char bytes[] = "\0\xff\xe2\x80\xae\33\\\"é\n";
     shows(aphi_message_json, aph_bytes(bytes, sizeof bytes - 1), APHI_MESSAGE_WHOLE,
           "\"\\u0000\\xff\\u202e\\u001b\\\\\\\"é\\n\"");
-    shows(aphi_message_words, json("{\"f\":\"cas\",\"key\":\"k\",\"value\":[1,2],\"if\":{\"a\":null}}"), APHI_MESSAGE_WHOLE,
-          "cas if={\"a\":null} \"k\" [1,2]");
+    shows(aphi_message_words, json("{\"f\":\"cas\",\"key\":\"k\",\"value\":[1,2],\"if\":{\"a\":null}}"),
+          APHI_MESSAGE_WHOLE, "cas if={\"a\":null} \"k\" [1,2]");
     shows(aphi_message_words, json("{\"tag\":{\"?\":0,\"sort\":\"string\"},\"n\":{\"=\":[1,{\"not\":[true]}]}}"),
           APHI_MESSAGE_WHOLE, "{\"n\":(1 = not true),\"tag\":?0}");
     shows(aphi_message_json, json("[\"éééééé\",1,2,3,4,5,6]"), 6, "[\"éé…");
