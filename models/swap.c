@@ -23,6 +23,14 @@ static aph_value initial(const aph_model *model)
     return aph_str("000");
 }
 
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+/* Three bytes, as the server of the paper takes them; now and then ones that came before. */
+static const char shape[] = APH_SHAPE([
+    {"weight": 15, "of": {"fresh": "string", "length": 3}},
+    {"one of": ["000", "aaa"]}
+]);
+
 const aph_model aph_model_swap = {
     .version = APH_MODEL_VERSION,
     .name = "swap",
@@ -30,4 +38,5 @@ const aph_model aph_model_swap = {
     .step = step,
     .initial = initial,
     .rpc = true,
+    .shape = shape,
 };
