@@ -35,6 +35,7 @@ enum {
     FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
+    LONG_RUN = 1024,    /* actions */
     PAUSE_US_LOW = 50,
     PAUSE_US_HIGH = 2000,
 };
@@ -268,13 +269,15 @@ static uint32_t choose_connection(aphi_generator *g, uint32_t avoided)
 
 /* ---- when -------------------------------------------------------------------------------------------------------- */
 
-/* Stretches are as long as it takes to use all connections a few times, those with a focus shorter. */
+/* Stretches are as long as it takes to use all connections a few times, those with a focus shorter. What calm ones can
+ * show they show soon: in a long run the busy ones become longer. */
 static void begin_stretch(aphi_generator *g)
 {
     aphi_choice *c = &g->gen.choice;
     bool calm = g->actions == 0 || !g->now.calm;
     uint64_t all = (uint64_t)g->count * (g->depth < 4 ? g->depth : 4);
-    stretch s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : 57 + 2 * all)};
+    uint64_t times = 1 + (g->actions < 16 * LONG_RUN ? g->actions / LONG_RUN : 16);
+    stretch s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : times * (57 + 2 * all))};
 
     s.chunked = aphi_choice_chance(c, 1, 8) ? 2 : 64;
     if (g->count > 1 && aphi_choice_chance(c, 1, 3)) {

@@ -438,6 +438,11 @@ static bool next_action(run *r)
                                                                     .in_flight = r->in_flight,
                                                                     .connections = o->connections,
                                                                     .branches = r->result.branches});
+    if (!r->action.label) {
+        end(r, APHI_FINDING_TROUBLE, "%s", aphi_generator_error(r->generator));
+        r->result.fault = APH_FAULT_REQUEST;
+        return false;
+    }
     return r->has_action = true;
 }
 
