@@ -344,25 +344,29 @@ static size_t count_untaken(const aph_oracle *o)
     return n;
 }
 
-/* Nothing but the target could be taken, and only one thing can come of it: there is no choice to remember. */
-static bool goes_without_saying(aph_oracle *o, uint32_t target)
+/* How many results the target has if nothing else could be taken, the only one in *result; else SIZE_MAX. */
+static size_t without_choice(aph_oracle *o, uint32_t target, const aphi_after **result)
 {
     size_t n;
     if (target == APHI_NONE || o->ops[target].delivery || count_untaken(o) != 1 ||
         !aphi_can_arrive(o, &o->ops[target]))
-        return false;
-    const aphi_after *result = feed(o, &o->ops[target], &n);
-    if (n != 1)
-        return false;
-    take(o, &o->ops[target], result);
-    return true;
+        return SIZE_MAX;
+    *result = feed(o, &o->ops[target], &n);
+    return n;
 }
 
+/* Take the target, or others and then the target. Where there is no choice, nothing is remembered. */
 static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 {
-    if (goes_without_saying(o, target))
+    const aphi_after *result;
+    size_t n = without_choice(o, target, &result);
+    if (n == 1) {
+        take(o, &o->ops[target], result);
         return true;
+    }
     aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part, reason;
+    if (n == 0)
+        return aphi_search_elsewhere(o, part);
     if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
         return aphi_search_elsewhere(o, reason);
     push_frame(o, target, part, only);
