@@ -74,7 +74,7 @@ struct aphi_generator {
     /* The latest request. */
     int64_t last_label;         /* 0: none yet */
     uint32_t last_connection;
-    aph_value last_send;
+    aph_value last_send, last_kind;
     kind_option kinds[KINDS_MAX];
     size_t kinds_count;
     char error[300];
@@ -103,12 +103,12 @@ static aphi_option *option_of_kind(aphi_generator *g, aph_value kind)
     return &k->option;
 }
 
-/* What a generator in C draws is taken by the taste for its kind, most of the time. */
-static bool is_to_taste(aphi_generator *g, aph_value request)
+/* What a generator in C draws is taken by the taste for its kind, most of the time. A shape's choices have theirs. */
+static bool is_to_taste(aphi_generator *g, aph_value kind)
 {
-    aphi_option *option = option_of_kind(g, aphi_request_kind(g->model, request));
+    aphi_option *option = option_of_kind(g, kind);
     uint64_t most = 1;
-    if (!option)
+    if (!option || g->shape)
         return true;
     aphi_taste_draw(&g->gen.taste, option);
     for (size_t i = 0; i < g->kinds_count; i++)
@@ -146,13 +146,13 @@ static bool have_to_do(const aph_model *model, aph_value a, aph_value b)
     return c.equal || !c.common;
 }
 
-/* At first only another kind of request will do. */
-static bool meets_wish(aphi_generator *g, aph_value request, int tries)
+/* At first only another kind of request will do, if there are any. */
+static bool meets_wish(aphi_generator *g, aph_value request, aph_value kind, int tries)
 {
     aph_value wish = g->gen.wish;
     if (!wish)
         return true;
-    bool other_kind = aphi_request_kind(g->model, request) != aphi_request_kind(g->model, wish);
+    bool other_kind = g->kinds_count < 2 || kind != g->last_kind;
     return (other_kind || tries >= TRIES / 2) && have_to_do(g->model, request, wish);
 }
 
@@ -162,34 +162,34 @@ static aph_value draw_once(aphi_generator *g)
     return g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
 }
 
-/* A request that can be sent, or APH_NIL, and then why is said. */
+/* A request that can be sent, or APH_NIL, and then why is said. What a shape draws is sound, but can be null. */
 static aph_value draw_sound(aphi_generator *g)
 {
     for (int faults = 0; faults < FAULTS_MAX; faults++) {
         aph_value request = draw_once(g);
-        char why[240];
-        if (g->shape)
+        char why[240] = "it gives null, which cannot be sent";
+        if (request && (g->shape || aphi_expression_check(request, g->model->functions, why, sizeof why)))
             return request;
-        if (!request)
-            snprintf(g->error, sizeof g->error, "the generator of %s gives null, which cannot be sent", g->model->name);
-        else if (aphi_expression_check(request, g->model->functions, why, sizeof why))
-            return request;
-        else
-            snprintf(g->error, sizeof g->error, "the generator of %s: %s", g->model->name, why);
+        snprintf(g->error, sizeof g->error, "the %s of the model %s: %s", g->shape ? "shape" : "generator",
+                 g->model->name, why);
     }
     return APH_NIL;
 }
 
 static aph_value draw_request(aphi_generator *g)
 {
-    aph_value request = APH_NIL;
+    aph_value request = APH_NIL, kind = APH_NIL;
     for (int tries = 0; tries < TRIES; tries++) {
         request = draw_sound(g);
-        bool tasty = !request || g->shape || is_to_taste(g, request);
-        if (!request || ((tasty || tries >= TRIES / 2) && meets_wish(g, request, tries)))
+        if (!request)
+            break;
+        kind = aphi_request_kind(g->model, request);
+        bool tasty = is_to_taste(g, kind);
+        if ((tasty || tries >= TRIES / 2) && meets_wish(g, request, kind, tries))
             break;
     }
     aphi_taste_use(&g->gen.taste);
+    g->last_kind = kind;
     return request;
 }
 
@@ -280,7 +280,7 @@ static void begin_stretch(aphi_generator *g)
     stretch s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : times * (57 + 2 * all))};
 
     s.chunked = aphi_choice_chance(c, 1, 8) ? 2 : 64;
-    if (g->count > 1 && aphi_choice_chance(c, 1, 3)) {
+    if (g->actions && g->count > 1 && aphi_choice_chance(c, 1, 3)) {
         s.focus_count = 1 + aphi_choice_below(c, g->count - 1 < FOCUS_MAX ? g->count - 1 : FOCUS_MAX);
         s.left = 8 + s.left % 57;
         uint32_t next = oldest_connection(g);
@@ -404,6 +404,7 @@ static void mark_generator(void *context)
 {
     const aphi_generator *g = context;
     aph_mark(g->last_send);
+    aph_mark(g->last_kind);
     aph_mark(g->gen.taste.branches);
     for (size_t i = 0; i < g->kinds_count; i++)
         aph_mark(g->kinds[i].name);

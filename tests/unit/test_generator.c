@@ -286,8 +286,15 @@ static void test_faulty_generator(void **unused)
     assert_int_equal(aphi_generator_next(k->generator, &known).label, 0);
     assert_non_null(strstr(aphi_generator_error(k->generator), "nonsense"));
     clerk_close(k);
+    model = (aph_model){.version = APH_MODEL_VERSION, .name = "nothing", .shape = "[{\"one of\": [null]}]"};
+    k = clerk_open(&model, 1, 1, 8);
+    known = (aphi_knowledge){.seen = k->seen};
+    assert_int_equal(aphi_generator_next(k->generator, &known).label, 0);
+    assert_string_equal(aphi_generator_error(k->generator),
+                        "the shape of the model nothing: it gives null, which cannot be sent");
+    clerk_close(k);
     char error[300];
-    model.generate = NULL;
+    model = (aph_model){.version = APH_MODEL_VERSION, .name = "bad"};
     assert_null(aphi_generator_open(&model, 1, 1, 1, error, sizeof error));
     assert_non_null(strstr(error, ".shape"));
     model.shape = "[5";
