@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * codec.c - bytes to messages and back: JSON lines, lines, fixed size, length prefix.
+ *
+ * Idea:       a codec looks at the bytes that wait and says: a message, more, or wrong. It keeps no state but `scanned`,
+ *             how far it has looked in vain, so that a message that comes one byte at a time costs what it costs at once.
+ * Invariants: 1. what decode makes of a message, encode turns into bytes that decode to the same
+ *             2. the answer does not depend on how the bytes were cut, but that wrong ones may be told earlier
+ *             3. nothing waits for more than the limit: a gigabyte without an end is wrong after 16 MiB
+ * Not done:   telling wrong JSON before its line ends. The place of the first wrong byte is the same either way.
+ * Read next:  docs/codecs.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
+#include "harness/codec.h"
+
+#include "value/heap.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+enum { LIMIT = 16 << 20 };
+
+static const aph_codec *or_json(const aph_codec *codec)
+{
+    return codec ? codec : &aph_codec_json;
+}
+
+size_t aphi_codec_limit(const aph_codec *codec)
+{
+    size_t limit = or_json(codec)->limit;
+    return limit ? limit : LIMIT;
+}
+
+/* ---- decoding with the limit in force ---------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static aph_decoded malformed(aph_wire *w, size_t at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(w->why, sizeof w->why, format, args);
+    va_end(args);
+    w->at = at;
+    return APH_MALFORMED;
+}
+
+/* A codec of a model's own may be wrong: then nothing that it says can be believed. */
+static void require(bool promise, const aph_codec *codec, const char *what)
+{
+    if (promise)
+        return;
+    fprintf(stderr, "antiphon: codec %s: %s\n", codec->name ? codec->name : "without a name", what);
+    abort();
+}
+
+/* The codec's own word, on no more bytes than a message may have: so a message that is too long is one however many of its
+ * bytes are there, and whatever is wrong with the rest of it. */
+static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t limit)
+{
+    size_t count = w->count;
+    bool ended = w->ended;
+    if (count > limit) {
+        w->count = limit;
+        w->ended = false;
+    }
+    aph_decoded result = codec->decode(codec, w);
+    require(result != APH_DECODED || (w->used > 0 && w->used <= w->count), codec,
+            "a message takes at least one byte, and no more than there are");
+    require(result != APH_MALFORMED || w->at <= w->count, codec, "the place of the wrong byte is beyond the last");
+    require(w->scanned <= w->count, codec, "more bytes were scanned than there are");
+    w->count = count;
+    w->ended = ended;
+    return result;
+}
+
+/* APH_MORE, unless more cannot help. */
+static aph_decoded more(aph_wire *w, size_t limit)
+{
+    if (w->count >= limit)
+        return malformed(w, limit, "a message of more than %zu bytes", limit);
+    if (w->ended && w->count)
+        return malformed(w, w->count, "the end comes in the middle of a message, after %zu bytes of it", w->count);
+    return APH_MORE;
+}
+
+aph_decoded aph_decode(const aph_codec *codec, aph_wire *w)
+{
+    codec = or_json(codec);
+    size_t limit = aphi_codec_limit(codec);
+    require(w->scanned <= w->count, codec, "bytes that were scanned are gone");
+    aph_decoded result = w->count ? decode_within(codec, w, limit) : APH_MORE;
+    if (result == APH_MORE)
+        result = more(w, limit);
+    if (result != APH_MORE)
+        w->scanned = 0;
+    w->why[sizeof w->why - 1] = '\0';
+    return result;
+}
+
+aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *w)
+{
+    w->ended = true;
+    w->scanned = 0;
+    switch (aph_decode(codec, w)) {
+    case APH_DECODED:
+        return w->used == w->count ? APH_DECODED
+                                   : malformed(w, w->used, "%zu bytes follow the message", w->count - w->used);
+    case APH_MORE: return malformed(w, 0, "an empty datagram");
+    default: return APH_MALFORMED;
+    }
+}
+
+/* ---- encoding ---------------------------------------------------------------------------------------------------- */
+
+void aph_sink_put(aph_sink *out, const void *bytes, size_t n)
+{
+    aphi_buffer_add(out->out, bytes, n);
+}
+
+bool aphi_encode(const aph_codec *codec, aph_side side, aph_value message, aphi_buffer *out)
+{
+    codec = or_json(codec);
+    size_t before = out->n;
+    aph_sink sink = {out};
+    bool encoded = codec->encode(codec, side, message, &sink);
+    require(!encoded || out->n > before, codec, "a message takes at least one byte");
+    if (encoded && out->n - before <= aphi_codec_limit(codec))
+        return true;
+    out->n = before;
+    return false;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes up to the next \n, which is not among them. */
+static bool find_line(aph_wire *w, size_t *n)
+{
+    const unsigned char *end = memchr(w->bytes + w->scanned, '\n', w->count - w->scanned);
+    w->scanned = w->count;
+    if (end)
+        *n = (size_t)(end - w->bytes);
+    return end;
+}
+
+static aph_decoded decode_line(const aph_codec *codec, aph_wire *w)
+{
+    (void)codec;
+    size_t n;
+    if (!find_line(w, &n))
+        return APH_MORE;
+    w->used = n + 1;
+    w->message = aph_bytes(w->bytes, n && w->bytes[n - 1] == '\r' ? n - 1 : n);
+    return APH_DECODED;
+}
+
+static bool encode_line(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)codec;
+    (void)side;
+    if (!aph_is_str(message))
+        return false;
+    size_t n;
+    const char *bytes = aph_bytes_of(&message, &n);
+    if (memchr(bytes, '\n', n) || (n && bytes[n - 1] == '\r'))
+        return false;
+    aph_sink_put(out, bytes, n);
+    aph_sink_put(out, "\n", 1);
+    return true;
+}
+
+const aph_codec aph_codec_lines = {.name = "lines", .decode = decode_line, .encode = encode_line};
+
+/* ---- JSON lines -------------------------------------------------------------------------------------------------- */
+
+static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
+{
+    (void)codec;
+    size_t n;
+    aph_json_error error;
+    if (!find_line(w, &n))
+        return APH_MORE;
+    if (!aph_json_read((const char *)w->bytes, n, &w->message, &error))
+        return malformed(w, error.offset, "not JSON: %s", error.message);
+    w->used = n + 1;
+    return APH_DECODED;
+}
+
+/* Symbols and terms have no place on a wire. One without a symbol, APH_WRONG, may sit deep inside. */
+static bool is_concrete(aph_value v)
+{
+    if (!aphi_is_node(v))
+        return true;
+    if (v->shape == APHI_SYM || v->shape == APHI_OPERATION)
+        return false;
+    for (size_t i = 0, n = aphi_slots_of(v); i < n; i++)
+        if (!is_concrete(v->slot[i].v))
+            return false;
+    return true;
+}
+
+static bool encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)codec;
+    (void)side;
+    if (!is_concrete(message))
+        return false;
+    size_t n;
+    char *text = aph_json_text(message, &n);
+    aph_sink_put(out, text, n);
+    aph_sink_put(out, "\n", 1);
+    free(text);
+    return true;
+}
+
+const aph_codec aph_codec_json = {.name = "json", .decode = decode_json, .encode = encode_json};
+
+/* ---- fixed size -------------------------------------------------------------------------------------------------- */
+
+aph_decoded aph_decode_fixed(const aph_codec *codec, aph_wire *w)
+{
+    require(codec->size > 0, codec, "messages of a fixed size have at least one byte");
+    if (w->count < codec->size)
+        return APH_MORE;
+    w->used = codec->size;
+    w->message = aph_bytes(w->bytes, codec->size);
+    return APH_DECODED;
+}
+
+bool aph_encode_fixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)side;
+    if (!aph_is_str(message) || aph_count(message) != codec->size)
+        return false;
+    aph_sink_put(out, aph_bytes_of(&message, &(size_t){0}), codec->size);
+    return true;
+}
+
+/* ---- length prefix ----------------------------------------------------------------------------------------------- */
+
+enum { PREFIX_MAX = 8 };
+
+static void require_prefix(const aph_codec *codec)
+{
+    require(codec->size > 0 && codec->size <= PREFIX_MAX, codec, "a length has 1 to 8 bytes");
+}
+
+aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
+{
+    require_prefix(codec);
+    if (w->count < codec->size)
+        return APH_MORE;
+    size_t limit = aphi_codec_limit(codec);
+    uint64_t length = 0;
+    for (size_t i = 0; i < codec->size; i++)
+        length = length << 8 | w->bytes[i];
+    if (codec->size > limit || length > limit - codec->size)
+        return malformed(w, 0, "a length of %llu, in a message of at most %zu bytes", (unsigned long long)length, limit);
+    if (w->count - codec->size < length)
+        return APH_MORE;
+    w->used = codec->size + (size_t)length;
+    w->message = aph_bytes(w->bytes + codec->size, (size_t)length);
+    return APH_DECODED;
+}
+
+bool aph_encode_prefixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)side;
+    require_prefix(codec);
+    size_t n = aph_count(message);
+    if (!aph_is_str(message) || (codec->size < sizeof n && n >> (8 * codec->size)))
+        return false;
+    unsigned char length[PREFIX_MAX];
+    for (size_t i = 0; i < codec->size; i++)
+        length[i] = (unsigned char)((uint64_t)n >> (8 * (codec->size - 1 - i)));
+    aph_sink_put(out, length, codec->size);
+    aph_sink_put(out, aph_bytes_of(&message, &n), n);
+    return true;
+}
