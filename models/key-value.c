@@ -10,9 +10,9 @@
  * To store "" is to remove the key, so states that read alike are equal. */
 #include "models.h"
 
-static bool is(aph_value request, const char *f)
+static bool is_get(aph_value request)
 {
-    return aph_str_is(aph_field(request, "f"), f);
+    return aph_str_is(aph_field(request, "f"), "get");
 }
 
 static aph_value load(aph_value state, aph_value key)
@@ -26,12 +26,11 @@ static aph_value store(aph_value state, aph_value key, aph_value value)
     return aph_count(value) == 0 ? aph_remove(state, key) : aph_set(state, key, value);
 }
 
-static aph_value string_field(aph *m, aph_value request, const char *name, const char *reason)
+static aph_value string(aph *m, aph_value field, const char *reason)
 {
-    aph_value v = aph_field(request, name);
-    if (!aph_is_str(v))
+    if (!aph_is_str(field))
         aph_unknown_request(m, reason);
-    return v;
+    return field;
 }
 
 static void step(aph *m, aph_value *state)
@@ -43,11 +42,11 @@ static void step(aph *m, aph_value *state)
 
     if (!get && !put && !append && !delete)
         aph_unknown_request(m, "a kv server knows \"f\": \"get\", \"put\", \"append\" and \"delete\"");
-    aph_value key = string_field(m, q.message, "key", "a request needs a \"key\", a string");
+    aph_value key = string(m, aph_field(q.message, "key"), "a request needs a \"key\", a string");
     aph_value old = load(*state, key), new = aph_str("");
 
     if (put || append)
-        new = string_field(m, q.message, "value", "a put or append needs a \"value\", a string");
+        new = string(m, aph_field(q.message, "value"), "a put or append needs a \"value\", a string");
     if (append)
         new = aph_concat(old, new);
     if (!get)
@@ -63,12 +62,12 @@ static aph_value part(aph_value request)
 static bool reads(aph_value request, aph_value answer)
 {
     (void)answer;
-    return is(request, "get");
+    return is_get(request);
 }
 
 static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
 {
-    if (!is(request, "get"))
+    if (!is_get(request))
         *answer = aph_str("ok");
     else
         *answer = value ? value : aph_str("");

@@ -3,7 +3,7 @@
  * register.c - a register, or many independent ones, with read, write and compare-and-set; initially null.
  *
  *     {"f": "read"}                          answers the value
- *     {"f": "write", "value": v}             answers "ok"
+ *     {"f": "write", "value": v}             answers "ok"; without a value it writes null, as Jepsen's :write nil
  *     {"f": "cas",   "value": [old, new]}    answers true if the value was old and is now new, else false
  *
  * Each may name a register by "key", a string or an integer (1 and "1" are the same key). Without a key it is about the
@@ -43,8 +43,6 @@ static void step(aph *m, aph_value *state)
     } else if (is(q.message, "read")) {
         aph_send(m, q.from, aph_get(*state, key));
     } else if (is(q.message, "write")) {
-        if (!aph_has(q.message, aph_str("value")))
-            aph_unknown_request(m, "a write needs a \"value\"");
         *state = store(*state, key, value);
         aph_send(m, q.from, aph_str("ok"));
     } else if (is(q.message, "cas")) {

@@ -31,8 +31,8 @@ typedef void aph_step(aph *m, aph_value *state);
 aph_request aph_recv(aph *m);                                    /* the next request of any connection */
 void aph_send(aph *m, int64_t to, aph_value message);            /* message may hold symbolic parts */
 aph_value aph_choose(aph *m, aph_kind sort, const char *name);   /* an internal choice: a fresh unknown of that sort */
-aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name);
-bool aph_decide(aph *m, aph_value condition, const char *name);  /* branch on a condition that may be symbolic */
+aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name); /* low <= high; both are possible */
+bool aph_decide(aph *m, aph_value condition, const char *name);  /* branch on a boolean that may be symbolic */
 /* A free choice among n alternatives, which have names: aph_either(m, "strong tag", "weak tag") is 0 or 1. */
 #define aph_either(m, ...) \
     __extension__({ \

@@ -42,6 +42,7 @@ typedef enum aph_fault {
     APH_FAULT_STUCK,     /* a step of the model does not end */
     APH_FAULT_IMPURE,    /* the model is not a function of its state and its answers */
     APH_FAULT_PROMISE,   /* the model broke a promise: rpc, part, reads */
+    APH_FAULT_CALL,      /* the model made a call that means nothing: a decision on what is no condition */
 } aph_fault;
 
 typedef struct aph_oracle_options {

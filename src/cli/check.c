@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "cli/crew.h"
+#include "cli/leave.h"
 #include "cli/show.h"
 #include "cli/spec.h"
 #include "env/env.h"
@@ -91,7 +92,7 @@ static int apply(check *c, int option)
                    ? 0 : aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
     case ENV:
         c->judge.oracle.environment = optarg;
-        return aphi_env_find(optarg) ? 0 : aphi_usage("--env %s: there are tcp and sync", optarg);
+        return aphi_env_named(optarg, &(aphi_env){0}) ? 0 : aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
     case WHOLE: c->judge.oracle.whole = true; return 0;
     case DISTRUST: c->judge.oracle.distrust = true; return 0;
     case TIME:
@@ -134,13 +135,6 @@ static void mark_results(void *context)
         aph_mark(c->results[i]);
 }
 
-static void show_progress(uint64_t observations)
-{
-    char note[64];
-    snprintf(note, sizeof note, "%llu observations", (unsigned long long)observations);
-    aphi_progress_at(0, note);
-}
-
 /* What a table or a JUnit file has no use for is let go, so that thousands of traces do not add up. */
 static aph_value slimmed(const check *c, aph_value result)
 {
@@ -165,7 +159,7 @@ static bool take_result(void *context, size_t file, aph_value result)
     }
     c->results[file] = slimmed(c, result);
     if (c->n > 1)
-        aphi_progress_at(c->done, NULL);
+        aphi_progress_at(c->done);
     return !c->write_failed;
 }
 
@@ -282,32 +276,18 @@ static int finish(check *c, const char *model)
     return c->write_failed ? APHI_EXIT_WRITE : exit_of(c);
 }
 
-static bool judging;
-
-/* A model that calls exit must not end us with the code of a pass. */
-static void on_exit_inside(void)
-{
-    if (!judging)
-        return;
-    static const char message[] = "antiphon: the model ended the program: a model must not call exit\n";
-    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-        _exit(APHI_EXIT_WRITE);
-    _exit(APHI_EXIT_MODEL_CRASH);
-}
-
 static int run(check *c, const aph_model *model, bool prog)
 {
     if (!c->judge.oracle.environment)
         c->judge.oracle.environment = prog ? "sync" : "tcp";
     c->results = aphi_alloc_zero(c->n * sizeof *c->results);
     aph_root_add(mark_results, c);
-    aphi_progress_begin("checking", c->n > 1 ? c->n : 0);
+    aphi_progress_begin(c->n > 1 ? "traces checked:" : "observations checked:", c->n > 1 ? c->n : 0);
     if (c->n == 1)
-        c->judge.progress = show_progress;
-    judging = true;
-    atexit(on_exit_inside);
+        c->judge.progress = aphi_progress_at;
+    aphi_leave_forbid(true);
     aphi_crew_run(model, c->n, c->files, &c->judge, c->jobs, take_result, c);
-    judging = false;
+    aphi_leave_forbid(false);
     int code = finish(c, model->name);
     aph_root_remove(mark_results, c);
     free(c->results);

@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "cli/leave.h"
 #include "tree/guard.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static void work(const aph_model *model, size_t n, char **files, const aphi_judg
         char begin[32];
         int length = snprintf(begin, sizeof begin, "begin %zu\n", i);
         if (!write_all(out, begin, (size_t)length))
-            _exit(0);
+            aphi_leave(0);
         aphi_buffer line = {0};
         size_t text_length;
         char *text = aph_json_text(aphi_judge(model, files[i], &mine), &text_length);
@@ -83,10 +84,10 @@ static void work(const aph_model *model, size_t n, char **files, const aphi_judg
         free(text);
         aphi_buffer_free(&line);
         if (!sent)
-            _exit(0);
+            aphi_leave(0);
         aph_collect();
     }
-    _exit(0);
+    aphi_leave(0);
 }
 
 /* ---- at home ----------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,9 @@
     X(WRITE, 4, "a result could not be written") \
     X(INTERRUPTED, 5, "stopped by a signal; the results so far were written") \
     X(REPLAY, 6, "an explanation that was found does not hold: a bug of Antiphon, please report it") \
+    X(VACUOUS, 7, "a run did not reach what it was meant to test") \
+    X(STARVED, 8, "the subject owes an answer and has gone quiet") \
+    X(DEAD, 9, "the subject refused us, dropped us, or is no more") \
     X(TRACE_IO, 10, "a trace cannot be read") \
     X(TRACE_FORMAT, 11, "the format of a trace is not known") \
     X(TRACE_MALFORMED, 12, "a trace is malformed") \
@@ -36,7 +39,12 @@
     X(MODEL_CRASH, 38, "a model crashed") \
     X(MODEL_STUCK, 39, "a step of a model does not end") \
     X(MODEL_IMPURE, 40, "a model is not a pure function of its state and its answers") \
-    X(MODEL_PROMISE, 41, "a model breaks a promise that it made")
+    X(MODEL_PROMISE, 41, "a model breaks a promise that it made") \
+    X(MODEL_CALL, 42, "a model makes a call that means nothing") \
+    X(MODEL_GENERATE, 43, "a model does not say what to send, or says it wrongly") \
+    X(MALFORMED, 50, "the subject sent bytes that are no message of the protocol") \
+    X(SUBJECT, 51, "the subject cannot be started or found") \
+    X(SCRIPT, 52, "a script cannot be read, or is malformed")
 
 typedef enum aphi_exit {
 #define X(name, code, text) APHI_EXIT_##name = code,

@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "cli/recall.h"
 #include "cli/judge.h"
+#include "cli/leave.h"
 #include "cli/show.h"
 #include "cli/spec.h"
 #include "env/env.h"
@@ -146,8 +147,10 @@ static int run(aphi_judge_options *options, int count, char **words)
     }
     if (!options->oracle.environment)
         options->oracle.environment = spec.kind == APHI_SPEC_PROG ? "sync" : "tcp";
+    aphi_leave_forbid(true);
     int code =
         count == 3 ? confirm(spec.model, words[1], options->format, words[2]) : find(spec.model, words[1], options);
+    aphi_leave_forbid(false);
     aphi_spec_close(&spec);
     return code;
 }
@@ -170,8 +173,8 @@ int aphi_command_explain(int count, char **words)
                 return aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
             break;
         case 'e':
-            if (!aphi_env_find(optarg))
-                return aphi_usage("--env %s: there are tcp and sync", optarg);
+            if (!aphi_env_named(optarg, &(aphi_env){0}))
+                return aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
             options.oracle.environment = optarg;
             break;
         case 'w': options.oracle.whole = true; break;

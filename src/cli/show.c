@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDER_SHOWN = 20, STATE_SHOWN = 60 };
+enum { ORDER_SHOWN = 20, STATE_SHOWN = 60, HANG = 6 };
 
 static void add_json(aphi_buffer *out, aph_value v);
 
@@ -76,7 +76,8 @@ static void add_str(aphi_buffer *out, aph_value v)
     aphi_buffer_add(out, bytes, n);
 }
 
-void aphi_show_message(aphi_buffer *out, aph_value message)
+/* A request in a few words: write 3, get "a". An answer is shown as it is: its fields have no usual names. */
+static void add_request(aphi_buffer *out, aph_value message)
 {
     aph_value f = aph_field(message, "f"), key, item;
     if (!aph_is_str(f)) {
@@ -96,6 +97,15 @@ void aphi_show_message(aphi_buffer *out, aph_value message)
     }
 }
 
+static void add_clause(aphi_buffer *out, aph_value clause)
+{
+    if (!aph_is_str(clause))
+        return;
+    aphi_buffer_str(out, " (");
+    add_str(out, clause);
+    aphi_buffer_byte(out, ')');
+}
+
 static uint64_t number_of(aph_value object, const char *name)
 {
     aph_value v = aph_field(object, name);
@@ -104,15 +114,31 @@ static uint64_t number_of(aph_value object, const char *name)
 
 /* ---- a failure --------------------------------------------------------------------------------------------------- */
 
+/* Of a model that is not rpc, requests and answers are operations of their own. */
 static char *label_of(aph_value op)
 {
     aphi_buffer label = {0};
-    aphi_show_message(&label, aph_field(op, "request"));
+    bool asked = aph_has(op, aph_str("request"));
+    if (asked)
+        add_request(&label, aph_field(op, "request"));
     if (aph_has(op, aph_str("answer"))) {
-        aphi_buffer_str(&label, " → ");
-        aphi_show_message(&label, aph_field(op, "answer"));
+        aphi_buffer_str(&label, asked ? " → " : "→ ");
+        add_json(&label, aph_field(op, "answer"));
     }
     return aphi_buffer_text(&label);
+}
+
+/* The answer that nothing explains, with its request, if it belongs to one. */
+static void add_blamed(aphi_buffer *out, aph_value evidence)
+{
+    bool asked = aph_has(evidence, aph_str("request"));
+    if (asked) {
+        add_request(out, aph_field(evidence, "request"));
+        aphi_buffer_str(out, " → ");
+    }
+    add_json(out, aph_field(evidence, "observed"));
+    if (!asked)
+        aphi_buffer_format(out, ", to client %lld", (long long)aph_int_of(aph_field(evidence, "connection")));
 }
 
 static void add_expected(aphi_buffer *out, aph_value evidence)
@@ -125,7 +151,7 @@ static void add_expected(aphi_buffer *out, aph_value evidence)
     for (size_t i = 0; i < n; i++) {
         if (i)
             aphi_buffer_str(out, i + 1 == n && aph_truth(aph_field(evidence, "all_allowed")) ? " or " : ", ");
-        aphi_show_message(out, aph_field(aph_at(allowed, i), "answer"));
+        add_json(out, aph_field(aph_at(allowed, i), "answer"));
     }
     if (!aph_truth(aph_field(evidence, "all_allowed")))
         aphi_buffer_str(out, ", ...");
@@ -166,6 +192,30 @@ static void add_lines(aphi_buffer *out, aph_value order)
         aphi_buffer_format(out, "%s%lld", i > from ? ", " : "", (long long)aph_int_of(aph_at(order, i)));
 }
 
+/* A line, broken at blanks where the terminal ends; what is left of it stands HANG columns in. */
+static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal *t)
+{
+    size_t x = 0;
+    for (const char *word = aphi_buffer_text(line); *word;) {
+        size_t blanks = strspn(word, " "), bytes = blanks + strcspn(word + blanks, " ");
+        aphi_buffer one = {0};
+        aphi_buffer_add(&one, word, bytes);
+        size_t columns = aphi_utf8_columns(aphi_buffer_text(&one));
+        if (x > HANG && x + columns > t->columns) {
+            aphi_buffer_format(out, "\n%*s", HANG, "");
+            aphi_buffer_str(out, one.data + blanks);
+            x = HANG + columns - blanks;
+        } else {
+            aphi_buffer_str(out, one.data);
+            x += columns;
+        }
+        aphi_buffer_free(&one);
+        word += bytes;
+    }
+    aphi_buffer_byte(out, '\n');
+    aphi_buffer_free(line);
+}
+
 /* What is known of the unknowns. */
 static void show_given(aphi_buffer *out, aph_value given)
 {
@@ -173,6 +223,27 @@ static void show_given(aphi_buffer *out, aph_value given)
         aphi_buffer_str(out, i ? " and " : ", where ");
         add_json(out, aph_at(given, i));
     }
+}
+
+/* What led the model to an answer: choices and decisions by name, all with their clauses. */
+static void show_because(aphi_buffer *out, aph_value because, const aphi_terminal *t)
+{
+    aphi_buffer line = {0};
+    for (size_t i = 0; i < aph_count(because); i++) {
+        aph_value said = aph_at(because, i), choice = aph_field(said, "choice"), decision = aph_field(said, "decision");
+        aphi_buffer_str(&line, i ? ", " : "      because of ");
+        if (choice)
+            add_str(&line, choice);
+        else if (decision)
+            add_str(&line, decision);
+        else
+            aphi_buffer_str(&line, "this answer");
+        if (decision)
+            aphi_buffer_str(&line, aph_truth(aph_field(said, "value")) ? " = true" : " = false");
+        add_clause(&line, aph_field(said, "clause"));
+    }
+    if (line.n)
+        add_wrapped(out, &line, t);
 }
 
 static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_terminal *t)
@@ -183,17 +254,19 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_termin
     aphi_buffer_str(out, "  The explanations that came this far would have it otherwise:\n");
     for (size_t i = 0; i < aph_count(allowed); i++) {
         aph_value a = aph_at(allowed, i);
-        aphi_buffer answer = {0}, state = {0};
+        aphi_buffer answer = {0}, state = {0}, order = {0};
         aphi_buffer_str(&answer, "    ");
-        aphi_show_message(&answer, aph_field(a, "answer"));
+        add_json(&answer, aph_field(a, "answer"));
         aphi_utf8_cut(out, aphi_buffer_text(&answer), t->columns, t->unicode);
         add_json(&state, aph_field(a, "state"));
         aphi_buffer_str(out, "  with the state ");
         aphi_utf8_cut(out, aphi_buffer_text(&state), STATE_SHOWN, t->unicode);
         show_given(out, aph_field(a, "given"));
-        aphi_buffer_str(out, ",\n      if the requests were taken in this order (by line): ");
-        add_lines(out, aph_field(a, "order"));
-        aphi_buffer_byte(out, '\n');
+        aphi_buffer_str(out, ",\n");
+        aphi_buffer_str(&order, "      if the requests were taken in this order (by line): ");
+        add_lines(&order, aph_field(a, "order"));
+        add_wrapped(out, &order, t);
+        show_because(out, aph_field(a, "because"), t);
         aphi_buffer_free(&answer);
         aphi_buffer_free(&state);
     }
@@ -204,16 +277,15 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_termin
 static void show_failure(aphi_buffer *out, aph_value result, const aphi_terminal *t)
 {
     aph_value evidence = aph_field(result, "evidence");
-    aphi_buffer what = {0};
+    aphi_buffer what = {0}, clean = {0};
     aphi_buffer_byte(out, '\n');
     add_str(out, aph_field(result, "file"));
     aphi_buffer_format(out, ":%llu: ", (unsigned long long)number_of(evidence, "line"));
     aphi_terminal_paint(out, t, APHI_INK_ALARM, "nothing explains this answer");
-    aphi_show_message(&what, aph_field(evidence, "request"));
-    aphi_buffer_str(&what, t->unicode ? " → " : " -> ");
-    aphi_show_message(&what, aph_field(evidence, "observed"));
+    add_blamed(&what, evidence);
+    aphi_utf8_clean(&clean, aphi_buffer_text(&what), t->unicode);
     aphi_buffer_str(out, ": ");
-    aphi_utf8_cut(out, aphi_buffer_text(&what), t->columns, t->unicode);
+    aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns, t->unicode);
     if (aph_count(aph_field(evidence, "part"))) {
         aphi_buffer_str(out, "  (part ");
         add_json(out, aph_field(evidence, "part"));
@@ -226,6 +298,7 @@ static void show_failure(aphi_buffer *out, aph_value result, const aphi_terminal
     draw_window(out, evidence, t);
     aphi_buffer_byte(out, '\n');
     show_allowed(out, evidence, t);
+    aphi_buffer_free(&clean);
     aphi_buffer_free(&what);
 }
 
@@ -255,29 +328,27 @@ static void show_unknown(aphi_buffer *out, aph_value result)
 }
 
 /* What the server chose, as the model calls it: a free choice by its name, an unknown by name and value. */
-static void show_choices(aphi_buffer *out, aph_value named)
+static void show_choices(aphi_buffer *out, aph_value named, const aphi_terminal *t)
 {
     size_t n = aph_count(named);
-    aphi_buffer_str(out, "    choices: ");
+    aphi_buffer line = {0};
+    aphi_buffer_str(&line, "    choices: ");
     for (size_t i = 0; i < n && i < ORDER_SHOWN; i++) {
         aph_value choice = aph_at(named, i), name = aph_field(choice, "choice"), clause = aph_field(choice, "clause");
-        aphi_buffer_str(out, i ? ", " : "");
+        aphi_buffer_str(&line, i ? ", " : "");
         if (aph_is_str(name))
-            add_str(out, name);
+            add_str(&line, name);
         if (!aph_is_str(name) || !aph_is_int(aph_field(choice, "value"))) {
-            aphi_buffer_str(out, aph_is_str(name) ? " = " : "");
-            add_json(out, aph_field(choice, "value"));
+            aphi_buffer_str(&line, aph_is_str(name) ? " = " : "");
+            add_json(&line, aph_field(choice, "value"));
         }
-        if (aph_is_str(clause)) {
-            aphi_buffer_str(out, " (");
-            add_str(out, clause);
-            aphi_buffer_byte(out, ')');
-        }
+        add_clause(&line, clause);
     }
-    aphi_buffer_str(out, n > ORDER_SHOWN ? ", ...\n" : "\n");
+    aphi_buffer_str(&line, n > ORDER_SHOWN ? ", ..." : "");
+    add_wrapped(out, &line, t);
 }
 
-static void show_explanation(aphi_buffer *out, aph_value result)
+static void show_explanation(aphi_buffer *out, aph_value result, const aphi_terminal *t)
 {
     aph_value parts = aph_field(result, "explanation");
     add_str(out, aph_field(result, "file"));
@@ -286,17 +357,18 @@ static void show_explanation(aphi_buffer *out, aph_value result)
     aphi_buffer_byte(out, '\n');
     for (size_t i = 0; i < aph_count(parts) && i < ORDER_SHOWN; i++) {
         aph_value part = aph_at(parts, i), choices = aph_field(part, "choices");
-        aphi_buffer_str(out, "  ");
+        aphi_buffer line = {0};
+        aphi_buffer_str(&line, "  ");
         if (aph_count(aph_field(part, "part"))) {
-            aphi_buffer_str(out, "part ");
-            add_json(out, aph_field(part, "part"));
-            aphi_buffer_str(out, ": ");
+            aphi_buffer_str(&line, "part ");
+            add_json(&line, aph_field(part, "part"));
+            aphi_buffer_str(&line, ": ");
         }
-        aphi_buffer_str(out, "requests taken in this order (by line): ");
-        add_lines(out, aph_field(part, "lines"));
-        aphi_buffer_byte(out, '\n');
+        aphi_buffer_str(&line, "requests taken in this order (by line): ");
+        add_lines(&line, aph_field(part, "lines"));
+        add_wrapped(out, &line, t);
         if (aph_count(choices))
-            show_choices(out, aph_field(part, "named"));
+            show_choices(out, aph_field(part, "named"), t);
     }
     if (aph_count(parts) > ORDER_SHOWN)
         aphi_buffer_format(out, "  ... and %zu more parts; --json has all\n", aph_count(parts) - ORDER_SHOWN);
@@ -316,9 +388,7 @@ void aphi_show_reason(aphi_buffer *out, aph_value result)
     } else if (verdict_is(result, "fail")) {
         aph_value evidence = aph_field(result, "evidence");
         aphi_buffer_format(out, "line %llu: nothing explains ", (unsigned long long)number_of(evidence, "line"));
-        aphi_show_message(out, aph_field(evidence, "request"));
-        aphi_buffer_str(out, " → ");
-        aphi_show_message(out, aph_field(evidence, "observed"));
+        add_blamed(out, evidence);
     }
 }
 
@@ -328,7 +398,7 @@ void aphi_show_detail(aphi_buffer *out, aph_value result, const aphi_terminal *t
         show_failure(out, result, t);
     } else if (verdict_is(result, "pass")) {
         if (aph_has(result, aph_str("explanation")))
-            show_explanation(out, result);
+            show_explanation(out, result, t);
     } else {
         aphi_show_reason(out, result);
         aphi_buffer_byte(out, '\n');

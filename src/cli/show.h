@@ -8,8 +8,6 @@
 
 #include <antiphon/value.h>
 
-/* A request or an answer in a few words: write 3, get "a", {"code":200}. */
-void aphi_show_message(aphi_buffer *out, aph_value message);
 /* What is to be said of a result beyond its row in the table: the failing window, what was expected, what is wrong with
  * the input, the explanation. Nothing for a plain pass. */
 void aphi_show_detail(aphi_buffer *out, aph_value result, const aphi_terminal *t);

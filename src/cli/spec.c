@@ -176,6 +176,23 @@ static model_main *find_main(void *library)
     return f;
 }
 
+/* The loader speaks of a file in the cache; people want to know what is missing, and what to do about it. */
+static bool fail_load(const char *shown, aphi_spec_error *error)
+{
+    static const char missing[] = "undefined symbol: ";
+    const char *why = dlerror(), *name = strstr(why, missing);
+    if (!name)
+        return fail(error, APHI_SPEC_LOAD, "cannot load %s: %s", shown, why);
+    name += strlen(missing);
+    int n = (int)strcspn(name, " ,(\n");
+    return fail(error, APHI_SPEC_LOAD, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s", shown, n,
+                name,
+                strncmp(name, "aph_", 4)
+                    ? "define it in the model, or mend its name; if it is in a library of its own, compile the model "
+                      "yourself, with that library, and name the .so"
+                    : "mend its name: <antiphon/model.h> and <antiphon/value.h> have all that there is");
+}
+
 /* shown is the path that the user gave, which is what messages speak of. */
 static bool open_library(const char *path, const char *shown, aphi_spec *spec, aphi_spec_error *error)
 {
@@ -184,7 +201,7 @@ static bool open_library(const char *path, const char *shown, aphi_spec *spec, a
     spec->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     free(file);
     if (!spec->library)
-        return fail(error, APHI_SPEC_LOAD, "cannot load %s: %s", shown, dlerror());
+        return fail_load(shown, error);
 
     model_main *get = find_main(spec->library);
     const aph_model *model = get ? get() : NULL;

@@ -3,18 +3,23 @@
  * env.c - the environments that there are. */
 #include "env/env.h"
 
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const aphi_env environments[] = {
-    {.name = "tcp", .fifo = true},
-    {.name = "sync", .immediate = true, .fifo = true},
-};
-
-const aphi_env *aphi_env_find(const char *name)
+bool aphi_env_named(const char *name, aphi_env *env)
 {
-    for (size_t i = 0; i < sizeof environments / sizeof *environments; i++)
-        if (!strcmp(environments[i].name, name))
-            return &environments[i];
-    return NULL;
+    *env = (aphi_env){.fifo = true};
+    if (!name || !strcmp(name, "tcp"))
+        return true;
+    if (!strcmp(name, "sync"))
+        return env->immediate = true;
+    if (!strcmp(name, "udp")) {
+        *env = (aphi_env){.lossy = true};
+        return true;
+    }
+    if (strncmp(name, "tcp:", 4) || name[4] < '1' || name[4] > '9')
+        return false;
+    char *end;
+    env->buffer = strtoul(name + 4, &end, 10);
+    return !*end && env->buffer <= 1u << 20;
 }

@@ -60,8 +60,8 @@ static void copy_base(const aph_oracle *o, aph_oracle *probe, const uint32_t *an
 
 static void copy_roots(const aph_oracle *o, aph_oracle *probe)
 {
-    APHI_RESERVE(probe->roots, probe->root_capacity, o->root_count);
-    APHI_RESERVE(probe->root_bits, probe->root_bits_capacity, o->root_count * o->words);
+    APHI_GROW(probe, probe->roots, probe->root_capacity, o->root_count);
+    APHI_GROW(probe, probe->root_bits, probe->root_bits_capacity, o->root_count * o->words);
     probe->root_count = o->root_count;
     for (size_t i = 0; i < o->root_count; i++)
         probe->roots[i] = (aphi_root){.core = o->roots[i].core, .path = o->roots[i].path};

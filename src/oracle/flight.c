@@ -17,7 +17,7 @@ static bool ends_before(const aph_oracle *o, uint32_t a, uint32_t b)
 
 static void pending_add(aph_oracle *o, uint32_t asked)
 {
-    APHI_RESERVE(o->pending, o->pending_capacity, o->pending_count + 1);
+    APHI_GROW(o, o->pending, o->pending_capacity, o->pending_count + 1);
     size_t i = o->pending_count++;
     for (; i > 0 && ends_before(o, asked, o->pending[i - 1]); i--)
         o->pending[i] = o->pending[i - 1];
@@ -33,6 +33,33 @@ static void pending_remove(aph_oracle *o, uint32_t asked)
         o->pending[i] = o->pending[i + 1];
 }
 
+size_t aphi_flight_held(const aph_oracle *o, int64_t connection)
+{
+    if (!o->rpc)
+        return aph_count(aph_get(o->core.mail, aph_int(connection)));
+    size_t held = 0;
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        held += a->connection == connection && aphi_is_taken(o, a) && !aphi_is_optional(o, a);
+    }
+    return held;
+}
+
+uint32_t aphi_flight_crowded(const aph_oracle *o, int64_t connection)
+{
+    uint32_t oldest = APHI_NONE;
+    size_t held = 0;
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        if (a->connection != connection || aphi_is_taken(o, a) || aphi_is_free(a))
+            continue;
+        held++;
+        if (oldest == APHI_NONE || a->id < o->ops[oldest].id)
+            oldest = o->pending[i];
+    }
+    return held >= o->env.buffer ? oldest : APHI_NONE;
+}
+
 void aphi_flight_pass(aph_oracle *o)
 {
     const aphi_seen_event *e = &o->events[o->at++];
@@ -41,7 +68,7 @@ void aphi_flight_pass(aph_oracle *o)
     const aphi_asked *a = &o->ops[e->asked];
     if (e->kind == APHI_SAW_REQUEST)
         pending_add(o, e->asked);
-    else if (e->kind == APHI_SAW_ANSWER)
+    else if (e->kind == APHI_SAW_ANSWER && !a->delivery)
         pending_remove(o, e->asked);
     if (e->kind == APHI_SAW_LOSS || aphi_is_free(a))
         aphi_set_bit(o->optional, a->slot);
@@ -55,7 +82,7 @@ static void unpass(aph_oracle *o)
     const aphi_asked *a = &o->ops[e->asked];
     if (e->kind == APHI_SAW_REQUEST)
         pending_remove(o, e->asked);
-    else if (e->kind == APHI_SAW_ANSWER)
+    else if (e->kind == APHI_SAW_ANSWER && !a->delivery)
         pending_add(o, e->asked);
     if (e->kind == APHI_SAW_LOSS || aphi_is_free(a))
         aphi_clear_bit(o->optional, a->slot);

@@ -28,6 +28,16 @@ static inline void aphi_copy_bits(uint64_t *to, const uint64_t *from, size_t wor
         to[i] = from[i];
 }
 
+static inline bool aphi_is_delivery(const aph_oracle *o, uint32_t asked)
+{
+    return asked != APHI_NONE && o->ops[asked].delivery;
+}
+
+/* How many messages of the server a connection holds: what it said that was not seen. */
+size_t aphi_flight_held(const aph_oracle *o, int64_t connection);
+/* The oldest request that the connection still holds, if there are as many as it may hold; APHI_NONE if not. */
+uint32_t aphi_flight_crowded(const aph_oracle *o, int64_t connection);
+
 /* Did its end come before the observation that the search is at? */
 static inline bool aphi_over(const aph_oracle *o, const aphi_asked *a)
 {
@@ -42,7 +52,9 @@ static inline bool aphi_is_taken(const aph_oracle *o, const aphi_asked *a)
 /* May the environment let this request reach the server now? */
 static inline bool aphi_can_arrive(const aph_oracle *o, const aphi_asked *a)
 {
-    if (!o->env->fifo || a->before == APHI_NONE)
+    if (o->env.buffer && aphi_flight_held(o, a->connection) >= o->env.buffer)
+        return false;
+    if (!o->env.fifo || a->before == APHI_NONE)
         return true;
     const aphi_asked *before = &o->ops[a->before];
     return aphi_over(o, before) || aphi_is_taken(o, before);

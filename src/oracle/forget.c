@@ -140,14 +140,14 @@ static uint32_t rename_one(const uint32_t *renamed, uint32_t asked)
 static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_t asked)
 {
     while (asked != APHI_NONE && renamed[asked] == APHI_NONE)
-        asked = o->lane_next[asked];
+        asked = o->ops[asked].after;
     return asked;
 }
 
-static void rename_lane(const aph_oracle *o, const uint32_t *renamed, struct aphi_lane *lane)
+static void rename_lane(const aph_oracle *o, const uint32_t *renamed, aphi_lane *lane)
 {
     uint32_t first = first_kept(o, renamed, lane->used ? lane->first : APHI_NONE), last = APHI_NONE;
-    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->lane_next[i]))
+    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->ops[i].after))
         last = i;
     lane->first = rename_one(renamed, first);
     lane->last = rename_one(renamed, last);
@@ -158,14 +158,13 @@ static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
 {
     uint32_t *renamed = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *renamed);
     aphi_asked *ops = aphi_alloc((n ? n : 1) * sizeof *ops);
-    uint32_t *lane_next = aphi_alloc((n ? n : 1) * sizeof *lane_next);
     memset(renamed, 255, o->op_count * sizeof *renamed);
     for (size_t i = 0; i < n; i++)
         renamed[keep[i]] = (uint32_t)i;
     for (size_t i = 0; i < n; i++) {
         ops[i] = o->ops[keep[i]];
         ops[i].before = rename_one(renamed, ops[i].before);
-        lane_next[i] = rename_one(renamed, first_kept(o, renamed, o->lane_next[keep[i]]));
+        ops[i].after = rename_one(renamed, first_kept(o, renamed, ops[i].after));
     }
     for (size_t i = 0; i < o->lane_size; i++)
         rename_lane(o, renamed, &o->lanes[i]);
@@ -175,12 +174,10 @@ static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
         o->frames[i].target = rename_one(renamed, o->frames[i].target);
     for (size_t i = 0; i < o->pending_count; i++)
         o->pending[i] = renamed[o->pending[i]];
-    free(o->ops);
-    free(o->lane_next);
+    aphi_oracle_free(o, o->ops);
     free(renamed);
     o->ops = ops;
-    o->lane_next = lane_next;
-    o->op_count = o->op_capacity = o->lane_next_capacity = n;
+    o->op_count = o->op_capacity = n;
 }
 
 void aphi_search_start_window(aph_oracle *o)
@@ -203,8 +200,8 @@ static void begin_window(aph_oracle *o, survivors *s)
     free(in_flight);
     for (size_t i = 0; i < o->root_count; i++)
         aphi_segment_drop(o->roots[i].past);
-    free(o->roots);
-    free(o->root_bits);
+    aphi_oracle_free(o, o->roots);
+    aphi_oracle_free(o, o->root_bits);
     o->roots = s->roots;
     o->root_bits = s->bits;
     o->root_count = s->count;
@@ -239,6 +236,37 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
     return complete;
 }
 
+/* ---- draining ---------------------------------------------------------------------------------------------------- */
+
+static bool has_root(const aph_oracle *o, const aphi_core *core, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (aphi_core_equal(&o->roots[i].core, core))
+            return true;
+    return false;
+}
+
+void aphi_search_drain(aph_oracle *o, uint64_t budget)
+{
+    size_t kept = 0;
+    if (!aphi_search_collect(o, budget))
+        return;
+    for (size_t i = 0; i < o->root_count; i++) {
+        aphi_root root = o->roots[i];
+        aphi_mail_forget(&root.core);
+        if (has_root(o, &root.core, kept))
+            aphi_segment_drop(root.past);
+        else
+            o->roots[kept++] = root;
+    }
+    o->root_count = kept;
+    o->op_count = 0;
+    memset(o->used, 0, o->words * sizeof *o->used);
+    memset(o->optional, 0, o->words * sizeof *o->optional);
+    memset(o->root_bits, 0, kept * o->words * sizeof *o->root_bits);
+    aphi_search_start_window(o);
+}
+
 /* ---- letting go -------------------------------------------------------------------------------------------------- */
 
 /* The requests in flight at the search's observation, then those sent since. */
@@ -248,7 +276,7 @@ static uint32_t *requests_since(const aph_oracle *o, size_t *n)
     *n = o->pending_count;
     memcpy(list, o->pending, o->pending_count * sizeof *list);
     for (size_t i = o->at; i < o->event_count; i++)
-        if (o->events[i].kind == APHI_SAW_REQUEST)
+        if (o->events[i].kind == APHI_SAW_REQUEST || aphi_is_delivery(o, o->events[i].asked))
             list[(*n)++] = o->events[i].asked;
     return list;
 }
@@ -319,8 +347,6 @@ static void forget_patiently(aph_oracle *o)
 
 void aphi_search_forget(aph_oracle *o)
 {
-    if (o->event_count < o->window_max)
-        return;
     if (!o->frame_count && o->root_next == o->root_count)
         aphi_search_collect(o, 0);
     else if (o->options.patient)

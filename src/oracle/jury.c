@@ -58,7 +58,9 @@ static void mark_parts(void *context)
 
 bool aphi_jury_apart(const aph_model *model, const aph_oracle_options *options)
 {
-    return model->part && model->rpc && !options->whole && !options->distrust;
+    aphi_env env;
+    return model->part && model->rpc && !options->whole && !options->distrust &&
+           aphi_env_named(options->environment, &env) && !env.lossy && !env.buffer;
 }
 
 aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
@@ -68,7 +70,9 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
     j->options = *options;
     j->options.time_ms = 0;
     j->apart = aphi_jury_apart(model, options);
-    j->rpc = model->rpc && !options->distrust;
+    aphi_env env = {0};
+    aphi_env_named(options->environment, &env);
+    j->rpc = model->rpc && !options->distrust && !env.lossy;
     j->machine = aphi_machine_open(model, j->rpc, options->solver_ms);
     j->index_size = j->line_size = 16;
     j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
@@ -302,6 +306,25 @@ aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line_number, int64_t connectio
         return verdict_of(j);
     j->seats[seat].oracle->line = line_number;
     return heard(j, seat, aphi_oracle_lost_oldest(j->seats[seat].oracle, connection));
+}
+
+aph_verdict aphi_jury_quiet(aphi_jury *j)
+{
+    aph_verdict verdict = verdict_of(j);
+    for (size_t i = 0; i < j->seat_count && verdict == APH_PASS; i++)
+        if (j->seats[i].oracle)
+            verdict = aphi_oracle_quiet(j->seats[i].oracle);
+    return verdict;
+}
+
+void aphi_jury_count_branches(aphi_jury *j)
+{
+    aphi_machine_count_branches(j->machine);
+}
+
+aph_value aphi_jury_branches(const aphi_jury *j)
+{
+    return aphi_machine_branches(j->machine);
 }
 
 bool aphi_jury_wants_more(const aphi_jury *j)

@@ -27,6 +27,11 @@ aph_verdict aphi_jury_sent(aphi_jury *j, uint64_t line, int64_t connection, aph_
 aph_verdict aphi_jury_received(aphi_jury *j, uint64_t line, int64_t connection, aph_value message);
 /* foretold: the request was sent with that known. */
 aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line, int64_t connection, bool foretold);
+/* As aphi_oracle_quiet. */
+aph_verdict aphi_jury_quiet(aphi_jury *j);
+/* Count from now on which named branches of the model explanations take; an object of counts by name. */
+void aphi_jury_count_branches(aphi_jury *j);
+aph_value aphi_jury_branches(const aphi_jury *j);
 bool aphi_jury_wants_more(const aphi_jury *j);
 
 /* A connection had requests of different parts in flight at once. Its order ties the parts together, so they cannot be

@@ -36,7 +36,7 @@ static bool at_least_as_good(const uint64_t *here, const uint64_t *there, const 
 
 static void rehash(aphi_memo *m)
 {
-    m->bucket_count = m->bucket_count ? m->bucket_count * 4 : 256;
+    m->bucket_count = m->bucket_count ? m->bucket_count * 4 : 16;
     free(m->buckets);
     m->buckets = aphi_alloc_zero(m->bucket_count * sizeof *m->buckets);
     for (size_t i = 0; i < m->count; i++) {

@@ -14,9 +14,11 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { DRAIN_BUDGET = 20000 };    /* configurations to find out what is left when a lossy network has gone quiet */
 enum { AFTERMATH_MAX = 20000 }; /* observations written down after a failure */
 
 const char *aph_verdict_name(aph_verdict v)
@@ -84,14 +86,66 @@ static bool begin(aph_oracle *o)
         snprintf(o->message, sizeof o->message, "%s", o->fault ? message : "the model cannot even start");
         return false;
     }
-    APHI_RESERVE(o->roots, o->root_capacity, n);
-    APHI_RESERVE(o->root_bits, o->root_bits_capacity, n * o->words);
+    APHI_GROW(o, o->roots, o->root_capacity, n);
+    APHI_GROW(o, o->root_bits, o->root_bits_capacity, n * o->words);
     memset(o->root_bits, 0, n * o->words * sizeof *o->root_bits);
     for (size_t i = 0; i < n; i++)
         o->roots[i] = (aphi_root){.core = results[i].core, .path = results[i].path};
     o->root_count = n;
     aphi_search_begin(o);
     return true;
+}
+
+static bool is_first(const aph_oracle *o, const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)&o->first < sizeof o->first;
+}
+
+void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size)
+{
+    void *out = NULL;
+    if (is_first(o, *p)) {
+        size_t n = 0;
+        aphi_reserve(&out, &n, need > 4 * *capacity ? need : 4 * *capacity, size);
+        memcpy(out, *p, *capacity * size);
+        *p = out;
+        *capacity = n;
+    } else {
+        aphi_reserve(p, capacity, need, size);
+    }
+}
+
+void aphi_oracle_free(aph_oracle *o, void *p)
+{
+    if (!is_first(o, p))
+        free(p);
+}
+
+/* With all arrays where they begin; bits are of one word. */
+static aph_oracle *alloc_oracle(void)
+{
+    aph_oracle *o = aphi_alloc(sizeof *o);
+    aphi_first *f = &o->first;
+    memset(o, 0, offsetof(aph_oracle, first));
+    memset(f->lanes, 0, sizeof f->lanes);
+    f->root_bits = f->used = f->optional = f->bits = 0;
+#define BEGINS(array, capacity, in) (o->array = (in), o->capacity = sizeof(in) / sizeof *(in))
+    BEGINS(ops, op_capacity, f->ops);
+    BEGINS(events, event_capacity, f->events);
+    BEGINS(pending, pending_capacity, f->pending);
+    BEGINS(order, order_capacity, f->order);
+    BEGINS(frames, frame_capacity, f->frames);
+    BEGINS(frame_bits, frame_bits_capacity, f->frame_bits);
+    BEGINS(lanes, lane_size, f->lanes);
+#undef BEGINS
+    o->roots = &f->root;
+    o->root_bits = &f->root_bits;
+    o->root_capacity = o->root_bits_capacity = 1;
+    o->used = &f->used;
+    o->optional = &f->optional;
+    o->bits = &f->bits;
+    o->words = o->memo.words = 1;
+    return o;
 }
 
 aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
@@ -102,24 +156,20 @@ aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *op
 aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
                                 bool one_part, char *error, size_t error_size)
 {
-    const char *environment = options->environment ? options->environment : "tcp";
-    const aphi_env *env = aphi_env_find(environment);
-    if (!env) {
-        snprintf(error, error_size, "there is no environment %s; there are tcp and sync", environment);
+    aphi_env env;
+    if (!aphi_env_named(options->environment, &env)) {
+        snprintf(error, error_size, "there is no environment %s; there are " APHI_ENV_NAMES, options->environment);
         return NULL;
     }
-    aph_oracle *o = aphi_alloc_zero(sizeof *o);
+    aph_oracle *o = alloc_oracle();
     o->model = model;
     o->options = *options;
     o->env = env;
-    o->rpc = model->rpc && !options->distrust;
+    o->rpc = model->rpc && !options->distrust && !env.lossy;
     o->parts = model->part && o->rpc && !one_part;
     o->window_max = APHI_WINDOW_MIN;
     o->own_machine = !machine;
     o->machine = machine ? machine : aphi_machine_open(model, o->rpc, options->solver_ms);
-    o->lane_size = 8;
-    o->lanes = aphi_alloc_zero(o->lane_size * sizeof *o->lanes);
-    aphi_search_widen(o, 1);
     aph_root_add(mark_oracle, o);
     if (!begin(o)) {
         snprintf(error, error_size, "%s", o->message);
@@ -152,26 +202,17 @@ void aph_oracle_close(aph_oracle *o)
         free(o->allowed[i].order);
     free(o->allowed);
     aphi_memo_deinit(&o->memo);
-    free(o->ops);
-    free(o->events);
-    free(o->used);
-    free(o->optional);
-    free(o->bits);
-    free(o->lanes);
-    free(o->lane_next);
     free(o->related);
-    free(o->pending);
-    free(o->order);
-    free(o->frames);
-    free(o->frame_bits);
-    free(o->roots);
-    free(o->root_bits);
+    void *const arrays[] = {o->ops, o->events, o->used, o->optional, o->bits, o->lanes, o->pending, o->order, o->frames,
+                            o->frame_bits, o->roots, o->root_bits};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        aphi_oracle_free(o, arrays[i]);
     free(o);
 }
 
 /* ---- bookkeeping of observations --------------------------------------------------------------------------------- */
 
-static struct aphi_lane *lane_of(aph_oracle *o, int64_t connection)
+static aphi_lane *lane_of(aph_oracle *o, int64_t connection)
 {
     size_t at = aphi_mix((uint64_t)connection, 1) & (o->lane_size - 1);
     while (o->lanes[at].used && o->lanes[at].connection != connection)
@@ -179,13 +220,13 @@ static struct aphi_lane *lane_of(aph_oracle *o, int64_t connection)
     return &o->lanes[at];
 }
 
-static struct aphi_lane *make_lane(aph_oracle *o, int64_t connection)
+static aphi_lane *make_lane(aph_oracle *o, int64_t connection)
 {
-    struct aphi_lane *lane = lane_of(o, connection);
+    aphi_lane *lane = lane_of(o, connection);
     if (lane->used)
         return lane;
     if ((o->lane_count + 1) * 2 > o->lane_size) {
-        struct aphi_lane *old = o->lanes;
+        aphi_lane *old = o->lanes;
         size_t size = o->lane_size;
         /* Empty lanes are left behind, so connections that come and go do not add up. */
         size_t busy = 0;
@@ -200,15 +241,15 @@ static struct aphi_lane *make_lane(aph_oracle *o, int64_t connection)
                 *lane_of(o, old[i].connection) = old[i];
                 o->lane_count++;
             }
-        free(old);
+        aphi_oracle_free(o, old);
         lane = lane_of(o, connection);
     }
-    *lane = (struct aphi_lane){.connection = connection, .first = APHI_NONE, .last = APHI_NONE, .used = true};
+    *lane = (aphi_lane){.connection = connection, .first = APHI_NONE, .last = APHI_NONE, .used = true};
     o->lane_count++;
     return lane;
 }
 
-static void link_to_last(aph_oracle *o, const struct aphi_lane *lane, uint32_t asked)
+static void link_to_last(aph_oracle *o, const aphi_lane *lane, uint32_t asked)
 {
     o->ops[asked].before = lane->last;
     o->pipelined = true;
@@ -216,11 +257,11 @@ static void link_to_last(aph_oracle *o, const struct aphi_lane *lane, uint32_t a
 
 static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
 {
-    struct aphi_lane *lane = make_lane(o, connection);
+    aphi_lane *lane = make_lane(o, connection);
     if (lane->first == APHI_NONE) {
         lane->first = asked;
     } else {
-        o->lane_next[lane->last] = asked;
+        o->ops[lane->last].after = asked;
         link_to_last(o, lane, asked);
     }
     lane->last = asked;
@@ -229,7 +270,7 @@ static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
 /* A request without an answer has no place among those that wait for one, but arrives after them all the same. */
 static void follow_lane(aph_oracle *o, int64_t connection, uint32_t asked)
 {
-    struct aphi_lane *lane = lane_of(o, connection);
+    aphi_lane *lane = lane_of(o, connection);
     if (!lane->used || lane->first == APHI_NONE)
         return;
     link_to_last(o, lane, asked);
@@ -237,20 +278,25 @@ static void follow_lane(aph_oracle *o, int64_t connection, uint32_t asked)
 
 static void lane_remove(aph_oracle *o, int64_t connection, uint32_t asked)
 {
-    struct aphi_lane *lane = lane_of(o, connection);
+    aphi_lane *lane = lane_of(o, connection);
     if (!lane->used || lane->first == APHI_NONE)
         return;
     if (lane->first == asked) {
-        lane->first = o->lane_next[asked];
+        lane->first = o->ops[asked].after;
         return;
     }
-    for (uint32_t i = lane->first; i != APHI_NONE; i = o->lane_next[i])
-        if (o->lane_next[i] == asked) {
-            o->lane_next[i] = o->lane_next[asked];
+    for (uint32_t i = lane->first; i != APHI_NONE; i = o->ops[i].after)
+        if (o->ops[i].after == asked) {
+            o->ops[i].after = o->ops[asked].after;
             if (lane->last == asked)
                 lane->last = i;
             return;
         }
+}
+
+static void clear_used(aph_oracle *o, uint32_t slot)
+{
+    o->used[slot / 64] &= ~((uint64_t)1 << (slot % 64));
 }
 
 static uint32_t free_slot(aph_oracle *o)
@@ -267,7 +313,7 @@ static uint32_t free_slot(aph_oracle *o)
 
 void aphi_oracle_note(aph_oracle *o, aphi_seen_event e)
 {
-    APHI_RESERVE(o->events, o->event_capacity, o->event_count + 1);
+    APHI_GROW(o, o->events, o->event_capacity, o->event_count + 1);
     e.line = o->line;
     o->events[o->event_count++] = e;
 }
@@ -291,14 +337,9 @@ static bool listens(const aph_oracle *o)
     return o->verdict == APH_PASS || aphi_oracle_wants_more(o);
 }
 
-static aph_verdict look(aph_oracle *o)
+/* The search found nothing. */
+static __attribute__((noinline, cold)) aph_verdict give_up(aph_oracle *o)
 {
-    if (o->verdict != APH_PASS)
-        return o->verdict;
-    if (aphi_search(o)) {
-        aphi_search_forget(o);
-        return o->verdict;
-    }
     if (!o->fault && !o->limit && aphi_machine_undecided(o->machine))
         o->limit = APH_LIMIT_SOLVER;
     if (!o->fault && !o->limit && o->let_go)
@@ -307,16 +348,27 @@ static aph_verdict look(aph_oracle *o)
     return o->verdict;
 }
 
+static aph_verdict look(aph_oracle *o)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    if (!aphi_search(o))
+        return give_up(o);
+    if (o->event_count >= o->window_max)
+        aphi_search_forget(o);
+    return o->verdict;
+}
+
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
 uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known)
 {
-    aph_future future = known && o->rpc ? known->future : APH_FUTURE_OPEN;
+    aph_future future = o->env.lossy ? APH_FUTURE_LOST : known && o->rpc ? known->future : APH_FUTURE_OPEN;
     aph_value answer = future == APH_FUTURE_ANSWER ? known->answer : APH_NIL;
     uint64_t rank = future == APH_FUTURE_ANSWER ? known->order
                     : future == APH_FUTURE_OPEN ? UINT64_MAX - 1
                                                 : UINT64_MAX;
-    APHI_RESERVE(o->ops, o->op_capacity, o->op_count + 1);
+    APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
     uint32_t asked = (uint32_t)o->op_count++;
     uint32_t slot = free_slot(o);
     o->ops[asked] = (aphi_asked){.id = o->requests++,
@@ -329,17 +381,37 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
                                  .slot = slot,
                                  .alone = known && known->alone,
                                  .before = APHI_NONE,
+                                 .after = APHI_NONE,
                                  .future = future,
                                  .line = o->line,
                                  .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads &&
                                           o->model->reads(message, answer)};
     o->foretold += future == APH_FUTURE_ANSWER;
-    APHI_RESERVE(o->lane_next, o->lane_next_capacity, o->op_count);
-    o->lane_next[asked] = APHI_NONE;
     if (future != APH_FUTURE_LOST)
         lane_push(o, connection, asked);
     else
         follow_lane(o, connection, asked);
+    return asked;
+}
+
+/* What may be lost may also arrive twice. */
+static void ask_again(aph_oracle *o, int64_t connection, aph_value message, uint64_t id)
+{
+    uint32_t asked = aphi_oracle_ask(o, connection, message, NULL);
+    o->requests--;
+    o->ops[asked].id = id;
+    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+}
+
+/* Where no order is kept, what was seen may be anything that was said. */
+static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value message)
+{
+    APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
+    uint32_t asked = (uint32_t)o->op_count++;
+    o->ops[asked] = (aphi_asked){.connection = connection, .message = message, .line = o->line, .slot = free_slot(o),
+                                 .before = APHI_NONE, .after = APHI_NONE, .delivery = true,
+                                 .end_at = o->event_base + o->event_count};
+    clear_used(o, o->ops[asked].slot);
     return asked;
 }
 
@@ -353,6 +425,8 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
     if (request)
         *request = o->ops[asked].id;
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+    if (o->env.lossy)
+        ask_again(o, connection, message, o->ops[asked].id);
     return look(o);
 }
 
@@ -372,17 +446,19 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
     o->answers++;
     uint32_t asked = APHI_NONE;
     if (o->rpc) {
-        struct aphi_lane *lane = lane_of(o, connection);
+        aphi_lane *lane = lane_of(o, connection);
         if (!lane->used || lane->first == APHI_NONE)
             return bad_answer(o, connection, "an answer, but nothing was asked");
         asked = lane->first;
-        lane->first = o->lane_next[asked];
+        lane->first = o->ops[asked].after;
         aphi_asked *a = &o->ops[asked];
         if (a->future == APH_FUTURE_NEVER || (a->future == APH_FUTURE_ANSWER && a->answer != message))
             return bad_answer(o, connection, "the answer is not the one that was foretold");
         o->foretold -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;
-        o->used[a->slot / 64] &= ~((uint64_t)1 << (a->slot % 64));
+        clear_used(o, a->slot);
+    } else if (o->env.lossy) {
+        asked = ask_what_was_said(o, connection, message);
     }
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,
                                    .message = message});
@@ -400,13 +476,31 @@ static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
     return look(o);
 }
 
+aph_verdict aphi_oracle_quiet(aph_oracle *o)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    if (o->env.lossy) {
+        aphi_search_drain(o, DRAIN_BUDGET);
+        return o->verdict;
+    }
+    if (!o->rpc) {
+        aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_QUIET, .asked = APHI_NONE});
+        return look(o);
+    }
+    for (size_t i = 0; i < o->lane_size; i++)
+        if (o->lanes[i].used && o->lanes[i].first != APHI_NONE)
+            return APH_FAIL;
+    return APH_PASS;
+}
+
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)
 {
     if (!listens(o))
         return o->verdict;
     if (!o->rpc)
         return lose_connection(o, connection);
-    struct aphi_lane *lane = lane_of(o, connection);
+    aphi_lane *lane = lane_of(o, connection);
     return lane->used && lane->first != APHI_NONE ? aph_oracle_lost(o, o->ops[lane->first].id) : o->verdict;
 }
 

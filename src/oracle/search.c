@@ -39,6 +39,8 @@ enum { LIKELY_MIN = 8, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
+    if (a->delivery)
+        return aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n);
     aphi_fate fate = !o->rpc ? APHI_KEEP
                      : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
@@ -59,7 +61,7 @@ static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 
 static void write_order(aph_oracle *o, uint64_t id, aph_value path)
 {
-    APHI_RESERVE(o->order, o->order_capacity, o->order_count + 1);
+    APHI_GROW(o, o->order, o->order_capacity, o->order_count + 1);
     o->order[o->order_count++] = (aphi_taken){id, path};
 }
 
@@ -67,7 +69,8 @@ static void take(aph_oracle *o, const aphi_asked *a, const aphi_after *result)
 {
     o->core = result->core;
     aphi_set_bit(o->bits, a->slot);
-    write_order(o, a->id, result->path);
+    if (!a->delivery)
+        write_order(o, a->id, result->path);
     o->configurations++;
 }
 
@@ -101,8 +104,8 @@ static aphi_frame *top(aph_oracle *o)
 
 static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool only)
 {
-    APHI_RESERVE(o->frames, o->frame_capacity, o->frame_count + 1);
-    APHI_RESERVE(o->frame_bits, o->frame_bits_capacity, o->frame_capacity * o->words);
+    APHI_GROW(o, o->frames, o->frame_capacity, o->frame_count + 1);
+    APHI_GROW(o, o->frame_bits, o->frame_bits_capacity, o->frame_capacity * o->words);
     aphi_copy_bits(o->frame_bits + o->frame_count * o->words, o->bits, o->words);
     o->frames[o->frame_count++] = (aphi_frame){.core = o->core, .at = o->at, .target = target, .only = only,
                                                .order_count = (uint32_t)o->order_count, .part = part};
@@ -325,11 +328,22 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason)
     return !o->fault && !o->limit && aphi_search_next_root(o);
 }
 
-/* Nothing but the target is in flight, and only one thing can come of it: there is no choice to remember. */
+/* How many requests are in flight that have not been taken. */
+static size_t count_untaken(const aph_oracle *o)
+{
+    size_t n = o->pending_count;
+    for (size_t i = 0; i < o->words; i++)
+        for (uint64_t taken = o->bits[i]; taken; taken &= taken - 1)
+            n--;
+    return n;
+}
+
+/* Nothing but the target could be taken, and only one thing can come of it: there is no choice to remember. */
 static bool goes_without_saying(aph_oracle *o, uint32_t target)
 {
     size_t n;
-    if (target == APHI_NONE || o->pending_count != 1 || !aphi_can_arrive(o, &o->ops[target]))
+    if (target == APHI_NONE || o->ops[target].delivery || count_untaken(o) != 1 ||
+        !aphi_can_arrive(o, &o->ops[target]))
         return false;
     const aphi_after *result = feed(o, &o->ops[target], &n);
     if (n != 1)
@@ -354,8 +368,10 @@ static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = &o->ops[e->asked];
-    if (o->env->immediate && !aphi_is_taken(o, a))
+    if (o->env.immediate && !aphi_is_taken(o, a))
         return branch_out(o, e->asked, true);
+    if (o->env.buffer && aphi_flight_crowded(o, a->connection) != APHI_NONE)
+        return branch_out(o, aphi_flight_crowded(o, a->connection), false);
     aphi_flight_pass(o);
     if (a->reads)
         take_read(o, a);
@@ -377,13 +393,14 @@ static void allow(aph_oracle *o, int64_t connection)
         o->allowed = aphi_alloc(APHI_ALLOWED_MAX * sizeof *o->allowed);
     o->allowed[o->allowed_count++] = (aphi_allowed){
         .answer = answer, .state = o->core.state, .store = o->core.store,
-        .order = aphi_copy(o->order, o->order_count * sizeof *o->order), .order_count = o->order_count};
+        .order = aphi_copy(o->order, o->order_count * sizeof *o->order), .order_count = o->order_count,
+        .root = o->root_next - 1};
 }
 
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
-    bool foreknown = a && a->future == APH_FUTURE_ANSWER;
+    bool foreknown = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
     if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
         aphi_flight_pass(o);
         return true;
@@ -425,6 +442,20 @@ static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
+/* Every request must have been taken, and all that was said have been seen. */
+static bool pass_quiet(aph_oracle *o)
+{
+    if (aphi_mail_waits_anywhere(&o->core))
+        return aphi_search_elsewhere(o, aphi_memo_any);
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a))
+            return branch_out(o, APHI_NONE, false);
+    }
+    aphi_flight_pass(o);
+    return true;
+}
+
 static bool within_limits(aph_oracle *o)
 {
     if (aphi_guard_expired())
@@ -436,21 +467,28 @@ static bool within_limits(aph_oracle *o)
     return !o->limit;
 }
 
+/* Now and then: look at the limits, and at the heap. */
+static __attribute__((noinline)) bool may_go_on(aph_oracle *o)
+{
+    o->limits_at = o->configurations + LIMITS_EVERY;
+    if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
+        return false;
+    if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
+        aph_collect();
+    return true;
+}
+
 bool aphi_search(aph_oracle *o)
 {
     while (o->at < o->event_count) {
-        if (o->configurations >= o->limits_at) {
-            o->limits_at = o->configurations + LIMITS_EVERY;
-            if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
-                return false;
-            if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
-                aph_collect();
-        }
+        if (o->configurations >= o->limits_at && !may_go_on(o))
+            return false;
         if (o->at > o->deepest)
             o->deepest = o->at;
         const aphi_seen_event *e = &o->events[o->at];
-        bool on = e->kind == APHI_SAW_REQUEST ? pass_request(o, e)
-                  : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e) : pass_loss(o, e);
+        bool on = e->kind == APHI_SAW_REQUEST  ? pass_request(o, e)
+                  : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e)
+                  : e->kind == APHI_SAW_LOSS   ? pass_loss(o, e) : pass_quiet(o);
         if (!on)
             return false;
     }
@@ -466,12 +504,12 @@ void aphi_search_begin(aph_oracle *o)
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* Rows of `from` words become rows of `to` words. */
-static uint64_t *widened(uint64_t *rows, size_t count, size_t capacity_rows, size_t from, size_t to)
+static uint64_t *widened(aph_oracle *o, uint64_t *rows, size_t count, size_t capacity_rows, size_t to)
 {
     uint64_t *wide = aphi_alloc_zero((capacity_rows ? capacity_rows : 1) * to * sizeof *wide);
-    for (size_t i = 0; from && i < count; i++)
-        memcpy(wide + i * to, rows + i * from, from * sizeof *wide);
-    free(rows);
+    for (size_t i = 0; i < count; i++)
+        memcpy(wide + i * to, rows + i * o->words, o->words * sizeof *wide);
+    aphi_oracle_free(o, rows);
     return wide;
 }
 
@@ -484,13 +522,12 @@ void aphi_search_clear(aph_oracle *o)
 
 void aphi_search_widen(aph_oracle *o, size_t words)
 {
-    size_t was = o->words;
-    o->used = widened(o->used, 1, 1, was, words);
-    o->optional = widened(o->optional, 1, 1, was, words);
-    o->bits = widened(o->bits, 1, 1, was, words);
-    o->frame_bits = widened(o->frame_bits, o->frame_count, o->frame_capacity, was, words);
+    o->used = widened(o, o->used, 1, 1, words);
+    o->optional = widened(o, o->optional, 1, 1, words);
+    o->bits = widened(o, o->bits, 1, 1, words);
+    o->frame_bits = widened(o, o->frame_bits, o->frame_count, o->frame_capacity, words);
     o->frame_bits_capacity = o->frame_capacity * words;
-    o->root_bits = widened(o->root_bits, o->root_count, o->root_capacity, was, words);
+    o->root_bits = widened(o, o->root_bits, o->root_count, o->root_capacity, words);
     o->root_bits_capacity = o->root_capacity * words;
     o->words = words;
     aphi_search_clear(o);

@@ -24,14 +24,17 @@ typedef struct aphi_asked {
     uint64_t rank;         /* of two requests, the one with the smaller rank is likely or known to end first */
     uint32_t slot;         /* its bit in a configuration's `taken`, while it is in flight */
     uint32_t before;       /* the request before it on the connection, if that is in flight; else APHI_NONE */
+    uint32_t after;        /* the next that waits for an answer on the connection; APHI_NONE: none */
     aph_future future;
     uint64_t line;         /* where the caller has it from */
     bool reads;            /* with its known answer it leaves the state alone */
     bool lost;
     bool alone;            /* nothing will be sent on its connection before its end */
+    bool delivery;         /* not a request: a message that was seen where the environment keeps no order. To take it is
+                            * to find something said that it can be. */
 } aphi_asked;
 
-typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS } aphi_saw;
+typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS, APHI_SAW_QUIET } aphi_saw;
 
 typedef struct aphi_seen_event {
     aphi_saw kind;
@@ -84,14 +87,35 @@ typedef struct aphi_allowed {
     aph_value store;       /* what is known of the symbols in both */
     aphi_taken *order;     /* the requests taken since the window began */
     size_t order_count;
+    size_t root;           /* where they begin */
 } aphi_allowed;
 
 enum { APHI_ALLOWED_MAX = 8 };
 
+typedef struct aphi_lane {
+    int64_t connection;
+    uint32_t first, last;  /* of its requests in flight, through `after` */
+    bool used;
+} aphi_lane;
+
+/* Where an oracle's arrays begin, so that one allocation does for a part of the state that little is asked of. An array
+ * that grows moves out. */
+typedef struct aphi_first {
+    aphi_asked ops[40];
+    aphi_seen_event events[80];
+    uint32_t pending[16];
+    aphi_taken order[40];
+    aphi_frame frames[8];
+    uint64_t frame_bits[8];
+    aphi_root root;
+    uint64_t root_bits, used, optional, bits;
+    aphi_lane lanes[16];
+} aphi_first;
+
 struct aph_oracle {
     const aph_model *model;
     aph_oracle_options options;
-    const aphi_env *env;
+    aphi_env env;
     bool rpc, parts;       /* promises in use */
     bool pipelined;        /* some connection had two requests in flight: parts no longer tell causes apart */
     aphi_machine *machine;
@@ -123,14 +147,8 @@ struct aph_oracle {
     uint64_t *used, *optional, *bits;
 
     /* connections with requests in flight: hash table, open addressing */
-    struct aphi_lane {
-        int64_t connection;
-        uint32_t first, last; /* of the requests in flight, through `lane_next` */
-        bool used;
-    } *lanes;
+    aphi_lane *lanes;
     size_t lane_size, lane_count;
-    uint32_t *lane_next;
-    size_t lane_next_capacity;
 
     /* kinds of requests that were tried in this round; see first_of_kind */
     struct aphi_kind_seen {
@@ -166,7 +184,21 @@ struct aph_oracle {
     /* in the wake of a failure: what would have been allowed at a wildcard, the last observation of the window */
     aphi_allowed *allowed;
     size_t allowed_count;
+
+    aphi_first first;      /* the last field: of what is before it, all begins as zero */
 };
+
+/* As APHI_RESERVE and free, for an array of the oracle that may still be in `first`. */
+void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size);
+void aphi_oracle_free(aph_oracle *o, void *p);
+#define APHI_GROW(o, array, capacity, need) \
+    do { \
+        if ((need) > (capacity)) { \
+            void *grown_ = (array); \
+            aphi_oracle_grow((o), &grown_, &(capacity), (need), sizeof *(array)); \
+            (array) = grown_; \
+        } \
+    } while (0)
 
 /* An answer that stands for any. */
 #define APHI_WILDCARD aphi_memo_any
@@ -180,6 +212,9 @@ void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool let_go);
 /* After a failure the oracle goes on to write down what it is told, as long as this holds: answers that it was
  * foretold, and that have a part in the failure, are still to come. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
+/* Nothing will come any more that has not come: all that was sent has arrived or is lost. APH_FAIL if in every
+ * explanation the server owes something. Of a lossy environment, nothing that was in flight is remembered. */
+aph_verdict aphi_oracle_quiet(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known);
 void aphi_oracle_note(aph_oracle *o, aphi_seen_event e);
@@ -197,13 +232,15 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason);
 bool aphi_search_next_root(aph_oracle *o);
 /* Nothing counts as refuted any more. */
 void aphi_search_clear(aph_oracle *o);
-/* Forget the past if the window has become long: for nothing, where one configuration is left; with options.patient, by
+/* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with options.patient, by
  * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded.
  * */
 void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. */
 bool aphi_search_collect(aph_oracle *o, uint64_t budget);
+/* Forget all that is in flight: it is lost. Unless the budget does not suffice; then nothing is forgotten. */
+void aphi_search_drain(aph_oracle *o, uint64_t budget);
 void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);

@@ -51,6 +51,13 @@ typedef struct branch {
     bool closed[2];        /* of a decision: this side is not satisfiable */
 } branch;
 
+/* A named way that a step can take. */
+typedef struct way {
+    const char *name;
+    bool negated;
+    uint64_t count;
+} way;
+
 typedef struct sent {
     int64_t to;
     aph_value message;
@@ -63,6 +70,8 @@ struct aphi_machine {
     aph_fault fault;
     char message[320];
     bool undecided, out_of_time;
+    bool traced;             /* the steps will be run again to see whether they are pure */
+    uint64_t trace;          /* of all events since, in one word */
     uint64_t steps;
     uint64_t lookups;
 
@@ -86,6 +95,12 @@ struct aphi_machine {
     size_t path_count, path_capacity;
     sent *sends;
     size_t send_count, send_capacity;
+
+    bool counts;              /* which ways are taken */
+    way *ways;
+    size_t way_count, way_capacity;
+    uint32_t *went;           /* in this run */
+    size_t went_count, went_capacity;
 };
 
 void aphi_core_mark(const aphi_core *c)
@@ -190,9 +205,43 @@ static void path_answer(aphi_machine *m, aph_value answer)
     m->path[m->path_count++] = answer;
 }
 
+static uint32_t way_named(aphi_machine *m, const char *name, bool negated)
+{
+    for (uint32_t i = 0; i < m->way_count; i++)
+        if (m->ways[i].negated == negated && (m->ways[i].name == name || !strcmp(m->ways[i].name, name)))
+            return i;
+    APHI_RESERVE(m->ways, m->way_capacity, m->way_count + 1);
+    m->ways[m->way_count] = (way){name, negated, 0};
+    return (uint32_t)m->way_count++;
+}
+
+static void went(aphi_machine *m, const char *name, bool negated)
+{
+    APHI_RESERVE(m->went, m->went_capacity, m->went_count + 1);
+    m->went[m->went_count++] = way_named(m, name, negated);
+}
+
+static void count_either(aphi_machine *m, const aph_event *event, uint32_t taken)
+{
+    for (uint32_t i = 0; i < event->count; i++)
+        if (i == taken)
+            went(m, event->names[i], false);
+        else
+            way_named(m, event->names[i], false);
+}
+
+static void count_decide(aphi_machine *m, const aph_event *event, bool yes)
+{
+    way_named(m, event->name, yes);
+    went(m, event->name, !yes);
+}
+
 static bool answer_either(aphi_machine *m, const aph_event *event, aph_value *answer)
 {
-    *answer = aph_int(next_branch(m, (uint32_t)event->count)->taken);
+    uint32_t taken = next_branch(m, (uint32_t)event->count)->taken;
+    *answer = aph_int(taken);
+    if (m->counts)
+        count_either(m, event, taken);
     path_answer(m, *answer);
     return true;
 }
@@ -215,6 +264,8 @@ static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *an
         *answer = aph_bool(b->taken == 0);
         assume(m, b->taken == 0 ? condition : aph_not(condition));
     }
+    if (m->counts && event->name)
+        count_decide(m, event, aph_truth(*answer));
     path_answer(m, *answer);
     return true;
 }
@@ -244,10 +295,25 @@ static bool answer_recv(aphi_machine *m, aph_value *answer)
     return true;
 }
 
+static uint64_t hash_text(const char *text)
+{
+    return text ? aph_hash(aph_str(text)) : 0;
+}
+
+static void trace_event(aphi_machine *m, const aph_event *e)
+{
+    const uint64_t words[] = {e->kind, (uint64_t)e->to, (uint64_t)(uintptr_t)e->value, e->sort, e->bounded,
+                              (uint64_t)e->low, (uint64_t)e->high, e->count, hash_text(e->name), hash_text(e->clause)};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        m->trace = aphi_mix(m->trace ^ words[i], i + 1);
+}
+
 static bool answer_event(void *context, const aph_event *event, aph_value *answer)
 {
     aphi_machine *m = context;
     bool answered = false;
+    if (m->traced)
+        trace_event(m, event);
     if (m->replayed < m->replay_count) {
         *answer = aph_at(m->key->core->answers, m->replayed++);
         log_answer(m, *answer);
@@ -290,7 +356,7 @@ static void begin_way(aphi_machine *m, const key *k)
     m->request_taken = !k->request;
     m->at_receive = false;
     m->replay_count = k->core->answers ? aph_count(k->core->answers) : 0;
-    m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = 0;
+    m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = m->went_count = 0;
     m->store = k->core->store;
     m->fresh = k->core->fresh;
     if (aphi_bindings_count(&m->bindings))
@@ -328,6 +394,8 @@ static bool deliver(aphi_machine *m, aph_value *mail)
 
 static void add_result(aphi_machine *m, aphi_core core)
 {
+    for (size_t i = 0; i < m->went_count; i++)
+        m->ways[m->went[i]].count++;
     aph_value roots[3] = {known(m, core.state), known(m, core.answers), known(m, core.mail)};
     core.store = m->store;
     if (core.store || aphi_symbols(roots[0]) || aphi_symbols(roots[1]) || aphi_symbols(roots[2]))
@@ -344,10 +412,20 @@ static void add_result(aphi_machine *m, aphi_core core)
     m->results[m->result_count++] = (aphi_after){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
 }
 
+/* First what was asked, then what the model says of it. */
+static void set_unknown_request(aphi_machine *m)
+{
+    char *asked = aph_json_text(m->key->message, NULL), text[sizeof m->message];
+    snprintf(text, sizeof text, "%.160s: %s", asked, aphi_step_reason());
+    set_fault(m, APH_FAULT_REQUEST, text, APH_NIL);
+    free(asked);
+}
+
 static void broken_step(aphi_machine *m, aphi_ending ending)
 {
     switch (ending) {
-    case APHI_UNKNOWN_REQUEST: set_fault(m, APH_FAULT_REQUEST, aphi_step_reason(), m->key->message); break;
+    case APHI_UNKNOWN_REQUEST: set_unknown_request(m); break;
+    case APHI_MISCALLED: set_fault(m, APH_FAULT_CALL, aphi_step_reason(), APH_NIL); break;
     case APHI_CRASHED: set_fault(m, APH_FAULT_CRASH, aphi_step_reason(), APH_NIL); break;
     case APHI_OUT_OF_TIME:
         m->out_of_time = true;
@@ -403,6 +481,7 @@ static bool run_on(aphi_machine *m, aphi_core *core)
 static void all_ways(aphi_machine *m, const key *k)
 {
     m->branch_count = m->result_count = 0;
+    m->trace = 0;
     do {
         aphi_core core = *k->core;
         begin_way(m, k);
@@ -411,19 +490,21 @@ static void all_ways(aphi_machine *m, const key *k)
     } while (!m->fault && !m->out_of_time && next_way(m));
 }
 
-/* Run it again: a pure model comes to the same. */
+/* Run it again: a pure model does the same and comes to the same. */
 static void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
+    uint64_t trace = m->trace;
     aphi_after *before = aphi_alloc((count + 1) * sizeof *before);
     if (count)
         memcpy(before, m->results, count * sizeof *before);
     all_ways(m, k);
-    bool same = m->result_count == count;
+    bool same = m->result_count == count && m->trace == trace;
     for (size_t i = 0; same && i < count; i++)
         same = aphi_core_equal(&m->results[i].core, &before[i].core);
     free(before);
-    if (!same && !m->out_of_time)
+    /* Where the solver was not fast enough, it may have been fast enough the other time. */
+    if (!same && !m->out_of_time && !m->undecided)
         set_fault(m, APH_FAULT_IMPURE,
                   "the same step, run twice, did not do the same: the model must be a pure function of "
                   "its state and its answers; it was given",
@@ -483,9 +564,10 @@ static const aphi_after *look_up(aphi_machine *m, const key *k, size_t *n)
     uint64_t hash = hash_key(k);
     entry *e = &m->cache[hash % CACHE_SIZE];
     if (e->generation != m->generation || e->hash != hash || !same_key(&e->key, k)) {
-        all_ways(m, k);
         m->lookups++;
-        if (checks_purity(m) && !m->fault && !m->out_of_time)
+        m->traced = checks_purity(m);
+        all_ways(m, k);
+        if (m->traced && !m->fault && !m->out_of_time)
             check_purity(m, k);
         if (m->fault || m->out_of_time)
             m->result_count = 0;
@@ -525,8 +607,26 @@ void aphi_machine_close(aphi_machine *m)
     free(m->log);
     free(m->path);
     free(m->sends);
+    free(m->ways);
+    free(m->went);
     aphi_bindings_deinit(&m->bindings);
     free(m);
+}
+
+void aphi_machine_count_branches(aphi_machine *m)
+{
+    m->counts = true;
+}
+
+aph_value aphi_machine_branches(const aphi_machine *m)
+{
+    aph_value all = aph_object();
+    for (size_t i = 0; i < m->way_count; i++) {
+        const way *w = &m->ways[i];
+        aph_value name = w->negated ? aph_strf("not %s", w->name) : aph_str(w->name);
+        all = aph_set(all, name, aph_int((int64_t)w->count));
+    }
+    return all;
 }
 
 const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n)
@@ -613,4 +713,48 @@ bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, ap
     core->answers = roots[1];
     core->mail = roots[2];
     return true;
+}
+
+/* ---- mail without order ------------------------------------------------------------------------------------------ */
+
+bool aphi_mail_waits_anywhere(const aphi_core *core)
+{
+    aph_value connection, waiting;
+    for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &connection, &waiting); i++)
+        if (aph_kind_of(waiting) == APH_ARRAY)
+            return true;
+    return false;
+}
+
+void aphi_mail_forget(aphi_core *core)
+{
+    aph_value roots[2] = {core->state, core->answers};
+    core->mail = APH_NIL;
+    if (core->store || core->fresh)
+        core->fresh = aphi_store_normalize(2, roots, &core->store);
+    core->state = roots[0];
+    core->answers = roots[1];
+}
+
+const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
+                                       size_t *n)
+{
+    aph_value said = aph_get(core->mail, aph_int(connection));
+    bool exactly = false;
+    m->result_count = m->path_count = 0;
+    for (size_t i = 0; i < aph_count(said); i++)
+        exactly |= aph_at(said, i) == seen;
+    if (exactly) {
+        /* To be that asks nothing of the unknowns: no other way is better. */
+        APHI_RESERVE(m->results, m->result_capacity, 1);
+        m->results[m->result_count++] = (aphi_after){.core = *core};
+    }
+    for (size_t i = 0; !exactly && i < aph_count(said); i++) {
+        m->store = core->store;
+        aphi_bindings_deinit(&m->bindings);
+        if (aphi_symbols(aph_at(said, i)) && assume(m, aph_eq(aph_at(said, i), seen)))
+            add_result(m, *core);
+    }
+    *n = m->result_count;
+    return m->results;
 }

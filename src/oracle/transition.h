@@ -51,6 +51,13 @@ bool aphi_mail_waits(const aphi_core *core, int64_t connection);
  * */
 void aphi_mail_deafen(aphi_core *core, int64_t connection);
 bool aphi_mail_deaf(const aphi_core *core, int64_t connection);
+bool aphi_mail_waits_anywhere(const aphi_core *core);
+/* Nothing that was said will be seen any more. */
+void aphi_mail_forget(aphi_core *core);
+/* Where messages overtake each other and come twice: all ways in which something said to the connection can be what was
+ * seen. It stays, since it may be seen again. Valid until the next call of this or of aphi_machine_feed. */
+const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
+                                       size_t *n);
 /* Take the oldest mail of the connection, which must be able to equal the message seen. */
 bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen);
 /* Throw a mail of the connection away; place 0 is the oldest. */
@@ -61,6 +68,10 @@ void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place);
 aph_fault aphi_machine_fault(const aphi_machine *m, const char **message);
 bool aphi_machine_undecided(const aphi_machine *m);
 bool aphi_machine_out_of_time(const aphi_machine *m);
+/* From now on, how often results went which way where the model names its ways: "strong tag"; of a decision, its name or
+ * "not " and its name. An object of counts, with 0 for ways that were seen and never taken. */
+void aphi_machine_count_branches(aphi_machine *m);
+aph_value aphi_machine_branches(const aphi_machine *m);
 uint64_t aphi_machine_steps(const aphi_machine *m);
 size_t aphi_machine_bytes(const aphi_machine *m);
 

@@ -155,7 +155,7 @@ static struct {
 } progress;
 
 void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *what, uint64_t done, uint64_t total,
-                        int64_t ns, const char *note)
+                        int64_t ns)
 {
     aphi_buffer line = {0}, clean = {0};
     aphi_buffer_format(&line, "%s  ", what);
@@ -172,8 +172,6 @@ void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *wh
         aphi_buffer_str(&line, "  ");
         aphi_report_duration(&line, ns);
     }
-    if (note && *note)
-        aphi_buffer_format(&line, "  %s", note);
     aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
     /* A terminal wraps when its last column is written: leave it free. */
     aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns - 1, t->unicode);
@@ -181,10 +179,10 @@ void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *wh
     aphi_buffer_free(&line);
 }
 
-static void show(uint64_t done, const char *note, int64_t now)
+static void show(uint64_t done, int64_t now)
 {
     aphi_buffer text = {0};
-    aphi_progress_text(&text, &progress.terminal, progress.what, done, progress.total, now - progress.begun_ns, note);
+    aphi_progress_text(&text, &progress.terminal, progress.what, done, progress.total, now - progress.begun_ns);
     fprintf(stderr, "\r%s%s%s\33[K", aphi_terminal_ink(&progress.terminal, APHI_INK_DIM), aphi_buffer_text(&text),
             aphi_terminal_ink(&progress.terminal, APHI_INK_NONE));
     fflush(stderr);
@@ -209,7 +207,7 @@ void aphi_progress_begin(const char *what, uint64_t total)
     progress.patience = progress.left = 1;
 }
 
-void aphi_progress_at(uint64_t done, const char *note)
+void aphi_progress_at(uint64_t done)
 {
     if (!progress.on || --progress.left)
         return;
@@ -223,7 +221,7 @@ void aphi_progress_at(uint64_t done, const char *note)
     if (now < progress.next_ns)
         return;
     progress.next_ns = now + PROGRESS_EVERY_NS;
-    show(done, note, now);
+    show(done, now);
 }
 
 void aphi_progress_hide(void)

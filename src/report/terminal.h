@@ -54,14 +54,13 @@ void aphi_report_duration(aphi_buffer *out, int64_t ns);
 
 /* total 0: it is not known. `what` must stay until the end. */
 void aphi_progress_begin(const char *what, uint64_t total);
-/* note: what else is to be said, or NULL. */
-void aphi_progress_at(uint64_t done, const char *note);
+void aphi_progress_at(uint64_t done);
 /* Takes the line away, so that something else can be written; the next aphi_progress_at may bring it back. */
 void aphi_progress_hide(void);
 void aphi_progress_end(void);
 
 /* The line, without its end. */
 void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *what, uint64_t done, uint64_t total,
-                        int64_t ns, const char *note);
+                        int64_t ns);
 
 #endif

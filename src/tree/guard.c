@@ -101,10 +101,7 @@ static void on_crash(int signal_number, siginfo_t *info, void *context)
 {
     (void)info;
     (void)context;
-    if (guard.inside) {
-        guard.inside->crash = crash_name(signal_number);
-        siglongjmp(guard.inside->escape, APHI_ESCAPE_CRASH);
-    }
+    aphi_guard_crash(crash_name(signal_number));
     /* A crash of ours: let it happen as if nobody had listened. */
     for (int i = 0; i < CRASHES; i++)
         if (crashes[i] == signal_number)
@@ -252,4 +249,12 @@ void aphi_guard_leave(aphi_guarded *g)
 {
     assert(guard.inside == g);
     guard.inside = g->outer;
+}
+
+void aphi_guard_crash(const char *what)
+{
+    if (!guard.inside)
+        return;
+    guard.inside->crash = what;
+    siglongjmp(guard.inside->escape, APHI_ESCAPE_CRASH);
 }

@@ -31,6 +31,8 @@ typedef struct aphi_guarded {
 
 void aphi_guard_enter(aphi_guarded *g);
 void aphi_guard_leave(aphi_guarded *g);
+/* Leaves the step that runs, if one does, as a crash would. what must stay. */
+void aphi_guard_crash(const char *what);
 
 enum { APHI_ESCAPE_TIME = 100, APHI_ESCAPE_CRASH };
 

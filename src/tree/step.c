@@ -13,7 +13,10 @@
 
 #include "tree/guard.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct aph {
@@ -27,7 +30,7 @@ struct aph {
     aphi_guarded guarded;
 };
 
-static _Thread_local char reason[200];
+static _Thread_local char reason[280];
 
 const char *aphi_step_reason(void)
 {
@@ -69,6 +72,16 @@ static _Noreturn void leave(aph *m, aphi_ending ending)
     siglongjmp(m->guarded.escape, ending);
 }
 
+/* The model made a call that means nothing. */
+__attribute__((format(printf, 2, 3))) static _Noreturn void miscalled(aph *m, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    leave(m, APHI_MISCALLED);
+}
+
 static aph_value perform(aph *m, aph_event *event)
 {
     aph_value answer = APH_NIL;
@@ -99,17 +112,37 @@ void aph_send(aph *m, int64_t to, aph_value message)
 
 aph_value aph_choose(aph *m, aph_kind sort, const char *name)
 {
+    if (sort != APH_BOOL && sort != APH_INT && sort != APH_STR)
+        miscalled(m, "aph_choose(\"%.60s\") was given a sort that an unknown cannot have: "
+                     "there are APH_BOOL, APH_INT and APH_STR", name ? name : "");
     return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name});
 }
 
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name)
 {
+    if (low > high)
+        miscalled(m, "aph_choose_within(%" PRId64 ", %" PRId64 ", \"%.60s\") has no integer to choose: "
+                     "give the lower bound first, or leave the branch with aph_never", low, high, name ? name : "");
     return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_INT, .bounded = true, .low = low, .high = high,
                                   .name = name});
 }
 
+/* A term that cannot be, such as 1 / 0 < 2, is a condition all the same: one that no branch satisfies. */
+static bool is_condition(aph_value v)
+{
+    aph_kind sort = aph_sort_of(v);
+    return sort == APH_BOOL || sort == APH_TERM;
+}
+
 bool aph_decide(aph *m, aph_value condition, const char *name)
 {
+    if (!is_condition(condition)) {
+        char *text = aph_json_text(condition, NULL), shown[64];
+        snprintf(shown, sizeof shown, "%s", text);
+        free(text);
+        miscalled(m, "aph_decide(\"%.60s\") was given %s, which is not a boolean: "
+                     "make a condition of it with aph_eq, aph_lt or the like", name ? name : "", shown);
+    }
     return aph_truth(perform(m, &(aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
 }
 

@@ -14,12 +14,14 @@ typedef enum aphi_ending {
     APHI_LEFT,       /* the answerer did not answer */
     APHI_NEVER,      /* the model said that this branch is not to be taken */
     APHI_UNKNOWN_REQUEST,
+    APHI_MISCALLED,  /* the model made a call that means nothing */
     APHI_CRASHED,
     APHI_OUT_OF_TIME,
 } aphi_ending;
 
-/* Runs one step on *state, which changes only if it ends. For APHI_UNKNOWN_REQUEST and APHI_CRASHED the reason is left
- * in aphi_step_reason. After APHI_CRASHED and APHI_OUT_OF_TIME the heap must not be used to make values again. */
+/* Runs one step on *state, which changes only if it ends. For APHI_UNKNOWN_REQUEST, APHI_MISCALLED and APHI_CRASHED
+ * the reason is left in aphi_step_reason.
+ * After APHI_CRASHED and APHI_OUT_OF_TIME the heap must not be used to make values again. */
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context);
 /* The same, but a receive takes *request without asking the answerer, if *waiting, which it then clears. */
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,

@@ -59,11 +59,11 @@ static size_t row_position(aph_value row, aph_value key, bool *found)
     return row->count;
 }
 
-static aph_value row_get(aph_value row, aph_value key)
+static inline aph_value row_get(aph_value row, aph_value key)
 {
-    for (size_t i = 0; i < row->count; i++)
-        if (row->slot[2 * i].v == key)
-            return row->slot[2 * i + 1].v;
+    for (const union aphi_slot *s = row->slot, *end = s + 2 * (size_t)row->count; s < end; s += 2)
+        if (s[0].v == key)
+            return s[1].v;
     return APH_NIL;
 }
 
@@ -182,14 +182,21 @@ static void treap_pairs(aph_value t, union aphi_slot **out)
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-aph_value aph_get(aph_value object, aph_value key)
+/* With a key or an object of the rarer kind. */
+static __attribute__((noinline)) aph_value get_slowly(aph_value object, aph_value key)
 {
     bool found;
     if (!is_object(object))
         return APH_NIL;
-    if (aphi_tag(key) != APHI_TAG_STR)
-        key = aphi_key(key);
+    key = aphi_key(key);
     return object->shape == APHI_PAIRS ? row_get(object, key) : treap_get(object, key, &found);
+}
+
+aph_value aph_get(aph_value object, aph_value key)
+{
+    if (aphi_is_node(object) && object->shape == APHI_PAIRS && aphi_tag(key) == APHI_TAG_STR)
+        return row_get(object, key);
+    return get_slowly(object, key);
 }
 
 bool aph_has(aph_value object, aph_value key)

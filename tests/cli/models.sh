@@ -63,6 +63,15 @@ ANTIPHON_INCLUDE=$dir run 34 check "$dir/good.c" "$dir/trace"
 err ANTIPHON_INCLUDE
 echo 'not a library' >"$dir/fake.so"
 run 35 check "$dir/fake.so" "$dir/trace"
+model missing 'extern int no_such_function(void); aph_send(m, q.from, aph_int(no_such_function()));'
+run 35 check "$dir/missing.c" "$dir/trace"
+err "$dir/missing.c uses 'no_such_function', which is defined neither there nor in antiphon"
+err 'define it in the model'
+no_err "$XDG_CACHE_HOME"
+model misspelt 'extern void aph_sent(aph *, int64_t, aph_value); aph_sent(m, q.from, aph_str("ok"));'
+run 35 check "$dir/misspelt.c" "$dir/trace"
+err "uses 'aph_sent'"
+err '<antiphon/model.h>'
 echo 'int x;' >"$dir/nomain.c"
 run 36 check "$dir/nomain.c" "$dir/trace"
 err APH_MODEL
@@ -80,10 +89,24 @@ run 38 check -j 2 "$dir/crash.c" "$dir/trace" "$dir/trace"
 model aborts 'if (!zero) abort(); aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/aborts.c" "$dir/trace"
 
-# exit() is no crash that a signal tells of.
-model exits 'if (!zero) exit(0); aph_send(m, q.from, aph_str("ok"));'
-run 38 check "$dir/exits.c" "$dir/trace"
-run 38 check -j 2 "$dir/exits.c" "$dir/trace" "$dir/trace"
+# What ends a process is no crash that a signal tells of: in a step, and elsewhere in the model.
+for end in exit _exit _Exit quick_exit; do
+    model "ends$end" "if (!zero) $end(0); aph_send(m, q.from, aph_str(\"ok\"));"
+    sed -i '1i #include <unistd.h>' "$dir/ends$end.c"
+    run 38 check "$dir/ends$end.c" "$dir/trace"
+    err "model ends$end: a call of $end, which ends the program"
+    run 38 check --json "$dir/ends$end.c" "$dir/trace"
+    out '"exit":38'
+    run 38 check -j 2 "$dir/ends$end.c" "$dir/trace" "$dir/trace"
+    err "model ends$end: a call of $end"
+    run 38 explain "$dir/ends$end.c" "$dir/trace"
+    model parts 'aph_send(m, q.from, aph_str("ok"));' '.rpc = true, .part = part'
+    sed -i "1i #include <unistd.h>\n#include <antiphon/model.h>\n#include <stdlib.h>\nstatic aph_value part(aph_value v) { if (v) $end(0); return v; }" "$dir/parts.c"
+    run 38 check "$dir/parts.c" "$dir/trace"
+    err "a call of $end"
+    run 38 check -j 2 "$dir/parts.c" "$dir/trace" "$dir/trace"
+    run 38 explain "$dir/parts.c" "$dir/trace"
+done
 
 # Loops: left at the deadline, or after five seconds in one step.
 model loops 'for (volatile long i = 0;; i++) ; aph_send(m, q.from, aph_str("ok"));'
@@ -100,6 +123,28 @@ check 'the step was not left' [ $((SECONDS - begin)) -le 10 ]
 model impure 'aph_send(m, q.from, calls++ % 2 ? aph_str("ok") : aph_str("no"));'
 run 40 check "$dir/impure.c" "$dir/trace"
 err 'pure function'
+# The same result in another way is not the same.
+model wayward 'if (calls++ % 2) aph_decide(m, aph_bool(true), "odd"); aph_send(m, q.from, aph_str("ok"));'
+run 40 check "$dir/wayward.c" "$dir/trace"
+err 'pure function'
+
+# Calls that mean nothing.
+model decides 'aph_decide(m, aph_int(5), "is five"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/decides.c" "$dir/trace"
+err 'model decides: aph_decide("is five") was given 5, which is not a boolean'
+run 42 check --distrust "$dir/decides.c" "$dir/trace"
+model sums 'aph_decide(m, aph_add(aph_choose(m, APH_INT, "x"), aph_int(1)), "sum"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/sums.c" "$dir/trace"
+err 'not a boolean'
+model within 'aph_choose_within(m, 5, 3, "die"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/within.c" "$dir/trace"
+err 'model within: aph_choose_within(5, 3, "die") has no integer'
+model sorts 'aph_choose(m, APH_ARRAY, "list"); aph_send(m, q.from, aph_str("ok"));'
+run 42 check "$dir/sorts.c" "$dir/trace"
+err APH_STR
+# A condition that cannot be is one all the same.
+model divides 'if (!aph_decide(m, aph_lt(aph_div(aph_int(1), aph_int(0)), aph_int(2)), "less")) (void)0; aph_send(m, q.from, aph_str("ok"));'
+run 1 check "$dir/divides.c" "$dir/trace"
 model twice 'aph_send(m, q.from, aph_str("ok")); aph_send(m, q.from, aph_str("again"));'
 run 41 check "$dir/twice.c" "$dir/trace"
 err rpc

@@ -49,6 +49,11 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
     TERM=xterm NO_COLOR=1 script -qec "'$ANTIPHON' check --quiet register '$dir/good'" /dev/null \
         </dev/null >"$dir/out" 2>"$dir/err"
     no_out "${escape}3"
+    # A trace that takes its time: the line says what it counts.
+    told='check -, on a terminal'
+    TERM=xterm script -qec "{ cat '$dir/good'; sleep 1.3; } | '$ANTIPHON' check register -" /dev/null \
+        </dev/null >"$dir/out" 2>"$dir/err"
+    out 'observations checked:  6  1 s'
 fi
 
 # How much is said.
@@ -78,6 +83,59 @@ run 1 check --json register "$bad"
 out '"line":6'
 out '"observed":3'
 out '"allowed":[{"answer":'
+
+# What led to what was allowed: names and clauses, wherever a failure is told.
+etag="$ANTIPHON_ROOT/examples/etag-bad.jsonl"
+run 1 check --junit "$dir/junit.xml" etag-kv "$etag"
+out 'because of If-Match: tags match = false (RFC 9110 13.1.1), this answer (RFC 9110 13.1.1)'
+check 'the JUnit file does not say why' grep -qF 'If-Match: tags match = false (RFC 9110 13.1.1)' "$dir/junit.xml"
+run 1 check --json etag-kv "$etag"
+out '"because":[{"clause":"RFC 9110 13.1.1","decision":"If-Match: tags match","value":false},{"clause":"RFC 9110 13.1.1"}]'
+run 1 check --json -j 2 etag-kv "$etag" "$etag"
+check 'workers do not say why' [ "$(grep -c '"because":\[{"clause":' "$dir/out")" -eq 2 ]
+
+# Without rpc: each message for itself, the mark at the answer. An answer is shown whole, whatever its fields.
+cat >"$dir/two.c" <<'END'
+#include <antiphon/model.h>
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    (void)state;
+    aph_send(m, q.from, aph_record("f", aph_str("read"), "to", q.message));
+    aph_send(m, q.from, aph_str("end"));
+}
+static const aph_model model = {.version = APH_MODEL_VERSION, .name = "two", .step = step};
+APH_MODEL(model)
+END
+printf '%s\n' '{"conn":1,"send":1}' '{"conn":2,"send":{"f":"x"}}' '{"conn":1,"recv":{"f":"read","to":1}}' \
+    '{"conn":1,"recv":{"f":"end"}}' >"$dir/unpaired"
+cat >"$dir/expected" <<'END'
+
+FILE:4: nothing explains this answer: {"f":"end"}, to client 1
+
+  line      1       2       3                           4
+  client 1  ├─ 1 ─┤         ├─ → {"f":"read","to":1} ─┤ ├─ ✗ → {"f":"end"} ─┤
+                                                        ╰─ expected "end"
+  client 2          ├─ x ─┤
+
+END
+COLUMNS=90 run 1 check --color never "$dir/two.c" "$dir/unpaired"
+head -8 "$dir/out" | sed "s|^$dir/[^:]*:|FILE:|" >"$dir/drawn"
+if ! diff "$dir/expected" "$dir/drawn"; then fault 'the window is drawn otherwise'; fi
+run 1 check --json "$dir/two.c" "$dir/unpaired"
+no_out '"request":null'
+out '"violated":true'
+
+# Long orders are wrapped where the terminal ends.
+awk 'BEGIN {
+    for (i = 1; i < 30; i++) printf "{\"conn\":1,\"send\":{\"f\":\"write\",\"value\":%d}}\n{\"conn\":1,\"recv\":\"ok\"}\n", i
+    print "{\"conn\":1,\"send\":{\"f\":\"read\"}}\n{\"conn\":1,\"recv\":3}"
+}' >"$dir/order"
+COLUMNS=70 run 1 check register "$dir/order"
+check 'wider than 70 columns' [ "$(grep -v "$dir" "$dir/out" | wc -L)" -le 70 ]
+sed 's/"recv":3}/"recv":29}/' "$dir/order" >"$dir/ordered"
+COLUMNS=70 run 0 check --explain register "$dir/ordered"
+check 'wider than 70 columns' [ "$(grep -v "$dir" "$dir/out" | wc -L)" -le 70 ]
 
 # JUnit.
 run 1 check --junit "$dir/junit.xml" register "$dir/good" "$bad" "$dir/broken"

@@ -59,6 +59,16 @@ format edn edn_vector
 format json json_lines
 format json json_array
 
+# nil is a value like any other: what was written is gone.
+nil() {
+    printf 'INFO  jepsen.util - %s\n' '0 :invoke :write 1' '0 :ok :write 1' '0 :invoke :write nil' '0 :ok :write nil' \
+        '1 :invoke :read nil' "1 :ok :read $1"
+}
+nil nil >"$dir/good"
+nil 1 >"$dir/bad"
+run 0 check register "$dir/good"
+run 1 check register "$dir/bad"
+
 # A format that is named is the one that counts.
 jsonl 1 >"$dir/ours"
 run 12 check --format edn register "$dir/ours"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include "models/models.h"
+#include "oracle/because.h"
 #include "oracle/evidence.h"
 #include "small_history.h"
 #include "solve/z3.h"
@@ -118,6 +119,73 @@ static void test_models_that_are_not_rpc(void **unused)
     blames(&echo, "1>1 2>2 2<2 1<7 2<\"end\"", 3, 3, "[1]");
 }
 
+/* reasons: for each answer that is allowed, in the order found, what led to it. */
+static void is_because(const aph_model *model, const char *text, bool distrust, const char *reasons)
+{
+    small_history h = small_read(text);
+    aph_oracle *o = small_open(model, &(aph_oracle_options){.distrust = distrust});
+    small_tell_all(o, &h, true);
+    assert_int_equal(o->verdict, APH_FAIL);
+    aphi_evidence e = aphi_evidence_open(o, VISITS);
+    assert_true(e.found && e.all_allowed);
+    aph_value all = aph_array(0, NULL);
+    for (size_t i = 0; i < e.probe->allowed_count; i++)
+        all = aph_push(all, aphi_because(e.probe, &e.probe->allowed[i]));
+    assert_json(all, reasons);
+    aphi_evidence_close(&e);
+    aph_oracle_close(o);
+}
+
+#define PUT1 "1>{\"f\":\"put\",\"key\":\"k\",\"value\":1} 1<{\"code\":201} "
+#define PUT_IF_X "1>{\"f\":\"put\",\"key\":\"k\",\"value\":2,\"if_match\":{\"opaque\":\"x\",\"weak\":false}} "
+
+static void test_what_led_to_it(void **unused)
+{
+    (void)unused;
+    for (int distrust = 0; distrust < 2; distrust++) {
+        /* The tag was never seen: it may match or not. The first of the ways to each answer is told. */
+        is_because(&aph_model_etag_kv, PUT1 PUT_IF_X "1<{\"code\":500}", distrust,
+                   "[[{\"clause\":\"RFC 9110 13.1.1\"}],"
+                   "[{\"clause\":\"RFC 9110 13.1.1\",\"decision\":\"If-Match: tags match\",\"value\":true},"
+                   "{\"choice\":\"no tag\",\"clause\":\"RFC 9110 8.8.3\"}]]");
+        is_because(&aph_model_etag_kv,
+                   PUT1 "1>{\"f\":\"get\",\"key\":\"k\"} "
+                        "1<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"t\",\"weak\":false}} "
+                   PUT_IF_X "1<{\"code\":204}", distrust,
+                   "[[{\"clause\":\"RFC 9110 13.1.1\",\"decision\":\"If-Match: tags match\",\"value\":false},"
+                   "{\"clause\":\"RFC 9110 13.1.1\"}]]");
+        is_because(&aph_model_register, "1>r 1<5", distrust, "[[]]"); /* it has no names */
+    }
+}
+
+/* Two messages for each request, and a choice before it comes: what is told is of the message that was not seen. */
+static void wordy_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_clause(m, "0");
+    int shout = aph_either(m, "low", "loud");
+    aph_request q = aph_recv(m);
+    aph_clause(m, "1");
+    aph_send(m, q.from, q.message);
+    aph_decide(m, aph_bool(true), NULL);
+    aph_clause(m, "2");
+    aph_value word = aph_choose(m, APH_INT, "number");
+    aph_clause(m, "3");
+    aph_send(m, q.from, shout ? aph_str("end") : word);
+    aph_either(m, "nobody", "knows");
+}
+
+static void test_what_led_to_a_later_message(void **unused)
+{
+    (void)unused;
+    const aph_model wordy = {.version = APH_MODEL_VERSION, .name = "wordy", .step = wordy_step};
+    is_because(&wordy, "1>1 2>2 2<2 1<7", false,
+               "[[{\"choice\":\"low\",\"clause\":\"0\"},{\"clause\":\"1\"}]]");
+    is_because(&wordy, "1>1 2>2 1<1 2<2 1<7 1>3 1<3 1<\"no\"", false,
+               "[[{\"choice\":\"low\",\"clause\":\"0\"},{\"choice\":\"number\",\"clause\":\"2\"},{\"clause\":\"3\"}],"
+               "[{\"choice\":\"loud\",\"clause\":\"0\"},{\"choice\":\"number\",\"clause\":\"2\"},{\"clause\":\"3\"}]]");
+}
+
 static void test_after_a_long_past(void **unused)
 {
     (void)unused;
@@ -170,6 +238,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_the_middle, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_unknowns_are_shown, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_what_led_to_it, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_what_led_to_a_later_message, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_after_a_long_past, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_limit_is_admitted, fresh_heap, fresh_heap),
     };

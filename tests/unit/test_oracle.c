@@ -193,7 +193,7 @@ static void test_bad_input(void **unused)
     const aph_model *r = &aph_model_register;
     aph_oracle_options plain = {0};
     assert_int_equal(fault_of(r, plain, "1>{\"f\":\"pop\"} 1<ok", "pop"), APH_FAULT_REQUEST);
-    assert_int_equal(fault_of(r, plain, "1>{\"f\":\"write\"} 1<ok", "value"), APH_FAULT_REQUEST);
+    assert_int_equal(fault_of(r, plain, "1>{\"f\":\"cas\"} 1<ok", "value"), APH_FAULT_REQUEST);
     assert_int_equal(fault_of(r, plain, "1<ok", "connection 1"), APH_FAULT_ANSWER);
     assert_int_equal(fault_of(r, plain, "1>r 1<null 1<null", "nothing was asked"), APH_FAULT_ANSWER);
     assert_int_equal(fault_of(r, plain, "1>r 2<null", "connection 2"), APH_FAULT_ANSWER);

@@ -195,11 +195,10 @@ static void test_durations(void **state)
     lasts(3725 * SECOND_NS, "62 min 05 s");
 }
 
-static void tells(const aphi_terminal *t, uint64_t done, uint64_t total, int64_t ns, const char *note,
-                  const char *expected)
+static void tells(const aphi_terminal *t, uint64_t done, uint64_t total, int64_t ns, const char *expected)
 {
     aphi_buffer out = {0};
-    aphi_progress_text(&out, t, "a.log", done, total, ns, note);
+    aphi_progress_text(&out, t, "observations checked:", done, total, ns);
     assert_string_equal(aphi_buffer_text(&out), expected);
     aphi_buffer_free(&out);
 }
@@ -207,13 +206,11 @@ static void tells(const aphi_terminal *t, uint64_t done, uint64_t total, int64_t
 static void test_progress_text(void **state)
 {
     (void)state;
-    const aphi_terminal t = {.unicode = true, .columns = 60};
-    tells(&t, 1234, 0, SECOND_NS, NULL, "a.log  1,234  1 s");
-    tells(&t, 1234, 4000000, 90 * SECOND_NS, "12 in flight",
-          "a.log  1,234 of 4,000,000 (0%)  1 min 30 s  12 in flight");
-    tells(&t, 5, 5, SECOND_NS, "", "a.log  5 of 5 (100%)  1 s");
-    tells(&t, 999, 1000, SECOND_NS, "a note that is longer than the terminal is",
-          "a.log  999 of 1,000 (99%)  1 s  a note that is longer than…");
+    const aphi_terminal t = {.unicode = true, .columns = 60}, narrow = {.unicode = true, .columns = 40};
+    tells(&t, 1234, 0, SECOND_NS, "observations checked:  1,234  1 s");
+    tells(&t, 1234, 4000000, 90 * SECOND_NS, "observations checked:  1,234 of 4,000,000 (0%)  1 min 30 s");
+    tells(&t, 5, 5, SECOND_NS, "observations checked:  5 of 5 (100%)  1 s");
+    tells(&narrow, 999, 1000, SECOND_NS, "observations checked:  999 of 1,000 (9…");
 }
 
 /* All that is written to standard error while work of so many nanoseconds runs, with standard error a terminal. */
@@ -226,7 +223,7 @@ static size_t watch(int64_t ns, char *seen, size_t size)
     int64_t begun = aphi_clock_ns();
     aphi_progress_begin("work", 0);
     for (uint64_t i = 0; aphi_clock_ns() - begun < ns; i++)
-        aphi_progress_at(i, NULL);
+        aphi_progress_at(i);
     aphi_progress_end();
     dup2(saved, STDERR_FILENO);
     close(saved);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * leave.c - the functions that end a process, for the models that we load.
+ *
+ * Idea:       a model is a shared object, which finds exit and its like in the program before it would find those of
+ *             the C library. Called inside a step, they leave the step, as a crash does; called by another function of
+ *             the model, they end the program with the code of a crash. A model must not end us with the code of a
+ *             pass.
+ * Not done:   the system call, made by hand: whoever does that means it. */
+#include "cli/leave.h"
+
+#include "cli/exits.h"
+#include "tree/guard.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool forbidden;
+
+_Noreturn void aphi_leave(int code)
+{
+    for (;;)
+        syscall(SYS_exit_group, code);
+}
+
+void aphi_leave_forbid(bool forbid)
+{
+    forbidden = forbid;
+}
+
+/* Comes back only if it was not a model that called. */
+static void refuse(const char *what)
+{
+    aphi_guard_crash(what);
+    if (!forbidden)
+        return;
+    char message[160];
+    int n = snprintf(message, sizeof message, "antiphon: the model crashed: %s\n", what);
+    aphi_leave(write(STDERR_FILENO, message, (size_t)n) < 0 ? APHI_EXIT_WRITE : APHI_EXIT_MODEL_CRASH);
+}
+
+/* The C library's own. */
+static _Noreturn void go_on(const char *name, int code)
+{
+    void (*real)(int);
+    void *symbol = dlsym(RTLD_NEXT, name);
+    memcpy(&real, &symbol, sizeof real);
+    if (real)
+        real(code);
+    aphi_leave(code);
+}
+
+#define REFUSAL(name) "a call of " name ", which ends the program: a step must return"
+
+void exit(int code)
+{
+    refuse(REFUSAL("exit"));
+    go_on("exit", code);
+}
+
+void quick_exit(int code)
+{
+    refuse(REFUSAL("quick_exit"));
+    go_on("quick_exit", code);
+}
+
+void _exit(int code)
+{
+    refuse(REFUSAL("_exit"));
+    go_on("_exit", code);
+}
+
+void _Exit(int code)
+{
+    refuse(REFUSAL("_Exit"));
+    go_on("_Exit", code);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outcome.c - what a campaign came to.
+ *
+ * Idea:       the evidence of a failure is that of `antiphon check` on the trace of the run: what the live tester says
+ *             and what anybody finds who judges the trace again cannot differ. A trace has a line for each moment after
+ *             its header, so a line of the evidence is a moment of the run. */
+#include "cli/outcome.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "cli/judge.h"
+#include "report/html.h"
+#include "report/junit.h"
+#include "report/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DIAGRAM_ROWS = 24 };
+
+typedef struct telling {
+    const aphi_campaign *campaign;
+    const aphi_outcome_options *options;
+    aph_value evidence;       /* of a failure, or APH_NIL */
+    aph_value run, allowed, script;
+    aphi_timeline timeline;
+    char title[300], headline[700], replay[5000];
+} telling;
+
+static void mark_telling(void *context)
+{
+    const telling *t = context;
+    aph_mark(t->evidence);
+    aph_mark(t->run);
+    aph_mark(t->allowed);
+    aph_mark(t->script);
+}
+
+static aphi_exit exit_of(const aphi_campaign *c)
+{
+    static const aphi_exit by_outcome[] = {
+        [APHI_OUTCOME_PASS] = APHI_EXIT_PASS,           [APHI_OUTCOME_FAIL] = APHI_EXIT_FAIL,
+        [APHI_OUTCOME_UNKNOWN] = APHI_EXIT_UNKNOWN,     [APHI_OUTCOME_STARVED] = APHI_EXIT_STARVED,
+        [APHI_OUTCOME_DEAD] = APHI_EXIT_DEAD,           [APHI_OUTCOME_MALFORMED] = APHI_EXIT_MALFORMED,
+        [APHI_OUTCOME_VACUOUS] = APHI_EXIT_VACUOUS,     [APHI_OUTCOME_STOPPED] = APHI_EXIT_INTERRUPTED};
+    static const aphi_exit by_fault[] = {
+        [APH_FAULT_NONE] = APHI_EXIT_WRITE,         [APH_FAULT_REQUEST] = APHI_EXIT_MODEL_GENERATE,
+        [APH_FAULT_CRASH] = APHI_EXIT_MODEL_CRASH,  [APH_FAULT_STUCK] = APHI_EXIT_MODEL_STUCK,
+        [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE, [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE,
+        [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
+    if (c->outcome != APHI_OUTCOME_TROUBLE)
+        return by_outcome[c->outcome];
+    return c->unstarted ? APHI_EXIT_SUBJECT : by_fault[c->fault];
+}
+
+/* ---- evidence ---------------------------------------------------------------------------------------------------- */
+
+/* The place among the moments of a line of the trace, or APHI_TIMELINE_NONE. */
+static size_t moment_of(const telling *t, int64_t line)
+{
+    const aphi_run *r = t->campaign->run;
+    int64_t place = line - 2 - (int64_t)r->moments_before;
+    return place >= 0 && place < (int64_t)r->moment_count ? (size_t)place : APHI_TIMELINE_NONE;
+}
+
+static aph_value labels_of(const telling *t, aph_value lines)
+{
+    aph_value labels = aph_array(0, NULL);
+    for (size_t i = 0; lines && i < aph_count(lines); i++) {
+        size_t place = moment_of(t, aph_int_of(aph_at(lines, i)));
+        if (place != APHI_TIMELINE_NONE)
+            labels = aph_push(labels, aph_int(t->campaign->run->moments[place].label));
+    }
+    return labels;
+}
+
+static void find_evidence(telling *t)
+{
+    aphi_judge_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
+                                             .memory = (size_t)2048 << 20},
+                                  .format = APHI_FORMAT_JSONL};
+    if (t->campaign->outcome != APHI_OUTCOME_FAIL)
+        return;
+    t->evidence = aph_field(aphi_judge(t->options->model, t->campaign->trace, &options), "evidence");
+    aph_value allowed = t->evidence ? aph_field(t->evidence, "allowed") : APH_NIL;
+    t->allowed = aph_array(0, NULL);
+    for (size_t i = 0; allowed && i < aph_count(allowed); i++) {
+        aph_value one = aph_at(allowed, i);
+        t->allowed = aph_push(t->allowed, aph_put(one, "order", labels_of(t, aph_field(one, "order"))));
+    }
+}
+
+static size_t find_failing(const telling *t)
+{
+    const aphi_run *r = t->campaign->run;
+    if (t->evidence && aph_field(t->evidence, "line"))
+        return moment_of(t, aph_int_of(aph_field(t->evidence, "line")));
+    switch (t->campaign->outcome) {
+    case APHI_OUTCOME_FAIL: return r->blamed >= 0 ? (size_t)r->blamed : APHI_TIMELINE_NONE;
+    case APHI_OUTCOME_DEAD:
+    case APHI_OUTCOME_MALFORMED:
+        for (size_t i = r->moment_count; i-- > 0;)
+            if (r->moments[i].kind == APHI_MOMENT_DROPPED || r->moments[i].kind == APHI_MOMENT_MALFORMED)
+                return i;
+        return APHI_TIMELINE_NONE;
+    default: return APHI_TIMELINE_NONE;
+    }
+}
+
+/* ---- the facts --------------------------------------------------------------------------------------------------- */
+
+static aph_value script_value(const aphi_script *s)
+{
+    aph_value *actions = aphi_alloc((s->count + 1) * sizeof *actions);
+    for (size_t i = 0; i < s->count; i++)
+        actions[i] = aphi_action_value(&s->actions[i]);
+    aph_value all = aph_array(s->count, actions);
+    free(actions);
+    return all;
+}
+
+static bool is_against(aphi_outcome o)
+{
+    return o == APHI_OUTCOME_FAIL || o == APHI_OUTCOME_STARVED || o == APHI_OUTCOME_DEAD || o == APHI_OUTCOME_MALFORMED;
+}
+
+static void fill_timeline(telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    const aphi_run *r = c->run;
+    snprintf(t->title, sizeof t->title, "%s at %.200s", t->options->model->name, t->options->subject);
+    snprintf(t->headline, sizeof t->headline, "%s", c->why);
+    if (*c->script)
+        snprintf(t->replay, sizeof t->replay, "antiphon replay %s '%s' %s%s%s", t->options->command,
+                 t->options->subject, c->script, t->options->model == NULL ? "" : " ", t->options->spec);
+    t->run = aph_record("model", aph_str(t->options->model->name), "subject", aph_str(t->options->subject),
+                        "environment", aph_str(t->options->environment), "seed", aph_int((int64_t)t->options->seed),
+                        "runs", aph_int((int64_t)c->runs), "messages", aph_int((int64_t)(c->requests + c->answers)),
+                        "total_ns", aph_int(c->ns));
+    if (c->shrunk)
+        t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
+    t->script = r && r->script_whole && is_against(c->outcome) ? script_value(&r->script) : APH_NIL;
+    t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_outcome_name(c->outcome),
+                                  .headline = t->headline, .ns = r ? r->facts.ns : 0,
+                                  .moments = r ? r->moments : NULL, .count = r ? r->moment_count : 0,
+                                  .earlier = r ? r->moments_before : 0,
+                                  .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
+                                  .branches = c->branches, .script = t->script, .replay = *t->replay ? t->replay : NULL};
+}
+
+/* ---- as JSON ----------------------------------------------------------------------------------------------------- */
+
+static void field(FILE *out, const char *name, aph_value v)
+{
+    fprintf(out, ",\"%s\":", name);
+    aph_json_write(out, v);
+}
+
+static void tell_json(const telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    FILE *out = stdout;
+    fprintf(out, "{\"verdict\":\"%s\"", aphi_outcome_name(c->outcome));
+    field(out, "why", aph_str(c->why));
+    field(out, "model", aph_str(t->options->model->name));
+    field(out, "subject", aph_str(t->options->subject));
+    field(out, "environment", aph_str(t->options->environment));
+    fprintf(out, ",\"seed\":%llu,\"runs\":%llu,\"messages\":%llu,\"requests\":%llu,\"answers\":%llu",
+            (unsigned long long)t->options->seed, (unsigned long long)c->runs,
+            (unsigned long long)(c->requests + c->answers), (unsigned long long)c->requests,
+            (unsigned long long)c->answers);
+    fprintf(out, ",\"seconds\":%.6f", (double)c->ns / 1e9);
+    if (is_against(c->outcome)) {
+        fprintf(out, ",\"seconds_to_reject\":%.6f,\"seconds_shrinking\":%.6f", (double)c->reject_ns / 1e9,
+                (double)c->shrink_ns / 1e9);
+        if (t->script) {
+            fprintf(out, ",\"counterexample\":{\"requests\":");
+            aph_json_write(out, t->script);
+            field(out, "script", *c->script ? aph_str(c->script) : aph_bool(false));
+            field(out, "trace", aph_str(c->trace));
+            fputc('}', out);
+        }
+        if (c->shrunk)
+            fprintf(out, ",\"reproduces\":{\"times\":%u,\"of\":%u},\"minimal\":%s,\"shrink_runs\":%llu", c->reproduced,
+                    c->confirmed, c->minimal ? "true" : "false", (unsigned long long)c->shrink_runs);
+        if (t->evidence)
+            field(out, "evidence", t->evidence);
+    }
+    if (c->kinds)
+        field(out, "kinds", c->kinds);
+    if (c->branches)
+        field(out, "branches", c->branches);
+    fputs("}\n", out);
+}
+
+/* ---- for people -------------------------------------------------------------------------------------------------- */
+
+static void paint_verdict(aphi_buffer *out, const telling *t)
+{
+    aphi_outcome o = t->campaign->outcome;
+    aphi_ink ink = o == APHI_OUTCOME_PASS ? APHI_INK_GREEN : is_against(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
+    aphi_terminal_paint(out, &t->options->terminal, ink, aphi_outcome_name(o));
+}
+
+static void count_of(aphi_buffer *out, uint64_t n, const char *what)
+{
+    aphi_report_count(out, n);
+    aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
+}
+
+static void tell_branches(aphi_buffer *out, const telling *t)
+{
+    aph_value key, count;
+    const char *before = "never reached: ";
+    for (size_t i = 0; t->campaign->branches && aph_pair_at(t->campaign->branches, i, &key, &count); i++)
+        if (aph_int_of(count) == 0) {
+            size_t n;
+            const char *name = aph_bytes_of(&key, &n);
+            aphi_buffer_format(out, "%s%.*s", before, (int)n, name);
+            before = ", ";
+        }
+    if (before[0] == ',')
+        aphi_buffer_byte(out, '\n');
+}
+
+static void tell_shrinking(aphi_buffer *out, const telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    if (!c->shrunk)
+        return;
+    aphi_buffer_str(out, "shrunk to ");
+    count_of(out, c->run->script.count, "request");
+    aphi_buffer_str(out, " in ");
+    aphi_report_duration(out, c->shrink_ns);
+    aphi_buffer_str(out, " (");
+    count_of(out, c->shrink_runs, "run");
+    aphi_buffer_format(out, "); fails in %u of %u runs%s\n", c->reproduced, c->confirmed,
+                       c->minimal ? ", and no single step further does" : "; there was no time to make it minimal");
+}
+
+static void tell_people(const telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    aphi_buffer out = {0};
+    if (t->options->quiet && c->outcome == APHI_OUTCOME_PASS)
+        return;
+    paint_verdict(&out, t);
+    aphi_buffer_format(&out, "  %s: ", t->title);
+    count_of(&out, c->requests + c->answers, "message");
+    aphi_buffer_str(&out, " in ");
+    count_of(&out, c->runs, "run");
+    aphi_buffer_str(&out, ", ");
+    aphi_report_duration(&out, is_against(c->outcome) ? c->reject_ns : c->ns);
+    aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
+    tell_shrinking(&out, t);
+    if (is_against(c->outcome) && c->run)
+        aphi_timeline_tell(&out, &t->timeline, &t->options->terminal);
+    else if (c->outcome != APHI_OUTCOME_PASS)
+        aphi_buffer_format(&out, "%s\n", c->why);
+    if (c->outcome == APHI_OUTCOME_PASS || c->outcome == APHI_OUTCOME_VACUOUS)
+        tell_branches(&out, t);
+    fwrite(out.data ? out.data : "", 1, out.n, stdout);
+    aphi_buffer_free(&out);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static bool written(FILE *out, const char *path, bool fine)
+{
+    fine &= out && !ferror(out);
+    fine &= !out || !fclose(out);
+    if (!fine)
+        fprintf(stderr, "antiphon: %s cannot be written: %s\n", path, strerror(errno));
+    return fine;
+}
+
+static bool write_report(const telling *t)
+{
+    const char *path = t->options->report;
+    FILE *out = path ? fopen(path, "w") : NULL;
+    return !path || written(out, path, out && aphi_html_write(out, &t->timeline));
+}
+
+static bool write_junit(const telling *t)
+{
+    const char *path = t->options->junit;
+    aphi_buffer text = {0};
+    char now[40];
+    time_t seconds = time(NULL);
+    if (!path)
+        return true;
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S", gmtime(&seconds));
+    aphi_junit_run(&text, "antiphon test", now, &t->timeline);
+    FILE *out = fopen(path, "w");
+    bool fine = out && fwrite(text.data, 1, text.n, out) == text.n;
+    aphi_buffer_free(&text);
+    return written(out, path, fine);
+}
+
+aphi_exit aphi_outcome_tell(const aphi_campaign *c, const aphi_outcome_options *options)
+{
+    telling t = {.campaign = c, .options = options};
+    aphi_exit code = exit_of(c);
+    aph_root_add(mark_telling, &t);
+    find_evidence(&t);
+    fill_timeline(&t);
+    if (options->json)
+        tell_json(&t);
+    else if (c->outcome == APHI_OUTCOME_TROUBLE)
+        fprintf(stderr, "antiphon: %s\n", c->why);
+    else
+        tell_people(&t);
+    bool fine = write_report(&t) & write_junit(&t) & !fflush(stdout);
+    aph_root_remove(mark_telling, &t);
+    return fine ? code : APHI_EXIT_WRITE;
+}

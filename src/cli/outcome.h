@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outcome.h - what a campaign came to, for people and for programs. */
+#ifndef APHI_CLI_OUTCOME_H
+#define APHI_CLI_OUTCOME_H
+
+#include "cli/exits.h"
+#include "harness/campaign.h"
+#include "report/terminal.h"
+
+typedef struct aphi_outcome_options {
+    const aph_model *model;
+    const char *spec;        /* as the user wrote it */
+    const char *subject;     /* the target, or the command */
+    const char *command;     /* how to reach the subject again: "--run '...'" or "--target ..." */
+    const char *environment;
+    uint64_t seed;
+    bool json, quiet;
+    const char *junit, *report; /* files, or NULL */
+    aphi_terminal terminal;
+} aphi_outcome_options;
+
+/* Tells it as the options say; returns the exit code. */
+aphi_exit aphi_outcome_tell(const aphi_campaign *c, const aphi_outcome_options *options);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test.c - antiphon test SPEC: does this running server behave as the model allows? And antiphon replay FILE: does this
+ *          script still fail? */
+#include "cli/commands.h"
+
+#include "base/clock.h"
+#include "cli/judge.h"
+#include "cli/outcome.h"
+#include "cli/spec.h"
+#include "env/env.h"
+#include "harness/campaign.h"
+
+#include <antiphon/oracle.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tester {
+    bool replaying;
+    aphi_subject_options subject;
+    aphi_campaign_options campaign;
+    aphi_outcome_options told;
+    aphi_spec spec;
+    aphi_script script;
+    uint64_t total;         /* messages, for progress; 0: by time */
+    bool shrinking;
+} tester;
+
+enum {
+    TARGET = 256, RUN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY, FOLDER, NO_SHRINK,
+    SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
+};
+
+static const struct option known[] = {
+    {"target", required_argument, NULL, TARGET},       {"run", required_argument, NULL, RUN},
+    {"output", required_argument, NULL, OUTPUT},       {"env", required_argument, NULL, ENV},
+    {"time", required_argument, NULL, TIME},           {"messages", required_argument, NULL, MESSAGES},
+    {"connections", required_argument, NULL, CONNECTIONS}, {"pipeline", required_argument, NULL, PIPELINE},
+    {"seed", required_argument, NULL, SEED},           {"patience", required_argument, NULL, PATIENCE},
+    {"memory", required_argument, NULL, MEMORY},       {"folder", required_argument, NULL, FOLDER},
+    {"no-shrink", no_argument, NULL, NO_SHRINK},       {"shrink-time", required_argument, NULL, SHRINK_TIME},
+    {"json", no_argument, NULL, JSON},                 {"junit", required_argument, NULL, JUNIT},
+    {"report", required_argument, NULL, REPORT},       {"color", required_argument, NULL, COLOR},
+    {"quiet", no_argument, NULL, QUIET},               {"blind", no_argument, NULL, BLIND},
+    {"help", no_argument, NULL, HELP},                 {NULL, 0, NULL, 0}};
+
+static const char common_help[] =
+    "  --target HOST:PORT  a subject that runs already\n"
+    "  --run COMMAND       start the subject with sh; {port} is a free port on 127.0.0.1, {dir} an empty folder. It is\n"
+    "                      started anew for each run, and stopped with all that it started\n"
+    "  --output FILE       keep what the subject prints\n"
+    "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
+    "  --patience SECONDS  how long it may owe an answer and be silent (default: 0.4)\n"
+    "  --memory MB         for the oracle (default: 4096; 0: any)\n"
+    "  --folder DIR        for the trace and for scripts that failed (default: .antiphon)\n"
+    "  --json              print one JSON object\n"
+    "  --junit FILE        also write the result as JUnit XML\n"
+    "  --report FILE       also write it as a page with a space-time diagram\n"
+    "  --color WHEN        auto (default), always or never\n"
+    "  --quiet             print nothing if it passes\n"
+    "  --help              this\n\n"
+    "exit codes: 0 pass, 1 fail, 3 unknown, 7 vacuous, 8 starved, 9 dead, 50 malformed, 51 no subject; antiphon help\n"
+    "lists all.\n";
+
+static void help(const tester *t)
+{
+    if (t->replaying)
+        fputs("usage: antiphon replay [OPTION]... FILE [SPEC]\n\n"
+              "Run a script again, such as one that antiphon test kept, and judge what comes of it. SPEC is the model if "
+              "it is\n"
+              "not built in.\n\n", stdout);
+    else
+        fputs("usage: antiphon test [OPTION]... SPEC\n\n"
+              "Does a running server behave as the model SPEC allows? SPEC is a built-in model (see antiphon models), "
+              "./mine.c or\n"
+              "./mine.so. A run that nothing explains is shrunk to a small script that still fails.\n\n"
+              "  --time SECONDS      test for so long (default: 10; 0: any)\n"
+              "  --messages N        stop after so many messages, both ways (default: any)\n"
+              "  --connections N     at most so many at once, 1 to 1000 (default: 10)\n"
+              "  --pipeline N        at most so many requests in flight on one (default: 3)\n"
+              "  --seed N            what chance decides (default: by the clock; it is told)\n"
+              "  --no-shrink         leave a failing run as it is\n"
+              "  --shrink-time S     shrink for at most so long (default: 30)\n"
+              "  --blind             judge nothing: to measure what judging costs\n", stdout);
+    fputs(common_help, stdout);
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static bool number(const char *text, double least, double most, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return end != text && !*end && !errno && *value >= least && *value <= most;
+}
+
+static int apply_number(tester *t, int option)
+{
+    static const struct range {
+        int option;
+        const char *name;
+        double least, most;
+    } ranges[] = {{TIME, "time", 0, 1e7},          {MESSAGES, "messages", 0, 1e15}, {CONNECTIONS, "connections", 1, 1000},
+                  {PIPELINE, "pipeline", 1, 1000}, {PATIENCE, "patience", 0.001, 3600}, {MEMORY, "memory", 0, 1e7},
+                  {SHRINK_TIME, "shrink-time", 0.001, 1e6}};
+    aphi_campaign_options *c = &t->campaign;
+    double value = 0;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (ranges[i].option == option && !number(optarg, ranges[i].least, ranges[i].most, &value))
+            return aphi_usage("--%s %s: a number from %g to %g is wanted", ranges[i].name, optarg, ranges[i].least,
+                              ranges[i].most);
+    switch (option) {
+    case TIME: c->time_ns = (int64_t)(value * 1e9); break;
+    case MESSAGES: c->messages = (uint64_t)value; break;
+    case CONNECTIONS: c->connections = (size_t)value; break;
+    case PIPELINE: c->depth = (size_t)value; break;
+    case PATIENCE: c->patience_ns = (int64_t)(value * 1e9); break;
+    case MEMORY: c->memory = (size_t)(value * 1048576); break;
+    case SHRINK_TIME: c->shrink_ns = (int64_t)(value * 1e9); break;
+    }
+    return 0;
+}
+
+/* 0 if the option is fine, else an exit code. */
+static int apply(tester *t, int option)
+{
+    aphi_colour colour;
+    char *end;
+    switch (option) {
+    case TARGET: t->subject.target = optarg; return 0;
+    case RUN: t->subject.run = optarg; return 0;
+    case OUTPUT: t->subject.output = optarg; return 0;
+    case ENV:
+        t->campaign.environment = optarg;
+        return aphi_env_named(optarg, &(aphi_env){0}) ? 0 : aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
+    case SEED:
+        errno = 0;
+        t->campaign.seed = strtoull(optarg, &end, 10);
+        return *optarg && !*end && !errno ? 0 : aphi_usage("--seed %s: an integer is wanted", optarg);
+    case FOLDER: t->campaign.folder = optarg; return 0;
+    case NO_SHRINK: t->campaign.shrink = false; return 0;
+    case BLIND: t->campaign.blind = true; return 0;
+    case JSON: t->told.json = true; return 0;
+    case JUNIT: t->told.junit = optarg; return 0;
+    case REPORT: t->told.report = optarg; return 0;
+    case QUIET: t->told.quiet = true; return 0;
+    case COLOR:
+        if (!aphi_colour_named(optarg, &colour))
+            return aphi_usage("--color %s: there are auto, always and never", optarg);
+        t->told.terminal = aphi_terminal_of(stdout, colour);
+        return 0;
+    default: return apply_number(t, option);
+    }
+}
+
+static bool takes(const tester *t, int option)
+{
+    return !t->replaying || (option != TIME && option != MESSAGES && option != CONNECTIONS && option != PIPELINE &&
+                             option != SEED && option != NO_SHRINK && option != SHRINK_TIME && option != BLIND);
+}
+
+/* Negative: go on; else the exit code. */
+static int read_options(tester *t, int count, char **words)
+{
+    int option, code = 0;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(count, words, "h", known, NULL)) != -1) {
+        if (option == HELP || option == 'h') {
+            help(t);
+            return APHI_EXIT_PASS;
+        }
+        if (option == '?' || !takes(t, option))
+            return aphi_usage("%s: not understood; see antiphon %s --help", words[optind - 1], words[0]);
+        if ((code = apply(t, option)))
+            return code;
+    }
+    int rest = count - optind;
+    if (rest < 1 || rest > (t->replaying ? 2 : 1))
+        return aphi_usage(t->replaying ? "replay takes a script, and perhaps a model; see antiphon replay --help"
+                                       : "test takes one model; see antiphon test --help");
+    if (!t->subject.target == !t->subject.run)
+        return aphi_usage("where is the subject? one of --target HOST:PORT and --run COMMAND is wanted");
+    return -1;
+}
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t stopped;
+
+/* The first asks to end in order; with the second the subject is killed and so are we. */
+static void on_signal(int signal_number)
+{
+    if (stopped) {
+        aphi_subject_kill_all();
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+    stopped = 1;
+}
+
+static void watch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    stopped = 0;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- how it goes ------------------------------------------------------------------------------------------------- */
+
+static void show_progress(void *context, uint64_t runs, const aphi_run_facts *facts)
+{
+    tester *t = context;
+    char note[160];
+    uint64_t messages = facts->requests + facts->answers;
+    double seconds = (double)facts->ns / 1e9;
+    snprintf(note, sizeof note, "%.0f a second, run %llu", seconds > 0 ? (double)messages / seconds : 0,
+             (unsigned long long)runs + 1);
+    aphi_progress_at(t->total ? messages : (uint64_t)(facts->ns / 1000000), note);
+}
+
+static void show_shrinking(void *context, const char *step, const aphi_script *best)
+{
+    tester *t = context;
+    char note[200];
+    if (!t->shrinking) {
+        aphi_progress_end();
+        aphi_progress_begin("shrinking: requests", 0);
+        t->shrinking = true;
+    }
+    snprintf(note, sizeof note, "%.180s", step);
+    aphi_progress_at(best->count, note);
+}
+
+static void show_note(void *context, const char *text)
+{
+    (void)context;
+    aphi_progress_hide();
+    fprintf(stderr, "antiphon: %s\n", text);
+}
+
+static aph_verdict judge_again(void *context, const char *trace)
+{
+    tester *t = context;
+    aphi_judge_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
+                                             .patient = true, .time_ms = 60000},
+                                  .format = APHI_FORMAT_JSONL};
+    aph_value verdict = aph_field(aphi_judge(t->spec.model, trace, &options), "verdict");
+    return aph_str_is(verdict, "pass") ? APH_PASS : aph_str_is(verdict, "fail") ? APH_FAIL : APH_UNKNOWN;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static aphi_exit open_model(tester *t, const char *text)
+{
+    aphi_spec_error error;
+    if (aphi_spec_open(text, &t->spec, &error)) {
+        t->campaign.model = t->told.model = t->spec.model;
+        t->told.spec = text;
+        return APHI_EXIT_PASS;
+    }
+    fprintf(stderr, "antiphon: %s\n", error.message);
+    return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+}
+
+static aphi_exit go(tester *t)
+{
+    char error[512];
+    t->subject.datagrams = t->campaign.environment && !strcmp(t->campaign.environment, "udp");
+    aphi_subject *subject = aphi_subject_open(&t->subject, error, sizeof error);
+    if (!subject) {
+        fprintf(stderr, "antiphon: %s\n", error);
+        return APHI_EXIT_SUBJECT;
+    }
+    watch_signals();
+    t->campaign.subject = subject;
+    t->campaign.stop = &stopped;
+    t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note, judge_again};
+    t->told.subject = t->subject.run ? t->subject.run : t->subject.target;
+    t->told.command = t->subject.run ? "--run" : "--target";
+    t->told.environment = t->campaign.environment ? t->campaign.environment : "tcp";
+    t->told.seed = t->campaign.seed;
+    t->total = t->campaign.messages;
+    aphi_progress_begin(t->total ? "messages" : "milliseconds",
+                        t->total ? t->total : (uint64_t)(t->campaign.time_ns / 1000000));
+    aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
+    aphi_progress_end();
+    if (campaign->outcome == APHI_OUTCOME_DEAD || campaign->outcome == APHI_OUTCOME_STARVED) {
+        char tail[600];
+        aphi_subject_tail(subject, tail, sizeof tail);
+        if (*tail && !t->told.json)
+            fprintf(stderr, "the last that the subject printed:\n%s\n", tail);
+    }
+    aphi_subject_close(subject);
+    aphi_exit code = aphi_outcome_tell(campaign, &t->told);
+    aphi_campaign_free(campaign);
+    return code;
+}
+
+static tester fresh_tester(bool replaying)
+{
+    return (tester){.replaying = replaying,
+                    .campaign = {.connections = 10, .depth = 3, .folder = ".antiphon", .shrink = !replaying,
+                                 .memory = (size_t)4096 << 20, .seed = (uint64_t)aphi_clock_ns() % 1000000000,
+                                 .time_ns = -1},
+                    .told = {.terminal = aphi_terminal_of(stdout, APHI_COLOUR_AUTO)}};
+}
+
+int aphi_command_test(int count, char **words)
+{
+    tester t = fresh_tester(false);
+    int code = read_options(&t, count, words);
+    if (code >= 0)
+        return code;
+    if (t.campaign.time_ns < 0)
+        t.campaign.time_ns = t.campaign.messages ? 0 : 10000000000;
+    code = (int)open_model(&t, words[optind]);
+    if (code)
+        return code;
+    code = (int)go(&t);
+    aphi_spec_close(&t.spec);
+    return code;
+}
+
+int aphi_command_replay(int count, char **words)
+{
+    char error[512];
+    tester t = fresh_tester(true);
+    int code = read_options(&t, count, words);
+    if (code >= 0)
+        return code;
+    const char *file = words[optind], *spec = optind + 1 < count ? words[optind + 1] : t.script.model;
+    if (!aphi_script_read(file, &t.script, error, sizeof error)) {
+        fprintf(stderr, "antiphon: %s\n", error);
+        return APHI_EXIT_SCRIPT;
+    }
+    t.campaign.time_ns = 0;
+    t.campaign.script = &t.script;
+    t.campaign.seed = t.script.seed;
+    if (!t.campaign.environment)
+        t.campaign.environment = t.script.environment;
+    code = (int)open_model(&t, spec);
+    if (!code)
+        code = (int)go(&t);
+    if (t.spec.model)
+        aphi_spec_close(&t.spec);
+    aphi_script_free(&t.script);
+    return code;
+}

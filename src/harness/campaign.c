@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * campaign.c - test a subject; see campaign.h.
+ *
+ * Idea:       scripts that failed before come first, then runs that are short at first, so that what is easily found is
+ *             found in a moment and has little to be shrunk, then longer and longer ones. Each begins with a fresh
+ *             subject, if it is ours to start. Few connections and many, one request at a time and several take turns.
+ *             What fails is shrunk: the runs of candidates write no trace; the last run, of the small script, does. */
+#include "harness/campaign.h"
+
+#include "base/choice.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "harness/keep.h"
+#include "value/heap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MESSAGES_FIRST = 48,
+    MESSAGES_LAST = 1 << 17,
+    FLIGHT_MAX = 16,         /* requests in flight where several go on one connection: their orders are many */
+    AGAIN_TRIES = 20,        /* runs of a script that failed, until it fails again */
+    KEPT_TRIES = 3,
+};
+static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
+
+typedef struct campaign {
+    aphi_campaign result;
+    const aphi_campaign_options *options;
+    int64_t began, until;
+    aphi_choice choice;
+    aphi_outcome wanted;     /* what a shrunk script must come to */
+} campaign;
+
+static bool is_failure(aphi_outcome o)
+{
+    return o == APHI_OUTCOME_FAIL || o == APHI_OUTCOME_STARVED || o == APHI_OUTCOME_DEAD || o == APHI_OUTCOME_MALFORMED;
+}
+
+static void say(campaign *c, const char *text)
+{
+    if (c->options->audience.note)
+        c->options->audience.note(c->options->audience.context, text);
+}
+
+static void trouble(campaign *c, const char *what)
+{
+    c->result.outcome = APHI_OUTCOME_TROUBLE;
+    snprintf(c->result.why, sizeof c->result.why, "%s", what);
+}
+
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
+
+static void forward_progress(void *context, const aphi_run_facts *facts)
+{
+    campaign *c = context;
+    aphi_run_facts all = *facts;
+    all.requests += c->result.requests;
+    all.answers += c->result.answers;
+    all.ns = aphi_clock_ns() - c->began;
+    if (c->options->audience.progress)
+        c->options->audience.progress(c->options->audience.context, c->result.runs, &all);
+}
+
+/* A run on a fresh subject. NULL if the subject does not start: the result says why. */
+static aphi_run *fresh_run(campaign *c, const aphi_run_options *how, bool traced)
+{
+    const aphi_campaign_options *o = c->options;
+    aphi_run_options options = *how;
+    char error[512];
+    if (!aphi_subject_reset(o->subject, error, sizeof error)) {
+        c->result.unstarted = true;
+        trouble(c, error);
+        return NULL;
+    }
+    options.trace = -1;
+    if (traced) {
+        options.trace = open(c->result.trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (options.trace < 0) {
+            snprintf(error, sizeof error, "%.300s cannot be written: %s", c->result.trace, strerror(errno));
+            trouble(c, error);
+            return NULL;
+        }
+    }
+    aphi_run *run = aphi_run_go(&options);
+    if (traced)
+        close(options.trace);
+    return run;
+}
+
+static aphi_run_options plain(const campaign *c)
+{
+    const aphi_campaign_options *o = c->options;
+    return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
+                              .connections = o->connections, .depth = o->depth, .patience_ns = o->patience_ns,
+                              .memory = o->memory, .blind = o->blind, .stop = o->stop,
+                              .progress = forward_progress, .context = (void *)c};
+}
+
+static aph_value sum_of(aph_value a, aph_value b)
+{
+    if (aph_kind_of(b) != APH_ARRAY)
+        return aph_int((a ? aph_int_of(a) : 0) + aph_int_of(b));
+    aph_value sums[2];
+    for (size_t i = 0; i < 2; i++)
+        sums[i] = sum_of(a ? aph_at(a, i) : APH_NIL, aph_at(b, i));
+    return aph_array(2, sums);
+}
+
+static aph_value added(aph_value all, aph_value more)
+{
+    aph_value key, item;
+    for (size_t i = 0; more && aph_pair_at(more, i, &key, &item); i++)
+        all = aph_set(all ? all : aph_object(), key, sum_of(aph_get(all ? all : aph_object(), key), item));
+    return all;
+}
+
+/* The run becomes the campaign's last one. */
+static void keep_run(campaign *c, aphi_run *run)
+{
+    aphi_run_free(c->result.run);
+    c->result.run = run;
+    c->result.outcome = run->outcome;
+    c->result.fault = run->fault;
+    snprintf(c->result.why, sizeof c->result.why, "%s", run->why);
+}
+
+static void count_run(campaign *c, const aphi_run *run)
+{
+    c->result.runs++;
+    c->result.requests += run->facts.requests;
+    c->result.answers += run->facts.answers;
+    c->result.kinds = added(c->result.kinds, run->kinds);
+    c->result.branches = added(c->result.branches, run->branches);
+}
+
+/* ---- runs that are made up --------------------------------------------------------------------------------------- */
+
+static uint64_t messages_left(const campaign *c)
+{
+    uint64_t done = c->result.requests + c->result.answers;
+    return !c->options->messages ? UINT64_MAX : done < c->options->messages ? c->options->messages - done : 0;
+}
+
+static bool is_over(const campaign *c)
+{
+    return !messages_left(c) || (c->until && aphi_clock_ns() >= c->until);
+}
+
+static void choose_width(campaign *c, aphi_run_options *run)
+{
+    const aphi_campaign_options *o = c->options;
+    bool early = c->result.runs < 3, deep = c->result.runs % 2 == 1 && o->depth > 1;
+    size_t most = early && o->connections > 3 ? 3 : o->connections;
+    run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
+    run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
+    if (run->depth > 1 && run->connections * run->depth > FLIGHT_MAX)
+        run->connections = run->depth < FLIGHT_MAX ? FLIGHT_MAX / run->depth : 1;
+}
+
+static uint64_t choose_length(const campaign *c)
+{
+    uint64_t length = MESSAGES_FIRST, left = messages_left(c);
+    for (uint64_t i = 0; i < c->result.runs && length < MESSAGES_LAST; i++)
+        length *= 3;
+    if (length > MESSAGES_LAST)
+        length = MESSAGES_LAST;
+    /* What cannot be reset is not asked to begin again. */
+    if (!aphi_subject_is_ours(c->options->subject))
+        return left == UINT64_MAX ? 0 : left;
+    return length < left ? length : left;
+}
+
+/* The trace decides, if the run could not. False: go on with the next run. */
+static bool judge_again(campaign *c)
+{
+    const aphi_campaign_audience *audience = &c->options->audience;
+    if (c->result.outcome != APHI_OUTCOME_UNKNOWN || !c->result.run->undecided_window || !audience->judge_again)
+        return true;
+    aph_verdict verdict = audience->judge_again(audience->context, c->result.trace);
+    if (verdict == APH_PASS)
+        c->result.outcome = APHI_OUTCOME_PASS;
+    if (verdict == APH_FAIL)
+        c->result.outcome = c->result.run->outcome = APHI_OUTCOME_FAIL;
+    return verdict != APH_PASS;
+}
+
+static void make_up_runs(campaign *c)
+{
+    do {
+        aphi_run_options how = plain(c);
+        how.seed = aphi_choice_bits(&c->choice) >> 1;
+        how.messages = choose_length(c);
+        how.until_ns = c->until;
+        choose_width(c, &how);
+        aphi_run *run = fresh_run(c, &how, true);
+        if (!run)
+            return;
+        count_run(c, run);
+        keep_run(c, run);
+        if (run->outcome != APHI_OUTCOME_PASS && judge_again(c))
+            return;
+    } while (!is_over(c));
+}
+
+/* ---- scripts ----------------------------------------------------------------------------------------------------- */
+
+/* Runs the script, at most so often, until it comes to a failure; the last run is kept. */
+static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, bool counted)
+{
+    for (unsigned i = 0; i < tries; i++) {
+        aphi_run_options how = plain(c);
+        how.script = script;
+        how.seed = script->seed;
+        aphi_run *run = fresh_run(c, &how, true);
+        if (!run)
+            return false;
+        if (counted)
+            count_run(c, run);
+        keep_run(c, run);
+        if (c->result.outcome == APHI_OUTCOME_UNKNOWN)
+            judge_again(c);
+        if (is_failure(c->result.outcome) && (c->wanted == APHI_OUTCOME_PASS || c->result.outcome == c->wanted))
+            return true;
+        if (run->outcome == APHI_OUTCOME_STOPPED || run->outcome == APHI_OUTCOME_TROUBLE)
+            return false;
+    }
+    return false;
+}
+
+static bool try_kept_scripts(campaign *c)
+{
+    aphi_kept kept;
+    char error[512];
+    bool failed = false;
+    if (!aphi_subject_is_ours(c->options->subject) || c->options->blind)
+        return false;
+    if (!aphi_keep_list(c->options->folder, c->options->model->name, &kept, error, sizeof error))
+        return false;
+    for (size_t i = 0; i < kept.count && !failed; i++) {
+        aphi_script script;
+        if (!aphi_script_read(kept.paths[i], &script, error, sizeof error)) {
+            say(c, error);
+            continue;
+        }
+        if (!strcmp(script.environment, c->options->environment ? c->options->environment : "tcp"))
+            failed = fails_again(c, &script, KEPT_TRIES, true);
+        if (failed)
+            snprintf(c->result.script, sizeof c->result.script, "%s", kept.paths[i]);
+        aphi_script_free(&script);
+    }
+    aphi_keep_free(&kept);
+    return c->result.again = failed;
+}
+
+/* ---- shrinking --------------------------------------------------------------------------------------------------- */
+
+static int try_candidate(void *context, const aphi_script *candidate)
+{
+    campaign *c = context;
+    aphi_run_options how = plain(c);
+    how.script = candidate;
+    how.seed = candidate->seed;
+    how.progress = NULL;
+    if (!how.patience_ns)
+        how.patience_ns = PATIENCE_SHRINKING;
+    if (c->options->stop && *c->options->stop)
+        return -1;
+    aphi_run *run = fresh_run(c, &how, false);
+    if (!run)
+        return -1;
+    int failed = run->outcome == c->wanted;
+    aphi_run_free(run);
+    return failed;
+}
+
+static void forward_step(void *context, const char *what, const aphi_script *best)
+{
+    campaign *c = context;
+    if (c->options->audience.shrinking)
+        c->options->audience.shrinking(c->options->audience.context, what, best);
+}
+
+/* A model that knows nothing of what was before the run explains any beginning. */
+static bool can_begin_again(const campaign *c)
+{
+    const aph_model *m = c->options->model;
+    return aphi_subject_is_ours(c->options->subject) || (m->initial && aph_is_symbolic(m->initial(m)));
+}
+
+static void shrink(campaign *c)
+{
+    aphi_campaign *r = &c->result;
+    if (!can_begin_again(c)) {
+        say(c, "the target cannot be reset, so the run is not shrunk; with --run it would be");
+        return;
+    }
+    if (!r->run->script_whole) {
+        say(c, "the run was too long to be had again, so it is not shrunk");
+        return;
+    }
+    int64_t began = aphi_clock_ns();
+    c->wanted = r->outcome;
+    aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
+                                    &(aphi_shrink_options){.budget_ns = c->options->shrink_ns, .step = forward_step,
+                                                           .context = c, .seed = c->options->seed});
+    r->reproduced = small.reproduced;
+    r->confirmed = small.confirmed;
+    r->shrink_runs = small.runs;
+    r->minimal = small.minimal;
+    /* The run that failed first stays the result unless the small script shows the same. */
+    aphi_campaign before = *r;
+    if (small.reproduced && fails_again(c, &small.script, AGAIN_TRIES, false)) {
+        r->shrunk = true;
+    } else {
+        r->outcome = before.outcome;
+        memcpy(r->why, before.why, sizeof r->why);
+        say(c, "the failure did not happen again in any run of its script");
+    }
+    aphi_script_free(&small.script);
+    r->shrink_ns = aphi_clock_ns() - began;
+}
+
+static void keep_script(campaign *c)
+{
+    char error[512];
+    if (!c->result.run->script_whole)
+        return;
+    if (!aphi_keep_save(c->options->folder, &c->result.run->script, c->result.script, sizeof c->result.script, error,
+                        sizeof error)) {
+        c->result.script[0] = 0;
+        say(c, error);
+    }
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+/* Below the floors a pass says nothing. */
+static void look_at_floors(campaign *c)
+{
+    aph_value key, counts;
+    aphi_campaign *r = &c->result;
+    const char *const *floors = c->options->model->floors;
+    if (r->outcome != APHI_OUTCOME_PASS || c->options->script)
+        return;
+    if (!r->answers) {
+        r->outcome = APHI_OUTCOME_VACUOUS;
+        snprintf(r->why, sizeof r->why, "no request was answered at all");
+    }
+    for (size_t i = 0; !floors && aph_pair_at(r->kinds, i, &key, &counts); i++)
+        if (!aph_int_of(aph_at(counts, 1))) {
+            char *name = aph_json_text(key, NULL);
+            r->outcome = APHI_OUTCOME_VACUOUS;
+            snprintf(r->why, sizeof r->why, "no request of the kind %.200s was answered", name);
+            free(name);
+        }
+    for (; floors && *floors; floors++) {
+        aph_value name = aph_str(*floors);
+        if (!(r->branches && aph_has(r->branches, name)) && !(r->kinds && aph_has(r->kinds, name))) {
+            r->outcome = APHI_OUTCOME_VACUOUS;
+            snprintf(r->why, sizeof r->why, "the run never came to \"%.200s\"", *floors);
+        }
+    }
+}
+
+static void mark_campaign(void *context)
+{
+    campaign *c = context;
+    aph_mark(c->result.kinds);
+    aph_mark(c->result.branches);
+}
+
+static bool prepare_folder(campaign *c)
+{
+    char error[512];
+    const char *folder = c->options->folder;
+    if (mkdir(folder, 0777) < 0 && errno != EEXIST) {
+        snprintf(error, sizeof error, "the folder %.300s cannot be made: %s", folder, strerror(errno));
+        trouble(c, error);
+        return false;
+    }
+    snprintf(c->result.trace, sizeof c->result.trace, "%s/trace.jsonl", folder);
+    return true;
+}
+
+aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
+{
+    campaign *c = aphi_alloc_zero(sizeof *c);
+    c->options = options;
+    c->choice = aphi_choice_seed(options->seed);
+    c->began = aphi_clock_ns();
+    c->until = options->time_ns ? c->began + options->time_ns : 0;
+    c->wanted = APHI_OUTCOME_PASS;
+    aph_root_add(mark_campaign, c);
+    aphi_campaign *r = &c->result;
+    if (prepare_folder(c)) {
+        if (options->script)
+            fails_again(c, options->script, 1, true);
+        else if (!try_kept_scripts(c))
+            make_up_runs(c);
+        r->reject_ns = aphi_clock_ns() - c->began;
+        if (r->run && is_failure(r->outcome) && options->shrink && !r->again)
+            shrink(c);
+        if (r->run && is_failure(r->outcome) && !options->script && !r->again)
+            keep_script(c);
+        if (r->run)
+            look_at_floors(c);
+    }
+    r->ns = aphi_clock_ns() - c->began;
+    return r;
+}
+
+void aphi_campaign_free(aphi_campaign *result)
+{
+    if (!result)
+        return;
+    campaign *c = (campaign *)result; /* its first member */
+    aph_root_remove(mark_campaign, c);
+    aphi_run_free(result->run);
+    free(c);
+}

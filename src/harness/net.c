@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * net.c - connections to a subject.
+ *
+ * Idea:       epoll, edge by edge what the kernel says: a tester must see a reset as a reset, half a message as half a
+ *             message, and a byte at the moment when it may act on it. Outboxes are written at the head of a turn, so
+ *             the caller can put its trace on disk between posting and writing.
+ * Invariants: 1. a connection has a socket from the first post until it ended or was hung up
+ *             2. an inbox holds less than a codec's limit and one read
+ * Cost:       a turn is one epoll_wait, a read for each readable socket, a write for each filled outbox. */
+#include "harness/net.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "harness/codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+    READ_SIZE = 65536,
+    READS_IN_TURN = 16,     /* of one connection: one that floods us does not keep the others waiting */
+    EVENTS = 256,
+    CHUNK_PAUSE = 200000,   /* nanoseconds between two writes of a message that goes in pieces */
+    SHOWN = 256,            /* bytes of what is malformed */
+};
+
+typedef struct channel {
+    int64_t connection;
+    int fd;                 /* -1: not open */
+    bool connecting, leaving, listed;
+    uint32_t events;        /* that epoll watches */
+    char *inbox;
+    size_t in_head, in_tail, in_capacity;
+    size_t scanned;         /* by the codec, of the message at in_head */
+    aphi_buffer outbox;     /* of datagrams, each after its length in four bytes */
+    size_t out_head;
+    uint32_t chunk;         /* up to piecewise_end the outbox goes in pieces of this */
+    size_t piecewise_end;
+    int64_t not_before;     /* the next piece */
+} channel;
+
+struct aphi_net {
+    const aph_codec *codec;
+    struct sockaddr_storage address;
+    socklen_t address_size;
+    bool datagrams;
+    aphi_listener listener;
+    int poll;
+    channel **channels;           /* by connection: small numbers, dense */
+    size_t channel_count;
+    channel **filled;          /* outboxes to be written */
+    size_t filled_count, filled_capacity;
+    size_t open;
+    int arrivals;           /* in this turn */
+    unsigned char *read_buffer;
+};
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
+                        const aphi_listener *listener, char *error, size_t error_size)
+{
+    int poll = epoll_create1(EPOLL_CLOEXEC);
+    if (poll < 0) {
+        snprintf(error, error_size, "no descriptor for the network: %s", strerror(errno));
+        return NULL;
+    }
+    aphi_net *n = aphi_alloc_zero(sizeof *n);
+    n->codec = codec;
+    memcpy(&n->address, address, size);
+    n->address_size = size;
+    n->datagrams = datagrams;
+    n->listener = *listener;
+    n->poll = poll;
+    n->read_buffer = aphi_alloc(READ_SIZE);
+    return n;
+}
+
+static void shut(aphi_net *n, channel *l)
+{
+    if (l->fd < 0)
+        return;
+    close(l->fd);
+    l->fd = -1;
+    n->open--;
+    l->connecting = l->leaving = false;
+    l->in_head = l->in_tail = l->scanned = 0;
+    l->outbox.n = l->out_head = l->piecewise_end = 0;
+}
+
+void aphi_net_close(aphi_net *n)
+{
+    if (!n)
+        return;
+    for (size_t i = 0; i < n->channel_count; i++) {
+        channel *l = n->channels[i];
+        if (!l)
+            continue;
+        shut(n, l);
+        free(l->inbox);
+        aphi_buffer_free(&l->outbox);
+        free(l);
+    }
+    close(n->poll);
+    free(n->channels);
+    free(n->filled);
+    free(n->read_buffer);
+    free(n);
+}
+
+size_t aphi_net_connections(const aphi_net *n)
+{
+    return n->open;
+}
+
+static channel *channel_of(aphi_net *n, int64_t connection)
+{
+    size_t i = (size_t)connection;
+    if (i >= n->channel_count) {
+        size_t count = n->channel_count ? n->channel_count : 16;
+        while (count <= i)
+            count *= 2;
+        n->channels = aphi_realloc(n->channels, count * sizeof *n->channels);
+        memset(n->channels + n->channel_count, 0, (count - n->channel_count) * sizeof *n->channels);
+        n->channel_count = count;
+    }
+    if (!n->channels[i]) {
+        n->channels[i] = aphi_alloc_zero(sizeof **n->channels);
+        *n->channels[i] = (channel){.connection = connection, .fd = -1};
+    }
+    return n->channels[i];
+}
+
+static void tell(aphi_net *n, const aphi_arrival *a)
+{
+    n->arrivals++;
+    n->listener.arrived(n->listener.context, a);
+}
+
+static void tell_end(aphi_net *n, channel *l, aphi_arrival_kind kind, const char *why)
+{
+    bool leaving = l->leaving;
+    shut(n, l);
+    if (!leaving)
+        tell(n, &(aphi_arrival){.kind = kind, .connection = l->connection, .why = why});
+}
+
+static void watch(aphi_net *n, channel *l, uint32_t events)
+{
+    if (l->events == events)
+        return;
+    struct epoll_event e = {.events = events, .data.ptr = l};
+    epoll_ctl(n->poll, l->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, l->fd, &e);
+    l->events = events;
+}
+
+static bool dial(aphi_net *n, channel *l)
+{
+    int one = 1;
+    int fd = socket(n->address.ss_family, (n->datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_REFUSED, .connection = l->connection, .why = strerror(errno)});
+        return false;
+    }
+    if (!n->datagrams)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    l->fd = fd;
+    l->events = 0;
+    n->open++;
+    int status;
+    do
+        status = connect(fd, (struct sockaddr *)&n->address, n->address_size);
+    while (status < 0 && errno == EINTR);
+    if (status < 0 && errno != EINPROGRESS) {
+        tell_end(n, l, APHI_ARRIVED_REFUSED, strerror(errno));
+        return false;
+    }
+    l->connecting = status < 0;
+    watch(n, l, EPOLLIN | EPOLLRDHUP | (l->connecting ? EPOLLOUT : 0u));
+    return true;
+}
+
+/* ---- out --------------------------------------------------------------------------------------------------------- */
+
+static void list_filled(aphi_net *n, channel *l)
+{
+    if (l->listed)
+        return;
+    l->listed = true;
+    APHI_RESERVE(n->filled, n->filled_capacity, n->filled_count + 1);
+    n->filled[n->filled_count++] = l;
+}
+
+bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk)
+{
+    channel *l = channel_of(n, connection);
+    size_t before = l->outbox.n;
+    uint32_t bytes = 0;
+    if (n->datagrams)
+        aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
+    if (!aphi_encode(n->codec, APH_TO_SERVER, message, &l->outbox)) {
+        l->outbox.n = before;
+        return false;
+    }
+    if (n->datagrams) {
+        bytes = (uint32_t)(l->outbox.n - before - sizeof bytes);
+        memcpy(l->outbox.data + before, &bytes, sizeof bytes);
+    }
+    if (chunk && !n->datagrams) {
+        l->chunk = chunk;
+        l->piecewise_end = l->outbox.n;
+    }
+    list_filled(n, l);
+    return true;
+}
+
+bool aphi_net_idle(const aphi_net *n)
+{
+    return n->filled_count == 0;
+}
+
+void aphi_net_hang_up(aphi_net *n, int64_t connection)
+{
+    channel *l = channel_of(n, connection);
+    if (l->fd < 0)
+        return;
+    l->leaving = true;
+    if (l->out_head == l->outbox.n)
+        shut(n, l);
+}
+
+/* Writes at most so many bytes of the outbox; of datagrams, one. Negative with errno if the socket takes nothing. */
+static ssize_t write_some(aphi_net *n, channel *l, size_t most)
+{
+    uint32_t bytes;
+    if (!n->datagrams)
+        return send(l->fd, l->outbox.data + l->out_head, most, MSG_NOSIGNAL);
+    memcpy(&bytes, l->outbox.data + l->out_head, sizeof bytes);
+    ssize_t written = send(l->fd, l->outbox.data + l->out_head + sizeof bytes, bytes, MSG_NOSIGNAL);
+    return written < 0 ? written : written + (ssize_t)sizeof bytes;
+}
+
+/* Writes what the socket takes. True when the outbox is empty or the socket is gone. */
+static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
+{
+    if (l->fd < 0 && !dial(n, l)) {
+        l->outbox.n = l->out_head = l->piecewise_end = 0;
+        return true;
+    }
+    while (!l->connecting && l->out_head < l->outbox.n) {
+        size_t count = l->outbox.n - l->out_head;
+        bool piece = l->out_head < l->piecewise_end;
+        if (piece && now < l->not_before)
+            return false;
+        if (piece && count > l->chunk)
+            count = l->chunk;
+        ssize_t written = write_some(n, l, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (written < 0) {
+            /* What it sent before it broke off is still to be read, and the read tells how it ended. */
+            l->outbox.n = l->out_head = 0;
+            watch(n, l, EPOLLIN | EPOLLRDHUP);
+            return true;
+        }
+        l->out_head += (size_t)written;
+        if (piece)
+            l->not_before = now + CHUNK_PAUSE;
+    }
+    if (l->out_head < l->outbox.n) {
+        watch(n, l, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
+        return false;
+    }
+    l->outbox.n = l->out_head = l->piecewise_end = 0;
+    watch(n, l, EPOLLIN | EPOLLRDHUP);
+    if (l->leaving)
+        shut(n, l);
+    return true;
+}
+
+static void empty_outboxes(aphi_net *n)
+{
+    size_t kept = 0;
+    int64_t now = n->filled_count ? aphi_clock_ns() : 0;
+    for (size_t i = 0; i < n->filled_count; i++) {
+        channel *l = n->filled[i];
+        l->listed = false;
+        if (!empty_outbox(n, l, now)) {
+            l->listed = true;
+            n->filled[kept++] = l;
+        }
+    }
+    n->filled_count = kept;
+}
+
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
+
+static void malformed(aphi_net *n, channel *l, const aph_wire *wire)
+{
+    size_t from = wire->at > SHOWN / 2 ? wire->at - SHOWN / 2 : 0;
+    size_t count = wire->count - from < SHOWN ? wire->count - from : SHOWN;
+    aphi_arrival a = {.kind = APHI_ARRIVED_MALFORMED, .connection = l->connection, .at = wire->at - from,
+                      .message = aph_bytes(wire->bytes + from, count), .why = wire->why};
+    bool leaving = l->leaving;
+    shut(n, l);
+    if (!leaving)
+        tell(n, &a);
+}
+
+/* Takes the messages that are complete. False if the connection is no more. */
+static bool take_messages(aphi_net *n, channel *l, bool ended)
+{
+    while (l->fd >= 0 && l->in_head < l->in_tail) {
+        aph_wire wire = {.side = APH_FROM_SERVER,
+                         .bytes = (unsigned char *)l->inbox + l->in_head,
+                         .count = l->in_tail - l->in_head,
+                         .ended = ended,
+                         .asked = n->listener.asked(n->listener.context, l->connection),
+                         .scanned = l->scanned};
+        aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
+        l->scanned = wire.scanned;
+        if (decoded == APH_MORE && ended) {
+            decoded = APH_MALFORMED;
+            wire.at = wire.count;
+            snprintf(wire.why, sizeof wire.why, "the connection was closed in the middle of a message");
+        }
+        if (decoded == APH_MALFORMED) {
+            malformed(n, l, &wire);
+            return false;
+        }
+        if (decoded == APH_MORE)
+            break;
+        l->in_head += wire.used;
+        l->scanned = 0;
+        if (!l->leaving)
+            tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_MESSAGE, .connection = l->connection,
+                                    .message = wire.message});
+    }
+    if (l->in_head == l->in_tail)
+        l->in_head = l->in_tail = 0;
+    return l->fd >= 0;
+}
+
+static void keep(channel *l, const unsigned char *bytes, size_t count)
+{
+    if (l->in_head && l->in_tail + count > l->in_capacity) {
+        memmove(l->inbox, l->inbox + l->in_head, l->in_tail - l->in_head);
+        l->in_tail -= l->in_head;
+        l->in_head = 0;
+    }
+    APHI_RESERVE(l->inbox, l->in_capacity, l->in_tail + count);
+    memcpy(l->inbox + l->in_tail, bytes, count);
+    l->in_tail += count;
+}
+
+static void read_channel(aphi_net *n, channel *l)
+{
+    for (int i = 0; i < READS_IN_TURN && l->fd >= 0; i++) {
+        ssize_t count = recv(l->fd, n->read_buffer, READ_SIZE, 0);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (count < 0) {
+            tell_end(n, l, errno == ECONNREFUSED ? APHI_ARRIVED_REFUSED : APHI_ARRIVED_RESET, strerror(errno));
+            return;
+        }
+        if (count == 0 && !n->datagrams) {
+            if (take_messages(n, l, true))
+                tell_end(n, l, APHI_ARRIVED_END, "it closed the connection");
+            return;
+        }
+        keep(l, n->read_buffer, (size_t)count);
+        if (!take_messages(n, l, false) || (count < READ_SIZE && !n->datagrams))
+            return;
+    }
+}
+
+/* A connection attempt is over. */
+static bool connected(aphi_net *n, channel *l)
+{
+    int failure = 0;
+    socklen_t size = sizeof failure;
+    getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &failure, &size);
+    l->connecting = false;
+    if (!failure)
+        return true;
+    tell_end(n, l, APHI_ARRIVED_REFUSED, strerror(failure));
+    return false;
+}
+
+int aphi_net_turn(aphi_net *n, int64_t wait_ns)
+{
+    struct epoll_event events[EVENTS];
+    n->arrivals = 0;
+    empty_outboxes(n);
+    if (n->arrivals)
+        wait_ns = 0;
+    for (size_t i = 0; i < n->filled_count; i++)
+        if (n->filled[i]->out_head < n->filled[i]->piecewise_end && wait_ns > CHUNK_PAUSE)
+            wait_ns = CHUNK_PAUSE;
+    struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
+    int count = epoll_pwait2(n->poll, events, EVENTS, &wait, NULL);
+    if (count < 0)
+        return errno == EINTR ? -1 : n->arrivals;
+    for (int i = 0; i < count; i++) {
+        channel *l = events[i].data.ptr;
+        if (l->fd < 0 || (l->connecting && !connected(n, l)))
+            continue;
+        if (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+            read_channel(n, l);
+    }
+    return n->arrivals;
+}

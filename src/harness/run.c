@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * run.c - one run of the tester.
+ *
+ * Idea:       a loop of four parts: act (actions whose wait is over), put the trace on disk, one turn of the network,
+ *             tell the oracle. The actions come from a script or from a generator; either way they are written down as a
+ *             script, so that every run can be had again.
+ * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
+ *             long the machine made us wait, and not at all while the subject has work to do.
+ * Read next:  witness.h, net.h, generator.h */
+#include "harness/run.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "harness/expression.h"
+#include "harness/generator.h"
+#include "harness/net.h"
+#include "harness/witness.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ACTIONS_IN_TURN = 256,
+    MOMENTS_MAX = 1 << 17,     /* kept for reports; a power of two */
+    SCRIPT_MAX = 1 << 17,      /* actions that a script may have */
+    REMEMBERED = 4096,         /* labelled messages */
+    WAITED = 1 << 16,          /* labels whose answer can be waited for; a power of two */
+    KINDS_MAX = 64,
+    COLLECT_SLACK = 32 << 20,
+    LOSSY_FLIGHT = 6,          /* requests between two silences, where each may be lost or come twice, in any order */
+    STATE_EVERY = 64,          /* requests between two looks at the model's state */
+};
+static const int64_t TICK = 10000000;         /* nanoseconds */
+static const int64_t QUIET = 1000000;         /* silence that counts as quiet if nothing is owed */
+static const int64_t QUIET_UNPAIRED = 20000000; /* or if it is not known what is owed */
+static const int64_t PATIENCE = 400000000;
+
+typedef struct asked {
+    int64_t label;
+    uint64_t number;   /* by the witness */
+    int64_t at;
+    uint32_t kind;
+    aph_value message;
+} asked;
+
+/* One end of a connection: the requests on it that have no answer, oldest first. */
+typedef struct peer {
+    asked *queue;
+    size_t head, count, capacity; /* capacity: a power of two */
+} peer;
+
+typedef struct kind {
+    aph_value name;
+    uint64_t sent, answered;
+} kind;
+
+typedef struct run {
+    aphi_run result;
+    const aphi_run_options *options;
+    const aph_model *model;
+    bool paired, datagrams, solo;
+    aphi_net *net;
+    aphi_witness *witness;
+    aphi_generator *generator;
+    aphi_labelled *labelled;
+    int64_t began, now;
+
+    peer *peers;
+    uint32_t *in_flight;    /* by connection: requests without an answer */
+    size_t peer_count;
+    uint64_t owed;          /* in all */
+    int64_t *waited;        /* labels of requests without an answer, by label modulo WAITED */
+
+    aphi_action action;     /* the next */
+    bool has_action, over;  /* over: there will be no more */
+    size_t script_at;
+    int64_t acted_at;
+    int64_t silent;         /* nanoseconds of silence, as counted */
+    bool ended;             /* the result is there */
+    uint64_t drained;       /* moments when a lossy network was last seen quiet */
+    uint32_t since_quiet;   /* requests sent since */
+
+    aphi_moment *moments;   /* ring */
+    uint64_t moment_count;
+    uint64_t *numbers;      /* by place in the ring: number of the observation, plus 1; 0: not told */
+    kind kinds[KINDS_MAX];
+    uint32_t kind_count;
+    aph_value state;
+    uint64_t state_at;
+    aphi_buffer trace;
+    int64_t shown_at;
+} run;
+
+const char *aphi_outcome_name(aphi_outcome o)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        APHI_OUTCOMES(X)
+#undef X
+    };
+    return names[o];
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static void end(run *r, aphi_outcome outcome, const char *format, ...)
+{
+    if (r->ended)
+        return;
+    r->ended = true;
+    r->result.outcome = outcome;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->result.why, sizeof r->result.why, format, args);
+    va_end(args);
+}
+
+static void end_by_fault(run *r, aph_fault fault, const char *message, int64_t connection)
+{
+    if (fault == APH_FAULT_ANSWER) {
+        end(r, APHI_OUTCOME_FAIL, "an answer on connection %lld, on which nothing was asked", (long long)connection);
+        return;
+    }
+    end(r, APHI_OUTCOME_TROUBLE, "%s", message);
+    r->result.fault = fault;
+}
+
+static void blame(run *r)
+{
+    uint64_t number = aphi_witness_last(r->witness) + 1;
+    uint64_t first = r->moment_count > MOMENTS_MAX ? r->moment_count - MOMENTS_MAX : 0;
+    for (uint64_t i = r->moment_count; i-- > first;)
+        if (r->numbers[i & (MOMENTS_MAX - 1)] == number) {
+            r->result.blamed = (int64_t)(i - first);
+            return;
+        }
+}
+
+static void end_by_verdict(run *r, aph_verdict verdict)
+{
+    const aphi_seat *seat = aphi_jury_dissenter(aphi_witness_jury(r->witness));
+    const char *message = "";
+    aph_fault fault = seat && seat->oracle ? aph_oracle_fault(seat->oracle, &message) : APH_FAULT_NONE;
+    aph_limit limit = seat && seat->oracle ? aph_oracle_limit(seat->oracle) : APH_LIMIT_NONE;
+    blame(r);
+    if (fault) {
+        int64_t connection = r->result.blamed >= 0 ? r->moments[(uint64_t)r->result.blamed & (MOMENTS_MAX - 1)].connection
+                                                   : -1;
+        end_by_fault(r, fault, message, connection);
+    } else if (verdict == APH_FAIL) {
+        end(r, APHI_OUTCOME_FAIL, "nothing that the model allows explains what was seen");
+    } else {
+        r->result.undecided_window = limit == APH_LIMIT_WINDOW;
+        end(r, APHI_OUTCOME_UNKNOWN, limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
+                                     : limit == APH_LIMIT_SOLVER ? "the solver could not decide in its time"
+                                     : limit == APH_LIMIT_WINDOW ? "explanations had been given up to save memory"
+                                                                 : "the oracle took too long");
+    }
+}
+
+/* Tell the oracle, and hear what it says. */
+static void judge(run *r, bool all)
+{
+    if (!r->witness || r->ended)
+        return;
+    aph_verdict verdict = aphi_witness_tell(r->witness, r->now, all);
+    if (verdict != APH_PASS)
+        end_by_verdict(r, verdict);
+}
+
+/* The subject went wrong in a way that ends the run, unless what it did before is explained by nothing. */
+#define END_AFTER_JUDGING(r, outcome, ...) \
+    do { \
+        judge(r, true); \
+        end(r, outcome, __VA_ARGS__); \
+    } while (0)
+
+static void end_dead(run *r, const char *what)
+{
+    char how[160];
+    if (r->ended)
+        return;
+    if (aphi_subject_look(r->options->subject, how, sizeof how) == APHI_SUBJECT_EXITED)
+        END_AFTER_JUDGING(r, APHI_OUTCOME_DEAD, "the subject %s", how);
+    else
+        END_AFTER_JUDGING(r, APHI_OUTCOME_DEAD, "%s", what);
+}
+
+/* ---- writing down ------------------------------------------------------------------------------------------------ */
+
+static void note_moment(run *r, aphi_moment_kind what, int64_t connection, int64_t label, aph_value message,
+                        uint64_t number)
+{
+    static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
+    uint64_t place = r->moment_count++ & (MOMENTS_MAX - 1);
+    r->moments[place] = (aphi_moment){what, r->now - r->began, connection, label, message};
+    r->numbers[place] = number + 1;
+    if (r->options->trace < 0)
+        return;
+    bool told = what <= APHI_MOMENT_LOST;
+    aphi_buffer_format(&r->trace, told ? "{\"conn\":%lld," : "{\"note\":{\"conn\":%lld,", (long long)connection);
+    if (label)
+        aphi_buffer_format(&r->trace, "\"label\":%lld,", (long long)label);
+    aphi_buffer_format(&r->trace, "\"%s\":", words[what]);
+    size_t n;
+    char *text = message ? aph_json_text(message, &n) : NULL;
+    if (text)
+        aphi_buffer_add(&r->trace, text, n);
+    else
+        aphi_buffer_str(&r->trace, "true");
+    free(text);
+    aphi_buffer_format(&r->trace, "%s,\"time\":%lld}\n", told ? "" : "}", (long long)((r->now - r->began) / 1000));
+}
+
+static void put_trace_on_disk(run *r)
+{
+    for (size_t at = 0; at < r->trace.n;) {
+        ssize_t written = write(r->options->trace, r->trace.data + at, r->trace.n - at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0) {
+            end(r, APHI_OUTCOME_TROUBLE, "the trace cannot be written: %s", strerror(errno));
+            break;
+        }
+        at += (size_t)written;
+    }
+    r->trace.n = 0;
+}
+
+static uint32_t kind_of(run *r, aph_value request)
+{
+    const char *given = r->model->kind ? r->model->kind(request) : NULL;
+    aph_value f = aph_field(request, "f"), name = given ? aph_str(given) : aph_is_str(f) ? f : aph_str("message");
+    uint32_t i = 0;
+    while (i < r->kind_count && r->kinds[i].name != name)
+        i++;
+    if (i == r->kind_count && i < KINDS_MAX - 1)
+        r->kinds[r->kind_count++] = (kind){.name = name};
+    return i;
+}
+
+/* ---- peers ------------------------------------------------------------------------------------------------------- */
+
+static peer *peer_of(run *r, int64_t connection)
+{
+    size_t need = (size_t)connection + 1;
+    if (need > r->peer_count) {
+        size_t count = r->peer_count ? r->peer_count : 16;
+        while (count < need)
+            count *= 2;
+        r->peers = aphi_realloc(r->peers, count * sizeof *r->peers);
+        r->in_flight = aphi_realloc(r->in_flight, count * sizeof *r->in_flight);
+        memset(r->peers + r->peer_count, 0, (count - r->peer_count) * sizeof *r->peers);
+        memset(r->in_flight + r->peer_count, 0, (count - r->peer_count) * sizeof *r->in_flight);
+        r->peer_count = count;
+    }
+    return &r->peers[connection];
+}
+
+static void push_asked(run *r, int64_t connection, asked a)
+{
+    peer *p = peer_of(r, connection);
+    if (p->count == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 8;
+        asked *queue = aphi_alloc(capacity * sizeof *queue);
+        for (size_t i = 0; i < p->count; i++)
+            queue[i] = p->queue[(p->head + i) & (p->capacity - 1)];
+        free(p->queue);
+        p->queue = queue;
+        p->head = 0;
+        p->capacity = capacity;
+    }
+    p->queue[(p->head + p->count++) & (p->capacity - 1)] = a;
+    r->in_flight[connection]++;
+    r->owed++;
+    r->waited[(uint64_t)a.label / 2 & (WAITED - 1)] = a.label;
+}
+
+static bool pop_asked(run *r, int64_t connection, asked *a)
+{
+    peer *p = peer_of(r, connection);
+    if (!p->count)
+        return false;
+    *a = p->queue[p->head];
+    p->head = (p->head + 1) & (p->capacity - 1);
+    p->count--;
+    r->in_flight[connection]--;
+    r->owed--;
+    int64_t *slot = &r->waited[(uint64_t)a->label / 2 & (WAITED - 1)];
+    if (*slot == a->label)
+        *slot = 0;
+    return true;
+}
+
+/* What is still open on the connection will not be answered. */
+static void lose_asked(run *r, int64_t connection)
+{
+    asked a;
+    while (pop_asked(r, connection, &a)) {
+        uint64_t number = r->witness ? aphi_witness_lost(r->witness, connection, a.number) : 0;
+        note_moment(r, APHI_MOMENT_LOST, connection, a.label + 1, APH_NIL, number);
+    }
+}
+
+/* ---- arrivals ---------------------------------------------------------------------------------------------------- */
+
+static aph_value oldest_asked(void *context, int64_t connection)
+{
+    run *r = context;
+    const peer *p = peer_of(r, connection);
+    return p->count ? p->queue[p->head].message : APH_NIL;
+}
+
+static void arrived_message(run *r, const aphi_arrival *a)
+{
+    asked q = {.number = APHI_NO_REQUEST};
+    bool answer = pop_asked(r, a->connection, &q);
+    int64_t label = answer ? q.label + 1 : 0;
+    if (answer)
+        r->kinds[q.kind].answered++;
+    r->result.facts.answers++;
+    if (label)
+        aphi_labelled_add(r->labelled, label, a->message);
+    uint64_t number = r->witness ? aphi_witness_received(r->witness, a->connection, a->message, q.number) : 0;
+    note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
+}
+
+static void arrived_end(run *r, const aphi_arrival *a, const char *word)
+{
+    bool owes = peer_of(r, a->connection)->count > 0;
+    note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+    lose_asked(r, a->connection);
+    if (a->kind == APHI_ARRIVED_END && !owes && r->model->closes == APH_CLOSES_SETTLED)
+        return;
+    char what[256];
+    snprintf(what, sizeof what, "connection %lld: %s%s", (long long)a->connection, a->why,
+             owes ? ", and an answer was owed on it" : "");
+    end_dead(r, what);
+}
+
+static void arrived(void *context, const aphi_arrival *a)
+{
+    run *r = context;
+    r->silent = 0;
+    if (r->ended)
+        return;
+    switch (a->kind) {
+    case APHI_ARRIVED_MESSAGE: arrived_message(r, a); break;
+    case APHI_ARRIVED_MALFORMED:
+        note_moment(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
+        END_AFTER_JUDGING(r, APHI_OUTCOME_MALFORMED, "connection %lld: what came is not a message: %s",
+                          (long long)a->connection, a->why);
+        break;
+    case APHI_ARRIVED_END: arrived_end(r, a, "closed"); break;
+    case APHI_ARRIVED_RESET: arrived_end(r, a, "reset"); break;
+    case APHI_ARRIVED_REFUSED: arrived_end(r, a, "refused"); break;
+    }
+}
+
+/* ---- actions ----------------------------------------------------------------------------------------------------- */
+
+static bool is_quiet(const run *r)
+{
+    return r->paired ? !r->owed && r->silent >= QUIET : r->silent >= QUIET_UNPAIRED;
+}
+
+static bool wait_is_over(run *r, const aphi_action *a)
+{
+    switch (a->wait) {
+    case APHI_WAIT_NOTHING: return true;
+    case APHI_WAIT_ANSWER: return r->waited[(uint64_t)(a->waits_for - 1) / 2 & (WAITED - 1)] != a->waits_for - 1;
+    case APHI_WAIT_QUIET: return is_quiet(r);
+    case APHI_WAIT_PAUSE: return r->now - r->acted_at >= a->waits_for * 1000;
+    }
+    return true;
+}
+
+static bool has_room(run *r, const aphi_action *a)
+{
+    if ((r->solo && r->owed) || (r->datagrams && r->since_quiet >= LOSSY_FLIGHT))
+        return false;
+    peer_of(r, a->connection);
+    return r->options->script || r->in_flight[a->connection] < r->options->depth;
+}
+
+/* The state of some explanation, as far as it is one value: objects of several parts are put together. */
+static aph_value look_at_state(run *r)
+{
+    size_t n;
+    const aphi_seat *seats = aphi_jury_seats(aphi_witness_jury(r->witness), &n);
+    aph_value all = APH_NIL;
+    for (size_t i = 0; i < n; i++) {
+        aph_value state = seats[i].oracle ? seats[i].oracle->core.state : seats[i].core.state, key, item;
+        if (!all || aph_kind_of(state) != APH_OBJECT) {
+            all = state;
+            continue;
+        }
+        for (size_t k = 0; aph_pair_at(state, k, &key, &item); k++)
+            all = aph_set(all, key, item);
+    }
+    return all;
+}
+
+static bool next_action(run *r)
+{
+    const aphi_run_options *o = r->options;
+    if (r->has_action)
+        return true;
+    if (r->over)
+        return false;
+    if (o->script) {
+        if (r->script_at == o->script->count) {
+            r->over = true;
+            return false;
+        }
+        r->action = o->script->actions[r->script_at++];
+        return r->has_action = true;
+    }
+    if (o->messages && r->result.facts.requests + r->result.facts.answers + r->owed >= o->messages) {
+        r->over = true;
+        return false;
+    }
+    if (r->owed >= o->connections * o->depth)
+        return false;
+    if (r->witness && r->result.facts.requests >= r->state_at) {
+        r->state = look_at_state(r);
+        r->state_at = r->result.facts.requests + STATE_EVERY;
+    }
+    peer_of(r, (int64_t)o->connections);
+    r->action = aphi_generator_next(r->generator, &(aphi_knowledge){.state = r->state, .seen = r->labelled,
+                                                                    .in_flight = r->in_flight,
+                                                                    .connections = o->connections,
+                                                                    .branches = r->result.branches});
+    return r->has_action = true;
+}
+
+static void write_down_action(run *r)
+{
+    if (r->result.script.count == SCRIPT_MAX) {
+        r->result.script_whole = false;
+        return;
+    }
+    aphi_script_add(&r->result.script, &r->action);
+}
+
+static void send_message(run *r, const aphi_action *a)
+{
+    aph_value message = aphi_expression_fill(a->send, r->labelled, r->model->functions);
+    if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
+        char *text = aph_json_text(message, NULL);
+        if (!r->options->script)
+            end(r, APHI_OUTCOME_TROUBLE, "the model's generator made a request that its codec has no bytes for: %.200s",
+                text);
+        free(text);
+        return;
+    }
+    uint32_t what = kind_of(r, message);
+    r->kinds[what].sent++;
+    r->result.facts.requests++;
+    r->since_quiet++;
+    aphi_labelled_add(r->labelled, a->label, message);
+    uint64_t number = r->witness ? aphi_witness_sent(r->witness, a->connection, message, r->now) : 0;
+    push_asked(r, a->connection, (asked){a->label, number, r->now, what, message});
+    note_moment(r, APHI_MOMENT_SENT, a->connection, a->label, message, number);
+}
+
+static void perform(run *r)
+{
+    const aphi_action *a = &r->action;
+    write_down_action(r);
+    if (a->send) {
+        send_message(r, a);
+    } else {
+        note_moment(r, APHI_MOMENT_CLOSED, a->connection, 0, APH_NIL, UINT64_MAX);
+        aphi_net_hang_up(r->net, a->connection);
+        lose_asked(r, a->connection);
+    }
+    r->acted_at = r->now;
+    r->has_action = false;
+}
+
+/* Every action whose time has come. */
+static void act(run *r)
+{
+    for (int i = 0; i < ACTIONS_IN_TURN && !r->ended && next_action(r); i++) {
+        if (!wait_is_over(r, &r->action) || !has_room(r, &r->action))
+            return;
+        perform(r);
+    }
+}
+
+/* ---- silence ----------------------------------------------------------------------------------------------------- */
+
+/* A request has waited far longer than silence may last, though others were answered. */
+static bool one_is_late(run *r)
+{
+    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+    for (size_t i = 0; r->paired && i < r->peer_count; i++)
+        if (r->peers[i].count && r->now - r->peers[i].queue[r->peers[i].head].at > 4 * patience)
+            return true;
+    return false;
+}
+
+static void end_starved(run *r)
+{
+    char how[160];
+    aphi_subject_state state = aphi_subject_look(r->options->subject, how, sizeof how);
+    if (state == APHI_SUBJECT_EXITED) {
+        end_dead(r, "");
+        return;
+    }
+    int64_t connection = -1, label = 0;
+    for (size_t i = 0; i < r->peer_count; i++)
+        if (r->peers[i].count && (!label || r->peers[i].queue[r->peers[i].head].label < label)) {
+            connection = (int64_t)i;
+            label = r->peers[i].queue[r->peers[i].head].label;
+        }
+    if (label)
+        END_AFTER_JUDGING(r, APHI_OUTCOME_STARVED, "request %lld on connection %lld was never answered%s%s",
+                          (long long)label, (long long)connection, state == APHI_SUBJECT_STOPPED ? "; the subject " : "",
+                          state == APHI_SUBJECT_STOPPED ? how : "");
+    else
+        END_AFTER_JUDGING(r, APHI_OUTCOME_STARVED, "the subject owes something in every explanation, and is silent");
+}
+
+/* Nothing more is to be done, and nothing more is to come. */
+static void end_quietly(run *r)
+{
+    judge(r, true);
+    if (!r->ended && r->witness && !r->paired && !r->datagrams) {
+        aph_verdict verdict = aphi_witness_quiet(r->witness);
+        if (verdict == APH_FAIL)
+            end_starved(r);
+        else if (verdict != APH_PASS)
+            end_by_verdict(r, verdict);
+    }
+    end(r, APHI_OUTCOME_PASS, "everything that was seen is explained");
+}
+
+/* Where answers are not of one request each, nobody knows what is owed; after a silence, nothing. */
+static void call_it_even(run *r)
+{
+    asked a;
+    for (size_t i = 0; r->owed && i < r->peer_count; i++)
+        while (pop_asked(r, (int64_t)i, &a))
+            continue;
+    if (!r->datagrams || !r->witness || r->drained == r->moment_count)
+        return;
+    judge(r, true);
+    r->drained = r->moment_count;
+    r->since_quiet = 0;
+    if (!r->ended && aphi_witness_quiet(r->witness) != APH_PASS)
+        end_by_verdict(r, APH_UNKNOWN);
+}
+
+static void listen_to_silence(run *r)
+{
+    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+    char how[160];
+    if (!r->paired && r->silent >= QUIET_UNPAIRED)
+        call_it_even(r);
+    if (r->over && !r->has_action && aphi_net_idle(r->net)) {
+        if (r->paired ? !r->owed : r->silent >= QUIET_UNPAIRED)
+            end_quietly(r);
+    }
+    if (r->ended || r->silent < TICK)
+        return;
+    if (aphi_subject_look(r->options->subject, how, sizeof how) == APHI_SUBJECT_EXITED)
+        end_dead(r, "");
+    else if (r->paired && r->owed && r->silent >= patience)
+        end_starved(r);
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+static int64_t time_to_wait(run *r)
+{
+    if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
+        int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
+        return left < 0 ? 0 : left < TICK ? left : TICK;
+    }
+    if (r->has_action && r->action.wait == APHI_WAIT_QUIET)
+        return QUIET;
+    if (!r->paired && r->silent < QUIET_UNPAIRED)
+        return QUIET;
+    return TICK;
+}
+
+static void show(run *r)
+{
+    r->result.facts.ns = r->now - r->began;
+    if (r->witness) {
+        r->result.facts.configurations = aphi_jury_stats(aphi_witness_jury(r->witness)).configurations;
+        r->result.branches = aphi_jury_branches(aphi_witness_jury(r->witness));
+    }
+    if (r->options->progress && r->now - r->shown_at > 100000000) {
+        r->shown_at = r->now;
+        r->options->progress(r->options->context, &r->result.facts);
+    }
+}
+
+static void look_at_limits(run *r)
+{
+    const aphi_run_options *o = r->options;
+    if (o->stop && *o->stop)
+        END_AFTER_JUDGING(r, APHI_OUTCOME_STOPPED, "stopped by a signal");
+    if ((o->until_ns && r->now >= o->until_ns && !o->script) || (!r->over && one_is_late(r))) {
+        r->over = true;
+        r->has_action = false;
+    }
+    if (!r->witness && aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
+        aph_collect();
+}
+
+static void turn(run *r)
+{
+    int64_t before = r->now;
+    act(r);
+    put_trace_on_disk(r);
+    if (r->ended)
+        return;
+    int arrivals = aphi_net_turn(r->net, time_to_wait(r));
+    r->now = aphi_clock_ns();
+    if (arrivals == 0) {
+        int64_t passed = r->now - before;
+        r->silent += passed < TICK ? passed : TICK;
+    }
+    put_trace_on_disk(r);
+    judge(r, false);
+    listen_to_silence(r);
+    if (r->now - r->shown_at > TICK) {
+        look_at_limits(r);
+        show(r);
+    }
+}
+
+/* ---- beginning and ending ---------------------------------------------------------------------------------------- */
+
+static void mark_run(void *context)
+{
+    run *r = context;
+    uint64_t n = r->moment_count < MOMENTS_MAX ? r->moment_count : MOMENTS_MAX;
+    for (uint64_t i = 0; r->moments && i < n; i++)
+        aph_mark(r->moments[i].message);
+    for (size_t i = 0; i < r->result.moment_count; i++)
+        aph_mark(r->result.moments[i].message);
+    for (size_t i = 0; i < r->peer_count; i++)
+        for (size_t k = 0; k < r->peers[i].count; k++)
+            aph_mark(r->peers[i].queue[(r->peers[i].head + k) & (r->peers[i].capacity - 1)].message);
+    for (uint32_t i = 0; i < r->kind_count; i++)
+        aph_mark(r->kinds[i].name);
+    aph_mark(r->state);
+    aph_mark(r->result.kinds);
+    aph_mark(r->result.branches);
+    if (r->has_action)
+        aph_mark(r->action.send);
+    if (r->options && r->options->script)
+        aphi_script_mark(r->options->script);
+    aphi_script_mark(&r->result.script);
+}
+
+static bool begin(run *r)
+{
+    const aphi_run_options *o = r->options;
+    const char *environment = o->environment ? o->environment : "tcp";
+    char error[300];
+    socklen_t size;
+    const struct sockaddr *address = aphi_subject_address(o->subject, &size);
+    r->datagrams = !strcmp(environment, "udp");
+    r->solo = !strcmp(environment, "sync");
+    r->paired = r->model->rpc && !r->datagrams;
+    r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
+                           &(aphi_listener){r, arrived, oldest_asked}, error, sizeof error);
+    if (!r->net) {
+        end(r, APHI_OUTCOME_TROUBLE, "%s", error);
+        return false;
+    }
+    if (!o->blind) {
+        /* Pipelining ties parts together, so they are judged as one. */
+        aph_oracle_options judging = {.environment = environment, .memory = o->memory, .whole = o->depth > 1 || o->script};
+        r->witness = aphi_witness_open(r->model, &judging, r->paired, error, sizeof error);
+        if (r->witness)
+            aphi_jury_count_branches(aphi_witness_jury(r->witness));
+        if (!r->witness) {
+            end(r, APHI_OUTCOME_TROUBLE, "%s", error);
+            return false;
+        }
+    }
+    if (!o->script) {
+        r->generator = aphi_generator_open(r->model, o->seed, o->connections, o->depth, error, sizeof error);
+        if (!r->generator) {
+            end(r, APHI_OUTCOME_TROUBLE, "%s", error);
+            return false;
+        }
+    }
+    snprintf(r->result.script.model, sizeof r->result.script.model, "%s", r->model->name);
+    snprintf(r->result.script.environment, sizeof r->result.script.environment, "%s", environment);
+    r->result.script.seed = o->seed;
+    aphi_buffer_format(&r->trace, "{\"antiphon\":1,\"model\":\"%s\",\"environment\":\"%s\",\"seed\":%llu}\n",
+                       r->model->name, environment, (unsigned long long)o->seed);
+    if (o->trace < 0)
+        r->trace.n = 0;
+    return true;
+}
+
+static void tell_kinds(run *r)
+{
+    r->result.kinds = aph_object();
+    for (uint32_t i = 0; i < r->kind_count; i++)
+        r->result.kinds = aph_set(r->result.kinds, r->kinds[i].name,
+                                  APH_ARRAY_OF(aph_int((int64_t)r->kinds[i].sent),
+                                               aph_int((int64_t)r->kinds[i].answered)));
+}
+
+static void tell_moments(run *r)
+{
+    uint64_t n = r->moment_count < MOMENTS_MAX ? r->moment_count : MOMENTS_MAX, first = r->moment_count - n;
+    aphi_moment *moments = aphi_alloc((n ? n : 1) * sizeof *moments);
+    for (uint64_t i = 0; i < n; i++)
+        moments[i] = r->moments[(first + i) & (MOMENTS_MAX - 1)];
+    r->result.moments = moments;
+    r->result.moment_count = n;
+    r->result.moments_before = first;
+}
+
+aphi_run *aphi_run_go(const aphi_run_options *options)
+{
+    run *r = aphi_alloc_zero(sizeof *r);
+    r->options = options;
+    r->model = options->model;
+    r->result.blamed = -1;
+    r->result.script_whole = true;
+    r->moments = aphi_alloc(MOMENTS_MAX * sizeof *r->moments);
+    r->numbers = aphi_alloc(MOMENTS_MAX * sizeof *r->numbers);
+    r->waited = aphi_alloc_zero(WAITED * sizeof *r->waited);
+    r->labelled = aphi_labelled_open(REMEMBERED);
+    r->began = r->now = r->acted_at = aphi_clock_ns();
+    aph_root_add(mark_run, r);
+    if (begin(r))
+        while (!r->ended)
+            turn(r);
+    put_trace_on_disk(r);
+    show(r);
+    tell_kinds(r);
+    tell_moments(r);
+    aphi_net_close(r->net);
+    aphi_witness_close(r->witness);
+    aphi_generator_close(r->generator);
+    aphi_labelled_close(r->labelled);
+    for (size_t i = 0; i < r->peer_count; i++)
+        free(r->peers[i].queue);
+    free(r->peers);
+    free(r->in_flight);
+    free(r->waited);
+    free(r->moments);
+    free(r->numbers);
+    r->moments = NULL;
+    r->options = NULL;
+    r->peer_count = 0;
+    r->has_action = false;
+    aphi_buffer_free(&r->trace);
+    return &r->result;
+}
+
+void aphi_run_free(aphi_run *result)
+{
+    if (!result)
+        return;
+    run *r = (run *)result; /* its first member */
+    aph_root_remove(mark_run, r);
+    aphi_script_free(&r->result.script);
+    free(r->result.moments);
+    free(r);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * run.h - one run of the tester: act, observe, judge. */
+#ifndef APHI_HARNESS_RUN_H
+#define APHI_HARNESS_RUN_H
+
+#include <antiphon/oracle.h>
+#include "harness/script.h"
+#include "harness/subject.h"
+#include "trace/moment.h"
+
+#include <signal.h>
+
+#define APHI_OUTCOMES(X) \
+    X(PASS, "pass") \
+    X(FAIL, "fail")           /* nothing that the model allows explains what was seen */ \
+    X(UNKNOWN, "unknown")     /* a limit was hit before that was certain */ \
+    X(STARVED, "starved")     /* it owes an answer and has gone quiet */ \
+    X(DEAD, "dead")           /* it refused us, dropped us, or is no more */ \
+    X(MALFORMED, "malformed") /* it sent bytes that are no message */ \
+    X(VACUOUS, "vacuous")     /* the run did not reach what it was meant to test */ \
+    X(STOPPED, "stopped")     /* by a signal to us */ \
+    X(TROUBLE, "trouble")     /* with the model or with our own doing: see why and fault */
+
+typedef enum aphi_outcome {
+#define X(name, text) APHI_OUTCOME_##name,
+    APHI_OUTCOMES(X)
+#undef X
+} aphi_outcome;
+
+const char *aphi_outcome_name(aphi_outcome o);
+
+/* How far a run is. */
+typedef struct aphi_run_facts {
+    uint64_t requests, answers;
+    int64_t ns;
+    uint64_t configurations;
+    size_t branches_reached;
+} aphi_run_facts;
+
+typedef struct aphi_run_options {
+    const aph_model *model;
+    const char *environment;     /* NULL: tcp */
+    aphi_subject *subject;       /* which must be there */
+    const aphi_script *script;   /* what to do; NULL: made up as it goes */
+    uint64_t seed;
+    size_t connections, depth;   /* at most so many, and so many requests in flight on one */
+    uint64_t messages;           /* sent and received, then it ends; 0: no limit */
+    int64_t until_ns;            /* by the clock; 0: no limit */
+    int64_t patience_ns;         /* how long it may owe an answer and be silent; 0: 400 ms */
+    int trace;                   /* descriptor that gets the trace; -1: none */
+    bool blind;                  /* judge nothing: to measure what judging costs */
+    size_t memory;               /* for the oracle; 0: no limit */
+    const volatile sig_atomic_t *stop;
+    void (*progress)(void *context, const aphi_run_facts *facts); /* now and then; may be NULL */
+    void *context;
+} aphi_run_options;
+
+typedef struct aphi_run {
+    aphi_outcome outcome;
+    aph_fault fault;             /* with TROUBLE, if the model is to blame */
+    char why[512];
+    aphi_run_facts facts;
+    aphi_script script;          /* what was done; empty if it got too long to be had again */
+    bool script_whole;
+    aphi_moment *moments;        /* the last ones, oldest first */
+    size_t moment_count;
+    uint64_t moments_before;     /* that are no longer there */
+    int64_t blamed;              /* with FAIL: place in moments of what nothing explains; -1 if it is not there */
+    bool undecided_window;       /* with UNKNOWN: judge the trace again, patiently */
+    aph_value kinds;             /* by kind of request: [sent, answered] */
+    aph_value branches;          /* by name, how often; APH_NIL if there are none */
+    aph_value initial;
+} aphi_run;
+
+/* Values in a run are kept alive until aphi_run_free. */
+aphi_run *aphi_run_go(const aphi_run_options *options);
+void aphi_run_free(aphi_run *r);
+
+#endif

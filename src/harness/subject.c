@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * subject.c - the system under test: reached at an address, or started, watched, reset and stopped here.
+ *
+ * Idea:       A command runs as `sh -c COMMAND`, the leader of a process group of its own. We are the reaper of what its
+ *             children leave behind, so whoever is in the group becomes our child in the end, and waitpid(-group) knows
+ *             exactly who is left. All of them carry a mark in their environment; what left the group (a daemon with a
+ *             session of its own) is found by it.
+ * Invariants: 1. A group is only signalled while an unreaped child of ours is in it: its number cannot be another's.
+ *             2. Nothing of a subject outlives us. kill_all is for signal handlers; where there is no time for one
+ *                (SIGKILL), a guardian, a process that waits for the end of a pipe that only we hold, sweeps by the mark.
+ *             3. Looking whether it listens does not connect: the first connection that a subject sees is the tester's.
+ * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps for
+ *             longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
+ * Not done:   PR_SET_PDEATHSIG: it reaches only the shell, not what the shell started. */
+#include "harness/subject.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netdb.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/memory.h"
+
+enum {
+    SUBJECTS_MAX = 64,    /* at once */
+    STOP_CLOSE_MS = 500,  /* for a polite end, when it is the last */
+    STOP_RESET_MS = 100,  /* and between two runs */
+    CONNECT_AFTER_MS = 300, /* until then the kernel is asked for its socket */
+    PORTS = 5,            /* to be tried if others take them in between */
+};
+#define MS INT64_C(1000000)
+
+extern char **environ;
+
+struct aphi_subject {
+    char *run;                       /* NULL: a target */
+    bool datagrams;
+    int64_t start_ms;
+    struct sockaddr_storage address;
+    socklen_t address_size;
+    char mark[64];                   /* "ANTIPHON_SUBJECT=..." */
+    int output;                      /* all that it prints */
+    bool output_is_temporary;
+    off_t printed;                   /* before it was last started */
+    char *folder;                    /* its {dir}, or NULL */
+    size_t slot;                     /* in groups */
+    pid_t group;                     /* 0: not started, or all of it is gone */
+    bool leader_ended, stopped, impolite;
+    bool failed;                     /* status is a bad one: later ones do not count */
+    int status;                      /* of the last that ended */
+    pid_t guardian;
+    int guardian_pipe;               /* its end is ours alone; -1: none */
+};
+
+static _Atomic pid_t groups[SUBJECTS_MAX]; /* of running subjects; -1: the slot is taken, nothing runs */
+
+static bool fail(char *error, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool fail(char *error, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error, size, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+/* Ever longer, from 20 microseconds to one millisecond. */
+static void doze(int64_t *ns)
+{
+    struct timespec t = {.tv_nsec = *ns};
+    nanosleep(&t, NULL);
+    *ns = *ns * 3 / 2 < MS ? *ns * 3 / 2 : MS;
+}
+#define DOZE_FIRST INT64_C(20000)
+
+/* ---- processes by their mark ------------------------------------------------------------------------------------- */
+
+static bool has_mark(const char *pid, const char *mark)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    aphi_buffer text = {0};
+    char piece[4096];
+    for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;) aphi_buffer_add(&text, piece, (size_t)n);
+    close(fd);
+    aphi_buffer_byte(&text, 0);
+    bool found = false;
+    for (size_t i = 0; i < text.n && !found; i += strlen(text.data + i) + 1) found = !strcmp(text.data + i, mark);
+    aphi_buffer_free(&text);
+    return found;
+}
+
+/* How many processes carry the mark; they are killed if that is wanted. */
+static size_t marked(const char *mark, bool killing)
+{
+    DIR *processes = opendir("/proc");
+    if (!processes) return 0;
+    size_t n = 0;
+    for (struct dirent *entry; (entry = readdir(processes));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !has_mark(entry->d_name, mark)) continue;
+        n++;
+        if (killing) kill((pid_t)atoi(entry->d_name), SIGKILL);
+    }
+    closedir(processes);
+    return n;
+}
+
+/* Kills whoever carries the mark, until nobody does. */
+static void sweep(const char *mark)
+{
+    int64_t pause = DOZE_FIRST, until = aphi_clock_ns() + 1000 * MS;
+    while (marked(mark, true) > 0 && aphi_clock_ns() < until) doze(&pause);
+}
+
+/* ---- the guardian ------------------------------------------------------------------------------------------------ */
+
+static void guard(int pipe_end, const char *mark)
+{
+    setsid(); /* what is meant for our terminal's foreground is not meant for it */
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    dup2(pipe_end, 0);
+    close_range(1, ~0u, 0);
+    char byte;
+    while (read(0, &byte, 1) < 0 && errno == EINTR) {}
+    sweep(mark);
+    _exit(0);
+}
+
+static bool guardian_start(aphi_subject *s)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    s->guardian = fork();
+    if (s->guardian == 0) guard(ends[0], s->mark);
+    close(ends[0]);
+    s->guardian_pipe = ends[1];
+    return s->guardian > 0;
+}
+
+static void guardian_stop(aphi_subject *s)
+{
+    if (s->guardian_pipe >= 0) close(s->guardian_pipe);
+    if (s->guardian > 0) waitpid(s->guardian, NULL, 0);
+}
+
+/* ---- who is left, and how the others ended ----------------------------------------------------------------------- */
+
+static bool is_bad(int status)
+{
+    return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void note(aphi_subject *s, pid_t pid, int status)
+{
+    if (WIFSTOPPED(status)) {
+        s->stopped = true;
+    } else if (WIFCONTINUED(status)) {
+        s->stopped = false;
+    } else {
+        if (pid == s->group) s->leader_ended = true;
+        if (!s->failed) s->status = status;
+        s->failed = s->failed || is_bad(status);
+    }
+}
+
+/* Takes note of all that happened in the group. Is a process left in it? */
+static bool group_is_there(aphi_subject *s)
+{
+    if (s->group == 0) return false;
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-s->group, &status, WNOHANG | WUNTRACED | WCONTINUED);
+        if (pid == 0) return true;
+        if (pid < 0 && errno == EINTR) continue;
+        if (pid < 0) break;
+        note(s, pid, status);
+    }
+    atomic_store(&groups[s->slot], -1);
+    s->group = 0;
+    return false;
+}
+
+/* A leader that ends well has gone into the background, if somebody is left. */
+static bool is_there(aphi_subject *s)
+{
+    bool in_group = group_is_there(s);
+    if (s->leader_ended && s->failed) return false;
+    return in_group || (s->leader_ended && marked(s->mark, false) > 0);
+}
+
+static bool group_ends_within(aphi_subject *s, int64_t ns)
+{
+    int64_t pause = DOZE_FIRST, until = aphi_clock_ns() + ns;
+    while (group_is_there(s)) {
+        if (aphi_clock_ns() >= until) return false;
+        doze(&pause);
+    }
+    return true;
+}
+
+static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *where)
+{
+    (void)about, (void)flag, (void)where;
+    remove(path);
+    return 0;
+}
+
+static void stop(aphi_subject *s, int64_t polite_ms)
+{
+    bool in_background = s->leader_ended;
+    if (group_is_there(s) && !s->impolite) {
+        kill(-s->group, SIGTERM);
+        kill(-s->group, SIGCONT); /* what is stopped would not notice */
+        s->impolite = !group_ends_within(s, polite_ms * MS);
+    }
+    if (group_is_there(s)) {
+        kill(-s->group, SIGKILL);
+        group_ends_within(s, 10000 * MS);
+    }
+    if (in_background) sweep(s->mark);
+    if (s->folder) {
+        nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        free(s->folder);
+        s->folder = NULL;
+    }
+}
+
+void aphi_subject_kill_all(void)
+{
+    for (size_t i = 0; i < SUBJECTS_MAX; i++) {
+        pid_t group = atomic_load(&groups[i]);
+        if (group > 0) kill(-group, SIGKILL);
+    }
+}
+
+/* ---- ports ------------------------------------------------------------------------------------------------------- */
+
+static in_port_t port_of(const aphi_subject *s)
+{
+    return ntohs(((const struct sockaddr_in *)&s->address)->sin_port);
+}
+
+/* Binds a socket to the port on the loopback address; to a free one for 0. The port, or 0 if it is taken. */
+static in_port_t bindable(in_port_t port, bool datagrams)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, (datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0);
+    if (fd < 0) return 0;
+    bool bound = bind(fd, (struct sockaddr *)&at, size) == 0 && getsockname(fd, (struct sockaddr *)&at, &size) == 0;
+    close(fd);
+    return bound ? ntohs(at.sin_port) : 0;
+}
+
+/* Asks the kernel for the socket that would get what is sent to 127.0.0.1 at that port: the same lookup, without a packet
+ * being sent. (The tables in /proc/net cost milliseconds: all connections are in them.) */
+static bool has_listener(in_port_t port, bool datagrams)
+{
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 question;
+    } request = {
+        .head = {.nlmsg_len = sizeof request, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .question = {.sdiag_family = AF_INET,
+                     .sdiag_protocol = datagrams ? IPPROTO_UDP : IPPROTO_TCP,
+                     .idiag_states = ~0u,
+                     /* which is ours and which the peer's differs between TCP and UDP: both are the same here */
+                     .id = {.idiag_sport = htons(port), .idiag_dport = htons(port),
+                            .idiag_src = {htonl(INADDR_LOOPBACK)}, .idiag_dst = {htonl(INADDR_LOOPBACK)},
+                            .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
+    union {
+        struct nlmsghdr head;
+        char room[1024];
+    } answer;
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0) return false;
+    bool found = send(fd, &request, sizeof request, 0) == sizeof request &&
+                 recv(fd, &answer, sizeof answer, 0) >= (ssize_t)sizeof answer.head &&
+                 answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
+    close(fd);
+    return found;
+}
+
+static bool connects(const aphi_subject *s)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&s->address, s->address_size) == 0;
+    if (fd >= 0) close(fd);
+    return connected;
+}
+
+/* Late: what the kernel does not tell (a socket in a container's network, a kernel without this) shows if one connects.
+ * Datagrams show nothing. */
+static bool listens(const aphi_subject *s, bool late)
+{
+    return has_listener(port_of(s), s->datagrams) || (late && !s->datagrams && connects(s));
+}
+
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+/* One program with its arguments: then no shell needs to stay for it, and its end and its stops are seen as they are. */
+static bool is_simple(const char *command)
+{
+    size_t word = strcspn(command, " ");
+    return !strpbrk(command, ";&|()<>`#\n") && !memchr(command, '=', word) && command[0] != ' ' && command[0] != '!';
+}
+
+/* The command with {port} and {dir} filled in; the folder is made. NULL: it could not be. */
+static char *command_line(aphi_subject *s)
+{
+    aphi_buffer text = {0};
+    if (is_simple(s->run)) aphi_buffer_str(&text, "exec ");
+    for (const char *c = s->run; *c;) {
+        if (!strncmp(c, "{port}", 6)) {
+            aphi_buffer_format(&text, "%u", (unsigned)port_of(s));
+            c += 6;
+        } else if (!strncmp(c, "{dir}", 5)) {
+            const char *base = getenv("TMPDIR");
+            aphi_buffer path = {0};
+            aphi_buffer_format(&path, "%s/antiphon-XXXXXX", base && *base ? base : "/tmp");
+            if (!s->folder) s->folder = mkdtemp(aphi_buffer_text(&path)) ? path.data : NULL;
+            else aphi_buffer_free(&path);
+            if (!s->folder) {
+                aphi_buffer_free(&path);
+                aphi_buffer_free(&text);
+                return NULL;
+            }
+            aphi_buffer_str(&text, s->folder);
+            c += 5;
+        } else {
+            aphi_buffer_byte(&text, *c++);
+        }
+    }
+    return aphi_buffer_text(&text);
+}
+
+/* Our environment and the mark. The array is the caller's to free, its strings are not. */
+static char **marked_environment(aphi_subject *s)
+{
+    size_t n = 0;
+    while (environ[n]) n++;
+    char **copy = aphi_alloc((n + 2) * sizeof *copy);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(environ[i], "ANTIPHON_SUBJECT=", 17) != 0) copy[kept++] = environ[i];
+    }
+    copy[kept++] = s->mark;
+    copy[kept] = NULL;
+    return copy;
+}
+
+/* 0, or an errno. */
+static int spawn(aphi_subject *s, char *command)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, s->output, 1);
+    posix_spawn_file_actions_adddup2(&files, s->output, 2);
+    posix_spawn_file_actions_addclosefrom_np(&files, 3);
+    posix_spawnattr_init(&how);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&how, 0);
+    posix_spawnattr_setsigmask(&how, &none);
+    posix_spawnattr_setsigdefault(&how, &all); /* SIGPIPE, which we ignore, is the subject's own affair */
+    char **variables = marked_environment(s);
+    pid_t pid;
+    int failed = posix_spawn(&pid, "/bin/sh", &files, &how, (char *[]){"sh", "-c", command, NULL}, variables);
+    free(variables);
+    posix_spawnattr_destroy(&how);
+    posix_spawn_file_actions_destroy(&files);
+    if (!failed) {
+        s->group = pid;
+        atomic_store(&groups[s->slot], pid);
+    }
+    return failed;
+}
+
+static void say_end(int status, char *text, size_t size)
+{
+    if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        snprintf(text, size, "killed by SIG%s", name ? name : "?");
+        return;
+    }
+    int code = WEXITSTATUS(status);
+    const char *name = code > 128 ? sigabbrev_np(code - 128) : NULL; /* what sh makes of a signal */
+    if (name) snprintf(text, size, "exited with status %d (SIG%s)", code, name);
+    else if (code == 127) snprintf(text, size, "exited with status 127 (command not found)");
+    else snprintf(text, size, "exited with status %d", code);
+}
+
+static void tail_from(const aphi_subject *s, off_t from, char *text, size_t n)
+{
+    if (n == 0) return;
+    struct stat about;
+    ssize_t got = 0;
+    if (s->output >= 0 && fstat(s->output, &about) == 0) {
+        if (about.st_size - from > (off_t)(n - 1)) from = about.st_size - (off_t)(n - 1);
+        got = pread(s->output, text, n - 1, from);
+    }
+    text[got > 0 ? got : 0] = 0;
+}
+
+/* What is wrong, and what it printed last. */
+static bool say(aphi_subject *s, char *error, size_t size, const char *what)
+{
+    char output[800];
+    tail_from(s, s->printed, output, sizeof output);
+    size_t n = strlen(output);
+    while (n > 0 && (output[n - 1] == '\n' || output[n - 1] == ' ')) output[--n] = 0;
+    if (n == 0) return fail(error, size, "%s; it printed nothing: %s", what, s->run);
+    return fail(error, size, "%s: %s\nit printed:\n%s", what, s->run, output);
+}
+
+typedef enum { LISTENS, ENDED, LATE } outcome;
+
+static outcome wait_until_it_listens(aphi_subject *s)
+{
+    int64_t pause = DOZE_FIRST, start = aphi_clock_ns(), now = start;
+    for (; now - start < s->start_ms * MS; now = aphi_clock_ns()) {
+        if (listens(s, now - start > CONNECT_AFTER_MS * MS)) return LISTENS;
+        if (!is_there(s)) return ENDED;
+        doze(&pause);
+    }
+    return LATE;
+}
+
+static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
+{
+    in_port_t port = bindable(0, s->datagrams);
+    if (port == 0) return fail(error, size, "no free port on 127.0.0.1: %s", strerror(errno));
+    *(struct sockaddr_in *)&s->address =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    s->address_size = sizeof(struct sockaddr_in);
+    s->leader_ended = s->stopped = s->failed = false;
+    s->status = 0;
+    if (s->output_is_temporary && ftruncate(s->output, 0) != 0) {
+        return fail(error, size, "the file for what the subject prints cannot be emptied: %s", strerror(errno));
+    }
+    s->printed = lseek(s->output, 0, SEEK_END);
+    char *command = command_line(s);
+    if (!command) return fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
+    int failed = spawn(s, command);
+    free(command);
+    if (failed) return fail(error, size, "sh cannot be started: %s", strerror(failed));
+    *came = wait_until_it_listens(s);
+    return true;
+}
+
+static bool start(aphi_subject *s, char *error, size_t size)
+{
+    char what[200], end[80];
+    outcome came = ENDED;
+    for (int i = 0; i < PORTS; i++) {
+        if (!start_once(s, &came, error, size)) return false;
+        if (came == LISTENS) return true;
+        bool taken = came == ENDED && bindable(port_of(s), s->datagrams) == 0; /* by somebody else, just now */
+        if (!taken) break;
+        stop(s, 0);
+    }
+    if (came == LATE) {
+        snprintf(what, sizeof what, "the subject runs, but after %" PRId64 " ms nothing listens on 127.0.0.1:%u%s",
+                 s->start_ms, (unsigned)port_of(s), s->datagrams ? " (UDP)" : "");
+    } else {
+        say_end(s->status, end, sizeof end);
+        snprintf(what, sizeof what, "the subject %s before it listened on 127.0.0.1:%u", end, (unsigned)port_of(s));
+    }
+    say(s, error, size, what);
+    stop(s, 0);
+    return false;
+}
+
+bool aphi_subject_reset(aphi_subject *s, char *error, size_t size)
+{
+    if (!s->run) return true;
+    stop(s, STOP_RESET_MS);
+    return start(s, error, size);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static bool resolve(aphi_subject *s, const char *target, char *error, size_t size)
+{
+    const char *colon = strrchr(target, ':');
+    bool v6 = target[0] == '[';
+    const char *end = v6 ? strchr(target, ']') : colon;
+    if (!colon || !end || (v6 && end + 1 != colon) || (!v6 && memchr(target, ':', (size_t)(colon - target)))) {
+        return fail(error, size, "%s is not HOST:PORT or [V6]:PORT", target);
+    }
+    char *host = aphi_copy(target + v6, (size_t)(end - target - v6) + 1);
+    host[end - target - v6] = 0;
+    char *rest;
+    unsigned long port = strtoul(colon + 1, &rest, 10);
+    if (colon[1] < '0' || colon[1] > '9' || *rest || port == 0 || port > 65535 || !*host) {
+        free(host);
+        return fail(error, size, "%s is not HOST:PORT with a port of 1 to 65535", target);
+    }
+    struct addrinfo wanted = {.ai_family = v6 ? AF_INET6 : AF_UNSPEC,
+                              .ai_socktype = s->datagrams ? SOCK_DGRAM : SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int failed = getaddrinfo(host, colon + 1, &wanted, &found);
+    if (failed) {
+        fail(error, size, "%s: %s is not known: %s", target, host, gai_strerror(failed));
+        free(host);
+        return false;
+    }
+    free(host);
+    memcpy(&s->address, found->ai_addr, found->ai_addrlen);
+    s->address_size = found->ai_addrlen;
+    freeaddrinfo(found);
+    return true;
+}
+
+static bool open_output(aphi_subject *s, const char *path, char *error, size_t size)
+{
+    if (path) {
+        s->output = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+        return s->output >= 0 || fail(error, size, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    FILE *file = tmpfile();
+    s->output = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
+    s->output_is_temporary = true;
+    if (file) fclose(file);
+    bool opened = s->output >= 0 && fcntl(s->output, F_SETFL, O_APPEND) == 0;
+    return opened || fail(error, size, "no temporary file for what the subject prints: %s", strerror(errno));
+}
+
+static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *error, size_t size)
+{
+    if (options->target) return resolve(s, options->target, error, size);
+    if (!strstr(options->run, "{port}")) {
+        return fail(error, size, "the command does not say {port}, which stands for the port to listen on: %s", options->run);
+    }
+    static _Atomic unsigned opened;
+    snprintf(s->mark, sizeof s->mark, "ANTIPHON_SUBJECT=%d.%" PRId64 ".%u", (int)getpid(), aphi_clock_ns(), opened++);
+    pid_t free_slot = 0;
+    while (s->slot < SUBJECTS_MAX && !atomic_compare_exchange_strong(&groups[s->slot], &free_slot, -1)) {
+        free_slot = 0;
+        s->slot++;
+    }
+    if (s->slot == SUBJECTS_MAX) return fail(error, size, "more than %d subjects", SUBJECTS_MAX);
+    s->run = aphi_copy(options->run, strlen(options->run) + 1);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (!open_output(s, options->output, error, size)) return false;
+    return guardian_start(s) || fail(error, size, "no process to guard the subject: %s", strerror(errno));
+}
+
+aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error, size_t error_size)
+{
+    assert(!options->target != !options->run);
+    aphi_subject *s = aphi_alloc_zero(sizeof *s);
+    s->datagrams = options->datagrams;
+    s->start_ms = options->start_ms > 0 ? options->start_ms : 10000;
+    s->output = s->guardian_pipe = -1;
+    if (prepare(s, options, error, error_size)) return s;
+    aphi_subject_close(s);
+    return NULL;
+}
+
+void aphi_subject_close(aphi_subject *s)
+{
+    if (!s) return;
+    if (s->run) {
+        stop(s, STOP_CLOSE_MS);
+        sweep(s->mark);
+        guardian_stop(s);
+        atomic_store(&groups[s->slot], 0);
+    }
+    if (s->output >= 0) close(s->output);
+    free(s->run);
+    free(s);
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+bool aphi_subject_is_ours(const aphi_subject *s)
+{
+    return s->run != NULL;
+}
+
+const struct sockaddr *aphi_subject_address(const aphi_subject *s, socklen_t *size)
+{
+    *size = s->address_size;
+    return (const struct sockaddr *)&s->address;
+}
+
+aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size)
+{
+    if (size > 0) message[0] = 0;
+    if (!s->run) return APHI_SUBJECT_THERE;
+    if (!is_there(s)) {
+        say_end(s->status, message, size);
+        return APHI_SUBJECT_EXITED;
+    }
+    if (!s->stopped) return APHI_SUBJECT_THERE;
+    snprintf(message, size, "stopped by a signal");
+    return APHI_SUBJECT_STOPPED;
+}
+
+void aphi_subject_tail(const aphi_subject *s, char *text, size_t n)
+{
+    tail_from(s, 0, text, n);
+}

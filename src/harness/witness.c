@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * witness.c - observations on their way to the oracle; see witness.h.
+ *
+ * Idea:       a ring, indexed by the number of the observation, so an end finds its request without a search.
+ * Invariants: the slots [head, tail) are filled; what is before head was told.
+ * Cost:       constant for an observation, beside what the oracle does with it. */
+#include "harness/witness.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "tree/guard.h"
+
+#include <stdlib.h>
+
+enum { SIZE_FIRST = 1024, SIZE_LAST = 65536 };
+static const int64_t LATE = 20000000;        /* nanoseconds that a request may wait here for its end */
+static const int64_t THINK = 10000000000;    /* and that the oracle may take over what it is told at once */
+
+typedef enum kind { SENT, RECEIVED, LOST } kind;
+
+typedef struct slot {
+    kind kind;
+    bool settled;         /* of a request: its end is known */
+    bool foretold;        /* of an end: its request was told with it */
+    bool alone;
+    aph_future future;
+    int64_t connection;
+    aph_value message, answer;
+    uint64_t order;
+    int64_t at;
+} slot;
+
+struct aphi_witness {
+    const aph_model *model;
+    aphi_jury *jury;
+    size_t memory;
+    bool paired;
+    aph_verdict verdict;
+    slot *slots;
+    uint64_t size, head, tail;
+    uint64_t *newest;     /* by connection: its newest request, plus 1 */
+    size_t newest_capacity;
+};
+
+static slot *slot_at(const aphi_witness *w, uint64_t number)
+{
+    return &w->slots[number & (w->size - 1)];
+}
+
+static void mark(void *context)
+{
+    const aphi_witness *w = context;
+    for (uint64_t i = w->head; i < w->tail; i++) {
+        aph_mark(slot_at(w, i)->message);
+        aph_mark(slot_at(w, i)->answer);
+    }
+}
+
+aphi_witness *aphi_witness_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
+                                size_t error_size)
+{
+    aphi_jury *jury = aphi_jury_open(model, options, error, error_size);
+    if (!jury)
+        return NULL;
+    aphi_witness *w = aphi_alloc_zero(sizeof *w);
+    w->model = model;
+    w->jury = jury;
+    w->memory = options->memory;
+    w->paired = paired;
+    w->size = SIZE_FIRST;
+    w->slots = aphi_alloc(w->size * sizeof *w->slots);
+    aph_root_add(mark, w);
+    return w;
+}
+
+void aphi_witness_close(aphi_witness *w)
+{
+    if (!w)
+        return;
+    aph_root_remove(mark, w);
+    aphi_jury_close(w->jury);
+    free(w->slots);
+    free(w->newest);
+    free(w);
+}
+
+/* ---- what is seen ------------------------------------------------------------------------------------------------ */
+
+static void grow(aphi_witness *w)
+{
+    slot *slots = aphi_alloc(2 * w->size * sizeof *slots);
+    for (uint64_t i = w->head; i < w->tail; i++)
+        slots[i & (2 * w->size - 1)] = *slot_at(w, i);
+    free(w->slots);
+    w->slots = slots;
+    w->size *= 2;
+}
+
+static uint64_t add(aphi_witness *w, slot s)
+{
+    if (w->tail - w->head == w->size)
+        grow(w);
+    *slot_at(w, w->tail) = s;
+    return w->tail++;
+}
+
+static uint64_t *newest_of(aphi_witness *w, int64_t connection)
+{
+    size_t had = w->newest_capacity, need = (size_t)connection + 1;
+    APHI_RESERVE(w->newest, w->newest_capacity, need);
+    for (size_t i = had; i < w->newest_capacity; i++)
+        w->newest[i] = 0;
+    return &w->newest[connection];
+}
+
+uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value message, int64_t now)
+{
+    uint64_t number = add(w, (slot){.kind = SENT, .settled = !w->paired, .connection = connection, .message = message,
+                                    .future = APH_FUTURE_OPEN, .at = now});
+    *newest_of(w, connection) = number + 1;
+    return number;
+}
+
+/* The end of a request that has not been told yet. */
+static bool settle(aphi_witness *w, uint64_t request, aph_future future, aph_value answer, uint64_t order)
+{
+    if (!w->paired || request == APHI_NO_REQUEST || request < w->head)
+        return false;
+    slot *s = slot_at(w, request);
+    s->settled = true;
+    s->future = future;
+    s->answer = answer;
+    s->order = order;
+    s->alone = *newest_of(w, s->connection) == request + 1;
+    return true;
+}
+
+uint64_t aphi_witness_received(aphi_witness *w, int64_t connection, aph_value message, uint64_t request)
+{
+    bool foretold = settle(w, request, APH_FUTURE_ANSWER, message, w->tail);
+    return add(w, (slot){.kind = RECEIVED, .settled = true, .foretold = foretold, .connection = connection,
+                         .message = message});
+}
+
+uint64_t aphi_witness_lost(aphi_witness *w, int64_t connection, uint64_t request)
+{
+    bool foretold = settle(w, request, APH_FUTURE_LOST, APH_NIL, w->tail);
+    return add(w, (slot){.kind = LOST, .settled = true, .foretold = foretold, .connection = connection});
+}
+
+/* ---- what is told ------------------------------------------------------------------------------------------------ */
+
+static aph_verdict tell_one(aphi_witness *w, uint64_t number, const slot *s)
+{
+    aph_foresight known = {s->future, s->answer, s->order, s->alone};
+    switch (s->kind) {
+    case SENT: return aphi_jury_sent(w->jury, number, s->connection, s->message, &known);
+    case RECEIVED: return aphi_jury_received(w->jury, number, s->connection, s->message);
+    case LOST: return aphi_jury_lost(w->jury, number, s->connection, s->foretold);
+    }
+    return w->verdict;
+}
+
+aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, bool all)
+{
+    if (w->head < w->tail)
+        aphi_guard_arm(w->model, now + THINK, w->memory);
+    while (w->head < w->tail && w->verdict == APH_PASS) {
+        slot s = *slot_at(w, w->head);
+        if (!s.settled && !all && now - s.at < LATE && w->tail - w->head < SIZE_LAST)
+            break;
+        /* It stays in the ring, and so reachable, while the oracle hears of it. */
+        w->verdict = tell_one(w, w->head, &s);
+        w->head++;
+    }
+    return w->verdict;
+}
+
+size_t aphi_witness_untold(const aphi_witness *w)
+{
+    return (size_t)(w->tail - w->head);
+}
+
+uint64_t aphi_witness_last(const aphi_witness *w)
+{
+    return w->head ? w->head - 1 : 0;
+}
+
+aphi_jury *aphi_witness_jury(aphi_witness *w)
+{
+    return w->jury;
+}
+
+aph_verdict aphi_witness_quiet(aphi_witness *w)
+{
+    if (w->verdict == APH_PASS)
+        w->verdict = aphi_jury_quiet(w->jury);
+    return w->verdict;
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_subject.c - subjects of every temper: started, looked at, reset and gone without a trace. */
+#include "harness/subject.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/clock.h"
+
+#define MS INT64_C(1000000)
+
+static char error[2000];
+static char server[300]; /* this program, being one */
+static char token[64];   /* on the command line of every subject */
+
+/* ---- the subject that most tests use: this program, called with what it is to do ---------------------------------- */
+
+static int listen_on(int port, int type)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, type, 0);
+    if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0) {
+        perror("bind");
+        exit(3);
+    }
+    if (type == SOCK_STREAM) listen(fd, 100);
+    return fd;
+}
+
+/* Answers each connection with the number of those before it, so that a probe would be noticed. */
+static int serve(int argc, char **argv)
+{
+    const char *how = argc > 4 ? argv[4] : "";
+    if (strstr(how, "deaf")) signal(SIGTERM, SIG_IGN);
+    if (strstr(how, "daemon") && daemon(1, 1) != 0) return 9;
+    if (strstr(how, "worker") && fork() == 0) for (;;) pause();
+    if (strstr(how, "late")) usleep(100000);
+    if (strstr(how, "chatter")) printf("listening on %s\n", argv[2]), fflush(stdout);
+    int fd = listen_on(atoi(argv[2]), strstr(how, "udp") ? SOCK_DGRAM : SOCK_STREAM);
+    for (unsigned char n = 0;; n++) {
+        int peer = accept(fd, NULL, NULL);
+        if (peer < 0) pause();
+        unsigned char request = 0;
+        if (read(peer, &request, 1) == 1 && request == 'x') abort();
+        if (write(peer, &n, 1) != 1) return 4;
+        close(peer);
+    }
+}
+
+/* ---- helpers ------------------------------------------------------------------------------------------------------ */
+
+static char *command(const char *how)
+{
+    static char text[600];
+    snprintf(text, sizeof text, "%s --serve {port} %s %s", server, token, how);
+    return text;
+}
+
+static aphi_subject *open_run(const char *run)
+{
+    aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = run, .start_ms = 3000}, error, sizeof error);
+    if (!s) fail_msg("%s", error);
+    return s;
+}
+
+static void reset(aphi_subject *s)
+{
+    if (!aphi_subject_reset(s, error, sizeof error)) fail_msg("%s", error);
+}
+
+/* Sends a byte; the byte that comes back, or -1. */
+static int ask(const aphi_subject *s, char request)
+{
+    socklen_t size;
+    const struct sockaddr *at = aphi_subject_address(s, &size);
+    int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    unsigned char answer;
+    bool answered = connect(fd, at, size) == 0 && write(fd, &request, 1) == 1 && read(fd, &answer, 1) == 1;
+    close(fd);
+    return answered ? answer : -1;
+}
+
+static aphi_subject_state look_until_not_there(aphi_subject *s, char *message, size_t size)
+{
+    aphi_subject_state state = APHI_SUBJECT_THERE;
+    for (int i = 0; i < 2000 && state == APHI_SUBJECT_THERE; i++) {
+        state = aphi_subject_look(s, message, size);
+        usleep(1000);
+    }
+    return state;
+}
+
+/* Processes with the token of this test among their arguments; pid, if given, receives one of them. */
+static int subjects_alive(pid_t *pid)
+{
+    DIR *all = opendir("/proc");
+    int n = 0;
+    for (struct dirent *e; (e = readdir(all));) {
+        char path[300], line[1000];
+        if (e->d_name[0] < '1' || e->d_name[0] > '9') continue;
+        snprintf(path, sizeof path, "/proc/%s/cmdline", e->d_name);
+        FILE *in = fopen(path, "r");
+        size_t got = in ? fread(line, 1, sizeof line, in) : 0;
+        if (in) fclose(in);
+        if (got == 0 || !memmem(line, got, token, strlen(token))) continue;
+        n++;
+        if (pid) *pid = (pid_t)atoi(e->d_name);
+    }
+    closedir(all);
+    return n;
+}
+
+static int before(void **unused)
+{
+    (void)unused;
+    static int n;
+    snprintf(token, sizeof token, "subject-of-test-%d-%d", (int)getpid(), n++);
+    return 0;
+}
+
+/* Nothing may be left, not even a child to be waited for. */
+static int after(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 200 && subjects_alive(NULL) > 0; i++) usleep(1000);
+    return subjects_alive(NULL) > 0 || waitpid(-1, NULL, WNOHANG) >= 0 ? -1 : 0;
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------------------- */
+
+static void test_starts_and_resets(void **unused)
+{
+    (void)unused;
+    aphi_subject *s = open_run(command("chatter"));
+    assert_true(aphi_subject_is_ours(s));
+    reset(s);
+    assert_int_equal(ask(s, 'a'), 0); /* nobody connected before us */
+    assert_int_equal(ask(s, 'a'), 1);
+    char text[100];
+    aphi_subject_tail(s, text, sizeof text);
+    assert_non_null(strstr(text, "listening on "));
+    aphi_subject_tail(s, text, 4);
+    assert_int_equal(strlen(text), 3);
+    assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
+    reset(s);
+    assert_int_equal(ask(s, 'a'), 0);
+    assert_int_equal(subjects_alive(NULL), 1);
+    aphi_subject_close(s);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void test_resets_are_fast(void **unused)
+{
+    (void)unused;
+    enum { N = 51 };
+    int64_t took[N];
+    aphi_subject *s = open_run(command(""));
+    reset(s);
+    for (int i = 0; i < N; i++) {
+        int64_t start = aphi_clock_ns();
+        reset(s);
+        took[i] = aphi_clock_ns() - start;
+        assert_int_equal(ask(s, 'a'), 0);
+    }
+    aphi_subject_close(s);
+    qsort(took, N, sizeof *took, by_size);
+    print_message("a reset: median %.2f ms, longest %.2f ms\n", (double)took[N / 2] / MS, (double)took[N - 1] / MS);
+    assert_true(took[N / 2] < 50 * MS); /* some 3 ms; a busy machine and sanitizers are slower */
+}
+
+static void test_deaf_to_sigterm(void **unused)
+{
+    (void)unused;
+    aphi_subject *s = open_run(command("deaf"));
+    reset(s);
+    reset(s); /* learns it */
+    int64_t start = aphi_clock_ns();
+    reset(s);
+    assert_true(aphi_clock_ns() - start < 95 * MS);
+    aphi_subject_close(s);
+}
+
+static void test_workers_go_too(void **unused)
+{
+    (void)unused;
+    aphi_subject *s = open_run(command("worker"));
+    reset(s);
+    assert_int_equal(subjects_alive(NULL), 2);
+    reset(s);
+    assert_int_equal(subjects_alive(NULL), 2);
+    aphi_subject_close(s);
+}
+
+static void test_behind_a_shell(void **unused)
+{
+    (void)unused;
+    char text[700];
+    snprintf(text, sizeof text, "true && %s; exit $?", command(""));
+    aphi_subject *s = open_run(text);
+    reset(s);
+    assert_int_equal(ask(s, 'a'), 0);
+    assert_int_equal(ask(s, 'x'), -1);
+    assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
+    assert_string_equal(text, "exited with status 134 (SIGABRT)");
+    aphi_subject_close(s);
+}
+
+static void test_into_the_background(void **unused)
+{
+    (void)unused;
+    char text[700];
+    snprintf(text, sizeof text, "%s &", command("late"));
+    aphi_subject *s = open_run(text);
+    for (int i = 0; i < 2; i++) {
+        reset(s);
+        assert_int_equal(ask(s, 'a'), 0);
+        assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
+    }
+    ask(s, 'x');
+    assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
+    assert_string_equal(text, "killed by SIGABRT");
+    aphi_subject_close(s);
+}
+
+static void test_a_daemon(void **unused)
+{
+    (void)unused;
+    char text[200];
+    aphi_subject *s = open_run(command("daemon-worker"));
+    for (int i = 0; i < 2; i++) {
+        reset(s);
+        assert_int_equal(ask(s, 'a'), 0);
+        assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
+        assert_int_equal(subjects_alive(NULL), 2);
+    }
+    aphi_subject_close(s);
+    while (waitpid(-1, NULL, 0) > 0) {} /* what left the group is killed, and ours to bury only if we care to */
+}
+
+static void test_crash_and_stop(void **unused)
+{
+    (void)unused;
+    char text[200];
+    pid_t pid = 0;
+    aphi_subject *s = open_run(command(""));
+    reset(s);
+    assert_int_equal(subjects_alive(&pid), 1);
+    kill(pid, SIGSTOP);
+    assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_STOPPED);
+    assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_STOPPED);
+    reset(s); /* a stopped one does not hold us up */
+    assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
+    ask(s, 'x');
+    assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
+    assert_string_equal(text, "killed by SIGABRT");
+    aphi_subject_kill_all(); /* nobody is there */
+    reset(s);
+    assert_int_equal(ask(s, 'a'), 0);
+    aphi_subject_kill_all();
+    assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
+    assert_string_equal(text, "killed by SIGKILL");
+    aphi_subject_close(s);
+}
+
+static void does_not_start(const char *run, int64_t start_ms, const char *says, const char *says_too)
+{
+    aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = run, .start_ms = start_ms}, error, sizeof error);
+    assert_non_null(s);
+    assert_false(aphi_subject_reset(s, error, sizeof error));
+    if (!strstr(error, says) || !strstr(error, says_too)) fail_msg("%s", error);
+    aphi_subject_close(s);
+}
+
+static void test_what_does_not_start(void **unused)
+{
+    (void)unused;
+    does_not_start("no-such-server {port}", 3000, "command not found", "no-such-server: not found");
+    does_not_start("echo sorry {port}; exit 7", 3000, "exited with status 7 before it listened", "it printed:\nsorry");
+    does_not_start("true {port}", 3000, "exited with status 0", "it printed nothing");
+    does_not_start("echo here; exec sleep 100 # {port}", 50, "after 50 ms nothing listens on 127.0.0.1:", "here");
+    does_not_start("kill -9 $$ # {port}", 3000, "killed by SIGKILL", "");
+}
+
+static void test_a_fixed_port_that_is_taken(void **unused)
+{
+    (void)unused;
+    int taken = listen_on(0, SOCK_STREAM);
+    struct sockaddr_in at;
+    socklen_t size = sizeof at;
+    getsockname(taken, (struct sockaddr *)&at, &size);
+    char text[600];
+    snprintf(text, sizeof text, "%s --serve %d %s # {port}", server, ntohs(at.sin_port), token);
+    does_not_start(text, 3000, "exited with status 3", "Address already in use");
+    close(taken);
+}
+
+static void test_datagrams(void **unused)
+{
+    (void)unused;
+    char text[100];
+    aphi_subject *s = aphi_subject_open(
+        &(aphi_subject_options){.run = command("udp-late"), .datagrams = true, .start_ms = 3000}, error, sizeof error);
+    reset(s);
+    reset(s);
+    assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
+    aphi_subject_close(s);
+}
+
+static void test_its_folder_and_output(void **unused)
+{
+    (void)unused;
+    char run[800], text[400], path[64];
+    snprintf(path, sizeof path, "/tmp/test_subject.%d", (int)getpid());
+    snprintf(run, sizeof run, "ls -a {dir} | wc -l; touch {dir}/file; mkdir -p {dir}/a/b; echo dir={dir}; exec %s",
+             command(""));
+    aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = run, .output = path}, error, sizeof error);
+    assert_non_null(s);
+    reset(s);
+    aphi_subject_tail(s, text, sizeof text);
+    char *folder = strstr(text, "dir=") + 4;
+    *strchr(folder, '\n') = 0;
+    assert_int_equal(atoi(text), 2);
+    assert_int_equal(access(folder, F_OK), 0);
+    reset(s);
+    assert_int_not_equal(access(folder, F_OK), 0);
+    aphi_subject_tail(s, text, sizeof text);
+    assert_non_null(strstr(strchr(text, '='), "=")); /* both are kept */
+    assert_ptr_not_equal(strchr(text, '='), strrchr(text, '='));
+    aphi_subject_close(s);
+    unlink(path);
+    assert_null(aphi_subject_open(&(aphi_subject_options){.run = run, .output = "/no/such"}, error, sizeof error));
+    assert_non_null(strstr(error, "/no/such"));
+}
+
+/* Antiphon is killed where it cannot do anything about it. */
+static void test_guarded(void **unused)
+{
+    (void)unused;
+    int ready[2];
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = command("worker")}, error, sizeof error);
+        bool started = s && aphi_subject_reset(s, error, sizeof error);
+        if (write(ready[1], started ? "y" : "n", 1) == 1) pause();
+        _exit(1);
+    }
+    char started;
+    assert_int_equal(read(ready[0], &started, 1), 1);
+    assert_int_equal(started, 'y');
+    assert_int_equal(subjects_alive(NULL), 2);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    for (int i = 0; i < 2000 && subjects_alive(NULL) > 0; i++) usleep(1000);
+    assert_int_equal(subjects_alive(NULL), 0);
+    close(ready[0]), close(ready[1]);
+    while (waitpid(-1, NULL, 0) > 0) {} /* orphans come to us, if an earlier test made us their reaper */
+}
+
+static void does_not_open(const char *target, const char *says)
+{
+    assert_null(aphi_subject_open(&(aphi_subject_options){.target = target}, error, sizeof error));
+    if (!strstr(error, says)) fail_msg("%s", error);
+}
+
+static void test_targets(void **unused)
+{
+    (void)unused;
+    socklen_t size;
+    aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.target = "127.0.0.1:7"}, error, sizeof error);
+    const struct sockaddr_in *at = (const struct sockaddr_in *)aphi_subject_address(s, &size);
+    assert_int_equal(at->sin_family, AF_INET);
+    assert_int_equal(ntohs(at->sin_port), 7);
+    assert_int_equal(size, sizeof *at);
+    assert_false(aphi_subject_is_ours(s));
+    assert_true(aphi_subject_reset(s, error, sizeof error));
+    assert_int_equal(aphi_subject_look(s, error, sizeof error), APHI_SUBJECT_THERE);
+    aphi_subject_close(s);
+    s = aphi_subject_open(&(aphi_subject_options){.target = "[::1]:65535"}, error, sizeof error);
+    assert_int_equal(aphi_subject_address(s, &size)->sa_family, AF_INET6);
+    aphi_subject_close(s);
+    does_not_open("localhost", "not HOST:PORT");
+    does_not_open("localhost:", "port");
+    does_not_open(":80", "not HOST:PORT");
+    does_not_open("localhost:0", "1 to 65535");
+    does_not_open("localhost:65536", "1 to 65535");
+    does_not_open("localhost:80x", "1 to 65535");
+    does_not_open("::1:80", "[V6]:PORT");
+    does_not_open("[::1]80", "[V6]:PORT");
+    does_not_open("no such host:80", "is not known");
+    assert_null(aphi_subject_open(&(aphi_subject_options){.run = "server 8080"}, error, sizeof error));
+    assert_non_null(strstr(error, "{port}"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, before, after)
+
+int main(int argc, char **argv)
+{
+    if (argc > 2 && !strcmp(argv[1], "--serve")) return serve(argc, argv);
+    ssize_t n = readlink("/proc/self/exe", server, sizeof server - 1);
+    if (n < 0) return 1;
+    setenv("ASAN_OPTIONS", "detect_leaks=0:handle_abort=0", 0);
+    const struct CMUnitTest tests[] = {
+        TEST(test_starts_and_resets),    TEST(test_resets_are_fast), TEST(test_deaf_to_sigterm),
+        TEST(test_workers_go_too),       TEST(test_behind_a_shell),  TEST(test_into_the_background),
+        TEST(test_a_daemon),             TEST(test_crash_and_stop),  TEST(test_what_does_not_start),
+        TEST(test_a_fixed_port_that_is_taken), TEST(test_datagrams), TEST(test_its_folder_and_output),
+        TEST(test_guarded),              TEST(test_targets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
