@@ -23,6 +23,9 @@ static aph_value initial(const aph_model *model)
     return aph_str("000");
 }
 
+/* What the server of the paper takes. Recorded histories may hold other messages. */
+static const aph_codec codec = APH_CODEC_FIXED(3);
+
 const aph_model aph_model_swap = {
     .version = APH_MODEL_VERSION,
     .name = "swap",
@@ -30,4 +33,5 @@ const aph_model aph_model_swap = {
     .step = step,
     .initial = initial,
     .rpc = true,
+    .codec = &codec,
 };
