@@ -132,6 +132,73 @@ static bool reads(aph_value request, aph_value answer)
     return is(request, "get") || aph_field(answer, "code") == aph_int(412);
 }
 
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+/* Conditions are made of tags that the server showed: as they were, weakened, strengthened, or changed. */
+
+static aph_value weakened(aph_value tag)
+{
+    return aph_has(tag, aph_str("weak")) ? aph_put(tag, "weak", aph_bool(true)) : tag;
+}
+
+static aph_value strengthened(aph_value tag)
+{
+    return aph_has(tag, aph_str("weak")) ? aph_put(tag, "weak", aph_bool(false)) : tag;
+}
+
+static aph_value changed(aph_value tag)
+{
+    aph_value opaque = aph_field(tag, "opaque");
+    return aph_is_str(opaque) ? aph_put(tag, "opaque", aph_concat(opaque, aph_str("x"))) : tag;
+}
+
+static const aph_function functions[] = {
+    {"weakened", weakened},
+    {"strengthened", strengthened},
+    {"changed", changed},
+    {0},
+};
+
+static aph_value gen_key(aph_gen *g)
+{
+    return aph_gen_oneof(g, aph_str("a"), aph_str("b"), aph_str("c"));
+}
+
+/* The key of the request with that label, if it is remembered. */
+static aph_value key_asked(aph_gen *g, int64_t request)
+{
+    int64_t label;
+    aph_value message;
+    for (size_t i = 0; aph_gen_seen(g, i, &label, &message); i++)
+        if (label == request)
+            return aph_field(message, "key");
+    return APH_NIL;
+}
+
+/* A tag, and in four of five the key that it was shown for. */
+static aph_value gen_condition(aph_gen *g, aph_value *key)
+{
+    static const char *const names[] = {"id", "weakened", "strengthened", "changed"};
+    const char *function = names[aph_gen_weighted(g, 6, 2, 2, 1)];
+    aph_value hole = aph_gen_hole(g, APH_ARRAY_OF(aph_str("tag")), function);
+    if (!hole)
+        return aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
+    aph_value asked = key_asked(g, aph_int_of(aph_at(aph_field(hole, "$"), 0)) - 1);
+    if (asked && aph_gen_weighted(g, 4, 1) == 0)
+        *key = asked;
+    return hole;
+}
+
+static aph_value generate(aph_gen *g)
+{
+    bool puts = aph_gen_weighted(g, 3, 2), conditional = aph_gen_weighted(g, 1, 1);
+    aph_value key = gen_key(g), condition = conditional ? gen_condition(g, &key) : APH_NIL;
+    aph_value request = aph_record("f", aph_str(puts ? "put" : "get"), "key", key);
+    if (puts)
+        request = aph_put(request, "value", aph_int((int64_t)aph_gen_number(g) + 1));
+    return condition ? aph_put(request, puts ? "if_match" : "if_none_match", condition) : request;
+}
+
 const aph_model aph_model_etag_kv = {
     .version = APH_MODEL_VERSION,
     .name = "etag-kv",
@@ -140,4 +207,6 @@ const aph_model aph_model_etag_kv = {
     .rpc = true,
     .part = part,
     .reads = reads,
+    .generate = generate,
+    .functions = functions,
 };

@@ -74,6 +74,16 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
     return end == APH_JEPSEN_OK;
 }
 
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+/* What is stored is new each time, so that an answer tells which request it saw. */
+static const char shape[] = APH_SHAPE([
+    {"weight": 4, "of": {"f": "get", "key": {"one of": ["a", "b", "c", "d", "e"]}}},
+    {"weight": 3, "of": {"f": "put", "key": {"one of": ["a", "b", "c", "d", "e"]}, "value": {"fresh": "string"}}},
+    {"weight": 2, "of": {"f": "append", "key": {"one of": ["a", "b", "c", "d", "e"]}, "value": {"fresh": "string"}}},
+    {"f": "delete", "key": {"one of": ["a", "b", "c", "d", "e"]}}
+]);
+
 const aph_model aph_model_kv = {
     .version = APH_MODEL_VERSION,
     .name = "kv",
@@ -83,4 +93,5 @@ const aph_model aph_model_kv = {
     .part = part,
     .reads = reads,
     .jepsen = jepsen,
+    .shape = shape,
 };

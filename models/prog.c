@@ -471,6 +471,15 @@ static void step(aph *m, aph_value *state)
     *state = aph_remove(aph_remove(x.memory, aph_int(0)), aph_int(1));
 }
 
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+/* Small numbers, so that comparisons go either way, and what the server answered. */
+static const char shape[] = APH_SHAPE([
+    {"weight": 4, "of": {"int": [-3, 3]}},
+    {"int": [-1000, 1000]},
+    {"weight": 2, "of": {"seen": [], "else": 0}}
+]);
+
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
 aph_model *aph_prog_read(const char *text, size_t n, const char *name, aph_prog_error *error)
@@ -478,7 +487,7 @@ aph_model *aph_prog_read(const char *text, size_t n, const char *name, aph_prog_
     program *p = allocate(sizeof *p + strlen(name) + 1);
     strcpy(p->name, name);
     p->model = (aph_model){.version = APH_MODEL_VERSION, .name = p->name, .summary = "a server in Prog", .step = step,
-                           .data = p, .rpc = true};
+                           .data = p, .rpc = true, .shape = shape};
     if (parse(p, text, n, error))
         return &p->model;
     aph_prog_free(&p->model);

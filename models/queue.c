@@ -49,6 +49,13 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
     return end == APH_JEPSEN_OK;
 }
 
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+static const char shape[] = APH_SHAPE([
+    {"f": "enqueue", "value": {"fresh": "int"}},
+    {"f": "dequeue"}
+]);
+
 const aph_model aph_model_queue = {
     .version = APH_MODEL_VERSION,
     .name = "queue",
@@ -58,4 +65,5 @@ const aph_model aph_model_queue = {
     .rpc = true,
     .reads = reads,
     .jepsen = jepsen,
+    .shape = shape,
 };

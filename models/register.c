@@ -74,6 +74,49 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
     return ok || (is(request, "cas") && is_pair(value));
 }
 
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+/* One of a few registers, now and then the one without a name. */
+static aph_value with_key(aph_gen *g, aph_value request)
+{
+    aph_value key = aph_gen_oneof(g, aph_str("a"), aph_str("b"), aph_str("c"), aph_int(1), APH_NIL);
+    return key ? aph_put(request, "key", key) : request;
+}
+
+/* A value that was written: a hole. */
+static aph_value gen_written(aph_gen *g)
+{
+    int64_t label;
+    aph_value message;
+    for (size_t i = aph_gen_below(g, 8); aph_gen_seen(g, i, &label, &message); i++)
+        if (is(message, "write"))
+            return aph_hole(label, APH_ARRAY_OF(aph_str("value")), "id");
+    return APH_NIL;
+}
+
+/* What a compare-and-set compares with: mostly what is there. */
+static aph_value gen_old(aph_gen *g, aph_value key)
+{
+    aph_value state = aph_gen_state(g), old = aph_get(state, key);
+    if (state && !aph_is_symbolic(old) && aph_gen_weighted(g, 3, 1) == 0)
+        return old;
+    return gen_written(g);
+}
+
+/* What is written is a number of its own, so that an answer tells which write it saw. */
+static aph_value generate(aph_gen *g)
+{
+    static const char *const names[] = {"read", "write", "cas"};
+    size_t f = aph_gen_weighted(g, 4, 3, 3);
+    aph_value request = with_key(g, aph_record("f", aph_str(names[f])));
+    aph_value fresh = aph_int((int64_t)aph_gen_number(g) + 1);
+    if (f == 1)
+        request = aph_put(request, "value", fresh);
+    if (f == 2)
+        request = aph_put(request, "value", APH_ARRAY_OF(gen_old(g, key_of(request)), fresh));
+    return request;
+}
+
 const aph_model aph_model_register = {
     .version = APH_MODEL_VERSION,
     .name = "register",
@@ -83,4 +126,5 @@ const aph_model aph_model_register = {
     .part = key_of,
     .reads = reads,
     .jepsen = jepsen,
+    .generate = generate,
 };

@@ -26,6 +26,14 @@ static aph_value initial(const aph_model *model)
 /* What the server of the paper takes. Recorded histories may hold other messages. */
 static const aph_codec codec = APH_CODEC_FIXED(3);
 
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+/* Three bytes, as the server of the paper takes them; now and then ones that came before. */
+static const char shape[] = APH_SHAPE([
+    {"weight": 15, "of": {"fresh": "string", "length": 3}},
+    {"one of": ["000", "aaa"]}
+]);
+
 const aph_model aph_model_swap = {
     .version = APH_MODEL_VERSION,
     .name = "swap",
@@ -34,4 +42,5 @@ const aph_model aph_model_swap = {
     .initial = initial,
     .rpc = true,
     .codec = &codec,
+    .shape = shape,
 };

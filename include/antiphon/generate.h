@@ -2,9 +2,10 @@
  *
  * generate.h - what to send next: expressions that refer to what was seen.
  *
- * A generator returns a J-expression: a message with holes. A hole names an earlier message by its label, a path into it
- * and a function; it is filled when the message is sent. A run of a server that answers differently fills it differently,
- * so a run can be cut down and had again. Requests are labelled 1, 3, 5, ..., the answer to request n is n + 1.
+ * A generator returns a J-expression: a message with holes. A hole names an earlier message by its label, a path into
+ * it and a function; it is filled when the message is sent. A run of a server that answers differently fills it
+ * differently, so a run can be cut down and had again. Requests are labelled 1, 3, 5, ..., the answer to request n is
+ * n + 1.
  *
  * As JSON a hole is {"$": [LABEL, PATH, "function"]}; PATH is an array of field names and of indices from 0.
  * Where the message is missing, or has not that path, any other element, then any other message that has it serves.
@@ -48,7 +49,10 @@ aph_value aph_hole(int64_t label, aph_value path, const char *function);
 /* A hole for some answer, latest ones more likely, that has something at that path; APH_NIL if none has. */
 aph_value aph_gen_hole(aph_gen *g, aph_value path, const char *function);
 
-/* A function for holes, beside "id". */
+/* A shape (aph_model.shape) without the quoting: APH_SHAPE([{"f": "get", "key": {"one of": ["a", "b"]}}]) */
+#define APH_SHAPE(...) #__VA_ARGS__
+
+/* A function for holes, beside "id". Of what it was not made for it makes what it likes. */
 typedef struct aph_function {
     const char *name;
     aph_value (*apply)(aph_value v);

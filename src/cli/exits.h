@@ -42,9 +42,11 @@
     X(MODEL_PROMISE, 41, "a model breaks a promise that it made") \
     X(MODEL_CALL, 42, "a model makes a call that means nothing") \
     X(MODEL_GENERATE, 43, "a model does not say what to send, or says it wrongly") \
+    X(MODEL_CODEC, 44, "a model sends what is no message of its codec") \
     X(MALFORMED, 50, "the subject sent bytes that are no message of the protocol") \
     X(SUBJECT, 51, "the subject cannot be started or found") \
-    X(SCRIPT, 52, "a script cannot be read, or is malformed")
+    X(SCRIPT, 52, "a script cannot be read, or is malformed") \
+    X(LISTEN, 53, "a server cannot listen, or not go on")
 
 typedef enum aphi_exit {
 #define X(name, code, text) APHI_EXIT_##name = code,

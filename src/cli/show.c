@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "report/diagram.h"
+#include "report/message.h"
 #include "report/utf8.h"
 
 #include <stdlib.h>
@@ -12,61 +13,15 @@
 
 enum { ORDER_SHOWN = 20, STATE_SHOWN = 60, HANG = 6 };
 
-static void add_json(aphi_buffer *out, aph_value v);
-
-/* A symbol as results spell it, {"?": 0, "sort": "string"}, is shown as ?0; a term, {"=": [a, b]}, as a = b. */
-static bool add_symbolic(aphi_buffer *out, aph_value v)
-{
-    aph_value number = aph_field(v, "?"), name, operands;
-    if (aph_is_int(number)) {
-        aphi_buffer_format(out, "?%lld", (long long)aph_int_of(number));
-        return true;
-    }
-    static const char *const infix[] = {"+", "-", "*", "/", "<", "<=", "=", "and", "or"};
-    if (aph_count(v) != 1 || !aph_pair_at(v, 0, &name, &operands) || aph_kind_of(operands) != APH_ARRAY)
-        return false;
-    if (aph_str_is(name, "not") && aph_count(operands) == 1) {
-        aphi_buffer_str(out, "not ");
-        add_json(out, aph_at(operands, 0));
-        return true;
-    }
-    for (size_t i = 0; i < sizeof infix / sizeof *infix; i++)
-        if (aph_str_is(name, infix[i]) && aph_count(operands) == 2) {
-            aphi_buffer_byte(out, '(');
-            add_json(out, aph_at(operands, 0));
-            aphi_buffer_format(out, " %s ", infix[i]);
-            add_json(out, aph_at(operands, 1));
-            aphi_buffer_byte(out, ')');
-            return true;
-        }
-    return false;
-}
-
-/* JSON for people: symbols are short. */
 static void add_json(aphi_buffer *out, aph_value v)
 {
-    aph_kind kind = aph_kind_of(v);
-    aph_value key, item;
-    if (kind == APH_OBJECT && add_symbolic(out, v))
-        return;
-    if (kind == APH_ARRAY || kind == APH_OBJECT) {
-        aphi_buffer_byte(out, kind == APH_ARRAY ? '[' : '{');
-        for (size_t i = 0; i < aph_count(v); i++) {
-            if (i)
-                aphi_buffer_byte(out, ',');
-            if (kind == APH_OBJECT && aph_pair_at(v, i, &key, &item)) {
-                add_json(out, key);
-                aphi_buffer_byte(out, ':');
-            }
-            add_json(out, kind == APH_ARRAY ? aph_at(v, i) : item);
-        }
-        aphi_buffer_byte(out, kind == APH_ARRAY ? ']' : '}');
-        return;
-    }
-    size_t n;
-    char *text = aph_json_text(v, &n);
-    aphi_buffer_add(out, text, n);
-    free(text);
+    aphi_message_json(out, v, APHI_MESSAGE_WHOLE);
+}
+
+/* A request in a few words: write 3, get "a". An answer is shown as it is: its fields have no usual names. */
+static void add_message(aphi_buffer *out, aph_value message)
+{
+    aphi_message_words(out, message, APHI_MESSAGE_WHOLE);
 }
 
 static void add_str(aphi_buffer *out, aph_value v)
@@ -74,27 +29,6 @@ static void add_str(aphi_buffer *out, aph_value v)
     size_t n;
     const char *bytes = aph_bytes_of(&v, &n);
     aphi_buffer_add(out, bytes, n);
-}
-
-/* A request in a few words: write 3, get "a". An answer is shown as it is: its fields have no usual names. */
-static void add_request(aphi_buffer *out, aph_value message)
-{
-    aph_value f = aph_field(message, "f"), key, item;
-    if (!aph_is_str(f)) {
-        add_json(out, message);
-        return;
-    }
-    add_str(out, f);
-    for (size_t i = 0; aph_pair_at(message, i, &key, &item); i++) {
-        if (aph_str_is(key, "f"))
-            continue;
-        aphi_buffer_byte(out, ' ');
-        if (!aph_str_is(key, "key") && !aph_str_is(key, "value")) {
-            add_str(out, key);
-            aphi_buffer_byte(out, '=');
-        }
-        add_json(out, item);
-    }
 }
 
 static void add_clause(aphi_buffer *out, aph_value clause)
@@ -120,7 +54,7 @@ static char *label_of(aph_value op)
     aphi_buffer label = {0};
     bool asked = aph_has(op, aph_str("request"));
     if (asked)
-        add_request(&label, aph_field(op, "request"));
+        add_message(&label, aph_field(op, "request"));
     if (aph_has(op, aph_str("answer"))) {
         aphi_buffer_str(&label, asked ? " → " : "→ ");
         add_json(&label, aph_field(op, "answer"));
@@ -133,7 +67,7 @@ static void add_blamed(aphi_buffer *out, aph_value evidence)
 {
     bool asked = aph_has(evidence, aph_str("request"));
     if (asked) {
-        add_request(out, aph_field(evidence, "request"));
+        add_message(out, aph_field(evidence, "request"));
         aphi_buffer_str(out, " → ");
     }
     add_json(out, aph_field(evidence, "observed"));

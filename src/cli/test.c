@@ -27,7 +27,6 @@ typedef struct tester {
     aphi_outcome_options told;
     aphi_spec spec;
     aphi_script script;
-    uint64_t total;         /* messages, for progress; 0: by time */
     bool shrinking;
 } tester;
 
@@ -219,26 +218,24 @@ static void watch_signals(void)
 
 static void show_progress(void *context, uint64_t runs, const aphi_run_facts *facts)
 {
+    (void)runs;
     tester *t = context;
-    char note[160];
-    uint64_t messages = facts->requests + facts->answers;
-    double seconds = (double)facts->ns / 1e9;
-    snprintf(note, sizeof note, "%.0f a second, run %llu", seconds > 0 ? (double)messages / seconds : 0,
-             (unsigned long long)runs + 1);
-    aphi_progress_at(t->total ? messages : (uint64_t)(facts->ns / 1000000), note);
+    aphi_progress_live(&(aphi_live){.messages = facts->requests + facts->answers,
+                                    .explanations = facts->explanations,
+                                    .reached = facts->branches_reached, .branches = facts->branches,
+                                    .left_ns = t->campaign.time_ns ? t->campaign.time_ns - facts->ns : -1});
 }
 
 static void show_shrinking(void *context, const char *step, const aphi_script *best)
 {
+    (void)step;
     tester *t = context;
-    char note[200];
     if (!t->shrinking) {
         aphi_progress_end();
-        aphi_progress_begin("shrinking: requests", 0);
+        aphi_progress_begin("shrinking: actions left:", 0);
         t->shrinking = true;
     }
-    snprintf(note, sizeof note, "%.180s", step);
-    aphi_progress_at(best->count, note);
+    aphi_progress_at(best->count);
 }
 
 static void show_note(void *context, const char *text)
@@ -289,9 +286,7 @@ static aphi_exit go(tester *t)
     t->told.command = t->subject.run ? "--run" : "--target";
     t->told.environment = t->campaign.environment ? t->campaign.environment : "tcp";
     t->told.seed = t->campaign.seed;
-    t->total = t->campaign.messages;
-    aphi_progress_begin(t->total ? "messages" : "milliseconds",
-                        t->total ? t->total : (uint64_t)(t->campaign.time_ns / 1000000));
+    aphi_progress_begin(t->told.spec, 0);
     aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
     aphi_progress_end();
     if (campaign->outcome == APHI_OUTCOME_DEAD || campaign->outcome == APHI_OUTCOME_STARVED) {

@@ -23,11 +23,17 @@ typedef struct aphi_knowledge {
 
 /* The model's generator, or one made from its shape. NULL with a message if the model has neither, or its shape is
  * wrong. depth: requests that one connection may have in flight. */
-aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth, char *error,
-                                    size_t error_size);
+aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth,
+                                    char *error, size_t error_size);
 void aphi_generator_close(aphi_generator *g);
 /* The next action of the run: a send with label, connection, wait and chunk, or now and then a close. Every connection
- * is used: none waits for ever while others are served. */
+ * is used: none waits for ever while others are served. A connection is closed only when nothing is in flight on it.
+ * What is known is as of the action before; an action waits only for answers to requests that this generator made.
+ * An action with the label 0 is none: the model's generator is at fault, and aphi_generator_error says how. */
 aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known);
+const char *aphi_generator_error(const aphi_generator *g);
+
+/* What kind of request it is, a string; given as a message or as an expression. */
+aph_value aphi_request_kind(const aph_model *model, aph_value request);
 
 #endif

@@ -39,6 +39,7 @@ enum {
 static const int64_t TICK = 10000000;         /* nanoseconds */
 static const int64_t QUIET = 1000000;         /* silence that counts as quiet if nothing is owed */
 static const int64_t QUIET_UNPAIRED = 20000000; /* or if it is not known what is owed */
+static const int64_t SHOW_EVERY = 100000000;
 static const int64_t PATIENCE = 400000000;
 
 typedef struct asked {
@@ -94,7 +95,7 @@ typedef struct run {
     aph_value state;
     uint64_t state_at;
     aphi_buffer trace;
-    int64_t shown_at;
+    int64_t looked_at, shown_at;
 } run;
 
 const char *aphi_outcome_name(aphi_outcome o)
@@ -592,14 +593,37 @@ static int64_t time_to_wait(run *r)
     return TICK;
 }
 
+static void count_branches(run *r)
+{
+    aph_value name, count;
+    aphi_run_facts *facts = &r->result.facts;
+    r->result.branches = aphi_jury_branches(aphi_witness_jury(r->witness));
+    facts->branches = facts->branches_reached = 0;
+    for (size_t i = 0; aph_pair_at(r->result.branches, i, &name, &count); i++) {
+        facts->branches++;
+        facts->branches_reached += aph_int_of(count) > 0;
+    }
+}
+
+/* Each frame that the search could go back to stands for explanations that have not been tried. */
+static void count_explanations(run *r)
+{
+    size_t n;
+    const aphi_seat *seats = aphi_jury_seats(aphi_witness_jury(r->witness), &n);
+    r->result.facts.explanations = 1;
+    for (size_t i = 0; i < n; i++)
+        if (seats[i].oracle)
+            r->result.facts.explanations += seats[i].oracle->frame_count;
+}
+
 static void show(run *r)
 {
     r->result.facts.ns = r->now - r->began;
     if (r->witness) {
-        r->result.facts.configurations = aphi_jury_stats(aphi_witness_jury(r->witness)).configurations;
-        r->result.branches = aphi_jury_branches(aphi_witness_jury(r->witness));
+        count_branches(r);
+        count_explanations(r);
     }
-    if (r->options->progress && r->now - r->shown_at > 100000000) {
+    if (r->options->progress && r->now - r->shown_at > SHOW_EVERY) {
         r->shown_at = r->now;
         r->options->progress(r->options->context, &r->result.facts);
     }
@@ -634,7 +658,8 @@ static void turn(run *r)
     put_trace_on_disk(r);
     judge(r, false);
     listen_to_silence(r);
-    if (r->now - r->shown_at > TICK) {
+    if (r->now - r->looked_at > TICK) {
+        r->looked_at = r->now;
         look_at_limits(r);
         show(r);
     }

@@ -34,8 +34,8 @@ const char *aphi_outcome_name(aphi_outcome o);
 typedef struct aphi_run_facts {
     uint64_t requests, answers;
     int64_t ns;
-    uint64_t configurations;
-    size_t branches_reached;
+    uint64_t explanations;      /* alive, as far as they were tried */
+    size_t branches, branches_reached;
 } aphi_run_facts;
 
 typedef struct aphi_run_options {

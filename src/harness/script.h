@@ -26,7 +26,7 @@ typedef enum aphi_wait {
 typedef struct aphi_action {
     int64_t label;      /* odd, rising */
     int64_t connection; /* opened when it is first used, and again after it was closed */
-    aph_value send;     /* a J-expression; APH_NIL: close the connection */
+    aph_value send;     /* a J-expression, not null; APH_NIL: close the connection */
     uint32_t chunk;     /* bytes in one write, 0: all */
     aphi_wait wait;
     int64_t waits_for;  /* the label, or microseconds */
@@ -46,9 +46,13 @@ void aphi_script_free(aphi_script *s);
 void aphi_script_add(aphi_script *s, const aphi_action *action);
 aphi_script aphi_script_copy(const aphi_script *s);
 
-/* Reads or writes a whole file. On failure says what, where (file:line) and what to do. */
+/* Reads a whole file, or a text; strict. On failure says what, where (name:line) and what to do, and *s is empty. */
 bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t error_size);
+bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script *s, char *error, size_t error_size);
+/* Writes a whole file, which appears complete or not at all. On failure says what to do; an earlier file stays. */
 bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size);
+/* The same as text in malloc'ed memory, NUL-terminated; *n, if given, receives its length. */
+char *aphi_script_text(const aphi_script *s, size_t *n);
 /* One action as a value, as on disk. */
 aph_value aphi_action_value(const aphi_action *a);
 

@@ -87,12 +87,16 @@ static bool take_next(walk *w, aph_value *answer)
     return true;
 }
 
-static bool next_way(walk *w, aph_value *answer)
+/* False if the model goes another way than it did in the search, which had found values for some of its symbols: one
+ * that looks at those other than by aph_decide. */
+static bool next_way(walk *w, const aph_event *event, aph_value *answer)
 {
     if (w->path_at == aph_count(w->path))
         return false;
     *answer = aph_at(w->path, w->path_at++);
-    return true;
+    if (event->kind == APH_EVENT_DECIDE)
+        return aph_kind_of(*answer) == APH_BOOL;
+    return aph_is_int(*answer) && (uint64_t)aph_int_of(*answer) < event->count;
 }
 
 static bool is_the_answer(walk *w, const aph_event *sent)
@@ -115,7 +119,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
         case APH_EVENT_SEND: w->found = is_the_answer(w, event); break;
         case APH_EVENT_CHOOSE: *answer = aph_symbol(event->sort, w->fresh++); break;
         case APH_EVENT_EITHER:
-        case APH_EVENT_DECIDE: answered = next_way(w, answer); break;
+        case APH_EVENT_DECIDE: answered = next_way(w, event, answer); break;
         default: answered = false;
         }
     }

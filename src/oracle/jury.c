@@ -80,6 +80,7 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
     j->dissenter = APHI_NONE;
     j->live_max = LIVE_FIRST;
     aph_root_add(mark_parts, j);
+    aphi_guard_arm(model, options->time_ms ? aphi_clock_ns() + options->time_ms * 1000000 : 0, options->memory);
     /* Open one now, to hear at once if the options or the model are no good. */
     aph_oracle *trial = aphi_oracle_open_on(model, &j->options, j->machine, j->apart, error, error_size);
     if (!trial) {
@@ -92,7 +93,6 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
         APHI_RESERVE(j->seats, j->seat_capacity, 1);
         j->seats[j->seat_count++] = (aphi_seat){.oracle = trial};
     }
-    aphi_guard_arm(model, options->time_ms ? aphi_clock_ns() + options->time_ms * 1000000 : 0, options->memory);
     return j;
 }
 

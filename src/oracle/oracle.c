@@ -338,7 +338,7 @@ static bool listens(const aph_oracle *o)
 }
 
 /* The search found nothing. */
-static __attribute__((noinline, cold)) aph_verdict give_up(aph_oracle *o)
+static APHI_RARE aph_verdict give_up(aph_oracle *o)
 {
     if (!o->fault && !o->limit && aphi_machine_undecided(o->machine))
         o->limit = APH_LIMIT_SOLVER;
@@ -430,7 +430,7 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
     return look(o);
 }
 
-static aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *what)
+static APHI_RARE aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *what)
 {
     o->fault = APH_FAULT_ANSWER;
     o->fault_line = o->line;

@@ -37,6 +37,19 @@ enum { LIKELY_MIN = 8, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
+static APHI_RARE void note_trouble(aph_oracle *o, const aphi_asked *a)
+{
+    const char *message;
+    aph_fault fault = aphi_machine_fault(o->machine, &message);
+    if (fault && !o->fault) {
+        o->fault = fault;
+        o->fault_line = a->line;
+        snprintf(o->message, sizeof o->message, "%s", message);
+    }
+    if (aphi_machine_out_of_time(o->machine))
+        o->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
+}
+
 static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
     if (a->delivery)
@@ -47,15 +60,8 @@ static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
     /* An rpc model treats connections alike, so one number serves all unless mail has to find its way. */
     int64_t from = fate == APHI_KEEP ? a->connection : 0;
     const aphi_after *results = aphi_machine_feed(o->machine, &o->core, from, a->message, fate, a->answer, n);
-    const char *message;
-    aph_fault fault = aphi_machine_fault(o->machine, &message);
-    if (fault && !o->fault) {
-        o->fault = fault;
-        o->fault_line = a->line;
-        snprintf(o->message, sizeof o->message, "%s", message);
-    }
-    if (aphi_machine_out_of_time(o->machine))
-        o->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
+    if (aphi_machine_fault(o->machine, NULL) || aphi_machine_out_of_time(o->machine))
+        note_trouble(o, a);
     return results;
 }
 
@@ -468,7 +474,7 @@ static bool within_limits(aph_oracle *o)
 }
 
 /* Now and then: look at the limits, and at the heap. */
-static __attribute__((noinline)) bool may_go_on(aph_oracle *o)
+static APHI_RARE bool may_go_on(aph_oracle *o)
 {
     o->limits_at = o->configurations + LIMITS_EVERY;
     if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))

@@ -4,6 +4,7 @@
 #ifndef APHI_ORACLE_SEARCH_H
 #define APHI_ORACLE_SEARCH_H
 
+#include "base/rare.h"
 #include "env/env.h"
 #include "oracle/memo.h"
 #include "oracle/transition.h"
@@ -189,7 +190,7 @@ struct aph_oracle {
 };
 
 /* As APHI_RESERVE and free, for an array of the oracle that may still be in `first`. */
-void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size);
+APHI_RARE void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size);
 void aphi_oracle_free(aph_oracle *o, void *p);
 #define APHI_GROW(o, array, capacity, need) \
     do { \
@@ -232,16 +233,16 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason);
 bool aphi_search_next_root(aph_oracle *o);
 /* Nothing counts as refuted any more. */
 void aphi_search_clear(aph_oracle *o);
-/* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with options.patient, by
- * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded.
- * */
-void aphi_search_forget(aph_oracle *o);
+/* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with
+ * options.patient, by finding all that are left; else by letting go of the oldest explanations untried. Only after
+ * aphi_search succeeded. */
+APHI_RARE void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. */
-bool aphi_search_collect(aph_oracle *o, uint64_t budget);
+APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
 /* Forget all that is in flight: it is lost. Unless the budget does not suffice; then nothing is forgotten. */
-void aphi_search_drain(aph_oracle *o, uint64_t budget);
-void aphi_search_widen(aph_oracle *o, size_t words);
+APHI_RARE void aphi_search_drain(aph_oracle *o, uint64_t budget);
+APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);
 

@@ -14,6 +14,7 @@
 #include "oracle/transition.h"
 
 #include "base/memory.h"
+#include "base/rare.h"
 #include "solve/store.h"
 #include "tree/guard.h"
 #include "tree/step.h"
@@ -113,7 +114,7 @@ void aphi_core_mark(const aphi_core *c)
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
-static void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)
+static APHI_RARE void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)
 {
     if (m->fault)
         return;
@@ -421,7 +422,7 @@ static void set_unknown_request(aphi_machine *m)
     free(asked);
 }
 
-static void broken_step(aphi_machine *m, aphi_ending ending)
+static APHI_RARE void broken_step(aphi_machine *m, aphi_ending ending)
 {
     switch (ending) {
     case APHI_UNKNOWN_REQUEST: set_unknown_request(m); break;
@@ -491,7 +492,7 @@ static void all_ways(aphi_machine *m, const key *k)
 }
 
 /* Run it again: a pure model does the same and comes to the same. */
-static void check_purity(aphi_machine *m, const key *k)
+static APHI_RARE void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
     uint64_t trace = m->trace;

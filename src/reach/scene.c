@@ -119,10 +119,14 @@ static bool complete(aph_value entry)
 static aph_value inserted(aph_value trace, size_t at, aph_value entry)
 {
     size_t n = aph_count(trace);
-    trace = aph_push(trace, entry);
-    for (size_t i = n; i > at; i--)
-        trace = aph_replace(trace, i, aph_at(trace, i - 1));
-    return at < n ? aph_replace(trace, at, entry) : trace;
+    if (at == n)
+        return aph_push(trace, entry);
+    aph_value *items = aphi_alloc((n + 1) * sizeof *items);
+    for (size_t i = 0; i <= n; i++)
+        items[i] = i == at ? entry : aph_at(trace, i - (i > at));
+    trace = aph_array(n + 1, items);
+    free(items);
+    return trace;
 }
 
 static void note(const aphi_stage *g, scene *s, aph_value entry)

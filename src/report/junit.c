@@ -6,6 +6,7 @@
  * even as references; they and bytes that are not UTF-8 are written as \xHH. */
 #include "report/junit.h"
 
+#include "report/message.h"
 #include "report/utf8.h"
 
 #include <string.h>
@@ -60,67 +61,128 @@ static void attribute_time(aphi_buffer *out, int64_t ns)
     aphi_buffer_format(out, " time=\"%lld.%06lld\"", (long long)(us / 1000000), (long long)(us % 1000000));
 }
 
-static void complain(aphi_buffer *out, const aphi_result *r)
+/* A test case, wherever it came from. */
+typedef struct test {
+    const char *name;
+    int64_t ns;
+    const char *element;                /* "failure" or "error"; NULL: it passed */
+    const char *type, *message, *detail;
+    const char *output;
+} test;
+
+static void write_complaint(aphi_buffer *out, const test *t)
+{
+    aphi_buffer_format(out, "      <%s", t->element);
+    attribute_text(out, "type", t->type);
+    attribute_text(out, "message", t->message);
+    if (!t->detail) {
+        aphi_buffer_str(out, "/>\n");
+        return;
+    }
+    aphi_buffer_byte(out, '>');
+    escape(out, t->detail, false);
+    aphi_buffer_format(out, "</%s>\n", t->element);
+}
+
+static void write_case(aphi_buffer *out, const char *suite, const test *t)
+{
+    aphi_buffer_str(out, "    <testcase");
+    attribute_text(out, "classname", suite);
+    attribute_text(out, "name", t->name);
+    attribute_time(out, t->ns);
+    aphi_buffer_str(out, ">\n");
+    if (t->element)
+        write_complaint(out, t);
+    aphi_buffer_str(out, "      <system-out>");
+    escape(out, t->output, false);
+    aphi_buffer_str(out, "</system-out>\n    </testcase>\n");
+}
+
+typedef struct tally {
+    size_t tests, failures, errors;
+    int64_t ns;
+} tally;
+
+static void write_totals(aphi_buffer *out, const tally *t)
+{
+    aphi_buffer_format(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\"", t->tests, t->failures,
+                       t->errors);
+    attribute_time(out, t->ns);
+}
+
+static void write_head(aphi_buffer *out, const char *suite, const char *timestamp, const tally *t)
+{
+    aphi_buffer_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"antiphon\"");
+    write_totals(out, t);
+    aphi_buffer_str(out, ">\n  <testsuite");
+    attribute_text(out, "name", suite);
+    write_totals(out, t);
+    if (timestamp)
+        attribute_text(out, "timestamp", timestamp);
+    aphi_buffer_str(out, ">\n");
+}
+
+static void write_end(aphi_buffer *out)
+{
+    aphi_buffer_str(out, "  </testsuite>\n</testsuites>\n");
+}
+
+/* ---- checks of files --------------------------------------------------------------------------------------------- */
+
+static void write_result(aphi_buffer *out, const char *suite, const aphi_result *r)
 {
     static const struct { const char *element, *type, *message; } kinds[APHI_OUTCOMES] = {
         [APHI_OUTCOME_FAIL] = {"failure", "fail", "the model does not explain the history"},
         [APHI_OUTCOME_UNKNOWN] = {"error", "unknown", "a limit was reached before the verdict was certain"},
         [APHI_OUTCOME_ERROR] = {"error", "input", "the history could not be checked"},
     };
-    const char *element = kinds[r->outcome].element;
-    aphi_buffer_format(out, "      <%s", element);
-    attribute_text(out, "type", kinds[r->outcome].type);
-    attribute_text(out, "message", r->message ? r->message : kinds[r->outcome].message);
-    if (!r->detail) {
-        aphi_buffer_str(out, "/>\n");
-        return;
-    }
-    aphi_buffer_byte(out, '>');
-    escape(out, r->detail, false);
-    aphi_buffer_format(out, "</%s>\n", element);
-}
-
-static void write_case(aphi_buffer *out, const char *suite, const aphi_result *r)
-{
-    aphi_buffer_str(out, "    <testcase");
-    attribute_text(out, "classname", suite);
-    attribute_text(out, "name", r->file);
-    attribute_time(out, r->time_ns);
-    aphi_buffer_str(out, ">\n");
-    if (r->outcome != APHI_OUTCOME_PASS)
-        complain(out, r);
-    aphi_buffer_format(out, "      <system-out>%llu operations, %llu configurations</system-out>\n    </testcase>\n",
-                       (unsigned long long)r->operations, (unsigned long long)r->configurations);
-}
-
-typedef struct tally {
-    size_t of[APHI_OUTCOMES];
-    int64_t ns;
-} tally;
-
-static void write_totals(aphi_buffer *out, const tally *t, size_t n)
-{
-    aphi_buffer_format(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\"", n, t->of[APHI_OUTCOME_FAIL],
-                       t->of[APHI_OUTCOME_UNKNOWN] + t->of[APHI_OUTCOME_ERROR]);
-    attribute_time(out, t->ns);
+    char output[80];
+    snprintf(output, sizeof output, "%llu operations, %llu configurations", (unsigned long long)r->operations,
+             (unsigned long long)r->configurations);
+    write_case(out, suite, &(test){.name = r->file, .ns = r->time_ns, .element = kinds[r->outcome].element,
+                                   .type = kinds[r->outcome].type,
+                                   .message = r->message ? r->message : kinds[r->outcome].message,
+                                   .detail = r->detail, .output = output});
 }
 
 void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_result *results, size_t n)
 {
-    tally t = {0};
+    tally t = {.tests = n};
     for (size_t i = 0; i < n; i++) {
-        t.of[results[i].outcome]++;
+        t.failures += results[i].outcome == APHI_OUTCOME_FAIL;
+        t.errors += results[i].outcome == APHI_OUTCOME_UNKNOWN || results[i].outcome == APHI_OUTCOME_ERROR;
         t.ns += results[i].time_ns;
     }
-    aphi_buffer_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"antiphon\"");
-    write_totals(out, &t, n);
-    aphi_buffer_str(out, ">\n  <testsuite");
-    attribute_text(out, "name", suite);
-    write_totals(out, &t, n);
-    if (timestamp)
-        attribute_text(out, "timestamp", timestamp);
-    aphi_buffer_str(out, ">\n");
+    write_head(out, suite, timestamp, &t);
     for (size_t i = 0; i < n; i++)
-        write_case(out, suite, &results[i]);
-    aphi_buffer_str(out, "  </testsuite>\n</testsuites>\n");
+        write_result(out, suite, &results[i]);
+    write_end(out);
+}
+
+/* ---- live runs --------------------------------------------------------------------------------------------------- */
+
+static bool is_against_subject(const char *verdict)
+{
+    static const char *const names[] = {"fail", "malformed", "starved", "dead"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(verdict, names[i]))
+            return true;
+    return false;
+}
+
+void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_timeline *run)
+{
+    bool passed = !strcmp(run->verdict, "pass"), failed = is_against_subject(run->verdict);
+    aphi_buffer detail = {0}, facts = {0};
+    aphi_timeline_tell(&detail, run, &(aphi_terminal){.unicode = true, .columns = 120});
+    aphi_message_json(&facts, run->run, APHI_MESSAGE_WHOLE);
+    write_head(out, suite, timestamp,
+               &(tally){.tests = 1, .failures = failed, .errors = !passed && !failed, .ns = run->ns});
+    write_case(out, suite, &(test){.name = run->title, .ns = run->ns,
+                                   .element = passed ? NULL : failed ? "failure" : "error", .type = run->verdict,
+                                   .message = run->headline ? run->headline : run->verdict,
+                                   .detail = aphi_buffer_text(&detail), .output = aphi_buffer_text(&facts)});
+    write_end(out);
+    aphi_buffer_free(&detail);
+    aphi_buffer_free(&facts);
 }

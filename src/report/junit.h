@@ -9,8 +9,14 @@
 
 #include "base/buffer.h"
 #include "report/result.h"
+#include "report/timeline.h"
 
 /* suite: the name of the model. timestamp: ISO 8601, or NULL for none. */
 void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_result *results, size_t n);
+
+/* A live run: one test case, named by its title. A verdict against the subject (fail, malformed, starved, dead) is a
+ * <failure> with the headline, and the diagram as its text; any other but a pass (unknown, vacuous, error) an <error>
+ * of that type. */
+void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_timeline *run);
 
 #endif

@@ -152,6 +152,8 @@ static struct {
     uint64_t total;
     int64_t begun_ns, looked_ns, next_ns;
     uint32_t patience, left; /* calls from one look at the clock to the next, and still to come */
+    int64_t rated_ns;        /* when the rate of a live run was last found, */
+    uint64_t rated, rate;    /* at so many messages, and what it was */
 } progress;
 
 void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *what, uint64_t done, uint64_t total,
@@ -179,14 +181,87 @@ void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *wh
     aphi_buffer_free(&line);
 }
 
-static void show(uint64_t done, int64_t now)
+/* ---- the line of a live run -------------------------------------------------------------------------------------- */
+
+typedef enum live_part { PART_MESSAGES, PART_RATE, PART_EXPLANATIONS, PART_BRANCHES, PART_LEFT, PARTS } live_part;
+
+static void add_count(aphi_buffer *out, uint64_t count, const char *before, const char *after)
 {
-    aphi_buffer text = {0};
-    aphi_progress_text(&text, &progress.terminal, progress.what, done, progress.total, now - progress.begun_ns);
-    fprintf(stderr, "\r%s%s%s\33[K", aphi_terminal_ink(&progress.terminal, APHI_INK_DIM), aphi_buffer_text(&text),
+    aphi_buffer_str(out, before);
+    aphi_report_count(out, count);
+    aphi_buffer_str(out, after);
+}
+
+/* Whole seconds: the last digit of anything finer could not be read. */
+static void add_left(aphi_buffer *out, int64_t ns)
+{
+    int64_t s = (ns + SECOND_NS - 1) / SECOND_NS;
+    if (s < 60)
+        aphi_buffer_format(out, "%lld s left", (long long)s);
+    else
+        aphi_buffer_format(out, "%lld min %02lld s left", (long long)(s / 60), (long long)(s % 60));
+}
+
+static void add_part(aphi_buffer *out, live_part part, const aphi_live *l)
+{
+    switch (part) {
+    case PART_MESSAGES: add_count(out, l->messages, "", l->messages == 1 ? " message" : " messages"); break;
+    case PART_RATE: add_count(out, l->rate, "", "/s"); break;
+    case PART_EXPLANATIONS:
+        add_count(out, l->explanations, "", l->explanations == 1 ? " explanation" : " explanations");
+        break;
+    case PART_BRANCHES:
+        add_count(out, l->reached, "branches ", "/");
+        add_count(out, l->branches, "", "");
+        break;
+    case PART_LEFT: add_left(out, l->left_ns); break;
+    case PARTS: break;
+    }
+}
+
+/* Those parts of the line, in their order. */
+static void add_parts(aphi_buffer *out, const bool *is_in, const aphi_live *l)
+{
+    for (live_part p = 0; p < PARTS; p++) {
+        if (!is_in[p])
+            continue;
+        aphi_buffer_str(out, out->n ? "  " : "");
+        add_part(out, p, l);
+    }
+}
+
+void aphi_live_text(aphi_buffer *out, const aphi_terminal *t, const char *what, const aphi_live *l)
+{
+    static const live_part dispensable[] = {PART_EXPLANATIONS, PART_BRANCHES, PART_RATE, PART_LEFT};
+    enum { TITLE_MIN = 8 };
+    bool is_in[PARTS] = {true, l->rate > 0, true, l->branches > 0, l->left_ns >= 0};
+    size_t columns = t->columns - 1; /* a terminal wraps when its last column is written */
+    aphi_buffer parts = {0}, title = {0};
+    aphi_utf8_clean(&title, what, t->unicode);
+    add_parts(&parts, is_in, l);
+    for (size_t i = 0; parts.n + 2 + TITLE_MIN > columns && i < sizeof dispensable / sizeof *dispensable; i++) {
+        is_in[dispensable[i]] = false;
+        parts.n = 0;
+        add_parts(&parts, is_in, l);
+    }
+    if (parts.n + 2 + TITLE_MIN <= columns) {
+        aphi_utf8_cut(out, aphi_buffer_text(&title), columns - parts.n - 2, t->unicode);
+        aphi_buffer_str(out, "  ");
+    }
+    aphi_utf8_cut(out, aphi_buffer_text(&parts), columns, t->unicode);
+    aphi_buffer_free(&title);
+    aphi_buffer_free(&parts);
+}
+
+/* ---- showing it -------------------------------------------------------------------------------------------------- */
+
+/* Puts a line that was formatted into text in place of the one that is there. */
+static void put_line(aphi_buffer *text)
+{
+    fprintf(stderr, "\r%s%s%s\33[K", aphi_terminal_ink(&progress.terminal, APHI_INK_DIM), aphi_buffer_text(text),
             aphi_terminal_ink(&progress.terminal, APHI_INK_NONE));
     fflush(stderr);
-    aphi_buffer_free(&text);
+    aphi_buffer_free(text);
     progress.shown = true;
 }
 
@@ -202,26 +277,63 @@ void aphi_progress_begin(const char *what, uint64_t total)
     progress.terminal = terminal;
     progress.what = what;
     progress.total = total;
-    progress.begun_ns = progress.looked_ns = now;
+    progress.begun_ns = progress.looked_ns = progress.rated_ns = now;
+    progress.rated = progress.rate = 0;
     progress.next_ns = now + PROGRESS_FIRST_NS;
     progress.patience = progress.left = 1;
 }
 
-void aphi_progress_at(uint64_t done)
+/* Is it time to show the line again? */
+static bool is_due(int64_t *now)
 {
     if (!progress.on || --progress.left)
-        return;
-    int64_t now = aphi_clock_ns(), passed = now - progress.looked_ns;
+        return false;
+    *now = aphi_clock_ns();
+    int64_t passed = *now - progress.looked_ns;
     if (passed < MS_NS && progress.patience < PATIENCE_MAX)
         progress.patience *= 2;
     else if (passed > 20 * MS_NS)
         progress.patience = 1;
     progress.left = progress.patience;
-    progress.looked_ns = now;
-    if (now < progress.next_ns)
+    progress.looked_ns = *now;
+    if (*now < progress.next_ns)
+        return false;
+    progress.next_ns = *now + PROGRESS_EVERY_NS;
+    return true;
+}
+
+void aphi_progress_at(uint64_t done)
+{
+    int64_t now;
+    if (!is_due(&now))
         return;
-    progress.next_ns = now + PROGRESS_EVERY_NS;
-    show(done, now);
+    aphi_buffer text = {0};
+    aphi_progress_text(&text, &progress.terminal, progress.what, done, progress.total, now - progress.begun_ns);
+    put_line(&text);
+}
+
+/* Over the last second or more: a rate that flickers cannot be read. */
+static uint64_t rate_of(uint64_t messages, int64_t now)
+{
+    int64_t passed = now - progress.rated_ns;
+    if (passed >= SECOND_NS && messages >= progress.rated) {
+        progress.rate = (uint64_t)((double)(messages - progress.rated) * (double)SECOND_NS / (double)passed);
+        progress.rated = messages;
+        progress.rated_ns = now;
+    }
+    return progress.rate;
+}
+
+void aphi_progress_live(const aphi_live *live)
+{
+    int64_t now;
+    if (!is_due(&now))
+        return;
+    aphi_buffer text = {0};
+    aphi_live shown = *live;
+    shown.rate = rate_of(live->messages, now);
+    aphi_live_text(&text, &progress.terminal, progress.what, &shown);
+    put_line(&text);
 }
 
 void aphi_progress_hide(void)

@@ -59,6 +59,23 @@ void aphi_progress_at(uint64_t done);
 void aphi_progress_hide(void);
 void aphi_progress_end(void);
 
+/* How a live run goes. */
+typedef struct aphi_live {
+    uint64_t messages;
+    uint64_t rate;            /* messages a second, just now; aphi_progress_live finds it itself */
+    uint64_t explanations;    /* alive */
+    size_t reached, branches; /* of the model; branches 0: it names none */
+    int64_t left_ns;          /* time to the end; negative: not known */
+} aphi_live;
+
+/* As aphi_progress_at, for a live run. */
+void aphi_progress_live(const aphi_live *live);
+
+/* The line of a live run, without its end:
+ *     swap at 127.0.0.1:4711  12,345 messages  8,120/s  3 explanations  branches 5/7  12 s left
+ * Where it is too narrow, the title is shortened, then parts are left out, the least important first. */
+void aphi_live_text(aphi_buffer *out, const aphi_terminal *t, const char *what, const aphi_live *live);
+
 /* The line, without its end. */
 void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *what, uint64_t done, uint64_t total,
                         int64_t ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * timeline.h - what there is to tell of a run, whoever tells it: the terminal or a page. */
+ * timeline.h - what there is to tell of a run, whoever tells it: the terminal, a page, or JUnit. */
 #ifndef APHI_REPORT_TIMELINE_H
 #define APHI_REPORT_TIMELINE_H
 
@@ -10,7 +10,7 @@
 typedef enum aphi_moment_kind {
     APHI_MOMENT_SENT,      /* from the tester to the subject */
     APHI_MOMENT_RECEIVED,
-    APHI_MOMENT_LOST,      /* the answer to `label` never came */
+    APHI_MOMENT_LOST,      /* the answer `label` never came */
     APHI_MOMENT_MALFORMED, /* bytes that are no message: message is a string */
     APHI_MOMENT_CLOSED,    /* by the tester */
     APHI_MOMENT_DROPPED,   /* by the subject; message says how: "closed", "reset" */
@@ -18,30 +18,58 @@ typedef enum aphi_moment_kind {
 
 typedef struct aphi_moment {
     aphi_moment_kind kind;
-    int64_t at_ns;      /* since the run began */
+    int64_t at_ns;      /* since the run began; never less than that of the moment before */
     int64_t connection;
     int64_t label;      /* 0 if it has none */
     aph_value message;
 } aphi_moment;
 
+#define APHI_TIMELINE_NONE SIZE_MAX
+
+/* Texts may hold anything; values that are APH_NIL say nothing. */
 typedef struct aphi_timeline {
     const char *title;         /* "swap at 127.0.0.1:4711" */
-    aph_value run;             /* facts by name, as in --json: verdict, messages, seconds, seed, ... */
+    aph_value run;             /* facts by name, as in --json: messages, seed, ...; those named *_ns are durations */
     const char *verdict;       /* "fail" */
-    const char *headline;      /* one sentence: why */
+    const char *headline;      /* one sentence: why; or NULL */
+    int64_t ns;                /* how long the run took */
     const aphi_moment *moments;
     size_t count;
-    size_t failing;            /* place of the moment that nothing explains; SIZE_MAX: none */
-    /* What would have been allowed there: an array of {"answer": ..., "clauses": [...], "state": ..., "order": [labels]}
-     * for the explanations that were alive; APH_NIL if there are none. */
+    uint64_t earlier;          /* moments before those that are given */
+    size_t failing;            /* place of the moment that nothing explains, or APHI_TIMELINE_NONE */
+    /* What would have been allowed there, an object for each explanation that was alive:
+     * {"answer": ..., "clauses": [...], "state": ..., "order": [labels]}. Each field may be absent. */
     aph_value allowed;
-    aph_value branches;        /* name -> times reached, 0 for never; APH_NIL if not known */
-    aph_value script;          /* array of actions, the shrunk script; APH_NIL if none */
+    aph_value branches;        /* name -> times reached, 0 for never */
+    aph_value script;          /* array of actions as on disk: the shrunk script. Its waits are drawn. */
     const char *replay;        /* the command that runs it again, or NULL */
 } aphi_timeline;
 
-/* A space-time diagram in text: one column for the tester's side of each connection and one for the subject, time
- * downwards, an arrow for each message, the failing one marked; at most `rows` messages, those that matter. */
+/* A space-time diagram in text: a line downwards for the tester's side of each connection, and one for the subject;
+ * time goes downwards, each message is an arrow.
+ *
+ *       ms  conn 0  conn 1                           subject
+ *    0.000    ├───────┼─── #1 put "a" 1 ───────────────▶│
+ *    0.120    │◀──────┼─── #2 "ok" ────────────────────┤
+ *    0.310    │       ├─── #3 get "a" ────────────────▶│
+ *  ✗ 0.420    │       │◀── #4 0 ───────────────────────┤
+ *             │       ╰─── expected 1 (RFC 9110 13.1.2)
+ *
+ * At most `rows` messages: the failing one, its request, and the last before it; 0: 30. */
 void aphi_timeline_draw(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal, size_t rows);
+
+/* All there is to say at the end of a run that did not pass: the headline, the diagram, what the explanations that were
+ * left would have allowed, and the command that runs it again. Of a pass: nothing. */
+void aphi_timeline_tell(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal);
+
+/* ---- for those who tell ------------------------------------------------------------------------------------------ */
+
+/* What happened, in a few words, without its label; at most about `limit` bytes. */
+void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, size_t limit);
+bool aphi_moment_is_outward(const aphi_moment *m); /* does it go from the tester to the subject? */
+/* What an action of the script waits for: "the answer #2", "quiet", "a pause of 500 us". False if for nothing. */
+bool aphi_action_wait_text(aphi_buffer *out, aph_value action);
+/* The moment that answers, or asks, what moment i does, and APHI_TIMELINE_NONE if there is none. */
+size_t aphi_timeline_partner(const aphi_timeline *t, size_t i);
 
 #endif

@@ -11,6 +11,7 @@
  * Read next:  tree.c (one answer at a time), ../oracle/transition.c (all ways through a step). */
 #include "tree/step.h"
 
+#include "base/rare.h"
 #include "tree/guard.h"
 
 #include <inttypes.h>
@@ -31,6 +32,12 @@ struct aph {
 };
 
 static _Thread_local char reason[280];
+
+static APHI_RARE aphi_ending crashed(const aphi_guarded *g)
+{
+    snprintf(reason, sizeof reason, "%s", g->crash);
+    return APHI_CRASHED;
+}
 
 const char *aphi_step_reason(void)
 {
@@ -62,7 +69,7 @@ aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_r
     switch (why) {
     case 0: *state = m.state; return APHI_ENDED;
     case APHI_ESCAPE_TIME: return APHI_OUT_OF_TIME;
-    case APHI_ESCAPE_CRASH: snprintf(reason, sizeof reason, "%s", m.guarded.crash); return APHI_CRASHED;
+    case APHI_ESCAPE_CRASH: return crashed(&m.guarded);
     default: return (aphi_ending)why;
     }
 }

@@ -14,6 +14,8 @@
  * Not done:   hash tries: smaller constants, but no order of keys to print and compare by. */
 #include "value/heap.h"
 
+#include "base/rare.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -183,7 +185,7 @@ static void treap_pairs(aph_value t, union aphi_slot **out)
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* With a key or an object of the rarer kind. */
-static __attribute__((noinline)) aph_value get_slowly(aph_value object, aph_value key)
+static APHI_RARE aph_value get_slowly(aph_value object, aph_value key)
 {
     bool found;
     if (!is_object(object))

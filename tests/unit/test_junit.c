@@ -91,12 +91,52 @@ static void test_escapes(void **state)
     escapes("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80"); /* beyond U+10FFFF */
 }
 
+/* A live run: what goes where, for a verdict of each kind. */
+static void runs(const char *verdict, const char *headline, const char *totals, const char *body)
+{
+    const aphi_timeline t = {.title = "kv at <host>", .verdict = verdict, .headline = headline, .ns = 1500000000,
+                             .run = aph_record("messages", aph_int(6)), .failing = APHI_TIMELINE_NONE,
+                             .replay = "antiphon replay x"};
+    aphi_buffer out = {0}, expected = {0};
+    aphi_junit_run(&out, "kv", NULL, &t);
+    aphi_buffer_format(&expected,
+                       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                       "<testsuites name=\"antiphon\" tests=\"1\" %s skipped=\"0\" time=\"1.500000\">\n"
+                       "  <testsuite name=\"kv\" tests=\"1\" %s skipped=\"0\" time=\"1.500000\">\n"
+                       "    <testcase classname=\"kv\" name=\"kv at &lt;host&gt;\" time=\"1.500000\">\n"
+                       "%s"
+                       "      <system-out>{\"messages\":6}</system-out>\n"
+                       "    </testcase>\n"
+                       "  </testsuite>\n"
+                       "</testsuites>\n",
+                       totals, totals, body);
+    assert_string_equal(aphi_buffer_text(&out), aphi_buffer_text(&expected));
+    aphi_buffer_free(&expected);
+    aphi_buffer_free(&out);
+}
+
+static void test_live_run(void **state)
+{
+    (void)state;
+    runs("pass", NULL, "failures=\"0\" errors=\"0\"", "");
+    runs("fail", "nothing explains \"x\"", "failures=\"1\" errors=\"0\"",
+         "      <failure type=\"fail\" message=\"nothing explains &quot;x&quot;\">fail: nothing explains \"x\"\n\n\n"
+         "  To run it again:\n    antiphon replay x\n</failure>\n");
+    runs("starved", NULL, "failures=\"1\" errors=\"0\"",
+         "      <failure type=\"starved\" message=\"starved\">starved: kv at &lt;host&gt;\n\n\n"
+         "  To run it again:\n    antiphon replay x\n</failure>\n");
+    runs("vacuous", NULL, "failures=\"0\" errors=\"1\"",
+         "      <error type=\"vacuous\" message=\"vacuous\">vacuous: kv at &lt;host&gt;\n\n\n"
+         "  To run it again:\n    antiphon replay x\n</error>\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_outcomes),
         cmocka_unit_test(test_no_files),
         cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_live_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

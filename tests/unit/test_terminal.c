@@ -213,6 +213,34 @@ static void test_progress_text(void **state)
     tells(&narrow, 999, 1000, SECOND_NS, "observations checked:  999 of 1,000 (9…");
 }
 
+static void lives(size_t columns, const aphi_live *live, const char *expected)
+{
+    aphi_buffer out = {0};
+    aphi_live_text(&out, &(aphi_terminal){.unicode = true, .columns = columns}, "swap at 127.0.0.1:4711", live);
+    assert_string_equal(aphi_buffer_text(&out), expected);
+    assert_true(aphi_utf8_columns(expected) < columns);
+    aphi_buffer_free(&out);
+}
+
+static void test_live_text(void **state)
+{
+    (void)state;
+    aphi_live l = {.messages = 12345, .rate = 8120, .explanations = 3, .reached = 5, .branches = 7,
+                   .left_ns = 11 * SECOND_NS + 1};
+    lives(100, &l,
+          "swap at 127.0.0.1:4711  12,345 messages  8,120/s  3 explanations  branches 5/7  12 s left");
+    lives(80, &l, "swap at 127…  12,345 messages  8,120/s  3 explanations  branches 5/7  12 s left");
+    lives(60, &l, "swap at…  12,345 messages  8,120/s  branches 5/7  12 s left");
+    lives(48, &l, "swap at 1…  12,345 messages  8,120/s  12 s left");
+    lives(40, &l, "swap at 12…  12,345 messages  12 s left");
+    lives(30, &l, "swap at 127…  12,345 messages");
+    lives(16, &l, "12,345 messages");
+    l = (aphi_live){.messages = 1, .explanations = 1, .left_ns = -1};
+    lives(80, &l, "swap at 127.0.0.1:4711  1 message  1 explanation");
+    l.left_ns = 125 * SECOND_NS;
+    lives(80, &l, "swap at 127.0.0.1:4711  1 message  1 explanation  2 min 05 s left");
+}
+
 /* All that is written to standard error while work of so many nanoseconds runs, with standard error a terminal. */
 static size_t watch(int64_t ns, char *seen, size_t size)
 {
@@ -265,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_progress_text),
+        cmocka_unit_test(test_live_text),
         cmocka_unit_test_setup(test_progress, usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * agenda.c - a binary heap by time.
+ *
+ * Invariants: no entry is earlier than its parent; entries of one time come out in the order in which they went in.
+ * Cost:       logarithmic in what waits. */
+#include "harness/agenda.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+static bool earlier(const aphi_due *a, const aphi_due *b)
+{
+    return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
+}
+
+void aphi_agenda_add(aphi_agenda *a, aphi_due due)
+{
+    due.order = a->order++;
+    APHI_RESERVE(a->heap, a->capacity, a->count + 1);
+    size_t i = a->count++;
+    for (; i > 0 && earlier(&due, &a->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        a->heap[i] = a->heap[(i - 1) / 2];
+    a->heap[i] = due;
+}
+
+/* The last entry takes the place of the first, and sinks. */
+static void remove_first(aphi_agenda *a)
+{
+    aphi_due last = a->heap[--a->count];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < a->count; i = child) {
+        if (child + 1 < a->count && earlier(&a->heap[child + 1], &a->heap[child]))
+            child++;
+        if (!earlier(&a->heap[child], &last))
+            break;
+        a->heap[i] = a->heap[child];
+    }
+    a->heap[i] = last;
+}
+
+bool aphi_agenda_next(aphi_agenda *a, int64_t now, aphi_due *due)
+{
+    if (!a->count || a->heap[0].ns > now)
+        return false;
+    *due = a->heap[0];
+    remove_first(a);
+    return true;
+}
+
+int64_t aphi_agenda_when(const aphi_agenda *a)
+{
+    return a->count ? a->heap[0].ns : -1;
+}
+
+void aphi_agenda_deinit(aphi_agenda *a)
+{
+    free(a->heap);
+    *a = (aphi_agenda){0};
+}
+
+int64_t aphi_delay(aphi_choice *c, int64_t mean_ns)
+{
+    if (mean_ns <= 0)
+        return 0;
+    int64_t most = aphi_choice_chance(c, 1, 4) ? 5 * mean_ns : mean_ns;
+    return aphi_choice_within(c, 0, most);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * datagrams.c - a server of datagrams: each is a message, which may be lost, doubled, and overtaken, both ways.
+ *
+ * Idea:       each copy of a datagram waits on the agenda by itself. An address that sends is a connection; the two maps
+ *             from addresses to numbers and back are values.
+ * Invariants: what waits is bounded: beyond PARCELS_MAX datagrams are lost, beyond PEERS_MAX all addresses are forgotten,
+ *             and one that sends again is a new connection. An environment that loses allows both. */
+#include "harness/serving.h"
+
+#include "base/memory.h"
+#include "harness/codec.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+enum { PARCELS_MAX = 65536, PEERS_MAX = 65536, DATAGRAM_MAX = 65536, COPIES_MAX = 4, READS_AT_ONCE = 256 };
+enum { REQUEST, ANSWER };
+
+/* A datagram under way. */
+typedef struct parcel {
+    int64_t peer;
+    aph_value message; /* of a request */
+    char *bytes;       /* of an answer */
+    size_t n;
+    uint32_t next_free;
+} parcel;
+
+struct aphi_datagrams {
+    aph_value numbers, addresses; /* objects: address -> number, number -> address */
+    int64_t peers;
+    parcel *parcels;
+    size_t count, capacity;
+    uint32_t free; /* index + 1 */
+    unsigned char buffer[DATAGRAM_MAX];
+};
+
+aphi_datagrams *aphi_datagrams_open(aphi_server *s)
+{
+    (void)s;
+    aphi_datagrams *d = aphi_alloc_zero(sizeof *d);
+    d->numbers = d->addresses = aph_object();
+    return d;
+}
+
+void aphi_datagrams_close(aphi_server *s)
+{
+    aphi_datagrams *d = s->datagrams;
+    for (size_t i = 0; i < d->count; i++)
+        free(d->parcels[i].bytes);
+    free(d->parcels);
+    free(d);
+}
+
+void aphi_datagrams_mark(aphi_server *s)
+{
+    aphi_datagrams *d = s->datagrams;
+    aph_mark(d->numbers);
+    aph_mark(d->addresses);
+    for (size_t i = 0; i < d->count; i++)
+        aph_mark(d->parcels[i].message);
+}
+
+/* ---- the network that is not there ------------------------------------------------------------------------------- */
+
+static bool room(const aphi_datagrams *d)
+{
+    return d->free || d->count < PARCELS_MAX;
+}
+
+static uint32_t keep(aphi_datagrams *d, parcel p)
+{
+    uint32_t i = d->free ? d->free - 1 : (uint32_t)d->count;
+    if (d->free) {
+        d->free = d->parcels[i].next_free;
+    } else {
+        APHI_RESERVE(d->parcels, d->capacity, d->count + 1);
+        d->count++;
+    }
+    d->parcels[i] = p;
+    return i;
+}
+
+/* Sends the parcel on its way: not at all, once, or several times. */
+static void post(aphi_server *s, uint32_t kind, parcel p)
+{
+    if (aphi_choice_chance(&s->choice, s->options.loss, 100))
+        return;
+    int copies = 1;
+    while (copies < COPIES_MAX && aphi_choice_chance(&s->choice, s->options.duplicate, 100))
+        copies++;
+    for (; copies > 0 && room(s->datagrams); copies--) {
+        parcel copy = p;
+        if (p.bytes)
+            copy.bytes = aphi_copy(p.bytes, p.n);
+        aphi_agenda_add(&s->agenda, (aphi_due){.ns = aphi_server_later(s), .kind = kind, .slot = keep(s->datagrams, copy)});
+    }
+}
+
+/* ---- peers ------------------------------------------------------------------------------------------------------- */
+
+static int64_t peer_of(aphi_datagrams *d, const struct sockaddr_storage *from, socklen_t size)
+{
+    aph_value address = aph_bytes(from, size), number = aph_get(d->numbers, address);
+    if (number)
+        return aph_int_of(number);
+    if (aph_count(d->numbers) >= PEERS_MAX)
+        d->numbers = d->addresses = aph_object();
+    number = aph_int(++d->peers);
+    d->numbers = aph_set(d->numbers, address, number);
+    d->addresses = aph_set(d->addresses, number, address);
+    return d->peers;
+}
+
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
+
+static void arrive(aphi_server *s, int64_t peer, size_t n)
+{
+    aph_wire w = {.side = APH_TO_SERVER, .bytes = s->datagrams->buffer, .count = n};
+    if (aphi_decode_datagram(s->model->codec, &w) == APH_DECODED)
+        post(s, REQUEST, (parcel){.peer = peer, .message = w.message});
+    else
+        aphi_server_malformed(s, peer, &w);
+}
+
+void aphi_datagrams_ready(aphi_server *s)
+{
+    aphi_datagrams *d = s->datagrams;
+    for (int i = 0; i < READS_AT_ONCE; i++) {
+        struct sockaddr_storage from;
+        memset(&from, 0, sizeof from); /* padding is compared too */
+        socklen_t size = sizeof from;
+        ssize_t n = recvfrom(s->listener, d->buffer, sizeof d->buffer, MSG_DONTWAIT, (struct sockaddr *)&from, &size);
+        if (n < 0)
+            return; /* nothing there, or an error that one datagram caused */
+        int64_t before = d->peers, peer = peer_of(d, &from, size);
+        s->stats.connections += d->peers > before;
+        arrive(s, peer, (size_t)n);
+    }
+}
+
+/* ---- out --------------------------------------------------------------------------------------------------------- */
+
+static void take(aphi_server *s, const parcel *p)
+{
+    /* What the model cannot take now is lost, which is allowed. */
+    if (aphi_server_take(s, p->peer, p->message) != APHI_ACT_TAKEN)
+        return;
+    for (size_t i = 0; i < s->actor.sent_count; i++) {
+        aphi_act_sent sent = s->actor.sent[i];
+        post(s, ANSWER, (parcel){.peer = sent.to, .bytes = s->actor.bytes.data + sent.at, .n = sent.n});
+    }
+}
+
+static void put_out(aphi_server *s, const parcel *p)
+{
+    aph_value address = aph_get(s->datagrams->addresses, aph_int(p->peer));
+    if (!address)
+        return;
+    size_t size;
+    const char *to = aph_bytes_of(&address, &size);
+    struct sockaddr_storage at;
+    memcpy(&at, to, size);
+    if (sendto(s->listener, p->bytes, p->n, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&at, (socklen_t)size) >= 0)
+        s->stats.answers++;
+    else if (errno == EMSGSIZE)
+        aphi_server_complain(s, "connection %lld: an answer of %zu bytes does not fit a datagram: it is lost",
+                             (long long)p->peer, p->n);
+}
+
+void aphi_datagrams_due(aphi_server *s, const aphi_due *due)
+{
+    aphi_datagrams *d = s->datagrams;
+    parcel p = d->parcels[due->slot];
+    d->parcels[due->slot] = (parcel){.next_free = d->free};
+    d->free = due->slot + 1;
+    if (due->kind == REQUEST)
+        take(s, &p);
+    else
+        put_out(s, &p);
+    free(p.bytes);
+}

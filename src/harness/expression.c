@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * expression.c - J-expressions: messages with holes that earlier messages fill.
+ *
+ * Idea:       section 5.3.2 of Li, "Testing by dualization". A hole is {"$": [LABEL, PATH, "function"]}: the message of
+ *             that label, what lies at the path in it, and a function of that. Evaluation is loose. An element of an
+ *             array that is missing, or has not the rest of the path, gives way to the nearest other one that has it; a
+ *             message likewise, to the latest other one of its side (requests have odd labels, answers even ones), then
+ *             to the latest of the other side. So it is the same every time for the same messages.
+ * Picture:    labelled messages are a ring of the latest, by number of arrival; those whose labels fall in one bucket
+ *             are chained from the latest back. What was overwritten is told by its number: nothing is ever unlinked.
+ *
+ *                 bucket [label & mask] --> number 907 --> number 893 --> number 340 (too old: the chain ends)
+ *
+ * Cost:       a label is found in constant time. Filling walks the expression once, and makes nothing where there is no
+ *             hole. A hole that its label does not fill looks at every message remembered.
+ * Not done:   what fills a hole is not searched for holes: it is data. */
+#include "harness/expression.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/memory.h"
+#include "value/heap.h"
+
+/* ---- labelled messages ------------------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    int64_t label;
+    aph_value message;
+    uint64_t before; /* number of the one before it in its bucket; 0: none */
+} entry;
+
+struct aphi_labelled {
+    entry *ring;      /* number n is at n & mask */
+    uint64_t *bucket; /* number of the latest; 0: none */
+    uint64_t mask;
+    uint64_t count;   /* that ever were; they are numbered from 1 */
+};
+
+static bool is_kept(const aphi_labelled *l, uint64_t number)
+{
+    return number != 0 && l->count - number <= l->mask;
+}
+
+static void mark_labelled(void *context)
+{
+    const aphi_labelled *l = context;
+    for (uint64_t n = l->count; is_kept(l, n); n--)
+        aph_mark(l->ring[n & l->mask].message);
+}
+
+aphi_labelled *aphi_labelled_open(size_t capacity)
+{
+    size_t size = 16;
+    while (size < capacity)
+        size *= 2;
+    aphi_labelled *l = aphi_alloc(sizeof *l);
+    *l = (aphi_labelled){.mask = size - 1,
+                         .ring = aphi_alloc_zero(size * sizeof *l->ring),
+                         .bucket = aphi_alloc_zero(size * sizeof *l->bucket)};
+    aph_root_add(mark_labelled, l);
+    return l;
+}
+
+void aphi_labelled_close(aphi_labelled *l)
+{
+    if (!l)
+        return;
+    aph_root_remove(mark_labelled, l);
+    free(l->ring);
+    free(l->bucket);
+    free(l);
+}
+
+void aphi_labelled_add(aphi_labelled *l, int64_t label, aph_value message)
+{
+    uint64_t *bucket = &l->bucket[(uint64_t)label & l->mask];
+    l->ring[++l->count & l->mask] = (entry){.label = label, .message = message, .before = *bucket};
+    *bucket = l->count;
+}
+
+bool aphi_labelled_latest(const aphi_labelled *l, size_t i, int64_t *label, aph_value *message)
+{
+    if (i >= l->count || !is_kept(l, l->count - i))
+        return false;
+    const entry *e = &l->ring[(l->count - i) & l->mask];
+    *label = e->label;
+    *message = e->message;
+    return true;
+}
+
+static const entry *find(const aphi_labelled *l, int64_t label)
+{
+    for (uint64_t n = l->bucket[(uint64_t)label & l->mask]; is_kept(l, n); n = l->ring[n & l->mask].before)
+        if (l->ring[n & l->mask].label == label)
+            return &l->ring[n & l->mask];
+    return NULL;
+}
+
+bool aphi_labelled_has(const aphi_labelled *l, int64_t label)
+{
+    return find(l, label) != NULL;
+}
+
+aph_value aphi_labelled_get(const aphi_labelled *l, int64_t label)
+{
+    const entry *e = find(l, label);
+    return e ? e->message : APH_NIL;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
+
+bool aphi_path_is_path(aph_value v)
+{
+    if (aph_kind_of(v) != APH_ARRAY)
+        return false;
+    for (size_t i = 0; i < aph_count(v); i++) {
+        aph_value part = aph_at(v, i);
+        if (!aph_is_str(part) && !(aph_is_int(part) && aph_int_of(part) >= 0))
+            return false;
+    }
+    return true;
+}
+
+static bool find_from(aph_value v, aph_value path, size_t at, aph_value *found);
+
+static bool find_in_array(aph_value array, uint64_t index, aph_value path, size_t next, aph_value *found)
+{
+    size_t n = aph_count(array), wanted = index < n ? (size_t)index : n;
+    if (wanted < n && find_from(aph_at(array, wanted), path, next, found))
+        return true;
+    for (size_t far = 1; far <= n; far++) {
+        if (far <= wanted && find_from(aph_at(array, wanted - far), path, next, found))
+            return true;
+        if (far < n - wanted && find_from(aph_at(array, wanted + far), path, next, found))
+            return true;
+    }
+    return false;
+}
+
+/* The parts of the path from `at` on. */
+static bool find_from(aph_value v, aph_value path, size_t at, aph_value *found)
+{
+    if (at == aph_count(path)) {
+        *found = v;
+        return true;
+    }
+    aph_value part = aph_at(path, at);
+    if (aph_is_int(part))
+        return aph_kind_of(v) == APH_ARRAY && find_in_array(v, (uint64_t)aph_int_of(part), path, at + 1, found);
+    aph_value item = aph_get(v, part);
+    return (item || (aph_kind_of(v) == APH_OBJECT && aph_has(v, part))) && find_from(item, path, at + 1, found);
+}
+
+bool aphi_path_find(aph_value message, aph_value path, aph_value *found)
+{
+    return find_from(message, path, 0, found);
+}
+
+/* ---- holes ------------------------------------------------------------------------------------------------------- */
+
+aph_value aph_hole(int64_t label, aph_value path, const char *function)
+{
+    return aph_record("$", APH_ARRAY_OF(aph_int(label), path, aph_str(function)));
+}
+
+/* Meant as a hole, well-formed or not: nothing else may be an object with this one field. */
+static bool claims_to_be_hole(aph_value v)
+{
+    return aph_kind_of(v) == APH_OBJECT && aph_count(v) == 1 && aph_has(v, aph_str("$"));
+}
+
+bool aphi_expression_is_hole(aph_value v)
+{
+    if (!claims_to_be_hole(v))
+        return false;
+    aph_value parts = aph_field(v, "$");
+    return aph_kind_of(parts) == APH_ARRAY && aph_count(parts) == 3 && aph_is_int(aph_at(parts, 0)) &&
+           aph_int_of(aph_at(parts, 0)) > 0 && aphi_path_is_path(aph_at(parts, 1)) && aph_is_str(aph_at(parts, 2));
+}
+
+/* NULL: "id", or not known. */
+static const aph_function *function_named(const aph_function *functions, aph_value name)
+{
+    for (const aph_function *f = functions; f && f->name; f++)
+        if (aph_str_is(name, f->name))
+            return f;
+    return NULL;
+}
+
+/* The latest message of the side, other than that label, that has something at the path. */
+static bool find_elsewhere(const aphi_labelled *seen, int64_t label, bool answers, aph_value path, aph_value *found)
+{
+    int64_t other;
+    aph_value message;
+    for (size_t i = 0; aphi_labelled_latest(seen, i, &other, &message); i++)
+        if ((other % 2 == 0) == answers && other != label && aphi_path_find(message, path, found))
+            return true;
+    return false;
+}
+
+static aph_value fill_hole(aph_value hole, const aphi_labelled *seen, const aph_function *functions)
+{
+    aph_value parts = aph_field(hole, "$"), path = aph_at(parts, 1), found;
+    int64_t label = aph_int_of(aph_at(parts, 0));
+    const entry *e = find(seen, label);
+    bool answers = label % 2 == 0;
+
+    if (!(e && aphi_path_find(e->message, path, &found)) && !find_elsewhere(seen, label, answers, path, &found) &&
+        !find_elsewhere(seen, label, !answers, path, &found))
+        return APH_NIL;
+    const aph_function *f = function_named(functions, aph_at(parts, 2));
+    return f ? f->apply(found) : found;
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+typedef struct filling {
+    const aphi_labelled *seen;
+    const aph_function *functions;
+    aph_value made; /* the object so far */
+} filling;
+
+static bool fill_field(void *context, aph_value key, aph_value item)
+{
+    filling *f = context;
+    if (aphi_is_node(item)) {
+        aph_value filled = aphi_expression_fill(item, f->seen, f->functions);
+        if (filled != item)
+            f->made = aph_set(f->made, key, filled);
+    }
+    return true;
+}
+
+static aph_value fill_array(aph_value array, const aphi_labelled *seen, const aph_function *functions)
+{
+    size_t n = aph_count(array);
+    aph_value *items = NULL;
+    for (size_t i = 0; i < n; i++) {
+        aph_value item = aph_at(array, i), filled = aphi_expression_fill(item, seen, functions);
+        if (filled == item)
+            continue;
+        if (!items) {
+            items = aphi_alloc(n * sizeof *items);
+            for (size_t k = 0; k < n; k++)
+                items[k] = aph_at(array, k);
+        }
+        items[i] = filled;
+    }
+    aph_value made = items ? aph_array(n, items) : array;
+    free(items);
+    return made;
+}
+
+aph_value aphi_expression_fill(aph_value v, const aphi_labelled *seen, const aph_function *functions)
+{
+    aph_kind kind = aphi_is_node(v) ? aph_kind_of(v) : APH_NULL;
+    if (kind == APH_ARRAY)
+        return fill_array(v, seen, functions);
+    if (kind != APH_OBJECT)
+        return v;
+    if (aphi_expression_is_hole(v))
+        return fill_hole(v, seen, functions);
+    filling f = {.seen = seen, .functions = functions, .made = v};
+    aphi_pairs(v, fill_field, &f);
+    return f.made;
+}
+
+/* Calls visit for each object that claims to be a hole, until it returns false. */
+typedef bool visit_hole(void *context, aph_value hole);
+
+typedef struct walk {
+    visit_hole *visit;
+    void *context;
+} walk;
+
+static bool walk_holes(aph_value v, const walk *w);
+
+static bool walk_field(void *context, aph_value key, aph_value item)
+{
+    (void)key;
+    return walk_holes(item, context);
+}
+
+static bool walk_holes(aph_value v, const walk *w)
+{
+    aph_kind kind = aphi_is_node(v) ? aph_kind_of(v) : APH_NULL;
+    if (claims_to_be_hole(v))
+        return w->visit(w->context, v);
+    if (kind == APH_OBJECT)
+        return aphi_pairs(v, walk_field, (void *)w);
+    bool on = true;
+    for (size_t i = 0; kind == APH_ARRAY && on && i < aph_count(v); i++)
+        on = walk_holes(aph_at(v, i), w);
+    return on;
+}
+
+typedef struct checking {
+    const aph_function *functions;
+    bool any_function;
+    char *error;
+    size_t error_size;
+} checking;
+
+static bool check_hole(void *context, aph_value hole)
+{
+    const checking *c = context;
+    aph_value name = aph_at(aph_field(hole, "$"), 2);
+    bool formed = aphi_expression_is_hole(hole);
+    if (formed && (c->any_function || aph_str_is(name, "id") || function_named(c->functions, name)))
+        return true;
+    char *text = aph_json_text(formed ? name : hole, NULL);
+    if (formed)
+        snprintf(c->error, c->error_size, "there is no function %.60s: the model names those that there are", text);
+    else
+        snprintf(c->error, c->error_size, "%.80s is not a hole: it would be {\"$\": [LABEL, PATH, \"function\"]}, with "
+                 "a label from 1 and a path of names and indices", text);
+    free(text);
+    return false;
+}
+
+static bool check(aph_value expression, checking c)
+{
+    if (aph_is_symbolic(expression)) {
+        snprintf(c.error, c.error_size, "there is a symbol in it: only what is known can be sent");
+        return false;
+    }
+    return walk_holes(expression, &(walk){check_hole, &c});
+}
+
+bool aphi_expression_is_sound(aph_value expression, char *error, size_t error_size)
+{
+    return check(expression, (checking){.any_function = true, .error = error, .error_size = error_size});
+}
+
+bool aphi_expression_check(aph_value expression, const aph_function *functions, char *error, size_t error_size)
+{
+    return check(expression, (checking){.functions = functions, .error = error, .error_size = error_size});
+}
+
+static bool find_newest(void *context, aph_value hole)
+{
+    int64_t *newest = context;
+    aph_value label = aph_at(aph_field(hole, "$"), 0);
+    if (aph_is_int(label) && aph_int_of(label) > *newest)
+        *newest = aph_int_of(label);
+    return true;
+}
+
+int64_t aphi_expression_newest(aph_value expression)
+{
+    int64_t newest = 0;
+    walk_holes(expression, &(walk){find_newest, &newest});
+    return newest;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gen.c - what a generator may ask for: chance, what is known, holes. */
+#include "harness/gen.h"
+
+enum { HOLE_LOOKS = 256 }; /* messages that are looked at for a hole, from the latest */
+
+uint64_t aph_gen_below(aph_gen *g, uint64_t n)
+{
+    return aphi_choice_below(&g->choice, n);
+}
+
+size_t aph_gen_weighted_(aph_gen *g, size_t n, const unsigned *weights)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += weights[i];
+    if (sum == 0)
+        return aph_gen_below(g, n);
+    uint64_t at = aph_gen_below(g, sum);
+    size_t i = 0;
+    while (at >= weights[i])
+        at -= weights[i++];
+    return i;
+}
+
+aph_value aph_gen_oneof_(aph_gen *g, size_t n, const aph_value *values)
+{
+    return values[aph_gen_below(g, n)];
+}
+
+aph_value aph_gen_state(aph_gen *g)
+{
+    return g->known->state;
+}
+
+bool aph_gen_seen(aph_gen *g, size_t i, int64_t *label, aph_value *message)
+{
+    return aphi_labelled_latest(g->known->seen, i, label, message);
+}
+
+int64_t aph_gen_connection(aph_gen *g)
+{
+    return g->connection;
+}
+
+uint64_t aph_gen_number(aph_gen *g)
+{
+    return g->number;
+}
+
+/* Each message that would do is taken with a chance of one half, from the latest on; the oldest of them if no other
+ * was. */
+aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function)
+{
+    int64_t label, chosen = 0;
+    aph_value message, found;
+    for (size_t i = 0; i < HOLE_LOOKS && aph_gen_seen(g, i, &label, &message); i++) {
+        if ((label % 2 == 0) != answers || !aphi_path_find(message, path, &found))
+            continue;
+        chosen = label;
+        if (aphi_choice_chance(&g->choice, 1, 2))
+            break;
+    }
+    return chosen ? aph_hole(chosen, path, function) : APH_NIL;
+}
+
+aph_value aph_gen_hole(aph_gen *g, aph_value path, const char *function)
+{
+    return aphi_gen_hole(g, true, path, function);
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * generator.c - what to send next, on which connection, after what.
+ *
+ * Idea:       what: the model's generator or its shape, with a taste for what reached new branches. When: a run
+ *             alternates between calm stretches, in which each request waits for the answer to the one before, and busy
+ *             ones, in which connections have many requests in flight. A server that is wrong is mostly caught in calm
+ *             ones, for there the order in which it worked is known: often two requests that have to do with each other
+ *             (the same part of the state, the same value in some field) follow one another on different connections,
+ *             as the GET after the PUT of figure 6.3 in Li, "Testing by dualization". Races show in busy ones. Some
+ *             stretches use a few connections only, some write messages in pieces.
+ * Picture:    connections are a list from the least to the most recently used; the next is taken near its head.
+ *
+ *                 oldest -> c4 -> c1 -> c7 -> ... -> c2 <- newest
+ *
+ * Invariants: (1) a connection with `depth` requests in flight gets another only with a wait for the oldest of them.
+ *             (2) the head of the list is taken when it was not used for OVERDUE_TIMES as many actions as there are
+ *             connections, and a few: no connection starves. (3) Labels that are waited for were given by this
+ *             generator to sends. (4) The same seed and the same knowledge make the same actions.
+ * Cost:       a few hundred nanoseconds an action; the walk for a connection passes those that are full. */
+#include "harness/generator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/gen.h"
+#include "harness/shape.h"
+#include "value/heap.h"
+
+enum {
+    DEPTH_MAX = 4096,
+    FOCUS_MAX = 3,      /* connections of a stretch that uses a few only */
+    KINDS_MAX = 64,     /* that taste tells apart */
+    TRIES = 16,         /* draws for a request that has to do with the one before */
+    FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
+    OVERDUE_TIMES = 8,
+    OVERDUE_MORE = 64,
+    PAUSE_US_LOW = 50,
+    PAUSE_US_HIGH = 2000,
+};
+
+typedef struct connection {
+    uint32_t older, newer; /* in the list */
+    uint64_t used_at;      /* action */
+    uint64_t sent;         /* since it was opened */
+    int64_t *labels;       /* of the last `depth` requests; the k-th sent is at k % depth */
+} connection;
+
+typedef struct stretch {
+    bool calm;
+    uint64_t left;        /* actions */
+    size_t focus_count;   /* 0: all connections */
+    uint32_t focus[FOCUS_MAX];
+    unsigned chunked;     /* one in so many requests is written in pieces */
+} stretch;
+
+typedef struct kind_option {
+    aph_value name;
+    aphi_option option;
+} kind_option;
+
+struct aphi_generator {
+    const aph_model *model;
+    aphi_request_shape *shape;  /* NULL: the model has a generator */
+    aph_gen gen;
+    connection *connections;    /* one more than there are: the list's ends */
+    int64_t *labels;
+    uint32_t count;
+    size_t depth;
+    uint64_t actions;
+    int64_t label;              /* the last one given */
+    stretch now;
+    /* The latest request. */
+    int64_t last_label;         /* 0: none yet */
+    uint32_t last_connection;
+    aph_value last_send;
+    kind_option kinds[KINDS_MAX];
+    size_t kinds_count;
+    char error[300];
+};
+
+/* ---- kinds ------------------------------------------------------------------------------------------------------- */
+
+aph_value aphi_request_kind(const aph_model *model, aph_value request)
+{
+    if (model->kind)
+        return aph_str(model->kind(request));
+    aph_value f = aph_field(request, "f");
+    return aph_is_str(f) ? f : aph_str("message");
+}
+
+/* NULL: there are too many. */
+static aphi_option *option_of_kind(aphi_generator *g, aph_value kind)
+{
+    for (size_t i = 0; i < g->kinds_count; i++)
+        if (g->kinds[i].name == kind)
+            return &g->kinds[i].option;
+    if (g->kinds_count == KINDS_MAX)
+        return NULL;
+    kind_option *k = &g->kinds[g->kinds_count++];
+    *k = (kind_option){.name = kind, .option = {.weight = 1}};
+    return &k->option;
+}
+
+/* What a generator in C draws is taken by the taste for its kind, most of the time. */
+static bool is_to_taste(aphi_generator *g, aph_value request)
+{
+    aphi_option *option = option_of_kind(g, aphi_request_kind(g->model, request));
+    uint64_t most = 1;
+    if (!option)
+        return true;
+    aphi_taste_draw(&g->gen.taste, option);
+    for (size_t i = 0; i < g->kinds_count; i++)
+        if (aphi_option_pull(&g->kinds[i].option) > most)
+            most = aphi_option_pull(&g->kinds[i].option);
+    return option->uses == 0 || aphi_choice_below(&g->gen.choice, most) < aphi_option_pull(option);
+}
+
+/* ---- what to send ------------------------------------------------------------------------------------------------ */
+
+typedef struct comparison {
+    aph_value other;
+    bool common, equal;
+} comparison;
+
+static bool compare_field(void *context, aph_value key, aph_value item)
+{
+    comparison *c = context;
+    if (aph_str_is(key, "f") || !aph_has(c->other, key))
+        return true;
+    c->common = true;
+    c->equal = aph_get(c->other, key) == item;
+    return !c->equal;
+}
+
+/* Are both about the same thing? Without a notion of parts: is a field equal in both, if they have one in common? */
+static bool have_to_do(const aph_model *model, aph_value a, aph_value b)
+{
+    if (model->part)
+        return model->part(a) == model->part(b);
+    if (aph_kind_of(a) != APH_OBJECT || aph_kind_of(b) != APH_OBJECT)
+        return true;
+    comparison c = {.other = b};
+    aphi_pairs(a, compare_field, &c);
+    return c.equal || !c.common;
+}
+
+/* At first only another kind of request will do. */
+static bool meets_wish(aphi_generator *g, aph_value request, int tries)
+{
+    aph_value wish = g->gen.wish;
+    if (!wish)
+        return true;
+    bool other_kind = aphi_request_kind(g->model, request) != aphi_request_kind(g->model, wish);
+    return (other_kind || tries >= TRIES / 2) && have_to_do(g->model, request, wish);
+}
+
+static aph_value draw_once(aphi_generator *g)
+{
+    aphi_taste_begin(&g->gen.taste);
+    return g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
+}
+
+/* A request that can be sent, or APH_NIL, and then why is said. */
+static aph_value draw_sound(aphi_generator *g)
+{
+    for (int faults = 0; faults < FAULTS_MAX; faults++) {
+        aph_value request = draw_once(g);
+        char why[240];
+        if (g->shape)
+            return request;
+        if (!request)
+            snprintf(g->error, sizeof g->error, "the generator of %s gives null, which cannot be sent", g->model->name);
+        else if (aphi_expression_check(request, g->model->functions, why, sizeof why))
+            return request;
+        else
+            snprintf(g->error, sizeof g->error, "the generator of %s: %s", g->model->name, why);
+    }
+    return APH_NIL;
+}
+
+static aph_value draw_request(aphi_generator *g)
+{
+    aph_value request = APH_NIL;
+    for (int tries = 0; tries < TRIES; tries++) {
+        request = draw_sound(g);
+        bool tasty = !request || g->shape || is_to_taste(g, request);
+        if (!request || ((tasty || tries >= TRIES / 2) && meets_wish(g, request, tries)))
+            break;
+    }
+    aphi_taste_use(&g->gen.taste);
+    return request;
+}
+
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+static void unlink_connection(aphi_generator *g, uint32_t c)
+{
+    connection *x = &g->connections[c];
+    g->connections[x->older].newer = x->newer;
+    g->connections[x->newer].older = x->older;
+}
+
+static void link_newest(aphi_generator *g, uint32_t c)
+{
+    uint32_t ends = g->count, newest = g->connections[ends].older;
+    g->connections[c].older = newest;
+    g->connections[c].newer = ends;
+    g->connections[newest].newer = c;
+    g->connections[ends].older = c;
+}
+
+static uint32_t oldest_connection(const aphi_generator *g)
+{
+    return g->connections[g->count].newer;
+}
+
+static size_t in_flight(const aphi_generator *g, uint32_t c)
+{
+    const aphi_knowledge *known = g->gen.known;
+    return known->in_flight && c < known->connections ? known->in_flight[c] : 0;
+}
+
+static bool is_full(const aphi_generator *g, uint32_t c)
+{
+    return in_flight(g, c) >= g->depth;
+}
+
+static bool is_overdue(const aphi_generator *g, uint32_t c)
+{
+    return g->actions - g->connections[c].used_at > (uint64_t)OVERDUE_TIMES * g->count + OVERDUE_MORE;
+}
+
+/* Not one to be avoided, nor one that is full; now and then the next one instead. */
+static uint32_t choose_by_age(aphi_generator *g, uint32_t avoided)
+{
+    uint32_t skipped = g->count;
+    for (uint32_t c = oldest_connection(g); c != g->count; c = g->connections[c].newer) {
+        if (c == avoided || is_full(g, c))
+            continue;
+        if (aphi_choice_chance(&g->gen.choice, 3, 4))
+            return c;
+        if (skipped == g->count)
+            skipped = c;
+    }
+    return skipped != g->count ? skipped : oldest_connection(g);
+}
+
+static uint32_t choose_in_focus(aphi_generator *g, uint32_t avoided)
+{
+    const stretch *s = &g->now;
+    size_t first = aphi_choice_below(&g->gen.choice, s->focus_count);
+    for (size_t i = 0; i < s->focus_count; i++) {
+        uint32_t c = s->focus[(first + i) % s->focus_count];
+        if (c != avoided && !is_full(g, c))
+            return c;
+    }
+    return s->focus[first];
+}
+
+static uint32_t choose_connection(aphi_generator *g, uint32_t avoided)
+{
+    uint32_t oldest = oldest_connection(g);
+    if (g->count == 1 || is_overdue(g, oldest))
+        return oldest;
+    return g->now.focus_count ? choose_in_focus(g, avoided) : choose_by_age(g, avoided);
+}
+
+/* ---- when -------------------------------------------------------------------------------------------------------- */
+
+/* Stretches are as long as it takes to use all connections a few times, those with a focus shorter. */
+static void begin_stretch(aphi_generator *g)
+{
+    aphi_choice *c = &g->gen.choice;
+    bool calm = g->actions == 0 || !g->now.calm;
+    uint64_t all = (uint64_t)g->count * (g->depth < 4 ? g->depth : 4);
+    stretch s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : 57 + 2 * all)};
+
+    s.chunked = aphi_choice_chance(c, 1, 8) ? 2 : 64;
+    if (g->count > 1 && aphi_choice_chance(c, 1, 3)) {
+        s.focus_count = 1 + aphi_choice_below(c, g->count - 1 < FOCUS_MAX ? g->count - 1 : FOCUS_MAX);
+        s.left = 8 + s.left % 57;
+        uint32_t next = oldest_connection(g);
+        for (size_t i = 0; i < s.focus_count; i++, next = g->connections[next].newer)
+            s.focus[i] = next;
+    }
+    g->now = s;
+}
+
+static void wait_for_answer(aphi_action *a, int64_t label)
+{
+    a->wait = APHI_WAIT_ANSWER;
+    a->waits_for = label + 1;
+}
+
+/* The oldest request in flight on that connection, or the oldest that is remembered. */
+static int64_t oldest_in_flight(const aphi_generator *g, uint32_t c)
+{
+    const connection *x = &g->connections[c];
+    uint64_t n = in_flight(g, c), most = x->sent < g->depth ? x->sent : g->depth;
+    if (n > most)
+        n = most;
+    return n ? x->labels[(x->sent - n) % g->depth] : 0;
+}
+
+/* The latest request of some connection, most likely still in flight. */
+static int64_t some_latest(aphi_generator *g)
+{
+    const connection *x = &g->connections[aphi_choice_below(&g->gen.choice, g->count)];
+    return x->sent ? x->labels[(x->sent - 1) % g->depth] : 0;
+}
+
+static void wait_pause(aphi_generator *g, aphi_action *a)
+{
+    a->wait = APHI_WAIT_PAUSE;
+    a->waits_for = aphi_choice_within(&g->gen.choice, PAUSE_US_LOW,
+                                      aphi_choice_chance(&g->gen.choice, 1, 4) ? PAUSE_US_HIGH : 4 * PAUSE_US_LOW);
+}
+
+/* follows: it has to do with the latest request, so that one must have been answered. */
+static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
+{
+    aphi_choice *c = &g->gen.choice;
+    int64_t own = is_full(g, (uint32_t)a->connection) ? oldest_in_flight(g, (uint32_t)a->connection) : 0, other = 0;
+    uint64_t dice = aphi_choice_below(c, 2048);
+
+    if (own)
+        wait_for_answer(a, own);
+    else if (dice == 0)
+        a->wait = APHI_WAIT_QUIET;
+    else if (dice < 4)
+        wait_pause(g, a);
+    else if ((g->now.calm || follows) && g->last_label)
+        wait_for_answer(a, g->last_label);
+    else if (dice < 128 && (other = some_latest(g)))
+        wait_for_answer(a, other);
+}
+
+/* ---- actions ----------------------------------------------------------------------------------------------------- */
+
+static void note_use(aphi_generator *g, uint32_t c)
+{
+    unlink_connection(g, c);
+    link_newest(g, c);
+    g->connections[c].used_at = g->actions;
+}
+
+static aphi_action next_close(aphi_generator *g, uint32_t c)
+{
+    g->connections[c].sent = 0;
+    return (aphi_action){.label = g->label += 2, .connection = c};
+}
+
+static aphi_action next_send(aphi_generator *g, uint32_t c, bool follows)
+{
+    aphi_action a = {.connection = c};
+    g->gen.connection = c;
+    g->gen.wish = follows ? g->last_send : APH_NIL;
+    a.send = draw_request(g);
+    if (!a.send)
+        return a;
+    g->gen.number++;
+    a.label = g->label += 2;
+    choose_wait(g, &a, follows);
+    if (aphi_choice_chance(&g->gen.choice, 1, g->now.chunked))
+        a.chunk = (uint32_t)(1 + aphi_choice_below(&g->gen.choice, 3));
+    connection *x = &g->connections[c];
+    x->labels[x->sent++ % g->depth] = a.label;
+    g->last_label = a.label;
+    g->last_connection = c;
+    g->last_send = a.send;
+    return a;
+}
+
+aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
+{
+    aphi_choice *choice = &g->gen.choice;
+    g->gen.known = known;
+    aphi_taste_learn(&g->gen.taste, known->branches);
+    if (g->now.left == 0)
+        begin_stretch(g);
+    g->now.left--;
+    bool follows = g->last_label && aphi_choice_chance(choice, g->now.calm ? 4 : 1, 8);
+    uint32_t c = choose_connection(g, follows ? g->last_connection : g->count);
+    bool settled = in_flight(g, c) == 0 && g->connections[c].sent > 0;
+    aphi_action a = settled && aphi_choice_chance(choice, 1, 512) ? next_close(g, c) : next_send(g, c, follows);
+    g->actions++;
+    note_use(g, c);
+    g->gen.known = NULL;
+    return a;
+}
+
+const char *aphi_generator_error(const aphi_generator *g)
+{
+    return g->error;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static void mark_generator(void *context)
+{
+    const aphi_generator *g = context;
+    aph_mark(g->last_send);
+    aph_mark(g->gen.taste.branches);
+    for (size_t i = 0; i < g->kinds_count; i++)
+        aph_mark(g->kinds[i].name);
+}
+
+static void open_connections(aphi_generator *g)
+{
+    g->connections = aphi_alloc_zero(((size_t)g->count + 1) * sizeof *g->connections);
+    g->labels = aphi_alloc_zero(g->count * g->depth * sizeof *g->labels);
+    g->connections[g->count] = (connection){.older = g->count, .newer = g->count};
+    for (uint32_t c = 0; c < g->count; c++) {
+        g->connections[c].labels = g->labels + c * g->depth;
+        link_newest(g, c);
+    }
+}
+
+aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth,
+                                    char *error, size_t error_size)
+{
+    char why[300];
+    if (!model->generate && !model->shape) {
+        snprintf(error, error_size, "the model %s does not say what to send: give it a .shape or a .generate "
+                 "(docs/generating.md)", model->name);
+        return NULL;
+    }
+    aphi_request_shape *shape = NULL;
+    if (!model->generate && !(shape = aphi_request_shape_open(model->shape, model->functions, seed, why, sizeof why))) {
+        snprintf(error, error_size, "the model %s: %s (docs/generating.md)", model->name, why);
+        return NULL;
+    }
+    aphi_generator *g = aphi_alloc_zero(sizeof *g);
+    g->model = model;
+    g->shape = shape;
+    g->gen.choice = aphi_choice_seed(seed);
+    g->count = (uint32_t)(connections ? connections : 1);
+    g->depth = depth == 0 ? 1 : depth < DEPTH_MAX ? depth : DEPTH_MAX;
+    g->label = -1;
+    open_connections(g);
+    aph_root_add(mark_generator, g);
+    return g;
+}
+
+void aphi_generator_close(aphi_generator *g)
+{
+    if (!g)
+        return;
+    aph_root_remove(mark_generator, g);
+    aphi_request_shape_close(g->shape);
+    aphi_taste_deinit(&g->gen.taste);
+    free(g->connections);
+    free(g->labels);
+    free(g);
+}

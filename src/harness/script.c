@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * script.c - scripts in memory, and on disk: one JSON object a line (docs/scripts.md).
+ *
+ * Idea:       a line is read as a value and taken apart by name; whatever is not expected is an error with its line, so
+ *             that a slip of the pen is not run as something else.
+ * Invariants: (1) labels are odd and rise. (2) An action waits only for answers to requests with smaller labels, so no
+ *             script waits for itself. (3) What is sent is not null and its holes are well-formed; whether their
+ *             functions exist is for the one who knows the model.
+ * Cost:       linear; the whole file is in memory. */
+#include "harness/script.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "harness/expression.h"
+#include "value/heap.h"
+
+void aphi_script_mark(const aphi_script *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        aph_mark(s->actions[i].send);
+}
+
+void aphi_script_free(aphi_script *s)
+{
+    free(s->actions);
+    *s = (aphi_script){0};
+}
+
+void aphi_script_add(aphi_script *s, const aphi_action *action)
+{
+    APHI_RESERVE(s->actions, s->capacity, s->count + 1);
+    s->actions[s->count++] = *action;
+}
+
+aphi_script aphi_script_copy(const aphi_script *s)
+{
+    aphi_script copy = *s;
+    copy.actions = aphi_copy(s->actions, s->count * sizeof *s->actions);
+    copy.capacity = s->count;
+    return copy;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static aph_value wait_value(const aphi_action *a)
+{
+    switch (a->wait) {
+    case APHI_WAIT_ANSWER: return aph_record("answer", aph_int(a->waits_for));
+    case APHI_WAIT_QUIET: return aph_str("quiet");
+    case APHI_WAIT_PAUSE: return aph_record("pause_us", aph_int(a->waits_for));
+    case APHI_WAIT_NOTHING: break;
+    }
+    return APH_NIL;
+}
+
+aph_value aphi_action_value(const aphi_action *a)
+{
+    aph_value v = aph_record("label", aph_int(a->label), "conn", aph_int(a->connection));
+    v = a->send ? aph_put(v, "send", a->send) : aph_put(v, "close", aph_bool(true));
+    if (a->chunk)
+        v = aph_put(v, "chunk", aph_int(a->chunk));
+    if (a->wait != APHI_WAIT_NOTHING)
+        v = aph_put(v, "wait", wait_value(a));
+    return v;
+}
+
+/* A line with the fields in the order in which people read them, not in that of objects. */
+static void add_line(aphi_buffer *b, aph_value object, const char *const *names)
+{
+    const char *before = "{";
+    for (; *names; names++) {
+        if (!aph_has(object, aph_str(*names)))
+            continue;
+        char *text = aph_json_text(aph_field(object, *names), NULL);
+        aphi_buffer_format(b, "%s\"%s\":", before, *names);
+        aphi_buffer_str(b, text);
+        free(text);
+        before = ",";
+    }
+    aphi_buffer_str(b, "}\n");
+}
+
+static const char *const header_names[] = {"antiphon", "script", "environment", "seed", NULL};
+static const char *const action_names[] = {"label", "conn", "send", "close", "chunk", "wait", NULL};
+
+char *aphi_script_text(const aphi_script *s, size_t *n)
+{
+    aphi_buffer b = {0};
+    add_line(&b, aph_record("antiphon", aph_int(1), "script", aph_str(s->model), "environment", aph_str(s->environment),
+                            "seed", aph_int((int64_t)s->seed)), header_names);
+    for (size_t i = 0; i < s->count; i++)
+        add_line(&b, aphi_action_value(&s->actions[i]), action_names);
+    if (n)
+        *n = b.n;
+    return aphi_buffer_text(&b);
+}
+
+static bool write_all(int fd, const char *text, size_t n)
+{
+    while (n) {
+        ssize_t written = write(fd, text, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        text += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+/* Writes the file beside the path and moves it there: who reads the path sees a whole script, before and after. */
+static bool write_and_move(const char *beside, const char *path, const char *text, size_t n)
+{
+    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    bool ok = write_all(fd, text, n) && fsync(fd) == 0;
+    int why = errno;
+    if (close(fd) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    if (ok && rename(beside, path) == 0)
+        return true;
+    if (ok)
+        why = errno;
+    unlink(beside);
+    errno = why;
+    return false;
+}
+
+bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size)
+{
+    aphi_buffer beside = {0};
+    size_t n;
+    char *text = aphi_script_text(s, &n);
+    aphi_buffer_format(&beside, "%s.%ld.part", path, (long)getpid());
+    bool ok = write_and_move(aphi_buffer_text(&beside), path, text, n);
+    if (!ok)
+        snprintf(error, error_size, "%s: cannot write the script: %s", path, strerror(errno));
+    aphi_buffer_free(&beside);
+    free(text);
+    return ok;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const char *name;
+    size_t line;
+    int64_t last; /* label */
+    char *error;
+    size_t error_size;
+} reading;
+
+__attribute__((format(printf, 2, 3))) static bool wrong(reading *r, const char *format, ...)
+{
+    char what[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    snprintf(r->error, r->error_size, "%s:%zu: %s", r->name, r->line, what);
+    return false;
+}
+
+typedef struct naming {
+    const char *const *names;
+    aph_value stranger;
+} naming;
+
+static bool is_named(void *context, aph_value key, aph_value item)
+{
+    naming *n = context;
+    (void)item;
+    for (const char *const *name = n->names; *name; name++)
+        if (aph_str_is(key, *name))
+            return true;
+    n->stranger = key;
+    return false;
+}
+
+static bool only_known_fields(reading *r, aph_value object, const char *const *names, const char *known)
+{
+    naming n = {.names = names};
+    if (aphi_pairs(object, is_named, &n))
+        return true;
+    char *text = aph_json_text(n.stranger, NULL);
+    wrong(r, "there is no field %.60s; known are %s", text, known);
+    free(text);
+    return false;
+}
+
+/* An integer field within limits. */
+static bool read_int(reading *r, aph_value object, const char *name, int64_t low, int64_t high, int64_t *i)
+{
+    aph_value v = aph_field(object, name);
+    if (!aph_is_int(v) || aph_int_of(v) < low || aph_int_of(v) > high)
+        return wrong(r, "\"%s\" must be an integer from %" PRId64 " to %" PRId64, name, low, high);
+    *i = aph_int_of(v);
+    return true;
+}
+
+/* A string field, copied. */
+static bool read_name(reading *r, aph_value object, const char *name, char *to, size_t size)
+{
+    aph_value v = aph_field(object, name);
+    size_t n;
+    const char *bytes = aph_is_str(v) ? aph_bytes_of(&v, &n) : NULL;
+    if (!bytes || n >= size || memchr(bytes, 0, n))
+        return wrong(r, "\"%s\" must be a string of at most %zu bytes", name, size - 1);
+    memcpy(to, bytes, n);
+    to[n] = 0;
+    return true;
+}
+
+static bool read_header(reading *r, aph_value v, aphi_script *s)
+{
+    int64_t seed = 0;
+    if (!aph_has(v, aph_str("antiphon")) || !aph_has(v, aph_str("script")))
+        return wrong(r, "this is not a script: its first line would be {\"antiphon\":1,\"script\":\"MODEL\",...}");
+    if (!only_known_fields(r, v, header_names, "\"antiphon\", \"script\", \"environment\" and \"seed\""))
+        return false;
+    if (aph_field(v, "antiphon") != aph_int(1))
+        return wrong(r, "\"antiphon\" is the version of the format: only 1 is known here");
+    if (aph_has(v, aph_str("seed")) && !read_int(r, v, "seed", INT64_MIN, INT64_MAX, &seed))
+        return false;
+    s->seed = (uint64_t)seed;
+    strcpy(s->environment, "tcp");
+    return read_name(r, v, "script", s->model, sizeof s->model) &&
+           (!aph_has(v, aph_str("environment")) ||
+            read_name(r, v, "environment", s->environment, sizeof s->environment));
+}
+
+static bool read_wait(reading *r, aph_value v, aphi_action *a)
+{
+    bool one = aph_kind_of(v) == APH_OBJECT && aph_count(v) == 1;
+    if (aph_str_is(v, "quiet")) {
+        a->wait = APHI_WAIT_QUIET;
+        return true;
+    }
+    if (one && aph_has(v, aph_str("pause_us"))) {
+        a->wait = APHI_WAIT_PAUSE;
+        return read_int(r, v, "pause_us", 0, INT64_C(3600000000), &a->waits_for);
+    }
+    if (!one || !aph_has(v, aph_str("answer")))
+        return wrong(r, "\"wait\" must be {\"answer\": LABEL}, \"quiet\" or {\"pause_us\": MICROSECONDS}");
+    a->wait = APHI_WAIT_ANSWER;
+    if (!read_int(r, v, "answer", 2, INT64_MAX - 1, &a->waits_for))
+        return false;
+    if (a->waits_for % 2 != 0)
+        return wrong(r, "answers have even labels: the answer to request %" PRId64 " is %" PRId64, a->waits_for,
+                     a->waits_for + 1);
+    if (a->waits_for > a->label)
+        return wrong(r, "it would wait for ever: request %" PRId64 " comes only after it", a->waits_for - 1);
+    return true;
+}
+
+static bool read_send(reading *r, aph_value v, aphi_action *a)
+{
+    char why[300];
+    a->send = aph_field(v, "send");
+    if (a->send && aph_has(v, aph_str("close")))
+        return wrong(r, "an action either sends or closes, not both");
+    if (!a->send && aph_has(v, aph_str("send")))
+        return wrong(r, "null cannot be sent");
+    if (!a->send && !aph_truth(aph_field(v, "close")))
+        return wrong(r, "an action needs \"send\", a message, or \"close\":true");
+    if (!aphi_expression_is_sound(a->send, why, sizeof why))
+        return wrong(r, "%s", why);
+    return true;
+}
+
+static bool read_action(reading *r, aph_value v, aphi_action *a)
+{
+    int64_t chunk = 0;
+    if (!only_known_fields(r, v, action_names, "\"label\", \"conn\", \"send\", \"close\", \"chunk\" and \"wait\"") ||
+        !read_int(r, v, "label", 1, INT64_MAX - 1, &a->label) ||
+        !read_int(r, v, "conn", 0, INT64_C(1) << 31, &a->connection))
+        return false;
+    if (a->label % 2 == 0)
+        return wrong(r, "requests have odd labels, and %" PRId64 " is even", a->label);
+    if (a->label <= r->last)
+        return wrong(r, "labels rise, and %" PRId64 " comes after %" PRId64, a->label, r->last);
+    if (!read_send(r, v, a))
+        return false;
+    if (aph_has(v, aph_str("chunk")) && !read_int(r, v, "chunk", 1, UINT32_MAX, &chunk))
+        return false;
+    if (chunk && !a->send)
+        return wrong(r, "\"chunk\" says how bytes are sent, and this sends none");
+    a->chunk = (uint32_t)chunk;
+    r->last = a->label;
+    return !aph_has(v, aph_str("wait")) || read_wait(r, aph_field(v, "wait"), a);
+}
+
+static bool read_line(reading *r, const char *text, size_t n, aphi_script *s)
+{
+    aph_value v;
+    aph_json_error json;
+    if (!aph_json_read(text, n, &v, &json))
+        return wrong(r, "column %zu: %s", json.offset + 1, json.message);
+    if (aph_kind_of(v) != APH_OBJECT)
+        return wrong(r, "a line of a script is one JSON object");
+    if (r->line == 1)
+        return read_header(r, v, s);
+    aphi_action a = {0};
+    if (!read_action(r, v, &a))
+        return false;
+    aphi_script_add(s, &a);
+    return true;
+}
+
+bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script *s, char *error, size_t error_size)
+{
+    reading r = {.name = name, .error = error, .error_size = error_size};
+    *s = (aphi_script){0};
+    for (size_t at = 0; at < n || r.line == 0;) {
+        const char *end = n > at ? memchr(text + at, '\n', n - at) : NULL;
+        size_t length = end ? (size_t)(end - text) - at : n - at;
+        r.line++;
+        if (!read_line(&r, text + at, length, s)) {
+            aphi_script_free(s);
+            return false;
+        }
+        at += length + 1;
+    }
+    return true;
+}
+
+bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t error_size)
+{
+    *s = (aphi_script){0};
+    FILE *f = fopen(path, "rbe");
+    aphi_buffer b = {0};
+    char piece[1 << 14];
+    for (size_t n; f && (n = fread(piece, 1, sizeof piece, f)) > 0;)
+        aphi_buffer_add(&b, piece, n);
+    bool ok = f && !ferror(f);
+    if (!ok)
+        snprintf(error, error_size, "%s: cannot read the script: %s", path, strerror(errno));
+    if (f)
+        fclose(f);
+    if (ok)
+        ok = aphi_script_parse(path, aphi_buffer_text(&b), b.n, s, error, error_size);
+    aphi_buffer_free(&b);
+    return ok;
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * shape.c - requests described as JSON with the places that vary.
+ *
+ * Idea:       the text is JSON; an object with one of a few reserved fields is a form, such as {"one of": [...]}, and
+ *             all else stands for itself. It is made into a tree of nodes once, in which parts without a form are one
+ *             value; a draw walks the tree. Choices among alternatives are options of the generator's taste.
+ * Invariants: (1) only fields of objects and items of arrays can be absent, so a draw always gives a request.
+ *             (2) a fresh string is the next of a walk through all strings of its length, so none comes twice before
+ *             all have come: the step has no divisor in common with their number.
+ * Cost:       a draw is linear in the request; opening, in the text. */
+#include "harness/shape.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "harness/gen.h"
+#include "value/heap.h"
+
+typedef enum node_kind {
+    JUST,
+    OBJECT,
+    ARRAY,
+    ONE_OF,
+    OPTIONAL,
+    INTEGER,
+    STRING,
+    FRESH_INT,
+    FRESH_STRING,
+    HOLE,
+} node_kind;
+
+typedef struct node {
+    node_kind kind;
+    aph_value value;         /* JUST; HOLE: the path */
+    const char *function;    /* HOLE: its name */
+    bool answers;            /* HOLE: in an answer */
+    int64_t low, high;       /* INTEGER: limits; STRING, FRESH_STRING: of the length */
+    uint64_t fresh;          /* how many were drawn; FRESH_STRING: the last */
+    size_t count;
+    aph_value *keys;         /* OBJECT */
+    struct node **children;  /* HOLE: what else, or none */
+    aphi_option *options;    /* ONE_OF: by child; OPTIONAL: absent, present */
+} node;
+
+struct aphi_request_shape {
+    node *root;
+    aphi_choice choice; /* where fresh strings begin */
+};
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+enum { LETTERS = sizeof letters - 1, FRESH_LENGTH = 4, FRESH_MAX = 10, LENGTH_MAX = 1 << 16, WEIGHT_MAX = 1000000 };
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static node *node_make(node_kind kind, size_t count)
+{
+    node *n = aphi_alloc_zero(sizeof *n);
+    n->kind = kind;
+    n->count = count;
+    if (count)
+        n->children = aphi_alloc_zero(count * sizeof *n->children);
+    if (count && kind == OBJECT)
+        n->keys = aphi_alloc_zero(count * sizeof *n->keys);
+    return n;
+}
+
+static void add_options(node *n, size_t count)
+{
+    n->options = aphi_alloc_zero(count * sizeof *n->options);
+    for (size_t i = 0; i < count; i++)
+        n->options[i].weight = 1;
+}
+
+static void node_free(node *n)
+{
+    if (!n)
+        return;
+    for (size_t i = 0; i < n->count; i++)
+        node_free(n->children[i]);
+    free(n->keys);
+    free(n->children);
+    free(n->options);
+    free(n);
+}
+
+static void node_mark(const node *n)
+{
+    if (!n)
+        return;
+    aph_mark(n->value);
+    for (size_t i = 0; i < n->count; i++) {
+        if (n->keys)
+            aph_mark(n->keys[i]);
+        node_mark(n->children[i]);
+    }
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const aph_function *functions;
+    aphi_choice *choice;
+    aphi_buffer place; /* where in the shape: [0].key */
+    char *error;
+    size_t error_size;
+} reading;
+
+__attribute__((format(printf, 2, 3))) static node *wrong(reading *r, const char *format, ...)
+{
+    char what[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    snprintf(r->error, r->error_size, "shape%s%s: %s", r->place.n ? " at " : "", aphi_buffer_text(&r->place), what);
+    return NULL;
+}
+
+static node *read_node(reading *r, aph_value v, bool may_be_absent);
+
+/* A part of what is being read, whose place ends with the format's text. */
+__attribute__((format(printf, 4, 5))) static node *read_part(reading *r, aph_value v, bool may_be_absent,
+                                                             const char *format, ...)
+{
+    char place[80];
+    size_t before = r->place.n;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(place, sizeof place, format, args);
+    va_end(args);
+    aphi_buffer_str(&r->place, place);
+    node *n = read_node(r, v, may_be_absent);
+    r->place.n = before;
+    return n;
+}
+
+/* {"weight": n, "of": X}, or X alone with the weight 1. */
+static bool read_weight(reading *r, aph_value *v, aphi_option *option)
+{
+    aph_value weight = aph_field(*v, "weight");
+    if (!aph_has(*v, aph_str("weight")))
+        return true;
+    if (!aph_has(*v, aph_str("of")) || aph_count(*v) != 2 || !aph_is_int(weight) || aph_int_of(weight) < 1 ||
+        aph_int_of(weight) > WEIGHT_MAX)
+        return wrong(r, "an alternative with a weight is {\"weight\": N, \"of\": SHAPE}, N from 1 to %d", WEIGHT_MAX);
+    option->weight = (uint32_t)aph_int_of(weight);
+    *v = aph_field(*v, "of");
+    return true;
+}
+
+static node *read_alternatives(reading *r, aph_value list, bool may_be_absent)
+{
+    size_t count = aph_kind_of(list) == APH_ARRAY ? aph_count(list) : 0;
+    if (count == 0)
+        return wrong(r, "the alternatives are an array of at least one");
+    node *n = node_make(ONE_OF, count);
+    add_options(n, count);
+    for (size_t i = 0; i < count; i++) {
+        aph_value v = aph_at(list, i);
+        if (!read_weight(r, &v, &n->options[i]) || !(n->children[i] = read_part(r, v, may_be_absent, "[%zu]", i))) {
+            node_free(n);
+            return NULL;
+        }
+    }
+    return n;
+}
+
+/* The shape itself: the alternatives are requests. */
+static node *read_requests(reading *r, aph_value list)
+{
+    node *n = read_alternatives(r, list, false);
+    for (size_t i = 0; n && i < n->count; i++)
+        if (n->children[i]->kind == JUST && !n->children[i]->value) {
+            wrong(r, "alternative %zu is null, which cannot be sent", i);
+            node_free(n);
+            n = NULL;
+        }
+    return n;
+}
+
+static node *read_one_of(reading *r, aph_value form, bool may_be_absent)
+{
+    return read_alternatives(r, aph_field(form, "one of"), may_be_absent);
+}
+
+static node *just(aph_value v)
+{
+    node *n = node_make(JUST, 0);
+    n->value = v;
+    return n;
+}
+
+static node *read_just(reading *r, aph_value form, bool may_be_absent)
+{
+    char why[200];
+    aph_value v = aph_field(form, "just");
+    (void)may_be_absent;
+    return aphi_expression_check(v, r->functions, why, sizeof why) ? just(v) : wrong(r, "%s", why);
+}
+
+static node *read_optional(reading *r, aph_value form, bool may_be_absent)
+{
+    if (!may_be_absent)
+        return wrong(r, "only a field of an object or an item of an array can be optional");
+    node *n = node_make(OPTIONAL, 1);
+    add_options(n, 2);
+    n->children[0] = read_node(r, aph_field(form, "optional"), true);
+    if (n->children[0])
+        return n;
+    node_free(n);
+    return NULL;
+}
+
+/* [low, high], or where a single number may stand for both, that. */
+static bool read_limits(aph_value v, bool single, int64_t *low, int64_t *high)
+{
+    aph_value a = aph_at(v, 0), b = aph_at(v, 1);
+    if (single && aph_is_int(v))
+        a = b = v;
+    else if (aph_kind_of(v) != APH_ARRAY || aph_count(v) != 2)
+        return false;
+    if (!aph_is_int(a) || !aph_is_int(b))
+        return false;
+    *low = aph_int_of(a);
+    *high = aph_int_of(b);
+    return *low <= *high;
+}
+
+static node *read_integer(reading *r, aph_value form, bool may_be_absent)
+{
+    int64_t low, high;
+    (void)may_be_absent;
+    if (!read_limits(aph_field(form, "int"), false, &low, &high))
+        return wrong(r, "\"int\" takes [LOW, HIGH], two integers in that order");
+    node *n = node_make(INTEGER, 0);
+    n->low = low;
+    n->high = high;
+    return n;
+}
+
+static node *read_string(reading *r, aph_value form, bool may_be_absent)
+{
+    int64_t low, high;
+    (void)may_be_absent;
+    if (!read_limits(aph_field(form, "string"), true, &low, &high) || low < 0 || high > LENGTH_MAX)
+        return wrong(r, "\"string\" takes a length, or [LOW, HIGH] for lengths from 0 to %d; for one of several "
+                        "strings write {\"one of\": [...]}", LENGTH_MAX);
+    node *n = node_make(STRING, 0);
+    n->low = low;
+    n->high = high;
+    return n;
+}
+
+static node *read_fresh(reading *r, aph_value form, bool may_be_absent)
+{
+    aph_value what = aph_field(form, "fresh"), length = aph_field(form, "length");
+    bool integer = aph_str_is(what, "int");
+    (void)may_be_absent;
+    if (!(integer && aph_count(form) == 1) && !aph_str_is(what, "string"))
+        return wrong(r, "fresh values are {\"fresh\": \"int\"}, {\"fresh\": \"string\"} or {\"fresh\": \"string\", "
+                        "\"length\": N}");
+    if (aph_has(form, aph_str("length")) &&
+        (!aph_is_int(length) || aph_int_of(length) < 1 || aph_int_of(length) > FRESH_MAX))
+        return wrong(r, "the length of a fresh string is from 1 to %d", FRESH_MAX);
+    node *n = node_make(integer ? FRESH_INT : FRESH_STRING, 0);
+    n->low = n->high = length ? aph_int_of(length) : FRESH_LENGTH;
+    n->fresh = integer ? 0 : aphi_choice_bits(r->choice);
+    return n;
+}
+
+/* The name as the model keeps it; NULL if it has no such function. */
+static const char *function_name(const aph_function *functions, aph_value name)
+{
+    for (const aph_function *f = functions; f && f->name; f++)
+        if (aph_str_is(name, f->name))
+            return f->name;
+    return aph_str_is(name, "id") ? "id" : NULL;
+}
+
+static node *read_hole(reading *r, aph_value form, bool may_be_absent)
+{
+    bool answers = aph_has(form, aph_str("seen")), other = aph_has(form, aph_str("else"));
+    const char *what = answers ? "seen" : "sent";
+    aph_value path = aph_field(form, what), name = aph_field(form, "function");
+    const char *function = aph_has(form, aph_str("function")) ? function_name(r->functions, name) : "id";
+    if (!aphi_path_is_path(path))
+        return wrong(r, "\"%s\" takes a path: an array of field names and of indices from 0", what);
+    if (!function) {
+        char *text = aph_json_text(name, NULL);
+        wrong(r, "the model has no function %.60s", text);
+        free(text);
+        return NULL;
+    }
+    if (!other && !may_be_absent)
+        return wrong(r, "what to send if nothing was %s? Add an \"else\"", what);
+    node *n = node_make(HOLE, other);
+    n->value = path;
+    n->function = function;
+    n->answers = answers;
+    if (!other || (n->children[0] = read_part(r, aph_field(form, "else"), may_be_absent, ".else")))
+        return n;
+    node_free(n);
+    return NULL;
+}
+
+typedef struct form {
+    const char *name;
+    node *(*read)(reading *r, aph_value form, bool may_be_absent);
+    const char *others[3]; /* fields that it may have beside */
+} form;
+
+static const form forms[] = {
+    {.name = "one of", .read = read_one_of},
+    {.name = "just", .read = read_just},
+    {.name = "optional", .read = read_optional},
+    {.name = "int", .read = read_integer},
+    {.name = "string", .read = read_string},
+    {.name = "fresh", .read = read_fresh, .others = {"length"}},
+    {.name = "seen", .read = read_hole, .others = {"function", "else"}},
+    {.name = "sent", .read = read_hole, .others = {"function", "else"}},
+};
+
+static const form *form_of(aph_value object)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (aph_has(object, aph_str(forms[i].name)))
+            return &forms[i];
+    return NULL;
+}
+
+static bool has_only(const form *f, aph_value object)
+{
+    size_t known = 1;
+    for (const char *const *other = f->others; *other; other++)
+        known += aph_has(object, aph_str(*other));
+    return known == aph_count(object);
+}
+
+/* An object or array without forms inside is a value. */
+static node *simplified(node *n)
+{
+    aph_value made = n->kind == OBJECT ? aph_object() : aph_array(0, NULL);
+    for (size_t i = 0; i < n->count; i++) {
+        aph_value item = n->children[i]->value;
+        if (n->children[i]->kind != JUST)
+            return n;
+        made = n->kind == OBJECT ? aph_set(made, n->keys[i], item) : aph_push(made, item);
+    }
+    node_free(n);
+    return just(made);
+}
+
+static node *read_object(reading *r, aph_value v)
+{
+    node *n = node_make(OBJECT, aph_count(v));
+    for (size_t i = 0; i < n->count; i++) {
+        aph_value item;
+        size_t length;
+        aph_pair_at(v, i, &n->keys[i], &item);
+        const char *key = aph_bytes_of(&n->keys[i], &length);
+        n->children[i] = read_part(r, item, true, "%s%.*s", r->place.n ? "." : "", (int)length, key);
+        if (!n->children[i]) {
+            node_free(n);
+            return NULL;
+        }
+    }
+    return simplified(n);
+}
+
+static node *read_array(reading *r, aph_value v)
+{
+    node *n = node_make(ARRAY, aph_count(v));
+    for (size_t i = 0; i < n->count; i++)
+        if (!(n->children[i] = read_part(r, aph_at(v, i), true, "[%zu]", i))) {
+            node_free(n);
+            return NULL;
+        }
+    return simplified(n);
+}
+
+static node *read_node(reading *r, aph_value v, bool may_be_absent)
+{
+    aph_kind kind = aph_kind_of(v);
+    if (kind == APH_ARRAY)
+        return read_array(r, v);
+    if (kind == APH_OBJECT && aph_has(v, aph_str("weight")))
+        return wrong(r, "only an alternative has a weight; to send a field \"weight\" write {\"just\": ...}");
+    const form *f = kind == APH_OBJECT ? form_of(v) : NULL;
+    if (f && !has_only(f, v))
+        return wrong(r, "\"%s\" does not go with the other fields here; to send a field of that name write "
+                        "{\"just\": ...}", f->name);
+    if (f)
+        return f->read(r, v, may_be_absent);
+    if (kind == APH_OBJECT && aph_has(v, aph_str("$")))
+        return wrong(r, "holes are written {\"seen\": PATH} or {\"sent\": PATH} in a shape");
+    return kind == APH_OBJECT ? read_object(r, v) : just(v);
+}
+
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+
+static bool draw(node *n, aph_gen *g, aph_value wish, aph_value *v);
+
+static aph_value draw_object(node *n, aph_gen *g, aph_value wish)
+{
+    aph_value made = aph_object(), item;
+    for (size_t i = 0; i < n->count; i++)
+        if (draw(n->children[i], g, aph_get(wish, n->keys[i]), &item))
+            made = aph_set(made, n->keys[i], item);
+    return made;
+}
+
+static aph_value draw_array(node *n, aph_gen *g)
+{
+    aph_value made = aph_array(0, NULL), item;
+    for (size_t i = 0; i < n->count; i++)
+        if (draw(n->children[i], g, APH_NIL, &item))
+            made = aph_push(made, item);
+    return made;
+}
+
+/* The alternative that is wished for, in three of four draws if there is one. */
+static node *draw_alternative(node *n, aph_gen *g, aph_value wish)
+{
+    for (size_t i = 0; wish && i < n->count; i++)
+        if (n->children[i]->kind == JUST && n->children[i]->value == wish && aphi_choice_chance(&g->choice, 3, 4)) {
+            aphi_taste_draw(&g->taste, &n->options[i]);
+            return n->children[i];
+        }
+    return n->children[aphi_taste_pick(&g->taste, n->options, n->count, &g->choice)];
+}
+
+/* The limits come up often: things go wrong there. */
+static int64_t draw_integer(const node *n, aph_gen *g)
+{
+    switch (aph_gen_below(g, 16)) {
+    case 0: return n->low;
+    case 1: return n->high;
+    default: return aphi_choice_within(&g->choice, n->low, n->high);
+    }
+}
+
+static aph_value draw_string(const node *n, aph_gen *g)
+{
+    size_t length = (size_t)draw_integer(n, g);
+    char *bytes = aphi_alloc(length + 1);
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = letters[aph_gen_below(g, LETTERS)];
+    aph_value v = aph_bytes(bytes, length);
+    free(bytes);
+    return v;
+}
+
+/* LETTERS is 2 * 31; the step is odd and no multiple of 31, and near the golden part of any number, so that neighbours
+ * differ in all their letters. */
+static aph_value draw_fresh_string(node *n)
+{
+    uint64_t all = 1, step;
+    char bytes[FRESH_MAX];
+    for (int64_t i = 0; i < n->low; i++)
+        all *= LETTERS;
+    step = (uint64_t)((double)all * 0.6180339887) | 1;
+    if (step % 31 == 0)
+        step += 2;
+    n->fresh = (n->fresh % all + step) % all;
+    uint64_t rest = n->fresh;
+    for (int64_t i = 0; i < n->low; i++) {
+        bytes[i] = letters[rest % LETTERS];
+        rest /= LETTERS;
+    }
+    return aph_bytes(bytes, (size_t)n->low);
+}
+
+static bool draw_hole(node *n, aph_gen *g, aph_value wish, aph_value *v)
+{
+    *v = aphi_gen_hole(g, n->answers, n->value, n->function);
+    return *v || (n->count && draw(n->children[0], g, wish, v));
+}
+
+/* False: it is absent. The wish is what the wished request has in this place. */
+static bool draw(node *n, aph_gen *g, aph_value wish, aph_value *v)
+{
+    switch (n->kind) {
+    case JUST: *v = n->value; break;
+    case OBJECT: *v = draw_object(n, g, wish); break;
+    case ARRAY: *v = draw_array(n, g); break;
+    case ONE_OF: return draw(draw_alternative(n, g, wish), g, wish, v);
+    case OPTIONAL: return aphi_taste_pick(&g->taste, n->options, 2, &g->choice) && draw(n->children[0], g, wish, v);
+    case INTEGER: *v = aph_int(draw_integer(n, g)); break;
+    case STRING: *v = draw_string(n, g); break;
+    case FRESH_INT: *v = aph_int((int64_t)++n->fresh); break;
+    case FRESH_STRING: *v = draw_fresh_string(n); break;
+    case HOLE: return draw_hole(n, g, wish, v);
+    }
+    return true;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+static void mark_shape(void *context)
+{
+    node_mark(((const aphi_request_shape *)context)->root);
+}
+
+static void say_place(const char *text, size_t offset, const aph_json_error *json, char *error, size_t error_size)
+{
+    size_t line = 1, column = 1;
+    for (size_t i = 0; i < offset; i++) {
+        line += text[i] == '\n';
+        column = text[i] == '\n' ? 1 : column + 1;
+    }
+    snprintf(error, error_size, "shape, line %zu, column %zu: %s", line, column, json->message);
+}
+
+aphi_request_shape *aphi_request_shape_open(const char *text, const aph_function *functions, uint64_t seed, char *error,
+                                            size_t error_size)
+{
+    aph_value v;
+    aph_json_error json;
+    if (!aph_json_read(text, strlen(text), &v, &json)) {
+        say_place(text, json.offset, &json, error, error_size);
+        return NULL;
+    }
+    aphi_request_shape *s = aphi_alloc_zero(sizeof *s);
+    s->choice = aphi_choice_seed(seed);
+    reading r = {.functions = functions, .choice = &s->choice, .error = error, .error_size = error_size};
+    s->root = read_requests(&r, v);
+    aphi_buffer_free(&r.place);
+    if (!s->root) {
+        free(s);
+        return NULL;
+    }
+    aph_root_add(mark_shape, s);
+    return s;
+}
+
+void aphi_request_shape_close(aphi_request_shape *s)
+{
+    if (!s)
+        return;
+    aph_root_remove(mark_shape, s);
+    node_free(s->root);
+    free(s);
+}
+
+aph_value aphi_request_shape_draw(aphi_request_shape *s, aph_gen *g)
+{
+    aph_value v = APH_NIL;
+    draw(s->root, g, g->wish, &v);
+    return v;
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * streams.c - a server of connections: bytes come in pieces, and what goes out may have to wait.
+ *
+ * Idea:       of a stream's bytes, in: those not decoded yet; inbox: requests not taken yet, of which the first `due` have
+ *             had their delay; out: answers, of which those up to `released` have had theirs.
+ *
+ *      read -> in -> decode -> inbox -> (delay) -> model -> out -> (delay) -> write
+ *
+ * Invariants: 1. a request is never due before the one that came before it, an answer never before the one given before
+ *             2. a stream whose client does not read is not read either, and its requests are not taken: what it holds is
+ *                bounded, unless a model sends to it unasked; then it is closed
+ *             3. a stream that has ended (its client said so, or sent what is no request) is closed when its requests
+ *                were taken and its answers written, not before
+ *             4. a number of a stream is never used again
+ * Cost:       constant for a message, but for the agenda. */
+#include "harness/serving.h"
+
+#include "base/memory.h"
+#include "harness/codec.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    SLOTS_MAX = 65536,
+    ACCEPTS_AT_ONCE = 256,
+    READ_BYTES = 64 << 10,
+    KEEP_BYTES = 16 << 10,  /* of a buffer that is empty */
+    INBOX_MAX = 1024,       /* requests of a stream that wait */
+    OUT_BUSY = 1 << 20,     /* bytes that wait to be written, before nothing more is taken */
+    OUT_MAX = 64 << 20,     /* before it is closed */
+};
+static const int64_t linger_ns = 1000000000; /* for a client to see its last answers, when we close */
+
+typedef enum due_kind { REQUEST, ANSWER, LINGERED } due_kind;
+
+typedef struct stream {
+    int fd; /* -1: free */
+    uint32_t slot, generation;
+    uint32_t interest;       /* what epoll was told */
+    aphi_buffer in, out;
+    size_t in_start, scanned;
+    size_t out_start, released;
+    aph_value inbox[INBOX_MAX]; /* a ring */
+    size_t first, count, due;
+    int64_t request_ns, answer_ns; /* when the latest of each is due */
+    bool at_end;             /* the client sends no more */
+    bool ended;              /* no more requests come: all that the client sent was decoded, or it sent what is none */
+    bool shut;               /* nor answers: it waits for the client to close */
+    bool blocked;            /* the system takes no more bytes now */
+    bool dirty;              /* on the list of those to settle */
+    uint64_t refused_at;     /* the model could not take its first request; 1 + changes then. 0: it was not refused */
+} stream;
+
+struct aphi_streams {
+    stream **slots;
+    size_t count, capacity;
+    uint32_t *free;
+    size_t free_count, free_capacity;
+    uint32_t *dirty;         /* slots */
+    size_t dirty_count, dirty_capacity;
+    size_t refused;          /* streams whose first request the model could not take */
+    bool told_refusal;
+    bool full;               /* the listener is not watched: there are no more descriptors */
+    char buffer[READ_BYTES];
+};
+
+static int64_t number_of(const stream *c)
+{
+    return ((int64_t)c->generation << 16 | c->slot) + 1;
+}
+
+static stream *stream_at(const aphi_streams *t, uint32_t slot, uint32_t generation)
+{
+    stream *c = slot < t->count ? t->slots[slot] : NULL;
+    return c && c->fd >= 0 && c->generation == generation ? c : NULL;
+}
+
+static stream *stream_numbered(const aphi_streams *t, int64_t number)
+{
+    return number < 1 ? NULL : stream_at(t, (uint32_t)((number - 1) & 0xffff), (uint32_t)((number - 1) >> 16));
+}
+
+static uint64_t epoll_name(const stream *c)
+{
+    return APHI_ON_STREAM + ((uint64_t)c->generation << 32 | c->slot);
+}
+
+static bool is_busy(const stream *c)
+{
+    return c->out.n - c->out_start > OUT_BUSY;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+aphi_streams *aphi_streams_open(aphi_server *s)
+{
+    (void)s;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    return aphi_alloc_zero(sizeof(aphi_streams));
+}
+
+static void watch_listener(aphi_server *s, bool on)
+{
+    s->streams->full = !on;
+    struct epoll_event e = {.events = on ? EPOLLIN : 0, .data.u64 = APHI_ON_LISTENER};
+    epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener, &e);
+}
+
+static void drop(aphi_server *s, stream *c)
+{
+    aphi_streams *t = s->streams;
+    close(c->fd);
+    t->refused -= c->refused_at != 0;
+    aphi_buffer_free(&c->in);
+    aphi_buffer_free(&c->out);
+    c->fd = -1;
+    APHI_RESERVE(t->free, t->free_capacity, t->free_count + 1);
+    t->free[t->free_count++] = c->slot;
+    if (t->full)
+        watch_listener(s, true);
+}
+
+void aphi_streams_close(aphi_server *s)
+{
+    aphi_streams *t = s->streams;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->slots[i]->fd >= 0)
+            drop(s, t->slots[i]);
+        free(t->slots[i]);
+    }
+    free(t->slots);
+    free(t->free);
+    free(t->dirty);
+    free(t);
+}
+
+void aphi_streams_mark(aphi_server *s)
+{
+    aphi_streams *t = s->streams;
+    for (size_t i = 0; i < t->count; i++) {
+        stream *c = t->slots[i];
+        for (size_t k = 0; c->fd >= 0 && k < c->count; k++)
+            aph_mark(c->inbox[(c->first + k) % INBOX_MAX]);
+    }
+}
+
+static stream *fresh(aphi_streams *t)
+{
+    if (t->free_count) {
+        stream *c = t->slots[t->free[--t->free_count]];
+        uint32_t slot = c->slot, generation = c->generation + 1;
+        bool dirty = c->dirty;
+        memset(c, 0, sizeof *c);
+        c->slot = slot;
+        c->generation = generation;
+        c->dirty = dirty;
+        return c;
+    }
+    if (t->count == SLOTS_MAX)
+        return NULL;
+    stream *c = aphi_alloc_zero(sizeof *c);
+    c->slot = (uint32_t)t->count;
+    APHI_RESERVE(t->slots, t->capacity, t->count + 1);
+    return t->slots[t->count++] = c;
+}
+
+static void admit(aphi_server *s, int fd)
+{
+    stream *c = fresh(s->streams);
+    if (!c) {
+        close(fd);
+        aphi_server_complain(s, "there are %d connections already: one more was closed", SLOTS_MAX);
+        return;
+    }
+    c->fd = fd;
+    c->interest = EPOLLIN;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)); /* we put messages together ourselves */
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = epoll_name(c)};
+    if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e)) {
+        aphi_server_complain(s, "a connection cannot be watched: %s", strerror(errno));
+        drop(s, c);
+        return;
+    }
+    s->stats.connections++;
+}
+
+void aphi_streams_accept(aphi_server *s)
+{
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            admit(s, fd);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            aphi_server_complain(s, "no more connections for now: %s", strerror(errno));
+            watch_listener(s, false);
+            return;
+        } else if (errno != ECONNABORTED && errno != EINTR) {
+            return;
+        }
+    }
+}
+
+/* ---- what is to be settled --------------------------------------------------------------------------------------- */
+
+static void soil(aphi_server *s, stream *c)
+{
+    aphi_streams *t = s->streams;
+    if (c->dirty)
+        return;
+    c->dirty = true;
+    APHI_RESERVE(t->dirty, t->dirty_capacity, t->dirty_count + 1);
+    t->dirty[t->dirty_count++] = c->slot;
+}
+
+static void tell_epoll(aphi_server *s, stream *c)
+{
+    bool reads = c->shut || (!c->at_end && !c->ended && c->count < INBOX_MAX && !is_busy(c));
+    uint32_t interest = (reads ? EPOLLIN : 0u) | (c->blocked ? EPOLLOUT : 0u);
+    if (interest == c->interest)
+        return;
+    c->interest = interest;
+    struct epoll_event e = {.events = interest, .data.u64 = epoll_name(c)};
+    epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+/* No more requests of this stream: those that came before count. */
+static void end(aphi_server *s, stream *c)
+{
+    c->ended = true;
+    aphi_buffer_free(&c->in);
+    c->in_start = c->scanned = 0;
+    soil(s, c);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static void deliver(aphi_server *s, const aphi_act_sent *sent)
+{
+    stream *c = stream_numbered(s->streams, sent->to);
+    if (!c || c->shut)
+        return; /* it is gone: what is sent to it is lost */
+    if (c->out.n - c->out_start + sent->n > OUT_MAX) {
+        aphi_server_complain(s, "connection %lld: it does not read what it is sent; closed", (long long)number_of(c));
+        drop(s, c);
+        return;
+    }
+    aphi_buffer_add(&c->out, s->actor.bytes.data + sent->at, sent->n);
+    s->stats.answers++;
+    if (!s->options.delay_ns) {
+        c->released = c->out.n;
+        soil(s, c);
+        return;
+    }
+    int64_t when = aphi_server_later(s);
+    c->answer_ns = when > c->answer_ns ? when : c->answer_ns;
+    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->answer_ns, .kind = ANSWER | c->generation << 2, .slot = c->slot,
+                                           .detail = sent->n});
+}
+
+/* What may go out goes out, as far as the system takes it. False: the stream is gone. */
+static bool flush(aphi_server *s, stream *c)
+{
+    while (c->out_start < c->released && !c->blocked) {
+        ssize_t n = send(c->fd, c->out.data + c->out_start, c->released - c->out_start, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n >= 0) {
+            c->out_start += (size_t)n;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            c->blocked = true;
+        } else if (errno != EINTR) {
+            drop(s, c);
+            return false;
+        }
+    }
+    if (c->out_start == c->out.n || c->out_start > OUT_BUSY) {
+        memmove(c->out.data, c->out.data + c->out_start, c->out.n - c->out_start);
+        c->out.n -= c->out_start;
+        c->released -= c->out_start;
+        c->out_start = 0;
+        if (!c->out.n && c->out.capacity > KEEP_BYTES)
+            aphi_buffer_free(&c->out);
+    }
+    return true;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static void arrived(aphi_server *s, stream *c, aph_value message)
+{
+    c->inbox[(c->first + c->count++) % INBOX_MAX] = message;
+    if (!s->options.delay_ns) {
+        c->due++;
+        return;
+    }
+    int64_t when = aphi_server_later(s);
+    c->request_ns = when > c->request_ns ? when : c->request_ns;
+    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->request_ns, .kind = REQUEST | c->generation << 2, .slot = c->slot});
+}
+
+/* Decodes what is there, as far as there is room for requests. */
+static void decode(aphi_server *s, stream *c)
+{
+    aph_wire w = {.side = APH_TO_SERVER, .ended = c->at_end, .scanned = c->scanned};
+    aph_decoded result = APH_DECODED;
+    while (result == APH_DECODED && c->count < INBOX_MAX) {
+        w.bytes = (const unsigned char *)c->in.data + c->in_start;
+        w.count = c->in.n - c->in_start;
+        result = aph_decode(s->model->codec, &w);
+        if (result == APH_DECODED) {
+            c->in_start += w.used;
+            arrived(s, c, w.message);
+        }
+    }
+    c->scanned = w.scanned;
+    if (result == APH_MALFORMED) {
+        aphi_server_malformed(s, number_of(c), &w);
+        end(s, c);
+    } else if (result == APH_MORE && c->at_end) {
+        end(s, c);
+    } else if (c->in_start == c->in.n) {
+        c->in.n = c->in_start = 0;
+        if (c->in.capacity > KEEP_BYTES)
+            aphi_buffer_free(&c->in);
+    }
+}
+
+static void remove_first(aphi_server *s, stream *c)
+{
+    c->first = (c->first + 1) % INBOX_MAX;
+    c->count--;
+    c->due--;
+    s->streams->refused -= c->refused_at != 0;
+    c->refused_at = 0;
+}
+
+static void refuse(aphi_server *s, stream *c)
+{
+    s->streams->refused += !c->refused_at;
+    if (!s->streams->told_refusal)
+        aphi_server_complain(s, "connection %lld: nothing that the model may choose leads on from its request, which waits "
+                                "until the state has changed; this is not told again", (long long)number_of(c));
+    s->streams->told_refusal = true;
+    c->refused_at = s->changes + 1;
+}
+
+static bool can_take(const aphi_server *s, const stream *c)
+{
+    return c->due && !is_busy(c) && c->refused_at != s->changes + 1;
+}
+
+/* Lets the model take the requests that are due. False: the stream is gone, or the server ends. */
+static bool take(aphi_server *s, stream *c)
+{
+    while (can_take(s, c)) {
+        switch (aphi_server_take(s, number_of(c), c->inbox[c->first])) {
+        case APHI_ACT_TAKEN: remove_first(s, c); break;
+        case APHI_ACT_NOT_NOW: refuse(s, c); return true;
+        case APHI_ACT_UNKNOWN:
+            remove_first(s, c);
+            c->count = c->due = 0;
+            end(s, c);
+            return true;
+        case APHI_ACT_FAULT: return false;
+        }
+        for (size_t i = 0; i < s->actor.sent_count; i++)
+            deliver(s, &s->actor.sent[i]);
+        if (c->fd < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Decodes and takes until there is nothing more to decode, or no room. */
+static bool work(aphi_server *s, stream *c)
+{
+    for (;;) {
+        size_t before = c->in_start;
+        if (!c->ended && (c->at_end || c->in.n > c->in_start))
+            decode(s, c);
+        if (!take(s, c))
+            return false;
+        if (c->ended || c->count == INBOX_MAX || c->in.n == c->in_start || c->in_start == before)
+            return true;
+    }
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static void hang_up(aphi_server *s, stream *c)
+{
+    shutdown(c->fd, SHUT_WR);
+    c->shut = true;
+    aphi_agenda_add(&s->agenda, (aphi_due){.ns = s->now + linger_ns, .kind = LINGERED | c->generation << 2, .slot = c->slot});
+}
+
+static void on_readable(aphi_server *s, stream *c)
+{
+    aphi_streams *t = s->streams;
+    ssize_t n = recv(c->fd, t->buffer, sizeof t->buffer, MSG_DONTWAIT);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+            drop(s, c);
+    } else if (c->shut) {
+        if (n == 0)
+            drop(s, c);
+    } else if (n == 0) {
+        c->at_end = true;
+        soil(s, c);
+    } else {
+        if (c->in_start) {
+            memmove(c->in.data, c->in.data + c->in_start, c->in.n - c->in_start);
+            c->in.n -= c->in_start;
+            c->in_start = 0;
+        }
+        aphi_buffer_add(&c->in, t->buffer, (size_t)n);
+        soil(s, c);
+    }
+}
+
+void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events)
+{
+    which -= APHI_ON_STREAM;
+    stream *c = stream_at(s->streams, (uint32_t)which, (uint32_t)(which >> 32));
+    if (!c)
+        return;
+    if (events & EPOLLERR) {
+        drop(s, c);
+        return;
+    }
+    if (events & EPOLLOUT) {
+        c->blocked = false;
+        soil(s, c);
+    }
+    if (events & (EPOLLIN | EPOLLHUP))
+        on_readable(s, c);
+}
+
+void aphi_streams_due(aphi_server *s, const aphi_due *due)
+{
+    stream *c = stream_at(s->streams, due->slot, due->kind >> 2);
+    if (!c)
+        return;
+    switch ((due_kind)(due->kind & 3)) {
+    case REQUEST:
+        if (c->due < c->count) /* or it was thrown away with one before it */
+            c->due++;
+        take(s, c);
+        break;
+    case ANSWER: c->released += due->detail; break;
+    case LINGERED: drop(s, c); return;
+    }
+    if (!s->failed && c->fd >= 0)
+        soil(s, c);
+}
+
+static void settle(aphi_server *s, stream *c)
+{
+    do {
+        if (!work(s, c) || !flush(s, c))
+            return;
+    } while (can_take(s, c));
+    if (c->ended && !c->shut && !c->count && !c->out.n) {
+        if (recv(c->fd, s->streams->buffer, 1, MSG_DONTWAIT | MSG_PEEK) == 0) {
+            drop(s, c); /* the client has ended too */
+            return;
+        }
+        hang_up(s, c);
+    }
+    tell_epoll(s, c);
+}
+
+/* What the model could not take, it may take now that the state has changed. */
+static void try_refused(aphi_server *s)
+{
+    aphi_streams *t = s->streams;
+    for (size_t i = 0; t->refused && i < t->count; i++)
+        if (t->slots[i]->fd >= 0 && t->slots[i]->refused_at && t->slots[i]->refused_at != s->changes + 1)
+            soil(s, t->slots[i]);
+}
+
+void aphi_streams_settle(aphi_server *s)
+{
+    aphi_streams *t = s->streams;
+    do {
+        /* Settling one may soil another, to which the model sends. */
+        while (t->dirty_count && !s->failed) {
+            stream *c = t->slots[t->dirty[--t->dirty_count]];
+            if (c->fd >= 0)
+                settle(s, c);
+            c->dirty = false;
+        }
+        try_refused(s);
+    } while (t->dirty_count && !s->failed);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * message.c - a message as people read it.
+ *
+ * Invariants: once the writer is full nothing more is written, so loops only have to ask for room. */
+#include "report/message.h"
+
+#include "report/utf8.h"
+
+#include <stdlib.h>
+
+typedef struct writer {
+    aphi_buffer *out;
+    size_t end; /* full when out has so many bytes */
+    bool full;
+} writer;
+
+static writer writer_of(aphi_buffer *out, size_t limit)
+{
+    return (writer){out, limit > SIZE_MAX - out->n ? SIZE_MAX : out->n + limit, false};
+}
+
+static bool has_room(writer *w)
+{
+    if (!w->full && w->out->n >= w->end) {
+        aphi_buffer_str(w->out, "…");
+        w->full = true;
+    }
+    return !w->full;
+}
+
+static void add(writer *w, const char *text)
+{
+    if (has_room(w))
+        aphi_buffer_str(w->out, text);
+}
+
+/* ---- strings ----------------------------------------------------------------------------------------------------- */
+
+/* Is it to be spelt? Control characters, line and paragraph separators, and what turns the direction of writing. */
+static bool is_command(uint32_t p)
+{
+    return p < 0x20 || (p >= 0x7f && p < 0xa0) || (p >= 0x2028 && p <= 0x202e) || (p >= 0x2066 && p <= 0x2069)
+           || p == 0x200e || p == 0x200f || p == 0xfeff;
+}
+
+static void add_point(aphi_buffer *out, uint32_t p, bool quoted)
+{
+    static const char named[] = "\b\f\n\r\t", names[] = "bfnrt";
+    const char *at = p && p < 0x20 ? strchr(named, (int)p) : NULL;
+    if (at)
+        aphi_buffer_format(out, "\\%c", names[at - named]);
+    else if (is_command(p))
+        aphi_buffer_format(out, "\\u%04x", (unsigned)p);
+    else if (p == '\\' || (p == '"' && quoted))
+        aphi_buffer_format(out, "\\%c", (char)p);
+    else
+        aphi_utf8_add(out, p);
+}
+
+static void add_bytes(writer *w, const char *bytes, size_t n, bool quoted)
+{
+    while (n && has_room(w)) {
+        uint32_t p;
+        size_t taken = aphi_utf8_next(bytes, n, &p);
+        if (taken)
+            add_point(w->out, p, quoted);
+        else
+            aphi_buffer_format(w->out, "\\x%02x", (unsigned char)*bytes);
+        taken = taken ? taken : 1;
+        bytes += taken;
+        n -= taken;
+    }
+}
+
+static void add_str(writer *w, aph_value v, bool quoted)
+{
+    size_t n;
+    const char *bytes = aph_bytes_of(&v, &n);
+    add(w, quoted ? "\"" : "");
+    add_bytes(w, bytes, n, quoted);
+    add(w, quoted ? "\"" : "");
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static void add_json(writer *w, aph_value v);
+
+static void add_infix(writer *w, aph_value operands, const char *name)
+{
+    add(w, "(");
+    add_json(w, aph_at(operands, 0));
+    add(w, " ");
+    add(w, name);
+    add(w, " ");
+    add_json(w, aph_at(operands, 1));
+    add(w, ")");
+}
+
+/* A symbol as results spell it, {"?": 0, "sort": "string"}, is shown as ?0; a term, {"=": [a, b]}, as a = b. */
+static bool add_symbolic(writer *w, aph_value v)
+{
+    static const char *const infix[] = {"+", "-", "*", "/", "<", "<=", "=", "and", "or"};
+    aph_value number = aph_field(v, "?"), name, operands;
+    if (aph_is_int(number)) {
+        char text[32];
+        snprintf(text, sizeof text, "?%lld", (long long)aph_int_of(number));
+        add(w, text);
+        return true;
+    }
+    if (aph_count(v) != 1 || !aph_pair_at(v, 0, &name, &operands) || aph_kind_of(operands) != APH_ARRAY)
+        return false;
+    if (aph_str_is(name, "not") && aph_count(operands) == 1) {
+        add(w, "not ");
+        add_json(w, aph_at(operands, 0));
+        return true;
+    }
+    for (size_t i = 0; i < sizeof infix / sizeof *infix; i++)
+        if (aph_str_is(name, infix[i]) && aph_count(operands) == 2) {
+            add_infix(w, operands, infix[i]);
+            return true;
+        }
+    return false;
+}
+
+static void add_items(writer *w, aph_value v, bool is_array)
+{
+    aph_value key, item = APH_NIL;
+    add(w, is_array ? "[" : "{");
+    for (size_t i = 0; i < aph_count(v) && has_room(w); i++) {
+        add(w, i ? "," : "");
+        if (!is_array && aph_pair_at(v, i, &key, &item)) {
+            add_str(w, key, true);
+            add(w, ":");
+        }
+        add_json(w, is_array ? aph_at(v, i) : item);
+    }
+    add(w, is_array ? "]" : "}");
+}
+
+static void add_json(writer *w, aph_value v)
+{
+    aph_kind kind = aph_kind_of(v);
+    if (kind == APH_STR) {
+        add_str(w, v, true);
+    } else if (kind == APH_ARRAY) {
+        add_items(w, v, true);
+    } else if (kind == APH_OBJECT) {
+        if (!add_symbolic(w, v))
+            add_items(w, v, false);
+    } else {
+        char *text = aph_json_text(v, NULL);
+        add(w, text);
+        free(text);
+    }
+}
+
+/* ---- what is shown ----------------------------------------------------------------------------------------------- */
+
+void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit)
+{
+    writer w = writer_of(out, limit);
+    add_json(&w, v);
+}
+
+void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit)
+{
+    writer w = writer_of(out, limit);
+    add_bytes(&w, bytes, n, false);
+}
+
+void aphi_message_words(aphi_buffer *out, aph_value v, size_t limit)
+{
+    aph_value f = aph_field(v, "f"), key, item;
+    writer w = writer_of(out, limit);
+    if (!aph_is_str(f)) {
+        add_json(&w, v);
+        return;
+    }
+    add_str(&w, f, false);
+    for (size_t i = 0; has_room(&w) && aph_pair_at(v, i, &key, &item); i++) {
+        if (aph_str_is(key, "f"))
+            continue;
+        add(&w, " ");
+        if (!aph_str_is(key, "key") && !aph_str_is(key, "value")) {
+            add_str(&w, key, false);
+            add(&w, "=");
+        }
+        add_json(&w, item);
+    }
+}

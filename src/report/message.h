@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * message.h - a message as people read it.
+ *
+ * JSON, but symbols are short (?0) and terms are infix. What a terminal or a page would obey or could not show is
+ * spelt: control characters and those that turn the direction of writing as \u001b, bytes that are not UTF-8 as \xff.
+ * So the text is always valid UTF-8 in one line, whatever a server sent. */
+#ifndef APHI_REPORT_MESSAGE_H
+#define APHI_REPORT_MESSAGE_H
+
+#include <antiphon/value.h>
+#include "base/buffer.h"
+
+#define APHI_MESSAGE_WHOLE SIZE_MAX
+
+/* Each stops a little after `limit` bytes, with an ellipsis, and takes no longer for larger values. */
+void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit);
+/* A request or an answer in a few words: write 3, get "a", {"code":200}. */
+void aphi_message_words(aphi_buffer *out, aph_value v, size_t limit);
+/* n bytes that may be anything, without quotes. */
+void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit);
+
+#endif

@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * timeline.c - a space-time diagram in text: participants are lines downwards, messages are arrows.
+ *
+ * Idea:       the connections stand close together at the left, the subject at the right; between them is a gap that
+ *             every arrow crosses, and there its label stands. So labels are aligned, and there is as much room for
+ *             them with ten connections as with one. Where the connections do not fit even with narrow headings, they
+ *             are drawn as one line, and a column names them.
+ * Invariants: no line is wider than the terminal, unless that is narrower than COLUMNS_MIN.
+ * Cost:       at most `rows` messages are laid out; the rest is only counted.
+ * Read next:  tests/unit/test_timeline.c, for how it looks. */
+#include "report/timeline.h"
+
+#include "base/memory.h"
+#include "report/cells.h"
+#include "report/message.h"
+#include "report/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS_DEFAULT = 30,
+    INDENT = 2,
+    COLUMNS_MAX = 120, /* the eye loses its line on longer ones */
+    COLUMNS_MIN = 48,
+    GAP_MIN = 26,      /* for a label and its arrow */
+    GAP_WISH = 40,     /* headings are rather shortened than labels below this */
+    LEAD = 5,          /* from the last connection to the labels */
+    TRAIL = 4,         /* from the end of the longest label to the subject */
+    LABEL_BYTES = 1000,
+    ALLOWED_SHOWN = 8,
+    ORDER_SHOWN = 30,
+    STATE_BYTES = 120,
+    NAMES_SHOWN = 12,
+    NAME_COLUMNS = 8,  /* "expected" */
+};
+#define PAUSE_NS INT64_C(100000000) /* as much time without a message is worth a remark */
+
+typedef struct lane {
+    int64_t connection;
+    size_t x;
+    bool closed;
+} lane;
+
+typedef struct glyphs {
+    uint32_t line, leave, arrive, cross, bar, dash, head_right, head_left, corner, wait, pause;
+} glyphs;
+
+typedef struct drawing {
+    const aphi_timeline *given;
+    const aphi_terminal *terminal;
+    aphi_buffer *out;
+    glyphs g;
+    size_t *chosen; /* places of moments, rising */
+    size_t n;
+    lane *lanes;
+    size_t lane_count;
+    bool merged;      /* one line for all connections */
+    bool numbers;     /* headings are only numbers */
+    size_t time_width, gutter, name_width;
+    size_t label_x, subject_x, columns;
+} drawing;
+
+/* ---- moments in words -------------------------------------------------------------------------------------------- */
+
+bool aphi_moment_is_outward(const aphi_moment *m)
+{
+    return m->kind == APHI_MOMENT_SENT || m->kind == APHI_MOMENT_CLOSED;
+}
+
+static void drop_text(aphi_buffer *out, aph_value how, size_t limit)
+{
+    if (aph_str_is(how, "closed")) {
+        aphi_buffer_str(out, "closes the connection");
+    } else if (aph_str_is(how, "reset")) {
+        aphi_buffer_str(out, "resets the connection");
+    } else {
+        aphi_buffer_str(out, "drops the connection: ");
+        aphi_message_words(out, how, limit);
+    }
+}
+
+void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, size_t limit)
+{
+    switch (m->kind) {
+    case APHI_MOMENT_SENT:
+    case APHI_MOMENT_RECEIVED: aphi_message_words(out, m->message, limit); break;
+    case APHI_MOMENT_LOST: aphi_buffer_str(out, "never came"); break;
+    case APHI_MOMENT_MALFORMED:
+        aphi_buffer_str(out, "malformed: ");
+        aphi_message_json(out, m->message, limit);
+        break;
+    case APHI_MOMENT_CLOSED: aphi_buffer_str(out, "closes the connection"); break;
+    case APHI_MOMENT_DROPPED: drop_text(out, m->message, limit); break;
+    }
+}
+
+bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
+{
+    aph_value wait = aph_field(action, "wait"), answer = aph_field(wait, "answer"), pause = aph_field(wait, "pause_us");
+    if (aph_str_is(wait, "quiet")) {
+        aphi_buffer_str(out, "quiet");
+    } else if (aph_is_int(answer)) {
+        aphi_buffer_format(out, "the answer #%lld", (long long)aph_int_of(answer));
+    } else if (aph_is_int(pause)) {
+        aphi_buffer_str(out, "a pause of ");
+        aphi_report_duration(out, aph_int_of(pause) * 1000);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+size_t aphi_timeline_partner(const aphi_timeline *t, size_t i)
+{
+    const aphi_moment *m = &t->moments[i];
+    if (m->label <= 0)
+        return APHI_TIMELINE_NONE;
+    if (m->label % 2 == 0) {
+        for (size_t j = i; j-- > 0;)
+            if (t->moments[j].label == m->label - 1)
+                return j;
+    } else {
+        for (size_t j = i + 1; j < t->count; j++)
+            if (t->moments[j].label == m->label + 1)
+                return j;
+    }
+    return APHI_TIMELINE_NONE;
+}
+
+/* What the script's action with that label waits for. */
+static bool wait_text(const aphi_timeline *t, int64_t label, aphi_buffer *out)
+{
+    for (size_t i = 0; label > 0 && i < aph_count(t->script); i++) {
+        aph_value action = aph_at(t->script, i);
+        if (aph_field(action, "label") == aph_int(label))
+            return aphi_action_wait_text(out, action);
+    }
+    return false;
+}
+
+static void add_clauses(aphi_buffer *out, aph_value clauses)
+{
+    for (size_t i = 0; i < aph_count(clauses); i++) {
+        aph_value c = aph_at(clauses, i);
+        aphi_buffer_str(out, i ? ", " : " (");
+        if (aph_is_str(c)) {
+            size_t n;
+            const char *bytes = aph_bytes_of(&c, &n);
+            aphi_message_bytes(out, bytes, n, LABEL_BYTES);
+        } else {
+            aphi_message_json(out, c, LABEL_BYTES);
+        }
+    }
+    aphi_buffer_str(out, aph_count(clauses) ? ")" : "");
+}
+
+static void allowed_text(aphi_buffer *out, aph_value allowed)
+{
+    aphi_message_words(out, aph_field(allowed, "answer"), LABEL_BYTES);
+    add_clauses(out, aph_field(allowed, "clauses"));
+}
+
+/* ---- which moments ----------------------------------------------------------------------------------------------- */
+
+/* Up to the failing moment: by then the case was decided. */
+static void choose(drawing *d, size_t rows)
+{
+    const aphi_timeline *t = d->given;
+    size_t end = t->failing < t->count ? t->failing + 1 : t->count, asked = APHI_TIMELINE_NONE;
+    rows = rows ? rows : ROWS_DEFAULT;
+    size_t from = end > rows ? end - rows : 0;
+    if (t->failing < t->count && t->moments[t->failing].label % 2 == 0)
+        asked = aphi_timeline_partner(t, t->failing);
+    d->chosen = aphi_alloc((end - from + 1) * sizeof *d->chosen);
+    if (asked < from) {
+        d->chosen[d->n++] = asked;
+        from += end - from > 1;
+    }
+    while (from < end)
+        d->chosen[d->n++] = from++;
+}
+
+static const aphi_moment *moment_of(const drawing *d, size_t i)
+{
+    return &d->given->moments[d->chosen[i]];
+}
+
+static bool is_failing(const drawing *d, size_t i)
+{
+    return d->chosen[i] == d->given->failing;
+}
+
+/* The time since the row before, if nothing was left out between them. */
+static int64_t passed_before(const drawing *d, size_t i)
+{
+    return i && d->chosen[i - 1] + 1 == d->chosen[i] ? moment_of(d, i)->at_ns - moment_of(d, i - 1)->at_ns : 0;
+}
+
+/* What was waited for before row i, and time that passed; nothing if there is nothing to say. Did an action wait? */
+static bool wait_remark(const drawing *d, size_t i, aphi_buffer *text)
+{
+    const aphi_moment *m = moment_of(d, i);
+    int64_t passed = passed_before(d, i);
+    aphi_buffer_str(text, "waits for ");
+    bool waits = aphi_moment_is_outward(m) && wait_text(d->given, m->label, text);
+    text->n = waits ? text->n : 0;
+    if (passed >= PAUSE_NS) {
+        aphi_buffer_str(text, waits ? ": " : "");
+        aphi_report_duration(text, passed);
+        aphi_buffer_str(text, waits ? "" : " without a message");
+    }
+    return waits;
+}
+
+static size_t lane_of(const drawing *d, int64_t connection)
+{
+    size_t i = 0;
+    while (i < d->lane_count && d->lanes[i].connection != connection)
+        i++;
+    return i;
+}
+
+static int by_connection(const void *a, const void *b)
+{
+    const lane *p = a, *q = b;
+    return (p->connection > q->connection) - (p->connection < q->connection);
+}
+
+static void find_lanes(drawing *d)
+{
+    d->lanes = aphi_alloc((d->n + 1) * sizeof *d->lanes);
+    for (size_t i = 0; i < d->n; i++)
+        if (lane_of(d, moment_of(d, i)->connection) == d->lane_count)
+            d->lanes[d->lane_count++] = (lane){.connection = moment_of(d, i)->connection};
+    qsort(d->lanes, d->lane_count, sizeof *d->lanes, by_connection);
+}
+
+/* ---- where things stand ------------------------------------------------------------------------------------------ */
+
+static char *label_of(const drawing *d, size_t i)
+{
+    const aphi_moment *m = moment_of(d, i);
+    aphi_buffer text = {0}, clean = {0};
+    if (m->label)
+        aphi_buffer_format(&text, "#%lld ", (long long)m->label);
+    aphi_moment_text(&text, m, LABEL_BYTES);
+    aphi_utf8_clean(&clean, aphi_buffer_text(&text), d->terminal->unicode);
+    aphi_buffer_free(&text);
+    return aphi_buffer_text(&clean);
+}
+
+static size_t time_text(char *out, size_t size, int64_t ns)
+{
+    long long us = (long long)(ns < 0 ? 0 : ns) / 1000;
+    return (size_t)snprintf(out, size, "%lld.%03lld", us / 1000, us % 1000);
+}
+
+static size_t name_text(const drawing *d, char *out, size_t size, int64_t connection)
+{
+    return (size_t)snprintf(out, size, d->numbers ? "%lld" : "conn %lld", (long long)connection);
+}
+
+static size_t widest_name(const drawing *d)
+{
+    char name[32];
+    size_t most = 0;
+    for (size_t i = 0; i < d->lane_count; i++) {
+        size_t n = name_text(d, name, sizeof name, d->lanes[i].connection);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* The last lane's column if the lanes are so far apart. */
+static size_t last_lane_x(const drawing *d, size_t spacing)
+{
+    return d->gutter + d->name_width / 2 + (d->lane_count ? d->lane_count - 1 : 0) * spacing;
+}
+
+/* Headings in full, then only their numbers, then one line for all. Returns how far apart the lanes are. */
+static size_t space_lanes(drawing *d, size_t widest)
+{
+    size_t wish = LEAD + (widest < GAP_WISH ? widest : GAP_WISH) + TRAIL + 4;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        d->numbers = narrow;
+        d->name_width = widest_name(d);
+        size_t spacing = d->name_width + 2, gap = narrow || wish < GAP_MIN ? GAP_MIN : wish;
+        if (last_lane_x(d, spacing) + gap <= d->columns)
+            return spacing;
+    }
+    d->merged = true;
+    d->numbers = false;
+    d->name_width = widest_name(d);
+    d->gutter += d->name_width + 2;
+    return 0;
+}
+
+/* The columns of what is said of row i in the gap. */
+static size_t gap_of(const drawing *d, size_t i)
+{
+    aphi_buffer text = {0};
+    char *label = label_of(d, i);
+    size_t widest = aphi_utf8_columns(label) + 2 * is_failing(d, i);
+    wait_remark(d, i, &text);
+    for (size_t k = 0;; k++) {
+        size_t n = aphi_utf8_columns(aphi_buffer_text(&text));
+        widest = n > widest ? n : widest;
+        if (!is_failing(d, i) || k == aph_count(d->given->allowed))
+            break;
+        text.n = 0;
+        aphi_buffer_format(&text, "%*s", NAME_COLUMNS + 1, "");
+        allowed_text(&text, aph_at(d->given->allowed, k));
+    }
+    free(label);
+    aphi_buffer_free(&text);
+    return widest;
+}
+
+static void measure(drawing *d)
+{
+    char text[48];
+    size_t columns = d->terminal->columns, widest = 0;
+    d->columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
+    d->time_width = 2;
+    for (size_t i = 0; i < d->n; i++) {
+        size_t n = time_text(text, sizeof text, moment_of(d, i)->at_ns);
+        d->time_width = n > d->time_width ? n : d->time_width;
+        n = gap_of(d, i);
+        widest = n > widest ? n : widest;
+    }
+    d->gutter = INDENT + 2 + d->time_width + 2;
+    size_t spacing = space_lanes(d, widest), last = d->merged ? d->gutter : last_lane_x(d, spacing);
+    for (size_t i = 0; i < d->lane_count; i++)
+        d->lanes[i].x = d->merged ? d->gutter : d->gutter + d->name_width / 2 + i * spacing;
+    d->label_x = last + LEAD;
+    /* "subject" is written around the last line, so that is not the last column. */
+    size_t least = last + GAP_MIN - 4, most = d->columns - 4;
+    d->subject_x = d->label_x + widest + TRAIL;
+    d->subject_x = d->subject_x < least ? least : d->subject_x > most ? most : d->subject_x;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static glyphs glyphs_of(const aphi_terminal *t)
+{
+    static const glyphs unicode = {0x2502, 0x251c, 0x2524, 0x253c, 0x2500, 0x2504, 0x25b6, 0x25c0, 0x2570, 0x250a,
+                                   0x22ee};
+    static const glyphs ascii = {'|', '|', '|', '+', '-', '.', '>', '<', '\'', ':', ':'};
+    return t->unicode ? unicode : ascii;
+}
+
+/* The lines of all participants, with this character. */
+static void put_lines(const drawing *d, aphi_cells *l, uint32_t point)
+{
+    for (size_t i = 0; i < d->lane_count; i++)
+        if (!d->lanes[i].closed || d->merged)
+            aphi_cells_put(l, d->lanes[i].x, point, APHI_INK_DIM);
+    aphi_cells_put(l, d->subject_x, point, APHI_INK_DIM);
+}
+
+/* A line across, in the columns from..to - 1; it crosses those that are there. */
+static void put_across(const drawing *d, aphi_cells *l, size_t from, size_t to, uint32_t bar, aphi_ink ink)
+{
+    for (size_t x = from; x < to; x++)
+        aphi_cells_put(l, x, aphi_cells_blank(l, x, x + 1) ? bar : d->g.cross, ink);
+}
+
+static size_t clean_text(const drawing *d, aphi_cells *l, size_t x, const char *text, size_t end, aphi_ink ink)
+{
+    aphi_buffer clean = {0}, cut = {0};
+    aphi_utf8_clean(&clean, text, d->terminal->unicode);
+    aphi_utf8_cut(&cut, aphi_buffer_text(&clean), end > x ? end - x : 0, d->terminal->unicode);
+    x = aphi_cells_text(l, x, aphi_buffer_text(&cut), ink);
+    aphi_buffer_free(&clean);
+    aphi_buffer_free(&cut);
+    return x;
+}
+
+static void draw_heading(const drawing *d, aphi_cells *l)
+{
+    char name[32];
+    aphi_cells_text(l, INDENT + d->time_width, "ms", APHI_INK_DIM);
+    for (size_t i = 0; i < d->lane_count && !d->merged; i++) {
+        size_t n = name_text(d, name, sizeof name, d->lanes[i].connection);
+        aphi_cells_text(l, d->lanes[i].x - n / 2, name, APHI_INK_BOLD);
+    }
+    if (d->merged)
+        aphi_cells_text(l, d->gutter - 3, "tester", APHI_INK_BOLD);
+    else if (d->numbers)
+        aphi_cells_text(l, d->label_x - LEAD + 4, "connections", APHI_INK_DIM);
+    aphi_cells_text(l, d->subject_x - 3, "subject", APHI_INK_BOLD);
+    aphi_cells_flush(l, d->out, d->terminal);
+    put_lines(d, l, d->g.line);
+    aphi_cells_flush(l, d->out, d->terminal);
+}
+
+static void draw_elision(const drawing *d, aphi_cells *l, uint64_t count, const char *which)
+{
+    if (!count)
+        return;
+    aphi_buffer text = {0};
+    aphi_buffer_str(&text, "… ");
+    aphi_report_count(&text, count);
+    aphi_buffer_format(&text, " %s%smessage%s", which, *which ? " " : "", count == 1 ? "" : "s");
+    put_lines(d, l, d->g.pause);
+    clean_text(d, l, d->label_x, aphi_buffer_text(&text), d->columns, APHI_INK_DIM);
+    aphi_cells_flush(l, d->out, d->terminal);
+    aphi_buffer_free(&text);
+}
+
+/* Between row i and the one before. */
+static void draw_wait(const drawing *d, aphi_cells *l, size_t i)
+{
+    const aphi_moment *m = moment_of(d, i);
+    aphi_buffer text = {0};
+    bool waits = wait_remark(d, i, &text);
+    if (text.n) {
+        put_lines(d, l, passed_before(d, i) >= PAUSE_NS ? d->g.pause : d->g.line);
+        if (waits)
+            aphi_cells_put(l, d->lanes[lane_of(d, m->connection)].x, d->g.wait, APHI_INK_NONE);
+        clean_text(d, l, d->label_x, aphi_buffer_text(&text), d->subject_x, APHI_INK_DIM);
+        aphi_cells_flush(l, d->out, d->terminal);
+    }
+    aphi_buffer_free(&text);
+}
+
+/* ---- arrows ------------------------------------------------------------------------------------------------------ */
+
+static aphi_ink frame_ink(const drawing *d, size_t i)
+{
+    return is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_DIM;
+}
+
+static void draw_gutter(const drawing *d, aphi_cells *l, size_t i)
+{
+    char text[48];
+    size_t n = time_text(text, sizeof text, moment_of(d, i)->at_ns);
+    if (is_failing(d, i))
+        aphi_cells_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
+    aphi_cells_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
+    if (d->merged) {
+        n = name_text(d, text, sizeof text, moment_of(d, i)->connection);
+        aphi_cells_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
+    }
+}
+
+/* The whole arrow with its label. Returns whether the label had to be cut. */
+static bool draw_arrow(const drawing *d, aphi_cells *l, size_t i)
+{
+    const aphi_moment *m = moment_of(d, i);
+    aphi_ink ink = frame_ink(d, i);
+    size_t x = d->lanes[lane_of(d, m->connection)].x;
+    bool outward = aphi_moment_is_outward(m), lost = m->kind == APHI_MOMENT_LOST;
+    uint32_t bar = lost ? d->g.dash : d->g.bar;
+    put_across(d, l, x + 1, d->label_x - 1, bar, ink);
+    aphi_cells_put(l, x, outward ? d->g.leave : d->g.line, ink);
+    if (!outward)
+        aphi_cells_put(l, x + 1, lost ? '?' : d->g.head_left, ink);
+    char *label = label_of(d, i);
+    size_t from = d->label_x, room = d->subject_x - TRAIL + 1;
+    if (is_failing(d, i))
+        from = aphi_cells_text(l, from, d->terminal->unicode ? "✗ " : "X ", ink);
+    bool cut = from + aphi_utf8_columns(label) > room;
+    size_t after = clean_text(d, l, from, label, room, is_failing(d, i) ? ink : APHI_INK_NONE);
+    put_across(d, l, after + 1, d->subject_x, bar, ink);
+    if (outward)
+        aphi_cells_put(l, d->subject_x - 1, d->g.head_right, ink);
+    aphi_cells_put(l, d->subject_x, outward ? d->g.line : d->g.arrive, ink);
+    free(label);
+    return cut;
+}
+
+/* ---- what was expected ------------------------------------------------------------------------------------------- */
+
+/* The bytes of text that go on a line of so many columns, broken at a blank if there is one. */
+static size_t fold(const char *text, size_t columns)
+{
+    size_t at = 0, x = 0, blank = 0, n = strlen(text);
+    while (at < n && x < columns) {
+        uint32_t p;
+        if (text[at] == ' ')
+            blank = at;
+        size_t taken = aphi_utf8_next(text + at, n - at, &p);
+        at += taken ? taken : 1;
+        x++;
+    }
+    return at == n || text[at] == ' ' || blank < at / 2 ? at : blank;
+}
+
+/* A remark below the failing arrow, folded behind its name; the first one hangs from the connection's line. */
+static void draw_remark(const drawing *d, aphi_cells *l, size_t i, const char *name, const char *text, bool *hung)
+{
+    aphi_buffer clean = {0};
+    aphi_utf8_clean(&clean, text, d->terminal->unicode);
+    size_t x = d->lanes[lane_of(d, moment_of(d, i)->connection)].x, from = d->label_x + NAME_COLUMNS + 1;
+    for (const char *at = aphi_buffer_text(&clean); *at; name = "") {
+        size_t bytes = fold(at, d->columns > from ? d->columns - from : 1), name_x = from - 1 - strlen(name);
+        put_lines(d, l, d->g.line);
+        aphi_cells_put(l, x, *hung ? 0 : d->g.corner, APHI_INK_ALARM);
+        if (!*hung)
+            put_across(d, l, x + 1, name_x - 1, d->g.bar, APHI_INK_ALARM);
+        aphi_cells_text(l, name_x, name, APHI_INK_NONE);
+        aphi_cells_put(l, d->subject_x, 0, APHI_INK_NONE); /* the text may be longer than the gap */
+        if (aphi_cells_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
+            aphi_cells_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
+        aphi_cells_flush(l, d->out, d->terminal);
+        *hung = true;
+        at += bytes;
+        at += strspn(at, " ");
+    }
+    aphi_buffer_free(&clean);
+}
+
+/* Have we said the same of an earlier one? */
+static bool is_repeated(aph_value allowed, size_t i)
+{
+    aph_value a = aph_at(allowed, i);
+    for (size_t j = 0; j < i; j++)
+        if (aph_field(aph_at(allowed, j), "answer") == aph_field(a, "answer")
+            && aph_field(aph_at(allowed, j), "clauses") == aph_field(a, "clauses"))
+            return true;
+    return false;
+}
+
+static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
+{
+    aph_value allowed = d->given->allowed;
+    size_t shown = 0, n = aph_count(allowed);
+    for (size_t k = 0; k < n && shown < ALLOWED_SHOWN; k++) {
+        if (is_repeated(allowed, k))
+            continue;
+        aphi_buffer text = {0};
+        allowed_text(&text, aph_at(allowed, k));
+        draw_remark(d, l, i, shown++ ? "or" : "expected", aphi_buffer_text(&text), hung);
+        aphi_buffer_free(&text);
+    }
+    if (shown == ALLOWED_SHOWN && n > shown)
+        draw_remark(d, l, i, "or", "others", hung);
+}
+
+static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
+{
+    const aphi_moment *m = moment_of(d, i);
+    bool hung = false;
+    if (cut) {
+        aphi_buffer text = {0};
+        aphi_moment_text(&text, m, LABEL_BYTES);
+        draw_remark(d, l, i, aphi_moment_is_outward(m) ? "sent" : "got", aphi_buffer_text(&text), &hung);
+        aphi_buffer_free(&text);
+    }
+    if (m->kind == APHI_MOMENT_SENT)
+        draw_remark(d, l, i, "got", "no answer", &hung);
+    draw_allowed(d, l, i, &hung);
+    if (!hung)
+        draw_remark(d, l, i, "expected", "something else: nothing explains this", &hung);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static void draw_row(const drawing *d, aphi_cells *l, size_t i)
+{
+    lane *at = &d->lanes[lane_of(d, moment_of(d, i)->connection)];
+    aphi_moment_kind kind = moment_of(d, i)->kind;
+    at->closed = false; /* used again */
+    draw_wait(d, l, i);
+    put_lines(d, l, d->g.line);
+    draw_gutter(d, l, i);
+    bool cut = draw_arrow(d, l, i);
+    aphi_cells_flush(l, d->out, d->terminal);
+    if (is_failing(d, i))
+        draw_expected(d, l, i, cut);
+    at->closed = kind == APHI_MOMENT_CLOSED || kind == APHI_MOMENT_DROPPED;
+}
+
+void aphi_timeline_draw(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal, size_t rows)
+{
+    drawing d = {.given = t, .terminal = terminal, .out = out, .g = glyphs_of(terminal)};
+    aphi_cells l = {0};
+    choose(&d, rows);
+    find_lanes(&d);
+    if (d.n) {
+        measure(&d);
+        draw_heading(&d, &l);
+        draw_elision(&d, &l, t->earlier + d.chosen[0], "earlier");
+        for (size_t i = 0; i < d.n; i++) {
+            if (i)
+                draw_elision(&d, &l, d.chosen[i] - d.chosen[i - 1] - 1, "");
+            draw_row(&d, &l, i);
+        }
+        draw_elision(&d, &l, t->count - 1 - d.chosen[d.n - 1], "later");
+    }
+    aphi_cells_deinit(&l);
+    free(d.chosen);
+    free(d.lanes);
+}
+
+/* ---- the end of a run -------------------------------------------------------------------------------------------- */
+
+static void say(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *text)
+{
+    aphi_buffer clean = {0};
+    aphi_utf8_clean(&clean, text, t->unicode);
+    aphi_terminal_paint(out, t, ink, aphi_buffer_text(&clean));
+    aphi_buffer_free(&clean);
+}
+
+static void add_order(aphi_buffer *out, aph_value order)
+{
+    size_t n = aph_count(order), from = n > ORDER_SHOWN ? n - ORDER_SHOWN : 0;
+    aphi_buffer_str(out, from ? "… " : "");
+    for (size_t i = from; i < n; i++) {
+        aphi_buffer_str(out, i > from ? ", #" : "#");
+        aphi_message_json(out, aph_at(order, i), LABEL_BYTES);
+    }
+}
+
+static void tell_one(aphi_buffer *out, aph_value a, const aphi_terminal *t)
+{
+    aphi_buffer line = {0}, clean = {0};
+    aphi_message_words(&line, aph_field(a, "answer"), STATE_BYTES);
+    add_clauses(&line, aph_field(a, "clauses"));
+    if (aph_has(a, aph_str("state"))) {
+        aphi_buffer_str(&line, ", with the state ");
+        aphi_message_json(&line, aph_field(a, "state"), STATE_BYTES);
+    }
+    if (aph_count(aph_field(a, "order"))) {
+        aphi_buffer_str(&line, ", if the requests were taken in the order ");
+        add_order(&line, aph_field(a, "order"));
+    }
+    aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
+    size_t indent = 4;
+    for (const char *at = aphi_buffer_text(&clean); *at; indent = 6) {
+        size_t bytes = fold(at, (t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX) - indent);
+        aphi_buffer_format(out, "%*s%.*s\n", (int)indent, "", (int)bytes, at);
+        at += bytes;
+        at += strspn(at, " ");
+    }
+    aphi_buffer_free(&line);
+    aphi_buffer_free(&clean);
+}
+
+static void tell_allowed(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal)
+{
+    size_t n = aph_count(t->allowed);
+    if (!n)
+        return;
+    aphi_buffer_str(out, "\n  The explanations that came this far would have it otherwise:\n");
+    for (size_t i = 0; i < n && i < ALLOWED_SHOWN; i++)
+        tell_one(out, aph_at(t->allowed, i), terminal);
+    if (n > ALLOWED_SHOWN)
+        aphi_buffer_format(out, "    and %zu more\n", n - ALLOWED_SHOWN);
+}
+
+static void tell_unreached(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal)
+{
+    aph_value name, times;
+    aphi_buffer names = {0};
+    size_t n = 0;
+    for (size_t i = 0; aph_pair_at(t->branches, i, &name, &times); i++) {
+        if (times != aph_int(0) || n++ >= NAMES_SHOWN)
+            continue;
+        size_t bytes;
+        const char *text = aph_bytes_of(&name, &bytes);
+        aphi_buffer_str(&names, names.n ? ", " : "");
+        aphi_message_bytes(&names, text, bytes, STATE_BYTES);
+    }
+    if (n) {
+        aphi_buffer_str(out, "\n  Never reached: ");
+        say(out, terminal, APHI_INK_YELLOW, aphi_buffer_text(&names));
+        if (n > NAMES_SHOWN)
+            aphi_buffer_format(out, " and %zu more", n - NAMES_SHOWN);
+        aphi_buffer_byte(out, '\n');
+    }
+    aphi_buffer_free(&names);
+}
+
+void aphi_timeline_tell(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal)
+{
+    if (!strcmp(t->verdict, "pass"))
+        return;
+    say(out, terminal, APHI_INK_ALARM, t->verdict);
+    aphi_buffer_str(out, ": ");
+    say(out, terminal, APHI_INK_BOLD, t->headline ? t->headline : t->title);
+    aphi_buffer_str(out, "\n\n");
+    aphi_timeline_draw(out, t, terminal, 0);
+    tell_allowed(out, t, terminal);
+    if (!strcmp(t->verdict, "vacuous"))
+        tell_unreached(out, t, terminal);
+    if (t->replay) {
+        aphi_buffer_str(out, "\n  To run it again:\n    ");
+        say(out, terminal, APHI_INK_BOLD, t->replay);
+        aphi_buffer_byte(out, '\n');
+    }
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_generator.c - actions: waits that can end, connections that all get their turn, depth kept, the same again for
+ * the same seed. A clerk stands for the server: it answers "ok", as fast or as slowly as the test wants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/gen.h"
+#include "models/models.h"
+
+static int fresh_heap(void **unused)
+{
+    (void)unused;
+    aph_heap_close();
+    return 0;
+}
+
+/* ---- a clerk ----------------------------------------------------------------------------------------------------- */
+
+enum { CONNECTIONS_MAX = 1000, DEPTH = 4, LABELS = 1 << 17 };
+
+typedef struct clerk {
+    aphi_generator *generator;
+    aphi_labelled *seen;
+    size_t connections;
+    uint32_t in_flight[CONNECTIONS_MAX];
+    int64_t queue[CONNECTIONS_MAX][DEPTH]; /* labels in flight, oldest first */
+    bool sent[LABELS];                     /* by label */
+    bool open[CONNECTIONS_MAX];
+    bool silent[CONNECTIONS_MAX];          /* is never answered */
+    aph_value branches;
+    aphi_choice choice;
+    unsigned answers_in_8;                 /* after an action, for each of a few connections */
+} clerk;
+
+static clerk *clerk_open(const aph_model *model, uint64_t seed, size_t connections, unsigned answers_in_8)
+{
+    char error[300];
+    clerk *k = aphi_alloc_zero(sizeof *k);
+    k->seen = aphi_labelled_open(256);
+    k->generator = aphi_generator_open(model, seed, connections, DEPTH, error, sizeof error);
+    if (!k->generator)
+        fail_msg("%s", error);
+    k->connections = connections;
+    k->choice = aphi_choice_seed(seed);
+    k->answers_in_8 = answers_in_8;
+    return k;
+}
+
+static void clerk_close(clerk *k)
+{
+    aphi_generator_close(k->generator);
+    aphi_labelled_close(k->seen);
+    free(k);
+}
+
+static bool answer(clerk *k, size_t c)
+{
+    if (k->in_flight[c] == 0 || k->silent[c])
+        return false;
+    aphi_labelled_add(k->seen, k->queue[c][0] + 1, aph_str("ok"));
+    k->in_flight[c]--;
+    memmove(k->queue[c], k->queue[c] + 1, k->in_flight[c] * sizeof k->queue[c][0]);
+    return true;
+}
+
+static void answer_everything(clerk *k)
+{
+    for (size_t c = 0; c < k->connections; c++)
+        while (answer(k, c))
+            ;
+}
+
+static bool is_in_flight(const clerk *k, int64_t label)
+{
+    for (size_t c = 0; c < k->connections; c++)
+        for (size_t i = 0; i < k->in_flight[c]; i++)
+            if (k->queue[c][i] == label)
+                return true;
+    return false;
+}
+
+/* What the action waits for happens; false if it never will. */
+static bool wait_for(clerk *k, const aphi_action *a)
+{
+    if (a->wait == APHI_WAIT_QUIET)
+        answer_everything(k);
+    if (a->wait == APHI_WAIT_PAUSE)
+        assert_in_range(a->waits_for, 50, 2000);
+    if (a->wait != APHI_WAIT_ANSWER)
+        return true;
+    assert_true(a->waits_for % 2 == 0 && a->waits_for > 0 && a->waits_for < a->label);
+    assert_true(k->sent[a->waits_for - 1]);
+    while (is_in_flight(k, a->waits_for - 1)) {
+        bool any = false;
+        for (size_t c = 0; c < k->connections && is_in_flight(k, a->waits_for - 1); c++)
+            any = answer(k, c) || any;
+        if (!any)
+            return false;
+    }
+    return true;
+}
+
+static void carry_out(clerk *k, const aphi_action *a)
+{
+    size_t c = (size_t)a->connection;
+    char error[300];
+    if (!a->send) {
+        assert_true(k->open[c] && k->in_flight[c] == 0 && a->wait == APHI_WAIT_NOTHING);
+        k->open[c] = false;
+        return;
+    }
+    if (!aphi_expression_is_sound(a->send, error, sizeof error))
+        fail_msg("%s", error);
+    assert_true(k->in_flight[c] < DEPTH);
+    assert_true(aphi_expression_newest(a->send) < a->label);
+    k->open[c] = true;
+    k->sent[a->label] = true;
+    k->queue[c][k->in_flight[c]++] = a->label;
+    aphi_labelled_add(k->seen, a->label, aphi_expression_fill(a->send, k->seen, NULL));
+}
+
+/* The next action, carried out; its label is 0 if it waits for ever. */
+static aphi_action act(clerk *k)
+{
+    aphi_knowledge known = {.seen = k->seen, .in_flight = k->in_flight, .connections = k->connections,
+                            .branches = k->branches};
+    aphi_action a = aphi_generator_next(k->generator, &known);
+    assert_true(a.label % 2 == 1 && a.label < LABELS && a.connection >= 0 && (size_t)a.connection < k->connections);
+    assert_true(a.chunk <= 3);
+    if (!wait_for(k, &a))
+        return (aphi_action){0};
+    carry_out(k, &a);
+    for (int i = 0; i < 4; i++)
+        if (aphi_choice_chance(&k->choice, k->answers_in_8, 8))
+            answer(k, aphi_choice_below(&k->choice, k->connections));
+    return a;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+/* All that a run contains, over every built-in model. */
+static void test_actions(void **unused)
+{
+    (void)unused;
+    size_t models_count;
+    const aph_model *const *models = aph_models(&models_count);
+    unsigned waits[4] = {0}, closes = 0, chunks = 0, pairs = 0;
+    for (size_t m = 0; m < models_count; m++)
+        for (unsigned speed = 0; speed <= 8; speed += 4) {
+            clerk *k = clerk_open(models[m], m + speed, speed == 4 ? 1 : 10, speed);
+            int64_t last = -1;
+            for (int i = 0; i < 3000; i++) {
+                aphi_action a = act(k);
+                assert_int_equal(a.label, last + 2);
+                waits[a.wait]++;
+                closes += !a.send;
+                chunks += a.chunk > 0;
+                pairs += a.wait == APHI_WAIT_ANSWER && a.waits_for == last + 1;
+                last = a.label;
+                if (i % 500 == 0)
+                    aph_collect();
+            }
+            clerk_close(k);
+        }
+    assert_true(waits[APHI_WAIT_NOTHING] > 5000 && waits[APHI_WAIT_ANSWER] > 5000);
+    assert_true(waits[APHI_WAIT_QUIET] > 5 && waits[APHI_WAIT_PAUSE] > 20);
+    assert_true(closes > 10 && chunks > 500 && pairs > 2000);
+}
+
+static void test_no_connection_starves(void **unused)
+{
+    (void)unused;
+    static const size_t counts[] = {1, 2, 7, 100, 1000};
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            size_t connections = counts[n], longest = 0;
+            clerk *k = clerk_open(&aph_model_kv, seed, connections, (unsigned)seed * 2);
+            size_t *used = aphi_alloc_zero(connections * sizeof *used);
+            size_t actions = 8000 + 20 * connections;
+            for (size_t i = 1; i <= actions; i++) {
+                size_t c = (size_t)act(k).connection;
+                longest = i - used[c] > longest ? i - used[c] : longest;
+                used[c] = i;
+            }
+            for (size_t c = 0; c < connections; c++)
+                longest = actions - used[c] > longest ? actions - used[c] : longest;
+            assert_true(longest <= 9 * connections + 70);
+            free(used);
+            clerk_close(k);
+        }
+}
+
+/* One that the server neglects is waited for, so that the neglect shows. */
+static void test_neglect_shows(void **unused)
+{
+    (void)unused;
+    clerk *k = clerk_open(&aph_model_kv, 3, 10, 8);
+    k->silent[4] = true;
+    int actions = 0;
+    while (act(k).label != 0 && actions < 2000)
+        actions++;
+    assert_true(actions < 2000);
+    clerk_close(k);
+}
+
+static void test_depth_is_used(void **unused)
+{
+    (void)unused;
+    clerk *k = clerk_open(&aph_model_kv, 5, 10, 0);
+    uint32_t most = 0;
+    for (int i = 0; i < 2000; i++) {
+        uint32_t sum = 0;
+        act(k);
+        for (size_t c = 0; c < k->connections; c++)
+            sum += k->in_flight[c];
+        most = sum > most ? sum : most;
+    }
+    assert_true(most >= 10 * DEPTH / 2);
+    clerk_close(k);
+}
+
+static void test_same_seed(void **unused)
+{
+    (void)unused;
+    size_t models_count, equal = 0;
+    const aph_model *const *models = aph_models(&models_count);
+    for (size_t m = 0; m < models_count; m++) {
+        clerk *a = clerk_open(models[m], 11, 5, 4), *b = clerk_open(models[m], 11, 5, 4);
+        clerk *c = clerk_open(models[m], 12, 5, 4);
+        for (int i = 0; i < 1000; i++) {
+            aphi_action x = act(a), y = act(b), z = act(c);
+            assert_ptr_equal(aphi_action_value(&x), aphi_action_value(&y));
+            equal += aphi_action_value(&x) == aphi_action_value(&z);
+        }
+        clerk_close(a);
+        clerk_close(b);
+        clerk_close(c);
+    }
+    assert_true(equal < 500);
+}
+
+/* A request, its answer, then another kind of request about the same thing on another connection. */
+static void test_get_after_put(void **unused)
+{
+    (void)unused;
+    clerk *k = clerk_open(&aph_model_kv, 1, 10, 4);
+    aphi_action before = act(k);
+    unsigned found = 0;
+    for (int i = 0; i < 1000; i++) {
+        aphi_action a = act(k);
+        found += a.send && before.send && a.wait == APHI_WAIT_ANSWER && a.waits_for == before.label + 1 &&
+                 a.connection != before.connection && aph_str_is(aph_field(before.send, "f"), "put") &&
+                 aph_str_is(aph_field(a.send, "f"), "get") &&
+                 aph_field(a.send, "key") == aph_field(before.send, "key");
+        before = a;
+    }
+    assert_true(found >= 20);
+    clerk_close(k);
+}
+
+/* ---- generators in C --------------------------------------------------------------------------------------------- */
+
+static aph_value gen_bad(aph_gen *g)
+{
+    switch (aph_gen_number(g)) {
+    case 0: return aph_gen_below(g, 2) ? APH_NIL : aph_str("good");
+    case 1: return aph_gen_below(g, 2) ? aph_symbol(APH_INT, 0) : aph_str("good");
+    default: return aph_hole(1, aph_array(0, NULL), "nonsense");
+    }
+}
+
+static void test_faulty_generator(void **unused)
+{
+    (void)unused;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "bad", .generate = gen_bad};
+    clerk *k = clerk_open(&model, 1, 1, 8);
+    aphi_knowledge known = {.seen = k->seen, .in_flight = k->in_flight, .connections = 1};
+    assert_ptr_equal(aphi_generator_next(k->generator, &known).send, aph_str("good"));
+    assert_ptr_equal(aphi_generator_next(k->generator, &known).send, aph_str("good"));
+    assert_int_equal(aphi_generator_next(k->generator, &known).label, 0);
+    assert_non_null(strstr(aphi_generator_error(k->generator), "nonsense"));
+    clerk_close(k);
+    char error[300];
+    model.generate = NULL;
+    assert_null(aphi_generator_open(&model, 1, 1, 1, error, sizeof error));
+    assert_non_null(strstr(error, ".shape"));
+    model.shape = "[5";
+    assert_null(aphi_generator_open(&model, 1, 1, 1, error, sizeof error));
+    assert_non_null(strstr(error, "the model bad: shape, line 1"));
+}
+
+static aph_value gen_kinds(aph_gen *g)
+{
+    static const char *const kinds[] = {"a", "b", "c", "d"};
+    return aph_record("f", aph_str(kinds[aph_gen_weighted(g, 97, 1, 1, 1)]));
+}
+
+/* A kind after which a branch was reached is wanted more than its generator makes it. */
+static void test_kinds_are_tasted(void **unused)
+{
+    (void)unused;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "kinds", .generate = gen_kinds};
+    clerk *k = clerk_open(&model, 1, 1, 8);
+    unsigned plain = 0, liked = 0;
+    for (int i = 0; i < 2000; i++) {
+        aphi_action a = act(k);
+        plain += a.send && !aph_str_is(aph_field(a.send, "f"), "a");
+    }
+    k->branches = aph_object();
+    for (int i = 0; i < 2000; i++) {
+        aphi_action a = act(k);
+        if (!a.send || aph_str_is(aph_field(a.send, "f"), "a"))
+            continue;
+        liked++;
+        k->branches = aph_set(k->branches, aph_strf("branch %d", i), aph_int(1));
+    }
+    assert_true(plain < 400 && liked > plain);
+    clerk_close(k);
+}
+
+static void test_what_it_may_ask(void **unused)
+{
+    (void)unused;
+    aphi_labelled *seen = aphi_labelled_open(16);
+    aphi_knowledge known = {.seen = seen, .state = aph_int(5)};
+    aph_gen g = {.known = &known, .choice = aphi_choice_seed(1), .connection = 3, .number = 9};
+    int64_t label;
+    aph_value message;
+    unsigned of[3] = {0};
+    for (int i = 0; i < 1000; i++)
+        of[aph_gen_weighted(&g, 90, 0, 10)]++;
+    assert_true(of[0] > 800 && of[1] == 0 && of[2] > 50);
+    assert_true(aph_gen_weighted(&g, 0, 0) < 2);
+    assert_true(aph_gen_below(&g, 1) == 0);
+    aph_value one = aph_gen_oneof(&g, aph_int(1), aph_int(2));
+    assert_true(one == aph_int(1) || one == aph_int(2));
+    assert_ptr_equal(aph_gen_state(&g), aph_int(5));
+    assert_int_equal(aph_gen_connection(&g), 3);
+    assert_int_equal(aph_gen_number(&g), 9);
+    assert_false(aph_gen_seen(&g, 0, &label, &message));
+    assert_ptr_equal(aph_gen_hole(&g, APH_ARRAY_OF(aph_str("a")), "id"), APH_NIL);
+    aphi_labelled_add(seen, 1, aph_record("a", aph_int(1)));
+    assert_ptr_equal(aph_gen_hole(&g, APH_ARRAY_OF(aph_str("a")), "id"), APH_NIL);
+    aphi_labelled_add(seen, 2, aph_record("a", aph_int(1)));
+    assert_ptr_equal(aph_gen_hole(&g, APH_ARRAY_OF(aph_str("a")), "f"), aph_hole(2, APH_ARRAY_OF(aph_str("a")), "f"));
+    assert_true(aph_gen_seen(&g, 1, &label, &message) && label == 1);
+    aphi_labelled_close(seen);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_actions, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_no_connection_starves, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_neglect_shows, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_depth_is_used, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_same_seed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_get_after_put, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_faulty_generator, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_kinds_are_tasted, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_what_it_may_ask, fresh_heap, fresh_heap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
