@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "cli/judge.h"
-#include "cli/outcome.h"
+#include "cli/finding.h"
 #include "cli/spec.h"
 #include "env/env.h"
 #include "harness/campaign.h"
@@ -24,7 +24,7 @@ typedef struct tester {
     bool replaying;
     aphi_subject_options subject;
     aphi_campaign_options campaign;
-    aphi_outcome_options told;
+    aphi_finding_options told;
     aphi_spec spec;
     aphi_script script;
     bool shrinking;
@@ -289,14 +289,14 @@ static aphi_exit go(tester *t)
     aphi_progress_begin(t->told.spec, 0);
     aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
     aphi_progress_end();
-    if (campaign->outcome == APHI_OUTCOME_DEAD || campaign->outcome == APHI_OUTCOME_STARVED) {
+    if (campaign->outcome == APHI_FINDING_DEAD || campaign->outcome == APHI_FINDING_STARVED) {
         char tail[600];
         aphi_subject_tail(subject, tail, sizeof tail);
         if (*tail && !t->told.json)
             fprintf(stderr, "the last that the subject printed:\n%s\n", tail);
     }
     aphi_subject_close(subject);
-    aphi_exit code = aphi_outcome_tell(campaign, &t->told);
+    aphi_exit code = aphi_finding_tell(campaign, &t->told);
     aphi_campaign_free(campaign);
     return code;
 }

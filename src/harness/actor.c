@@ -261,6 +261,7 @@ static aphi_act try_once(attempt *t)
         case APHI_LEFT: return ended_left(t, state);
         case APHI_NEVER: t->left = AT_NEVER; return APHI_ACT_NOT_NOW;
         case APHI_UNKNOWN_REQUEST: snprintf(a->why, sizeof a->why, "%s", aphi_step_reason()); return APHI_ACT_UNKNOWN;
+        case APHI_MISCALLED:
         case APHI_CRASHED: return fault(a, APHI_ACT_CRASHED, aphi_step_reason());
         case APHI_OUT_OF_TIME: return out_of_time(a);
         }

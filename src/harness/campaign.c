@@ -36,12 +36,12 @@ typedef struct campaign {
     const aphi_campaign_options *options;
     int64_t began, until;
     aphi_choice choice;
-    aphi_outcome wanted;     /* what a shrunk script must come to */
+    aphi_finding wanted;     /* what a shrunk script must come to */
 } campaign;
 
-static bool is_failure(aphi_outcome o)
+static bool is_failure(aphi_finding o)
 {
-    return o == APHI_OUTCOME_FAIL || o == APHI_OUTCOME_STARVED || o == APHI_OUTCOME_DEAD || o == APHI_OUTCOME_MALFORMED;
+    return o == APHI_FINDING_FAIL || o == APHI_FINDING_STARVED || o == APHI_FINDING_DEAD || o == APHI_FINDING_MALFORMED;
 }
 
 static void say(campaign *c, const char *text)
@@ -52,7 +52,7 @@ static void say(campaign *c, const char *text)
 
 static void trouble(campaign *c, const char *what)
 {
-    c->result.outcome = APHI_OUTCOME_TROUBLE;
+    c->result.outcome = APHI_FINDING_TROUBLE;
     snprintf(c->result.why, sizeof c->result.why, "%s", what);
 }
 
@@ -182,13 +182,13 @@ static uint64_t choose_length(const campaign *c)
 static bool judge_again(campaign *c)
 {
     const aphi_campaign_audience *audience = &c->options->audience;
-    if (c->result.outcome != APHI_OUTCOME_UNKNOWN || !c->result.run->undecided_window || !audience->judge_again)
+    if (c->result.outcome != APHI_FINDING_UNKNOWN || !c->result.run->undecided_window || !audience->judge_again)
         return true;
     aph_verdict verdict = audience->judge_again(audience->context, c->result.trace);
     if (verdict == APH_PASS)
-        c->result.outcome = APHI_OUTCOME_PASS;
+        c->result.outcome = APHI_FINDING_PASS;
     if (verdict == APH_FAIL)
-        c->result.outcome = c->result.run->outcome = APHI_OUTCOME_FAIL;
+        c->result.outcome = c->result.run->outcome = APHI_FINDING_FAIL;
     return verdict != APH_PASS;
 }
 
@@ -205,7 +205,7 @@ static void make_up_runs(campaign *c)
             return;
         count_run(c, run);
         keep_run(c, run);
-        if (run->outcome != APHI_OUTCOME_PASS && judge_again(c))
+        if (run->outcome != APHI_FINDING_PASS && judge_again(c))
             return;
     } while (!is_over(c));
 }
@@ -225,11 +225,11 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
         if (counted)
             count_run(c, run);
         keep_run(c, run);
-        if (c->result.outcome == APHI_OUTCOME_UNKNOWN)
+        if (c->result.outcome == APHI_FINDING_UNKNOWN)
             judge_again(c);
-        if (is_failure(c->result.outcome) && (c->wanted == APHI_OUTCOME_PASS || c->result.outcome == c->wanted))
+        if (is_failure(c->result.outcome) && (c->wanted == APHI_FINDING_PASS || c->result.outcome == c->wanted))
             return true;
-        if (run->outcome == APHI_OUTCOME_STOPPED || run->outcome == APHI_OUTCOME_TROUBLE)
+        if (run->outcome == APHI_FINDING_STOPPED || run->outcome == APHI_FINDING_TROUBLE)
             return false;
     }
     return false;
@@ -310,7 +310,7 @@ static void shrink(campaign *c)
     c->wanted = r->outcome;
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.budget_ns = c->options->shrink_ns, .step = forward_step,
-                                                           .context = c, .seed = c->options->seed});
+                                                           .context = c});
     r->reproduced = small.reproduced;
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;
@@ -348,23 +348,23 @@ static void look_at_floors(campaign *c)
     aph_value key, counts;
     aphi_campaign *r = &c->result;
     const char *const *floors = c->options->model->floors;
-    if (r->outcome != APHI_OUTCOME_PASS || c->options->script)
+    if (r->outcome != APHI_FINDING_PASS || c->options->script)
         return;
     if (!r->answers) {
-        r->outcome = APHI_OUTCOME_VACUOUS;
+        r->outcome = APHI_FINDING_VACUOUS;
         snprintf(r->why, sizeof r->why, "no request was answered at all");
     }
     for (size_t i = 0; !floors && aph_pair_at(r->kinds, i, &key, &counts); i++)
         if (!aph_int_of(aph_at(counts, 1))) {
             char *name = aph_json_text(key, NULL);
-            r->outcome = APHI_OUTCOME_VACUOUS;
+            r->outcome = APHI_FINDING_VACUOUS;
             snprintf(r->why, sizeof r->why, "no request of the kind %.200s was answered", name);
             free(name);
         }
     for (; floors && *floors; floors++) {
         aph_value name = aph_str(*floors);
         if (!(r->branches && aph_has(r->branches, name)) && !(r->kinds && aph_has(r->kinds, name))) {
-            r->outcome = APHI_OUTCOME_VACUOUS;
+            r->outcome = APHI_FINDING_VACUOUS;
             snprintf(r->why, sizeof r->why, "the run never came to \"%.200s\"", *floors);
         }
     }
@@ -397,7 +397,7 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
     c->choice = aphi_choice_seed(options->seed);
     c->began = aphi_clock_ns();
     c->until = options->time_ns ? c->began + options->time_ns : 0;
-    c->wanted = APHI_OUTCOME_PASS;
+    c->wanted = APHI_FINDING_PASS;
     aph_root_add(mark_campaign, c);
     aphi_campaign *r = &c->result;
     if (prepare_folder(c)) {

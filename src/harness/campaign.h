@@ -39,7 +39,7 @@ typedef struct aphi_campaign_options {
 
 typedef struct aphi_campaign {
     aphi_run *run;               /* the last one; if it was shrunk, one of the small script */
-    aphi_outcome outcome;
+    aphi_finding outcome;
     char why[512];
     aph_fault fault;
     uint64_t runs, requests, answers;

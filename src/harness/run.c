@@ -98,11 +98,11 @@ typedef struct run {
     int64_t looked_at, shown_at;
 } run;
 
-const char *aphi_outcome_name(aphi_outcome o)
+const char *aphi_finding_name(aphi_finding o)
 {
     static const char *const names[] = {
 #define X(name, text) text,
-        APHI_OUTCOMES(X)
+        APHI_FINDINGS(X)
 #undef X
     };
     return names[o];
@@ -110,7 +110,7 @@ const char *aphi_outcome_name(aphi_outcome o)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static void end(run *r, aphi_outcome outcome, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void end(run *r, aphi_finding outcome, const char *format, ...)
 {
     if (r->ended)
         return;
@@ -125,10 +125,10 @@ __attribute__((format(printf, 3, 4))) static void end(run *r, aphi_outcome outco
 static void end_by_fault(run *r, aph_fault fault, const char *message, int64_t connection)
 {
     if (fault == APH_FAULT_ANSWER) {
-        end(r, APHI_OUTCOME_FAIL, "an answer on connection %lld, on which nothing was asked", (long long)connection);
+        end(r, APHI_FINDING_FAIL, "an answer on connection %lld, on which nothing was asked", (long long)connection);
         return;
     }
-    end(r, APHI_OUTCOME_TROUBLE, "%s", message);
+    end(r, APHI_FINDING_TROUBLE, "%s", message);
     r->result.fault = fault;
 }
 
@@ -155,10 +155,10 @@ static void end_by_verdict(run *r, aph_verdict verdict)
                                                    : -1;
         end_by_fault(r, fault, message, connection);
     } else if (verdict == APH_FAIL) {
-        end(r, APHI_OUTCOME_FAIL, "nothing that the model allows explains what was seen");
+        end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
     } else {
         r->result.undecided_window = limit == APH_LIMIT_WINDOW;
-        end(r, APHI_OUTCOME_UNKNOWN, limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
+        end(r, APHI_FINDING_UNKNOWN, limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
                                      : limit == APH_LIMIT_SOLVER ? "the solver could not decide in its time"
                                      : limit == APH_LIMIT_WINDOW ? "explanations had been given up to save memory"
                                                                  : "the oracle took too long");
@@ -188,9 +188,9 @@ static void end_dead(run *r, const char *what)
     if (r->ended)
         return;
     if (aphi_subject_look(r->options->subject, how, sizeof how) == APHI_SUBJECT_EXITED)
-        END_AFTER_JUDGING(r, APHI_OUTCOME_DEAD, "the subject %s", how);
+        END_AFTER_JUDGING(r, APHI_FINDING_DEAD, "the subject %s", how);
     else
-        END_AFTER_JUDGING(r, APHI_OUTCOME_DEAD, "%s", what);
+        END_AFTER_JUDGING(r, APHI_FINDING_DEAD, "%s", what);
 }
 
 /* ---- writing down ------------------------------------------------------------------------------------------------ */
@@ -226,7 +226,7 @@ static void put_trace_on_disk(run *r)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {
-            end(r, APHI_OUTCOME_TROUBLE, "the trace cannot be written: %s", strerror(errno));
+            end(r, APHI_FINDING_TROUBLE, "the trace cannot be written: %s", strerror(errno));
             break;
         }
         at += (size_t)written;
@@ -355,7 +355,7 @@ static void arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_MESSAGE: arrived_message(r, a); break;
     case APHI_ARRIVED_MALFORMED:
         note_moment(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
-        END_AFTER_JUDGING(r, APHI_OUTCOME_MALFORMED, "connection %lld: what came is not a message: %s",
+        END_AFTER_JUDGING(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
                           (long long)a->connection, a->why);
         break;
     case APHI_ARRIVED_END: arrived_end(r, a, "closed"); break;
@@ -456,7 +456,7 @@ static void send_message(run *r, const aphi_action *a)
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
         if (!r->options->script)
-            end(r, APHI_OUTCOME_TROUBLE, "the model's generator made a request that its codec has no bytes for: %.200s",
+            end(r, APHI_FINDING_TROUBLE, "the model's generator made a request that its codec has no bytes for: %.200s",
                 text);
         free(text);
         return;
@@ -523,11 +523,11 @@ static void end_starved(run *r)
             label = r->peers[i].queue[r->peers[i].head].label;
         }
     if (label)
-        END_AFTER_JUDGING(r, APHI_OUTCOME_STARVED, "request %lld on connection %lld was never answered%s%s",
+        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "request %lld on connection %lld was never answered%s%s",
                           (long long)label, (long long)connection, state == APHI_SUBJECT_STOPPED ? "; the subject " : "",
                           state == APHI_SUBJECT_STOPPED ? how : "");
     else
-        END_AFTER_JUDGING(r, APHI_OUTCOME_STARVED, "the subject owes something in every explanation, and is silent");
+        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
 }
 
 /* Nothing more is to be done, and nothing more is to come. */
@@ -541,7 +541,7 @@ static void end_quietly(run *r)
         else if (verdict != APH_PASS)
             end_by_verdict(r, verdict);
     }
-    end(r, APHI_OUTCOME_PASS, "everything that was seen is explained");
+    end(r, APHI_FINDING_PASS, "everything that was seen is explained");
 }
 
 /* Where answers are not of one request each, nobody knows what is owed; after a silence, nothing. */
@@ -633,7 +633,7 @@ static void look_at_limits(run *r)
 {
     const aphi_run_options *o = r->options;
     if (o->stop && *o->stop)
-        END_AFTER_JUDGING(r, APHI_OUTCOME_STOPPED, "stopped by a signal");
+        END_AFTER_JUDGING(r, APHI_FINDING_STOPPED, "stopped by a signal");
     if ((o->until_ns && r->now >= o->until_ns && !o->script) || (!r->over && one_is_late(r))) {
         r->over = true;
         r->has_action = false;
@@ -703,7 +703,7 @@ static bool begin(run *r)
     r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
                            &(aphi_listener){r, arrived, oldest_asked}, error, sizeof error);
     if (!r->net) {
-        end(r, APHI_OUTCOME_TROUBLE, "%s", error);
+        end(r, APHI_FINDING_TROUBLE, "%s", error);
         return false;
     }
     if (!o->blind) {
@@ -713,14 +713,14 @@ static bool begin(run *r)
         if (r->witness)
             aphi_jury_count_branches(aphi_witness_jury(r->witness));
         if (!r->witness) {
-            end(r, APHI_OUTCOME_TROUBLE, "%s", error);
+            end(r, APHI_FINDING_TROUBLE, "%s", error);
             return false;
         }
     }
     if (!o->script) {
         r->generator = aphi_generator_open(r->model, o->seed, o->connections, o->depth, error, sizeof error);
         if (!r->generator) {
-            end(r, APHI_OUTCOME_TROUBLE, "%s", error);
+            end(r, APHI_FINDING_TROUBLE, "%s", error);
             return false;
         }
     }

@@ -11,7 +11,7 @@
 
 #include <signal.h>
 
-#define APHI_OUTCOMES(X) \
+#define APHI_FINDINGS(X) \
     X(PASS, "pass") \
     X(FAIL, "fail")           /* nothing that the model allows explains what was seen */ \
     X(UNKNOWN, "unknown")     /* a limit was hit before that was certain */ \
@@ -22,13 +22,13 @@
     X(STOPPED, "stopped")     /* by a signal to us */ \
     X(TROUBLE, "trouble")     /* with the model or with our own doing: see why and fault */
 
-typedef enum aphi_outcome {
-#define X(name, text) APHI_OUTCOME_##name,
-    APHI_OUTCOMES(X)
+typedef enum aphi_finding {
+#define X(name, text) APHI_FINDING_##name,
+    APHI_FINDINGS(X)
 #undef X
-} aphi_outcome;
+} aphi_finding;
 
-const char *aphi_outcome_name(aphi_outcome o);
+const char *aphi_finding_name(aphi_finding o);
 
 /* How far a run is. */
 typedef struct aphi_run_facts {
@@ -57,7 +57,7 @@ typedef struct aphi_run_options {
 } aphi_run_options;
 
 typedef struct aphi_run {
-    aphi_outcome outcome;
+    aphi_finding outcome;
     aph_fault fault;             /* with TROUBLE, if the model is to blame */
     char why[512];
     aphi_run_facts facts;

@@ -6,23 +6,7 @@
 
 #include <antiphon/value.h>
 #include "report/terminal.h"
-
-typedef enum aphi_moment_kind {
-    APHI_MOMENT_SENT,      /* from the tester to the subject */
-    APHI_MOMENT_RECEIVED,
-    APHI_MOMENT_LOST,      /* the answer `label` never came */
-    APHI_MOMENT_MALFORMED, /* bytes that are no message: message is a string */
-    APHI_MOMENT_CLOSED,    /* by the tester */
-    APHI_MOMENT_DROPPED,   /* by the subject; message says how: "closed", "reset" */
-} aphi_moment_kind;
-
-typedef struct aphi_moment {
-    aphi_moment_kind kind;
-    int64_t at_ns;      /* since the run began; never less than that of the moment before */
-    int64_t connection;
-    int64_t label;      /* 0 if it has none */
-    aph_value message;
-} aphi_moment;
+#include "trace/moment.h"
 
 #define APHI_TIMELINE_NONE SIZE_MAX
 

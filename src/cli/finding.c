@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outcome.c - what a campaign came to.
+ * finding.c - what a campaign came to.
  *
  * Idea:       the evidence of a failure is that of `antiphon check` on the trace of the run: what the live tester says
  *             and what anybody finds who judges the trace again cannot differ. A trace has a line for each moment after
  *             its header, so a line of the evidence is a moment of the run. */
-#include "cli/outcome.h"
+#include "cli/finding.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -24,7 +24,7 @@ enum { DIAGRAM_ROWS = 24 };
 
 typedef struct telling {
     const aphi_campaign *campaign;
-    const aphi_outcome_options *options;
+    const aphi_finding_options *options;
     aph_value evidence;       /* of a failure, or APH_NIL */
     aph_value run, allowed, script;
     aphi_timeline timeline;
@@ -43,16 +43,16 @@ static void mark_telling(void *context)
 static aphi_exit exit_of(const aphi_campaign *c)
 {
     static const aphi_exit by_outcome[] = {
-        [APHI_OUTCOME_PASS] = APHI_EXIT_PASS,           [APHI_OUTCOME_FAIL] = APHI_EXIT_FAIL,
-        [APHI_OUTCOME_UNKNOWN] = APHI_EXIT_UNKNOWN,     [APHI_OUTCOME_STARVED] = APHI_EXIT_STARVED,
-        [APHI_OUTCOME_DEAD] = APHI_EXIT_DEAD,           [APHI_OUTCOME_MALFORMED] = APHI_EXIT_MALFORMED,
-        [APHI_OUTCOME_VACUOUS] = APHI_EXIT_VACUOUS,     [APHI_OUTCOME_STOPPED] = APHI_EXIT_INTERRUPTED};
+        [APHI_FINDING_PASS] = APHI_EXIT_PASS,           [APHI_FINDING_FAIL] = APHI_EXIT_FAIL,
+        [APHI_FINDING_UNKNOWN] = APHI_EXIT_UNKNOWN,     [APHI_FINDING_STARVED] = APHI_EXIT_STARVED,
+        [APHI_FINDING_DEAD] = APHI_EXIT_DEAD,           [APHI_FINDING_MALFORMED] = APHI_EXIT_MALFORMED,
+        [APHI_FINDING_VACUOUS] = APHI_EXIT_VACUOUS,     [APHI_FINDING_STOPPED] = APHI_EXIT_INTERRUPTED};
     static const aphi_exit by_fault[] = {
         [APH_FAULT_NONE] = APHI_EXIT_WRITE,         [APH_FAULT_REQUEST] = APHI_EXIT_MODEL_GENERATE,
         [APH_FAULT_CRASH] = APHI_EXIT_MODEL_CRASH,  [APH_FAULT_STUCK] = APHI_EXIT_MODEL_STUCK,
         [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE, [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE,
         [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
-    if (c->outcome != APHI_OUTCOME_TROUBLE)
+    if (c->outcome != APHI_FINDING_TROUBLE)
         return by_outcome[c->outcome];
     return c->unstarted ? APHI_EXIT_SUBJECT : by_fault[c->fault];
 }
@@ -83,7 +83,7 @@ static void find_evidence(telling *t)
     aphi_judge_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
                                              .memory = (size_t)2048 << 20},
                                   .format = APHI_FORMAT_JSONL};
-    if (t->campaign->outcome != APHI_OUTCOME_FAIL)
+    if (t->campaign->outcome != APHI_FINDING_FAIL)
         return;
     t->evidence = aph_field(aphi_judge(t->options->model, t->campaign->trace, &options), "evidence");
     aph_value allowed = t->evidence ? aph_field(t->evidence, "allowed") : APH_NIL;
@@ -100,9 +100,9 @@ static size_t find_failing(const telling *t)
     if (t->evidence && aph_field(t->evidence, "line"))
         return moment_of(t, aph_int_of(aph_field(t->evidence, "line")));
     switch (t->campaign->outcome) {
-    case APHI_OUTCOME_FAIL: return r->blamed >= 0 ? (size_t)r->blamed : APHI_TIMELINE_NONE;
-    case APHI_OUTCOME_DEAD:
-    case APHI_OUTCOME_MALFORMED:
+    case APHI_FINDING_FAIL: return r->blamed >= 0 ? (size_t)r->blamed : APHI_TIMELINE_NONE;
+    case APHI_FINDING_DEAD:
+    case APHI_FINDING_MALFORMED:
         for (size_t i = r->moment_count; i-- > 0;)
             if (r->moments[i].kind == APHI_MOMENT_DROPPED || r->moments[i].kind == APHI_MOMENT_MALFORMED)
                 return i;
@@ -123,9 +123,9 @@ static aph_value script_value(const aphi_script *s)
     return all;
 }
 
-static bool is_against(aphi_outcome o)
+static bool is_against(aphi_finding o)
 {
-    return o == APHI_OUTCOME_FAIL || o == APHI_OUTCOME_STARVED || o == APHI_OUTCOME_DEAD || o == APHI_OUTCOME_MALFORMED;
+    return o == APHI_FINDING_FAIL || o == APHI_FINDING_STARVED || o == APHI_FINDING_DEAD || o == APHI_FINDING_MALFORMED;
 }
 
 static void fill_timeline(telling *t)
@@ -144,7 +144,7 @@ static void fill_timeline(telling *t)
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
     t->script = r && r->script_whole && is_against(c->outcome) ? script_value(&r->script) : APH_NIL;
-    t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_outcome_name(c->outcome),
+    t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_finding_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0,
                                   .moments = r ? r->moments : NULL, .count = r ? r->moment_count : 0,
                                   .earlier = r ? r->moments_before : 0,
@@ -164,7 +164,7 @@ static void tell_json(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
     FILE *out = stdout;
-    fprintf(out, "{\"verdict\":\"%s\"", aphi_outcome_name(c->outcome));
+    fprintf(out, "{\"verdict\":\"%s\"", aphi_finding_name(c->outcome));
     field(out, "why", aph_str(c->why));
     field(out, "model", aph_str(t->options->model->name));
     field(out, "subject", aph_str(t->options->subject));
@@ -201,9 +201,9 @@ static void tell_json(const telling *t)
 
 static void paint_verdict(aphi_buffer *out, const telling *t)
 {
-    aphi_outcome o = t->campaign->outcome;
-    aphi_ink ink = o == APHI_OUTCOME_PASS ? APHI_INK_GREEN : is_against(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
-    aphi_terminal_paint(out, &t->options->terminal, ink, aphi_outcome_name(o));
+    aphi_finding o = t->campaign->outcome;
+    aphi_ink ink = o == APHI_FINDING_PASS ? APHI_INK_GREEN : is_against(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
+    aphi_terminal_paint(out, &t->options->terminal, ink, aphi_finding_name(o));
 }
 
 static void count_of(aphi_buffer *out, uint64_t n, const char *what)
@@ -246,7 +246,7 @@ static void tell_people(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
     aphi_buffer out = {0};
-    if (t->options->quiet && c->outcome == APHI_OUTCOME_PASS)
+    if (t->options->quiet && c->outcome == APHI_FINDING_PASS)
         return;
     paint_verdict(&out, t);
     aphi_buffer_format(&out, "  %s: ", t->title);
@@ -259,9 +259,9 @@ static void tell_people(const telling *t)
     tell_shrinking(&out, t);
     if (is_against(c->outcome) && c->run)
         aphi_timeline_tell(&out, &t->timeline, &t->options->terminal);
-    else if (c->outcome != APHI_OUTCOME_PASS)
+    else if (c->outcome != APHI_FINDING_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
-    if (c->outcome == APHI_OUTCOME_PASS || c->outcome == APHI_OUTCOME_VACUOUS)
+    if (c->outcome == APHI_FINDING_PASS || c->outcome == APHI_FINDING_VACUOUS)
         tell_branches(&out, t);
     fwrite(out.data ? out.data : "", 1, out.n, stdout);
     aphi_buffer_free(&out);
@@ -301,7 +301,7 @@ static bool write_junit(const telling *t)
     return written(out, path, fine);
 }
 
-aphi_exit aphi_outcome_tell(const aphi_campaign *c, const aphi_outcome_options *options)
+aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options)
 {
     telling t = {.campaign = c, .options = options};
     aphi_exit code = exit_of(c);
@@ -310,7 +310,7 @@ aphi_exit aphi_outcome_tell(const aphi_campaign *c, const aphi_outcome_options *
     fill_timeline(&t);
     if (options->json)
         tell_json(&t);
-    else if (c->outcome == APHI_OUTCOME_TROUBLE)
+    else if (c->outcome == APHI_FINDING_TROUBLE)
         fprintf(stderr, "antiphon: %s\n", c->why);
     else
         tell_people(&t);

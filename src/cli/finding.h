@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outcome.h - what a campaign came to, for people and for programs. */
-#ifndef APHI_CLI_OUTCOME_H
-#define APHI_CLI_OUTCOME_H
+ * finding.h - what a campaign came to, for people and for programs. */
+#ifndef APHI_CLI_FINDING_H
+#define APHI_CLI_FINDING_H
 
 #include "cli/exits.h"
 #include "harness/campaign.h"
 #include "report/terminal.h"
 
-typedef struct aphi_outcome_options {
+typedef struct aphi_finding_options {
     const aph_model *model;
     const char *spec;        /* as the user wrote it */
     const char *subject;     /* the target, or the command */
@@ -18,9 +18,9 @@ typedef struct aphi_outcome_options {
     bool json, quiet;
     const char *junit, *report; /* files, or NULL */
     aphi_terminal terminal;
-} aphi_outcome_options;
+} aphi_finding_options;
 
 /* Tells it as the options say; returns the exit code. */
-aphi_exit aphi_outcome_tell(const aphi_campaign *c, const aphi_outcome_options *options);
+aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options);
 
 #endif
