@@ -30,6 +30,9 @@ static aph_value initial(const aph_model *model)
     return aph_str("000");
 }
 
+/* What the server of the paper takes. Recorded histories may hold other messages. */
+static const aph_codec codec = APH_CODEC_FIXED(3);
+
 /* ---- what to send ------------------------------------------------------------------------------------------------ */
 
 /* Three bytes, as the server of the paper takes them; now and then ones that came before. */
@@ -110,6 +113,7 @@ const aph_model aph_model_swap = {
     .step = step,
     .initial = initial,
     .rpc = true,
+    .codec = &codec,
     .shape = shape,
     .codec = &codec,
     .mutants = mutants,

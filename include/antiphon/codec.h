@@ -57,6 +57,8 @@ typedef struct aph_codec {
  * APH_MALFORMED; without bytes it is APH_MORE, ended or not. After APH_MORE, call it again with the same bytes and those
  * that came since, scanned untouched; after APH_DECODED, with what follows the bytes used. NULL: aph_codec_json. */
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *wire);
+/* The bytes of a message, as a string. False: it is no message of the protocol, or too long. NULL: aph_codec_json. */
+bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes);
 
 /* One JSON value a line. What a model without a codec speaks. */
 extern const aph_codec aph_codec_json;

@@ -9,6 +9,7 @@ int aphi_command_explain(int count, char **words);
 int aphi_command_test(int count, char **words);
 int aphi_command_replay(int count, char **words);
 int aphi_command_models(int count, char **words);
+int aphi_command_refine(int count, char **words);
 int aphi_command_serve(int count, char **words);
 
 /* "antiphon: " and a message on stderr; returns APHI_EXIT_USAGE. */

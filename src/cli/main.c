@@ -25,6 +25,7 @@ static const struct command {
     {"test", aphi_command_test, "does a running server behave as a model allows?"},
     {"replay", aphi_command_replay, "run a script of antiphon test again"},
     {"models", aphi_command_models, "list the built-in models, or the mutants of one"},
+    {"refine", aphi_command_refine, "does one model's behaviour across the network stay within another's?"},
     {"serve", aphi_command_serve, "run a model as a server"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -125,22 +125,6 @@ static int compare(const serve *s)
     return 0;
 }
 
-/* The mutant of that number, from 1, or name; NULL after saying what there is. */
-static const aph_model *mutant_of(const aph_model *model, const char *which)
-{
-    uint64_t number, n = 0;
-    bool numbered = whole(which, UINT64_MAX, &number);
-    for (const aph_model *const *m = model->mutants; m && *m; m++)
-        if (++n == (numbered ? number : 0) || !strcmp((*m)->name, which))
-            return *m;
-    if (n == 0)
-        aphi_usage("--mutate %s: %s declares no mutants", which, model->name);
-    else
-        aphi_usage("--mutate %s: %s has mutants 1 to %llu; antiphon models %s lists those of a built-in model", which,
-                   model->name, (unsigned long long)n, model->name);
-    return NULL;
-}
-
 /* ---- serving ----------------------------------------------------------------------------------------------------- */
 
 static aphi_server *serving; /* for the handler */
@@ -264,7 +248,7 @@ int aphi_command_serve(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    const aph_model *model = s.mutate ? mutant_of(spec.model, s.mutate) : spec.model;
+    const aph_model *model = s.mutate ? aphi_spec_mutant(spec.model, s.mutate) : spec.model;
     int code = model ? run(&s, model) : APHI_EXIT_USAGE;
     aphi_spec_close(&spec);
     return code;

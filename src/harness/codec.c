@@ -127,6 +127,16 @@ bool aphi_encode(const aph_codec *codec, aph_side side, aph_value message, aphi_
     return false;
 }
 
+bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes)
+{
+    aphi_buffer out = {0};
+    bool encoded = aphi_encode(codec, side, message, &out);
+    if (encoded)
+        *bytes = aph_bytes(out.data, out.n);
+    aphi_buffer_free(&out);
+    return encoded;
+}
+
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* Bytes up to the next \n, which is not among them. */
