@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "cli/exits.h"
 #include "cli/leave.h"
+#include "cli/mutant.h"
 #include "cli/spec.h"
 #include "harness/generator.h"
 #include "reach/refine.h"
@@ -416,7 +417,7 @@ static int run_models(refine *r, const char *model_text, const char *spec_text)
         aphi_spec_close(&model);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    r->options.model = r->mutate ? aphi_spec_mutant(model.model, r->mutate) : model.model;
+    r->options.model = r->mutate ? aphi_mutant_named(model.model, r->mutate) : model.model;
     r->options.spec = spec.model;
     if (r->options.model)
         code = run(r);

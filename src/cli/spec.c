@@ -14,7 +14,6 @@
  *             stale model is a wrong verdict. */
 #include "cli/spec.h"
 
-#include "cli/commands.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -549,18 +548,4 @@ void aphi_spec_close(aphi_spec *spec)
     if (spec->library)
         dlclose(spec->library);
     *spec = (aphi_spec){.kind = spec->kind};
-}
-
-const aph_model *aphi_spec_mutant(const aph_model *model, const char *which)
-{
-    unsigned long long number = strtoull(which, NULL, 10), n = 0;
-    for (const aph_model *const *m = model->mutants; m && *m; m++)
-        if (++n == number || !strcmp((*m)->name, which))
-            return *m;
-    if (n == 0)
-        aphi_usage("--mutate %s: %s declares no mutants", which, model->name);
-    else
-        aphi_usage("--mutate %s: %s has mutants 1 to %llu; antiphon models %s lists those of a built-in model", which,
-                   model->name, n, model->name);
-    return NULL;
 }

@@ -26,7 +26,7 @@ enum {
     MESSAGES_FIRST = 48,
     MESSAGES_LAST = 1 << 17,
     FLIGHT_MAX = 16,         /* requests in flight where several go on one connection: their orders are many */
-    AGAIN_TRIES = 20,        /* runs of a script that failed, until it fails again */
+    AGAIN_TRIES = 60,        /* runs of a script that failed, until it fails again */
     KEPT_TRIES = 3,
 };
 static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
