@@ -227,9 +227,9 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason);
 bool aphi_search_next_root(aph_oracle *o);
 /* Nothing counts as refuted any more. */
 void aphi_search_clear(aph_oracle *o);
-/* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with options.patient, by
- * finding all that are left; else by letting go of the oldest explanations untried. Only after aphi_search succeeded.
- * */
+/* Forget the past, now that the window is as long as window_max: for nothing, where one configuration is left; with
+ * options.patient, by finding all that are left; else by letting go of the oldest explanations untried. Only after
+ * aphi_search succeeded. */
 APHI_RARE void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. */
