@@ -2,8 +2,8 @@
  *
  * warm.c - have memory and code ready before the clock starts.
  *
- * Idea:       memory is allocated, touched and freed, so that the allocator hands out the same pages again. Code is read
- *             as if it were data. Nothing is computed: all of the check is still to come. */
+ * Idea:       memory is allocated, touched and freed, so that the allocator hands out the same pages again. Code is
+ *             read as if it were data. Nothing is computed: all of the check is still to come. */
 #include "cli/warm.h"
 
 #include "base/memory.h"
