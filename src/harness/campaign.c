@@ -328,13 +328,24 @@ static void shrink(campaign *c)
     r->shrink_ns = aphi_clock_ns() - began;
 }
 
+/* The trace goes beside the script, so that whoever runs it again can compare. */
+static void keep_trace(campaign *c)
+{
+    char path[sizeof c->result.trace];
+    int n = snprintf(path, sizeof path, "%s.trace", c->result.script);
+    if (n < (int)sizeof path && !rename(c->result.trace, path))
+        memcpy(c->result.trace, path, sizeof path);
+}
+
 static void keep_script(campaign *c)
 {
     char error[512];
     if (!c->result.run->script_whole)
         return;
-    if (!aphi_keep_save(c->options->folder, &c->result.run->script, c->result.script, sizeof c->result.script, error,
-                        sizeof error)) {
+    if (aphi_keep_save(c->options->folder, &c->result.run->script, c->result.script, sizeof c->result.script, error,
+                       sizeof error)) {
+        keep_trace(c);
+    } else {
         c->result.script[0] = 0;
         say(c, error);
     }
