@@ -8,9 +8,10 @@
 
 /* folder: NULL stands for .antiphon in the current one. */
 
-/* Writes the script as MODEL-HASH.script, the hash being that of its content: the same script is kept once, and another one
- * never overwritten. The folder is made if need be. path receives where it is. On failure says what to do. */
-bool aphi_keep_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error, size_t error_size);
+/* Writes the script as MODEL-HASH.script, the hash being that of its content: the same script is kept once, and another
+ * one never overwritten. The folder is made if need be. path receives where it is. On failure says what to do. */
+bool aphi_keep_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
+                    size_t error_size);
 
 typedef struct aphi_kept {
     char **paths; /* the one saved last comes first */

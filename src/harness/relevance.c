@@ -2,9 +2,10 @@
  *
  * relevance.c - which actions of a failing script matter: a slice of it, from the end.
  *
- * Idea:       A run stops at the failing answer, so the last request is mostly to blame, with those that it refers to by
- *             holes, and those that speak of the same thing: that have a string or an integer in common. What every fourth
- *             request has (its kind, mostly) says nothing. Waits say nothing either: each may wait for the one before.
+ * Idea:       A run stops at the failing answer, so the last request is mostly to blame, with those that it refers to
+ *             by holes, and those that speak of the same thing: that have a string or an integer in common. What every
+ *             fourth request has (its kind, mostly) says nothing. Waits say nothing either: each may wait for the one
+ *             before.
  * Cost:       n log n in the leaves of the script. A wrong guess costs one run: it is tried, not trusted. */
 #include "harness/relevance.h"
 
@@ -22,14 +23,15 @@ typedef struct guess {
     aphi_relevance *levels;
     mention *mentions; /* sorted by leaf, then action */
     size_t count, capacity;
-    size_t *queue;     /* actions whose references are to be followed */
+    size_t *queue; /* actions whose references are to be followed */
     size_t queued;
 } guess;
 
 static int compare_mentions(const void *a, const void *b)
 {
     const mention *x = a, *y = b;
-    if (x->leaf != y->leaf) return (uintptr_t)x->leaf < (uintptr_t)y->leaf ? -1 : 1;
+    if (x->leaf != y->leaf)
+        return (uintptr_t)x->leaf < (uintptr_t)y->leaf ? -1 : 1;
     return (x->action > y->action) - (x->action < y->action);
 }
 
@@ -38,12 +40,14 @@ static void collect_mentions(guess *g)
     for (size_t i = 0; i < g->script->count; i++) {
         aph_value leaf;
         for (size_t k = 0; aphi_leaf_at(g->script->actions[i].send, k, &leaf); k++) {
-            if (aph_kind_of(leaf) == APH_BOOL) continue;
+            if (aph_kind_of(leaf) == APH_BOOL)
+                continue;
             APHI_RESERVE(g->mentions, g->capacity, g->count + 1);
             g->mentions[g->count++] = (mention){leaf, i};
         }
     }
-    if (g->count > 0) qsort(g->mentions, g->count, sizeof *g->mentions, compare_mentions);
+    if (g->count > 0)
+        qsort(g->mentions, g->count, sizeof *g->mentions, compare_mentions);
 }
 
 /* The first mention of the leaf; *n receives how many there are. */
@@ -52,16 +56,20 @@ static const mention *mentions_of(const guess *g, aph_value leaf, size_t *n)
     size_t low = 0, high = g->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if ((uintptr_t)g->mentions[middle].leaf < (uintptr_t)leaf) low = middle + 1;
-        else high = middle;
+        if ((uintptr_t)g->mentions[middle].leaf < (uintptr_t)leaf)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    for (*n = 0; low + *n < g->count && g->mentions[low + *n].leaf == leaf; ++*n) {}
+    for (*n = 0; low + *n < g->count && g->mentions[low + *n].leaf == leaf; ++*n) {
+    }
     return g->mentions + low;
 }
 
 static void raise(guess *g, size_t action, aphi_relevance level)
 {
-    if (g->levels[action] >= level) return;
+    if (g->levels[action] >= level)
+        return;
     g->levels[action] = level;
     g->queue[g->queued++] = action;
 }
@@ -73,10 +81,13 @@ static void raise_label(guess *g, int64_t label, aphi_relevance level)
     size_t low = 0, high = g->script->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (g->script->actions[middle].label < request) low = middle + 1;
-        else high = middle;
+        if (g->script->actions[middle].label < request)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    if (low < g->script->count && g->script->actions[low].label == request) raise(g, low, level);
+    if (low < g->script->count && g->script->actions[low].label == request)
+        raise(g, low, level);
 }
 
 static void follow_references(guess *g, size_t from, aphi_relevance level)
@@ -84,7 +95,8 @@ static void follow_references(guess *g, size_t from, aphi_relevance level)
     for (size_t i = from; i < g->queued; i++) {
         const aphi_action *a = &g->script->actions[g->queue[i]];
         int64_t label;
-        for (size_t k = 0; aphi_hole_at(a->send, k, &label); k++) raise_label(g, label, level);
+        for (size_t k = 0; aphi_hole_at(a->send, k, &label); k++)
+            raise_label(g, label, level);
     }
 }
 
@@ -94,17 +106,21 @@ static void share(guess *g, size_t action, aphi_relevance level)
     aph_value leaf;
     for (size_t k = 0; aphi_leaf_at(g->script->actions[action].send, k, &leaf); k++) {
         const mention *those = mentions_of(g, leaf, &n);
-        for (size_t i = 0; i < n && n < common; i++) raise(g, those[i].action, level);
+        for (size_t i = 0; i < n && n < common; i++)
+            raise(g, those[i].action, level);
     }
 }
 
 void aphi_relevance_guess(const aphi_script *s, aphi_relevance *levels)
 {
     guess g = {.script = s, .levels = levels};
-    for (size_t i = 0; i < s->count; i++) levels[i] = APHI_RELEVANCE_NONE;
+    for (size_t i = 0; i < s->count; i++)
+        levels[i] = APHI_RELEVANCE_NONE;
     size_t last = s->count;
-    while (last > 0 && s->actions[last - 1].send == APH_NIL) last--;
-    if (last-- == 0) return;
+    while (last > 0 && s->actions[last - 1].send == APH_NIL)
+        last--;
+    if (last-- == 0)
+        return;
     g.queue = aphi_alloc(3 * s->count * sizeof *g.queue); /* an action is raised at most once to each level */
     collect_mentions(&g);
     raise(&g, last, APHI_RELEVANCE_REFERS);

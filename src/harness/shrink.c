@@ -2,17 +2,19 @@
  *
  * shrink.c - make a failing script small, by running smaller ones.
  *
- * Idea:       1. Run it again, to know how often it fails. 2. Cut it off where it failed. 3. Make each request wait for the
- *             answer before it: if it still fails, everything after is reproducible. 4. Guess what matters (relevance.c).
+ * Idea:       1. Run it again, to know how often it fails. 2. Cut it off where it failed. 3. Make each request wait for
+ *             the answer before it: if it still fails, everything after is reproducible. 4. Guess what matters
+ *             (relevance.c).
  *             5. Remove pieces: whole connections, then requests; then 6. all single steps, round after round, until
  *             a round changes nothing: requests, connections, waits, fields.
- *             Pieces are chosen by belief: each action has a probability of being needed, raised whenever a candidate without
- *             it passes, and the piece that promises most is removed next. This is delta debugging that remembers; a
- *             subject that fails only sometimes fits in: that a candidate passed says less about it then.
+ *             Pieces are chosen by belief: each action has a probability of being needed, raised whenever a candidate
+ *             without it passes, and the piece that promises most is removed next. This is delta debugging that
+ *             remembers; a subject that fails only sometimes fits in: that a candidate passed says less about it then.
  * Invariants: 1. `best` has failed, in a run, as it stands. 2. A candidate is not run again if it passed often enough.
- *             3. Whatever is removed, an action still waits for what it would have had to wait for behind the removed one.
- * Cost:       Runs: about k log(n/k) for k needed of n actions, a few for a guess that is right, then some ten for each action
- *             that is left. With a rate p of failing, up to log(0.02)/log(1-p) as many.
+ *             3. Whatever is removed, an action still waits for what it would have had to wait for behind the removed
+ *                one.
+ * Cost:       Runs: about k log(n/k) for k needed of n actions, a few for a guess that is right, then some ten for each
+ *             action that is left. With a rate p of failing, up to log(0.02)/log(1-p) as many.
  * Read next:  relevance.h, simplify.h, tests/property/test_shrink_planted.c */
 #include "harness/shrink.h"
 
@@ -25,7 +27,7 @@
 #include "harness/simplify.h"
 
 /* The chance of taking a candidate that fails for one that passes: without some actions, and otherwise simpler. */
-#define MISSED 0.02
+#define MISSED         0.02
 #define MISSED_SIMPLER 0.15
 
 enum {
@@ -38,25 +40,25 @@ enum {
 };
 
 typedef struct tried {
-    uint64_t key;        /* of the candidate; 0: free */
-    unsigned runs;       /* that passed */
+    uint64_t key;  /* of the candidate; 0: free */
+    unsigned runs; /* that passed */
 } tried;
 
 typedef struct shrinker {
     const aphi_shrink_options *options;
     aphi_shrink_run *run;
     aphi_script best, candidate;
-    aphi_script firm;           /* the last best that failed in each of its runs; count 0: there is none */
-    unsigned falls;             /* times that best turned out to be less firm */
-    double failed, ran;         /* evidence on how often best fails; older runs count less */
-    bool fell;                  /* best passed, that had always failed: nothing is tried until fall_back */
-    bool shaken;                /* it fails less often than it was thought: what was learnt may be wrong */
+    aphi_script firm;   /* the last best that failed in each of its runs; count 0: there is none */
+    unsigned falls;     /* times that best turned out to be less firm */
+    double failed, ran; /* evidence on how often best fails; older runs count less */
+    bool fell;          /* best passed, that had always failed: nothing is tried until fall_back */
+    bool shaken;        /* it fails less often than it was thought: what was learnt may be wrong */
     unsigned passed_since_check;
     uint64_t runs;
     int64_t start, deadline, busy_ns, last_ns;
-    bool stopped;               /* a run said so */
-    bool over;                  /* stopped, or the budget is used up */
-    size_t taken;               /* actions that the last failing run took */
+    bool stopped; /* a run said so */
+    bool over;    /* stopped, or the budget is used up */
+    size_t taken; /* actions that the last failing run took */
     tried *table;
     size_t table_size, table_count;
 } shrinker;
@@ -72,7 +74,8 @@ static void mark_scripts(void *context)
 static void tell(shrinker *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void tell(shrinker *s, const char *format, ...)
 {
-    if (!s->options->step) return;
+    if (!s->options->step)
+        return;
     char text[200];
     va_list arguments;
     va_start(arguments, format);
@@ -107,7 +110,8 @@ static uint64_t key_of(const aphi_script *script, uint64_t salt)
 static tried *slot_of(tried *table, size_t size, uint64_t key)
 {
     size_t i = (size_t)key & (size - 1);
-    while (table[i].key && table[i].key != key) i = (i + 1) & (size - 1);
+    while (table[i].key && table[i].key != key)
+        i = (i + 1) & (size - 1);
     return &table[i];
 }
 
@@ -117,7 +121,8 @@ static tried *lookup(shrinker *s, uint64_t key)
         size_t size = s->table_size ? 2 * s->table_size : 256;
         tried *larger = aphi_alloc_zero(size * sizeof *larger);
         for (size_t i = 0; i < s->table_size; i++) {
-            if (s->table[i].key) *slot_of(larger, size, s->table[i].key) = s->table[i];
+            if (s->table[i].key)
+                *slot_of(larger, size, s->table[i].key) = s->table[i];
         }
         free(s->table);
         s->table = larger;
@@ -138,20 +143,20 @@ static bool run_once(shrinker *s, const aphi_script *script)
 {
     int64_t now = aphi_clock_ns();
     s->over = s->over || now >= s->deadline;
-    if (s->over || s->fell) return false;
+    if (s->over || s->fell)
+        return false;
     int result = s->run(s->options->context, script);
     s->last_ns = aphi_clock_ns() - now;
     s->busy_ns += s->last_ns;
     s->runs++;
-    if (result < 0) s->stopped = s->over = true;
-    if (result > 0) s->taken = (size_t)result;
+    if (result < 0)
+        s->stopped = s->over = true;
+    if (result > 0)
+        s->taken = (size_t)result;
     return result > 0;
 }
 
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
+static double least(double a, double b) { return a < b ? a : b; }
 
 static double rate(const shrinker *s)
 {
@@ -159,17 +164,16 @@ static double rate(const shrinker *s)
     return p < 0.05 ? 0.05 : p;
 }
 
-static bool is_certain(const shrinker *s)
-{
-    return rate(s) > 0.99;
-}
+static bool is_certain(const shrinker *s) { return rate(s) > 0.99; }
 
 /* Runs of a candidate before it counts as passing. */
 static unsigned tries(const shrinker *s, double may_miss)
 {
-    if (s->options->tries) return s->options->tries;
+    if (s->options->tries)
+        return s->options->tries;
     unsigned n = 1;
-    for (double missed = 1 - rate(s); missed > may_miss && n < TRIES_MAX; missed *= 1 - rate(s)) n++;
+    for (double missed = 1 - rate(s); missed > may_miss && n < TRIES_MAX; missed *= 1 - rate(s))
+        n++;
     return n;
 }
 
@@ -189,33 +193,38 @@ static void copy_script(aphi_script *to, const aphi_script *from)
     *to = aphi_script_copy(from);
 }
 
-/* Candidates that pass say nothing about how often best fails, those that fail say too much of good: it is run itself. */
+/* Candidates that pass say nothing about how often best fails, those that fail say too much of good: it is run
+ * itself. */
 static void check_best(shrinker *s)
 {
     s->passed_since_check = 0;
     bool was_certain = is_certain(s), failed = run_once(s, &s->best);
-    if (s->over) return;
+    if (s->over)
+        return;
     if (was_certain && !failed) {
         s->shaken = true;
         s->fell = s->firm.count > 0 && s->falls < FALLS_MAX && key_of(&s->firm, 0) != key_of(&s->best, 0);
     }
     learn(s, failed, 1);
-    if (is_certain(s)) copy_script(&s->firm, &s->best);
+    if (is_certain(s))
+        copy_script(&s->firm, &s->best);
 }
 
 /* Before much is concluded from candidates that pass. */
 static void measure_best(shrinker *s)
 {
-    while (!is_certain(s) && s->ran < TRIES_MAX && !s->over && !s->fell) check_best(s);
+    while (!is_certain(s) && s->ran < TRIES_MAX && !s->over && !s->fell)
+        check_best(s);
 }
 
-/* It failed once; it must do so again: of many candidates that fail rarely some fail by luck, and each would make it rarer.
- * Best itself would with a probability of 0.98. */
+/* It failed once; it must do so again: of many candidates that fail rarely some fail by luck, and each would make it
+ * rarer. Best itself would with a probability of 0.98. */
 static bool fails_again(shrinker *s, tried *t)
 {
     unsigned runs = is_certain(s) ? 2 : (unsigned)(4 / rate(s));
     for (unsigned i = 0; i < runs && !s->over; i++) {
-        if (run_once(s, &s->candidate)) return true;
+        if (run_once(s, &s->candidate))
+            return true;
         t->runs++;
     }
     return false;
@@ -231,47 +240,49 @@ static void accept(shrinker *s)
     s->ran *= 0.9;
 }
 
-/* Runs the candidate until it fails, or has passed in so many runs, earlier ones counted. If it fails it is the best now. */
+/* Runs the candidate until it fails, or has passed in so many runs, earlier ones counted. If it fails it is the best
+ * now. */
 static bool fails_within(shrinker *s, unsigned runs)
 {
     uint64_t key = key_of(&s->candidate, 0);
-    if (s->candidate.count == 0 || key == key_of(&s->best, 0)) return false;
+    if (s->candidate.count == 0 || key == key_of(&s->best, 0))
+        return false;
     tried *t = lookup(s, key);
     while (!s->over && !s->fell && t->runs < runs) {
         if (run_once(s, &s->candidate)) {
-            if (!fails_again(s, t)) continue;
+            if (!fails_again(s, t))
+                continue;
             accept(s);
-            if (!is_certain(s)) check_best(s);
+            if (!is_certain(s))
+                check_best(s);
             return true;
         }
         t->runs++;
-        if (++s->passed_since_check >= CHECK_EVERY) check_best(s);
+        if (++s->passed_since_check >= CHECK_EVERY)
+            check_best(s);
     }
     return false;
 }
 
-static bool fails(shrinker *s)
-{
-    return fails_within(s, tries(s, MISSED));
-}
+static bool fails(shrinker *s) { return fails_within(s, tries(s, MISSED)); }
 
-static bool fails_simpler(shrinker *s)
-{
-    return fails_within(s, tries(s, MISSED_SIMPLER));
-}
+static bool fails_simpler(shrinker *s) { return fails_within(s, tries(s, MISSED_SIMPLER)); }
 
-/* Is the candidate as good as best in how often it fails? Then it is the best now. For steps that could make it rarer. */
+/* Is the candidate as good as best in how often it fails? Then it is the best now. For steps that could make it
+ * rarer. */
 static bool fails_as_often(shrinker *s)
 {
     uint64_t key = key_of(&s->candidate, 0x0f7e);
-    if (s->over || s->fell || lookup(s, key)->runs > 0 || key_of(&s->candidate, 0) == key_of(&s->best, 0)) return false;
+    if (s->over || s->fell || lookup(s, key)->runs > 0 || key_of(&s->candidate, 0) == key_of(&s->best, 0))
+        return false;
     unsigned wanted = is_certain(s) ? 4 : 10, failed = 0, ran = 0;
     unsigned enough = is_certain(s) ? wanted : (unsigned)(rate(s) * wanted * 0.8 + 0.5);
     while (ran < wanted && failed + (wanted - ran) >= enough && !s->over) {
         failed += run_once(s, &s->candidate);
         ran++;
     }
-    if (s->over) return false;
+    if (s->over)
+        return false;
     if (failed < enough) {
         lookup(s, key)->runs = ran;
         return false;
@@ -295,7 +306,8 @@ static void begin_candidate(shrinker *s)
 static void copy_best(shrinker *s)
 {
     begin_candidate(s);
-    for (size_t i = 0; i < s->best.count; i++) aphi_script_add(&s->candidate, &s->best.actions[i]);
+    for (size_t i = 0; i < s->best.count; i++)
+        aphi_script_add(&s->candidate, &s->best.actions[i]);
 }
 
 /* The index of the request with that label, or with that answer; count if there is none. Labels rise. */
@@ -305,20 +317,24 @@ static size_t index_of(const aphi_script *script, int64_t label)
     size_t low = 0, high = script->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (script->actions[middle].label < request) low = middle + 1;
-        else high = middle;
+        if (script->actions[middle].label < request)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low < script->count && script->actions[low].label == request ? low : script->count;
 }
 
-/* The candidate is best without the actions marked. Who waited for the answer to a request that is gone waits for the one to
- * the request before it; who waited for nothing, for what those just removed before it waited for: they held it up too. */
+/* The candidate is best without the actions marked. Who waited for the answer to a request that is gone waits for the
+ * one to the request before it; who waited for nothing, for what those just removed before it waited for: they held it
+ * up too. */
 static void without(shrinker *s, const bool *removed)
 {
     begin_candidate(s);
     const aphi_script *b = &s->best;
-    int64_t *kept_before = aphi_alloc((b->count + 1) * sizeof *kept_before); /* the label of the last request kept, or 0 */
-    aphi_action held = {.wait = APHI_WAIT_NOTHING};                          /* by those just removed */
+    int64_t *kept_before =
+        aphi_alloc((b->count + 1) * sizeof *kept_before); /* the label of the last request kept, or 0 */
+    aphi_action held = {.wait = APHI_WAIT_NOTHING};       /* by those just removed */
     int64_t kept = 0;
     for (size_t i = 0; i < b->count; i++) {
         aphi_action a = b->actions[i];
@@ -333,9 +349,11 @@ static void without(shrinker *s, const bool *removed)
             a.waits_for = held.waits_for;
         }
         held = removed[i] ? a : (aphi_action){.wait = APHI_WAIT_NOTHING};
-        if (removed[i]) continue;
+        if (removed[i])
+            continue;
         aphi_script_add(&s->candidate, &a);
-        if (a.send != APH_NIL) kept = a.label;
+        if (a.send != APH_NIL)
+            kept = a.label;
     }
     free(kept_before);
 }
@@ -348,7 +366,8 @@ static void wait_for_each(aphi_script *c)
         aphi_action *a = &c->actions[i];
         a->wait = last ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;
         a->waits_for = last ? last + 1 : 0;
-        if (a->send != APH_NIL) last = a->label;
+        if (a->send != APH_NIL)
+            last = a->label;
     }
 }
 
@@ -358,7 +377,8 @@ static void wait_for_holes(aphi_script *c)
     for (size_t i = 0; i < c->count; i++) {
         aphi_action *a = &c->actions[i];
         int64_t label = a->send == APH_NIL ? 0 : aphi_expression_newest(a->send);
-        if (a->wait != APHI_WAIT_NOTHING || label == 0 || label % 2 != 0) continue;
+        if (a->wait != APHI_WAIT_NOTHING || label == 0 || label % 2 != 0)
+            continue;
         a->wait = APHI_WAIT_ANSWER;
         a->waits_for = label;
     }
@@ -370,8 +390,10 @@ static size_t connections_of(const aphi_script *script, int64_t **numbers)
     int64_t *all = NULL;
     for (size_t i = 0; i < script->count; i++) {
         size_t k = 0;
-        while (k < n && all[k] != script->actions[i].connection) k++;
-        if (k < n) continue;
+        while (k < n && all[k] != script->actions[i].connection)
+            k++;
+        if (k < n)
+            continue;
         APHI_RESERVE(all, capacity, n + 1);
         all[n++] = script->actions[i].connection;
     }
@@ -384,7 +406,8 @@ static size_t connections_of(const aphi_script *script, int64_t **numbers)
 static bool first_failure(shrinker *s, unsigned runs)
 {
     for (unsigned i = 1; i <= runs && !s->over; i++) {
-        if (!run_once(s, &s->candidate)) continue;
+        if (!run_once(s, &s->candidate))
+            continue;
         accept(s);
         learn(s, 1, i);
         return true;
@@ -408,8 +431,10 @@ static bool establish(shrinker *s)
         failed = first_failure(s, TRIES_MAX / 2);
     }
     size_t taken = s->taken;
-    for (int i = 0; failed && i < 2; i++) check_best(s);
-    if (failed) measure_best(s);
+    for (int i = 0; failed && i < 2; i++)
+        check_best(s);
+    if (failed)
+        measure_best(s);
     s->shaken = false;
     s->taken = taken;
     return failed;
@@ -418,10 +443,12 @@ static bool establish(shrinker *s)
 static bool cut_to(shrinker *s, size_t count)
 {
     size_t before = s->best.count;
-    if (count == 0 || count >= before) return false;
+    if (count == 0 || count >= before)
+        return false;
     copy_best(s);
     s->candidate.count = count;
-    if (!fails(s)) return false;
+    if (!fails(s))
+        return false;
     tell(s, "cut off %zu of %zu actions at the end", before - count, before);
     return true;
 }
@@ -429,18 +456,21 @@ static bool cut_to(shrinker *s, size_t count)
 /* Removes what comes after the failure: there where the run says, or else by halves. */
 static void cut_off(shrinker *s)
 {
-    if (cut_to(s, s->taken) || s->taken > 1) return;
+    if (cut_to(s, s->taken) || s->taken > 1)
+        return;
     size_t passes = 0;
     while (!s->over && s->best.count - passes > 1 + s->best.count / 16) {
         size_t middle = passes + (s->best.count - passes) / 2;
-        if (!cut_to(s, middle)) passes = middle;
+        if (!cut_to(s, middle))
+            passes = middle;
     }
 }
 
 /* Where an answer never comes, waiting for it could use up the budget: a few actions show what it costs. */
 static bool waiting_is_cheap(shrinker *s)
 {
-    if (s->best.count <= PROBE) return true;
+    if (s->best.count <= PROBE)
+        return true;
     copy_best(s);
     s->candidate.count = PROBE;
     wait_for_each(&s->candidate);
@@ -462,7 +492,8 @@ static void put_in_order(shrinker *s)
     }
     copy_best(s);
     wait_for_holes(&s->candidate);
-    if (fails(s)) tell(s, "fails too if each request waits for the answers that it refers to");
+    if (fails(s))
+        tell(s, "fails too if each request waits for the answers that it refers to");
 }
 
 /* ---- removing pieces --------------------------------------------------------------------------------------------- */
@@ -480,25 +511,28 @@ static void guess_what_matters(shrinker *s)
         }
         without(s, removed);
         bool failed = kept * 5 < n * 4 && fails(s);
-        if (failed) tell(s, "removed %zu of %zu actions that seem to have nothing to do with the last", n - kept, n);
+        if (failed)
+            tell(s, "removed %zu of %zu actions that seem to have nothing to do with the last", n - kept, n);
         free(levels);
         free(removed);
-        if (failed) return;
+        if (failed)
+            return;
     }
 }
 
-typedef struct unit {  /* actions that are removed together */
-    double needed;     /* the probability that it is */
+typedef struct unit { /* actions that are removed together */
+    double needed;    /* the probability that it is */
     double at_first;
-    size_t actions;    /* that it has */
+    size_t actions; /* that it has */
     size_t position;
-    bool removed;      /* in the candidate at hand */
+    bool removed; /* in the candidate at hand */
 } unit;
 
 static int compare_units(const void *a, const void *b)
 {
     const unit *x = *(unit *const *)a, *y = *(unit *const *)b;
-    if (x->needed != y->needed) return x->needed < y->needed ? -1 : 1;
+    if (x->needed != y->needed)
+        return x->needed < y->needed ? -1 : 1;
     return (x->position > y->position) - (x->position < y->position);
 }
 
@@ -508,7 +542,8 @@ static bool choose_units(unit *units, size_t n, unit **order, double *all_free)
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         units[i].removed = false;
-        if (units[i].actions > 0 && units[i].needed < 1 - MISSED) order[count++] = &units[i];
+        if (units[i].actions > 0 && units[i].needed < 1 - MISSED)
+            order[count++] = &units[i];
     }
     qsort(order, count, sizeof *order, compare_units);
     double chance = 1, gain = 0, actions = 0;
@@ -516,12 +551,14 @@ static bool choose_units(unit *units, size_t n, unit **order, double *all_free)
     for (size_t i = 0; i < count; i++) {
         chance *= 1 - order[i]->needed;
         actions += (double)order[i]->actions;
-        if (chance * actions <= gain) continue;
+        if (chance * actions <= gain)
+            continue;
         gain = chance * actions;
         chosen = i + 1;
         *all_free = chance;
     }
-    for (size_t i = 0; i < chosen; i++) order[i]->removed = true;
+    for (size_t i = 0; i < chosen; i++)
+        order[i]->removed = true;
     return chosen > 0;
 }
 
@@ -530,7 +567,8 @@ static void believe(const shrinker *s, unit *units, size_t n, double all_free)
 {
     double p = rate(s) < 0.18 ? 0.18 : rate(s); /* so that no unit is tried more than some twenty times */
     for (size_t i = 0; i < n; i++) {
-        if (units[i].removed) units[i].needed = least(1, units[i].needed / (1 - p * all_free));
+        if (units[i].removed)
+            units[i].needed = least(1, units[i].needed / (1 - p * all_free));
     }
 }
 
@@ -539,10 +577,13 @@ static void keep_units(shrinker *s, unit *units, size_t n, size_t *unit_of, size
 {
     size_t kept = 0;
     for (size_t i = 0; i < before; i++) {
-        if (!units[unit_of[i]].removed) unit_of[kept++] = unit_of[i];
+        if (!units[unit_of[i]].removed)
+            unit_of[kept++] = unit_of[i];
     }
-    for (size_t i = 0; i < n; i++) units[i].actions = 0;
-    for (size_t i = 0; i < s->best.count; i++) units[unit_of[i]].actions++;
+    for (size_t i = 0; i < n; i++)
+        units[i].actions = 0;
+    for (size_t i = 0; i < s->best.count; i++)
+        units[unit_of[i]].actions++;
 }
 
 static void remove_units(shrinker *s, unit *units, size_t n, size_t *unit_of, const char *what)
@@ -552,17 +593,20 @@ static void remove_units(shrinker *s, unit *units, size_t n, size_t *unit_of, co
     double all_free = 1;
     while (!s->over && !s->fell && choose_units(units, n, order, &all_free)) {
         size_t before = s->best.count;
-        for (size_t i = 0; i < before; i++) removed[i] = units[unit_of[i]].removed;
+        for (size_t i = 0; i < before; i++)
+            removed[i] = units[unit_of[i]].removed;
         without(s, removed);
         unsigned runs = lookup(s, key_of(&s->candidate, 0))->runs;
         if (fails_within(s, runs < TRIES_MAX ? runs + 1 : runs)) {
             tell(s, "removed %zu of %zu %s", before - s->best.count, before, what);
             keep_units(s, units, n, unit_of, before);
-            if (cut_to(s, s->taken)) keep_units(s, units, n, unit_of, s->best.count);
+            if (cut_to(s, s->taken))
+                keep_units(s, units, n, unit_of, s->best.count);
         } else {
             believe(s, units, n, all_free);
         }
-        for (size_t i = 0; s->shaken && i < n; i++) units[i].needed = units[i].at_first;
+        for (size_t i = 0; s->shaken && i < n; i++)
+            units[i].needed = units[i].at_first;
         s->shaken = false;
     }
     free(order);
@@ -581,7 +625,8 @@ static void remove_connections(shrinker *s)
         }
         for (size_t i = 0; i < count; i++) {
             for (size_t k = 0; k < n; k++) {
-                if (numbers[k] == s->best.actions[i].connection) unit_of[i] = k;
+                if (numbers[k] == s->best.actions[i].connection)
+                    unit_of[i] = k;
             }
             units[unit_of[i]].actions++;
         }
@@ -631,7 +676,8 @@ static bool single_actions(shrinker *s)
     while (again && !s->over) {
         again = false;
         for (size_t i = s->best.count; i-- > 0;) {
-            if (s->best.count < 2 || i >= s->best.count || !removes(s, i, i)) continue;
+            if (s->best.count < 2 || i >= s->best.count || !removes(s, i, i))
+                continue;
             tell(s, "removed one of %zu actions", s->best.count + 1);
             taken = again = true;
         }
@@ -645,7 +691,8 @@ static bool pairs_of_actions(shrinker *s)
     bool taken = false;
     for (size_t i = 1; i < s->best.count && s->best.count <= PAIRS_MAX && tries(s, MISSED) <= 2; i++) {
         for (size_t k = 0; k < i && i < s->best.count && s->best.count > 2; k++) {
-            if (!removes(s, i, k)) continue;
+            if (!removes(s, i, k))
+                continue;
             tell(s, "removed two of %zu actions together", s->best.count + 2);
             taken = true;
         }
@@ -656,7 +703,8 @@ static bool pairs_of_actions(shrinker *s)
 static void rename_connection(aphi_script *c, int64_t from, int64_t to)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (c->actions[i].connection == from) c->actions[i].connection = to;
+        if (c->actions[i].connection == from)
+            c->actions[i].connection = to;
     }
 }
 
@@ -667,7 +715,8 @@ static bool merge_connections(shrinker *s)
     size_t n = connections_of(&s->best, &numbers);
     if (n > 2) {
         copy_best(s);
-        for (size_t i = 1; i < n; i++) rename_connection(&s->candidate, numbers[i], numbers[0]);
+        for (size_t i = 1; i < n; i++)
+            rename_connection(&s->candidate, numbers[i], numbers[0]);
         if (fails_simpler(s)) {
             tell(s, "all on one connection");
             free(numbers);
@@ -678,7 +727,8 @@ static bool merge_connections(shrinker *s)
         for (size_t k = 0; k < i; k++) {
             copy_best(s);
             rename_connection(&s->candidate, numbers[i], numbers[k]);
-            if (!fails_simpler(s)) continue;
+            if (!fails_simpler(s))
+                continue;
             tell(s, "one connection less");
             taken = true;
             break;
@@ -696,7 +746,8 @@ static bool number_connections(shrinker *s)
     copy_best(s);
     for (size_t i = 0; i < s->candidate.count; i++) {
         for (size_t k = 0; k < n; k++) {
-            if (s->best.actions[i].connection == numbers[k]) s->candidate.actions[i].connection = (int64_t)k;
+            if (s->best.actions[i].connection == numbers[k])
+                s->candidate.actions[i].connection = (int64_t)k;
         }
     }
     free(numbers);
@@ -707,18 +758,22 @@ static bool drop_waits(shrinker *s)
 {
     bool taken = false;
     copy_best(s);
-    for (size_t i = 0; i < s->candidate.count; i++) s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
-    for (size_t i = 0; i < s->candidate.count; i++) s->candidate.actions[i].waits_for = 0;
+    for (size_t i = 0; i < s->candidate.count; i++)
+        s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
+    for (size_t i = 0; i < s->candidate.count; i++)
+        s->candidate.actions[i].waits_for = 0;
     if (fails_as_often(s)) {
         tell(s, "nothing waits");
         return true;
     }
     for (size_t i = 0; i < s->best.count; i++) {
-        if (s->best.actions[i].wait == APHI_WAIT_NOTHING) continue;
+        if (s->best.actions[i].wait == APHI_WAIT_NOTHING)
+            continue;
         copy_best(s);
         s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
         s->candidate.actions[i].waits_for = 0;
-        if (!fails_as_often(s)) continue;
+        if (!fails_as_often(s))
+            continue;
         tell(s, "one wait less");
         taken = true;
     }
@@ -740,8 +795,10 @@ static bool shorten_waits(shrinker *s)
         } else if (wait == APHI_WAIT_PAUSE) {
             a->waits_for /= 2;
         }
-        if (s->best.actions[i].send != APH_NIL) last = s->best.actions[i].label;
-        if ((wait != APHI_WAIT_QUIET && wait != APHI_WAIT_PAUSE) || !fails_as_often(s)) continue;
+        if (s->best.actions[i].send != APH_NIL)
+            last = s->best.actions[i].label;
+        if ((wait != APHI_WAIT_QUIET && wait != APHI_WAIT_PAUSE) || !fails_as_often(s))
+            continue;
         tell(s, "a shorter wait");
         taken = true;
     }
@@ -752,7 +809,8 @@ static bool whole_writes(shrinker *s)
 {
     bool taken = false;
     copy_best(s);
-    for (size_t i = 0; i < s->candidate.count; i++) s->candidate.actions[i].chunk = 0;
+    for (size_t i = 0; i < s->candidate.count; i++)
+        s->candidate.actions[i].chunk = 0;
     if (fails_simpler(s)) {
         tell(s, "every message in one write");
         return true;
@@ -760,7 +818,8 @@ static bool whole_writes(shrinker *s)
     for (size_t i = 0; i < s->best.count; i++) {
         copy_best(s);
         s->candidate.actions[i].chunk = 0;
-        if (!fails_simpler(s)) continue;
+        if (!fails_simpler(s))
+            continue;
         tell(s, "one message more in one write");
         taken = true;
     }
@@ -772,10 +831,12 @@ static bool simplify_everywhere(shrinker *s, aph_value leaf, size_t n)
 {
     aph_value simpler;
     copy_best(s);
-    if (!aphi_simpler_leaf(leaf, n, &simpler)) return false;
+    if (!aphi_simpler_leaf(leaf, n, &simpler))
+        return false;
     for (size_t i = 0; i < s->candidate.count; i++) {
         aph_value *send = &s->candidate.actions[i].send;
-        if (*send != APH_NIL) *send = aphi_replace_leaves(*send, leaf, simpler);
+        if (*send != APH_NIL)
+            *send = aphi_replace_leaves(*send, leaf, simpler);
     }
     return true;
 }
@@ -788,7 +849,8 @@ static bool simplify_leaves(shrinker *s)
         for (size_t k = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf); k++) {
             for (size_t n = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf) && simplify_everywhere(s, leaf, n);) {
                 bool failed = fails_simpler(s);
-                if (failed) tell(s, "a simpler value");
+                if (failed)
+                    tell(s, "a simpler value");
                 taken = taken || failed;
                 n = failed ? 0 : n + 1;
             }
@@ -807,7 +869,8 @@ static bool simplify_each(shrinker *s, bool (*form_at)(aph_value v, size_t n, ap
             copy_best(s);
             s->candidate.actions[i].send = simpler;
             bool failed = simpler != APH_NIL && fails_simpler(s);
-            if (failed) tell(s, "a simpler message");
+            if (failed)
+                tell(s, "a simpler message");
             taken = taken || failed;
             n = failed ? n : n + 1;
         }
@@ -815,15 +878,9 @@ static bool simplify_each(shrinker *s, bool (*form_at)(aph_value v, size_t n, ap
     return taken;
 }
 
-static bool drop_fields(shrinker *s)
-{
-    return simplify_each(s, aphi_smaller);
-}
+static bool drop_fields(shrinker *s) { return simplify_each(s, aphi_smaller); }
 
-static bool simplify_messages(shrinker *s)
-{
-    return simplify_each(s, aphi_simpler);
-}
+static bool simplify_messages(shrinker *s) { return simplify_each(s, aphi_simpler); }
 
 /* A hole for a message that is gone is filled from another one: say from which. */
 static bool mend_holes(shrinker *s)
@@ -832,12 +889,14 @@ static bool mend_holes(shrinker *s)
     for (size_t i = 0; i < s->best.count; i++) {
         int64_t label;
         for (size_t n = 0; aphi_hole_at(s->best.actions[i].send, n, &label); n++) {
-            if (index_of(&s->best, label) < s->best.count) continue;
+            if (index_of(&s->best, label) < s->best.count)
+                continue;
             for (size_t k = i; k-- > 0;) {
                 copy_best(s);
                 aph_value *send = &s->candidate.actions[i].send;
                 *send = aphi_relabel(*send, label, s->best.actions[k].label + (label % 2 == 0));
-                if (s->best.actions[k].send == APH_NIL || !fails_as_often(s)) continue;
+                if (s->best.actions[k].send == APH_NIL || !fails_as_often(s))
+                    continue;
                 tell(s, "a hole refers to what is there");
                 taken = true;
                 break;
@@ -858,7 +917,8 @@ static bool polish(shrinker *s)
     while (changed && !s->over && !s->fell) {
         changed = false;
         measure_best(s);
-        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) changed = steps[i](s) || changed;
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+            changed = steps[i](s) || changed;
         changed = changed || s->shaken;
         s->shaken = false;
     }
@@ -872,37 +932,38 @@ static unsigned failures(shrinker *s, const aphi_script *script, unsigned runs, 
     unsigned failed = 0;
     for (*ran = 0; *ran < runs; ++*ran) {
         bool f = run_once(s, script);
-        if (s->over) break;
+        if (s->over)
+            break;
         failed += f;
     }
     return failed;
 }
 
-/* A script that fails only sometimes may fail more often with more waits: then they are worth their place. */
-static void harden(shrinker *s)
+/* How often it fails. A script that fails only sometimes may do so more often with more waits: then they are worth
+ * it. */
+static void confirm(shrinker *s, aphi_shrunk *result)
 {
-    unsigned ran, failed = failures(s, &s->best, TRIES_MAX / 2, &ran);
-    if (ran == 0 || failed == ran) return;
+    unsigned wanted = s->options->confirm ? s->options->confirm : 10, ran;
+    result->reproduced = failures(s, &s->best, wanted, &result->confirmed);
     copy_best(s);
     wait_for_each(&s->candidate);
-    if (key_of(&s->candidate, 0) == key_of(&s->best, 0)) return;
-    unsigned ran_then, failed_then = failures(s, &s->candidate, TRIES_MAX / 2, &ran_then);
-    if (ran_then < ran || failed_then < failed + 2) return;
+    if (result->reproduced == result->confirmed || key_of(&s->candidate, 0) == key_of(&s->best, 0))
+        return;
+    unsigned failed = failures(s, &s->candidate, wanted, &ran);
+    if (ran < wanted || failed < result->reproduced + 2)
+        return;
     accept(s);
+    result->reproduced = failed;
+    result->confirmed = ran;
     tell(s, "fails more often if each request waits for the answer before it");
 }
 
-static void confirm(shrinker *s, aphi_shrunk *result)
-{
-    unsigned wanted = s->options->confirm ? s->options->confirm : 10;
-    result->reproduced = failures(s, &s->best, wanted, &result->confirmed);
-}
-
-/* Goes back to the last script that failed in each of its runs, and never again to the one that did not. Not for ever: it may
- * be that only a large script always fails, since it fails in many ways. */
+/* Goes back to the last script that failed in each of its runs, and never again to the one that did not. Not for ever:
+ * it may be that only a large script always fails, since it fails in many ways. */
 static bool fall_back(shrinker *s)
 {
-    if (!s->fell) return false;
+    if (!s->fell)
+        return false;
     s->fell = s->shaken = false;
     s->falls++;
     lookup(s, key_of(&s->best, 0))->runs = 2 * TRIES_MAX;
@@ -932,14 +993,14 @@ aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const 
 {
     int64_t budget = options->budget_ns ? options->budget_ns : INT64_C(30000000000);
     shrinker s = {.options = options, .run = run, .start = aphi_clock_ns(), .best = aphi_script_copy(failing)};
-    s.deadline = s.start + budget / 10 * 8; /* the rest is for harden and confirm */
+    s.deadline = s.start + budget / 10 * 8; /* the rest is for confirm */
     aph_root_add(mark_scripts, &s);
     aphi_shrunk result = {0};
     if (establish(&s)) {
         result.minimal = shrink(&s);
-        if (!s.stopped) s.over = false;
+        if (!s.stopped)
+            s.over = false;
         s.deadline = s.start + budget;
-        harden(&s);
         confirm(&s, &result);
     }
     aph_root_remove(mark_scripts, &s);

@@ -8,13 +8,13 @@
 
 #include <antiphon/value.h>
 
-/* The n-th, from 0, of the expressions that are one step simpler than v; false beyond the last. A step drops a field or an
- * item, or makes a leaf simpler; all that drop come first. Every chain of steps ends. */
+/* The n-th, from 0, of the expressions that are one step simpler than v; false beyond the last. A step drops a field or
+ * an item, or makes a leaf simpler; all that drop come first. Every chain of steps ends. */
 bool aphi_simpler(aph_value v, size_t n, aph_value *simpler);
 /* Only those that drop. */
 bool aphi_smaller(aph_value v, size_t n, aph_value *smaller);
-/* For a leaf: an integer nearer to 0, a string that is shorter or plainer, false for true, a constant for a hole. What takes
- * most away comes first. */
+/* For a leaf: an integer nearer to 0, a string that is shorter or plainer, false for true, a constant for a hole. What
+ * takes most away comes first. */
 bool aphi_simpler_leaf(aph_value v, size_t n, aph_value *simpler);
 
 /* The n-th string, integer or boolean that is not in a hole; false beyond the last. */

@@ -2,9 +2,9 @@
  *
  * test_shrink_planted.c - planted bugs among 500 random requests are shrunk to what they need.
  *
- * A server is simulated with its network: requests and answers take random times, a connection keeps its order. Each answer
- * brings a random tag. A bug needs k requests in order, k from 2 to 6, and shows always or with a probability. Planted:
- *   chain   each needs the tag of the answer to the one before
+ * A server is simulated with its network: requests and answers take random times, a connection keeps its order. Each
+ * answer brings a random tag. A bug needs k requests in order, k from 2 to 6, and shows always or with a probability.
+ *   Planted: chain   each needs the tag of the answer to the one before
  *   order   each names its own key; a "reset" in between starts anew
  *   mixed   like order, but the last needs the tag of the first
  *   race    like order, but the last two must be on their way at the same time, on two connections */
@@ -47,7 +47,7 @@ typedef struct world {
     int64_t last_stage_at, last_stage_connection, failed_at;
 } world;
 
-/* ---- the server --------------------------------------------------------------------------------------------------- */
+/* ---- the server -------------------------------------------------------------------------------------------------- */
 
 static void advance(world *w, in_flight *f)
 {
@@ -55,15 +55,19 @@ static void advance(world *w, in_flight *f)
     w->stage_tags[w->stage] = aph_field(f->answer, "tag");
     w->last_stage_at = f->answered; /* it is on its way until then */
     w->last_stage_connection = f->connection;
-    if (w->stage < w->k) return;
-    if (aphi_choice_below(&w->chance, 100) < w->shows_in_100) w->failed_at = f->answered;
+    if (w->stage < w->k)
+        return;
+    if (aphi_choice_below(&w->chance, 100) < w->shows_in_100)
+        w->failed_at = f->answered;
     w->stage = 0;
 }
 
 static bool is_next(const world *w, const in_flight *f)
 {
-    if (!aph_str_is(aph_field(f->message, "f"), "step")) return false;
-    if (aph_field(f->message, "key") != aph_strf("k%zu", w->stage)) return false;
+    if (!aph_str_is(aph_field(f->message, "f"), "step"))
+        return false;
+    if (aph_field(f->message, "key") != aph_strf("k%zu", w->stage))
+        return false;
     bool last = w->stage + 1 == w->k;
     aph_value tag = aph_field(f->message, "tag");
     switch (w->planted) {
@@ -80,17 +84,20 @@ static void serve(world *w, in_flight *f)
     f->served = true;
     f->answer = aph_record("tag", aph_int(aphi_choice_within(&w->chance, 1, INT64_C(1) << 40)), "for",
                            aph_field(f->message, "key"));
-    if (is_next(w, f)) advance(w, f);
-    else if (w->planted == ORDER && aph_str_is(aph_field(f->message, "f"), "reset")) w->stage = 0;
+    if (is_next(w, f))
+        advance(w, f);
+    else if (w->planted == ORDER && aph_str_is(aph_field(f->message, "f"), "reset"))
+        w->stage = 0;
 }
 
-/* ---- the network -------------------------------------------------------------------------------------------------- */
+/* ---- the network ------------------------------------------------------------------------------------------------- */
 
 /* A random time after then, behind what went before on the connection. */
 static int64_t later(world *w, int64_t then, int64_t *before)
 {
     int64_t at = then + aphi_choice_within(&w->chance, 5, 60);
-    if (at <= *before) at = *before + 1;
+    if (at <= *before)
+        at = *before + 1;
     return *before = at;
 }
 
@@ -112,11 +119,14 @@ static void pass_time(world *w, int64_t until)
         in_flight *next = NULL;
         for (size_t i = 0; i < w->count; i++) {
             in_flight *f = &w->flights[i];
-            if (f->delivered) continue;
+            if (f->delivered)
+                continue;
             int64_t at = f->served ? f->answered : f->arrives;
-            if (at <= until && (!next || at < (next->served ? next->answered : next->arrives))) next = f;
+            if (at <= until && (!next || at < (next->served ? next->answered : next->arrives)))
+                next = f;
         }
-        if (!next) break;
+        if (!next)
+            break;
         if (!next->served) {
             serve(w, next);
             continue;
@@ -134,9 +144,11 @@ static void wait_as_told(world *w, const aphi_action *a)
     for (size_t i = 0; i < w->count; i++) {
         const in_flight *f = &w->flights[i];
         bool awaited = a->wait == APHI_WAIT_QUIET || (a->wait == APHI_WAIT_ANSWER && f->label + 1 == a->waits_for);
-        if (awaited && f->answered > until) until = f->answered;
+        if (awaited && f->answered > until)
+            until = f->answered;
     }
-    if (a->wait == APHI_WAIT_PAUSE) until += a->waits_for;
+    if (a->wait == APHI_WAIT_PAUSE)
+        until += a->waits_for;
     pass_time(w, until);
 }
 
@@ -152,34 +164,36 @@ static int run(void *context, const aphi_script *script)
     size_t taken = 0;
     while (taken < script->count && (w->failed_at == 0 || w->now < w->failed_at)) {
         wait_as_told(w, &script->actions[taken]);
-        if (script->actions[taken].send != APH_NIL) send_request(w, &script->actions[taken]);
+        if (script->actions[taken].send != APH_NIL)
+            send_request(w, &script->actions[taken]);
         taken++;
     }
     pass_time(w, w->now + 100000);
     aphi_labelled_close(w->seen);
-    if (w->runs % 16 == 0) aph_collect();
+    if (w->runs % 64 == 0)
+        aph_collect();
     return w->failed_at ? (int)taken : 0;
 }
 
-/* ---- scripts ------------------------------------------------------------------------------------------------------ */
+/* ---- scripts ----------------------------------------------------------------------------------------------------- */
 
-static aph_value tag_of(int64_t label)
-{
-    return aph_hole(label, APH_ARRAY_OF(aph_str("tag")), "id");
-}
+static aph_value tag_of(int64_t label) { return aph_hole(label, APH_ARRAY_OF(aph_str("tag")), "id"); }
 
 static aphi_action random_action(aphi_choice *c, int64_t label)
 {
     static const char *const names[] = {"get", "put", "step", "reset"};
     size_t name = aphi_choice_below(c, 100) < 2 ? 3 : aphi_choice_below(c, 3);
-    int key = (int)aphi_choice_within(c, name == 2 ? K_MAX : 0, KEYS - 1); /* "step" with keys of the bug is planted only */
+    int key =
+        (int)aphi_choice_within(c, name == 2 ? K_MAX : 0, KEYS - 1); /* "step" with keys of the bug is planted only */
     aph_value m = aph_record("f", aph_str(names[name]), "key", aph_strf("k%d", key));
-    if (aphi_choice_chance(c, 1, 2)) m = aph_put(m, "value", aph_int(aphi_choice_within(c, -1000, 1000)));
+    if (aphi_choice_chance(c, 1, 2))
+        m = aph_put(m, "value", aph_int(aphi_choice_within(c, -1000, 1000)));
     if (aphi_choice_chance(c, 1, 3) && label > 1) {
         m = aph_put(m, "tag", tag_of(2 * (int64_t)(1 + aphi_choice_below(c, (uint64_t)label / 2))));
     }
     aphi_action a = {.label = label, .connection = aphi_choice_within(c, 0, CONNECTIONS - 1), .send = m};
-    if (aphi_choice_chance(c, 1, 5)) a.chunk = 1;
+    if (aphi_choice_chance(c, 1, 5))
+        a.chunk = 1;
     if (aphi_choice_chance(c, 1, 3) && label > 1) {
         a.wait = APHI_WAIT_ANSWER;
         a.waits_for = 2 * (int64_t)(1 + aphi_choice_below(c, (uint64_t)label / 2));
@@ -195,15 +209,21 @@ static void plant(const world *w, aphi_script *s, aphi_choice *c)
         aphi_action *a = &s->actions[at];
         bool last = j + 1 == w->k;
         a->send = aph_record("f", aph_str("step"), "key", aph_strf("k%zu", j), "value", aph_int((int64_t)(100 + j)));
-        if (w->planted == CHAIN && j > 0) a->send = aph_put(a->send, "tag", tag_of(s->actions[before].label + 1));
-        if (w->planted == MIXED && last) a->send = aph_put(a->send, "tag", tag_of(s->actions[first].label + 1));
-        if (w->planted == RACE && last) a->wait = APHI_WAIT_NOTHING;
-        if (w->planted == RACE && last) a->connection = (s->actions[before].connection + 1) % CONNECTIONS;
+        if (w->planted == CHAIN && j > 0)
+            a->send = aph_put(a->send, "tag", tag_of(s->actions[before].label + 1));
+        if (w->planted == MIXED && last)
+            a->send = aph_put(a->send, "tag", tag_of(s->actions[first].label + 1));
+        if (w->planted == RACE && last)
+            a->wait = APHI_WAIT_NOTHING;
+        if (w->planted == RACE && last)
+            a->connection = (s->actions[before].connection + 1) % CONNECTIONS;
         for (size_t i = before + 1; i < at && j > 0; i++) { /* nothing undoes it in between */
             aph_value *send = &s->actions[i].send;
-            if (aph_str_is(aph_field(*send, "f"), "reset")) *send = aph_put(*send, "f", aph_str("get"));
+            if (aph_str_is(aph_field(*send, "f"), "reset"))
+                *send = aph_put(*send, "f", aph_str("get"));
         }
-        if (j == 0) first = at;
+        if (j == 0)
+            first = at;
         before = at;
         at += w->planted == RACE && j + 2 == w->k ? 1 : 10 + aphi_choice_below(c, 60);
     }
@@ -220,7 +240,7 @@ static aphi_script random_script(const world *w, aphi_choice *c)
     return s;
 }
 
-/* ---- the property ------------------------------------------------------------------------------------------------- */
+/* ---- the property ------------------------------------------------------------------------------------------------ */
 
 static int compare_counts(const void *a, const void *b)
 {
@@ -233,10 +253,7 @@ typedef struct figures {
     size_t over; /* actions above k, in all */
 } figures;
 
-static void mark_script(void *context)
-{
-    aphi_script_mark(context);
-}
+static void mark_script(void *context) { aphi_script_mark(context); }
 
 static void shrink_one(world *w, uint64_t seed, figures *f, size_t i)
 {
@@ -275,20 +292,45 @@ static void shrinks(kind planted, unsigned shows_in_100, unsigned runs_median_ma
         shrink_one(&w, 1000 * (uint64_t)planted + i, &f, i);
     }
     qsort(f.runs, REPETITIONS, sizeof *f.runs, compare_counts);
-    print_message("%s, shows in %u of 100: at most k requests in %u of %u, %zu too many in all; minimal %u, always fails "
-                  "%u; runs: median %u, nine in ten %u, most %u\n",
-                  names[planted], shows_in_100, f.reached, REPETITIONS, f.over, f.minimal, f.always,
-                  f.runs[REPETITIONS / 2], f.runs[REPETITIONS * 9 / 10], f.runs[REPETITIONS - 1]);
+    print_message(
+        "%s, shows in %u of 100: at most k requests in %u of %u, %zu too many in all; minimal %u, always fails "
+        "%u; runs: median %u, nine in ten %u, most %u\n",
+        names[planted], shows_in_100, f.reached, REPETITIONS, f.over, f.minimal, f.always, f.runs[REPETITIONS / 2],
+        f.runs[REPETITIONS * 9 / 10], f.runs[REPETITIONS - 1]);
     assert_true(f.reached >= 95);
     assert_true(f.runs[REPETITIONS / 2] <= runs_median_max);
 }
 
-static void test_chain(void **unused) { (void)unused; shrinks(CHAIN, 100, 300); }
-static void test_order(void **unused) { (void)unused; shrinks(ORDER, 100, 300); }
-static void test_mixed(void **unused) { (void)unused; shrinks(MIXED, 100, 300); }
-static void test_race(void **unused) { (void)unused; shrinks(RACE, 100, 2000); }
-static void test_chain_sometimes(void **unused) { (void)unused; shrinks(CHAIN, 30, 2000); }
-static void test_order_sometimes(void **unused) { (void)unused; shrinks(ORDER, 30, 2000); }
+static void test_chain(void **unused)
+{
+    (void)unused;
+    shrinks(CHAIN, 100, 300);
+}
+static void test_order(void **unused)
+{
+    (void)unused;
+    shrinks(ORDER, 100, 300);
+}
+static void test_mixed(void **unused)
+{
+    (void)unused;
+    shrinks(MIXED, 100, 300);
+}
+static void test_race(void **unused)
+{
+    (void)unused;
+    shrinks(RACE, 100, 2000);
+}
+static void test_chain_sometimes(void **unused)
+{
+    (void)unused;
+    shrinks(CHAIN, 30, 2000);
+}
+static void test_order_sometimes(void **unused)
+{
+    (void)unused;
+    shrinks(ORDER, 30, 2000);
+}
 
 int main(void)
 {

@@ -30,14 +30,16 @@ static aphi_script script(const char *model, int64_t value)
 static void save(const char *model, int64_t value)
 {
     aphi_script s = script(model, value);
-    if (!aphi_keep_save(folder, &s, path, sizeof path, error, sizeof error)) fail_msg("%s", error);
+    if (!aphi_keep_save(folder, &s, path, sizeof path, error, sizeof error))
+        fail_msg("%s", error);
     aphi_script_free(&s);
 }
 
 static aphi_kept list(const char *model, size_t count)
 {
     aphi_kept kept;
-    if (!aphi_keep_list(folder, model, &kept, error, sizeof error)) fail_msg("%s", error);
+    if (!aphi_keep_list(folder, model, &kept, error, sizeof error))
+        fail_msg("%s", error);
     assert_int_equal(kept.count, count);
     return kept;
 }
@@ -118,7 +120,8 @@ static void fails_to_save(const char *where, const char *says)
 {
     aphi_script s = script("kv", 9);
     assert_false(aphi_keep_save(where, &s, path, sizeof path, error, sizeof error));
-    if (!strstr(error, where) || !strstr(error, says)) fail_msg("%s", error);
+    if (!strstr(error, where) || !strstr(error, says))
+        fail_msg("%s", error);
     aphi_script_free(&s);
 }
 
@@ -135,7 +138,8 @@ static void test_where_it_cannot(void **unused)
     assert_false(aphi_keep_list(file, "kv", &kept, error, sizeof error));
     assert_non_null(strstr(error, "cannot be read"));
     aphi_keep_free(&kept);
-    if (geteuid() == 0) return; /* whom nothing is forbidden */
+    if (geteuid() == 0)
+        return; /* whom nothing is forbidden */
     snprintf(closed, sizeof closed, "%s/closed", home);
     mkdir(closed, 0555);
     fails_to_save(closed, "Permission denied");
@@ -166,7 +170,8 @@ static void test_full_disk(void **unused)
 static int before(void **unused)
 {
     (void)unused;
-    if (!mkdtemp(home) || chdir(home) != 0) return -1;
+    if (!mkdtemp(home) || chdir(home) != 0)
+        return -1;
     snprintf(folder, sizeof folder, "%s/kept", home);
     return 0;
 }
