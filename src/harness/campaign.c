@@ -417,9 +417,9 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
         else if (!try_kept_scripts(c))
             make_up_runs(c);
         r->reject_ns = aphi_clock_ns() - c->began;
-        if (r->run && is_failure(r->outcome) && options->shrink && !r->again)
+        if (r->run && is_failure(r->outcome) && options->shrink)
             shrink(c);
-        if (r->run && is_failure(r->outcome) && !options->script && !r->again)
+        if (r->run && is_failure(r->outcome) && !options->script)
             keep_script(c);
         if (r->run)
             look_at_floors(c);
