@@ -45,6 +45,7 @@ typedef struct connection {
     uint64_t used_at;      /* action */
     uint64_t sent;         /* since it was opened */
     int64_t *labels;       /* of the last `depth` requests; the k-th sent is at k % depth */
+    aph_value last;        /* request, if parts are kept apart */
 } connection;
 
 typedef struct stretch {
@@ -68,6 +69,7 @@ struct aphi_generator {
     int64_t *labels;
     uint32_t count;
     size_t depth;
+    bool apart;                 /* parts are kept apart */
     uint64_t actions;
     int64_t label;              /* the last one given */
     stretch now;
@@ -144,6 +146,13 @@ static bool have_to_do(const aph_model *model, aph_value a, aph_value b)
     comparison c = {.other = b};
     aphi_pairs(a, compare_field, &c);
     return c.equal || !c.common;
+}
+
+/* If its part depends on a hole, nobody can say. */
+static bool is_same_part(const aph_model *model, aph_value a, aph_value b)
+{
+    aph_value part = model->part(a);
+    return part == model->part(b) && aphi_expression_newest(part) == 0;
 }
 
 /* At first only another kind of request will do, if there are any. */
@@ -306,11 +315,16 @@ static int64_t oldest_in_flight(const aphi_generator *g, uint32_t c)
     return n ? x->labels[(x->sent - n) % g->depth] : 0;
 }
 
+static int64_t latest_of(const aphi_generator *g, uint32_t c)
+{
+    const connection *x = &g->connections[c];
+    return x->sent ? x->labels[(x->sent - 1) % g->depth] : 0;
+}
+
 /* The latest request of some connection, most likely still in flight. */
 static int64_t some_latest(aphi_generator *g)
 {
-    const connection *x = &g->connections[aphi_choice_below(&g->gen.choice, g->count)];
-    return x->sent ? x->labels[(x->sent - 1) % g->depth] : 0;
+    return latest_of(g, (uint32_t)aphi_choice_below(&g->gen.choice, g->count));
 }
 
 static void wait_pause(aphi_generator *g, aphi_action *a)
@@ -320,11 +334,20 @@ static void wait_pause(aphi_generator *g, aphi_action *a)
                                       aphi_choice_chance(&g->gen.choice, 1, 4) ? PAUSE_US_HIGH : 4 * PAUSE_US_LOW);
 }
 
+/* The label of a request on its own connection that must be answered first, or 0. */
+static int64_t must_wait_for(const aphi_generator *g, const aphi_action *a)
+{
+    uint32_t c = (uint32_t)a->connection;
+    if (g->apart && in_flight(g, c) && !is_same_part(g->model, a->send, g->connections[c].last))
+        return latest_of(g, c);
+    return is_full(g, c) ? oldest_in_flight(g, c) : 0;
+}
+
 /* follows: it has to do with the latest request, so that one must have been answered. */
 static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
 {
     aphi_choice *c = &g->gen.choice;
-    int64_t own = is_full(g, (uint32_t)a->connection) ? oldest_in_flight(g, (uint32_t)a->connection) : 0, other = 0;
+    int64_t own = must_wait_for(g, a), other = 0;
     uint64_t dice = aphi_choice_below(c, 2048);
 
     if (own)
@@ -358,7 +381,10 @@ static aphi_action next_send(aphi_generator *g, uint32_t c, bool follows)
 {
     aphi_action a = {.connection = c};
     g->gen.connection = c;
-    g->gen.wish = follows ? g->last_send : APH_NIL;
+    if (g->apart && in_flight(g, c))
+        g->gen.wish = g->connections[c].last;
+    else
+        g->gen.wish = follows ? g->last_send : APH_NIL;
     a.send = draw_request(g);
     if (!a.send)
         return a;
@@ -369,6 +395,7 @@ static aphi_action next_send(aphi_generator *g, uint32_t c, bool follows)
         a.chunk = (uint32_t)(1 + aphi_choice_below(&g->gen.choice, 3));
     connection *x = &g->connections[c];
     x->labels[x->sent++ % g->depth] = a.label;
+    x->last = g->apart ? a.send : APH_NIL;
     g->last_label = a.label;
     g->last_connection = c;
     g->last_send = a.send;
@@ -393,6 +420,11 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     return a;
 }
 
+void aphi_generator_keep_apart(aphi_generator *g)
+{
+    g->apart = g->model->part != NULL;
+}
+
 const char *aphi_generator_error(const aphi_generator *g)
 {
     return g->error;
@@ -405,6 +437,8 @@ static void mark_generator(void *context)
     const aphi_generator *g = context;
     aph_mark(g->last_send);
     aph_mark(g->last_kind);
+    for (uint32_t c = 0; g->apart && c < g->count; c++)
+        aph_mark(g->connections[c].last);
     aph_mark(g->gen.taste.branches);
     for (size_t i = 0; i < g->kinds_count; i++)
         aph_mark(g->kinds[i].name);

@@ -57,7 +57,7 @@ static aphi_action random_action(aphi_choice *c, int64_t label)
     if (aphi_choice_chance(c, 1, 8))
         return a;
     a.send = random_send(c, 3);
-    a.chunk = (uint32_t)(aphi_choice_bits(c) >> (32 + aphi_choice_below(c, 33)));
+    a.chunk = (uint32_t)(aphi_choice_bits(c) >> (32 + aphi_choice_below(c, 32)));
     return a;
 }
 
