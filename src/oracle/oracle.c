@@ -160,6 +160,7 @@ void aph_oracle_close(aph_oracle *o)
     free(o->lanes);
     free(o->lane_next);
     free(o->related);
+    free(o->reached);
     free(o->pending);
     free(o->order);
     free(o->frames);
@@ -326,6 +327,8 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
                                  .end_at = UINT64_MAX,
                                  .part = o->parts ? o->model->part(message) : APH_NIL,
                                  .rank = rank,
+                                 .shown = known && o->rpc && known->shown ? known->shown : UINT64_MAX,
+                                 .sought = known && o->rpc ? known->sought : 0,
                                  .slot = slot,
                                  .alone = known && known->alone,
                                  .before = APHI_NONE,
