@@ -43,7 +43,7 @@ static void read_batch(judgement *j)
 
 static aph_verdict feed(judgement *j, const aphi_foreseen *o)
 {
-    aph_foresight known = {o->future, o->answer, o->order, o->alone};
+    aph_foresight known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
     switch (o->seen.kind) {
     case APHI_SENT:
         j->operations++;
