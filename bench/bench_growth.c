@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 
-enum { KEYS_MAX = 64, CLIENTS_MAX = 256 };
+enum { KEYS_MAX = 64, CLIENTS_MAX = 256, GHOSTS_MAX = 64 };
 
 typedef enum kind { REGISTER, KV, QUEUE, ETAG } kind;
 static const char *const kinds[] = {"register", "kv", "queue", "etag-kv"};
@@ -37,6 +37,8 @@ typedef struct world {
     int *queue;
     size_t head, tail, capacity;
     client clients[CLIENTS_MAX];
+    client ghosts[GHOSTS_MAX]; /* given up by their clients, still on their way to the server */
+    size_t ghost_count;
     long names[CLIENTS_MAX];
     long next_name;
 } world;
@@ -145,7 +147,20 @@ static void lose(world *w, int i)
 {
     fprintf(w->out, "{\"conn\":%ld,\"lost\":true}\n", w->names[i]);
     w->names[i] = w->next_name++;
+    if (w->clients[i].at == CALLED && w->ghost_count < GHOSTS_MAX)
+        w->ghosts[w->ghost_count++] = w->clients[i];
     w->clients[i].at = IDLE;
+}
+
+/* Now and then, one that was given up arrives, or is dropped. */
+static void haunt(world *w)
+{
+    if (!w->ghost_count || !aphi_choice_chance(&w->choice, 1, 16))
+        return;
+    size_t i = (size_t)aphi_choice_below(&w->choice, w->ghost_count);
+    if (aphi_choice_chance(&w->choice, 1, 2))
+        take(w, &w->ghosts[i]);
+    w->ghosts[i] = w->ghosts[--w->ghost_count];
 }
 
 /* `busy` of the clients have a request in flight most of the time. */
@@ -158,14 +173,20 @@ static void generate(world *w, long operations, int clients, int busy)
     while (called < operations || open) {
         int i = (int)aphi_choice_below(&w->choice, (uint64_t)clients);
         client *c = &w->clients[i];
+        haunt(w);
         if (c->at == IDLE && called < operations && open < busy) {
             call(w, i);
             called++;
             open++;
         } else if (c->at == CALLED) {
-            take(w, c);
+            if (w->lost && aphi_choice_chance(&w->choice, w->lost, 2000)) {
+                lose(w, i);
+                open--;
+            } else {
+                take(w, c);
+            }
         } else if (c->at == TAKEN && (open >= busy || called >= operations || aphi_choice_chance(&w->choice, 1, 2))) {
-            if (w->lost && aphi_choice_chance(&w->choice, w->lost, 1000))
+            if (w->lost && aphi_choice_chance(&w->choice, w->lost, 2000))
                 lose(w, i);
             else
                 give(w, i);
@@ -219,8 +240,21 @@ static void measure(kind k, long operations, int clients, int busy, int keys, un
     free(w);
 }
 
-int main(void)
+/* A line of the table by itself: MODEL REQUESTS CLIENTS INFLIGHT KEYS LOST, as the columns are. */
+static int measure_one(char **arg)
 {
+    for (kind k = REGISTER; k <= ETAG; k++)
+        if (strcmp(arg[0], kinds[k]) == 0) {
+            measure(k, atol(arg[1]), atoi(arg[2]), atoi(arg[3]), atoi(arg[4]), (unsigned)atoi(arg[5]));
+            return 0;
+        }
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 7)
+        return measure_one(argv + 1);
     printf("%-9s %9s %8s %8s %5s %5s  %-8s %10s %10s %10s %8s\n", "model", "requests", "clients", "inflight", "keys",
            "lost", "verdict", "check ns", "all ns", "configs", "MB");
     printf("%-9s %9s %8s %8s %5s %5s  %-8s %10s %10s %10s %8s\n", "", "", "", "most", "", "/1000", "", "a request",

@@ -60,7 +60,7 @@ static bool load(const char *path, const aph_model *model, history *h)
 
 static aph_verdict feed(aphi_jury *jury, const aphi_foreseen *o, aph_verdict verdict)
 {
-    aph_foresight known = {o->future, o->answer, o->order, o->alone};
+    aph_foresight known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
     switch (o->seen.kind) {
     case APHI_SENT: return aphi_jury_sent(jury, o->seen.line, o->seen.connection, o->seen.message, &known);
     case APHI_RECEIVED: return aphi_jury_received(jury, o->seen.line, o->seen.connection, o->seen.message);

@@ -66,29 +66,26 @@ static aph_value choose_tag(aph *m)
     return aph_record("opaque", aph_choose(m, APH_STR, "opaque tag"), "weak", aph_bool(made == 2));
 }
 
-static void get(aph *m, aph_request q, aph_value resource, aph_value if_none_match)
+static aph_value get(aph *m, aph_value resource, aph_value if_none_match)
 {
     aph_value tag = aph_field(resource, "tag");
 
     if (!resource)
-        aph_send(m, q.from, answer_code(404));
-    else if (if_none_match && matches_weakly(m, if_none_match, tag))
-        aph_send(m, q.from, with_tag(answer_code(304), tag));
-    else
-        aph_send(m, q.from, with_tag(aph_record("code", aph_int(200), "value", aph_field(resource, "value")), tag));
+        return answer_code(404);
+    if (if_none_match && matches_weakly(m, if_none_match, tag))
+        return with_tag(answer_code(304), tag);
+    return with_tag(aph_record("code", aph_int(200), "value", aph_field(resource, "value")), tag);
 }
 
-/* The resource after the put. */
-static aph_value put(aph *m, aph_request q, aph_value resource, aph_value if_match)
+static aph_value put(aph *m, aph_value value, aph_value *resource, aph_value if_match)
 {
-    if (if_match && !matches_strongly(m, if_match, aph_field(resource, "tag"))) {
+    if (if_match && !matches_strongly(m, if_match, aph_field(*resource, "tag"))) {
         aph_clause(m, "RFC 9110 13.1.1");
-        aph_send(m, q.from, answer_code(412));
-        return resource;
+        return answer_code(412);
     }
-    aph_value tag = choose_tag(m);
-    aph_send(m, q.from, answer_code(resource ? 204 : 201));
-    return with_tag(aph_record("value", aph_field(q.message, "value")), tag);
+    aph_value answer = answer_code(*resource ? 204 : 201);
+    *resource = with_tag(aph_record("value", value), choose_tag(m));
+    return answer;
 }
 
 /* A condition is absent, or a tag. */
@@ -101,25 +98,30 @@ static aph_value condition(aph *m, aph_value request, const char *name)
     return tag;
 }
 
-static void step(aph *m, aph_value *state)
+/* Does what the request says, and returns the answer. */
+static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
-    aph_request q = aph_recv(m);
-    aph_value key = aph_field(q.message, "key");
+    aph_value key = aph_field(request, "key");
 
-    if (!is(q.message, "get") && !is(q.message, "put"))
+    if (!is(request, "get") && !is(request, "put"))
         aph_unknown_request(m, "an etag-kv server knows \"f\": \"get\" and \"put\"");
     if (!aph_is_str(key))
         aph_unknown_request(m, "a request needs a \"key\", a string");
     aph_value resource = aph_get(*state, key);
-    if (is(q.message, "get")) {
-        get(m, q, resource, condition(m, q.message, "if_none_match"));
-    } else {
-        if (!aph_has(q.message, aph_str("value")))
-            aph_unknown_request(m, "a put needs a \"value\"");
-        resource = put(m, q, resource, condition(m, q.message, "if_match"));
-        if (resource)
-            *state = aph_set(*state, key, resource);
-    }
+    if (is(request, "get"))
+        return get(m, resource, condition(m, request, "if_none_match"));
+    if (!aph_has(request, aph_str("value")))
+        aph_unknown_request(m, "a put needs a \"value\"");
+    aph_value answer = put(m, aph_field(request, "value"), &resource, condition(m, request, "if_match"));
+    if (resource)
+        *state = aph_set(*state, key, resource);
+    return answer;
+}
+
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, serve(m, q.message, state));
 }
 
 static aph_value part(aph_value request)
@@ -199,6 +201,83 @@ static aph_value generate(aph_gen *g)
     return condition ? aph_put(request, puts ? "if_match" : "if_none_match", condition) : request;
 }
 
+/* ---- mutants ----------------------------------------------------------------------------------------------------- */
+
+static aph_value tag_at(aph_value state, aph_value request)
+{
+    return aph_field(aph_get(state, aph_field(request, "key")), "tag");
+}
+
+static void step_if_match_weak(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value request = q.message, tag = tag_at(*state, request), asked = aph_field(request, "if_match");
+    if (asked && tag && same_opaque(m, asked, tag, "weak comparison"))
+        request = aph_remove(request, aph_str("if_match"));
+    aph_send(m, q.from, serve(m, request, state));
+}
+
+static void step_ignores_if_match(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value unconditional = is(q.message, "put") ? aph_remove(q.message, aph_str("if_match")) : q.message;
+    aph_send(m, q.from, serve(m, unconditional, state));
+}
+
+static void step_ignores_if_none_match(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value unconditional = is(q.message, "get") ? aph_remove(q.message, aph_str("if_none_match")) : q.message;
+    aph_send(m, q.from, serve(m, unconditional, state));
+}
+
+static void step_412_stores(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value answer = serve(m, q.message, state), key = aph_field(q.message, "key"), resource = aph_get(*state, key);
+    if (answer == answer_code(412) && resource)
+        *state = aph_set(*state, key, aph_put(resource, "value", aph_field(q.message, "value")));
+    aph_send(m, q.from, answer);
+}
+
+static void step_304_always(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value answer = serve(m, q.message, state), tag = tag_at(*state, q.message);
+    if (is(q.message, "get") && aph_field(q.message, "if_none_match") && tag)
+        answer = with_tag(answer_code(304), tag);
+    aph_send(m, q.from, answer);
+}
+
+static void step_tag_drifts(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value answer = serve(m, q.message, state), key = aph_field(q.message, "key"), tag = aph_field(answer, "tag");
+    if (tag) {
+        tag = aph_put(tag, "opaque", aph_choose(m, APH_STR, "another tag"));
+        *state = aph_set(*state, key, aph_put(aph_get(*state, key), "tag", tag));
+    }
+    aph_send(m, q.from, answer);
+}
+
+static const aph_model *const mutants[] = {
+    APH_MUTANT(.name = "if-match-weak", .step = step_if_match_weak,
+               .summary = "If-Match compares weakly"),
+    APH_MUTANT(.name = "ignores-if-match", .step = step_ignores_if_match,
+               .summary = "a put is stored whatever If-Match says"),
+    APH_MUTANT(.name = "ignores-if-none-match", .step = step_ignores_if_none_match,
+               .summary = "a get answers 200 whatever If-None-Match says"),
+    APH_MUTANT(.name = "412-stores", .step = step_412_stores,
+               .summary = "a put that answers 412 stores its value all the same"),
+    APH_MUTANT(.name = "304-always", .step = step_304_always,
+               .summary = "a get with If-None-Match answers 304 whether the tags match or not"),
+    APH_MUTANT(.name = "tag-drifts", .step = step_tag_drifts,
+               .summary = "a tag changes when it has been shown"),
+    NULL,
+};
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
 const aph_model aph_model_etag_kv = {
     .version = APH_MODEL_VERSION,
     .name = "etag-kv",
@@ -209,4 +288,5 @@ const aph_model aph_model_etag_kv = {
     .reads = reads,
     .generate = generate,
     .functions = functions,
+    .mutants = mutants,
 };

@@ -33,25 +33,31 @@ static aph_value string(aph *m, aph_value field, const char *reason)
     return field;
 }
 
-static void step(aph *m, aph_value *state)
+/* Does what the request says, and returns the answer. */
+static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
-    aph_request q = aph_recv(m);
-    aph_value f = aph_field(q.message, "f");
+    aph_value f = aph_field(request, "f");
     bool get = aph_str_is(f, "get"), put = aph_str_is(f, "put");
     bool append = aph_str_is(f, "append"), delete = aph_str_is(f, "delete");
 
     if (!get && !put && !append && !delete)
         aph_unknown_request(m, "a kv server knows \"f\": \"get\", \"put\", \"append\" and \"delete\"");
-    aph_value key = string(m, aph_field(q.message, "key"), "a request needs a \"key\", a string");
+    aph_value key = string(m, aph_field(request, "key"), "a request needs a \"key\", a string");
     aph_value old = load(*state, key), new = aph_str("");
 
     if (put || append)
-        new = string(m, aph_field(q.message, "value"), "a put or append needs a \"value\", a string");
+        new = string(m, aph_field(request, "value"), "a put or append needs a \"value\", a string");
     if (append)
         new = aph_concat(old, new);
     if (!get)
         *state = store(*state, key, new);
-    aph_send(m, q.from, get ? old : aph_str("ok"));
+    return get ? old : aph_str("ok");
+}
+
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, serve(m, q.message, state));
 }
 
 static aph_value part(aph_value request)
@@ -84,6 +90,84 @@ static const char shape[] = APH_SHAPE([
     {"f": "delete", "key": {"one of": ["a", "b", "c", "d", "e"]}}
 ]);
 
+/* ---- mutants ----------------------------------------------------------------------------------------------------- */
+
+static bool is(aph_value request, const char *f)
+{
+    return aph_str_is(aph_field(request, "f"), f);
+}
+
+static void step_append_puts(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    bool append = is(q.message, "append");
+    aph_send(m, q.from, serve(m, append ? aph_put(q.message, "f", aph_str("put")) : q.message, state));
+}
+
+static void step_delete_keeps(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *state;
+    aph_send(m, q.from, serve(m, q.message, state));
+    if (is(q.message, "delete"))
+        *state = before;
+}
+
+static void step_loses_puts(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *state;
+    aph_send(m, q.from, serve(m, q.message, state));
+    if (is(q.message, "put") && aph_one_in(m, 10))
+        *state = before;
+}
+
+/* Where a mutant keeps what it should have forgotten of a key. */
+static aph_value aside_of(aph_value key)
+{
+    return aph_is_str(key) ? aph_concat(aph_str("\x01"), key) : APH_NIL;
+}
+
+static void step_append_revives(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value key = aph_field(q.message, "key"), aside = aside_of(key);
+    aph_value before = *state, answer = serve(m, q.message, state);
+    if (is(q.message, "delete"))
+        *state = store(*state, aside, load(before, key));
+    else if (is(q.message, "append") && !aph_get(before, key))
+        *state = store(*state, key, aph_concat(load(before, aside), load(*state, key)));
+    aph_send(m, q.from, answer);
+}
+
+static void step_stale_get(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value key = aph_field(q.message, "key"), aside = aside_of(key);
+    aph_value before = *state, answer = serve(m, q.message, state);
+    if (!is(q.message, "get"))
+        *state = store(*state, aside, load(before, key));
+    else if (aph_one_in(m, 10))
+        answer = load(before, aside);
+    aph_send(m, q.from, answer);
+}
+
+static const aph_model *const mutants[] = {
+    APH_MUTANT(.name = "append-puts", .step = step_append_puts,
+               .summary = "append stores what it was given alone"),
+    APH_MUTANT(.name = "delete-keeps", .step = step_delete_keeps,
+               .summary = "delete does nothing"),
+    APH_MUTANT(.name = "loses-puts", .step = step_loses_puts,
+               .summary = "one put in ten is not stored"),
+    APH_MUTANT(.name = "append-revives", .step = step_append_revives,
+               .summary = "append after delete finds the old value"),
+    APH_MUTANT(.name = "stale-get", .step = step_stale_get,
+               .summary = "one get in ten answers the value before the last change"),
+    NULL,
+};
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
 const aph_model aph_model_kv = {
     .version = APH_MODEL_VERSION,
     .name = "kv",
@@ -94,4 +178,5 @@ const aph_model aph_model_kv = {
     .reads = reads,
     .jepsen = jepsen,
     .shape = shape,
+    .mutants = mutants,
 };

@@ -6,6 +6,16 @@
 
 #include <antiphon/model.h>
 
+/* A mutant: a server that is wrong, for `antiphon serve --mutate`. It makes no promise but rpc, and shares of its model
+ * what is given: .initial, .codec. */
+#define APH_MUTANT(...) &(const aph_model){.version = APH_MODEL_VERSION, .rpc = true, __VA_ARGS__}
+
+/* True about one time in n. */
+static inline bool aph_one_in(aph *m, int n)
+{
+    return aph_decide(m, aph_eq(aph_choose_within(m, 1, n, "luck"), aph_int(1)), "bad luck");
+}
+
 extern const aph_model aph_model_register;
 extern const aph_model aph_model_kv;
 extern const aph_model aph_model_swap;

@@ -13,23 +13,29 @@ static bool is(aph_value request, const char *f)
     return aph_str_is(aph_field(request, "f"), f);
 }
 
-static void step(aph *m, aph_value *queue)
+/* Does what the request says, and returns the answer. */
+static aph_value serve(aph *m, aph_value request, aph_value *queue)
 {
-    aph_request q = aph_recv(m);
-
-    if (is(q.message, "enqueue")) {
-        aph_value value = aph_field(q.message, "value");
+    aph_value answer = aph_str("ok");
+    if (is(request, "enqueue")) {
+        aph_value value = aph_field(request, "value");
         if (!value)
             aph_unknown_request(m, "an enqueue needs a \"value\" other than null");
         *queue = aph_push(*queue, value);
-        aph_send(m, q.from, aph_str("ok"));
-    } else if (is(q.message, "dequeue")) {
-        aph_send(m, q.from, aph_at(*queue, 0));
+    } else if (is(request, "dequeue")) {
+        answer = aph_at(*queue, 0);
         if (aph_count(*queue) > 0)
             *queue = aph_slice(*queue, 1, aph_count(*queue) - 1);
     } else {
         aph_unknown_request(m, "a queue knows \"f\": \"enqueue\" and \"dequeue\"");
     }
+    return answer;
+}
+
+static void step(aph *m, aph_value *queue)
+{
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, serve(m, q.message, queue));
 }
 
 static aph_value initial(const aph_model *model)
@@ -56,6 +62,61 @@ static const char shape[] = APH_SHAPE([
     {"f": "dequeue"}
 ]);
 
+/* ---- mutants ----------------------------------------------------------------------------------------------------- */
+
+static void step_stack(aph *m, aph_value *queue)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *queue, answer = serve(m, q.message, queue);
+    if (is(q.message, "dequeue") && aph_count(before) > 0) {
+        answer = aph_at(before, aph_count(before) - 1);
+        *queue = aph_slice(before, 0, aph_count(before) - 1);
+    }
+    aph_send(m, q.from, answer);
+}
+
+static void step_forgets(aph *m, aph_value *queue)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *queue, answer = serve(m, q.message, queue);
+    if (is(q.message, "enqueue") && aph_one_in(m, 10))
+        *queue = before;
+    aph_send(m, q.from, answer);
+}
+
+static void step_duplicates(aph *m, aph_value *queue)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *queue, answer = serve(m, q.message, queue);
+    if (is(q.message, "dequeue") && aph_one_in(m, 10))
+        *queue = before;
+    aph_send(m, q.from, answer);
+}
+
+static void step_overtakes(aph *m, aph_value *queue)
+{
+    aph_request q = aph_recv(m);
+    if (is(q.message, "dequeue") && aph_count(*queue) > 1 && aph_one_in(m, 10)) {
+        aph_value first = aph_at(*queue, 0), second = aph_at(*queue, 1);
+        *queue = aph_replace(aph_replace(*queue, 0, second), 1, first);
+    }
+    aph_send(m, q.from, serve(m, q.message, queue));
+}
+
+static const aph_model *const mutants[] = {
+    APH_MUTANT(.name = "stack", .step = step_stack, .initial = initial,
+               .summary = "dequeue takes the newest value"),
+    APH_MUTANT(.name = "forgets", .step = step_forgets, .initial = initial,
+               .summary = "one enqueue in ten is not kept"),
+    APH_MUTANT(.name = "duplicates", .step = step_duplicates, .initial = initial,
+               .summary = "one dequeue in ten leaves the value in the queue"),
+    APH_MUTANT(.name = "overtakes", .step = step_overtakes, .initial = initial,
+               .summary = "one dequeue in ten takes the second value"),
+    NULL,
+};
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
 const aph_model aph_model_queue = {
     .version = APH_MODEL_VERSION,
     .name = "queue",
@@ -66,4 +127,5 @@ const aph_model aph_model_queue = {
     .reads = reads,
     .jepsen = jepsen,
     .shape = shape,
+    .mutants = mutants,
 };

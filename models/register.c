@@ -33,28 +33,34 @@ static bool is_pair(aph_value v)
     return aph_kind_of(v) == APH_ARRAY && aph_count(v) == 2;
 }
 
-static void step(aph *m, aph_value *state)
+/* Does what the request says, and returns the answer. */
+static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
-    aph_request q = aph_recv(m);
-    aph_value key = key_of(q.message), value = aph_field(q.message, "value");
+    aph_value key = key_of(request), value = aph_field(request, "value"), answer = aph_str("ok");
 
     if (!aph_is_str(key)) {
         aph_unknown_request(m, "\"key\" must be a string or an integer");
-    } else if (is(q.message, "read")) {
-        aph_send(m, q.from, aph_get(*state, key));
-    } else if (is(q.message, "write")) {
+    } else if (is(request, "read")) {
+        answer = aph_get(*state, key);
+    } else if (is(request, "write")) {
         *state = store(*state, key, value);
-        aph_send(m, q.from, aph_str("ok"));
-    } else if (is(q.message, "cas")) {
+    } else if (is(request, "cas")) {
         if (!is_pair(value))
             aph_unknown_request(m, "a cas needs a \"value\" of the form [old, new]");
         bool holds = aph_get(*state, key) == aph_at(value, 0);
         if (holds)
             *state = store(*state, key, aph_at(value, 1));
-        aph_send(m, q.from, aph_bool(holds));
+        answer = aph_bool(holds);
     } else {
         aph_unknown_request(m, "a register knows \"f\": \"read\", \"write\" and \"cas\"");
     }
+    return answer;
+}
+
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, serve(m, q.message, state));
 }
 
 static bool reads(aph_value request, aph_value answer)
@@ -117,6 +123,65 @@ static aph_value generate(aph_gen *g)
     return request;
 }
 
+
+/* ---- mutants ----------------------------------------------------------------------------------------------------- */
+
+static void step_cas_blind(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value answer = serve(m, q.message, state);
+    if (is(q.message, "cas")) {
+        *state = store(*state, key_of(q.message), aph_at(aph_field(q.message, "value"), 1));
+        answer = aph_bool(true);
+    }
+    aph_send(m, q.from, answer);
+}
+
+static void step_cas_stores(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value answer = serve(m, q.message, state);
+    if (is(q.message, "cas"))
+        *state = store(*state, key_of(q.message), aph_at(aph_field(q.message, "value"), 1));
+    aph_send(m, q.from, answer);
+}
+
+static void step_lost_update(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *state, answer = serve(m, q.message, state);
+    if (*state != before && aph_one_in(m, 10))
+        *state = before;
+    aph_send(m, q.from, answer);
+}
+
+/* What was there before is kept below another key. */
+static void step_stale_read(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *state, answer = serve(m, q.message, state);
+    aph_value key = key_of(q.message), aside = aph_concat(aph_str("\x01"), key);
+    if (*state != before)
+        *state = store(*state, aside, aph_get(before, key));
+    else if (is(q.message, "read") && aph_one_in(m, 10))
+        answer = aph_get(*state, aside);
+    aph_send(m, q.from, answer);
+}
+
+static const aph_model *const mutants[] = {
+    APH_MUTANT(.name = "cas-blind", .step = step_cas_blind,
+               .summary = "cas does not compare"),
+    APH_MUTANT(.name = "cas-stores", .step = step_cas_stores,
+               .summary = "a cas that answers false stores all the same"),
+    APH_MUTANT(.name = "lost-update", .step = step_lost_update,
+               .summary = "one change in ten is not stored"),
+    APH_MUTANT(.name = "stale-read", .step = step_stale_read,
+               .summary = "one read in ten answers the value before the last change"),
+    NULL,
+};
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
 const aph_model aph_model_register = {
     .version = APH_MODEL_VERSION,
     .name = "register",
@@ -127,4 +192,5 @@ const aph_model aph_model_register = {
     .reads = reads,
     .jepsen = jepsen,
     .generate = generate,
+    .mutants = mutants,
 };

@@ -83,6 +83,10 @@ typedef struct aph_foresight {
     aph_value answer;  /* with APH_FUTURE_ANSWER: this will be it */
     uint64_t order;    /* and of two answers, the one with the smaller number will come first */
     bool alone;        /* no other request will be sent on its connection before its end */
+    /* Where the history shows what the request did, numbered as `order` is. What is tried first depends on these, no
+     * verdict does. */
+    uint64_t shown;    /* the first answer with a value that this request was the first to mention; 0: none is known */
+    uint64_t sought;   /* and the sending of the last request that is answered with such a value */
 } aph_foresight;
 
 /* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added. Each

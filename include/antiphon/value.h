@@ -60,8 +60,8 @@ aph_value aph_int(int64_t i);
 aph_value aph_bytes(const void *bytes, size_t n);       /* any bytes, NUL included */
 /* The word of a string of n < 8 bytes: length in bits 4 to 7, bytes above, lowest first; what a compiler knows of a
  * literal it computes, so a literal costs nothing. It knows only where all on the way is inlined. */
-#define APH_INLINE_ static inline __attribute__((always_inline))
-APH_INLINE_ aph_value aph_short_(const char *bytes, size_t n)
+#define APH_INLINE_ inline __attribute__((always_inline))
+static APH_INLINE_ aph_value aph_short_(const char *bytes, size_t n)
 {
     uint64_t word = (uint64_t)n << 4 | 2;
 #define APH_BYTE_(i) (n > (i) ? (uint64_t)(unsigned char)bytes[i] << (8 * ((i) + 1)) : 0)
@@ -69,7 +69,7 @@ APH_INLINE_ aph_value aph_short_(const char *bytes, size_t n)
 #undef APH_BYTE_
     return (aph_value)(uintptr_t)word;
 }
-APH_INLINE_ aph_value aph_str(const char *text)       /* up to the NUL */
+static APH_INLINE_ aph_value aph_str(const char *text)       /* up to the NUL */
 {
     size_t n = strlen(text);
     return __builtin_constant_p(n) && n < 8 ? aph_short_(text, n) : aph_bytes(text, n);
@@ -103,7 +103,7 @@ static inline bool aph_is_str(aph_value v)
 int64_t aph_int_of(aph_value v);                        /* v must be an integer */
 /* The bytes of a string. For short strings they live in *v, so v must outlive the result. */
 const char *aph_bytes_of(const aph_value *v, size_t *n);
-APH_INLINE_ bool aph_str_is(aph_value v, const char *text) /* v is a string equal to text */
+static APH_INLINE_ bool aph_str_is(aph_value v, const char *text) /* v is a string equal to text */
 {
     return v == aph_str(text);
 }
@@ -127,13 +127,13 @@ aph_value aph_slice(aph_value array, size_t from, size_t n);
 /* Keys are strings; any other value given as a key stands for its JSON text. Logarithmic in the number of keys. */
 
 aph_value aph_get(aph_value object, aph_value key);     /* APH_NIL if absent, or if object is not an object */
-APH_INLINE_ aph_value aph_field(aph_value object, const char *name) /* the same, with a literal name */
+static APH_INLINE_ aph_value aph_field(aph_value object, const char *name) /* the same, with a literal name */
 {
     return aph_get(object, aph_str(name));
 }
 bool aph_has(aph_value object, aph_value key);
 aph_value aph_set(aph_value object, aph_value key, aph_value item);
-APH_INLINE_ aph_value aph_put(aph_value object, const char *name, aph_value item)
+static APH_INLINE_ aph_value aph_put(aph_value object, const char *name, aph_value item)
 {
     return aph_set(object, aph_str(name), item);
 }

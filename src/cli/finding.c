@@ -9,9 +9,11 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "cli/diverge.h"
 #include "cli/judge.h"
 #include "report/html.h"
 #include "report/junit.h"
+#include "report/message.h"
 #include "report/timeline.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DIAGRAM_ROWS = 24 };
+enum { MESSAGE_SHOWN = 60 };
 
 typedef struct telling {
     const aphi_campaign *campaign;
@@ -190,6 +192,10 @@ static void tell_json(const telling *t)
         if (t->evidence)
             field(out, "evidence", t->evidence);
     }
+    aphi_divergence d = {0};
+    if (t->options->recorded && c->run && aphi_diverge(t->options->recorded, c->run, &d))
+        field(out, "diverges", d.found ? aph_record("label", aph_int(d.label), "then", d.then, "now", d.now)
+                                       : aph_bool(false));
     if (c->kinds)
         field(out, "kinds", c->kinds);
     if (c->branches)
@@ -242,6 +248,26 @@ static void tell_shrinking(aphi_buffer *out, const telling *t)
                        c->minimal ? ", and no single step further does" : "; there was no time to make it minimal");
 }
 
+/* A script that is run again: is it the same run again? */
+static void tell_divergence(aphi_buffer *out, const telling *t)
+{
+    aphi_divergence d;
+    if (!t->options->recorded || !t->campaign->run || !aphi_diverge(t->options->recorded, t->campaign->run, &d))
+        return;
+    if (!d.found) {
+        aphi_buffer_str(out, "message by message as when it was recorded\n");
+        return;
+    }
+    aphi_buffer_format(out, "it first differs from the recorded run at #%lld: then ", (long long)d.label);
+    aphi_message_words(out, d.then, MESSAGE_SHOWN);
+    aphi_buffer_str(out, ", now ");
+    if (d.missing)
+        aphi_buffer_str(out, "nothing");
+    else
+        aphi_message_words(out, d.now, MESSAGE_SHOWN);
+    aphi_buffer_byte(out, '\n');
+}
+
 static void tell_people(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
@@ -257,6 +283,7 @@ static void tell_people(const telling *t)
     aphi_report_duration(&out, is_against(c->outcome) ? c->reject_ns : c->ns);
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
     tell_shrinking(&out, t);
+    tell_divergence(&out, t);
     if (is_against(c->outcome) && c->run)
         aphi_timeline_tell(&out, &t->timeline, &t->options->terminal);
     else if (c->outcome != APHI_FINDING_PASS)

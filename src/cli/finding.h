@@ -17,6 +17,7 @@ typedef struct aphi_finding_options {
     uint64_t seed;
     bool json, quiet;
     const char *junit, *report; /* files, or NULL */
+    const char *recorded;    /* the trace of an earlier run of the same script, or NULL */
     aphi_terminal terminal;
 } aphi_finding_options;
 

@@ -9,15 +9,14 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/tell.h"
+#include "cli/warm.h"
 
-#include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BATCH = 4096, WARM_BYTES = 4 << 20 };
+enum { BATCH = 4096 };
 
 typedef aphi_judgement judgement;
 
@@ -44,7 +43,7 @@ static void read_batch(judgement *j)
 
 static aph_verdict feed(judgement *j, const aphi_foreseen *o)
 {
-    aph_foresight known = {o->future, o->answer, o->order, o->alone};
+    aph_foresight known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
     switch (o->seen.kind) {
     case APHI_SENT:
         j->operations++;
@@ -83,6 +82,7 @@ static void feed_all(judgement *j)
     do {
         read_batch(j);
         fed = (size_t)j->observations;
+        aphi_warm_cache();
         int64_t begin = aphi_clock_ns();
         feed_batch(j, 0, passing);
         j->check_ns += aphi_clock_ns() - begin;
@@ -109,23 +109,6 @@ static void close_judgement(judgement *j)
     free(j->batch);
 }
 
-/* Memory that is there before the clock starts: a trace of a hundred operations is checked in less time than the system
- * takes to hand out the pages for it. */
-static void warm_up(void)
-{
-    static bool warm;
-    if (warm)
-        return;
-    warm = true;
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    mallopt(M_MMAP_THRESHOLD, 64 << 20);
-    mallopt(M_TOP_PAD, WARM_BYTES);
-    char *pages = aphi_alloc(WARM_BYTES);
-    for (size_t i = 0; i < WARM_BYTES; i += 1024)
-        ((volatile char *)pages)[i] = 1;
-    free(pages);
-}
-
 typedef enum trial { JUDGED, TIED, IMPATIENT } trial;
 
 /* Tied parts must be judged as a whole; a failure after explanations were given up must be looked at again. */
@@ -136,7 +119,7 @@ static trial attempt(judgement *j, bool whole, bool patient)
     options.whole |= whole;
     options.patient |= patient;
     options.order = j->options->explain;
-    warm_up();
+    aphi_warm_pages();
     j->result = aph_object();
     aph_root_add(mark_judgement, j);
     aphi_histories_init(&j->histories, j->model, aphi_jury_apart(j->model, &options));

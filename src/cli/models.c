@@ -1,24 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * models.c - antiphon models: what can be named in place of a file. */
+ * models.c - antiphon models: what can be named in place of a file, and what a model's mutants are. */
 #include "cli/commands.h"
 #include "cli/exits.h"
+#include "cli/spec.h"
 #include "models/models.h"
 
 #include <stdio.h>
 #include <string.h>
 
-int aphi_command_models(int count, char **words)
+static int list_models(void)
 {
-    if (count > 1 && strcmp(words[1], "--help") && strcmp(words[1], "-h"))
-        return aphi_usage("models takes no arguments");
-    if (count > 1) {
-        puts("usage: antiphon models\n\nLists the built-in models: name and summary.");
-        return APHI_EXIT_PASS;
-    }
     size_t n;
     const aph_model *const *models = aph_models(&n);
     for (size_t i = 0; i < n; i++)
         printf("%-10s  %s\n", models[i]->name, models[i]->summary);
     return APHI_EXIT_PASS;
+}
+
+static int list_mutants(const char *text)
+{
+    aphi_spec spec;
+    aphi_spec_error error;
+    if (!aphi_spec_open(text, &spec, &error)) {
+        fprintf(stderr, "antiphon: %s\n", error.message);
+        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+    }
+    printf("%s: %s\n", spec.model->name, spec.model->summary ? spec.model->summary : "");
+    unsigned n = 0;
+    for (const aph_model *const *m = spec.model->mutants; m && *m; m++)
+        printf("%3u  %-21s  %s\n", ++n, (*m)->name, (*m)->summary ? (*m)->summary : "");
+    if (n == 0)
+        puts("it declares no mutants");
+    aphi_spec_close(&spec);
+    return APHI_EXIT_PASS;
+}
+
+int aphi_command_models(int count, char **words)
+{
+    if (count > 1 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
+        puts("usage: antiphon models [SPEC]\n\n"
+             "Lists the built-in models, name and summary. With SPEC, a built-in model or a file: the mutants that it\n"
+             "declares, wrong variants that antiphon serve --mutate serves, by number or name.");
+        return APHI_EXIT_PASS;
+    }
+    if (count > 2 || (count > 1 && words[1][0] == '-'))
+        return aphi_usage("models takes one model or none; see antiphon models --help");
+    return count > 1 ? list_mutants(words[1]) : list_models();
 }

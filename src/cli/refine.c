@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "cli/exits.h"
 #include "cli/leave.h"
+#include "cli/mutant.h"
 #include "cli/spec.h"
 #include "harness/generator.h"
 #include "reach/refine.h"
@@ -420,10 +421,10 @@ static int run_models(refine *r, const char *model_text, const char *spec_text)
         aphi_spec_close(&model);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    r->options.model = r->mutate ? aphi_spec_mutant(model.model, r->mutate, &error) : model.model;
+    r->options.model = r->mutate ? aphi_mutant_named(model.model, r->mutate) : model.model;
     r->options.spec = spec.model;
     r->name = model.model->name;
-    int code = r->options.model ? run(r) : aphi_usage("%s", error.message);
+    int code = r->options.model ? run(r) : APHI_EXIT_USAGE;
     aphi_spec_close(&spec);
     aphi_spec_close(&model);
     return code;

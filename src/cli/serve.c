@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/leave.h"
+#include "cli/mutant.h"
 #include "cli/spec.h"
 #include "report/terminal.h"
 #include "tree/guard.h"
@@ -248,8 +249,8 @@ int aphi_command_serve(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    const aph_model *model = s.mutate ? aphi_spec_mutant(spec.model, s.mutate, &error) : spec.model;
-    int code = model ? run(&s, model) : aphi_usage("%s", error.message);
+    const aph_model *model = s.mutate ? aphi_mutant_named(spec.model, s.mutate) : spec.model;
+    int code = model ? run(&s, model) : APHI_EXIT_USAGE;
     aphi_spec_close(&spec);
     return code;
 }

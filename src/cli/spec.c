@@ -548,19 +548,3 @@ void aphi_spec_close(aphi_spec *spec)
         dlclose(spec->library);
     *spec = (aphi_spec){.kind = spec->kind};
 }
-
-const aph_model *aphi_spec_mutant(const aph_model *model, const char *which, aphi_spec_error *error)
-{
-    unsigned long long number = strtoull(which, NULL, 10), n = 0;
-    for (const aph_model *const *m = model->mutants; m && *m; m++)
-        if (++n == number || !strcmp((*m)->name, which))
-            return *m;
-    error->fault = APHI_SPEC_NO_SUCH;
-    if (n == 0)
-        snprintf(error->message, sizeof error->message, "--mutate %s: %s declares no mutants", which, model->name);
-    else
-        snprintf(error->message, sizeof error->message,
-                 "--mutate %s: %s has mutants 1 to %llu; antiphon models %s lists those of a built-in model", which,
-                 model->name, n, model->name);
-    return NULL;
-}

@@ -41,7 +41,5 @@ typedef struct aphi_spec_error {
 bool aphi_spec_open(const char *text, aphi_spec *spec, aphi_spec_error *error);
 /* The model must no longer be in use, nor a tree made from it. */
 void aphi_spec_close(aphi_spec *spec);
-/* The mutant of that number, from 1, or of that name; NULL with an error that says which there are. */
-const aph_model *aphi_spec_mutant(const aph_model *model, const char *which, aphi_spec_error *error);
 
 #endif

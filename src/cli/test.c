@@ -338,6 +338,9 @@ int aphi_command_replay(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_SCRIPT;
     }
+    char recorded[4096];
+    snprintf(recorded, sizeof recorded, "%s.trace", file);
+    t.told.recorded = recorded;
     t.campaign.time_ns = 0;
     t.campaign.script = &t.script;
     t.campaign.seed = t.script.seed;

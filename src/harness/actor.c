@@ -74,14 +74,15 @@ static int64_t draw_within(aphi_choice *c, int64_t low, int64_t high)
 /* Mostly short and plain, from few enough that they meet; sometimes long, empty, or bytes that need care. */
 static aph_value draw_str(aphi_choice *c)
 {
-    char bytes[32];
-    size_t n = 0;
+    char bytes[16];
+    size_t n;
     switch (aphi_choice_below(c, 16)) {
     case 0: return aph_str("");
     case 1:
-        for (n = aphi_choice_below(c, 8); n < sizeof bytes && !aphi_choice_chance(c, 1, 8); n++)
-            bytes[n] = (char)aphi_choice_bits(c);
-        return aph_bytes(bytes, n < sizeof bytes ? n : 0);
+        n = 1 + aphi_choice_below(c, sizeof bytes);
+        for (size_t i = 0; i < n; i++)
+            bytes[i] = (char)aphi_choice_bits(c);
+        return aph_bytes(bytes, n);
     case 2: case 3: case 4: case 5: return aph_strf("%016llx", (unsigned long long)aphi_choice_bits(c));
     default: return aph_strf("%llx", (unsigned long long)aphi_choice_below(c, 64));
     }

@@ -26,7 +26,7 @@ enum {
     MESSAGES_FIRST = 48,
     MESSAGES_LAST = 1 << 17,
     FLIGHT_MAX = 16,         /* requests in flight where several go on one connection: their orders are many */
-    AGAIN_TRIES = 20,        /* runs of a script that failed, until it fails again */
+    AGAIN_TRIES = 60,        /* runs of a script that failed, until it fails again */
     KEPT_TRIES = 3,
 };
 static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
@@ -328,13 +328,24 @@ static void shrink(campaign *c)
     r->shrink_ns = aphi_clock_ns() - began;
 }
 
+/* The trace goes beside the script, so that whoever runs it again can compare. */
+static void keep_trace(campaign *c)
+{
+    char path[sizeof c->result.trace];
+    int n = snprintf(path, sizeof path, "%s.trace", c->result.script);
+    if (n < (int)sizeof path && !rename(c->result.trace, path))
+        memcpy(c->result.trace, path, sizeof path);
+}
+
 static void keep_script(campaign *c)
 {
     char error[512];
     if (!c->result.run->script_whole)
         return;
-    if (!aphi_keep_save(c->options->folder, &c->result.run->script, c->result.script, sizeof c->result.script, error,
-                        sizeof error)) {
+    if (aphi_keep_save(c->options->folder, &c->result.run->script, c->result.script, sizeof c->result.script, error,
+                       sizeof error)) {
+        keep_trace(c);
+    } else {
         c->result.script[0] = 0;
         say(c, error);
     }
@@ -406,9 +417,9 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
         else if (!try_kept_scripts(c))
             make_up_runs(c);
         r->reject_ns = aphi_clock_ns() - c->began;
-        if (r->run && is_failure(r->outcome) && options->shrink && !r->again)
+        if (r->run && is_failure(r->outcome) && options->shrink)
             shrink(c);
-        if (r->run && is_failure(r->outcome) && !options->script && !r->again)
+        if (r->run && is_failure(r->outcome) && !options->script)
             keep_script(c);
         if (r->run)
             look_at_floors(c);

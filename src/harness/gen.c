@@ -3,6 +3,8 @@
  * gen.c - what a generator may ask for: chance, what is known, holes. */
 #include "harness/gen.h"
 
+#include "value/heap.h"
+
 enum { HOLE_LOOKS = 256 }; /* messages that are looked at for a hole, from the latest */
 
 uint64_t aph_gen_below(aph_gen *g, uint64_t n)
@@ -24,9 +26,28 @@ size_t aph_gen_weighted_(aph_gen *g, size_t n, const unsigned *weights)
     return i;
 }
 
+typedef struct among {
+    size_t n;
+    const aph_value *values;
+    aph_value found;
+} among;
+
+static bool find_among(void *context, aph_value key, aph_value item)
+{
+    among *a = context;
+    (void)key;
+    for (size_t i = 0; i < a->n && !a->found; i++)
+        if (a->values[i] == item)
+            a->found = item;
+    return !a->found;
+}
+
 aph_value aph_gen_oneof_(aph_gen *g, size_t n, const aph_value *values)
 {
-    return values[aph_gen_below(g, n)];
+    among a = {.n = n, .values = values};
+    if (aph_kind_of(g->wish) == APH_OBJECT)
+        aphi_pairs(g->wish, find_among, &a);
+    return a.found && aphi_choice_chance(&g->choice, 3, 4) ? a.found : values[aph_gen_below(g, n)];
 }
 
 aph_value aph_gen_state(aph_gen *g)

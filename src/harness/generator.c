@@ -35,6 +35,7 @@ enum {
     FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
+    LONG_RUN = 1024,    /* actions */
     PAUSE_US_LOW = 50,
     PAUSE_US_HIGH = 2000,
 };
@@ -44,6 +45,7 @@ typedef struct connection {
     uint64_t used_at;      /* action */
     uint64_t sent;         /* since it was opened */
     int64_t *labels;       /* of the last `depth` requests; the k-th sent is at k % depth */
+    aph_value last;        /* request, if parts are kept apart */
 } connection;
 
 typedef struct stretch {
@@ -67,13 +69,14 @@ struct aphi_generator {
     int64_t *labels;
     uint32_t count;
     size_t depth;
+    bool apart;                 /* parts are kept apart */
     uint64_t actions;
     int64_t label;              /* the last one given */
     stretch now;
     /* The latest request. */
     int64_t last_label;         /* 0: none yet */
     uint32_t last_connection;
-    aph_value last_send;
+    aph_value last_send, last_kind;
     kind_option kinds[KINDS_MAX];
     size_t kinds_count;
     char error[300];
@@ -102,12 +105,12 @@ static aphi_option *option_of_kind(aphi_generator *g, aph_value kind)
     return &k->option;
 }
 
-/* What a generator in C draws is taken by the taste for its kind, most of the time. */
-static bool is_to_taste(aphi_generator *g, aph_value request)
+/* What a generator in C draws is taken by the taste for its kind, most of the time. A shape's choices have theirs. */
+static bool is_to_taste(aphi_generator *g, aph_value kind)
 {
-    aphi_option *option = option_of_kind(g, aphi_request_kind(g->model, request));
+    aphi_option *option = option_of_kind(g, kind);
     uint64_t most = 1;
-    if (!option)
+    if (!option || g->shape)
         return true;
     aphi_taste_draw(&g->gen.taste, option);
     for (size_t i = 0; i < g->kinds_count; i++)
@@ -145,13 +148,20 @@ static bool have_to_do(const aph_model *model, aph_value a, aph_value b)
     return c.equal || !c.common;
 }
 
-/* At first only another kind of request will do. */
-static bool meets_wish(aphi_generator *g, aph_value request, int tries)
+/* If its part depends on a hole, nobody can say. */
+static bool is_same_part(const aph_model *model, aph_value a, aph_value b)
+{
+    aph_value part = model->part(a);
+    return part == model->part(b) && aphi_expression_newest(part) == 0;
+}
+
+/* At first only another kind of request will do, if there are any. */
+static bool meets_wish(aphi_generator *g, aph_value request, aph_value kind, int tries)
 {
     aph_value wish = g->gen.wish;
     if (!wish)
         return true;
-    bool other_kind = aphi_request_kind(g->model, request) != aphi_request_kind(g->model, wish);
+    bool other_kind = g->kinds_count < 2 || kind != g->last_kind;
     return (other_kind || tries >= TRIES / 2) && have_to_do(g->model, request, wish);
 }
 
@@ -161,34 +171,34 @@ static aph_value draw_once(aphi_generator *g)
     return g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
 }
 
-/* A request that can be sent, or APH_NIL, and then why is said. */
+/* A request that can be sent, or APH_NIL, and then why is said. What a shape draws is sound, but can be null. */
 static aph_value draw_sound(aphi_generator *g)
 {
     for (int faults = 0; faults < FAULTS_MAX; faults++) {
         aph_value request = draw_once(g);
-        char why[240];
-        if (g->shape)
+        char why[240] = "it gives null, which cannot be sent";
+        if (request && (g->shape || aphi_expression_check(request, g->model->functions, why, sizeof why)))
             return request;
-        if (!request)
-            snprintf(g->error, sizeof g->error, "the generator of %s gives null, which cannot be sent", g->model->name);
-        else if (aphi_expression_check(request, g->model->functions, why, sizeof why))
-            return request;
-        else
-            snprintf(g->error, sizeof g->error, "the generator of %s: %s", g->model->name, why);
+        snprintf(g->error, sizeof g->error, "the %s of the model %s: %s", g->shape ? "shape" : "generator",
+                 g->model->name, why);
     }
     return APH_NIL;
 }
 
 static aph_value draw_request(aphi_generator *g)
 {
-    aph_value request = APH_NIL;
+    aph_value request = APH_NIL, kind = APH_NIL;
     for (int tries = 0; tries < TRIES; tries++) {
         request = draw_sound(g);
-        bool tasty = !request || g->shape || is_to_taste(g, request);
-        if (!request || ((tasty || tries >= TRIES / 2) && meets_wish(g, request, tries)))
+        if (!request)
+            break;
+        kind = aphi_request_kind(g->model, request);
+        bool tasty = is_to_taste(g, kind);
+        if ((tasty || tries >= TRIES / 2) && meets_wish(g, request, kind, tries))
             break;
     }
     aphi_taste_use(&g->gen.taste);
+    g->last_kind = kind;
     return request;
 }
 
@@ -268,16 +278,18 @@ static uint32_t choose_connection(aphi_generator *g, uint32_t avoided)
 
 /* ---- when -------------------------------------------------------------------------------------------------------- */
 
-/* Stretches are as long as it takes to use all connections a few times, those with a focus shorter. */
+/* Stretches are as long as it takes to use all connections a few times, those with a focus shorter. What calm ones can
+ * show they show soon: in a long run the busy ones become longer. */
 static void begin_stretch(aphi_generator *g)
 {
     aphi_choice *c = &g->gen.choice;
     bool calm = g->actions == 0 || !g->now.calm;
     uint64_t all = (uint64_t)g->count * (g->depth < 4 ? g->depth : 4);
-    stretch s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : 57 + 2 * all)};
+    uint64_t times = 1 + (g->actions < 16 * LONG_RUN ? g->actions / LONG_RUN : 16);
+    stretch s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : times * (57 + 2 * all))};
 
     s.chunked = aphi_choice_chance(c, 1, 8) ? 2 : 64;
-    if (g->count > 1 && aphi_choice_chance(c, 1, 3)) {
+    if (g->actions && g->count > 1 && aphi_choice_chance(c, 1, 3)) {
         s.focus_count = 1 + aphi_choice_below(c, g->count - 1 < FOCUS_MAX ? g->count - 1 : FOCUS_MAX);
         s.left = 8 + s.left % 57;
         uint32_t next = oldest_connection(g);
@@ -303,11 +315,16 @@ static int64_t oldest_in_flight(const aphi_generator *g, uint32_t c)
     return n ? x->labels[(x->sent - n) % g->depth] : 0;
 }
 
+static int64_t latest_of(const aphi_generator *g, uint32_t c)
+{
+    const connection *x = &g->connections[c];
+    return x->sent ? x->labels[(x->sent - 1) % g->depth] : 0;
+}
+
 /* The latest request of some connection, most likely still in flight. */
 static int64_t some_latest(aphi_generator *g)
 {
-    const connection *x = &g->connections[aphi_choice_below(&g->gen.choice, g->count)];
-    return x->sent ? x->labels[(x->sent - 1) % g->depth] : 0;
+    return latest_of(g, (uint32_t)aphi_choice_below(&g->gen.choice, g->count));
 }
 
 static void wait_pause(aphi_generator *g, aphi_action *a)
@@ -317,11 +334,20 @@ static void wait_pause(aphi_generator *g, aphi_action *a)
                                       aphi_choice_chance(&g->gen.choice, 1, 4) ? PAUSE_US_HIGH : 4 * PAUSE_US_LOW);
 }
 
+/* The label of a request on its own connection that must be answered first, or 0. */
+static int64_t must_wait_for(const aphi_generator *g, const aphi_action *a)
+{
+    uint32_t c = (uint32_t)a->connection;
+    if (g->apart && in_flight(g, c) && !is_same_part(g->model, a->send, g->connections[c].last))
+        return latest_of(g, c);
+    return is_full(g, c) ? oldest_in_flight(g, c) : 0;
+}
+
 /* follows: it has to do with the latest request, so that one must have been answered. */
 static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
 {
     aphi_choice *c = &g->gen.choice;
-    int64_t own = is_full(g, (uint32_t)a->connection) ? oldest_in_flight(g, (uint32_t)a->connection) : 0, other = 0;
+    int64_t own = must_wait_for(g, a), other = 0;
     uint64_t dice = aphi_choice_below(c, 2048);
 
     if (own)
@@ -355,7 +381,10 @@ static aphi_action next_send(aphi_generator *g, uint32_t c, bool follows)
 {
     aphi_action a = {.connection = c};
     g->gen.connection = c;
-    g->gen.wish = follows ? g->last_send : APH_NIL;
+    if (g->apart && in_flight(g, c))
+        g->gen.wish = g->connections[c].last;
+    else
+        g->gen.wish = follows ? g->last_send : APH_NIL;
     a.send = draw_request(g);
     if (!a.send)
         return a;
@@ -366,6 +395,7 @@ static aphi_action next_send(aphi_generator *g, uint32_t c, bool follows)
         a.chunk = (uint32_t)(1 + aphi_choice_below(&g->gen.choice, 3));
     connection *x = &g->connections[c];
     x->labels[x->sent++ % g->depth] = a.label;
+    x->last = g->apart ? a.send : APH_NIL;
     g->last_label = a.label;
     g->last_connection = c;
     g->last_send = a.send;
@@ -390,6 +420,11 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     return a;
 }
 
+void aphi_generator_keep_apart(aphi_generator *g)
+{
+    g->apart = g->model->part != NULL;
+}
+
 const char *aphi_generator_error(const aphi_generator *g)
 {
     return g->error;
@@ -401,6 +436,9 @@ static void mark_generator(void *context)
 {
     const aphi_generator *g = context;
     aph_mark(g->last_send);
+    aph_mark(g->last_kind);
+    for (uint32_t c = 0; g->apart && c < g->count; c++)
+        aph_mark(g->connections[c].last);
     aph_mark(g->gen.taste.branches);
     for (size_t i = 0; i < g->kinds_count; i++)
         aph_mark(g->kinds[i].name);

@@ -29,7 +29,8 @@ enum {
     READ_SIZE = 65536,
     READS_IN_TURN = 16,     /* of one connection: one that floods us does not keep the others waiting */
     EVENTS = 256,
-    CHUNK_PAUSE = 200000,   /* nanoseconds between two writes of a message that goes in pieces */
+    CHUNK_PAUSE = 100000,   /* nanoseconds between two writes of a message that goes in pieces */
+    CHUNKS = 3,             /* pieces of a message before the rest goes at once: what there is to be learnt was learnt */
     SHOWN = 256,            /* bytes of what is malformed */
 };
 
@@ -95,6 +96,7 @@ static void shut(aphi_net *n, channel *l)
     l->connecting = l->leaving = false;
     l->in_head = l->in_tail = l->scanned = 0;
     l->outbox.n = l->out_head = l->piecewise_end = 0;
+    l->not_before = 0;
 }
 
 void aphi_net_close(aphi_net *n)
@@ -216,8 +218,9 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
         memcpy(l->outbox.data + before, &bytes, sizeof bytes);
     }
     if (chunk && !n->datagrams) {
+        size_t pieces = (size_t)CHUNKS * chunk, count = l->outbox.n - before;
         l->chunk = chunk;
-        l->piecewise_end = l->outbox.n;
+        l->piecewise_end = before + (pieces < count ? pieces : count);
     }
     list_filled(n, l);
     return true;
@@ -259,7 +262,7 @@ static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
     while (!l->connecting && l->out_head < l->outbox.n) {
         size_t count = l->outbox.n - l->out_head;
         bool piece = l->out_head < l->piecewise_end;
-        if (piece && now < l->not_before)
+        if (now < l->not_before)
             return false;
         if (piece && count > l->chunk)
             count = l->chunk;
@@ -275,8 +278,7 @@ static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
             return true;
         }
         l->out_head += (size_t)written;
-        if (piece)
-            l->not_before = now + CHUNK_PAUSE;
+        l->not_before = piece && l->out_head < l->outbox.n ? now + CHUNK_PAUSE : 0;
     }
     if (l->out_head < l->outbox.n) {
         watch(n, l, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
@@ -408,7 +410,7 @@ int aphi_net_turn(aphi_net *n, int64_t wait_ns)
     if (n->arrivals)
         wait_ns = 0;
     for (size_t i = 0; i < n->filled_count; i++)
-        if (n->filled[i]->out_head < n->filled[i]->piecewise_end && wait_ns > CHUNK_PAUSE)
+        if (n->filled[i]->not_before && wait_ns > CHUNK_PAUSE)
             wait_ns = CHUNK_PAUSE;
     struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
     int count = epoll_pwait2(n->poll, events, EVENTS, &wait, NULL);

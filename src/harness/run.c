@@ -209,13 +209,14 @@ static void note_moment(run *r, aphi_moment_kind what, int64_t connection, int64
     if (label)
         aphi_buffer_format(&r->trace, "\"label\":%lld,", (long long)label);
     aphi_buffer_format(&r->trace, "\"%s\":", words[what]);
-    size_t n;
-    char *text = message ? aph_json_text(message, &n) : NULL;
-    if (text)
-        aphi_buffer_add(&r->trace, text, n);
-    else
+    if (what == APHI_MOMENT_LOST || what == APHI_MOMENT_CLOSED) {
         aphi_buffer_str(&r->trace, "true");
-    free(text);
+    } else {
+        size_t n;
+        char *text = aph_json_text(message, &n);
+        aphi_buffer_add(&r->trace, text, n);
+        free(text);
+    }
     aphi_buffer_format(&r->trace, "%s,\"time\":%lld}\n", told ? "" : "}", (long long)((r->now - r->began) / 1000));
 }
 
@@ -438,6 +439,11 @@ static bool next_action(run *r)
                                                                     .in_flight = r->in_flight,
                                                                     .connections = o->connections,
                                                                     .branches = r->result.branches});
+    if (!r->action.label) {
+        end(r, APHI_FINDING_TROUBLE, "%s", aphi_generator_error(r->generator));
+        r->result.fault = APH_FAULT_REQUEST;
+        return false;
+    }
     return r->has_action = true;
 }
 

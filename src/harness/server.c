@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 enum { EVENTS_AT_ONCE = 256, COMPLAINTS_MAX = 100, BACKLOG = 4096 };
-static const size_t garbage_max = (size_t)32 << 20; /* bytes of values beyond those kept, before collecting */
+static const size_t garbage_max = (size_t)2 << 20; /* bytes of values, so few that they stay in the cache */
 
 /* ---- what parts of a server share -------------------------------------------------------------------------------- */
 

@@ -38,21 +38,21 @@ typedef struct node {
     const char *function;    /* HOLE: its name */
     bool answers;            /* HOLE: in an answer */
     int64_t low, high;       /* INTEGER: limits; STRING, FRESH_STRING: of the length */
-    uint64_t fresh;          /* how many were drawn; FRESH_STRING: the last */
+    uint64_t *fresh;         /* FRESH_INT: the last; FRESH_STRING: the number of the last */
     size_t count;
     aph_value *keys;         /* OBJECT */
     struct node **children;  /* HOLE: what else, or none */
     aphi_option *options;    /* ONE_OF: by child; OPTIONAL: absent, present */
 } node;
 
-struct aphi_request_shape {
-    node *root;
-    aphi_choice choice; /* where fresh strings begin */
-};
-
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 enum { LETTERS = sizeof letters - 1, FRESH_LENGTH = 4, FRESH_MAX = 10, LENGTH_MAX = 1 << 16, WEIGHT_MAX = 1000000 };
+
+struct aphi_request_shape {
+    node *root;
+    uint64_t fresh[1 + FRESH_MAX]; /* the last one: 0, integers; else, strings of that length */
+};
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
@@ -103,7 +103,7 @@ static void node_mark(const node *n)
 
 typedef struct reading {
     const aph_function *functions;
-    aphi_choice *choice;
+    uint64_t *fresh;
     aphi_buffer place; /* where in the shape: [0].key */
     char *error;
     size_t error_size;
@@ -268,7 +268,7 @@ static node *read_fresh(reading *r, aph_value form, bool may_be_absent)
         return wrong(r, "the length of a fresh string is from 1 to %d", FRESH_MAX);
     node *n = node_make(integer ? FRESH_INT : FRESH_STRING, 0);
     n->low = n->high = length ? aph_int_of(length) : FRESH_LENGTH;
-    n->fresh = integer ? 0 : aphi_choice_bits(r->choice);
+    n->fresh = &r->fresh[integer ? 0 : n->low];
     return n;
 }
 
@@ -465,8 +465,7 @@ static aph_value draw_fresh_string(node *n)
     step = (uint64_t)((double)all * 0.6180339887) | 1;
     if (step % 31 == 0)
         step += 2;
-    n->fresh = (n->fresh % all + step) % all;
-    uint64_t rest = n->fresh;
+    uint64_t rest = *n->fresh = (*n->fresh % all + step) % all;
     for (int64_t i = 0; i < n->low; i++) {
         bytes[i] = letters[rest % LETTERS];
         rest /= LETTERS;
@@ -491,7 +490,7 @@ static bool draw(node *n, aph_gen *g, aph_value wish, aph_value *v)
     case OPTIONAL: return aphi_taste_pick(&g->taste, n->options, 2, &g->choice) && draw(n->children[0], g, wish, v);
     case INTEGER: *v = aph_int(draw_integer(n, g)); break;
     case STRING: *v = draw_string(n, g); break;
-    case FRESH_INT: *v = aph_int((int64_t)++n->fresh); break;
+    case FRESH_INT: *v = aph_int((int64_t)++*n->fresh); break;
     case FRESH_STRING: *v = draw_fresh_string(n); break;
     case HOLE: return draw_hole(n, g, wish, v);
     }
@@ -525,8 +524,10 @@ aphi_request_shape *aphi_request_shape_open(const char *text, const aph_function
         return NULL;
     }
     aphi_request_shape *s = aphi_alloc_zero(sizeof *s);
-    s->choice = aphi_choice_seed(seed);
-    reading r = {.functions = functions, .choice = &s->choice, .error = error, .error_size = error_size};
+    aphi_choice c = aphi_choice_seed(seed);
+    for (size_t i = 1; i <= FRESH_MAX; i++)
+        s->fresh[i] = aphi_choice_bits(&c);
+    reading r = {.functions = functions, .fresh = s->fresh, .error = error, .error_size = error_size};
     s->root = read_requests(&r, v);
     aphi_buffer_free(&r.place);
     if (!s->root) {

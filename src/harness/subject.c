@@ -2,16 +2,17 @@
  *
  * subject.c - the system under test: reached at an address, or started, watched, reset and stopped here.
  *
- * Idea:       A command runs as `sh -c COMMAND`, the leader of a process group of its own. We are the reaper of what its
- *             children leave behind, so whoever is in the group becomes our child in the end, and waitpid(-group) knows
- *             exactly who is left. All of them carry a mark in their environment; what left the group (a daemon with a
- *             session of its own) is found by it.
+ * Idea:       A command runs as `sh -c COMMAND`, the leader of a process group of its own. We are the reaper of what
+ *             its children leave behind, so whoever is in the group becomes our child in the end, and waitpid(-group)
+ *             knows exactly who is left. All of them carry a mark in their environment; what left the group (a daemon
+ *             with a session of its own) is found by it.
  * Invariants: 1. A group is only signalled while an unreaped child of ours is in it: its number cannot be another's.
  *             2. Nothing of a subject outlives us. kill_all is for signal handlers; where there is no time for one
- *                (SIGKILL), a guardian, a process that waits for the end of a pipe that only we hold, sweeps by the mark.
+ *                (SIGKILL), a guardian, a process that waits for the end of a pipe that only we hold, sweeps by the
+ *                mark.
  *             3. Looking whether it listens does not connect: the first connection that a subject sees is the tester's.
- * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps for
- *             longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
+ * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps
+ *             for longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
  * Not done:   PR_SET_PDEATHSIG: it reaches only the shell, not what the shell started. */
 #include "harness/subject.h"
 
@@ -42,34 +43,34 @@
 #include "base/memory.h"
 
 enum {
-    SUBJECTS_MAX = 64,    /* at once */
-    STOP_CLOSE_MS = 500,  /* for a polite end, when it is the last */
-    STOP_RESET_MS = 100,  /* and between two runs */
+    SUBJECTS_MAX = 64,      /* at once */
+    STOP_CLOSE_MS = 500,    /* for a polite end, when it is the last */
+    STOP_RESET_MS = 100,    /* and between two runs */
     CONNECT_AFTER_MS = 300, /* until then the kernel is asked for its socket */
-    PORTS = 5,            /* to be tried if others take them in between */
+    PORTS = 5,              /* to be tried if others take them in between */
 };
 #define MS INT64_C(1000000)
 
 extern char **environ;
 
 struct aphi_subject {
-    char *run;                       /* NULL: a target */
+    char *run; /* NULL: a target */
     bool datagrams;
     int64_t start_ms;
     struct sockaddr_storage address;
     socklen_t address_size;
-    char mark[64];                   /* "ANTIPHON_SUBJECT=..." */
-    int output;                      /* all that it prints */
+    char mark[64]; /* "ANTIPHON_SUBJECT=..." */
+    int output;    /* all that it prints */
     bool output_is_temporary;
-    off_t printed;                   /* before it was last started */
-    char *folder;                    /* its {dir}, or NULL */
-    size_t slot;                     /* in groups */
-    pid_t group;                     /* 0: not started, or all of it is gone */
+    off_t printed; /* before it was last started */
+    char *folder;  /* its {dir}, or NULL */
+    size_t slot;   /* in groups */
+    pid_t group;   /* 0: not started, or all of it is gone */
     bool leader_ended, stopped, impolite;
-    bool failed;                     /* status is a bad one: later ones do not count */
-    int status;                      /* of the last that ended */
+    bool failed; /* status is a bad one: later ones do not count */
+    int status;  /* of the last that ended */
     pid_t guardian;
-    int guardian_pipe;               /* its end is ours alone; -1: none */
+    int guardian_pipe; /* its end is ours alone; -1: none */
 };
 
 static _Atomic pid_t groups[SUBJECTS_MAX]; /* of running subjects; -1: the slot is taken, nothing runs */
@@ -102,14 +103,17 @@ static bool has_mark(const char *pid, const char *mark)
     char path[64];
     snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
+    if (fd < 0)
+        return false;
     aphi_buffer text = {0};
     char piece[4096];
-    for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;) aphi_buffer_add(&text, piece, (size_t)n);
+    for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;)
+        aphi_buffer_add(&text, piece, (size_t)n);
     close(fd);
     aphi_buffer_byte(&text, 0);
     bool found = false;
-    for (size_t i = 0; i < text.n && !found; i += strlen(text.data + i) + 1) found = !strcmp(text.data + i, mark);
+    for (size_t i = 0; i < text.n && !found; i += strlen(text.data + i) + 1)
+        found = !strcmp(text.data + i, mark);
     aphi_buffer_free(&text);
     return found;
 }
@@ -118,12 +122,15 @@ static bool has_mark(const char *pid, const char *mark)
 static size_t marked(const char *mark, bool killing)
 {
     DIR *processes = opendir("/proc");
-    if (!processes) return 0;
+    if (!processes)
+        return 0;
     size_t n = 0;
     for (struct dirent *entry; (entry = readdir(processes));) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !has_mark(entry->d_name, mark)) continue;
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !has_mark(entry->d_name, mark))
+            continue;
         n++;
-        if (killing) kill((pid_t)atoi(entry->d_name), SIGKILL);
+        if (killing)
+            kill((pid_t)atoi(entry->d_name), SIGKILL);
     }
     closedir(processes);
     return n;
@@ -133,7 +140,8 @@ static size_t marked(const char *mark, bool killing)
 static void sweep(const char *mark)
 {
     int64_t pause = DOZE_FIRST, until = aphi_clock_ns() + 1000 * MS;
-    while (marked(mark, true) > 0 && aphi_clock_ns() < until) doze(&pause);
+    while (marked(mark, true) > 0 && aphi_clock_ns() < until)
+        doze(&pause);
 }
 
 /* ---- the guardian ------------------------------------------------------------------------------------------------ */
@@ -147,7 +155,8 @@ static void guard(int pipe_end, const char *mark)
     dup2(pipe_end, 0);
     close_range(1, ~0u, 0);
     char byte;
-    while (read(0, &byte, 1) < 0 && errno == EINTR) {}
+    while (read(0, &byte, 1) < 0 && errno == EINTR) {
+    }
     sweep(mark);
     _exit(0);
 }
@@ -155,9 +164,11 @@ static void guard(int pipe_end, const char *mark)
 static bool guardian_start(aphi_subject *s)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
     s->guardian = fork();
-    if (s->guardian == 0) guard(ends[0], s->mark);
+    if (s->guardian == 0)
+        guard(ends[0], s->mark);
     close(ends[0]);
     s->guardian_pipe = ends[1];
     return s->guardian > 0;
@@ -165,16 +176,15 @@ static bool guardian_start(aphi_subject *s)
 
 static void guardian_stop(aphi_subject *s)
 {
-    if (s->guardian_pipe >= 0) close(s->guardian_pipe);
-    if (s->guardian > 0) waitpid(s->guardian, NULL, 0);
+    if (s->guardian_pipe >= 0)
+        close(s->guardian_pipe);
+    if (s->guardian > 0)
+        waitpid(s->guardian, NULL, 0);
 }
 
 /* ---- who is left, and how the others ended ----------------------------------------------------------------------- */
 
-static bool is_bad(int status)
-{
-    return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
+static bool is_bad(int status) { return !(WIFEXITED(status) && WEXITSTATUS(status) == 0); }
 
 static void note(aphi_subject *s, pid_t pid, int status)
 {
@@ -183,8 +193,10 @@ static void note(aphi_subject *s, pid_t pid, int status)
     } else if (WIFCONTINUED(status)) {
         s->stopped = false;
     } else {
-        if (pid == s->group) s->leader_ended = true;
-        if (!s->failed) s->status = status;
+        if (pid == s->group)
+            s->leader_ended = true;
+        if (!s->failed)
+            s->status = status;
         s->failed = s->failed || is_bad(status);
     }
 }
@@ -192,13 +204,17 @@ static void note(aphi_subject *s, pid_t pid, int status)
 /* Takes note of all that happened in the group. Is a process left in it? */
 static bool group_is_there(aphi_subject *s)
 {
-    if (s->group == 0) return false;
+    if (s->group == 0)
+        return false;
     for (;;) {
         int status;
         pid_t pid = waitpid(-s->group, &status, WNOHANG | WUNTRACED | WCONTINUED);
-        if (pid == 0) return true;
-        if (pid < 0 && errno == EINTR) continue;
-        if (pid < 0) break;
+        if (pid == 0)
+            return true;
+        if (pid < 0 && errno == EINTR)
+            continue;
+        if (pid < 0)
+            break;
         note(s, pid, status);
     }
     atomic_store(&groups[s->slot], -1);
@@ -210,7 +226,8 @@ static bool group_is_there(aphi_subject *s)
 static bool is_there(aphi_subject *s)
 {
     bool in_group = group_is_there(s);
-    if (s->leader_ended && s->failed) return false;
+    if (s->leader_ended && s->failed)
+        return false;
     return in_group || (s->leader_ended && marked(s->mark, false) > 0);
 }
 
@@ -218,7 +235,8 @@ static bool group_ends_within(aphi_subject *s, int64_t ns)
 {
     int64_t pause = DOZE_FIRST, until = aphi_clock_ns() + ns;
     while (group_is_there(s)) {
-        if (aphi_clock_ns() >= until) return false;
+        if (aphi_clock_ns() >= until)
+            return false;
         doze(&pause);
     }
     return true;
@@ -243,7 +261,8 @@ static void stop(aphi_subject *s, int64_t polite_ms)
         kill(-s->group, SIGKILL);
         group_ends_within(s, 10000 * MS);
     }
-    if (in_background) sweep(s->mark);
+    if (in_background)
+        sweep(s->mark);
     if (s->folder) {
         nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
         free(s->folder);
@@ -255,16 +274,14 @@ void aphi_subject_kill_all(void)
 {
     for (size_t i = 0; i < SUBJECTS_MAX; i++) {
         pid_t group = atomic_load(&groups[i]);
-        if (group > 0) kill(-group, SIGKILL);
+        if (group > 0)
+            kill(-group, SIGKILL);
     }
 }
 
 /* ---- ports ------------------------------------------------------------------------------------------------------- */
 
-static in_port_t port_of(const aphi_subject *s)
-{
-    return ntohs(((const struct sockaddr_in *)&s->address)->sin_port);
-}
+static in_port_t port_of(const aphi_subject *s) { return ntohs(((const struct sockaddr_in *)&s->address)->sin_port); }
 
 /* Binds a socket to the port on the loopback address; to a free one for 0. The port, or 0 if it is taken. */
 static in_port_t bindable(in_port_t port, bool datagrams)
@@ -272,14 +289,15 @@ static in_port_t bindable(in_port_t port, bool datagrams)
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof at;
     int fd = socket(AF_INET, (datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0);
-    if (fd < 0) return 0;
+    if (fd < 0)
+        return 0;
     bool bound = bind(fd, (struct sockaddr *)&at, size) == 0 && getsockname(fd, (struct sockaddr *)&at, &size) == 0;
     close(fd);
     return bound ? ntohs(at.sin_port) : 0;
 }
 
-/* Asks the kernel for the socket that would get what is sent to 127.0.0.1 at that port: the same lookup, without a packet
- * being sent. (The tables in /proc/net cost milliseconds: all connections are in them.) */
+/* Asks the kernel for the socket that would get what is sent to 127.0.0.1 at that port: the same lookup, without a
+ * packet being sent. (The tables in /proc/net cost milliseconds: all connections are in them.) */
 static bool has_listener(in_port_t port, bool datagrams)
 {
     struct {
@@ -291,15 +309,18 @@ static bool has_listener(in_port_t port, bool datagrams)
                      .sdiag_protocol = datagrams ? IPPROTO_UDP : IPPROTO_TCP,
                      .idiag_states = ~0u,
                      /* which is ours and which the peer's differs between TCP and UDP: both are the same here */
-                     .id = {.idiag_sport = htons(port), .idiag_dport = htons(port),
-                            .idiag_src = {htonl(INADDR_LOOPBACK)}, .idiag_dst = {htonl(INADDR_LOOPBACK)},
+                     .id = {.idiag_sport = htons(port),
+                            .idiag_dport = htons(port),
+                            .idiag_src = {htonl(INADDR_LOOPBACK)},
+                            .idiag_dst = {htonl(INADDR_LOOPBACK)},
                             .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
     union {
         struct nlmsghdr head;
         char room[1024];
     } answer;
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (fd < 0) return false;
+    if (fd < 0)
+        return false;
     bool found = send(fd, &request, sizeof request, 0) == sizeof request &&
                  recv(fd, &answer, sizeof answer, 0) >= (ssize_t)sizeof answer.head &&
                  answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
@@ -311,7 +332,8 @@ static bool connects(const aphi_subject *s)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&s->address, s->address_size) == 0;
-    if (fd >= 0) close(fd);
+    if (fd >= 0)
+        close(fd);
     return connected;
 }
 
@@ -324,7 +346,8 @@ static bool listens(const aphi_subject *s, bool late)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* One program with its arguments: then no shell needs to stay for it, and its end and its stops are seen as they are. */
+/* One program with its arguments: then no shell needs to stay for it, and its end and its stops are seen as they
+ * are. */
 static bool is_simple(const char *command)
 {
     size_t word = strcspn(command, " ");
@@ -335,7 +358,8 @@ static bool is_simple(const char *command)
 static char *command_line(aphi_subject *s)
 {
     aphi_buffer text = {0};
-    if (is_simple(s->run)) aphi_buffer_str(&text, "exec ");
+    if (is_simple(s->run))
+        aphi_buffer_str(&text, "exec ");
     for (const char *c = s->run; *c;) {
         if (!strncmp(c, "{port}", 6)) {
             aphi_buffer_format(&text, "%u", (unsigned)port_of(s));
@@ -344,8 +368,10 @@ static char *command_line(aphi_subject *s)
             const char *base = getenv("TMPDIR");
             aphi_buffer path = {0};
             aphi_buffer_format(&path, "%s/antiphon-XXXXXX", base && *base ? base : "/tmp");
-            if (!s->folder) s->folder = mkdtemp(aphi_buffer_text(&path)) ? path.data : NULL;
-            else aphi_buffer_free(&path);
+            if (!s->folder)
+                s->folder = mkdtemp(aphi_buffer_text(&path)) ? path.data : NULL;
+            else
+                aphi_buffer_free(&path);
             if (!s->folder) {
                 aphi_buffer_free(&path);
                 aphi_buffer_free(&text);
@@ -364,11 +390,13 @@ static char *command_line(aphi_subject *s)
 static char **marked_environment(aphi_subject *s)
 {
     size_t n = 0;
-    while (environ[n]) n++;
+    while (environ[n])
+        n++;
     char **copy = aphi_alloc((n + 2) * sizeof *copy);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        if (strncmp(environ[i], "ANTIPHON_SUBJECT=", 17) != 0) copy[kept++] = environ[i];
+        if (strncmp(environ[i], "ANTIPHON_SUBJECT=", 17) != 0)
+            copy[kept++] = environ[i];
     }
     copy[kept++] = s->mark;
     copy[kept] = NULL;
@@ -415,18 +443,23 @@ static void say_end(int status, char *text, size_t size)
     }
     int code = WEXITSTATUS(status);
     const char *name = code > 128 ? sigabbrev_np(code - 128) : NULL; /* what sh makes of a signal */
-    if (name) snprintf(text, size, "exited with status %d (SIG%s)", code, name);
-    else if (code == 127) snprintf(text, size, "exited with status 127 (command not found)");
-    else snprintf(text, size, "exited with status %d", code);
+    if (name)
+        snprintf(text, size, "exited with status %d (SIG%s)", code, name);
+    else if (code == 127)
+        snprintf(text, size, "exited with status 127 (command not found)");
+    else
+        snprintf(text, size, "exited with status %d", code);
 }
 
 static void tail_from(const aphi_subject *s, off_t from, char *text, size_t n)
 {
-    if (n == 0) return;
+    if (n == 0)
+        return;
     struct stat about;
     ssize_t got = 0;
     if (s->output >= 0 && fstat(s->output, &about) == 0) {
-        if (about.st_size - from > (off_t)(n - 1)) from = about.st_size - (off_t)(n - 1);
+        if (about.st_size - from > (off_t)(n - 1))
+            from = about.st_size - (off_t)(n - 1);
         got = pread(s->output, text, n - 1, from);
     }
     text[got > 0 ? got : 0] = 0;
@@ -438,8 +471,10 @@ static bool say(aphi_subject *s, char *error, size_t size, const char *what)
     char output[800];
     tail_from(s, s->printed, output, sizeof output);
     size_t n = strlen(output);
-    while (n > 0 && (output[n - 1] == '\n' || output[n - 1] == ' ')) output[--n] = 0;
-    if (n == 0) return fail(error, size, "%s; it printed nothing: %s", what, s->run);
+    while (n > 0 && (output[n - 1] == '\n' || output[n - 1] == ' '))
+        output[--n] = 0;
+    if (n == 0)
+        return fail(error, size, "%s; it printed nothing: %s", what, s->run);
     return fail(error, size, "%s: %s\nit printed:\n%s", what, s->run, output);
 }
 
@@ -449,8 +484,10 @@ static outcome wait_until_it_listens(aphi_subject *s)
 {
     int64_t pause = DOZE_FIRST, start = aphi_clock_ns(), now = start;
     for (; now - start < s->start_ms * MS; now = aphi_clock_ns()) {
-        if (listens(s, now - start > CONNECT_AFTER_MS * MS)) return LISTENS;
-        if (!is_there(s)) return ENDED;
+        if (listens(s, now - start > CONNECT_AFTER_MS * MS))
+            return LISTENS;
+        if (!is_there(s))
+            return ENDED;
         doze(&pause);
     }
     return LATE;
@@ -459,7 +496,8 @@ static outcome wait_until_it_listens(aphi_subject *s)
 static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
 {
     in_port_t port = bindable(0, s->datagrams);
-    if (port == 0) return fail(error, size, "no free port on 127.0.0.1: %s", strerror(errno));
+    if (port == 0)
+        return fail(error, size, "no free port on 127.0.0.1: %s", strerror(errno));
     *(struct sockaddr_in *)&s->address =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     s->address_size = sizeof(struct sockaddr_in);
@@ -470,10 +508,12 @@ static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
     }
     s->printed = lseek(s->output, 0, SEEK_END);
     char *command = command_line(s);
-    if (!command) return fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
+    if (!command)
+        return fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
     int failed = spawn(s, command);
     free(command);
-    if (failed) return fail(error, size, "sh cannot be started: %s", strerror(failed));
+    if (failed)
+        return fail(error, size, "sh cannot be started: %s", strerror(failed));
     *came = wait_until_it_listens(s);
     return true;
 }
@@ -483,10 +523,13 @@ static bool start(aphi_subject *s, char *error, size_t size)
     char what[200], end[80];
     outcome came = ENDED;
     for (int i = 0; i < PORTS; i++) {
-        if (!start_once(s, &came, error, size)) return false;
-        if (came == LISTENS) return true;
+        if (!start_once(s, &came, error, size))
+            return false;
+        if (came == LISTENS)
+            return true;
         bool taken = came == ENDED && bindable(port_of(s), s->datagrams) == 0; /* by somebody else, just now */
-        if (!taken) break;
+        if (!taken)
+            break;
         stop(s, 0);
     }
     if (came == LATE) {
@@ -503,7 +546,8 @@ static bool start(aphi_subject *s, char *error, size_t size)
 
 bool aphi_subject_reset(aphi_subject *s, char *error, size_t size)
 {
-    if (!s->run) return true;
+    if (!s->run)
+        return true;
     stop(s, STOP_RESET_MS);
     return start(s, error, size);
 }
@@ -551,16 +595,19 @@ static bool open_output(aphi_subject *s, const char *path, char *error, size_t s
     FILE *file = tmpfile();
     s->output = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
     s->output_is_temporary = true;
-    if (file) fclose(file);
+    if (file)
+        fclose(file);
     bool opened = s->output >= 0 && fcntl(s->output, F_SETFL, O_APPEND) == 0;
     return opened || fail(error, size, "no temporary file for what the subject prints: %s", strerror(errno));
 }
 
 static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *error, size_t size)
 {
-    if (options->target) return resolve(s, options->target, error, size);
+    if (options->target)
+        return resolve(s, options->target, error, size);
     if (!strstr(options->run, "{port}")) {
-        return fail(error, size, "the command does not say {port}, which stands for the port to listen on: %s", options->run);
+        return fail(error, size, "the command does not say {port}, which stands for the port to listen on: %s",
+                    options->run);
     }
     static _Atomic unsigned opened;
     snprintf(s->mark, sizeof s->mark, "ANTIPHON_SUBJECT=%d.%" PRId64 ".%u", (int)getpid(), aphi_clock_ns(), opened++);
@@ -569,10 +616,12 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
         free_slot = 0;
         s->slot++;
     }
-    if (s->slot == SUBJECTS_MAX) return fail(error, size, "more than %d subjects", SUBJECTS_MAX);
+    if (s->slot == SUBJECTS_MAX)
+        return fail(error, size, "more than %d subjects", SUBJECTS_MAX);
     s->run = aphi_copy(options->run, strlen(options->run) + 1);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (!open_output(s, options->output, error, size)) return false;
+    if (!open_output(s, options->output, error, size))
+        return false;
     return guardian_start(s) || fail(error, size, "no process to guard the subject: %s", strerror(errno));
 }
 
@@ -583,31 +632,31 @@ aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error
     s->datagrams = options->datagrams;
     s->start_ms = options->start_ms > 0 ? options->start_ms : 10000;
     s->output = s->guardian_pipe = -1;
-    if (prepare(s, options, error, error_size)) return s;
+    if (prepare(s, options, error, error_size))
+        return s;
     aphi_subject_close(s);
     return NULL;
 }
 
 void aphi_subject_close(aphi_subject *s)
 {
-    if (!s) return;
+    if (!s)
+        return;
     if (s->run) {
         stop(s, STOP_CLOSE_MS);
         sweep(s->mark);
         guardian_stop(s);
         atomic_store(&groups[s->slot], 0);
     }
-    if (s->output >= 0) close(s->output);
+    if (s->output >= 0)
+        close(s->output);
     free(s->run);
     free(s);
 }
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-bool aphi_subject_is_ours(const aphi_subject *s)
-{
-    return s->run != NULL;
-}
+bool aphi_subject_is_ours(const aphi_subject *s) { return s->run != NULL; }
 
 const struct sockaddr *aphi_subject_address(const aphi_subject *s, socklen_t *size)
 {
@@ -617,18 +666,18 @@ const struct sockaddr *aphi_subject_address(const aphi_subject *s, socklen_t *si
 
 aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size)
 {
-    if (size > 0) message[0] = 0;
-    if (!s->run) return APHI_SUBJECT_THERE;
+    if (size > 0)
+        message[0] = 0;
+    if (!s->run)
+        return APHI_SUBJECT_THERE;
     if (!is_there(s)) {
         say_end(s->status, message, size);
         return APHI_SUBJECT_EXITED;
     }
-    if (!s->stopped) return APHI_SUBJECT_THERE;
+    if (!s->stopped)
+        return APHI_SUBJECT_THERE;
     snprintf(message, size, "stopped by a signal");
     return APHI_SUBJECT_STOPPED;
 }
 
-void aphi_subject_tail(const aphi_subject *s, char *text, size_t n)
-{
-    tail_from(s, 0, text, n);
-}
+void aphi_subject_tail(const aphi_subject *s, char *text, size_t n) { tail_from(s, 0, text, n); }

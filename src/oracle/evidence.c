@@ -33,8 +33,8 @@ static aph_foresight foresee(const aph_oracle *o, const uint32_t *answered, uint
     if (!o->rpc || asked == open)
         return (aph_foresight){.future = APH_FUTURE_OPEN};
     if (answered[asked] != APHI_NONE && answered[asked] < length)
-        return (aph_foresight){APH_FUTURE_ANSWER, o->events[answered[asked]].message, answered[asked],
-                               o->ops[asked].alone};
+        return (aph_foresight){.future = APH_FUTURE_ANSWER, .answer = o->events[answered[asked]].message,
+                               .order = answered[asked], .alone = o->ops[asked].alone};
     bool lost = o->ops[asked].future == APH_FUTURE_LOST || o->ops[asked].lost;
     return (aph_foresight){.future = lost ? APH_FUTURE_LOST : APH_FUTURE_NEVER, .alone = o->ops[asked].alone};
 }

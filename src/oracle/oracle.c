@@ -203,6 +203,7 @@ void aph_oracle_close(aph_oracle *o)
     free(o->allowed);
     aphi_memo_deinit(&o->memo);
     free(o->related);
+    free(o->reached);
     void *const arrays[] = {o->ops, o->events, o->used, o->optional, o->bits, o->lanes, o->pending, o->order, o->frames,
                             o->frame_bits, o->roots, o->root_bits};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -378,6 +379,8 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
                                  .end_at = UINT64_MAX,
                                  .part = o->parts ? o->model->part(message) : APH_NIL,
                                  .rank = rank,
+                                 .shown = known && o->rpc && known->shown ? known->shown : UINT64_MAX,
+                                 .sought = known && o->rpc ? known->sought : 0,
                                  .slot = slot,
                                  .alone = known && known->alone,
                                  .before = APHI_NONE,

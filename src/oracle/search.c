@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIKELY_MIN = 8, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+enum { LIKELY_MIN = 3, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
@@ -207,44 +207,155 @@ static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
     return first_of_kind(o, asked);
 }
 
-/* The place in pending of the frame's candidate k > 0: the likely one comes first, the others as they stand. */
-static size_t place_of(const aphi_frame *f, size_t k)
+enum { TARGET = -1 };
+
+/* What candidate k of the frame is: the target, or a place in pending. First comes the target, then the likely one, or
+ * the other way round, then the others as they stand. */
+static ptrdiff_t place_of(const aphi_frame *f, size_t k)
 {
+    if (k < 2 && f->eager)
+        k = 1 - k;
+    if (k == 0)
+        return TARGET;
     if (!f->likely)
-        return k - 1;
-    return k == 1 ? f->likely - 1 : k - 1 < f->likely ? k - 2 : k - 1;
+        return (ptrdiff_t)k - 1;
+    return (ptrdiff_t)(k == 1 ? f->likely - 1 : k - 1 < f->likely ? k - 2 : k - 1);
+}
+
+static bool is_candidate(aph_oracle *o, const aphi_frame *f, size_t k)
+{
+    ptrdiff_t place = place_of(f, k);
+    if (place == TARGET)
+        return f->target != APHI_NONE && aphi_can_arrive(o, &o->ops[f->target]);
+    return !f->only && worth_trying(o, f, (size_t)place);
 }
 
 static bool has_more(aph_oracle *o, const aphi_frame *f)
 {
-    for (size_t k = (size_t)f->candidate + 1; !f->only && k <= o->pending_count; k++)
-        if (worth_trying(o, f, place_of(f, k)))
+    for (size_t k = (size_t)f->candidate + 1; k <= o->pending_count; k++)
+        if (is_candidate(o, f, k))
             return true;
     return false;
 }
 
-/* A read that does not fit wants another state. If one request in flight makes it, that is the one to try first: to go
- * deep with the others, of which there may be many that were lost, would take for ever. */
-static void find_likely(aph_oracle *o, aphi_frame *f)
+/* Does the target come to the same thing whether or not a was taken right before it? */
+static bool hides(aph_oracle *o, const aphi_asked *target, const aphi_asked *a)
 {
-    const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
-    if (!target || !target->reads || o->pending_count < LIKELY_MIN)
-        return;
     aphi_core core = o->core;
-    for (size_t place = 0; place < o->pending_count && !f->likely && !o->fault && !o->limit; place++) {
+    size_t n;
+    const aphi_after *results = feed(o, target, &n);
+    if (n != 1)
+        return false;
+    aphi_core without = results[0].core;
+    results = feed(o, a, &n);
+    if (n != 1)
+        return false;
+    o->core = results[0].core;
+    results = feed(o, target, &n);
+    o->core = core;
+    return n == 1 && aphi_core_equal(&results[0].core, &without);
+}
+
+/* Do later answers suggest that a was taken before b? What shows a ends before something that shows b begins; or, if b
+ * overwrites a, even a itself does. */
+static bool precedes(aph_oracle *o, const aphi_asked *a, const aphi_asked *b)
+{
+    bool before = a->shown < b->sought, behind = b->shown < a->sought;
+    if (before || behind)
+        return before && !behind;
+    return a->rank < b->sought && b->rank >= a->sought && hides(o, b, a);
+}
+
+/* The place in pending of a request that should be taken before b; pending_count if there is none. */
+static size_t find_preceding(aph_oracle *o, const aphi_asked *b)
+{
+    size_t place = 0;
+    for (; place < o->pending_count; place++) {
         const aphi_asked *a = &o->ops[o->pending[place]];
-        size_t n, fits = 0;
-        if (o->pending[place] == f->target || aphi_is_taken(o, a) || !aphi_can_arrive(o, a) || a->part != target->part)
+        if (a != b && !a->reads && !aphi_is_taken(o, a) && aphi_can_arrive(o, a) && a->part == b->part &&
+            precedes(o, a, b))
+            break;
+    }
+    return place;
+}
+
+/* Later answers may tell that another request comes before b, and yet another before that: the place, plus 1, of the
+ * first of them; `otherwise` if there is none. */
+static uint32_t first_before(aph_oracle *o, const aphi_asked *b, uint32_t otherwise)
+{
+    for (size_t steps = 0; steps < o->pending_count && b->sought; steps++) {
+        size_t place = find_preceding(o, b);
+        if (place == o->pending_count)
+            break;
+        otherwise = (uint32_t)place + 1;
+        b = &o->ops[o->pending[place]];
+    }
+    return otherwise;
+}
+
+static void find_eager(aph_oracle *o, aphi_frame *f)
+{
+    if (f->target != APHI_NONE && !f->only)
+        f->likely = first_before(o, &o->ops[f->target], 0);
+    f->eager = f->likely > 0;
+}
+
+/* ---- from here to the target --------------------------------------------------------------------------------------- */
+
+/* Note a core that can be reached, if it is new; `place` is the first request on the way to it. */
+static void reach(aph_oracle *o, const aphi_core *core, uint32_t place)
+{
+    for (size_t i = 0; i < o->reached_count; i++)
+        if (aphi_core_equal(&o->reached[i].core, core))
+            return;
+    APHI_RESERVE(o->reached, o->reached_capacity, o->reached_count + 1);
+    o->reached[o->reached_count++] = (struct aphi_reached){*core, place};
+}
+
+/* From the core that was reached i-th, take each request of the part that has not been taken. Some of them may have to
+ * wait for others, which may change nothing: so each counts as if it could arrive. */
+static void reach_from(aph_oracle *o, size_t i, const aphi_asked *target)
+{
+    o->round++;
+    for (uint32_t place = 0; place < o->pending_count && !o->fault && !o->limit; place++) {
+        const aphi_asked *a = &o->ops[o->pending[place]];
+        size_t n;
+        if (a == target || aphi_is_taken(o, a) || (o->parts && !o->pipelined && a->part != target->part) ||
+            !first_of_kind(o, o->pending[place]))
             continue;
         const aphi_after *results = feed(o, a, &n);
-        if (n == 1 && results[0].core.state != core.state) {
-            o->core = results[0].core;
-            feed(o, target, &fits);
-            o->core = core;
-        }
-        if (fits)
-            f->likely = (uint32_t)place + 1;
+        for (size_t k = 0; k < n; k++)
+            reach(o, &results[k].core, i ? o->reached[i].place : place);
     }
+}
+
+/* If the target does not fit as things are, look for the shortest way to a core that it fits: its first step is the one to
+ * try first. To go deep with the others, of which there may be many, would take for ever. Each request may be taken
+ * again and again on these ways, so if none leads to the target, none does. False if that is so. */
+static bool find_way(aph_oracle *o, aphi_frame *f)
+{
+    const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
+    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || o->pending_count < LIKELY_MIN)
+        return true;
+    const aphi_core core = o->core;
+    size_t i = 0, fits;
+    o->reached_count = 0;
+    reach(o, &core, 0);
+    feed(o, target, &fits);
+    if (fits)
+        return true;
+    for (; i < o->reached_count && !fits && i < 2 * o->pending_count; i++) {
+        o->core = o->reached[i].core;
+        feed(o, target, &fits);
+        if (fits)
+            f->likely = o->reached[i].place + 1;
+        else
+            reach_from(o, i, target);
+    }
+    o->core = core;
+    if (f->likely)
+        f->likely = first_before(o, &o->ops[o->pending[f->likely - 1]], f->likely);
+    return fits || i < o->reached_count || o->fault || o->limit;
 }
 
 static void begin_trying(aph_oracle *o, const aphi_frame *f)
@@ -254,28 +365,28 @@ static void begin_trying(aph_oracle *o, const aphi_frame *f)
         relate(o, f);
     if (f->target != APHI_NONE)
         first_of_kind(o, f->target);
-    for (size_t k = 1; k < f->candidate && k <= o->pending_count; k++)
-        worth_trying(o, f, place_of(f, k));
+    for (size_t k = 0; k < f->candidate && k <= o->pending_count; k++)
+        is_candidate(o, f, k);
 }
 
-/* Take the top frame's next possibility. Candidate 0 is the target, i > 0 the request at place i - 1 of `pending`. */
+/* Take the top frame's next possibility. */
 static bool try_next(aph_oracle *o)
 {
     aphi_frame *f = top(o);
     begin_trying(o, f);
     bool resumed = f->result > 0;
     for (; f->candidate <= o->pending_count; f->candidate++, f->result = 0, resumed = false) {
-        if (f->candidate == 0 && f->target == APHI_NONE)
+        if (f->candidate == 1 && f->result == 0) {
+            if (!find_way(o, f))
+                return false;
+            begin_trying(o, f);
+        }
+        if (!is_candidate(o, f, f->candidate) && !resumed)
             continue;
-        if (f->candidate == 1 && f->result == 0)
-            find_likely(o, f);
-        if (f->candidate > 0 && (f->only || (!worth_trying(o, f, place_of(f, f->candidate)) && !resumed)))
-            continue;
-        const aphi_asked *a = &o->ops[f->candidate ? o->pending[place_of(f, f->candidate)] : f->target];
-        if (f->candidate > 0)
+        ptrdiff_t place = place_of(f, f->candidate);
+        const aphi_asked *a = &o->ops[place == TARGET ? f->target : o->pending[place]];
+        if (place != TARGET)
             note_frame(o, f);
-        if (f->candidate == 0 && !aphi_can_arrive(o, a))
-            continue;
         size_t n;
         const aphi_after *results = feed(o, a, &n);
         if (o->fault || o->limit)
@@ -344,28 +455,33 @@ static size_t count_untaken(const aph_oracle *o)
     return n;
 }
 
-/* Nothing but the target could be taken, and only one thing can come of it: there is no choice to remember. */
-static bool goes_without_saying(aph_oracle *o, uint32_t target)
+/* How many results the target has if nothing else could be taken, the only one in *result; else SIZE_MAX. */
+static size_t without_choice(aph_oracle *o, uint32_t target, const aphi_after **result)
 {
     size_t n;
     if (target == APHI_NONE || o->ops[target].delivery || count_untaken(o) != 1 ||
         !aphi_can_arrive(o, &o->ops[target]))
-        return false;
-    const aphi_after *result = feed(o, &o->ops[target], &n);
-    if (n != 1)
-        return false;
-    take(o, &o->ops[target], result);
-    return true;
+        return SIZE_MAX;
+    *result = feed(o, &o->ops[target], &n);
+    return n;
 }
 
+/* Take the target, or others and then the target. Where there is no choice, nothing is remembered. */
 static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 {
-    if (goes_without_saying(o, target))
+    const aphi_after *result;
+    size_t n = without_choice(o, target, &result);
+    if (n == 1) {
+        take(o, &o->ops[target], result);
         return true;
+    }
     aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part, reason;
+    if (n == 0)
+        return aphi_search_elsewhere(o, part);
     if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
         return aphi_search_elsewhere(o, reason);
     push_frame(o, target, part, only);
+    find_eager(o, top(o));
     return try_next(o) || aphi_search_elsewhere(o, part);
 }
 

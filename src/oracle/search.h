@@ -23,6 +23,8 @@ typedef struct aphi_asked {
     aph_value message, answer, part;
     uint64_t end_at;       /* the observation that ended it, counted from the first; UINT64_MAX while there is none */
     uint64_t rank;         /* of two requests, the one with the smaller rank is likely or known to end first */
+    uint64_t shown;        /* the first answer known to show that it was taken; UINT64_MAX: none is. A guess */
+    uint64_t sought;       /* the sending of the last request with such an answer. A guess */
     uint32_t slot;         /* its bit in a configuration's `taken`, while it is in flight */
     uint32_t before;       /* the request before it on the connection, if that is in flight; else APHI_NONE */
     uint32_t after;        /* the next that waits for an answer on the connection; APHI_NONE: none */
@@ -66,10 +68,11 @@ typedef struct aphi_frame {
     uint32_t at;           /* observation, within the window */
     uint32_t target;       /* the request to be taken; APHI_NONE: anything that gives the connection an answer */
     uint32_t candidate, result; /* what to try next */
-    uint32_t likely;       /* place in pending, plus 1, of the request after which the target's answer fits; 0: none */
+    uint32_t likely;       /* place in pending, plus 1, of the request to try first of those there; 0: none */
     uint32_t order_count;
     uint32_t memo;         /* its entry there, if noted */
     bool noted;
+    bool eager;            /* the likely one is to be tried even before the target */
     bool only;             /* nothing but the target may be taken */
     bool tainted;          /* something below failed for a reason that is not known to be of this part */
     aph_value part;
@@ -158,6 +161,13 @@ struct aph_oracle {
     uint32_t round;
     uint8_t *related;      /* by place in `pending`: may influence the target of the frame at hand */
     size_t related_capacity;
+
+    /* cores that can be reached; see find_way */
+    struct aphi_reached {
+        aphi_core core;
+        uint32_t place;
+    } *reached;
+    size_t reached_count, reached_capacity;
 
     /* the search: where it is, and what it has not tried */
     aphi_core core;

@@ -3,8 +3,8 @@
  * foresight.h - a trace in which each request comes with what is known of its end.
  *
  * A recorded history knows how each request ended; an oracle that is told in advance searches far less. Observations
- * are read ahead through a ring of 65,536, and no further than the end of the request in hand is away. Requests that
- * turn out not to have happened are left out.
+ * are read ahead through a ring of 65,536, and no further than the end of the request in hand is away, or 4,096 if that
+ * is more. Requests that turn out not to have happened are left out.
  */
 #ifndef APHI_FORESIGHT_H
 #define APHI_FORESIGHT_H
@@ -19,6 +19,7 @@ typedef struct aphi_foreseen {
     bool foretold;         /* of an end: its request was told */
     aph_value answer;      /* if the future is APH_FUTURE_ANSWER */
     uint64_t order;        /* then also the number of the observation that brings it */
+    uint64_t shown, sought; /* as in aph_foresight */
 } aphi_foreseen;
 
 typedef struct aphi_foresight aphi_foresight;

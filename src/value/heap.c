@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0 };
+enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0, FIRST_BUCKETS = 4096 };
 
 typedef struct chunk {
     struct chunk *next;
@@ -113,7 +113,7 @@ static void node_release(heap *h, struct aph_node *node)
 
 static void rehash(heap *h)
 {
-    size_t grown = h->buckets ? h->buckets * 2 : 1024;
+    size_t grown = h->buckets ? h->buckets * 2 : FIRST_BUCKETS;
     struct aph_node **bucket = aphi_alloc_zero(grown * sizeof *bucket);
     for (size_t i = 0; i < h->buckets; i++)
         for (struct aph_node *node = h->bucket[i], *next; node; node = next) {

@@ -30,7 +30,7 @@ typedef struct clerk {
     size_t connections;
     uint32_t in_flight[CONNECTIONS_MAX];
     int64_t queue[CONNECTIONS_MAX][DEPTH]; /* labels in flight, oldest first */
-    bool sent[LABELS];                     /* by label */
+    bool sent[LABELS], flying[LABELS];     /* by label */
     bool open[CONNECTIONS_MAX];
     bool silent[CONNECTIONS_MAX];          /* is never answered */
     aph_value branches;
@@ -64,6 +64,7 @@ static bool answer(clerk *k, size_t c)
     if (k->in_flight[c] == 0 || k->silent[c])
         return false;
     aphi_labelled_add(k->seen, k->queue[c][0] + 1, aph_str("ok"));
+    k->flying[k->queue[c][0]] = false;
     k->in_flight[c]--;
     memmove(k->queue[c], k->queue[c] + 1, k->in_flight[c] * sizeof k->queue[c][0]);
     return true;
@@ -74,15 +75,6 @@ static void answer_everything(clerk *k)
     for (size_t c = 0; c < k->connections; c++)
         while (answer(k, c))
             ;
-}
-
-static bool is_in_flight(const clerk *k, int64_t label)
-{
-    for (size_t c = 0; c < k->connections; c++)
-        for (size_t i = 0; i < k->in_flight[c]; i++)
-            if (k->queue[c][i] == label)
-                return true;
-    return false;
 }
 
 /* What the action waits for happens; false if it never will. */
@@ -96,9 +88,9 @@ static bool wait_for(clerk *k, const aphi_action *a)
         return true;
     assert_true(a->waits_for % 2 == 0 && a->waits_for > 0 && a->waits_for < a->label);
     assert_true(k->sent[a->waits_for - 1]);
-    while (is_in_flight(k, a->waits_for - 1)) {
+    while (k->flying[a->waits_for - 1]) {
         bool any = false;
-        for (size_t c = 0; c < k->connections && is_in_flight(k, a->waits_for - 1); c++)
+        for (size_t c = 0; c < k->connections && k->flying[a->waits_for - 1]; c++)
             any = answer(k, c) || any;
         if (!any)
             return false;
@@ -120,13 +112,20 @@ static void carry_out(clerk *k, const aphi_action *a)
     assert_true(k->in_flight[c] < DEPTH);
     assert_true(aphi_expression_newest(a->send) < a->label);
     k->open[c] = true;
-    k->sent[a->label] = true;
+    k->sent[a->label] = k->flying[a->label] = true;
     k->queue[c][k->in_flight[c]++] = a->label;
     aphi_labelled_add(k->seen, a->label, aphi_expression_fill(a->send, k->seen, NULL));
 }
 
+static void answer_some(clerk *k)
+{
+    for (int i = 0; i < 4; i++)
+        if (aphi_choice_chance(&k->choice, k->answers_in_8, 8))
+            answer(k, aphi_choice_below(&k->choice, k->connections));
+}
+
 /* The next action, carried out; its label is 0 if it waits for ever. */
-static aphi_action act(clerk *k)
+static aphi_action act_before_answers(clerk *k)
 {
     aphi_knowledge known = {.seen = k->seen, .in_flight = k->in_flight, .connections = k->connections,
                             .branches = k->branches};
@@ -136,9 +135,14 @@ static aphi_action act(clerk *k)
     if (!wait_for(k, &a))
         return (aphi_action){0};
     carry_out(k, &a);
-    for (int i = 0; i < 4; i++)
-        if (aphi_choice_chance(&k->choice, k->answers_in_8, 8))
-            answer(k, aphi_choice_below(&k->choice, k->connections));
+    return a;
+}
+
+static aphi_action act(clerk *k)
+{
+    aphi_action a = act_before_answers(k);
+    if (a.label)
+        answer_some(k);
     return a;
 }
 
@@ -264,6 +268,33 @@ static void test_get_after_put(void **unused)
     clerk_close(k);
 }
 
+/* Requests of different parts are never in flight on one connection, and still it has several in flight. */
+static void test_parts_are_kept_apart(void **unused)
+{
+    (void)unused;
+    const aph_model *const models[] = {&aph_model_kv, &aph_model_register, &aph_model_etag_kv};
+    for (int m = 0; m < 3; m++) {
+        clerk *k = clerk_open(models[m], 1, 5, 3);
+        aph_value parts[5][DEPTH + 1];
+        unsigned deep = 0;
+        aphi_generator_keep_apart(k->generator);
+        for (int i = 0; i < 3000; i++) {
+            aphi_action a = act_before_answers(k);
+            if (a.send) {
+                size_t n = k->in_flight[a.connection];
+                aph_value part = models[m]->part(a.send);
+                for (size_t p = 0; p + 1 < n; p++)
+                    assert_ptr_equal(part, parts[a.connection][p]);
+                parts[a.connection][n - 1] = part;
+                deep += n > 1;
+            }
+            answer_some(k);
+        }
+        assert_true(deep > 100);
+        clerk_close(k);
+    }
+}
+
 /* ---- generators in C --------------------------------------------------------------------------------------------- */
 
 static aph_value gen_bad(aph_gen *g)
@@ -286,8 +317,15 @@ static void test_faulty_generator(void **unused)
     assert_int_equal(aphi_generator_next(k->generator, &known).label, 0);
     assert_non_null(strstr(aphi_generator_error(k->generator), "nonsense"));
     clerk_close(k);
+    model = (aph_model){.version = APH_MODEL_VERSION, .name = "nothing", .shape = "[{\"one of\": [null]}]"};
+    k = clerk_open(&model, 1, 1, 8);
+    known = (aphi_knowledge){.seen = k->seen};
+    assert_int_equal(aphi_generator_next(k->generator, &known).label, 0);
+    assert_string_equal(aphi_generator_error(k->generator),
+                        "the shape of the model nothing: it gives null, which cannot be sent");
+    clerk_close(k);
     char error[300];
-    model.generate = NULL;
+    model = (aph_model){.version = APH_MODEL_VERSION, .name = "bad"};
     assert_null(aphi_generator_open(&model, 1, 1, 1, error, sizeof error));
     assert_non_null(strstr(error, ".shape"));
     model.shape = "[5";
@@ -362,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_depth_is_used, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_same_seed, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_get_after_put, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_parts_are_kept_apart, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_faulty_generator, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_are_tasted, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_what_it_may_ask, fresh_heap, fresh_heap),

@@ -27,17 +27,19 @@ static char error[2000];
 static char server[300]; /* this program, being one */
 static char token[64];   /* on the command line of every subject */
 
-/* ---- the subject that most tests use: this program, called with what it is to do ---------------------------------- */
+/* ---- the subject that most tests use: this program, called with what it is to do --------------------------------- */
 
 static int listen_on(int port, int type)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons((in_port_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, type, 0);
     if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0) {
         perror("bind");
         exit(3);
     }
-    if (type == SOCK_STREAM) listen(fd, 100);
+    if (type == SOCK_STREAM)
+        listen(fd, 100);
     return fd;
 }
 
@@ -45,23 +47,32 @@ static int listen_on(int port, int type)
 static int serve(int argc, char **argv)
 {
     const char *how = argc > 4 ? argv[4] : "";
-    if (strstr(how, "deaf")) signal(SIGTERM, SIG_IGN);
-    if (strstr(how, "daemon") && daemon(1, 1) != 0) return 9;
-    if (strstr(how, "worker") && fork() == 0) for (;;) pause();
-    if (strstr(how, "late")) usleep(100000);
-    if (strstr(how, "chatter")) printf("listening on %s\n", argv[2]), fflush(stdout);
+    if (strstr(how, "deaf"))
+        signal(SIGTERM, SIG_IGN);
+    if (strstr(how, "daemon") && daemon(1, 1) != 0)
+        return 9;
+    if (strstr(how, "worker") && fork() == 0)
+        for (;;)
+            pause();
+    if (strstr(how, "late"))
+        usleep(100000);
+    if (strstr(how, "chatter"))
+        printf("listening on %s\n", argv[2]), fflush(stdout);
     int fd = listen_on(atoi(argv[2]), strstr(how, "udp") ? SOCK_DGRAM : SOCK_STREAM);
     for (unsigned char n = 0;; n++) {
         int peer = accept(fd, NULL, NULL);
-        if (peer < 0) pause();
+        if (peer < 0)
+            pause();
         unsigned char request = 0;
-        if (read(peer, &request, 1) == 1 && request == 'x') abort();
-        if (write(peer, &n, 1) != 1) return 4;
+        if (read(peer, &request, 1) == 1 && request == 'x')
+            abort();
+        if (write(peer, &n, 1) != 1)
+            return 4;
         close(peer);
     }
 }
 
-/* ---- helpers ------------------------------------------------------------------------------------------------------ */
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
 static char *command(const char *how)
 {
@@ -73,13 +84,15 @@ static char *command(const char *how)
 static aphi_subject *open_run(const char *run)
 {
     aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = run, .start_ms = 3000}, error, sizeof error);
-    if (!s) fail_msg("%s", error);
+    if (!s)
+        fail_msg("%s", error);
     return s;
 }
 
 static void reset(aphi_subject *s)
 {
-    if (!aphi_subject_reset(s, error, sizeof error)) fail_msg("%s", error);
+    if (!aphi_subject_reset(s, error, sizeof error))
+        fail_msg("%s", error);
 }
 
 /* Sends a byte; the byte that comes back, or -1. */
@@ -111,14 +124,18 @@ static int subjects_alive(pid_t *pid)
     int n = 0;
     for (struct dirent *e; (e = readdir(all));) {
         char path[300], line[1000];
-        if (e->d_name[0] < '1' || e->d_name[0] > '9') continue;
+        if (e->d_name[0] < '1' || e->d_name[0] > '9')
+            continue;
         snprintf(path, sizeof path, "/proc/%s/cmdline", e->d_name);
         FILE *in = fopen(path, "r");
         size_t got = in ? fread(line, 1, sizeof line, in) : 0;
-        if (in) fclose(in);
-        if (got == 0 || !memmem(line, got, token, strlen(token))) continue;
+        if (in)
+            fclose(in);
+        if (got == 0 || !memmem(line, got, token, strlen(token)))
+            continue;
         n++;
-        if (pid) *pid = (pid_t)atoi(e->d_name);
+        if (pid)
+            *pid = (pid_t)atoi(e->d_name);
     }
     closedir(all);
     return n;
@@ -136,11 +153,12 @@ static int before(void **unused)
 static int after(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < 200 && subjects_alive(NULL) > 0; i++) usleep(1000);
+    for (int i = 0; i < 200 && subjects_alive(NULL) > 0; i++)
+        usleep(1000);
     return subjects_alive(NULL) > 0 || waitpid(-1, NULL, WNOHANG) >= 0 ? -1 : 0;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static void test_starts_and_resets(void **unused)
 {
@@ -253,7 +271,8 @@ static void test_a_daemon(void **unused)
         assert_int_equal(subjects_alive(NULL), 2);
     }
     aphi_subject_close(s);
-    while (waitpid(-1, NULL, 0) > 0) {} /* what left the group is killed, and ours to bury only if we care to */
+    while (waitpid(-1, NULL, 0) > 0) {
+    } /* what left the group is killed, and ours to bury only if we care to */
 }
 
 static void test_crash_and_stop(void **unused)
@@ -286,7 +305,8 @@ static void does_not_start(const char *run, int64_t start_ms, const char *says, 
     aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = run, .start_ms = start_ms}, error, sizeof error);
     assert_non_null(s);
     assert_false(aphi_subject_reset(s, error, sizeof error));
-    if (!strstr(error, says) || !strstr(error, says_too)) fail_msg("%s", error);
+    if (!strstr(error, says) || !strstr(error, says_too))
+        fail_msg("%s", error);
     aphi_subject_close(s);
 }
 
@@ -361,7 +381,8 @@ static void test_guarded(void **unused)
     if (pid == 0) {
         aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = command("worker")}, error, sizeof error);
         bool started = s && aphi_subject_reset(s, error, sizeof error);
-        if (write(ready[1], started ? "y" : "n", 1) == 1) pause();
+        if (write(ready[1], started ? "y" : "n", 1) == 1)
+            pause();
         _exit(1);
     }
     char started;
@@ -370,16 +391,19 @@ static void test_guarded(void **unused)
     assert_int_equal(subjects_alive(NULL), 2);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    for (int i = 0; i < 2000 && subjects_alive(NULL) > 0; i++) usleep(1000);
+    for (int i = 0; i < 2000 && subjects_alive(NULL) > 0; i++)
+        usleep(1000);
     assert_int_equal(subjects_alive(NULL), 0);
     close(ready[0]), close(ready[1]);
-    while (waitpid(-1, NULL, 0) > 0) {} /* orphans come to us, if an earlier test made us their reaper */
+    while (waitpid(-1, NULL, 0) > 0) {
+    } /* orphans come to us, if an earlier test made us their reaper */
 }
 
 static void does_not_open(const char *target, const char *says)
 {
     assert_null(aphi_subject_open(&(aphi_subject_options){.target = target}, error, sizeof error));
-    if (!strstr(error, says)) fail_msg("%s", error);
+    if (!strstr(error, says))
+        fail_msg("%s", error);
 }
 
 static void test_targets(void **unused)
@@ -415,16 +439,27 @@ static void test_targets(void **unused)
 
 int main(int argc, char **argv)
 {
-    if (argc > 2 && !strcmp(argv[1], "--serve")) return serve(argc, argv);
+    if (argc > 2 && !strcmp(argv[1], "--serve"))
+        return serve(argc, argv);
     ssize_t n = readlink("/proc/self/exe", server, sizeof server - 1);
-    if (n < 0) return 1;
+    if (n < 0)
+        return 1;
     setenv("ASAN_OPTIONS", "detect_leaks=0:handle_abort=0", 0);
     const struct CMUnitTest tests[] = {
-        TEST(test_starts_and_resets),    TEST(test_resets_are_fast), TEST(test_deaf_to_sigterm),
-        TEST(test_workers_go_too),       TEST(test_behind_a_shell),  TEST(test_into_the_background),
-        TEST(test_a_daemon),             TEST(test_crash_and_stop),  TEST(test_what_does_not_start),
-        TEST(test_a_fixed_port_that_is_taken), TEST(test_datagrams), TEST(test_its_folder_and_output),
-        TEST(test_guarded),              TEST(test_targets),
+        TEST(test_starts_and_resets),
+        TEST(test_resets_are_fast),
+        TEST(test_deaf_to_sigterm),
+        TEST(test_workers_go_too),
+        TEST(test_behind_a_shell),
+        TEST(test_into_the_background),
+        TEST(test_a_daemon),
+        TEST(test_crash_and_stop),
+        TEST(test_what_does_not_start),
+        TEST(test_a_fixed_port_that_is_taken),
+        TEST(test_datagrams),
+        TEST(test_its_folder_and_output),
+        TEST(test_guarded),
+        TEST(test_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * diverge.h - where a run first differs from an earlier one of the same script. */
+#ifndef APHI_CLI_DIVERGE_H
+#define APHI_CLI_DIVERGE_H
+
+#include "harness/run.h"
+
+typedef struct aphi_divergence {
+    bool found;
+    int64_t label;
+    aph_value then, now;
+    bool missing;        /* there is no such message now */
+} aphi_divergence;
+
+/* trace: that of the earlier run. False if there is none that can be read. Lines without a label are passed over. */
+bool aphi_diverge(const char *trace, const aphi_run *run, aphi_divergence *d);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * candidate.c - scripts made from the best so far.
+ *
+ * Invariants: Whatever is removed, an action still waits for what it would have had to wait for behind the removed
+ *             ones, or for something that comes about then: else a script that fails in some order of requests and
+ *             answers could only shrink by luck. */
+#include "harness/candidate.h"
+
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/expression.h"
+
+static void begin_candidate(aphi_trial *s)
+{
+    aphi_script *c = &s->candidate;
+    memcpy(c->model, s->best.model, sizeof c->model);
+    memcpy(c->environment, s->best.environment, sizeof c->environment);
+    c->seed = s->best.seed;
+    c->count = 0;
+}
+
+void aphi_candidate_copy(aphi_trial *s)
+{
+    begin_candidate(s);
+    for (size_t i = 0; i < s->best.count; i++)
+        aphi_script_add(&s->candidate, &s->best.actions[i]);
+}
+
+size_t aphi_candidate_index(const aphi_script *script, int64_t label)
+{
+    int64_t request = label % 2 == 0 ? label - 1 : label;
+    size_t low = 0, high = script->count; /* labels rise */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (script->actions[middle].label < request)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < script->count && script->actions[low].label == request ? low : script->count;
+}
+
+void aphi_candidate_without(aphi_trial *s, const bool *removed)
+{
+    begin_candidate(s);
+    const aphi_script *b = &s->best;
+    int64_t *kept_before =
+        aphi_alloc((b->count + 1) * sizeof *kept_before); /* the label of the last request kept, or 0 */
+    aphi_action held = {.wait = APHI_WAIT_NOTHING};       /* by those just removed */
+    int64_t kept = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        aphi_action a = b->actions[i];
+        size_t asked = a.wait == APHI_WAIT_ANSWER ? aphi_candidate_index(b, a.waits_for) : b->count;
+        kept_before[i] = kept;
+        if (asked < i && removed[asked]) {
+            a.wait = kept_before[asked] ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;
+            a.waits_for = kept_before[asked] ? kept_before[asked] + 1 : 0;
+        }
+        if (a.wait == APHI_WAIT_NOTHING) {
+            a.wait = held.wait;
+            a.waits_for = held.waits_for;
+        }
+        held = removed[i] ? a : (aphi_action){.wait = APHI_WAIT_NOTHING};
+        if (removed[i])
+            continue;
+        aphi_script_add(&s->candidate, &a);
+        if (a.send != APH_NIL)
+            kept = a.label;
+    }
+    free(kept_before);
+}
+
+void aphi_candidate_wait_for_each(aphi_script *c)
+{
+    int64_t last = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        aphi_action *a = &c->actions[i];
+        a->wait = last ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;
+        a->waits_for = last ? last + 1 : 0;
+        if (a->send != APH_NIL)
+            last = a->label;
+    }
+}
+
+void aphi_candidate_wait_for_holes(aphi_script *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        aphi_action *a = &c->actions[i];
+        int64_t label = a->send == APH_NIL ? 0 : aphi_expression_newest(a->send);
+        if (a->wait != APHI_WAIT_NOTHING || label == 0 || label % 2 != 0)
+            continue;
+        a->wait = APHI_WAIT_ANSWER;
+        a->waits_for = label;
+    }
+}
+
+size_t aphi_candidate_connections(const aphi_script *script, int64_t **numbers)
+{
+    size_t n = 0, capacity = 0;
+    int64_t *all = NULL;
+    for (size_t i = 0; i < script->count; i++) {
+        size_t k = 0;
+        while (k < n && all[k] != script->actions[i].connection)
+            k++;
+        if (k < n)
+            continue;
+        APHI_RESERVE(all, capacity, n + 1);
+        all[n++] = script->actions[i].connection;
+    }
+    *numbers = all;
+    return n;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * keep.c - the folder of failing scripts.
+ *
+ * Idea:       A name says whose script it is and what is in it, so that nothing else needs to be written down. The time
+ *             of the file says when it failed last: saving a script again only brings it to the front.
+ * Cost:       Listing looks at every file of the folder once. */
+#include "harness/keep.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/memory.h"
+
+static const char *folder_or_usual(const char *folder) { return folder && *folder ? folder : ".antiphon"; }
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* What a model is called in a file's name: letters and digits as they are, all else '_'. */
+static void plain_name(const char *model, char *name, size_t size)
+{
+    size_t n = 0;
+    for (; model[n] && n + 1 < size; n++)
+        name[n] = isalnum((unsigned char)model[n]) ? model[n] : '_';
+    name[n] = 0;
+    if (n == 0)
+        snprintf(name, size, "script");
+}
+
+static uint64_t hash_of(const char *text, size_t n)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* Is it MODEL-HASH.script or MODEL-HASH-N.script? */
+static bool is_of_model(const char *file, const char *name)
+{
+    size_t n = strlen(name), length = strlen(file);
+    return length >= n + 24 && !strncmp(file, name, n) && file[n] == '-' &&
+           strspn(file + n + 1, "0123456789abcdef") == 16 && !strcmp(file + length - 7, ".script");
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
+
+static bool has_text(const char *path, const char *text, size_t n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    aphi_buffer found = {0};
+    char piece[4096];
+    for (ssize_t got; found.n <= n && (got = read(fd, piece, sizeof piece)) > 0;) {
+        aphi_buffer_add(&found, piece, (size_t)got);
+    }
+    close(fd);
+    bool same = found.n == n && (n == 0 || !memcmp(found.data, text, n));
+    aphi_buffer_free(&found);
+    return same;
+}
+
+static bool make_folder(const char *folder, char *error, size_t error_size)
+{
+    struct stat about;
+    if (mkdir(folder, 0777) == 0)
+        return true;
+    int why = errno;
+    if (why == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
+        return true;
+    if (why == EEXIST)
+        why = ENOTDIR;
+    snprintf(error, error_size, "%s: failing scripts cannot be kept there: %s", folder, strerror(why));
+    return false;
+}
+
+bool aphi_keep_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
+                    size_t error_size)
+{
+    char name[64];
+    size_t n;
+    folder = folder_or_usual(folder);
+    if (!make_folder(folder, error, error_size))
+        return false;
+    plain_name(s->model, name, sizeof name);
+    char *text = aphi_script_text(s, &n);
+    uint64_t hash = hash_of(text, n);
+    bool kept = false;
+    for (int i = 1; !kept; i++) {
+        char number[16] = "";
+        if (i > 1)
+            snprintf(number, sizeof number, "-%d", i);
+        snprintf(path, path_size, "%s/%s-%016" PRIx64 "%s.script", folder, name, hash, number);
+        if (access(path, F_OK) != 0)
+            break;
+        kept = has_text(path, text, n);
+    }
+    free(text);
+    if (!kept)
+        return aphi_script_write(path, s, error, error_size);
+    utimensat(AT_FDCWD, path, NULL, 0); /* it failed again: it is there, only its place in the list is at stake */
+    return true;
+}
+
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    char *path;
+    struct timespec time;
+} entry;
+
+static int compare_entries(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->time.tv_sec != y->time.tv_sec)
+        return x->time.tv_sec > y->time.tv_sec ? -1 : 1;
+    if (x->time.tv_nsec != y->time.tv_nsec)
+        return x->time.tv_nsec > y->time.tv_nsec ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+bool aphi_keep_list(const char *folder, const char *model, aphi_kept *kept, char *error, size_t error_size)
+{
+    *kept = (aphi_kept){0};
+    folder = folder_or_usual(folder);
+    DIR *all = opendir(folder);
+    if (!all && errno == ENOENT)
+        return true;
+    if (!all) {
+        snprintf(error, error_size, "%s: the scripts that failed before cannot be read: %s", folder, strerror(errno));
+        return false;
+    }
+    char name[64];
+    plain_name(model, name, sizeof name);
+    entry *entries = NULL;
+    size_t count = 0, capacity = 0;
+    for (struct dirent *d; (d = readdir(all));) {
+        struct stat about;
+        if (!is_of_model(d->d_name, name) || fstatat(dirfd(all), d->d_name, &about, 0) != 0)
+            continue;
+        if (!S_ISREG(about.st_mode))
+            continue;
+        aphi_buffer path = {0};
+        aphi_buffer_format(&path, "%s/%s", folder, d->d_name);
+        APHI_RESERVE(entries, capacity, count + 1);
+        entries[count++] = (entry){aphi_buffer_text(&path), about.st_mtim};
+    }
+    closedir(all);
+    if (count > 0)
+        qsort(entries, count, sizeof *entries, compare_entries);
+    kept->paths = aphi_alloc((count + 1) * sizeof *kept->paths);
+    for (size_t i = 0; i < count; i++)
+        kept->paths[kept->count++] = entries[i].path;
+    free(entries);
+    return true;
+}
+
+void aphi_keep_free(aphi_kept *kept)
+{
+    for (size_t i = 0; i < kept->count; i++)
+        free(kept->paths[i]);
+    free(kept->paths);
+    *kept = (aphi_kept){0};
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * polish.c - single steps, round after round, until a round changes nothing.
+ *
+ * Idea:       Requests go first: all that follows costs runs for each that is left. Steps that can make a failure rarer
+ *             (waits) are taken only if it fails as often.
+ * Invariants: Every step makes the script smaller in some order, so rounds end; see simplify.c for messages.
+ * Cost:       Some ten candidates for each action. What was tried is not run again, so the last round costs little. */
+#include "harness/polish.h"
+
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/candidate.h"
+#include "harness/simplify.h"
+
+enum { PAIRS_MAX = 8 }; /* actions, of which all pairs are tried */
+
+/* Each goes through all steps of its kind; true if one was taken. */
+
+static bool removes(aphi_trial *s, size_t i, size_t k)
+{
+    bool *removed = aphi_alloc_zero(s->best.count * sizeof *removed);
+    removed[i] = removed[k] = true;
+    aphi_candidate_without(s, removed);
+    free(removed);
+    return aphi_trial_fails(s);
+}
+
+static bool single_actions(aphi_trial *s)
+{
+    bool taken = false, again = true;
+    while (again && !s->over) {
+        again = false;
+        for (size_t i = s->best.count; i-- > 0;) {
+            if (s->best.count < 2 || i >= s->best.count || !removes(s, i, i))
+                continue;
+            aphi_trial_tell(s, "removed one of %zu actions", s->best.count + 1);
+            taken = again = true;
+        }
+    }
+    return taken;
+}
+
+/* Two that are needed only because of each other. */
+static bool pairs_of_actions(aphi_trial *s)
+{
+    bool taken = false;
+    for (size_t i = 1; i < s->best.count && s->best.count <= PAIRS_MAX && aphi_trial_tries(s, APHI_MISSED) <= 2; i++) {
+        for (size_t k = 0; k < i && i < s->best.count && s->best.count > 2; k++) {
+            if (!removes(s, i, k))
+                continue;
+            aphi_trial_tell(s, "removed two of %zu actions together", s->best.count + 2);
+            taken = true;
+        }
+    }
+    return taken;
+}
+
+static void rename_connection(aphi_script *c, int64_t from, int64_t to)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->actions[i].connection == from)
+            c->actions[i].connection = to;
+    }
+}
+
+static bool merge_connections(aphi_trial *s)
+{
+    int64_t *numbers;
+    bool taken = false;
+    size_t n = aphi_candidate_connections(&s->best, &numbers);
+    if (n > 2) {
+        aphi_candidate_copy(s);
+        for (size_t i = 1; i < n; i++)
+            rename_connection(&s->candidate, numbers[i], numbers[0]);
+        if (aphi_trial_fails_simpler(s)) {
+            aphi_trial_tell(s, "all on one connection");
+            free(numbers);
+            return true;
+        }
+    }
+    for (size_t i = n; i-- > 1;) {
+        for (size_t k = 0; k < i; k++) {
+            aphi_candidate_copy(s);
+            rename_connection(&s->candidate, numbers[i], numbers[k]);
+            if (!aphi_trial_fails_simpler(s))
+                continue;
+            aphi_trial_tell(s, "one connection less");
+            taken = true;
+            break;
+        }
+    }
+    free(numbers);
+    return taken;
+}
+
+/* Connections 0, 1, ... in the order of their first use. */
+static bool number_connections(aphi_trial *s)
+{
+    int64_t *numbers;
+    size_t n = aphi_candidate_connections(&s->best, &numbers);
+    aphi_candidate_copy(s);
+    for (size_t i = 0; i < s->candidate.count; i++) {
+        for (size_t k = 0; k < n; k++) {
+            if (s->best.actions[i].connection == numbers[k])
+                s->candidate.actions[i].connection = (int64_t)k;
+        }
+    }
+    free(numbers);
+    return aphi_trial_fails_simpler(s);
+}
+
+static bool drop_waits(aphi_trial *s)
+{
+    bool taken = false;
+    aphi_candidate_copy(s);
+    for (size_t i = 0; i < s->candidate.count; i++)
+        s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
+    for (size_t i = 0; i < s->candidate.count; i++)
+        s->candidate.actions[i].waits_for = 0;
+    if (aphi_trial_fails_as_often(s)) {
+        aphi_trial_tell(s, "nothing waits");
+        return true;
+    }
+    for (size_t i = 0; i < s->best.count; i++) {
+        if (s->best.actions[i].wait == APHI_WAIT_NOTHING)
+            continue;
+        aphi_candidate_copy(s);
+        s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
+        s->candidate.actions[i].waits_for = 0;
+        if (!aphi_trial_fails_as_often(s))
+            continue;
+        aphi_trial_tell(s, "one wait less");
+        taken = true;
+    }
+    return taken;
+}
+
+/* A wait for quiet becomes one for an answer, a pause is halved. */
+static bool shorten_waits(aphi_trial *s)
+{
+    bool taken = false;
+    int64_t last = 0;
+    for (size_t i = 0; i < s->best.count; i++) {
+        aphi_wait wait = s->best.actions[i].wait;
+        aphi_candidate_copy(s);
+        aphi_action *a = &s->candidate.actions[i];
+        if (wait == APHI_WAIT_QUIET && last) {
+            a->wait = APHI_WAIT_ANSWER;
+            a->waits_for = last + 1;
+        } else if (wait == APHI_WAIT_PAUSE) {
+            a->waits_for /= 2;
+        }
+        if (s->best.actions[i].send != APH_NIL)
+            last = s->best.actions[i].label;
+        if ((wait != APHI_WAIT_QUIET && wait != APHI_WAIT_PAUSE) || !aphi_trial_fails_as_often(s))
+            continue;
+        aphi_trial_tell(s, "a shorter wait");
+        taken = true;
+    }
+    return taken;
+}
+
+static bool whole_writes(aphi_trial *s)
+{
+    bool taken = false;
+    aphi_candidate_copy(s);
+    for (size_t i = 0; i < s->candidate.count; i++)
+        s->candidate.actions[i].chunk = 0;
+    if (aphi_trial_fails_simpler(s)) {
+        aphi_trial_tell(s, "every message in one write");
+        return true;
+    }
+    for (size_t i = 0; i < s->best.count; i++) {
+        aphi_candidate_copy(s);
+        s->candidate.actions[i].chunk = 0;
+        if (!aphi_trial_fails_simpler(s))
+            continue;
+        aphi_trial_tell(s, "one message more in one write");
+        taken = true;
+    }
+    return taken;
+}
+
+/* The same value in several requests is one thing that they speak of: simplified in all of them at once. */
+static bool simplify_everywhere(aphi_trial *s, aph_value leaf, size_t n)
+{
+    aph_value simpler;
+    aphi_candidate_copy(s);
+    if (!aphi_simpler_leaf(leaf, n, &simpler))
+        return false;
+    for (size_t i = 0; i < s->candidate.count; i++) {
+        aph_value *send = &s->candidate.actions[i].send;
+        if (*send != APH_NIL)
+            *send = aphi_replace_leaves(*send, leaf, simpler);
+    }
+    return true;
+}
+
+static bool simplify_leaves(aphi_trial *s)
+{
+    bool taken = false;
+    for (size_t i = 0; i < s->best.count && !s->over; i++) {
+        aph_value leaf;
+        for (size_t k = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf); k++) {
+            for (size_t n = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf) && simplify_everywhere(s, leaf, n);) {
+                bool failed = aphi_trial_fails_simpler(s);
+                if (failed)
+                    aphi_trial_tell(s, "a simpler value");
+                taken = taken || failed;
+                n = failed ? 0 : n + 1;
+            }
+        }
+    }
+    return taken;
+}
+
+/* Takes steps in single messages, as long as one does. */
+static bool simplify_each(aphi_trial *s, bool (*form_at)(aph_value v, size_t n, aph_value *form))
+{
+    bool taken = false;
+    for (size_t i = 0; i < s->best.count && !s->over; i++) {
+        aph_value simpler;
+        for (size_t n = 0; form_at(s->best.actions[i].send, n, &simpler) && !s->over;) {
+            aphi_candidate_copy(s);
+            s->candidate.actions[i].send = simpler;
+            bool failed = simpler != APH_NIL && aphi_trial_fails_simpler(s);
+            if (failed)
+                aphi_trial_tell(s, "a simpler message");
+            taken = taken || failed;
+            n = failed ? n : n + 1;
+        }
+    }
+    return taken;
+}
+
+static bool drop_fields(aphi_trial *s) { return simplify_each(s, aphi_smaller); }
+
+static bool simplify_messages(aphi_trial *s) { return simplify_each(s, aphi_simpler); }
+
+/* A hole for a message that is gone is filled from another one: say from which. */
+static bool mend_holes(aphi_trial *s)
+{
+    bool taken = false;
+    for (size_t i = 0; i < s->best.count; i++) {
+        int64_t label;
+        for (size_t n = 0; aphi_hole_at(s->best.actions[i].send, n, &label); n++) {
+            if (aphi_candidate_index(&s->best, label) < s->best.count)
+                continue;
+            for (size_t k = i; k-- > 0;) {
+                aphi_candidate_copy(s);
+                aph_value *send = &s->candidate.actions[i].send;
+                *send = aphi_relabel(*send, label, s->best.actions[k].label + (label % 2 == 0));
+                if (s->best.actions[k].send == APH_NIL || !aphi_trial_fails_as_often(s))
+                    continue;
+                aphi_trial_tell(s, "a hole refers to what is there");
+                taken = true;
+                break;
+            }
+        }
+    }
+    return taken;
+}
+
+bool aphi_polish(aphi_trial *s)
+{
+    static bool (*const steps[])(aphi_trial *) = {
+        single_actions, pairs_of_actions, merge_connections, number_connections, whole_writes, shorten_waits,
+        drop_waits,     drop_fields,      simplify_leaves,   simplify_messages,  mend_holes,
+    };
+    bool changed = true;
+    while (changed && !s->over && !s->fell) {
+        changed = false;
+        aphi_trial_measure(s);
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+            changed = steps[i](s) || changed;
+        changed = changed || s->shaken;
+        s->shaken = false;
+    }
+    return !s->over;
+}

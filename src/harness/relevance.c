@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * relevance.c - which actions of a failing script matter: a slice of it, from the end.
+ *
+ * Idea:       A run stops at the failing answer, so the last request is mostly to blame, with those that it refers to
+ *             by holes, and those that speak of the same thing: that have a string or an integer in common. What every
+ *             fourth request has (its kind, mostly) says nothing. Waits say nothing either: each may wait for the one
+ *             before.
+ * Cost:       n log n in the leaves of the script. A wrong guess costs one run: it is tried, not trusted. */
+#include "harness/relevance.h"
+
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/simplify.h"
+
+typedef struct mention {
+    aph_value leaf;
+    size_t action;
+} mention;
+
+typedef struct guess {
+    const aphi_script *script;
+    aphi_relevance *levels;
+    mention *mentions; /* sorted by leaf, then action */
+    size_t count, capacity;
+    size_t *queue; /* actions whose references are to be followed */
+    size_t queued;
+} guess;
+
+static int compare_mentions(const void *a, const void *b)
+{
+    const mention *x = a, *y = b;
+    if (x->leaf != y->leaf)
+        return (uintptr_t)x->leaf < (uintptr_t)y->leaf ? -1 : 1;
+    return (x->action > y->action) - (x->action < y->action);
+}
+
+static void collect_mentions(guess *g)
+{
+    for (size_t i = 0; i < g->script->count; i++) {
+        aph_value leaf;
+        for (size_t k = 0; aphi_leaf_at(g->script->actions[i].send, k, &leaf); k++) {
+            if (aph_kind_of(leaf) == APH_BOOL)
+                continue;
+            APHI_RESERVE(g->mentions, g->capacity, g->count + 1);
+            g->mentions[g->count++] = (mention){leaf, i};
+        }
+    }
+    if (g->count > 0)
+        qsort(g->mentions, g->count, sizeof *g->mentions, compare_mentions);
+}
+
+/* The first mention of the leaf; *n receives how many there are. */
+static const mention *mentions_of(const guess *g, aph_value leaf, size_t *n)
+{
+    size_t low = 0, high = g->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((uintptr_t)g->mentions[middle].leaf < (uintptr_t)leaf)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*n = 0; low + *n < g->count && g->mentions[low + *n].leaf == leaf; ++*n) {
+    }
+    return g->mentions + low;
+}
+
+static void raise(guess *g, size_t action, aphi_relevance level)
+{
+    if (g->levels[action] >= level)
+        return;
+    g->levels[action] = level;
+    g->queue[g->queued++] = action;
+}
+
+/* The request with that label, or with that answer. */
+static void raise_label(guess *g, int64_t label, aphi_relevance level)
+{
+    int64_t request = label % 2 == 0 ? label - 1 : label;
+    size_t low = 0, high = g->script->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->script->actions[middle].label < request)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < g->script->count && g->script->actions[low].label == request)
+        raise(g, low, level);
+}
+
+static void follow_references(guess *g, size_t from, aphi_relevance level)
+{
+    for (size_t i = from; i < g->queued; i++) {
+        const aphi_action *a = &g->script->actions[g->queue[i]];
+        int64_t label;
+        for (size_t k = 0; aphi_hole_at(a->send, k, &label); k++)
+            raise_label(g, label, level);
+    }
+}
+
+static void share(guess *g, size_t action, aphi_relevance level)
+{
+    size_t common = g->script->count / 4 > 4 ? g->script->count / 4 : 4, n;
+    aph_value leaf;
+    for (size_t k = 0; aphi_leaf_at(g->script->actions[action].send, k, &leaf); k++) {
+        const mention *those = mentions_of(g, leaf, &n);
+        for (size_t i = 0; i < n && n < common; i++)
+            raise(g, those[i].action, level);
+    }
+}
+
+void aphi_relevance_guess(const aphi_script *s, aphi_relevance *levels)
+{
+    guess g = {.script = s, .levels = levels};
+    for (size_t i = 0; i < s->count; i++)
+        levels[i] = APHI_RELEVANCE_NONE;
+    size_t last = s->count;
+    while (last > 0 && s->actions[last - 1].send == APH_NIL)
+        last--;
+    if (last-- == 0)
+        return;
+    g.queue = aphi_alloc(3 * s->count * sizeof *g.queue); /* an action is raised at most once to each level */
+    collect_mentions(&g);
+    raise(&g, last, APHI_RELEVANCE_REFERS);
+    follow_references(&g, 0, APHI_RELEVANCE_REFERS);
+    size_t close_by = g.queued;
+    share(&g, last, APHI_RELEVANCE_SHARES);
+    follow_references(&g, close_by, APHI_RELEVANCE_SHARES);
+    for (size_t i = 0, followed = g.queued; i < g.queued; i++) {
+        share(&g, g.queue[i], APHI_RELEVANCE_DISTANT);
+        follow_references(&g, followed, APHI_RELEVANCE_DISTANT);
+        followed = g.queued;
+    }
+    free(g.mentions);
+    free(g.queue);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * simplify.c - simpler forms of an expression, counted through.
+ *
+ * Idea:       The forms are not listed but numbered: a walk counts down to the one asked for and rebuilds the path to
+ *             it. So nobody holds values while a candidate runs, which may collect.
+ * Invariants: A form is smaller in (nodes, bytes of strings, bytes that are not 'a', magnitude of integers, negative
+ *             integers, trues), compared from the left, a hole counting as more than one node: chains end.
+ * Cost:       Linear in the expression for each form. */
+#include "harness/simplify.h"
+
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/expression.h"
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+
+static bool simpler_int(int64_t i, size_t n, aph_value *simpler)
+{
+    int64_t forms[4];
+    size_t count = 0;
+    if (i != 0)
+        forms[count++] = 0;
+    if (i < 0 && i != INT64_MIN)
+        forms[count++] = -i;
+    if (i / 2 != 0)
+        forms[count++] = i / 2;
+    if (i > 2 || i < -2)
+        forms[count++] = i > 0 ? i - 1 : i + 1;
+    if (n < count)
+        *simpler = aph_int(forms[n]);
+    return n < count;
+}
+
+/* So many times 'a'. */
+static aph_value plain_string(size_t n)
+{
+    char *bytes = aphi_alloc(n + 1);
+    memset(bytes, 'a', n);
+    aph_value s = aph_bytes(bytes, n);
+    free(bytes);
+    return s;
+}
+
+static bool simpler_string(aph_value s, size_t n, aph_value *simpler)
+{
+    aph_value forms[4];
+    size_t count = 0, length = aph_count(s);
+    if (length > 0)
+        forms[count++] = aph_str("");
+    if (length > 1)
+        forms[count++] = aph_substr(s, 0, length / 2);
+    if (length > 2)
+        forms[count++] = aph_substr(s, 0, length - 1);
+    aph_value plain = plain_string(length);
+    if (plain != s)
+        forms[count++] = plain;
+    if (n < count)
+        *simpler = forms[n];
+    return n < count;
+}
+
+static bool constant_for_hole(size_t n, aph_value *simpler)
+{
+    if (n < 2)
+        *simpler = n == 0 ? aph_int(0) : aph_str("");
+    return n < 2;
+}
+
+bool aphi_simpler_leaf(aph_value v, size_t n, aph_value *simpler)
+{
+    if (aphi_expression_is_hole(v))
+        return constant_for_hole(n, simpler);
+    switch (aph_kind_of(v)) {
+    case APH_BOOL: *simpler = aph_bool(false); return n == 0 && aph_truth(v);
+    case APH_INT: return simpler_int(aph_int_of(v), n, simpler);
+    case APH_STR: return simpler_string(v, n, simpler);
+    default: return false;
+    }
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+static bool without_item(aph_value array, size_t i, aph_value *simpler)
+{
+    size_t count = aph_count(array);
+    if (i >= count)
+        return false;
+    aph_value *items = aphi_alloc(count * sizeof *items);
+    size_t kept = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (k != i)
+            items[kept++] = aph_at(array, k);
+    }
+    *simpler = aph_array(kept, items);
+    free(items);
+    return true;
+}
+
+static bool without_field(aph_value object, size_t i, aph_value *simpler)
+{
+    aph_value key, item;
+    if (!aph_pair_at(object, i, &key, &item))
+        return false;
+    *simpler = aph_remove(object, key);
+    return true;
+}
+
+static bool drop_part(aph_value v, size_t n, aph_value *smaller)
+{
+    if (aphi_expression_is_hole(v))
+        return false;
+    aph_kind kind = aph_kind_of(v);
+    return kind == APH_ARRAY ? without_item(v, n, smaller) : kind == APH_OBJECT && without_field(v, n, smaller);
+}
+
+/* The i-th part of an array or object that is not a hole; with `put`, also v with that part replaced by *part. */
+static bool part_at(aph_value v, size_t i, aph_value *part, aph_value *put)
+{
+    aph_kind kind = aph_kind_of(v);
+    if (aphi_expression_is_hole(v) || i >= aph_count(v) || (kind != APH_ARRAY && kind != APH_OBJECT))
+        return false;
+    aph_value key = APH_NIL, item;
+    if (kind == APH_ARRAY)
+        item = aph_at(v, i);
+    else
+        aph_pair_at(v, i, &key, &item);
+    if (put)
+        *put = kind == APH_ARRAY ? aph_replace(v, i, *part) : aph_set(v, key, *part);
+    else
+        *part = item;
+    return true;
+}
+
+/* The n-th form of one node. */
+typedef bool form_of(aph_value v, size_t n, aph_value *form);
+
+/* Counts *n down by the forms that there are; true where it gets to the one asked for. */
+static bool count_forms(aph_value v, form_of *form_at, size_t *n, aph_value *form)
+{
+    for (size_t i = 0; form_at(v, i, form); i++) {
+        if ((*n)-- == 0)
+            return true;
+    }
+    aph_value part;
+    for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
+        aph_value form_of_part;
+        if (count_forms(part, form_at, n, &form_of_part))
+            return part_at(v, i, &form_of_part, form);
+    }
+    return false;
+}
+
+bool aphi_smaller(aph_value v, size_t n, aph_value *smaller) { return count_forms(v, drop_part, &n, smaller); }
+
+bool aphi_simpler(aph_value v, size_t n, aph_value *simpler)
+{
+    return count_forms(v, drop_part, &n, simpler) || count_forms(v, aphi_simpler_leaf, &n, simpler);
+}
+
+static bool count_leaves(aph_value v, size_t *n, aph_value *leaf)
+{
+    aph_kind kind = aph_kind_of(v);
+    if (kind == APH_BOOL || kind == APH_INT || kind == APH_STR) {
+        *leaf = v;
+        return (*n)-- == 0;
+    }
+    aph_value part;
+    for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
+        if (count_leaves(part, n, leaf))
+            return true;
+    }
+    return false;
+}
+
+bool aphi_leaf_at(aph_value v, size_t n, aph_value *leaf) { return count_leaves(v, &n, leaf); }
+
+aph_value aphi_replace_leaves(aph_value v, aph_value from, aph_value to)
+{
+    if (v == from)
+        return to;
+    aph_value part;
+    for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
+        aph_value replaced = aphi_replace_leaves(part, from, to);
+        if (replaced != part)
+            part_at(v, i, &replaced, &v);
+    }
+    return v;
+}
+
+/* ---- holes ------------------------------------------------------------------------------------------------------- */
+
+static int64_t label_of_hole(aph_value hole)
+{
+    aph_value label = aph_at(aph_field(hole, "$"), 0);
+    return aph_is_int(label) ? aph_int_of(label) : 0;
+}
+
+static bool count_holes(aph_value v, size_t *n, int64_t *label)
+{
+    if (aphi_expression_is_hole(v)) {
+        *label = label_of_hole(v);
+        return (*n)-- == 0;
+    }
+    aph_value part;
+    for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
+        if (count_holes(part, n, label))
+            return true;
+    }
+    return false;
+}
+
+bool aphi_hole_at(aph_value v, size_t n, int64_t *label) { return count_holes(v, &n, label); }
+
+aph_value aphi_relabel(aph_value v, int64_t from, int64_t to)
+{
+    if (aphi_expression_is_hole(v)) {
+        return label_of_hole(v) == from ? aph_put(v, "$", aph_replace(aph_field(v, "$"), 0, aph_int(to))) : v;
+    }
+    aph_value part;
+    for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
+        aph_value relabelled = aphi_relabel(part, from, to);
+        if (relabelled != part)
+            part_at(v, i, &relabelled, &v);
+    }
+    return v;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_shape.c - any text is a shape that draws requests that can be sent, or an error that says something. */
+#include <assert.h>
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/gen.h"
+#include "harness/shape.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void draw_some(aphi_request_shape *shape)
+{
+    aphi_labelled *seen = aphi_labelled_open(16);
+    aphi_knowledge known = {.seen = seen};
+    aph_gen g = {.known = &known, .choice = aphi_choice_seed(1)};
+    char error[300];
+    for (int64_t label = 1; label < 16; label += 2) {
+        aphi_taste_begin(&g.taste);
+        aph_value request = aphi_request_shape_draw(shape, &g);
+        aphi_taste_use(&g.taste);
+        assert(aphi_expression_is_sound(request, error, sizeof error));
+        aphi_labelled_add(seen, label, aphi_expression_fill(request, seen, NULL));
+        aphi_labelled_add(seen, label + 1, request);
+        g.wish = request;
+    }
+    aphi_labelled_close(seen);
+    aphi_taste_deinit(&g.taste);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char error[300] = "";
+    char *text = aphi_alloc(size + 1);
+    if (size)
+        memcpy(text, data, size);
+    text[size] = 0;
+    aphi_request_shape *shape = aphi_request_shape_open(text, NULL, 1, error, sizeof error);
+    assert(shape || strncmp(error, "shape", 5) == 0);
+    if (shape)
+        draw_some(shape);
+    aphi_request_shape_close(shape);
+    free(text);
+    aph_collect();
+    return 0;
+}

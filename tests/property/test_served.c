@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_served.c - what clients see of a served model, the model explains; what they see of a mutant, it does not.
+ *
+ * The server is `antiphon serve`, the judge `antiphon check`, both as a user starts them; between them many connections,
+ * requests in a pipeline, and delays. */
+#include "asker.h"
+#include "models/models.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/served-XXXXXX";
+
+static int make_folder(void **unused)
+{
+    (void)unused;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **unused)
+{
+    (void)unused;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static int drop_heap(void **unused)
+{
+    (void)unused;
+    aph_heap_close();
+    return 0;
+}
+
+/* Serves the model, or its mutant, to an asker. */
+static void record(const aph_model *model, const char *mutant, const char *delay, asking how, unsigned seed, char *path)
+{
+    char seed_text[16];
+    const char *words[] = {model->name, "--seed", seed_text, "--delay", delay, mutant ? "--mutate" : NULL, mutant, NULL};
+    snprintf(seed_text, sizeof seed_text, "%u", seed);
+    snprintf(path, 128, "%s/%s-%s-%u.jsonl", folder, model->name, mutant ? mutant : "right", seed);
+    how.trace = fopen(path, "w");
+    assert_non_null(how.trace);
+    served s = served_start(words);
+    asker a = asker_of(model, seed);
+    bool good = asker_ask(&a, &s, &how);
+    assert_int_equal(served_stop(&s), 0);
+    assert_int_equal(fclose(how.trace), 0);
+    assert_true(good);
+    aph_heap_close();
+}
+
+/* The exit code of `antiphon check`. */
+static int judged(const aph_model *model, const char *path)
+{
+    char command[512];
+    snprintf(command, sizeof command, "\"$ANTIPHON\" check --quiet --time 60 %s '%s' >'%s.out' 2>&1", model->name, path,
+             path);
+    int status = system(command);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* A queue has no parts that could be judged one by one, so less of it is asked at once. */
+static asking eased(const aph_model *model, asking how)
+{
+    if (model == &aph_model_queue && how.connections > 6)
+        how.connections = 6;
+    if (model == &aph_model_queue && how.depth > 1)
+        how.depth = 1;
+    return how;
+}
+
+/* Each model through small and heavy delays, few and many connections. */
+static void test_right(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *delay;
+        asking how;
+    } cases[] = {
+        {"0", {.connections = 4, .depth = 2, .requests = 2000}},
+        {"2", {.connections = 3, .depth = 3, .requests = 1000}},
+        {"10", {.connections = 16, .depth = 1, .requests = 500}},
+        {"5", {.connections = 100, .depth = 1, .requests = 1000}},
+    };
+    size_t n;
+    const aph_model *const *models = aph_models(&n);
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
+            char path[128];
+            record(models[i], NULL, cases[k].delay, eased(models[i], cases[k].how), 100 * k + 7, path);
+            int code = judged(models[i], path);
+            if (code)
+                print_message("%s, delay %s: exit code %d\n", models[i]->name, cases[k].delay, code);
+            assert_int_equal(code, 0);
+        }
+}
+
+/* Every mutant is rejected within three runs. */
+static void test_mutants(void **unused)
+{
+    (void)unused;
+    size_t n;
+    const aph_model *const *models = aph_models(&n);
+    for (size_t i = 0; i < n; i++) {
+        unsigned mutants = 0;
+        for (const aph_model *const *m = models[i]->mutants; m && *m; m++, mutants++) {
+            int code = 0;
+            for (unsigned seed = 1; seed <= 3 && code == 0; seed++) {
+                char path[128];
+                record(models[i], (*m)->name, "1", (asking){.connections = 4, .depth = 1, .requests = 400}, seed, path);
+                code = judged(models[i], path);
+            }
+            if (code != 1)
+                print_message("%s, mutant %s: exit code %d\n", models[i]->name, (*m)->name, code);
+            assert_int_equal(code, 1);
+        }
+        assert_true(mutants >= 3);
+    }
+}
+
+/* Datagrams are answered, lost and doubled; what comes is right. */
+static void test_datagrams(void **unused)
+{
+    (void)unused;
+    served s = served_start((const char *const[]){"swap", "--env", "udp", "--seed", "3", "--loss", "20", NULL});
+    asker a = asker_of(&aph_model_swap, 3);
+    assert_true(asker_ask(&a, &s, &(asking){.connections = 8, .depth = 1, .requests = 500, .datagrams = true}));
+    char line[128];
+    kill(s.pid, SIGTERM);
+    assert_non_null(fgets(line, sizeof line, s.out));
+    assert_non_null(fgets(line, sizeof line, s.out));
+    unsigned taken = 0, given = 0;
+    assert_int_equal(sscanf(line, "%u requests taken, %u answers given", &taken, &given), 2);
+    assert_int_equal(served_stop(&s), 0);
+    assert_in_range(taken, 350, 499); /* about four in five */
+    assert_in_range(given, taken / 2, taken);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_right, drop_heap),
+        cmocka_unit_test_teardown(test_mutants, drop_heap),
+        cmocka_unit_test_teardown(test_datagrams, drop_heap),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

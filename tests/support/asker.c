@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * asker.c - a client that asks much at once; see asker.h. One thread, poll; a request is written down before its first byte
+ * leaves, an answer after its last byte came, so that what is written is what a tester may say. */
+#include "asker.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "harness/codec.h"
+#include "models/models.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- the server -------------------------------------------------------------------------------------------------- */
+
+served served_start(const char *const *words)
+{
+    const char *arguments[24] = {"antiphon", "serve"};
+    for (size_t i = 0; words[i]; i++) {
+        assert(i < 20);
+        arguments[i + 2] = words[i];
+    }
+    const char *program = getenv("ANTIPHON");
+    int ends[2];
+    assert(program);
+    assert(pipe(ends) == 0);
+    served s = {.pid = fork(), .at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    assert(s.pid >= 0);
+    if (s.pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execv(program, (char *const *)(uintptr_t)arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    s.out = fdopen(ends[0], "r");
+    char line[128];
+    unsigned port;
+    assert(fgets(line, sizeof line, s.out) && sscanf(line, "listening on 127.0.0.1:%u", &port) == 1);
+    s.at.sin_port = htons((uint16_t)port);
+    return s;
+}
+
+int served_stop(served *s)
+{
+    int status;
+    kill(s->pid, SIGTERM);
+    while (waitpid(s->pid, &status, 0) < 0)
+        assert(errno == EINTR);
+    fclose(s->out);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* ---- what to ask ------------------------------------------------------------------------------------------------- */
+
+static aph_value ask_register(asker *a)
+{
+    aphi_choice *c = &a->choice;
+    aph_value key = aph_int((int64_t)aphi_choice_below(c, a->keys)), value = aph_int(aphi_choice_within(c, 0, 4));
+    switch (aphi_choice_below(c, 3)) {
+    case 0: return aph_record("f", aph_str("read"), "key", key);
+    case 1: return aph_record("f", aph_str("write"), "key", key, "value", value);
+    default:
+        return aph_record("f", aph_str("cas"), "key", key, "value",
+                          APH_ARRAY_OF(aph_int(aphi_choice_within(c, 0, 4)), value));
+    }
+}
+
+static aph_value ask_kv(asker *a)
+{
+    aphi_choice *c = &a->choice;
+    aph_value key = aph_strf("k%d", (int)aphi_choice_below(c, a->keys)), value = aph_strf("%llu.", (unsigned long long)a->made);
+    switch (aphi_choice_below(c, 6)) {
+    case 0: case 1: return aph_record("f", aph_str("get"), "key", key);
+    case 2: return aph_record("f", aph_str("put"), "key", key, "value", value);
+    case 3: return aph_record("f", aph_str("delete"), "key", key);
+    default: return aph_record("f", aph_str("append"), "key", key, "value", value);
+    }
+}
+
+static aph_value ask_swap(asker *a)
+{
+    return aph_strf("%03d", (int)(a->made % 1000));
+}
+
+/* Mostly empty: in which order concurrent values went in is seen soon. */
+static aph_value ask_queue(asker *a)
+{
+    if (aphi_choice_chance(&a->choice, 3, 5))
+        return aph_record("f", aph_str("dequeue"));
+    return aph_record("f", aph_str("enqueue"), "value", aph_int((int64_t)a->made));
+}
+
+static aph_value ask_etag_kv(asker *a)
+{
+    aphi_choice *c = &a->choice;
+    bool get = aphi_choice_chance(c, 2, 3);
+    aph_value r = aph_record("f", aph_str(get ? "get" : "put"), "key", aph_strf("k%d", (int)aphi_choice_below(c, a->keys)));
+    if (!get)
+        r = aph_put(r, "value", aph_int((int64_t)a->made));
+    if (aph_count(a->tags) && aphi_choice_chance(c, 1, 2))
+        r = aph_put(r, get ? "if_none_match" : "if_match", aph_at(a->tags, aphi_choice_below(c, aph_count(a->tags))));
+    return r;
+}
+
+/* The latest tags. */
+static void remember_tag(asker *a, aph_value answer)
+{
+    aph_value tag = aph_field(answer, "tag");
+    if (tag && aph_count(a->tags) < 4)
+        a->tags = aph_push(a->tags, tag);
+    else if (tag)
+        a->tags = aph_replace(a->tags, aphi_choice_below(&a->choice, 4), tag);
+}
+
+asker asker_of(const aph_model *model, uint64_t seed)
+{
+    static const struct {
+        const aph_model *model;
+        aph_value (*request)(asker *a);
+    } known[] = {{&aph_model_register, ask_register}, {&aph_model_kv, ask_kv}, {&aph_model_swap, ask_swap},
+                 {&aph_model_queue, ask_queue}, {&aph_model_etag_kv, ask_etag_kv}};
+    asker a = {.model = model, .choice = aphi_choice_seed(seed), .tags = aph_array(0, NULL)};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].model == model)
+            a.request = known[i].request;
+    assert(a.request);
+    a.answered = model == &aph_model_etag_kv ? remember_tag : NULL;
+    return a;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+typedef struct line {
+    aphi_buffer in, out;
+    size_t written, scanned, taken;
+    unsigned in_flight;
+    int64_t heard_ns;
+} line;
+
+typedef struct talk {
+    asker *asker;
+    const asking *how;
+    struct pollfd *polls;
+    line *lines;
+    unsigned sent, ended;
+} talk;
+
+static void write_down(talk *t, unsigned i, const char *what, aph_value message)
+{
+    if (!t->how->trace)
+        return;
+    fprintf(t->how->trace, "{\"conn\":%u,\"%s\":", i, what);
+    aph_json_write(t->how->trace, message);
+    fputs("}\n", t->how->trace);
+}
+
+static void ask_on(talk *t, unsigned i)
+{
+    line *l = &t->lines[i];
+    while (l->in_flight < t->how->depth && t->sent < t->how->requests && (!t->how->datagrams || !l->out.n)) {
+        aph_value message = t->asker->request(t->asker);
+        t->asker->made++;
+        write_down(t, i, "send", message);
+        bool encoded = aphi_encode(t->asker->model->codec, APH_TO_SERVER, message, &l->out);
+        assert(encoded);
+        (void)encoded;
+        l->in_flight++;
+        t->sent++;
+    }
+}
+
+static void heard(talk *t, unsigned i, aph_value message)
+{
+    line *l = &t->lines[i];
+    l->heard_ns = aphi_clock_ns();
+    write_down(t, i, "recv", message);
+    if (t->asker->answered)
+        t->asker->answered(t->asker, message);
+    if (l->in_flight) {
+        l->in_flight--;
+        t->ended++;
+    }
+}
+
+static bool decode(talk *t, unsigned i)
+{
+    line *l = &t->lines[i];
+    aph_wire w = {.side = APH_FROM_SERVER, .scanned = l->scanned};
+    aph_decoded result;
+    do {
+        w.bytes = (const unsigned char *)l->in.data + l->taken;
+        w.count = l->in.n - l->taken;
+        result = aph_decode(t->asker->model->codec, &w);
+        if (result == APH_DECODED) {
+            l->taken += w.used;
+            heard(t, i, w.message);
+        }
+    } while (result == APH_DECODED);
+    l->scanned = w.scanned;
+    if (l->taken == l->in.n)
+        l->taken = l->in.n = 0;
+    if (result == APH_MALFORMED)
+        fprintf(stderr, "asker: connection %u: byte %zu: %s\n", i, w.at, w.why);
+    return result == APH_MORE;
+}
+
+static bool on_readable(talk *t, unsigned i)
+{
+    char bytes[65536];
+    ssize_t n = recv(t->polls[i].fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (n <= 0) {
+        fprintf(stderr, "asker: connection %u was closed\n", i);
+        return false;
+    }
+    aphi_buffer_add(&t->lines[i].in, bytes, (size_t)n);
+    return decode(t, i);
+}
+
+static bool on_writable(talk *t, unsigned i)
+{
+    line *l = &t->lines[i];
+    ssize_t n = send(t->polls[i].fd, l->out.data + l->written, l->out.n - l->written, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    l->written += (size_t)n;
+    if (l->written == l->out.n)
+        l->written = l->out.n = 0;
+    return true;
+}
+
+/* Datagrams that were not answered are given up, and what comes late is heard all the same. */
+static void give_up(talk *t, unsigned i)
+{
+    line *l = &t->lines[i];
+    if (l->in_flight && aphi_clock_ns() - l->heard_ns > 50000000) {
+        t->ended += l->in_flight;
+        l->in_flight = 0;
+        l->heard_ns = aphi_clock_ns();
+    }
+}
+
+static bool connect_all(talk *t, const served *s)
+{
+    for (unsigned i = 0; i < t->how->connections; i++) {
+        int fd = t->polls[i].fd = socket(AF_INET, t->how->datagrams ? SOCK_DGRAM : SOCK_STREAM, 0);
+        t->lines[i].heard_ns = aphi_clock_ns();
+        if (fd < 0 || connect(fd, (const struct sockaddr *)&s->at, sizeof s->at)) {
+            perror("asker: connect");
+            return false;
+        }
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+    }
+    return true;
+}
+
+static bool go_round(talk *t)
+{
+    for (unsigned i = 0; i < t->how->connections; i++) {
+        if (t->how->datagrams)
+            give_up(t, i);
+        ask_on(t, i);
+        t->polls[i].events = (short)(POLLIN | (t->lines[i].out.n ? POLLOUT : 0));
+    }
+    int n = poll(t->polls, t->how->connections, t->how->datagrams ? 10 : 10000);
+    if (n == 0 && !t->how->datagrams)
+        fprintf(stderr, "asker: %u of %u requests have no answer\n", t->sent - t->ended, t->sent);
+    for (unsigned i = 0; i < t->how->connections; i++) {
+        if ((t->polls[i].revents & POLLOUT) && !on_writable(t, i))
+            return false;
+        if ((t->polls[i].revents & (POLLIN | POLLHUP | POLLERR)) && !on_readable(t, i))
+            return false;
+    }
+    return n > 0 || t->how->datagrams;
+}
+
+bool asker_ask(asker *a, const served *s, const asking *how)
+{
+    talk t = {.asker = a, .how = how, .polls = aphi_alloc_zero(how->connections * sizeof *t.polls),
+              .lines = aphi_alloc_zero(how->connections * sizeof *t.lines)};
+    a->keys = 2 + (uint64_t)how->connections * how->depth / 6;
+    bool good = connect_all(&t, s);
+    while (good && t.ended < how->requests)
+        good = go_round(&t);
+    for (unsigned i = 0; i < how->connections; i++) {
+        close(t.polls[i].fd);
+        aphi_buffer_free(&t.lines[i].in);
+        aphi_buffer_free(&t.lines[i].out);
+    }
+    free(t.polls);
+    free(t.lines);
+    return good;
+}

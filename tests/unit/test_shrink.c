@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_shrink.c - which minimal script comes out, for failures that are told by looking at the script. */
+#include "harness/shrink.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <time.h>
+#include "base/choice.h"
+#include "harness/expression.h"
+#include "harness/relevance.h"
+
+/* ---- scripts as text --------------------------------------------------------------------------------------------- */
+
+static aphi_script parse(const char *lines)
+{
+    char text[4000], error[300];
+    int n =
+        snprintf(text, sizeof text, "{\"antiphon\":1,\"script\":\"t\",\"environment\":\"tcp\",\"seed\":1}\n%s", lines);
+    aphi_script s;
+    if (!aphi_script_parse("script", text, (size_t)n, &s, error, sizeof error))
+        fail_msg("%s", error);
+    return s;
+}
+
+static void is_script(const aphi_script *s, const char *lines)
+{
+    char *text = aphi_script_text(s, NULL);
+    assert_string_equal(strchr(text, '\n') + 1, lines);
+    free(text);
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+typedef struct failure {
+    bool (*fails)(const aphi_script *s, size_t *taken);
+    uint64_t runs, stop_at;
+    unsigned in_100; /* of the runs that could fail; 0: all */
+    int64_t run_ns;
+    aphi_choice chance;
+    bool says_taken;
+    unsigned steps;
+} failure;
+
+static int run(void *context, const aphi_script *s)
+{
+    failure *f = context;
+    f->runs++;
+    if (f->run_ns)
+        nanosleep(&(struct timespec){.tv_nsec = f->run_ns}, NULL);
+    if (f->runs == f->stop_at)
+        return -1;
+    size_t taken = 1;
+    bool fails = f->fails(s, &taken) && (!f->in_100 || aphi_choice_below(&f->chance, 100) < f->in_100);
+    aph_collect(); /* what is needed must be held */
+    return fails ? (int)(f->says_taken ? taken : 1) : 0;
+}
+
+static void count_step(void *context, const char *what, const aphi_script *best)
+{
+    failure *f = context;
+    assert_true(strlen(what) > 0);
+    assert_true(best->count > 0);
+    f->steps++;
+}
+
+static void mark_script(void *context) { aphi_script_mark(context); }
+
+static aphi_shrunk shrink(failure *f, const char *lines)
+{
+    aphi_script s = parse(lines);
+    aph_root_add(mark_script, &s);
+    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = f, .step = count_step});
+    aph_root_remove(mark_script, &s);
+    assert_int_equal(got.runs, f->runs);
+    aphi_script_free(&s);
+    return got;
+}
+
+static void shrinks_to(bool (*fails)(const aphi_script *, size_t *), const char *lines, const char *expected)
+{
+    failure f = {.fails = fails};
+    aphi_shrunk got = shrink(&f, lines);
+    is_script(&got.script, expected);
+    assert_true(got.minimal);
+    assert_int_equal(got.confirmed, 10);
+    assert_int_equal(got.reproduced, 10);
+    aphi_script_free(&got.script);
+}
+
+static const aphi_action *find(const aphi_script *s, const char *name, size_t *i)
+{
+    for (; *i < s->count; ++*i) {
+        if (aph_str_is(aph_field(s->actions[*i].send, "f"), name))
+            return &s->actions[(*i)++];
+    }
+    return NULL;
+}
+
+/* ---- what is removed --------------------------------------------------------------------------------------------- */
+
+static bool a_then_b(const aphi_script *s, size_t *taken)
+{
+    *taken = 0;
+    return find(s, "a", taken) && find(s, "b", taken);
+}
+
+static void test_removes_requests(void **unused)
+{
+    (void)unused;
+    const char *lines = "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"b\"}}\n"
+                        "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"a\",\"more\":[1,2]}}\n"
+                        "{\"label\":5,\"conn\":0,\"close\":true,\"wait\":\"quiet\"}\n"
+                        "{\"label\":7,\"conn\":4,\"send\":{\"f\":\"c\"},\"chunk\":1}\n"
+                        "{\"label\":9,\"conn\":7,\"send\":{\"f\":\"b\"},\"wait\":{\"pause_us\":100}}\n"
+                        "{\"label\":11,\"conn\":7,\"send\":{\"f\":\"a\"}}\n";
+    shrinks_to(a_then_b, lines,
+               "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"a\"}}\n{\"label\":9,\"conn\":0,\"send\":{\"f\":\"b\"}}\n");
+}
+
+/* 2,000 requests of which two count; with what a run says about where it failed it takes fewer runs. */
+static uint64_t runs_for_many(bool says_taken)
+{
+    failure f = {.fails = a_then_b, .says_taken = says_taken};
+    aphi_script s = {.environment = "tcp"};
+    for (int64_t i = 0; i < 2000; i++) {
+        const char *name = i == 700 ? "a" : i == 1100 ? "b" : "c";
+        aphi_script_add(&s, &(aphi_action){.label = 2 * i + 1,
+                                           .connection = i % 7,
+                                           .send = aph_record("f", aph_str(name), "n", aph_int(i))});
+    }
+    aph_root_add(mark_script, &s);
+    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = &f});
+    aph_root_remove(mark_script, &s);
+    is_script(&got.script, "{\"label\":1401,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
+                           "{\"label\":2201,\"conn\":0,\"send\":{\"f\":\"b\"}}\n");
+    aphi_script_free(&got.script);
+    aphi_script_free(&s);
+    return got.runs;
+}
+
+static void test_many_requests(void **unused)
+{
+    (void)unused;
+    uint64_t told = runs_for_many(true), untold = runs_for_many(false);
+    print_message("2,000 requests: %d runs, %d if it is not known where it failed\n", (int)told, (int)untold);
+    assert_true(told < untold);
+    assert_true(untold < 150);
+}
+
+/* Each of the two is needed because of the other: "open" without "shut" does not do. */
+static bool balanced(const aphi_script *s, size_t *taken)
+{
+    size_t opens = 0, shuts = 0, i = 0;
+    while (find(s, "open", &i))
+        opens++;
+    for (i = 0; find(s, "shut", &i);)
+        shuts++;
+    *taken = s->count;
+    i = 0;
+    return opens == shuts && find(s, "x", &i);
+}
+
+static void test_removes_pairs(void **unused)
+{
+    (void)unused;
+    shrinks_to(balanced,
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"open\"}}\n{\"label\":3,\"conn\":0,\"send\":{\"f\":\"x\"}}\n"
+               "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"shut\"}}\n",
+               "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"x\"}}\n");
+}
+
+/* ---- connections, writes, waits ---------------------------------------------------------------------------------- */
+
+static bool on_two_connections(const aphi_script *s, size_t *taken)
+{
+    *taken = 0;
+    const aphi_action *a = find(s, "a", taken);
+    const aphi_action *b = a ? find(s, "b", taken) : NULL;
+    return b && a->connection != b->connection && b->chunk == 2;
+}
+
+static void test_connections_and_writes(void **unused)
+{
+    (void)unused;
+    shrinks_to(
+        on_two_connections,
+        "{\"label\":1,\"conn\":3,\"send\":{\"f\":\"a\"},\"chunk\":1}\n{\"label\":3,\"conn\":9,\"send\":{\"f\":\"c\"}}\n"
+        "{\"label\":5,\"conn\":5,\"send\":{\"f\":\"b\"},\"chunk\":2}\n",
+        "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n{\"label\":5,\"conn\":1,\"send\":{\"f\":\"b\"},\"chunk\":2}"
+        "\n");
+}
+
+/* The second must not be sent before the first was answered. */
+static bool waits(const aphi_script *s, size_t *taken)
+{
+    *taken = 0;
+    const aphi_action *a = find(s, "a", taken);
+    const aphi_action *b = a ? find(s, "b", taken) : NULL;
+    for (size_t i = 0; b && i < s->count && &s->actions[i] <= b; i++) {
+        const aphi_action *between = &s->actions[i];
+        if (between <= a || between->wait == APHI_WAIT_NOTHING)
+            continue;
+        if (between->wait != APHI_WAIT_ANSWER || between->waits_for > a->label)
+            return true;
+    }
+    return false;
+}
+
+static void test_waits(void **unused)
+{
+    (void)unused;
+    const char *expected = "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
+                           "{\"label\":7,\"conn\":0,\"send\":{\"f\":\"b\"},\"wait\":{\"answer\":2}}\n";
+    shrinks_to(waits, /* what is removed passes its wait on */
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
+               "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"c\"}}\n"
+               "{\"label\":5,\"conn\":1,\"send\":{\"f\":\"d\"},\"wait\":{\"answer\":4}}\n"
+               "{\"label\":7,\"conn\":2,\"send\":{\"f\":\"b\"}}\n",
+               expected);
+    shrinks_to(waits,
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
+               "{\"label\":5,\"conn\":0,\"close\":true,\"wait\":\"quiet\"}\n"
+               "{\"label\":7,\"conn\":2,\"send\":{\"f\":\"b\"},\"wait\":{\"pause_us\":1000}}\n",
+               expected);
+}
+
+/* Fails only while the two are on their way together: no wait may be added. */
+static bool at_once(const aphi_script *s, size_t *taken) { return a_then_b(s, taken) && !waits(s, taken); }
+
+static void test_no_waits(void **unused)
+{
+    (void)unused;
+    shrinks_to(at_once,
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"c\"}}\n"
+               "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"a\"},\"wait\":{\"answer\":2}}\n"
+               "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"b\"}}\n",
+               "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"a\"}}\n{\"label\":5,\"conn\":0,\"send\":{\"f\":\"b\"}}\n");
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* A put of at least 17, then a get of the same key, which is a string of at least two bytes. */
+static bool same_key(const aphi_script *s, size_t *taken)
+{
+    *taken = 0;
+    const aphi_action *put = find(s, "put", taken);
+    const aphi_action *get = put ? find(s, "get", taken) : NULL;
+    aph_value key = put ? aph_field(put->send, "key") : APH_NIL, value = put ? aph_field(put->send, "value") : APH_NIL;
+    return get && aph_field(get->send, "key") == key && aph_is_str(key) && aph_count(key) >= 2 && aph_is_int(value) &&
+           aph_int_of(value) >= 17;
+}
+
+static void test_simplifies_values(void **unused)
+{
+    (void)unused;
+    shrinks_to(
+        same_key,
+        "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"path/"
+        "to\",\"value\":123456,\"who\":{\"x\":[true]}}}\n"
+        "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"get\",\"key\":\"path/to\",\"if\":{\"$\":[2,[\"tag\"],\"id\"]}}}\n",
+        "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"aa\",\"value\":17}}\n"
+        "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"get\",\"key\":\"aa\"}}\n");
+}
+
+/* The get has some field "tag"; with a hole in it there must be a put before. */
+static bool has_tag(const aphi_script *s, size_t *taken)
+{
+    *taken = 0;
+    const aphi_action *put = find(s, "put", taken);
+    const aphi_action *get = put ? find(s, "get", taken) : NULL;
+    return get && aph_has(get->send, aph_str("tag")) && !aph_is_int(aph_field(get->send, "tag"));
+}
+
+static bool has_hole(const aphi_script *s, size_t *taken)
+{
+    size_t i = 0;
+    if (!has_tag(s, taken))
+        return false;
+    return aphi_expression_is_hole(aph_field(find(s, "get", &i)->send, "tag"));
+}
+
+static void test_holes(void **unused)
+{
+    (void)unused;
+    const char *lines =
+        "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n{\"label\":3,\"conn\":0,\"send\":{\"f\":\"post\"}}\n"
+        "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":{\"$\":[4,[\"tag\"],\"id\"]}}}\n";
+    shrinks_to(has_tag, lines, /* a constant, if that will do */
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n"
+               "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":\"\"}}\n");
+    shrinks_to(has_hole, lines, /* the message that it referred to is gone */
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n"
+               "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":{\"$\":[2,[\"tag\"],\"id\"]}}}\n");
+}
+
+/* ---- failures that do not always show, or not at all ------------------------------------------------------------- */
+
+static const char *const three =
+    "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n{\"label\":3,\"conn\":0,\"send\":{\"f\":\"c\"}}\n"
+    "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"b\"}}\n";
+
+static void test_sometimes(void **unused)
+{
+    (void)unused;
+    unsigned right = 0;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        failure f = {.fails = a_then_b, .in_100 = 40, .chance = {seed}};
+        aphi_shrunk got = shrink(&f, three);
+        right += got.script.count == 2;
+        assert_true(got.reproduced < got.confirmed);
+        aphi_script_free(&got.script);
+    }
+    assert_true(right >= 47);
+}
+
+static bool never(const aphi_script *s, size_t *taken)
+{
+    (void)s, (void)taken;
+    return false;
+}
+
+static void test_never_again(void **unused)
+{
+    (void)unused;
+    failure f = {.fails = never};
+    aphi_shrunk got = shrink(&f, three);
+    is_script(&got.script, three);
+    assert_false(got.minimal);
+    assert_int_equal(got.reproduced, 0);
+    assert_true(got.runs < 100);
+    aphi_script_free(&got.script);
+    aphi_script nothing = {0};
+    got = aphi_shrink(&nothing, run, &(aphi_shrink_options){.context = &f});
+    assert_int_equal(got.script.count, 0);
+    aphi_script_free(&got.script);
+}
+
+static void test_told_to_stop(void **unused)
+{
+    (void)unused;
+    for (uint64_t at = 1; at < 12; at++) {
+        failure f = {.fails = a_then_b, .stop_at = at};
+        aphi_shrunk got = shrink(&f, three);
+        assert_int_equal(got.runs, at);
+        assert_false(got.minimal);
+        size_t taken;
+        assert_true(a_then_b(&got.script, &taken)); /* the best so far */
+        aphi_script_free(&got.script);
+    }
+}
+
+static void test_budget(void **unused)
+{
+    (void)unused;
+    failure f = {.fails = a_then_b, .run_ns = 2000000};
+    aphi_script s = parse(three);
+    aph_root_add(mark_script, &s);
+    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = &f, .budget_ns = 20000000, .confirm = 3});
+    aph_root_remove(mark_script, &s);
+    assert_false(got.minimal);
+    assert_true(got.ns < 200000000);
+    assert_true(got.runs <= 11);
+    assert_true(got.reproduced > 0); /* there is time left for that */
+    assert_int_equal(got.confirmed, got.reproduced);
+    aphi_script_free(&got.script);
+    aphi_script_free(&s);
+}
+
+/* ---- relevance --------------------------------------------------------------------------------------------------- */
+
+static void test_relevance(void **unused)
+{
+    (void)unused;
+    aphi_script s =
+        parse("{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"b\"}}\n"
+              "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"c\"}}\n"
+              "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"a\",\"value\":99}}\n"
+              "{\"label\":7,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"d\",\"value\":99}}\n"
+              "{\"label\":9,\"conn\":0,\"send\":{\"f\":\"get\",\"key\":\"a\",\"tag\":{\"$\":[4,[],\"id\"]}}}\n"
+              "{\"label\":11,\"conn\":0,\"close\":true}\n");
+    aphi_relevance levels[6];
+    aphi_relevance_guess(&s, levels);
+    const aphi_relevance expected[] = {APHI_RELEVANCE_NONE,    APHI_RELEVANCE_REFERS, APHI_RELEVANCE_SHARES,
+                                       APHI_RELEVANCE_DISTANT, APHI_RELEVANCE_REFERS, APHI_RELEVANCE_NONE};
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(levels[i], expected[i]);
+    aphi_script_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_removes_requests),
+        cmocka_unit_test(test_many_requests),
+        cmocka_unit_test(test_removes_pairs),
+        cmocka_unit_test(test_connections_and_writes),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_no_waits),
+        cmocka_unit_test(test_simplifies_values),
+        cmocka_unit_test(test_holes),
+        cmocka_unit_test(test_sometimes),
+        cmocka_unit_test(test_never_again),
+        cmocka_unit_test(test_told_to_stop),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_relevance),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    aph_heap_close();
+    return failed;
+}
