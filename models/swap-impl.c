@@ -172,19 +172,19 @@ static aph_value initial(const aph_model *model)
 
 static const aph_codec codec = APH_CODEC_FIXED(1);
 
-#define VARIANT(wrong, its_defect) \
-    &(const aph_model){.version = APH_MODEL_VERSION, .name = "swap-impl", .summary = wrong, .step = step, \
+#define VARIANT(its_name, wrong, its_defect) \
+    &(const aph_model){.version = APH_MODEL_VERSION, .name = its_name, .summary = wrong, .step = step, \
                        .initial = initial, .data = &(const defect){its_defect}, .codec = &codec}
 
 static const aph_model *const mutants[] = {
-    VARIANT("all connections receive into one buffer", SHARED_REQUEST),
-    VARIANT("all connections send from one buffer", SHARED_ANSWER),
-    VARIANT("a request is complete with two bytes", EARLY),
-    VARIANT("the request is kept before the answer is taken", ECHO),
-    VARIANT("the request is kept when its answer is out, not when it was taken", LATE_KEEP),
-    VARIANT("the kept message begins as bytes of zero", ZERO),
-    VARIANT("the rest of an answer is taken from its head", REWIND),
-    VARIANT("the answer goes to the connection that is first in the table", MISDIRECTED),
+    VARIANT("shared-request", "all connections receive into one buffer", SHARED_REQUEST),
+    VARIANT("shared-answer", "all connections send from one buffer", SHARED_ANSWER),
+    VARIANT("early", "a request is complete with two bytes", EARLY),
+    VARIANT("echo", "the request is kept before the answer is taken", ECHO),
+    VARIANT("late-keep", "the request is kept when its answer is out, not when it was taken", LATE_KEEP),
+    VARIANT("zero", "the kept message begins as bytes of zero", ZERO),
+    VARIANT("rewind", "the rest of an answer is taken from its head", REWIND),
+    VARIANT("misdirected", "the answer goes to the connection that is first in the table", MISDIRECTED),
     NULL,
 };
 

@@ -26,6 +26,7 @@ enum { CLIENTS_MAX = 16, MESSAGES_MAX = 64, BEYOND_CLIENTS = 2, BEYOND_MESSAGES 
 typedef struct refine {
     aphi_refine_options options;
     uint64_t clients, messages, chunks, random, seed;
+    const char *name;        /* of MODEL, whatever mutant of it is taken */
     const char *mutate, *trace;
     bool json;
     aphi_colour colour;
@@ -141,6 +142,7 @@ static void mark_refine(void *context)
     for (size_t i = 0; i < r->request_count; i++)
         aph_mark(r->requests[i]);
     aph_mark(r->result.trace);
+    aph_mark(r->result.allowed);
 }
 
 /* Actions of the generator, taken apart by connection, until each has enough. What refers to answers refers to nothing:
@@ -270,17 +272,19 @@ static void tell_json(const refine *r)
                                            [APHI_REFINES_FAULT] = "error"};
     const aphi_refinement *b = &r->bounded;
     aph_value said = aph_record(
-        "verdict", aph_str(verdicts[r->result.verdict]), "model", aph_str(r->options.model->name), "spec",
+        "verdict", aph_str(verdicts[r->result.verdict]), "model", aph_str(r->name), "spec",
         aph_str(r->options.spec->name), "clients", aph_int((int64_t)r->at_clients), "messages",
         aph_int((int64_t)r->at_messages), "chunks", aph_int((int64_t)r->chunks), "states", aph_int((int64_t)b->states),
         "traces", aph_int((int64_t)b->traces), "schedules", aph_strf("%.0f", b->schedules), "random",
         aph_int((int64_t)r->walked), "seed", aph_strf("%llu", (unsigned long long)r->seed), "sampled",
         aph_bool(b->sampled), "milliseconds", aph_int((aphi_clock_ns() - r->begun_ns) / 1000000), "exit",
         aph_int(exit_of(r)));
+    if (r->mutate)
+        said = aph_put(said, "mutant", aph_str(r->options.model->name));
     if (r->result.why[0])
         said = aph_put(said, "why", aph_str(r->result.why));
     if (r->result.trace)
-        said = aph_put(said, "trace", r->result.trace);
+        said = aph_put(aph_put(said, "trace", r->result.trace), "failing", aph_int((int64_t)r->result.failing));
     aph_json_write(stdout, said);
     fputc('\n', stdout);
 }
@@ -325,8 +329,9 @@ static void put_counterexample(aphi_buffer *out, const refine *r, const aphi_ter
                                    .connection = aph_int_of(aph_field(line, "conn")),
                                    .message = aph_field(line, sent ? "send" : "recv")};
     }
-    aphi_timeline_draw(out, &(aphi_timeline){.title = r->options.model->name, .verdict = "fail", .moments = moments,
-                                             .count = n, .failing = n ? n - 1 : APHI_TIMELINE_NONE}, terminal, 0);
+    aphi_timeline_draw(out, &(aphi_timeline){.title = r->name, .verdict = "fail", .moments = moments,
+                                             .count = n, .failing = r->result.failing,
+                                             .allowed = r->result.allowed}, terminal, 0);
     free(moments);
 }
 
@@ -339,9 +344,9 @@ static void put_all(aphi_buffer *out, const refine *r, const aphi_terminal *term
                 [APHI_REFINES_VACUOUS] = {"says too little to be compared with", APHI_INK_YELLOW},
                 [APHI_REFINES_UNKNOWN] = {"is not known to refine", APHI_INK_YELLOW},
                 [APHI_REFINES_FAULT] = {"cannot be compared with", APHI_INK_ALARM}};
-    aphi_buffer_format(out, "%s ", r->options.model->name);
+    aphi_buffer_format(out, "%s ", r->name);
     if (r->mutate)
-        aphi_buffer_format(out, "(%s) ", r->options.model->summary);
+        aphi_buffer_format(out, "with \"%s\" (%s) ", r->options.model->name, r->options.model->summary);
     aphi_terminal_paint(out, terminal, says[r->result.verdict].ink, says[r->result.verdict].text);
     aphi_buffer_format(out, " %s%s%s\n", r->options.spec->name, r->result.why[0] ? ": " : "", r->result.why);
     if (right(r))
@@ -407,7 +412,6 @@ static int run_models(refine *r, const char *model_text, const char *spec_text)
 {
     aphi_spec model, spec;
     aphi_spec_error error;
-    int code = APHI_EXIT_USAGE;
     if (!aphi_spec_open(model_text, &model, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
@@ -419,8 +423,8 @@ static int run_models(refine *r, const char *model_text, const char *spec_text)
     }
     r->options.model = r->mutate ? aphi_mutant_named(model.model, r->mutate) : model.model;
     r->options.spec = spec.model;
-    if (r->options.model)
-        code = run(r);
+    r->name = model.model->name;
+    int code = r->options.model ? run(r) : APHI_EXIT_USAGE;
     aphi_spec_close(&spec);
     aphi_spec_close(&model);
     return code;

@@ -14,7 +14,6 @@
  *             stale model is a wrong verdict. */
 #include "cli/spec.h"
 
-
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "models/models.h"

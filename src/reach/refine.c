@@ -17,13 +17,14 @@
 #include "base/choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "oracle/evidence.h"
 #include "oracle/search.h"
 #include "reach/scene.h"
 #include "tree/guard.h"
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 20000, LOOK_EVERY = 1024, COLLECT_BYTES = 64 << 20 };
+enum { DEPTH_MAX = 20000, EVIDENCE_VISITS = 100000, LOOK_EVERY = 1024, COLLECT_BYTES = 64 << 20 };
 
 /* Values to numbers: open addressing; APH_NIL is no key. */
 typedef struct table {
@@ -38,6 +39,7 @@ typedef struct search {
     aphi_machine *machine;
     table entered;         /* scenes, with their schedules */
     table explained;       /* traces */
+    aph_value here;        /* the scene of a random walk */
     bool answered;         /* somewhere, everything was */
     uint64_t steps;        /* until the next look at the limits */
     aphi_refinement result;
@@ -103,7 +105,9 @@ static void mark_search(void *context)
     aphi_stage_mark(&x->stage);
     mark_table(&x->entered);
     mark_table(&x->explained);
+    aph_mark(x->here);
     aph_mark(x->result.trace);
+    aph_mark(x->result.allowed);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
@@ -135,14 +139,34 @@ static void look_at_limits(search *x)
 
 /* ---- what the specification says --------------------------------------------------------------------------------- */
 
+static size_t complete_before(aph_value trace, size_t at)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < at; i++)
+        n += aph_count(aph_at(trace, i)) == 3;
+    return n;
+}
+
+/* What would have been explained in place of the answer that is not. */
+static void tell_allowed(search *x, const aph_oracle *oracle)
+{
+    aphi_evidence e = aphi_evidence_open(oracle, EVIDENCE_VISITS);
+    x->result.allowed = aph_array(0, NULL);
+    for (size_t i = 0; e.probe && i < e.probe->allowed_count; i++)
+        x->result.allowed = aph_push(x->result.allowed, aph_record("answer", e.probe->allowed[i].answer));
+    aphi_evidence_close(&e);
+}
+
 static void judge_failed(search *x, aph_oracle *oracle, aph_verdict verdict, aph_value trace, size_t at)
 {
     const char *message;
     aph_fault fault = aph_oracle_fault(oracle, &message);
     char why[400];
     if (verdict == APH_FAIL) {
-        x->result.trace = aphi_stage_lines(aph_slice(trace, 0, at + 1));
-        end(x, APHI_REFINES_NOT, APH_FAULT_NONE, "nothing that it allows explains the last answer");
+        tell_allowed(x, oracle);
+        x->result.trace = aphi_stage_lines(trace);
+        x->result.failing = complete_before(trace, at);
+        end(x, APHI_REFINES_NOT, APH_FAULT_NONE, "nothing that it allows explains an answer");
     } else if (fault) {
         snprintf(why, sizeof why, "model %s: %s", x->options->spec->name, message);
         end(x, APHI_REFINES_FAULT, fault, why);
@@ -204,6 +228,7 @@ static void see_blemish(search *x)
     }
     if (g->blemish != APHI_BLEMISH_FAULT)
         x->result.trace = aphi_stage_lines(g->trace);
+    x->result.failing = aph_count(x->result.trace) - 1;
     end(x, g->blemish == APHI_BLEMISH_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
 }
 
@@ -250,25 +275,22 @@ static double visit(search *x, aph_value scene, size_t depth)
     return schedules;
 }
 
-static void walk(search *x, aph_value first, aphi_choice *choice)
+static void walk(search *x, aphi_choice *choice)
 {
-    aph_value scene = first;
     for (size_t depth = 0; !x->over; depth++) {
         x->stage.count = 0;
-        go_on(x, scene);
+        go_on(x, x->here);
         x->result.states++;
         if (!x->stage.count)
             break;
         if (depth == DEPTH_MAX)
             end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not come to an end");
-        scene = x->stage.scenes[aphi_choice_below(choice, x->stage.count)];
-        x->stage.scenes[0] = scene; /* what is marked */
-        x->stage.count = 1;
+        x->here = x->stage.scenes[aphi_choice_below(choice, x->stage.count)];
     }
     if (x->over)
         return;
-    look_at_answers(x, aph_at(scene, APHI_SCENE_TRACE));
-    judge(x, aph_at(scene, APHI_SCENE_TRACE));
+    look_at_answers(x, aph_at(x->here, APHI_SCENE_TRACE));
+    judge(x, aph_at(x->here, APHI_SCENE_TRACE));
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -282,13 +304,14 @@ static aphi_refinement run(const aphi_refine_options *options, uint64_t walks, u
     aph_root_add(mark_search, &x);
     aphi_guard_arm(options->model, options->deadline_ns, options->memory);
     if (aphi_stage_open(&x.stage, options, &first)) {
-        bool fresh;
-        if (walks)
-            number_of(&x.entered, first, &fresh); /* keeps it alive */
-        else
+        if (!walks)
             x.result.schedules = visit(&x, first, 0);
-        for (uint64_t i = 0; i < walks && !x.over; i++)
-            walk(&x, first, &choice);
+        for (uint64_t i = 0; i < walks && !x.over; i++) {
+            bool fresh;
+            number_of(&x.entered, first, &fresh); /* keeps it alive */
+            x.here = first;
+            walk(&x, &choice);
+        }
     } else {
         see_blemish(&x);
     }

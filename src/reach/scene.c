@@ -180,12 +180,13 @@ aph_value aphi_stage_lines(aph_value trace)
 
 static void begin_answer(aphi_stage *g, scene *s, size_t client, aph_value bytes)
 {
-    aph_value request, trace = s->field[APHI_SCENE_TRACE];
+    aph_value request;
     if (g->options->spec->rpc && !asked(s, client, true, &request))
         blame(g, APHI_BLEMISH_ORPHAN, APH_FAULT_NONE,
-              aph_push(trace, entry_of(APHI_SCENE_RECEIVED, client, bytes)),
-              "an answer begins on connection %zu where every request was answered, or none was sent in whole",
-              client + 1);
+              aph_push(s->field[APHI_SCENE_TRACE], entry_of(APHI_SCENE_RECEIVED, client, bytes)),
+              "an answer begins on connection %zu, where none is owed: %zu requests were sent in whole and answered, and "
+              "%zu bytes of the next were sent", client + 1, client_count(s, client, NEXT),
+              client_count(s, client, OFFSET));
     note(g, s, APH_ARRAY_OF(aph_int(APHI_SCENE_RECEIVED), aph_int((int64_t)client)));
 }
 
