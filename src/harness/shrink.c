@@ -87,8 +87,8 @@ static bool waiting_is_cheap(aphi_trial *s)
     return !s->over && all < (s->deadline - s->start) / 10;
 }
 
-/* Makes the order of requests and answers certain, if it still fails then. The failing answer is the last then, or about
- * the last: one by one finds it. */
+/* Makes the order of requests and answers certain, if it still fails then. The failing answer is the last then, or
+ * about the last: one by one finds it. */
 static void put_in_order(aphi_trial *s)
 {
     if (waiting_is_cheap(s)) {
