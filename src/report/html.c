@@ -189,7 +189,7 @@ static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
     aphi_buffer_byte(out, letters[m->kind]);
     put_base36(out, m->connection);
     aphi_buffer_byte(out, ',');
-    put_base36(out, m->label - (before ? before->label : 0));
+    put_base36(out, (int64_t)((uint64_t)m->label - (uint64_t)(before ? before->label : 0)));
     aphi_buffer_byte(out, ',');
     put_base36(out, before ? microseconds(m) - microseconds(before) : 0);
     aphi_buffer_byte(out, ',');
