@@ -28,8 +28,8 @@ uint64_t aph_gen_below(aph_gen *g, uint64_t n);         /* 0 .. n-1, evenly; n >
 #define aph_gen_weighted(g, ...) \
     aph_gen_weighted_(g, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned), (const unsigned[]){__VA_ARGS__})
 size_t aph_gen_weighted_(aph_gen *g, size_t n, const unsigned *weights);
-/* One of the values given. Where a request is wanted that has to do with an earlier one, mostly one that is in a field of
- * it, if there is one: use it for keys and the like. */
+/* One of the values given. Where a request is wanted that has to do with an earlier one, mostly one that is in a field
+ * of it, if there is one: use it for keys and the like. */
 #define aph_gen_oneof(g, ...) \
     aph_gen_oneof_(g, sizeof((aph_value[]){__VA_ARGS__}) / sizeof(aph_value), (aph_value[]){__VA_ARGS__})
 aph_value aph_gen_oneof_(aph_gen *g, size_t n, const aph_value *values);

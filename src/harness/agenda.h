@@ -11,7 +11,8 @@
 typedef struct aphi_due {
     int64_t ns;          /* of the clock */
     uint64_t order;      /* set by aphi_agenda_add: of two at one time, the first added comes first */
-    uint32_t kind, slot; /* the rest is the owner's */
+    uint32_t kind;       /* what this is and what it is about: the rest is the user's */
+    int64_t owner;
     uint64_t detail;
 } aphi_due;
 

@@ -25,6 +25,7 @@
 enum {
     MESSAGES_FIRST = 48,
     MESSAGES_LAST = 1 << 17,
+    LONG = 4096,             /* messages of a run that had better be judged fast */
     FLIGHT_MAX = 16,         /* requests in flight where several go on one connection: their orders are many */
     AGAIN_TRIES = 60,        /* runs of a script that failed, until it fails again */
     KEPT_TRIES = 3,
@@ -161,6 +162,7 @@ static void choose_width(campaign *c, aphi_run_options *run)
     size_t most = early && o->connections > 3 ? 3 : o->connections;
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
     run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
+    run->apart = run->messages > LONG;
     if (run->depth > 1 && run->connections * run->depth > FLIGHT_MAX)
         run->connections = run->depth < FLIGHT_MAX ? FLIGHT_MAX / run->depth : 1;
 }

@@ -95,7 +95,7 @@ static void post(aphi_server *s, uint32_t kind, parcel p)
         parcel copy = p;
         if (p.bytes)
             copy.bytes = aphi_copy(p.bytes, p.n);
-        aphi_agenda_add(&s->agenda, (aphi_due){.ns = aphi_server_later(s), .kind = kind, .slot = keep(s->datagrams, copy)});
+        aphi_agenda_add(&s->agenda, (aphi_due){.ns = aphi_server_later(s), .kind = kind, .owner = keep(s->datagrams, copy)});
     }
 }
 
@@ -173,9 +173,9 @@ static void put_out(aphi_server *s, const parcel *p)
 void aphi_datagrams_due(aphi_server *s, const aphi_due *due)
 {
     aphi_datagrams *d = s->datagrams;
-    parcel p = d->parcels[due->slot];
-    d->parcels[due->slot] = (parcel){.next_free = d->free};
-    d->free = due->slot + 1;
+    parcel p = d->parcels[due->owner];
+    d->parcels[due->owner] = (parcel){.next_free = d->free};
+    d->free = (uint32_t)due->owner + 1;
     if (due->kind == REQUEST)
         take(s, &p);
     else

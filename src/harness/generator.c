@@ -343,22 +343,23 @@ static int64_t must_wait_for(const aphi_generator *g, const aphi_action *a)
     return is_full(g, c) ? oldest_in_flight(g, c) : 0;
 }
 
-/* follows: it has to do with the latest request, so that one must have been answered. */
+/* follows: it has to do with the latest request, so that one must have been answered. To wait for quiet takes long: as
+ * long as some thousands of messages. */
 static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
 {
     aphi_choice *c = &g->gen.choice;
     int64_t own = must_wait_for(g, a), other = 0;
-    uint64_t dice = aphi_choice_below(c, 2048);
+    uint64_t dice = aphi_choice_below(c, 1 << 14);
 
     if (own)
         wait_for_answer(a, own);
     else if (dice == 0)
         a->wait = APHI_WAIT_QUIET;
-    else if (dice < 4)
+    else if (dice < 25)
         wait_pause(g, a);
     else if ((g->now.calm || follows) && g->last_label)
         wait_for_answer(a, g->last_label);
-    else if (dice < 128 && (other = some_latest(g)))
+    else if (dice < 1024 && (other = some_latest(g)))
         wait_for_answer(a, other);
 }
 

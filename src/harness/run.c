@@ -29,7 +29,7 @@ enum {
     ACTIONS_IN_TURN = 256,
     MOMENTS_MAX = 1 << 17,     /* kept for reports; a power of two */
     SCRIPT_MAX = 1 << 17,      /* actions that a script may have */
-    REMEMBERED = 4096,         /* labelled messages */
+    REMEMBERED = 1024,         /* labelled messages */
     WAITED = 1 << 16,          /* labels whose answer can be waited for; a power of two */
     KINDS_MAX = 64,
     COLLECT_SLACK = 32 << 20,
@@ -237,8 +237,7 @@ static void put_trace_on_disk(run *r)
 
 static uint32_t kind_of(run *r, aph_value request)
 {
-    const char *given = r->model->kind ? r->model->kind(request) : NULL;
-    aph_value f = aph_field(request, "f"), name = given ? aph_str(given) : aph_is_str(f) ? f : aph_str("message");
+    aph_value name = aphi_request_kind(r->model, request);
     uint32_t i = 0;
     while (i < r->kind_count && r->kinds[i].name != name)
         i++;
@@ -696,6 +695,41 @@ static void mark_run(void *context)
     aphi_script_mark(&r->result.script);
 }
 
+static bool open_oracle(run *r, const char *environment)
+{
+    const aphi_run_options *o = r->options;
+    char error[300];
+    if (o->blind)
+        return true;
+    /* Where a connection has requests of several parts in flight, its order ties them together. */
+    aph_oracle_options judging = {.environment = environment, .memory = o->memory,
+                                  .whole = o->script || (o->depth > 1 && !o->apart)};
+    r->witness = aphi_witness_open(r->model, &judging, r->paired, error, sizeof error);
+    if (!r->witness) {
+        end(r, APHI_FINDING_TROUBLE, "%s", error);
+        return false;
+    }
+    aphi_jury_count_branches(aphi_witness_jury(r->witness));
+    return true;
+}
+
+static bool open_generator(run *r)
+{
+    const aphi_run_options *o = r->options;
+    char error[300];
+    if (o->script)
+        return true;
+    r->generator = aphi_generator_open(r->model, o->seed, o->connections, o->depth, error, sizeof error);
+    if (!r->generator) {
+        end(r, APHI_FINDING_TROUBLE, "%s", error);
+        r->result.fault = APH_FAULT_REQUEST;
+        return false;
+    }
+    if (o->apart)
+        aphi_generator_keep_apart(r->generator);
+    return true;
+}
+
 static bool begin(run *r)
 {
     const aphi_run_options *o = r->options;
@@ -712,24 +746,8 @@ static bool begin(run *r)
         end(r, APHI_FINDING_TROUBLE, "%s", error);
         return false;
     }
-    if (!o->blind) {
-        /* Pipelining ties parts together, so they are judged as one. */
-        aph_oracle_options judging = {.environment = environment, .memory = o->memory, .whole = o->depth > 1 || o->script};
-        r->witness = aphi_witness_open(r->model, &judging, r->paired, error, sizeof error);
-        if (r->witness)
-            aphi_jury_count_branches(aphi_witness_jury(r->witness));
-        if (!r->witness) {
-            end(r, APHI_FINDING_TROUBLE, "%s", error);
-            return false;
-        }
-    }
-    if (!o->script) {
-        r->generator = aphi_generator_open(r->model, o->seed, o->connections, o->depth, error, sizeof error);
-        if (!r->generator) {
-            end(r, APHI_FINDING_TROUBLE, "%s", error);
-            return false;
-        }
-    }
+    if (!open_oracle(r, environment) || !open_generator(r))
+        return false;
     snprintf(r->result.script.model, sizeof r->result.script.model, "%s", r->model->name);
     snprintf(r->result.script.environment, sizeof r->result.script.environment, "%s", environment);
     r->result.script.seed = o->seed;

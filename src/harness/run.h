@@ -45,6 +45,7 @@ typedef struct aphi_run_options {
     const aphi_script *script;   /* what to do; NULL: made up as it goes */
     uint64_t seed;
     size_t connections, depth;   /* at most so many, and so many requests in flight on one */
+    bool apart;                  /* no connection has requests of several parts in flight: they are judged faster */
     uint64_t messages;           /* sent and received, then it ends; 0: no limit */
     int64_t until_ns;            /* by the clock; 0: no limit */
     int64_t patience_ns;         /* how long it may owe an answer and be silent; 0: 400 ms */

@@ -8,8 +8,8 @@
 
 typedef struct aphi_request_shape aphi_request_shape;
 
-/* functions: as in a model; seed: where fresh strings begin. Holds values; is a root by itself. NULL with a message: what
- * is wrong, and where. */
+/* functions: as in a model; seed: where fresh strings begin. Holds values; is a root by itself. NULL with a message:
+ * what is wrong, and where. */
 aphi_request_shape *aphi_request_shape_open(const char *text, const aph_function *functions, uint64_t seed, char *error,
                                             size_t error_size);
 void aphi_request_shape_close(aphi_request_shape *s);

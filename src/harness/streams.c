@@ -12,7 +12,8 @@
  *                bounded, unless a model sends to it unasked; then it is closed
  *             3. a stream that has ended (its client said so, or sent what is no request) is closed when its requests
  *                were taken and its answers written, not before
- *             4. a number of a stream is never used again
+ *             4. a number of a stream is never used again; its lowest bits are its slot, so that it is found at once. A
+ *                number whose slot is taken is passed over
  * Cost:       constant for a message, but for the agenda. */
 #include "harness/serving.h"
 
@@ -41,8 +42,9 @@ static const int64_t linger_ns = 1000000000; /* for a client to see its last ans
 typedef enum due_kind { REQUEST, ANSWER, LINGERED } due_kind;
 
 typedef struct stream {
-    int fd; /* -1: free */
-    uint32_t slot, generation;
+    int fd;                  /* -1: it is gone */
+    int64_t number;
+    struct stream *next_spare;
     uint32_t interest;       /* what epoll was told */
     aphi_buffer in, out;
     size_t in_start, scanned;
@@ -59,10 +61,11 @@ typedef struct stream {
 } stream;
 
 struct aphi_streams {
-    stream **slots;
-    size_t count, capacity;
-    uint32_t *free;
-    size_t free_count, free_capacity;
+    stream *slots[SLOTS_MAX];
+    uint32_t top;            /* no slot from here on was ever used */
+    size_t count;            /* of streams */
+    int64_t number;          /* of the latest */
+    stream *spare;
     uint32_t *dirty;         /* slots */
     size_t dirty_count, dirty_capacity;
     size_t refused;          /* streams whose first request the model could not take */
@@ -71,25 +74,20 @@ struct aphi_streams {
     char buffer[READ_BYTES];
 };
 
-static int64_t number_of(const stream *c)
+static uint32_t slot_of(int64_t number)
 {
-    return ((int64_t)c->generation << 16 | c->slot) + 1;
-}
-
-static stream *stream_at(const aphi_streams *t, uint32_t slot, uint32_t generation)
-{
-    stream *c = slot < t->count ? t->slots[slot] : NULL;
-    return c && c->fd >= 0 && c->generation == generation ? c : NULL;
+    return (uint32_t)number & (SLOTS_MAX - 1);
 }
 
 static stream *stream_numbered(const aphi_streams *t, int64_t number)
 {
-    return number < 1 ? NULL : stream_at(t, (uint32_t)((number - 1) & 0xffff), (uint32_t)((number - 1) >> 16));
+    stream *c = number > 0 ? t->slots[slot_of(number)] : NULL;
+    return c && c->number == number ? c : NULL;
 }
 
 static uint64_t epoll_name(const stream *c)
 {
-    return APHI_ON_STREAM + ((uint64_t)c->generation << 32 | c->slot);
+    return APHI_ON_STREAM + (uint64_t)c->number;
 }
 
 static bool is_busy(const stream *c)
@@ -117,16 +115,19 @@ static void watch_listener(aphi_server *s, bool on)
     epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener, &e);
 }
 
+/* What was c may still be looked at, until the next is admitted. */
 static void drop(aphi_server *s, stream *c)
 {
     aphi_streams *t = s->streams;
     close(c->fd);
+    c->fd = -1;
     t->refused -= c->refused_at != 0;
     aphi_buffer_free(&c->in);
     aphi_buffer_free(&c->out);
-    c->fd = -1;
-    APHI_RESERVE(t->free, t->free_capacity, t->free_count + 1);
-    t->free[t->free_count++] = c->slot;
+    t->slots[slot_of(c->number)] = NULL;
+    t->count--;
+    c->next_spare = t->spare;
+    t->spare = c;
     if (t->full)
         watch_listener(s, true);
 }
@@ -134,13 +135,14 @@ static void drop(aphi_server *s, stream *c)
 void aphi_streams_close(aphi_server *s)
 {
     aphi_streams *t = s->streams;
-    for (size_t i = 0; i < t->count; i++) {
-        if (t->slots[i]->fd >= 0)
+    for (uint32_t i = 0; i < t->top; i++)
+        if (t->slots[i])
             drop(s, t->slots[i]);
-        free(t->slots[i]);
+    while (t->spare) {
+        stream *c = t->spare;
+        t->spare = c->next_spare;
+        free(c);
     }
-    free(t->slots);
-    free(t->free);
     free(t->dirty);
     free(t);
 }
@@ -148,31 +150,34 @@ void aphi_streams_close(aphi_server *s)
 void aphi_streams_mark(aphi_server *s)
 {
     aphi_streams *t = s->streams;
-    for (size_t i = 0; i < t->count; i++) {
+    for (uint32_t i = 0; i < t->top; i++) {
         stream *c = t->slots[i];
-        for (size_t k = 0; c->fd >= 0 && k < c->count; k++)
+        for (size_t k = 0; c && k < c->count; k++)
             aph_mark(c->inbox[(c->first + k) % INBOX_MAX]);
     }
 }
 
+/* NULL if there are too many. */
 static stream *fresh(aphi_streams *t)
 {
-    if (t->free_count) {
-        stream *c = t->slots[t->free[--t->free_count]];
-        uint32_t slot = c->slot, generation = c->generation + 1;
-        bool dirty = c->dirty;
-        memset(c, 0, sizeof *c);
-        c->slot = slot;
-        c->generation = generation;
-        c->dirty = dirty;
-        return c;
-    }
     if (t->count == SLOTS_MAX)
         return NULL;
-    stream *c = aphi_alloc_zero(sizeof *c);
-    c->slot = (uint32_t)t->count;
-    APHI_RESERVE(t->slots, t->capacity, t->count + 1);
-    return t->slots[t->count++] = c;
+    do
+        t->number++;
+    while (t->slots[slot_of(t->number)]);
+    stream *c = t->spare;
+    if (c) {
+        t->spare = c->next_spare;
+        memset(c, 0, sizeof *c);
+    } else {
+        c = aphi_alloc_zero(sizeof *c);
+    }
+    uint32_t slot = slot_of(t->number);
+    if (slot >= t->top)
+        t->top = slot + 1;
+    c->number = t->number;
+    t->count++;
+    return t->slots[slot] = c;
 }
 
 static void admit(aphi_server *s, int fd)
@@ -220,7 +225,7 @@ static void soil(aphi_server *s, stream *c)
         return;
     c->dirty = true;
     APHI_RESERVE(t->dirty, t->dirty_capacity, t->dirty_count + 1);
-    t->dirty[t->dirty_count++] = c->slot;
+    t->dirty[t->dirty_count++] = slot_of(c->number);
 }
 
 static void tell_epoll(aphi_server *s, stream *c)
@@ -251,7 +256,7 @@ static void deliver(aphi_server *s, const aphi_act_sent *sent)
     if (!c || c->shut)
         return; /* it is gone: what is sent to it is lost */
     if (c->out.n - c->out_start + sent->n > OUT_MAX) {
-        aphi_server_complain(s, "connection %lld: it does not read what it is sent; closed", (long long)number_of(c));
+        aphi_server_complain(s, "connection %lld: it does not read what it is sent; closed", (long long)c->number);
         drop(s, c);
         return;
     }
@@ -264,8 +269,7 @@ static void deliver(aphi_server *s, const aphi_act_sent *sent)
     }
     int64_t when = aphi_server_later(s);
     c->answer_ns = when > c->answer_ns ? when : c->answer_ns;
-    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->answer_ns, .kind = ANSWER | c->generation << 2, .slot = c->slot,
-                                           .detail = sent->n});
+    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->answer_ns, .kind = ANSWER, .owner = c->number, .detail = sent->n});
 }
 
 /* What may go out goes out, as far as the system takes it. False: the stream is gone. */
@@ -304,7 +308,7 @@ static void arrived(aphi_server *s, stream *c, aph_value message)
     }
     int64_t when = aphi_server_later(s);
     c->request_ns = when > c->request_ns ? when : c->request_ns;
-    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->request_ns, .kind = REQUEST | c->generation << 2, .slot = c->slot});
+    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->request_ns, .kind = REQUEST, .owner = c->number});
 }
 
 /* Decodes what is there, as far as there is room for requests. */
@@ -323,7 +327,7 @@ static void decode(aphi_server *s, stream *c)
     }
     c->scanned = w.scanned;
     if (result == APH_MALFORMED) {
-        aphi_server_malformed(s, number_of(c), &w);
+        aphi_server_malformed(s, c->number, &w);
         end(s, c);
     } else if (result == APH_MORE && c->at_end) {
         end(s, c);
@@ -348,7 +352,7 @@ static void refuse(aphi_server *s, stream *c)
     s->streams->refused += !c->refused_at;
     if (!s->streams->told_refusal)
         aphi_server_complain(s, "connection %lld: nothing that the model may choose leads on from its request, which waits "
-                                "until the state has changed; this is not told again", (long long)number_of(c));
+                                "until the state has changed; this is not told again", (long long)c->number);
     s->streams->told_refusal = true;
     c->refused_at = s->changes + 1;
 }
@@ -362,7 +366,7 @@ static bool can_take(const aphi_server *s, const stream *c)
 static bool take(aphi_server *s, stream *c)
 {
     while (can_take(s, c)) {
-        switch (aphi_server_take(s, number_of(c), c->inbox[c->first])) {
+        switch (aphi_server_take(s, c->number, c->inbox[c->first])) {
         case APHI_ACT_TAKEN: remove_first(s, c); break;
         case APHI_ACT_NOT_NOW: refuse(s, c); return true;
         case APHI_ACT_UNKNOWN:
@@ -400,7 +404,7 @@ static void hang_up(aphi_server *s, stream *c)
 {
     shutdown(c->fd, SHUT_WR);
     c->shut = true;
-    aphi_agenda_add(&s->agenda, (aphi_due){.ns = s->now + linger_ns, .kind = LINGERED | c->generation << 2, .slot = c->slot});
+    aphi_agenda_add(&s->agenda, (aphi_due){.ns = s->now + linger_ns, .kind = LINGERED, .owner = c->number});
 }
 
 static void on_readable(aphi_server *s, stream *c)
@@ -429,8 +433,7 @@ static void on_readable(aphi_server *s, stream *c)
 
 void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events)
 {
-    which -= APHI_ON_STREAM;
-    stream *c = stream_at(s->streams, (uint32_t)which, (uint32_t)(which >> 32));
+    stream *c = stream_numbered(s->streams, (int64_t)(which - APHI_ON_STREAM));
     if (!c)
         return;
     if (events & EPOLLERR) {
@@ -447,10 +450,10 @@ void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events)
 
 void aphi_streams_due(aphi_server *s, const aphi_due *due)
 {
-    stream *c = stream_at(s->streams, due->slot, due->kind >> 2);
+    stream *c = stream_numbered(s->streams, due->owner);
     if (!c)
         return;
-    switch ((due_kind)(due->kind & 3)) {
+    switch ((due_kind)due->kind) {
     case REQUEST:
         if (c->due < c->count) /* or it was thrown away with one before it */
             c->due++;
@@ -483,8 +486,8 @@ static void settle(aphi_server *s, stream *c)
 static void try_refused(aphi_server *s)
 {
     aphi_streams *t = s->streams;
-    for (size_t i = 0; t->refused && i < t->count; i++)
-        if (t->slots[i]->fd >= 0 && t->slots[i]->refused_at && t->slots[i]->refused_at != s->changes + 1)
+    for (uint32_t i = 0; t->refused && i < t->top; i++)
+        if (t->slots[i] && t->slots[i]->refused_at && t->slots[i]->refused_at != s->changes + 1)
             soil(s, t->slots[i]);
 }
 
@@ -495,8 +498,9 @@ void aphi_streams_settle(aphi_server *s)
         /* Settling one may soil another, to which the model sends. */
         while (t->dirty_count && !s->failed) {
             stream *c = t->slots[t->dirty[--t->dirty_count]];
-            if (c->fd >= 0)
-                settle(s, c);
+            if (!c)
+                continue; /* gone since */
+            settle(s, c);
             c->dirty = false;
         }
         try_refused(s);

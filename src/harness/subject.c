@@ -53,6 +53,11 @@ enum {
 
 extern char **environ;
 
+typedef struct strays { /* processes with the mark that are, or may become, our children in no group of ours */
+    pid_t *pids;
+    size_t count, capacity;
+} strays;
+
 struct aphi_subject {
     char *run; /* NULL: a target */
     bool datagrams;
@@ -69,6 +74,7 @@ struct aphi_subject {
     bool leader_ended, stopped, impolite;
     bool failed; /* status is a bad one: later ones do not count */
     int status;  /* of the last that ended */
+    strays strays;
     pid_t guardian;
     int guardian_pipe; /* its end is ours alone; -1: none */
 };
@@ -118,8 +124,18 @@ static bool has_mark(const char *pid, const char *mark)
     return found;
 }
 
+static void add_stray(strays *found, pid_t pid)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->pids[i] == pid)
+            return;
+    }
+    APHI_RESERVE(found->pids, found->capacity, found->count + 1);
+    found->pids[found->count++] = pid;
+}
+
 /* How many processes carry the mark; they are killed if that is wanted. */
-static size_t marked(const char *mark, bool killing)
+static size_t marked(const char *mark, bool killing, strays *found)
 {
     DIR *processes = opendir("/proc");
     if (!processes)
@@ -128,19 +144,21 @@ static size_t marked(const char *mark, bool killing)
     for (struct dirent *entry; (entry = readdir(processes));) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !has_mark(entry->d_name, mark))
             continue;
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        add_stray(found, pid);
         n++;
         if (killing)
-            kill((pid_t)atoi(entry->d_name), SIGKILL);
+            kill(pid, SIGKILL);
     }
     closedir(processes);
     return n;
 }
 
 /* Kills whoever carries the mark, until nobody does. */
-static void sweep(const char *mark)
+static void sweep(const char *mark, strays *found)
 {
     int64_t pause = DOZE_FIRST, until = aphi_clock_ns() + 1000 * MS;
-    while (marked(mark, true) > 0 && aphi_clock_ns() < until)
+    while (marked(mark, true, found) > 0 && aphi_clock_ns() < until)
         doze(&pause);
 }
 
@@ -157,7 +175,7 @@ static void guard(int pipe_end, const char *mark)
     char byte;
     while (read(0, &byte, 1) < 0 && errno == EINTR) {
     }
-    sweep(mark);
+    sweep(mark, &(strays){0});
     _exit(0);
 }
 
@@ -222,13 +240,32 @@ static bool group_is_there(aphi_subject *s)
     return false;
 }
 
+/* Waits for strays that are about to end: they are our children once their parents are gone. */
+static void bury_strays(aphi_subject *s)
+{
+    int64_t pause = DOZE_FIRST, until = aphi_clock_ns() + 100 * MS;
+    for (size_t i = 0; i < s->strays.count; i++) {
+        int status;
+        pid_t buried;
+        while ((buried = waitpid(s->strays.pids[i], &status, WNOHANG)) == 0 && aphi_clock_ns() < until)
+            doze(&pause);
+        if (buried > 0)
+            note(s, buried, status);
+    }
+    s->strays.count = 0;
+}
+
 /* A leader that ends well has gone into the background, if somebody is left. */
 static bool is_there(aphi_subject *s)
 {
-    bool in_group = group_is_there(s);
-    if (s->leader_ended && s->failed)
+    if (group_is_there(s))
+        return !(s->leader_ended && s->failed);
+    if (!s->leader_ended || s->failed)
         return false;
-    return in_group || (s->leader_ended && marked(s->mark, false) > 0);
+    if (marked(s->mark, false, &s->strays) > 0)
+        return true;
+    bury_strays(s);
+    return false;
 }
 
 static bool group_ends_within(aphi_subject *s, int64_t ns)
@@ -249,6 +286,12 @@ static int remove_entry(const char *path, const struct stat *about, int flag, st
     return 0;
 }
 
+static void sweep_strays(aphi_subject *s)
+{
+    sweep(s->mark, &s->strays);
+    bury_strays(s);
+}
+
 static void stop(aphi_subject *s, int64_t polite_ms)
 {
     bool in_background = s->leader_ended;
@@ -262,7 +305,7 @@ static void stop(aphi_subject *s, int64_t polite_ms)
         group_ends_within(s, 10000 * MS);
     }
     if (in_background)
-        sweep(s->mark);
+        sweep_strays(s);
     if (s->folder) {
         nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
         free(s->folder);
@@ -644,12 +687,13 @@ void aphi_subject_close(aphi_subject *s)
         return;
     if (s->run) {
         stop(s, STOP_CLOSE_MS);
-        sweep(s->mark);
+        sweep_strays(s);
         guardian_stop(s);
         atomic_store(&groups[s->slot], 0);
     }
     if (s->output >= 0)
         close(s->output);
+    free(s->strays.pids);
     free(s->run);
     free(s);
 }

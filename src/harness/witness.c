@@ -153,7 +153,7 @@ uint64_t aphi_witness_lost(aphi_witness *w, int64_t connection, uint64_t request
 
 static aph_verdict tell_one(aphi_witness *w, uint64_t number, const slot *s)
 {
-    aph_foresight known = {s->future, s->answer, s->order, s->alone};
+    aph_foresight known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
     switch (s->kind) {
     case SENT: return aphi_jury_sent(w->jury, number, s->connection, s->message, &known);
     case RECEIVED: return aphi_jury_received(w->jury, number, s->connection, s->message);

@@ -37,20 +37,13 @@ static void add(writer *w, const char *text)
 
 /* ---- strings ----------------------------------------------------------------------------------------------------- */
 
-/* Is it to be spelt? Control characters, line and paragraph separators, and what turns the direction of writing. */
-static bool is_command(uint32_t p)
-{
-    return p < 0x20 || (p >= 0x7f && p < 0xa0) || (p >= 0x2028 && p <= 0x202e) || (p >= 0x2066 && p <= 0x2069)
-           || p == 0x200e || p == 0x200f || p == 0xfeff;
-}
-
 static void add_point(aphi_buffer *out, uint32_t p, bool quoted)
 {
     static const char named[] = "\b\f\n\r\t", names[] = "bfnrt";
     const char *at = p && p < 0x20 ? strchr(named, (int)p) : NULL;
     if (at)
         aphi_buffer_format(out, "\\%c", names[at - named]);
-    else if (is_command(p))
+    else if (aphi_utf8_is_command(p))
         aphi_buffer_format(out, "\\u%04x", (unsigned)p);
     else if (p == '\\' || (p == '"' && quoted))
         aphi_buffer_format(out, "\\%c", (char)p);

@@ -61,10 +61,10 @@ size_t aphi_utf8_columns(const char *text)
     return columns;
 }
 
-/* Would a terminal obey it? Control characters, and those that turn the direction of writing. */
-static bool is_command(uint32_t p)
+bool aphi_utf8_is_command(uint32_t p)
 {
-    return p < 0x20 || (p >= 0x7f && p < 0xa0) || (p >= 0x202a && p <= 0x202e) || (p >= 0x2066 && p <= 0x2069);
+    return p < 0x20 || (p >= 0x7f && p < 0xa0) || (p >= 0x2028 && p <= 0x202e) || (p >= 0x2066 && p <= 0x2069)
+           || p == 0x200e || p == 0x200f || p == 0xfeff;
 }
 
 static const char *spelt(uint32_t p)
@@ -89,7 +89,7 @@ void aphi_utf8_clean(aphi_buffer *out, const char *text, bool unicode)
     for (size_t n = strlen(text); n;) {
         uint32_t p;
         size_t taken = aphi_utf8_next(text, n, &p);
-        if (!taken || is_command(p))
+        if (!taken || aphi_utf8_is_command(p))
             p = REPLACEMENT;
         if (p < 0x80 || unicode)
             aphi_utf8_add(out, p);

@@ -19,6 +19,10 @@ size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point);
 void aphi_utf8_add(aphi_buffer *out, uint32_t point);
 size_t aphi_utf8_columns(const char *text);
 
+/* Would whoever shows it obey it, or show nothing? Control characters, separators of lines, what turns the direction of
+ * writing. */
+bool aphi_utf8_is_command(uint32_t point);
+
 /* Text that no terminal obeys: control characters and bytes that are not UTF-8 become U+FFFD, or '?' where only ASCII
  * may be shown; there, arrows and the like are spelt ("->"), and what else is not ASCII becomes '?'. */
 void aphi_utf8_clean(aphi_buffer *out, const char *text, bool unicode);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_generator_live.c - what the generator sends, sent: the built-in models, run concretely behind a network that delays
- * at random, are never rejected; servers that are wrong in small ways are, after few messages.
+ * test_generator_live.c - what the generator sends, sent: the built-in models, run concretely behind a network that
+ * delays at random, are never rejected; servers that are wrong in small ways are, after few messages.
  *
  * A small world stands for the run: requests travel to the server and answers back, each connection in its order, and a
  * wait lets things travel until it is over. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_scripts.c - random scripts written and read again are the same; random holes come to what loose evaluation allows,
- * and to what strict evaluation says where it says something. */
+ * test_scripts.c - random scripts written and read again are the same; random holes come to what loose evaluation
+ * allows, and to what strict evaluation says where it says something. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -271,8 +271,13 @@ static void test_a_daemon(void **unused)
         assert_int_equal(subjects_alive(NULL), 2);
     }
     aphi_subject_close(s);
-    while (waitpid(-1, NULL, 0) > 0) {
-    } /* what left the group is killed, and ours to bury only if we care to */
+    s = open_run(command("daemon"));
+    reset(s);
+    assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
+    ask(s, 'x');
+    assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
+    assert_string_equal(text, "killed by SIGABRT");
+    aphi_subject_close(s);
 }
 
 static void test_crash_and_stop(void **unused)
