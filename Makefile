@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench fuzz install clean
+.PHONY: all demo test bench mutants fuzz install clean
 
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -29,6 +29,10 @@ test: build/setup.stamp
 
 bench: all
 	@tools/bench
+
+# Each mutant of the swap server must be rejected, every time.
+mutants: all
+	@tools/mutants
 
 # FUZZ_SECONDS for each target.
 fuzz: build/setup.stamp

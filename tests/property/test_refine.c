@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_refine.c - refinement with reductions, without, and by brute force: each must come to the same.
+ *
+ * By brute force means: every schedule, one after the other, no situation remembered, each whole trace judged by an oracle
+ * of its own. */
+#include "reach/scene.h"
+
+#include "models/models.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* ---- brute force ------------------------------------------------------------------------------------------------- */
+
+typedef struct brute {
+    aphi_stage stage;
+    uint64_t schedules, bad;
+} brute;
+
+static bool explained(const aph_model *spec, aph_value trace)
+{
+    char error[200];
+    aph_oracle *o = aph_oracle_open(spec, &(aph_oracle_options){.environment = "tcp"}, error, sizeof error);
+    aph_verdict verdict = APH_PASS;
+    assert_non_null(o);
+    for (size_t i = 0; i < aph_count(trace) && verdict == APH_PASS; i++) {
+        aph_value e = aph_at(trace, i);
+        int64_t client = aph_int_of(aph_at(e, 1));
+        if (aph_count(e) < 3)
+            continue;
+        verdict = aph_int_of(aph_at(e, 0)) == APHI_SCENE_SENT ? aph_oracle_sent(o, client, aph_at(e, 2), NULL, NULL)
+                                                              : aph_oracle_received(o, client, aph_at(e, 2));
+    }
+    assert_int_not_equal(verdict, APH_UNKNOWN);
+    aph_oracle_close(o);
+    return verdict == APH_PASS;
+}
+
+static void go_everywhere(brute *b, aph_value scene)
+{
+    size_t from = b->stage.count;
+    aphi_stage_go_on(&b->stage, scene);
+    if (b->stage.blemish) {
+        assert_int_not_equal(b->stage.blemish, APHI_BLEMISH_FAULT);
+        b->stage.blemish = APHI_BLEMISH_NONE; /* the others go on */
+        b->bad++;
+    }
+    size_t to = b->stage.count;
+    if (to == from) {
+        b->schedules++;
+        b->bad += !explained(b->stage.options->spec, aph_at(scene, APHI_SCENE_TRACE));
+    }
+    for (size_t i = from; i < to; i++)
+        go_everywhere(b, b->stage.scenes[i]);
+    b->stage.count = from;
+}
+
+static void mark_brute(void *context)
+{
+    aphi_stage_mark(&((brute *)context)->stage);
+}
+
+static brute by_force(const aphi_refine_options *options)
+{
+    brute b = {0};
+    aph_value first;
+    aph_root_add(mark_brute, &b);
+    assert_true(aphi_stage_open(&b.stage, options, &first));
+    go_everywhere(&b, first);
+    aph_root_remove(mark_brute, &b);
+    aphi_stage_close(&b.stage);
+    return b;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+static aphi_refine_options bounds(const aph_model *model, const aph_model *spec, size_t clients, size_t messages,
+                                  size_t chunks, const aph_value *requests)
+{
+    return (aphi_refine_options){.model = model, .spec = spec, .clients = clients, .messages = messages,
+                                 .chunks = chunks, .requests = requests, .stride = messages};
+}
+
+static bool refines(const aphi_refinement *r)
+{
+    assert_true(r->verdict == APHI_REFINES || r->verdict == APHI_REFINES_NOT || r->verdict == APHI_REFINES_VACUOUS);
+    return r->verdict != APHI_REFINES_NOT;
+}
+
+/* With and without reductions, and if force, by brute force. Whether it refines. */
+static bool compare(aphi_refine_options options, bool force)
+{
+    aphi_refinement reduced = aphi_refine(&options);
+    options.unreduced = true;
+    aphi_refinement unreduced = aphi_refine(&options);
+    assert_int_equal(refines(&reduced), refines(&unreduced));
+    if (refines(&reduced))
+        assert_true(reduced.states <= unreduced.states && reduced.traces <= unreduced.traces);
+    if (force) {
+        brute b = by_force(&options);
+        assert_int_equal(refines(&unreduced), b.bad == 0);
+        if (refines(&unreduced))
+            assert_true((double)b.schedules == unreduced.schedules);
+    }
+    return refines(&reduced);
+}
+
+/* ---- servers of one byte a message, most of them wrong ----------------------------------------------------------- */
+
+enum {
+    WITHHOLDS = 1,  /* an answer may wait until the next request has come */
+    FORGETS = 2,    /* a request may be answered and not kept */
+    LAST_FIRST = 4, /* of answers that wait, the latest goes out first */
+    ANY = 8,        /* a request may be answered with nothing in it */
+    TWICE = 16,     /* an answer may be given twice */
+    VARIANTS = 32,
+};
+
+static const aph_codec byte = APH_CODEC_FIXED(1);
+
+static void send_waiting(aph *m, aph_value *state, unsigned how)
+{
+    aph_value waiting = aph_field(*state, "waiting");
+    while (aph_count(waiting)) {
+        size_t i = how & LAST_FIRST ? aph_count(waiting) - 1 : 0;
+        aph_value mail = aph_at(waiting, i);
+        aph_send(m, aph_int_of(aph_at(mail, 0)), aph_at(mail, 1));
+        waiting = aph_slice(waiting, i ? 0 : 1, aph_count(waiting) - 1);
+    }
+    *state = aph_put(*state, "waiting", waiting);
+}
+
+static void step(aph *m, aph_value *state)
+{
+    unsigned how = *(const unsigned *)aph_data(m);
+    aph_request q = aph_recv(m);
+    aph_value answer = aph_field(*state, "kept");
+    if (how & ANY && aph_either(m, "what was kept", "anything"))
+        answer = aph_str("?");
+    aph_value mail = APH_ARRAY_OF(aph_int(q.from), answer), waiting = aph_push(aph_field(*state, "waiting"), mail);
+    if (how & TWICE && aph_either(m, "once", "twice"))
+        waiting = aph_push(waiting, mail);
+    *state = aph_put(*state, "waiting", waiting);
+    if (!(how & FORGETS && aph_either(m, "keep it", "forget it")))
+        *state = aph_put(*state, "kept", q.message);
+    if (!(how & WITHHOLDS && aph_either(m, "answer now", "later")))
+        send_waiting(m, state, how);
+}
+
+static aph_value initial(const aph_model *model)
+{
+    (void)model;
+    return aph_record("kept", aph_str("0"), "waiting", aph_array(0, NULL));
+}
+
+static void swap_step(aph *m, aph_value *kept)
+{
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, *kept);
+    *kept = q.message;
+}
+
+static aph_value swap_initial(const aph_model *model)
+{
+    (void)model;
+    return aph_str("0");
+}
+
+static const aph_model swap_bytes = {.version = APH_MODEL_VERSION, .name = "swap-bytes", .step = swap_step,
+                                     .initial = swap_initial, .rpc = true, .codec = &byte};
+
+static void test_variants(void **state)
+{
+    (void)state;
+    aph_value requests[] = {aph_str("a"), aph_str("b"), aph_str("c"), aph_str("d")};
+    for (unsigned how = 0; how < VARIANTS; how++) {
+        aph_model model = {.version = APH_MODEL_VERSION, .name = "variant", .step = step, .initial = initial,
+                           .data = &how, .codec = &byte};
+        bool one = compare(bounds(&model, &swap_bytes, 1, 2, 1, requests), true);
+        bool two = compare(bounds(&model, &swap_bytes, 2, 1, 1, requests), true);
+        bool more = compare(bounds(&model, &swap_bytes, 2, 2, 1, requests), false);
+        assert_true(one || !more);
+        assert_true(two || !more);
+        /* Who only delays and reorders answers across connections is right; on one connection the order counts. */
+        assert_int_equal(more, how == 0 || how == WITHHOLDS || how == LAST_FIRST);
+    }
+}
+
+/* A specification that is not rpc, and unknowns in it, are for the oracle to bear. */
+static void test_weaker_specification(void **state)
+{
+    (void)state;
+    aph_value requests[] = {aph_str("a"), aph_str("b"), aph_str("c"), aph_str("d")};
+    for (unsigned spec_how = 0; spec_how < VARIANTS; spec_how += 3)
+        for (unsigned how = 0; how < VARIANTS; how += 5) {
+            aph_model model = {.version = APH_MODEL_VERSION, .name = "model", .step = step, .initial = initial,
+                               .data = &how, .codec = &byte};
+            aph_model spec = model;
+            spec.name = "specification";
+            spec.data = &spec_how;
+            bool within = compare(bounds(&model, &spec, 2, 1, 1, requests), true);
+            if ((how & ~LAST_FIRST) == (how & spec_how & ~LAST_FIRST) && !((how ^ spec_how) & LAST_FIRST))
+                assert_true(within); /* less freedom */
+        }
+}
+
+/* ---- the implementation of the swap server ----------------------------------------------------------------------- */
+
+static void test_implementation(void **state)
+{
+    (void)state;
+    aph_value requests[] = {aph_str("abc"), aph_str("def"), aph_str("ghi"), aph_str("jkl")};
+    assert_true(compare(bounds(&aph_model_swap_impl, &aph_model_swap, 1, 2, 3, requests), false));
+    assert_true(compare(bounds(&aph_model_swap_impl, &aph_model_swap, 2, 1, 2, requests), false));
+    for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++) {
+        bool one = compare(bounds(*m, &aph_model_swap, 1, 2, 3, requests), false);
+        bool two = compare(bounds(*m, &aph_model_swap, 2, 1, 2, requests), false);
+        aphi_refine_options all = bounds(*m, &aph_model_swap, 2, 2, 3, requests);
+        aphi_refinement r = aphi_refine(&all);
+        if (refines(&r) || (one && two && r.verdict != APHI_REFINES_NOT))
+            fail_msg("variant %s is not found out", (*m)->name);
+        aphi_refinement drawn = aphi_refine_randomly(&all, 2000, 7);
+        if (drawn.verdict != APHI_REFINES_NOT)
+            fail_msg("variant %s is not found out at random", (*m)->name);
+    }
+}
+
+static void test_implementation_by_force(void **state)
+{
+    (void)state;
+    aph_value requests[] = {aph_str("abc"), aph_str("def")};
+    assert_true(compare(bounds(&aph_model_swap_impl, &aph_model_swap, 1, 1, 3, requests), true));
+    for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++)
+        compare(bounds(*m, &aph_model_swap, 1, 1, 3, requests), true);
+}
+
+/* ---- ends that are neither --------------------------------------------------------------------------------------- */
+
+static void silent_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_recv(m);
+}
+
+static void endless_step(aph *m, aph_value *state)
+{
+    (void)m;
+    (void)state;
+}
+
+static void chattering_step(aph *m, aph_value *state)
+{
+    *state = aph_int(aph_is_int(*state) ? aph_int_of(*state) + 1 : 0);
+    aph_send(m, 99, aph_str("x")); /* to nobody */
+}
+
+static void test_other_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        aph_step *step;
+        aphi_refined verdict;
+    } cases[] = {{silent_step, APHI_REFINES_VACUOUS}, {endless_step, APHI_REFINES_FAULT},
+                 {chattering_step, APHI_REFINES_UNKNOWN}};
+    aph_value requests[] = {aph_str("a"), aph_str("b")};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aph_model model = {.version = APH_MODEL_VERSION, .name = "odd", .step = cases[i].step, .codec = &byte};
+        aphi_refine_options options = bounds(&model, &swap_bytes, 1, 1, 1, requests);
+        aphi_refinement r = aphi_refine(&options);
+        assert_int_equal(r.verdict, cases[i].verdict);
+        assert_true(r.why[0]);
+    }
+    aph_value wrong[] = {aph_str("too long")};
+    aphi_refine_options options = bounds(&swap_bytes, &swap_bytes, 1, 1, 1, wrong);
+    aphi_refinement r = aphi_refine(&options);
+    assert_int_equal(r.verdict, APHI_REFINES_FAULT);
+    assert_int_equal(r.fault, APH_FAULT_REQUEST);
+}
+
+/* ---- unknowns of the model --------------------------------------------------------------------------------------- */
+
+/* Answers a value of its own choice, and never the same again. */
+static void choosing_step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value digit = aph_choose_within(m, 0, 2, "digit");
+    if (aph_decide(m, aph_eq(digit, *state), "as before"))
+        aph_never(m);
+    *state = digit;
+    aph_send(m, q.from, digit);
+}
+
+/* As above, but it may repeat itself. */
+static void loose_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, aph_choose_within(m, 0, 2, "digit"));
+}
+
+static void test_unknowns(void **state)
+{
+    (void)state;
+    aph_value requests[] = {aph_str("a"), aph_str("b"), aph_str("c"), aph_str("d")};
+    aph_model strict = {.version = APH_MODEL_VERSION, .name = "strict", .step = choosing_step, .rpc = true};
+    aph_model loose = {.version = APH_MODEL_VERSION, .name = "loose", .step = loose_step, .rpc = true};
+    assert_true(compare(bounds(&strict, &strict, 2, 1, 1, requests), true));
+    assert_true(compare(bounds(&strict, &loose, 1, 2, 1, requests), true));
+    assert_false(compare(bounds(&loose, &strict, 1, 2, 1, requests), true));
+    assert_false(compare(bounds(&loose, &strict, 2, 1, 1, requests), true));
+}
+
+static int close_heap(void **state)
+{
+    (void)state;
+    aph_heap_close();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variants),       cmocka_unit_test(test_weaker_specification),
+        cmocka_unit_test(test_implementation), cmocka_unit_test(test_implementation_by_force),
+        cmocka_unit_test(test_other_ends),     cmocka_unit_test(test_unknowns),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_heap);
+}
