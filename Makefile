@@ -34,6 +34,10 @@ bench: all
 mutants: all
 	@tools/mutants
 
+# The long campaigns against servers that are right and servers that are wrong: ten minutes and more.
+soak: all
+	@tools/soak
+
 # FUZZ_SECONDS for each target.
 fuzz: build/setup.stamp
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
