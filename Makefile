@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench mutants fuzz install clean
+.PHONY: all demo test bench mutants soak fuzz install clean
 
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
