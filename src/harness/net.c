@@ -10,6 +10,8 @@
  * Cost:       a turn is one epoll_wait, a read for each readable socket, a write for each filled outbox. */
 #include "harness/net.h"
 
+#include <antiphon/oracle.h>
+
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -17,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -56,8 +59,11 @@ struct aphi_net {
     bool datagrams;
     aphi_listener listener;
     int poll;
-    channel **channels;           /* by connection: small numbers, dense */
+    channel **channels;     /* by connection: small numbers, dense */
     size_t channel_count;
+    channel **accepted;     /* the same, from APH_ACCEPTED */
+    size_t accepted_count, accepted_capacity;
+    int caller;             /* socket that others call us on; -1: none */
     channel **filled;          /* outboxes to be written */
     size_t filled_count, filled_capacity;
     size_t open;
@@ -82,6 +88,7 @@ aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, 
     n->datagrams = datagrams;
     n->listener = *listener;
     n->poll = poll;
+    n->caller = -1;
     n->read_buffer = aphi_alloc(READ_SIZE);
     return n;
 }
@@ -99,21 +106,27 @@ static void shut(aphi_net *n, channel *l)
     l->not_before = 0;
 }
 
+static void free_channel(aphi_net *n, channel *l)
+{
+    if (!l)
+        return;
+    shut(n, l);
+    free(l->inbox);
+    aphi_buffer_free(&l->outbox);
+    free(l);
+}
+
 void aphi_net_close(aphi_net *n)
 {
     if (!n)
         return;
-    for (size_t i = 0; i < n->channel_count; i++) {
-        channel *l = n->channels[i];
-        if (!l)
-            continue;
-        shut(n, l);
-        free(l->inbox);
-        aphi_buffer_free(&l->outbox);
-        free(l);
-    }
+    for (size_t i = 0; i < n->channel_count; i++)
+        free_channel(n, n->channels[i]);
+    for (size_t i = 0; i < n->accepted_count; i++)
+        free_channel(n, n->accepted[i]);
     close(n->poll);
     free(n->channels);
+    free(n->accepted);
     free(n->filled);
     free(n->read_buffer);
     free(n);
@@ -127,6 +140,8 @@ size_t aphi_net_connections(const aphi_net *n)
 static channel *channel_of(aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
+    if (connection >= APH_ACCEPTED)
+        return n->accepted[connection - APH_ACCEPTED];
     if (i >= n->channel_count) {
         size_t count = n->channel_count ? n->channel_count : 16;
         while (count <= i)
@@ -209,7 +224,10 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     uint32_t bytes = 0;
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
-    if (!aphi_encode(n->codec, APH_TO_SERVER, message, &l->outbox)) {
+    if (connection >= APH_ACCEPTED && l->fd < 0)
+        return true; /* nobody is there to hear it */
+    aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
+    if (!aphi_encode(n->codec, side, message, &l->outbox)) {
         l->outbox.n = before;
         return false;
     }
@@ -255,7 +273,7 @@ static ssize_t write_some(aphi_net *n, channel *l, size_t most)
 /* Writes what the socket takes. True when the outbox is empty or the socket is gone. */
 static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
 {
-    if (l->fd < 0 && !dial(n, l)) {
+    if (l->fd < 0 && (l->connection >= APH_ACCEPTED || !dial(n, l))) {
         l->outbox.n = l->out_head = l->piecewise_end = 0;
         return true;
     }
@@ -324,11 +342,12 @@ static void malformed(aphi_net *n, channel *l, const aph_wire *wire)
 static bool take_messages(aphi_net *n, channel *l, bool ended)
 {
     while (l->fd >= 0 && l->in_head < l->in_tail) {
-        aph_wire wire = {.side = APH_FROM_SERVER,
+        bool ours = l->connection < APH_ACCEPTED;
+        aph_wire wire = {.side = ours ? APH_FROM_SERVER : APH_TO_SERVER,
                          .bytes = (unsigned char *)l->inbox + l->in_head,
                          .count = l->in_tail - l->in_head,
                          .ended = ended,
-                         .asked = n->listener.asked(n->listener.context, l->connection),
+                         .asked = ours ? n->listener.asked(n->listener.context, l->connection) : APH_NIL,
                          .scanned = l->scanned};
         aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
         l->scanned = wire.scanned;
@@ -389,6 +408,48 @@ static void read_channel(aphi_net *n, channel *l)
     }
 }
 
+/* Whoever calls is let in. */
+static void take_calls(aphi_net *n)
+{
+    int one = 1, fd;
+    while ((fd = accept4(n->caller, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        channel *l = aphi_alloc_zero(sizeof *l);
+        *l = (channel){.connection = APH_ACCEPTED + (int64_t)n->accepted_count, .fd = fd};
+        APHI_RESERVE(n->accepted, n->accepted_capacity, n->accepted_count + 1);
+        n->accepted[n->accepted_count++] = l;
+        n->open++;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        watch(n, l, EPOLLIN | EPOLLRDHUP);
+        tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
+    }
+}
+
+int aphi_net_caller(unsigned *port, char *error, size_t error_size)
+{
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                               .sin_port = htons((uint16_t)*port)};
+    socklen_t size = sizeof here;
+    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&here, size) || listen(fd, SOMAXCONN) ||
+        getsockname(fd, (struct sockaddr *)&here, &size)) {
+        snprintf(error, error_size, "cannot listen on 127.0.0.1:%u: %s", *port, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    *port = ntohs(here.sin_port);
+    return fd;
+}
+
+void aphi_net_listen(aphi_net *n, int listener)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    n->caller = listener;
+    epoll_ctl(n->poll, EPOLL_CTL_ADD, listener, &e);
+}
+
 /* A connection attempt is over. */
 static bool connected(aphi_net *n, channel *l)
 {
@@ -418,6 +479,10 @@ int aphi_net_turn(aphi_net *n, int64_t wait_ns)
         return errno == EINTR ? -1 : n->arrivals;
     for (int i = 0; i < count; i++) {
         channel *l = events[i].data.ptr;
+        if (!l) {
+            take_calls(n);
+            continue;
+        }
         if (l->fd < 0 || (l->connecting && !connected(n, l)))
             continue;
         if (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))

@@ -84,6 +84,7 @@ typedef struct run {
     int64_t acted_at;
     int64_t silent;         /* nanoseconds of silence, as counted */
     bool ended;             /* the result is there */
+    uint64_t called;        /* messages on connections that the subject opened */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
 
@@ -332,8 +333,28 @@ static void arrived_message(run *r, const aphi_arrival *a)
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
 }
 
+/* On a connection that the subject opened we are the server: the model says what it answers. */
+static void arrived_call(run *r, const aphi_arrival *a)
+{
+    uint64_t number = r->witness ? aphi_witness_received(r->witness, a->connection, a->message, APHI_NO_REQUEST) : 0;
+    note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
+    if (!r->model->respond)
+        return;
+    aph_value answer = r->model->respond(a->message, r->called++);
+    if (!aphi_net_post(r->net, a->connection, answer, 0)) {
+        end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+        return;
+    }
+    number = r->witness ? aphi_witness_sent(r->witness, a->connection, answer, r->now) : 0;
+    note_moment(r, APHI_MOMENT_SENT, a->connection, 0, answer, number);
+}
+
 static void arrived_end(run *r, const aphi_arrival *a, const char *word)
 {
+    if (a->connection >= APH_ACCEPTED) {
+        note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+        return;
+    }
     bool owes = peer_of(r, a->connection)->count > 0;
     note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     lose_asked(r, a->connection);
@@ -352,7 +373,13 @@ static void arrived(void *context, const aphi_arrival *a)
     if (r->ended)
         return;
     switch (a->kind) {
-    case APHI_ARRIVED_MESSAGE: arrived_message(r, a); break;
+    case APHI_ARRIVED_CALL: break;
+    case APHI_ARRIVED_MESSAGE:
+        if (a->connection < APH_ACCEPTED)
+            arrived_message(r, a);
+        else
+            arrived_call(r, a);
+        break;
     case APHI_ARRIVED_MALFORMED:
         note_moment(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
         END_AFTER_JUDGING(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
@@ -527,12 +554,9 @@ static void end_starved(run *r)
             connection = (int64_t)i;
             label = r->peers[i].queue[r->peers[i].head].label;
         }
-    if (label)
-        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "request %lld on connection %lld was never answered%s%s",
-                          (long long)label, (long long)connection, state == APHI_SUBJECT_STOPPED ? "; the subject " : "",
-                          state == APHI_SUBJECT_STOPPED ? how : "");
-    else
-        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
+    END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "request %lld on connection %lld was never answered%s%s",
+                      (long long)label, (long long)connection, state == APHI_SUBJECT_STOPPED ? "; the subject " : "",
+                      state == APHI_SUBJECT_STOPPED ? how : "");
 }
 
 /* Nothing more is to be done, and nothing more is to come. */
@@ -542,7 +566,7 @@ static void end_quietly(run *r)
     if (!r->ended && r->witness && !r->paired && !r->datagrams) {
         aph_verdict verdict = aphi_witness_quiet(r->witness);
         if (verdict == APH_FAIL)
-            end_starved(r);
+            end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
         else if (verdict != APH_PASS)
             end_by_verdict(r, verdict);
     }
@@ -571,10 +595,10 @@ static void listen_to_silence(run *r)
     char how[160];
     if (!r->paired && r->silent >= QUIET_UNPAIRED)
         call_it_even(r);
-    if (r->over && !r->has_action && aphi_net_idle(r->net)) {
-        if (r->paired ? !r->owed : r->silent >= QUIET_UNPAIRED)
-            end_quietly(r);
-    }
+    /* Where nobody knows what is owed, only patience tells that nothing more will come. */
+    if (r->over && !r->has_action && aphi_net_idle(r->net) &&
+        (r->paired ? !r->owed : r->silent >= (r->datagrams ? QUIET_UNPAIRED : patience)))
+        end_quietly(r);
     if (r->ended || r->silent < TICK)
         return;
     if (aphi_subject_look(r->options->subject, how, sizeof how) == APHI_SUBJECT_EXITED)
@@ -746,6 +770,8 @@ static bool begin(run *r)
         end(r, APHI_FINDING_TROUBLE, "%s", error);
         return false;
     }
+    if (o->caller)
+        aphi_net_listen(r->net, o->caller);
     if (!open_oracle(r, environment) || !open_generator(r))
         return false;
     snprintf(r->result.script.model, sizeof r->result.script.model, "%s", r->model->name);

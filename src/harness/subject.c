@@ -70,6 +70,7 @@ struct aphi_subject {
     bool output_is_temporary;
     off_t printed; /* before it was last started */
     char *folder;  /* its {dir}, or NULL */
+    unsigned listen;
     size_t slot;   /* in groups */
     pid_t group;   /* 0: not started, or all of it is gone */
     bool leader_ended, stopped, impolite;
@@ -416,6 +417,9 @@ static char *command_line(aphi_subject *s)
         if (!strncmp(c, "{port}", 6)) {
             aphi_buffer_format(&text, "%u", (unsigned)port_of(s));
             c += 6;
+        } else if (s->listen && !strncmp(c, "{listen}", 8)) {
+            aphi_buffer_format(&text, "%u", s->listen);
+            c += 8;
         } else if (!strncmp(c, "{dir}", 5)) {
             const char *base = getenv("TMPDIR");
             aphi_buffer path = {0};
@@ -671,6 +675,7 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
     if (s->slot == SUBJECTS_MAX)
         return fail(error, size, "more than %d subjects", SUBJECTS_MAX);
     s->run = aphi_copy(options->run, strlen(options->run) + 1);
+    s->listen = options->listen;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!open_output(s, options->output, error, size))
         return false;

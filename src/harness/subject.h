@@ -15,6 +15,7 @@ typedef struct aphi_subject_options {
     const char *target;   /* HOST:PORT, [V6]:PORT; one of target and run is given */
     const char *run;      /* a command for sh; {port} stands for a free port on 127.0.0.1, {dir} for an empty folder */
     const char *output;   /* file that keeps what a command prints; NULL: a temporary one */
+    unsigned listen;      /* the port that {listen} stands for in the command: the tester listens there; 0: none */
     bool datagrams;       /* it listens for UDP: then there is nothing to wait for but the socket being bound */
     int64_t start_ms;     /* how long it may take until it listens; 0: 10,000 */
 } aphi_subject_options;

@@ -119,7 +119,8 @@ uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value messag
 {
     uint64_t number = add(w, (slot){.kind = SENT, .settled = !w->paired, .connection = connection, .message = message,
                                     .future = APH_FUTURE_OPEN, .at = now});
-    *newest_of(w, connection) = number + 1;
+    if (w->paired)
+        *newest_of(w, connection) = number + 1;
     return number;
 }
 

@@ -53,12 +53,20 @@ static APHI_RARE void note_trouble(aph_oracle *o, const aphi_asked *a)
 static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
     if (a->delivery)
-        return aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n);
+        return a->connection < APH_ACCEPTED
+                   ? aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n)
+                   : aphi_machine_accept(o->machine, &o->core, a->connection, a->message, n);
     aphi_fate fate = !o->rpc ? APHI_KEEP
                      : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
     /* An rpc model treats connections alike, so one number serves all unless mail has to find its way. */
     int64_t from = fate == APHI_KEEP ? a->connection : 0;
+    if (from >= APH_ACCEPTED) {
+        from = aphi_mail_opened(&o->core, from);
+        *n = 0;
+        if (!from)
+            return NULL; /* the server has not opened it yet */
+    }
     const aphi_after *results = aphi_machine_feed(o->machine, &o->core, from, a->message, fate, a->answer, n);
     if (aphi_machine_fault(o->machine, NULL) || aphi_machine_out_of_time(o->machine))
         note_trouble(o, a);
@@ -501,9 +509,8 @@ static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
 }
 
 /* At a wildcard: write down what the explanation at hand would have answered. */
-static void allow(aph_oracle *o, int64_t connection)
+static void allow(aph_oracle *o, aph_value answer)
 {
-    aph_value answer = aph_at(aph_get(o->core.mail, aph_int(connection)), 0);
     for (size_t i = 0; i < o->allowed_count; i++)
         if (o->allowed[i].answer == answer)
             return;
@@ -519,10 +526,23 @@ static void allow(aph_oracle *o, int64_t connection)
         .root = o->root_next - 1};
 }
 
+/* A wildcard where more than the oldest message of one connection could have been seen. */
+static bool pass_any(aph_oracle *o, const aphi_seen_event *e)
+{
+    aph_value said = aphi_mail_for(&o->core, e->connection);
+    if (!aph_count(said))
+        return branch_out(o, APHI_NONE, false);
+    for (size_t i = 0; i < aph_count(said); i++)
+        allow(o, aph_at(said, i));
+    return aphi_search_elsewhere(o, aphi_memo_any);
+}
+
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     bool foreknown = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
+    if (e->message == APHI_WILDCARD && (o->env.lossy || e->connection >= APH_ACCEPTED))
+        return pass_any(o, e);
     if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
         aphi_flight_pass(o);
         return true;
@@ -530,7 +550,7 @@ static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
     if (foreknown ? !aphi_is_taken(o, a) : !aphi_mail_waits(&o->core, e->connection))
         return branch_out(o, e->asked, false);
     if (e->message == APHI_WILDCARD) {
-        allow(o, e->connection);
+        allow(o, aph_at(aph_get(o->core.mail, aph_int(e->connection)), 0));
         return aphi_search_elsewhere(o, aphi_memo_any);
     }
     if (!foreknown && !aphi_machine_match(o->machine, &o->core, e->connection, e->message))
