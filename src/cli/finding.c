@@ -343,6 +343,14 @@ static bool write_junit(const telling *t)
     return written(out, path, fine);
 }
 
+static bool flushed(void)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return true;
+    fprintf(stderr, "antiphon: standard output cannot be written: %s\n", strerror(errno));
+    return false;
+}
+
 aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options)
 {
     telling t = {.campaign = c, .options = options};
@@ -356,7 +364,7 @@ aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *
         fprintf(stderr, "antiphon: %s\n", c->why);
     else
         tell_people(&t);
-    bool fine = write_report(&t) & write_junit(&t) & !fflush(stdout);
+    bool fine = write_report(&t) & write_junit(&t) & flushed();
     aph_root_remove(mark_telling, &t);
     return fine ? code : APHI_EXIT_WRITE;
 }

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 typedef struct tester {
@@ -223,6 +224,18 @@ static void watch_signals(void)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grew beyond its limit is an error that write tells */
+}
+
+/* A descriptor for each connection, and some to spare. */
+static void make_room_for(size_t connections)
+{
+    struct rlimit files;
+    rlim_t need = connections + 64;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need)
+        return;
+    files.rlim_cur = need < files.rlim_max ? need : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* ---- how it goes ------------------------------------------------------------------------------------------------- */
@@ -284,6 +297,7 @@ static aphi_exit go(tester *t)
 {
     char error[512];
     t->subject.datagrams = t->campaign.environment && !strcmp(t->campaign.environment, "udp");
+    t->subject.stop = &stopped;
     t->campaign.caller = t->listens ? aphi_net_caller(&t->subject.listen, error, sizeof error) : 0;
     if (t->campaign.caller < 0) {
         fprintf(stderr, "antiphon: %s\n", error);
@@ -295,6 +309,7 @@ static aphi_exit go(tester *t)
         return APHI_EXIT_SUBJECT;
     }
     watch_signals();
+    make_room_for(t->campaign.connections);
     t->campaign.subject = subject;
     t->campaign.stop = &stopped;
     t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note, judge_again};

@@ -198,7 +198,5 @@ aphi_jury *aphi_witness_jury(aphi_witness *w)
 
 aph_verdict aphi_witness_quiet(aphi_witness *w)
 {
-    if (w->verdict == APH_PASS)
-        w->verdict = aphi_jury_quiet(w->jury);
-    return w->verdict;
+    return w->verdict == APH_PASS ? aphi_jury_quiet(w->jury) : w->verdict;
 }
