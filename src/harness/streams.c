@@ -286,7 +286,7 @@ static bool flush(aphi_server *s, stream *c)
             return false;
         }
     }
-    if (c->out_start == c->out.n || c->out_start > OUT_BUSY) {
+    if (c->out_start && (c->out_start == c->out.n || c->out_start > OUT_BUSY)) {
         memmove(c->out.data, c->out.data + c->out_start, c->out.n - c->out_start);
         c->out.n -= c->out_start;
         c->released -= c->out_start;
@@ -317,8 +317,8 @@ static void decode(aphi_server *s, stream *c)
     aph_wire w = {.side = APH_TO_SERVER, .ended = c->at_end, .scanned = c->scanned};
     aph_decoded result = APH_DECODED;
     while (result == APH_DECODED && c->count < INBOX_MAX) {
-        w.bytes = (const unsigned char *)c->in.data + c->in_start;
         w.count = c->in.n - c->in_start;
+        w.bytes = w.count ? (const unsigned char *)c->in.data + c->in_start : NULL;
         result = aph_decode(s->model->codec, &w);
         if (result == APH_DECODED) {
             c->in_start += w.used;
