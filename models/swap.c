@@ -5,7 +5,8 @@
  *     MESSAGE    a string or an integer; answers the message of the request before this one, at first "000"
  *
  * This is the linear specification of Koh et al., "From C to interaction trees" (CPP 2019), figure 3: one client at a
- * time. On the wire a message is three bytes; recorded histories may hold others. That real servers interleave their clients, and that the network delays, is for the environment to say. */
+ * time. That real servers interleave their clients, and that the network delays, is for the environment to say. On the
+ * wire a message is three bytes; recorded histories may hold others. */
 #include "models.h"
 
 static const aph_codec codec = APH_CODEC_FIXED(3);
