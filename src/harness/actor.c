@@ -2,9 +2,9 @@
  *
  * actor.c - run a model with nothing symbolic: whatever it leaves open is drawn at random.
  *
- * Idea:       a request is an attempt: the step is run from its head, with the answers that it has had, to the next receive
- *             for which there is no request, through as many step ends as there are on the way. Only then does it count.
- *             If the model says never on the way, nothing has happened, and other choices are drawn.
+ * Idea:       a request is an attempt: the step is run from its head, with the answers that it has had, to the next
+ *             receive for which there is no request, through as many step ends as there are on the way. Only then does
+ *             it count. If the model says never on the way, nothing has happened, and other choices are drawn.
  * Invariants: 1. state, log: the model waits at the receive that follows these answers
  *             2. nothing of an attempt that failed is to be seen, but that random choice went on
  * Cost:       for a model that receives once a step, the step once, and the beginning of the next.
@@ -12,7 +12,7 @@
 #include "harness/actor.h"
 
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "solve/bindings.h"
 #include "tree/guard.h"
 #include "tree/step.h"

@@ -2,24 +2,25 @@
  *
  * server.c - a model as a server: the loop.
  *
- * Idea:       one thread waits for sockets and for the clock. A request that has arrived goes on the agenda, to be taken
- *             after a delay; what the model then sends goes on the agenda, to leave after another. The model itself takes
- *             one request at a time and no time at all: all concurrency is the environment's, as the oracle has it too.
+ * Idea:       one thread waits for sockets and for the clock. A request that has arrived goes on the agenda, to be
+ *             taken after a delay; what the model then sends goes on the agenda, to leave after another. The model
+ *             itself takes one request at a time and no time at all: all concurrency is the environment's, as the
+ *             oracle has it too.
  *
  *      bytes -> codec -> agenda -> actor (the model) -> agenda -> bytes
  *                        request          answer
  *
- * Invariants: 1. of one connection, requests are taken in the order in which they came, and answers leave in the order in
- *                which they were given (streams.c); of datagrams nothing is promised (datagrams.c)
- *             2. values live while a root holds them: those of the actor, and requests not yet taken. Collecting is done
- *                between rounds only
+ * Invariants: 1. of one connection, requests are taken in the order in which they came, and answers leave in the order
+ *                in which they were given (streams.c); of datagrams nothing is promised (datagrams.c)
+ *             2. values live while a root holds them: those of the actor, and requests not yet taken. Collecting is
+ *                done between rounds only
  * Cost:       a read and a write for each connection and round, however many messages they hold.
  * Read next:  actor.c, streams.c, docs/serving.md */
 #include "harness/server.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "harness/serving.h"
 
 #include <errno.h>
@@ -190,7 +191,8 @@ static bool open_descriptors(aphi_server *s, char *error, size_t error_size)
     return true;
 }
 
-aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error, size_t error_size)
+aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error,
+                              size_t error_size)
 {
     aphi_server *s = aphi_alloc_zero(sizeof *s);
     s->model = model;

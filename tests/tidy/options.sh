@@ -15,7 +15,7 @@ mentions() {
     fi
 }
 
-help=$("$antiphon" check --help)
+help=$("$antiphon" check --help && "$antiphon" serve --help)
 options=$(printf '%s\n' "$help" | grep -oE -e '(^|[^a-z-])-(-[a-z][a-z-]*|[a-z]([^a-z-]|$))' | grep -oE -e '-+[a-z-]*[a-z]' | sort -u)
 if [ -z "$options" ]; then
     echo 'the help names no options'
@@ -24,7 +24,7 @@ fi
 
 for file in docs/antiphon.1 tools/completion/antiphon.bash tools/completion/antiphon.zsh; do
     text=$(tr -d '\\' <$file) # the man page writes \- for a dash
-    for word in $options check explain models help version; do
+    for word in $options check explain models serve help version; do
         mentions $file "$text" "$word"
     done
 done

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_actor.c - a model that acts: one request and several, choices, branches not to be taken, faults; and the agenda. */
+ * test_actor.c - a model that acts: one request and several, choices, branches not to be taken, faults; the agenda. */
 #include "harness/actor.h"
 
 #include "harness/agenda.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "models/models.h"
 
 #include <setjmp.h>

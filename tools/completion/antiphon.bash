@@ -4,6 +4,7 @@
 
 _antiphon_options='--format --env --whole --distrust --time --memory --solver-ms -j --jobs --json --junit --explain --color
     --quiet --verbose --help'
+_antiphon_serve_options='--port --host --seed --env --delay --loss --duplicate --mutate --help'
 
 # The built-in models, as the program itself lists them: the first word of each line.
 _antiphon_models() {
@@ -15,10 +16,23 @@ _antiphon() {
     local words='' files=no
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='check explain models help version'
+        words='check explain models serve help version'
     else
         case $command in
-        help) words='check explain models help version' ;;
+        help) words='check explain models serve help version' ;;
+        models) words=$(_antiphon_models) files=yes ;;
+        serve)
+            case $before in
+            --env) words='tcp sync udp' ;;
+            --port | --host | --seed | --delay | --loss | --duplicate | --mutate) ;;
+            *)
+                case $word in
+                -*) words=$_antiphon_serve_options ;;
+                *) words=$(_antiphon_models) files=yes ;;
+                esac
+                ;;
+            esac
+            ;;
         check | explain)
             case $before in
             --format) words='auto jsonl jepsen-log edn json' ;;

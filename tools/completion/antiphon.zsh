@@ -31,12 +31,27 @@ _antiphon_history() {
         '*:trace:_files'
 }
 
+_antiphon_serve() {
+    _arguments -s \
+        '--port[listen on this port]:port:' \
+        '--host[listen on this address]:host:_hosts' \
+        '--seed[of all that is random]:number:' \
+        '--env[what lies between clients and the model]:environment:(tcp sync udp)' \
+        '--delay[mean delay of messages]:milliseconds:' \
+        '--loss[datagrams that are lost]:percent:' \
+        '--duplicate[datagrams that arrive twice]:percent:' \
+        '--mutate[serve a wrong variant]:mutant:' \
+        '--help[show how the command is used]' \
+        '1:model:_antiphon_model'
+}
+
 _antiphon() {
     local -a commands
     commands=(
         'check:decide whether a model explains traces'
         'explain:show why a trace is explained or not'
-        'models:list the built-in models'
+        'models:list the built-in models, or the mutants of one'
+        'serve:run a model as a server'
         'help:show how a command is used'
         'version:show the version'
     )
@@ -50,6 +65,12 @@ _antiphon() {
         ((CURRENT--))
         _antiphon_history
         ;;
+    serve)
+        shift words
+        ((CURRENT--))
+        _antiphon_serve
+        ;;
+    models) _antiphon_model ;;
     help) _describe 'command' commands ;;
     esac
 }
