@@ -96,6 +96,19 @@ static void find_evidence(telling *t)
     }
 }
 
+/* The oldest request that got no answer. */
+static size_t find_unanswered(const aphi_run *r)
+{
+    for (size_t i = 0; i < r->moment_count; i++) {
+        bool answered = r->moments[i].kind != APHI_MOMENT_SENT;
+        for (size_t k = i + 1; !answered && k < r->moment_count; k++)
+            answered = r->moments[k].kind == APHI_MOMENT_RECEIVED && r->moments[k].label == r->moments[i].label + 1;
+        if (!answered)
+            return i;
+    }
+    return APHI_TIMELINE_NONE;
+}
+
 static size_t find_failing(const telling *t)
 {
     const aphi_run *r = t->campaign->run;
@@ -109,6 +122,7 @@ static size_t find_failing(const telling *t)
             if (r->moments[i].kind == APHI_MOMENT_DROPPED || r->moments[i].kind == APHI_MOMENT_MALFORMED)
                 return i;
         return APHI_TIMELINE_NONE;
+    case APHI_FINDING_STARVED: return find_unanswered(r);
     default: return APHI_TIMELINE_NONE;
     }
 }

@@ -278,9 +278,9 @@ static int try_candidate(void *context, const aphi_script *candidate)
     aphi_run *run = fresh_run(c, &how, false);
     if (!run)
         return -1;
-    int failed = run->outcome == c->wanted;
+    int taken = run->outcome == c->wanted ? (int)run->script.count : 0;
     aphi_run_free(run);
-    return failed;
+    return taken;
 }
 
 static void forward_step(void *context, const char *what, const aphi_script *best)

@@ -8,7 +8,7 @@
  *             where f is the probability that none was needed and p how often a script fails that could. This is delta
  *             debugging that remembers, and in which a pass counts for less if the subject fails only sometimes.
  * Cost:       About k log(n/k) runs for k needed of n; then, for p < 1, some log(0.02)/log(1-p) for each that is left.
- * Not done:   Halves, quarters, ...: they forget what each pass said, and take about twice as many runs. */
+ * Not done:   Halves, quarters, ...: they forget what each pass said. */
 #include "harness/pieces.h"
 
 #include <stdlib.h>

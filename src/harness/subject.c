@@ -8,8 +8,7 @@
  *             with a session of its own) is found by it.
  * Invariants: 1. A group is only signalled while an unreaped child of ours is in it: its number cannot be another's.
  *             2. Nothing of a subject outlives us. kill_all is for signal handlers; where there is no time for one
- *                (SIGKILL), a guardian, a process that waits for the end of a pipe that only we hold, sweeps by the
- *                mark.
+ *                (SIGKILL), a guardian, a process that waits for the end of ours, sweeps by the mark.
  *             3. Looking whether it listens does not connect: the first connection that a subject sees is the tester's.
  * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps
  *             for longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
@@ -26,6 +25,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -35,6 +35,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -164,16 +165,21 @@ static void sweep(const char *mark, strays *found)
 
 /* ---- the guardian ------------------------------------------------------------------------------------------------ */
 
-static void guard(int pipe_end, const char *mark)
+/* The end of the pipe is the subject being closed; parent is a pidfd: whoever else has inherited the pipe, that we are
+ * gone shows there. */
+static void guard(int pipe_end, int parent, const char *mark)
 {
     setsid(); /* what is meant for our terminal's foreground is not meant for it */
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    int high = parent < 0 ? -1 : fcntl(parent, F_DUPFD, 3);
     dup2(pipe_end, 0);
-    close_range(1, ~0u, 0);
-    char byte;
-    while (read(0, &byte, 1) < 0 && errno == EINTR) {
+    if (high >= 0)
+        dup2(high, 1);
+    close_range(high >= 0 ? 2 : 1, ~0u, 0);
+    struct pollfd ends[] = {{.fd = 0, .events = POLLIN}, {.fd = high >= 0 ? 1 : -1, .events = POLLIN}};
+    while (poll(ends, 2, -1) <= 0) {
     }
     sweep(mark, &(strays){0});
     _exit(0);
@@ -184,10 +190,13 @@ static bool guardian_start(aphi_subject *s)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
+    int ourselves = (int)syscall(SYS_pidfd_open, getpid(), 0); /* -1 before Linux 5.3 */
     s->guardian = fork();
     if (s->guardian == 0)
-        guard(ends[0], s->mark);
+        guard(ends[0], ourselves, s->mark);
     close(ends[0]);
+    if (ourselves >= 0)
+        close(ourselves);
     s->guardian_pipe = ends[1];
     return s->guardian > 0;
 }

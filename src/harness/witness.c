@@ -37,6 +37,7 @@ struct aphi_witness {
     size_t memory;
     bool paired;
     aph_verdict verdict;
+    int64_t armed_at;
     slot *slots;
     uint64_t size, head, tail;
     uint64_t *newest;     /* by connection: its newest request, plus 1 */
@@ -164,8 +165,10 @@ static aph_verdict tell_one(aphi_witness *w, uint64_t number, const slot *s)
 
 aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, bool all)
 {
-    if (w->head < w->tail)
+    if (w->head < w->tail && now - w->armed_at > THINK / 10) {
+        w->armed_at = now; /* to arm costs a few system calls */
         aphi_guard_arm(w->model, now + THINK, w->memory);
+    }
     while (w->head < w->tail && w->verdict == APH_PASS) {
         slot s = *slot_at(w, w->head);
         if (!s.settled && !all && now - s.at < LATE && w->tail - w->head < SIZE_LAST)

@@ -189,7 +189,7 @@ static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
     aphi_buffer_byte(out, letters[m->kind]);
     put_base36(out, m->connection);
     aphi_buffer_byte(out, ',');
-    put_base36(out, m->label - (before ? before->label : 0));
+    put_base36(out, (int64_t)((uint64_t)m->label - (uint64_t)(before ? before->label : 0)));
     aphi_buffer_byte(out, ',');
     put_base36(out, before ? microseconds(m) - microseconds(before) : 0);
     aphi_buffer_byte(out, ',');
@@ -356,12 +356,11 @@ static void put_facts(aphi_buffer *out, aphi_buffer *scratch, const aphi_timelin
 {
     aph_value name, v;
     size_t stop = out->n + FACT_BYTES;
-    aphi_buffer_str(out, "\"facts\":[[\"took\",");
-    aphi_report_duration(scratch, t->ns);
-    put_scratch(out, scratch);
-    aphi_buffer_byte(out, ']');
+    aphi_buffer_str(out, "\"facts\":[");
+    if (t->ns > 0)
+        put_fact(out, scratch, aph_str("took_ns"), aph_int(t->ns));
     for (size_t i = 0; out->n < stop && aph_pair_at(t->run, i, &name, &v); i++) {
-        aphi_buffer_byte(out, ',');
+        aphi_buffer_str(out, i || t->ns > 0 ? "," : "");
         put_fact(out, scratch, name, v);
     }
     aphi_buffer_str(out, "],\n");

@@ -6,8 +6,8 @@
 "use strict";
 (() => {
     const data = JSON.parse(document.getElementById("data").textContent);
-    const PAGE = 40;             // messages in a window
-    const BEFORE = 30;           // of which so many precede the one that matters
+    const PAGE = 28;             // messages in a window
+    const BEFORE = 20;           // of which so many precede the one that matters
     const ROW = 38, REMARK = 22, SLANT = 9, HEAD = 44, PAUSE_US = 100000;
     const KINDS = {s: "sent", r: "received", l: "lost", m: "malformed", c: "closed", d: "dropped"};
     const AGAINST = ["fail", "malformed", "starved", "dead"];
@@ -142,9 +142,11 @@
         const head = svg("g", {"aria-hidden": "true"},
             svg("text", {class: "time", x: l.times - 12, y, "text-anchor": "end"}, "ms"),
             svg("text", {...middle, x: l.subject}, "subject"));
+        const tight = narrow && l.conns.some(c => l.spacing < 9 * String(c).length + 6);
         for (const c of l.conns) {
-            const x = l.x.get(c), tight = narrow && l.spacing < 9 * String(c).length + 6;
-            const turned = tight ? {transform: `rotate(-60 ${x} ${y})`, "text-anchor": "start"} : {};
+            const x = l.x.get(c);
+            const turned = tight ? {class: "head tight", transform: `rotate(-70 ${x + 4} ${y + 2})`,
+                "text-anchor": "start"} : {};
             head.append(svg("text", {...middle, x, ...turned}, narrow ? cut(String(c), 6) : `conn ${c}`));
         }
         if (narrow)
@@ -462,8 +464,9 @@
         const facts = data.facts.length ? [card("The run", pairs("facts", data.facts))] : [];
         main.append(el("div", {class: "halves"}, el("div", {}, ...allowedCard(), ...scriptCard()),
             el("div", {}, ...facts, ...branchCard())));
-        main.append(el("section", {class: "card"}, el("details", {}, el("summary", {}, "As text"),
-            el("pre", {class: "wide", tabindex: 0}, data.text))));
+        if (data.text)
+            main.append(el("section", {class: "card"}, el("details", {}, el("summary", {}, "As text"),
+                el("pre", {class: "wide", tabindex: 0}, data.text))));
         return main;
     }
 

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# served.sh - the tester against served models: a model is never rejected, however it delays; every mutant is, and what is
+#             left of the run after shrinking still fails. tools/soak does the same for longer.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$dir" || exit 1
+serve="'$ANTIPHON' serve"
+
+# Models that speak for themselves: swap-impl speaks bytes in chunks, and is for refine.
+models=$("$ANTIPHON" models | sed 's/ .*//' | grep -v '^swap-impl$')
+check 'no models' [ -n "$models" ]
+
+for model in $models; do
+    for delay in 0 2; do
+        run 0 test "$model" --run "$serve $model --port {port} --delay $delay --seed 7" --messages 2000 --seed 11 --json
+        out '"verdict":"pass"'
+    done
+    mutants=$("$ANTIPHON" models "$model" | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p')
+    check "$model has no mutants" [ -n "$mutants" ]
+    for mutant in $mutants; do
+        rm -rf .antiphon
+        run 1 test "$model" --run "$serve $model --port {port} --delay 0.1 --mutate $mutant" --time 20 --seed 13 --json \
+            --no-shrink
+        out '"verdict":"fail"'
+    done
+done
+
+# One of them all the way: shrunk, kept, run again, told as a page and as JUnit.
+rm -rf .antiphon
+subject="$serve kv --port {port} --delay 0.1 --mutate append-puts"
+run 1 test kv --run "$subject" --seed 17 --report page.html --junit junit.xml
+out 'shrunk to 3 requests'
+out 'no single step further does'
+out 'To run it again'
+check 'no page' grep -q '<svg\|application/json' page.html
+check 'no JUnit' grep -q '<failure' junit.xml
+script=$(ls .antiphon/*.script)
+run 1 replay --run "$subject" "$script"
+out 'nothing that the model allows explains what was seen'
+run 0 replay --run "$serve kv --port {port}" "$script"
+out 'it first differs from the recorded run at #'
+# What was kept is tried first.
+run 1 test kv --run "$subject" --seed 19 --json
+out '"runs":1,'
+run 0 test kv --run "$serve kv --port {port}" --messages 200 --seed 23
+
+finish
