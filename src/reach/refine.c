@@ -223,7 +223,8 @@ static void see_blemish(search *x)
     if (!g->blemish)
         return;
     if (g->fault == APH_FAULT_STUCK && aphi_guard_expired() && !aphi_guard_stuck()) {
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, aphi_guard_overfull() ? "the memory is used up" : "the time is over");
+        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
+            aphi_guard_overfull() ? "the memory is used up" : "the time is over");
         return;
     }
     if (g->blemish != APHI_BLEMISH_FAULT)
