@@ -13,7 +13,7 @@
 #include "cli/mutant.h"
 #include "cli/spec.h"
 #include "harness/generator.h"
-#include "reach/refine.h"
+#include "reach/refinement.h"
 #include "report/timeline.h"
 
 #include <errno.h>

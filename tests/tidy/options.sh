@@ -15,7 +15,8 @@ mentions() {
     fi
 }
 
-help=$("$antiphon" check --help)
+commands='check refine' # those whose options are looked at
+help=$(for command in $commands; do "$antiphon" "$command" --help; done)
 options=$(printf '%s\n' "$help" | grep -oE -e '(^|[^a-z-])-(-[a-z][a-z-]*|[a-z]([^a-z-]|$))' | grep -oE -e '-+[a-z-]*[a-z]' | sort -u)
 if [ -z "$options" ]; then
     echo 'the help names no options'
@@ -24,7 +25,7 @@ fi
 
 for file in docs/antiphon.1 tools/completion/antiphon.bash tools/completion/antiphon.zsh; do
     text=$(tr -d '\\' <$file) # the man page writes \- for a dash
-    for word in $options check explain models help version; do
+    for word in $options $commands explain models help version; do
         mentions $file "$text" "$word"
     done
 done

@@ -4,6 +4,8 @@
 
 _antiphon_options='--format --env --whole --distrust --time --memory --solver-ms -j --jobs --json --junit --explain --color
     --quiet --verbose --help'
+_antiphon_refine_options='--clients --messages --chunks --random --seed --time --memory --mutate --unreduced --trace --json
+    --color --help'
 
 # The built-in models, as the program itself lists them: the first word of each line.
 _antiphon_models() {
@@ -15,10 +17,23 @@ _antiphon() {
     local words='' files=no
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='check explain models help version'
+        words='check explain refine models help version'
     else
         case $command in
-        help) words='check explain models help version' ;;
+        help) words='check explain refine models help version' ;;
+        refine)
+            case $before in
+            --color) words='auto always never' ;;
+            --clients | --messages | --chunks | --random | --seed | --time | --memory | --mutate) ;;
+            --trace) files=yes ;;
+            *)
+                case $word in
+                -*) words=$_antiphon_refine_options ;;
+                *) words=$(_antiphon_models) files=yes ;;
+                esac
+                ;;
+            esac
+            ;;
         check | explain)
             case $before in
             --format) words='auto jsonl jepsen-log edn json' ;;

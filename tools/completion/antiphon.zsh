@@ -31,11 +31,31 @@ _antiphon_history() {
         '*:trace:_files'
 }
 
+_antiphon_refine() {
+    _arguments -s \
+        '--clients[clients at once, at most]:number:' \
+        '--messages[that each sends, at most]:number:' \
+        '--chunks[in which a message may come]:number:' \
+        '--random[schedules beyond the bound]:number:' \
+        '--seed[of what is random]:number:' \
+        '--time[give up after this time]:seconds:' \
+        '--memory[give up above this much memory]:megabytes:' \
+        '--mutate[a wrong variant of the model]:number or name:' \
+        '--unreduced[explore every order of everything]' \
+        '--trace[where to write what is not explained]:file:_files' \
+        '--json[print one JSON object]' \
+        '--color[use colours]:when:(auto always never)' \
+        '--help[show how the command is used]' \
+        '1:model:_antiphon_model' \
+        '2:specification:_antiphon_model'
+}
+
 _antiphon() {
     local -a commands
     commands=(
         'check:decide whether a model explains traces'
         'explain:show why a trace is explained or not'
+        'refine:decide whether one model stays within another'
         'models:list the built-in models'
         'help:show how a command is used'
         'version:show the version'
@@ -49,6 +69,11 @@ _antiphon() {
         shift words
         ((CURRENT--))
         _antiphon_history
+        ;;
+    refine)
+        shift words
+        ((CURRENT--))
+        _antiphon_refine
         ;;
     help) _describe 'command' commands ;;
     esac
