@@ -323,3 +323,25 @@ aphi_act aphi_actor_take(aphi_actor *a, int64_t from, aph_value message)
 {
     return try_often(&(attempt){.actor = a, .request = APH_ARRAY_OF(aph_int(from), message)});
 }
+
+bool aphi_actor_may_reconsider(const aphi_actor *a)
+{
+    bool chose = false;
+    for (size_t i = 0; i < a->log->count; i++) {
+        aph_event_kind kind = a->log->answers[i].kind;
+        if (kind == APH_EVENT_RECV || kind == APH_EVENT_SEND)
+            return false;
+        chose |= kind == APH_EVENT_EITHER || kind == APH_EVENT_CHOOSE;
+    }
+    return chose;
+}
+
+aphi_act aphi_actor_reconsider(aphi_actor *a)
+{
+    size_t chosen = a->log->count;
+    a->log->count = 0;
+    aphi_act act = try_often(&(attempt){.actor = a});
+    if (act == APHI_ACT_NOT_NOW)
+        a->log->count = chosen;
+    return act;
+}

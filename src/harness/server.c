@@ -34,7 +34,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { EVENTS_AT_ONCE = 256, COMPLAINTS_MAX = 100, BACKLOG = 4096 };
+enum { EVENTS_AT_ONCE = 256, COMPLAINTS_MAX = 100, BACKLOG = 4096, RECONSIDER_MS = 1 };
 static const size_t garbage_max = (size_t)2 << 20; /* bytes of values, so few that they stay in the cache */
 
 /* ---- what parts of a server share -------------------------------------------------------------------------------- */
@@ -311,16 +311,32 @@ static void collect(void)
         aph_collect();
 }
 
+/* A model that could send may choose to wait for a request. If none comes, it is not held to that. */
+static void reconsider(aphi_server *s)
+{
+    switch (aphi_actor_reconsider(&s->actor)) {
+    case APHI_ACT_TAKEN:
+        s->changes++;
+        aphi_streams_deliver(s);
+        break;
+    case APHI_ACT_FAULT: fault(s); break;
+    default: break;
+    }
+}
+
 static void go_round(aphi_server *s)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
+    bool chose = s->streams && aphi_actor_may_reconsider(&s->actor);
     set_timer(s);
-    int n = epoll_wait(s->epoll, events, EVENTS_AT_ONCE, -1);
+    int n = epoll_wait(s->epoll, events, EVENTS_AT_ONCE, chose ? RECONSIDER_MS : -1);
     if (n < 0 && errno != EINTR)
         aphi_server_fail(s, "cannot wait for events");
     s->now = aphi_clock_ns();
     for (int i = 0; i < n && !s->failed; i++)
         handle(s, &events[i]);
+    if (n == 0)
+        reconsider(s);
     run_agenda(s);
     if (s->streams && !s->failed)
         aphi_streams_settle(s);

@@ -362,6 +362,12 @@ static bool can_take(const aphi_server *s, const stream *c)
     return c->due && !is_busy(c) && c->refused_at != s->changes + 1;
 }
 
+void aphi_streams_deliver(aphi_server *s)
+{
+    for (size_t i = 0; i < s->actor.sent_count; i++)
+        deliver(s, &s->actor.sent[i]);
+}
+
 /* Lets the model take the requests that are due. False: the stream is gone, or the server ends. */
 static bool take(aphi_server *s, stream *c)
 {
@@ -376,8 +382,7 @@ static bool take(aphi_server *s, stream *c)
             return true;
         case APHI_ACT_FAULT: return false;
         }
-        for (size_t i = 0; i < s->actor.sent_count; i++)
-            deliver(s, &s->actor.sent[i]);
+        aphi_streams_deliver(s);
         if (c->fd < 0)
             return false;
     }
