@@ -236,37 +236,6 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
     return complete;
 }
 
-/* ---- draining ---------------------------------------------------------------------------------------------------- */
-
-static bool has_root(const aph_oracle *o, const aphi_core *core, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (aphi_core_equal(&o->roots[i].core, core))
-            return true;
-    return false;
-}
-
-void aphi_search_drain(aph_oracle *o, uint64_t budget)
-{
-    size_t kept = 0;
-    if (!aphi_search_collect(o, budget))
-        return;
-    for (size_t i = 0; i < o->root_count; i++) {
-        aphi_root root = o->roots[i];
-        aphi_mail_forget(&root.core);
-        if (has_root(o, &root.core, kept))
-            aphi_segment_drop(root.past);
-        else
-            o->roots[kept++] = root;
-    }
-    o->root_count = kept;
-    o->op_count = 0;
-    memset(o->used, 0, o->words * sizeof *o->used);
-    memset(o->optional, 0, o->words * sizeof *o->optional);
-    memset(o->root_bits, 0, kept * o->words * sizeof *o->root_bits);
-    aphi_search_start_window(o);
-}
-
 /* ---- letting go -------------------------------------------------------------------------------------------------- */
 
 /* The requests in flight at the search's observation, then those sent since. */
