@@ -111,12 +111,18 @@ static void free_bookmark(bookmark *b)
     free(b->order);
 }
 
+/* May nothing more depend on a request that was taken? Its answer may still fill a place on its connection. */
+static bool is_settled(const aph_oracle *o, const aphi_asked *a)
+{
+    return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_given_up(o, a)));
+}
+
 /* Requests that every root has taken and that no answer will end are no longer in flight. */
 static void settle_taken(aph_oracle *o, survivors *s)
 {
     for (size_t i = 0; i < o->pending_count;) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        bool everywhere = !o->rpc || aphi_is_optional(o, a);
+        bool everywhere = is_settled(o, a);
         for (size_t k = 0; everywhere && k < s->count; k++)
             everywhere = aphi_bit(s->bits + k * o->words, a->slot);
         if (!everywhere) {

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_BUDGET = 20000 };    /* configurations to find out what is left when a lossy network has gone quiet */
+enum { DRAIN_BUDGET = 5000 };    /* configurations to find out what is left when a lossy network has gone quiet */
 enum { AFTERMATH_MAX = 20000 }; /* observations written down after a failure */
 
 const char *aph_verdict_name(aph_verdict v)

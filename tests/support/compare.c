@@ -205,14 +205,14 @@ static bool has_quiet(const history *h)
     return false;
 }
 
-/* Does it make sense to ask in this way? Who is told that a request is lost does not say that it is owed. */
+/* Does it make sense to ask in this way? A request that is given up is not owed, and takes no room. */
 static bool is_asked(const subject *s, const history *h, enumerate_env env, compare_mode mode)
 {
     if (mode == COMPARE_LIVE || mode == COMPARE_FORGET_LIVE)
         return true;
     if (!s->model->rpc || env == ENUMERATE_UDP)
         return false;
-    return mode == COMPARE_DISTRUST || !has_quiet(h);
+    return mode == COMPARE_DISTRUST || (!has_quiet(h) && (mode != COMPARE_LOST || env < ENUMERATE_TCP_1));
 }
 
 static int compare_in(const subject *s, const history *h, enumerate_env env, enumerated e, compare_count *count)
@@ -335,8 +335,10 @@ static history_shape shape_in(aphi_choice *c, const subject *s, enumerate_env en
     shape.buffer = env >= ENUMERATE_TCP_1 ? (size_t)(env - ENUMERATE_TCP_1) + 1 : 0;
     shape.lossy = env == ENUMERATE_UDP;
     shape.paired &= !shape.lossy;
-    if (shape.lossy && shape.requests > 4)
-        shape.requests = 4;
+    /* Enumeration takes its time where everything may come twice. */
+    size_t most = !s->strings && aphi_choice_chance(c, 1, 5) ? 4 : 3;
+    if (shape.lossy && shape.requests > most)
+        shape.requests = most;
     return shape;
 }
 
