@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "env/env.h"
 #include "harness/expression.h"
 #include "harness/generator.h"
 #include "harness/net.h"
@@ -36,7 +37,7 @@ enum {
     WAITED = 1 << 16,          /* labels whose answer can be waited for; a power of two */
     KINDS_MAX = 64,
     COLLECT_SLACK = 32 << 20,
-    LOSSY_FLIGHT = 6,          /* requests between two silences, where each may be lost or come twice, in any order */
+    LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
     STATE_EVERY = 64,          /* requests between two looks at the model's state */
 };
 static const int64_t TICK = 10000000;         /* nanoseconds */
@@ -75,6 +76,7 @@ typedef struct run {
     const aphi_run_options *options;
     const aph_model *model;
     bool paired, datagrams, solo;
+    size_t buffer;          /* messages that a connection is believed to hold each way; 0: any number */
     aphi_net *net;
     aphi_witness *witness;
     aphi_generator *generator;
@@ -442,9 +444,17 @@ static void arrived(void *context, const aphi_arrival *a)
 
 /* ---- actions ----------------------------------------------------------------------------------------------------- */
 
+/* What has not come in this time does not come. A lossy network is given as long as one that owes an answer: what it
+ * was too early to call lost would be blamed on the subject. */
+static int64_t silence_of(const run *r)
+{
+    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+    return r->paired ? QUIET : r->datagrams ? patience : QUIET_UNPAIRED;
+}
+
 static bool is_quiet(const run *r)
 {
-    return r->paired ? !r->owed && r->silent >= QUIET : r->silent >= QUIET_UNPAIRED;
+    return (!r->paired || !r->owed) && r->silent >= silence_of(r);
 }
 
 static bool wait_is_over(run *r, const aphi_action *a)
@@ -463,6 +473,9 @@ static bool has_room(run *r, const aphi_action *a)
     if ((r->solo && r->owed) || (r->datagrams && r->since_quiet >= LOSSY_FLIGHT))
         return false;
     peer_of(r, a->connection);
+    /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
+    if (r->buffer && r->in_flight[a->connection] >= r->buffer)
+        return false;
     return r->options->script || r->in_flight[a->connection] < r->options->depth;
 }
 
@@ -546,6 +559,8 @@ static void send_message(run *r, const aphi_action *a)
     r->kinds[what].sent++;
     r->result.facts.requests++;
     r->since_quiet++;
+    if (!r->paired)
+        r->silent = 0; /* what was sent just now may still be answered */
     aphi_labelled_add(r->labelled, a->label, message);
     uint64_t number = r->witness ? aphi_witness_sent(r->witness, a->connection, message, r->now) : 0;
     push_asked(r, a->connection, (asked){a->label, number, r->now, what, message});
@@ -676,11 +691,11 @@ static bool is_starved(const run *r)
 static void listen_to_silence(run *r)
 {
     char how[160];
-    if (!r->paired && r->silent >= QUIET_UNPAIRED)
+    if (!r->paired && r->silent >= silence_of(r))
         call_it_even(r);
     /* Where nobody knows what is owed, only patience tells that nothing more will come. */
     if (r->over && !r->has_action && aphi_net_idle(r->net) &&
-        (r->paired ? !r->owed : r->silent >= (r->datagrams ? QUIET_UNPAIRED : patience_of(r))))
+        (r->paired ? !r->owed : r->silent >= (r->datagrams ? silence_of(r) : patience_of(r))))
         end_quietly(r);
     if (r->ended || r->silent < TICK)
         return;
@@ -700,7 +715,7 @@ static int64_t time_to_wait(run *r)
     }
     if (r->has_action && r->action.wait == APHI_WAIT_QUIET)
         return QUIET;
-    if (!r->paired && r->silent < QUIET_UNPAIRED)
+    if (!r->paired && r->silent < silence_of(r))
         return QUIET;
     return TICK;
 }
@@ -843,8 +858,11 @@ static bool begin(run *r)
     char error[300];
     socklen_t size;
     const struct sockaddr *address = aphi_subject_address(o->subject, &size);
-    r->datagrams = !strcmp(environment, "udp");
-    r->solo = !strcmp(environment, "sync");
+    aphi_env env = {0};
+    aphi_env_named(environment, &env);
+    r->datagrams = env.lossy;
+    r->solo = env.immediate;
+    r->buffer = env.buffer;
     r->paired = r->model->rpc && !r->datagrams;
     r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
                            &(aphi_listener){r, arrived, oldest_asked}, error, sizeof error);

@@ -53,6 +53,11 @@ static APHI_RARE void note_trouble(aph_oracle *o, const aphi_asked *a)
 
 static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
+    if (a->quiet) {
+        *n = 1;
+        o->same = (aphi_after){.core = o->core};
+        return &o->same;
+    }
     if (a->delivery)
         return a->connection < APH_ACCEPTED
                    ? aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n)
@@ -159,13 +164,13 @@ static void restore(aph_oracle *o, const aphi_frame *f)
 static bool first_of_kind(aph_oracle *o, uint32_t asked)
 {
     const aphi_asked *a = &o->ops[asked];
-    if (!o->rpc || a->future == APH_FUTURE_OPEN || (a->future != APH_FUTURE_LOST && !a->alone))
+    if (a->delivery || a->future == APH_FUTURE_OPEN || (a->future != APH_FUTURE_LOST && !a->alone))
         return true;
     struct aphi_kind_seen *seen =
         &o->kinds[aphi_mix((uint64_t)(uintptr_t)a->message, (uint64_t)(uintptr_t)a->answer) % APHI_KINDS];
     const aphi_asked *b = &o->ops[seen->asked];
     if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future &&
-        (a->future != APH_FUTURE_ANSWER || b->rank < a->rank))
+        (o->rpc || a->connection == b->connection) && (a->future != APH_FUTURE_ANSWER || b->rank < a->rank))
         return false;
     *seen = (struct aphi_kind_seen){o->round, asked};
     return true;
@@ -525,7 +530,7 @@ static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
-/* At a wildcard: write down what the explanation at hand would have answered. */
+/* At a wildcard: write down that the explanation at hand would have answered this. */
 static void allow(aph_oracle *o, aph_value answer)
 {
     for (size_t i = 0; i < o->allowed_count; i++)
@@ -543,27 +548,25 @@ static void allow(aph_oracle *o, aph_value answer)
         .root = o->root_next - 1};
 }
 
-/* A wildcard where more than the oldest message of one connection could have been seen. */
-static bool pass_any(aph_oracle *o, const aphi_seen_event *e)
+/* Where messages overtake each other, anything that was said, or that is said when more requests are taken. */
+static bool allow_whatever_was_said(aph_oracle *o, int64_t connection)
 {
-    aph_value said = aphi_mail_for(&o->core, e->connection);
-    if (!aph_count(said))
-        return branch_out(o, APHI_NONE, false);
+    aph_value said = aphi_mail_for(&o->core, connection);
     for (size_t i = 0; i < aph_count(said); i++)
         allow(o, aph_at(said, i));
-    return aphi_search_elsewhere(o, aphi_memo_any);
+    return branch_out(o, APHI_NONE, false);
 }
 
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     bool foreknown = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
-    if (e->message == APHI_WILDCARD && (o->env.lossy || e->connection >= APH_ACCEPTED))
-        return pass_any(o, e);
     if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
         aphi_flight_pass(o);
         return true;
     }
+    if (e->message == APHI_WILDCARD && aphi_is_delivery(o, e->asked))
+        return allow_whatever_was_said(o, e->connection);
     if (foreknown ? !aphi_is_taken(o, a) : !aphi_mail_waits(&o->core, e->connection))
         return branch_out(o, e->asked, false);
     if (e->message == APHI_WILDCARD) {
@@ -601,14 +604,30 @@ static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
-/* Every request must have been taken, and all that was said have been seen. */
-static bool pass_quiet(aph_oracle *o)
+/* What was in flight is gone. Some of it may have been taken before; what was said of it will not be seen. */
+static bool pass_quiet_lossy(aph_oracle *o, const aphi_seen_event *e)
 {
+    const aphi_asked *a = &o->ops[e->asked];
+    aphi_mail_forget(&o->core);
+    if (!aphi_is_taken(o, a))
+        return branch_out(o, e->asked, false);
+    aphi_clear_bit(o->bits, a->slot);
+    for (size_t i = 0; i < o->pending_count; i++)
+        aphi_set_bit(o->bits, o->ops[o->pending[i]].slot);
+    aphi_flight_pass(o);
+    return true;
+}
+
+/* Every request must have been taken, and all that was said have been seen. */
+static bool pass_quiet(aph_oracle *o, const aphi_seen_event *e)
+{
+    if (o->env.lossy)
+        return pass_quiet_lossy(o, e);
     if (aphi_mail_waits_anywhere(&o->core))
         return aphi_search_elsewhere(o, aphi_memo_any);
     for (size_t i = 0; i < o->pending_count; i++) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a))
+        if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a) && !aphi_is_given_up(o, a))
             return branch_out(o, APHI_NONE, false);
     }
     aphi_flight_pass(o);
@@ -649,7 +668,7 @@ bool aphi_search(aph_oracle *o)
         const aphi_seen_event *e = &o->events[o->at];
         bool on = e->kind == APHI_SAW_REQUEST  ? pass_request(o, e)
                   : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e)
-                  : e->kind == APHI_SAW_LOSS   ? pass_loss(o, e) : pass_quiet(o);
+                  : e->kind == APHI_SAW_LOSS   ? pass_loss(o, e) : pass_quiet(o, e);
         if (!on)
             return false;
     }

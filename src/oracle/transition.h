@@ -37,7 +37,8 @@ typedef struct aphi_after {
 
 typedef struct aphi_machine aphi_machine;
 
-aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver_ms);
+/* lossy: mail has no order and stays, so that a message said twice is as one. */
+aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, bool lossy, int64_t solver_ms);
 void aphi_machine_close(aphi_machine *m);
 
 /* The server before its first request. */

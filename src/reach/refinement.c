@@ -301,7 +301,7 @@ static aphi_refinement run(const aphi_refine_options *options, uint64_t walks, u
     search x = {.options = options};
     aphi_choice choice = aphi_choice_seed(seed);
     aph_value first;
-    x.machine = aphi_machine_open(options->spec, options->spec->rpc, 0);
+    x.machine = aphi_machine_open(options->spec, options->spec->rpc, false, 0);
     aph_root_add(mark_search, &x);
     aphi_guard_arm(options->model, options->deadline_ns, options->memory);
     if (aphi_stage_open(&x.stage, options, &first)) {
