@@ -504,9 +504,22 @@ static void write_down_action(run *r)
     aphi_script_add(&r->result.script, &r->action);
 }
 
+/* What a script sends must mean something to the model: else its end would say nothing of the subject. */
+static bool is_meaningful(run *r, const aphi_action *a, aph_value message)
+{
+    const char *why;
+    if (!r->options->script || !r->witness || aphi_witness_knows(r->witness, a->connection, message, r->now, &why))
+        return true;
+    end(r, APHI_FINDING_TROUBLE, "request %lld: %s", (long long)a->label, why);
+    r->result.fault = APH_FAULT_REQUEST;
+    return false;
+}
+
 static void send_message(run *r, const aphi_action *a)
 {
     aph_value message = aphi_expression_fill(a->send, r->labelled, r->model->functions);
+    if (!is_meaningful(r, a, message))
+        return;
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
         if (!r->options->script)

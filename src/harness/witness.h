@@ -20,6 +20,10 @@ aphi_witness *aphi_witness_open(const aph_model *model, const aph_oracle_options
                                 size_t error_size);
 void aphi_witness_close(aphi_witness *w);
 
+/* Is this a request that the model knows, at least in its first state? If not, *why says what it would know; valid until
+ * the next call. A request that is never answered may never be tried by the oracle. */
+bool aphi_witness_knows(aphi_witness *w, int64_t connection, aph_value message, int64_t now, const char **why);
+
 /* Each returns the number of the observation, from 0. request: the number of the one that it ends, if that is known. */
 uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value message, int64_t now);
 uint64_t aphi_witness_received(aphi_witness *w, int64_t connection, aph_value message, uint64_t request);

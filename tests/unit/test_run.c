@@ -32,6 +32,8 @@ static void step(aph *m, aph_value *state)
 {
     (void)state;
     aph_request q = aph_recv(m);
+    if (!aph_is_str(q.message))
+        aph_unknown_request(m, "an echo takes a string");
     aph_send(m, q.from, q.message);
 }
 
@@ -414,6 +416,15 @@ static void test_full_disk(void **state)
     assert_true(n > 0 && n < 150 && text[n - 1] == '\n');
 }
 
+/* A failure that needs a request outside of the model is none. */
+static void test_unknown_request(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"send\":7}\n", APHI_FINDING_TROUBLE,
+       "request 3: an echo takes a string");
+    assert_int_equal(w->run->fault, APH_FAULT_REQUEST);
+}
+
 static void test_stopped(void **state)
 {
     world *w = *state;
@@ -446,7 +457,7 @@ int main(void)
         TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
         TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
         TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose),         TEST(test_does_not_read),
-        TEST(test_full_disk),      TEST(test_stopped),         TEST(test_generated),
+        TEST(test_full_disk),      TEST(test_stopped),         TEST(test_unknown_request),         TEST(test_generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
