@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "harness/keep.h"
+#include "tree/guard.h"
 #include "value/heap.h"
 
 #include <errno.h>
@@ -42,6 +43,7 @@ typedef struct campaign {
     aphi_choice choice;
     aphi_finding wanted;     /* what a shrunk script must come to */
     bool deaf;               /* a signal stops no run any more: the last ones are short, and what they show is wanted */
+    unsigned again_runs;     /* of the script that was last run again */
 } campaign;
 
 static bool is_failure(aphi_finding o)
@@ -232,6 +234,7 @@ static void make_up_runs(campaign *c)
 /* Runs the script, at most so often, until it comes to a failure; the last run is kept. */
 static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, bool counted)
 {
+    c->again_runs = 0;
     for (unsigned i = 0; i < tries; i++) {
         aphi_run_options how = plain(c);
         how.script = script;
@@ -239,6 +242,7 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
         aphi_run *run = fresh_run(c, &how, true);
         if (!run)
             return false;
+        c->again_runs++;
         if (counted)
             count_run(c, run);
         keep_run(c, run);
@@ -330,13 +334,20 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
     aphi_campaign *r = &c->result;
     char trace[sizeof r->trace];
     bool stopped = is_stopped(c);
-    c->deaf = stopped;
+    if (stopped) {
+        c->deaf = true;
+        aphi_guard_resume();
+    }
     r->run = NULL;
     name_trace(c, "trace.again.jsonl");
     bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : AGAIN_TRIES, false);
     memcpy(trace, r->trace, sizeof trace);
     memcpy(r->trace, before->trace, sizeof trace);
     if (failed && !rename(trace, r->trace)) {
+        if (!r->confirmed) {
+            r->reproduced = 1;
+            r->confirmed = c->again_runs;
+        }
         aphi_run_free(before->run);
         return true;
     }
@@ -369,13 +380,13 @@ static void shrink(campaign *c)
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;
     r->minimal = small.minimal;
-    r->shrunk = small.reproduced && confirm(c, &small.script, &before);
+    r->shrunk = (small.reproduced || is_stopped(c)) && confirm(c, &small.script, &before);
     if (!r->shrunk) {
         r->outcome = before.outcome;
         r->fault = before.fault;
         r->unstarted = false;
         memcpy(r->why, before.why, sizeof r->why);
-        say(c, is_stopped(c) ? "shrinking was stopped by a signal before the failure had happened again"
+        say(c, is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
                              : "the failure did not happen again in any run of its script");
     }
     aphi_script_free(&small.script);

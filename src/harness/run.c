@@ -177,13 +177,20 @@ static void end_by_verdict(run *r, aph_verdict verdict)
     }
 }
 
+static bool is_stopped(const run *r)
+{
+    return r->options->stop && *r->options->stop;
+}
+
 /* Tell the oracle, and hear what it says. */
 static void judge(run *r, bool all)
 {
     if (!r->witness || r->ended)
         return;
     aph_verdict verdict = aphi_witness_tell(r->witness, r->now, all);
-    if (verdict != APH_PASS)
+    if (verdict == APH_UNKNOWN && is_stopped(r))
+        end(r, APHI_FINDING_STOPPED, "stopped by a signal");
+    else if (verdict != APH_PASS)
         end_by_verdict(r, verdict);
 }
 
@@ -730,7 +737,7 @@ static void show(run *r)
 static void look_at_limits(run *r)
 {
     const aphi_run_options *o = r->options;
-    if (o->stop && *o->stop)
+    if (is_stopped(r))
         END_AFTER_JUDGING(r, APHI_FINDING_STOPPED, "stopped by a signal");
     if ((o->until_ns && r->now >= o->until_ns && !o->script) || (!r->over && one_is_late(r))) {
         r->over = true;
