@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "cli/tell.h"
 #include "cli/warm.h"
+#include "env/env.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,10 @@ static trial attempt(judgement *j, bool whole, bool patient)
     j->result = aph_object();
     aph_root_add(mark_judgement, j);
     aphi_histories_init(&j->histories, j->model, aphi_jury_apart(j->model, &options));
-    j->trace = aphi_trace_open(j->file, &(aphi_trace_options){.format = j->options->format, .model = j->model});
+    aphi_env env;
+    bool lossy = aphi_env_named(options.environment, &env) && env.lossy;
+    j->trace = aphi_trace_open(j->file, &(aphi_trace_options){.format = j->options->format, .model = j->model,
+                                                              .lossy = lossy});
     j->ahead = aphi_foresight_open(j->trace);
     j->batch = aphi_alloc(BATCH * sizeof *j->batch);
     j->jury = aphi_jury_open(j->model, &options, error, sizeof error);

@@ -34,6 +34,8 @@ enum {
     AGAIN_TRIES_STOPPED = 5, /* the same if somebody waits for us to end */
     KEPT_TRIES = 3,
 };
+#define LAST "trace.jsonl"        /* in the folder: the trace of the run in the result */
+#define AGAIN "trace.again.jsonl" /* and of one that may take its place */
 static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
 
 typedef struct campaign {
@@ -197,18 +199,27 @@ static uint64_t choose_length(const campaign *c)
     return length < left ? length : left;
 }
 
-/* The trace decides, if the run could not. False: go on with the next run. */
-static bool judge_again(campaign *c)
+/* The trace decides, if the run could not. */
+static aphi_finding judged_again(campaign *c, const aphi_run *run)
 {
     const aphi_campaign_audience *audience = &c->options->audience;
-    if (c->result.outcome != APHI_FINDING_UNKNOWN || !c->result.run->undecided_window || !audience->judge_again)
-        return true;
+    if (run->outcome != APHI_FINDING_UNKNOWN || !run->undecided_window || !audience->judge_again)
+        return run->outcome;
     aph_verdict verdict = audience->judge_again(audience->context, c->result.trace);
-    if (verdict == APH_PASS)
-        c->result.outcome = APHI_FINDING_PASS;
-    if (verdict == APH_FAIL)
-        c->result.outcome = c->result.run->outcome = APHI_FINDING_FAIL;
-    return verdict != APH_PASS;
+    return verdict == APH_PASS ? APHI_FINDING_PASS : verdict == APH_FAIL ? APHI_FINDING_FAIL : APHI_FINDING_UNKNOWN;
+}
+
+/* False: go on with the next run. */
+static bool judge_again(campaign *c)
+{
+    aphi_run *run = c->result.run;
+    aphi_finding before = run->outcome;
+    c->result.outcome = judged_again(c, run);
+    if (before == APHI_FINDING_UNKNOWN && c->result.outcome == APHI_FINDING_FAIL) {
+        run->outcome = APHI_FINDING_FAIL;
+        snprintf(c->result.why, sizeof c->result.why, "nothing that the model allows explains what was seen");
+    }
+    return c->result.outcome != APHI_FINDING_PASS;
 }
 
 static void make_up_runs(campaign *c)
@@ -301,10 +312,11 @@ static int try_candidate(void *context, const aphi_script *candidate)
         how.patience_ns = PATIENCE_SHRINKING;
     if (is_stopped(c))
         return -1;
-    aphi_run *run = fresh_run(c, &how, false);
+    bool lossy = how.environment && !strcmp(how.environment, "udp");
+    aphi_run *run = fresh_run(c, &how, lossy);
     if (!run)
         return -1;
-    int taken = run->outcome == c->wanted ? (int)run->script.count : 0;
+    int taken = judged_again(c, run) == c->wanted ? (int)run->script.count : 0;
     aphi_run_free(run);
     return taken;
 }
@@ -328,6 +340,13 @@ static void name_trace(campaign *c, const char *name)
     snprintf(c->result.trace, sizeof c->result.trace, "%s/%s", c->options->folder, name);
 }
 
+static void unlink_again(campaign *c)
+{
+    name_trace(c, AGAIN);
+    unlink(c->result.trace);
+    name_trace(c, LAST);
+}
+
 /* The small script is to fail once more, with a trace. If it does not, the run that failed first stays the result. */
 static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *before)
 {
@@ -339,10 +358,9 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
         aphi_guard_resume();
     }
     r->run = NULL;
-    name_trace(c, "trace.again.jsonl");
     bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : AGAIN_TRIES, false);
     memcpy(trace, r->trace, sizeof trace);
-    memcpy(r->trace, before->trace, sizeof trace);
+    name_trace(c, LAST);
     if (failed && !rename(trace, r->trace)) {
         if (!r->confirmed) {
             r->reproduced = 1;
@@ -351,7 +369,6 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
         aphi_run_free(before->run);
         return true;
     }
-    unlink(trace);
     if (r->outcome == APHI_FINDING_TROUBLE)
         say(c, r->why);
     aphi_run_free(r->run);
@@ -373,6 +390,7 @@ static void shrink(campaign *c)
     int64_t began = aphi_clock_ns();
     aphi_campaign before = *r;
     c->wanted = r->outcome;
+    name_trace(c, AGAIN);
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.budget_ns = c->options->shrink_ns, .step = forward_step,
                                                            .context = c});
@@ -382,6 +400,7 @@ static void shrink(campaign *c)
     r->minimal = small.minimal;
     r->shrunk = (small.reproduced || is_stopped(c)) && confirm(c, &small.script, &before);
     if (!r->shrunk) {
+        unlink_again(c);
         r->outcome = before.outcome;
         r->fault = before.fault;
         r->unstarted = false;
@@ -462,7 +481,7 @@ static bool prepare_folder(campaign *c)
         trouble(c, error);
         return false;
     }
-    name_trace(c, "trace.jsonl");
+    name_trace(c, LAST);
     return true;
 }
 

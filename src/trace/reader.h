@@ -20,6 +20,7 @@ struct aphi_trace {
     aphi_trace_error error;
     aphi_trace_format format;
     const aph_model *model;
+    bool lossy;
     aphi_reader *read;
     bool over;             /* the end was reached, or an error */
     aphi_lanes lanes;

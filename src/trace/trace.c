@@ -248,6 +248,7 @@ static aphi_trace *make(const char *file, int fd, const void *bytes, size_t n, c
     t->error.file = t->file;
     t->format = o.format;
     t->model = o.model;
+    t->lossy = o.lossy;
     aphi_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);
     aph_root_add(mark, t);
     return t;
@@ -303,5 +304,5 @@ aphi_trace_format aphi_trace_format_of(const aphi_trace *t)
 
 bool aphi_trace_paired(const aphi_trace *t)
 {
-    return t->format != APHI_FORMAT_JSONL || !t->model || t->model->rpc;
+    return t->format != APHI_FORMAT_JSONL || (!t->lossy && (!t->model || t->model->rpc));
 }

@@ -77,6 +77,7 @@ typedef struct aphi_trace_error {
 typedef struct aphi_trace_options {
     aphi_trace_format format;
     const aph_model *model; /* for its jepsen hook and its promise rpc; may be NULL; must outlive the trace */
+    bool lossy;             /* answers may be lost on the way, and come twice: which is whose is not known */
     size_t buffer;          /* bytes read at once; 0: 1 MiB */
     size_t form_max;        /* the longest line or form; 0: 64 MiB */
 } aphi_trace_options;
@@ -101,7 +102,7 @@ const char *aphi_trace_format_name(aphi_trace_format format); /* "jepsen-log" */
 bool aphi_trace_format_named(const char *name, aphi_trace_format *format);
 
 /* Is each end known to be the end of one request? Always in Jepsen's formats; in ours, the k-th answer on a connection
- * is of its k-th request unless the model makes no promise (rpc) to answer each request once. */
+ * is of its k-th request unless the model makes no promise (rpc) to answer each request once, or the network is lossy. */
 bool aphi_trace_paired(const aphi_trace *t);
 
 #endif

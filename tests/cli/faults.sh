@@ -99,13 +99,13 @@ out 'it closed the connection, and an answer was owed on it'
 against 9 10 "$(hostile door)"
 out 'connection'
 
-against 8 6 "$(hostile stop)"
+against 8 15 "$(hostile stop)"
 out 'was never answered; the subject is stopped by a signal'
-against 8 6 "$(hostile hang)"
+against 8 15 "$(hostile hang)"
 out 'was never answered'
-against 8 6 "$(hostile accept)"
+against 8 15 "$(hostile accept)"
 out 'request 1 on connection'
-against 8 15 "$(hostile trickle)" --patience 0.05
+against 8 20 "$(hostile trickle)" --patience 0.05
 out 'there was no whole message'
 # Nobody takes the connections, and the queue for them is short.
 against 8 12 "$(hostile unlet)" --connections 20 --patience 0.2
