@@ -102,7 +102,8 @@ const char *aphi_trace_format_name(aphi_trace_format format); /* "jepsen-log" */
 bool aphi_trace_format_named(const char *name, aphi_trace_format *format);
 
 /* Is each end known to be the end of one request? Always in Jepsen's formats; in ours, the k-th answer on a connection
- * is of its k-th request unless the model makes no promise (rpc) to answer each request once, or the network is lossy. */
+ * is of its k-th request unless the model makes no promise (rpc) to answer each request once, or the network is
+ * lossy. */
 bool aphi_trace_paired(const aphi_trace *t);
 
 #endif

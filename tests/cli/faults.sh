@@ -54,6 +54,8 @@ END
     esac
 }
 
+# The trace of the run that was told of: beside its script if that was kept.
+# shellcheck disable=SC2012 # we made these names
 trace() { ls -t "$folder"/*.trace "$folder"/trace.jsonl 2>/dev/null | head -1; }
 
 # against CODE SECONDS SUBJECT [OPTION]...: a test of kv with what hostile said, which must end in so many seconds.
@@ -206,7 +208,8 @@ begin() {
     shift
     told="test, to be interrupted: $subject"
     rm -rf "$folder" "$pids"
-    "$ANTIPHON" test kv --run "$subject" --folder "$folder" --time 60 --seed 1 "$@" >"$dir/out" 2>"$dir/err" </dev/null &
+    "$ANTIPHON" test kv --run "$subject" --folder "$folder" --time 60 --seed 1 "$@" \
+        >"$dir/out" 2>"$dir/err" </dev/null &
     tester=$!
     while ! [ -s "$pids" ]; do
         i=$((i + 1))
