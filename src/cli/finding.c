@@ -364,7 +364,7 @@ aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *
         fprintf(stderr, "antiphon: %s\n", c->why);
     else
         tell_people(&t);
-    bool fine = write_report(&t) & write_junit(&t) & flushed();
+    const bool fine[] = {write_report(&t), write_junit(&t), flushed()};
     aph_root_remove(mark_telling, &t);
-    return fine ? code : APHI_EXIT_WRITE;
+    return fine[0] && fine[1] && fine[2] ? code : APHI_EXIT_WRITE;
 }

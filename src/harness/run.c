@@ -3,8 +3,8 @@
  * run.c - one run of the tester.
  *
  * Idea:       a loop of four parts: act (actions whose wait is over), put the trace on disk, one turn of the network,
- *             tell the oracle. The actions come from a script or from a generator; either way they are written down as a
- *             script, so that every run can be had again.
+ *             tell the oracle. The actions come from a script or from a generator; either way they are written down
+ *             as a script, so that every run can be had again.
  * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
  *             long the machine made us wait, and not at all while the subject has work to do. Whoever sends a part of a
  *             message is not silent, but must come to its end some time. Where nobody lets us in, the kernel asks again
@@ -147,10 +147,14 @@ static void end_by_fault(run *r, aph_fault fault, const char *message, int64_t c
     r->result.fault = fault;
 }
 
+static uint64_t first_moment(const run *r)
+{
+    return r->moment_count > MOMENTS_MAX ? r->moment_count - MOMENTS_MAX : 0;
+}
+
 static void blame(run *r)
 {
-    uint64_t number = aphi_witness_last(r->witness) + 1;
-    uint64_t first = r->moment_count > MOMENTS_MAX ? r->moment_count - MOMENTS_MAX : 0;
+    uint64_t number = aphi_witness_last(r->witness) + 1, first = first_moment(r);
     for (uint64_t i = r->moment_count; i-- > first;)
         if (r->numbers[i & (MOMENTS_MAX - 1)] == number) {
             r->result.blamed = (int64_t)(i - first);
@@ -166,9 +170,13 @@ static void end_by_verdict(run *r, aph_verdict verdict)
     aph_limit limit = seat && seat->oracle ? aph_oracle_limit(seat->oracle) : APH_LIMIT_NONE;
     blame(r);
     if (fault) {
-        int64_t connection = r->result.blamed >= 0 ? r->moments[(uint64_t)r->result.blamed & (MOMENTS_MAX - 1)].connection
-                                                   : -1;
+        uint64_t place = (first_moment(r) + (uint64_t)r->result.blamed) & (MOMENTS_MAX - 1);
+        int64_t connection = r->result.blamed >= 0 ? r->moments[place].connection : -1;
         end_by_fault(r, fault, message, connection);
+    } else if (verdict == APH_FAIL && r->drained) {
+        /* That a lossy network is empty after a silence is only a guess, which the trace does not make. */
+        r->result.undecided_window = true;
+        end(r, APHI_FINDING_UNKNOWN, "what was seen is explained only if messages came after a silence");
     } else if (verdict == APH_FAIL) {
         end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
     } else {
@@ -180,13 +188,20 @@ static void end_by_verdict(run *r, aph_verdict verdict)
     }
 }
 
+static bool is_stopped(const run *r)
+{
+    return r->options->stop && *r->options->stop;
+}
+
 /* Tell the oracle, and hear what it says. */
 static void judge(run *r, bool all)
 {
     if (!r->witness || r->ended)
         return;
     aph_verdict verdict = aphi_witness_tell(r->witness, r->now, all);
-    if (verdict != APH_PASS)
+    if (verdict == APH_UNKNOWN && is_stopped(r))
+        end(r, APHI_FINDING_STOPPED, "stopped by a signal");
+    else if (verdict != APH_PASS)
         end_by_verdict(r, verdict);
 }
 
@@ -436,8 +451,8 @@ static void arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_RESET: arrived_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: arrived_end(r, a, "refused"); break;
     case APHI_ARRIVED_UNABLE:
-        end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer --connections, or allow "
-            "more open files (ulimit -n)", (long long)a->connection, a->why);
+        end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer --connections, or "
+            "allow more open files (ulimit -n)", (long long)a->connection, a->why);
         break;
     }
 }
@@ -544,9 +559,22 @@ static void write_down_action(run *r)
     aphi_script_add(&r->result.script, &r->action);
 }
 
+/* What a script sends must mean something to the model: else its end would say nothing of the subject. */
+static bool is_meaningful(run *r, const aphi_action *a, aph_value message)
+{
+    const char *why;
+    if (!r->options->script || !r->witness || aphi_witness_knows(r->witness, a->connection, message, r->now, &why))
+        return true;
+    end(r, APHI_FINDING_TROUBLE, "request %lld: %s", (long long)a->label, why);
+    r->result.fault = APH_FAULT_REQUEST;
+    return false;
+}
+
 static void send_message(run *r, const aphi_action *a)
 {
     aph_value message = aphi_expression_fill(a->send, r->labelled, r->model->functions);
+    if (!is_meaningful(r, a, message))
+        return;
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
         if (!r->options->script)
@@ -759,7 +787,7 @@ static void show(run *r)
 static void look_at_limits(run *r)
 {
     const aphi_run_options *o = r->options;
-    if (o->stop && *o->stop)
+    if (is_stopped(r))
         END_AFTER_JUDGING(r, APHI_FINDING_STOPPED, "stopped by a signal");
     if ((o->until_ns && r->now >= o->until_ns && !o->script) || (!r->over && one_is_late(r))) {
         r->over = true;
@@ -895,7 +923,7 @@ static void tell_kinds(run *r)
 
 static void tell_moments(run *r)
 {
-    uint64_t n = r->moment_count < MOMENTS_MAX ? r->moment_count : MOMENTS_MAX, first = r->moment_count - n;
+    uint64_t first = first_moment(r), n = r->moment_count - first;
     aphi_moment *moments = aphi_alloc((n ? n : 1) * sizeof *moments);
     for (uint64_t i = 0; i < n; i++)
         moments[i] = r->moments[(first + i) & (MOMENTS_MAX - 1)];
