@@ -5,7 +5,7 @@
  * Makes valid histories by running a server that takes requests at random moments between call and return, writes them
  * as traces, and lets the program itself ($ANTIPHON, else build/antiphon) check them. Prints for each: checking alone
  * for an operation, reading and all for an operation, configurations visited for an operation, and the most memory
- * resident. */
+ * resident. With arguments as in measure_one, for one history alone. */
 #include "base/choice.h"
 #include "base/memory.h"
 
@@ -263,8 +263,13 @@ int main(int argc, char **argv)
         measure(REGISTER, n, 5, 5, 1, 0);
     for (long n = 1000; n <= 1000000; n *= 10)
         measure(KV, n, 10, 10, 10, 0);
-    measure(QUEUE, 10000, 4, 4, 1, 0);
+    for (long n = 1000; n <= 1000000; n *= 10)
+        measure(QUEUE, n, 4, 4, 1, 0);
     measure(REGISTER, 100000, 5, 5, 1, 1);
+    for (long n = 800; n <= 12800; n *= 4)
+        measure(KV, n, 5, 5, 3, 100);
+    for (int clients = 10; clients <= 50; clients += 20)
+        measure(KV, 20000, clients, clients, 1, 0);
     for (int clients = 1; clients <= 64; clients *= 2)
         measure(REGISTER, 20000, clients, clients, 1, 0);
     for (int busy = 1; busy <= 32; busy *= 2)

@@ -2,12 +2,12 @@
  *
  * bench_serve.c - how many messages a second does `antiphon serve` answer?
  *
- * For each built-in model, a client that does nothing but write requests made before and count answers, over 1, 10, 100 and
- * 1,000 connections, each with a pipeline of requests; without delays, so that what is measured is the server. */
+ * For each built-in model, a client that does nothing but write requests made before and count answers, over 1, 10, 100
+ * and 1,000 connections, each with a pipeline of requests; without delays, so that what is measured is the server. */
 #include "asker.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "models/models.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ typedef struct connection {
 typedef struct load {
     const aph_model *model;
     aphi_buffer requests;
-    size_t *ends;       /* by byte: where the DEPTH requests that begin there end; of block beginnings only */
+    size_t *ends;       /* of blocks of DEPTH requests; the first is 0 */
     size_t blocks;
     struct pollfd *polls;
     connection *connections;

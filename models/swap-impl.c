@@ -172,9 +172,11 @@ static aph_value initial(const aph_model *model)
 
 static const aph_codec codec = APH_CODEC_FIXED(1);
 
+static const char shape[] = APH_SHAPE([{"string": 1}]);
+
 #define VARIANT(its_name, wrong, its_defect) \
     &(const aph_model){.version = APH_MODEL_VERSION, .name = its_name, .summary = wrong, .step = step, \
-                       .initial = initial, .data = &(const defect){its_defect}, .codec = &codec}
+                       .initial = initial, .data = &(const defect){its_defect}, .codec = &codec, .shape = shape}
 
 static const aph_model *const mutants[] = {
     VARIANT("shared-request", "all connections receive into one buffer", SHARED_REQUEST),
@@ -196,5 +198,6 @@ const aph_model aph_model_swap_impl = {
     .initial = initial,
     .data = &(const defect){NOTHING},
     .codec = &codec,
+    .shape = shape,
     .mutants = mutants,
 };

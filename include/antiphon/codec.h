@@ -2,8 +2,8 @@
  *
  * codec.h - messages as bytes on a connection, and back.
  *
- * A codec is strict: what the protocol does not allow is APH_MALFORMED, with the reason, never repaired. It is given all
- * bytes that have arrived and were not taken yet, as often as there are more, and takes one message at a time.
+ * A codec is strict: what the protocol does not allow is APH_MALFORMED, with the reason, never repaired. It is given
+ * all bytes that have arrived and were not taken yet, as often as there are more, and takes one message at a time.
  * docs/codecs.md shows how to write one.
  */
 #ifndef ANTIPHON_CODEC_H
@@ -54,8 +54,9 @@ typedef struct aph_codec {
 } aph_codec;
 
 /* decode with the limit in force, and with the promises of aph_wire checked. The end in the middle of a message is
- * APH_MALFORMED; without bytes it is APH_MORE, ended or not. After APH_MORE, call it again with the same bytes and those
- * that came since, scanned untouched; after APH_DECODED, with what follows the bytes used. NULL: aph_codec_json. */
+ * APH_MALFORMED; without bytes it is APH_MORE, ended or not. After APH_MORE, call it again with the same bytes and
+ * those that came since, scanned untouched; after APH_DECODED, with what follows the bytes used.
+ * NULL: aph_codec_json. */
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *wire);
 /* The bytes of a message, as a string. False: it is no message of the protocol, or too long. NULL: aph_codec_json. */
 bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes);

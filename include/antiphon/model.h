@@ -29,7 +29,10 @@ typedef void aph_step(aph *m, aph_value *state);
 /* ---- what a step may do ------------------------------------------------------------------------------------------ */
 
 aph_request aph_recv(aph *m);                                    /* the next request of any connection */
-void aph_send(aph *m, int64_t to, aph_value message);            /* message may hold symbolic parts */
+/* message may hold symbolic parts. A negative connection is one that the server opens itself, by its first message on it;
+ * the number is the model's own, and what comes back on it comes from that number. The tester, who does not know the
+ * number, matches its connections to the model's by what is said on them. Not with rpc. */
+void aph_send(aph *m, int64_t to, aph_value message);
 aph_value aph_choose(aph *m, aph_kind sort, const char *name);   /* an internal choice: a fresh unknown of that sort */
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name); /* low <= high; both are possible */
 bool aph_decide(aph *m, aph_value condition, const char *name);  /* branch on a boolean that may be symbolic */
@@ -91,6 +94,9 @@ typedef struct aph_model {
     const aph_codec *codec;          /* NULL: one JSON value a line */
     /* What to send next: a J-expression. NULL: made from the shape. */
     aph_value (*generate)(aph_gen *g);
+    /* What the tester answers to a message on a connection that the subject opened to it; called with how many such
+     * messages came before. NULL: nothing. */
+    aph_value (*respond)(aph_value message, uint64_t number);
     const aph_function *functions;   /* for its holes; the last has no name */
     /* Requests as a JSON text, an array of alternatives (docs/generating.md). */
     const char *shape;

@@ -70,6 +70,9 @@ typedef struct aph_oracle_stats {
 aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size);
 void aph_oracle_close(aph_oracle *o);
 
+/* Connections from this number on are ones that the server opened to us. */
+#define APH_ACCEPTED ((int64_t)1 << 32)
+
 /* What is known, when a request is sent, of its end. A recorded history knows; a live tester does not. */
 typedef enum aph_future {
     APH_FUTURE_OPEN,   /* nothing is known */

@@ -151,8 +151,9 @@ static void fill_timeline(telling *t)
     snprintf(t->title, sizeof t->title, "%s at %.200s", t->options->model->name, t->options->subject);
     snprintf(t->headline, sizeof t->headline, "%s", c->why);
     if (*c->script)
-        snprintf(t->replay, sizeof t->replay, "antiphon replay %s '%s' %s%s%s", t->options->command,
-                 t->options->subject, c->script, t->options->model == NULL ? "" : " ", t->options->spec);
+        snprintf(t->replay, sizeof t->replay, "antiphon replay %s%s '%s' %s %s",
+                 t->options->listens ? "--listen 0 " : "", t->options->command, t->options->subject, c->script,
+                 t->options->spec);
     t->run = aph_record("model", aph_str(t->options->model->name), "subject", aph_str(t->options->subject),
                         "environment", aph_str(t->options->environment), "seed", aph_int((int64_t)t->options->seed),
                         "runs", aph_int((int64_t)c->runs), "messages", aph_int((int64_t)(c->requests + c->answers)),
@@ -342,6 +343,14 @@ static bool write_junit(const telling *t)
     return written(out, path, fine);
 }
 
+static bool flushed(void)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return true;
+    fprintf(stderr, "antiphon: standard output cannot be written: %s\n", strerror(errno));
+    return false;
+}
+
 aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options)
 {
     telling t = {.campaign = c, .options = options};
@@ -355,7 +364,7 @@ aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *
         fprintf(stderr, "antiphon: %s\n", c->why);
     else
         tell_people(&t);
-    bool fine = write_report(&t) & write_junit(&t) & !fflush(stdout);
+    bool fine = write_report(&t) & write_junit(&t) & flushed();
     aph_root_remove(mark_telling, &t);
     return fine ? code : APHI_EXIT_WRITE;
 }

@@ -14,6 +14,7 @@ typedef struct aphi_finding_options {
     const char *subject;     /* the target, or the command */
     const char *command;     /* how to reach the subject again: "--run '...'" or "--target ..." */
     const char *environment;
+    bool listens;            /* the subject calls us */
     uint64_t seed;
     bool json, quiet;
     const char *junit, *report; /* files, or NULL */

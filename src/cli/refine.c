@@ -13,7 +13,7 @@
 #include "cli/mutant.h"
 #include "cli/spec.h"
 #include "harness/generator.h"
-#include "reach/refine.h"
+#include "reach/refinement.h"
 #include "report/timeline.h"
 
 #include <errno.h>
@@ -222,9 +222,10 @@ static void explore(refine *r)
     r->at_clients = r->options.clients = r->clients * BEYOND_CLIENTS;
     r->at_messages = r->options.messages = r->messages * BEYOND_MESSAGES;
     r->result = aphi_refine_randomly(&r->options, r->random, r->seed);
-    r->walked = right(r) ? r->random : 0;
-    if (right(r))
-        r->result.verdict = r->bounded.verdict; /* long schedules may all leave something open */
+    if (right(r)) {
+        r->walked = r->random;
+        r->result = r->bounded; /* long schedules may all leave something open: that says nothing */
+    }
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,8 @@
  *
  * serve.c - antiphon serve: a model as a server.
  *
- * The first line on stdout is "listening on HOST:PORT", at once: whoever started it then knows where, and that it is so. */
+ * The first line on stdout is "listening on HOST:PORT", at once: whoever started it then knows where, and that it
+ * does. */
 #include "harness/server.h"
 
 #include "cli/commands.h"
@@ -38,21 +39,21 @@ static const struct option options[] = {
 static void help(void)
 {
     fputs("usage: antiphon serve [OPTION]... SPEC\n\n"
-          "Runs the model SPEC as a server, until it is interrupted. What the model leaves open is drawn at random, and\n"
-          "messages take random times, so that the server shows what the model allows. SPEC is a built-in model (see\n"
-          "antiphon models), ./mine.c, ./mine.so or ./mine.prog.\n\n"
+          "Runs the model SPEC as a server, until it is interrupted. What the model leaves open is drawn at random,\n"
+          "and messages take random times, so that the server shows what the model allows. SPEC is a built-in model\n"
+          "(see antiphon models), ./mine.c, ./mine.so or ./mine.prog.\n\n"
           "  --port N          listen on this port (default: 0, any that is free; it is printed)\n"
           "  --host HOST       listen on this address (default: 127.0.0.1)\n"
           "  --seed N          of all that is random (default: another each time; it is printed)\n"
-          "  --env ENV         tcp (default): connections keep their order, all else takes any time; sync: each request is\n"
-          "                    taken and answered at once; udp: datagrams, lost, doubled and out of order\n"
+          "  --env ENV         tcp (default): connections keep their order, all else takes any time; sync: each\n"
+          "                    request is taken and answered at once; udp: datagrams, lost, doubled and out of order\n"
           "  --delay MS        the mean of the delays of requests and of answers, in milliseconds (default: 1)\n"
           "  --loss PERCENT    of datagrams, each way (default: 5)\n"
           "  --duplicate PERCENT   the same, of those that arrive twice\n"
           "  --mutate MUTANT   serve a wrong variant of the model, by number or name (see antiphon models SPEC)\n"
           "  --help            this\n\n"
-          "exit codes: 0 interrupted by SIGINT or SIGTERM, 2 usage, 7 cannot listen; 30 and up, something wrong with a\n"
-          "model. antiphon help lists all.\n",
+          "exit codes: 0 interrupted by SIGINT or SIGTERM, 2 usage, 7 cannot listen; 30 and up, something wrong with\n"
+          "a model. antiphon help lists all.\n",
           stdout);
 }
 

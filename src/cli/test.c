@@ -11,6 +11,7 @@
 #include "env/env.h"
 #include "harness/campaign.h"
 #include "harness/expression.h"
+#include "harness/net.h"
 
 #include <antiphon/oracle.h>
 
@@ -20,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 typedef struct tester {
     bool replaying;
@@ -28,16 +31,17 @@ typedef struct tester {
     aphi_finding_options told;
     aphi_spec spec;
     aphi_script script;
-    bool shrinking;
+    bool shrinking, listens;
 } tester;
 
 enum {
-    TARGET = 256, RUN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY, FOLDER, NO_SHRINK,
+    TARGET = 256, RUN, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY, FOLDER, NO_SHRINK,
     SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
 };
 
 static const struct option known[] = {
     {"target", required_argument, NULL, TARGET},       {"run", required_argument, NULL, RUN},
+    {"listen", required_argument, NULL, LISTEN},
     {"output", required_argument, NULL, OUTPUT},       {"env", required_argument, NULL, ENV},
     {"time", required_argument, NULL, TIME},           {"messages", required_argument, NULL, MESSAGES},
     {"connections", required_argument, NULL, CONNECTIONS}, {"pipeline", required_argument, NULL, PIPELINE},
@@ -53,6 +57,8 @@ static const char common_help[] =
     "  --target HOST:PORT  a subject that runs already\n"
     "  --run COMMAND       start the subject with sh; {port} is a free port on 127.0.0.1, {dir} an empty folder. It is\n"
     "                      started anew for each run, and stopped with all that it started\n"
+    "  --listen PORT       accept connections that the subject opens to us, on 127.0.0.1; 0: any port that is free.\n"
+    "                      {listen} in the command stands for it\n"
     "  --output FILE       keep what the subject prints\n"
     "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
     "  --patience SECONDS  how long it may owe an answer and be silent (default: 0.4)\n"
@@ -106,7 +112,8 @@ static int apply_number(tester *t, int option)
         int option;
         const char *name;
         double least, most;
-    } ranges[] = {{TIME, "time", 0, 1e7},          {MESSAGES, "messages", 0, 1e15}, {CONNECTIONS, "connections", 1, 1000},
+    } ranges[] = {{LISTEN, "listen", 0, 65535},
+                  {TIME, "time", 0, 1e7},          {MESSAGES, "messages", 0, 1e15}, {CONNECTIONS, "connections", 1, 1000},
                   {PIPELINE, "pipeline", 1, 1000}, {PATIENCE, "patience", 0.001, 3600}, {MEMORY, "memory", 0, 1e7},
                   {SHRINK_TIME, "shrink-time", 0.001, 1e6}};
     aphi_campaign_options *c = &t->campaign;
@@ -116,6 +123,10 @@ static int apply_number(tester *t, int option)
             return aphi_usage("--%s %s: a number from %g to %g is wanted", ranges[i].name, optarg, ranges[i].least,
                               ranges[i].most);
     switch (option) {
+    case LISTEN:
+        t->subject.listen = (unsigned)value;
+        t->listens = true;
+        break;
     case TIME: c->time_ns = (int64_t)(value * 1e9); break;
     case MESSAGES: c->messages = (uint64_t)value; break;
     case CONNECTIONS: c->connections = (size_t)value; break;
@@ -213,6 +224,18 @@ static void watch_signals(void)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grew beyond its limit is an error that write tells */
+}
+
+/* A descriptor for each connection, and some to spare. */
+static void make_room_for(size_t connections)
+{
+    struct rlimit files;
+    rlim_t need = connections + 64;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need)
+        return;
+    files.rlim_cur = need < files.rlim_max ? need : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* ---- how it goes ------------------------------------------------------------------------------------------------- */
@@ -274,12 +297,19 @@ static aphi_exit go(tester *t)
 {
     char error[512];
     t->subject.datagrams = t->campaign.environment && !strcmp(t->campaign.environment, "udp");
+    t->subject.stop = &stopped;
+    t->campaign.caller = t->listens ? aphi_net_caller(&t->subject.listen, error, sizeof error) : 0;
+    if (t->campaign.caller < 0) {
+        fprintf(stderr, "antiphon: %s\n", error);
+        return APHI_EXIT_LISTEN;
+    }
     aphi_subject *subject = aphi_subject_open(&t->subject, error, sizeof error);
     if (!subject) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_SUBJECT;
     }
     watch_signals();
+    make_room_for(t->campaign.connections);
     t->campaign.subject = subject;
     t->campaign.stop = &stopped;
     t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note, judge_again};
@@ -287,6 +317,7 @@ static aphi_exit go(tester *t)
     t->told.command = t->subject.run ? "--run" : "--target";
     t->told.environment = t->campaign.environment ? t->campaign.environment : "tcp";
     t->told.seed = t->campaign.seed;
+    t->told.listens = t->listens;
     aphi_progress_begin(t->told.spec, 0);
     aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
     aphi_progress_end();
@@ -297,6 +328,8 @@ static aphi_exit go(tester *t)
             fprintf(stderr, "the last that the subject printed:\n%s\n", tail);
     }
     aphi_subject_close(subject);
+    if (t->campaign.caller)
+        close(t->campaign.caller);
     aphi_exit code = aphi_finding_tell(campaign, &t->told);
     aphi_campaign_free(campaign);
     return code;

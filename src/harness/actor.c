@@ -2,9 +2,9 @@
  *
  * actor.c - run a model with nothing symbolic: whatever it leaves open is drawn at random.
  *
- * Idea:       a request is an attempt: the step is run from its head, with the answers that it has had, to the next receive
- *             for which there is no request, through as many step ends as there are on the way. Only then does it count.
- *             If the model says never on the way, nothing has happened, and other choices are drawn.
+ * Idea:       a request is an attempt: the step is run from its head, with the answers that it has had, to the next
+ *             receive for which there is no request, through as many step ends as there are on the way. Only then does
+ *             it count. If the model says never on the way, nothing has happened, and other choices are drawn.
  * Invariants: 1. state, log: the model waits at the receive that follows these answers
  *             2. nothing of an attempt that failed is to be seen, but that random choice went on
  * Cost:       for a model that receives once a step, the step once, and the beginning of the next.
@@ -12,7 +12,7 @@
 #include "harness/actor.h"
 
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "solve/bindings.h"
 #include "tree/guard.h"
 #include "tree/step.h"
@@ -322,4 +322,26 @@ aphi_act aphi_actor_begin(aphi_actor *a)
 aphi_act aphi_actor_take(aphi_actor *a, int64_t from, aph_value message)
 {
     return try_often(&(attempt){.actor = a, .request = APH_ARRAY_OF(aph_int(from), message)});
+}
+
+bool aphi_actor_may_reconsider(const aphi_actor *a)
+{
+    bool chose = false;
+    for (size_t i = 0; i < a->log->count; i++) {
+        aph_event_kind kind = a->log->answers[i].kind;
+        if (kind == APH_EVENT_RECV || kind == APH_EVENT_SEND)
+            return false;
+        chose |= kind == APH_EVENT_EITHER || kind == APH_EVENT_CHOOSE;
+    }
+    return chose;
+}
+
+aphi_act aphi_actor_reconsider(aphi_actor *a)
+{
+    size_t chosen = a->log->count;
+    a->log->count = 0;
+    aphi_act act = try_often(&(attempt){.actor = a});
+    if (act == APHI_ACT_NOT_NOW)
+        a->log->count = chosen;
+    return act;
 }

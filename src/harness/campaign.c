@@ -5,7 +5,9 @@
  * Idea:       scripts that failed before come first, then runs that are short at first, so that what is easily found is
  *             found in a moment and has little to be shrunk, then longer and longer ones. Each begins with a fresh
  *             subject, if it is ours to start. Few connections and many, one request at a time and several take turns.
- *             What fails is shrunk: the runs of candidates write no trace; the last run, of the small script, does. */
+ *             What fails is shrunk: the runs of candidates write no trace; the last run, of the small script, does.
+ * Invariants: the trace on disk is that of the run in the result: a run that may yet be thrown away has its trace in a
+ *             file beside it. */
 #include "harness/campaign.h"
 
 #include "base/choice.h"
@@ -28,6 +30,7 @@ enum {
     LONG = 4096,             /* messages of a run that had better be judged fast */
     FLIGHT_MAX = 16,         /* requests in flight where several go on one connection: their orders are many */
     AGAIN_TRIES = 60,        /* runs of a script that failed, until it fails again */
+    AGAIN_TRIES_STOPPED = 5, /* the same if somebody waits for us to end */
     KEPT_TRIES = 3,
 };
 static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
@@ -38,6 +41,7 @@ typedef struct campaign {
     int64_t began, until;
     aphi_choice choice;
     aphi_finding wanted;     /* what a shrunk script must come to */
+    bool deaf;               /* a signal stops no run any more: the last ones are short, and what they show is wanted */
 } campaign;
 
 static bool is_failure(aphi_finding o)
@@ -49,6 +53,11 @@ static void say(campaign *c, const char *text)
 {
     if (c->options->audience.note)
         c->options->audience.note(c->options->audience.context, text);
+}
+
+static bool is_stopped(const campaign *c)
+{
+    return c->options->stop && *c->options->stop;
 }
 
 static void trouble(campaign *c, const char *what)
@@ -79,20 +88,26 @@ static aphi_run *fresh_run(campaign *c, const aphi_run_options *how, bool traced
     if (!aphi_subject_reset(o->subject, error, sizeof error)) {
         c->result.unstarted = true;
         trouble(c, error);
+        if (is_stopped(c))
+            c->result.outcome = APHI_FINDING_STOPPED;
         return NULL;
     }
     options.trace = -1;
+    options.trace_name = c->result.trace;
     if (traced) {
         options.trace = open(c->result.trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (options.trace < 0) {
-            snprintf(error, sizeof error, "%.300s cannot be written: %s", c->result.trace, strerror(errno));
+            snprintf(error, sizeof error, "%.300s cannot be written: %s; choose another --folder", c->result.trace,
+                     strerror(errno));
             trouble(c, error);
             return NULL;
         }
     }
     aphi_run *run = aphi_run_go(&options);
-    if (traced)
-        close(options.trace);
+    if (traced && close(options.trace) != 0 && run->outcome != APHI_FINDING_TROUBLE) {
+        run->outcome = APHI_FINDING_TROUBLE; /* some file systems say so only now */
+        snprintf(run->why, sizeof run->why, "%.300s cannot be written: %s", c->result.trace, strerror(errno));
+    }
     return run;
 }
 
@@ -101,7 +116,7 @@ static aphi_run_options plain(const campaign *c)
     const aphi_campaign_options *o = c->options;
     return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
                               .connections = o->connections, .depth = o->depth, .patience_ns = o->patience_ns,
-                              .memory = o->memory, .blind = o->blind, .stop = o->stop,
+                              .memory = o->memory, .blind = o->blind, .stop = c->deaf ? NULL : o->stop, .caller = o->caller,
                               .progress = forward_progress, .context = (void *)c};
 }
 
@@ -237,6 +252,13 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
     return false;
 }
 
+/* Another run would come to the same. */
+static bool is_hopeless(const campaign *c)
+{
+    return c->result.outcome == APHI_FINDING_STOPPED ||
+           (c->result.outcome == APHI_FINDING_TROUBLE && c->result.fault == APH_FAULT_NONE);
+}
+
 static bool try_kept_scripts(campaign *c)
 {
     aphi_kept kept;
@@ -246,7 +268,7 @@ static bool try_kept_scripts(campaign *c)
         return false;
     if (!aphi_keep_list(c->options->folder, c->options->model->name, &kept, error, sizeof error))
         return false;
-    for (size_t i = 0; i < kept.count && !failed; i++) {
+    for (size_t i = 0; i < kept.count && !failed && !is_hopeless(c); i++) {
         aphi_script script;
         if (!aphi_script_read(kept.paths[i], &script, error, sizeof error)) {
             say(c, error);
@@ -273,7 +295,7 @@ static int try_candidate(void *context, const aphi_script *candidate)
     how.progress = NULL;
     if (!how.patience_ns)
         how.patience_ns = PATIENCE_SHRINKING;
-    if (c->options->stop && *c->options->stop)
+    if (is_stopped(c))
         return -1;
     aphi_run *run = fresh_run(c, &how, false);
     if (!run)
@@ -297,6 +319,35 @@ static bool can_begin_again(const campaign *c)
     return aphi_subject_is_ours(c->options->subject) || (m->initial && aph_is_symbolic(m->initial(m)));
 }
 
+static void name_trace(campaign *c, const char *name)
+{
+    snprintf(c->result.trace, sizeof c->result.trace, "%s/%s", c->options->folder, name);
+}
+
+/* The small script is to fail once more, with a trace. If it does not, the run that failed first stays the result. */
+static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *before)
+{
+    aphi_campaign *r = &c->result;
+    char trace[sizeof r->trace];
+    bool stopped = is_stopped(c);
+    c->deaf = stopped;
+    r->run = NULL;
+    name_trace(c, "trace.again.jsonl");
+    bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : AGAIN_TRIES, false);
+    memcpy(trace, r->trace, sizeof trace);
+    memcpy(r->trace, before->trace, sizeof trace);
+    if (failed && !rename(trace, r->trace)) {
+        aphi_run_free(before->run);
+        return true;
+    }
+    unlink(trace);
+    if (r->outcome == APHI_FINDING_TROUBLE)
+        say(c, r->why);
+    aphi_run_free(r->run);
+    r->run = before->run;
+    return false;
+}
+
 static void shrink(campaign *c)
 {
     aphi_campaign *r = &c->result;
@@ -309,6 +360,7 @@ static void shrink(campaign *c)
         return;
     }
     int64_t began = aphi_clock_ns();
+    aphi_campaign before = *r;
     c->wanted = r->outcome;
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.budget_ns = c->options->shrink_ns, .step = forward_step,
@@ -317,14 +369,14 @@ static void shrink(campaign *c)
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;
     r->minimal = small.minimal;
-    /* The run that failed first stays the result unless the small script shows the same. */
-    aphi_campaign before = *r;
-    if (small.reproduced && fails_again(c, &small.script, AGAIN_TRIES, false)) {
-        r->shrunk = true;
-    } else {
+    r->shrunk = small.reproduced && confirm(c, &small.script, &before);
+    if (!r->shrunk) {
         r->outcome = before.outcome;
+        r->fault = before.fault;
+        r->unstarted = false;
         memcpy(r->why, before.why, sizeof r->why);
-        say(c, "the failure did not happen again in any run of its script");
+        say(c, is_stopped(c) ? "shrinking was stopped by a signal before the failure had happened again"
+                             : "the failure did not happen again in any run of its script");
     }
     aphi_script_free(&small.script);
     r->shrink_ns = aphi_clock_ns() - began;
@@ -399,7 +451,7 @@ static bool prepare_folder(campaign *c)
         trouble(c, error);
         return false;
     }
-    snprintf(c->result.trace, sizeof c->result.trace, "%s/trace.jsonl", folder);
+    name_trace(c, "trace.jsonl");
     return true;
 }
 
@@ -416,7 +468,7 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
     if (prepare_folder(c)) {
         if (options->script)
             fails_again(c, options->script, 1, true);
-        else if (!try_kept_scripts(c))
+        else if (!try_kept_scripts(c) && !is_hopeless(c))
             make_up_runs(c);
         r->reject_ns = aphi_clock_ns() - c->began;
         if (r->run && is_failure(r->outcome) && options->shrink)

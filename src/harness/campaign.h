@@ -22,6 +22,7 @@ typedef struct aphi_campaign_options {
     const aph_model *model;
     const char *environment;
     aphi_subject *subject;
+    int caller;                  /* socket on which the subject may call us; 0: none */
     uint64_t seed;
     size_t connections, depth;   /* at most */
     uint64_t messages;           /* in all; 0: no limit */

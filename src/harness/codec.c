@@ -2,14 +2,15 @@
  *
  * codec.c - bytes to messages and back: JSON lines, lines, fixed size, length prefix.
  *
- * Idea:       a codec looks at the bytes that wait and says: a message, more, or wrong. It keeps no state but `scanned`,
- *             how far it has looked in vain, so that a message that comes one byte at a time costs what it costs at once.
+ * Idea:       a codec looks at the bytes that wait and says: a message, more, or wrong. It keeps no state but
+ *             `scanned`, how far it has looked in vain, so that a message that comes one byte at a time costs what it
+ *             costs at once.
  * Invariants: 1. what decode makes of a message, encode turns into bytes that decode to the same
  *             2. the answer does not depend on how the bytes were cut, but that wrong ones may be told earlier
  *             3. nothing waits for more than the limit: a gigabyte without an end is wrong after 16 MiB
  * Not done:   telling wrong JSON before its line ends. The place of the first wrong byte is the same either way.
  * Read next:  docs/codecs.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
-#include "harness/codec.h"
+#include "harness/wire.h"
 
 #include "value/heap.h"
 
@@ -50,8 +51,8 @@ static void require(bool promise, const aph_codec *codec, const char *what)
     abort();
 }
 
-/* The codec's own word, on no more bytes than a message may have: so a message that is too long is one however many of its
- * bytes are there, and whatever is wrong with the rest of it. */
+/* The codec's own word, on no more bytes than a message may have: so a message that is too long is one however many of
+ * its bytes are there, and whatever is wrong with the rest of it. */
 static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t limit)
 {
     size_t count = w->count;
@@ -261,7 +262,8 @@ aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
     for (size_t i = 0; i < codec->size; i++)
         length = length << 8 | w->bytes[i];
     if (codec->size > limit || length > limit - codec->size)
-        return malformed(w, 0, "a length of %llu, in a message of at most %zu bytes", (unsigned long long)length, limit);
+        return malformed(w, 0, "a length of %llu, in a message of at most %zu bytes", (unsigned long long)length,
+                         limit);
     if (w->count - codec->size < length)
         return APH_MORE;
     w->used = codec->size + (size_t)length;

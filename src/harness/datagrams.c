@@ -2,14 +2,14 @@
  *
  * datagrams.c - a server of datagrams: each is a message, which may be lost, doubled, and overtaken, both ways.
  *
- * Idea:       each copy of a datagram waits on the agenda by itself. An address that sends is a connection; the two maps
- *             from addresses to numbers and back are values.
- * Invariants: what waits is bounded: beyond PARCELS_MAX datagrams are lost, beyond PEERS_MAX all addresses are forgotten,
- *             and one that sends again is a new connection. An environment that loses allows both. */
+ * Idea:       each copy of a datagram waits on the agenda by itself. An address that sends is a connection; the two
+ *             maps from addresses to numbers and back are values.
+ * Invariants: what waits is bounded: beyond PARCELS_MAX datagrams are lost, beyond PEERS_MAX all addresses are
+ *             forgotten, and one that sends again is a new connection. An environment that loses allows both. */
 #include "harness/serving.h"
 
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -95,7 +95,8 @@ static void post(aphi_server *s, uint32_t kind, parcel p)
         parcel copy = p;
         if (p.bytes)
             copy.bytes = aphi_copy(p.bytes, p.n);
-        aphi_agenda_add(&s->agenda, (aphi_due){.ns = aphi_server_later(s), .kind = kind, .owner = keep(s->datagrams, copy)});
+        aphi_agenda_add(&s->agenda, (aphi_due){.ns = aphi_server_later(s), .kind = kind,
+                                               .owner = keep(s->datagrams, copy)});
     }
 }
 

@@ -5,18 +5,24 @@
  * Idea:       epoll, edge by edge what the kernel says: a tester must see a reset as a reset, half a message as half a
  *             message, and a byte at the moment when it may act on it. Outboxes are written at the head of a turn, so
  *             the caller can put its trace on disk between posting and writing.
- * Invariants: 1. a connection has a socket from the first post until it ended or was hung up
+ * Invariants: 1. a connection has a socket from the first turn after a post until it ended or was hung up
  *             2. an inbox holds less than a codec's limit and one read
+ *             3. a channel whose outbox is not empty is listed in `filled`; one that is listed may have become empty
+ *             4. one that is hung up with a filled outbox is no connection's any more, only `filled` knows it: what is
+ *                posted on that connection next goes over a socket of its own
  * Cost:       a turn is one epoll_wait, a read for each readable socket, a write for each filled outbox. */
 #include "harness/net.h"
+
+#include <antiphon/oracle.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -37,7 +43,9 @@ enum {
 typedef struct channel {
     int64_t connection;
     int fd;                 /* -1: not open */
-    bool connecting, leaving, listed;
+    bool connecting, listed;
+    bool leaving;           /* invariant 4 */
+    bool broken;            /* a write was told of a reset, and so no read will be */
     uint32_t events;        /* that epoll watches */
     char *inbox;
     size_t in_head, in_tail, in_capacity;
@@ -56,12 +64,16 @@ struct aphi_net {
     bool datagrams;
     aphi_listener listener;
     int poll;
-    channel **channels;           /* by connection: small numbers, dense */
+    channel **channels;     /* by connection: small numbers, dense */
     size_t channel_count;
+    channel **accepted;     /* the same, from APH_ACCEPTED */
+    size_t accepted_count, accepted_capacity;
+    int caller;             /* socket that others call us on; -1: none */
     channel **filled;          /* outboxes to be written */
     size_t filled_count, filled_capacity;
     size_t open;
     int arrivals;           /* in this turn */
+    bool heard;             /* bytes, in this turn */
     unsigned char *read_buffer;
 };
 
@@ -82,6 +94,7 @@ aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, 
     n->datagrams = datagrams;
     n->listener = *listener;
     n->poll = poll;
+    n->caller = -1;
     n->read_buffer = aphi_alloc(READ_SIZE);
     return n;
 }
@@ -93,27 +106,36 @@ static void shut(aphi_net *n, channel *l)
     close(l->fd);
     l->fd = -1;
     n->open--;
-    l->connecting = l->leaving = false;
+    l->connecting = l->broken = false;
     l->in_head = l->in_tail = l->scanned = 0;
     l->outbox.n = l->out_head = l->piecewise_end = 0;
     l->not_before = 0;
+}
+
+static void drop(aphi_net *n, channel *l)
+{
+    if (!l)
+        return;
+    shut(n, l);
+    free(l->inbox);
+    aphi_buffer_free(&l->outbox);
+    free(l);
 }
 
 void aphi_net_close(aphi_net *n)
 {
     if (!n)
         return;
-    for (size_t i = 0; i < n->channel_count; i++) {
-        channel *l = n->channels[i];
-        if (!l)
-            continue;
-        shut(n, l);
-        free(l->inbox);
-        aphi_buffer_free(&l->outbox);
-        free(l);
-    }
+    for (size_t i = 0; i < n->filled_count; i++)
+        if (n->filled[i]->leaving)
+            drop(n, n->filled[i]);
+    for (size_t i = 0; i < n->channel_count; i++)
+        drop(n, n->channels[i]);
+    for (size_t i = 0; i < n->accepted_count; i++)
+        drop(n, n->accepted[i]);
     close(n->poll);
     free(n->channels);
+    free(n->accepted);
     free(n->filled);
     free(n->read_buffer);
     free(n);
@@ -127,6 +149,8 @@ size_t aphi_net_connections(const aphi_net *n)
 static channel *channel_of(aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
+    if (connection >= APH_ACCEPTED)
+        return n->accepted[connection - APH_ACCEPTED];
     if (i >= n->channel_count) {
         size_t count = n->channel_count ? n->channel_count : 16;
         while (count <= i)
@@ -150,9 +174,8 @@ static void tell(aphi_net *n, const aphi_arrival *a)
 
 static void tell_end(aphi_net *n, channel *l, aphi_arrival_kind kind, const char *why)
 {
-    bool leaving = l->leaving;
     shut(n, l);
-    if (!leaving)
+    if (!l->leaving)
         tell(n, &(aphi_arrival){.kind = kind, .connection = l->connection, .why = why});
 }
 
@@ -165,12 +188,22 @@ static void watch(aphi_net *n, channel *l, uint32_t events)
     l->events = events;
 }
 
+/* Whose fault is it that there is no connection? */
+static aphi_arrival_kind refusal(int failure)
+{
+    switch (failure) {
+    case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case EADDRNOTAVAIL: case EAGAIN: case EPERM: case EACCES:
+        return APHI_ARRIVED_UNABLE;
+    default: return APHI_ARRIVED_REFUSED;
+    }
+}
+
 static bool dial(aphi_net *n, channel *l)
 {
     int one = 1;
     int fd = socket(n->address.ss_family, (n->datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_REFUSED, .connection = l->connection, .why = strerror(errno)});
+        tell_end(n, l, refusal(errno), strerror(errno));
         return false;
     }
     if (!n->datagrams)
@@ -183,7 +216,7 @@ static bool dial(aphi_net *n, channel *l)
         status = connect(fd, (struct sockaddr *)&n->address, n->address_size);
     while (status < 0 && errno == EINTR);
     if (status < 0 && errno != EINPROGRESS) {
-        tell_end(n, l, APHI_ARRIVED_REFUSED, strerror(errno));
+        tell_end(n, l, refusal(errno), strerror(errno));
         return false;
     }
     l->connecting = status < 0;
@@ -209,7 +242,10 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     uint32_t bytes = 0;
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
-    if (!aphi_encode(n->codec, APH_TO_SERVER, message, &l->outbox)) {
+    if (connection >= APH_ACCEPTED && l->fd < 0)
+        return true; /* nobody is there to hear it */
+    aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
+    if (!aphi_encode(n->codec, side, message, &l->outbox)) {
         l->outbox.n = before;
         return false;
     }
@@ -234,11 +270,23 @@ bool aphi_net_idle(const aphi_net *n)
 void aphi_net_hang_up(aphi_net *n, int64_t connection)
 {
     channel *l = channel_of(n, connection);
-    if (l->fd < 0)
-        return;
-    l->leaving = true;
-    if (l->out_head == l->outbox.n)
+    if (l->out_head == l->outbox.n) {
         shut(n, l);
+        return;
+    }
+    l->leaving = true;
+    n->channels[connection] = NULL;
+}
+
+bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
+{
+    size_t i = (size_t)connection;
+    return i < n->channel_count && n->channels[i] && n->channels[i]->connecting;
+}
+
+bool aphi_net_heard(const aphi_net *n)
+{
+    return n->heard;
 }
 
 /* Writes at most so many bytes of the outbox; of datagrams, one. Negative with errno if the socket takes nothing. */
@@ -255,7 +303,9 @@ static ssize_t write_some(aphi_net *n, channel *l, size_t most)
 /* Writes what the socket takes. True when the outbox is empty or the socket is gone. */
 static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
 {
-    if (l->fd < 0 && !dial(n, l)) {
+    if (l->out_head == l->outbox.n)
+        return true;
+    if (l->fd < 0 && (l->connection >= APH_ACCEPTED || !dial(n, l))) {
         l->outbox.n = l->out_head = l->piecewise_end = 0;
         return true;
     }
@@ -271,9 +321,15 @@ static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
             continue;
         if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
+        if (written < 0 && errno == ECONNREFUSED) { /* an earlier datagram was */
+            tell_end(n, l, APHI_ARRIVED_REFUSED, strerror(errno));
+            return true;
+        }
         if (written < 0) {
-            /* What it sent before it broke off is still to be read, and the read tells how it ended. */
-            l->outbox.n = l->out_head = 0;
+            /* What it sent before it broke off is still to be read, and then how it ended is told. */
+            l->broken = errno == ECONNRESET;
+            l->outbox.n = l->out_head = l->piecewise_end = 0;
+            l->not_before = 0;
             watch(n, l, EPOLLIN | EPOLLRDHUP);
             return true;
         }
@@ -286,8 +342,6 @@ static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
     }
     l->outbox.n = l->out_head = l->piecewise_end = 0;
     watch(n, l, EPOLLIN | EPOLLRDHUP);
-    if (l->leaving)
-        shut(n, l);
     return true;
 }
 
@@ -297,11 +351,11 @@ static void empty_outboxes(aphi_net *n)
     int64_t now = n->filled_count ? aphi_clock_ns() : 0;
     for (size_t i = 0; i < n->filled_count; i++) {
         channel *l = n->filled[i];
-        l->listed = false;
-        if (!empty_outbox(n, l, now)) {
-            l->listed = true;
+        l->listed = !empty_outbox(n, l, now);
+        if (l->listed)
             n->filled[kept++] = l;
-        }
+        else if (l->leaving)
+            drop(n, l);
     }
     n->filled_count = kept;
 }
@@ -314,9 +368,8 @@ static void malformed(aphi_net *n, channel *l, const aph_wire *wire)
     size_t count = wire->count - from < SHOWN ? wire->count - from : SHOWN;
     aphi_arrival a = {.kind = APHI_ARRIVED_MALFORMED, .connection = l->connection, .at = wire->at - from,
                       .message = aph_bytes(wire->bytes + from, count), .why = wire->why};
-    bool leaving = l->leaving;
     shut(n, l);
-    if (!leaving)
+    if (!l->leaving)
         tell(n, &a);
 }
 
@@ -324,11 +377,12 @@ static void malformed(aphi_net *n, channel *l, const aph_wire *wire)
 static bool take_messages(aphi_net *n, channel *l, bool ended)
 {
     while (l->fd >= 0 && l->in_head < l->in_tail) {
-        aph_wire wire = {.side = APH_FROM_SERVER,
+        bool ours = l->connection < APH_ACCEPTED;
+        aph_wire wire = {.side = ours ? APH_FROM_SERVER : APH_TO_SERVER,
                          .bytes = (unsigned char *)l->inbox + l->in_head,
                          .count = l->in_tail - l->in_head,
                          .ended = ended,
-                         .asked = n->listener.asked(n->listener.context, l->connection),
+                         .asked = ours ? n->listener.asked(n->listener.context, l->connection) : APH_NIL,
                          .scanned = l->scanned};
         aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
         l->scanned = wire.scanned;
@@ -374,6 +428,10 @@ static void read_channel(aphi_net *n, channel *l)
             continue;
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
+        if (count == 0 && l->broken) {
+            errno = ECONNRESET;
+            count = -1;
+        }
         if (count < 0) {
             tell_end(n, l, errno == ECONNREFUSED ? APHI_ARRIVED_REFUSED : APHI_ARRIVED_RESET, strerror(errno));
             return;
@@ -383,10 +441,53 @@ static void read_channel(aphi_net *n, channel *l)
                 tell_end(n, l, APHI_ARRIVED_END, "it closed the connection");
             return;
         }
+        n->heard = true;
         keep(l, n->read_buffer, (size_t)count);
         if (!take_messages(n, l, false) || (count < READ_SIZE && !n->datagrams))
             return;
     }
+}
+
+/* Whoever calls is let in. */
+static void take_calls(aphi_net *n)
+{
+    int one = 1, fd;
+    while ((fd = accept4(n->caller, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        channel *l = aphi_alloc_zero(sizeof *l);
+        *l = (channel){.connection = APH_ACCEPTED + (int64_t)n->accepted_count, .fd = fd};
+        APHI_RESERVE(n->accepted, n->accepted_capacity, n->accepted_count + 1);
+        n->accepted[n->accepted_count++] = l;
+        n->open++;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        watch(n, l, EPOLLIN | EPOLLRDHUP);
+        tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
+    }
+}
+
+int aphi_net_caller(unsigned *port, char *error, size_t error_size)
+{
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                               .sin_port = htons((uint16_t)*port)};
+    socklen_t size = sizeof here;
+    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&here, size) || listen(fd, SOMAXCONN) ||
+        getsockname(fd, (struct sockaddr *)&here, &size)) {
+        snprintf(error, error_size, "cannot listen on 127.0.0.1:%u: %s", *port, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    *port = ntohs(here.sin_port);
+    return fd;
+}
+
+void aphi_net_listen(aphi_net *n, int listener)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    n->caller = listener;
+    epoll_ctl(n->poll, EPOLL_CTL_ADD, listener, &e);
 }
 
 /* A connection attempt is over. */
@@ -398,7 +499,7 @@ static bool connected(aphi_net *n, channel *l)
     l->connecting = false;
     if (!failure)
         return true;
-    tell_end(n, l, APHI_ARRIVED_REFUSED, strerror(failure));
+    tell_end(n, l, refusal(failure), strerror(failure));
     return false;
 }
 
@@ -406,6 +507,7 @@ int aphi_net_turn(aphi_net *n, int64_t wait_ns)
 {
     struct epoll_event events[EVENTS];
     n->arrivals = 0;
+    n->heard = false;
     empty_outboxes(n);
     if (n->arrivals)
         wait_ns = 0;
@@ -418,6 +520,10 @@ int aphi_net_turn(aphi_net *n, int64_t wait_ns)
         return errno == EINTR ? -1 : n->arrivals;
     for (int i = 0; i < count; i++) {
         channel *l = events[i].data.ptr;
+        if (!l) {
+            take_calls(n);
+            continue;
+        }
         if (l->fd < 0 || (l->connecting && !connected(n, l)))
             continue;
         if (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))

@@ -11,9 +11,11 @@
 typedef enum aphi_arrival_kind {
     APHI_ARRIVED_MESSAGE,
     APHI_ARRIVED_MALFORMED, /* bytes that are no message; message holds them as a string, cut to 256 */
+    APHI_ARRIVED_CALL,      /* it opened a connection to us */
     APHI_ARRIVED_END,       /* the subject closed the connection, between messages */
     APHI_ARRIVED_RESET,     /* it broke it off */
     APHI_ARRIVED_REFUSED,   /* it did not let us in; why says how */
+    APHI_ARRIVED_UNABLE,    /* we have no descriptor, port or right to connect; why says what */
 } aphi_arrival_kind;
 
 typedef struct aphi_arrival {
@@ -37,17 +39,26 @@ typedef struct aphi_net aphi_net;
 aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
                         const aphi_listener *listener, char *error, size_t error_size);
 void aphi_net_close(aphi_net *n);
+/* A socket on 127.0.0.1 for aphi_net_listen; *port 0: any that is free, which it then is. Negative with a message. */
+int aphi_net_caller(unsigned *port, char *error, size_t error_size);
+/* Accept connections on that socket, which is the caller's, listens, and does not block. They are numbered from
+ * APH_ACCEPTED; what comes on them was encoded for a server, and what is posted to them is from one. */
+void aphi_net_listen(aphi_net *n, int listener);
 
 /* Puts a message in the outbox of a connection, which is opened if it is not open. chunk: bytes in one write, with a
  * pause between writes; 0: all. False: the codec has no bytes for it. */
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk);
 /* Is everything that was posted written? */
 bool aphi_net_idle(const aphi_net *n);
-/* The tester is done with the connection: its outbox is written first, what comes after is not told. */
+/* Is it being opened, and nobody has let us in yet? */
+bool aphi_net_is_dialing(const aphi_net *n, int64_t connection);
+/* The tester is done with the connection: its outbox is still written, what comes after is not told. What is posted next
+ * opens it anew. */
 void aphi_net_hang_up(aphi_net *n, int64_t connection);
 /* Writes what can be written, then waits at most so long for something to arrive, and tells it. Returns how many
  * arrivals there were, negative if it was interrupted by a signal. */
 int aphi_net_turn(aphi_net *n, int64_t wait_ns);
+bool aphi_net_heard(const aphi_net *n); /* did bytes arrive in the last turn, if only a part of a message? */
 size_t aphi_net_connections(const aphi_net *n); /* that are open */
 
 #endif

@@ -6,7 +6,9 @@
  *             tell the oracle. The actions come from a script or from a generator; either way they are written down as a
  *             script, so that every run can be had again.
  * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
- *             long the machine made us wait, and not at all while the subject has work to do.
+ *             long the machine made us wait, and not at all while the subject has work to do. Whoever sends a part of a
+ *             message is not silent, but must come to its end some time. Where nobody lets us in, the kernel asks again
+ *             after one second and after three: a subject that is merely slow to accept is not blamed before that.
  * Read next:  witness.h, net.h, generator.h */
 #include "harness/run.h"
 
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -41,6 +44,12 @@ static const int64_t QUIET = 1000000;         /* silence that counts as quiet if
 static const int64_t QUIET_UNPAIRED = 20000000; /* or if it is not known what is owed */
 static const int64_t SHOW_EVERY = 100000000;
 static const int64_t PATIENCE = 400000000;
+static const int64_t PATIENCE_DIALING = 4000000000;
+enum {
+    PATIENCES_TRICKLING = 25,  /* without a whole message, while bytes come */
+    PATIENCES_LATE = 4,        /* for a request while others are answered */
+    PATIENCE_PARTS_DYING = 4,  /* this part of it, for the end of a process to be seen after that of its connections */
+};
 
 typedef struct asked {
     int64_t label;
@@ -82,8 +91,10 @@ typedef struct run {
     bool has_action, over;  /* over: there will be no more */
     size_t script_at;
     int64_t acted_at;
-    int64_t silent;         /* nanoseconds of silence, as counted */
+    int64_t silent;         /* nanoseconds without a byte, as counted */
+    int64_t wordless;       /* and without a message */
     bool ended;             /* the result is there */
+    uint64_t called;        /* messages on connections that the subject opened */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
 
@@ -95,6 +106,8 @@ typedef struct run {
     aph_value state;
     uint64_t state_at;
     aphi_buffer trace;
+    off_t trace_size;       /* on disk */
+    bool trace_failed;
     int64_t looked_at, shown_at;
 } run;
 
@@ -182,12 +195,29 @@ static void judge(run *r, bool all)
         end(r, outcome, __VA_ARGS__); \
     } while (0)
 
+static int64_t patience_of(const run *r)
+{
+    return r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+}
+
+/* Is the subject's process no more? Its connections may be seen to end a moment before it does. */
+static bool has_exited(run *r, bool soon, char *how, size_t size)
+{
+    int64_t until = aphi_clock_ns() + (soon ? patience_of(r) / PATIENCE_PARTS_DYING : 0);
+    while (aphi_subject_look(r->options->subject, how, size) != APHI_SUBJECT_EXITED) {
+        if (aphi_clock_ns() >= until || !aphi_subject_is_ours(r->options->subject))
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return true;
+}
+
 static void end_dead(run *r, const char *what)
 {
     char how[160];
     if (r->ended)
         return;
-    if (aphi_subject_look(r->options->subject, how, sizeof how) == APHI_SUBJECT_EXITED)
+    if (has_exited(r, *what, how, sizeof how))
         END_AFTER_JUDGING(r, APHI_FINDING_DEAD, "the subject %s", how);
     else
         END_AFTER_JUDGING(r, APHI_FINDING_DEAD, "%s", what);
@@ -220,18 +250,30 @@ static void note_moment(run *r, aphi_moment_kind what, int64_t connection, int64
     aphi_buffer_format(&r->trace, "%s,\"time\":%lld}\n", told ? "" : "}", (long long)((r->now - r->began) / 1000));
 }
 
+/* A verdict without its trace could not be checked by anybody: whatever the run came to, this is what is told. */
+static void give_trace_up(run *r, size_t written, int failure)
+{
+    while (written && r->trace.data[written - 1] != '\n')
+        written--;
+    r->trace_failed = true;
+    r->ended = false;
+    r->result.fault = APH_FAULT_NONE;
+    bool cut = !ftruncate(r->options->trace, r->trace_size + (off_t)written);
+    end(r, APHI_FINDING_TROUBLE, "%.300s cannot be written: %s; make room, or choose another --folder%s",
+        r->options->trace_name, strerror(failure), cut ? "" : " (its last line may be torn)");
+}
+
 static void put_trace_on_disk(run *r)
 {
-    for (size_t at = 0; at < r->trace.n;) {
+    size_t at = 0;
+    while (at < r->trace.n && !r->trace_failed) {
         ssize_t written = write(r->options->trace, r->trace.data + at, r->trace.n - at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            end(r, APHI_FINDING_TROUBLE, "the trace cannot be written: %s", strerror(errno));
-            break;
-        }
-        at += (size_t)written;
+        if (written < 0 && errno != EINTR)
+            give_trace_up(r, at, errno);
+        else if (written > 0)
+            at += (size_t)written;
     }
+    r->trace_size += (off_t)at;
     r->trace.n = 0;
 }
 
@@ -332,27 +374,57 @@ static void arrived_message(run *r, const aphi_arrival *a)
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
 }
 
+/* On a connection that the subject opened we are the server: the model says what it answers. */
+static void arrived_call(run *r, const aphi_arrival *a)
+{
+    uint64_t number = r->witness ? aphi_witness_received(r->witness, a->connection, a->message, APHI_NO_REQUEST) : 0;
+    note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
+    if (!r->model->respond)
+        return;
+    aph_value answer = r->model->respond(a->message, r->called++);
+    if (!aphi_net_post(r->net, a->connection, answer, 0)) {
+        end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+        return;
+    }
+    number = r->witness ? aphi_witness_sent(r->witness, a->connection, answer, r->now) : 0;
+    note_moment(r, APHI_MOMENT_SENT, a->connection, 0, answer, number);
+}
+
 static void arrived_end(run *r, const aphi_arrival *a, const char *word)
 {
+    if (a->connection >= APH_ACCEPTED) {
+        note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+        return;
+    }
     bool owes = peer_of(r, a->connection)->count > 0;
     note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     lose_asked(r, a->connection);
     if (a->kind == APHI_ARRIVED_END && !owes && r->model->closes == APH_CLOSES_SETTLED)
         return;
     char what[256];
-    snprintf(what, sizeof what, "connection %lld: %s%s", (long long)a->connection, a->why,
-             owes ? ", and an answer was owed on it" : "");
+    bool refused = a->kind == APHI_ARRIVED_REFUSED;
+    snprintf(what, sizeof what, "connection %lld: %s%s%s", (long long)a->connection,
+             refused && !r->datagrams ? "the subject did not let us in: " : "", a->why,
+             !refused && owes                             ? ", and an answer was owed on it"
+             : refused && !r->result.facts.answers        ? "; is it there, at this address?"
+                                                          : "");
     end_dead(r, what);
 }
 
 static void arrived(void *context, const aphi_arrival *a)
 {
     run *r = context;
-    r->silent = 0;
+    r->wordless = 0;
     if (r->ended)
         return;
     switch (a->kind) {
-    case APHI_ARRIVED_MESSAGE: arrived_message(r, a); break;
+    case APHI_ARRIVED_CALL: break;
+    case APHI_ARRIVED_MESSAGE:
+        if (a->connection < APH_ACCEPTED)
+            arrived_message(r, a);
+        else
+            arrived_call(r, a);
+        break;
     case APHI_ARRIVED_MALFORMED:
         note_moment(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
         END_AFTER_JUDGING(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
@@ -361,6 +433,10 @@ static void arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_END: arrived_end(r, a, "closed"); break;
     case APHI_ARRIVED_RESET: arrived_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: arrived_end(r, a, "refused"); break;
+    case APHI_ARRIVED_UNABLE:
+        end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer --connections, or allow "
+            "more open files (ulimit -n)", (long long)a->connection, a->why);
+        break;
     }
 }
 
@@ -506,33 +582,53 @@ static void act(run *r)
 /* A request has waited far longer than silence may last, though others were answered. */
 static bool one_is_late(run *r)
 {
-    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
     for (size_t i = 0; r->paired && i < r->peer_count; i++)
-        if (r->peers[i].count && r->now - r->peers[i].queue[r->peers[i].head].at > 4 * patience)
+        if (r->peers[i].count && r->now - r->peers[i].queue[r->peers[i].head].at > PATIENCES_LATE * patience_of(r))
             return true;
     return false;
 }
 
+/* The oldest request without an answer, on a connection that somebody accepted if there is one; its label, or 0. */
+static int64_t oldest_owed(const run *r, int64_t *connection)
+{
+    int64_t label = 0;
+    bool let_in = false;
+    for (size_t i = 0; i < r->peer_count; i++) {
+        const peer *p = &r->peers[i];
+        bool in = p->count && !aphi_net_is_dialing(r->net, (int64_t)i);
+        if (!p->count || (let_in && !in) || (label && let_in == in && p->queue[p->head].label > label))
+            continue;
+        let_in = in;
+        *connection = (int64_t)i;
+        label = p->queue[p->head].label;
+    }
+    return label;
+}
+
 static void end_starved(run *r)
 {
-    char how[160];
+    char how[160], more[200] = "";
     aphi_subject_state state = aphi_subject_look(r->options->subject, how, sizeof how);
     if (state == APHI_SUBJECT_EXITED) {
         end_dead(r, "");
         return;
     }
-    int64_t connection = -1, label = 0;
-    for (size_t i = 0; i < r->peer_count; i++)
-        if (r->peers[i].count && (!label || r->peers[i].queue[r->peers[i].head].label < label)) {
-            connection = (int64_t)i;
-            label = r->peers[i].queue[r->peers[i].head].label;
-        }
+    int64_t connection = -1, label = oldest_owed(r, &connection);
+    if (state == APHI_SUBJECT_STOPPED)
+        snprintf(more, sizeof more, "; the subject %s", how);
+    else if (label && aphi_net_is_dialing(r->net, connection))
+        snprintf(more, sizeof more, ": nobody accepted the connection in %.1f s", (double)r->silent / 1e9);
+    else if (r->silent < r->wordless)
+        snprintf(more, sizeof more, ": there was no whole message in %.1f s, though bytes came",
+                 (double)r->wordless / 1e9);
+    else if (!aphi_net_idle(r->net))
+        snprintf(more, sizeof more, ", and the subject does not read what is sent to it");
     if (label)
-        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "request %lld on connection %lld was never answered%s%s",
-                          (long long)label, (long long)connection, state == APHI_SUBJECT_STOPPED ? "; the subject " : "",
-                          state == APHI_SUBJECT_STOPPED ? how : "");
+        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "request %lld on connection %lld was never answered%s",
+                          (long long)label, (long long)connection, more);
     else
-        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
+        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent%s",
+                          more);
 }
 
 /* Nothing more is to be done, and nothing more is to come. */
@@ -542,7 +638,7 @@ static void end_quietly(run *r)
     if (!r->ended && r->witness && !r->paired && !r->datagrams) {
         aph_verdict verdict = aphi_witness_quiet(r->witness);
         if (verdict == APH_FAIL)
-            end_starved(r);
+            end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
         else if (verdict != APH_PASS)
             end_by_verdict(r, verdict);
     }
@@ -565,21 +661,32 @@ static void call_it_even(run *r)
         end_by_verdict(r, APH_UNKNOWN);
 }
 
+/* It owes us something, if only to read, and nothing has come for longer than that may last. */
+static bool is_starved(const run *r)
+{
+    int64_t patience = patience_of(r), connection = 0;
+    if (!(r->paired && r->owed) && aphi_net_idle(r->net))
+        return false;
+    if (r->silent < patience)
+        return r->wordless >= PATIENCES_TRICKLING * patience;
+    bool dialing = oldest_owed(r, &connection) && aphi_net_is_dialing(r->net, connection);
+    return !dialing || r->silent >= PATIENCE_DIALING;
+}
+
 static void listen_to_silence(run *r)
 {
-    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
     char how[160];
     if (!r->paired && r->silent >= QUIET_UNPAIRED)
         call_it_even(r);
-    if (r->over && !r->has_action && aphi_net_idle(r->net)) {
-        if (r->paired ? !r->owed : r->silent >= QUIET_UNPAIRED)
-            end_quietly(r);
-    }
+    /* Where nobody knows what is owed, only patience tells that nothing more will come. */
+    if (r->over && !r->has_action && aphi_net_idle(r->net) &&
+        (r->paired ? !r->owed : r->silent >= (r->datagrams ? QUIET_UNPAIRED : patience_of(r))))
+        end_quietly(r);
     if (r->ended || r->silent < TICK)
         return;
-    if (aphi_subject_look(r->options->subject, how, sizeof how) == APHI_SUBJECT_EXITED)
+    if (has_exited(r, false, how, sizeof how))
         end_dead(r, "");
-    else if (r->paired && r->owed && r->silent >= patience)
+    else if (is_starved(r))
         end_starved(r);
 }
 
@@ -656,10 +763,9 @@ static void turn(run *r)
         return;
     int arrivals = aphi_net_turn(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
-    if (arrivals == 0) {
-        int64_t passed = r->now - before;
-        r->silent += passed < TICK ? passed : TICK;
-    }
+    int64_t passed = r->now - before < TICK ? r->now - before : TICK;
+    r->silent = arrivals > 0 || aphi_net_heard(r->net) ? 0 : r->silent + (arrivals < 0 ? 0 : passed);
+    r->wordless = arrivals > 0 ? 0 : r->wordless + (arrivals < 0 ? 0 : passed);
     put_trace_on_disk(r);
     judge(r, false);
     listen_to_silence(r);
@@ -746,6 +852,8 @@ static bool begin(run *r)
         end(r, APHI_FINDING_TROUBLE, "%s", error);
         return false;
     }
+    if (o->caller)
+        aphi_net_listen(r->net, o->caller);
     if (!open_oracle(r, environment) || !open_generator(r))
         return false;
     snprintf(r->result.script.model, sizeof r->result.script.model, "%s", r->model->name);

@@ -49,7 +49,9 @@ typedef struct aphi_run_options {
     uint64_t messages;           /* sent and received, then it ends; 0: no limit */
     int64_t until_ns;            /* by the clock; 0: no limit */
     int64_t patience_ns;         /* how long it may owe an answer and be silent; 0: 400 ms */
-    int trace;                   /* descriptor that gets the trace; -1: none */
+    int caller;                  /* socket on which the subject may call us; 0: none */
+    int trace;                   /* descriptor of an empty file that gets the trace; -1: none */
+    const char *trace_name;      /* for messages */
     bool blind;                  /* judge nothing: to measure what judging costs */
     size_t memory;               /* for the oracle; 0: no limit */
     const volatile sig_atomic_t *stop;

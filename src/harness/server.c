@@ -2,24 +2,25 @@
  *
  * server.c - a model as a server: the loop.
  *
- * Idea:       one thread waits for sockets and for the clock. A request that has arrived goes on the agenda, to be taken
- *             after a delay; what the model then sends goes on the agenda, to leave after another. The model itself takes
- *             one request at a time and no time at all: all concurrency is the environment's, as the oracle has it too.
+ * Idea:       one thread waits for sockets and for the clock. A request that has arrived goes on the agenda, to be
+ *             taken after a delay; what the model then sends goes on the agenda, to leave after another. The model
+ *             itself takes one request at a time and no time at all: all concurrency is the environment's, as the
+ *             oracle has it too.
  *
  *      bytes -> codec -> agenda -> actor (the model) -> agenda -> bytes
  *                        request          answer
  *
- * Invariants: 1. of one connection, requests are taken in the order in which they came, and answers leave in the order in
- *                which they were given (streams.c); of datagrams nothing is promised (datagrams.c)
- *             2. values live while a root holds them: those of the actor, and requests not yet taken. Collecting is done
- *                between rounds only
+ * Invariants: 1. of one connection, requests are taken in the order in which they came, and answers leave in the order
+ *                in which they were given (streams.c); of datagrams nothing is promised (datagrams.c)
+ *             2. values live while a root holds them: those of the actor, and requests not yet taken. Collecting is
+ *                done between rounds only
  * Cost:       a read and a write for each connection and round, however many messages they hold.
  * Read next:  actor.c, streams.c, docs/serving.md */
 #include "harness/server.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "harness/serving.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { EVENTS_AT_ONCE = 256, COMPLAINTS_MAX = 100, BACKLOG = 4096 };
+enum { EVENTS_AT_ONCE = 256, COMPLAINTS_MAX = 100, BACKLOG = 4096, RECONSIDER_MS = 1 };
 static const size_t garbage_max = (size_t)2 << 20; /* bytes of values, so few that they stay in the cache */
 
 /* ---- what parts of a server share -------------------------------------------------------------------------------- */
@@ -190,7 +191,8 @@ static bool open_descriptors(aphi_server *s, char *error, size_t error_size)
     return true;
 }
 
-aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error, size_t error_size)
+aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error,
+                              size_t error_size)
 {
     aphi_server *s = aphi_alloc_zero(sizeof *s);
     s->model = model;
@@ -309,16 +311,32 @@ static void collect(void)
         aph_collect();
 }
 
+/* A model that could send may choose to wait for a request. If none comes, it is not held to that. */
+static void reconsider(aphi_server *s)
+{
+    switch (aphi_actor_reconsider(&s->actor)) {
+    case APHI_ACT_TAKEN:
+        s->changes++;
+        aphi_streams_deliver(s);
+        break;
+    case APHI_ACT_FAULT: fault(s); break;
+    default: break;
+    }
+}
+
 static void go_round(aphi_server *s)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
+    bool chose = s->streams && aphi_actor_may_reconsider(&s->actor);
     set_timer(s);
-    int n = epoll_wait(s->epoll, events, EVENTS_AT_ONCE, -1);
+    int n = epoll_wait(s->epoll, events, EVENTS_AT_ONCE, chose ? RECONSIDER_MS : -1);
     if (n < 0 && errno != EINTR)
         aphi_server_fail(s, "cannot wait for events");
     s->now = aphi_clock_ns();
     for (int i = 0; i < n && !s->failed; i++)
         handle(s, &events[i]);
+    if (n == 0)
+        reconsider(s);
     run_agenda(s);
     if (s->streams && !s->failed)
         aphi_streams_settle(s);

@@ -29,7 +29,8 @@ typedef struct aphi_serve_stats {
 } aphi_serve_stats;
 
 /* Listens. NULL with a message if it cannot. The model must outlive the server. */
-aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error, size_t error_size);
+aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error,
+                              size_t error_size);
 void aphi_server_close(aphi_server *s);
 /* HOST:PORT, [V6]:PORT. */
 const char *aphi_server_address(const aphi_server *s);
@@ -40,8 +41,8 @@ typedef enum aphi_served {
     APHI_SERVE_FAILED,  /* the system did not give what it takes */
 } aphi_served;
 
-/* Serves until it is stopped, on the thread that opened it. What is wrong with a client is told on stderr; what ends it,
- * in error. */
+/* Serves until it is stopped, on the thread that opened it. What is wrong with a client is told on stderr; what ends
+ * it, in error. */
 aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size);
 aphi_act_fault aphi_server_fault(const aphi_server *s);
 aphi_serve_stats aphi_server_stats(const aphi_server *s);

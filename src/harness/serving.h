@@ -55,6 +55,8 @@ void aphi_streams_mark(aphi_server *s);
 void aphi_streams_accept(aphi_server *s);
 void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events);
 void aphi_streams_due(aphi_server *s, const aphi_due *due);
+/* What the model has just said goes out. */
+void aphi_streams_deliver(aphi_server *s);
 /* After each round: what waited for the model or for room is tried again, and what may go out does. */
 void aphi_streams_settle(aphi_server *s);
 

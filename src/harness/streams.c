@@ -2,14 +2,14 @@
  *
  * streams.c - a server of connections: bytes come in pieces, and what goes out may have to wait.
  *
- * Idea:       of a stream's bytes, in: those not decoded yet; inbox: requests not taken yet, of which the first `due` have
- *             had their delay; out: answers, of which those up to `released` have had theirs.
+ * Idea:       of a stream's bytes, in: those not decoded yet; inbox: requests not taken yet, of which the first `due`
+ *             have had their delay; out: answers, of which those up to `released` have had theirs.
  *
  *      read -> in -> decode -> inbox -> (delay) -> model -> out -> (delay) -> write
  *
- * Invariants: 1. a request is never due before the one that came before it, an answer never before the one given before
- *             2. a stream whose client does not read is not read either, and its requests are not taken: what it holds is
- *                bounded, unless a model sends to it unasked; then it is closed
+ * Invariants: 1. a request is never due before the one that came before it, nor an answer before the one given before
+ *             2. a stream whose client does not read is not read either, and its requests are not taken: what it holds
+ *                is bounded, unless a model sends to it unasked; then it is closed
  *             3. a stream that has ended (its client said so, or sent what is no request) is closed when its requests
  *                were taken and its answers written, not before
  *             4. a number of a stream is never used again; its lowest bits are its slot, so that it is found at once. A
@@ -18,7 +18,7 @@
 #include "harness/serving.h"
 
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -286,7 +286,7 @@ static bool flush(aphi_server *s, stream *c)
             return false;
         }
     }
-    if (c->out_start == c->out.n || c->out_start > OUT_BUSY) {
+    if (c->out_start && (c->out_start == c->out.n || c->out_start > OUT_BUSY)) {
         memmove(c->out.data, c->out.data + c->out_start, c->out.n - c->out_start);
         c->out.n -= c->out_start;
         c->released -= c->out_start;
@@ -317,8 +317,8 @@ static void decode(aphi_server *s, stream *c)
     aph_wire w = {.side = APH_TO_SERVER, .ended = c->at_end, .scanned = c->scanned};
     aph_decoded result = APH_DECODED;
     while (result == APH_DECODED && c->count < INBOX_MAX) {
-        w.bytes = (const unsigned char *)c->in.data + c->in_start;
         w.count = c->in.n - c->in_start;
+        w.bytes = w.count ? (const unsigned char *)c->in.data + c->in_start : NULL;
         result = aph_decode(s->model->codec, &w);
         if (result == APH_DECODED) {
             c->in_start += w.used;
@@ -351,8 +351,8 @@ static void refuse(aphi_server *s, stream *c)
 {
     s->streams->refused += !c->refused_at;
     if (!s->streams->told_refusal)
-        aphi_server_complain(s, "connection %lld: nothing that the model may choose leads on from its request, which waits "
-                                "until the state has changed; this is not told again", (long long)c->number);
+        aphi_server_complain(s, "connection %lld: nothing that the model may choose leads on from its request, which "
+                                "waits until the state has changed; this is not told again", (long long)c->number);
     s->streams->told_refusal = true;
     c->refused_at = s->changes + 1;
 }
@@ -360,6 +360,12 @@ static void refuse(aphi_server *s, stream *c)
 static bool can_take(const aphi_server *s, const stream *c)
 {
     return c->due && !is_busy(c) && c->refused_at != s->changes + 1;
+}
+
+void aphi_streams_deliver(aphi_server *s)
+{
+    for (size_t i = 0; i < s->actor.sent_count; i++)
+        deliver(s, &s->actor.sent[i]);
 }
 
 /* Lets the model take the requests that are due. False: the stream is gone, or the server ends. */
@@ -376,8 +382,7 @@ static bool take(aphi_server *s, stream *c)
             return true;
         case APHI_ACT_FAULT: return false;
         }
-        for (size_t i = 0; i < s->actor.sent_count; i++)
-            deliver(s, &s->actor.sent[i]);
+        aphi_streams_deliver(s);
         if (c->fd < 0)
             return false;
     }

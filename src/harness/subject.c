@@ -63,6 +63,7 @@ struct aphi_subject {
     char *run; /* NULL: a target */
     bool datagrams;
     int64_t start_ms;
+    const volatile sig_atomic_t *stop;
     struct sockaddr_storage address;
     socklen_t address_size;
     char mark[64]; /* "ANTIPHON_SUBJECT=..." */
@@ -70,6 +71,7 @@ struct aphi_subject {
     bool output_is_temporary;
     off_t printed; /* before it was last started */
     char *folder;  /* its {dir}, or NULL */
+    unsigned listen;
     size_t slot;   /* in groups */
     pid_t group;   /* 0: not started, or all of it is gone */
     bool leader_ended, stopped, impolite;
@@ -416,6 +418,9 @@ static char *command_line(aphi_subject *s)
         if (!strncmp(c, "{port}", 6)) {
             aphi_buffer_format(&text, "%u", (unsigned)port_of(s));
             c += 6;
+        } else if (s->listen && !strncmp(c, "{listen}", 8)) {
+            aphi_buffer_format(&text, "%u", s->listen);
+            c += 8;
         } else if (!strncmp(c, "{dir}", 5)) {
             const char *base = getenv("TMPDIR");
             aphi_buffer path = {0};
@@ -490,7 +495,7 @@ static void say_end(int status, char *text, size_t size)
 {
     if (WIFSIGNALED(status)) {
         const char *name = sigabbrev_np(WTERMSIG(status));
-        snprintf(text, size, "killed by SIG%s", name ? name : "?");
+        snprintf(text, size, "was killed by SIG%s", name ? name : "?");
         return;
     }
     int code = WEXITSTATUS(status);
@@ -530,7 +535,7 @@ static bool say(aphi_subject *s, char *error, size_t size, const char *what)
     return fail(error, size, "%s: %s\nit printed:\n%s", what, s->run, output);
 }
 
-typedef enum { LISTENS, ENDED, LATE } outcome;
+typedef enum { LISTENS, ENDED, LATE, CALLED_OFF } outcome;
 
 static outcome wait_until_it_listens(aphi_subject *s)
 {
@@ -540,6 +545,8 @@ static outcome wait_until_it_listens(aphi_subject *s)
             return LISTENS;
         if (!is_there(s))
             return ENDED;
+        if (s->stop && *s->stop)
+            return CALLED_OFF;
         doze(&pause);
     }
     return LATE;
@@ -584,7 +591,10 @@ static bool start(aphi_subject *s, char *error, size_t size)
             break;
         stop(s, 0);
     }
-    if (came == LATE) {
+    if (came == CALLED_OFF) {
+        snprintf(what, sizeof what, "stopped by a signal before the subject listened on 127.0.0.1:%u",
+                 (unsigned)port_of(s));
+    } else if (came == LATE) {
         snprintf(what, sizeof what, "the subject runs, but after %" PRId64 " ms nothing listens on 127.0.0.1:%u%s",
                  s->start_ms, (unsigned)port_of(s), s->datagrams ? " (UDP)" : "");
     } else {
@@ -671,6 +681,7 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
     if (s->slot == SUBJECTS_MAX)
         return fail(error, size, "more than %d subjects", SUBJECTS_MAX);
     s->run = aphi_copy(options->run, strlen(options->run) + 1);
+    s->listen = options->listen;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!open_output(s, options->output, error, size))
         return false;
@@ -682,6 +693,7 @@ aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error
     assert(!options->target != !options->run);
     aphi_subject *s = aphi_alloc_zero(sizeof *s);
     s->datagrams = options->datagrams;
+    s->stop = options->stop;
     s->start_ms = options->start_ms > 0 ? options->start_ms : 10000;
     s->output = s->guardian_pipe = -1;
     if (prepare(s, options, error, error_size))
@@ -729,7 +741,7 @@ aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size
     }
     if (!s->stopped)
         return APHI_SUBJECT_THERE;
-    snprintf(message, size, "stopped by a signal");
+    snprintf(message, size, "is stopped by a signal (SIGSTOP or one like it)");
     return APHI_SUBJECT_STOPPED;
 }
 

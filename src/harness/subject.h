@@ -5,6 +5,7 @@
 #define APHI_HARNESS_SUBJECT_H
 
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -15,8 +16,10 @@ typedef struct aphi_subject_options {
     const char *target;   /* HOST:PORT, [V6]:PORT; one of target and run is given */
     const char *run;      /* a command for sh; {port} stands for a free port on 127.0.0.1, {dir} for an empty folder */
     const char *output;   /* file that keeps what a command prints; NULL: a temporary one */
+    unsigned listen;      /* the port that {listen} stands for in the command: the tester listens there; 0: none */
     bool datagrams;       /* it listens for UDP: then there is nothing to wait for but the socket being bound */
     int64_t start_ms;     /* how long it may take until it listens; 0: 10,000 */
+    const volatile sig_atomic_t *stop; /* set by a signal: it is waited for no longer; may be NULL */
 } aphi_subject_options;
 
 typedef enum aphi_subject_state {
@@ -34,7 +37,7 @@ void aphi_subject_close(aphi_subject *s);
 bool aphi_subject_reset(aphi_subject *s, char *error, size_t error_size);
 bool aphi_subject_is_ours(const aphi_subject *s); /* it can be reset */
 const struct sockaddr *aphi_subject_address(const aphi_subject *s, socklen_t *size);
-/* Does not block. message, if it is not there: "exited with status 3", "killed by SIGSEGV", ... */
+/* Does not block. message, if it is not there: "exited with status 3", "was killed by SIGSEGV", ... */
 aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size);
 /* The last bytes that it printed, at most n; NUL-terminated. */
 void aphi_subject_tail(const aphi_subject *s, char *text, size_t n);

@@ -119,7 +119,8 @@ uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value messag
 {
     uint64_t number = add(w, (slot){.kind = SENT, .settled = !w->paired, .connection = connection, .message = message,
                                     .future = APH_FUTURE_OPEN, .at = now});
-    *newest_of(w, connection) = number + 1;
+    if (w->paired)
+        *newest_of(w, connection) = number + 1;
     return number;
 }
 
@@ -197,7 +198,5 @@ aphi_jury *aphi_witness_jury(aphi_witness *w)
 
 aph_verdict aphi_witness_quiet(aphi_witness *w)
 {
-    if (w->verdict == APH_PASS)
-        w->verdict = aphi_jury_quiet(w->jury);
-    return w->verdict;
+    return w->verdict == APH_PASS ? aphi_jury_quiet(w->jury) : w->verdict;
 }

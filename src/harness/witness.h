@@ -27,7 +27,8 @@ uint64_t aphi_witness_lost(aphi_witness *w, int64_t connection, uint64_t request
 
 /* Tell what can be told by now, or all. The verdict so far. */
 aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, bool all);
-/* All was told and nothing will come any more: is there an explanation in which the subject owes nothing? */
+/* All was told and nothing will come any more: is there an explanation in which the subject owes nothing? Says nothing on
+ * what was told. */
 aph_verdict aphi_witness_quiet(aphi_witness *w);
 size_t aphi_witness_untold(const aphi_witness *w);
 /* The observation that was told last. */

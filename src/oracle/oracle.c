@@ -406,7 +406,8 @@ static void ask_again(aph_oracle *o, int64_t connection, aph_value message, uint
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
 }
 
-/* Where no order is kept, what was seen may be anything that was said. */
+/* Where no order is kept, what was seen may be anything that was said; on a connection that the server opened, anything
+ * that it said on some connection of its own. */
 static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value message)
 {
     APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
@@ -460,7 +461,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
         o->foretold -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;
         clear_used(o, a->slot);
-    } else if (o->env.lossy) {
+    } else if (message != APHI_WILDCARD && (o->env.lossy || connection >= APH_ACCEPTED)) {
         asked = ask_what_was_said(o, connection, message);
     }
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,

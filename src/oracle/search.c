@@ -15,6 +15,7 @@
  *             3. of requests that are interchangeable only the one that ends first is tried
  *             4. only requests that may influence the target, directly or through others, are tried before it
  *             5. what failed for a request of one part of the state is not mended by reordering another part
+ *             6. what later answers show to come first is tried first, and what leads to the target is
  * Invariants: 1. pending holds the requests in flight at `at`, soonest to end first
  *             2. a bit of `bits` is set only for a request in flight that has been taken; a slot serves another request
  *                only after the observation that ended the one before
@@ -33,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIKELY_MIN = 3, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+enum { WAY_MIN = 3, WAY_NEAR = 4, WAY_CALM = 256, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
@@ -53,12 +54,20 @@ static APHI_RARE void note_trouble(aph_oracle *o, const aphi_asked *a)
 static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
     if (a->delivery)
-        return aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n);
+        return a->connection < APH_ACCEPTED
+                   ? aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n)
+                   : aphi_machine_accept(o->machine, &o->core, a->connection, a->message, n);
     aphi_fate fate = !o->rpc ? APHI_KEEP
                      : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
     /* An rpc model treats connections alike, so one number serves all unless mail has to find its way. */
     int64_t from = fate == APHI_KEEP ? a->connection : 0;
+    if (from >= APH_ACCEPTED) {
+        from = aphi_mail_opened(&o->core, from);
+        *n = 0;
+        if (!from)
+            return NULL; /* the server has not opened it yet */
+    }
     const aphi_after *results = aphi_machine_feed(o->machine, &o->core, from, a->message, fate, a->answer, n);
     if (aphi_machine_fault(o->machine, NULL) || aphi_machine_out_of_time(o->machine))
         note_trouble(o, a);
@@ -300,7 +309,7 @@ static void find_eager(aph_oracle *o, aphi_frame *f)
     f->eager = f->likely > 0;
 }
 
-/* ---- from here to the target --------------------------------------------------------------------------------------- */
+/* ---- from here to the target ------------------------------------------------------------------------------------- */
 
 /* Note a core that can be reached, if it is new; `place` is the first request on the way to it. */
 static void reach(aph_oracle *o, const aphi_core *core, uint32_t place)
@@ -312,50 +321,66 @@ static void reach(aph_oracle *o, const aphi_core *core, uint32_t place)
     o->reached[o->reached_count++] = (struct aphi_reached){*core, place};
 }
 
+/* Does the target fit one of the cores from the i-th on? Then *place is the first step to it. */
+static bool fits_any(aph_oracle *o, size_t i, const aphi_asked *target, uint32_t *place)
+{
+    size_t n = 0;
+    for (; i < o->reached_count && !n; i++) {
+        o->core = o->reached[i].core;
+        *place = o->reached[i].place;
+        feed(o, target, &n);
+    }
+    return n > 0;
+}
+
 /* From the core that was reached i-th, take each request of the part that has not been taken. Some of them may have to
- * wait for others, which may change nothing: so each counts as if it could arrive. */
-static void reach_from(aph_oracle *o, size_t i, const aphi_asked *target)
+ * wait for others, which may change nothing: so each counts as if it could arrive. True if the target fits then. */
+static bool reach_from(aph_oracle *o, size_t i, const aphi_asked *target, uint32_t *first)
 {
     o->round++;
     for (uint32_t place = 0; place < o->pending_count && !o->fault && !o->limit; place++) {
         const aphi_asked *a = &o->ops[o->pending[place]];
-        size_t n;
+        size_t n, before = o->reached_count;
         if (a == target || aphi_is_taken(o, a) || (o->parts && !o->pipelined && a->part != target->part) ||
             !first_of_kind(o, o->pending[place]))
             continue;
+        o->core = o->reached[i].core;
         const aphi_after *results = feed(o, a, &n);
         for (size_t k = 0; k < n; k++)
             reach(o, &results[k].core, i ? o->reached[i].place : place);
+        if (fits_any(o, before, target, first))
+            return true;
     }
+    return false;
 }
 
-/* If the target does not fit as things are, look for the shortest way to a core that it fits: its first step is the one to
- * try first. To go deep with the others, of which there may be many, would take for ever. Each request may be taken
+/* If the target does not fit as things are, look for the shortest way to a core that it fits: its first step is the one
+ * to try first. To go deep with the others, of which there may be many, would take for ever. Each request may be taken
  * again and again on these ways, so if none leads to the target, none does. False if that is so. */
 static bool find_way(aph_oracle *o, aphi_frame *f)
 {
     const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
-    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || o->pending_count < LIKELY_MIN)
+    /* Mostly it is a step or two away. More is worth it when the search does not get on. */
+    bool calm = o->configurations - o->calm_since < WAY_CALM;
+    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || (calm && o->pending_count < WAY_MIN))
         return true;
     const aphi_core core = o->core;
-    size_t i = 0, fits;
+    uint32_t place;
+    size_t i = 0;
     o->reached_count = 0;
     reach(o, &core, 0);
-    feed(o, target, &fits);
-    if (fits)
+    if (fits_any(o, 0, target, &place))
         return true;
-    for (; i < o->reached_count && !fits && i < 2 * o->pending_count; i++) {
-        o->core = o->reached[i].core;
-        feed(o, target, &fits);
-        if (fits)
-            f->likely = o->reached[i].place + 1;
-        else
-            reach_from(o, i, target);
-    }
+    size_t most = calm ? WAY_NEAR : 2 * o->pending_count;
+    bool found = false;
+    while (!found && i < o->reached_count && i < most)
+        found = reach_from(o, i++, target, &place);
     o->core = core;
-    if (f->likely)
-        f->likely = first_before(o, &o->ops[o->pending[f->likely - 1]], f->likely);
-    return fits || i < o->reached_count || o->fault || o->limit;
+    if (found)
+        f->likely = first_before(o, &o->ops[o->pending[place]], place + 1);
+    else if (i < o->reached_count && !calm)
+        o->calm_since = o->configurations;
+    return found || i < o->reached_count || o->fault || o->limit;
 }
 
 static void begin_trying(aph_oracle *o, const aphi_frame *f)
@@ -501,9 +526,8 @@ static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
 }
 
 /* At a wildcard: write down what the explanation at hand would have answered. */
-static void allow(aph_oracle *o, int64_t connection)
+static void allow(aph_oracle *o, aph_value answer)
 {
-    aph_value answer = aph_at(aph_get(o->core.mail, aph_int(connection)), 0);
     for (size_t i = 0; i < o->allowed_count; i++)
         if (o->allowed[i].answer == answer)
             return;
@@ -519,10 +543,23 @@ static void allow(aph_oracle *o, int64_t connection)
         .root = o->root_next - 1};
 }
 
+/* A wildcard where more than the oldest message of one connection could have been seen. */
+static bool pass_any(aph_oracle *o, const aphi_seen_event *e)
+{
+    aph_value said = aphi_mail_for(&o->core, e->connection);
+    if (!aph_count(said))
+        return branch_out(o, APHI_NONE, false);
+    for (size_t i = 0; i < aph_count(said); i++)
+        allow(o, aph_at(said, i));
+    return aphi_search_elsewhere(o, aphi_memo_any);
+}
+
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     bool foreknown = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
+    if (e->message == APHI_WILDCARD && (o->env.lossy || e->connection >= APH_ACCEPTED))
+        return pass_any(o, e);
     if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
         aphi_flight_pass(o);
         return true;
@@ -530,7 +567,7 @@ static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
     if (foreknown ? !aphi_is_taken(o, a) : !aphi_mail_waits(&o->core, e->connection))
         return branch_out(o, e->asked, false);
     if (e->message == APHI_WILDCARD) {
-        allow(o, e->connection);
+        allow(o, aph_at(aph_get(o->core.mail, aph_int(e->connection)), 0));
         return aphi_search_elsewhere(o, aphi_memo_any);
     }
     if (!foreknown && !aphi_machine_match(o->machine, &o->core, e->connection, e->message))
@@ -605,8 +642,10 @@ bool aphi_search(aph_oracle *o)
     while (o->at < o->event_count) {
         if (o->configurations >= o->limits_at && !may_go_on(o))
             return false;
-        if (o->at > o->deepest)
+        if (o->at > o->deepest) {
             o->deepest = o->at;
+            o->calm_since = o->configurations;
+        }
         const aphi_seen_event *e = &o->events[o->at];
         bool on = e->kind == APHI_SAW_REQUEST  ? pass_request(o, e)
                   : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e)

@@ -742,7 +742,7 @@ const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, i
 {
     aph_value said = aph_get(core->mail, aph_int(connection));
     bool exactly = false;
-    m->result_count = m->path_count = 0;
+    m->result_count = m->path_count = m->went_count = 0;
     for (size_t i = 0; i < aph_count(said); i++)
         exactly |= aph_at(said, i) == seen;
     if (exactly) {
@@ -758,4 +758,78 @@ const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, i
     }
     *n = m->result_count;
     return m->results;
+}
+
+/* ---- connections that the server opened -------------------------------------------------------------------------- */
+
+/* In the mail, beside the boxes: "=CONNECTION" is the model's own number for a connection to us. */
+static aph_value accepted_name(int64_t connection)
+{
+    return aph_strf("=%lld", (long long)connection);
+}
+
+int64_t aphi_mail_opened(const aphi_core *core, int64_t connection)
+{
+    aph_value own = aph_get(core->mail, accepted_name(connection));
+    return aph_is_int(own) ? aph_int_of(own) : 0;
+}
+
+/* A box of one of the model's own connections, the number of which is in *own. */
+static bool is_own(aph_value name, aph_value waiting, int64_t *own)
+{
+    size_t n;
+    const char *text = aph_bytes_of(&name, &n);
+    if (n < 2 || text[0] != '-' || aph_kind_of(waiting) != APH_ARRAY)
+        return false;
+    *own = 0;
+    for (size_t i = 1; i < n; i++)
+        *own = *own * 10 - (text[i] - '0');
+    return true;
+}
+
+static bool is_matched(const aphi_core *core, int64_t own)
+{
+    aph_value name, item;
+    for (size_t i = 0; aph_pair_at(core->mail, i, &name, &item); i++)
+        if (item == aph_int(own))
+            return true;
+    return false;
+}
+
+/* What was seen is the oldest message that waits on that connection of the model's own. */
+static void accept_from(aphi_machine *m, const aphi_core *core, int64_t connection, int64_t own, aph_value seen)
+{
+    aphi_core after = *core;
+    m->store = core->store;
+    aphi_bindings_deinit(&m->bindings);
+    if (!assume(m, aph_eq(aph_at(aph_get(core->mail, aph_int(own)), 0), seen)))
+        return;
+    aph_value mail = without_oldest(core->mail, own);
+    after.mail = aph_set(mail ? mail : aph_object(), accepted_name(connection), aph_int(own));
+    add_result(m, after);
+}
+
+const aphi_after *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
+                                      size_t *n)
+{
+    int64_t known_as = aphi_mail_opened(core, connection), own;
+    aph_value name, waiting;
+    m->result_count = m->path_count = m->went_count = 0;
+    for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &name, &waiting); i++)
+        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(core, own)))
+            accept_from(m, core, connection, own, seen);
+    *n = m->result_count;
+    return m->results;
+}
+
+aph_value aphi_mail_for(const aphi_core *core, int64_t connection)
+{
+    aph_value name, waiting, said = aph_array(0, NULL);
+    int64_t known_as = aphi_mail_opened(core, connection), own;
+    if (connection < APH_ACCEPTED)
+        return aph_get(core->mail, aph_int(connection));
+    for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &name, &waiting); i++)
+        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(core, own)))
+            said = aph_push(said, aph_at(waiting, 0));
+    return said;
 }

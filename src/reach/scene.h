@@ -4,7 +4,7 @@
 #ifndef APHI_REACH_SCENE_H
 #define APHI_REACH_SCENE_H
 
-#include "reach/refine.h"
+#include "reach/refinement.h"
 
 /* The fields of a scene, which is an array: equal scenes are one word. */
 enum {

@@ -137,6 +137,12 @@
             x: new Map(conns.map((c, k) => [c, Math.round(start + k * spacing)]))};
     }
 
+    // Connections from 2^32 on are ones that the subject opened.
+    function name(c, short) {
+        const called = c >= 2 ** 32;
+        return called ? `call ${c - 2 ** 32}` : short ? String(c) : `conn ${c}`;
+    }
+
     function heading(l) {
         const y = HEAD - 18, narrow = l.spacing < 62, middle = {class: "head", y, "text-anchor": "middle"};
         const head = svg("g", {"aria-hidden": "true"},
@@ -147,7 +153,7 @@
             const x = l.x.get(c);
             const turned = tight ? {class: "head tight", transform: `rotate(-70 ${x + 4} ${y + 2})`,
                 "text-anchor": "start"} : {};
-            head.append(svg("text", {...middle, x, ...turned}, narrow ? cut(String(c), 6) : `conn ${c}`));
+            head.append(svg("text", {...middle, x, ...turned}, cut(name(c, narrow), narrow ? 8 : 24)));
         }
         if (narrow)
             head.append(svg("text", {class: "remark", x: l.label, y}, "connections"));

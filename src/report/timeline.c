@@ -11,6 +11,8 @@
  * Read next:  tests/unit/test_timeline.c, for how it looks. */
 #include "report/timeline.h"
 
+#include <antiphon/oracle.h>
+
 #include "base/memory.h"
 #include "report/cells.h"
 #include "report/message.h"
@@ -259,6 +261,8 @@ static size_t time_text(char *out, size_t size, int64_t ns)
 
 static size_t name_text(const drawing *d, char *out, size_t size, int64_t connection)
 {
+    if (connection >= APH_ACCEPTED)
+        return (size_t)snprintf(out, size, "call %lld", (long long)(connection - APH_ACCEPTED));
     return (size_t)snprintf(out, size, d->numbers ? "%lld" : "conn %lld", (long long)connection);
 }
 

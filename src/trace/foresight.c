@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 
-enum { LASTS = 1024, ORIGINS = 16384, PROBES = 8, SIZE_FIRST = 64, SIZE_LAST = APHI_TRACE_REACH }; /* powers of two */
+enum { LASTS = 1024, ORIGINS = 4096, PROBES = 8, SIZE_FIRST = 64, SIZE_LAST = APHI_TRACE_REACH }; /* powers of two */
 enum { HORIZON = 4096, LEAVES_MAX = 32 }; /* observations read ahead to see what is shown; values looked at in each */
 
 typedef struct slot {

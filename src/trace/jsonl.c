@@ -38,7 +38,6 @@ static int sent(aphi_trace *t, aphi_cursor *c, aphi_slice text, aphi_observation
         return -1;
     aphi_lane *lane = aphi_lanes_at(&t->lanes, o->connection);
     aphi_lane_push(lane, o->number);
-    lane->lasting = !aphi_trace_paired(t);
     lane->line = o->line;
     return 1;
 }
@@ -50,7 +49,8 @@ static int ended(aphi_trace *t, aphi_observation *o, const char *where)
         o->ends = aphi_lane_pop(lane);
         return 1;
     }
-    if (lane->lasting && o->kind == APHI_RECEIVED)
+    /* A server that answers as it likes may also speak first. */
+    if (!aphi_trace_paired(t) && o->kind == APHI_RECEIVED)
         return 1;
     return aphi_trace_fail(t, APHI_TRACE_ORPHAN, where,
                            "connection %lld has no open request that this could end; is a \"send\" line missing?",

@@ -203,7 +203,8 @@ static void test_weaker_specification(void **state)
             aph_model spec = model;
             spec.name = "specification";
             spec.data = &spec_how;
-            bool within = compare(bounds(&model, &spec, 2, 1, 1, requests), true);
+            bool force = __builtin_popcount(how) < 2; /* the others have too many schedules */
+            bool within = compare(bounds(&model, &spec, 2, 1, 1, requests), force);
             if ((how & ~LAST_FIRST) == (how & spec_how & ~LAST_FIRST) && !((how ^ spec_how) & LAST_FIRST))
                 assert_true(within); /* less freedom */
         }

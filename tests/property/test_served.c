@@ -2,8 +2,8 @@
  *
  * test_served.c - what clients see of a served model, the model explains; what they see of a mutant, it does not.
  *
- * The server is `antiphon serve`, the judge `antiphon check`, both as a user starts them; between them many connections,
- * requests in a pipeline, and delays. */
+ * The server is `antiphon serve`, the judge `antiphon check`, both as a user starts them; between them many
+ * connections, requests in a pipeline, and delays. */
 #include "asker.h"
 #include "models/models.h"
 
@@ -43,7 +43,8 @@ static int drop_heap(void **unused)
 static void record(const aph_model *model, const char *mutant, const char *delay, asking how, unsigned seed, char *path)
 {
     char seed_text[16];
-    const char *words[] = {model->name, "--seed", seed_text, "--delay", delay, mutant ? "--mutate" : NULL, mutant, NULL};
+    const char *words[] = {model->name, "--seed", seed_text, "--delay", delay, mutant ? "--mutate" : NULL, mutant,
+                           NULL};
     snprintf(seed_text, sizeof seed_text, "%u", seed);
     snprintf(path, 128, "%s/%s-%s-%u.jsonl", folder, model->name, mutant ? mutant : "right", seed);
     how.trace = fopen(path, "w");

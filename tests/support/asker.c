@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * asker.c - a client that asks much at once; see asker.h. One thread, poll; a request is written down before its first byte
- * leaves, an answer after its last byte came, so that what is written is what a tester may say. */
+ * asker.c - a client that asks much at once; see asker.h. One thread, poll; a request is written down before its first
+ * byte leaves, an answer after its last byte came, so that what is written is what a tester may say. */
 #include "asker.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "models/models.h"
 
 #include <assert.h>
@@ -77,7 +77,8 @@ static aph_value ask_register(asker *a)
 static aph_value ask_kv(asker *a)
 {
     aphi_choice *c = &a->choice;
-    aph_value key = aph_strf("k%d", (int)aphi_choice_below(c, a->keys)), value = aph_strf("%llu.", (unsigned long long)a->made);
+    aph_value key = aph_strf("k%d", (int)aphi_choice_below(c, a->keys));
+    aph_value value = aph_strf("%llu.", (unsigned long long)a->made);
     switch (aphi_choice_below(c, 6)) {
     case 0: case 1: return aph_record("f", aph_str("get"), "key", key);
     case 2: return aph_record("f", aph_str("put"), "key", key, "value", value);
@@ -103,7 +104,8 @@ static aph_value ask_etag_kv(asker *a)
 {
     aphi_choice *c = &a->choice;
     bool get = aphi_choice_chance(c, 2, 3);
-    aph_value r = aph_record("f", aph_str(get ? "get" : "put"), "key", aph_strf("k%d", (int)aphi_choice_below(c, a->keys)));
+    aph_value key = aph_strf("k%d", (int)aphi_choice_below(c, a->keys));
+    aph_value r = aph_record("f", aph_str(get ? "get" : "put"), "key", key);
     if (!get)
         r = aph_put(r, "value", aph_int((int64_t)a->made));
     if (aph_count(a->tags) && aphi_choice_chance(c, 1, 2))

@@ -46,8 +46,8 @@ typedef struct asking {
     FILE *trace;               /* what was seen, as JSON lines; or NULL */
 } asking;
 
-/* Asks until all is answered. False, with a line on stderr, if an answer is malformed, or a connection is closed, or nothing
- * comes for ten seconds. */
+/* Asks until all is answered. False, with a line on stderr, if an answer is malformed, or a connection is closed, or
+ * nothing comes for ten seconds. */
 bool asker_ask(asker *a, const served *s, const asking *how);
 
 #endif

@@ -1,32 +1,52 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# options.sh - every option and command that the program's help names is in the man page and in both completions.
+# options.sh - every command that the program's help names, and every option of theirs, is in the man page; and the bash
+#              completion, which asks the program, offers them.
 set -eu
 cd "$(dirname "$0")/../.."
 antiphon=${ANTIPHON:-build/antiphon}
 bad=0
 
-# mentions FILE TEXT WORD: does the text hold the word as a word of its own?
+commands=$("$antiphon" help | sed -n '/^exit codes/q; s/^  \([a-z][a-z]*\) .*/\1/p')
+page=$(tr -d '\\' <docs/antiphon.1) # it writes \- for a dash
+
+# mentions WORD: does the man page hold the word as a word of its own?
 mentions() {
-    if ! printf '%s\n' "$2" | grep -qE -e "(^|[^a-z-])$3([^a-z-]|\$)"; then
-        echo "$1 does not mention $3"
+    if ! printf '%s\n' "$page" | grep -qE -e "(^|[^a-z-])$1([^a-z-]|\$)"; then
+        echo "docs/antiphon.1 does not mention $1"
         bad=1
     fi
 }
 
-help=$("$antiphon" check --help)
-options=$(printf '%s\n' "$help" | grep -oE -e '(^|[^a-z-])-(-[a-z][a-z-]*|[a-z]([^a-z-]|$))' | grep -oE -e '-+[a-z-]*[a-z]' | sort -u)
-if [ -z "$options" ]; then
-    echo 'the help names no options'
-    exit 1
-fi
+# offered WORD...: what completion offers after these words.
+offered() {
+    COMP_WORDS=("$antiphon" "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _antiphon
+    printf '%s\n' "${COMPREPLY[@]}"
+}
 
-for file in docs/antiphon.1 tools/completion/antiphon.bash tools/completion/antiphon.zsh; do
-    text=$(tr -d '\\' <$file) # the man page writes \- for a dash
-    for word in $options check explain models help version; do
-        mentions $file "$text" "$word"
+complete() { :; }
+compopt() { :; }
+# shellcheck source=tools/completion/antiphon.bash
+. tools/completion/antiphon.bash
+
+count=0
+for command in $commands; do
+    mentions "$command"
+    offered '' | grep -qx -e "$command" || { echo "completion does not offer $command"; bad=1; }
+    [ "$command" != help ] && [ "$command" != version ] || continue
+    for option in $("$antiphon" "$command" --help | grep -oE -e '(^|[[:space:]])--[a-z][a-z-]*' | sort -u); do
+        count=$((count + 1))
+        mentions "$option"
+        offered "$command" -- | grep -qx -e "$option" || { echo "completion of $command does not offer $option"; bad=1; }
     done
 done
-if [ $bad -eq 0 ]; then echo "$(echo "$options" | wc -l) options, each in the man page and the completions"; fi
+if [ "$count" -lt 20 ]; then
+    echo 'the help names hardly any options'
+    exit 1
+fi
+if [ $bad -eq 0 ]; then echo "$count options, each in the man page and offered"; fi
 exit $bad

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_actor.c - a model that acts: one request and several, choices, branches not to be taken, faults; and the agenda. */
+ * test_actor.c - a model that acts: one request and several, choices, branches not to be taken, faults; the agenda. */
 #include "harness/actor.h"
 
 #include "harness/agenda.h"
-#include "harness/codec.h"
+#include "harness/wire.h"
 #include "models/models.h"
 
 #include <setjmp.h>
@@ -339,9 +339,33 @@ static void test_delay(void **unused)
     assert_int_equal(aphi_delay(&c, 0), 0);
 }
 
+/* A model that could send and waits instead comes round to sending, as nothing comes. */
+static void test_reconsider(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        aphi_actor a;
+        size_t said = 0;
+        open_and_begin(&a, &aph_model_swap_impl, seed);
+        assert_false(aphi_actor_may_reconsider(&a));
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(take(&a, 7, "\"x\""), APHI_ACT_TAKEN);
+            said += a.sent_count;
+        }
+        for (int i = 0; i < 1000 && aphi_actor_may_reconsider(&a); i++) {
+            assert_int_equal(aphi_actor_reconsider(&a), APHI_ACT_TAKEN);
+            said += a.sent_count;
+            aph_collect();
+        }
+        assert_int_equal(said, 3);
+        aphi_actor_close(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_reconsider, drop_heap),
         cmocka_unit_test_teardown(test_built_in, drop_heap),  cmocka_unit_test_teardown(test_two_receives, drop_heap),
         cmocka_unit_test_teardown(test_no_answer, drop_heap), cmocka_unit_test_teardown(test_never, drop_heap),
         cmocka_unit_test_teardown(test_choices, drop_heap),   cmocka_unit_test_teardown(test_faults, drop_heap),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_codec.c - codecs: what each takes and refuses, at once and byte by byte; the limit; encoding and back. */
-#include "harness/codec.h"
+#include "harness/wire.h"
 
 #include "base/clock.h"
 
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-static const aph_codec fixed3 = APH_CODEC_FIXED(3), prefixed1 = APH_CODEC_PREFIXED(1), prefixed4 = APH_CODEC_PREFIXED(4);
-static const aph_codec prefixed8 = APH_CODEC_PREFIXED(8);
+static const aph_codec fixed3 = APH_CODEC_FIXED(3), prefixed1 = APH_CODEC_PREFIXED(1);
+static const aph_codec prefixed4 = APH_CODEC_PREFIXED(4), prefixed8 = APH_CODEC_PREFIXED(8);
 
 static int drop_heap(void **unused)
 {
@@ -153,7 +153,8 @@ static void test_lines(void **unused)
 {
     (void)unused;
     expect(&aph_codec_lines, "abc\n\r\nd\r\r\n", "[\"abc\",\"\",\"d\\r\"]");
-    expect(&aph_codec_lines, "abc\nd", "[\"abc\",\"!5 the end comes in the middle of a message, after 1 bytes of it\"]");
+    expect(&aph_codec_lines, "abc\nd",
+           "[\"abc\",\"!5 the end comes in the middle of a message, after 1 bytes of it\"]");
     expect_bytes(&aph_codec_lines, "a\0b\n", 4, true, "[\"a\\u0000b\"]");
     expect_encoded(&aph_codec_lines, aph_str("one two"), "one two\n", 8);
     expect_encoded(&aph_codec_lines, aph_str(""), "\n", 1);
@@ -178,7 +179,8 @@ static void test_prefixed(void **unused)
     (void)unused;
     expect_bytes(&prefixed1, "\3abc\0\1d", 7, true, "[\"abc\",\"\",\"d\"]");
     expect_bytes(&prefixed4, "\0\0\0\2abc", 7, false, "[\"ab\"]");
-    expect_bytes(&prefixed4, "\0\0\0\2a", 5, true, "[\"!5 the end comes in the middle of a message, after 5 bytes of it\"]");
+    expect_bytes(&prefixed4, "\0\0\0\2a", 5, true,
+                 "[\"!5 the end comes in the middle of a message, after 5 bytes of it\"]");
     expect_bytes(&prefixed4, "\1\0\0\0", 4, false,
                  "[\"!0 a length of 16777216, in a message of at most 16777216 bytes\"]");
     expect_bytes(&prefixed8, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, false,

@@ -256,7 +256,7 @@ static void test_into_the_background(void **unused)
     }
     ask(s, 'x');
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
-    assert_string_equal(text, "killed by SIGABRT");
+    assert_string_equal(text, "was killed by SIGABRT");
     aphi_subject_close(s);
 }
 
@@ -277,7 +277,7 @@ static void test_a_daemon(void **unused)
     assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
     ask(s, 'x');
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
-    assert_string_equal(text, "killed by SIGABRT");
+    assert_string_equal(text, "was killed by SIGABRT");
     aphi_subject_close(s);
 }
 
@@ -296,13 +296,13 @@ static void test_crash_and_stop(void **unused)
     assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
     ask(s, 'x');
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
-    assert_string_equal(text, "killed by SIGABRT");
+    assert_string_equal(text, "was killed by SIGABRT");
     aphi_subject_kill_all(); /* nobody is there */
     reset(s);
     assert_int_equal(ask(s, 'a'), 0);
     aphi_subject_kill_all();
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
-    assert_string_equal(text, "killed by SIGKILL");
+    assert_string_equal(text, "was killed by SIGKILL");
     aphi_subject_close(s);
 }
 

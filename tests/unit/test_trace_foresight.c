@@ -72,6 +72,25 @@ static void ends_are_foreseen(void **state)
           NULL, "S1=\"a long answer\" S1~ S2! R1 N0 L1 S1! end");
 }
 
+/* Of a request that brought a value, the first answer with it and the last request for it are told. */
+static void what_shows_is_foreseen(void **state)
+{
+    (void)state;
+    const char *text = "{\"conn\":1,\"send\":{\"put\":[7,8]}}\n{\"conn\":2,\"send\":{\"put\":7}}\n"
+                       "{\"conn\":3,\"send\":0}\n"
+                       "{\"conn\":1,\"recv\":7}\n{\"conn\":3,\"recv\":[8]}\n{\"conn\":1,\"send\":1}\n"
+                       "{\"conn\":1,\"recv\":7}\n";
+    static const uint64_t shown[] = {4, 0, 0, 0, 0, 0, 0}, sought[] = {5, 0, 0, 0, 0, 0, 0};
+    reading r = begin(text, strlen(text), NULL);
+    aphi_foreseen o;
+    for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(aphi_foresight_next(r.foresight, &o), 1);
+        assert_int_equal(o.shown, shown[i]);
+        assert_int_equal(o.sought, sought[i]);
+    }
+    finish(&r);
+}
+
 static void undone_operations_are_left_out(void **state)
 {
     (void)state;
@@ -190,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_are_foreseen),
+        cmocka_unit_test(what_shows_is_foreseen),
         cmocka_unit_test(undone_operations_are_left_out),
         cmocka_unit_test(errors_come_last),
         cmocka_unit_test(unpaired_models_foresee_nothing),

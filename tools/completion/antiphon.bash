@@ -1,49 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Completion of antiphon(1) for bash.
+# bash completion for antiphon. The program itself says what there is: commands and options are those of its help.
 
-_antiphon_options='--format --env --whole --distrust --time --memory --solver-ms -j --jobs --json --junit --explain --color
-    --quiet --verbose --help'
-
-# The built-in models, as the program itself lists them: the first word of each line.
+# The built-in models: the first word of each line.
 _antiphon_models() {
-    antiphon models 2>/dev/null | sed -n 's/^ *\([a-z][a-z0-9-]*\) .*/\1/p'
+    "${COMP_WORDS[0]}" models 2>/dev/null | sed 's/[[:space:]].*//'
+}
+
+# The commands: the first word of the indented lines before the exit codes.
+_antiphon_commands() {
+    "${COMP_WORDS[0]}" help 2>/dev/null | sed -n '/^exit codes/q; s/^  \([a-z][a-z]*\) .*/\1/p'
+}
+
+_antiphon_options() {
+    "${COMP_WORDS[0]}" "$1" --help 2>/dev/null | grep -oE -e '(^|[[:space:]])--[a-z][a-z-]*' | tr -d '[:blank:]' | sort -u
 }
 
 _antiphon() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]:-}
     local words='' files=no
 
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        words='check explain models help version'
+    if [ "$COMP_CWORD" -eq 1 ] || [ "$command" = help ]; then
+        words=$(_antiphon_commands)
     else
-        case $command in
-        help) words='check explain models help version' ;;
-        check | explain)
-            case $before in
-            --format) words='auto jsonl jepsen-log edn json' ;;
-            --env) words='tcp sync' ;;
-            --color) words='auto always never' ;;
-            --time | --memory | --solver-ms | -j | --jobs) ;;
-            --junit) files=yes ;;
-            *)
-                case $word in
-                -*) words=$_antiphon_options ;;
-                *) words=$(_antiphon_models) files=yes ;;
-                esac
-                ;;
+        case $before in
+        --format) words='auto jsonl jepsen-log edn json' ;;
+        --env) words='tcp sync udp' ;;
+        --color) words='auto always never' ;;
+        --junit | --report | --trace | --output | --folder) files=yes ;;
+        *)
+            case $word in
+            -*) words=$(_antiphon_options "$command") ;;
+            *) words=$(_antiphon_models) files=yes ;;
             esac
             ;;
         esac
     fi
-
-    COMPREPLY=()
-    local match
-    while IFS= read -r match; do COMPREPLY+=("$match"); done < <(
-        compgen -W "$words" -- "$word"
-        [ $files = no ] || compgen -f -- "$word"
-    )
-    if [ $files = yes ]; then compopt -o filenames 2>/dev/null; fi
+    # shellcheck disable=SC2207 # none of the words has a blank in it
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    if [ $files = yes ]; then
+        local IFS=$'\n'
+        # shellcheck disable=SC2207 # one name a line
+        COMPREPLY+=($(compgen -f -- "$word"))
+        compopt -o filenames 2>/dev/null
+    fi
 }
 
 complete -F _antiphon antiphon

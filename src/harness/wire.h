@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * codec.h - what the harness needs of codecs beyond <antiphon/codec.h>: where bytes go, and messages in datagrams. */
-#ifndef APHI_HARNESS_CODEC_H
-#define APHI_HARNESS_CODEC_H
+ * wire.h - what the harness needs of codecs beyond <antiphon/codec.h>: where bytes go, and messages in datagrams. */
+#ifndef APHI_HARNESS_WIRE_H
+#define APHI_HARNESS_WIRE_H
 
 #include <antiphon/codec.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refine.c - explore what a model and its clients can do, and ask the oracle of the specification about what they see.
+ * refinement.c - explore what a model and its clients can do, and ask the oracle of the specification about what they see.
  *
  * Idea:       depth-first over scenes (scene.h). A scene that was met before is not entered again. The oracle cannot go
  *             back, so it is asked about whole traces, from their beginning: each different one once, as soon as an
@@ -12,7 +12,7 @@
  * Cost:       two table entries and a few interned arrays a scene: about half a kilobyte.
  * Not done:   sleep sets: with equal scenes made one they would save edges, not scenes.
  * Read next:  scene.c, for the reductions; tests/property/test_refine.c, which does without. */
-#include "reach/refine.h"
+#include "reach/refinement.h"
 
 #include "base/choice.h"
 #include "base/clock.h"
@@ -223,7 +223,8 @@ static void see_blemish(search *x)
     if (!g->blemish)
         return;
     if (g->fault == APH_FAULT_STUCK && aphi_guard_expired() && !aphi_guard_stuck()) {
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, aphi_guard_overfull() ? "the memory is used up" : "the time is over");
+        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
+            aphi_guard_overfull() ? "the memory is used up" : "the time is over");
         return;
     }
     if (g->blemish != APHI_BLEMISH_FAULT)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refine.h - does what clients see of one model, across the network, stay within what another allows?
+ * refinement.h - does what clients see of one model, across the network, stay within what another allows?
  *
  * The first, the model, is run with a number of clients that send given requests in chunks; the second, the
  * specification, must explain whatever they can see. The two need not speak the same messages, only the same bytes:
  * requests are encoded by the specification's codec, cut into chunks and decoded by the model's, and answers the other
  * way round. */
-#ifndef APHI_REACH_REFINE_H
-#define APHI_REACH_REFINE_H
+#ifndef APHI_REACH_REFINEMENT_H
+#define APHI_REACH_REFINEMENT_H
 
 #include <antiphon/oracle.h>
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * relay.c - a server that asks others: each request goes upstream on a connection that the server opens for it, and what
+ *           comes back is the answer.
+ *
+ * A negative connection is one of the server's own. The tester plays the upstream server, too: `respond` says what it
+ * answers. Run it with --listen, which is the port upstream:
+ *
+ *     antiphon test examples/relay.c --listen 0 --run './relay {port} {listen}'
+ *
+ * The state is {"open": client by connection upstream, "asked": how many requests each client has made}. The numbers of
+ * connections upstream are made from the client's and that: numbers that tell in which order requests of different
+ * clients were taken would make as many explanations as there are orders. */
+#include <antiphon/antiphon.h>
+
+enum { REQUESTS_MAX = 1 << 20 }; /* of one client */
+
+static void take_request(aph *m, aph_request q, aph_value *state)
+{
+    aph_value client = aph_int(q.from), open = aph_field(*state, "open"), asked = aph_field(*state, "asked");
+    int64_t before = aph_has(asked, client) ? aph_int_of(aph_get(asked, client)) : 0;
+    int64_t upstream = -(q.from * REQUESTS_MAX + before + 1);
+    *state = aph_record("open", aph_set(open, aph_int(upstream), client),
+                        "asked", aph_set(asked, client, aph_int(before + 1)));
+    aph_send(m, upstream, q.message);
+}
+
+static void take_answer(aph *m, aph_request q, aph_value *state)
+{
+    aph_value own = aph_int(q.from), open = aph_field(*state, "open"), client = aph_get(open, own);
+    if (!client)
+        aph_never(m); /* a second answer: nobody says what a relay does with it */
+    *state = aph_put(*state, "open", aph_remove(open, own));
+    aph_send(m, aph_int_of(client), q.message);
+}
+
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    if (q.from < 0)
+        take_answer(m, q, state);
+    else
+        take_request(m, q, state);
+}
+
+static aph_value initial(const aph_model *model)
+{
+    (void)model;
+    return aph_record("open", aph_object(), "asked", aph_object());
+}
+
+static aph_value respond(aph_value message, uint64_t number)
+{
+    (void)message;
+    return aph_strf("answer %llu", (unsigned long long)number);
+}
+
+static const aph_model relay = {
+    .version = APH_MODEL_VERSION,
+    .name = "relay",
+    .summary = "each request goes upstream on a connection of its own, the answer comes back",
+    .step = step,
+    .initial = initial,
+    .codec = &aph_codec_lines,
+    .shape = APH_SHAPE([{"fresh": "string"}]),
+    .respond = respond,
+};
+APH_MODEL(relay)

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# calls.sh - a subject that opens connections to the tester: a relay, right and wrong.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$dir" || exit 1
+relay="python3 '$ANTIPHON_ROOT/tests/support/relay.py' {port} {listen}"
+model=$ANTIPHON_ROOT/examples/relay.c
+
+run 0 test "$model" --listen 0 --run "$relay" --messages 200 --connections 3 --seed 1 --json
+out '"verdict":"pass"'
+# The trace judges the same by itself.
+run 0 check "$model" .antiphon/trace.jsonl
+# The upstream connections have numbers of their own.
+check 'no call' grep -q '"conn":4294967296,"recv"' .antiphon/trace.jsonl
+
+run 1 test "$model" --listen 0 --run "$relay wrong" --messages 200 --connections 3 --seed 1 --no-shrink
+out 'nothing that the model allows explains what was seen'
+out 'call 0'
+
+# Which call is which shows in what is said: two requests, their answers crossed on the way back.
+cat >crossed.jsonl <<'END'
+{"conn":0,"send":"a"}
+{"conn":1,"send":"b"}
+{"conn":4294967296,"recv":"b"}
+{"conn":4294967296,"send":"for b"}
+{"conn":4294967297,"recv":"a"}
+{"conn":4294967297,"send":"for a"}
+{"conn":0,"recv":"for a"}
+{"conn":1,"recv":"for b"}
+END
+run 0 check "$model" crossed.jsonl
+sed 's/"conn":0,"recv":"for a"/"conn":0,"recv":"for b"/' crossed.jsonl >wrong.jsonl
+run 1 check "$model" wrong.jsonl
+# Nothing is said upstream that nobody asked.
+printf '%s\n' '{"conn":0,"send":"a"}' '{"conn":4294967296,"recv":"c"}' >unasked.jsonl
+run 1 check "$model" unasked.jsonl
+
+run 2 test "$model" --listen 70000 --run "$relay" --messages 10
+err '--listen 70000'
+finish

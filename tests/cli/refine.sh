@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# refine.sh - antiphon refine: what refines, what does not and is shown, and what cannot be compared.
+. "$ANTIPHON_ROOT/tests/cli/lib.sh"
+
+# ---- the implementation of the swap server ---------------------------------------------------------------------------
+
+run 0 refine --random 100 --chunks 2 swap-impl swap
+out 'swap-impl refines swap'
+out 'schedules, all of them'
+out 'at random'
+quiet_err
+
+# Every variant is found out, and what is shown is what check rejects.
+variants='shared-request shared-answer early echo late-keep zero rewind misdirected'
+n=0
+for variant in $variants; do
+    n=$((n + 1))
+    run 1 refine --random 0 --mutate "$variant" --trace "$dir/trace.jsonl" swap-impl swap
+    out 'does not refine swap'
+    run 1 refine --random 0 --mutate $n --json swap-impl swap
+    out "\"mutant\":\"$variant\""
+    out '"verdict":"fail"'
+    out '"trace":[{'
+    "$ANTIPHON" check swap "$dir/trace.jsonl" >"$dir/out" 2>"$dir/err"
+    case $? in
+    1 | 14) ;; # explained by nothing, or an answer to no request
+    *) fault "check does not reject the counterexample of $variant" ;;
+    esac
+done
+
+# Random schedules alone find it, too, and the same seed finds the same.
+run 1 refine --clients 1 --messages 1 --mutate late-keep --seed 3 --json swap-impl swap
+sed 's/"milliseconds":[0-9]*//' "$dir/out" >"$dir/first"
+run 1 refine --clients 1 --messages 1 --mutate late-keep --seed 3 --json swap-impl swap
+sed 's/"milliseconds":[0-9]*//' "$dir/out" >"$dir/second"
+check 'the same seed finds something else' cmp -s "$dir/first" "$dir/second"
+
+# The reductions change how much is looked at, not what is found.
+run 0 refine --random 0 --clients 2 --messages 1 --chunks 2 --json swap-impl swap
+reduced=$(sed 's/.*"states":\([0-9]*\).*/\1/' "$dir/out")
+run 0 refine --random 0 --clients 2 --messages 1 --chunks 2 --json --unreduced swap-impl swap
+unreduced=$(sed 's/.*"states":\([0-9]*\).*/\1/' "$dir/out")
+check "$reduced situations with reductions, $unreduced without" [ "$reduced" -lt $((unreduced / 2)) ]
+
+# ---- models that speak the same messages -----------------------------------------------------------------------------
+
+for model in swap register kv queue etag-kv; do
+    run 0 refine --random 50 $model $model
+    out "$model refines $model"
+done
+
+# The other way round: bytes go to a server that takes three at a time.
+run 0 refine --random 0 --messages 3 swap swap-impl
+run 7 refine --random 10 --messages 2 swap swap-impl
+out 'in no schedule was everything answered'
+
+cat >"$dir/echo.c" <<'MODEL'
+#include <antiphon/model.h>
+static void step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, q.message);
+}
+static const aph_codec codec = APH_CODEC_FIXED(3);
+static const aph_model echo = {.version = APH_MODEL_VERSION, .name = "echo", .step = step, .codec = &codec};
+APH_MODEL(echo)
+MODEL
+run 1 refine "$dir/echo.c" swap
+out 'echo does not refine swap'
+out 'expected "000"'
+
+sed 's/aph_send.*/(void)q;/; s/"echo"/"silent"/' "$dir/echo.c" >"$dir/silent.c"
+run 7 refine "$dir/silent.c" swap
+out 'in no schedule was everything answered'
+
+# ---- what cannot be compared -----------------------------------------------------------------------------------------
+
+run 21 refine queue kv
+err 'queue cannot be compared with kv'
+run 2 refine swap
+err 'two models'
+run 2 refine --clients 0 swap swap
+err '--clients 0: a number from 1'
+run 2 refine --frob swap swap
+err 'there is no option --frob'
+run 2 refine --mutate 9 swap-impl swap
+err '1 to 8'
+run 30 refine swap no-such
+
+# ---- limits ----------------------------------------------------------------------------------------------------------
+
+run 3 refine --clients 4 --messages 6 --time 0.3 swap-impl swap
+out 'the time is over'
+run 4 refine --random 0 --mutate echo --trace "$dir/no/such/folder" swap-impl swap
+err 'No such file'
+run 0 refine --help
+out 'usage: antiphon refine'
+
+finish

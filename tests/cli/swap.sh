@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# swap.sh - the swap server as a subject: it passes, whole or in chunks, on one connection and on a thousand; its mutants do
+# not; the implementation model passes as a server; and what the server does when it is told to stop, or told nonsense.
+. "$ANTIPHON_ROOT/tests/cli/lib.sh"
+: "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
+swap=$ANTIPHON_SUBJECTS/swap
+
+# once CODE PROGRAM OPTION...: the swap model against a program, in a folder of its own.
+once() {
+    local code=$1 program=$2
+    shift 2
+    rm -rf "$dir/folder"
+    run "$code" test swap --run "$program {port}" --folder "$dir/folder" --seed 1 --json "$@"
+}
+
+for connections in 1 10 1000; do
+    once 0 "$swap" --messages 3000 --connections $connections --time 60
+    out '"verdict":"pass"'
+done
+
+# One of each way to be rejected: a wrong answer, a connection that is closed, silence.
+once 1 "$ANTIPHON_SUBJECTS/swap-mutant-01" --no-shrink
+out '"verdict":"fail"'
+once 9 "$ANTIPHON_SUBJECTS/swap-mutant-02" --no-shrink
+out '"verdict":"dead"'
+once 8 "$ANTIPHON_SUBJECTS/swap-mutant-12" --no-shrink
+out '"verdict":"starved"'
+
+# The implementation model, served, is a swap server; a variant of it is none.
+once 0 "$ANTIPHON serve swap-impl --seed 1 --port" --messages 300 --connections 3 --time 60
+once 1 "$ANTIPHON serve swap-impl --seed 1 --mutate echo --port" --no-shrink
+
+# ---- the program by itself -------------------------------------------------------------------------------------------
+
+told=swap
+"$swap" >"$dir/out" 2>"$dir/err"
+check 'without a port it does not say how it is used' [ $? -eq 2 ]
+err 'usage: swap PORT'
+"$swap" 70000 >"$dir/out" 2>"$dir/err"
+check 'a port that is none' [ $? -eq 2 ]
+
+# A free port: the first that it can listen on.
+for ((port = 20000 + RANDOM % 20000; ; port++)); do
+    "$swap" $port >"$dir/out" 2>"$dir/err" &
+    server=$!
+    for ((i = 0; i < 100; i++)); do
+        if ! kill -0 $server 2>/dev/null; then continue 2; fi
+        if (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; then break 2; fi
+        sleep 0.05
+    done
+    kill -9 $server
+done
+exec 3<>/dev/tcp/127.0.0.1/$port 4<>/dev/tcp/127.0.0.1/$port
+printf a >&3
+printf xyz >&4
+read -r -N 3 -t 10 first <&4
+printf bc >&3
+read -r -N 3 -t 10 second <&3
+check "chunks of one, all of the other: $first, $second" [ "$first$second" = 000xyz ]
+"$swap" $port >"$dir/out" 2>"$dir/err"
+check 'a port that is taken' [ $? -eq 1 ]
+err 'bind: Address already in use'
+exec 4>&-
+kill -TERM $server
+wait $server
+check 'it does not end cleanly on SIGTERM' [ $? -eq 0 ]
+exec 3>&-
+
+finish

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# relay.py PORT UPSTREAM [wrong] - a relay, one line at a time: what a client says goes upstream on a connection of its own,
+# and what comes back goes to the client. If it is wrong, answers go to the client before.
+import socket, sys, threading
+
+port, upstream, wrong = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] == ["wrong"]
+lock, clients = threading.Lock(), []
+
+
+def serve(client):
+    lines = client.makefile("rb")
+    for line in lines:
+        with socket.create_connection(("127.0.0.1", upstream)) as up:
+            up.sendall(line)
+            answer = up.makefile("rb").readline()
+        with lock:
+            to = clients[0] if wrong else client
+        to.sendall(answer)
+
+
+listener = socket.create_server(("127.0.0.1", port), backlog=64)
+while True:
+    connection, _ = listener.accept()
+    with lock:
+        clients.append(connection)
+    threading.Thread(target=serve, args=(connection,), daemon=True).start()

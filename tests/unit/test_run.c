@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_run.c - runs against a server that does what its requests tell it: each outcome, and the trace of it. */
+#include "harness/run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <antiphon/model.h>
+
+#include "base/clock.h"
+
+#define MS INT64_C(1000000)
+
+/* ---- the models: an echo, that says what is sent to it ----------------------------------------------------------- */
+
+static void step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, q.message);
+}
+
+static const aph_model echo = {.version = APH_MODEL_VERSION, .name = "echo", .step = step, .rpc = true,
+                               .shape = "[{\"fresh\": \"string\"}]"};
+static const aph_model echo_closes = {.version = APH_MODEL_VERSION, .name = "echo", .step = step, .rpc = true,
+                                      .closes = APH_CLOSES_SETTLED};
+static const aph_model echo_loose = {.version = APH_MODEL_VERSION, .name = "echo", .step = step};
+
+/* ---- the server -------------------------------------------------------------------------------------------------- */
+
+static void say(int fd, const char *text)
+{
+    if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+        perror("send");
+}
+
+/* One request; the connection to go on with, or -1. */
+static int serve_request(int fd, char *line)
+{
+    char answer[300];
+    snprintf(answer, sizeof answer, "%s\n", line);
+    if (!strcmp(line, "\"silent\""))
+        return fd;
+    if (!strcmp(line, "\"deaf\"")) {
+        for (;;)
+            pause();
+    }
+    if (!strcmp(line, "\"die\""))
+        _exit(3);
+    if (!strcmp(line, "\"wrong\""))
+        say(fd, "\"right\"\n");
+    else if (!strcmp(line, "\"twice\""))
+        say(fd, "\"twice\"\n\"twice\"\n");
+    else if (!strcmp(line, "\"garbage\""))
+        say(fd, "}{\n");
+    else if (!strcmp(line, "\"half\""))
+        say(fd, "\"hal");
+    else if (!strcmp(line, "\"slow\"")) {
+        for (char *c = answer; *c; c++) {
+            say(fd, (char[]){*c, 0});
+            usleep(60000);
+        }
+    } else if (strcmp(line, "\"close\"") && strcmp(line, "\"reset\""))
+        say(fd, answer);
+    if (!strcmp(line, "\"reset\""))
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
+    if (!strcmp(line, "\"half\"") || !strcmp(line, "\"bye\"") || !strcmp(line, "\"close\"") || !strcmp(line, "\"reset\"")) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* What came on a connection; false when it is no more. A request that is cut in two by a read is put together. */
+static bool serve_peer(int fd, char *inbox, size_t size)
+{
+    size_t have = strlen(inbox);
+    ssize_t n = read(fd, inbox + have, size - 1 - have);
+    if (n <= 0) {
+        close(fd);
+        return false;
+    }
+    inbox[have + (size_t)n] = 0;
+    for (char *end; (end = strchr(inbox, '\n'));) {
+        *end = 0;
+        if (serve_request(fd, inbox) < 0)
+            return false;
+        memmove(inbox, end + 1, strlen(end + 1) + 1);
+    }
+    return true;
+}
+
+static _Noreturn void serve(int listener)
+{
+    enum { PEERS = 64 };
+    static char inboxes[PEERS][4096];
+    struct pollfd fds[PEERS] = {{.fd = listener, .events = POLLIN}};
+    for (int i = 1; i < PEERS; i++)
+        fds[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+    for (;;) {
+        poll(fds, PEERS, -1);
+        for (int i = 1; i < PEERS; i++)
+            if (fds[i].fd >= 0 && fds[i].revents && !serve_peer(fds[i].fd, inboxes[i], sizeof inboxes[i]))
+                fds[i].fd = -1;
+        for (int i = 1; fds[0].revents && i < PEERS; i++)
+            if (fds[i].fd < 0) {
+                fds[i].fd = accept(listener, NULL, NULL);
+                fds[i].revents = 0;
+                inboxes[i][0] = 0;
+                break;
+            }
+    }
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+typedef struct world {
+    pid_t server;
+    aphi_subject *subject;
+    aphi_script script;
+    char trace_path[64];
+    int trace;
+    aphi_run *run;
+    int64_t took;
+} world;
+
+static void mark_world(void *context)
+{
+    aphi_script_mark(&((world *)context)->script);
+}
+
+static int open_world(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bind(listener, (struct sockaddr *)&at, sizeof at);
+    getsockname(listener, (struct sockaddr *)&at, &size);
+    listen(listener, 100);
+    w->server = fork();
+    if (w->server == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        serve(listener);
+    }
+    close(listener);
+    char target[64], error[300];
+    snprintf(target, sizeof target, "127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
+    w->subject = aphi_subject_open(&(aphi_subject_options){.target = target}, error, sizeof error);
+    snprintf(w->trace_path, sizeof w->trace_path, "/tmp/test_run-XXXXXX");
+    w->trace = mkstemp(w->trace_path);
+    aph_root_add(mark_world, w);
+    *state = w;
+    return w->subject && w->trace >= 0 ? 0 : -1;
+}
+
+static int close_world(void **state)
+{
+    world *w = *state;
+    aph_root_remove(mark_world, w);
+    aphi_run_free(w->run);
+    aphi_script_free(&w->script);
+    aphi_subject_close(w->subject);
+    kill(w->server, SIGKILL);
+    waitpid(w->server, NULL, 0);
+    close(w->trace);
+    unlink(w->trace_path);
+    free(w);
+    return 0;
+}
+
+/* Actions, one a line, without the header. */
+static void read_script(world *w, const char *actions)
+{
+    char text[4000], error[300];
+    int n = snprintf(text, sizeof text, "{\"antiphon\":1,\"script\":\"echo\",\"environment\":\"tcp\",\"seed\":1}\n%s", actions);
+    if (!aphi_script_parse("script", text, (size_t)n, &w->script, error, sizeof error))
+        fail_msg("%s", error);
+}
+
+static void go(world *w, const aph_model *model, const char *actions, aphi_finding expected, const char *why)
+{
+    read_script(w, actions);
+    aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1, .connections = 4,
+                                .depth = 4, .patience_ns = 200 * MS, .trace = w->trace, .trace_name = w->trace_path};
+    int64_t began = aphi_clock_ns();
+    w->run = aphi_run_go(&options);
+    w->took = aphi_clock_ns() - began;
+    if (w->run->outcome != expected)
+        fail_msg("%s (%s), not %s", aphi_finding_name(w->run->outcome), w->run->why, aphi_finding_name(expected));
+    if (!strstr(w->run->why, why))
+        fail_msg("it says \"%s\", not \"%s\"", w->run->why, why);
+}
+
+static size_t count_moments(const world *w, aphi_moment_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->run->moment_count; i++)
+        n += w->run->moments[i].kind == kind;
+    return n;
+}
+
+/* The trace has its header and a line for each moment, each of them JSON. */
+static void expect_whole_trace(const world *w, size_t lines)
+{
+    char text[20000];
+    ssize_t n = pread(w->trace, text, sizeof text - 1, 0);
+    size_t count = 0;
+    aph_value v;
+    aph_json_error error;
+    assert_true(n > 0 && text[n - 1] == '\n');
+    text[n] = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), count++)
+        if (!aph_json_read(line, strlen(line), &v, &error))
+            fail_msg("%s: %s", line, error.message);
+    assert_int_equal(count, lines);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static void test_pass(void **state)
+{
+    world *w = *state;
+    go(w, &echo,
+       "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n"
+       "{\"label\":3,\"conn\":1,\"send\":\"b\",\"chunk\":1}\n"
+       "{\"label\":5,\"conn\":0,\"send\":\"c\",\"wait\":{\"answer\":2}}\n"
+       "{\"label\":7,\"conn\":1,\"send\":\"d\",\"wait\":\"quiet\"}\n"
+       "{\"label\":9,\"conn\":1,\"send\":\"e\",\"wait\":{\"pause_us\":2000}}\n",
+       APHI_FINDING_PASS, "explained");
+    assert_int_equal(w->run->facts.requests, 5);
+    assert_int_equal(w->run->facts.answers, 5);
+    assert_int_equal(w->run->moment_count, 10);
+    assert_int_equal(w->run->script.count, 5);
+    assert_true(w->run->script_whole);
+    for (size_t i = 0; i < w->run->moment_count; i++) { /* requests odd, answers even */
+        const aphi_moment *m = &w->run->moments[i];
+        assert_int_equal(m->label % 2, m->kind == APHI_MOMENT_SENT);
+    }
+    expect_whole_trace(w, 11);
+}
+
+static void test_wrong_answer(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"send\":\"wrong\"}\n",
+       APHI_FINDING_FAIL, "nothing that the model allows");
+    assert_true(w->run->blamed >= 0);
+    expect_whole_trace(w, 1 + w->run->moment_count);
+}
+
+static void test_unasked_answer(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{\"label\":1,\"conn\":3,\"send\":\"twice\"}\n{\"label\":3,\"conn\":1,\"send\":\"a\",\"wait\":{\"pause_us\":20000}}\n",
+       APHI_FINDING_FAIL, "an answer on connection 3, on which nothing was asked");
+}
+
+static void test_starved(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":1,\"send\":\"silent\"}\n",
+       APHI_FINDING_STARVED, "request 3 on connection 1 was never answered");
+    assert_true(w->took >= 200 * MS);
+    expect_whole_trace(w, 4);
+}
+
+/* Parts of a message break the silence, as long as they come. */
+static void test_slow_is_not_silent(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"slow\"}\n", APHI_FINDING_PASS, "explained");
+    assert_true(w->took >= 300 * MS);
+}
+
+static void test_dead(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"close\"}\n", APHI_FINDING_DEAD,
+       "connection 0: it closed the connection, and an answer was owed on it");
+    assert_int_equal(count_moments(w, APHI_MOMENT_LOST), 1);
+    assert_int_equal(count_moments(w, APHI_MOMENT_DROPPED), 1);
+    expect_whole_trace(w, 4);
+}
+
+static void test_reset(void **state)
+{
+    go(*state, &echo, "{\"label\":1,\"conn\":0,\"send\":\"reset\"}\n", APHI_FINDING_DEAD, "reset");
+}
+
+static void test_refused(void **state)
+{
+    world *w = *state;
+    kill(w->server, SIGKILL);
+    waitid(P_PID, (id_t)w->server, &(siginfo_t){0}, WEXITED | WNOWAIT);
+    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n", APHI_FINDING_DEAD, "did not let us in: Connection refused");
+}
+
+/* What was wrong before the end counts for more than the end. */
+static void test_wrong_then_dead(void **state)
+{
+    go(*state, &echo, "{\"label\":1,\"conn\":0,\"send\":\"wrong\"}\n{\"label\":3,\"conn\":0,\"send\":\"close\"}\n",
+       APHI_FINDING_FAIL, "nothing that the model allows");
+}
+
+static void test_malformed(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{\"label\":1,\"conn\":2,\"send\":\"garbage\"}\n", APHI_FINDING_MALFORMED,
+       "connection 2: what came is not a message");
+    assert_int_equal(count_moments(w, APHI_MOMENT_MALFORMED), 1);
+    expect_whole_trace(w, 3);
+}
+
+static void test_cut_off(void **state)
+{
+    go(*state, &echo, "{\"label\":1,\"conn\":0,\"send\":\"half\"}\n", APHI_FINDING_MALFORMED, "in the middle of a message");
+}
+
+/* Where the model lets the subject close what is settled, the connection is opened again. */
+static void test_closes_settled(void **state)
+{
+    world *w = *state;
+    go(w, &echo_closes,
+       "{\"label\":1,\"conn\":0,\"send\":\"bye\"}\n{\"label\":3,\"conn\":0,\"send\":\"a\",\"wait\":{\"pause_us\":50000}}\n",
+       APHI_FINDING_PASS, "explained");
+    assert_int_equal(count_moments(w, APHI_MOMENT_DROPPED), 1);
+}
+
+static void test_must_not_close(void **state)
+{
+    world *w = *state;
+    go(w, &echo,
+       "{\"label\":1,\"conn\":0,\"send\":\"bye\"}\n{\"label\":3,\"conn\":1,\"send\":\"a\",\"wait\":{\"pause_us\":50000}}\n",
+       APHI_FINDING_DEAD, "connection 0: it closed the connection");
+}
+
+/* A connection that we close with a request on the way loses that answer and no other. */
+static void test_close_and_reopen(void **state)
+{
+    world *w = *state;
+    go(w, &echo,
+       "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"close\":true}\n"
+       "{\"label\":5,\"conn\":0,\"send\":\"b\"}\n",
+       APHI_FINDING_PASS, "explained");
+    assert_int_equal(count_moments(w, APHI_MOMENT_CLOSED), 1);
+    assert_int_equal(count_moments(w, APHI_MOMENT_LOST), 1);
+    assert_int_equal(count_moments(w, APHI_MOMENT_RECEIVED), 1);
+    expect_whole_trace(w, 6);
+}
+
+/* A model that does not pair answers with requests: silence must end the run all the same. */
+static void test_loose(void **state)
+{
+    world *w = *state;
+    go(w, &echo_loose, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"send\":\"silent\"}\n",
+       APHI_FINDING_STARVED, "the subject owes something in every explanation");
+}
+
+/* A subject that reads nothing more, where nobody knows what it owes. */
+static void test_does_not_read(void **state)
+{
+    world *w = *state;
+    char actions[400];
+    char *much = malloc(8000000);
+    memset(much, 'x', 7999999);
+    much[7999999] = 0;
+    snprintf(actions, sizeof actions, "{\"label\":1,\"conn\":0,\"send\":\"deaf\"}\n");
+    read_script(w, actions);
+    aphi_script_add(&w->script, &(aphi_action){.label = 3, .connection = 1, .send = aph_str(much)});
+    free(much);
+    aphi_run_options options = {.model = &echo_loose, .subject = w->subject, .script = &w->script, .connections = 4,
+                                .depth = 4, .patience_ns = 200 * MS, .trace = -1};
+    w->run = aphi_run_go(&options);
+    assert_int_equal(w->run->outcome, APHI_FINDING_STARVED);
+    assert_non_null(strstr(w->run->why, "does not read"));
+}
+
+/* A disk that is full: an error, and a trace that ends with a line. */
+static void test_full_disk(void **state)
+{
+    world *w = *state;
+    struct rlimit before, small;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = (struct rlimit){150, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    read_script(w, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"send\":\"b\"}\n"
+                   "{\"label\":5,\"conn\":0,\"send\":\"c\",\"wait\":\"quiet\"}\n");
+    w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .script = &w->script,
+                                             .connections = 1, .depth = 4, .trace = w->trace,
+                                             .trace_name = w->trace_path});
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(w->run->outcome, APHI_FINDING_TROUBLE);
+    assert_non_null(strstr(w->run->why, w->trace_path));
+    assert_non_null(strstr(w->run->why, "File too large"));
+    char text[300];
+    ssize_t n = pread(w->trace, text, sizeof text, 0);
+    assert_true(n > 0 && n < 150 && text[n - 1] == '\n');
+}
+
+static void test_stopped(void **state)
+{
+    world *w = *state;
+    volatile sig_atomic_t stop = 1;
+    w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 5, .connections = 4,
+                                             .depth = 2, .trace = w->trace, .trace_name = w->trace_path,
+                                             .stop = &stop});
+    assert_int_equal(w->run->outcome, APHI_FINDING_STOPPED);
+}
+
+/* Made up as it goes, to the limit on messages and not much beyond. */
+static void test_generated(void **state)
+{
+    world *w = *state;
+    w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 7, .connections = 8,
+                                             .depth = 3, .messages = 400, .trace = -1});
+    if (w->run->outcome != APHI_FINDING_PASS)
+        fail_msg("%s", w->run->why);
+    uint64_t messages = w->run->facts.requests + w->run->facts.answers;
+    assert_true(messages >= 390 && messages <= 410);
+    assert_int_equal(w->run->script.count, w->run->facts.requests + count_moments(w, APHI_MOMENT_CLOSED));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_pass),           TEST(test_wrong_answer),    TEST(test_unasked_answer), TEST(test_starved),
+        TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
+        TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
+        TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose),         TEST(test_does_not_read),
+        TEST(test_full_disk),      TEST(test_stopped),         TEST(test_generated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

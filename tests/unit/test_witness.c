@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_witness.c - what the oracle says of a live run does not depend on how late it is told. */
+#include "harness/witness.h"
+
+#include "base/clock.h"
+#include "tests/support/compare.h"
+#include "tests/support/peculiar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const int64_t MS = 1000000;
+
+static void mark_history(void *context)
+{
+    const history *h = context;
+    for (size_t i = 0; i < h->count; i++)
+        aph_mark(h->seen[i].message);
+}
+
+/* Requests without an answer, oldest first, by connection. */
+typedef struct open_requests {
+    uint64_t number[HISTORY_CONNECTIONS][64];
+    size_t count[HISTORY_CONNECTIONS];
+} open_requests;
+
+static uint64_t oldest(open_requests *open, int64_t connection)
+{
+    if (!open->count[connection])
+        return APHI_NO_REQUEST;
+    uint64_t first = open->number[connection][0];
+    for (size_t i = 1; i < open->count[connection]; i++)
+        open->number[connection][i - 1] = open->number[connection][i];
+    open->count[connection]--;
+    return first;
+}
+
+static void see(aphi_witness *w, const history_seen *s, open_requests *open, int64_t now)
+{
+    if (s->sent)
+        open->number[s->connection][open->count[s->connection]++] =
+            aphi_witness_sent(w, s->connection, s->message, now);
+    else
+        aphi_witness_received(w, s->connection, s->message, oldest(open, s->connection));
+}
+
+/* The verdict if the history happens before our eyes, at some pace, and the oracle is asked now and then. */
+static aph_verdict watched(const aph_model *model, const history *h, bool whole, aphi_choice *c)
+{
+    char error[200];
+    aph_oracle_options options = {.environment = "tcp", .whole = whole};
+    aphi_witness *w = aphi_witness_open(model, &options, model->rpc, error, sizeof error);
+    assert_non_null(w);
+    open_requests open = {.count = {0}};
+    int64_t now = aphi_clock_ns();
+    aph_root_add(mark_history, (void *)h);
+    for (size_t i = 0; i < h->count; i++) {
+        see(w, &h->seen[i], &open, now);
+        if (aphi_choice_chance(c, 1, 3))
+            now += (int64_t)aphi_choice_below(c, 30) * MS;
+        if (aphi_choice_chance(c, 1, 2))
+            aphi_witness_tell(w, now, false);
+        if (aphi_choice_chance(c, 1, 8))
+            aph_collect();
+    }
+    /* Of a request that was alone, it is the same whether its answer is lost or will never come. */
+    for (int64_t i = 0; model->rpc && i < HISTORY_CONNECTIONS; i++)
+        if (open.count[i] == 1 && aphi_choice_chance(c, 1, 2))
+            aphi_witness_lost(w, i, oldest(&open, i));
+    aph_verdict verdict = aphi_witness_tell(w, now, true);
+    assert_true(verdict != APH_PASS || aphi_witness_untold(w) == 0);
+    aph_root_remove(mark_history, (void *)h);
+    aphi_witness_close(w);
+    return verdict;
+}
+
+/* Does no connection ever have two requests in flight? Then parts can be judged apart. */
+static bool is_one_at_a_time(const history *h)
+{
+    size_t open[HISTORY_CONNECTIONS] = {0};
+    for (size_t i = 0; i < h->count; i++) {
+        size_t *n = &open[h->seen[i].connection];
+        *n = h->seen[i].sent ? *n + 1 : 0;
+        if (*n > 1)
+            return false;
+    }
+    return true;
+}
+
+static void same_as_at_once(const subject *s, size_t cases)
+{
+    size_t passed = 0, failed = 0;
+    for (size_t i = 0; i < cases; i++) {
+        aphi_choice c = aphi_choice_seed(compare_seed() * 1000000 + i);
+        history_shape shape = history_random_shape(&c, s);
+        history h = {0};
+        history_make(&h, s, shape, &c);
+        if (aphi_choice_chance(&c, 1, 2))
+            history_mutate(&h, s, shape, &c);
+        aph_verdict expected = compare_judge(s->model, &h, "tcp", COMPARE_LIVE).verdict;
+        bool whole = !is_one_at_a_time(&h) || aphi_choice_chance(&c, 1, 2);
+        aph_verdict verdict = watched(s->model, &h, whole, &c);
+        if (verdict != expected) {
+            history_print(&h);
+            fail_msg("%s, history %zu: %d if told late, %d at once", s->model->name, i, (int)verdict, (int)expected);
+        }
+        passed += verdict == APH_PASS;
+        failed += verdict == APH_FAIL;
+        history_deinit(&h);
+    }
+    assert_true(passed >= cases / 10 && failed >= cases / 10);
+}
+
+static void test_paired(void **unused)
+{
+    (void)unused;
+    same_as_at_once(&subject_kv, compare_cases(3000));
+    same_as_at_once(&subject_register, compare_cases(3000));
+    same_as_at_once(&subject_etag_kv, compare_cases(1000));
+    same_as_at_once(&subject_fickle, compare_cases(2000));
+}
+
+static void test_not_paired(void **unused)
+{
+    (void)unused;
+    same_as_at_once(&subject_chatty, compare_cases(2000));
+    same_as_at_once(&subject_relay, compare_cases(2000));
+}
+
+static aph_value request_of(const char *f)
+{
+    return aph_record("f", aph_str(f), "key", aph_str("k"), "value", aph_str("v"));
+}
+
+/* A request waits for its end, but not for ever; and not in the way of those that must be told before it. */
+static void test_waits(void **unused)
+{
+    (void)unused;
+    char error[200];
+    aph_oracle_options options = {.environment = "tcp"};
+    aphi_witness *w = aphi_witness_open(subject_kv.model, &options, true, error, sizeof error);
+    assert_non_null(w);
+    int64_t begin = aphi_clock_ns();
+    uint64_t put = aphi_witness_sent(w, 1, request_of("put"), begin);
+    assert_int_equal(aphi_witness_tell(w, begin + MS, false), APH_PASS);
+    assert_int_equal(aphi_witness_untold(w), 1);
+    uint64_t get = aphi_witness_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + MS);
+    aphi_witness_received(w, 2, aph_str("v"), get);
+    aphi_witness_tell(w, begin + 2 * MS, false);
+    assert_int_equal(aphi_witness_untold(w), 3); /* in order */
+    assert_int_equal(aphi_witness_tell(w, begin + 1000 * MS, false), APH_PASS);
+    assert_int_equal(aphi_witness_untold(w), 0);
+    assert_int_equal(aphi_witness_last(w), 2);
+    aphi_witness_lost(w, 1, put);
+    assert_int_equal(aphi_witness_tell(w, begin + 1001 * MS, false), APH_PASS);
+    /* After the failure nothing more is told. */
+    get = aphi_witness_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + 1002 * MS);
+    aphi_witness_received(w, 2, aph_str("never stored"), get);
+    assert_int_equal(aphi_witness_tell(w, begin + 1003 * MS, false), APH_FAIL);
+    aphi_witness_sent(w, 2, request_of("put"), begin + 1004 * MS);
+    assert_int_equal(aphi_witness_tell(w, begin + 2000 * MS, true), APH_FAIL);
+    aphi_witness_close(w);
+}
+
+/* More than the ring holds at first, all waiting; each end finds its request. */
+static void test_grows(void **unused)
+{
+    (void)unused;
+    enum { MANY = 3000 };
+    char error[200];
+    aph_oracle_options options = {.environment = "tcp"};
+    aphi_witness *w = aphi_witness_open(subject_kv.model, &options, true, error, sizeof error);
+    assert_non_null(w);
+    int64_t begin = aphi_clock_ns();
+    for (int i = 0; i < MANY; i++) {
+        aph_value get = aph_record("f", aph_str("get"), "key", aph_strf("k%d", i % 50));
+        assert_int_equal(aphi_witness_sent(w, i, get, begin), i);
+    }
+    for (int i = MANY; i-- > 0;)
+        aphi_witness_received(w, i, aph_str(""), (uint64_t)i);
+    assert_int_equal(aphi_witness_untold(w), 2 * MANY);
+    assert_int_equal(aphi_witness_tell(w, begin, false), APH_PASS);
+    assert_int_equal(aphi_witness_untold(w), 0);
+    aphi_witness_close(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_paired),
+        cmocka_unit_test(test_not_paired),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_grows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
