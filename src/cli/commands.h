@@ -8,6 +8,7 @@ int aphi_command_check(int count, char **words);
 int aphi_command_explain(int count, char **words);
 int aphi_command_test(int count, char **words);
 int aphi_command_replay(int count, char **words);
+int aphi_command_init(int count, char **words);
 int aphi_command_models(int count, char **words);
 int aphi_command_refine(int count, char **words);
 int aphi_command_serve(int count, char **words);

@@ -24,6 +24,7 @@ static const struct command {
     {"explain", aphi_command_explain, "find an explanation, or confirm one by replaying it on the model"},
     {"test", aphi_command_test, "does a running server behave as a model allows?"},
     {"replay", aphi_command_replay, "run a script of antiphon test again"},
+    {"init", aphi_command_init, "begin a model of your own"},
     {"models", aphi_command_models, "list the built-in models, or the mutants of one"},
     {"refine", aphi_command_refine, "does one model's behaviour across the network stay within another's?"},
     {"serve", aphi_command_serve, "run a model as a server"},

@@ -3,9 +3,10 @@
 #
 # readme.sh - what the documents show is what there is.
 #
-# A block of C after <!-- examples/FILE.c --> is that file from its first include on. A console block that begins with
-# "$ antiphon ..." holds what that command prints, run at the top of the tree; times and numbers of configurations may
-# differ.
+# A block of C after <!-- examples/FILE.c --> is that file from its first include on; one of Python after
+# <!-- examples/FILE.py --> is the whole file, after <!-- examples/FILE.py NAME --> its function NAME. A console block that begins with "$ antiphon ..." holds what that command
+# prints, run at the top of the tree; times and numbers of configurations may differ. (What tests/cli/tutorial.sh runs has
+# another prompt.)
 #
 #   tests/tidy/readme.sh --refresh    write the blocks anew
 set -eu
@@ -20,11 +21,12 @@ trap 'rm -rf "$scratch"' EXIT
 # made_anew FILE: the document with its blocks as they should be.
 made_anew() {
     PROGRAM=$program awk '
-    /^<!-- examples\/[^ ]*\.c -->$/ { example = $2 }
-    /^```c$/ && example {
+    /^<!-- examples\/[^ ]*\.(c|py)( [a-z]+)? -->$/ { example = $2; name = $3 }
+    /^```(c|python)$/ && example {
         print
-        for (begun = 0; (getline line < example) > 0;) {
-            if (line ~ /^#include/) begun = 1
+        for (begun = $0 == "```python" && name == "-->"; (getline line < example) > 0;) {
+            if (line ~ /^#include/ || index(line, "def " name "(") == 1) begun = 1
+            else if (name != "-->" && line == "") begun = 0
             if (begun) print line
         }
         close(example)
@@ -63,7 +65,7 @@ for file in README.md docs/*.md; do
         sed -n '3,40p' "$scratch/diff"
         bad=1
     fi
-    blocks=$((blocks + $(grep -cE '^(<!-- examples/[^ ]*\.c -->|```console)$' "$file" || true)))
+    blocks=$((blocks + $(grep -cE '^(<!-- examples/[^ ]*\.(c|py)( [a-z]+)? -->|```console)$' "$file" || true)))
 done
 if [ $bad -eq 0 ]; then echo "$blocks blocks show what there is"; fi
 exit $bad

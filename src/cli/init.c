@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * init.c - antiphon init NAME: a folder with a model to start from.
+ *
+ * Its files are those of examples/init, in which @NAME@ stands for the name; the build turns them into arrays
+ * (tools/embed). Either the whole folder is written or nothing is left of it. */
+#include "base/buffer.h"
+#include "cli/commands.h"
+#include "cli/exits.h"
+
+#include "templates.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_LONGEST = 63 }; /* as in the header of a script */
+
+static const char mark[] = "@NAME@";
+
+static const struct template {
+    const char *path; /* in the folder; it may hold the mark */
+    const unsigned char *text;
+    size_t n;
+} templates[] = {
+    {"@NAME@.c", model_c_in, sizeof model_c_in},
+    {"Makefile", Makefile_in, sizeof Makefile_in},
+    {"README.md", README_md_in, sizeof README_md_in},
+};
+enum { TEMPLATES = sizeof templates / sizeof *templates };
+
+static void help(void)
+{
+    fputs("usage: antiphon init NAME\n\n"
+          "Writes a folder NAME with a model to start from: a server of locks as NAME.c, with a codec, a shape of its\n"
+          "requests and two mutants; a Makefile that tests it against its own antiphon serve; and a README.md.\n"
+          "NAME has letters, digits, _ and -, and does not begin with a digit or -. What is there already stays.\n\n"
+          "  --help   this\n\n"
+          "exit codes: 0 written, 2 usage, 4 it could not be written, or is there already.\n", stdout);
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name(const char *name)
+{
+    if (!is_letter(*name) || strlen(name) > NAME_LONGEST)
+        return false;
+    for (const char *c = name; *c; c++)
+        if (!is_letter(*c) && !(*c >= '0' && *c <= '9') && *c != '-')
+            return false;
+    return true;
+}
+
+static void fill(aphi_buffer *out, const char *text, size_t n, const char *name)
+{
+    size_t length = sizeof mark - 1;
+    for (const char *end = text + n, *found; text < end; text = found + length) {
+        found = memmem(text, (size_t)(end - text), mark, length);
+        aphi_buffer_add(out, text, found ? (size_t)(found - text) : (size_t)(end - text));
+        if (!found)
+            return;
+        aphi_buffer_str(out, name);
+    }
+}
+
+static char *path_of(aphi_buffer *out, const struct template *t, const char *name)
+{
+    aphi_buffer_format(out, "%s/", name);
+    fill(out, t->path, strlen(t->path), name);
+    return aphi_buffer_text(out);
+}
+
+static bool write_file(const char *path, const aphi_buffer *text)
+{
+    FILE *file = fopen(path, "wxe");
+    bool fine = file && fwrite(text->data, 1, text->n, file) == text->n;
+    return (!file || !fclose(file)) && fine;
+}
+
+static bool write_template(const struct template *t, const char *name)
+{
+    aphi_buffer where = {0}, text = {0};
+    const char *path = path_of(&where, t, name);
+    fill(&text, (const char *)t->text, t->n, name);
+    bool fine = write_file(path, &text);
+    if (!fine)
+        fprintf(stderr, "antiphon: %s cannot be written: %s\n", path, strerror(errno));
+    aphi_buffer_free(&where);
+    aphi_buffer_free(&text);
+    return fine;
+}
+
+static void remove_folder(const char *name)
+{
+    for (size_t i = 0; i < TEMPLATES; i++) {
+        aphi_buffer where = {0};
+        unlink(path_of(&where, &templates[i], name));
+        aphi_buffer_free(&where);
+    }
+    rmdir(name);
+}
+
+static aphi_exit write_folder(const char *name)
+{
+    if (mkdir(name, 0777) != 0) {
+        if (errno == EEXIST)
+            fprintf(stderr, "antiphon: %s is there already, and stays; take another name or move it away\n", name);
+        else
+            fprintf(stderr, "antiphon: the folder %s cannot be made: %s\n", name, strerror(errno));
+        return APHI_EXIT_WRITE;
+    }
+    for (size_t i = 0; i < TEMPLATES; i++)
+        if (!write_template(&templates[i], name)) {
+            remove_folder(name);
+            return APHI_EXIT_WRITE;
+        }
+    return APHI_EXIT_PASS;
+}
+
+int aphi_command_init(int count, char **words)
+{
+    if (count == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
+        help();
+        return APHI_EXIT_PASS;
+    }
+    if (count != 2 || words[1][0] == '-')
+        return aphi_usage("init takes the name of a model to begin; see antiphon init --help");
+    const char *name = words[1];
+    if (!is_name(name))
+        return aphi_usage("init %s: a name has letters, digits, _ and -, does not begin with a digit or -, and has at "
+                          "most %d characters", name, NAME_LONGEST);
+    aphi_exit code = write_folder(name);
+    if (code)
+        return (int)code;
+    printf("%s/ has a model of a lock server, to be made yours. To try it:\n\n"
+           "  cd %s && make\n\n"
+           "%s/README.md says more.\n", name, name, name);
+    return fflush(stdout) ? APHI_EXIT_WRITE : APHI_EXIT_PASS;
+}

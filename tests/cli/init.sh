@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# init.sh - a model to start from: it is written whole or not at all, compiles without a warning, passes against its own
+# server, and its mutants do not.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$dir" || exit 1
+PATH=$(dirname "$ANTIPHON"):$PATH
+
+# Names.
+for name in '' 9lives -x a/b .. . 'a b' 'a.c' "$(printf '%064d' 0 | tr 0 a)" ä; do
+    run 2 init "$name"
+    quiet_out
+done
+run 2 init
+run 2 init one two
+err 'antiphon init --help'
+run 0 init --help
+out 'usage: antiphon init NAME'
+run 0 help init
+check 'nothing was written' [ -z "$(find . -mindepth 1 -maxdepth 1 -type d ! -name cache)" ]
+
+# What is there stays; what cannot be written leaves nothing.
+run 0 init fifo-2_x
+out 'cd fifo-2_x && make'
+for file in fifo-2_x.c Makefile README.md; do check "there is $file" [ -s fifo-2_x/$file ]; done
+check 'every mark is filled' test -z "$(grep -rl '@NAME@' fifo-2_x)"
+echo mine >fifo-2_x/README.md
+run 4 init fifo-2_x
+err 'is there already'
+check 'it stays' [ "$(cat fifo-2_x/README.md)" = mine ]
+: >taken
+run 4 init taken
+err 'is there already'
+(ulimit -f 1 && trap '' XFSZ && "$ANTIPHON" init cramped >out 2>err </dev/null)
+check 'a disk that is full is told' grep -q 'cannot be written' err
+check 'it leaves nothing' [ ! -e cramped ]
+told='init full >/dev/full'
+"$ANTIPHON" init full >/dev/full 2>err </dev/null
+check 'standard output that is full is told' [ $? -eq 4 ]
+
+# The model.
+told='init: the model'
+check 'it compiles without a warning' \
+    "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wshadow -Werror -I"$ANTIPHON_INCLUDE" -c fifo-2_x/fifo-2_x.c -o model.o
+run 0 models fifo-2_x/fifo-2_x.c
+mutants=$(grep -c '^ *[0-9]* ' out)
+check 'it has mutants' [ "$mutants" -ge 1 ]
+serve="$ANTIPHON serve fifo-2_x/fifo-2_x.c --port {port}"
+run 0 test fifo-2_x/fifo-2_x.c --messages 2000 --seed 1 --run "$serve"
+out 'pass  fifo-2_x'
+for ((i = 1; i <= mutants; i++)); do
+    run 1 test fifo-2_x/fifo-2_x.c --no-shrink --seed 1 --run "$serve --mutate $i"
+    out 'nothing that the model allows explains what was seen'
+done
+check 'what was kept is in .antiphon' [ -n "$(ls .antiphon/fifo*.script)" ]
+
+# Its wire is words in lines, and strict.
+"$ANTIPHON" serve fifo-2_x/fifo-2_x.c --env sync >served 2>err </dev/null &
+server=$!
+for ((i = 0; i < 200; i++)); do grep -q '^listening' served && break; sleep 0.05; done
+port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' served)
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+printf 'take a\ntake a\ngive a 0\ngive a\n' >&3
+timeout 10 head -n 3 <&3 | sed 's/[0-9][0-9]*/N/' >said
+check 'granted, busy, stale' [ "$(tr '\n' ' ' <said)" = 'granted N busy stale ' ]
+exec 3>&-
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+printf 'take  a\n' >&3
+check 'two spaces are an error' [ -z "$(timeout 10 cat <&3)" ]
+exec 3>&-
+kill $server
+wait $server
+check 'it says why' grep -q 'one space stands between words' err
+
+# Its Makefile.
+told='init: make'
+make -s -C fifo-2_x SECONDS=1 model >out 2>err </dev/null
+check 'make model passes' [ $? -eq 0 ]
+
+finish
