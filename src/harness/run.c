@@ -62,6 +62,8 @@ typedef struct asked {
 
 /* One end of a connection: the requests on it that have no answer, oldest first. */
 typedef struct peer {
+    int64_t name;      /* its number in the trace: a connection that is opened again is another one */
+    bool is_named, was_open;
     asked *queue;
     size_t head, count, capacity; /* capacity: a power of two */
 } peer;
@@ -96,6 +98,7 @@ typedef struct run {
     int64_t silent;         /* nanoseconds without a byte, as counted */
     int64_t wordless;       /* and without a message */
     bool ended;             /* the result is there */
+    int64_t next_name;      /* for a connection that is opened again */
     uint64_t called;        /* messages on connections that the subject opened */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
@@ -240,6 +243,8 @@ static void end_dead(run *r, const char *what)
         END_AFTER_JUDGING(r, APHI_FINDING_DEAD, "%s", what);
 }
 
+static int64_t name_of(run *r, int64_t connection);
+
 /* ---- writing down ------------------------------------------------------------------------------------------------ */
 
 static void note_moment(run *r, aphi_moment_kind what, int64_t connection, int64_t label, aph_value message,
@@ -247,6 +252,7 @@ static void note_moment(run *r, aphi_moment_kind what, int64_t connection, int64
 {
     static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
     uint64_t place = r->moment_count++ & (MOMENTS_MAX - 1);
+    connection = name_of(r, connection);
     r->moments[place] = (aphi_moment){what, r->now - r->began, connection, label, message};
     r->numbers[place] = number + 1;
     if (r->options->trace < 0)
@@ -323,6 +329,24 @@ static peer *peer_of(run *r, int64_t connection)
     return &r->peers[connection];
 }
 
+static int64_t name_of(run *r, int64_t connection)
+{
+    if (connection >= APH_ACCEPTED)
+        return connection;
+    peer *p = peer_of(r, connection);
+    if (!p->is_named) {
+        p->name = p->was_open ? r->next_name++ : connection;
+        p->is_named = p->was_open = true;
+    }
+    return p->name;
+}
+
+/* It is closed. If it is used again, it is opened again. */
+static void retire(run *r, int64_t connection)
+{
+    peer_of(r, connection)->is_named = false;
+}
+
 static void push_asked(run *r, int64_t connection, asked a)
 {
     peer *p = peer_of(r, connection);
@@ -363,7 +387,7 @@ static void lose_asked(run *r, int64_t connection)
 {
     asked a;
     while (pop_asked(r, connection, &a)) {
-        uint64_t number = r->witness ? aphi_witness_lost(r->witness, connection, a.number) : 0;
+        uint64_t number = r->witness ? aphi_witness_lost(r->witness, name_of(r, connection), a.number) : 0;
         note_moment(r, APHI_MOMENT_LOST, connection, a.label + 1, APH_NIL, number);
     }
 }
@@ -387,14 +411,14 @@ static void arrived_message(run *r, const aphi_arrival *a)
     r->result.facts.answers++;
     if (label)
         aphi_labelled_add(r->labelled, label, a->message);
-    uint64_t number = r->witness ? aphi_witness_received(r->witness, a->connection, a->message, q.number) : 0;
+    uint64_t number = r->witness ? aphi_witness_received(r->witness, name_of(r, a->connection), a->message, q.number) : 0;
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
 }
 
 /* On a connection that the subject opened we are the server: the model says what it answers. */
 static void arrived_call(run *r, const aphi_arrival *a)
 {
-    uint64_t number = r->witness ? aphi_witness_received(r->witness, a->connection, a->message, APHI_NO_REQUEST) : 0;
+    uint64_t number = r->witness ? aphi_witness_received(r->witness, name_of(r, a->connection), a->message, APHI_NO_REQUEST) : 0;
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
@@ -403,7 +427,7 @@ static void arrived_call(run *r, const aphi_arrival *a)
         end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
         return;
     }
-    number = r->witness ? aphi_witness_sent(r->witness, a->connection, answer, r->now) : 0;
+    number = r->witness ? aphi_witness_sent(r->witness, name_of(r, a->connection), answer, r->now) : 0;
     note_moment(r, APHI_MOMENT_SENT, a->connection, 0, answer, number);
 }
 
@@ -416,6 +440,7 @@ static void arrived_end(run *r, const aphi_arrival *a, const char *word)
     bool owes = peer_of(r, a->connection)->count > 0;
     note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     lose_asked(r, a->connection);
+    retire(r, a->connection);
     if (a->kind == APHI_ARRIVED_END && !owes && r->model->closes == APH_CLOSES_SETTLED)
         return;
     char what[256];
@@ -563,7 +588,7 @@ static void write_down_action(run *r)
 static bool is_meaningful(run *r, const aphi_action *a, aph_value message)
 {
     const char *why;
-    if (!r->options->script || !r->witness || aphi_witness_knows(r->witness, a->connection, message, r->now, &why))
+    if (!r->options->script || !r->witness || aphi_witness_knows(r->witness, name_of(r, a->connection), message, r->now, &why))
         return true;
     end(r, APHI_FINDING_TROUBLE, "request %lld: %s", (long long)a->label, why);
     r->result.fault = APH_FAULT_REQUEST;
@@ -590,7 +615,7 @@ static void send_message(run *r, const aphi_action *a)
     if (!r->paired)
         r->silent = 0; /* what was sent just now may still be answered */
     aphi_labelled_add(r->labelled, a->label, message);
-    uint64_t number = r->witness ? aphi_witness_sent(r->witness, a->connection, message, r->now) : 0;
+    uint64_t number = r->witness ? aphi_witness_sent(r->witness, name_of(r, a->connection), message, r->now) : 0;
     push_asked(r, a->connection, (asked){a->label, number, r->now, what, message});
     note_moment(r, APHI_MOMENT_SENT, a->connection, a->label, message, number);
 }
@@ -605,6 +630,7 @@ static void perform(run *r)
         note_moment(r, APHI_MOMENT_CLOSED, a->connection, 0, APH_NIL, UINT64_MAX);
         aphi_net_hang_up(r->net, a->connection);
         lose_asked(r, a->connection);
+        retire(r, a->connection);
     }
     r->acted_at = r->now;
     r->has_action = false;
@@ -943,6 +969,10 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     r->numbers = aphi_alloc(MOMENTS_MAX * sizeof *r->numbers);
     r->waited = aphi_alloc_zero(WAITED * sizeof *r->waited);
     r->labelled = aphi_labelled_open(REMEMBERED);
+    r->next_name = (int64_t)options->connections;
+    for (size_t i = 0; options->script && i < options->script->count; i++)
+        if (options->script->actions[i].connection >= r->next_name)
+            r->next_name = options->script->actions[i].connection + 1;
     r->began = r->now = r->acted_at = aphi_clock_ns();
     aph_root_add(mark_run, r);
     if (begin(r))

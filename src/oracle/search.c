@@ -34,7 +34,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAY_MIN = 3, WAY_NEAR = 4, WAY_CALM = 256, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+enum {
+    SETBACKS_FEW = 24,
+    WAY_MIN = 3,    /* requests in flight; WAY_MANY where there were few setbacks */
+    WAY_MANY = 8,
+    WAY_NEAR = 4,
+    WAY_CALM = 256,
+    LIMITS_EVERY = 256,
+    COLLECT_SLACK = 8u << 20,
+};
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
@@ -307,8 +315,16 @@ static uint32_t first_before(aph_oracle *o, const aphi_asked *b, uint32_t otherw
     return otherwise;
 }
 
+/* Guesses cost runs of the model: they are worth it where the search had to go back now and then. */
+static bool has_setbacks(const aph_oracle *o)
+{
+    return o->setbacks >= SETBACKS_FEW;
+}
+
 static void find_eager(aph_oracle *o, aphi_frame *f)
 {
+    if (!has_setbacks(o))
+        return;
     if (f->target != APHI_NONE && !f->only)
         f->likely = first_before(o, &o->ops[f->target], 0);
     f->eager = f->likely > 0;
@@ -367,7 +383,7 @@ static bool find_way(aph_oracle *o, aphi_frame *f)
     const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
     /* Mostly it is a step or two away. More is worth it when the search does not get on. */
     bool calm = o->configurations - o->calm_since < WAY_CALM;
-    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || (calm && o->pending_count < WAY_MIN))
+    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || (calm && o->pending_count < (has_setbacks(o) ? WAY_MIN : WAY_MANY)))
         return true;
     const aphi_core core = o->core;
     uint32_t place;
@@ -460,6 +476,7 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason)
 {
     if (!o->parts || o->pipelined || o->exhaustive)
         reason = aphi_memo_any;
+    o->setbacks++;
     while (o->frame_count && !o->fault && !o->limit) {
         aphi_frame *f = top(o);
         aphi_flight_back(o, f->at);

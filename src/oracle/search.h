@@ -194,6 +194,7 @@ struct aph_oracle {
     size_t root_next;      /* to be tried when all else has failed */
     aphi_segment *past;    /* of the root that the search is in */
     uint32_t deepest;      /* observation that the search has reached in this window */
+    uint64_t setbacks;     /* times that the search had to go back */
     uint64_t calm_since;   /* configurations visited when it got there, or when it looked far ahead in vain */
 
     /* in the wake of a failure: what would have been allowed at a wildcard, the last observation of the window */
