@@ -166,7 +166,8 @@ static void fill_timeline(telling *t)
                                   .moments = r ? r->moments : NULL, .count = r ? r->moment_count : 0,
                                   .earlier = r ? r->moments_before : 0,
                                   .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
-                                  .branches = c->branches, .script = t->script, .replay = *t->replay ? t->replay : NULL};
+                                  .branches = c->branches, .script = t->script,
+                                  .replay = *t->replay ? t->replay : NULL};
 }
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */

@@ -120,7 +120,8 @@ static aphi_run_options plain(const campaign *c)
     const aphi_campaign_options *o = c->options;
     return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
                               .connections = o->connections, .depth = o->depth, .patience_ns = o->patience_ns,
-                              .memory = o->memory, .blind = o->blind, .stop = c->deaf ? NULL : o->stop, .caller = o->caller,
+                              .memory = o->memory, .blind = o->blind, .stop = c->deaf ? NULL : o->stop,
+                              .caller = o->caller,
                               .progress = forward_progress, .context = (void *)c};
 }
 

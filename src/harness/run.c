@@ -401,6 +401,11 @@ static aph_value oldest_asked(void *context, int64_t connection)
     return p->count ? p->queue[p->head].message : APH_NIL;
 }
 
+static uint64_t tell_received(run *r, const aphi_arrival *a, uint64_t request)
+{
+    return r->witness ? aphi_witness_received(r->witness, name_of(r, a->connection), a->message, request) : 0;
+}
+
 static void arrived_message(run *r, const aphi_arrival *a)
 {
     asked q = {.number = APHI_NO_REQUEST};
@@ -411,14 +416,14 @@ static void arrived_message(run *r, const aphi_arrival *a)
     r->result.facts.answers++;
     if (label)
         aphi_labelled_add(r->labelled, label, a->message);
-    uint64_t number = r->witness ? aphi_witness_received(r->witness, name_of(r, a->connection), a->message, q.number) : 0;
+    uint64_t number = tell_received(r, a, q.number);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
 }
 
 /* On a connection that the subject opened we are the server: the model says what it answers. */
 static void arrived_call(run *r, const aphi_arrival *a)
 {
-    uint64_t number = r->witness ? aphi_witness_received(r->witness, name_of(r, a->connection), a->message, APHI_NO_REQUEST) : 0;
+    uint64_t number = tell_received(r, a, APHI_NO_REQUEST);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
@@ -588,7 +593,8 @@ static void write_down_action(run *r)
 static bool is_meaningful(run *r, const aphi_action *a, aph_value message)
 {
     const char *why;
-    if (!r->options->script || !r->witness || aphi_witness_knows(r->witness, name_of(r, a->connection), message, r->now, &why))
+    if (!r->options->script || !r->witness ||
+        aphi_witness_knows(r->witness, name_of(r, a->connection), message, r->now, &why))
         return true;
     end(r, APHI_FINDING_TROUBLE, "request %lld: %s", (long long)a->label, why);
     r->result.fault = APH_FAULT_REQUEST;

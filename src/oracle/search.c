@@ -383,7 +383,8 @@ static bool find_way(aph_oracle *o, aphi_frame *f)
     const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
     /* Mostly it is a step or two away. More is worth it when the search does not get on. */
     bool calm = o->configurations - o->calm_since < WAY_CALM;
-    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || (calm && o->pending_count < (has_setbacks(o) ? WAY_MIN : WAY_MANY)))
+    size_t least = !calm ? 0 : has_setbacks(o) ? WAY_MIN : WAY_MANY;
+    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || o->pending_count < least)
         return true;
     const aphi_core core = o->core;
     uint32_t place;

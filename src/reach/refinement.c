@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refinement.c - explore what a model and its clients can do, and ask the oracle of the specification about what they see.
+ * refinement.c - explore what a model and its clients can do, and ask the oracle of the specification about what they
+ * see.
  *
  * Idea:       depth-first over scenes (scene.h). A scene that was met before is not entered again. The oracle cannot go
  *             back, so it is asked about whole traces, from their beginning: each different one once, as soon as an

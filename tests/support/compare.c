@@ -271,7 +271,8 @@ static bool still_wrong(const subject *s, const history *h, enumerate_env env, i
     compare_count unused = {0};
     if (s->model->rpc && env != ENUMERATE_UDP && !history_is_paired(h))
         return false;
-    return (env == ENUMERATE_ENVS ? compare_one(s, h, true, &unused) : compare_one_in(s, h, env, &unused)) == difference;
+    return difference ==
+           (env == ENUMERATE_ENVS ? compare_one(s, h, true, &unused) : compare_one_in(s, h, env, &unused));
 }
 
 /* Without the observation at i, or if that does not do, without the request there and its answer. */
