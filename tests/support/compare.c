@@ -336,7 +336,7 @@ static history_shape shape_in(aphi_choice *c, const subject *s, enumerate_env en
     shape.lossy = env == ENUMERATE_UDP;
     shape.paired &= !shape.lossy;
     /* Enumeration takes its time where everything may come twice. */
-    size_t most = !s->strings && aphi_choice_chance(c, 1, 5) ? 4 : 3;
+    size_t most = (s->strings ? 2 : 3) + aphi_choice_chance(c, 1, 5);
     if (shape.lossy && shape.requests > most)
         shape.requests = most;
     return shape;
