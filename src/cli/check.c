@@ -53,7 +53,7 @@ static void help(void)
           "./mine.c,\n"
           "./mine.so or ./mine.prog. A TRACE is a file, or - for standard input.\n\n"
           "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
-          "  --env ENV         what lies between client and server: tcp (default), tcp:N, sync (default for .prog) or udp\n"
+          "  --env ENV         what lies between client and server: tcp (default; sync for .prog), tcp:N, sync or udp\n"
           "  --whole           keep the state in one piece, also where the model has independent parts\n"
           "  --distrust        use none of the promises that the model makes; slow, and a test of the promises\n"
           "  --time SECONDS    give up on a trace after this long (default: never)\n"

@@ -41,7 +41,8 @@ static size_t part_of(aphi_histories *h, aph_value message, bool paired)
         if (h->parts[i].part == part)
             return i;
     APHI_RESERVE(h->parts, h->capacity, h->count + 1);
-    h->parts[h->count] = (aphi_part_history){part, {.paired = paired && !h->env.lossy, .lossy = h->env.lossy, .buffer = h->env.buffer}};
+    h->parts[h->count] = (aphi_part_history){
+        part, {.paired = paired && !h->env.lossy, .lossy = h->env.lossy, .buffer = h->env.buffer}};
     return h->count++;
 }
 

@@ -271,7 +271,9 @@ static bool still_wrong(const subject *s, const history *h, enumerate_env env, i
     compare_count unused = {0};
     if (s->model->rpc && env != ENUMERATE_UDP && !history_is_paired(h))
         return false;
-    return (env == ENUMERATE_ENVS ? compare_one(s, h, true, &unused) : compare_one_in(s, h, env, &unused)) == difference;
+    if (env == ENUMERATE_ENVS)
+        return compare_one(s, h, true, &unused) == difference;
+    return compare_one_in(s, h, env, &unused) == difference;
 }
 
 /* Without the observation at i, or if that does not do, without the request there and its answer. */

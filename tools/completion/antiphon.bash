@@ -22,7 +22,7 @@ _antiphon() {
         check | explain)
             case $before in
             --format) words='auto jsonl jepsen-log edn json' ;;
-            --env) words='tcp sync' ;;
+            --env) words='tcp tcp:1 tcp:2 sync udp' ;;
             --color) words='auto always never' ;;
             --time | --memory | --solver-ms | -j | --jobs) ;;
             --junit) files=yes ;;

@@ -13,7 +13,7 @@ _antiphon_model() {
 _antiphon_history() {
     _arguments -s \
         '--format[how the trace is written]:format:(auto jsonl jepsen-log edn json)' \
-        '--env[what lies between recorder and server]:environment:(tcp sync)' \
+        '--env[what lies between recorder and server]:environment:(tcp tcp\:1 tcp\:2 sync udp)' \
         '--whole[do not take the history apart]' \
         '--distrust[believe none of the promises of the model]' \
         '--time[give up after this time]:time:' \
