@@ -4,20 +4,19 @@
 # demo.sh - what Antiphon does, in one screen after another: a server that passes, one that does not and why, and recorded
 # histories.
 #
-# Every command must end with the exit code that is expected of it, so this is a test as well. ANTIPHON is the program;
-# SUBJECTS, the folder of the swap servers. It takes about twenty seconds.
+# Every command must end with the exit code that is expected of it, so this is a test as well. ANTIPHON is the program,
+# ANTIPHON_SUBJECTS the folder of the swap servers, REPORT the page that it writes. It takes about ten seconds.
 set -eu
 cd "$(dirname "$0")/.."
 antiphon=${ANTIPHON:-build/antiphon}
-subjects=${SUBJECTS:-build/subjects}
-report=build/demo-report.html
+subjects=${ANTIPHON_SUBJECTS:-build/subjects}
+report=${REPORT:-build/demo-report.html}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 say() {
     echo
-    echo "$1" | tr '\n' ' ' | fold -s -w 100
-    echo
+    echo "$1" | tr '\n' ' ' | fold -s -w 100 | sed 's/ *$//'
 }
 
 # expect CODE WORD...: show the command, run it, and see that it ends with that code.
@@ -42,20 +41,22 @@ built-in model "swap" says so in a few lines of C; Antiphon makes a tester of it
 connections at once, and looks for an order in which the server may have taken the messages. The server is right:'
 expect 0 test swap --time 5 --folder "$scratch/antiphon" --run "$subjects/swap {port}"
 
-say '2. A mutant of it puts a chunk of a message at the head of its buffer, not behind what is there. Nothing explains what it
-answers then. The failing run is made smaller, each time against a fresh server, until no step makes it smaller:'
-expect 1 test swap --folder "$scratch/antiphon" --report $report --run "$subjects/swap-mutant-05 {port}"
+say '2. A mutant of it sends to all clients from one buffer. Two clients at the same time, and one of them gets what is meant for
+the other. Antiphon notices, and makes the failing run smaller, each time against a fresh server, until no step makes it
+smaller:'
+expect 1 test swap --folder "$scratch/antiphon" --report "$report" --run "$subjects/swap-mutant-08 {port}"
 echo
-echo "The same as a page with an interactive diagram: $PWD/$report"
+echo "The same as a page with an interactive diagram: $(realpath "$report")"
 if [ -n "${DISPLAY-}${WAYLAND_DISPLAY-}" ] && [ -t 1 ] && command -v xdg-open >/dev/null; then
-    xdg-open $report >/dev/null 2>&1 &
+    xdg-open "$report" >/dev/null 2>&1 &
 fi
 
-say '3. What was found is kept, and can be had again: the two or three lines of this script are all it takes.'
+say '3. What was found is kept as a script, a line for each request. The next test of the server tries it first, and a replay runs
+it alone: here against the server that is right.'
 script=$(echo "$scratch"/antiphon/*.script)
 echo
 cat "$script"
-expect 1 replay --folder "$scratch/antiphon" --run "$subjects/swap-mutant-05 {port}" "$script"
+expect 0 replay --folder "$scratch/antiphon" --run "$subjects/swap {port}" "$script"
 
 say '4. Recordings of servers can be judged, too. A register with five clients at once, in the style of a Jepsen log; the model
 explains it.'
