@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# demo.sh - the demonstration runs to its end: a server passes, a mutant does not, and the report is there.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+: "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
+
+told='make demo'
+unset DISPLAY WAYLAND_DISPLAY
+REPORT=$dir/report.html bash "$ANTIPHON_ROOT/examples/demo.sh" >"$dir/out" 2>"$dir/err" </dev/null
+check 'it runs to its end' [ $? -eq 0 ]
+out 'pass  swap at'
+out 'shrunk to '
+out 'expected'
+out 'nothing explains this answer'
+check 'the report is a page' grep -q '</svg>\|<script' "$dir/report.html"
+finish
