@@ -64,14 +64,15 @@ for model in register kv swap queue etag-kv; do
 done
 while read -r model first second; do
     rejected udp "$model" --mutate "$first"
-    rejected udp "$model" --mutate "$second"
     rejected tcp:2 "$model" --mutate "$first"
     rejected tcp:2 "$model" --mutate "$second"
+    # A queue that forgets looks like a network that lost the request, one that duplicates like one that doubled it.
+    [ "$model" = queue ] || rejected udp "$model" --mutate "$second"
 done <<END
 register 1 3
 kv 1 5
 swap 2 4
-queue 2 1
+queue stack forgets
 etag-kv 2 5
 END
 

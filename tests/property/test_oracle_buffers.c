@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_oracle_buffers.c - the oracle's verdicts are those of enumeration where connections hold one or two
- * messages each way,
- * on the built-in models. */
+ * messages each way, on the built-in models. */
 #include "tests/support/compare.h"
 #include "tests/support/peculiar.h"
 
