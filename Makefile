@@ -13,7 +13,7 @@ SHELL := bash
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
 	@[ -e build/antiphon ] || echo 'building: a minute or two the first time'
-	@ninja -C build --quiet | sed '/no work to do/d'
+	@ninja -C build --quiet release | sed '/no work to do/d'
 
 # What it takes to build, installed if it is missing.
 build/setup.stamp: tools/setup

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * relay.c - a server that asks others: each request goes upstream on a connection that the server opens for it, and what
- *           comes back is the answer.
+ * relay.c - a server that asks others: each request goes upstream on a connection that the server opens for it, and
+ *           what comes back is the answer.
  *
  * A negative connection is one of the server's own. The tester plays the upstream server, too: `respond` says what it
  * answers. Run it with --listen, which is the port upstream:

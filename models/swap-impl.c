@@ -4,18 +4,18 @@
  *
  *     BYTE    a string of one byte; three make a request, and three are an answer
  *
- * This is the implementation model of Koh et al., "From C to interaction trees" (CPP 2019), figure 8: each step works on
- * one connection. It receives a byte on one that is RECVING; where that completes a request, the request is swapped for
- * the kept message and the connection is SENDING. Or it sends a chunk, of any length, on one that is SENDING; when the
- * answer is all out, the connection is RECVING again. It is what subjects/swap does, seen from its sockets.
- * `antiphon refine swap-impl swap` compares it with the linear specification (swap.c).
+ * This is the implementation model of Koh et al., "From C to interaction trees" (CPP 2019), figure 8: each step works
+ * on one connection. It receives a byte on one that is RECVING; where that completes a request, the request is
+ * swapped for the kept message and the connection is SENDING. Or it sends a chunk, of any length, on one that is
+ * SENDING; when the answer is all out, the connection is RECVING again. It is what subjects/swap does, seen from its
+ * sockets. `antiphon refine swap-impl swap` compares it with the linear specification (swap.c).
  *
  * A connection is {"request": bytes, "answer": bytes, "behind": bytes}: what has come of a request, what is to go of an
  * answer (it is SENDING if there is any), and what came meanwhile, which a real server leaves in the system's buffer.
  * One without any is not remembered.
  *
- * A step that could send may receive instead, and then waits until something comes. So this model promises nothing about
- * when answers go out, as the theorem of the paper does not. */
+ * A step that could send may receive instead, and then waits until something comes. So this model promises nothing
+ * about when answers go out, as the theorem of the paper does not. */
 #include "models.h"
 
 enum { MESSAGE = 3 };

@@ -29,9 +29,9 @@ typedef void aph_step(aph *m, aph_value *state);
 /* ---- what a step may do ------------------------------------------------------------------------------------------ */
 
 aph_request aph_recv(aph *m);                                    /* the next request of any connection */
-/* message may hold symbolic parts. A negative connection is one that the server opens itself, by its first message on it;
- * the number is the model's own, and what comes back on it comes from that number. The tester, who does not know the
- * number, matches its connections to the model's by what is said on them. Not with rpc. */
+/* message may hold symbolic parts. A negative connection is one that the server opens itself, by its first message on
+ * it; the number is the model's own, and what comes back on it comes from that number. The tester, who does not know
+ * the number, matches its connections to the model's by what is said on them. Not with rpc. */
 void aph_send(aph *m, int64_t to, aph_value message);
 aph_value aph_choose(aph *m, aph_kind sort, const char *name);   /* an internal choice: a fresh unknown of that sort */
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name); /* low <= high; both are possible */

@@ -46,7 +46,7 @@ typedef enum aph_fault {
 } aph_fault;
 
 typedef struct aph_oracle_options {
-    const char *environment;  /* "tcp" (default) or "sync" */
+    const char *environment;  /* "tcp" (default), "tcp:N", "sync" or "udp": docs/environments.md */
     bool whole;               /* one state, parts not taken apart (the default of the oracle; a splitter is above it) */
     bool distrust;            /* use none of the model's promises */
     bool order;               /* keep the order found, for explanations, however long the history */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diverge.c - where a run first differs; see diverge.h. Messages are compared by label, in the order of the earlier run,
- * since labels are what two runs of a script have in common. */
+ * diverge.c - where a run first differs; see diverge.h. Messages are compared by label, in the order of the earlier
+ * run, since labels are what two runs of a script have in common. */
 #include "cli/diverge.h"
 
 #include <stdio.h>

@@ -32,7 +32,7 @@ static void help(void)
           "small\n"
           "program of its own that searches nothing and solves nothing.\n\n"
           "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
-          "  --env ENV         tcp (default; sync for .prog) or sync\n"
+          "  --env ENV         tcp (default), tcp:N, sync (default for .prog) or udp; the same for both\n"
           "  --whole           keep the state in one piece: one order over all requests\n"
           "  --help            this\n\n"
           "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon "
@@ -110,17 +110,18 @@ static int replay_parts(const aph_model *model, const aphi_histories *all, aph_v
     return APHI_EXIT_PASS;
 }
 
-static int confirm(const aph_model *model, const char *file, aphi_trace_format format, const char *path)
+static int confirm(const aph_model *model, const char *file, const aphi_judge_options *options, const char *path)
 {
+    aph_model its = aphi_model_in(model, options->oracle.environment);
     aph_value explanation;
     int status, code;
     if (!read_explanation(path, &explanation, &code))
         return code;
-    aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.format = format, .model = model});
+    aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.format = options->format, .model = &its});
     aphi_foresight *ahead = aphi_foresight_open(trace);
     aphi_histories all;
     aphi_foreseen o;
-    aphi_histories_init(&all, model, aph_has(aph_at(explanation, 0), aph_str("part")));
+    aphi_histories_init(&all, &its, options->oracle.environment, aph_has(aph_at(explanation, 0), aph_str("part")));
     while ((status = aphi_foresight_next(ahead, &o)) > 0)
         aphi_histories_add(&all, &o, aphi_trace_paired(trace));
     if (status < 0) {
@@ -129,7 +130,7 @@ static int confirm(const aph_model *model, const char *file, aphi_trace_format f
                 e->message);
         code = APHI_EXIT_TRACE_IO + (int)(e->fault - APHI_TRACE_IO);
     } else {
-        code = replay_parts(model, &all, explanation);
+        code = replay_parts(&its, &all, explanation);
     }
     aphi_histories_deinit(&all);
     aphi_foresight_close(ahead);
@@ -148,8 +149,7 @@ static int run(aphi_judge_options *options, int count, char **words)
     if (!options->oracle.environment)
         options->oracle.environment = spec.kind == APHI_SPEC_PROG ? "sync" : "tcp";
     aphi_leave_forbid(true);
-    int code =
-        count == 3 ? confirm(spec.model, words[1], options->format, words[2]) : find(spec.model, words[1], options);
+    int code = count == 3 ? confirm(spec.model, words[1], options, words[2]) : find(spec.model, words[1], options);
     aphi_leave_forbid(false);
     aphi_spec_close(&spec);
     return code;

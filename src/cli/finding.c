@@ -166,7 +166,8 @@ static void fill_timeline(telling *t)
                                   .moments = r ? r->moments : NULL, .count = r ? r->moment_count : 0,
                                   .earlier = r ? r->moments_before : 0,
                                   .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
-                                  .branches = c->branches, .script = t->script, .replay = *t->replay ? t->replay : NULL};
+                                  .branches = c->branches, .script = t->script,
+                                  .replay = *t->replay ? t->replay : NULL};
 }
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
@@ -364,7 +365,7 @@ aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *
         fprintf(stderr, "antiphon: %s\n", c->why);
     else
         tell_people(&t);
-    bool fine = write_report(&t) & write_junit(&t) & flushed();
+    const bool fine[] = {write_report(&t), write_junit(&t), flushed()};
     aph_root_remove(mark_telling, &t);
-    return fine ? code : APHI_EXIT_WRITE;
+    return fine[0] && fine[1] && fine[2] ? code : APHI_EXIT_WRITE;
 }

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "cli/tell.h"
 #include "cli/warm.h"
+#include "env/env.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +122,7 @@ static trial attempt(judgement *j, bool whole, bool patient)
     aphi_warm_pages();
     j->result = aph_object();
     aph_root_add(mark_judgement, j);
-    aphi_histories_init(&j->histories, j->model, aphi_jury_apart(j->model, &options));
+    aphi_histories_init(&j->histories, j->model, options.environment, aphi_jury_apart(j->model, &options));
     j->trace = aphi_trace_open(j->file, &(aphi_trace_options){.format = j->options->format, .model = j->model});
     j->ahead = aphi_foresight_open(j->trace);
     j->batch = aphi_alloc(BATCH * sizeof *j->batch);
@@ -156,12 +157,26 @@ static void tell_once(judgement *j)
                     "be read a second time, which standard input or a pipe cannot: name a file, or use --whole");
 }
 
+aph_model aphi_model_in(const aph_model *model, const char *environment)
+{
+    aph_model its = *model;
+    aphi_env env;
+    if (aphi_env_named(environment, &env) && env.lossy) {
+        its.rpc = false;
+        its.part = NULL;
+        its.commute = NULL;
+        its.reads = NULL;
+    }
+    return its;
+}
+
 aph_value aphi_judge(const aph_model *model, const char *file, const aphi_judge_options *options)
 {
     int64_t spent_ns = 0;
+    aph_model its = aphi_model_in(model, options->oracle.environment);
     bool again = can_read_again(file);
     for (bool whole = false, patient = !again;;) {
-        judgement j = {.model = model, .options = options, .file = file, .check_ns = spent_ns};
+        judgement j = {.model = &its, .options = options, .file = file, .check_ns = spent_ns};
         trial t = attempt(&j, whole, patient);
         if (t != JUDGED && !again) {
             tell_once(&j);

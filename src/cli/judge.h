@@ -22,4 +22,8 @@ typedef struct aphi_judge_options {
  *   error {message, line, column}, limit, evidence, explanation, replay. */
 aph_value aphi_judge(const aph_model *model, const char *file, const aphi_judge_options *options);
 
+/* The model as it can be judged in the environment. Where messages are lost and come twice, nobody can tell which
+ * answer is of which request, so it promises nothing. */
+aph_model aphi_model_in(const aph_model *model, const char *environment);
+
 #endif

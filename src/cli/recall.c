@@ -18,9 +18,10 @@ static void mark_histories(void *context)
     }
 }
 
-void aphi_histories_init(aphi_histories *h, const aph_model *model, bool apart)
+void aphi_histories_init(aphi_histories *h, const aph_model *model, const char *environment, bool apart)
 {
     *h = (aphi_histories){.model = model, .apart = apart};
+    aphi_env_named(environment, &h->env);
     aph_root_add(mark_histories, h);
 }
 
@@ -40,7 +41,8 @@ static size_t part_of(aphi_histories *h, aph_value message, bool paired)
         if (h->parts[i].part == part)
             return i;
     APHI_RESERVE(h->parts, h->capacity, h->count + 1);
-    h->parts[h->count] = (aphi_part_history){part, {.paired = paired}};
+    h->parts[h->count] = (aphi_part_history){
+        part, {.paired = paired && !h->env.lossy, .lossy = h->env.lossy, .buffer = h->env.buffer}};
     return h->count++;
 }
 

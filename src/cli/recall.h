@@ -4,6 +4,7 @@
 #ifndef APHI_CLI_RECALL_H
 #define APHI_CLI_RECALL_H
 
+#include "env/env.h"
 #include "oracle/history.h"
 #include "trace/foresight.h"
 
@@ -14,6 +15,7 @@ typedef struct aphi_part_history {
 
 typedef struct aphi_histories {
     const aph_model *model;
+    aphi_env env;
     bool apart;            /* requests of different parts go to different histories */
     aphi_part_history *parts; /* in the order of their first requests */
     size_t count, capacity;
@@ -25,7 +27,7 @@ typedef struct aphi_histories {
 } aphi_histories;
 
 /* The parts are roots of the values in them until aphi_histories_deinit. */
-void aphi_histories_init(aphi_histories *h, const aph_model *model, bool apart);
+void aphi_histories_init(aphi_histories *h, const aph_model *model, const char *environment, bool apart);
 void aphi_histories_deinit(aphi_histories *h);
 void aphi_histories_add(aphi_histories *h, const aphi_foreseen *o, bool paired);
 

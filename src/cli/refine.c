@@ -2,8 +2,9 @@
  *
  * refine.c - antiphon refine MODEL SPEC: does what clients see of MODEL, across the network, stay within SPEC?
  *
- * Idea:       bounds grow: one client with one message first, so that what fails first is small. What clients send is drawn
- *             from SPEC's generator: the same requests for the same seed. Beyond the bounds, schedules are random. */
+ * Idea:       bounds grow: one client with one message first, so that what fails first is small. What clients send is
+ *             drawn from SPEC's generator: the same requests for the same seed. Beyond the bounds, schedules are
+ *             random. */
 #include "cli/commands.h"
 
 #include "base/clock.h"
@@ -55,13 +56,16 @@ static const struct option options[] = {
 static void help(void)
 {
     fputs("usage: antiphon refine [OPTION]... MODEL SPEC\n\n"
-          "Does what clients see of MODEL, across the network, stay within what SPEC allows? All schedules up to a bound\n"
-          "are explored, then random ones beyond it. Both are models as for antiphon check. They need not speak the same\n"
+          "Does what clients see of MODEL, across the network, stay within what SPEC allows? All schedules up to "
+          "a bound\n"
+          "are explored, then random ones beyond it. Both are models as for antiphon check. They need not speak "
+          "the same\n"
           "messages, only the same bytes: what one sends is encoded by its codec and decoded by that of the other.\n\n"
           "  --clients N       clients at once, at most (default: 2)\n"
           "  --messages N      that each sends, at most (default: 2)\n"
           "  --chunks N        in which a message may come; every way to cut it is tried (default: 3)\n"
-          "  --random N        so many random schedules with twice the clients and four times the messages (default: 1000)\n"
+          "  --random N        so many random schedules with twice the clients and four times the messages "
+          "(default: 1000)\n"
           "  --seed N          of what clients send, and of random schedules (default: 1)\n"
           "  --time SECONDS    give up after this long (default: never)\n"
           "  --memory MB       give up beyond this much memory (default: 4096; 0: never)\n"
@@ -71,7 +75,8 @@ static void help(void)
           "  --json            print one JSON object\n"
           "  --color WHEN      auto (default), always or never\n"
           "  --help            this\n\n"
-          "exit codes: 0 it refines, 1 it does not, 2 usage, 3 unknown, 4 not written, 5 interrupted, 7 vacuous: in no\n"
+          "exit codes: 0 it refines, 1 it does not, 2 usage, 3 unknown, 4 not written, 5 interrupted, 7 vacuous: "
+          "in no\n"
           "schedule was everything answered; 30 and up, something wrong with a model. antiphon help lists all.\n",
           stdout);
 }
@@ -326,7 +331,8 @@ static void put_counterexample(aphi_buffer *out, const refine *r, const aphi_ter
     for (size_t i = 0; i < n; i++) {
         aph_value line = aph_at(r->result.trace, i);
         bool sent = aph_has(line, aph_str("send"));
-        moments[i] = (aphi_moment){.kind = sent ? APHI_MOMENT_SENT : APHI_MOMENT_RECEIVED, .at_ns = (int64_t)i * 1000000,
+        moments[i] = (aphi_moment){.kind = sent ? APHI_MOMENT_SENT : APHI_MOMENT_RECEIVED,
+                                   .at_ns = (int64_t)i * 1000000,
                                    .connection = aph_int_of(aph_field(line, "conn")),
                                    .message = aph_field(line, sent ? "send" : "recv")};
     }

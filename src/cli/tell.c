@@ -111,7 +111,7 @@ static bool tell_moment(const aph_oracle *o, size_t place, size_t blamed, aph_va
 {
     const aphi_seen_event *e = place < o->base_count ? NULL : &o->events[place - o->base_count];
     const aphi_asked *a = !e ? &o->ops[place] : e->kind == APHI_SAW_REQUEST ? &o->ops[e->asked] : NULL;
-    if (!a && e->kind != APHI_SAW_ANSWER)
+    if (a ? a->again : e->kind != APHI_SAW_ANSWER)
         return false;
     *op = aph_record("connection", aph_int(a ? a->connection : e->connection), a ? "request" : "answer",
                      a ? a->message : e->message, "line", aph_int((int64_t)(a ? a->line : e->line)), "call",
@@ -152,7 +152,7 @@ static aph_value tell_allowed(const aph_oracle *probe)
         size_t n = 0;
         aph_value *lines = aphi_alloc((a->order_count + 1) * sizeof *lines);
         for (size_t k = 0; k < a->order_count; k++)
-            for (size_t q = 0; q < probe->op_count; q++)
+            for (size_t q = 0, found = n; q < probe->op_count && n == found; q++)
                 if (probe->ops[q].id == a->order[k].id)
                     lines[n++] = aph_int((int64_t)probe->ops[q].line);
         all[i] = aph_record("answer", spelt(a->answer), "state", spelt(a->state), "order", aph_array(n, lines));
@@ -181,7 +181,7 @@ static void tell_failure(judgement *j)
         evidence = aph_put(evidence, "part", seat->part);
     if (event->kind == APHI_SAW_ANSWER)
         evidence = aph_put(evidence, "observed", event->message);
-    if (event->asked != APHI_NONE)
+    if (event->asked != APHI_NONE && !o->ops[event->asked].delivery)
         evidence = aph_put(evidence, "request", o->ops[event->asked].message);
     if (e.probe) {
         evidence = aph_put(evidence, "allowed", tell_allowed(e.probe));

@@ -4,7 +4,8 @@
  *
  * Idea:       memory is allocated, touched and freed, so that the allocator hands out the same pages again. Nothing is
  *             computed, and nothing is fetched into the processor's cache: all of the check is still to come.
- * Cost:       two microseconds or so for each page; more pages than a short trace needs would only make its user wait. */
+ * Cost:       two microseconds or so for each page; more pages than a short trace needs would only make its user
+ *             wait. */
 #include "cli/warm.h"
 
 #include "base/memory.h"

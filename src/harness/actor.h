@@ -55,8 +55,8 @@ void aphi_actor_close(aphi_actor *a);
 aphi_act aphi_actor_begin(aphi_actor *a);
 /* Takes one request and runs on to the next receive. Does not collect. */
 aphi_act aphi_actor_take(aphi_actor *a, int64_t from, aph_value message);
-/* It waits because of how it chose since the head of its step, where it has done nothing else: as nobody has seen that, it
- * may choose again while no request comes. */
+/* It waits because of how it chose since the head of its step, where it has done nothing else: as nobody has seen
+ * that, it may choose again while no request comes. */
 bool aphi_actor_may_reconsider(const aphi_actor *a);
 /* Chooses again, and runs to the next receive: TAKEN, NOT_NOW if it stays as it is, or a fault. Does not collect. */
 aphi_act aphi_actor_reconsider(aphi_actor *a);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "harness/keep.h"
+#include "tree/guard.h"
 #include "value/heap.h"
 
 #include <errno.h>
@@ -33,6 +34,8 @@ enum {
     AGAIN_TRIES_STOPPED = 5, /* the same if somebody waits for us to end */
     KEPT_TRIES = 3,
 };
+#define LAST "trace.jsonl"        /* in the folder: the trace of the run in the result */
+#define AGAIN "trace.again.jsonl" /* and of one that may take its place */
 static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
 
 typedef struct campaign {
@@ -42,6 +45,7 @@ typedef struct campaign {
     aphi_choice choice;
     aphi_finding wanted;     /* what a shrunk script must come to */
     bool deaf;               /* a signal stops no run any more: the last ones are short, and what they show is wanted */
+    unsigned again_runs;     /* of the script that was last run again */
 } campaign;
 
 static bool is_failure(aphi_finding o)
@@ -116,7 +120,8 @@ static aphi_run_options plain(const campaign *c)
     const aphi_campaign_options *o = c->options;
     return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
                               .connections = o->connections, .depth = o->depth, .patience_ns = o->patience_ns,
-                              .memory = o->memory, .blind = o->blind, .stop = c->deaf ? NULL : o->stop, .caller = o->caller,
+                              .memory = o->memory, .blind = o->blind, .stop = c->deaf ? NULL : o->stop,
+                              .caller = o->caller,
                               .progress = forward_progress, .context = (void *)c};
 }
 
@@ -195,18 +200,27 @@ static uint64_t choose_length(const campaign *c)
     return length < left ? length : left;
 }
 
-/* The trace decides, if the run could not. False: go on with the next run. */
-static bool judge_again(campaign *c)
+/* The trace decides, if the run could not. */
+static aphi_finding judged_again(campaign *c, const aphi_run *run)
 {
     const aphi_campaign_audience *audience = &c->options->audience;
-    if (c->result.outcome != APHI_FINDING_UNKNOWN || !c->result.run->undecided_window || !audience->judge_again)
-        return true;
+    if (run->outcome != APHI_FINDING_UNKNOWN || !run->undecided_window || !audience->judge_again)
+        return run->outcome;
     aph_verdict verdict = audience->judge_again(audience->context, c->result.trace);
-    if (verdict == APH_PASS)
-        c->result.outcome = APHI_FINDING_PASS;
-    if (verdict == APH_FAIL)
-        c->result.outcome = c->result.run->outcome = APHI_FINDING_FAIL;
-    return verdict != APH_PASS;
+    return verdict == APH_PASS ? APHI_FINDING_PASS : verdict == APH_FAIL ? APHI_FINDING_FAIL : APHI_FINDING_UNKNOWN;
+}
+
+/* False: go on with the next run. */
+static bool judge_again(campaign *c)
+{
+    aphi_run *run = c->result.run;
+    aphi_finding before = run->outcome;
+    c->result.outcome = judged_again(c, run);
+    if (before == APHI_FINDING_UNKNOWN && c->result.outcome == APHI_FINDING_FAIL) {
+        run->outcome = APHI_FINDING_FAIL;
+        snprintf(c->result.why, sizeof c->result.why, "nothing that the model allows explains what was seen");
+    }
+    return c->result.outcome != APHI_FINDING_PASS;
 }
 
 static void make_up_runs(campaign *c)
@@ -232,6 +246,7 @@ static void make_up_runs(campaign *c)
 /* Runs the script, at most so often, until it comes to a failure; the last run is kept. */
 static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, bool counted)
 {
+    c->again_runs = 0;
     for (unsigned i = 0; i < tries; i++) {
         aphi_run_options how = plain(c);
         how.script = script;
@@ -239,6 +254,7 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
         aphi_run *run = fresh_run(c, &how, true);
         if (!run)
             return false;
+        c->again_runs++;
         if (counted)
             count_run(c, run);
         keep_run(c, run);
@@ -297,10 +313,11 @@ static int try_candidate(void *context, const aphi_script *candidate)
         how.patience_ns = PATIENCE_SHRINKING;
     if (is_stopped(c))
         return -1;
-    aphi_run *run = fresh_run(c, &how, false);
+    bool lossy = how.environment && !strcmp(how.environment, "udp");
+    aphi_run *run = fresh_run(c, &how, lossy);
     if (!run)
         return -1;
-    int taken = run->outcome == c->wanted ? (int)run->script.count : 0;
+    int taken = judged_again(c, run) == c->wanted ? (int)run->script.count : 0;
     aphi_run_free(run);
     return taken;
 }
@@ -324,23 +341,35 @@ static void name_trace(campaign *c, const char *name)
     snprintf(c->result.trace, sizeof c->result.trace, "%s/%s", c->options->folder, name);
 }
 
+static void unlink_again(campaign *c)
+{
+    name_trace(c, AGAIN);
+    unlink(c->result.trace);
+    name_trace(c, LAST);
+}
+
 /* The small script is to fail once more, with a trace. If it does not, the run that failed first stays the result. */
 static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *before)
 {
     aphi_campaign *r = &c->result;
     char trace[sizeof r->trace];
     bool stopped = is_stopped(c);
-    c->deaf = stopped;
+    if (stopped) {
+        c->deaf = true;
+        aphi_guard_resume();
+    }
     r->run = NULL;
-    name_trace(c, "trace.again.jsonl");
     bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : AGAIN_TRIES, false);
     memcpy(trace, r->trace, sizeof trace);
-    memcpy(r->trace, before->trace, sizeof trace);
+    name_trace(c, LAST);
     if (failed && !rename(trace, r->trace)) {
+        if (!r->confirmed) {
+            r->reproduced = 1;
+            r->confirmed = c->again_runs;
+        }
         aphi_run_free(before->run);
         return true;
     }
-    unlink(trace);
     if (r->outcome == APHI_FINDING_TROUBLE)
         say(c, r->why);
     aphi_run_free(r->run);
@@ -362,6 +391,7 @@ static void shrink(campaign *c)
     int64_t began = aphi_clock_ns();
     aphi_campaign before = *r;
     c->wanted = r->outcome;
+    name_trace(c, AGAIN);
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.budget_ns = c->options->shrink_ns, .step = forward_step,
                                                            .context = c});
@@ -369,13 +399,14 @@ static void shrink(campaign *c)
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;
     r->minimal = small.minimal;
-    r->shrunk = small.reproduced && confirm(c, &small.script, &before);
+    r->shrunk = (small.reproduced || is_stopped(c)) && confirm(c, &small.script, &before);
     if (!r->shrunk) {
+        unlink_again(c);
         r->outcome = before.outcome;
         r->fault = before.fault;
         r->unstarted = false;
         memcpy(r->why, before.why, sizeof r->why);
-        say(c, is_stopped(c) ? "shrinking was stopped by a signal before the failure had happened again"
+        say(c, is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
                              : "the failure did not happen again in any run of its script");
     }
     aphi_script_free(&small.script);
@@ -451,7 +482,7 @@ static bool prepare_folder(campaign *c)
         trouble(c, error);
         return false;
     }
-    name_trace(c, "trace.jsonl");
+    name_trace(c, LAST);
     return true;
 }
 

@@ -16,8 +16,11 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { PARCELS_MAX = 65536, PEERS_MAX = 65536, DATAGRAM_MAX = 65536, COPIES_MAX = 4, READS_AT_ONCE = 256 };
+enum { PARCELS_MAX = 65536, PEERS_MAX = 65536, DATAGRAM_MAX = 65536, READS_AT_ONCE = 256 };
 enum { REQUEST, ANSWER };
+
+/* The environment doubles a request, and no more; an answer may be seen any number of times. */
+static const int copies_max[] = {[REQUEST] = 2, [ANSWER] = 4};
 
 /* A datagram under way. */
 typedef struct parcel {
@@ -89,7 +92,7 @@ static void post(aphi_server *s, uint32_t kind, parcel p)
     if (aphi_choice_chance(&s->choice, s->options.loss, 100))
         return;
     int copies = 1;
-    while (copies < COPIES_MAX && aphi_choice_chance(&s->choice, s->options.duplicate, 100))
+    while (copies < copies_max[kind] && aphi_choice_chance(&s->choice, s->options.duplicate, 100))
         copies++;
     for (; copies > 0 && room(s->datagrams); copies--) {
         parcel copy = p;

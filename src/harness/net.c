@@ -36,7 +36,7 @@ enum {
     READS_IN_TURN = 16,     /* of one connection: one that floods us does not keep the others waiting */
     EVENTS = 256,
     CHUNK_PAUSE = 100000,   /* nanoseconds between two writes of a message that goes in pieces */
-    CHUNKS = 3,             /* pieces of a message before the rest goes at once: what there is to be learnt was learnt */
+    CHUNKS = 3,             /* pieces of a message before the rest goes at once: what could be learnt was learnt */
     SHOWN = 256,            /* bytes of what is malformed */
 };
 

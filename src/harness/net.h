@@ -52,8 +52,8 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
 bool aphi_net_idle(const aphi_net *n);
 /* Is it being opened, and nobody has let us in yet? */
 bool aphi_net_is_dialing(const aphi_net *n, int64_t connection);
-/* The tester is done with the connection: its outbox is still written, what comes after is not told. What is posted next
- * opens it anew. */
+/* The tester is done with the connection: its outbox is still written, what comes after is not told. What is posted
+ * next opens it anew. */
 void aphi_net_hang_up(aphi_net *n, int64_t connection);
 /* Writes what can be written, then waits at most so long for something to arrive, and tells it. Returns how many
  * arrivals there were, negative if it was interrupted by a signal. */

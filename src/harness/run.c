@@ -3,8 +3,8 @@
  * run.c - one run of the tester.
  *
  * Idea:       a loop of four parts: act (actions whose wait is over), put the trace on disk, one turn of the network,
- *             tell the oracle. The actions come from a script or from a generator; either way they are written down as a
- *             script, so that every run can be had again.
+ *             tell the oracle. The actions come from a script or from a generator; either way they are written down
+ *             as a script, so that every run can be had again.
  * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
  *             long the machine made us wait, and not at all while the subject has work to do. Whoever sends a part of a
  *             message is not silent, but must come to its end some time. Where nobody lets us in, the kernel asks again
@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "env/env.h"
 #include "harness/expression.h"
 #include "harness/generator.h"
 #include "harness/net.h"
@@ -36,7 +37,7 @@ enum {
     WAITED = 1 << 16,          /* labels whose answer can be waited for; a power of two */
     KINDS_MAX = 64,
     COLLECT_SLACK = 32 << 20,
-    LOSSY_FLIGHT = 6,          /* requests between two silences, where each may be lost or come twice, in any order */
+    LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
     STATE_EVERY = 64,          /* requests between two looks at the model's state */
 };
 static const int64_t TICK = 10000000;         /* nanoseconds */
@@ -61,6 +62,8 @@ typedef struct asked {
 
 /* One end of a connection: the requests on it that have no answer, oldest first. */
 typedef struct peer {
+    int64_t name;      /* its number in the trace: a connection that is opened again is another one */
+    bool is_named, was_open;
     asked *queue;
     size_t head, count, capacity; /* capacity: a power of two */
 } peer;
@@ -75,6 +78,7 @@ typedef struct run {
     const aphi_run_options *options;
     const aph_model *model;
     bool paired, datagrams, solo;
+    size_t buffer;          /* messages that a connection is believed to hold each way; 0: any number */
     aphi_net *net;
     aphi_witness *witness;
     aphi_generator *generator;
@@ -94,6 +98,7 @@ typedef struct run {
     int64_t silent;         /* nanoseconds without a byte, as counted */
     int64_t wordless;       /* and without a message */
     bool ended;             /* the result is there */
+    int64_t next_name;      /* for a connection that is opened again */
     uint64_t called;        /* messages on connections that the subject opened */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
@@ -145,10 +150,14 @@ static void end_by_fault(run *r, aph_fault fault, const char *message, int64_t c
     r->result.fault = fault;
 }
 
+static uint64_t first_moment(const run *r)
+{
+    return r->moment_count > MOMENTS_MAX ? r->moment_count - MOMENTS_MAX : 0;
+}
+
 static void blame(run *r)
 {
-    uint64_t number = aphi_witness_last(r->witness) + 1;
-    uint64_t first = r->moment_count > MOMENTS_MAX ? r->moment_count - MOMENTS_MAX : 0;
+    uint64_t number = aphi_witness_last(r->witness) + 1, first = first_moment(r);
     for (uint64_t i = r->moment_count; i-- > first;)
         if (r->numbers[i & (MOMENTS_MAX - 1)] == number) {
             r->result.blamed = (int64_t)(i - first);
@@ -164,9 +173,13 @@ static void end_by_verdict(run *r, aph_verdict verdict)
     aph_limit limit = seat && seat->oracle ? aph_oracle_limit(seat->oracle) : APH_LIMIT_NONE;
     blame(r);
     if (fault) {
-        int64_t connection = r->result.blamed >= 0 ? r->moments[(uint64_t)r->result.blamed & (MOMENTS_MAX - 1)].connection
-                                                   : -1;
+        uint64_t place = (first_moment(r) + (uint64_t)r->result.blamed) & (MOMENTS_MAX - 1);
+        int64_t connection = r->result.blamed >= 0 ? r->moments[place].connection : -1;
         end_by_fault(r, fault, message, connection);
+    } else if (verdict == APH_FAIL && r->drained) {
+        /* That a lossy network is empty after a silence is only a guess, which the trace does not make. */
+        r->result.undecided_window = true;
+        end(r, APHI_FINDING_UNKNOWN, "what was seen is explained only if messages came after a silence");
     } else if (verdict == APH_FAIL) {
         end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
     } else {
@@ -178,13 +191,20 @@ static void end_by_verdict(run *r, aph_verdict verdict)
     }
 }
 
+static bool is_stopped(const run *r)
+{
+    return r->options->stop && *r->options->stop;
+}
+
 /* Tell the oracle, and hear what it says. */
 static void judge(run *r, bool all)
 {
     if (!r->witness || r->ended)
         return;
     aph_verdict verdict = aphi_witness_tell(r->witness, r->now, all);
-    if (verdict != APH_PASS)
+    if (verdict == APH_UNKNOWN && is_stopped(r))
+        end(r, APHI_FINDING_STOPPED, "stopped by a signal");
+    else if (verdict != APH_PASS)
         end_by_verdict(r, verdict);
 }
 
@@ -223,6 +243,8 @@ static void end_dead(run *r, const char *what)
         END_AFTER_JUDGING(r, APHI_FINDING_DEAD, "%s", what);
 }
 
+static int64_t name_of(run *r, int64_t connection);
+
 /* ---- writing down ------------------------------------------------------------------------------------------------ */
 
 static void note_moment(run *r, aphi_moment_kind what, int64_t connection, int64_t label, aph_value message,
@@ -230,6 +252,7 @@ static void note_moment(run *r, aphi_moment_kind what, int64_t connection, int64
 {
     static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
     uint64_t place = r->moment_count++ & (MOMENTS_MAX - 1);
+    connection = name_of(r, connection);
     r->moments[place] = (aphi_moment){what, r->now - r->began, connection, label, message};
     r->numbers[place] = number + 1;
     if (r->options->trace < 0)
@@ -306,6 +329,24 @@ static peer *peer_of(run *r, int64_t connection)
     return &r->peers[connection];
 }
 
+static int64_t name_of(run *r, int64_t connection)
+{
+    if (connection >= APH_ACCEPTED)
+        return connection;
+    peer *p = peer_of(r, connection);
+    if (!p->is_named) {
+        p->name = p->was_open ? r->next_name++ : connection;
+        p->is_named = p->was_open = true;
+    }
+    return p->name;
+}
+
+/* It is closed. If it is used again, it is opened again. */
+static void retire(run *r, int64_t connection)
+{
+    peer_of(r, connection)->is_named = false;
+}
+
 static void push_asked(run *r, int64_t connection, asked a)
 {
     peer *p = peer_of(r, connection);
@@ -346,7 +387,7 @@ static void lose_asked(run *r, int64_t connection)
 {
     asked a;
     while (pop_asked(r, connection, &a)) {
-        uint64_t number = r->witness ? aphi_witness_lost(r->witness, connection, a.number) : 0;
+        uint64_t number = r->witness ? aphi_witness_lost(r->witness, name_of(r, connection), a.number) : 0;
         note_moment(r, APHI_MOMENT_LOST, connection, a.label + 1, APH_NIL, number);
     }
 }
@@ -360,6 +401,11 @@ static aph_value oldest_asked(void *context, int64_t connection)
     return p->count ? p->queue[p->head].message : APH_NIL;
 }
 
+static uint64_t tell_received(run *r, const aphi_arrival *a, uint64_t request)
+{
+    return r->witness ? aphi_witness_received(r->witness, name_of(r, a->connection), a->message, request) : 0;
+}
+
 static void arrived_message(run *r, const aphi_arrival *a)
 {
     asked q = {.number = APHI_NO_REQUEST};
@@ -370,14 +416,14 @@ static void arrived_message(run *r, const aphi_arrival *a)
     r->result.facts.answers++;
     if (label)
         aphi_labelled_add(r->labelled, label, a->message);
-    uint64_t number = r->witness ? aphi_witness_received(r->witness, a->connection, a->message, q.number) : 0;
+    uint64_t number = tell_received(r, a, q.number);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
 }
 
 /* On a connection that the subject opened we are the server: the model says what it answers. */
 static void arrived_call(run *r, const aphi_arrival *a)
 {
-    uint64_t number = r->witness ? aphi_witness_received(r->witness, a->connection, a->message, APHI_NO_REQUEST) : 0;
+    uint64_t number = tell_received(r, a, APHI_NO_REQUEST);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
@@ -386,7 +432,7 @@ static void arrived_call(run *r, const aphi_arrival *a)
         end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
         return;
     }
-    number = r->witness ? aphi_witness_sent(r->witness, a->connection, answer, r->now) : 0;
+    number = r->witness ? aphi_witness_sent(r->witness, name_of(r, a->connection), answer, r->now) : 0;
     note_moment(r, APHI_MOMENT_SENT, a->connection, 0, answer, number);
 }
 
@@ -399,6 +445,7 @@ static void arrived_end(run *r, const aphi_arrival *a, const char *word)
     bool owes = peer_of(r, a->connection)->count > 0;
     note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     lose_asked(r, a->connection);
+    retire(r, a->connection);
     if (a->kind == APHI_ARRIVED_END && !owes && r->model->closes == APH_CLOSES_SETTLED)
         return;
     char what[256];
@@ -434,17 +481,25 @@ static void arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_RESET: arrived_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: arrived_end(r, a, "refused"); break;
     case APHI_ARRIVED_UNABLE:
-        end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer --connections, or allow "
-            "more open files (ulimit -n)", (long long)a->connection, a->why);
+        end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer --connections, or "
+            "allow more open files (ulimit -n)", (long long)a->connection, a->why);
         break;
     }
 }
 
 /* ---- actions ----------------------------------------------------------------------------------------------------- */
 
+/* What has not come in this time does not come. A lossy network is given as long as one that owes an answer: what it
+ * was too early to call lost would be blamed on the subject. */
+static int64_t silence_of(const run *r)
+{
+    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+    return r->paired ? QUIET : r->datagrams ? patience : QUIET_UNPAIRED;
+}
+
 static bool is_quiet(const run *r)
 {
-    return r->paired ? !r->owed && r->silent >= QUIET : r->silent >= QUIET_UNPAIRED;
+    return (!r->paired || !r->owed) && r->silent >= silence_of(r);
 }
 
 static bool wait_is_over(run *r, const aphi_action *a)
@@ -463,6 +518,9 @@ static bool has_room(run *r, const aphi_action *a)
     if ((r->solo && r->owed) || (r->datagrams && r->since_quiet >= LOSSY_FLIGHT))
         return false;
     peer_of(r, a->connection);
+    /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
+    if (r->buffer && r->in_flight[a->connection] >= r->buffer)
+        return false;
     return r->options->script || r->in_flight[a->connection] < r->options->depth;
 }
 
@@ -531,9 +589,23 @@ static void write_down_action(run *r)
     aphi_script_add(&r->result.script, &r->action);
 }
 
+/* What a script sends must mean something to the model: else its end would say nothing of the subject. */
+static bool is_meaningful(run *r, const aphi_action *a, aph_value message)
+{
+    const char *why;
+    if (!r->options->script || !r->witness ||
+        aphi_witness_knows(r->witness, name_of(r, a->connection), message, r->now, &why))
+        return true;
+    end(r, APHI_FINDING_TROUBLE, "request %lld: %s", (long long)a->label, why);
+    r->result.fault = APH_FAULT_REQUEST;
+    return false;
+}
+
 static void send_message(run *r, const aphi_action *a)
 {
     aph_value message = aphi_expression_fill(a->send, r->labelled, r->model->functions);
+    if (!is_meaningful(r, a, message))
+        return;
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
         if (!r->options->script)
@@ -546,8 +618,10 @@ static void send_message(run *r, const aphi_action *a)
     r->kinds[what].sent++;
     r->result.facts.requests++;
     r->since_quiet++;
+    if (!r->paired)
+        r->silent = 0; /* what was sent just now may still be answered */
     aphi_labelled_add(r->labelled, a->label, message);
-    uint64_t number = r->witness ? aphi_witness_sent(r->witness, a->connection, message, r->now) : 0;
+    uint64_t number = r->witness ? aphi_witness_sent(r->witness, name_of(r, a->connection), message, r->now) : 0;
     push_asked(r, a->connection, (asked){a->label, number, r->now, what, message});
     note_moment(r, APHI_MOMENT_SENT, a->connection, a->label, message, number);
 }
@@ -562,6 +636,7 @@ static void perform(run *r)
         note_moment(r, APHI_MOMENT_CLOSED, a->connection, 0, APH_NIL, UINT64_MAX);
         aphi_net_hang_up(r->net, a->connection);
         lose_asked(r, a->connection);
+        retire(r, a->connection);
     }
     r->acted_at = r->now;
     r->has_action = false;
@@ -676,11 +751,11 @@ static bool is_starved(const run *r)
 static void listen_to_silence(run *r)
 {
     char how[160];
-    if (!r->paired && r->silent >= QUIET_UNPAIRED)
+    if (!r->paired && r->silent >= silence_of(r))
         call_it_even(r);
     /* Where nobody knows what is owed, only patience tells that nothing more will come. */
     if (r->over && !r->has_action && aphi_net_idle(r->net) &&
-        (r->paired ? !r->owed : r->silent >= (r->datagrams ? QUIET_UNPAIRED : patience_of(r))))
+        (r->paired ? !r->owed : r->silent >= (r->datagrams ? silence_of(r) : patience_of(r))))
         end_quietly(r);
     if (r->ended || r->silent < TICK)
         return;
@@ -700,7 +775,7 @@ static int64_t time_to_wait(run *r)
     }
     if (r->has_action && r->action.wait == APHI_WAIT_QUIET)
         return QUIET;
-    if (!r->paired && r->silent < QUIET_UNPAIRED)
+    if (!r->paired && r->silent < silence_of(r))
         return QUIET;
     return TICK;
 }
@@ -744,7 +819,7 @@ static void show(run *r)
 static void look_at_limits(run *r)
 {
     const aphi_run_options *o = r->options;
-    if (o->stop && *o->stop)
+    if (is_stopped(r))
         END_AFTER_JUDGING(r, APHI_FINDING_STOPPED, "stopped by a signal");
     if ((o->until_ns && r->now >= o->until_ns && !o->script) || (!r->over && one_is_late(r))) {
         r->over = true;
@@ -843,8 +918,11 @@ static bool begin(run *r)
     char error[300];
     socklen_t size;
     const struct sockaddr *address = aphi_subject_address(o->subject, &size);
-    r->datagrams = !strcmp(environment, "udp");
-    r->solo = !strcmp(environment, "sync");
+    aphi_env env = {0};
+    aphi_env_named(environment, &env);
+    r->datagrams = env.lossy;
+    r->solo = env.immediate;
+    r->buffer = env.buffer;
     r->paired = r->model->rpc && !r->datagrams;
     r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
                            &(aphi_listener){r, arrived, oldest_asked}, error, sizeof error);
@@ -877,7 +955,7 @@ static void tell_kinds(run *r)
 
 static void tell_moments(run *r)
 {
-    uint64_t n = r->moment_count < MOMENTS_MAX ? r->moment_count : MOMENTS_MAX, first = r->moment_count - n;
+    uint64_t first = first_moment(r), n = r->moment_count - first;
     aphi_moment *moments = aphi_alloc((n ? n : 1) * sizeof *moments);
     for (uint64_t i = 0; i < n; i++)
         moments[i] = r->moments[(first + i) & (MOMENTS_MAX - 1)];
@@ -897,6 +975,10 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     r->numbers = aphi_alloc(MOMENTS_MAX * sizeof *r->numbers);
     r->waited = aphi_alloc_zero(WAITED * sizeof *r->waited);
     r->labelled = aphi_labelled_open(REMEMBERED);
+    r->next_name = (int64_t)options->connections;
+    for (size_t i = 0; options->script && i < options->script->count; i++)
+        if (options->script->actions[i].connection >= r->next_name)
+            r->next_name = options->script->actions[i].connection + 1;
     r->began = r->now = r->acted_at = aphi_clock_ns();
     aph_root_add(mark_run, r);
     if (begin(r))

@@ -47,6 +47,7 @@ enum {
     SUBJECTS_MAX = 64,      /* at once */
     STOP_CLOSE_MS = 500,    /* for a polite end, when it is the last */
     STOP_RESET_MS = 100,    /* and between two runs */
+    START_STOPPED_MS = 1000, /* to start if we are to end: a last run may be wanted */
     CONNECT_AFTER_MS = 300, /* until then the kernel is asked for its socket */
     PORTS = 5,              /* to be tried if others take them in between */
 };
@@ -545,7 +546,7 @@ static outcome wait_until_it_listens(aphi_subject *s)
             return LISTENS;
         if (!is_there(s))
             return ENDED;
-        if (s->stop && *s->stop)
+        if (s->stop && *s->stop && now - start > START_STOPPED_MS * MS)
             return CALLED_OFF;
         doze(&pause);
     }

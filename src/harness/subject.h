@@ -19,7 +19,7 @@ typedef struct aphi_subject_options {
     unsigned listen;      /* the port that {listen} stands for in the command: the tester listens there; 0: none */
     bool datagrams;       /* it listens for UDP: then there is nothing to wait for but the socket being bound */
     int64_t start_ms;     /* how long it may take until it listens; 0: 10,000 */
-    const volatile sig_atomic_t *stop; /* set by a signal: it is waited for no longer; may be NULL */
+    const volatile sig_atomic_t *stop; /* set by a signal: it is waited for at most a second; may be NULL */
 } aphi_subject_options;
 
 typedef enum aphi_subject_state {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "tree/guard.h"
+#include "tree/step.h"
 
 #include <stdlib.h>
 
@@ -149,6 +150,24 @@ uint64_t aphi_witness_lost(aphi_witness *w, int64_t connection, uint64_t request
 {
     bool foretold = settle(w, request, APH_FUTURE_LOST, APH_NIL, w->tail);
     return add(w, (slot){.kind = LOST, .settled = true, .foretold = foretold, .connection = connection});
+}
+
+static bool answers_nothing(void *context, const aph_event *event, aph_value *answer)
+{
+    (void)context, (void)event, (void)answer;
+    return false;
+}
+
+bool aphi_witness_knows(aphi_witness *w, int64_t connection, aph_value message, int64_t now, const char **why)
+{
+    const aph_model *m = w->model;
+    aph_value state = m->initial ? m->initial(m) : aph_object();
+    aph_request request = {connection, message};
+    bool waiting = true;
+    aphi_guard_arm(m, now + THINK, w->memory);
+    aphi_ending ending = aphi_step_feed(m, &state, &request, &waiting, answers_nothing, NULL);
+    *why = aphi_step_reason();
+    return ending != APHI_UNKNOWN_REQUEST;
 }
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */

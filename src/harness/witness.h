@@ -2,9 +2,9 @@
  *
  * witness.h - tells the oracle what was seen in a live run, a little late and so better informed.
  *
- * An oracle that knows the end of a request when it is told of it searches far less. A live tester does not know the end
- * when it sends; but it need not tell at once. Observations wait here, in their order, until the end of the oldest request
- * among them is known or has taken too long.
+ * An oracle that knows the end of a request when it is told of it searches far less. A live tester does not know the
+ * end when it sends; but it need not tell at once. Observations wait here, in their order, until the end of the oldest
+ * request among them is known or has taken too long.
  */
 #ifndef APHI_HARNESS_WITNESS_H
 #define APHI_HARNESS_WITNESS_H
@@ -20,6 +20,10 @@ aphi_witness *aphi_witness_open(const aph_model *model, const aph_oracle_options
                                 size_t error_size);
 void aphi_witness_close(aphi_witness *w);
 
+/* Is this a request that the model knows, at least in its first state? If not, *why says what it would know; valid
+ * until the next call. A request that is never answered may never be tried by the oracle. */
+bool aphi_witness_knows(aphi_witness *w, int64_t connection, aph_value message, int64_t now, const char **why);
+
 /* Each returns the number of the observation, from 0. request: the number of the one that it ends, if that is known. */
 uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value message, int64_t now);
 uint64_t aphi_witness_received(aphi_witness *w, int64_t connection, aph_value message, uint64_t request);
@@ -27,8 +31,8 @@ uint64_t aphi_witness_lost(aphi_witness *w, int64_t connection, uint64_t request
 
 /* Tell what can be told by now, or all. The verdict so far. */
 aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, bool all);
-/* All was told and nothing will come any more: is there an explanation in which the subject owes nothing? Says nothing on
- * what was told. */
+/* All was told and nothing will come any more: is there an explanation in which the subject owes nothing? Says nothing
+ * on what was told. */
 aph_verdict aphi_witness_quiet(aphi_witness *w);
 size_t aphi_witness_untold(const aphi_witness *w);
 /* The observation that was told last. */

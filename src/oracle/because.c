@@ -8,6 +8,7 @@
  * Invariants: 1. `heard` is of the step that runs
  *             2. of a model that is rpc, the answer is the one to the request to blame. Of others it is the first to
  *                its connection that nobody has seen: mail of the root comes first, then what is sent on the way.
+ *                Where messages overtake each other it is any that is what was allowed.
  * Cost:       a run of the model over the requests of the window. */
 #include "oracle/because.h"
 
@@ -103,6 +104,8 @@ static bool is_the_answer(walk *w, const aph_event *sent)
 {
     if (w->probe->rpc)
         return w->taken == w->blamed->asked;
+    if (w->probe->env.lossy)
+        return sent->to == w->blamed->connection && sent->value == w->allowed->answer;
     return sent->to == w->blamed->connection && w->before-- == 0;
 }
 
@@ -136,7 +139,7 @@ static bool count_before(walk *w, const aphi_core *root)
     for (const aphi_seen_event *e = w->probe->events; e < w->blamed; e++)
         seen += e->kind == APHI_SAW_ANSWER && e->connection == w->blamed->connection;
     w->before = seen - waiting;
-    return w->probe->rpc || seen >= waiting;
+    return w->probe->rpc || w->probe->env.lossy || seen >= waiting;
 }
 
 aph_value aphi_because(const aph_oracle *probe, const aphi_allowed *allowed)

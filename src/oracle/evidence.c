@@ -51,6 +51,7 @@ static void copy_base(const aph_oracle *o, aph_oracle *probe, const uint32_t *an
         aphi_asked *to = &probe->ops[asked];
         probe->used[to->slot / 64] &= ~((uint64_t)1 << (to->slot % 64));
         to->id = from->id;
+        to->again = from->again;
         to->line = from->line;
         to->slot = from->slot;
     }
@@ -74,13 +75,17 @@ static void observe(const aph_oracle *o, aph_oracle *probe, const uint32_t *answ
 {
     const aphi_seen_event *e = &o->events[i];
     probe->line = e->line;
-    if (e->kind == APHI_SAW_REQUEST) {
+    if (e->kind == APHI_SAW_REQUEST && o->ops[e->asked].again) {
+        return; /* the probe thinks of it itself */
+    } else if (e->kind == APHI_SAW_REQUEST) {
         aph_foresight known = foresee(o, answered, e->asked, length, open);
         uint64_t id = o->ops[e->asked].id;
         probe->requests = id;
         aph_oracle_sent(probe, e->connection, o->ops[e->asked].message, &known, NULL);
     } else if (e->kind == APHI_SAW_ANSWER) {
         aph_oracle_received(probe, e->connection, e->message);
+    } else if (e->kind == APHI_SAW_QUIET) {
+        aphi_oracle_hush(probe);
     }
 }
 

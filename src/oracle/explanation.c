@@ -20,6 +20,13 @@ typedef struct list {
     size_t count, capacity;
 } list;
 
+/* Where no order is kept: something that was said, and from which observation on it can be what was seen. */
+typedef struct letter {
+    int64_t to;
+    aph_value message;
+    size_t from;
+} letter;
+
 typedef struct telling {
     const aphi_history *history;
     size_t *requests;      /* events of the history that are requests */
@@ -28,6 +35,9 @@ typedef struct telling {
     size_t current;        /* event of the request taken last */
     size_t path_of, path_at;
     bool *given;           /* unpaired: answers explained so far, by event */
+    size_t now;            /* the earliest moment at which all this can have happened */
+    letter *letters;
+    size_t letter_count, letter_capacity;
     uint32_t fresh;
     list conditions, choices, named, taken, lines;
 } telling;
@@ -69,6 +79,8 @@ static bool take_next(telling *t, aph_value *answer)
     if (t->order_at == t->order_count)
         return false;
     t->current = t->requests[t->order[t->order_at++].id];
+    if (t->now <= t->current)
+        t->now = t->current + 1;
     const aphi_history_event *e = &t->history->events[t->current];
     add(&t->taken, aph_int((int64_t)e->number));
     add(&t->lines, aph_int((int64_t)e->line));
@@ -79,6 +91,8 @@ static bool take_next(telling *t, aph_value *answer)
 static size_t answer_due(telling *t, int64_t connection)
 {
     const aphi_history_event *e = t->history->events;
+    if (t->history->lossy)
+        return SIZE_MAX;
     if (t->history->paired)
         return t->current == SIZE_MAX ? SIZE_MAX : e[t->current].other;
     for (size_t i = 0; i < t->history->count; i++)
@@ -87,6 +101,23 @@ static size_t answer_due(telling *t, int64_t connection)
             return i;
         }
     return SIZE_MAX;
+}
+
+static void keep_letter(telling *t, int64_t to, aph_value message)
+{
+    APHI_RESERVE(t->letters, t->letter_capacity, t->letter_count + 1);
+    t->letters[t->letter_count++] = (letter){to, message, t->now};
+}
+
+/* What was seen must be something that was said before. */
+static void require_letter(telling *t, size_t event)
+{
+    const aphi_history_event *e = &t->history->events[event];
+    aph_value any = aph_bool(false);
+    for (size_t i = 0; i < t->letter_count && any != aph_bool(true); i++)
+        if (t->letters[i].to == e->connection && t->letters[i].from <= event)
+            any = aph_or(any, aph_eq(t->letters[i].message, e->message));
+    require(t, any);
 }
 
 static bool answer_event(void *context, const aph_event *event, aph_value *answer)
@@ -98,6 +129,8 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     case APH_EVENT_RECV: return take_next(t, answer);
     case APH_EVENT_SEND:
         due = answer_due(t, event->to);
+        if (t->history->lossy)
+            keep_letter(t, event->to, event->value);
         require(t, aph_eq(event->value, due == SIZE_MAX ? event->value : t->history->events[due].message));
         return true;
     case APH_EVENT_CHOOSE:
@@ -158,10 +191,14 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
         ending = aphi_step_run(o->model, &state, answer_event, &t);
     /* Without the promise of rpc a step may send before it receives, so the last must be left waiting. */
     while (ending == APHI_ENDED && (t.order_at < t.order_count || (!o->model->rpc && idle++ < IDLE_STEPS_MAX)));
+    for (size_t i = 0; history->lossy && i < history->count; i++)
+        if (history->events[i].answer)
+            require_letter(&t, i);
     aph_value explanation = solved(&t, initial, 10 * (o->options.solver_ms ? o->options.solver_ms : 1000));
     free(t.order);
     free(t.requests);
     free(t.given);
+    free(t.letters);
     free(t.conditions.items);
     free(t.choices.items);
     free(t.named.items);

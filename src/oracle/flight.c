@@ -40,7 +40,7 @@ size_t aphi_flight_held(const aph_oracle *o, int64_t connection)
     size_t held = 0;
     for (size_t i = 0; i < o->pending_count; i++) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        held += a->connection == connection && aphi_is_taken(o, a) && !aphi_is_optional(o, a);
+        held += a->connection == connection && aphi_is_taken(o, a) && !aphi_is_given_up(o, a);
     }
     return held;
 }
@@ -51,7 +51,7 @@ uint32_t aphi_flight_crowded(const aph_oracle *o, int64_t connection)
     size_t held = 0;
     for (size_t i = 0; i < o->pending_count; i++) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        if (a->connection != connection || aphi_is_taken(o, a) || aphi_is_free(a))
+        if (a->connection != connection || aphi_is_taken(o, a) || aphi_is_given_up(o, a))
             continue;
         held++;
         if (oldest == APHI_NONE || a->id < o->ops[oldest].id)

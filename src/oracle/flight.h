@@ -49,10 +49,16 @@ static inline bool aphi_is_taken(const aph_oracle *o, const aphi_asked *a)
     return aphi_bit(o->bits, a->slot);
 }
 
+/* Its client does not wait for it any more, so it holds no place on its connection. */
+static inline bool aphi_is_given_up(const aph_oracle *o, const aphi_asked *a)
+{
+    return a->future == APH_FUTURE_LOST || aphi_over(o, a);
+}
+
 /* May the environment let this request reach the server now? */
 static inline bool aphi_can_arrive(const aph_oracle *o, const aphi_asked *a)
 {
-    if (o->env.buffer && aphi_flight_held(o, a->connection) >= o->env.buffer)
+    if (o->env.buffer && !aphi_is_given_up(o, a) && aphi_flight_held(o, a->connection) >= o->env.buffer)
         return false;
     if (!o->env.fifo || a->before == APHI_NONE)
         return true;

@@ -111,12 +111,18 @@ static void free_bookmark(bookmark *b)
     free(b->order);
 }
 
+/* May nothing more depend on a request that was taken? Its answer may still fill a place on its connection. */
+static bool is_settled(const aph_oracle *o, const aphi_asked *a)
+{
+    return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_given_up(o, a)));
+}
+
 /* Requests that every root has taken and that no answer will end are no longer in flight. */
 static void settle_taken(aph_oracle *o, survivors *s)
 {
     for (size_t i = 0; i < o->pending_count;) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        bool everywhere = !o->rpc || aphi_is_optional(o, a);
+        bool everywhere = is_settled(o, a);
         for (size_t k = 0; everywhere && k < s->count; k++)
             everywhere = aphi_bit(s->bits + k * o->words, a->slot);
         if (!everywhere) {
@@ -234,37 +240,6 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
     }
     free_bookmark(&back);
     return complete;
-}
-
-/* ---- draining ---------------------------------------------------------------------------------------------------- */
-
-static bool has_root(const aph_oracle *o, const aphi_core *core, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (aphi_core_equal(&o->roots[i].core, core))
-            return true;
-    return false;
-}
-
-void aphi_search_drain(aph_oracle *o, uint64_t budget)
-{
-    size_t kept = 0;
-    if (!aphi_search_collect(o, budget))
-        return;
-    for (size_t i = 0; i < o->root_count; i++) {
-        aphi_root root = o->roots[i];
-        aphi_mail_forget(&root.core);
-        if (has_root(o, &root.core, kept))
-            aphi_segment_drop(root.past);
-        else
-            o->roots[kept++] = root;
-    }
-    o->root_count = kept;
-    o->op_count = 0;
-    memset(o->used, 0, o->words * sizeof *o->used);
-    memset(o->optional, 0, o->words * sizeof *o->optional);
-    memset(o->root_bits, 0, kept * o->words * sizeof *o->root_bits);
-    aphi_search_start_window(o);
 }
 
 /* ---- letting go -------------------------------------------------------------------------------------------------- */

@@ -20,6 +20,8 @@ typedef struct aphi_history {
     aphi_history_event *events;
     size_t count, capacity;
     bool paired;         /* `other` is set */
+    bool lossy;          /* what it was seen through, as in aphi_env */
+    size_t buffer;
 } aphi_history;
 
 #endif

@@ -73,7 +73,7 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
     aphi_env env = {0};
     aphi_env_named(options->environment, &env);
     j->rpc = model->rpc && !options->distrust && !env.lossy;
-    j->machine = aphi_machine_open(model, j->rpc, options->solver_ms);
+    j->machine = aphi_machine_open(model, j->rpc, env.lossy, options->solver_ms);
     j->index_size = j->line_size = 16;
     j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
     j->lines = aphi_alloc_zero(j->line_size * sizeof *j->lines);

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_BUDGET = 20000 };    /* configurations to find out what is left when a lossy network has gone quiet */
+enum { DRAIN_BUDGET = 5000 };    /* configurations to find out what is left when a lossy network has gone quiet */
 enum { AFTERMATH_MAX = 20000 }; /* observations written down after a failure */
 
 const char *aph_verdict_name(aph_verdict v)
@@ -169,7 +169,7 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
     o->parts = model->part && o->rpc && !one_part;
     o->window_max = APHI_WINDOW_MIN;
     o->own_machine = !machine;
-    o->machine = machine ? machine : aphi_machine_open(model, o->rpc, options->solver_ms);
+    o->machine = machine ? machine : aphi_machine_open(model, o->rpc, env.lossy, options->solver_ms);
     aph_root_add(mark_oracle, o);
     if (!begin(o)) {
         snprintf(error, error_size, "%s", o->message);
@@ -403,17 +403,19 @@ static void ask_again(aph_oracle *o, int64_t connection, aph_value message, uint
     uint32_t asked = aphi_oracle_ask(o, connection, message, NULL);
     o->requests--;
     o->ops[asked].id = id;
+    o->ops[asked].again = true;
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
 }
 
 /* Where no order is kept, what was seen may be anything that was said; on a connection that the server opened, anything
- * that it said on some connection of its own. */
-static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value message)
+ * that it said on some connection of its own. message may be a wildcard. */
+static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value message, bool quiet)
 {
     APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
     uint32_t asked = (uint32_t)o->op_count++;
-    o->ops[asked] = (aphi_asked){.connection = connection, .message = message, .line = o->line, .slot = free_slot(o),
-                                 .before = APHI_NONE, .after = APHI_NONE, .delivery = true,
+    o->ops[asked] = (aphi_asked){.id = UINT64_MAX, .connection = connection, .line = o->line, .slot = free_slot(o),
+                                 .message = message == APHI_WILDCARD ? APH_NIL : message, .before = APHI_NONE,
+                                 .after = APHI_NONE, .delivery = true, .quiet = quiet,
                                  .end_at = o->event_base + o->event_count};
     clear_used(o, o->ops[asked].slot);
     return asked;
@@ -461,8 +463,8 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
         o->foretold -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;
         clear_used(o, a->slot);
-    } else if (message != APHI_WILDCARD && (o->env.lossy || connection >= APH_ACCEPTED)) {
-        asked = ask_what_was_said(o, connection, message);
+    } else if (o->env.lossy || connection >= APH_ACCEPTED) {
+        asked = ask_what_was_said(o, connection, message, false);
     }
     aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,
                                    .message = message});
@@ -480,17 +482,24 @@ static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
     return look(o);
 }
 
+aph_verdict aphi_oracle_hush(aph_oracle *o)
+{
+    if (o->verdict != APH_PASS)
+        return o->verdict;
+    uint32_t asked = o->env.lossy ? ask_what_was_said(o, 0, APH_NIL, true) : APHI_NONE;
+    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_QUIET, .asked = asked});
+    return look(o);
+}
+
 aph_verdict aphi_oracle_quiet(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
-    if (o->env.lossy) {
-        aphi_search_drain(o, DRAIN_BUDGET);
-        return o->verdict;
-    }
     if (!o->rpc) {
-        aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_QUIET, .asked = APHI_NONE});
-        return look(o);
+        aph_verdict verdict = aphi_oracle_hush(o);
+        if (o->env.lossy && verdict == APH_PASS)
+            aphi_search_collect(o, DRAIN_BUDGET);
+        return verdict;
     }
     for (size_t i = 0; i < o->lane_size; i++)
         if (o->lanes[i].used && o->lanes[i].first != APHI_NONE)
@@ -500,8 +509,8 @@ aph_verdict aphi_oracle_quiet(aph_oracle *o)
 
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)
 {
-    if (!listens(o))
-        return o->verdict;
+    if (!listens(o) || o->env.lossy)
+        return o->verdict; /* where anything may be lost that says nothing */
     if (!o->rpc)
         return lose_connection(o, connection);
     aphi_lane *lane = lane_of(o, connection);

@@ -4,7 +4,9 @@
  *
  * Idea:       run the model on the requests in the order given, answer its choices from the list, and compare what it
  *             sends with what was seen. `now` is the earliest moment at which all this can have happened: it never goes
- *             back, is never before a request was sent, and must be before each answer that results.
+ *             back, is never before a request was sent, and must be before each answer that results. Where a connection
+ *             holds only so much, it is also not before there was room for the answer, and must be before a request was
+ *             sent for which there would have been no room.
  * Not done:   sharing anything with the search: this is what the search is checked by. Only step.h is used. */
 #include "oracle/replay.h"
 
@@ -23,7 +25,10 @@ typedef struct replay {
     size_t order_at, choice_at;
     size_t now;             /* events of the history that have passed */
     size_t current;         /* the request taken last */
-    bool *done;             /* by event: request taken, answer given */
+    uint8_t *done;          /* by event: how often a request was taken, an answer given */
+    size_t *said;           /* what was said so far: by the observation that saw it, or SIZE_MAX */
+    int64_t *said_to;
+    size_t said_count, said_capacity, said_to_capacity;
     char *why;
     size_t why_size;
     bool wrong;
@@ -60,6 +65,48 @@ static bool in_turn(const replay *r, size_t request)
     return true;
 }
 
+/* Where connections hold only so much: wait until there is room for one more answer. */
+static bool find_room(replay *r, size_t request)
+{
+    int64_t connection = r->history->events[request].connection;
+    size_t held = 0;
+    for (size_t i = r->said_count; i-- > 0 && held < r->history->buffer;) {
+        if (r->said_to[i] != connection)
+            continue;
+        held++;
+        if (held == r->history->buffer && r->said[i] == SIZE_MAX)
+            return false;
+        if (held == r->history->buffer && r->now < r->said[i] + 1)
+            r->now = r->said[i] + 1;
+    }
+    return true;
+}
+
+/* Where connections hold only so much: the request that could be sent only after this one was taken. */
+static size_t waits_for_it(const replay *r, size_t request)
+{
+    const aphi_history_event *e = r->history->events;
+    size_t later = 0;
+    for (size_t i = request + 1; i < r->history->count; i++) {
+        later += !e[i].answer && !e[i].lost && e[i].connection == e[request].connection;
+        if (later == r->history->buffer)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static bool is_held_back(replay *r, size_t request)
+{
+    const aphi_history_event *e = &r->history->events[request];
+    if (!r->history->buffer || e->lost)
+        return false;
+    if (!find_room(r, request))
+        return !wrong(r, "a request is taken though there is never room for what was answered before", e->number);
+    if (r->now > waits_for_it(r, request))
+        return !wrong(r, "a request is taken after another was sent that it left no room for", e->number);
+    return false;
+}
+
 static bool take_next(replay *r, aph_value *answer)
 {
     aph_value number = aph_at(r->order, r->order_at);
@@ -70,14 +117,17 @@ static bool take_next(replay *r, aph_value *answer)
                                                              : SIZE_MAX;
     if (i == SIZE_MAX)
         return wrong(r, "the order names something that is not a request", r->order_at - 1);
-    if (r->done[i])
-        return wrong(r, "a request is taken twice", r->history->events[i].number);
-    if (!in_turn(r, i))
+    if (r->done[i] > r->history->lossy)
+        return wrong(r, r->history->lossy ? "a request is taken three times" : "a request is taken twice",
+                     r->history->events[i].number);
+    if (!r->history->lossy && !in_turn(r, i))
         return wrong(r, "a request is taken before an earlier one of its connection", r->history->events[i].number);
-    r->done[i] = true;
+    r->done[i]++;
     r->current = i;
     if (r->now < i + 1)
         r->now = i + 1;
+    if (is_held_back(r, i))
+        return false;
     *answer = APH_ARRAY_OF(aph_int(r->history->events[i].connection), r->history->events[i].message);
     return true;
 }
@@ -95,11 +145,35 @@ static size_t answer_due(const replay *r, int64_t connection)
     return SIZE_MAX;
 }
 
+/* Where no order is kept, it is whatever looks like it and was seen from now on. */
+static bool give_to_all(replay *r, const aph_event *event)
+{
+    const aphi_history_event *e = r->history->events;
+    for (size_t i = r->now; i < r->history->count; i++)
+        if (e[i].answer && e[i].connection == event->to && e[i].message == event->value)
+            r->done[i] = 1;
+    return true;
+}
+
+static void note_said(replay *r, int64_t to, size_t seen)
+{
+    if (r->history->paired && r->current != SIZE_MAX && r->history->events[r->current].lost)
+        return;
+    APHI_RESERVE(r->said, r->said_capacity, r->said_count + 1);
+    APHI_RESERVE(r->said_to, r->said_to_capacity, r->said_count + 1);
+    r->said_to[r->said_count] = to;
+    r->said[r->said_count++] = seen;
+}
+
 static bool give(replay *r, const aph_event *event)
 {
-    size_t i = answer_due(r, event->to);
     if (aph_is_symbolic(event->value))
         return wrong(r, "the model sends something that does not exist", r->order_at);
+    if (r->history->lossy)
+        return give_to_all(r, event);
+    size_t i = answer_due(r, event->to);
+    if (r->history->buffer)
+        note_said(r, event->to, i);
     if (i == SIZE_MAX)
         return true; /* nobody saw it */
     uint64_t number = r->history->events[i].number;
@@ -109,7 +183,7 @@ static bool give(replay *r, const aph_event *event)
         return wrong(r, "an answer was seen before the request behind it can have been taken", number);
     if (r->done[i])
         return wrong(r, "an answer is given twice", number);
-    r->done[i] = true;
+    r->done[i] = 1;
     return true;
 }
 
@@ -157,9 +231,13 @@ static void run(replay *r, const aph_model *model, aph_value state)
         wrong(r, "the model does not go on", r->order_at);
     if (r->order_at < aph_count(r->order))
         wrong(r, "the model did not take all requests of the order", r->order_at);
-    for (size_t i = 0; i < r->history->count; i++)
-        if (r->history->events[i].answer && !r->done[i])
-            wrong(r, "an answer is not explained", r->history->events[i].number);
+    for (size_t i = 0; i < r->history->count; i++) {
+        const aphi_history_event *e = &r->history->events[i];
+        if (e->answer && !r->done[i])
+            wrong(r, "an answer is not explained", e->number);
+        if (!e->answer && !e->lost && !r->done[i] && r->history->buffer && waits_for_it(r, i) != SIZE_MAX)
+            wrong(r, "a request is never taken, but more were sent than the connection holds", e->number);
+    }
 }
 
 /* Is v the pattern with one value for each symbol? Terms have no instances here: they would have to be solved. */
@@ -198,7 +276,7 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
                 .current = SIZE_MAX,
                 .why = why,
                 .why_size = why_size};
-    r.done = aphi_alloc_zero(history->count + 1);
+    r.done = aphi_alloc_zero((history->count + 1) * sizeof *r.done);
     if (aph_is_symbolic(explanation))
         wrong(&r, "the explanation has symbolic parts", 0);
     else if (!begins(model, aph_field(explanation, "initial")))
@@ -206,5 +284,7 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
     else
         run(&r, model, aph_field(explanation, "initial"));
     free(r.done);
+    free(r.said);
+    free(r.said_to);
     return !r.wrong;
 }

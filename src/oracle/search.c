@@ -34,7 +34,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAY_MIN = 3, WAY_NEAR = 4, WAY_CALM = 256, LIMITS_EVERY = 256, COLLECT_SLACK = 8u << 20 };
+enum {
+    SETBACKS_FEW = 24,
+    WAY_MIN = 3,    /* requests in flight; WAY_MANY where there were few setbacks */
+    WAY_MANY = 8,
+    WAY_NEAR = 4,
+    WAY_CALM = 256,
+    LIMITS_EVERY = 256,
+    COLLECT_SLACK = 8u << 20,
+};
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
@@ -53,6 +61,11 @@ static APHI_RARE void note_trouble(aph_oracle *o, const aphi_asked *a)
 
 static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
 {
+    if (a->quiet) {
+        *n = 1;
+        o->same = (aphi_after){.core = o->core};
+        return &o->same;
+    }
     if (a->delivery)
         return a->connection < APH_ACCEPTED
                    ? aphi_machine_deliver(o->machine, &o->core, a->connection, a->message, n)
@@ -159,13 +172,13 @@ static void restore(aph_oracle *o, const aphi_frame *f)
 static bool first_of_kind(aph_oracle *o, uint32_t asked)
 {
     const aphi_asked *a = &o->ops[asked];
-    if (!o->rpc || a->future == APH_FUTURE_OPEN || (a->future != APH_FUTURE_LOST && !a->alone))
+    if (a->delivery || a->future == APH_FUTURE_OPEN || (a->future != APH_FUTURE_LOST && !a->alone))
         return true;
     struct aphi_kind_seen *seen =
         &o->kinds[aphi_mix((uint64_t)(uintptr_t)a->message, (uint64_t)(uintptr_t)a->answer) % APHI_KINDS];
     const aphi_asked *b = &o->ops[seen->asked];
     if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future &&
-        (a->future != APH_FUTURE_ANSWER || b->rank < a->rank))
+        (o->rpc || a->connection == b->connection) && (a->future != APH_FUTURE_ANSWER || b->rank < a->rank))
         return false;
     *seen = (struct aphi_kind_seen){o->round, asked};
     return true;
@@ -302,8 +315,16 @@ static uint32_t first_before(aph_oracle *o, const aphi_asked *b, uint32_t otherw
     return otherwise;
 }
 
+/* Guesses cost runs of the model: they are worth it where the search had to go back now and then. */
+static bool has_setbacks(const aph_oracle *o)
+{
+    return o->setbacks >= SETBACKS_FEW;
+}
+
 static void find_eager(aph_oracle *o, aphi_frame *f)
 {
+    if (!has_setbacks(o))
+        return;
     if (f->target != APHI_NONE && !f->only)
         f->likely = first_before(o, &o->ops[f->target], 0);
     f->eager = f->likely > 0;
@@ -362,7 +383,8 @@ static bool find_way(aph_oracle *o, aphi_frame *f)
     const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
     /* Mostly it is a step or two away. More is worth it when the search does not get on. */
     bool calm = o->configurations - o->calm_since < WAY_CALM;
-    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || (calm && o->pending_count < WAY_MIN))
+    size_t least = !calm ? 0 : has_setbacks(o) ? WAY_MIN : WAY_MANY;
+    if (!target || f->likely || target->future != APH_FUTURE_ANSWER || o->pending_count < least)
         return true;
     const aphi_core core = o->core;
     uint32_t place;
@@ -455,6 +477,7 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason)
 {
     if (!o->parts || o->pipelined || o->exhaustive)
         reason = aphi_memo_any;
+    o->setbacks++;
     while (o->frame_count && !o->fault && !o->limit) {
         aphi_frame *f = top(o);
         aphi_flight_back(o, f->at);
@@ -525,7 +548,7 @@ static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
-/* At a wildcard: write down what the explanation at hand would have answered. */
+/* At a wildcard: write down that the explanation at hand would have answered this. */
 static void allow(aph_oracle *o, aph_value answer)
 {
     for (size_t i = 0; i < o->allowed_count; i++)
@@ -543,27 +566,25 @@ static void allow(aph_oracle *o, aph_value answer)
         .root = o->root_next - 1};
 }
 
-/* A wildcard where more than the oldest message of one connection could have been seen. */
-static bool pass_any(aph_oracle *o, const aphi_seen_event *e)
+/* Where messages overtake each other, anything that was said, or that is said when more requests are taken. */
+static bool allow_whatever_was_said(aph_oracle *o, int64_t connection)
 {
-    aph_value said = aphi_mail_for(&o->core, e->connection);
-    if (!aph_count(said))
-        return branch_out(o, APHI_NONE, false);
+    aph_value said = aphi_mail_for(&o->core, connection);
     for (size_t i = 0; i < aph_count(said); i++)
         allow(o, aph_at(said, i));
-    return aphi_search_elsewhere(o, aphi_memo_any);
+    return branch_out(o, APHI_NONE, false);
 }
 
 static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     bool foreknown = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
-    if (e->message == APHI_WILDCARD && (o->env.lossy || e->connection >= APH_ACCEPTED))
-        return pass_any(o, e);
     if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
         aphi_flight_pass(o);
         return true;
     }
+    if (e->message == APHI_WILDCARD && aphi_is_delivery(o, e->asked))
+        return allow_whatever_was_said(o, e->connection);
     if (foreknown ? !aphi_is_taken(o, a) : !aphi_mail_waits(&o->core, e->connection))
         return branch_out(o, e->asked, false);
     if (e->message == APHI_WILDCARD) {
@@ -601,14 +622,30 @@ static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
     return true;
 }
 
-/* Every request must have been taken, and all that was said have been seen. */
-static bool pass_quiet(aph_oracle *o)
+/* What was in flight is gone. Some of it may have been taken before; what was said of it will not be seen. */
+static bool pass_quiet_lossy(aph_oracle *o, const aphi_seen_event *e)
 {
+    const aphi_asked *a = &o->ops[e->asked];
+    aphi_mail_forget(&o->core);
+    if (!aphi_is_taken(o, a))
+        return branch_out(o, e->asked, false);
+    aphi_clear_bit(o->bits, a->slot);
+    for (size_t i = 0; i < o->pending_count; i++)
+        aphi_set_bit(o->bits, o->ops[o->pending[i]].slot);
+    aphi_flight_pass(o);
+    return true;
+}
+
+/* Every request must have been taken, and all that was said have been seen. */
+static bool pass_quiet(aph_oracle *o, const aphi_seen_event *e)
+{
+    if (o->env.lossy)
+        return pass_quiet_lossy(o, e);
     if (aphi_mail_waits_anywhere(&o->core))
         return aphi_search_elsewhere(o, aphi_memo_any);
     for (size_t i = 0; i < o->pending_count; i++) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a))
+        if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a) && !aphi_is_given_up(o, a))
             return branch_out(o, APHI_NONE, false);
     }
     aphi_flight_pass(o);
@@ -649,7 +686,7 @@ bool aphi_search(aph_oracle *o)
         const aphi_seen_event *e = &o->events[o->at];
         bool on = e->kind == APHI_SAW_REQUEST  ? pass_request(o, e)
                   : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e)
-                  : e->kind == APHI_SAW_LOSS   ? pass_loss(o, e) : pass_quiet(o);
+                  : e->kind == APHI_SAW_LOSS   ? pass_loss(o, e) : pass_quiet(o, e);
         if (!on)
             return false;
     }

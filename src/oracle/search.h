@@ -33,8 +33,10 @@ typedef struct aphi_asked {
     bool reads;            /* with its known answer it leaves the state alone */
     bool lost;
     bool alone;            /* nothing will be sent on its connection before its end */
+    bool again;            /* the second of two that are one request: it may arrive twice */
     bool delivery;         /* not a request: a message that was seen where the environment keeps no order. To take it is
                             * to find something said that it can be. */
+    bool quiet;            /* a delivery of nothing: after it, nothing that was in flight will arrive */
 } aphi_asked;
 
 typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS, APHI_SAW_QUIET } aphi_saw;
@@ -171,6 +173,7 @@ struct aph_oracle {
 
     /* the search: where it is, and what it has not tried */
     aphi_core core;
+    aphi_after same;       /* what comes of doing nothing */
     uint32_t at;
     uint32_t *pending;     /* requests in flight at `at`, soonest to end first */
     size_t pending_count, pending_capacity;
@@ -191,6 +194,7 @@ struct aph_oracle {
     size_t root_next;      /* to be tried when all else has failed */
     aphi_segment *past;    /* of the root that the search is in */
     uint32_t deepest;      /* observation that the search has reached in this window */
+    uint64_t setbacks;     /* times that the search had to go back */
     uint64_t calm_since;   /* configurations visited when it got there, or when it looked far ahead in vain */
 
     /* in the wake of a failure: what would have been allowed at a wildcard, the last observation of the window */
@@ -225,8 +229,10 @@ void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool let_go);
  * foretold, and that have a part in the failure, are still to come. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
 /* Nothing will come any more that has not come: all that was sent has arrived or is lost. APH_FAIL if in every
- * explanation the server owes something. Of a lossy environment, nothing that was in flight is remembered. */
+ * explanation the server owes something. In a lossy environment it never does, and what was in flight is forgotten. */
 aph_verdict aphi_oracle_quiet(aph_oracle *o);
+/* The same, without forgetting. The model must not be rpc, or the environment lossy. */
+aph_verdict aphi_oracle_hush(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known);
 void aphi_oracle_note(aph_oracle *o, aphi_seen_event e);
@@ -251,8 +257,6 @@ APHI_RARE void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. */
 APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
-/* Forget all that is in flight: it is lost. Unless the budget does not suffice; then nothing is forgotten. */
-APHI_RARE void aphi_search_drain(aph_oracle *o, uint64_t budget);
 APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);

@@ -66,7 +66,7 @@ typedef struct sent {
 
 struct aphi_machine {
     const aph_model *model;
-    bool rpc;
+    bool rpc, lossy;
     int64_t solver_ms;
     aph_fault fault;
     char message[320];
@@ -372,6 +372,21 @@ static aph_value with_mail(aph_value mail, int64_t to, aph_value message)
     return aph_set(box, name, waiting ? aph_push(waiting, message) : APH_ARRAY_OF(message));
 }
 
+/* Of mail without order: the message takes its place by size, unless it is there. */
+static aph_value with_letter(aph_value mail, int64_t to, aph_value message)
+{
+    aph_value box = mail ? mail : aph_object(), name = aph_int(to), waiting = aph_get(box, name);
+    size_t n = aph_count(waiting), place = 0;
+    while (place < n && aph_compare(aph_at(waiting, place), message) < 0)
+        place++;
+    if (place < n && aph_at(waiting, place) == message)
+        return mail;
+    aph_value all = aph_push(n ? aph_slice(waiting, 0, place) : aph_array(0, NULL), message);
+    for (; place < n; place++)
+        all = aph_push(all, aph_at(waiting, place));
+    return aph_set(box, name, all);
+}
+
 static bool deliver(aphi_machine *m, aph_value *mail)
 {
     const key *k = m->key;
@@ -388,7 +403,7 @@ static bool deliver(aphi_machine *m, aph_value *mail)
         if (aph_is_symbolic(message) && !assume(m, known(m, aph_eq(message, message))))
             return false;
         if (k->fate == APHI_KEEP)
-            *mail = with_mail(*mail, m->sends[i].to, message);
+            *mail = (m->lossy ? with_letter : with_mail)(*mail, m->sends[i].to, message);
     }
     return true;
 }
@@ -585,11 +600,12 @@ static void forget_all(void *context)
     m->generation++;
 }
 
-aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver_ms)
+aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, bool lossy, int64_t solver_ms)
 {
     aphi_machine *m = aphi_alloc_zero(sizeof *m);
     m->model = model;
     m->rpc = rpc;
+    m->lossy = lossy;
     m->solver_ms = solver_ms ? solver_ms : 1000;
     m->cache = aphi_alloc_zero(CACHE_SIZE * sizeof *m->cache);
     m->generation = 1;
@@ -730,6 +746,8 @@ bool aphi_mail_waits_anywhere(const aphi_core *core)
 void aphi_mail_forget(aphi_core *core)
 {
     aph_value roots[2] = {core->state, core->answers};
+    if (!core->mail)
+        return;
     core->mail = APH_NIL;
     if (core->store || core->fresh)
         core->fresh = aphi_store_normalize(2, roots, &core->store);

@@ -37,7 +37,8 @@ typedef struct aphi_after {
 
 typedef struct aphi_machine aphi_machine;
 
-aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, int64_t solver_ms);
+/* lossy: mail has no order and stays, so that a message said twice is as one. */
+aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, bool lossy, int64_t solver_ms);
 void aphi_machine_close(aphi_machine *m);
 
 /* The server before its first request. */
@@ -76,8 +77,8 @@ void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place);
 aph_fault aphi_machine_fault(const aphi_machine *m, const char **message);
 bool aphi_machine_undecided(const aphi_machine *m);
 bool aphi_machine_out_of_time(const aphi_machine *m);
-/* From now on, how often results went which way where the model names its ways: "strong tag"; of a decision, its name or
- * "not " and its name. An object of counts, with 0 for ways that were seen and never taken. */
+/* From now on, how often results went which way where the model names its ways: "strong tag"; of a decision, its name
+ * or "not " and its name. An object of counts, with 0 for ways that were seen and never taken. */
 void aphi_machine_count_branches(aphi_machine *m);
 aph_value aphi_machine_branches(const aphi_machine *m);
 uint64_t aphi_machine_steps(const aphi_machine *m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refinement.c - explore what a model and its clients can do, and ask the oracle of the specification about what they see.
+ * refinement.c - explore what a model and its clients can do, and ask the oracle of the specification about what they
+ * see.
  *
  * Idea:       depth-first over scenes (scene.h). A scene that was met before is not entered again. The oracle cannot go
  *             back, so it is asked about whole traces, from their beginning: each different one once, as soon as an
@@ -301,7 +302,7 @@ static aphi_refinement run(const aphi_refine_options *options, uint64_t walks, u
     search x = {.options = options};
     aphi_choice choice = aphi_choice_seed(seed);
     aph_value first;
-    x.machine = aphi_machine_open(options->spec, options->spec->rpc, 0);
+    x.machine = aphi_machine_open(options->spec, options->spec->rpc, false, 0);
     aph_root_add(mark_search, &x);
     aphi_guard_arm(options->model, options->deadline_ns, options->memory);
     if (aphi_stage_open(&x.stage, options, &first)) {

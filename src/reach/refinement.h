@@ -38,9 +38,9 @@ typedef struct aphi_refinement {
     aphi_refined verdict;
     aph_fault fault;      /* with APHI_REFINES_FAULT */
     char why[400];        /* for people; "" with APHI_REFINES */
-    /* APHI_REFINES_NOT: lines of a trace file, as an array of objects; the place of the answer that nothing explains; and
-     * what would have been explained there, {"answer": ...} each. An answer stands where its first byte was seen: what
-     * follows may have been sent before its last. From here on the caller keeps them alive. */
+    /* APHI_REFINES_NOT: lines of a trace file, as an array of objects; the place of the answer that nothing explains;
+     * and what would have been explained there, {"answer": ...} each. An answer stands where its first byte was seen:
+     * what follows may have been sent before its last. From here on the caller keeps them alive. */
     aph_value trace;
     size_t failing;
     aph_value allowed;

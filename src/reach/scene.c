@@ -2,7 +2,8 @@
  *
  * scene.c - what can happen next between a model and its clients.
  *
- * Idea:       a scene is one immutable value, so whoever explores keeps scenes, compares them and goes back for nothing.
+ * Idea:       a scene is one immutable value, so whoever explores keeps scenes, compares them and goes back for
+ *             nothing.
  *
  *                 client --chunks--> network --chunks--> decoder --messages--> model
  *                 trace <--messages-- decoder <--bytes-- network <--messages-- model
@@ -184,7 +185,8 @@ static void begin_answer(aphi_stage *g, scene *s, size_t client, aph_value bytes
     if (g->options->spec->rpc && !asked(s, client, true, &request))
         blame(g, APHI_BLEMISH_ORPHAN, APH_FAULT_NONE,
               aph_push(s->field[APHI_SCENE_TRACE], entry_of(APHI_SCENE_RECEIVED, client, bytes)),
-              "an answer begins on connection %zu, where none is owed: %zu requests were sent in whole and answered, and "
+              "an answer begins on connection %zu, where none is owed: %zu requests were sent in whole and "
+              "answered, and "
               "%zu bytes of the next were sent", client + 1, client_count(s, client, NEXT),
               client_count(s, client, OFFSET));
     note(g, s, APH_ARRAY_OF(aph_int(APHI_SCENE_RECEIVED), aph_int((int64_t)client)));

@@ -227,6 +227,11 @@ void aphi_guard_call_off(void)
     called_off = 1;
 }
 
+void aphi_guard_resume(void)
+{
+    called_off = 0;
+}
+
 bool aphi_guard_overfull(void)
 {
     return guard.overfull;

@@ -19,8 +19,9 @@ void aphi_guard_disarm(void);
 bool aphi_guard_expired(void); /* the deadline has passed, or a step is stuck */
 bool aphi_guard_stuck(void);
 bool aphi_guard_overfull(void); /* a step was left for the memory that it took */
-/* Every deadline of every thread has passed, now and from now on. May be called from a signal handler. */
+/* Every deadline of every thread has passed, now and until aphi_guard_resume. May be called from a signal handler. */
 void aphi_guard_call_off(void);
+void aphi_guard_resume(void);
 
 /* Around a step: where to jump, and why the jump came. */
 typedef struct aphi_guarded {

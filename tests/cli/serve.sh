@@ -145,7 +145,7 @@ run 2 serve kv --env udp --loss 101
 run 2 serve kv --delay -1
 run 2 serve kv --nonsense
 run 30 serve nothing
-run 7 serve kv --host no.such.host.invalid
+run 53 serve kv --host no.such.host.invalid
 err 'no.such.host.invalid'
 run 0 serve --help
 out 'usage: antiphon serve'

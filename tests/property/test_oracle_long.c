@@ -118,7 +118,8 @@ static void run(const aph_model *model, aph_value (*request)(aphi_choice *c), si
     aphi_choice c = aphi_choice_seed(7);
     subject s = {model, NULL, request, impossible, 0};
     history h = {0};
-    history_make(&h, &s, (history_shape){requests, CONNECTIONS, 0, false, true, true}, &c);
+    history_shape shape = {.requests = requests, .connections = CONNECTIONS, .whole = true, .paired = true};
+    history_make(&h, &s, shape, &c);
     assert_int_equal(h.count, 2 * requests);
     aph_root_add(mark_history, &h);
     expect_all(model, &h, options, APH_PASS);

@@ -2,8 +2,8 @@
  *
  * test_refine.c - refinement with reductions, without, and by brute force: each must come to the same.
  *
- * By brute force means: every schedule, one after the other, no situation remembered, each whole trace judged by an oracle
- * of its own. */
+ * By brute force means: every schedule, one after the other, no situation remembered, each whole trace judged by an
+ * oracle of its own. */
 #include "reach/scene.h"
 
 #include "models/models.h"

@@ -48,7 +48,7 @@ static size_t answer_to(const history *h, size_t i)
     for (size_t k = 0; k < i; k++)
         skip += h->seen[k].sent && h->seen[k].connection == connection;
     for (size_t k = 0; k < h->count; k++)
-        if (!h->seen[k].sent && h->seen[k].connection == connection && skip-- == 0)
+        if (!h->seen[k].sent && !h->seen[k].quiet && h->seen[k].connection == connection && skip-- == 0)
             return k;
     return h->count;
 }
@@ -121,17 +121,22 @@ static void mark_history(void *context)
 /* Does the explanation of what the oracle accepted hold when it is replayed? */
 static bool explanation_holds(const aph_oracle *o, const aph_model *model, const history *h)
 {
-    aphi_history all = {.paired = model->rpc};
+    aphi_history all = {.paired = model->rpc && !o->env.lossy, .lossy = o->env.lossy, .buffer = o->env.buffer};
+    size_t *at = calloc(h->count + 1, sizeof *at); /* of an observation among the events: quiet is none */
     all.events = calloc(h->count + 1, sizeof *all.events);
-    assert(all.events);
-    for (size_t i = 0; i < h->count; i++)
-        all.events[all.count++] = (aphi_history_event){.answer = !h->seen[i].sent, .connection = h->seen[i].connection,
-                                                       .message = h->seen[i].message, .number = i, .other = SIZE_MAX};
-    for (size_t i = 0; model->rpc && i < h->count; i++) {
+    assert(all.events && at);
+    for (size_t i = 0; i < h->count; i++) {
+        const history_seen *seen = &h->seen[i];
+        at[i] = all.count;
+        if (!seen->quiet)
+            all.events[all.count++] = (aphi_history_event){.answer = !seen->sent, .connection = seen->connection,
+                                                           .message = seen->message, .number = i, .other = SIZE_MAX};
+    }
+    for (size_t i = 0; all.paired && i < h->count; i++) {
         size_t end = h->seen[i].sent ? answer_to(h, i) : h->count;
         if (end < h->count) {
-            all.events[i].other = end;
-            all.events[end].other = i;
+            all.events[at[i]].other = at[end];
+            all.events[at[end]].other = at[i];
         }
     }
     char why[200] = "the solver gave up";
@@ -140,6 +145,7 @@ static bool explanation_holds(const aph_oracle *o, const aph_model *model, const
     if (!holds)
         printf("the explanation does not hold: %s\n", why);
     free(all.events);
+    free(at);
     return holds;
 }
 
@@ -154,8 +160,9 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
     aph_root_add(mark_history, (void *)h);
     for (; j.at < h->count; j.at++) {
         const history_seen *seen = &h->seen[j.at];
-        j.verdict = seen->sent ? judge_sent(o, h, j.at, mode, model->rpc)
-                               : aph_oracle_received(o, seen->connection, seen->message);
+        j.verdict = seen->quiet  ? aphi_oracle_quiet(o)
+                    : seen->sent ? judge_sent(o, h, j.at, mode, model->rpc)
+                                 : aph_oracle_received(o, seen->connection, seen->message);
         if (j.verdict == APH_PASS && mode == COMPARE_LOST && model->rpc)
             j.verdict = judge_lost(o, h, j.at);
         if (j.verdict == APH_PASS && (mode == COMPARE_FORGET || mode == COMPARE_FORGET_LIVE))
@@ -187,19 +194,40 @@ static bool agrees(judged j, enumerated e, compare_mode mode)
     return e.explained || (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET ? j.at <= e.reached : j.at == e.reached);
 }
 
-static int compare_in(const subject *s, const history *h, bool sync, enumerated e, compare_count *count)
+static const char *const env_names[] = {[ENUMERATE_TCP] = "tcp", [ENUMERATE_SYNC] = "sync", [ENUMERATE_UDP] = "udp",
+                                        [ENUMERATE_TCP_1] = "tcp:1", [ENUMERATE_TCP_2] = "tcp:2"};
+
+static bool has_quiet(const history *h)
+{
+    for (size_t i = 0; i < h->count; i++)
+        if (h->seen[i].quiet)
+            return true;
+    return false;
+}
+
+/* Does it make sense to ask in this way? A request that is given up is not owed, and takes no room. */
+static bool is_asked(const subject *s, const history *h, enumerate_env env, compare_mode mode)
+{
+    if (mode == COMPARE_LIVE || mode == COMPARE_FORGET_LIVE)
+        return true;
+    if (!s->model->rpc || env == ENUMERATE_UDP)
+        return false;
+    return mode == COMPARE_DISTRUST || (!has_quiet(h) && (mode != COMPARE_LOST || env < ENUMERATE_TCP_1));
+}
+
+static int compare_in(const subject *s, const history *h, enumerate_env env, enumerated e, compare_count *count)
 {
     for (compare_mode mode = 0; mode < COMPARE_MODES; mode++) {
-        if (!s->model->rpc && mode != COMPARE_LIVE && mode != COMPARE_FORGET_LIVE)
+        if (!is_asked(s, h, env, mode))
             continue;
-        judged j = compare_judge(s->model, h, sync ? "sync" : "tcp", mode);
+        judged j = compare_judge(s->model, h, env_names[env], mode);
         count->judged++;
         if (agrees(j, e, mode))
             continue;
         printf("%s, %s, %s: the oracle says %s at observation %zu, enumeration %s at %zu\n", s->model->name,
-               sync ? "sync" : "tcp", mode_names[mode], aph_verdict_name(j.verdict), j.at,
-               e.explained ? "pass" : "fail", e.reached);
-        return 1 + (int)mode + 10 * (int)j.verdict + 100 * sync;
+               env_names[env], mode_names[mode], aph_verdict_name(j.verdict), j.at, e.explained ? "pass" : "fail",
+               e.reached);
+        return 1 + (int)mode + 10 * (int)j.verdict + 100 * (int)env;
     }
     return 0;
 }
@@ -220,33 +248,46 @@ int compare_one(const subject *s, const history *h, bool slow, compare_count *co
     count->histories++;
     count->valid += e.explained;
     count->invalid += !e.explained;
-    int difference = compare_in(s, h, false, e, count);
+    int difference = compare_in(s, h, ENUMERATE_TCP, e, count);
     if (!difference && slow)
         difference = compare_slow(s, h, e, count);
     if (!difference && history_is_sequential(h))
-        difference = compare_in(s, h, true, enumerate(s, h, ENUMERATE_SYNC), count);
+        difference = compare_in(s, h, ENUMERATE_SYNC, enumerate(s, h, ENUMERATE_SYNC), count);
     return difference;
 }
 
-static bool still_wrong(const subject *s, const history *h, int difference)
+static int compare_one_in(const subject *s, const history *h, enumerate_env env, compare_count *count)
+{
+    enumerated e = enumerate(s, h, env);
+    count->histories++;
+    count->valid += e.explained;
+    count->invalid += !e.explained;
+    return compare_in(s, h, env, e, count);
+}
+
+/* ENUMERATE_ENVS: in those that compare_one is about. */
+static bool still_wrong(const subject *s, const history *h, enumerate_env env, int difference)
 {
     compare_count unused = {0};
-    return (!s->model->rpc || history_is_paired(h)) && compare_one(s, h, true, &unused) == difference;
+    if (s->model->rpc && env != ENUMERATE_UDP && !history_is_paired(h))
+        return false;
+    return difference ==
+           (env == ENUMERATE_ENVS ? compare_one(s, h, true, &unused) : compare_one_in(s, h, env, &unused));
 }
 
 /* Without the observation at i, or if that does not do, without the request there and its answer. */
-static bool leave_out(const subject *s, history *h, size_t i, int difference)
+static bool leave_out(const subject *s, history *h, size_t i, enumerate_env env, int difference)
 {
     history smaller = {0};
     size_t end = h->seen[i].sent ? answer_to(h, i) : h->count;
     history_copy(&smaller, h);
     history_remove(&smaller, i);
-    bool wrong = still_wrong(s, &smaller, difference);
+    bool wrong = still_wrong(s, &smaller, env, difference);
     if (!wrong && end < h->count) {
         history_copy(&smaller, h);
         history_remove(&smaller, end);
         history_remove(&smaller, i);
-        wrong = still_wrong(s, &smaller, difference);
+        wrong = still_wrong(s, &smaller, env, difference);
     }
     if (wrong)
         history_copy(h, &smaller);
@@ -254,10 +295,10 @@ static bool leave_out(const subject *s, history *h, size_t i, int difference)
     return wrong;
 }
 
-static void shrink(const subject *s, history *h, int difference)
+static void shrink(const subject *s, history *h, enumerate_env env, int difference)
 {
     for (size_t i = 0; i < h->count;)
-        i = leave_out(s, h, i, difference) ? 0 : i + 1;
+        i = leave_out(s, h, i, env, difference) ? 0 : i + 1;
 }
 
 bool compare_many(const subject *s, size_t histories, unsigned slow)
@@ -277,11 +318,55 @@ bool compare_many(const subject *s, size_t histories, unsigned slow)
         difference = compare_one(s, &h, aphi_choice_chance(&c, slow, 100), &count);
     }
     if (difference) {
-        shrink(s, &h, difference);
+        shrink(s, &h, ENUMERATE_ENVS, difference);
         history_print(&h);
     }
     history_deinit(&h);
     bool enough = compare_report(s->model->name, &count);
+    printf("  %.1f s\n", (double)(aphi_clock_ns() - start) / 1e9);
+    return !difference && enough;
+}
+
+static history_shape shape_in(aphi_choice *c, const subject *s, enumerate_env env)
+{
+    history_shape shape = history_random_shape(c, s);
+    shape.sequential = false;
+    shape.pipelining = 1 + (unsigned)aphi_choice_below(c, 3);
+    shape.quiets = aphi_choice_chance(c, 1, 2);
+    shape.buffer = env >= ENUMERATE_TCP_1 ? (size_t)(env - ENUMERATE_TCP_1) + 1 : 0;
+    shape.lossy = env == ENUMERATE_UDP;
+    shape.paired &= !shape.lossy;
+    /* Enumeration takes its time where everything may come twice. */
+    size_t most = !s->strings && aphi_choice_chance(c, 1, 5) ? 4 : 3;
+    if (shape.lossy && shape.requests > most)
+        shape.requests = most;
+    return shape;
+}
+
+bool compare_many_in(const subject *s, enumerate_env env, size_t histories)
+{
+    compare_count count = {0};
+    history h = {0};
+    int difference = 0;
+    int64_t start = aphi_clock_ns();
+    for (size_t i = 0; i < histories && !difference; i++) {
+        aphi_choice c = aphi_choice_seed(compare_seed() * 1000003 + i);
+        history_shape shape = shape_in(&c, s, env);
+        if (i % 256 == 0)
+            aph_collect();
+        history_make(&h, s, shape, &c);
+        if (aphi_choice_chance(&c, 3, 5))
+            history_mutate(&h, s, shape, &c);
+        difference = compare_one_in(s, &h, env, &count);
+    }
+    if (difference) {
+        shrink(s, &h, env, difference);
+        history_print(&h);
+    }
+    history_deinit(&h);
+    char name[80];
+    snprintf(name, sizeof name, "%s, %s", s->model->name, env_names[env]);
+    bool enough = compare_report(name, &count);
     printf("  %.1f s\n", (double)(aphi_clock_ns() - start) / 1e9);
     return !difference && enough;
 }

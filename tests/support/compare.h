@@ -6,6 +6,7 @@
 #ifndef TESTS_SUPPORT_COMPARE_H
 #define TESTS_SUPPORT_COMPARE_H
 
+#include "enumerate.h"
 #include "histories.h"
 
 #include <antiphon/oracle.h>
@@ -39,6 +40,9 @@ int compare_one(const subject *s, const history *h, bool slow, compare_count *co
 /* On this many random histories, of which `slow` of each hundred also by dualization. Prints the count; a history on
  * which they disagree is made smaller and printed. False if there is one, or if not enough are valid, or invalid. */
 bool compare_many(const subject *s, size_t histories, unsigned slow);
+
+/* The same in another environment, at least half of them with moments of quiet: against enumeration alone. */
+bool compare_many_in(const subject *s, enumerate_env env, size_t histories);
 
 uint64_t compare_seed(void);
 /* The number of cases for this run. Under sanitizers a tenth. */

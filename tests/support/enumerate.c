@@ -6,7 +6,9 @@
  *             When an answer is seen for which the server has nothing to show, some request must be taken first: try
  *             each that may come next, and for it each way through the model.
  *             To take a request later than one could, but before anything is seen that depends on it, shows nothing
- *             new; so nothing is taken while there is something to show, or while requests are only sent.
+ *             new; so nothing is taken while there is something to show, or while requests are only sent. Where
+ *             messages are lost, or connections hold only so much, that is not relied on: before each observation,
+ *             everything that can be taken is tried.
  * Cost:       exponential. A situation that failed once is not tried again; that is the only concession to time. */
 #include "enumerate.h"
 
@@ -31,6 +33,7 @@ typedef struct place {
     concrete server;
     size_t at;
     uint8_t taken[HISTORY_CONNECTIONS]; /* requests of each connection that the server took */
+    uint64_t copies;                    /* where they come in any order: how often each was taken, two bits each */
 } place;
 
 /* ---- all ways to pick -------------------------------------------------------------------------------------------- */
@@ -119,13 +122,101 @@ static bool explain_received(search *s, place p)
     return explain(s, p);
 }
 
-static aph_value name_of(const place *p)
+/* ---- where messages are lost, or connections hold only so much ------------------------------------------------- */
+
+static size_t buffer_of(const search *s)
+{
+    return s->env >= ENUMERATE_TCP_1 ? (size_t)(s->env - ENUMERATE_TCP_1) + 1 : 0;
+}
+
+static size_t waiting(const place *p, int64_t connection)
+{
+    return aph_count(aph_get(p->server.mail, aph_int(connection)));
+}
+
+static size_t untaken(const search *s, const place *p, int64_t connection)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->at; i++)
+        n += s->history->seen[i].sent && s->history->seen[i].connection == connection;
+    return n - p->taken[connection];
+}
+
+static bool quiet_passes(const search *s, place *p)
+{
+    if (s->env == ENUMERATE_UDP) {
+        p->server.mail = aph_object();
+        for (size_t i = 0; i < p->at; i++)
+            p->copies |= (uint64_t)2 << 2 * i;
+        return true;
+    }
+    for (int64_t c = 1; c < HISTORY_CONNECTIONS; c++)
+        if (waiting(p, c) || untaken(s, p, c))
+            return false;
+    return true;
+}
+
+/* Can the observation be made as things are? */
+static bool passes(const search *s, place *p)
+{
+    const history_seen *seen = &s->history->seen[p->at];
+    aph_value said = aph_get(p->server.mail, aph_int(seen->connection));
+    if (seen->quiet)
+        return quiet_passes(s, p);
+    if (seen->sent)
+        return !buffer_of(s) || untaken(s, p, seen->connection) < buffer_of(s);
+    if (s->env != ENUMERATE_UDP) {
+        if (!aph_count(said) || aph_at(said, 0) != seen->message)
+            return false;
+        concrete_take_mail(&p->server, seen->connection);
+        return true;
+    }
+    for (size_t i = 0; i < aph_count(said); i++)
+        if (aph_at(said, i) == seen->message)
+            return true;
+    return false;
+}
+
+static bool explain_by_copy(search *s, const place *p)
+{
+    assert(p->at <= 32);
+    for (size_t i = 0; i < p->at; i++) {
+        place next = *p;
+        next.copies += (uint64_t)1 << 2 * i;
+        if (s->history->seen[i].sent && (p->copies >> 2 * i & 3) < 2 && explain_after(s, &next, &s->history->seen[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool explain_by_room(search *s, const place *p)
+{
+    for (int64_t c = 1; c < HISTORY_CONNECTIONS; c++) {
+        const history_seen *request = next_request(s, p, c);
+        if (request && (!buffer_of(s) || waiting(p, c) < buffer_of(s)) && explain_after(s, p, request))
+            return true;
+    }
+    return false;
+}
+
+static bool explain_anyhow(search *s, const place *p)
+{
+    place next = *p;
+    if (passes(s, &next)) {
+        next.at++;
+        if (explain(s, next))
+            return true;
+    }
+    return s->env == ENUMERATE_UDP ? explain_by_copy(s, p) : explain_by_room(s, p);
+}
+
+static aph_value name_of(const search *s, const place *p)
 {
     uint64_t taken = 0;
     for (int i = 0; i < HISTORY_CONNECTIONS; i++)
         taken = taken * 64 + p->taken[i];
-    return APH_ARRAY_OF(aph_int((int64_t)p->at), aph_int((int64_t)taken), p->server.state, p->server.answers,
-                        p->server.mail);
+    return APH_ARRAY_OF(aph_int((int64_t)p->at), aph_int((int64_t)(s->env == ENUMERATE_UDP ? p->copies : taken)),
+                        p->server.state, p->server.answers, p->server.mail);
 }
 
 static bool explain(search *s, place p)
@@ -134,9 +225,11 @@ static bool explain(search *s, place p)
         s->reached = p.at;
     if (p.at == s->history->count)
         return true;
+    if (s->env >= ENUMERATE_UDP || s->history->seen[p.at].quiet)
+        return wordset_add(&s->failed, name_of(s, &p)) && explain_anyhow(s, &p);
     if (s->history->seen[p.at].sent)
         return explain_sent(s, p);
-    return wordset_add(&s->failed, name_of(&p)) && explain_received(s, p);
+    return wordset_add(&s->failed, name_of(s, &p)) && explain_received(s, p);
 }
 
 enumerated enumerate(const subject *s, const history *h, enumerate_env env)

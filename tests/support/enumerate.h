@@ -10,7 +10,14 @@
 
 #include "histories.h"
 
-typedef enum enumerate_env { ENUMERATE_TCP, ENUMERATE_SYNC } enumerate_env;
+typedef enum enumerate_env {
+    ENUMERATE_TCP,
+    ENUMERATE_SYNC,
+    ENUMERATE_UDP,         /* at most one duplicate of each request */
+    ENUMERATE_TCP_1,       /* connections hold one message each way */
+    ENUMERATE_TCP_2,
+    ENUMERATE_ENVS,
+} enumerate_env;
 
 typedef struct enumerated {
     bool explained;

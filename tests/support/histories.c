@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOSSY_MOST = 14 }; /* observations, where the same can be seen again and again */
+
 void history_deinit(history *h)
 {
     free(h->seen);
@@ -22,14 +24,22 @@ void history_deinit(history *h)
 void history_add(history *h, bool sent, int64_t connection, aph_value message)
 {
     APHI_RESERVE(h->seen, h->capacity, h->count + 1);
-    h->seen[h->count++] = (history_seen){sent, connection, message};
+    h->seen[h->count++] = (history_seen){sent, connection, message, false};
+}
+
+static void add_quiet(history *h)
+{
+    history_add(h, false, 0, APH_NIL);
+    h->seen[h->count - 1].quiet = true;
 }
 
 void history_copy(history *to, const history *from)
 {
     to->count = 0;
-    for (size_t i = 0; i < from->count; i++)
+    for (size_t i = 0; i < from->count; i++) {
         history_add(to, from->seen[i].sent, from->seen[i].connection, from->seen[i].message);
+        to->seen[i].quiet = from->seen[i].quiet;
+    }
 }
 
 void history_remove(history *h, size_t i)
@@ -41,7 +51,7 @@ bool history_is_paired(const history *h)
 {
     int open[HISTORY_CONNECTIONS] = {0};
     for (size_t i = 0; i < h->count; i++) {
-        open[h->seen[i].connection] += h->seen[i].sent ? 1 : -1;
+        open[h->seen[i].connection] += h->seen[i].quiet ? 0 : h->seen[i].sent ? 1 : -1;
         if (open[h->seen[i].connection] < 0)
             return false;
     }
@@ -59,6 +69,10 @@ bool history_is_sequential(const history *h)
 void history_print(const history *h)
 {
     for (size_t i = 0; i < h->count; i++) {
+        if (h->seen[i].quiet) {
+            printf("  quiet\n");
+            continue;
+        }
         printf("  {\"conn\": %lld, \"%s\": ", (long long)h->seen[i].connection, h->seen[i].sent ? "send" : "recv");
         aph_json_write(stdout, h->seen[i].message);
         printf("}\n");
@@ -93,6 +107,8 @@ typedef struct world {
     concrete server;
     size_t sent, taken[HISTORY_CONNECTIONS], asked[HISTORY_CONNECTIONS], answered[HISTORY_CONNECTIONS];
     size_t next[HISTORY_CONNECTIONS]; /* where to look for the next request to take */
+    size_t quiet_at;                  /* observations before the last quiet */
+    uint8_t copies[64];               /* where they may come twice: how often a request was taken, by its place */
 } world;
 
 static int64_t random_connection(world *w)
@@ -106,6 +122,8 @@ static bool client_sends(world *w)
     bool waits = w->asked[connection] > w->answered[connection];
     if (w->sent == w->shape.requests)
         return false;
+    if (w->shape.buffer && w->asked[connection] - w->taken[connection] >= w->shape.buffer)
+        return false;
     if (waits && !w->shape.sequential && !aphi_choice_chance(w->choice, w->shape.pipelining, 4))
         return false;
     history_add(w->history, true, connection, w->subject->request(w->choice));
@@ -114,10 +132,27 @@ static bool client_sends(world *w)
     return true;
 }
 
+/* Any request since the last quiet, once or twice. */
+static bool server_takes_any(world *w)
+{
+    size_t n = w->history->count, i = n ? aphi_choice_below(w->choice, n) : 0;
+    const history_seen *seen = &w->history->seen[i];
+    if (i < w->quiet_at || i >= n || i >= sizeof w->copies || !seen->sent || w->copies[i] == 2)
+        return false;
+    if (!concrete_feed(&w->server, w->subject, seen->connection, seen->message, pick_random, w->choice))
+        return false;
+    w->copies[i]++;
+    return true;
+}
+
 static bool server_takes(world *w)
 {
     int64_t connection = random_connection(w);
     size_t i = w->next[connection];
+    if (w->shape.lossy)
+        return server_takes_any(w);
+    if (w->shape.buffer && aph_count(aph_get(w->server.mail, aph_int(connection))) >= w->shape.buffer)
+        return false;
     if (w->taken[connection] == w->asked[connection])
         return false;
     while (!w->history->seen[i].sent || w->history->seen[i].connection != connection)
@@ -133,10 +168,15 @@ static bool server_takes(world *w)
 static bool client_sees(world *w)
 {
     int64_t connection = random_connection(w);
-    aph_value message;
+    aph_value message, said = aph_get(w->server.mail, aph_int(connection));
     if (!concrete_mail(&w->server, connection, &message))
         return false;
-    concrete_take_mail(&w->server, connection);
+    if (w->shape.lossy && w->history->count >= LOSSY_MOST)
+        return false;
+    if (w->shape.lossy)
+        message = aph_at(said, aphi_choice_below(w->choice, aph_count(said)));
+    else
+        concrete_take_mail(&w->server, connection);
     history_add(w->history, false, connection, message);
     w->answered[connection]++;
     return true;
@@ -144,9 +184,27 @@ static bool client_sees(world *w)
 
 static void finish(world *w)
 {
-    for (int idle = 0; idle < 60; idle++)
-        if (server_takes(w) || client_sees(w))
+    for (int idle = 0, turns = 0; idle < 60 && turns < (w->shape.lossy ? 8 : 1000); idle++)
+        if (server_takes(w) || client_sees(w)) {
             idle = 0;
+            turns++;
+        }
+}
+
+/* What is lost is gone; what cannot be lost must have come. */
+static void fall_quiet(world *w)
+{
+    if (!w->shape.lossy) {
+        finish(w);
+        for (int64_t c = 1; c <= w->shape.connections; c++)
+            if (w->taken[c] < w->asked[c])
+                return;
+        if (aph_count(w->server.mail))
+            return;
+    }
+    add_quiet(w->history);
+    w->server.mail = aph_object();
+    w->quiet_at = w->history->count;
 }
 
 static void run_sequentially(world *w)
@@ -167,8 +225,12 @@ static void run_concurrently(world *w)
         case 1: server_takes(w); break;
         default: client_sees(w); break;
         }
+        if (w->shape.quiets && aphi_choice_chance(w->choice, 1, 20))
+            fall_quiet(w);
     }
-    if (w->shape.whole)
+    if (w->shape.quiets && aphi_choice_chance(w->choice, 1, 2))
+        fall_quiet(w);
+    else if (w->shape.whole)
         finish(w);
     else
         for (size_t i = aphi_choice_below(w->choice, 12); i > 0; i--)
@@ -194,7 +256,7 @@ static size_t random_answer(const history *h, aphi_choice *c)
 {
     size_t start = h->count ? aphi_choice_below(c, h->count) : 0;
     for (size_t i = 0; i < h->count; i++)
-        if (!h->seen[(start + i) % h->count].sent)
+        if (!h->seen[(start + i) % h->count].sent && !h->seen[(start + i) % h->count].quiet)
             return (start + i) % h->count;
     return h->count;
 }
@@ -236,6 +298,12 @@ static void move_one(history *h, bool paired, aphi_choice *c)
         move(h, to, from);
 }
 
+static void put_quiet(history *h, aphi_choice *c)
+{
+    add_quiet(h);
+    move(h, h->count - 1, aphi_choice_below(c, h->count));
+}
+
 static void cut(history *h, aphi_choice *c)
 {
     if (h->count > 2)
@@ -245,13 +313,14 @@ static void cut(history *h, aphi_choice *c)
 void history_mutate(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
     for (size_t times = 1 + aphi_choice_below(c, 2); times > 0; times--)
-        switch (aphi_choice_below(c, shape.sequential ? 2 : 7)) {
+        switch (aphi_choice_below(c, shape.sequential ? 2 : shape.quiets ? 8 : 7)) {
         case 0:
         case 2: change_answer(h, s, c); break;
         case 1:
         case 3: swap_answers(h, c); break;
         case 4:
         case 5: move_one(h, shape.paired, c); break;
-        default: cut(h, c); break;
+        case 6: cut(h, c); break;
+        default: put_quiet(h, c); break;
         }
 }

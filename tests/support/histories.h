@@ -17,6 +17,7 @@ typedef struct history_seen {
     bool sent;             /* a request; else an answer */
     int64_t connection;
     aph_value message;
+    bool quiet;            /* neither: nothing more will come of all that was sent before */
 } history_seen;
 
 typedef struct history {
@@ -42,6 +43,9 @@ typedef struct history_shape {
     bool sequential;       /* each request is answered before the next is sent; the last may be left without */
     bool whole;            /* every request is answered, if the model answers it */
     bool paired;           /* the model is rpc: no connection ever has more answers than requests */
+    bool lossy;            /* requests are lost or come twice, answers are seen in any order and any number of times */
+    size_t buffer;         /* what a connection holds each way; 0: any number */
+    bool quiets;           /* there are moments at which nothing more will come */
 } history_shape;
 
 void history_deinit(history *h);

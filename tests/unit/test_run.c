@@ -32,6 +32,8 @@ static void step(aph *m, aph_value *state)
 {
     (void)state;
     aph_request q = aph_recv(m);
+    if (!aph_is_str(q.message))
+        aph_unknown_request(m, "an echo takes a string");
     aph_send(m, q.from, q.message);
 }
 
@@ -79,11 +81,11 @@ static int serve_request(int fd, char *line)
         say(fd, answer);
     if (!strcmp(line, "\"reset\""))
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
-    if (!strcmp(line, "\"half\"") || !strcmp(line, "\"bye\"") || !strcmp(line, "\"close\"") || !strcmp(line, "\"reset\"")) {
+    bool stays = strcmp(line, "\"half\"") && strcmp(line, "\"bye\"") && strcmp(line, "\"close\"") &&
+                 strcmp(line, "\"reset\"");
+    if (!stays)
         close(fd);
-        return -1;
-    }
-    return fd;
+    return stays ? fd : -1;
 }
 
 /* What came on a connection; false when it is no more. A request that is cut in two by a read is put together. */
@@ -184,11 +186,14 @@ static int close_world(void **state)
     return 0;
 }
 
-/* Actions, one a line, without the header. */
+/* Actions, one a line, without the header, and with ' for ". */
 static void read_script(world *w, const char *actions)
 {
     char text[4000], error[300];
-    int n = snprintf(text, sizeof text, "{\"antiphon\":1,\"script\":\"echo\",\"environment\":\"tcp\",\"seed\":1}\n%s", actions);
+    int n = snprintf(text, sizeof text, "{'antiphon':1,'script':'echo','environment':'tcp','seed':1}\n%s", actions);
+    for (char *c = text; *c; c++)
+        if (*c == '\'')
+            *c = '"';
     if (!aphi_script_parse("script", text, (size_t)n, &w->script, error, sizeof error))
         fail_msg("%s", error);
 }
@@ -196,8 +201,9 @@ static void read_script(world *w, const char *actions)
 static void go(world *w, const aph_model *model, const char *actions, aphi_finding expected, const char *why)
 {
     read_script(w, actions);
-    aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1, .connections = 4,
-                                .depth = 4, .patience_ns = 200 * MS, .trace = w->trace, .trace_name = w->trace_path};
+    aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1,
+                                .connections = 4, .depth = 4, .patience_ns = 200 * MS, .trace = w->trace,
+                                .trace_name = w->trace_path};
     int64_t began = aphi_clock_ns();
     w->run = aphi_run_go(&options);
     w->took = aphi_clock_ns() - began;
@@ -237,11 +243,11 @@ static void test_pass(void **state)
 {
     world *w = *state;
     go(w, &echo,
-       "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n"
-       "{\"label\":3,\"conn\":1,\"send\":\"b\",\"chunk\":1}\n"
-       "{\"label\":5,\"conn\":0,\"send\":\"c\",\"wait\":{\"answer\":2}}\n"
-       "{\"label\":7,\"conn\":1,\"send\":\"d\",\"wait\":\"quiet\"}\n"
-       "{\"label\":9,\"conn\":1,\"send\":\"e\",\"wait\":{\"pause_us\":2000}}\n",
+       "{'label':1,'conn':0,'send':'a'}\n"
+       "{'label':3,'conn':1,'send':'b','chunk':1}\n"
+       "{'label':5,'conn':0,'send':'c','wait':{'answer':2}}\n"
+       "{'label':7,'conn':1,'send':'d','wait':'quiet'}\n"
+       "{'label':9,'conn':1,'send':'e','wait':{'pause_us':2000}}\n",
        APHI_FINDING_PASS, "explained");
     assert_int_equal(w->run->facts.requests, 5);
     assert_int_equal(w->run->facts.answers, 5);
@@ -258,7 +264,7 @@ static void test_pass(void **state)
 static void test_wrong_answer(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"send\":\"wrong\"}\n",
+    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
        APHI_FINDING_FAIL, "nothing that the model allows");
     assert_true(w->run->blamed >= 0);
     expect_whole_trace(w, 1 + w->run->moment_count);
@@ -267,14 +273,14 @@ static void test_wrong_answer(void **state)
 static void test_unasked_answer(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{\"label\":1,\"conn\":3,\"send\":\"twice\"}\n{\"label\":3,\"conn\":1,\"send\":\"a\",\"wait\":{\"pause_us\":20000}}\n",
+    go(w, &echo, "{'label':1,'conn':3,'send':'twice'}\n{'label':3,'conn':1,'send':'a','wait':{'pause_us':20000}}\n",
        APHI_FINDING_FAIL, "an answer on connection 3, on which nothing was asked");
 }
 
 static void test_starved(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":1,\"send\":\"silent\"}\n",
+    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':1,'send':'silent'}\n",
        APHI_FINDING_STARVED, "request 3 on connection 1 was never answered");
     assert_true(w->took >= 200 * MS);
     expect_whole_trace(w, 4);
@@ -284,14 +290,14 @@ static void test_starved(void **state)
 static void test_slow_is_not_silent(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"slow\"}\n", APHI_FINDING_PASS, "explained");
+    go(w, &echo, "{'label':1,'conn':0,'send':'slow'}\n", APHI_FINDING_PASS, "explained");
     assert_true(w->took >= 300 * MS);
 }
 
 static void test_dead(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"close\"}\n", APHI_FINDING_DEAD,
+    go(w, &echo, "{'label':1,'conn':0,'send':'close'}\n", APHI_FINDING_DEAD,
        "connection 0: it closed the connection, and an answer was owed on it");
     assert_int_equal(count_moments(w, APHI_MOMENT_LOST), 1);
     assert_int_equal(count_moments(w, APHI_MOMENT_DROPPED), 1);
@@ -300,7 +306,7 @@ static void test_dead(void **state)
 
 static void test_reset(void **state)
 {
-    go(*state, &echo, "{\"label\":1,\"conn\":0,\"send\":\"reset\"}\n", APHI_FINDING_DEAD, "reset");
+    go(*state, &echo, "{'label':1,'conn':0,'send':'reset'}\n", APHI_FINDING_DEAD, "reset");
 }
 
 static void test_refused(void **state)
@@ -308,20 +314,20 @@ static void test_refused(void **state)
     world *w = *state;
     kill(w->server, SIGKILL);
     waitid(P_PID, (id_t)w->server, &(siginfo_t){0}, WEXITED | WNOWAIT);
-    go(w, &echo, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n", APHI_FINDING_DEAD, "did not let us in: Connection refused");
+    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_FINDING_DEAD, "did not let us in: Connection refused");
 }
 
 /* What was wrong before the end counts for more than the end. */
 static void test_wrong_then_dead(void **state)
 {
-    go(*state, &echo, "{\"label\":1,\"conn\":0,\"send\":\"wrong\"}\n{\"label\":3,\"conn\":0,\"send\":\"close\"}\n",
+    go(*state, &echo, "{'label':1,'conn':0,'send':'wrong'}\n{'label':3,'conn':0,'send':'close'}\n",
        APHI_FINDING_FAIL, "nothing that the model allows");
 }
 
 static void test_malformed(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{\"label\":1,\"conn\":2,\"send\":\"garbage\"}\n", APHI_FINDING_MALFORMED,
+    go(w, &echo, "{'label':1,'conn':2,'send':'garbage'}\n", APHI_FINDING_MALFORMED,
        "connection 2: what came is not a message");
     assert_int_equal(count_moments(w, APHI_MOMENT_MALFORMED), 1);
     expect_whole_trace(w, 3);
@@ -329,7 +335,7 @@ static void test_malformed(void **state)
 
 static void test_cut_off(void **state)
 {
-    go(*state, &echo, "{\"label\":1,\"conn\":0,\"send\":\"half\"}\n", APHI_FINDING_MALFORMED, "in the middle of a message");
+    go(*state, &echo, "{'label':1,'conn':0,'send':'half'}\n", APHI_FINDING_MALFORMED, "in the middle of a message");
 }
 
 /* Where the model lets the subject close what is settled, the connection is opened again. */
@@ -337,7 +343,7 @@ static void test_closes_settled(void **state)
 {
     world *w = *state;
     go(w, &echo_closes,
-       "{\"label\":1,\"conn\":0,\"send\":\"bye\"}\n{\"label\":3,\"conn\":0,\"send\":\"a\",\"wait\":{\"pause_us\":50000}}\n",
+       "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':0,'send':'a','wait':{'pause_us':50000}}\n",
        APHI_FINDING_PASS, "explained");
     assert_int_equal(count_moments(w, APHI_MOMENT_DROPPED), 1);
 }
@@ -346,7 +352,7 @@ static void test_must_not_close(void **state)
 {
     world *w = *state;
     go(w, &echo,
-       "{\"label\":1,\"conn\":0,\"send\":\"bye\"}\n{\"label\":3,\"conn\":1,\"send\":\"a\",\"wait\":{\"pause_us\":50000}}\n",
+       "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':1,'send':'a','wait':{'pause_us':50000}}\n",
        APHI_FINDING_DEAD, "connection 0: it closed the connection");
 }
 
@@ -355,8 +361,8 @@ static void test_close_and_reopen(void **state)
 {
     world *w = *state;
     go(w, &echo,
-       "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"close\":true}\n"
-       "{\"label\":5,\"conn\":0,\"send\":\"b\"}\n",
+       "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'close':true}\n"
+       "{'label':5,'conn':0,'send':'b'}\n",
        APHI_FINDING_PASS, "explained");
     assert_int_equal(count_moments(w, APHI_MOMENT_CLOSED), 1);
     assert_int_equal(count_moments(w, APHI_MOMENT_LOST), 1);
@@ -368,7 +374,7 @@ static void test_close_and_reopen(void **state)
 static void test_loose(void **state)
 {
     world *w = *state;
-    go(w, &echo_loose, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"send\":\"silent\"}\n",
+    go(w, &echo_loose, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'silent'}\n",
        APHI_FINDING_STARVED, "the subject owes something in every explanation");
 }
 
@@ -380,7 +386,7 @@ static void test_does_not_read(void **state)
     char *much = malloc(8000000);
     memset(much, 'x', 7999999);
     much[7999999] = 0;
-    snprintf(actions, sizeof actions, "{\"label\":1,\"conn\":0,\"send\":\"deaf\"}\n");
+    snprintf(actions, sizeof actions, "{'label':1,'conn':0,'send':'deaf'}\n");
     read_script(w, actions);
     aphi_script_add(&w->script, &(aphi_action){.label = 3, .connection = 1, .send = aph_str(much)});
     free(much);
@@ -400,8 +406,8 @@ static void test_full_disk(void **state)
     small = (struct rlimit){150, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    read_script(w, "{\"label\":1,\"conn\":0,\"send\":\"a\"}\n{\"label\":3,\"conn\":0,\"send\":\"b\"}\n"
-                   "{\"label\":5,\"conn\":0,\"send\":\"c\",\"wait\":\"quiet\"}\n");
+    read_script(w, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'b'}\n"
+                   "{'label':5,'conn':0,'send':'c','wait':'quiet'}\n");
     w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .script = &w->script,
                                              .connections = 1, .depth = 4, .trace = w->trace,
                                              .trace_name = w->trace_path});
@@ -412,6 +418,15 @@ static void test_full_disk(void **state)
     char text[300];
     ssize_t n = pread(w->trace, text, sizeof text, 0);
     assert_true(n > 0 && n < 150 && text[n - 1] == '\n');
+}
+
+/* A failure that needs a request outside of the model is none. */
+static void test_unknown_request(void **state)
+{
+    world *w = *state;
+    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':7}\n", APHI_FINDING_TROUBLE,
+       "request 3: an echo takes a string");
+    assert_int_equal(w->run->fault, APH_FAULT_REQUEST);
 }
 
 static void test_stopped(void **state)
@@ -446,7 +461,7 @@ int main(void)
         TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
         TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
         TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose),         TEST(test_does_not_read),
-        TEST(test_full_disk),      TEST(test_stopped),         TEST(test_generated),
+        TEST(test_full_disk),      TEST(test_stopped),         TEST(test_unknown_request),         TEST(test_generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

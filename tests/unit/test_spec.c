@@ -152,7 +152,7 @@ static void test_names(void **unused)
     opens("etag-kv", APHI_SPEC_BUILTIN, "etag-kv");
     fails("regsiter", APHI_SPEC_NO_SUCH, "did you mean 'register'?");
     fails("ques", APHI_SPEC_NO_SUCH, "did you mean 'queue'?");
-    fails("raft-consensus", APHI_SPEC_NO_SUCH, "register, kv, swap, queue, etag-kv");
+    fails("raft-consensus", APHI_SPEC_NO_SUCH, "register, kv, swap, swap-impl, queue, etag-kv");
     fails("", APHI_SPEC_NO_SUCH, "no model is called ''");
     fails("mine.txt", APHI_SPEC_NO_SUCH, "./mine.prog");
     aphi_spec_error error;

@@ -111,7 +111,7 @@ static void same_as_at_once(const subject *s, size_t cases)
         failed += verdict == APH_FAIL;
         history_deinit(&h);
     }
-    assert_true(passed >= cases / 10 && failed >= cases / 10);
+    assert_true(passed >= cases / 20 && failed >= cases / 20);
 }
 
 static void test_paired(void **unused)
