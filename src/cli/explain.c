@@ -32,7 +32,7 @@ static void help(void)
           "small\n"
           "program of its own that searches nothing and solves nothing.\n\n"
           "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
-          "  --env ENV         tcp (default), tcp:N, sync (default for .prog) or udp; the same for both\n"
+          "  --env ENV         tcp (default; sync for .prog), tcp:N, sync or udp\n"
           "  --whole           keep the state in one piece: one order over all requests\n"
           "  --help            this\n\n"
           "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon "

@@ -271,8 +271,9 @@ static bool still_wrong(const subject *s, const history *h, enumerate_env env, i
     compare_count unused = {0};
     if (s->model->rpc && env != ENUMERATE_UDP && !history_is_paired(h))
         return false;
-    return difference ==
-           (env == ENUMERATE_ENVS ? compare_one(s, h, true, &unused) : compare_one_in(s, h, env, &unused));
+    if (env == ENUMERATE_ENVS)
+        return compare_one(s, h, true, &unused) == difference;
+    return compare_one_in(s, h, env, &unused) == difference;
 }
 
 /* Without the observation at i, or if that does not do, without the request there and its answer. */
@@ -337,7 +338,7 @@ static history_shape shape_in(aphi_choice *c, const subject *s, enumerate_env en
     shape.lossy = env == ENUMERATE_UDP;
     shape.paired &= !shape.lossy;
     /* Enumeration takes its time where everything may come twice. */
-    size_t most = !s->strings && aphi_choice_chance(c, 1, 5) ? 4 : 3;
+    size_t most = (s->strings ? 2 : 3) + aphi_choice_chance(c, 1, 5);
     if (shape.lossy && shape.requests > most)
         shape.requests = most;
     return shape;

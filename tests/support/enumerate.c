@@ -122,7 +122,7 @@ static bool explain_received(search *s, place p)
     return explain(s, p);
 }
 
-/* ---- where messages are lost, or connections hold only so much ------------------------------------------------- */
+/* ---- where messages are lost, or connections hold only so much --------------------------------------------------- */
 
 static size_t buffer_of(const search *s)
 {

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# udp.sh - environments other than tcp and sync: recorded traces, and the tester against served models and their mutants,
+# over datagrams that are lost, doubled and overtake each other, and over connections that hold two messages.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Recorded: the second answer is of the same request, or comes before the first; and there is one too many for tcp.
+printf '%s\n' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":1,"send":{"f":"read"}}' '{"conn":1,"recv":1}' \
+    '{"conn":1,"recv":"ok"}' '{"conn":1,"recv":1}' >"$dir/trace"
+run 0 check --env udp register "$dir/trace"
+run 0 check --env udp --explain register "$dir/trace"
+run 0 explain --env udp register "$dir/trace"
+cp "$dir/out" "$dir/explanation"
+run 0 explain --env udp register "$dir/trace" "$dir/explanation"
+out holds
+run 1 check register "$dir/trace"
+printf '%s\n' '{"conn":1,"recv":2}' >>"$dir/trace"
+run 1 check --env udp register "$dir/trace"
+out '2'
+
+# A swap that was taken twice; three times is too often.
+printf '%s\n' '{"conn":1,"send":1}' '{"conn":1,"recv":"000"}' '{"conn":1,"recv":1}' >"$dir/twice"
+run 0 check --env udp --explain swap "$dir/twice"
+
+# Connections that hold one message: the third request could not be sent before the first two were taken, and the answer
+# to the second has no room.
+printf '%s\n' '{"conn":1,"send":1}' '{"conn":1,"send":2}' '{"conn":1,"send":3}' >"$dir/full"
+run 0 check --env tcp:2 --explain swap "$dir/full"
+run 1 check --env tcp:1 swap "$dir/full"
+run 2 check --env tcp:0 swap "$dir/full"
+err 'tcp:N'
+
+# tried CODE ENV MODEL SERVE-OPTION...: the tester against a served model. What is silent for $patience is lost.
+tried() {
+    local expected=$1 env=$2 model=$3
+    shift 3
+    told="test $model --env $env: serve $*"
+    "$ANTIPHON" test "$model" --env "$env" --time 3 --patience "$patience" --seed "${seed:-1}" --no-shrink --folder "$dir/tests" \
+        --run "$ANTIPHON serve $model --port {port} --env ${env%%:*} $*" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    [ $code -eq "$expected" ]
+}
+
+# What the model itself does is never rejected; in three seconds, not every kind of request needs to have been answered.
+served() {
+    patience=0.4
+    tried 0 "$@" || [ $code -eq 7 ] || fault "exit code $code, not 0 or 7"
+}
+
+# A mutant is rejected, by one of a few seeds: what loss may explain, it explains.
+rejected() {
+    patience=0.05
+    for seed in 1 2 3 4 5 6; do
+        tried 1 "$@" && return
+    done
+    fault 'no seed rejects it'
+}
+
+for model in register kv swap queue etag-kv; do
+    served udp $model --loss 10 --duplicate 10
+    served tcp:2 $model
+done
+while read -r model first second; do
+    rejected udp "$model" --mutate "$first"
+    rejected udp "$model" --mutate "$second"
+    rejected tcp:2 "$model" --mutate "$first"
+    rejected tcp:2 "$model" --mutate "$second"
+done <<END
+register 1 3
+kv 1 5
+swap 2 4
+queue 2 1
+etag-kv 2 5
+END
+
+finish

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_oracle_udp_general.c - the oracle's verdicts are those of enumeration where messages are lost, come twice
+ * and overtake each other,
+ * on models that are not rpc. */
+#include "tests/support/compare.h"
+#include "tests/support/peculiar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void of_relay(void **state)
+{
+    (void)state;
+    assert_true(compare_many_in(&subject_relay, ENUMERATE_UDP, compare_cases(20000)));
+}
+
+static void of_lock(void **state)
+{
+    (void)state;
+    assert_true(compare_many_in(&subject_lock, ENUMERATE_UDP, compare_cases(20000)));
+}
+
+static void of_greeter(void **state)
+{
+    (void)state;
+    assert_true(compare_many_in(&subject_greeter, ENUMERATE_UDP, compare_cases(20000)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_relay), cmocka_unit_test(of_lock),
+                                       cmocka_unit_test(of_greeter)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_oracle_udp_unknowns.c - the oracle's verdicts are those of enumeration where messages are lost, come twice
+ * and overtake each other,
+ * on models with unknowns. */
+#include "tests/support/compare.h"
+#include "tests/support/peculiar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void of_etag_kv(void **state)
+{
+    (void)state;
+    assert_true(compare_many_in(&subject_etag_kv, ENUMERATE_UDP, compare_cases(20000)));
+}
+
+static void of_chatty(void **state)
+{
+    (void)state;
+    assert_true(compare_many_in(&subject_chatty, ENUMERATE_UDP, compare_cases(5000)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_etag_kv), cmocka_unit_test(of_chatty)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
