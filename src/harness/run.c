@@ -114,6 +114,7 @@ typedef struct run {
     off_t trace_size;       /* on disk */
     bool trace_failed;
     int64_t looked_at, shown_at;
+    bool awake;             /* the clock was read since the last wait */
 } run;
 
 const char *aphi_finding_name(aphi_finding o)
@@ -464,6 +465,10 @@ static void arrived(void *context, const aphi_arrival *a)
     r->wordless = 0;
     if (r->ended)
         return;
+    if (!r->awake) { /* the wait is over: what arrives with this is of now, not of when the wait began */
+        r->awake = true;
+        r->now = aphi_clock_ns();
+    }
     switch (a->kind) {
     case APHI_ARRIVED_CALL: break;
     case APHI_ARRIVED_MESSAGE:
@@ -836,6 +841,7 @@ static void turn(run *r)
     put_trace_on_disk(r);
     if (r->ended)
         return;
+    r->awake = false;
     int arrivals = aphi_net_turn(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
     int64_t passed = r->now - before < TICK ? r->now - before : TICK;

@@ -58,6 +58,7 @@ done
 check 'what was kept is in .antiphon' [ -n "$(ls .antiphon/fifo*.script)" ]
 
 # Its wire is words in lines, and strict.
+: >served
 "$ANTIPHON" serve fifo-2_x/fifo-2_x.c --env sync >served 2>err </dev/null &
 server=$!
 for ((i = 0; i < 200; i++)); do grep -q '^listening' served && break; sleep 0.05; done

@@ -4,9 +4,9 @@
 # readme.sh - what the documents show is what there is.
 #
 # A block of C after <!-- examples/FILE.c --> is that file from its first include on; one of Python after
-# <!-- examples/FILE.py --> is the whole file, after <!-- examples/FILE.py NAME --> its function NAME. A console block that begins with "$ antiphon ..." holds what that command
-# prints, run at the top of the tree; times and numbers of configurations may differ. (What tests/cli/tutorial.sh runs has
-# another prompt.)
+# <!-- examples/FILE.py --> is the whole file, and after <!-- examples/FILE.py NAME --> its function NAME. A console block
+# that begins with "$ antiphon ..." holds what that command prints, run at the top of the tree; times and numbers of
+# configurations may differ. (What tests/cli/tutorial.sh runs has another prompt.)
 #
 #   tests/tidy/readme.sh --refresh    write the blocks anew
 set -eu
