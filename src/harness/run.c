@@ -177,10 +177,6 @@ static void end_by_verdict(run *r, aph_verdict verdict)
         uint64_t place = (first_moment(r) + (uint64_t)r->result.blamed) & (MOMENTS_MAX - 1);
         int64_t connection = r->result.blamed >= 0 ? r->moments[place].connection : -1;
         end_by_fault(r, fault, message, connection);
-    } else if (verdict == APH_FAIL && r->drained) {
-        /* That a lossy network is empty after a silence is only a guess, which the trace does not make. */
-        r->result.undecided_window = true;
-        end(r, APHI_FINDING_UNKNOWN, "what was seen is explained only if messages came after a silence");
     } else if (verdict == APH_FAIL) {
         end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
     } else {

@@ -13,29 +13,29 @@
 static void of_register(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_register, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_register, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_register, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_register, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 static void of_kv(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_kv, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_kv, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_kv, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_kv, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 static void of_swap(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_swap, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_swap, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_swap, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_swap, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 static void of_queue(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_queue, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_queue, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_queue, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_queue, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 int main(void)

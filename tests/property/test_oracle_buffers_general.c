@@ -13,22 +13,22 @@
 static void of_relay(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_relay, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_relay, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_relay, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_relay, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 static void of_lock(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_lock, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_lock, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_lock, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_lock, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 static void of_greeter(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_greeter, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_greeter, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_greeter, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_greeter, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 int main(void)

@@ -13,8 +13,8 @@
 static void of_etag_kv(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_etag_kv, ENUMERATE_TCP_1, compare_cases(10000)));
-    assert_true(compare_many_in(&subject_etag_kv, ENUMERATE_TCP_2, compare_cases(10000)));
+    assert_true(compare_many_in(&subject_etag_kv, ENUMERATE_TCP_1, compare_cases(2500)));
+    assert_true(compare_many_in(&subject_etag_kv, ENUMERATE_TCP_2, compare_cases(2500)));
 }
 
 static void of_chatty(void **state)

@@ -13,25 +13,25 @@
 static void of_register(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_register, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_register, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 static void of_kv(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_kv, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_kv, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 static void of_swap(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_swap, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_swap, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 static void of_queue(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_queue, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_queue, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 int main(void)

@@ -13,19 +13,19 @@
 static void of_relay(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_relay, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_relay, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 static void of_lock(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_lock, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_lock, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 static void of_greeter(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_greeter, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_greeter, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 int main(void)

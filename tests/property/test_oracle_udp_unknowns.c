@@ -13,7 +13,7 @@
 static void of_etag_kv(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_etag_kv, ENUMERATE_UDP, compare_cases(20000)));
+    assert_true(compare_many_in(&subject_etag_kv, ENUMERATE_UDP, compare_cases(5000)));
 }
 
 static void of_dice(void **state)
