@@ -191,7 +191,7 @@ static void tell_json(const telling *t)
             (unsigned long long)t->options->seed, (unsigned long long)c->runs,
             (unsigned long long)(c->requests + c->answers), (unsigned long long)c->requests,
             (unsigned long long)c->answers);
-    fprintf(out, ",\"seconds\":%.6f", (double)c->ns / 1e9);
+    fprintf(out, ",\"undecided\":%llu,\"seconds\":%.6f", (unsigned long long)c->undecided, (double)c->ns / 1e9);
     if (is_against(c->outcome)) {
         fprintf(out, ",\"seconds_to_reject\":%.6f,\"seconds_shrinking\":%.6f", (double)c->reject_ns / 1e9,
                 (double)c->shrink_ns / 1e9);
@@ -298,6 +298,10 @@ static void tell_people(const telling *t)
     aphi_buffer_str(&out, ", ");
     aphi_report_duration(&out, is_against(c->outcome) ? c->reject_ns : c->ns);
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
+    if (c->undecided && c->outcome != APHI_FINDING_UNKNOWN) {
+        count_of(&out, c->undecided, "run");
+        aphi_buffer_str(&out, " could not be judged in time, and narrower ones took their place\n");
+    }
     tell_shrinking(&out, t);
     tell_divergence(&out, t);
     if (is_against(c->outcome) && c->run)

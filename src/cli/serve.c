@@ -52,7 +52,7 @@ static void help(void)
           "  --duplicate PERCENT   the same, of those that arrive twice\n"
           "  --mutate MUTANT   serve a wrong variant of the model, by number or name (see antiphon models SPEC)\n"
           "  --help            this\n\n"
-          "exit codes: 0 interrupted by SIGINT or SIGTERM, 2 usage, 7 cannot listen; 30 and up, something wrong with\n"
+          "exit codes: 0 interrupted by SIGINT or SIGTERM, 2 usage, 53 cannot listen; 30 and up, something wrong with\n"
           "a model. antiphon help lists all.\n",
           stdout);
 }

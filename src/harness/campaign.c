@@ -32,6 +32,7 @@ enum {
     FLIGHT_MAX = 16,         /* requests in flight where several go on one connection: their orders are many */
     AGAIN_TRIES = 60,        /* runs of a script that failed, until it fails again */
     AGAIN_TRIES_STOPPED = 5, /* the same if somebody waits for us to end */
+    UNDECIDED_MAX = 4,       /* runs */
     KEPT_TRIES = 3,
 };
 #define LAST "trace.jsonl"        /* in the folder: the trace of the run in the result */
@@ -43,6 +44,7 @@ typedef struct campaign {
     const aphi_campaign_options *options;
     int64_t began, until;
     aphi_choice choice;
+    FILE *log;               /* of the steps of shrinking, or NULL */
     aphi_finding wanted;     /* what a shrunk script must come to */
     bool deaf;               /* a signal stops no run any more: the last ones are short, and what they show is wanted */
     unsigned again_runs;     /* of the script that was last run again */
@@ -180,6 +182,9 @@ static void choose_width(campaign *c, aphi_run_options *run)
     const aphi_campaign_options *o = c->options;
     bool early = c->result.runs < 3, deep = c->result.runs % 2 == 1 && o->depth > 1;
     size_t most = early && o->connections > 3 ? 3 : o->connections;
+    /* What could not be judged had too much going on at once. */
+    for (uint64_t i = 0; i < c->result.undecided && most > 1; i++, deep = false)
+        most = (most + 1) / 2;
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
     run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
     run->apart = run->messages > LONG;
@@ -223,6 +228,13 @@ static bool judge_again(campaign *c)
     return c->result.outcome != APHI_FINDING_PASS;
 }
 
+/* A run that is too hard to judge says nothing of the subject: a few of them are made up for by easier ones. */
+static bool goes_on(campaign *c)
+{
+    return c->result.outcome == APHI_FINDING_UNKNOWN && aphi_subject_is_ours(c->options->subject) &&
+           c->result.undecided++ < UNDECIDED_MAX;
+}
+
 static void make_up_runs(campaign *c)
 {
     do {
@@ -236,7 +248,7 @@ static void make_up_runs(campaign *c)
             return;
         count_run(c, run);
         keep_run(c, run);
-        if (run->outcome != APHI_FINDING_PASS && judge_again(c))
+        if (run->outcome != APHI_FINDING_PASS && judge_again(c) && !goes_on(c))
             return;
     } while (!is_over(c));
 }
@@ -325,6 +337,8 @@ static int try_candidate(void *context, const aphi_script *candidate)
 static void forward_step(void *context, const char *what, const aphi_script *best)
 {
     campaign *c = context;
+    if (c->log)
+        fprintf(c->log, "%9.3f s  %4zu actions  %s\n", (double)(aphi_clock_ns() - c->began) / 1e9, best->count, what);
     if (c->options->audience.shrinking)
         c->options->audience.shrinking(c->options->audience.context, what, best);
 }
@@ -390,11 +404,16 @@ static void shrink(campaign *c)
     }
     int64_t began = aphi_clock_ns();
     aphi_campaign before = *r;
+    char log[sizeof r->trace];
+    snprintf(log, sizeof log, "%.4000s/shrink.log", c->options->folder);
+    c->log = fopen(log, "w"); /* without it, nothing is lost but the log */
     c->wanted = r->outcome;
     name_trace(c, AGAIN);
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.budget_ns = c->options->shrink_ns, .step = forward_step,
                                                            .context = c});
+    if (c->log)
+        fclose(c->log);
     r->reproduced = small.reproduced;
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;

@@ -44,6 +44,7 @@ typedef struct aphi_campaign {
     char why[512];
     aph_fault fault;
     uint64_t runs, requests, answers;
+    uint64_t undecided;          /* runs among them that could not be judged in time */
     int64_t ns, reject_ns, shrink_ns; /* in all; until the run that failed had failed; shrinking */
     bool unstarted;              /* with TROUBLE: the subject is to blame, it did not start */
     bool shrunk, again;          /* made small; a script kept from an earlier campaign failed again */
