@@ -9,14 +9,14 @@ cd "$dir" || exit 1
 relay="python3 '$ANTIPHON_ROOT/tests/support/relay.py' {port} {listen}"
 model=$ANTIPHON_ROOT/examples/relay.c
 
-run 0 test "$model" --listen 0 --run "$relay" --messages 200 --connections 3 --seed 1 --json
+run 0 test "$model" --listen 0 --run "$relay" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --json
 out '"verdict":"pass"'
 # The trace judges the same by itself.
 run 0 check "$model" .antiphon/trace.jsonl
 # The upstream connections have numbers of their own.
 check 'no call' grep -q '"conn":4294967296,"recv"' .antiphon/trace.jsonl
 
-run 1 test "$model" --listen 0 --run "$relay wrong" --messages 200 --connections 3 --seed 1 --no-shrink
+run 1 test "$model" --listen 0 --run "$relay wrong" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --no-shrink
 out 'nothing that the model allows explains what was seen'
 out 'call 0'
 
