@@ -82,7 +82,7 @@ check 'requests were counted' grep -q '^7 requests taken, 7 answers given' "$dir
 # ^C too, and a port of one's own; two servers cannot share it.
 start kv --port 0
 "$ANTIPHON" serve kv --port "$port" >"$dir/out2" 2>"$dir/err2"
-same $? 7
+same $? 53
 grep -q 'cannot listen on 127.0.0.1 port' "$dir/err2" || fault 'a taken port is not told'
 # In the background a shell ignores SIGINT for its children, but the program listens to it.
 stop INT
@@ -220,7 +220,7 @@ err 'model wrong: a bad memory access (SIGSEGV)'
 wrong 38 'if (!zero) exit(0); aph_send(m, q.from, q.message);'
 wrong 39 'for (volatile long i = 0;; i++) ; aph_send(m, q.from, q.message);'
 err 'a step does not end'
-wrong 42 'aph_send(m, q.from, aph_str("four"));' '.codec = &three'
+wrong 44 'aph_send(m, q.from, aph_str("four"));' '.codec = &three'
 err 'no message of its codec, fixed: "four"'
 
 # A step that does not end does not hold up an interrupt.
