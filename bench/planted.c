@@ -5,8 +5,8 @@
  *     {"f": "open"}                    {"tag": T}, a string that the server makes up
  *     {"f": "use", "tag": T, "n": N}   "ok"
  *
- * Mutant k - 1 answers "boom" when a tag that it gave was used with n = 1, 2, ... k - 1, in that order, whatever came in
- * between: k requests, each of which needs the tag that the server chose in that run. */
+ * Mutant k - 1 answers "boom" when a tag that it gave was used with n = 1, 2, ... k - 1, in that order, whatever came
+ * in between: k requests, each of which needs the tag that the server chose in that run. */
 #include <antiphon/antiphon.h>
 
 static bool is(aph_value request, const char *f)

@@ -279,7 +279,7 @@ static aph_verdict judge_again(void *context, const char *trace)
 {
     tester *t = context;
     aphi_judge_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
-                                             .patient = true, .time_ms = 60000},
+                                             .patient = true, .time_ms = 5000},
                                   .format = APHI_FORMAT_JSONL};
     aph_value verdict = aph_field(aphi_judge(t->spec.model, trace, &options), "verdict");
     return aph_str_is(verdict, "pass") ? APH_PASS : aph_str_is(verdict, "fail") ? APH_FAIL : APH_UNKNOWN;

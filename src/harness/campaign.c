@@ -209,7 +209,7 @@ static uint64_t choose_length(const campaign *c)
 static aphi_finding judged_again(campaign *c, const aphi_run *run)
 {
     const aphi_campaign_audience *audience = &c->options->audience;
-    if (run->outcome != APHI_FINDING_UNKNOWN || !run->undecided_window || !audience->judge_again)
+    if (run->outcome != APHI_FINDING_UNKNOWN || !run->undecided || !audience->judge_again)
         return run->outcome;
     aph_verdict verdict = audience->judge_again(audience->context, c->result.trace);
     return verdict == APH_PASS ? APHI_FINDING_PASS : verdict == APH_FAIL ? APHI_FINDING_FAIL : APHI_FINDING_UNKNOWN;

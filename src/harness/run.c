@@ -180,7 +180,7 @@ static void end_by_verdict(run *r, aph_verdict verdict)
     } else if (verdict == APH_FAIL) {
         end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
     } else {
-        r->result.undecided_window = limit == APH_LIMIT_WINDOW;
+        r->result.undecided = limit == APH_LIMIT_WINDOW || limit == APH_LIMIT_TIME;
         end(r, APHI_FINDING_UNKNOWN, limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
                                      : limit == APH_LIMIT_SOLVER ? "the solver could not decide in its time"
                                      : limit == APH_LIMIT_WINDOW ? "explanations had been given up to save memory"
@@ -841,8 +841,8 @@ static void turn(run *r)
     int arrivals = aphi_net_turn(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
     int64_t passed = r->now - before < TICK ? r->now - before : TICK;
-    r->silent = arrivals > 0 || aphi_net_heard(r->net) ? 0 : r->silent + (arrivals < 0 ? 0 : passed);
-    r->wordless = arrivals > 0 ? 0 : r->wordless + (arrivals < 0 ? 0 : passed);
+    r->silent = arrivals > 0 || aphi_net_heard(r->net) ? 0 : r->silent + passed;
+    r->wordless = arrivals > 0 ? 0 : r->wordless + passed;
     put_trace_on_disk(r);
     judge(r, false);
     listen_to_silence(r);
