@@ -252,6 +252,45 @@ static bool group_is_there(aphi_subject *s)
     return false;
 }
 
+static bool is_of_a_group(pid_t group)
+{
+    for (size_t i = 0; i < SUBJECTS_MAX; i++)
+        if (atomic_load(&groups[i]) == group)
+            return true;
+    return false;
+}
+
+/* Is it a child of ours that has ended, and of no group of ours? */
+static bool is_dead_stray(const char *pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    FILE *stat = fopen(path, "re");
+    size_t n = stat ? fread(text, 1, sizeof text - 1, stat) : 0;
+    text[n] = 0;
+    if (stat)
+        fclose(stat);
+    const char *after = strrchr(text, ')'); /* the name before it may hold anything */
+    char state;
+    int parent, group;
+    return after && sscanf(after + 1, " %c %d %d", &state, &parent, &group) == 3 && state == 'Z' &&
+           parent == (int)getpid() && !is_of_a_group(group);
+}
+
+/* A daemon that ended before anybody looked no longer shows its mark, but waits to be buried. */
+static void find_dead_strays(const aphi_subject *s, strays *found)
+{
+    DIR *processes = opendir("/proc");
+    if (!processes)
+        return;
+    for (struct dirent *entry; (entry = readdir(processes));) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid > 0 && pid != s->guardian && is_dead_stray(entry->d_name))
+            add_stray(found, pid);
+    }
+    closedir(processes);
+}
+
 /* Waits for strays that are about to end: they are our children once their parents are gone. */
 static void bury_strays(aphi_subject *s)
 {
@@ -276,6 +315,7 @@ static bool is_there(aphi_subject *s)
         return false;
     if (marked(s->mark, false, &s->strays) > 0)
         return true;
+    find_dead_strays(s, &s->strays);
     bury_strays(s);
     return false;
 }
