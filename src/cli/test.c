@@ -64,7 +64,7 @@ static const char common_help[] =
     "  --output FILE       keep what the subject prints\n"
     "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
     "  --patience SECONDS  how long it may owe an answer and be silent (default: 0.4)\n"
-    "  --memory MB         for the oracle (default: 4096; 0: any)\n"
+    "  --memory MB         for the oracle (default: 1024; 0: any)\n"
     "  --folder DIR        for the trace and for scripts that failed (default: .antiphon)\n"
     "  --json              print one JSON object\n"
     "  --junit FILE        also write the result as JUnit XML\n"
@@ -345,7 +345,7 @@ static tester fresh_tester(bool replaying)
 {
     return (tester){.replaying = replaying,
                     .campaign = {.connections = 10, .depth = 3, .folder = ".antiphon", .shrink = !replaying,
-                                 .memory = (size_t)4096 << 20, .seed = (uint64_t)aphi_clock_ns() % 1000000000,
+                                 .memory = (size_t)1024 << 20, .seed = (uint64_t)aphi_clock_ns() % 1000000000,
                                  .time_ns = -1},
                     .told = {.terminal = aphi_terminal_of(stdout, APHI_COLOUR_AUTO)}};
 }

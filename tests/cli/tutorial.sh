@@ -21,6 +21,7 @@ PATH=$dir/bin:$(dirname "$ANTIPHON"):$PATH
 # stable FILE: what is the same in every run.
 stable() {
     grep -v -e '[│├╰┊⋮]' -e '^    [^a]' -e '^       ' "$1" | sed -E \
+        -e 's/(at #[^:]*: then ).*/\1THIS, now THAT/' \
         -e 's/^(shrunk to [0-9]+ request).*/\1/' -e 's/-[0-9a-f]{16}\.script/-HASH.script/' \
         -e 's/[0-9][0-9,.]* (ns|us|ms|s)\b/TIME/' -e 's/[0-9][0-9,]*/N/g' -e 's/(message|run)s?\b/\1/g'
 }
