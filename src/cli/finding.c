@@ -74,8 +74,9 @@ static aph_value labels_of(const telling *t, aph_value lines)
     aph_value labels = aph_array(0, NULL);
     for (size_t i = 0; lines && i < aph_count(lines); i++) {
         size_t place = moment_of(t, aph_int_of(aph_at(lines, i)));
-        if (place != APHI_TIMELINE_NONE)
-            labels = aph_push(labels, aph_int(t->campaign->run->moments[place].label));
+        int64_t label = place == APHI_TIMELINE_NONE ? 0 : t->campaign->run->moments[place].label;
+        if (label) /* what the tester answered to the subject's calls has none */
+            labels = aph_push(labels, aph_int(label));
     }
     return labels;
 }
@@ -162,7 +163,7 @@ static void fill_timeline(telling *t)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
     t->script = r && r->script_whole && is_against(c->outcome) ? script_value(&r->script) : APH_NIL;
     t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_finding_name(c->outcome),
-                                  .headline = t->headline, .ns = r ? r->facts.ns : 0,
+                                  .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
                                   .moments = r ? r->moments : NULL, .count = r ? r->moment_count : 0,
                                   .earlier = r ? r->moments_before : 0,
                                   .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
@@ -308,6 +309,9 @@ static void tell_people(const telling *t)
         aphi_timeline_tell(&out, &t->timeline, &t->options->terminal);
     else if (c->outcome != APHI_FINDING_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
+    if (c->outcome == APHI_FINDING_FAIL && c->presumed)
+        aphi_buffer_str(&out, "this presumes that the target was as the model begins: if it had been used before, start "
+                              "it anew, or give its command with --run\n");
     if (c->outcome == APHI_FINDING_PASS || c->outcome == APHI_FINDING_VACUOUS)
         tell_branches(&out, t);
     fwrite(out.data ? out.data : "", 1, out.n, stdout);

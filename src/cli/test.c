@@ -201,7 +201,9 @@ static int read_options(tester *t, int count, char **words)
     if (rest < 1 || rest > (t->replaying ? 2 : 1))
         return aphi_usage(t->replaying ? "replay takes a script, and perhaps a model; see antiphon replay --help"
                                        : "test takes one model; see antiphon test --help");
-    if (!t->subject.target == !t->subject.run)
+    if (t->subject.target && t->subject.run)
+        return aphi_usage("--target is a subject that runs already, --run one to be started: only one of them");
+    if (!t->subject.target && !t->subject.run)
         return aphi_usage("where is the subject? one of --target HOST:PORT and --run COMMAND is wanted");
     return -1;
 }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "harness/keep.h"
+#include "harness/reorder.h"
 #include "tree/guard.h"
 #include "value/heap.h"
 
@@ -235,6 +236,18 @@ static bool goes_on(campaign *c)
            c->result.undecided++ < UNDECIDED_MAX;
 }
 
+/* Nothing was tested if there is nothing at the address. */
+static bool is_nowhere(campaign *c, const aphi_run *run)
+{
+    bool nowhere = run->outcome == APHI_FINDING_DEAD && run->unreached && c->result.runs == 0 &&
+                   !aphi_subject_is_ours(c->options->subject);
+    if (nowhere) {
+        c->result.unstarted = true;
+        trouble(c, run->why);
+    }
+    return nowhere;
+}
+
 static void make_up_runs(campaign *c)
 {
     do {
@@ -246,6 +259,10 @@ static void make_up_runs(campaign *c)
         aphi_run *run = fresh_run(c, &how, true);
         if (!run)
             return;
+        if (is_nowhere(c, run)) {
+            aphi_run_free(run);
+            return;
+        }
         count_run(c, run);
         keep_run(c, run);
         if (run->outcome != APHI_FINDING_PASS && judge_again(c) && !goes_on(c))
@@ -334,6 +351,14 @@ static int try_candidate(void *context, const aphi_script *candidate)
     return taken;
 }
 
+/* First the order of the answers. */
+static aphi_script reorder(void *context, unsigned n)
+{
+    campaign *c = context;
+    const aphi_run *run = c->result.run;
+    return aphi_reorder(&run->script, run->moments, run->moment_count, n ? &c->choice : NULL);
+}
+
 static void forward_step(void *context, const char *what, const aphi_script *best)
 {
     campaign *c = context;
@@ -394,7 +419,7 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
 static void shrink(campaign *c)
 {
     aphi_campaign *r = &c->result;
-    if (!can_begin_again(c)) {
+    if (r->presumed) {
         say(c, "the target cannot be reset, so the run is not shrunk; with --run it would be");
         return;
     }
@@ -409,8 +434,10 @@ static void shrink(campaign *c)
     c->log = fopen(log, "w"); /* without it, nothing is lost but the log */
     c->wanted = r->outcome;
     name_trace(c, AGAIN);
+    bool seen_whole = !r->run->moments_before;
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
-                                    &(aphi_shrink_options){.budget_ns = c->options->shrink_ns, .step = forward_step,
+                                    &(aphi_shrink_options){.reorder = seen_whole ? reorder : NULL,
+                                                           .budget_ns = c->options->shrink_ns, .step = forward_step,
                                                            .context = c});
     if (c->log)
         fclose(c->log);
@@ -515,6 +542,7 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
     c->wanted = APHI_FINDING_PASS;
     aph_root_add(mark_campaign, c);
     aphi_campaign *r = &c->result;
+    r->presumed = !can_begin_again(c);
     if (prepare_folder(c)) {
         if (options->script)
             fails_again(c, options->script, 1, true);

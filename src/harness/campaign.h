@@ -47,6 +47,7 @@ typedef struct aphi_campaign {
     uint64_t undecided;          /* runs among them that could not be judged in time */
     int64_t ns, reject_ns, shrink_ns; /* in all; until the run that failed had failed; shrinking */
     bool unstarted;              /* with TROUBLE: the subject is to blame, it did not start */
+    bool presumed;               /* that the subject was in the model's initial state: it could not be reset */
     bool shrunk, again;          /* made small; a script kept from an earlier campaign failed again */
     unsigned reproduced, confirmed;
     uint64_t shrink_runs;

@@ -20,25 +20,20 @@ static void begin_candidate(aphi_trial *s)
     c->count = 0;
 }
 
-void aphi_candidate_copy(aphi_trial *s)
+static void take(aphi_trial *s, const aphi_script *from)
 {
     begin_candidate(s);
-    for (size_t i = 0; i < s->best.count; i++)
-        aphi_script_add(&s->candidate, &s->best.actions[i]);
+    for (size_t i = 0; i < from->count; i++)
+        aphi_script_add(&s->candidate, &from->actions[i]);
 }
 
-size_t aphi_candidate_index(const aphi_script *script, int64_t label)
+void aphi_candidate_copy(aphi_trial *s) { take(s, &s->best); }
+
+void aphi_candidate_reordered(aphi_trial *s, unsigned n)
 {
-    int64_t request = label % 2 == 0 ? label - 1 : label;
-    size_t low = 0, high = script->count; /* labels rise */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (script->actions[middle].label < request)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < script->count && script->actions[low].label == request ? low : script->count;
+    aphi_script other = s->options->reorder(s->options->context, n);
+    take(s, &other);
+    aphi_script_free(&other);
 }
 
 void aphi_candidate_without(aphi_trial *s, const bool *removed)
@@ -51,7 +46,7 @@ void aphi_candidate_without(aphi_trial *s, const bool *removed)
     int64_t kept = 0;
     for (size_t i = 0; i < b->count; i++) {
         aphi_action a = b->actions[i];
-        size_t asked = a.wait == APHI_WAIT_ANSWER ? aphi_candidate_index(b, a.waits_for) : b->count;
+        size_t asked = a.wait == APHI_WAIT_ANSWER ? aphi_script_index(b, a.waits_for) : b->count;
         kept_before[i] = kept;
         if (asked < i && removed[asked]) {
             a.wait = kept_before[asked] ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;

@@ -8,6 +8,8 @@
 
 /* The candidate is best as it is, to be changed. */
 void aphi_candidate_copy(aphi_trial *s);
+/* The candidate is the first script in its n-th other order; there must be such orders. */
+void aphi_candidate_reordered(aphi_trial *s, unsigned n);
 /* The candidate is best without the actions marked. Who waited for the answer to a request that is gone waits for the
  * one to the request before it; who waited for nothing, for what those just removed before it waited for: they held it
  * up too. */
@@ -18,8 +20,6 @@ void aphi_candidate_wait_for_each(aphi_script *c);
 /* Each action that waits for nothing waits for the answers that its holes need. */
 void aphi_candidate_wait_for_holes(aphi_script *c);
 
-/* The index of the request with that label, or with that answer; count if there is none. */
-size_t aphi_candidate_index(const aphi_script *script, int64_t label);
 /* The connections in the order of their first use; numbers is to be freed. */
 size_t aphi_candidate_connections(const aphi_script *script, int64_t **numbers);
 

@@ -238,6 +238,16 @@ static bool drop_fields(aphi_trial *s) { return simplify_each(s, aphi_smaller); 
 
 static bool simplify_messages(aphi_trial *s) { return simplify_each(s, aphi_simpler); }
 
+typedef struct renaming {
+    int64_t from, to;
+} renaming;
+
+static int64_t renamed(const void *context, int64_t label)
+{
+    const renaming *r = context;
+    return label == r->from ? r->to : label;
+}
+
 /* A hole for a message that is gone is filled from another one: say from which. */
 static bool mend_holes(aphi_trial *s)
 {
@@ -245,12 +255,13 @@ static bool mend_holes(aphi_trial *s)
     for (size_t i = 0; i < s->best.count; i++) {
         int64_t label;
         for (size_t n = 0; aphi_hole_at(s->best.actions[i].send, n, &label); n++) {
-            if (aphi_candidate_index(&s->best, label) < s->best.count)
+            if (aphi_script_index(&s->best, label) < s->best.count)
                 continue;
             for (size_t k = i; k-- > 0;) {
                 aphi_candidate_copy(s);
                 aph_value *send = &s->candidate.actions[i].send;
-                *send = aphi_relabel(*send, label, s->best.actions[k].label + (label % 2 == 0));
+                renaming new = {label, s->best.actions[k].label + (label % 2 == 0)};
+                *send = aphi_relabel(*send, renamed, &new);
                 if (s->best.actions[k].send == APH_NIL || !aphi_trial_fails_as_often(s))
                     continue;
                 aphi_trial_tell(s, "a hole refers to what is there");

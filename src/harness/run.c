@@ -447,6 +447,7 @@ static void arrived_end(run *r, const aphi_arrival *a, const char *word)
         return;
     char what[256];
     bool refused = a->kind == APHI_ARRIVED_REFUSED;
+    r->result.unreached = refused && !r->result.facts.answers && !r->datagrams;
     snprintf(what, sizeof what, "connection %lld: %s%s%s", (long long)a->connection,
              refused && !r->datagrams ? "the subject did not let us in: " : "", a->why,
              !refused && owes                             ? ", and an answer was owed on it"

@@ -70,6 +70,7 @@ typedef struct aphi_run {
     size_t moment_count;
     uint64_t moments_before;     /* that are no longer there */
     int64_t blamed;              /* with FAIL: place in moments of what nothing explains; -1 if it is not there */
+    bool unreached;              /* with DEAD: no connection was ever let in */
     bool undecided;              /* with UNKNOWN: whoever has the whole trace may know more */
     aph_value kinds;             /* by kind of request: [sent, answered] */
     aph_value branches;          /* by name, how often; APH_NIL if there are none */

@@ -40,6 +40,20 @@ void aphi_script_add(aphi_script *s, const aphi_action *action)
     s->actions[s->count++] = *action;
 }
 
+size_t aphi_script_index(const aphi_script *script, int64_t label)
+{
+    int64_t request = label % 2 == 0 ? label - 1 : label;
+    size_t low = 0, high = script->count; /* labels rise */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (script->actions[middle].label < request)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < script->count && script->actions[low].label == request ? low : script->count;
+}
+
 aphi_script aphi_script_copy(const aphi_script *s)
 {
     aphi_script copy = *s;

@@ -45,6 +45,8 @@ void aphi_script_mark(const aphi_script *s);
 void aphi_script_free(aphi_script *s);
 void aphi_script_add(aphi_script *s, const aphi_action *action);
 aphi_script aphi_script_copy(const aphi_script *s);
+/* The index of the action with that label, or of the request with that answer; count if there is none. */
+size_t aphi_script_index(const aphi_script *s, int64_t label);
 
 /* Reads a whole file, or a text; strict. On failure says what, where (name:line) and what to do, and *s is empty. */
 bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t error_size);

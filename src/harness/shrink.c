@@ -2,10 +2,11 @@
  *
  * shrink.c - make a failing script small, by running smaller ones.
  *
- * Idea:       1. Run it again, to know how often it fails. 2. Cut it off where it failed. 3. Make each request wait for
- *             the answer before it: if it still fails, all that follows is reproducible. 4. Guess what matters
- *             (relevance.c). 5. Remove pieces: whole connections, then requests (pieces.c). 6. Take all single steps,
- *             round after round, until a round changes nothing (polish.c). 7. Say how often the result fails.
+ * Idea:       1. Run it again, with each request waiting for the answer before it, in the order of sending and in that
+ *             of the answers: if it fails so, all that follows is reproducible. If not, run it as it was, to know how
+ *             often it fails. 2. Cut it off where it failed. 3. Guess what matters (relevance.c). 4. Remove pieces:
+ *             whole connections, then requests (pieces.c). 5. Take all single steps, round after round, until a round
+ *             changes nothing (polish.c). 6. Say how often the result fails.
  * Cost:       Runs: a few for a guess that is right, else about k log(n/k) for k needed of n actions; then some ten for
  *             each action that is left. A subject that fails with a rate p takes up to log(0.02)/log(1-p) as many.
  * Read next:  trial.h, tests/property/test_shrink_planted.c */
@@ -18,61 +19,15 @@
 #include "harness/trial.h"
 
 enum {
-    PROBE = 8,      /* actions that show what waiting costs */
-    ONE_BY_ONE = 3, /* actions cut off at the end, beside the many */
+    PROBE = 8,        /* actions that show what waiting costs */
+    ONE_BY_ONE = 3,   /* actions cut off at the end, beside the many */
+    ORDERS = 4,       /* that are tried of a script that fails by chance */
+    CHECKS = 3,       /* runs before it is believed that a script always fails */
+    ROUNDS = 60,      /* of making it fail again, while there is time: */
+    ESTABLISHING = 3, /* this part of it */
 };
 
 /* ---- the first runs ---------------------------------------------------------------------------------------------- */
-
-static bool first_failure(aphi_trial *s, unsigned runs)
-{
-    for (unsigned i = 1; i <= runs && !s->over; i++) {
-        if (!aphi_trial_run(s, &s->candidate))
-            continue;
-        aphi_trial_accept(s);
-        aphi_trial_learn(s, 1, i);
-        return true;
-    }
-    return false;
-}
-
-/* Makes it fail again, if need be with waits, and learns how often it does. */
-static bool establish(aphi_trial *s)
-{
-    aphi_candidate_copy(s);
-    bool failed = first_failure(s, APHI_TRIES_MAX);
-    if (!failed) {
-        aphi_candidate_copy(s);
-        aphi_candidate_wait_for_holes(&s->candidate);
-        failed = first_failure(s, APHI_TRIES_MAX / 2);
-    }
-    if (!failed) {
-        aphi_candidate_copy(s);
-        aphi_candidate_wait_for_each(&s->candidate);
-        failed = first_failure(s, APHI_TRIES_MAX / 2);
-    }
-    size_t taken = s->taken;
-    for (int i = 0; failed && i < 2; i++)
-        aphi_trial_check(s);
-    if (failed)
-        aphi_trial_measure(s);
-    s->shaken = false;
-    s->taken = taken;
-    return failed;
-}
-
-/* Removes what comes after the failure: there where the run says, or else by halves. */
-static void cut_off(aphi_trial *s)
-{
-    if (aphi_pieces_cut(s, s->taken) || s->taken > 0)
-        return;
-    size_t passes = 0;
-    while (!s->over && s->best.count - passes > 1 + s->best.count / 16) {
-        size_t middle = passes + (s->best.count - passes) / 2;
-        if (!aphi_pieces_cut(s, middle))
-            passes = middle;
-    }
-}
 
 /* Where an answer never comes, waiting for it could use up the budget: a few actions show what it costs. */
 static bool waiting_is_cheap(aphi_trial *s)
@@ -87,20 +42,90 @@ static bool waiting_is_cheap(aphi_trial *s)
     return !s->over && all < (s->deadline - s->start) / 10;
 }
 
-/* Makes the order of requests and answers certain, if it still fails then. The failing answer is the last then, or
+/* The candidate in which each request waits for the answer before it: in the order of sending, then in others. */
+static bool make_serial(aphi_trial *s, unsigned n)
+{
+    if (n && !s->options->reorder)
+        return false;
+    if (n)
+        aphi_candidate_reordered(s, n - 1);
+    else
+        aphi_candidate_copy(s);
+    aphi_candidate_wait_for_each(&s->candidate);
+    return true;
+}
+
+static bool fails_once(aphi_trial *s, unsigned ran)
+{
+    if (!aphi_trial_run(s, &s->candidate))
+        return false;
+    aphi_trial_accept(s);
+    aphi_trial_learn(s, 1, ran);
+    return true;
+}
+
+/* In one of the ways there are: one by one, if that takes no more than its time, in one order after another; as it was,
+ * where chance must help; and with waits for what its holes need. */
+static bool fails_in_some_way(aphi_trial *s, bool *serial)
+{
+    bool cheap = waiting_is_cheap(s);
+    int64_t enough = s->start + (s->deadline - s->start) / ESTABLISHING;
+    for (unsigned i = 0; !s->over && i < (aphi_clock_ns() < enough ? ROUNDS : APHI_TRIES_MAX); i++) {
+        *serial = cheap && make_serial(s, i) && fails_once(s, 1);
+        if (*serial) {
+            aphi_trial_tell(s, "fails too if each request waits for the answer before it%s",
+                            !i ? "" : i == 1 ? ", in the order of the answers" : ", in another order");
+            return true;
+        }
+        aphi_candidate_copy(s);
+        if (fails_once(s, i + 1))
+            return true;
+        aphi_candidate_copy(s);
+        aphi_candidate_wait_for_holes(&s->candidate);
+        if (fails_once(s, i + 1))
+            return true;
+    }
+    return false;
+}
+
+/* How often does best fail? That it did once says little. */
+static void learn_rate(aphi_trial *s)
+{
+    size_t taken = s->taken;
+    for (int i = 0; i < CHECKS; i++)
+        aphi_trial_check(s);
+    aphi_trial_measure(s);
+    s->shaken = false;
+    s->taken = taken;
+}
+
+/* Removes what comes after the failure: there where the run says, or else by halves. Serially, the failing answer is
  * about the last: one by one finds it. */
+static void cut_off(aphi_trial *s, bool serial)
+{
+    bool cut = aphi_pieces_cut(s, s->taken);
+    for (int i = 0; serial && i < ONE_BY_ONE && aphi_pieces_cut(s, s->best.count - 1); i++)
+        ;
+    if (cut || s->taken > 0)
+        return;
+    size_t passes = 0;
+    while (!s->over && s->best.count - passes > 1 + s->best.count / 16) {
+        size_t middle = passes + (s->best.count - passes) / 2;
+        if (!aphi_pieces_cut(s, middle))
+            passes = middle;
+    }
+}
+
+/* What failed by chance is put in order, if it still fails then. */
 static void put_in_order(aphi_trial *s)
 {
-    if (waiting_is_cheap(s)) {
-        aphi_candidate_copy(s);
-        aphi_candidate_wait_for_each(&s->candidate);
-        if (aphi_trial_fails(s)) {
-            aphi_trial_tell(s, "fails too if each request waits for the answer before it");
-            aphi_pieces_cut(s, s->taken);
-            for (int i = 0; i < ONE_BY_ONE && aphi_pieces_cut(s, s->best.count - 1); i++)
-                ;
-            return;
-        }
+    for (unsigned i = 0; i < ORDERS && waiting_is_cheap(s) && make_serial(s, i); i++) {
+        if (!aphi_trial_fails(s))
+            continue;
+        aphi_trial_tell(s, "fails too if each request waits for the answer before it");
+        s->failed = s->ran = 1; /* what was learnt before was of another kind */
+        learn_rate(s);
+        return;
     }
     aphi_candidate_copy(s);
     aphi_candidate_wait_for_holes(&s->candidate);
@@ -142,11 +167,12 @@ static void confirm(aphi_trial *s, aphi_shrunk *result)
 }
 
 /* Is it minimal? */
-static bool shrink(aphi_trial *s)
+static bool shrink(aphi_trial *s, bool serial)
 {
     bool minimal;
-    cut_off(s);
-    put_in_order(s);
+    cut_off(s, serial);
+    if (!serial)
+        put_in_order(s);
     do {
         aphi_pieces_guess(s);
         aphi_pieces_connections(s);
@@ -163,8 +189,10 @@ aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const 
     aphi_shrunk result = {0};
     aphi_trial_init(&s, failing, run, options);
     s.deadline = s.start + budget / 10 * 8; /* the rest is for confirm */
-    if (failing->count > 0 && establish(&s)) {
-        result.minimal = shrink(&s);
+    bool serial;
+    if (failing->count > 0 && fails_in_some_way(&s, &serial)) {
+        learn_rate(&s);
+        result.minimal = shrink(&s, serial);
         s.over = s.stopped;
         s.deadline = s.start + budget;
         confirm(&s, &result);

@@ -13,12 +13,15 @@
 typedef int aphi_shrink_run(void *context, const aphi_script *candidate);
 
 typedef struct aphi_shrink_options {
+    /* The same actions in an order that may fail too, one by one: the n-th, from 0. NULL: there are none. Does not
+     * collect. */
+    aphi_script (*reorder)(void *context, unsigned n);
     unsigned tries;    /* runs of a candidate before it counts as passing; 0: learnt from how often scripts fail */
     unsigned confirm;  /* runs of the result to say how often it reproduces; 0: 10 */
     int64_t budget_ns; /* in all, confirming included; 0: 30 s */
     /* A line for each step: "removed 128 of 500 requests: still fails", and where it is. May be NULL. */
     void (*step)(void *context, const char *what, const aphi_script *best);
-    void *context; /* of run and step */
+    void *context; /* of run, reorder and step */
 } aphi_shrink_options;
 
 typedef struct aphi_shrunk {
@@ -31,7 +34,7 @@ typedef struct aphi_shrunk {
     int64_t ns;
 } aphi_shrunk;
 
-/* Labels stay as they were. A script that does not fail again comes back as it is, with reproduced 0. */
+/* Labels stay as they were, or as another order has them. A script that does not fail again comes back as it is, with reproduced 0. */
 aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const aphi_shrink_options *options);
 
 #endif

@@ -212,14 +212,15 @@ static bool count_holes(aph_value v, size_t *n, int64_t *label)
 
 bool aphi_hole_at(aph_value v, size_t n, int64_t *label) { return count_holes(v, &n, label); }
 
-aph_value aphi_relabel(aph_value v, int64_t from, int64_t to)
+aph_value aphi_relabel(aph_value v, aphi_new_label *to, const void *context)
 {
     if (aphi_expression_is_hole(v)) {
-        return label_of_hole(v) == from ? aph_put(v, "$", aph_replace(aph_field(v, "$"), 0, aph_int(to))) : v;
+        int64_t label = label_of_hole(v), other = to(context, label);
+        return other == label ? v : aph_put(v, "$", aph_replace(aph_field(v, "$"), 0, aph_int(other)));
     }
     aph_value part;
     for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
-        aph_value relabelled = aphi_relabel(part, from, to);
+        aph_value relabelled = aphi_relabel(part, to, context);
         if (relabelled != part)
             part_at(v, i, &relabelled, &v);
     }

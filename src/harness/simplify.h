@@ -24,7 +24,8 @@ aph_value aphi_replace_leaves(aph_value v, aph_value from, aph_value to);
 
 /* The label that the n-th hole refers to; false beyond the last. */
 bool aphi_hole_at(aph_value v, size_t n, int64_t *label);
-/* v with every hole that refers to `from` referring to `to`. */
-aph_value aphi_relabel(aph_value v, int64_t from, int64_t to);
+/* v with every hole referring to another label. */
+typedef int64_t aphi_new_label(const void *context, int64_t label);
+aph_value aphi_relabel(aph_value v, aphi_new_label *to, const void *context);
 
 #endif

@@ -177,8 +177,8 @@ void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, 
     aphi_timeline_tell(&detail, run, &(aphi_terminal){.unicode = true, .columns = 120});
     aphi_message_json(&facts, run->run, APHI_MESSAGE_WHOLE);
     write_head(out, suite, timestamp,
-               &(tally){.tests = 1, .failures = failed, .errors = !passed && !failed, .ns = run->ns});
-    write_case(out, suite, &(test){.name = run->title, .ns = run->ns,
+               &(tally){.tests = 1, .failures = failed, .errors = !passed && !failed, .ns = run->total_ns});
+    write_case(out, suite, &(test){.name = run->title, .ns = run->total_ns,
                                    .element = passed ? NULL : failed ? "failure" : "error", .type = run->verdict,
                                    .message = run->headline ? run->headline : run->verdict,
                                    .detail = aphi_buffer_text(&detail), .output = aphi_buffer_text(&facts)});

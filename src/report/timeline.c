@@ -557,7 +557,11 @@ static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
     if (m->kind == APHI_MOMENT_SENT)
         draw_remark(d, l, i, "got", "no answer", &hung);
     draw_allowed(d, l, i, &hung);
-    if (!hung)
+    if (!hung && m->kind == APHI_MOMENT_MALFORMED)
+        draw_remark(d, l, i, "expected", "a message", &hung);
+    else if (!hung && m->kind == APHI_MOMENT_DROPPED)
+        draw_remark(d, l, i, "expected", "the connection to stay", &hung);
+    else if (!hung)
         draw_remark(d, l, i, "expected", "something else: nothing explains this", &hung);
 }
 

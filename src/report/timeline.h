@@ -17,6 +17,7 @@ typedef struct aphi_timeline {
     const char *verdict;       /* "fail" */
     const char *headline;      /* one sentence: why; or NULL */
     int64_t ns;                /* how long the run took */
+    int64_t total_ns;          /* and all of the testing */
     const aphi_moment *moments;
     size_t count;
     uint64_t earlier;          /* moments before those that are given */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * reorder.c - orders in which the subject may have dealt with the requests of a run.
+ *
+ * Idea:       What overlapped in a run can be had again, without a race, only if the requests are sent one by one in the
+ *             order in which the subject dealt with them. Nobody saw that order, but each request had its turn some
+ *             time between being sent and being answered: a moment in between is drawn for each.
+ * Invariants: A request comes behind every request whose answer a hole of it needs: that answer was there when it was
+ *             sent. A connection keeps its order, since its answers do. */
+#include "harness/reorder.h"
+
+#include <stdlib.h>
+#include "base/memory.h"
+#include "harness/simplify.h"
+
+typedef struct place {
+    size_t index;       /* in the script as it was */
+    size_t sent, ended; /* moments: of sending, and of the answer or of the end without one; from 1 */
+    size_t turn;        /* one in between */
+} place;
+
+static int by_turn(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    if (p->turn != q->turn)
+        return p->turn < q->turn ? -1 : 1;
+    return p->index < q->index ? -1 : p->index > q->index;
+}
+
+typedef struct new_labels {
+    const aphi_script *script;
+    const size_t *at; /* by index in the script as it was */
+} new_labels;
+
+static int64_t new_label(const void *context, int64_t label)
+{
+    const new_labels *n = context;
+    size_t i = aphi_script_index(n->script, label);
+    return i == n->script->count ? label : 2 * (int64_t)n->at[i] + 1 + (label % 2 == 0);
+}
+
+/* Closes left their moments in the order of the script. */
+static void look_when_closed(const aphi_script *script, const aphi_moment *moments, size_t count, place *places)
+{
+    for (size_t k = 0, i = 0; k < count; k++) {
+        if (moments[k].kind != APHI_MOMENT_CLOSED)
+            continue;
+        while (i < script->count && script->actions[i].send != APH_NIL)
+            i++;
+        if (i < script->count)
+            places[i].sent = places[i].ended = k + 1;
+        i++;
+    }
+}
+
+static void look_when_sent(const aphi_script *script, const aphi_moment *moments, size_t count, place *places)
+{
+    for (size_t k = 0; k < count; k++) {
+        size_t i = moments[k].label > 0 ? aphi_script_index(script, moments[k].label) : script->count;
+        if (i == script->count)
+            continue;
+        if (moments[k].kind == APHI_MOMENT_SENT)
+            places[i].sent = k + 1;
+        else
+            places[i].ended = k + 1;
+    }
+    for (size_t i = 0; i < script->count; i++) {
+        if (!places[i].sent) /* it could not be sent: it stays behind the action before it */
+            places[i].sent = places[i].ended = i ? places[i - 1].sent : 0;
+        if (!places[i].ended)
+            places[i].ended = count + 1;
+    }
+}
+
+/* No request overtakes one before it on its connection. */
+static void draw_turns(const aphi_script *script, aphi_choice *choice, place *places)
+{
+    for (size_t i = 0; i < script->count; i++) {
+        place *p = &places[i];
+        p->turn = choice ? p->sent + (size_t)aphi_choice_below(choice, p->ended - p->sent + 1) : p->ended;
+        for (size_t k = i; choice && k-- > 0;) {
+            if (script->actions[k].connection != script->actions[i].connection)
+                continue;
+            if (p->turn < places[k].turn)
+                p->turn = places[k].turn;
+            break;
+        }
+    }
+}
+
+aphi_script aphi_reorder(const aphi_script *script, const aphi_moment *moments, size_t count, aphi_choice *choice)
+{
+    aphi_script ordered = aphi_script_copy(script);
+    place *places = aphi_alloc_zero((script->count + 1) * sizeof *places);
+    size_t *at = aphi_alloc((script->count + 1) * sizeof *at);
+    for (size_t i = 0; i < script->count; i++)
+        places[i].index = i;
+    look_when_closed(script, moments, count, places);
+    look_when_sent(script, moments, count, places);
+    draw_turns(script, choice, places);
+    qsort(places, script->count, sizeof *places, by_turn);
+    for (size_t i = 0; i < script->count; i++)
+        at[places[i].index] = i;
+    for (size_t i = 0; i < script->count; i++) {
+        aphi_action *a = &ordered.actions[i];
+        *a = script->actions[places[i].index];
+        new_labels n = {script, at};
+        a->label = 2 * (int64_t)i + 1;
+        if (a->send != APH_NIL)
+            a->send = aphi_relabel(a->send, new_label, &n);
+        if (a->wait == APHI_WAIT_ANSWER)
+            a->waits_for = new_label(&n, a->waits_for);
+    }
+    free(places);
+    free(at);
+    return ordered;
+}
