@@ -5,7 +5,7 @@
  * Idea:       scripts that failed before come first, then runs that are short at first, so that what is easily found is
  *             found in a moment and has little to be shrunk, then longer and longer ones. Each begins with a fresh
  *             subject, if it is ours to start. Few connections and many, one request at a time and several take turns.
- *             What fails is shrunk: the runs of candidates write no trace; the last run, of the small script, does.
+ *             What fails is shrunk.
  * Invariants: the trace on disk is that of the run in the result: a run that may yet be thrown away has its trace in a
  *             file beside it. */
 #include "harness/campaign.h"
@@ -342,8 +342,7 @@ static int try_candidate(void *context, const aphi_script *candidate)
         how.patience_ns = PATIENCE_SHRINKING;
     if (is_stopped(c))
         return -1;
-    bool lossy = how.environment && !strcmp(how.environment, "udp");
-    aphi_run *run = fresh_run(c, &how, lossy);
+    aphi_run *run = fresh_run(c, &how, true); /* the trace decides, if the run cannot */
     if (!run)
         return -1;
     int taken = judged_again(c, run) == c->wanted ? (int)run->script.count : 0;

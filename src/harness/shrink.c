@@ -19,7 +19,8 @@
 #include "harness/trial.h"
 
 enum {
-    PROBE = 8,        /* actions that show what waiting costs */
+    PROBE_FEW = 8,    /* actions that show what waiting costs */
+    PROBE = 64,
     ONE_BY_ONE = 3,   /* actions cut off at the end, beside the many */
     ORDERS = 4,       /* that are tried of a script that fails by chance */
     CHECKS = 3,       /* runs before it is believed that a script always fails */
@@ -29,16 +30,24 @@ enum {
 
 /* ---- the first runs ---------------------------------------------------------------------------------------------- */
 
-/* Where an answer never comes, waiting for it could use up the budget: a few actions show what it costs. */
+/* How long the first n actions take, if each waits. */
+static int64_t time_of_waiting(aphi_trial *s, size_t n)
+{
+    aphi_candidate_copy(s);
+    s->candidate.count = n;
+    aphi_candidate_wait_for_each(&s->candidate);
+    aphi_trial_run(s, &s->candidate);
+    return s->last_ns;
+}
+
+/* Where answers never come, waiting for them could use up the budget: a few actions show what it costs, beyond the start
+ * of the subject. */
 static bool waiting_is_cheap(aphi_trial *s)
 {
     if (s->best.count <= PROBE)
         return true;
-    aphi_candidate_copy(s);
-    s->candidate.count = PROBE;
-    aphi_candidate_wait_for_each(&s->candidate);
-    aphi_trial_run(s, &s->candidate);
-    int64_t all = s->last_ns * (int64_t)(s->best.count / PROBE);
+    int64_t few = time_of_waiting(s, PROBE_FEW), more = time_of_waiting(s, PROBE);
+    int64_t all = (more - few) / (PROBE - PROBE_FEW) * (int64_t)s->best.count;
     return !s->over && all < (s->deadline - s->start) / 10;
 }
 
@@ -68,10 +77,10 @@ static bool fails_once(aphi_trial *s, unsigned ran)
  * where chance must help; and with waits for what its holes need. */
 static bool fails_in_some_way(aphi_trial *s, bool *serial)
 {
-    bool cheap = waiting_is_cheap(s);
+    s->cheap = waiting_is_cheap(s);
     int64_t enough = s->start + (s->deadline - s->start) / ESTABLISHING;
     for (unsigned i = 0; !s->over && i < (aphi_clock_ns() < enough ? ROUNDS : APHI_TRIES_MAX); i++) {
-        *serial = cheap && make_serial(s, i) && fails_once(s, 1);
+        *serial = s->cheap && make_serial(s, i) && fails_once(s, 1);
         if (*serial) {
             aphi_trial_tell(s, "fails too if each request waits for the answer before it%s",
                             !i ? "" : i == 1 ? ", in the order of the answers" : ", in another order");
@@ -119,7 +128,7 @@ static void cut_off(aphi_trial *s, bool serial)
 /* What failed by chance is put in order, if it still fails then. */
 static void put_in_order(aphi_trial *s)
 {
-    for (unsigned i = 0; i < ORDERS && waiting_is_cheap(s) && make_serial(s, i); i++) {
+    for (unsigned i = 0; i < ORDERS && s->cheap && make_serial(s, i); i++) {
         if (!aphi_trial_fails(s))
             continue;
         aphi_trial_tell(s, "fails too if each request waits for the answer before it");

@@ -29,6 +29,7 @@ typedef struct aphi_trial {
     unsigned passed_since_check;
     uint64_t runs;
     int64_t start, deadline, last_ns;
+    bool cheap;   /* to wait for every answer */
     bool stopped; /* a run said so */
     bool over;    /* stopped, or the budget is used up */
     size_t taken; /* actions that the last failing run took; 0: that is not known */
