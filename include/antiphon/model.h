@@ -57,7 +57,9 @@ const void *aph_data(aph *m);
 /* What the subject may do with a connection that the tester opened. */
 typedef enum aph_closing {
     APH_CLOSES_NEVER,   /* a connection that it closes is a violation: `dead` */
-    APH_CLOSES_SETTLED, /* it may close one on which it owes nothing */
+    /* It may close one on which it owes nothing. What was sent when it did so may have crossed: on a connection on
+     * which something was answered, requests without an answer then may have been taken, or not. */
+    APH_CLOSES_SETTLED,
 } aph_closing;
 
 typedef enum aph_jepsen { APH_JEPSEN_OK, APH_JEPSEN_FAIL } aph_jepsen;

@@ -20,7 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MESSAGE_SHOWN = 60 };
 
@@ -310,8 +312,8 @@ static void tell_people(const telling *t)
     else if (c->outcome != APHI_FINDING_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
     if (c->outcome == APHI_FINDING_FAIL && c->presumed)
-        aphi_buffer_str(&out, "this presumes that the target was as the model begins: if it had been used before, start "
-                              "it anew, or give its command with --run\n");
+        aphi_buffer_str(&out, "this presumes that the target was as the model begins: if it had been used before, "
+                              "start it anew, or give its command with --run\n");
     if (c->outcome == APHI_FINDING_PASS || c->outcome == APHI_FINDING_VACUOUS)
         tell_branches(&out, t);
     fwrite(out.data ? out.data : "", 1, out.n, stdout);
@@ -322,10 +324,14 @@ static void tell_people(const telling *t)
 
 static bool written(FILE *out, const char *path, bool fine)
 {
+    struct stat file;
     fine &= out && !ferror(out);
     fine &= !out || !fclose(out);
-    if (!fine)
+    if (!fine) {
         fprintf(stderr, "antiphon: %s cannot be written: %s\n", path, strerror(errno));
+        if (out && !lstat(path, &file) && S_ISREG(file.st_mode))
+            unlink(path); /* half of it would be taken for the whole */
+    }
     return fine;
 }
 

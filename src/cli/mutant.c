@@ -17,7 +17,6 @@ const aph_model *aphi_mutant_named(const aph_model *model, const char *which)
     if (n == 0)
         aphi_usage("--mutate %s: %s declares no mutants", which, model->name);
     else
-        aphi_usage("--mutate %s: %s has mutants 1 to %llu; antiphon models %s lists those of a built-in model", which,
-                   model->name, n, model->name);
+        aphi_usage("--mutate %s: %s has mutants 1 to %llu; antiphon models SPEC lists them", which, model->name, n);
     return NULL;
 }

@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS_MAX = 16, MESSAGES_MAX = 64, BEYOND_CLIENTS = 2, BEYOND_MESSAGES = 4, ACTIONS_MAX = 100 };
+enum { CLIENTS_MAX = 16, MESSAGES_MAX = 64, BEYOND_CLIENTS = 2, BEYOND_MESSAGES = 4, ACTIONS_MAX = 100,
+       DRAWS = 16, DRAWN_SIZE = 2 };
 
 typedef struct refine {
     aphi_refine_options options;
@@ -179,6 +180,7 @@ static bool draw_requests(refine *r)
     size_t clients = r->clients * BEYOND_CLIENTS;
     r->options.stride = r->messages * BEYOND_MESSAGES;
     r->request_count = clients * r->options.stride;
+    free(r->requests);
     r->requests = aphi_alloc_zero(r->request_count * sizeof *r->requests);
     r->options.requests = r->requests;
     aphi_generator *g = aphi_generator_open(r->options.spec, r->seed, clients, 1, error, sizeof error);
@@ -217,13 +219,37 @@ static void explore_size(refine *r, size_t size)
     }
 }
 
-static void explore(refine *r)
+/* What clients send is drawn, and other contents may show what these do not: of a few messages, other draws are tried,
+ * too. */
+static bool explore_draws(refine *r)
+{
+    uint64_t seed = r->seed;
+    for (unsigned i = 0; i < DRAWS && right(r) && r->clients * r->messages > 1; i++) {
+        r->seed = seed + 1 + i;
+        if (!draw_requests(r))
+            return false;
+        for (size_t size = 1; size <= DRAWN_SIZE && right(r); size++)
+            explore_size(r, size);
+    }
+    bool found = !right(r);
+    r->seed = seed;
+    return found || draw_requests(r);
+}
+
+static bool explore(refine *r)
 {
     for (size_t size = 1; size <= r->clients * r->messages && right(r); size++)
         explore_size(r, size);
     r->bounded = r->result;
-    if (!right(r) || !r->random)
-        return;
+    if (!right(r))
+        return true;
+    if (!explore_draws(r))
+        return false;
+    if (!right(r))
+        return true;
+    r->result = r->bounded; /* a few messages may all leave something open */
+    if (!r->random)
+        return true;
     r->at_clients = r->options.clients = r->clients * BEYOND_CLIENTS;
     r->at_messages = r->options.messages = r->messages * BEYOND_MESSAGES;
     r->result = aphi_refine_randomly(&r->options, r->random, r->seed);
@@ -231,6 +257,7 @@ static void explore(refine *r)
         r->walked = r->random;
         r->result = r->bounded; /* long schedules may all leave something open: that says nothing */
     }
+    return true;
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
@@ -317,6 +344,9 @@ static void put_effort(aphi_buffer *out, const refine *r)
     aphi_buffer_str(out, " situations and ");
     aphi_report_count(out, r->bounded.traces);
     aphi_buffer_str(out, " different traces\n");
+    if (r->clients * r->messages > 1)
+        aphi_buffer_format(out, "  what they send is drawn as antiphon test would; %d other draws of %d messages, all "
+                           "schedules\n", DRAWS, DRAWN_SIZE);
     if (r->walked)
         aphi_buffer_format(out, "  up to %zu clients with %zu messages each: %llu schedules at random\n", r->at_clients,
                            r->at_messages, (unsigned long long)r->walked);
@@ -403,10 +433,10 @@ static int run(refine *r)
     if (draw_requests(r)) {
         aphi_progress_begin("exploring situations", 0);
         aphi_leave_forbid(true);
-        explore(r);
+        bool explored = explore(r);
         aphi_leave_forbid(false);
         aphi_progress_end();
-        code = tell(r);
+        code = explored ? (int)tell(r) : APHI_EXIT_USAGE;
     }
     aph_root_remove(mark_refine, r);
     free(r->requests);

@@ -33,7 +33,13 @@ typedef struct tester {
     aphi_spec spec;
     aphi_script script;
     bool shrinking, listens;
+    int64_t began_ns;
 } tester;
+
+enum {
+    AGAIN_MS = 5000,       /* for judging the trace of a run again */
+    AGAIN_MS_LEAST = 1000, /* when the time is up */
+};
 
 enum {
     TARGET = 256, RUN, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY, FOLDER,
@@ -203,6 +209,8 @@ static int read_options(tester *t, int count, char **words)
                                        : "test takes one model; see antiphon test --help");
     if (t->subject.target && t->subject.run)
         return aphi_usage("--target is a subject that runs already, --run one to be started: only one of them");
+    if (t->subject.run && strstr(t->subject.run, "{listen}") && !t->listens)
+        return aphi_usage("{listen} in the command stands for the port of --listen, which is not given");
     if (!t->subject.target && !t->subject.run)
         return aphi_usage("where is the subject? one of --target HOST:PORT and --run COMMAND is wanted");
     return -1;
@@ -280,8 +288,10 @@ static void show_note(void *context, const char *text)
 static aph_verdict judge_again(void *context, const char *trace)
 {
     tester *t = context;
+    int64_t left_ms = t->campaign.time_ns ? (t->began_ns + t->campaign.time_ns - aphi_clock_ns()) / 1000000 : AGAIN_MS;
+    left_ms = left_ms < AGAIN_MS_LEAST ? AGAIN_MS_LEAST : left_ms;
     aphi_judge_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
-                                             .patient = true, .time_ms = 5000},
+                                             .patient = true, .time_ms = left_ms < AGAIN_MS ? left_ms : AGAIN_MS},
                                   .format = APHI_FORMAT_JSONL};
     aph_value verdict = aph_field(aphi_judge(t->spec.model, trace, &options), "verdict");
     return aph_str_is(verdict, "pass") ? APH_PASS : aph_str_is(verdict, "fail") ? APH_FAIL : APH_UNKNOWN;
@@ -301,9 +311,22 @@ static aphi_exit open_model(tester *t, const char *text)
     return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
 }
 
+/* Better now than after a long campaign. */
+static bool can_write(const char *path)
+{
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (path && !file)
+        fprintf(stderr, "antiphon: %s cannot be written: %s\n", path, strerror(errno));
+    if (file)
+        fclose(file);
+    return !path || file;
+}
+
 static aphi_exit go(tester *t)
 {
     char error[512];
+    if (!can_write(t->told.report) || !can_write(t->told.junit))
+        return APHI_EXIT_WRITE;
     t->subject.datagrams = t->campaign.environment && !strcmp(t->campaign.environment, "udp");
     t->subject.stop = &stopped;
     t->campaign.caller = t->listens ? aphi_net_caller(&t->subject.listen, error, sizeof error) : 0;
@@ -326,6 +349,7 @@ static aphi_exit go(tester *t)
     t->told.environment = t->campaign.environment ? t->campaign.environment : "tcp";
     t->told.seed = t->campaign.seed;
     t->told.listens = t->listens;
+    t->began_ns = aphi_clock_ns();
     aphi_progress_begin(t->told.spec, 0);
     aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
     aphi_progress_end();

@@ -35,6 +35,7 @@ enum {
     AGAIN_TRIES_STOPPED = 5, /* the same if somebody waits for us to end */
     UNDECIDED_MAX = 4,       /* runs */
     KEPT_TRIES = 3,
+    DOUBT_RUNS = 10,         /* that pass, before a silence is doubted */
 };
 #define LAST "trace.jsonl"        /* in the folder: the trace of the run in the result */
 #define AGAIN "trace.again.jsonl" /* and of one that may take its place */
@@ -415,6 +416,18 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
     return false;
 }
 
+/* A subject may have been slow, this once: what it was silent about is no proof if it never is again. */
+static void doubt_silence(campaign *c)
+{
+    aphi_campaign *r = &c->result;
+    if (r->outcome != APHI_FINDING_STARVED || is_stopped(c) || r->shrink_runs < DOUBT_RUNS)
+        return;
+    r->outcome = APHI_FINDING_UNKNOWN;
+    size_t n = strlen(r->why);
+    snprintf(r->why + n, sizeof r->why - n, "; but in %llu more runs of the same script it was: it may have been slow, "
+             "and --patience gives it more time", (unsigned long long)r->shrink_runs);
+}
+
 static void shrink(campaign *c)
 {
     aphi_campaign *r = &c->result;
@@ -453,6 +466,7 @@ static void shrink(campaign *c)
         memcpy(r->why, before.why, sizeof r->why);
         say(c, is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
                              : "the failure did not happen again in any run of its script");
+        doubt_silence(c);
     }
     aphi_script_free(&small.script);
     r->shrink_ns = aphi_clock_ns() - began;

@@ -12,6 +12,7 @@
  * Read next:  docs/codecs.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
 #include "harness/wire.h"
 
+#include "base/memory.h"
 #include "value/heap.h"
 
 #include <stdarg.h>
@@ -93,19 +94,6 @@ aph_decoded aph_decode(const aph_codec *codec, aph_wire *w)
         w->scanned = 0;
     w->why[sizeof w->why - 1] = '\0';
     return result;
-}
-
-aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *w)
-{
-    w->ended = true;
-    w->scanned = 0;
-    switch (aph_decode(codec, w)) {
-    case APH_DECODED:
-        return w->used == w->count ? APH_DECODED
-                                   : malformed(w, w->used, "%zu bytes follow the message", w->count - w->used);
-    case APH_MORE: return malformed(w, 0, "an empty datagram");
-    default: return APH_MALFORMED;
-    }
 }
 
 /* ---- encoding ---------------------------------------------------------------------------------------------------- */
@@ -221,6 +209,43 @@ static bool encode_json(const aph_codec *codec, aph_side side, aph_value message
 }
 
 const aph_codec aph_codec_json = {.name = "json", .decode = decode_json, .encode = encode_json};
+
+/* ---- datagrams --------------------------------------------------------------------------------------------------- */
+
+/* The end of a datagram is the end of its line. */
+static aph_decoded decode_unended(const aph_codec *codec, aph_wire *w)
+{
+    unsigned char *line = aphi_alloc(w->count + 1);
+    aph_wire ended = *w;
+    memcpy(line, w->bytes, w->count);
+    line[w->count] = '\n';
+    ended.bytes = line;
+    ended.count++;
+    aph_decoded result = aph_decode(codec, &ended);
+    ended.bytes = w->bytes;
+    ended.count = ended.used = w->count;
+    ended.at = ended.at < w->count ? ended.at : w->count;
+    *w = ended;
+    free(line);
+    return result;
+}
+
+aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *w)
+{
+    codec = or_json(codec);
+    bool lines = codec->decode == decode_json || codec->decode == decode_line;
+    w->ended = true;
+    w->scanned = 0;
+    if (lines && w->count && !memchr(w->bytes, '\n', w->count))
+        return decode_unended(codec, w);
+    switch (aph_decode(codec, w)) {
+    case APH_DECODED:
+        return w->used == w->count ? APH_DECODED
+                                   : malformed(w, w->used, "%zu bytes follow the message", w->count - w->used);
+    case APH_MORE: return malformed(w, 0, "an empty datagram");
+    default: return APH_MALFORMED;
+    }
+}
 
 /* ---- fixed size -------------------------------------------------------------------------------------------------- */
 

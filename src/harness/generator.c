@@ -414,7 +414,9 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     bool follows = g->last_label && aphi_choice_chance(choice, g->now.calm ? 4 : 1, 8);
     uint32_t c = choose_connection(g, follows ? g->last_connection : g->count);
     bool settled = in_flight(g, c) == 0 && g->connections[c].sent > 0;
-    aphi_action a = settled && aphi_choice_chance(choice, 1, 512) ? next_close(g, c) : next_send(g, c, follows);
+    /* Only of a model that answers each request is it known that nothing more is to come on a connection. */
+    bool closes = settled && aphi_choice_chance(choice, 1, 512) && g->model->rpc;
+    aphi_action a = closes ? next_close(g, c) : next_send(g, c, follows);
     g->actions++;
     note_use(g, c);
     g->gen.known = NULL;

@@ -28,7 +28,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -45,6 +47,7 @@ typedef struct channel {
     int fd;                 /* -1: not open */
     bool connecting, listed;
     bool leaving;           /* invariant 4 */
+    bool heard;             /* bytes have come */
     bool broken;            /* a write was told of a reset, and so no read will be */
     uint32_t events;        /* that epoll watches */
     char *inbox;
@@ -278,10 +281,16 @@ void aphi_net_hang_up(aphi_net *n, int64_t connection)
     n->channels[connection] = NULL;
 }
 
+/* Where the queue of those who wait to be let in is full, the system believes that it is connected, and sends in vain:
+ * what nobody acknowledges, on a connection on which nothing has ever come, has not been let in either. */
 bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
-    return i < n->channel_count && n->channels[i] && n->channels[i]->connecting;
+    const channel *l = i < n->channel_count ? n->channels[i] : NULL;
+    int unacknowledged = 0;
+    if (!l || n->datagrams)
+        return false;
+    return l->connecting || (!l->heard && ioctl(l->fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0);
 }
 
 bool aphi_net_heard(const aphi_net *n)
@@ -441,7 +450,7 @@ static void read_channel(aphi_net *n, channel *l)
                 tell_end(n, l, APHI_ARRIVED_END, "it closed the connection");
             return;
         }
-        n->heard = true;
+        n->heard = l->heard = true;
         keep(l, n->read_buffer, (size_t)count);
         if (!take_messages(n, l, false) || (count < READ_SIZE && !n->datagrams))
             return;
@@ -497,6 +506,7 @@ static bool connected(aphi_net *n, channel *l)
     socklen_t size = sizeof failure;
     getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &failure, &size);
     l->connecting = false;
+    n->heard = true; /* silence begins now, not when we knocked */
     if (!failure)
         return true;
     tell_end(n, l, refusal(failure), strerror(failure));

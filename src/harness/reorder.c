@@ -2,8 +2,8 @@
  *
  * reorder.c - orders in which the subject may have dealt with the requests of a run.
  *
- * Idea:       What overlapped in a run can be had again, without a race, only if the requests are sent one by one in the
- *             order in which the subject dealt with them. Nobody saw that order, but each request had its turn some
+ * Idea:       What overlapped in a run can be had again, without a race, only if the requests are sent one by one in
+ *             the order in which the subject dealt with them. Nobody saw that order, but each request had its turn some
  *             time between being sent and being answered: a moment in between is drawn for each.
  * Invariants: A request comes behind every request whose answer a hole of it needs: that answer was there when it was
  *             sent. A connection keeps its order, since its answers do. */

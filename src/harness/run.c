@@ -63,7 +63,7 @@ typedef struct asked {
 /* One end of a connection: the requests on it that have no answer, oldest first. */
 typedef struct peer {
     int64_t name;      /* its number in the trace: a connection that is opened again is another one */
-    bool is_named, was_open;
+    bool is_named, was_open, was_answered;
     asked *queue;
     size_t head, count, capacity; /* capacity: a power of two */
 } peer;
@@ -100,6 +100,7 @@ typedef struct run {
     bool ended;             /* the result is there */
     int64_t next_name;      /* for a connection that is opened again */
     uint64_t called;        /* messages on connections that the subject opened */
+    bool left;              /* a connection was closed: what would have come on it is not seen */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
 
@@ -341,7 +342,9 @@ static int64_t name_of(run *r, int64_t connection)
 /* It is closed. If it is used again, it is opened again. */
 static void retire(run *r, int64_t connection)
 {
-    peer_of(r, connection)->is_named = false;
+    peer *p = peer_of(r, connection);
+    p->is_named = p->was_answered = false;
+    r->left = true;
 }
 
 static void push_asked(run *r, int64_t connection, asked a)
@@ -408,6 +411,7 @@ static void arrived_message(run *r, const aphi_arrival *a)
     asked q = {.number = APHI_NO_REQUEST};
     bool answer = pop_asked(r, a->connection, &q);
     int64_t label = answer ? q.label + 1 : 0;
+    peer_of(r, a->connection)->was_answered = true;
     if (answer)
         r->kinds[q.kind].answered++;
     r->result.facts.answers++;
@@ -439,11 +443,12 @@ static void arrived_end(run *r, const aphi_arrival *a, const char *word)
         note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
         return;
     }
-    bool owes = peer_of(r, a->connection)->count > 0;
+    bool owes = peer_of(r, a->connection)->count > 0, answered = peer_of(r, a->connection)->was_answered;
     note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     lose_asked(r, a->connection);
     retire(r, a->connection);
-    if (a->kind == APHI_ARRIVED_END && !owes && r->model->closes == APH_CLOSES_SETTLED)
+    /* A request may have crossed the close; then the system breaks the connection off. */
+    if (r->model->closes == APH_CLOSES_SETTLED && a->kind != APHI_ARRIVED_REFUSED && (!owes || answered))
         return;
     char what[256];
     bool refused = a->kind == APHI_ARRIVED_REFUSED;
@@ -517,7 +522,8 @@ static bool wait_is_over(run *r, const aphi_action *a)
 
 static bool has_room(run *r, const aphi_action *a)
 {
-    if ((r->solo && r->owed) || (r->datagrams && r->since_quiet >= LOSSY_FLIGHT))
+    size_t flight = r->datagrams ? LOSSY_FLIGHT : r->paired ? 0 : r->solo ? 1 : r->buffer;
+    if ((r->solo && r->owed) || (flight && r->since_quiet >= flight))
         return false;
     peer_of(r, a->connection);
     /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
@@ -701,8 +707,8 @@ static void end_starved(run *r)
     else if (!aphi_net_idle(r->net))
         snprintf(more, sizeof more, ", and the subject does not read what is sent to it");
     if (label)
-        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "request %lld on connection %lld was never answered%s",
-                          (long long)label, (long long)connection, more);
+        END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "request %lld on connection %lld was not answered in %.1f s%s",
+                          (long long)label, (long long)connection, (double)patience_of(r) / 1e9, more);
     else
         END_AFTER_JUDGING(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent%s",
                           more);
@@ -712,7 +718,7 @@ static void end_starved(run *r)
 static void end_quietly(run *r)
 {
     judge(r, true);
-    if (!r->ended && r->witness && !r->paired && !r->datagrams) {
+    if (!r->ended && r->witness && !r->paired && !r->datagrams && !r->left) {
         aph_verdict verdict = aphi_witness_quiet(r->witness);
         if (verdict == APH_FAIL)
             end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
@@ -729,6 +735,8 @@ static void call_it_even(run *r)
     for (size_t i = 0; r->owed && i < r->peer_count; i++)
         while (pop_asked(r, (int64_t)i, &a))
             continue;
+    if (!r->datagrams)
+        r->since_quiet = 0;
     if (!r->datagrams || !r->witness || r->drained == r->moment_count)
         return;
     judge(r, true);

@@ -40,8 +40,8 @@ static int64_t time_of_waiting(aphi_trial *s, size_t n)
     return s->last_ns;
 }
 
-/* Where answers never come, waiting for them could use up the budget: a few actions show what it costs, beyond the start
- * of the subject. */
+/* Where answers never come, waiting for them could use up the budget: a few actions show what it costs, beyond the
+ * start of the subject. */
 static bool waiting_is_cheap(aphi_trial *s)
 {
     if (s->best.count <= PROBE)

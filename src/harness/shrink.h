@@ -34,7 +34,8 @@ typedef struct aphi_shrunk {
     int64_t ns;
 } aphi_shrunk;
 
-/* Labels stay as they were, or as another order has them. A script that does not fail again comes back as it is, with reproduced 0. */
+/* Labels stay as they were, or as another order has them. A script that does not fail again comes back as it is, with
+ * reproduced 0. */
 aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const aphi_shrink_options *options);
 
 #endif

@@ -243,7 +243,7 @@ static bool read_pair(reader *r)
 
 static bool read_object(reader *r, aph_value *v)
 {
-    size_t base = r->stack_count;
+    size_t base = r->stack_count, begin = r->at;
     r->at++;
     skip_space(r);
     if (!eat(r, '}'))
@@ -256,9 +256,13 @@ static bool read_object(reader *r, aph_value *v)
             if (!eat(r, ','))
                 return fail(r, "a comma or } should follow a pair");
         }
-    *v = r->stack_count == base ? aph_object() : aphi_object_of((r->stack_count - base) / 2, r->stack + base);
+    size_t pairs = (r->stack_count - base) / 2;
+    *v = pairs ? aphi_object_of(pairs, r->stack + base) : aph_object();
     r->stack_count = base;
-    return true;
+    if (aph_count(*v) == pairs)
+        return true;
+    r->at = begin; /* which of them is meant, readers disagree */
+    return fail(r, "a name occurs twice in this object");
 }
 
 static bool read_value(reader *r, aph_value *v)

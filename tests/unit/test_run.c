@@ -281,7 +281,7 @@ static void test_starved(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':1,'send':'silent'}\n",
-       APHI_FINDING_STARVED, "request 3 on connection 1 was never answered");
+       APHI_FINDING_STARVED, "request 3 on connection 1 was not answered");
     assert_true(w->took >= 200 * MS);
     expect_whole_trace(w, 4);
 }

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# rightful.sh - servers that are right are not rejected: those that send unasked, that hang up, that let few in at once.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$dir" || exit 1
+cat >news.c <<'END'
+#include <antiphon/antiphon.h>
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value f = aph_field(q.message, "f"), me = aph_int(q.from), key, to;
+    if (!aph_str_is(f, "sub") && !aph_str_is(f, "unsub") && !aph_str_is(f, "pub"))
+        aph_unknown_request(m, "sub, unsub or pub");
+    if (aph_str_is(f, "sub"))
+        *state = aph_set(*state, me, me);
+    if (aph_str_is(f, "unsub"))
+        *state = aph_remove(*state, me);
+    for (size_t i = 0; aph_str_is(f, "pub") && aph_pair_at(*state, i, &key, &to); i++)
+        aph_send(m, aph_int_of(to), aph_record("news", aph_field(q.message, "x")));
+    aph_send(m, q.from, aph_str("ok"));
+}
+static const aph_model news = {
+    .version = APH_MODEL_VERSION, .name = "news", .summary = "news for subscribers", .step = step,
+    .shape = APH_SHAPE([{"f": "sub"}, {"f": "unsub"}, {"weight": 3, "of": {"f": "pub", "x": {"fresh": "int"}}}])};
+APH_MODEL(news)
+END
+cat >echo.c <<'END'
+#include <antiphon/antiphon.h>
+static void step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    (void)state;
+    aph_send(m, q.from, aph_field(q.message, "x"));
+}
+static const aph_model echo = {
+    .version = APH_MODEL_VERSION, .name = "echo", .summary = "says it again", .step = step, .rpc = true,
+    .shape = APH_SHAPE([{"f": "echo", "x": {"fresh": "int"}}]), .closes = APH_CLOSES_SETTLED};
+APH_MODEL(echo)
+END
+room="python3 '$ANTIPHON_ROOT/tests/support/newsroom.py' {port}"
+
+# What is sent to a subscriber who has left is not seen, and not owed.
+cat >left.script <<'END'
+{"antiphon":1,"script":"news","environment":"tcp","seed":1}
+{"label":1,"conn":0,"send":{"f":"sub"}}
+{"label":3,"conn":0,"close":true,"wait":{"answer":2}}
+{"label":5,"conn":1,"send":{"f":"pub","x":1},"wait":"quiet"}
+END
+run 0 replay --run "$room news" left.script ./news.c
+run 0 replay --run "'$ANTIPHON' serve ./news.c --port {port} --delay 0.1" left.script ./news.c
+
+# Nothing is sent unasked in these environments until all is quiet.
+for env in sync tcp:1 tcp:3; do
+    run 0 test ./news.c --env $env --connections 3 --messages 100 --seed 1 --run "$room news"
+done
+
+# A request may cross the end of its connection.
+run 0 test ./echo.c --connections 3 --messages 300 --seed 1 --run "$room hangs-up"
+
+# Who waits to be let in has not been answered, but has not been heard either.
+run 0 test ./echo.c --connections 60 --messages 300 --seed 1 --run "$room full"
+
+run 2 test ./echo.c --run "$room news {listen}"
+err '{listen}'
+run 4 test ./echo.c --messages 10 --report /nowhere/page.html --run "$room full"
+err '/nowhere/page.html cannot be written'
+finish

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# newsroom.py - servers that are right, in ways that testers stumble over.
+#
+#   newsroom.py PORT news      {"f":"sub"}, {"f":"unsub"}, {"f":"pub","x":X}: X goes to every subscriber
+#   newsroom.py PORT hangs-up  {"f":"echo","x":X}: X comes back, and the connection is closed
+#   newsroom.py PORT full      the same without closing, but with no room for those who wait to be let in
+import json
+import socket
+import sys
+import threading
+
+kind = sys.argv[2]
+lock = threading.Lock()
+subscribers = []
+
+
+def say(connection, message):
+    connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+def answer(connection, q):
+    with lock:
+        if q["f"] == "sub" and connection not in subscribers:
+            subscribers.append(connection)
+        if q["f"] == "unsub" and connection in subscribers:
+            subscribers.remove(connection)
+        for s in subscribers if q["f"] == "pub" else []:
+            say(s, {"news": q["x"]})
+        say(connection, q["x"] if q["f"] == "echo" else "ok")
+
+
+def serve(connection):
+    try:
+        for line in connection.makefile("rb"):
+            answer(connection, json.loads(line))
+            if kind == "hangs-up":
+                break
+    except OSError:
+        pass
+    with lock:
+        if connection in subscribers:
+            subscribers.remove(connection)
+    connection.close()
+
+
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", int(sys.argv[1])))
+listener.listen(1 if kind == "full" else 1024)
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
