@@ -305,8 +305,9 @@ static size_t skip_to_head(const aph_wire *w)
 
 static void read_start(const aph_wire *w, aphi_http_head *h, size_t at, aphi_span line)
 {
+    h->method = h->target = (aphi_span){"", 0};
+    h->status = w->side == APH_FROM_SERVER ? status_at(w, at) : 0;
     if (w->side == APH_FROM_SERVER) {
-        h->status = status_at(w, at);
         h->minor = line.text[strlen("HTTP/1.")] - '0';
         return;
     }

@@ -23,7 +23,7 @@ typedef struct aphi_http_line {
 typedef struct aphi_http_head {
     size_t end;                   /* where the body begins */
     aphi_span method, target;     /* of a request */
-    int status;                   /* of a response */
+    int status;                   /* of a response; 0 in a request */
     int minor;                    /* of the version, HTTP/1.minor */
     aphi_http_line *lines;
     size_t count;
