@@ -2,10 +2,11 @@
  *
  * framing.c - where a message ends: by its length, by chunks, with the connection, or with its head.
  *
- * Idea:       the fields say how (RFC 9112 6.3), and whatever two recipients might understand differently is wrong: that is
- *             what request smuggling is made of. Chunks are checked as they come, and put together when all are there.
- * Invariants: 1. w->scanned is odd from here on; heads leave it even. A chunk that begins at s is kept as the odd one of s - 1
- *                and s: a chunk begins with a digit, and the byte before it is LF, so it is known which
+ * Idea:       the fields say how (RFC 9112 6.3), and whatever two recipients might understand differently is wrong:
+ *             that is what request smuggling is made of. Chunks are checked as they come, and put together when all
+ *             are there.
+ * Invariants: 1. w->scanned is odd from here on; heads leave it even. A chunk that begins at s is kept as the odd one
+ *                of s - 1 and s: a chunk begins with a digit, and the byte before it is LF, so it is known which
  *             2. nothing is believed of a length: what exceeds the limit is wrong when it is announced
  * Cost:       each call reads the head again, at most 64 KiB, and the line of the chunk that is not complete
  * Read next:  message.c */
@@ -64,7 +65,8 @@ static aph_decoded hear_coding(aph_wire *w, said *s, const aphi_http_line *l)
         if (coding.n == 0)
             continue;
         if (!same_word(coding, "chunked"))
-            return aphi_http_wrong(w, l->at, "RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for");
+            return aphi_http_wrong(w, l->at,
+                                   "RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for");
         if (s->chunked++)
             return aphi_http_wrong(w, l->at, "RFC 9112 6.1: chunked more than once");
     }

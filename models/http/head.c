@@ -2,9 +2,9 @@
  *
  * head.c - start lines and fields: checked line by line as they come, read when all are there.
  *
- * Idea:       a line is checked once, when its end has come. What a line has to be follows from the one before it: a start
- *             line comes first or after an empty line, as that ends an informational response or stood before a request.
- *             So the place that was reached is all there is to remember.
+ * Idea:       a line is checked once, when its end has come. What a line has to be follows from the one before it: a
+ *             start line comes first or after an empty line, as that ends an informational response or stood before a
+ *             request. So the place that was reached is all there is to remember.
  * Invariants: 1. what is wrong is told of the first wrong line, at the same byte however the bytes were cut
  *             2. after aphi_http_head_check, reading cannot fail
  * Tolerated:  LF for CRLF, empty lines before a request, folded lines in responses, an empty reason phrase.

@@ -2,12 +2,12 @@
  *
  * message.c - bytes of HTTP/1.1 to values.
  *
- * Idea:       head.c checks the lines as they come, framing.c finds the end; only then a value is made, at once. Between
- *             two calls nothing is kept but w->scanned: even while the head is not complete, odd afterwards.
+ * Idea:       head.c checks the lines as they come, framing.c finds the end; only then a value is made, at once.
+ *             Between two calls nothing is kept but w->scanned: even while the head is not complete, odd afterwards.
  * Invariants: 1. what is read is printed to bytes that read as the same value
  *             2. how the bytes were cut makes no difference, not even to what is said of wrong ones
- * Cost:       linear in the message, and a look at the head for each time that more of the body has come. Fields of one name
- *             are joined in one go: a thousand of them do not make a thousand strings.
+ * Cost:       linear in the message, and a look at the head for each time that more of the body has come. Fields of
+ *             one name are joined in one go: a thousand of them do not make a thousand strings.
  * Read next:  docs/http-messages.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
 #include "message.h"
 
@@ -100,12 +100,13 @@ static aph_decoded read_field(aph_wire *w, group g, aph_value *value)
 {
     int64_t seconds;
     const aphi_http_line *first = g.lines[0];
+    bool response = w->side == APH_FROM_SERVER;
     *value = join(g);
-    if (!aphi_http_is_date(first->name) && !aphi_span_is(first->name, "date"))
+    if (!aphi_http_is_date(first->name) && !(response && aphi_span_is(first->name, "date")))
         return APH_DECODED;
     if (read_date(*value, &seconds))
         *value = aph_int(seconds);
-    else if (w->side == APH_FROM_SERVER)
+    else if (response)
         return aphi_http_wrong(w, first->at, "RFC 9110 5.6.7: the value of %.*s is not a date of HTTP",
                                (int)first->name.n, first->name.text);
     return APH_DECODED;

@@ -2,17 +2,16 @@
  *
  * printer.c - values to bytes of HTTP/1.1.
  *
- * Idea:       the head is written into a buffer of its own, and each part is checked as it is added: a value that would not be
- *             read back the same is no message. Only a head that is right goes out, and the body after it.
- * Not done:   chunks. Who tests how a server reads them needs a script of bytes, not of messages. And the length of what a GET
- *             would have had, in a response to HEAD: the printer is not told the request.
+ * Idea:       the head is written into a buffer of its own, and each part is checked as it is added: a value that
+ *             would not be read back the same is no message. Only a head that is right goes out, and the body after it.
+ * Not done:   chunks: a value does not say how it was framed. And, in a response to HEAD, the length of what a GET
+ *             would have had: the printer is not told the request.
  * Read next:  message.c */
 #include "message.h"
 
 #include "dates.h"
 #include "head.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_http_message.c - messages of HTTP/1.1: each rule by an example, right and wrong, at once and byte by byte; limits;
- * printing and back. */
+ * test_http_message.c - messages of HTTP/1.1: each rule by an example, right and wrong, at once and byte by byte;
+ * limits; printing and back. */
 #include "models/http/message.h"
 
 #include "base/choice.h"
@@ -35,7 +35,7 @@ typedef struct input {
     const char *method; /* of what was asked */
 } input;
 
-/* All messages as a JSON array; after a wrong byte, "!AT WHY". `chunk` bytes arrive at a time, and the byte after the last
+/* All messages as an array; after a wrong byte, "!AT WHY". `chunk` bytes arrive at a time, and the byte after the last
  * cannot be read. */
 static aph_value decode_all(const input *in, size_t chunk)
 {
@@ -109,7 +109,8 @@ static void fields_of_a_response_have_their_places(void **unused)
     (void)unused;
     expect_response(OK "Date: Tue, 14 Nov 2023 22:13:21 GMT\r\nServer: x y\r\nETag: W/\"x\"\r\n"
                        "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\nContent-Length: 3\r\nKeep-Alive: timeout=5\r\n"
-                       "Connection: Keep-Alive\r\nX-Empty:\r\nserver:\tagain \t\r\nTrailer: a\r\nVia: 1.1 a\r\nVIA: 1.0 b\r\n"
+                       "Connection: Keep-Alive\r\nX-Empty:\r\nserver:\tagain \t\r\nTrailer: a\r\nVia: 1.1 a\r\n"
+                       "VIA: 1.0 b\r\n"
                        "Content-Range: bytes 0-2/5\r\nLocation: /\r\n\r\nabc",
                     "[{\"body\":\"abc\",\"date\":1700000001,\"fields\":{\"content-range\":\"bytes 0-2/5\","
                     "\"etag\":\"W/\\\"x\\\"\",\"last-modified\":1700000000,\"via\":\"1.1 a, 1.0 b\"},"
@@ -192,13 +193,15 @@ static void fields_are_strict(void **unused)
     expect_response(OK "A\r\n\r\n", "[\"!18 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
     expect_response(OK ": b\r\n\r\n", "[\"!17 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
     expect_response(OK "A(: b\r\n\r\n", "[\"!18 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
-    expect_response(OK "\xc3\xa9: b\r\n\r\n", "[\"!17 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
+    expect_response(OK "\xc3\xa9: b\r\n\r\n",
+                    "[\"!17 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
     expect_response(OK "A: b\rc\r\n\r\n", "[\"!21 RFC 9112 2.2: a CR without LF in a field's value\"]");
     expect_response(OK "A: b\r\r\n\r\n", "[\"!21 RFC 9112 2.2: a CR without LF in a field's value\"]");
     expect_response(OK "A: \x7f\r\n\r\n", "[\"!20 RFC 9110 5.5: the byte 127 in a field's value\"]");
     expect_input(&(input){APH_FROM_SERVER, OK "A: b\0c\r\n\r\n", 17 + 10, false, NULL},
                  "[\"!21 RFC 9110 5.5: the byte 0 in a field's value\"]");
-    expect_response(EMPTY "Date: yesterday\r\n\r\n", "[\"!42 RFC 9110 5.6.7: the value of date is not a date of HTTP\"]");
+    expect_response(EMPTY "Date: yesterday\r\n\r\n",
+                    "[\"!42 RFC 9110 5.6.7: the value of date is not a date of HTTP\"]");
     expect_response(EMPTY "Last-Modified:\r\n\r\n",
                     "[\"!50 RFC 9110 5.6.7: the value of last-modified is not a date of HTTP\"]");
     expect_response(EMPTY "Date: Tue, 14 Nov 2023 22:13:21 GMT\r\nDate: Tue, 14 Nov 2023 22:13:21 GMT\r\n\r\n",
@@ -255,7 +258,8 @@ static void a_length_is_strict(void **unused)
         {"18446744073709551617", "!33 RFC 9110 8.6: a Content-Length beyond the limit of 16777216 bytes"},
         {"16777216", "!33 RFC 9110 8.6: a Content-Length beyond the limit of 16777216 bytes"},
         {"1\r\nTransfer-Encoding: chunked", "!33 RFC 9112 6.3: Transfer-Encoding and Content-Length together"},
-        {"1\r\nTransfer-Encoding: identity", "!55 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for"},
+        {"1\r\nTransfer-Encoding: identity",
+         "!55 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char bytes[128], expected[160];
@@ -276,7 +280,8 @@ static void chunks_are_put_together(void **unused)
 {
     (void)unused;
     expect_response(CHUNKED "0\r\n\r\n" CHUNKED "3\r\nabc\r\n00\r\n\r\n", "[" PLAIN "," PLAIN_BODY("abc") "]");
-    expect_response(CHUNKED "1\r\na\r\nA\r\n0123456789\r\n0b\r\n0123\r\n6789a\r\n0000000000000000000000000001\r\n0\r\n0\r\n\r\n",
+    expect_response(CHUNKED "1\r\na\r\nA\r\n0123456789\r\n0b\r\n0123\r\n6789a\r\n0000000000000000000000000001\r\n"
+                            "0\r\n0\r\n\r\n",
                     "[" PLAIN_BODY("a01234567890123\\r\\n6789a0") "]");
     expect_response(CHUNKED "1;a\r\nx\r\n1 ; a = \"b;c\" ;d\r\ny\r\n0;e\r\n\r\n", "[" PLAIN_BODY("xy") "]");
     expect_response(CHUNKED "1\r\nx\r\n0\r\nA: b\r\nc:\n d\r\n\r\n" EMPTY "\r\n", "[" PLAIN_BODY("x") "," PLAIN "]");
@@ -316,7 +321,8 @@ static void chunks_are_strict(void **unused)
         snprintf(expected, sizeof expected, "[\"%s\"]", wrong[i].said);
         expect_response(bytes, expected);
     }
-    static const char *const ends[] = {"", "1", "1;", "1\r", "1\r\n", "1\r\nx", "1\r\nx\r", "1\r\nx\r\n", "0\r\n", "0\r\na: b\r\n"};
+    static const char *const ends[] = {"", "1", "1;", "1\r", "1\r\n", "1\r\nx", "1\r\nx\r", "1\r\nx\r\n", "0\r\n",
+                                       "0\r\na: b\r\n"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char bytes[128];
         snprintf(bytes, sizeof bytes, CHUNKED "%s", ends[i]);
@@ -375,8 +381,9 @@ static void requests_are_read(void **unused)
 {
     (void)unused;
     expect_request("PUT /a?b=%20 HTTP/1.1\r\nHost: h:80\r\nIf-Match: \"x\"\r\nIF-MATCH: \"y\"\r\nContent-Length: 2\r\n"
-                   "If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT\r\nIf-Unmodified-Since: never\r\nTE: trailers\r\n\r\nxy",
-                   "[{\"body\":\"xy\",\"fields\":{\"host\":\"h:80\",\"if-match\":\"\\\"x\\\", \\\"y\\\"\","
+                   "If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT\r\nIf-Unmodified-Since: never\r\n"
+                   "TE: trailers\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\n\r\nxy",
+                   "[{\"body\":\"xy\",\"fields\":{\"date\":\"Tue, 14 Nov 2023 22:13:20 GMT\",\"host\":\"h:80\",\"if-match\":\"\\\"x\\\", \\\"y\\\"\","
                    "\"if-modified-since\":1700000000,\"if-unmodified-since\":\"never\",\"te\":\"trailers\"},"
                    "\"method\":\"PUT\",\"target\":\"/a?b=%20\"}]");
     expect_request("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -392,7 +399,8 @@ static void targets_are_strict(void **unused)
         int wrong; /* the first wrong byte; -1: none */
     } lines[] = {
         {"GET /", -1}, {"GET /a/b;c=d,e:@!$&'()*+~_-.?q?/", -1}, {"GET /%aF", -1}, {"GET http://h:80/a?b", -1},
-        {"GET http://[::1]/a", -1}, {"GET http://h", -1}, {"OPTIONS *", -1}, {"CONNECT h:80", -1}, {"CONNECT [::1]:80", -1},
+        {"GET http://[::1]/a", -1}, {"GET http://h", -1}, {"OPTIONS *", -1}, {"CONNECT h:80", -1},
+        {"CONNECT [::1]:80", -1},
         {"G!#$%&'*+-.^_`|~9 /", -1}, {"GET //", -1},
         {"GET *", 4}, {"GET h:", 5}, {"GET a", 4}, {"GET 1:a", 4}, {"GET /a#b", 6}, {"GET /%a", 5}, {"GET /%ag", 5},
         {"GET /\"", 5}, {"GET /[", 5}, {"GET /\xc3\xa9", 5}, {"GET h_p://a", 5}, {"CONNECT /", 8}, {"CONNECT h", 8},
@@ -456,8 +464,10 @@ static void every_prefix_is_a_beginning(void **unused)
     (void)unused;
     static const input whole[] = {
         {APH_FROM_SERVER, "HTTP/1.1 100 \r\n\r\n" OK "A: b\r\n c\r\nTransfer-Encoding: chunked\r\n\r\n"
-                          "a;x=\"y\"\r\n\n\r\n3\r\nab\r\n\r\nb\r\n0123456789\n\r\n0\r\nT: u\r\n v\r\n\r\n", 0, false, "GET"},
-        {APH_FROM_SERVER, OK "Date: Tue, 14 Nov 2023 22:13:21 GMT\r\nContent-Length: 5\r\n\r\n\r\n\r\n1", 0, false, "GET"},
+                          "a;x=\"y\"\r\n\n\r\n3\r\nab\r\n\r\nb\r\n0123456789\n\r\n0\r\nT: u\r\n v\r\n\r\n", 0, false,
+                          "GET"},
+        {APH_FROM_SERVER, OK "Date: Tue, 14 Nov 2023 22:13:21 GMT\r\nContent-Length: 5\r\n\r\n\r\n\r\n1", 0, false,
+         "GET"},
         {APH_TO_SERVER, "\r\nPUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc", 0, false, NULL},
         {APH_TO_SERVER, "PUT /a HTTP/1.1\nHost: h\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\n", 0, false, NULL},
     };
@@ -481,7 +491,8 @@ static void every_prefix_is_a_beginning(void **unused)
 }
 
 /* What comes of `head`, then `count` times `again`, then `tail`, so many bytes at a time. */
-static aph_value decode_long(aph_side side, const char *head, const char *again, size_t count, const char *tail, size_t chunk)
+static aph_value decode_long(aph_side side, const char *head, const char *again, size_t count, const char *tail,
+                             size_t chunk)
 {
     aphi_buffer b = {0};
     aphi_buffer_str(&b, head);
@@ -537,7 +548,8 @@ static void bodies_have_a_limit(void **unused)
     snprintf(head, sizeof head, OK "Content-Length: %d\r\n\r\n", LIMIT - 44);
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, head, "", 0, "", 7),
                            "!33 RFC 9110 8.6: a Content-Length beyond the limit of 16777216 bytes"));
-    assert_true(aph_str_is(decode_long(APH_FROM_SERVER, OK "\r\n", "0123456789abcdef", LIMIT / 16, "", 1 << 16), beyond));
+    assert_true(aph_str_is(decode_long(APH_FROM_SERVER, OK "\r\n", "0123456789abcdef", LIMIT / 16, "", 1 << 16),
+                           beyond));
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, CHUNKED, "1\r\na\r\n", LIMIT / 6 + 1, "", 1 << 16), beyond));
     snprintf(size, sizeof size, CHUNKED "%x\r\n", LIMIT - 47 - 8 + 1);
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, size, "", 0, "", 1),
@@ -604,8 +616,10 @@ static void requests_are_printed(void **unused)
     expect_printed(APH_TO_SERVER, "{\"method\":\"GET\",\"target\":\"/\"}", "GET / HTTP/1.1\r\nHost: antiphon\r\n\r\n");
     expect_printed(APH_TO_SERVER,
                    "{\"method\":\"PUT\",\"target\":\"/a\",\"fields\":{\"host\":\"h\",\"if-match\":\"\\\"x\\\"\","
-                   "\"if-modified-since\":784111777,\"if-unmodified-since\":\"x\"},\"body\":\"a\\r\\n\",\"close\":true}",
-                   "PUT /a HTTP/1.1\r\nhost: h\r\nif-match: \"x\"\r\nif-modified-since: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+                   "\"if-modified-since\":784111777,\"if-unmodified-since\":\"x\"},\"body\":\"a\\r\\n\","
+                   "\"close\":true}",
+                   "PUT /a HTTP/1.1\r\nhost: h\r\nif-match: \"x\"\r\n"
+                   "if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
                    "if-unmodified-since: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\na\r\n");
 }
 
@@ -615,7 +629,8 @@ static void responses_are_printed(void **unused)
     expect_printed(APH_FROM_SERVER, "{\"status\":200}", "HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n");
     expect_printed(APH_FROM_SERVER, "{\"status\":204,\"body\":\"\"}", "HTTP/1.1 204 \r\n\r\n");
     expect_printed(APH_FROM_SERVER,
-                   "{\"status\":412,\"fields\":{\"etag\":\"W/\\\"x\\\"\",\"last-modified\":784111777},\"date\":784111778,"
+                   "{\"status\":412,\"fields\":{\"etag\":\"W/\\\"x\\\"\",\"last-modified\":784111777},"
+                   "\"date\":784111778,"
                    "\"more\":\"server: x\\na: \\n\",\"body\":\"no\",\"close\":true}",
                    "HTTP/1.1 412 \r\ndate: Sun, 06 Nov 1994 08:49:38 GMT\r\netag: W/\"x\"\r\n"
                    "last-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nserver: x\r\na: \r\nContent-Length: 2\r\n"
@@ -627,13 +642,17 @@ static void what_is_no_message_is_refused(void **unused)
     (void)unused;
     static const char *const requests[] = {
         "null", "[]", "{}", "\"GET\"", "{\"method\":\"GET\"}", "{\"method\":\"\",\"target\":\"/\"}",
-        "{\"method\":\"G T\",\"target\":\"/\"}", "{\"method\":\"GET\",\"target\":\"\"}", "{\"method\":\"GET\",\"target\":\"/ \"}",
+        "{\"method\":\"G T\",\"target\":\"/\"}", "{\"method\":\"GET\",\"target\":\"\"}",
+        "{\"method\":\"GET\",\"target\":\"/ \"}",
         "{\"method\":\"GET\",\"target\":\"/\\r\\n\"}", "{\"method\":\"GET\",\"target\":\"*\"}",
         "{\"method\":\"GET\",\"target\":\"/\",\"body\":1}", "{\"method\":\"GET\",\"target\":\"/\",\"close\":false}",
         "{\"method\":\"GET\",\"target\":\"/\",\"more\":\"\"}", "{\"method\":\"GET\",\"target\":\"/\",\"fields\":[]}",
-        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"A\":\"b\"}}", "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"\":\"b\"}}",
-        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a \":\"b\"}}", "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":\" b\"}}",
-        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":\"b\\t\"}}", "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":1}}",
+        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"A\":\"b\"}}",
+        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"\":\"b\"}}",
+        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a \":\"b\"}}",
+        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":\" b\"}}",
+        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":\"b\\t\"}}",
+        "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":1}}",
         "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":\"b\\r\\nc: d\"}}",
         "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"a\":\"b\\u0000c\"}}",
         "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"content-length\":\"1\"}}",
@@ -644,13 +663,16 @@ static void what_is_no_message_is_refused(void **unused)
         "{\"method\":\"GET\",\"target\":\"/\",\"fields\":{\"if-modified-since\":\"Sun, 06 Nov 1994 08:49:37 GMT\"}}",
     };
     static const char *const responses[] = {
-        "null", "{}", "{\"status\":\"200\"}", "{\"status\":100}", "{\"status\":199}", "{\"status\":600}", "{\"status\":4294967496}",
+        "null", "{}", "{\"status\":\"200\"}", "{\"status\":100}", "{\"status\":199}", "{\"status\":600}",
+        "{\"status\":4294967496}",
         "{\"status\":204,\"body\":\"x\"}", "{\"status\":304,\"body\":\"x\"}", "{\"status\":200,\"body\":null,\"x\":1}",
         "{\"status\":200,\"date\":\"now\"}", "{\"status\":200,\"date\":1000000000000}", "{\"status\":200,\"close\":1}",
         "{\"status\":200,\"fields\":{\"server\":\"x\"}}", "{\"status\":200,\"fields\":{\"last-modified\":\"x\"}}",
         "{\"status\":200,\"more\":1}", "{\"status\":200,\"more\":\"a: b\"}", "{\"status\":200,\"more\":\"a:b\\n\"}",
-        "{\"status\":200,\"more\":\"a\\nb: c\\n\"}", "{\"status\":200,\"more\":\"a: b \\n\"}", "{\"status\":200,\"more\":\"A: b\\n\"}",
-        "{\"status\":200,\"more\":\"a: b\\r\\n\"}", "{\"status\":200,\"more\":\"\\n\"}", "{\"status\":200,\"more\":\"etag: b\\n\"}",
+        "{\"status\":200,\"more\":\"a\\nb: c\\n\"}", "{\"status\":200,\"more\":\"a: b \\n\"}",
+        "{\"status\":200,\"more\":\"A: b\\n\"}",
+        "{\"status\":200,\"more\":\"a: b\\r\\n\"}", "{\"status\":200,\"more\":\"\\n\"}",
+        "{\"status\":200,\"more\":\"etag: b\\n\"}",
         "{\"status\":200,\"more\":\"date: b\\n\"}", "{\"status\":200,\"more\":\"content-length: 1\\n\"}",
         "{\"status\":200,\"more\":\"keep-alive: b\\n\"}",
     };
@@ -728,7 +750,8 @@ static aph_value random_response(aphi_choice *c)
         fields = aph_put(fields, "via", random_field(c));
     for (uint64_t n = aphi_choice_below(c, 6); n; n--) {
         aph_value name = aph_concat(aph_str("x-"), random_text(c, "ab-_9", 4));
-        more = aph_concat(aph_concat(aph_concat(more, name), aph_concat(aph_str(": "), random_field(c))), aph_str("\n"));
+        more = aph_concat(aph_concat(aph_concat(more, name), aph_concat(aph_str(": "), random_field(c))),
+                          aph_str("\n"));
     }
     bool empty = status == 101 || status == 204 || status == 304;
     aph_value m = aph_record("status", aph_int(status), "fields", fields, "date",
