@@ -2,12 +2,12 @@
  *
  * bench_http.c - how many messages of HTTP are read and printed a second?
  *
- * What a tester sees most: a conditional PUT, a GET, what a server answers to them, with a length and in chunks. Each is
- * read as it comes at once, and also a byte at a time; and printed. Contents differ from one message to the next, as
+ * What a tester sees most: a conditional PUT, a GET, what a server answers to them, with a length and in chunks. Each
+ * is read as it comes at once, and also a byte at a time; and printed. Contents differ from one message to the next, as
  * values that are there already are made faster. */
 #include "base/clock.h"
 #include "harness/wire.h"
-#include "models/http/message.h"
+#include "models/http/http-message.h"
 
 #include <stdlib.h>
 

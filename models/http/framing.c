@@ -9,7 +9,7 @@
  *                of s - 1 and s: a chunk begins with a digit, and the byte before it is LF, so it is known which
  *             2. nothing is believed of a length: what exceeds the limit is wrong when it is announced
  * Cost:       each call reads the head again, at most 64 KiB, and the line of the chunk that is not complete
- * Read next:  message.c */
+ * Read next:  http-message.c */
 #include "framing.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * Tolerated:  LF for CRLF, empty lines before a request, folded lines in responses, an empty reason phrase.
  * Not done:   the lenient start lines of RFC 9112 3 and 4, any blanks for one space: the sender may not write them, and
  *             what a recipient makes of them is how messages are smuggled.
- * Read next:  framing.c, message.c */
+ * Read next:  framing.c, http-message.c */
 #include "head.h"
 
 #include <stdarg.h>

@@ -6,8 +6,8 @@
  *             would not be read back the same is no message. Only a head that is right goes out, and the body after it.
  * Not done:   chunks: a value does not say how it was framed. And, in a response to HEAD, the length of what a GET
  *             would have had: the printer is not told the request.
- * Read next:  message.c */
-#include "message.h"
+ * Read next:  http-message.c */
+#include "http-message.h"
 
 #include "dates.h"
 #include "head.h"
@@ -124,7 +124,7 @@ static bool add_fields(text *t, aph_side side, aph_value fields)
     return true;
 }
 
-/* The lines of "more": each as read_more of message.c writes them. */
+/* The lines of "more": each as read_more of http-message.c writes them. */
 static bool add_more(text *t, aph_value more)
 {
     aphi_span rest;

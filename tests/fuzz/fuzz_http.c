@@ -7,7 +7,7 @@
  * time. */
 #include "harness/wire.h"
 #include "models/http/dates.h"
-#include "models/http/message.h"
+#include "models/http/http-message.h"
 
 #include <assert.h>
 

@@ -2,7 +2,7 @@
  *
  * test_http_message.c - messages of HTTP/1.1: each rule by an example, right and wrong, at once and byte by byte;
  * limits; printing and back. */
-#include "models/http/message.h"
+#include "models/http/http-message.h"
 
 #include "base/choice.h"
 #include "base/clock.h"
@@ -383,7 +383,8 @@ static void requests_are_read(void **unused)
     expect_request("PUT /a?b=%20 HTTP/1.1\r\nHost: h:80\r\nIf-Match: \"x\"\r\nIF-MATCH: \"y\"\r\nContent-Length: 2\r\n"
                    "If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT\r\nIf-Unmodified-Since: never\r\n"
                    "TE: trailers\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\n\r\nxy",
-                   "[{\"body\":\"xy\",\"fields\":{\"date\":\"Tue, 14 Nov 2023 22:13:20 GMT\",\"host\":\"h:80\",\"if-match\":\"\\\"x\\\", \\\"y\\\"\","
+                   "[{\"body\":\"xy\",\"fields\":{\"date\":\"Tue, 14 Nov 2023 22:13:20 GMT\","
+                   "\"host\":\"h:80\",\"if-match\":\"\\\"x\\\", \\\"y\\\"\","
                    "\"if-modified-since\":1700000000,\"if-unmodified-since\":\"never\",\"te\":\"trailers\"},"
                    "\"method\":\"PUT\",\"target\":\"/a?b=%20\"}]");
     expect_request("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n",

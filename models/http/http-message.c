@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * message.c - bytes of HTTP/1.1 to values.
+ * http-message.c - bytes of HTTP/1.1 to values.
  *
  * Idea:       head.c checks the lines as they come, framing.c finds the end; only then a value is made, at once.
  *             Between two calls nothing is kept but w->scanned: even while the head is not complete, odd afterwards.
@@ -9,7 +9,7 @@
  * Cost:       linear in the message, and a look at the head for each time that more of the body has come. Fields of
  *             one name are joined in one go: a thousand of them do not make a thousand strings.
  * Read next:  docs/http-messages.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
-#include "message.h"
+#include "http-message.h"
 
 #include "dates.h"
 #include "framing.h"
