@@ -340,6 +340,8 @@ static void other_codings_are_wrong(void **unused)
                     "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for\"]");
     expect_response(OK "Transfer-Encoding: chunked;a=b\r\n\r\n",
                     "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for\"]");
+    expect_response(OK "Transfer-Encoding: chunkee\r\n\r\n",
+                    "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for\"]");
     expect_response(OK "Transfer-Encoding: chunked, chunked\r\n\r\n", "[\"!36 RFC 9112 6.1: chunked more than once\"]");
     expect_response(CHUNKED, "[]");
     expect_response(OK "Transfer-Encoding: ,\r\n\r\n", "[\"!36 RFC 9112 6.1: a Transfer-Encoding that names none\"]");
@@ -367,6 +369,7 @@ static void who_closes_says_so(void **unused)
     expect_response(EMPTY "Connection: foo , Close\r\n\r\n", "[" CLOSED "]");
     expect_response(EMPTY "Connection: foo\r\nConnection: close\r\n\r\n", "[" CLOSED "]");
     expect_response(EMPTY "Connection: closed\r\n\r\n", "[" PLAIN "]");
+    expect_response(EMPTY "Connection: clone\r\n\r\n", "[" PLAIN "]");
     expect_response("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "[" CLOSED "]");
     expect_response("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive\r\n\r\n", "[" PLAIN "]");
     expect_request("GET / HTTP/1.1\r\nConnection: close\r\nHost: h\r\n\r\n",
@@ -699,6 +702,20 @@ static void long_heads_are_not_printed(void **unused)
     free(text);
 }
 
+static void many_fields_are_printed(void **unused)
+{
+    (void)unused;
+    aph_value fields = aph_record("host", aph_str("h")), bytes;
+    for (int i = 0; i < 3000; i++)
+        fields = aph_set(fields, aph_strf("x-%d", i), aph_strf("value %d", i));
+    aph_value m = aph_record("method", aph_str("GET"), "target", aph_str("/"), "fields", fields);
+    assert_true(aph_encode(&aphi_http_codec, APH_TO_SERVER, m, &bytes));
+    aph_wire w = {.side = APH_TO_SERVER};
+    w.bytes = (const unsigned char *)aph_bytes_of(&bytes, &w.count);
+    assert_int_equal(aph_decode(&aphi_http_codec, &w), APH_DECODED);
+    assert_ptr_equal(w.message, m);
+}
+
 /* ---- print, then read -------------------------------------------------------------------------------------------- */
 
 static aph_value random_text(aphi_choice *c, const char *alphabet, size_t most)
@@ -815,6 +832,7 @@ int main(void)
         cmocka_unit_test(responses_are_printed),
         cmocka_unit_test(what_is_no_message_is_refused),
         cmocka_unit_test(long_heads_are_not_printed),
+        cmocka_unit_test(many_fields_are_printed),
         cmocka_unit_test(what_is_printed_is_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, drop_heap);
