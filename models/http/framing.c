@@ -189,7 +189,7 @@ static size_t odd_of(size_t s)
 static size_t chunk_of(const aph_wire *w, const aphi_http_head *h)
 {
     size_t odd = w->scanned;
-    if (odd % 2 == 0 || odd == odd_of(h->end) || odd >= w->count)
+    if (odd == odd_of(h->end)) /* where the first chunk may not have come yet, or not be one */
         return h->end;
     return w->bytes[odd] == '\n' ? odd + 1 : odd;
 }

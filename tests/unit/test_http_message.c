@@ -297,6 +297,7 @@ static void chunks_are_strict(void **unused)
         const char *body, *said;
     } wrong[] = {
         {"\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
+        {"\n1\r\nx\r\n0\r\n\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
         {"g\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
         {"-1\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
         {" 1\r\nx", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
@@ -402,11 +403,11 @@ static void targets_are_strict(void **unused)
         const char *line;
         int wrong; /* the first wrong byte; -1: none */
     } lines[] = {
-        {"GET /", -1}, {"GET /a/b;c=d,e:@!$&'()*+~_-.?q?/", -1}, {"GET /%aF", -1}, {"GET http://h:80/a?b", -1},
+        {"GET /", -1}, {"GET /a/b;c=d,e:@!$&'()*+~_-.?q?/", -1}, {"GET /%aF%00", -1}, {"GET http://h:80/a?b", -1},
         {"GET http://[::1]/a", -1}, {"GET http://h", -1}, {"OPTIONS *", -1}, {"CONNECT h:80", -1},
         {"CONNECT [::1]:80", -1},
         {"G!#$%&'*+-.^_`|~9 /", -1}, {"GET //", -1},
-        {"GET *", 4}, {"GET h:", 5}, {"GET a", 4}, {"GET 1:a", 4}, {"GET /a#b", 6}, {"GET /%a", 5}, {"GET /%ag", 5},
+        {"GET *", 4}, {"GET h:", 5}, {"GET a", 4}, {"GET 1:a", 4}, {"GET a:\"b", 6}, {"GET /a#b", 6}, {"GET /%a", 5}, {"GET /%ag", 5},
         {"GET /\"", 5}, {"GET /[", 5}, {"GET /\xc3\xa9", 5}, {"GET h_p://a", 5}, {"CONNECT /", 8}, {"CONNECT h", 8},
         {"CONNECT :80", 8}, {"CONNECT h:", 8}, {"CONNECT h:80x", 12}, {"CONNECT [::1]", 8}, {"CONNECT *", 8},
     };
