@@ -407,7 +407,8 @@ static void targets_are_strict(void **unused)
         {"GET http://[::1]/a", -1}, {"GET http://h", -1}, {"OPTIONS *", -1}, {"CONNECT h:80", -1},
         {"CONNECT [::1]:80", -1},
         {"G!#$%&'*+-.^_`|~9 /", -1}, {"GET //", -1},
-        {"GET *", 4}, {"GET h:", 5}, {"GET a", 4}, {"GET 1:a", 4}, {"GET a:\"b", 6}, {"GET /a#b", 6}, {"GET /%a", 5}, {"GET /%ag", 5},
+        {"GET *", 4}, {"GET h:", 5}, {"GET a", 4}, {"GET 1:a", 4}, {"GET a:\"b", 6},
+        {"GET /a#b", 6}, {"GET /%a", 5}, {"GET /%ag", 5},
         {"GET /\"", 5}, {"GET /[", 5}, {"GET /\xc3\xa9", 5}, {"GET h_p://a", 5}, {"CONNECT /", 8}, {"CONNECT h", 8},
         {"CONNECT :80", 8}, {"CONNECT h:", 8}, {"CONNECT h:80x", 12}, {"CONNECT [::1]", 8}, {"CONNECT *", 8},
     };
