@@ -612,7 +612,7 @@ static void expect_printed(aph_side side, const char *json, const char *expected
     bool printed = aph_encode(&aphi_http_codec, side, value_of(json), &bytes);
     if (printed != (expected != NULL))
         fail_msg("%s was %s", json, printed ? "printed" : "refused");
-    if (printed && !aph_str_is(bytes, expected))
+    if (printed && expected && !aph_str_is(bytes, expected))
         fail_msg("%s\n%s", json, aph_json_text(bytes, NULL));
 }
 
