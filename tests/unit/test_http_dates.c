@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_http_dates.c - dates of HTTP: three forms, each strictly; printing and back; years of two digits. */
+#include "models/http/dates.h"
+
+#include "base/choice.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static const int64_t now = 1792000000; /* 14 October 2026 */
+
+static bool reads(const char *text, int64_t *seconds)
+{
+    return aphi_http_date_read(text, strlen(text), now, seconds);
+}
+
+static void the_three_forms_are_read(void **unused)
+{
+    (void)unused;
+    static const char *const same[] = {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
+                                       "Sun Nov  6 08:49:37 1994"};
+    int64_t seconds;
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(reads(same[i], &seconds));
+        assert_int_equal(seconds, 784111777);
+    }
+    assert_true(reads("Wed Nov 16 08:49:37 1994", &seconds));
+    assert_int_equal(seconds, 784111777 + 10 * 86400);
+    assert_true(reads("Thu, 30 Jun 2016 23:59:60 GMT", &seconds));
+    assert_int_equal(seconds, 1467331200);
+    assert_true(reads("Thu, 29 Feb 2024 00:00:00 GMT", &seconds));
+    assert_int_equal(seconds, 1709164800);
+}
+
+static void what_is_not_quite_one_is_refused(void **unused)
+{
+    (void)unused;
+    static const char *const wrong[] = {
+        "", "Sun", "0", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 GMT ", " Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 gmt", "sun, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 NOV 1994 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06  Nov 1994 08:49:37 GMT",
+        "Sun,06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "Mon, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 00 Nov 1994 08:49:37 GMT", "Thu, 31 Nov 1994 08:49:37 GMT", "Wed, 29 Feb 2023 00:00:00 GMT",
+        "Thu, 29 Feb 1900 00:00:00 GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",
+        "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
+        "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06 Nov 94 08:49:37 GMT",
+        "Sun Nov 6 08:49:37 1994", "Sun Nov 06 08:49:37 1994 GMT", "Sun Nov  6 08:49:37 94",
+        "Sun Nov   6 08:49:37 1994",
+        "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int64_t seconds = 7;
+        if (reads(wrong[i], &seconds))
+            fail_msg("'%s' was read as %lld", wrong[i], (long long)seconds);
+        assert_int_equal(seconds, 7);
+    }
+}
+
+static void two_digits_are_at_most_fifty_years_ahead(void **unused)
+{
+    (void)unused;
+    int64_t seconds;
+    /* now is a Wednesday; 50 years later to the day it is also a Wednesday */
+    assert_true(reads("Wednesday, 14-Oct-76 00:00:00 GMT", &seconds));
+    assert_int_equal(seconds, 3369859200);
+    assert_true(reads("Friday, 15-Oct-76 00:00:00 GMT", &seconds)); /* a day more is a hundred years less */
+    assert_int_equal(seconds, 214185600);
+    assert_true(reads("Tuesday, 31-Dec-75 00:00:00 GMT", &seconds));
+    assert_int_equal(seconds, 3344976000);
+    assert_false(reads("Thursday, 15-Oct-76 00:00:00 GMT", &seconds)); /* of 2076 */
+}
+
+static void what_is_printed_is_read_back(void **unused)
+{
+    (void)unused;
+    aphi_choice c = aphi_choice_seed(1);
+    char text[APHI_HTTP_DATE_SIZE + 1], other[64];
+    static const int64_t first = -62167219200, last = 253402300799;
+    for (int i = 0; i < 200000; i++) {
+        int64_t seconds = first + (int64_t)aphi_choice_below(&c, (uint64_t)(last - first) + 1), back;
+        assert_true(aphi_http_date_write(seconds, text));
+        assert_true(aphi_http_date_read(text, strlen(text), now, &back));
+        assert_int_equal(seconds, back);
+        struct tm tm;
+        time_t t = (time_t)seconds;
+        gmtime_r(&t, &tm);
+        if (tm.tm_year >= -900) { /* the C library does not fill years to four digits */
+            strftime(other, sizeof other, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+            assert_string_equal(text, other);
+        }
+    }
+}
+
+static void years_have_four_digits(void **unused)
+{
+    (void)unused;
+    char text[APHI_HTTP_DATE_SIZE + 1];
+    assert_true(aphi_http_date_write(-62167219200, text));
+    assert_string_equal(text, "Sat, 01 Jan 0000 00:00:00 GMT");
+    assert_true(aphi_http_date_write(253402300799, text));
+    assert_string_equal(text, "Fri, 31 Dec 9999 23:59:59 GMT");
+    assert_true(aphi_http_date_write(-1, text));
+    assert_string_equal(text, "Wed, 31 Dec 1969 23:59:59 GMT");
+    assert_false(aphi_http_date_write(-62167219201, text));
+    assert_false(aphi_http_date_write(253402300800, text));
+    assert_false(aphi_http_date_write(INT64_MAX, text));
+    assert_false(aphi_http_date_write(INT64_MIN, text));
+    assert_string_equal(text, "Wed, 31 Dec 1969 23:59:59 GMT");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_three_forms_are_read),
+        cmocka_unit_test(what_is_not_quite_one_is_refused),
+        cmocka_unit_test(two_digits_are_at_most_fifty_years_ahead),
+        cmocka_unit_test(what_is_printed_is_read_back),
+        cmocka_unit_test(years_have_four_digits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
