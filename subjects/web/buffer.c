@@ -16,6 +16,12 @@
 
 static size_t held; /* bytes of memory, of all buffers */
 
+void out_of_memory(void)
+{
+    fputs("web: out of memory\n", stderr);
+    exit(1);
+}
+
 size_t buffers_hold(void)
 {
     return held;
@@ -24,10 +30,8 @@ size_t buffers_hold(void)
 static void enlarge(buffer *b, size_t room)
 {
     char *bytes = realloc(b->bytes, room);
-    if (!bytes) {
-        fputs("web: out of memory\n", stderr);
-        exit(1);
-    }
+    if (!bytes)
+        out_of_memory();
     held += room - b->room;
     b->bytes = bytes;
     b->room = room;
@@ -62,15 +66,15 @@ void buffer_put(buffer *b, const void *bytes, size_t count)
 
 void buffer_print(buffer *b, const char *format, ...)
 {
-    va_list list, again;
+    va_list list;
+    char *text = NULL;
     va_start(list, format);
-    va_copy(again, list);
-    int count = vsnprintf(NULL, 0, format, list);
+    int count = vasprintf(&text, format, list);
     va_end(list);
-    char *to = buffer_reserve(b, (size_t)count + 1); /* it ends in a zero, which is not taken in */
-    vsnprintf(to, (size_t)count + 1, format, again);
-    va_end(again);
-    buffer_grown(b, (size_t)count);
+    if (count < 0)
+        out_of_memory();
+    buffer_put(b, text, (size_t)count);
+    free(text);
 }
 
 void buffer_take(buffer *b, size_t count)

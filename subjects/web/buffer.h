@@ -34,7 +34,10 @@ void buffer_take(buffer *b, size_t count);
 /* Empty, and without memory. */
 void buffer_free(buffer *b);
 
-/* Of all buffers together. */
+/* The memory of all buffers together. */
 size_t buffers_hold(void);
+
+/* Ends the program, and says why. */
+_Noreturn void out_of_memory(void);
 
 #endif

@@ -159,7 +159,7 @@ static bool read_target(request *r, const char *target)
         return false;
     char *out = r->path = malloc(strlen(path) + 2);
     if (!out)
-        abort();
+        out_of_memory();
     bool query = false;
     if (*path != '/')
         *out++ = '/';
@@ -228,7 +228,7 @@ static void keep_field(request *r, field f, const char *value, size_t length)
     size_t before = r->field[f] ? strlen(r->field[f]) + 2 : 0;
     char *joined = realloc(r->field[f], before + length + 1);
     if (!joined)
-        abort();
+        out_of_memory();
     if (before)
         memcpy(joined + before - 2, ", ", 2);
     memcpy(joined + before, value, length);
@@ -383,8 +383,6 @@ static bool too_long(request *r, size_t bytes)
         fault(r, 414, "the request line is too long");
     else if (r->spent + bytes > HEAD_MAX)
         fault(r, 431, "the fields are too large");
-    else if (r->phase == CHUNK_END && bytes > 2)
-        fault(r, 400, "a chunk is longer than its size");
     return r->phase == FAULTY;
 }
 
@@ -392,9 +390,13 @@ static bool too_long(request *r, size_t bytes)
 static bool take_line(request *r, buffer *in)
 {
     size_t size = buffer_size(in);
-    char *line = buffer_head(in), *end = size ? memchr(line + r->scanned, '\n', size - r->scanned) : NULL;
+    if (!size)
+        return false;
+    char *line = buffer_head(in), *end = memchr(line + r->scanned, '\n', size - r->scanned);
     size_t bytes = end ? (size_t)(end + 1 - line) : size;
-    if (too_long(r, bytes))
+    if (r->phase == CHUNK_END && memcmp(line, "\r\n", size < 2 ? size : 2))
+        fault(r, 400, "a chunk is longer than its size");
+    if (r->phase == FAULTY || too_long(r, bytes))
         return true;
     r->scanned = size;
     if (!end)
@@ -416,8 +418,10 @@ static bool take_line(request *r, buffer *in)
 static bool take_content(request *r, buffer *in)
 {
     size_t size = buffer_size(in), count = size < r->left ? size : r->left;
-    buffer_put(&r->content, buffer_head(in), count);
-    buffer_take(in, count);
+    if (count) {
+        buffer_put(&r->content, buffer_head(in), count);
+        buffer_take(in, count);
+    }
     r->left -= count;
     if (!r->left)
         r->phase = r->phase == CHUNK ? CHUNK_END : COMPLETE;

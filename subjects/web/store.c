@@ -53,10 +53,9 @@ bool store_has_room(const char *path, size_t bytes)
 
 static void *need(void *memory)
 {
-    if (memory)
-        return memory;
-    fputs("web: out of memory\n", stderr);
-    exit(1);
+    if (!memory)
+        out_of_memory();
+    return memory;
 }
 
 resource *store_add(const char *path)
