@@ -11,9 +11,10 @@ typedef struct buffer {
     size_t from, end, room;
 } buffer;
 
+/* The first byte; NULL if there never was one. */
 static inline char *buffer_head(const buffer *b)
 {
-    return b->bytes + b->from;
+    return b->bytes ? b->bytes + b->from : NULL;
 }
 
 static inline size_t buffer_size(const buffer *b)

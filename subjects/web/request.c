@@ -160,17 +160,16 @@ static bool read_target(request *r, const char *target)
     char *out = r->path = malloc(strlen(path) + 2);
     if (!out)
         out_of_memory();
-    bool query = false;
+    bool query = false, good = true;
     if (*path != '/')
         *out++ = '/';
-    while (*path) {
+    while (good && *path) {
         query = query || *path == '?';
-        if (!is_plain(*path) && !is_escape(path) && !strchr(query ? ":@/?" : ":@/", *path))
-            return false;
-        path += normalize(path, &out);
+        good = is_plain(*path) || is_escape(path) || strchr(query ? ":@/?" : ":@/", *path);
+        path += good ? normalize(path, &out) : 0;
     }
     *out = 0;
-    return true;
+    return good;
 }
 
 static bool read_method(request *r, const char *name)
