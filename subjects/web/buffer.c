@@ -2,8 +2,8 @@
  *
  * buffer.c - bytes that grow at the end and are taken from the front.
  *
- * Idea:       one block of memory. What was taken leaves a gap in front, which is closed when room is needed and the gap
- *             is at least as large as the rest: each byte is moved a constant number of times.
+ * Idea:       one block of memory. What was taken leaves a gap in front, which is closed when room is needed and the
+ *             gap is at least as large as the rest: each byte is moved a constant number of times.
  * Invariants: 1. from <= end <= room
  *             2. an empty buffer begins at 0 */
 #include "buffer.h"

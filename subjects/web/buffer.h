@@ -22,7 +22,7 @@ static inline size_t buffer_size(const buffer *b)
     return b->end - b->from;
 }
 
-/* Room for so many bytes more behind the end, which buffer_grown then takes in. Memory that runs out ends the program. */
+/* Room for so many bytes more behind the end, which buffer_grown then takes in. */
 char *buffer_reserve(buffer *b, size_t count);
 void buffer_grown(buffer *b, size_t count);
 

@@ -4,9 +4,9 @@
  *
  * Idea:       the order of RFC 9110, section 13.2.2:
  *
- *                 If-Match, or else If-Unmodified-Since:         fails: 412
- *                 If-None-Match, or else (GET, HEAD) If-Modified-Since:  fails: 304 for GET and HEAD, else 412
- *                 If-Range, for GET with Range:                  fails: the whole representation
+ *                 If-Match, or else If-Unmodified-Since                  fails: 412
+ *                 If-None-Match, or else (GET, HEAD) If-Modified-Since   fails: 304 to GET and HEAD, else 412
+ *                 If-Range, for GET with Range                           fails: the whole representation
  *
  *             Dates that are none are ignored, as sections 13.1.3 and 13.1.4 want it; lists of tags that are none are
  *             the client's fault, and nothing is done: it wanted a condition, and we can't know which. */
@@ -134,7 +134,8 @@ outcome condition_judge(const request *q, const resource *r)
 
 bool condition_any(const request *q)
 {
-    return q->field[IF_MATCH] || q->field[IF_NONE_MATCH] || q->field[IF_MODIFIED_SINCE] || q->field[IF_UNMODIFIED_SINCE];
+    return q->field[IF_MATCH] || q->field[IF_NONE_MATCH] || q->field[IF_MODIFIED_SINCE]
+        || q->field[IF_UNMODIFIED_SINCE];
 }
 
 /* RFC 9110, section 13.1.5: a date is good only if it is certain that there was but one content in its second. */

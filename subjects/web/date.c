@@ -6,9 +6,9 @@
  *     Sunday, 06-Nov-94 08:49:37 GMT       obsolete: RFC 850
  *     Sun Nov  6 08:49:37 1994             obsolete: asctime
  *
- * Idea:       a pattern for each form. D is a digit, _ a space or a digit, and "@a" a name of a list: @d a day, @D a long
- *             day, @m a month. All else stands for itself. The digits are put together from the left, six numbers at
- *             most. The names of days are not compared with the date: a reader is to be robust. */
+ * Idea:       a pattern for each form. D is a digit, _ a space or a digit, and @ a name: @d a day, @D a long day, @m a
+ *             month. All else stands for itself. Digits that stand together are a number, five of them in all. The
+ *             names of days are not compared with the date: a reader is to be robust. */
 #include "date.h"
 
 #include <ctype.h>
@@ -17,8 +17,10 @@
 #include <string.h>
 
 static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", NULL};
-static const char *const long_days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", NULL};
-static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", NULL};
+static const char *const long_days[] = {"Sunday",   "Monday", "Tuesday",  "Wednesday",
+                                        "Thursday", "Friday", "Saturday", NULL};
+static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
+                                     "Aug", "Sep", "Oct", "Nov", "Dec", NULL};
 
 void date_print(time_t seconds, char text[DATE_SIZE])
 {
@@ -42,7 +44,7 @@ static int name_at(const char *const *list, const char **text)
 }
 
 /* The month and the numbers of a text that follows a pattern. */
-static bool match(const char *pattern, const char *text, int *month, int number[6])
+static bool match(const char *pattern, const char *text, int *month, int number[5])
 {
     int count = -1;
     for (bool digits = false; *pattern; pattern++) {
@@ -94,7 +96,7 @@ static int full_year(int two, time_t now)
 
 bool date_read(const char *text, time_t now, time_t *seconds)
 {
-    int month = 0, n[6];
+    int month = 0, n[5];
     if (match("@d, DD @m DDDD DD:DD:DD GMT", text, &month, n))
         return make(n[1], month, n[0], n + 2, seconds);
     if (match("@D, DD-@m-DD DD:DD:DD GMT", text, &month, n))

@@ -12,8 +12,8 @@ enum { DATE_SIZE = 32 }; /* 29 characters, and room */
 /* IMF-fixdate. */
 void date_print(time_t seconds, char text[DATE_SIZE]);
 
-/* Any of the three forms that a recipient must take; false for all else, lists included. now tells the century of a year of
- * two digits. */
+/* Any of the three forms that a recipient must take; false for all else, lists included. The time that it is now tells
+ * the century of a year of two digits. */
 bool date_read(const char *text, time_t now, time_t *seconds);
 
 #endif

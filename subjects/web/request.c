@@ -406,7 +406,7 @@ static bool take_line(request *r, buffer *in)
         return true;
     }
     end[-1] = 0;
-    /* What is empty costs nothing: lines in front of a request, and the ends of chunks. Chunks cost what exceeds their sizes. */
+    /* Empty lines cost nothing, nor do sizes of chunks: there may be many. */
     size_t free_bytes = r->phase == CHUNK_SIZE ? strspn(line, "0123456789abcdefABCDEF") + 2 : 2;
     r->spent += bytes > free_bytes ? bytes - free_bytes : 0;
     use_line(r, line, (size_t)(end - 1 - line));

@@ -43,7 +43,17 @@ typedef enum field {
     FIELDS
 } field;
 
-typedef enum phase { REQUEST_LINE, FIELD_LINES, CONTENT, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILER, COMPLETE, FAULTY } phase;
+typedef enum phase {
+    REQUEST_LINE,
+    FIELD_LINES,
+    CONTENT,
+    CHUNK_SIZE,
+    CHUNK,
+    CHUNK_END,
+    TRAILER,
+    COMPLETE,
+    FAULTY
+} phase;
 
 typedef struct request {
     phase phase;

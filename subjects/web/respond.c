@@ -4,8 +4,12 @@
  *
  * Idea:       a request goes through the same gates, in this order; the first that it does not pass answers it:
  *
- *                 is it a request (400 ...) -> a method that we have (501, 405) -> acceptable as such (400, 411, 413, 415, 507)
- *                 -> is there what it asks for (404) -> its conditions (304, 400, 412) -> the method (200, 201, 204, 206, 416)
+ *                 is it a request                400, 413, 414, 417, 431, 501, 505
+ *                 do we have the method          501, 405
+ *                 can its content be stored      400, 411, 413, 415, 507
+ *                 is there what it asks for      404
+ *                 its conditions                 304, 400, 412
+ *                 the method itself              200, 201, 204, 206, 416
  *
  *             Conditions come behind 404, since they are not looked at where the answer without them would not be a
  *             success (RFC 9110, section 13.2.1). */
@@ -121,8 +125,8 @@ static size_t number_at(const char **text)
 
 typedef enum ranged { WHOLE, PART, NONE } ranged;
 
-/* The part of so many bytes that one range asks for: "bytes=1-2", "bytes=1-", "bytes=-2". Several of them, and what is no
- * range of bytes, ask for the whole. */
+/* The part of so many bytes that one range asks for: "bytes=1-2", "bytes=1-", "bytes=-2". Several ranges, and what is
+ * no range of bytes, ask for the whole. */
 static ranged read_range(const char *text, size_t size, size_t *first, size_t *length)
 {
     if (strncasecmp(text, "bytes=", 6))

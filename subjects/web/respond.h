@@ -7,8 +7,8 @@
 #include "buffer.h"
 #include "request.h"
 
-/* Does what a request that is complete asks for, and puts the answer behind what is in the buffer. For a faulty one, the answer
- * says so. What asks to close the connection is answered so: q->close may become true. */
+/* Does what a complete request asks for, and puts the answer behind what is in the buffer; a faulty one is answered,
+ * too. The connection ends behind the answer if q->close is then true, and the answer says so. */
 void respond(request *q, buffer *out);
 
 #endif

@@ -107,5 +107,6 @@ void store_touch(resource *r)
 void store_renew_tag(resource *r)
 {
     changes++;
-    snprintf(r->tag, sizeof r->tag, "%s\"%08x-%llx\"", changes % 2 ? "" : "W/", (unsigned)birth, (unsigned long long)changes);
+    snprintf(r->tag, sizeof r->tag, "%s\"%08x-%llx\"", changes % 2 ? "" : "W/", (unsigned)birth,
+             (unsigned long long)changes);
 }

@@ -4,9 +4,10 @@
  *
  *     web PORT        listens on 127.0.0.1, until SIGTERM or SIGINT
  *
- * Any path is a resource, once somebody has written to it. GET and HEAD read it; GET also single byte ranges. PUT creates or
- * replaces it (201; 200 or 204 in turn). POST appends the body to it, or creates it with the body (200 or 201, with an empty
- * body). DELETE removes it (204). Every representation has a Last-Modified and an ETag, every second of them weak.
+ * Any path is a resource, once somebody has written to it. GET and HEAD read it; GET also single byte ranges. PUT
+ * creates it (201) or replaces it (200 or 204 in turn). POST appends the body to it (200), or creates it with the body
+ * (201), both with an empty body in the answer. DELETE removes it (204). Every representation has a Last-Modified and
+ * an ETag, every second of them weak.
  *
  * Idea:       one process that never waits but in poll. Each connection has bytes that came (in), a request that they
  *             are read into, and bytes that go (out):
@@ -20,8 +21,9 @@
  * Invariants: 1. the first entries of poll are for signals and for new clients; entry FIRST + i is of connection i
  *             2. a connection that is closing takes no request; when its answers are out it is half closed, and what
  *                still comes is thrown away: closed at once, it might be reset before the client has read them
- * Cost:       at most MEMORY_MAX bytes in buffers, whatever clients do: beyond that, who sends more is dropped. Clients may be
- *             idle as long as they like; when there is no place for a new one, the one that was idle for longest goes.
+ * Cost:       at most MEMORY_MAX bytes in buffers, whatever clients do: beyond that, who sends more is dropped. Clients
+ *             may be idle as long as they like; when there is no place for a new one, the one that was idle for longest
+ *             goes.
  * Read next:  request.c, respond.c, condition.c, store.c
  *
  * Mutants:    -DMUTANT=1 to -DMUTANT=20 build servers that are wrong, to test testers with. Each is marked by a comment

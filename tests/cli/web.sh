@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# web.sh - the web server as a subject: right by curl, and byte by byte (tests/support/webclient.py); not impressed by hostile
-# clients; and each of its mutants answers one short sequence of requests in its own wrong way.
+# web.sh - the web server as a subject: right by curl, and byte by byte (tests/support/webclient.py), hostile
+# clients included; and each of its mutants answers one short sequence of requests in its own wrong way.
 # shellcheck source=tests/cli/lib.sh
-. "$ANTIPHON_ROOT/tests/cli/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
 web=$ANTIPHON_SUBJECTS/web
 
@@ -69,7 +69,7 @@ grep -v ' s$' "$dir/client"
 
 # ---- by a client that others wrote -----------------------------------------------------------------------------------
 
-# curl CODE ARGUMENT...: asks for /curl; the body is in $dir/body, the head in $dir/head.
+# ask CODE ARGUMENT...: asks for /curl; the body is in $dir/body, the head in $dir/head.
 ask() {
     local expected=$1 seen
     shift
