@@ -220,7 +220,7 @@ static void read_request_line(request *r, char *line, size_t length)
 
 static void keep_field(request *r, field f, const char *value, size_t length)
 {
-    if ((f == HOST || f == CONTENT_LENGTH) && r->field[f]) {
+    if ((f == HOST || f == CONTENT_LENGTH || f == CONTENT_TYPE) && r->field[f]) {
         fault(r, 400, "a field that may be there only once is there twice");
         return;
     }
@@ -285,6 +285,8 @@ static void expect_chunks(request *r)
         fault(r, 400, "a transfer coding in HTTP/1.0, or beside a length");
     else if (strcasecmp(last, "chunked"))
         fault(r, 400, "the last transfer coding is not chunked");
+    else if (strcasestr(codings, "chunked") != last)
+        fault(r, 400, "chunked is there twice");
     else if (last != codings)
         fault(r, 501, "no transfer coding but chunked is implemented");
     else

@@ -99,7 +99,7 @@ static void print_head(buffer *out, const answer *a, bool close)
     print_range(out, a);
     if (a->status == 405)
         buffer_print(out, "Allow: GET, HEAD, PUT, POST, DELETE\r\n");
-    if (a->type)
+    if (a->type && *a->type)
         buffer_print(out, "Content-Type: %s\r\n", a->type);
     if (a->status != 204 && a->status != 304)
         buffer_print(out, "Content-Length: %zu\r\n", a->length);
@@ -168,6 +168,7 @@ static answer get(const request *q, const resource *r)
         a.partial = true;
         a.content += a.first;
         a.dated = !q->field[IF_RANGE]; /* section 15.3.7: who asks so has the other fields */
+        a.type = a.dated ? a.type : NULL;
         break;
     default:
         break;

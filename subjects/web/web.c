@@ -21,9 +21,8 @@
  * Invariants: 1. the first entries of poll are for signals and for new clients; entry FIRST + i is of connection i
  *             2. a connection that is closing takes no request; when its answers are out it is half closed, and what
  *                still comes is thrown away: closed at once, it might be reset before the client has read them
- * Cost:       at most MEMORY_MAX bytes in buffers, whatever clients do: beyond that, who sends more is dropped. Clients
- *             may be idle as long as they like; when there is no place for a new one, the one that was idle for longest
- *             goes.
+ * Cost:       clients may be idle as long as they like. When there is no place for a new one, the one that was idle for
+ *             longest goes; when the buffers of all have more than MEMORY_MAX bytes, the one of those that hold much.
  * Read next:  request.c, respond.c, condition.c, store.c
  *
  * Mutants:    -DMUTANT=1 to -DMUTANT=20 build servers that are wrong, to test testers with. Each is marked by a comment
@@ -56,7 +55,7 @@ enum {
     WAITING_MAX = 64 * 1024,        /* answers wait: no request is taken */
     IDLE_ROOM = 4 * 1024,           /* memory that an empty buffer may keep */
     DRAINED_MAX = 16 * 1024 * 1024, /* thrown away, of a client that goes on sending */
-    MEMORY_MAX = 512 * 1024 * 1024, /* of all buffers, and so of all contents */
+    MEMORY_MAX = 256 * 1024 * 1024, /* of all buffers, and so of all contents */
 };
 enum { SIGNALS, LISTENER, FIRST }; /* entries of poll */
 
@@ -90,6 +89,23 @@ static bool receives(const connection *c)
     return !c->ended && (c->half || (!c->closing && buffer_size(&c->out) < WAITING_MAX));
 }
 
+static size_t holds(const connection *c)
+{
+    return c->in.room + c->out.room + c->request.content.room;
+}
+
+/* Of those that hold so much memory, the one that was idle for longest is to go; false if there is none. */
+static bool drop_idlest(size_t least)
+{
+    connection *idlest = NULL;
+    for (connection *c = connections; c < connections + count; c++)
+        if (!c->deleted && holds(c) >= least && (!idlest || c->used < idlest->used))
+            idlest = c;
+    if (idlest)
+        idlest->deleted = true;
+    return idlest != NULL;
+}
+
 static void receive(connection *c)
 {
     static char chunk[CHUNK_BYTES];
@@ -100,10 +116,10 @@ static void receive(connection *c)
         c->ended = true;
     else if (c->half)
         c->deleted = (c->drained += (size_t)n) > DRAINED_MAX;
-    else if (buffers_hold() > MEMORY_MAX)
-        c->deleted = true;
     else
         buffer_put(&c->in, chunk, (size_t)n);
+    if (buffers_hold() > MEMORY_MAX)
+        drop_idlest(CHUNK_BYTES);
 }
 
 static void answer(connection *c)
@@ -204,17 +220,11 @@ static void remove_deleted(void)
     }
 }
 
-/* The one that was idle for longest goes. */
 static bool make_place(void)
 {
-    connection *idle = connections;
-    for (size_t i = 1; i < count; i++)
-        if (connections[i].used < idle->used)
-            idle = &connections[i];
-    idle->deleted = true;
-    bool some = count > 0;
+    bool dropped = drop_idlest(0);
     remove_deleted();
-    return some;
+    return dropped;
 }
 
 static void accept_clients(int listener)
@@ -262,7 +272,7 @@ static int serve(int signals, int listener)
         if (polled[SIGNALS].revents)
             return 0;
         for (size_t i = 0; i < count; i++)
-            if (polled[FIRST + i].revents || can_go_on(&connections[i]))
+            if (!connections[i].deleted && (polled[FIRST + i].revents || can_go_on(&connections[i])))
                 on_ready(&connections[i]);
         remove_deleted();
         if (polled[LISTENER].revents)
