@@ -61,7 +61,7 @@ done
 
 # ---- the right one ---------------------------------------------------------------------------------------------------
 
-# It may have 256 MiB of contents, what is in the pieces that brought it there, and its own; the address sanitizer takes more.
+# It may have 256 MiB of contents, the pieces that came in one round, and its own; the address sanitizer takes more.
 told='web, byte by byte'
 begin "$web"
 check 'the right server is wrong' client right $server "$(if sanitized; then echo 2000; else echo 400; fi)"
@@ -69,13 +69,13 @@ grep -v ' s$' "$dir/client"
 
 # ---- by a client that others wrote -----------------------------------------------------------------------------------
 
-# ask CODE ARGUMENT...: asks for /curl; the body is in $dir/body, the head in $dir/head.
+# ask CODES ARGUMENT...: asks for /curl; the body is in $dir/body, the head in $dir/head.
 ask() {
     local expected=$1 seen
     shift
     told="web: curl $*"
     seen=$(curl -s --max-time 60 -o "$dir/body" -D "$dir/head" -w '%{http_code}' "$@" http://127.0.0.1:$port/curl)
-    check "status $seen, not $expected" [ "$seen" = "$expected" ]
+    if ! [[ " $expected " = *" $seen "* ]]; then fault "status $seen, not $expected"; fi
 }
 
 head -c 300000 /dev/urandom >"$dir/data"
@@ -89,7 +89,7 @@ ask 412 -T - -H 'If-None-Match: *' <"$dir/data"
 ask 412 -X DELETE -H 'If-Match: "none"'
 ask 206 -r 1000-1999
 check 'a part' cmp -s <(tail -c +1001 "$dir/data" | head -c 1000) "$dir/body"
-ask 204 -T - -H 'Expect: 100-continue' <"$dir/data"
+ask '200 204' -T - -H 'Expect: 100-continue' <"$dir/data"
 ask 200 --data-binary tail
 ask 200
 check 'what was appended is not there' cmp -s <(cat "$dir/data" <(printf tail)) "$dir/body"
