@@ -8,7 +8,8 @@
  *             with a session of its own) is found by it.
  * Invariants: 1. A group is only signalled while an unreaped child of ours is in it: its number cannot be another's.
  *             2. Nothing of a subject outlives us. kill_all is for signal handlers; where there is no time for one
- *                (SIGKILL), a guardian, a process that waits for the end of ours, sweeps by the mark.
+ *                (SIGKILL), a guardian, a process that waits for the end of ours, ends the group, sweeps by the mark
+ *                and removes the folder.
  *             3. Looking whether it listens does not connect: the first connection that a subject sees is the tester's.
  * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps
  *             for longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
@@ -21,6 +22,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -34,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -60,6 +63,13 @@ typedef struct strays { /* processes with the mark that are, or may become, our 
     pid_t *pids;
     size_t count, capacity;
 } strays;
+
+typedef struct legacy { /* what the guardian finds if we are killed: memory that it shares with us */
+    _Atomic pid_t group; /* 0: none */
+    pid_t session;
+    atomic_bool has_folder;
+    char folder[PATH_MAX];
+} legacy;
 
 struct aphi_subject {
     char *run; /* NULL: a target */
@@ -88,6 +98,7 @@ struct aphi_subject {
     strays strays;
     pid_t guardian;
     int guardian_pipe; /* its end is ours alone; -1: none */
+    legacy *legacy;
 };
 
 static _Atomic pid_t groups[SUBJECTS_MAX]; /* of running subjects; -1: the slot is taken, nothing runs */
@@ -175,9 +186,27 @@ static void sweep(const char *mark, strays *found)
 
 /* ---- the guardian ------------------------------------------------------------------------------------------------ */
 
+static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *where)
+{
+    (void)about, (void)flag, (void)where;
+    remove(path);
+    return 0;
+}
+
+static void remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+
+/* Ends the group, if its leader is there and of our session: the number may be another's by now. Some servers (nginx)
+ * write their title over their environment, and so over the mark. */
+static void end_group(const legacy *left)
+{
+    pid_t group = left->group;
+    if (group > 0 && getpgid(group) == group && getsid(group) == left->session)
+        kill(-group, SIGKILL);
+}
+
 /* The end of the pipe is the subject being closed; parent is a pidfd: whoever else has inherited the pipe, that we are
  * gone shows there. */
-static void guard(int pipe_end, int parent, const char *mark)
+static void guard(int pipe_end, int parent, const char *mark, const legacy *left)
 {
     setsid(); /* what is meant for our terminal's foreground is not meant for it */
     sigset_t all;
@@ -191,19 +220,27 @@ static void guard(int pipe_end, int parent, const char *mark)
     struct pollfd ends[] = {{.fd = 0, .events = POLLIN}, {.fd = high >= 0 ? 1 : -1, .events = POLLIN}};
     while (poll(ends, 2, -1) <= 0) {
     }
+    end_group(left);
     sweep(mark, &(strays){0});
+    if (left->has_folder)
+        remove_folder(left->folder);
     _exit(0);
 }
 
 static bool guardian_start(aphi_subject *s)
 {
     int ends[2];
+    void *shared = mmap(NULL, sizeof *s->legacy, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return false;
+    s->legacy = shared;
+    s->legacy->session = getsid(0);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     int ourselves = (int)syscall(SYS_pidfd_open, getpid(), 0); /* -1 before Linux 5.3 */
     s->guardian = fork();
     if (s->guardian == 0)
-        guard(ends[0], ourselves, s->mark);
+        guard(ends[0], ourselves, s->mark, s->legacy);
     close(ends[0]);
     if (ourselves >= 0)
         close(ourselves);
@@ -217,6 +254,8 @@ static void guardian_stop(aphi_subject *s)
         close(s->guardian_pipe);
     if (s->guardian > 0)
         waitpid(s->guardian, NULL, 0);
+    if (s->legacy)
+        munmap(s->legacy, sizeof *s->legacy);
 }
 
 /* ---- who is left, and how the others ended ----------------------------------------------------------------------- */
@@ -255,7 +294,7 @@ static bool group_is_there(aphi_subject *s)
         note(s, pid, status);
     }
     atomic_store(&groups[s->slot], -1);
-    s->group = 0;
+    s->group = s->legacy->group = 0;
     return false;
 }
 
@@ -338,13 +377,6 @@ static bool group_ends_within(aphi_subject *s, int64_t ns)
     return true;
 }
 
-static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *where)
-{
-    (void)about, (void)flag, (void)where;
-    remove(path);
-    return 0;
-}
-
 static void sweep_strays(aphi_subject *s)
 {
     sweep(s->mark, &s->strays);
@@ -366,7 +398,8 @@ static void stop(aphi_subject *s, int64_t polite_ms)
     if (in_background)
         sweep_strays(s);
     if (s->folder) {
-        nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        remove_folder(s->folder);
+        s->legacy->has_folder = false;
         free(s->folder);
         s->folder = NULL;
     }
@@ -449,11 +482,20 @@ static bool listens(const aphi_subject *s, bool late)
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 /* One program with its arguments: then no shell needs to stay for it, and its end and its stops are seen as they
- * are. */
+ * are. What stands in single quotes is a word, whatever it is. */
 static bool is_simple(const char *command)
 {
     size_t word = strcspn(command, " ");
-    return !strpbrk(command, ";&|()<>`#\n") && !memchr(command, '=', word) && command[0] != ' ' && command[0] != '!';
+    if (memchr(command, '=', word) || command[0] == ' ' || command[0] == '!')
+        return false;
+    for (const char *c = command; *c; c++) {
+        const char *end = *c == '\'' ? strchr(c + 1, '\'') : NULL;
+        if (end)
+            c = end;
+        else if (strchr(";&|()<>`#\n\'", *c))
+            return false;
+    }
+    return true;
 }
 
 /* Sees to it that the folder is there. Its path is absolute: servers change their directory. */
@@ -467,6 +509,10 @@ static bool make_folder(aphi_subject *s)
     if (mkdtemp(aphi_buffer_text(&path)))
         s->folder = realpath(path.data, NULL);
     aphi_buffer_free(&path);
+    if (s->folder && strlen(s->folder) < sizeof s->legacy->folder) {
+        strcpy(s->legacy->folder, s->folder);
+        s->legacy->has_folder = true;
+    }
     return s->folder;
 }
 
@@ -610,6 +656,7 @@ static int spawn(aphi_subject *s, char *command)
     if (!failed) {
         s->group = pid;
         atomic_store(&groups[s->slot], pid);
+        s->legacy->group = pid;
     }
     return failed;
 }
