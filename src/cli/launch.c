@@ -185,7 +185,8 @@ int aphi_command_subject(int count, char **words)
     }
     char error[512];
     aphi_preset_made made = {0};
-    int code = (int)aphi_preset_make(words[optind], &made, &options, error, sizeof error);
+    int code =
+        (int)aphi_preset_make(words[optind], APHI_PRESET_CONNECTIONS, &made, &options, error, sizeof error);
     if (code)
         fprintf(stderr, "antiphon: %s\n", error);
     else

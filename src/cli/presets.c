@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILES_MAX = 2 };
+enum { APACHE_PROCESSES = 2, APACHE_THREADS_LEAST = 24, APACHE_THREADS_SPARE = 6 };
 #define APACHE_MODULES "/usr/lib/apache2/modules/"
 #define LIGHTTPD_MODULES "/usr/lib/lighttpd/"
 
@@ -36,14 +36,16 @@ typedef struct preset {
     const char *as_root;  /* more of them, if we are root */
     const char *owner;    /* the user as whom it then runs; NULL: ours */
     bool calls;
-    aphi_subject_file files[FILES_MAX];
+    aphi_subject_file files[APHI_PRESET_FILES];
     size_t file_count;
 } preset;
 
 /* ---- Apache ------------------------------------------------------------------------------------------------------ */
 
 /* It refuses to serve as root, so it is the one that runs as another user then.
- * Two processes as there are many in real life, but never more or fewer: one that goes takes its idle connections along. */
+ * Two processes as there are many in real life, but never more or fewer: one that goes takes its idle connections along.
+ * {threads} are those of a process. When none is free it closes idle connections, so there is one for each connection, also
+ * if all come to the same process; but not many more, because it makes them all before it answers anything. */
 #define APACHE_COMMON \
     "ServerName 127.0.0.1\n" \
     "ServerRoot \"{dir}\"\n" \
@@ -57,7 +59,11 @@ typedef struct preset {
     "LoadModule authz_core_module " APACHE_MODULES "mod_authz_core.so\n" \
     "StartServers 2\n" \
     "ServerLimit 2\n" \
+    "ThreadLimit {threads}\n" \
+    "ThreadsPerChild {threads}\n" \
+    "MaxRequestWorkers {workers}\n" \
     "MinSpareThreads 1\n" \
+    "MaxSpareThreads {workers}\n" \
     "AsyncRequestWorkerFactor 32\n" \
     "KeepAlive On\n" \
     "KeepAliveTimeout 3600\n" \
@@ -66,9 +72,6 @@ typedef struct preset {
 
 static const char apache_conf[] =
     APACHE_COMMON
-    "ThreadsPerChild 32\n"
-    "MaxRequestWorkers 64\n"
-    "MaxSpareThreads 64\n"
     "LoadModule dav_module " APACHE_MODULES "mod_dav.so\n"
     "LoadModule dav_fs_module " APACHE_MODULES "mod_dav_fs.so\n"
     "DavLockDB \"{dir}/locks\"\n"
@@ -78,13 +81,9 @@ static const char apache_conf[] =
     "    Require all granted\n"
     "</Directory>\n";
 
-/* A request that waits for its origin holds a thread. Via is off unless it is asked for, and RFC 9110 (7.6.3) demands it. */
+/* Via is off unless it is asked for, and RFC 9110 (7.6.3) demands it. */
 static const char apache_proxy_conf[] =
     APACHE_COMMON
-    "ThreadLimit 256\n"
-    "ThreadsPerChild 256\n"
-    "MaxRequestWorkers 512\n"
-    "MaxSpareThreads 512\n"
     "LoadModule proxy_module " APACHE_MODULES "mod_proxy.so\n"
     "LoadModule proxy_http_module " APACHE_MODULES "mod_proxy_http.so\n"
     "DocumentRoot \"{dir}/www\"\n"
@@ -141,6 +140,7 @@ static const char lighttpd_conf[] =
     "server.max-keep-alive-idle = 3600\n"
     "server.max-read-idle = 3600\n"
     "server.max-write-idle = 3600\n"
+    "mimetype.assign = (\"\" => \"application/octet-stream\")\n" /* without a type there are no tags; Debian's default */
     "webdav.activate = \"enable\"\n"
     "webdav.is-readonly = \"disable\"\n";
 
@@ -281,8 +281,34 @@ static void quote(aphi_buffer *out, const char *text)
     aphi_buffer_byte(out, '\'');
 }
 
-aphi_exit aphi_preset_make(const char *name, aphi_preset_made *made, aphi_subject_options *options, char *error,
-                           size_t size)
+/* The text with {threads} and {workers} filled in; the caller frees. */
+static char *fill_in(const char *text, size_t threads)
+{
+    aphi_buffer out = {0};
+    while (*text) {
+        if (!strncmp(text, "{threads}", 9) || !strncmp(text, "{workers}", 9)) {
+            aphi_buffer_format(&out, "%zu", text[1] == 't' ? threads : threads * APACHE_PROCESSES);
+            text += 9;
+        } else {
+            aphi_buffer_byte(&out, *text++);
+        }
+    }
+    return aphi_buffer_text(&out);
+}
+
+static void make_files(const preset *p, size_t connections, aphi_preset_made *made)
+{
+    size_t threads = connections + APACHE_THREADS_SPARE;
+    if (threads < APACHE_THREADS_LEAST)
+        threads = APACHE_THREADS_LEAST;
+    for (size_t i = 0; i < p->file_count; i++) {
+        made->texts[i] = p->files[i].text ? fill_in(p->files[i].text, threads) : NULL;
+        made->files[i] = (aphi_subject_file){p->files[i].name, made->texts[i]};
+    }
+}
+
+aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
+                           char *error, size_t size)
 {
     const preset *p = named(name);
     if (!p)
@@ -298,9 +324,10 @@ aphi_exit aphi_preset_make(const char *name, aphi_preset_made *made, aphi_subjec
     if (p->as_root && geteuid() == 0)
         aphi_buffer_str(&run, p->as_root);
     *made = (aphi_preset_made){.run = aphi_buffer_text(&run), .calls = p->calls};
+    make_files(p, connections, made);
     options->run = made->run;
     options->name = p->name;
-    options->files = p->files;
+    options->files = p->file_count ? made->files : NULL;
     options->file_count = p->file_count;
     options->owner = p->owner;
     options->abrupt = true;
@@ -310,6 +337,8 @@ aphi_exit aphi_preset_make(const char *name, aphi_preset_made *made, aphi_subjec
 void aphi_preset_free(aphi_preset_made *made)
 {
     free(made->run);
+    for (int i = 0; i < APHI_PRESET_FILES; i++)
+        free(made->texts[i]);
     *made = (aphi_preset_made){0};
 }
 

@@ -314,7 +314,8 @@ static aphi_exit open_model(tester *t, const char *text)
 static aphi_exit make_preset(tester *t)
 {
     char error[512];
-    aphi_exit code = aphi_preset_make(t->preset, &t->server, &t->subject, error, sizeof error);
+    size_t connections = t->replaying ? APHI_PRESET_CONNECTIONS : t->campaign.connections;
+    aphi_exit code = aphi_preset_make(t->preset, connections, &t->server, &t->subject, error, sizeof error);
     if (code)
         fprintf(stderr, "antiphon: %s\n", error);
     t->listens = t->listens || t->server.calls;
