@@ -2,8 +2,8 @@
  *
  * launch.c - antiphon subject: a server as antiphon test --subject starts it, to be looked at by hand.
  *
- * The first line on stdout is "listening on HOST:PORT", as that of antiphon serve. The signals that we wait for are blocked
- * and taken one by one: what happens between two looks at the server is not lost. */
+ * The first line on stdout is "listening on HOST:PORT", as that of antiphon serve. The signals that we wait for are
+ * blocked and taken one by one: what happens between two looks at the server is not lost. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -28,14 +28,15 @@ static const struct option known[] = {{"output", required_argument, NULL, OUTPUT
 static void help(void)
 {
     fputs("usage: antiphon subject [OPTION]... [NAME]\n\n"
-          "Starts the server NAME as antiphon test --subject NAME does: on a free port of 127.0.0.1, with a configuration\n"
-          "and documents in a temporary folder, and nothing else on this machine touched. Prints its address, and keeps it\n"
-          "running until it is interrupted; then all of it is removed. Without NAME, lists the servers and where they are.\n\n"
+          "Starts the server NAME as antiphon test --subject NAME does: on a free port of 127.0.0.1, with a\n"
+          "configuration and documents in a temporary folder, and nothing else on this machine touched. Prints its\n"
+          "address, and keeps it running until it is interrupted; then all of it is removed. Without NAME, lists the\n"
+          "servers and where they are.\n\n"
           "  --output FILE     keep what the server prints\n"
           "  --resets N        stop it and start it anew N times, print how long that took, and end\n"
           "  --help            this\n\n"
-          "exit codes: 0 interrupted by SIGINT, SIGTERM or SIGHUP, 2 usage, 9 the server ended by itself, 51 it cannot be\n"
-          "started. antiphon help lists all.\n",
+          "exit codes: 0 interrupted by SIGINT, SIGTERM or SIGHUP, 2 usage, 9 the server ended by itself, 51 it\n"
+          "cannot be started. antiphon help lists all.\n",
           stdout);
 }
 

@@ -2,16 +2,17 @@
  *
  * presets.c - subjects of one word: servers that Antiphon knows how to start.
  *
- * Idea:       A preset is a row of a table: a program, the files that it needs in the folder of the run, and a command that
- *             stays in the foreground. src/harness/subject.c writes the files, starts, resets and stops it as any other.
+ * Idea:       A preset is a row of a table: a program, the files that it needs in the folder of the run, and a command
+ *             that stays in the foreground. src/harness/subject.c writes the files, and starts, resets and stops it as
+ *             any other.
  * Invariants: 1. All that a server writes lies in {dir}, and it listens on 127.0.0.1 alone: what is installed on the
  *                machine, its services and its configuration are neither read nor changed.
- *             2. A connection that is idle is kept: a server that closes one by a timer would look as if it had dropped it.
- *                So is one that has seen many requests.
- *             3. Each is as Debian ships it where clients can see it: what is set here is where things lie, how many may
- *                come, and that writing is allowed.
+ *             2. A connection that is idle is kept: a server that closes one by a timer would look as if it had dropped
+ *                it. So is one that has seen many requests.
+ *             3. Each is as Debian ships it where clients can see it: what is set here is where things lie, how many
+ *                may come, and that writing is allowed.
  * Cost:       Every step of shrinking starts one. So few modules are loaded and few processes started, and the end is
- *             SIGKILL: nothing of what they keep is wanted, and the polite end of Apache alone takes three times its start. */
+ *             SIGKILL: nothing of what they keep is wanted, and Apache's polite end takes longer than its start. */
 #include "cli/presets.h"
 
 #include "base/buffer.h"
@@ -43,9 +44,9 @@ typedef struct preset {
 /* ---- Apache ------------------------------------------------------------------------------------------------------ */
 
 /* It refuses to serve as root, so it is the one that runs as another user then.
- * Two processes as there are many in real life, but never more or fewer: one that goes takes its idle connections along.
- * {threads} are those of a process. When none is free it closes idle connections, so there is one for each connection, also
- * if all come to the same process; but not many more, because it makes them all before it answers anything. */
+ * Two processes as there are many in real life, but never more or fewer: one that goes takes its idle connections
+ * along. {threads} are those of a process. When none is free it closes idle connections, so there is one for each
+ * connection, also if all come to the same process; but not many more: it makes them all before it answers anything. */
 #define APACHE_COMMON \
     "ServerName 127.0.0.1\n" \
     "ServerRoot \"{dir}\"\n" \
@@ -140,7 +141,7 @@ static const char lighttpd_conf[] =
     "server.max-keep-alive-idle = 3600\n"
     "server.max-read-idle = 3600\n"
     "server.max-write-idle = 3600\n"
-    "mimetype.assign = (\"\" => \"application/octet-stream\")\n" /* without a type there are no tags; Debian's default */
+    "mimetype.assign = (\"\" => \"application/octet-stream\")\n" /* as in Debian; without a type there are no tags */
     "webdav.activate = \"enable\"\n"
     "webdav.is-readonly = \"disable\"\n";
 
@@ -264,8 +265,8 @@ static aphi_exit say_missing(const preset *p, const char *package, char *error, 
     if (*package)
         snprintf(error, size, "%s is not installed; on Debian, as root: apt-get install %s", p->name, package);
     else
-        snprintf(error, size, "the program %s is not here: it is built with Antiphon, into the folder subjects beside the "
-                 "program; ANTIPHON_SUBJECTS names another folder", p->program);
+        snprintf(error, size, "the program %s is not here: it is built with Antiphon, into the folder subjects beside "
+                 "the program; ANTIPHON_SUBJECTS names another folder", p->program);
     return APHI_EXIT_SUBJECT;
 }
 

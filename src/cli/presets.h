@@ -17,8 +17,8 @@ typedef struct aphi_preset_made {
     bool calls; /* the subject opens connections to the tester */
 } aphi_preset_made;
 
-/* Fills in how the subject of that name is started, for so many connections at once. PASS, USAGE (no such name) or SUBJECT
- * (its program is not here), the latter two with a message. */
+/* Fills in how the subject of that name is started, for so many connections at once. PASS, USAGE (no such name) or
+ * SUBJECT (its program is not here), the latter two with a message. */
 aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
                            char *error, size_t size);
 void aphi_preset_free(aphi_preset_made *made);

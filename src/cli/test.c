@@ -39,8 +39,8 @@ typedef struct tester {
 } tester;
 
 enum {
-    TARGET = 256, RUN, SUBJECT, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY, FOLDER,
-    NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
+    TARGET = 256, RUN, SUBJECT, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY,
+    FOLDER, NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
 };
 
 static const struct option known[] = {
@@ -213,7 +213,8 @@ static int read_options(tester *t, int count, char **words)
         return aphi_usage("--target is a subject that runs already, --run and --subject are to be started: only one of "
                           "them");
     if (ways == 0)
-        return aphi_usage("where is the subject? one of --target HOST:PORT, --run COMMAND and --subject NAME is wanted");
+        return aphi_usage("where is the subject? one of --target HOST:PORT, --run COMMAND and --subject NAME is "
+                          "wanted");
     return -1;
 }
 

@@ -294,7 +294,8 @@ static bool group_is_there(aphi_subject *s)
         note(s, pid, status);
     }
     atomic_store(&groups[s->slot], -1);
-    s->group = s->legacy->group = 0;
+    s->legacy->group = 0;
+    s->group = 0;
     return false;
 }
 
@@ -599,8 +600,8 @@ static bool write_files(aphi_subject *s, char *error, size_t size)
     if (!make_folder(s))
         return fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
     if (strpbrk(s->folder, "\"'\\$%{}*?[]\n"))
-        return fail(error, size, "%s: such a path cannot be written into the configuration of a server; set TMPDIR to a "
-                    "plainer one", s->folder);
+        return fail(error, size, "%s: such a path cannot be written into the configuration of a server; set TMPDIR to "
+                    "a plainer one", s->folder);
     if (s->owned && chown(s->folder, s->owner, s->group_of_owner) != 0)
         return fail(error, size, "%s cannot be given to the user of the subject: %s", s->folder, strerror(errno));
     if (s->owned && !is_reachable(s, error, size))

@@ -418,8 +418,8 @@ static void does_not_start_in(const char *name, mode_t mode, const char *owner, 
     assert_int_equal(chmod(base, 0755), 0);
     snprintf(folder, sizeof folder, "%s/%s", base, name);
     assert_int_equal(mkdir(folder, mode), 0);
-    aphi_subject *s = aphi_subject_open(
-        &(aphi_subject_options){.run = command(""), .files = files, .file_count = 1, .owner = owner}, error, sizeof error);
+    aphi_subject_options options = {.run = command(""), .files = files, .file_count = 1, .owner = owner};
+    aphi_subject *s = aphi_subject_open(&options, error, sizeof error);
     assert_non_null(s);
     setenv("TMPDIR", folder, 1);
     bool started = aphi_subject_reset(s, error, sizeof error);
