@@ -11,8 +11,8 @@
 typedef struct aphi_finding_options {
     const aph_model *model;
     const char *spec;        /* as the user wrote it */
-    const char *subject;     /* the target, or the command */
-    const char *command;     /* how to reach the subject again: "--run '...'" or "--target ..." */
+    const char *subject;     /* the target, the command, or the name of one that we know */
+    const char *command;     /* the option that leads to it again: "--target", "--run" or "--subject" */
     const char *environment;
     bool listens;            /* the subject calls us */
     uint64_t seed;

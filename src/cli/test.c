@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/judge.h"
 #include "cli/finding.h"
+#include "cli/presets.h"
 #include "cli/spec.h"
 #include "env/env.h"
 #include "harness/campaign.h"
@@ -34,6 +35,8 @@ typedef struct tester {
     aphi_script script;
     bool shrinking, listens;
     int64_t began_ns;
+    const char *preset;      /* the name of a subject that we know, or NULL */
+    aphi_preset_made server; /* what it is made of */
 } tester;
 
 enum {
@@ -42,13 +45,13 @@ enum {
 };
 
 enum {
-    TARGET = 256, RUN, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY, FOLDER,
-    NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
+    TARGET = 256, RUN, SUBJECT, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY,
+    FOLDER, NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
 };
 
 static const struct option known[] = {
     {"target", required_argument, NULL, TARGET},       {"run", required_argument, NULL, RUN},
-    {"listen", required_argument, NULL, LISTEN},
+    {"subject", required_argument, NULL, SUBJECT},     {"listen", required_argument, NULL, LISTEN},
     {"output", required_argument, NULL, OUTPUT},       {"env", required_argument, NULL, ENV},
     {"time", required_argument, NULL, TIME},           {"messages", required_argument, NULL, MESSAGES},
     {"connections", required_argument, NULL, CONNECTIONS}, {"pipeline", required_argument, NULL, PIPELINE},
@@ -65,6 +68,9 @@ static const char common_help[] =
     "  --run COMMAND       start the subject with sh; {port} is a free port on 127.0.0.1, {dir} an empty folder. "
     "It is\n"
     "                      started anew for each run, and stopped with all that it started\n"
+    "  --subject NAME      start a server that Antiphon knows, in the same way: apache, nginx, ...; antiphon subject "
+    "lists\n"
+    "                      them\n"
     "  --listen PORT       accept connections that the subject opens to us, on 127.0.0.1; 0: any port that is free.\n"
     "                      {listen} in the command stands for it\n"
     "  --output FILE       keep what the subject prints\n"
@@ -157,6 +163,7 @@ static int apply(tester *t, int option)
     switch (option) {
     case TARGET: t->subject.target = optarg; return 0;
     case RUN: t->subject.run = optarg; return 0;
+    case SUBJECT: t->preset = optarg; return 0;
     case OUTPUT: t->subject.output = optarg; return 0;
     case ENV:
         t->campaign.environment = optarg;
@@ -207,12 +214,15 @@ static int read_options(tester *t, int count, char **words)
     if (rest < 1 || rest > (t->replaying ? 2 : 1))
         return aphi_usage(t->replaying ? "replay takes a script, and perhaps a model; see antiphon replay --help"
                                        : "test takes one model; see antiphon test --help");
-    if (t->subject.target && t->subject.run)
-        return aphi_usage("--target is a subject that runs already, --run one to be started: only one of them");
     if (t->subject.run && strstr(t->subject.run, "{listen}") && !t->listens)
         return aphi_usage("{listen} in the command stands for the port of --listen, which is not given");
-    if (!t->subject.target && !t->subject.run)
-        return aphi_usage("where is the subject? one of --target HOST:PORT and --run COMMAND is wanted");
+    int ways = (t->subject.target != NULL) + (t->subject.run != NULL) + (t->preset != NULL);
+    if (ways > 1)
+        return aphi_usage("--target is a subject that runs already, --run and --subject are to be started: only one of "
+                          "them");
+    if (ways == 0)
+        return aphi_usage("where is the subject? one of --target HOST:PORT, --run COMMAND and --subject NAME is "
+                          "wanted");
     return -1;
 }
 
@@ -322,6 +332,25 @@ static bool can_write(const char *path)
     return !path || file;
 }
 
+/* A subject that we know becomes a command. One that calls needs somebody who listens. */
+static aphi_exit make_preset(tester *t)
+{
+    char error[512];
+    size_t connections = t->replaying ? APHI_PRESET_CONNECTIONS : t->campaign.connections;
+    aphi_exit code = aphi_preset_make(t->preset, connections, &t->server, &t->subject, error, sizeof error);
+    if (code)
+        fprintf(stderr, "antiphon: %s\n", error);
+    t->listens = t->listens || t->server.calls;
+    return code;
+}
+
+static void say_where(tester *t)
+{
+    const aphi_subject_options *s = &t->subject;
+    t->told.subject = t->preset ? t->preset : s->run ? s->run : s->target;
+    t->told.command = t->preset ? "--subject" : s->run ? "--run" : "--target";
+}
+
 static aphi_exit go(tester *t)
 {
     char error[512];
@@ -344,8 +373,7 @@ static aphi_exit go(tester *t)
     t->campaign.subject = subject;
     t->campaign.stop = &stopped;
     t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note, judge_again};
-    t->told.subject = t->subject.run ? t->subject.run : t->subject.target;
-    t->told.command = t->subject.run ? "--run" : "--target";
+    say_where(t);
     t->told.environment = t->campaign.environment ? t->campaign.environment : "tcp";
     t->told.seed = t->campaign.seed;
     t->told.listens = t->listens;
@@ -385,10 +413,13 @@ int aphi_command_test(int count, char **words)
     if (t.campaign.time_ns < 0)
         t.campaign.time_ns = t.campaign.messages ? 0 : 10000000000;
     code = (int)open_model(&t, words[optind]);
-    if (code)
-        return code;
-    code = (int)go(&t);
-    aphi_spec_close(&t.spec);
+    if (!code && t.preset)
+        code = (int)make_preset(&t);
+    if (!code)
+        code = (int)go(&t);
+    if (t.spec.model)
+        aphi_spec_close(&t.spec);
+    aphi_preset_free(&t.server);
     return code;
 }
 
@@ -429,10 +460,13 @@ int aphi_command_replay(int count, char **words)
     code = (int)open_model(&t, spec);
     if (!code)
         code = (int)check_script(&t, file);
+    if (!code && t.preset)
+        code = (int)make_preset(&t);
     if (!code)
         code = (int)go(&t);
     if (t.spec.model)
         aphi_spec_close(&t.spec);
     aphi_script_free(&t.script);
+    aphi_preset_free(&t.server);
     return code;
 }

@@ -8,7 +8,8 @@
  *             with a session of its own) is found by it.
  * Invariants: 1. A group is only signalled while an unreaped child of ours is in it: its number cannot be another's.
  *             2. Nothing of a subject outlives us. kill_all is for signal handlers; where there is no time for one
- *                (SIGKILL), a guardian, a process that waits for the end of ours, sweeps by the mark.
+ *                (SIGKILL), a guardian, a process that waits for the end of ours, ends the group, sweeps by the mark
+ *                and removes the folder.
  *             3. Looking whether it listens does not connect: the first connection that a subject sees is the tester's.
  * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps
  *             for longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
@@ -21,11 +22,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -33,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -60,6 +64,13 @@ typedef struct strays { /* processes with the mark that are, or may become, our 
     size_t count, capacity;
 } strays;
 
+typedef struct legacy { /* what the guardian finds if we are killed: memory that it shares with us */
+    _Atomic pid_t group; /* 0: none */
+    pid_t session;
+    atomic_bool has_folder;
+    char folder[PATH_MAX];
+} legacy;
+
 struct aphi_subject {
     char *run; /* NULL: a target */
     bool datagrams;
@@ -72,6 +83,12 @@ struct aphi_subject {
     bool output_is_temporary;
     off_t printed; /* before it was last started */
     char *folder;  /* its {dir}, or NULL */
+    const char *name;
+    const aphi_subject_file *files;
+    size_t file_count;
+    bool owned; /* the folder is given to owner */
+    uid_t owner;
+    gid_t group_of_owner;
     unsigned listen;
     size_t slot;   /* in groups */
     pid_t group;   /* 0: not started, or all of it is gone */
@@ -81,6 +98,7 @@ struct aphi_subject {
     strays strays;
     pid_t guardian;
     int guardian_pipe; /* its end is ours alone; -1: none */
+    legacy *legacy;
 };
 
 static _Atomic pid_t groups[SUBJECTS_MAX]; /* of running subjects; -1: the slot is taken, nothing runs */
@@ -168,9 +186,27 @@ static void sweep(const char *mark, strays *found)
 
 /* ---- the guardian ------------------------------------------------------------------------------------------------ */
 
+static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *where)
+{
+    (void)about, (void)flag, (void)where;
+    remove(path);
+    return 0;
+}
+
+static void remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+
+/* Ends the group, if its leader is there and of our session: the number may be another's by now. Some servers (nginx)
+ * write their title over their environment, and so over the mark. */
+static void end_group(const legacy *left)
+{
+    pid_t group = left->group;
+    if (group > 0 && getpgid(group) == group && getsid(group) == left->session)
+        kill(-group, SIGKILL);
+}
+
 /* The end of the pipe is the subject being closed; parent is a pidfd: whoever else has inherited the pipe, that we are
  * gone shows there. */
-static void guard(int pipe_end, int parent, const char *mark)
+static void guard(int pipe_end, int parent, const char *mark, const legacy *left)
 {
     setsid(); /* what is meant for our terminal's foreground is not meant for it */
     sigset_t all;
@@ -184,19 +220,27 @@ static void guard(int pipe_end, int parent, const char *mark)
     struct pollfd ends[] = {{.fd = 0, .events = POLLIN}, {.fd = high >= 0 ? 1 : -1, .events = POLLIN}};
     while (poll(ends, 2, -1) <= 0) {
     }
+    end_group(left);
     sweep(mark, &(strays){0});
+    if (left->has_folder)
+        remove_folder(left->folder);
     _exit(0);
 }
 
 static bool guardian_start(aphi_subject *s)
 {
     int ends[2];
+    void *shared = mmap(NULL, sizeof *s->legacy, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return false;
+    s->legacy = shared;
+    s->legacy->session = getsid(0);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     int ourselves = (int)syscall(SYS_pidfd_open, getpid(), 0); /* -1 before Linux 5.3 */
     s->guardian = fork();
     if (s->guardian == 0)
-        guard(ends[0], ourselves, s->mark);
+        guard(ends[0], ourselves, s->mark, s->legacy);
     close(ends[0]);
     if (ourselves >= 0)
         close(ourselves);
@@ -210,6 +254,8 @@ static void guardian_stop(aphi_subject *s)
         close(s->guardian_pipe);
     if (s->guardian > 0)
         waitpid(s->guardian, NULL, 0);
+    if (s->legacy)
+        munmap(s->legacy, sizeof *s->legacy);
 }
 
 /* ---- who is left, and how the others ended ----------------------------------------------------------------------- */
@@ -248,6 +294,7 @@ static bool group_is_there(aphi_subject *s)
         note(s, pid, status);
     }
     atomic_store(&groups[s->slot], -1);
+    s->legacy->group = 0;
     s->group = 0;
     return false;
 }
@@ -331,13 +378,6 @@ static bool group_ends_within(aphi_subject *s, int64_t ns)
     return true;
 }
 
-static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *where)
-{
-    (void)about, (void)flag, (void)where;
-    remove(path);
-    return 0;
-}
-
 static void sweep_strays(aphi_subject *s)
 {
     sweep(s->mark, &s->strays);
@@ -359,7 +399,8 @@ static void stop(aphi_subject *s, int64_t polite_ms)
     if (in_background)
         sweep_strays(s);
     if (s->folder) {
-        nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        remove_folder(s->folder);
+        s->legacy->has_folder = false;
         free(s->folder);
         s->folder = NULL;
     }
@@ -442,46 +483,134 @@ static bool listens(const aphi_subject *s, bool late)
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 /* One program with its arguments: then no shell needs to stay for it, and its end and its stops are seen as they
- * are. */
+ * are. What stands in single quotes is a word, whatever it is. */
 static bool is_simple(const char *command)
 {
     size_t word = strcspn(command, " ");
-    return !strpbrk(command, ";&|()<>`#\n") && !memchr(command, '=', word) && command[0] != ' ' && command[0] != '!';
+    if (memchr(command, '=', word) || command[0] == ' ' || command[0] == '!')
+        return false;
+    for (const char *c = command; *c; c++) {
+        const char *end = *c == '\'' ? strchr(c + 1, '\'') : NULL;
+        if (end)
+            c = end;
+        else if (strchr(";&|()<>`#\n\'", *c))
+            return false;
+    }
+    return true;
 }
 
-/* The command with {port} and {dir} filled in; the folder is made. NULL: it could not be. */
+/* Sees to it that the folder is there. Its path is absolute: servers change their directory. */
+static bool make_folder(aphi_subject *s)
+{
+    if (s->folder)
+        return true;
+    const char *base = getenv("TMPDIR");
+    aphi_buffer path = {0};
+    aphi_buffer_format(&path, "%s/antiphon-XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(aphi_buffer_text(&path)))
+        s->folder = realpath(path.data, NULL);
+    aphi_buffer_free(&path);
+    if (s->folder && strlen(s->folder) < sizeof s->legacy->folder) {
+        strcpy(s->legacy->folder, s->folder);
+        s->legacy->has_folder = true;
+    }
+    return s->folder;
+}
+
+/* Adds the text with {port}, {listen} and {dir} filled in. False: there is no folder. */
+static bool fill_in(aphi_subject *s, const char *text, aphi_buffer *out)
+{
+    for (const char *c = text; *c;) {
+        if (!strncmp(c, "{port}", 6)) {
+            aphi_buffer_format(out, "%u", (unsigned)port_of(s));
+            c += 6;
+        } else if (s->listen && !strncmp(c, "{listen}", 8)) {
+            aphi_buffer_format(out, "%u", s->listen);
+            c += 8;
+        } else if (!strncmp(c, "{dir}", 5)) {
+            if (!make_folder(s))
+                return false;
+            aphi_buffer_str(out, s->folder);
+            c += 5;
+        } else {
+            aphi_buffer_byte(out, *c++);
+        }
+    }
+    return true;
+}
+
+/* NULL: the folder could not be made. */
 static char *command_line(aphi_subject *s)
 {
     aphi_buffer text = {0};
     if (is_simple(s->run))
         aphi_buffer_str(&text, "exec ");
-    for (const char *c = s->run; *c;) {
-        if (!strncmp(c, "{port}", 6)) {
-            aphi_buffer_format(&text, "%u", (unsigned)port_of(s));
-            c += 6;
-        } else if (s->listen && !strncmp(c, "{listen}", 8)) {
-            aphi_buffer_format(&text, "%u", s->listen);
-            c += 8;
-        } else if (!strncmp(c, "{dir}", 5)) {
-            const char *base = getenv("TMPDIR");
-            aphi_buffer path = {0};
-            aphi_buffer_format(&path, "%s/antiphon-XXXXXX", base && *base ? base : "/tmp");
-            if (!s->folder)
-                s->folder = mkdtemp(aphi_buffer_text(&path)) ? path.data : NULL;
-            else
-                aphi_buffer_free(&path);
-            if (!s->folder) {
-                aphi_buffer_free(&path);
-                aphi_buffer_free(&text);
-                return NULL;
-            }
-            aphi_buffer_str(&text, s->folder);
-            c += 5;
-        } else {
-            aphi_buffer_byte(&text, *c++);
-        }
+    if (fill_in(s, s->run, &text))
+        return aphi_buffer_text(&text);
+    aphi_buffer_free(&text);
+    return NULL;
+}
+
+/* ---- its files --------------------------------------------------------------------------------------------------- */
+
+static bool write_whole(const char *path, const char *text, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool written = fd >= 0 && write(fd, text, n) == (ssize_t)n;
+    return fd >= 0 && close(fd) == 0 && written;
+}
+
+static bool write_file(aphi_subject *s, const aphi_subject_file *file, char *error, size_t size)
+{
+    aphi_buffer path = {0}, text = {0};
+    aphi_buffer_format(&path, "%s/%s", s->folder, file->name);
+    const char *name = aphi_buffer_text(&path);
+    bool made = file->text ? fill_in(s, file->text, &text) && write_whole(name, text.data, text.n)
+                           : mkdir(name, 0700) == 0;
+    made = made && (!s->owned || chown(name, s->owner, s->group_of_owner) == 0);
+    if (!made)
+        fail(error, size, "%s cannot be written: %s", name, strerror(errno));
+    aphi_buffer_free(&path);
+    aphi_buffer_free(&text);
+    return made;
+}
+
+/* Can any user come to the folder? Its owner, who is not us, must. */
+static bool is_reachable(const aphi_subject *s, char *error, size_t size)
+{
+    for (const char *slash = s->folder + 1; (slash = strchr(slash, '/')); slash++) {
+        struct stat about;
+        char *above = aphi_copy(s->folder, (size_t)(slash - s->folder) + 1);
+        above[slash - s->folder] = 0;
+        bool open_to_all = stat(above, &about) == 0 && (about.st_mode & S_IXOTH);
+        if (!open_to_all)
+            fail(error, size, "the subject runs as another user, who may not enter %s: set TMPDIR to a folder that all "
+                 "may enter, such as /tmp", above);
+        free(above);
+        if (!open_to_all)
+            return false;
     }
-    return aphi_buffer_text(&text);
+    return true;
+}
+
+static bool write_files(aphi_subject *s, char *error, size_t size)
+{
+    if (s->file_count == 0)
+        return true;
+    if (!make_folder(s))
+        return fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
+    if (strpbrk(s->folder, "\"'\\$%{}*?[]\n"))
+        return fail(error, size, "%s: such a path cannot be written into the configuration of a server; set TMPDIR to "
+                    "a plainer one", s->folder);
+    if (s->owned && chown(s->folder, s->owner, s->group_of_owner) != 0)
+        return fail(error, size, "%s cannot be given to the user of the subject: %s", s->folder, strerror(errno));
+    if (s->owned && !is_reachable(s, error, size))
+        return false;
+    for (size_t i = 0; i < s->file_count; i++) {
+        if (!write_file(s, &s->files[i], error, size))
+            return false;
+    }
+    return true;
 }
 
 /* Our environment and the mark. The array is the caller's to free, its strings are not. */
@@ -528,6 +657,7 @@ static int spawn(aphi_subject *s, char *command)
     if (!failed) {
         s->group = pid;
         atomic_store(&groups[s->slot], pid);
+        s->legacy->group = pid;
     }
     return failed;
 }
@@ -572,8 +702,8 @@ static bool say(aphi_subject *s, char *error, size_t size, const char *what)
     while (n > 0 && (output[n - 1] == '\n' || output[n - 1] == ' '))
         output[--n] = 0;
     if (n == 0)
-        return fail(error, size, "%s; it printed nothing: %s", what, s->run);
-    return fail(error, size, "%s: %s\nit printed:\n%s", what, s->run, output);
+        return fail(error, size, "%s; it printed nothing: %s", what, s->name);
+    return fail(error, size, "%s: %s\nit printed:\n%s", what, s->name, output);
 }
 
 typedef enum { LISTENS, ENDED, LATE, CALLED_OFF } outcome;
@@ -607,6 +737,8 @@ static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
         return fail(error, size, "the file for what the subject prints cannot be emptied: %s", strerror(errno));
     }
     s->printed = lseek(s->output, 0, SEEK_END);
+    if (!write_files(s, error, size))
+        return false;
     char *command = command_line(s);
     if (!command)
         return fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
@@ -704,14 +836,29 @@ static bool open_output(aphi_subject *s, const char *path, char *error, size_t s
     return opened || fail(error, size, "no temporary file for what the subject prints: %s", strerror(errno));
 }
 
+static bool find_owner(aphi_subject *s, const char *name, char *error, size_t size)
+{
+    if (!name || geteuid() != 0)
+        return true;
+    const struct passwd *user = getpwnam(name);
+    if (!user)
+        return fail(error, size, "there is no user %s, as whom the subject would run", name);
+    s->owned = true;
+    s->owner = user->pw_uid;
+    s->group_of_owner = user->pw_gid;
+    return true;
+}
+
 static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *error, size_t size)
 {
     if (options->target)
         return resolve(s, options->target, error, size);
-    if (!strstr(options->run, "{port}")) {
+    if (!options->files && !strstr(options->run, "{port}")) { /* files say it, if there are any */
         return fail(error, size, "the command does not say {port}, which stands for the port to listen on: %s",
                     options->run);
     }
+    if (!find_owner(s, options->owner, error, size))
+        return false;
     static _Atomic unsigned opened;
     snprintf(s->mark, sizeof s->mark, "ANTIPHON_SUBJECT=%d.%" PRId64 ".%u", (int)getpid(), aphi_clock_ns(), opened++);
     pid_t free_slot = 0;
@@ -722,6 +869,10 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
     if (s->slot == SUBJECTS_MAX)
         return fail(error, size, "more than %d subjects", SUBJECTS_MAX);
     s->run = aphi_copy(options->run, strlen(options->run) + 1);
+    s->name = options->name ? options->name : s->run;
+    s->files = options->files;
+    s->file_count = options->file_count;
+    s->impolite = options->abrupt;
     s->listen = options->listen;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!open_output(s, options->output, error, size))

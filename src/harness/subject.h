@@ -8,9 +8,15 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 typedef struct aphi_subject aphi_subject;
+
+typedef struct aphi_subject_file {
+    const char *name; /* in {dir} */
+    const char *text; /* with {port} and {dir}, as in the command; NULL: it is a folder */
+} aphi_subject_file;
 
 typedef struct aphi_subject_options {
     const char *target;   /* HOST:PORT, [V6]:PORT; one of target and run is given */
@@ -19,6 +25,11 @@ typedef struct aphi_subject_options {
     unsigned listen;      /* the port that {listen} stands for in the command: the tester listens there; 0: none */
     bool datagrams;       /* it listens for UDP: then there is nothing to wait for but the socket being bound */
     int64_t start_ms;     /* how long it may take until it listens; 0: 10,000 */
+    const char *name;     /* what messages call it; NULL: the command */
+    const aphi_subject_file *files; /* written into {dir} before each start; they outlive the subject */
+    size_t file_count;
+    const char *owner;    /* the user to whom {dir} and the files are given, if we are root; NULL: they stay ours */
+    bool abrupt;          /* it has nothing to lose: it is not asked to end, but killed */
     const volatile sig_atomic_t *stop; /* set by a signal: it is waited for at most a second; may be NULL */
 } aphi_subject_options;
 

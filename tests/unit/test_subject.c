@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -52,6 +53,9 @@ static int serve(int argc, char **argv)
         signal(SIGTERM, SIG_IGN);
     if (strstr(how, "daemon") && daemon(1, 1) != 0)
         return 9;
+    if (strstr(how, "wiped")) /* as nginx does, for its title */
+        for (char **e = environ; *e; e++)
+            memset(*e, 0, strlen(*e));
     if (strstr(how, "worker") && fork() == 0)
         for (;;)
             pause();
@@ -269,6 +273,8 @@ static void test_a_daemon(void **unused)
         reset(s);
         assert_int_equal(ask(s, 'a'), 0);
         assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
+        for (int k = 0; k < 1000 && subjects_alive(NULL) > 2; k++)
+            usleep(1000); /* a daemon can answer before the process that made it has ended */
         assert_int_equal(subjects_alive(NULL), 2);
     }
     aphi_subject_close(s);
@@ -377,16 +383,113 @@ static void test_its_folder_and_output(void **unused)
     assert_non_null(strstr(error, "/no/such"));
 }
 
-/* Antiphon is killed where it cannot do anything about it. */
-static void test_guarded(void **unused)
+static void test_files(void **unused)
 {
     (void)unused;
+    char run[800], text[1000], expected[100];
+    const aphi_subject_file files[] = {{"documents", NULL}, {"conf", "port {port} of {dir}/documents {other}\n"}};
+    snprintf(run, sizeof run, "stat -c %%U {dir} {dir}/documents {dir}/conf; cat {dir}/conf; echo dir={dir}; exec %s",
+             command("{port}"));
+    aphi_subject_options options = {.run = run, .files = files, .file_count = 2, .owner = "nobody"};
+    aphi_subject *s = aphi_subject_open(&options, error, sizeof error);
+    assert_non_null(s);
+    for (int i = 0; i < 2; i++) {
+        reset(s);
+        aphi_subject_tail(s, text, sizeof text);
+        char *folder = strstr(text, "dir=") + 4;
+        socklen_t size;
+        const struct sockaddr_in *at = (const struct sockaddr_in *)aphi_subject_address(s, &size);
+        folder[strcspn(folder, "\n")] = 0;
+        snprintf(expected, sizeof expected, "port %u of %.60s/documents {other}\n", ntohs(at->sin_port), folder);
+        assert_non_null(strstr(text, expected));
+        assert_int_equal(!strncmp(text, "nobody\nnobody\nnobody\n", 21), geteuid() == 0);
+    }
+    aphi_subject_close(s);
+    options.owner = "no-such-user";
+    s = aphi_subject_open(&options, error, sizeof error);
+    assert_int_equal(s == NULL, geteuid() == 0);
+    aphi_subject_close(s);
+}
+
+/* Fails to start, with a folder for temporary files that has this name and mode. */
+static void does_not_start_in(const char *name, mode_t mode, const char *owner, const char *says)
+{
+    const aphi_subject_file files[] = {{"conf", "{port}"}};
+    char base[] = "/tmp/test_subject.XXXXXX", folder[100];
+    assert_non_null(mkdtemp(base));
+    assert_int_equal(chmod(base, 0755), 0);
+    snprintf(folder, sizeof folder, "%s/%s", base, name);
+    assert_int_equal(mkdir(folder, mode), 0);
+    aphi_subject_options options = {.run = command(""), .files = files, .file_count = 1, .owner = owner};
+    aphi_subject *s = aphi_subject_open(&options, error, sizeof error);
+    assert_non_null(s);
+    setenv("TMPDIR", folder, 1);
+    bool started = aphi_subject_reset(s, error, sizeof error);
+    unsetenv("TMPDIR");
+    aphi_subject_close(s);
+    assert_int_equal(rmdir(folder), 0); /* and left nothing */
+    assert_int_equal(rmdir(base), 0);
+    assert_false(started);
+    assert_non_null(strstr(error, says));
+}
+
+static void test_where_files_cannot_be(void **unused)
+{
+    (void)unused;
+    does_not_start_in("a\"b", 0755, NULL, "TMPDIR");
+    if (geteuid() == 0)
+        does_not_start_in("closed", 0700, "nobody", "may not enter");
+}
+
+/* Is it told to end before it is killed? */
+static bool is_asked(bool abrupt)
+{
+    char run[800], path[64], text[100] = "";
+    snprintf(path, sizeof path, "/tmp/test_subject.%d", (int)getpid());
+    snprintf(run, sizeof run, "trap 'echo asked; exit' TERM; %s & wait", command(""));
+    aphi_subject *s =
+        aphi_subject_open(&(aphi_subject_options){.run = run, .output = path, .abrupt = abrupt}, error, sizeof error);
+    assert_non_null(s);
+    reset(s);
+    aphi_subject_close(s);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof text - 1, in)] = 0;
+    fclose(in);
+    unlink(path);
+    return strstr(text, "asked");
+}
+
+static void test_abrupt(void **unused)
+{
+    (void)unused;
+    assert_true(is_asked(false));
+    assert_false(is_asked(true));
+}
+
+static int entries_of(const char *folder)
+{
+    DIR *all = opendir(folder);
+    assert_non_null(all);
+    int n = 0;
+    while (readdir(all))
+        n++;
+    closedir(all);
+    return n - 2;
+}
+
+/* Antiphon is killed where it cannot do anything about it. */
+static void guarded(const char *how)
+{
+    char base[] = "/tmp/test_subject.XXXXXX";
+    assert_non_null(mkdtemp(base));
+    setenv("TMPDIR", base, 1);
     int ready[2];
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     pid_t pid = fork(), bystander; /* who inherits whatever there is, and outlives it */
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = command("worker")}, error, sizeof error);
+        aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = command(how)}, error, sizeof error);
         bool started = s && aphi_subject_reset(s, error, sizeof error);
         bystander = fork();
         if (bystander == 0)
@@ -396,18 +499,28 @@ static void test_guarded(void **unused)
         pause();
         _exit(1);
     }
+    unsetenv("TMPDIR");
     char started;
     assert_int_equal(read(ready[0], &started, 1), 1);
     assert_int_equal(started, 'y');
     assert_int_equal(subjects_alive(NULL), 2);
+    assert_int_equal(entries_of(base), 1);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    for (int i = 0; i < 1000 && subjects_alive(NULL) > 0; i++)
+    for (int i = 0; i < 1000 && (subjects_alive(NULL) > 0 || entries_of(base) > 0); i++)
         usleep(1000);
     assert_int_equal(subjects_alive(NULL), 0);
+    assert_int_equal(rmdir(base), 0);
     close(ready[0]), close(ready[1]);
     while (waitpid(-1, NULL, 0) > 0) {
     } /* orphans come to us, if an earlier test made us their reaper */
+}
+
+static void test_guarded(void **unused)
+{
+    (void)unused;
+    guarded("worker {dir}");
+    guarded("worker,wiped {dir}");
 }
 
 static void does_not_open(const char *target, const char *says)
@@ -469,6 +582,9 @@ int main(int argc, char **argv)
         TEST(test_a_fixed_port_that_is_taken),
         TEST(test_datagrams),
         TEST(test_its_folder_and_output),
+        TEST(test_files),
+        TEST(test_where_files_cannot_be),
+        TEST(test_abrupt),
         TEST(test_guarded),
         TEST(test_targets),
     };

@@ -7,6 +7,11 @@ _antiphon_models() {
     "${COMP_WORDS[0]}" models 2>/dev/null | sed 's/[[:space:]].*//'
 }
 
+# The servers that it can start: the same.
+_antiphon_subjects() {
+    "${COMP_WORDS[0]}" subject 2>/dev/null | sed 's/[[:space:]].*//'
+}
+
 # The commands: the first word of the indented lines before the exit codes.
 _antiphon_commands() {
     "${COMP_WORDS[0]}" help 2>/dev/null | sed -n '/^exit codes/q; s/^  \([a-z][a-z]*\) .*/\1/p'
@@ -27,11 +32,14 @@ _antiphon() {
         --format) words='auto jsonl jepsen-log edn json' ;;
         --env) words='tcp sync udp' ;;
         --color) words='auto always never' ;;
+        --subject) words=$(_antiphon_subjects) ;;
         --junit | --report | --trace | --output | --folder) files=yes ;;
         *)
             case $word in
             -*) words=$(_antiphon_options "$command") ;;
-            *) words=$(_antiphon_models) files=yes ;;
+            *)
+                if [ "$command" = subject ]; then words=$(_antiphon_subjects); else words=$(_antiphon_models) files=yes; fi
+                ;;
             esac
             ;;
         esac

@@ -16,11 +16,14 @@ _antiphon() {
     --format) compadd auto jsonl jepsen-log edn json ;;
     --env) compadd tcp sync udp ;;
     --color) compadd auto always never ;;
+    --subject) compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"} ;;
     --junit | --report | --trace | --output | --folder) _files ;;
     *)
         if [[ $PREFIX == -* ]]; then
             found=(${(f)"$($program $command --help 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\)[^ ]*\( [A-Z:]*\)\{0,1\}  *\(.*\)/\2:\4/p')"})
             _describe option found
+        elif [[ $command == subject ]]; then
+            compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"}
         else
             found=(${(f)"$($program models 2>/dev/null | sed 's/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
             _describe model found

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * presets.h - subjects of one word: servers that Antiphon knows how to start. */
+#ifndef APHI_CLI_PRESETS_H
+#define APHI_CLI_PRESETS_H
+
+#include "cli/exits.h"
+#include "harness/subject.h"
+
+enum { APHI_PRESET_FILES = 2, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
+
+/* The command and the files that a preset became; options of a subject point into it. All zero at first. */
+typedef struct aphi_preset_made {
+    char *run;
+    char *texts[APHI_PRESET_FILES];
+    aphi_subject_file files[APHI_PRESET_FILES];
+    bool calls; /* the subject opens connections to the tester */
+} aphi_preset_made;
+
+/* Fills in how the subject of that name is started, for so many connections at once. PASS, USAGE (no such name) or
+ * SUBJECT (its program is not here), the latter two with a message. */
+aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
+                           char *error, size_t size);
+void aphi_preset_free(aphi_preset_made *made);
+/* One line for each on stdout: its name, what it is, and where its program is or which package has it. */
+void aphi_preset_list(void);
+
+#endif
