@@ -28,6 +28,7 @@ static const struct command {
     {"models", aphi_command_models, "list the built-in models, or the mutants of one"},
     {"refine", aphi_command_refine, "does one model's behaviour across the network stay within another's?"},
     {"serve", aphi_command_serve, "run a model as a server"},
+    {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
