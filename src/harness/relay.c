@@ -47,7 +47,9 @@ enum {
 };
 static const int64_t hold_ns = 20000000; /* an answer that is to be another's waits so long for another to wait, too */
 
-typedef enum { WAKE, HELD } due_kind;
+static const int64_t silence_ns = 60000000000; /* for a client that has said all and waits: it may be gone */
+
+typedef enum { WAKE, HELD, GIVE_UP } due_kind;
 
 typedef struct note { /* of a request that has had no answer */
     char asked;       /* 'H': HEAD, 'C': CONNECT, 0: another */
@@ -87,6 +89,7 @@ typedef struct channel {
     bool mute;         /* the client hears nothing more */
     bool last;         /* no more requests are taken */
     bool over;         /* no more answers: when what is there was written, the channel ends */
+    bool given_up;     /* the client hears nothing, and has said all */
     bool asleep;       /* answers wait for the clock */
     bool held, sent_on; /* wrong-client: the next answer waits for another; it has been decided on */
     bool dirty, gone;
@@ -131,6 +134,12 @@ static void soil(aphi_relay *r, channel *l)
     l->dirty = true;
     APHI_RESERVE(r->dirty, r->dirty_capacity, r->dirty_count + 1);
     r->dirty[r->dirty_count++] = l;
+}
+
+static void remind(aphi_relay *r, const channel *l, due_kind kind, int64_t ns)
+{
+    aphi_agenda_add(&r->agenda, (aphi_due){.ns = aphi_clock_ns() + ns, .kind = kind, .owner = l->slot,
+                                           .detail = l->number});
 }
 
 static size_t held_in(const side *s) { return s->in.n - s->in_start; }
@@ -394,8 +403,7 @@ static bool is_decided(aphi_relay *r, channel *l)
         return false;
     }
     if (!l->held)
-        aphi_agenda_add(&r->agenda, (aphi_due){.ns = aphi_clock_ns() + hold_ns, .kind = HELD, .owner = l->slot,
-                                               .detail = l->number});
+        remind(r, l, HELD, hold_ns);
     l->held = true;
     return false;
 }
@@ -493,8 +501,7 @@ static bool break_bytes(aphi_relay *r, channel *l, size_t n)
     default: break;
     }
     l->asleep = true;
-    aphi_agenda_add(&r->agenda, (aphi_due){.ns = aphi_clock_ns() + r->breaks->delay_ns, .kind = WAKE,
-                                           .owner = l->slot, .detail = l->number});
+    remind(r, l, WAKE, r->breaks->delay_ns);
     return true;
 }
 
@@ -599,11 +606,14 @@ static bool pass_ends(aphi_relay *r, channel *l)
         c->shut = true;
     }
     bool asked = !held_out(t) && (!held_in(c) || !has_room_for_requests(l));
-    bool done = l->over || (asked && (t->at_end || l->mute));
-    if ((done && c->at_end && (c->shut || l->mute)) || c->deaf) {
+    bool done = c->at_end && (l->over || (asked && (t->at_end || l->mute)));
+    if ((done && c->shut) || c->deaf) {
         drop(r, l, c->deaf);
         return false;
     }
+    if (done && !l->given_up)
+        remind(r, l, GIVE_UP, silence_ns);
+    l->given_up = done;
     return true;
 }
 
@@ -647,10 +657,14 @@ static void run_agenda(aphi_relay *r)
         channel *l = r->slots[due.owner];
         if (!l || l->number != due.detail)
             continue;
-        if (due.kind == WAKE)
-            l->asleep = false;
-        else if (l->held)
-            l->held = !(l->sent_on = true);
+        switch ((due_kind)due.kind) {
+        case WAKE: l->asleep = false; break;
+        case HELD:
+            l->sent_on = l->sent_on || l->held;
+            l->held = false;
+            break;
+        case GIVE_UP: drop(r, l, true); continue;
+        }
         soil(r, l);
     }
 }
