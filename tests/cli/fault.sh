@@ -257,6 +257,7 @@ out.write(b"GET /long HTTP/1.1\r\nLong: " + b"v" * 100000 + b"\r\n\r\nno HTTP at
 END
 $ask "$direct" <"$dir/requests" >"$dir/expected"
 check 'there is much to compare' [ "$(wc -c <"$dir/expected")" -gt 8000000 ]
+check 'up to the last request' test "$(tail -c 18 "$dir/expected")" = $'no HTTP at all\r\n\r'
 for kind in 599-as-598 drop-field:no-such-field nothing; do
     start --target "127.0.0.1:$direct" --break $kind
     $ask "$port" <"$dir/requests" >"$dir/got"

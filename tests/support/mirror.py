@@ -61,6 +61,8 @@ def serve(client):
     try:
         while True:
             head = line(file)
+            while not head.strip():
+                head = line(file)
             while not head.endswith((b"\n\n", b"\n\r\n")):
                 head += line(file)
             method, target = head.split(b" ")[:2]
