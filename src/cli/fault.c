@@ -2,11 +2,11 @@
  *
  * fault.c - antiphon fault: stand before a server, and break one thing in what passes.
  *
- * The first line on stdout is "listening on 127.0.0.1:PORT". With --run the target is started first, so that whoever waits
- * for the port finds a server behind it, and it ends with us, as we end with it. */
+ * The first line on stdout is "listening on 127.0.0.1:PORT". With --run the target is started first, so that
+ * whoever waits for the port finds a server behind it, and it ends with us, as we end with it. */
 #include "cli/commands.h"
 #include "cli/exits.h"
-#include "harness/relay.h"
+#include "harness/injector.h"
 #include "harness/subject.h"
 #include "report/terminal.h"
 
@@ -39,8 +39,9 @@ static const struct option options[] = {
 static void help(void)
 {
     fputs("usage: antiphon fault [OPTION]... --break KIND[:ARG] --target HOST:PORT | --run COMMAND\n\n"
-          "Listens on 127.0.0.1, passes each connection on to the target, and breaks one thing in the HTTP/1.1 messages,\n"
-          "or in the bytes, that pass; all else passes byte for byte. Ends when it is interrupted, or the command ends.\n\n"
+          "Listens on 127.0.0.1, passes each connection on to the target, and breaks one thing in the HTTP/1.1\n"
+          "messages, or in the bytes, that pass; all else passes byte for byte. Ends when it is interrupted, or the\n"
+          "command ends.\n\n"
           "  --break KIND[:ARG]  what to break; see --list\n"
           "  --list              name the kinds\n"
           "  --every N           break each N-th message that it concerns (default: 1, all of them)\n"
@@ -155,7 +156,7 @@ static char *with_port(const char *command)
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static aphi_relay *relay; /* for the handlers */
+static aphi_injector *injector; /* for the handlers */
 static volatile sig_atomic_t stopped;
 
 /* The first asks to end in order; with the second the target is killed and so are we. */
@@ -167,15 +168,15 @@ static void on_interrupt(int number)
         raise(number);
     }
     stopped = 1;
-    if (relay)
-        aphi_relay_stop(relay);
+    if (injector)
+        aphi_injector_stop(injector);
 }
 
 static void on_child(int number)
 {
     (void)number;
-    if (relay)
-        aphi_relay_stop(relay); /* it looks who has ended, and goes on if it is nobody that matters */
+    if (injector)
+        aphi_injector_stop(injector); /* it looks who has ended, and goes on if it is nobody that matters */
 }
 
 static void handle(int number, void (*handler)(int))
@@ -204,7 +205,7 @@ static int unwritable(void)
 
 static bool announce(const faulty *f)
 {
-    printf("listening on 127.0.0.1:%u\n", aphi_relay_port(relay));
+    printf("listening on 127.0.0.1:%u\n", aphi_injector_port(injector));
     printf("before %s, breaks %s, every %llu, seed %llu\n", f->target.run ? f->target.run : f->target.target, f->what,
            (unsigned long long)f->every, (unsigned long long)f->seed);
     return fflush(stdout) == 0;
@@ -212,7 +213,7 @@ static bool announce(const faulty *f)
 
 static bool sum_up(const faulty *f)
 {
-    aphi_relay_stats stats = aphi_relay_stats_of(relay);
+    aphi_injector_stats stats = aphi_injector_stats_of(injector);
     aphi_buffer text = {0};
     const struct {
         uint64_t n;
@@ -242,10 +243,10 @@ static int pass_on(aphi_subject *target)
     char message[256];
     while (!stopped) {
         if (aphi_subject_look(target, message, sizeof message) == APHI_SUBJECT_EXITED) {
-            aphi_relay_drain(relay, INT64_C(200000000)); /* its last words */
+            aphi_injector_drain(injector, INT64_C(200000000)); /* its last words */
             return tell_end(target, message);
         }
-        if (!aphi_relay_run(relay, message, sizeof message)) {
+        if (!aphi_injector_run(injector, message, sizeof message)) {
             fprintf(stderr, "antiphon: %s\n", message);
             return APHI_EXIT_LISTEN;
         }
@@ -262,8 +263,8 @@ static int stand_before(faulty *f, aphi_subject *target)
     }
     socklen_t size;
     const struct sockaddr *address = aphi_subject_address(target, &size);
-    relay = aphi_relay_open(f->port, address, size, &f->breaks, error, sizeof error);
-    if (!relay) {
+    injector = aphi_injector_open(f->port, address, size, &f->breaks, error, sizeof error);
+    if (!injector) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_LISTEN;
     }
@@ -271,9 +272,9 @@ static int stand_before(faulty *f, aphi_subject *target)
     if (code == APHI_EXIT_PASS && !sum_up(f))
         code = unwritable();
     handle(SIGCHLD, SIG_DFL);
-    aphi_relay *closing = relay;
-    relay = NULL;
-    aphi_relay_close(closing);
+    aphi_injector *closing = injector;
+    injector = NULL;
+    aphi_injector_close(closing);
     return code;
 }
 

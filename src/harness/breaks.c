@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * breaks.c - the ways in which a relay breaks what passes it.
+ * breaks.c - the ways in which a injector breaks what passes it.
  *
  * Idea:       A head is copied line by line, and an editor says for each field what stands in its place. What is not
  *             edited is copied byte for byte. What becomes of the body is decided with the head (aphi_fate), so that
  *             bodies pass in pieces and nothing is kept of them: a byte is dropped at the front and added at the end.
  * Invariants: 1. a broken message is well-formed: its length or its chunks say what its body has
  *             2. a message counts as one that could be broken only if breaking it changes its bytes
- * Read next:  relay.c, docs/fault.md */
+ * Read next:  injector.c, docs/fault.md */
 #include "harness/breaks.h"
 
 #include <stdio.h>
@@ -197,7 +197,10 @@ static const aphi_field *find(const aphi_head *h, const char *name, aphi_field *
     return NULL;
 }
 
-static bool has_body(const aphi_head *h) { return h->body != APHI_BODY_NONE && (h->body != APHI_BODY_LENGTH || h->length); }
+static bool has_body(const aphi_head *h)
+{
+    return h->body != APHI_BODY_NONE && (h->body != APHI_BODY_LENGTH || h->length);
+}
 
 /* ---- bytes of bodies --------------------------------------------------------------------------------------------- */
 
@@ -269,7 +272,7 @@ void aphi_fate_pass(aphi_fate *fate, const aphi_piece *p, const char *bytes, aph
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
 typedef struct tag {
-    const char *begin, *opaque, *end; /* begin: of W/ or the quote; opaque: after the quote; end: after the last quote */
+    const char *begin, *opaque, *end; /* begin: of W/ or the quote; opaque: after it; end: after the last quote */
     bool weak;
 } tag;
 
@@ -343,7 +346,10 @@ static void without_weak_tags(aphi_break *b, const aphi_field *f, aphi_buffer *o
         aphi_buffer_str(out, "\r\n");
 }
 
-static bool is_condition(const aphi_field *f) { return aphi_field_is(f, "if-match") || aphi_field_is(f, "if-none-match"); }
+static bool is_condition(const aphi_field *f)
+{
+    return aphi_field_is(f, "if-match") || aphi_field_is(f, "if-none-match");
+}
 
 /* The k-th byte of all tags in the conditions of a head; NULL: there are not so many. */
 static const char *tag_byte(const aphi_head *h, uint64_t k)

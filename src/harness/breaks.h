@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * breaks.h - the ways in which a relay breaks what passes it. Each breaks one thing and leaves all else as it is. */
+ * breaks.h - the ways in which a injector breaks what passes it. Each breaks one thing and leaves all else as it is. */
 #ifndef APHI_HARNESS_BREAKS_H
 #define APHI_HARNESS_BREAKS_H
 

@@ -177,7 +177,10 @@ void aphi_splitter_body(aphi_splitter *s, const aphi_head *h)
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */
 
-static bool equal(const char *text, size_t n, const char *word) { return n == strlen(word) && !strncasecmp(text, word, n); }
+static bool equal(const char *text, size_t n, const char *word)
+{
+    return n == strlen(word) && !strncasecmp(text, word, n);
+}
 
 bool aphi_field_is(const aphi_field *f, const char *name) { return equal(f->name, f->name_n, name); }
 

@@ -27,6 +27,7 @@ _antiphon() {
         --format) words='auto jsonl jepsen-log edn json' ;;
         --env) words='tcp sync udp' ;;
         --color) words='auto always never' ;;
+        --break) words=$("${COMP_WORDS[0]}" fault --list 2>/dev/null | sed 's/[[:space:]].*//') ;;
         --junit | --report | --trace | --output | --folder) files=yes ;;
         *)
             case $word in

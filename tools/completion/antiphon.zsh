@@ -16,6 +16,10 @@ _antiphon() {
     --format) compadd auto jsonl jepsen-log edn json ;;
     --env) compadd tcp sync udp ;;
     --color) compadd auto always never ;;
+    --break)
+        found=(${(f)"$($program fault --list 2>/dev/null | sed 's/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
+        _describe kind found
+        ;;
     --junit | --report | --trace | --output | --folder) _files ;;
     *)
         if [[ $PREFIX == -* ]]; then

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * relay.c - stands between clients and a target, passes on what they say, and breaks one thing in it.
+ * injector.c - stands between clients and a target, passes on what they say, and breaks one thing in it.
  *
- * Idea:       Each connection of a client is a channel with one of its own to the target. Bytes are read into `in` of one
- *             side, cut into pieces (splitter.c), and put into `out` of the other, broken or as they are (breaks.c).
+ * Idea:       Each connection of a client is a channel with one of its own to the target. Bytes are read into `in` of
+ *             one side, cut into pieces (splitter.c), and put into `out` of the other, broken or not (breaks.c).
  *
  *      client.in -> requests -> target.out        target.in -> answers -> client.out
  *                       |                                         ^
@@ -11,13 +11,13 @@
  *
  *             The notes say how an answer is to be read (HEAD), and which requests the target never got: those are
  *             answered here, when it is their turn.
- * Invariants: 1. what is held of a channel is bounded: a side is not read while there is too much in its `in`, in the other's
- *                `out`, or among the notes
+ * Invariants: 1. what is held of a channel is bounded: a side is not read while there is too much in its `in`, in the
+ *                other's `out`, or among the notes
  *             2. ends and resets are passed on, after the bytes before them
  *             3. a channel that is gone is freed after the round: events of the round may still name it
  *             4. an event only says that it is worth trying: reading and writing say what is
  * Cost:       two copies of each byte, and a read and a write for what came in one piece. */
-#include "harness/relay.h"
+#include "harness/injector.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -96,7 +96,7 @@ typedef struct channel {
     struct channel *next_gone;
 } channel;
 
-struct aphi_relay {
+struct aphi_injector {
     int epoll, listener, wake;
     volatile bool stopping;
     bool listening; /* the listener is watched */
@@ -117,17 +117,17 @@ struct aphi_relay {
     channel *gone;
     aphi_agenda agenda;
     int complaints;
-    aphi_relay_stats stats;
+    aphi_injector_stats stats;
     char buffer[READ_BYTES];
 };
 
-static void complain(aphi_relay *r, const char *what, int why)
+static void complain(aphi_injector *r, const char *what, int why)
 {
     if (r->complaints++ < COMPLAINTS_MAX)
         fprintf(stderr, "antiphon: %s: %s\n", what, strerror(why));
 }
 
-static void soil(aphi_relay *r, channel *l)
+static void soil(aphi_injector *r, channel *l)
 {
     if (l->dirty || l->gone)
         return;
@@ -136,7 +136,7 @@ static void soil(aphi_relay *r, channel *l)
     r->dirty[r->dirty_count++] = l;
 }
 
-static void remind(aphi_relay *r, const channel *l, due_kind kind, int64_t ns)
+static void remind(aphi_injector *r, const channel *l, due_kind kind, int64_t ns)
 {
     aphi_agenda_add(&r->agenda, (aphi_due){.ns = aphi_clock_ns() + ns, .kind = kind, .owner = l->slot,
                                            .detail = l->number});
@@ -145,9 +145,9 @@ static void remind(aphi_relay *r, const channel *l, due_kind kind, int64_t ns)
 static size_t held_in(const side *s) { return s->in.n - s->in_start; }
 static size_t held_out(const side *s) { return s->out.n - s->out_start; }
 
-/* ---- opening and closing channels ----------------------------------------------------------------------------------- */
+/* ---- opening and closing channels -------------------------------------------------------------------------------- */
 
-static void watch_listener(aphi_relay *r, bool wanted)
+static void watch_listener(aphi_injector *r, bool wanted)
 {
     if (r->listening == wanted || (wanted && r->draining))
         return;
@@ -166,7 +166,7 @@ static void close_side(side *s, bool reset)
 }
 
 /* reset: both sides see that it did not end as it should. */
-static void drop(aphi_relay *r, channel *l, bool reset)
+static void drop(aphi_injector *r, channel *l, bool reset)
 {
     close_side(&l->client, reset);
     close_side(&l->target, reset);
@@ -180,7 +180,7 @@ static void drop(aphi_relay *r, channel *l, bool reset)
     watch_listener(r, true);
 }
 
-static void bury(aphi_relay *r)
+static void bury(aphi_injector *r)
 {
     while (r->gone) {
         channel *l = r->gone;
@@ -190,7 +190,7 @@ static void bury(aphi_relay *r)
     }
 }
 
-static void tell_epoll(aphi_relay *r, side *s, uint32_t interest)
+static void tell_epoll(aphi_injector *r, side *s, uint32_t interest)
 {
     bool finished = s->at_end && (s->shut || s->deaf) && !held_out(s); /* or epoll would tell us so for ever */
     struct epoll_event e = {.events = interest, .data.ptr = s};
@@ -204,7 +204,7 @@ static void tell_epoll(aphi_relay *r, side *s, uint32_t interest)
     s->interest = interest;
 }
 
-static void place(aphi_relay *r, channel *l)
+static void place(aphi_injector *r, channel *l)
 {
     if (r->spare_count) {
         l->slot = r->spare[--r->spare_count];
@@ -218,7 +218,7 @@ static void place(aphi_relay *r, channel *l)
     r->stats.connections++;
 }
 
-static bool connect_target(aphi_relay *r, channel *l)
+static bool connect_target(aphi_injector *r, channel *l)
 {
     side *t = &l->target;
     t->fd = socket(r->target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -235,7 +235,7 @@ static bool connect_target(aphi_relay *r, channel *l)
     return true;
 }
 
-static void admit(aphi_relay *r, int fd)
+static void admit(aphi_injector *r, int fd)
 {
     channel *l = aphi_alloc_zero(sizeof *l);
     l->client = (side){.fd = fd, .of = l};
@@ -253,7 +253,7 @@ static void admit(aphi_relay *r, int fd)
     soil(r, l);
 }
 
-static void accept_all(aphi_relay *r)
+static void accept_all(aphi_injector *r)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int fd = accept4(r->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -300,7 +300,7 @@ static const char *method_of(const note *n) { return !n || !n->asked ? NULL : n-
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static void take_request(aphi_relay *r, channel *l, const char *bytes, size_t n)
+static void take_request(aphi_injector *r, channel *l, const char *bytes, size_t n)
 {
     aphi_head head;
     aphi_head_read(&head, bytes, n, false, NULL);
@@ -322,7 +322,7 @@ static bool has_room_for_requests(const channel *l)
 }
 
 /* Passes on what has come from the client, as far as there is room. Was there something? */
-static bool pass_requests(aphi_relay *r, channel *l)
+static bool pass_requests(aphi_injector *r, channel *l)
 {
     side *from = &l->client;
     bool passed = false;
@@ -361,7 +361,7 @@ static bool can_swap(const channel *a, const channel *b)
     return true;
 }
 
-static channel *another_waiting(const aphi_relay *r, const channel *l)
+static channel *another_waiting(const aphi_injector *r, const channel *l)
 {
     for (size_t i = 1; i <= r->top; i++) {
         channel *other = r->slots[(l->slot + i) % r->top];
@@ -371,7 +371,7 @@ static channel *another_waiting(const aphi_relay *r, const channel *l)
     return NULL;
 }
 
-static void swap_targets(aphi_relay *r, channel *a, channel *b)
+static void swap_targets(aphi_injector *r, channel *a, channel *b)
 {
     side target = a->target;
     aphi_splitter answers = a->answers;
@@ -390,7 +390,7 @@ static void swap_targets(aphi_relay *r, channel *a, channel *b)
 }
 
 /* May the answer that begins here be passed on now? */
-static bool is_decided(aphi_relay *r, channel *l)
+static bool is_decided(aphi_injector *r, channel *l)
 {
     if (r->breaks->kind != APHI_BREAK_WRONG_CLIENT || l->in_answer || l->sent_on || l->target.at_end)
         return true;
@@ -427,7 +427,7 @@ static bool answer_ourselves(channel *l)
     return answered;
 }
 
-static void take_answer(aphi_relay *r, channel *l, const char *bytes, size_t n)
+static void take_answer(aphi_injector *r, channel *l, const char *bytes, size_t n)
 {
     aphi_head head;
     note *of = first_note(l);
@@ -451,7 +451,7 @@ static void end_answer(channel *l)
     l->answer_fate = (aphi_fate){0};
 }
 
-static bool pass_answers(aphi_relay *r, channel *l)
+static bool pass_answers(aphi_injector *r, channel *l)
 {
     bool passed = false;
     while (!l->over && !l->asleep && held_out(&l->client) < OUT_MAX) {
@@ -477,14 +477,14 @@ static bool pass_answers(aphi_relay *r, channel *l)
 
 /* ---- bytes, whatever they mean ----------------------------------------------------------------------------------- */
 
-static void replace(aphi_relay *r, char *bytes, size_t n)
+static void replace(aphi_injector *r, char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         bytes[i] = (char)aphi_choice_bits(&r->breaks->choice);
 }
 
 /* The target has said something: n bytes, the last in its `in`. False: the channel is gone. */
-static bool break_bytes(aphi_relay *r, channel *l, size_t n)
+static bool break_bytes(aphi_injector *r, channel *l, size_t n)
 {
     if (r->breaks->kind == APHI_BREAK_NOTHING || l->mute || !aphi_break_due(r->breaks))
         return true;
@@ -548,7 +548,7 @@ static bool is_wanted(const channel *l, const side *s)
     return l->over || (held_out(&l->target) < OUT_MAX && l->count < NOTES_MAX);
 }
 
-static void read_side(aphi_relay *r, side *s)
+static void read_side(aphi_injector *r, side *s)
 {
     channel *l = s->of;
     ssize_t n = recv(s->fd, r->buffer, sizeof r->buffer, MSG_DONTWAIT);
@@ -571,7 +571,7 @@ static void read_side(aphi_relay *r, side *s)
     soil(r, l);
 }
 
-static void on_event(aphi_relay *r, side *s, uint32_t events)
+static void on_event(aphi_injector *r, side *s, uint32_t events)
 {
     channel *l = s->of;
     if (l->gone)
@@ -589,7 +589,7 @@ static void on_event(aphi_relay *r, side *s, uint32_t events)
 /* ---- settling ---------------------------------------------------------------------------------------------------- */
 
 /* Passes on that a side has said all, when all was written. False: the channel is gone. */
-static bool pass_ends(aphi_relay *r, channel *l)
+static bool pass_ends(aphi_injector *r, channel *l)
 {
     side *c = &l->client, *t = &l->target;
     if (c->at_end && !t->shut && !held_in(c) && !held_out(t) && !t->connecting) {
@@ -617,7 +617,7 @@ static bool pass_ends(aphi_relay *r, channel *l)
     return true;
 }
 
-static void settle(aphi_relay *r, channel *l)
+static void settle(aphi_injector *r, channel *l)
 {
     bool more = true;
     while (more) {
@@ -636,7 +636,7 @@ static void settle(aphi_relay *r, channel *l)
                                     (sides[i]->blocked || sides[i]->connecting ? EPOLLOUT : 0u));
 }
 
-static void settle_all(aphi_relay *r)
+static void settle_all(aphi_injector *r)
 {
     while (r->dirty_count) { /* settling one may soil another */
         channel *l = r->dirty[--r->dirty_count];
@@ -649,7 +649,7 @@ static void settle_all(aphi_relay *r)
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-static void run_agenda(aphi_relay *r)
+static void run_agenda(aphi_injector *r)
 {
     aphi_due due;
     int64_t now = aphi_clock_ns();
@@ -670,7 +670,7 @@ static void run_agenda(aphi_relay *r)
 }
 
 /* Milliseconds until something is due or the time is up, rounded up; -1: for ever. */
-static int patience(const aphi_relay *r, int64_t until)
+static int patience(const aphi_injector *r, int64_t until)
 {
     int64_t when = aphi_agenda_when(&r->agenda);
     if (when < 0 || (until && until < when))
@@ -681,7 +681,7 @@ static int patience(const aphi_relay *r, int64_t until)
     return left <= 0 ? 0 : (int)((left + 999999) / 1000000);
 }
 
-static bool go_round(aphi_relay *r, int64_t until)
+static bool go_round(aphi_injector *r, int64_t until)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     int n = epoll_wait(r->epoll, events, EVENTS_AT_ONCE, patience(r, until));
@@ -701,7 +701,7 @@ static bool go_round(aphi_relay *r, int64_t until)
     return true;
 }
 
-bool aphi_relay_run(aphi_relay *r, char *error, size_t error_size)
+bool aphi_injector_run(aphi_injector *r, char *error, size_t error_size)
 {
     while (!r->stopping) {
         if (!go_round(r, 0)) {
@@ -713,7 +713,7 @@ bool aphi_relay_run(aphi_relay *r, char *error, size_t error_size)
     return true;
 }
 
-void aphi_relay_drain(aphi_relay *r, int64_t ns)
+void aphi_injector_drain(aphi_injector *r, int64_t ns)
 {
     int64_t until = aphi_clock_ns() + ns;
     watch_listener(r, false);
@@ -722,7 +722,7 @@ void aphi_relay_drain(aphi_relay *r, int64_t ns)
     }
 }
 
-void aphi_relay_stop(aphi_relay *r)
+void aphi_injector_stop(aphi_injector *r)
 {
     int before = errno;
     uint64_t one = 1;
@@ -735,7 +735,7 @@ void aphi_relay_stop(aphi_relay *r)
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
 
-static bool listen_at(aphi_relay *r, uint16_t port)
+static bool listen_at(aphi_injector *r, uint16_t port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof at;
@@ -750,7 +750,7 @@ static bool listen_at(aphi_relay *r, uint16_t port)
     return true;
 }
 
-static bool watch(aphi_relay *r, int *fd)
+static bool watch(aphi_injector *r, int *fd)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = fd};
     return *fd >= 0 && epoll_ctl(r->epoll, EPOLL_CTL_ADD, *fd, &e) == 0;
@@ -766,10 +766,10 @@ static void make_room(void)
     }
 }
 
-aphi_relay *aphi_relay_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_break *b,
+aphi_injector *aphi_injector_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_break *b,
                             char *error, size_t error_size)
 {
-    aphi_relay *r = aphi_alloc_zero(sizeof *r);
+    aphi_injector *r = aphi_alloc_zero(sizeof *r);
     memcpy(&r->target, target, target_size);
     r->target_size = target_size;
     r->breaks = b;
@@ -786,11 +786,11 @@ aphi_relay *aphi_relay_open(uint16_t port, const struct sockaddr *target, sockle
         snprintf(error, error_size, "cannot wait for events: %s", strerror(errno));
     else
         return r;
-    aphi_relay_close(r);
+    aphi_injector_close(r);
     return NULL;
 }
 
-void aphi_relay_close(aphi_relay *r)
+void aphi_injector_close(aphi_injector *r)
 {
     int descriptors[] = {r->epoll, r->listener, r->wake};
     for (size_t i = 0; i < r->top; i++)
@@ -807,6 +807,6 @@ void aphi_relay_close(aphi_relay *r)
     free(r);
 }
 
-uint16_t aphi_relay_port(const aphi_relay *r) { return r->port; }
+uint16_t aphi_injector_port(const aphi_injector *r) { return r->port; }
 
-aphi_relay_stats aphi_relay_stats_of(const aphi_relay *r) { return r->stats; }
+aphi_injector_stats aphi_injector_stats_of(const aphi_injector *r) { return r->stats; }
