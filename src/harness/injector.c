@@ -767,7 +767,7 @@ static void make_room(void)
 }
 
 aphi_injector *aphi_injector_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_break *b,
-                            char *error, size_t error_size)
+                                  char *error, size_t error_size)
 {
     aphi_injector *r = aphi_alloc_zero(sizeof *r);
     memcpy(&r->target, target, target_size);

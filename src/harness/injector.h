@@ -17,7 +17,7 @@ typedef struct aphi_injector_stats {
 /* Listens on 127.0.0.1, on any free port for 0. The break is the caller's, and counts what it met. NULL with a
  * message. */
 aphi_injector *aphi_injector_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_break *b,
-                            char *error, size_t error_size);
+                                  char *error, size_t error_size);
 uint16_t aphi_injector_port(const aphi_injector *r);
 /* Passes on until it is stopped. False with a message: it cannot go on. */
 bool aphi_injector_run(aphi_injector *r, char *error, size_t error_size);

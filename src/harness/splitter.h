@@ -2,8 +2,8 @@
  *
  * splitter.h - where HTTP/1.1 messages begin and end in a stream of bytes, and what stands in their heads.
  *
- * For those that pass messages on: the pieces that it finds are the stream, byte for byte. It judges nothing. From where
- * it does not understand the stream, the rest is one opaque piece after the other. */
+ * For those that pass messages on: the pieces that it finds are the stream, byte for byte. It judges nothing. From
+ * where it does not understand the stream, the rest is one opaque piece after the other. */
 #ifndef APHI_HARNESS_SPLITTER_H
 #define APHI_HARNESS_SPLITTER_H
 
