@@ -270,12 +270,13 @@ typedef struct framing {
 
 static void read_field(aphi_head *h, const aphi_field *f, framing *say)
 {
-    uint64_t length;
+    uint64_t length = 0;
     if (aphi_field_is(f, "transfer-encoding")) {
         say->coded = true;
         say->chunked = lists(f, "chunked", true);
     } else if (aphi_field_is(f, "content-length")) {
-        say->unclear = say->unclear || !number_of(f, &length) || (say->sized && length != h->length);
+        bool number = number_of(f, &length);
+        say->unclear = say->unclear || !number || (say->sized && length != h->length);
         h->length = length;
         say->sized = true;
     } else if (aphi_field_is(f, "connection")) {

@@ -108,8 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     compare(&whole.heads, &cut.heads);
     compare(&whole.passed, &cut.passed);
     if (!whole.opaque && whole.complete) {
-        reading again = read_all(whole.passed.data, whole.passed.n, whole.passed.n ? whole.passed.n : 1, answers,
-                                 "599-as-598");
+        const char *passed = aphi_buffer_text(&whole.passed);
+        reading again = read_all(passed, whole.passed.n, whole.passed.n + 1, answers, "599-as-598");
         assert(again.messages == whole.messages);
         drop(&again);
     }
