@@ -2,9 +2,9 @@
  *
  * bench_passing.c - what it costs to stand behind the fault injector: requests a second, direct and through it.
  *
- * A server and its clients, a thread for each connection, send and count bytes and do nothing else, so that the injector
- * is what is measured. It runs in a process of its own, once for bytes (nothing) and once for messages (a status that does
- * not occur). Medians of five runs, taken in turns. */
+ * A server and its clients, a thread for each connection, send and count bytes and do nothing else, so that the
+ * injector is what is measured. It runs in a process of its own, once for bytes (nothing) and once for messages (a
+ * status that does not occur). Medians of five runs, taken in turns. */
 #include "base/clock.h"
 #include "harness/injector.h"
 

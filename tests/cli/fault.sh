@@ -343,6 +343,27 @@ kill -KILL $injector
 wait $injector 2>/dev/null
 left "$target"
 
+# inner: the process of the swap server behind an injector that a test has started.
+ln -s "$ANTIPHON_SUBJECTS/swap" "$dir/sw$$"
+inner() {
+    local i=0
+    until pgrep -x "sw$$"; do
+        i=$((i + 1))
+        if [ $i -gt 400 ]; then return 1; fi
+        sleep 0.02
+    done
+}
+told='test, killed, of a subject behind fault'
+"$ANTIPHON" test swap --time 0 --connections 1 --folder "$dir/killed" --run \
+    "$ANTIPHON fault --listen {port} --break nothing --run '$dir/sw$$ {target}'" >"$dir/out" 2>"$dir/err" </dev/null &
+tester=$!
+target=$(inner | head -n 1)
+check 'the target runs' test -n "$target"
+kill -KILL $tester
+wait $tester 2>/dev/null
+left "$target"
+for target in $(pgrep -x "sw$$"); do left "$target"; done
+
 # As the subject of a test: an answer that never comes, one that is no message, and a swap server that is left alone.
 swap="$ANTIPHON fault --listen {port} --run '$ANTIPHON_SUBJECTS/swap {target}'"
 mkdir "$dir/folder"
