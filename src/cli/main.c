@@ -29,6 +29,7 @@ static const struct command {
     {"refine", aphi_command_refine, "does one model's behaviour across the network stay within another's?"},
     {"serve", aphi_command_serve, "run a model as a server"},
     {"subject", aphi_command_subject, "start a server that Antiphon knows how to test, or list them"},
+    {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

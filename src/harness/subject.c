@@ -209,6 +209,9 @@ static void end_group(const legacy *left)
 static void guard(int pipe_end, int parent, const char *mark, const legacy *left)
 {
     setsid(); /* what is meant for our terminal's foreground is not meant for it */
+    char *inherited = getenv("ANTIPHON_SUBJECT");
+    if (inherited)
+        *inherited = 'x'; /* if we are a subject ourselves, who sweeps by our mark must leave the guardian its work */
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);

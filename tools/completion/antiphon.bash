@@ -33,6 +33,7 @@ _antiphon() {
         --env) words='tcp sync udp' ;;
         --color) words='auto always never' ;;
         --subject) words=$(_antiphon_subjects) ;;
+        --break) words=$("${COMP_WORDS[0]}" fault --list 2>/dev/null | sed 's/[[:space:]].*//') ;;
         --junit | --report | --trace | --output | --folder) files=yes ;;
         *)
             case $word in

@@ -17,6 +17,10 @@ _antiphon() {
     --env) compadd tcp sync udp ;;
     --color) compadd auto always never ;;
     --subject) compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"} ;;
+    --break)
+        found=(${(f)"$($program fault --list 2>/dev/null | sed 's/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
+        _describe kind found
+        ;;
     --junit | --report | --trace | --output | --folder) _files ;;
     *)
         if [[ $PREFIX == -* ]]; then

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * breaks.c - the ways in which a injector breaks what passes it.
+ *
+ * Idea:       A head is copied line by line, and an editor says for each field what stands in its place. What is not
+ *             edited is copied byte for byte. What becomes of the body is decided with the head (aphi_fate), so that
+ *             bodies pass in pieces and nothing is kept of them: a byte is dropped at the front and added at the end.
+ * Invariants: 1. a broken message is well-formed: its length or its chunks say what its body has
+ *             2. a message counts as one that could be broken only if breaking it changes its bytes
+ * Read next:  injector.c, docs/fault.md */
+#include "harness/breaks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+typedef enum { NO_ARGUMENT, SIDE, FIELD, FIELD_OR_ANY, MILLISECONDS } argument;
+
+static const struct named {
+    const char *name;
+    aphi_break_kind kind;
+    argument takes;
+    const char *field;
+    const char *line;
+} kinds[] = {
+    {"put-as-get", APHI_BREAK_PUT_AS_GET, NO_ARGUMENT, NULL, "a PUT arrives as a GET without a body"},
+    {"early-return", APHI_BREAK_EARLY_RETURN, NO_ARGUMENT, NULL,
+     "a request is answered with an empty 200, and does not arrive"},
+    {"412-as-204", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 412 becomes 204; so for any two, FROM-as-TO"},
+    {"200-as-412", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 200 becomes 412"},
+    {"304-as-200", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 304 becomes 200, with an empty body"},
+    {"404-as-200", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 404 becomes 200"},
+    {"drop-if-match", APHI_BREAK_DROP_FIELD, NO_ARGUMENT, "if-match", "a request loses its If-Match"},
+    {"drop-field", APHI_BREAK_DROP_FIELD, FIELD, NULL, "drop-field:NAME: a request loses this field"},
+    {"weaken-if-match", APHI_BREAK_WEAKEN_IF_MATCH, NO_ARGUMENT, NULL,
+     "If-Match loses each W/: a weak tag matches a strong one"},
+    {"strip-weak-if-none-match", APHI_BREAK_STRIP_WEAK, NO_ARGUMENT, NULL,
+     "If-None-Match loses its weak tags: they match nothing"},
+    {"flip-tag-bit", APHI_BREAK_FLIP_TAG_BIT, NO_ARGUMENT, NULL,
+     "a bit of a tag in If-Match or If-None-Match is flipped"},
+    {"add-byte", APHI_BREAK_ADD_BYTE, SIDE, NULL,
+     "a byte is added to the body of an answer; add-byte:request: of a request"},
+    {"drop-byte", APHI_BREAK_DROP_BYTE, SIDE, NULL,
+     "the body of an answer loses its first byte; drop-byte:request: of a request"},
+    {"wrong-path", APHI_BREAK_WRONG_PATH, NO_ARGUMENT, NULL, "a PUT, POST, PATCH or DELETE goes to another path"},
+    {"skip-write", APHI_BREAK_SKIP_WRITE, NO_ARGUMENT, NULL,
+     "a PUT, POST, PATCH or DELETE is answered with 204, and does not arrive"},
+    {"empty-output", APHI_BREAK_EMPTY_OUTPUT, NO_ARGUMENT, NULL,
+     "a request arrives, but in place of its answer the connection is closed"},
+    {"drop-request-body", APHI_BREAK_REQUEST_BODY, NO_ARGUMENT, NULL, "a request arrives with an empty body"},
+    {"drop-response-body", APHI_BREAK_ANSWER_BODY, NO_ARGUMENT, NULL, "an answer arrives with an empty body"},
+    {"wrong-field-name", APHI_BREAK_FIELD_NAME, FIELD_OR_ANY, NULL,
+     "a field of an answer gets another name; wrong-field-name:NAME: this one"},
+    {"wrong-client", APHI_BREAK_WRONG_CLIENT, NO_ARGUMENT, NULL, "two clients that wait get each other's answer"},
+    {"delay", APHI_BREAK_DELAY, MILLISECONDS, NULL, "delay:MS: what the target says comes so many milliseconds later"},
+    {"reset", APHI_BREAK_RESET, NO_ARGUMENT, NULL, "when the target says something, the connection is reset"},
+    {"half-close", APHI_BREAK_HALF_CLOSE, NO_ARGUMENT, NULL,
+     "when the target says something, the client gets an end in its place; what it sends still arrives"},
+    {"one-byte", APHI_BREAK_ONE_BYTE, NO_ARGUMENT, NULL, "what the target says comes one byte at a time"},
+    {"garbage", APHI_BREAK_GARBAGE, NO_ARGUMENT, NULL, "what the target says is replaced by as many random bytes"},
+    {"silence", APHI_BREAK_SILENCE, NO_ARGUMENT, NULL,
+     "when the target says something, the client no longer hears anything"},
+    {"nothing", APHI_BREAK_NOTHING, NO_ARGUMENT, NULL, "all passes as it is"},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const char *aphi_break_line(size_t i, const char **name)
+{
+    if (i >= KINDS)
+        return NULL;
+    *name = kinds[i].name;
+    return kinds[i].line;
+}
+
+static bool fail(char *error, size_t size, const char *text, const char *why)
+{
+    snprintf(error, size, "--break %s: %s", text, why);
+    return false;
+}
+
+/* FROM-as-TO. */
+static bool parse_status(aphi_break *b, const char *text)
+{
+    if (strlen(text) != 10 || strspn(text, "0123456789") != 3 || memcmp(text + 3, "-as-", 4) != 0 ||
+        strspn(text + 7, "0123456789") != 3)
+        return false;
+    b->kind = APHI_BREAK_STATUS;
+    b->from = atoi(text);
+    b->to = atoi(text + 7);
+    return true;
+}
+
+static bool is_token(const char *text)
+{
+    return *text && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~") ==
+                        strlen(text);
+}
+
+static bool parse_argument(aphi_break *b, argument takes, const char *text, const char *given, char *error, size_t size)
+{
+    char *end;
+    switch (takes) {
+    case NO_ARGUMENT: return !given || fail(error, size, text, "this kind takes no argument");
+    case SIDE:
+        b->requests = given && !strcmp(given, "request");
+        return !given || b->requests || !strcmp(given, "answer") ||
+               fail(error, size, text, "of what? there are request and answer");
+    case FIELD:
+    case FIELD_OR_ANY:
+        b->field = given;
+        if (!given)
+            return takes == FIELD_OR_ANY || fail(error, size, text, "which field? its name follows a colon");
+        if (!strcasecmp(given, "content-length") || !strcasecmp(given, "transfer-encoding"))
+            return fail(error, size, text, "without that field nobody knows where a message ends; take another");
+        return is_token(given) || fail(error, size, text, "that is no name of a field");
+    case MILLISECONDS: {
+        unsigned long ms = given && *given >= '0' && *given <= '9' ? strtoul(given, &end, 10) : 0;
+        b->delay_ns = (int64_t)ms * 1000000;
+        return (given && ms > 0 && ms <= 600000 && !*end) ||
+               fail(error, size, text, "how long? milliseconds, 1 to 600000, follow a colon");
+    }
+    }
+    return false;
+}
+
+bool aphi_break_parse(aphi_break *b, const char *text, char *error, size_t size)
+{
+    *b = (aphi_break){.every = 1};
+    if (parse_status(b, text)) {
+        if (b->from < 200 || b->from > 599 || b->to < 200 || b->to > 599 || b->from == b->to)
+            return fail(error, size, text, "two different status codes from 200 to 599 are wanted");
+        return true;
+    }
+    size_t n = strcspn(text, ":");
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].kind != APHI_BREAK_STATUS && !strncmp(kinds[i].name, text, n) && !kinds[i].name[n]) {
+            b->kind = kinds[i].kind;
+            bool good = parse_argument(b, kinds[i].takes, text, text[n] ? text + n + 1 : NULL, error, size);
+            if (kinds[i].field)
+                b->field = kinds[i].field;
+            return good;
+        }
+    return fail(error, size, text, "there is no such kind; antiphon fault --list names them");
+}
+
+bool aphi_break_is_of_bytes(const aphi_break *b)
+{
+    return b->kind == APHI_BREAK_NOTHING || b->kind >= APHI_BREAK_DELAY;
+}
+
+bool aphi_break_due(aphi_break *b)
+{
+    bool due = ++b->met % b->every == 0;
+    b->broken += due;
+    return due;
+}
+
+/* ---- copying a head ---------------------------------------------------------------------------------------------- */
+
+/* Puts what stands in place of the field. */
+typedef void (*editor)(aphi_break *b, const aphi_field *f, aphi_buffer *out);
+
+static void keep(const aphi_field *f, aphi_buffer *out) { aphi_buffer_add(out, f->line, f->line_n); }
+
+static void copy(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->n); }
+
+/* The fields, edited, then more of them, then the end of the head. */
+static void copy_fields(aphi_break *b, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
+{
+    aphi_field f;
+    size_t at = h->start_n;
+    while (aphi_head_field(h, &at, &f))
+        edit(b, &f, out);
+    aphi_buffer_str(out, more);
+    aphi_buffer_add(out, h->bytes + at, h->n - at);
+}
+
+static void copy_start(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->start_n); }
+
+static void without_framing(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+{
+    (void)b;
+    if (!aphi_field_is(f, "content-length") && !aphi_field_is(f, "transfer-encoding") && !aphi_field_is(f, "trailer") &&
+        !aphi_field_is(f, "expect"))
+        keep(f, out);
+}
+
+static const aphi_field *find(const aphi_head *h, const char *name, aphi_field *f)
+{
+    for (size_t at = h->start_n; aphi_head_field(h, &at, f);)
+        if (aphi_field_is(f, name))
+            return f;
+    return NULL;
+}
+
+static bool has_body(const aphi_head *h)
+{
+    return h->body != APHI_BODY_NONE && (h->body != APHI_BODY_LENGTH || h->length);
+}
+
+/* ---- bytes of bodies --------------------------------------------------------------------------------------------- */
+
+static void with_other_length(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+{
+    if (!aphi_field_is(f, "content-length")) {
+        keep(f, out);
+        return;
+    }
+    uint64_t length = strtoull(f->value, NULL, 10);
+    aphi_buffer_add(out, f->line, (size_t)(f->value - f->line));
+    aphi_buffer_format(out, "%llu", (unsigned long long)(b->kind == APHI_BREAK_ADD_BYTE ? length + 1 : length - 1));
+    const char *rest = f->value + f->value_n;
+    aphi_buffer_add(out, rest, (size_t)(f->line + f->line_n - rest));
+}
+
+static bool changes_a_byte(const aphi_break *b, const aphi_head *h)
+{
+    bool of_it = b->requests == !h->status;
+    return of_it && ((b->kind == APHI_BREAK_ADD_BYTE && h->body != APHI_BODY_NONE) ||
+                     (b->kind == APHI_BREAK_DROP_BYTE && has_body(h)));
+}
+
+static aphi_fate change_a_byte(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+{
+    aphi_fate fate = {.drop = b->kind == APHI_BREAK_DROP_BYTE, .add = b->kind == APHI_BREAK_ADD_BYTE,
+                      .added = (char)('a' + aphi_choice_below(&b->choice, 26))};
+    copy_start(h, out);
+    if (h->body == APHI_BODY_LENGTH)
+        copy_fields(b, h, with_other_length, "", out);
+    else
+        aphi_buffer_add(out, h->bytes + h->start_n, h->n - h->start_n);
+    return fate;
+}
+
+/* The line before a chunk that loses a byte. */
+static void shorten_chunk(aphi_fate *fate, const aphi_piece *p, const char *line, aphi_buffer *out)
+{
+    fate->skip_chunk = p->size == 1;
+    if (fate->skip_chunk)
+        return;
+    size_t digits = strspn(line, "0123456789abcdefABCDEF");
+    aphi_buffer_format(out, "%llx", (unsigned long long)p->size - 1);
+    aphi_buffer_add(out, line + digits, p->n - digits);
+}
+
+void aphi_fate_pass(aphi_fate *fate, const aphi_piece *p, const char *bytes, aphi_buffer *out)
+{
+    bool front = p->kind == APHI_PIECE_DATA && fate->drop;
+    if (fate->swallow)
+        return;
+    if (p->kind == APHI_PIECE_CHUNK && fate->drop) {
+        shorten_chunk(fate, p, bytes, out);
+        return;
+    }
+    if (p->kind == APHI_PIECE_CHUNK_END && fate->skip_chunk) {
+        fate->skip_chunk = false;
+        return;
+    }
+    if (p->kind == APHI_PIECE_LAST && fate->add)
+        aphi_buffer_format(out, "1\r\n%c\r\n", fate->added);
+    else if (p->kind == APHI_PIECE_END && fate->add)
+        aphi_buffer_byte(out, fate->added);
+    fate->add = fate->add && p->kind != APHI_PIECE_LAST;
+    fate->drop = fate->drop && !front;
+    aphi_buffer_add(out, bytes + front, p->n - front);
+}
+
+/* ---- tags -------------------------------------------------------------------------------------------------------- */
+
+typedef struct tag {
+    const char *begin, *opaque, *end; /* begin: of W/ or the quote; opaque: after it; end: after the last quote */
+    bool weak;
+} tag;
+
+/* The tag at or after *at. */
+static bool next_tag(const aphi_field *f, const char **at, tag *t)
+{
+    const char *stop = f->value + f->value_n;
+    const char *quote = *at < stop ? memchr(*at, '"', (size_t)(stop - *at)) : NULL;
+    const char *last = quote ? memchr(quote + 1, '"', (size_t)(stop - quote - 1)) : NULL;
+    if (!last)
+        return false;
+    t->weak = quote - *at >= 2 && quote[-2] == 'W' && quote[-1] == '/';
+    t->begin = t->weak ? quote - 2 : quote;
+    t->opaque = quote + 1;
+    t->end = *at = last + 1;
+    return true;
+}
+
+static bool has_weak(const aphi_field *f)
+{
+    tag t;
+    const char *at = f->value;
+    while (next_tag(f, &at, &t))
+        if (t.weak)
+            return true;
+    return false;
+}
+
+static bool has_weak_in(const aphi_head *h, const char *name)
+{
+    aphi_field f;
+    for (size_t at = h->start_n; aphi_head_field(h, &at, &f);)
+        if (aphi_field_is(&f, name) && has_weak(&f))
+            return true;
+    return false;
+}
+
+static void with_strong_tags(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+{
+    (void)b;
+    const char *at = f->value, *copied = f->line;
+    tag t;
+    while (aphi_field_is(f, "if-match") && next_tag(f, &at, &t))
+        if (t.weak) {
+            aphi_buffer_add(out, copied, (size_t)(t.begin - copied));
+            copied = t.begin + 2;
+        }
+    aphi_buffer_add(out, copied, (size_t)(f->line + f->line_n - copied));
+}
+
+static void without_weak_tags(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+{
+    (void)b;
+    const char *at = f->value;
+    size_t strong = 0;
+    tag t;
+    if (!aphi_field_is(f, "if-none-match") || !has_weak(f)) {
+        keep(f, out);
+        return;
+    }
+    while (next_tag(f, &at, &t)) {
+        if (t.weak)
+            continue;
+        if (strong++ == 0)
+            aphi_buffer_add(out, f->line, (size_t)(f->value - f->line));
+        else
+            aphi_buffer_str(out, ", ");
+        aphi_buffer_add(out, t.begin, (size_t)(t.end - t.begin));
+    }
+    if (strong)
+        aphi_buffer_str(out, "\r\n");
+}
+
+static bool is_condition(const aphi_field *f)
+{
+    return aphi_field_is(f, "if-match") || aphi_field_is(f, "if-none-match");
+}
+
+/* The k-th byte of all tags in the conditions of a head; NULL: there are not so many. */
+static const char *tag_byte(const aphi_head *h, uint64_t k)
+{
+    aphi_field f;
+    tag t;
+    for (size_t at = h->start_n; aphi_head_field(h, &at, &f);) {
+        const char *in = f.value;
+        while (is_condition(&f) && next_tag(&f, &in, &t)) {
+            uint64_t n = (uint64_t)(t.end - 1 - t.opaque);
+            if (k < n)
+                return t.opaque + k;
+            k -= n;
+        }
+    }
+    return NULL;
+}
+
+/* Flips a bit so that the byte may still stand in a tag: not a quote, not a control character. */
+static void flip(aphi_break *b, const aphi_head *h, uint64_t bytes, aphi_buffer *out)
+{
+    const char *at = tag_byte(h, aphi_choice_below(&b->choice, bytes));
+    unsigned char flipped;
+    do
+        flipped = (unsigned char)*at ^ (unsigned char)(1u << aphi_choice_below(&b->choice, 8));
+    while (flipped <= ' ' || flipped == '"' || flipped == 0x7f);
+    size_t before = (size_t)(at - h->bytes);
+    aphi_buffer_add(out, h->bytes, before);
+    aphi_buffer_byte(out, (char)flipped);
+    aphi_buffer_add(out, at + 1, h->n - before - 1);
+}
+
+static uint64_t tag_bytes(const aphi_head *h)
+{
+    uint64_t n = 0;
+    while (tag_byte(h, n))
+        n++;
+    return n;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static bool is_write(const aphi_head *h)
+{
+    return aphi_method_is(h, "PUT") || aphi_method_is(h, "POST") || aphi_method_is(h, "DELETE") ||
+           aphi_method_is(h, "PATCH");
+}
+
+static bool concerns_request(const aphi_break *b, const aphi_head *h)
+{
+    aphi_field f;
+    switch (b->kind) {
+    case APHI_BREAK_PUT_AS_GET: return aphi_method_is(h, "PUT");
+    case APHI_BREAK_EARLY_RETURN:
+    case APHI_BREAK_EMPTY_OUTPUT: return true;
+    case APHI_BREAK_DROP_FIELD: return find(h, b->field, &f) != NULL;
+    case APHI_BREAK_WEAKEN_IF_MATCH: return has_weak_in(h, "if-match");
+    case APHI_BREAK_STRIP_WEAK: return has_weak_in(h, "if-none-match");
+    case APHI_BREAK_FLIP_TAG_BIT: return tag_byte(h, 0) != NULL;
+    case APHI_BREAK_WRONG_PATH: return is_write(h) && h->target[0] != '*';
+    case APHI_BREAK_SKIP_WRITE: return is_write(h);
+    case APHI_BREAK_REQUEST_BODY: return has_body(h);
+    case APHI_BREAK_ADD_BYTE:
+    case APHI_BREAK_DROP_BYTE: return changes_a_byte(b, h);
+    default: return false;
+    }
+}
+
+static void without_field(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+{
+    if (!aphi_field_is(f, b->field))
+        keep(f, out);
+}
+
+static void move(const aphi_head *h, aphi_buffer *out)
+{
+    const char *query = memchr(h->target, '?', h->target_n), *end = query ? query : h->target + h->target_n;
+    size_t before = (size_t)(end - h->bytes);
+    aphi_buffer_add(out, h->bytes, before);
+    aphi_buffer_str(out, "-other");
+    aphi_buffer_add(out, end, h->n - before);
+}
+
+static aphi_fate break_request(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+{
+    aphi_fate fate = {0};
+    switch (b->kind) {
+    case APHI_BREAK_PUT_AS_GET:
+        fate.swallow = true;
+        aphi_buffer_str(out, "GET");
+        aphi_buffer_add(out, h->bytes + h->method_n, h->start_n - h->method_n);
+        copy_fields(b, h, without_framing, "", out);
+        return fate;
+    case APHI_BREAK_EARLY_RETURN: return (aphi_fate){.answer = 200, .swallow = true};
+    case APHI_BREAK_SKIP_WRITE: return (aphi_fate){.answer = 204, .swallow = true};
+    case APHI_BREAK_EMPTY_OUTPUT: fate.mute = true; break;
+    case APHI_BREAK_FLIP_TAG_BIT: flip(b, h, tag_bytes(h), out); return fate;
+    case APHI_BREAK_WRONG_PATH: move(h, out); return fate;
+    case APHI_BREAK_DROP_FIELD: copy_start(h, out); copy_fields(b, h, without_field, "", out); return fate;
+    case APHI_BREAK_WEAKEN_IF_MATCH: copy_start(h, out); copy_fields(b, h, with_strong_tags, "", out); return fate;
+    case APHI_BREAK_STRIP_WEAK: copy_start(h, out); copy_fields(b, h, without_weak_tags, "", out); return fate;
+    case APHI_BREAK_REQUEST_BODY:
+        fate.swallow = true;
+        copy_start(h, out);
+        copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);
+        return fate;
+    case APHI_BREAK_ADD_BYTE:
+    case APHI_BREAK_DROP_BYTE: return change_a_byte(b, h, out);
+    default: break;
+    }
+    copy(h, out);
+    return fate;
+}
+
+aphi_fate aphi_break_request(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+{
+    if (!h->opaque && concerns_request(b, h) && aphi_break_due(b))
+        return break_request(b, h, out);
+    copy(h, out);
+    return (aphi_fate){0};
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static const char *reason(int status)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"}, {201, "Created"}, {204, "No Content"}, {304, "Not Modified"}, {400, "Bad Request"},
+                   {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"}, {412, "Precondition Failed"},
+                   {500, "Internal Server Error"}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return ""; /* the standard lets it be empty */
+}
+
+/* What says how a message is framed, or is about this connection only, or says nothing of the resource. */
+static bool is_of_the_way(const aphi_field *f)
+{
+    static const char *const names[] = {"content-length", "transfer-encoding", "connection", "keep-alive", "trailer",
+                                        "te", "upgrade", "host", "date", "server", "via"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (aphi_field_is(f, names[i]))
+            return true;
+    return false;
+}
+
+/* The fields that may be renamed: how many, or which is the k-th. */
+static size_t renamable(const aphi_break *b, const aphi_head *h, size_t k, const char **line)
+{
+    aphi_field f;
+    size_t n = 0;
+    for (size_t at = h->start_n; aphi_head_field(h, &at, &f);)
+        if (f.name_n && (b->field ? aphi_field_is(&f, b->field) : !is_of_the_way(&f)) && n++ == k)
+            *line = f.line;
+    return n;
+}
+
+static void rename_field(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+{
+    const char *line = h->bytes;
+    renamable(b, h, aphi_choice_below(&b->choice, renamable(b, h, SIZE_MAX, &line)), &line);
+    size_t before = (size_t)(line - h->bytes);
+    aphi_buffer_add(out, h->bytes, before);
+    aphi_buffer_byte(out, *line == 'X' || *line == 'x' ? 'Y' : 'X');
+    aphi_buffer_add(out, line + 1, h->n - before - 1);
+}
+
+static bool concerns_answer(const aphi_break *b, const aphi_head *h)
+{
+    const char *line;
+    switch (b->kind) {
+    case APHI_BREAK_STATUS: return h->status == b->from;
+    case APHI_BREAK_ANSWER_BODY: return has_body(h);
+    case APHI_BREAK_FIELD_NAME: return renamable(b, h, SIZE_MAX, &line) > 0;
+    case APHI_BREAK_ADD_BYTE:
+    case APHI_BREAK_DROP_BYTE: return changes_a_byte(b, h);
+    default: return false;
+    }
+}
+
+static aphi_fate change_status(aphi_break *b, const aphi_head *h, bool to_head, aphi_buffer *out)
+{
+    bool had_none = b->from == 204 || b->from == 304, has_none = b->to == 204 || b->to == 304;
+    aphi_fate fate = {.swallow = has_none};
+    size_t version = strcspn(h->bytes, " ");
+    aphi_buffer_add(out, h->bytes, version);
+    aphi_buffer_format(out, " %d %s\r\n", b->to, reason(b->to));
+    if (has_none || (had_none && !to_head))
+        copy_fields(b, h, without_framing, has_none ? "" : "Content-Length: 0\r\n", out);
+    else
+        aphi_buffer_add(out, h->bytes + h->start_n, h->n - h->start_n);
+    return fate;
+}
+
+aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *h, bool to_head, aphi_buffer *out)
+{
+    if (h->opaque || h->status < 200 || !concerns_answer(b, h) || !aphi_break_due(b)) {
+        copy(h, out);
+        return (aphi_fate){0};
+    }
+    switch (b->kind) {
+    case APHI_BREAK_STATUS: return change_status(b, h, to_head, out);
+    case APHI_BREAK_FIELD_NAME: rename_field(b, h, out); return (aphi_fate){0};
+    case APHI_BREAK_ANSWER_BODY:
+        copy_start(h, out);
+        copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);
+        return (aphi_fate){.swallow = true};
+    default: return change_a_byte(b, h, out);
+    }
+}
+
+void aphi_break_empty_answer(int status, bool closes, aphi_buffer *out)
+{
+    char date[64];
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &parts));
+    aphi_buffer_format(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n%s%s\r\n", status, reason(status), date,
+                       status == 204 ? "" : "Content-Length: 0\r\n", closes ? "Connection: close\r\n" : "");
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * splitter.c - where HTTP/1.1 messages begin and end (RFC 9112, section 6).
+ *
+ * Idea:       A state for what comes next. Heads and lines are given whole, bodies in whatever pieces they come.
+ * Invariants: 1. the pieces, one after the other, are the stream
+ *             2. how the stream is cut makes no difference to heads and lines, nor to the sum of the data between them
+ *             3. a head or line beyond its limit is opaque, so that a caller who keeps as much never waits for ever
+ * Not done:   The codec of a model would refuse what is wrong. What stands between two programs must pass it on. */
+#include "harness/splitter.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { HEAD_MAX = 64 << 10, LINE_MAX_BYTES = 8 << 10 };
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static aphi_piece piece(aphi_piece_kind kind, size_t n) { return (aphi_piece){.kind = kind, .n = n}; }
+
+static aphi_piece opaque(aphi_splitter *s, size_t n)
+{
+    s->state = APHI_SPLIT_OPAQUE;
+    return piece(n ? APHI_PIECE_OPAQUE : APHI_PIECE_MORE, n);
+}
+
+/* Bytes of the line that begins here, with its end; 0: it has none yet. */
+static size_t line_size(const char *bytes, size_t from, size_t n)
+{
+    const char *end = memchr(bytes + from, '\n', n - from);
+    return end ? (size_t)(end - bytes) + 1 : 0;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+static bool is_empty_line(const char *line, size_t n) { return n == 1 || (n == 2 && line[0] == '\r'); }
+
+/* What is not there yet may still come, unless there is too much of it already. */
+static aphi_piece wait_for(aphi_splitter *s, size_t n, size_t most, bool ended)
+{
+    if (ended || n >= most)
+        return opaque(s, n);
+    return piece(APHI_PIECE_MORE, 0);
+}
+
+static aphi_piece next_head(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+{
+    size_t blank = 0;
+    while (blank < n && (bytes[blank] == '\r' || bytes[blank] == '\n'))
+        blank++;
+    if (blank)
+        return piece(APHI_PIECE_BLANK, blank);
+    size_t line = s->scanned; /* the beginning of a line */
+    for (size_t end; line < n && (end = line_size(bytes, line, n)); line = end) {
+        if (end > HEAD_MAX)
+            return opaque(s, n);
+        if (is_empty_line(bytes + line, end - line)) {
+            s->scanned = 0;
+            return piece(APHI_PIECE_HEAD, end);
+        }
+    }
+    s->scanned = line;
+    return wait_for(s, n, HEAD_MAX, ended);
+}
+
+/* A whole line; 0 if there is none, and then *p is what to say. */
+static size_t next_line(aphi_splitter *s, const char *bytes, size_t n, bool ended, aphi_piece *p)
+{
+    size_t size = line_size(bytes, s->scanned, n);
+    if (size > LINE_MAX_BYTES)
+        *p = opaque(s, n);
+    else if (!size)
+        *p = wait_for(s, n, LINE_MAX_BYTES, ended);
+    s->scanned = size ? 0 : n;
+    return size > LINE_MAX_BYTES ? 0 : size;
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The hexadecimal number that a line begins with. */
+static bool chunk_size(const char *line, size_t n, uint64_t *size)
+{
+    size_t i = 0;
+    for (*size = 0; i < n && digit_of(line[i]) >= 0; i++) {
+        if (i >= 15)
+            return false;
+        *size = *size * 16 + (uint64_t)digit_of(line[i]);
+    }
+    return i > 0 && i < n && (is_blank(line[i]) || line[i] == ';');
+}
+
+static aphi_piece next_chunk(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+{
+    aphi_piece p;
+    size_t line = next_line(s, bytes, n, ended, &p);
+    if (!line)
+        return p;
+    if (!chunk_size(bytes, line, &s->left))
+        return opaque(s, n);
+    s->state = s->left ? APHI_SPLIT_CHUNK_DATA : APHI_SPLIT_TRAILER;
+    return (aphi_piece){.kind = s->left ? APHI_PIECE_CHUNK : APHI_PIECE_LAST, .n = line, .size = s->left};
+}
+
+static aphi_piece next_chunk_end(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+{
+    if (n && bytes[0] != '\n' && (bytes[0] != '\r' || (n > 1 && bytes[1] != '\n')))
+        return opaque(s, n);
+    size_t end = line_size(bytes, 0, n);
+    if (!end)
+        return wait_for(s, n, 2, ended);
+    s->state = APHI_SPLIT_CHUNK;
+    return piece(APHI_PIECE_CHUNK_END, end);
+}
+
+static aphi_piece next_trailer(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+{
+    aphi_piece p;
+    size_t line = next_line(s, bytes, n, ended, &p);
+    if (!line)
+        return p;
+    if (is_empty_line(bytes, line))
+        s->state = APHI_SPLIT_OVER;
+    return piece(APHI_PIECE_TRAILER, line);
+}
+
+static aphi_piece next_data(aphi_splitter *s, size_t n, aphi_splitter_state then)
+{
+    if (n > s->left)
+        n = (size_t)s->left;
+    s->left -= n;
+    if (!s->left)
+        s->state = then;
+    return piece(n ? APHI_PIECE_DATA : APHI_PIECE_MORE, n);
+}
+
+static aphi_piece over(aphi_splitter *s)
+{
+    *s = (aphi_splitter){0};
+    return piece(APHI_PIECE_END, 0);
+}
+
+aphi_piece aphi_splitter_next(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+{
+    if (s->state == APHI_SPLIT_OVER || (s->state == APHI_SPLIT_UNTIL_END && !n && ended))
+        return over(s);
+    if (!n)
+        return piece(APHI_PIECE_MORE, 0);
+    switch (s->state) {
+    case APHI_SPLIT_HEAD: return next_head(s, bytes, n, ended);
+    case APHI_SPLIT_LENGTH: return next_data(s, n, APHI_SPLIT_OVER);
+    case APHI_SPLIT_CHUNK: return next_chunk(s, bytes, n, ended);
+    case APHI_SPLIT_CHUNK_DATA: return next_data(s, n, APHI_SPLIT_CHUNK_END);
+    case APHI_SPLIT_CHUNK_END: return next_chunk_end(s, bytes, n, ended);
+    case APHI_SPLIT_TRAILER: return next_trailer(s, bytes, n, ended);
+    case APHI_SPLIT_UNTIL_END: return piece(APHI_PIECE_DATA, n);
+    case APHI_SPLIT_OVER:
+    case APHI_SPLIT_OPAQUE: break;
+    }
+    return opaque(s, n);
+}
+
+void aphi_splitter_body(aphi_splitter *s, const aphi_head *h)
+{
+    static const aphi_splitter_state states[] = {APHI_SPLIT_OVER, APHI_SPLIT_LENGTH, APHI_SPLIT_CHUNK,
+                                                 APHI_SPLIT_UNTIL_END};
+    s->left = h->length;
+    s->state = h->opaque ? APHI_SPLIT_OPAQUE : states[h->body];
+    if (s->state == APHI_SPLIT_LENGTH && !s->left)
+        s->state = APHI_SPLIT_OVER;
+}
+
+/* ---- heads ------------------------------------------------------------------------------------------------------- */
+
+static bool equal(const char *text, size_t n, const char *word)
+{
+    return n == strlen(word) && !strncasecmp(text, word, n);
+}
+
+bool aphi_field_is(const aphi_field *f, const char *name) { return equal(f->name, f->name_n, name); }
+
+bool aphi_method_is(const aphi_head *h, const char *method)
+{
+    return h->method_n == strlen(method) && !memcmp(h->method, method, h->method_n);
+}
+
+bool aphi_head_field(const aphi_head *h, size_t *at, aphi_field *f)
+{
+    size_t begin = *at, end = begin < h->n ? line_size(h->bytes, begin, h->n) : 0;
+    if (!end || is_empty_line(h->bytes + begin, end - begin))
+        return false;
+    while (end < h->n && (h->bytes[end] == ' ' || h->bytes[end] == '\t'))
+        end = line_size(h->bytes, end, h->n);
+    const char *line = h->bytes + begin, *colon = memchr(line, ':', end - begin);
+    const char *value = colon ? colon + 1 : h->bytes + end, *last = h->bytes + end;
+    while (value < last && is_blank(*value))
+        value++;
+    while (last > value && is_blank(last[-1]))
+        last--;
+    *f = (aphi_field){.line = line, .line_n = end - begin, .name = line, .name_n = colon ? (size_t)(colon - line) : 0,
+                      .value = value, .value_n = (size_t)(last - value)};
+    *at = end;
+    return true;
+}
+
+/* Does the list have this word? last: as its last. */
+static bool lists(const aphi_field *f, const char *word, bool last)
+{
+    const char *at = f->value, *end = f->value + f->value_n;
+    bool found = false;
+    while (at < end) {
+        const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end, *trim = stop;
+        while (at < stop && is_blank(*at))
+            at++;
+        while (trim > at && is_blank(trim[-1]))
+            trim--;
+        found = equal(at, (size_t)(trim - at), word) || (found && !last);
+        at = stop + 1;
+    }
+    return found;
+}
+
+static bool number_of(const aphi_field *f, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < f->value_n; i++) {
+        if (f->value[i] < '0' || f->value[i] > '9' || i >= 18)
+            return false;
+        *number = *number * 10 + (uint64_t)(f->value[i] - '0');
+    }
+    return f->value_n > 0;
+}
+
+/* The words of the first line. */
+static bool read_start(aphi_head *h, bool answer)
+{
+    const char *end = h->bytes + h->start_n, *first = memchr(h->bytes, ' ', h->start_n);
+    if (!first)
+        return false;
+    const char *second = first + 1;
+    if (answer) {
+        for (; second < end && *second >= '0' && *second <= '9' && h->status < 1000; second++)
+            h->status = h->status * 10 + *second - '0';
+        return h->start_n > 5 && !memcmp(h->bytes, "HTTP/", 5) && h->status >= 100 && h->status <= 999;
+    }
+    while (second < end && !is_blank(*second))
+        second++;
+    h->method = h->bytes;
+    h->method_n = (size_t)(first - h->bytes);
+    h->target = first + 1;
+    h->target_n = (size_t)(second - h->target);
+    return h->target_n > 0;
+}
+
+static bool is_old(const aphi_head *h)
+{
+    const char *word = h->status ? h->bytes : h->target + h->target_n + 1;
+    return h->bytes + h->start_n - word >= 8 && !memcmp(word, "HTTP/1.0", 8);
+}
+
+typedef struct framing {
+    bool coded, chunked, sized, unclear;
+    bool kept, closed; /* Connection: keep-alive, close */
+} framing;
+
+static void read_field(aphi_head *h, const aphi_field *f, framing *say)
+{
+    uint64_t length = 0;
+    if (aphi_field_is(f, "transfer-encoding")) {
+        say->coded = true;
+        say->chunked = lists(f, "chunked", true);
+    } else if (aphi_field_is(f, "content-length")) {
+        bool number = number_of(f, &length);
+        say->unclear = say->unclear || !number || (say->sized && length != h->length);
+        h->length = length;
+        say->sized = true;
+    } else if (aphi_field_is(f, "connection")) {
+        say->closed = say->closed || lists(f, "close", false);
+        say->kept = say->kept || lists(f, "keep-alive", false);
+    } else if (aphi_field_is(f, "expect")) {
+        h->expects = h->expects || lists(f, "100-continue", false);
+    }
+}
+
+static bool has_no_body(const aphi_head *h, const char *asked)
+{
+    return h->status && (h->status < 200 || h->status == 204 || h->status == 304 || (asked && !strcmp(asked, "HEAD")));
+}
+
+void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool answer, const char *asked)
+{
+    *h = (aphi_head){.bytes = bytes, .n = n, .start_n = line_size(bytes, 0, n)};
+    framing say = {0};
+    aphi_field f;
+    if (!read_start(h, answer)) {
+        h->opaque = true;
+        return;
+    }
+    for (size_t at = h->start_n; aphi_head_field(h, &at, &f);)
+        read_field(h, &f, &say);
+    h->closes = say.closed || (is_old(h) && !say.kept);
+    bool connects = asked && !strcmp(asked, "CONNECT") && h->status >= 200 && h->status < 300;
+    if (h->status == 101 || connects)
+        h->opaque = true;
+    else if (has_no_body(h, asked))
+        h->body = APHI_BODY_NONE;
+    else if (say.coded)
+        h->body = say.chunked ? APHI_BODY_CHUNKED : APHI_BODY_UNTIL_END;
+    else if (say.sized)
+        h->body = APHI_BODY_LENGTH;
+    else
+        h->body = answer ? APHI_BODY_UNTIL_END : APHI_BODY_NONE;
+    h->opaque = h->opaque || (h->body == APHI_BODY_LENGTH && say.unclear) ||
+                (!answer && h->body == APHI_BODY_UNTIL_END);
+}
