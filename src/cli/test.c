@@ -8,6 +8,7 @@
 #include "cli/judge.h"
 #include "cli/finding.h"
 #include "cli/spec.h"
+#include "cli/waive.h"
 #include "env/env.h"
 #include "harness/campaign.h"
 #include "harness/expression.h"
@@ -25,6 +26,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+enum { WAIVED_MAX = 64 };
+
 typedef struct tester {
     bool replaying;
     aphi_subject_options subject;
@@ -33,11 +36,14 @@ typedef struct tester {
     aphi_spec spec;
     aphi_script script;
     bool shrinking, listens;
+    aph_model model;        /* the spec's, with what is waived */
+    const char *waived[WAIVED_MAX];
+    size_t waived_count;
 } tester;
 
 enum {
     TARGET = 256, RUN, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY, FOLDER,
-    NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
+    NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, WAIVE, HELP,
 };
 
 static const struct option known[] = {
@@ -52,7 +58,8 @@ static const struct option known[] = {
     {"json", no_argument, NULL, JSON},                 {"junit", required_argument, NULL, JUNIT},
     {"report", required_argument, NULL, REPORT},       {"color", required_argument, NULL, COLOR},
     {"quiet", no_argument, NULL, QUIET},               {"blind", no_argument, NULL, BLIND},
-    {"help", no_argument, NULL, HELP},                 {NULL, 0, NULL, 0}};
+    {"waive", required_argument, NULL, WAIVE},         {"help", no_argument, NULL, HELP},
+    {NULL, 0, NULL, 0}};
 
 static const char common_help[] =
     "  --target HOST:PORT  a subject that runs already\n"
@@ -63,6 +70,7 @@ static const char common_help[] =
     "                      {listen} in the command stands for it\n"
     "  --output FILE       keep what the subject prints\n"
     "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
+    "  --waive NAME        allow a known violation, one of those that antiphon models SPEC lists\n"
     "  --patience SECONDS  how long it may owe an answer and be silent (default: 0.4)\n"
     "  --memory MB         for the oracle (default: 1024; 0: any)\n"
     "  --folder DIR        for the trace and for scripts that failed (default: .antiphon)\n"
@@ -165,6 +173,11 @@ static int apply(tester *t, int option)
     case JSON: t->told.json = true; return 0;
     case JUNIT: t->told.junit = optarg; return 0;
     case REPORT: t->told.report = optarg; return 0;
+    case WAIVE:
+        if (t->waived_count == WAIVED_MAX)
+            return aphi_usage("--waive: at most %d times", WAIVED_MAX);
+        t->waived[t->waived_count++] = optarg;
+        return 0;
     case QUIET: t->told.quiet = true; return 0;
     case COLOR:
         if (!aphi_colour_named(optarg, &colour))
@@ -283,7 +296,7 @@ static aph_verdict judge_again(void *context, const char *trace)
     aphi_judge_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
                                              .patient = true, .time_ms = 5000},
                                   .format = APHI_FORMAT_JSONL};
-    aph_value verdict = aph_field(aphi_judge(t->spec.model, trace, &options), "verdict");
+    aph_value verdict = aph_field(aphi_judge(&t->model, trace, &options), "verdict");
     return aph_str_is(verdict, "pass") ? APH_PASS : aph_str_is(verdict, "fail") ? APH_FAIL : APH_UNKNOWN;
 }
 
@@ -293,8 +306,12 @@ static aphi_exit open_model(tester *t, const char *text)
 {
     aphi_spec_error error;
     if (aphi_spec_open(text, &t->spec, &error)) {
-        t->campaign.model = t->told.model = t->spec.model;
+        t->model = *t->spec.model;
+        t->campaign.model = t->told.model = &t->model;
         t->told.spec = text;
+        for (size_t i = 0; i < t->waived_count; i++)
+            if (!aphi_waive_named(&t->model, t->waived[i]))
+                return APHI_EXIT_USAGE;
         return APHI_EXIT_PASS;
     }
     fprintf(stderr, "antiphon: %s\n", error.message);
