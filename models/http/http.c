@@ -346,6 +346,7 @@ const aph_model aph_model_http = {
     .rpc = true,
     .part = part,
     .kind = kind,
+    .codec = &aphi_http_wire,
     .generate = aphi_http_generate,
     .functions = aphi_http_functions,
     .waivers = waivers,

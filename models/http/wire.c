@@ -6,9 +6,9 @@
  *             their meaning: tags, lists of them, times and ranges. All other fields are left out: the model has nothing
  *             to say of them. */
 #include "http.h"
+#include "dates.h"
 #include "message.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 bool aphi_http_is_opaque(aph_value v)
@@ -174,7 +174,7 @@ static bool meaning_of(const known *k, aph_value field, aph_value *v)
             *v = APH_NIL;
         return true;
     case TAG_OR_TIME:
-        if (aphi_http_date_read(bytes, n, &time)) {
+        if (aphi_http_date_read(bytes, n, 0, &time)) {
             *v = aph_int(time);
             return true;
         }
@@ -186,7 +186,7 @@ static bool meaning_of(const known *k, aph_value field, aph_value *v)
 /* The reverse; APH_NIL if there is no such text. */
 static aph_value field_of(const known *k, aph_value v)
 {
-    char date[40];
+    char date[APHI_HTTP_DATE_SIZE + 1];
     switch (k->is) {
     case TAG: return tag_text(v);
     case TAGS: return tags_text(v);
@@ -195,7 +195,7 @@ static aph_value field_of(const known *k, aph_value v)
     case TAG_OR_TIME:
         if (!aph_is_int(v))
             return tag_text(v);
-        return aphi_http_date_write(aph_int_of(v), date, sizeof date) ? aph_str(date) : APH_NIL;
+        return aphi_http_date_write(aph_int_of(v), date) ? aph_str(date) : APH_NIL;
     default: return aph_is_str(v) ? v : APH_NIL;
     }
 }

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * dates.c - the three forms of a date in RFC 9110 5.6.7, read strictly; the first of them printed.
+ *
+ * Idea:       each form is a pattern, in the letters of strptime, and one small reader follows it. strptime itself
+ *             depends on the locale, skips spaces and lets days and weekdays disagree.
+ * Invariants: 1. what is printed is read back as the same second
+ *             2. a leap second is the first second of the next minute, as everywhere in POSIX
+ * Read next:  tests/unit/test_http_dates.c */
+#include "dates.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+static const char *const forms[] = {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"};
+enum { DAY = 86400 };
+
+typedef struct date {
+    int weekday, day, month, year, hour, minute, second; /* month from 1 */
+    bool short_year;
+} date;
+
+/* ---- the calendar ------------------------------------------------------------------------------------------------ */
+
+static bool is_leap(int64_t year)
+{
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+static int days_in(int month, int64_t year)
+{
+    static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return month == 2 && is_leap(year) ? 29 : length[month - 1];
+}
+
+/* Days from the first of January 1970 to that of a year from 0 on. */
+static int64_t days_before(int64_t year)
+{
+    int64_t leaps = year ? (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1 : 0;
+    return year * 365 + leaps - 719528;
+}
+
+static int64_t day_number(const date *d)
+{
+    int64_t number = days_before(d->year) + d->day - 1;
+    for (int month = 1; month < d->month; month++)
+        number += days_in(month, d->year);
+    return number;
+}
+
+/* Of a day on or after the first of the year 0. */
+static date date_of(int64_t number)
+{
+    date d = {.weekday = (int)(((number + 4) % 7 + 7) % 7), .month = 1};
+    int64_t year = (number + 719528) / 366;
+    while (days_before(year + 1) <= number)
+        year++;
+    int left = (int)(number - days_before(year));
+    while (left >= days_in(d.month, year))
+        left -= days_in(d.month++, year);
+    d.year = (int)year;
+    d.day = left + 1;
+    return d;
+}
+
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
+
+bool aphi_http_date_write(int64_t seconds, char text[APHI_HTTP_DATE_SIZE + 1])
+{
+    if (seconds < days_before(0) * DAY || seconds >= days_before(10000) * DAY)
+        return false;
+    int64_t number = seconds / DAY - (seconds % DAY < 0);
+    int left = (int)(seconds - number * DAY);
+    date d = date_of(number);
+    char long_enough[96];
+    snprintf(long_enough, sizeof long_enough, "%.3s, %02d %s %04d %02d:%02d:%02d GMT", days[d.weekday], d.day,
+             months[d.month - 1], d.year, left / 3600, left / 60 % 60, left % 60);
+    memcpy(text, long_enough, APHI_HTTP_DATE_SIZE);
+    text[APHI_HTTP_DATE_SIZE] = '\0';
+    return true;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    const char *at, *end;
+} reader;
+
+static bool take(reader *r, const char *text, size_t n)
+{
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, text, n) != 0)
+        return false;
+    r->at += n;
+    return true;
+}
+
+static bool take_number(reader *r, int digits, int *number)
+{
+    if (r->end - r->at < digits)
+        return false;
+    *number = 0;
+    for (; digits; digits--, r->at++) {
+        if (*r->at < '0' || *r->at > '9')
+            return false;
+        *number = *number * 10 + (*r->at - '0');
+    }
+    return true;
+}
+
+/* The index of the name that stands here; n bytes of it, or all if n is 0. */
+static bool take_name(reader *r, const char *const *names, int count, size_t n, int *index)
+{
+    for (*index = 0; *index < count; ++*index)
+        if (take(r, names[*index], n ? n : strlen(names[*index])))
+            return true;
+    return false;
+}
+
+static bool take_part(reader *r, char letter, date *d)
+{
+    switch (letter) {
+    case 'a': return take_name(r, days, 7, 3, &d->weekday);
+    case 'A': return take_name(r, days, 7, 0, &d->weekday);
+    case 'b': return take_name(r, months, 12, 0, &d->month) && ++d->month;
+    case 'd': return take_number(r, 2, &d->day);
+    case 'e': return take(r, " ", 1) ? take_number(r, 1, &d->day) : take_number(r, 2, &d->day);
+    case 'H': return take_number(r, 2, &d->hour);
+    case 'M': return take_number(r, 2, &d->minute);
+    case 'S': return take_number(r, 2, &d->second);
+    case 'y': return d->short_year = true, take_number(r, 2, &d->year);
+    default: return take_number(r, 4, &d->year);
+    }
+}
+
+static bool take_form(reader r, const char *form, date *d)
+{
+    *d = (date){0};
+    for (; *form; form++)
+        if (!(*form == '%' ? take_part(&r, *++form, d) : take(&r, form, 1)))
+            return false;
+    return r.at == r.end;
+}
+
+static bool exists(const date *d)
+{
+    return d->day >= 1 && d->day <= days_in(d->month, d->year) && d->hour <= 23 && d->minute <= 59 && d->second <= 60;
+}
+
+static int64_t seconds_of(const date *d)
+{
+    return day_number(d) * DAY + d->hour * 3600 + d->minute * 60 + d->second;
+}
+
+/* RFC 9110 5.6.7: what seems to be more than 50 years ahead is the last such year that has passed. The day decides, not
+ * only the year. */
+static void complete_year(date *d, int64_t now)
+{
+    date ahead = date_of(now / DAY - (now % DAY < 0));
+    int later = d->month != ahead.month ? d->month - ahead.month : d->day - ahead.day;
+    ahead.year += 50;
+    d->year += ahead.year / 100 * 100;
+    if (d->year > ahead.year || (d->year == ahead.year && later > 0))
+        d->year -= 100;
+}
+
+bool aphi_http_date_read(const char *text, size_t n, int64_t now, int64_t *seconds)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        date d;
+        if (!take_form((reader){text, text + n}, forms[i], &d))
+            continue;
+        if (d.short_year)
+            complete_year(&d, now);
+        if (!exists(&d) || date_of(day_number(&d)).weekday != d.weekday)
+            return false;
+        *seconds = seconds_of(&d);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * message.c - bytes of HTTP/1.1 to values.
+ *
+ * Idea:       head.c checks the lines as they come, framing.c finds the end; only then a value is made, at once. Between
+ *             two calls nothing is kept but w->scanned: even while the head is not complete, odd afterwards.
+ * Invariants: 1. what is read is printed to bytes that read as the same value
+ *             2. how the bytes were cut makes no difference, not even to what is said of wrong ones
+ * Cost:       linear in the message, and a look at the head for each time that more of the body has come. Fields of one name
+ *             are joined in one go: a thousand of them do not make a thousand strings.
+ * Read next:  docs/http-messages.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
+#include "message.h"
+
+#include "dates.h"
+#include "framing.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { LIMIT = 16 << 20 };
+
+static bool is_among(aphi_span name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (aphi_span_is(name, names[i]))
+            return true;
+    return false;
+}
+#define IS_AMONG(name, names) is_among(name, names, sizeof(names) / sizeof *(names))
+
+bool aphi_http_is_framing(aph_side side, aphi_span name)
+{
+    static const char *const both[] = {"content-length", "transfer-encoding", "connection"};
+    static const char *const of_responses[] = {"keep-alive", "trailer"};
+    return IS_AMONG(name, both) || (side == APH_FROM_SERVER && IS_AMONG(name, of_responses));
+}
+
+bool aphi_http_is_date(aphi_span name)
+{
+    static const char *const dates[] = {"last-modified", "if-modified-since", "if-unmodified-since"};
+    return IS_AMONG(name, dates);
+}
+
+bool aphi_http_is_kept(aphi_span name)
+{
+    static const char *const kept[] = {"etag", "last-modified", "content-range", "via"};
+    return IS_AMONG(name, kept);
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+/* Lines of one name, next to each other. */
+typedef struct group {
+    const aphi_http_line *const *lines;
+    size_t count;
+} group;
+
+static int by_name(const void *a, const void *b)
+{
+    const aphi_http_line *x = *(const aphi_http_line *const *)a, *y = *(const aphi_http_line *const *)b;
+    size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
+    int order = memcmp(x->name.text, y->name.text, n);
+    if (order == 0)
+        order = (x->name.n > y->name.n) - (x->name.n < y->name.n);
+    return order ? order : (x > y) - (x < y);
+}
+
+static aph_value join(group g)
+{
+    const aphi_http_line *const *l = g.lines;
+    if (g.count == 1)
+        return aph_bytes(l[0]->value.text, l[0]->value.n);
+    size_t n = 0, size = 0;
+    for (size_t i = 0; i < g.count; i++)
+        size += l[i]->value.n + 2;
+    char *text = aphi_http_allocate(size);
+    for (size_t i = 0; i < g.count; i++) {
+        if (i)
+            n = (size_t)(stpcpy(text + n, ", ") - text);
+        if (l[i]->value.n)
+            memcpy(text + n, l[i]->value.text, l[i]->value.n);
+        n += l[i]->value.n;
+    }
+    aphi_span joined = aphi_trim((aphi_span){text, n});
+    aph_value value = aph_bytes(joined.text, joined.n);
+    free(text);
+    return value;
+}
+
+static bool read_date(aph_value text, int64_t *seconds)
+{
+    size_t n;
+    const char *bytes = aph_bytes_of(&text, &n);
+    return aphi_http_date_read(bytes, n, (int64_t)time(NULL), seconds);
+}
+
+/* RFC 9110 13.1.3: a recipient ignores a date that is none, so in requests it stays what it is. In a response it is
+ * the server's mistake. */
+static aph_decoded read_field(aph_wire *w, group g, aph_value *value)
+{
+    int64_t seconds;
+    const aphi_http_line *first = g.lines[0];
+    *value = join(g);
+    if (!aphi_http_is_date(first->name) && !aphi_span_is(first->name, "date"))
+        return APH_DECODED;
+    if (read_date(*value, &seconds))
+        *value = aph_int(seconds);
+    else if (w->side == APH_FROM_SERVER)
+        return aphi_http_wrong(w, first->at, "RFC 9110 5.6.7: the value of %.*s is not a date of HTTP",
+                               (int)first->name.n, first->name.text);
+    return APH_DECODED;
+}
+
+/* The lines that become fields of the value, sorted by name; the caller frees them. */
+static const aphi_http_line **sorted(aph_side side, const aphi_http_head *h, size_t *count)
+{
+    const aphi_http_line **lines = aphi_http_allocate((h->count + 1) * sizeof *lines);
+    *count = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        aphi_span name = h->lines[i].name;
+        if (side == APH_TO_SERVER ? !aphi_http_is_framing(side, name) : aphi_http_is_kept(name) ||
+                                                                            aphi_span_is(name, "date"))
+            lines[(*count)++] = &h->lines[i];
+    }
+    qsort(lines, *count, sizeof *lines, by_name);
+    return lines;
+}
+
+/* In a response, *date is the Date, or -1. */
+static aph_decoded read_fields(aph_wire *w, const aphi_http_head *h, aph_value *fields, aph_value *date)
+{
+    size_t count, n;
+    const aphi_http_line **lines = sorted(w->side, h, &count);
+    aph_decoded result = APH_DECODED;
+    *fields = aph_object();
+    *date = aph_int(-1);
+    for (size_t i = 0; i < count && result == APH_DECODED; i += n) {
+        aphi_span name = lines[i]->name;
+        for (n = 1; i + n < count && lines[i + n]->name.n == name.n &&
+                    memcmp(lines[i + n]->name.text, name.text, name.n) == 0; n++)
+            ;
+        aph_value value;
+        result = read_field(w, (group){lines + i, n}, &value);
+        if (w->side == APH_FROM_SERVER && aphi_span_is(name, "date"))
+            *date = value;
+        else
+            *fields = aph_set(*fields, aph_bytes(name.text, name.n), value);
+    }
+    free(lines);
+    return result;
+}
+
+/* All other fields of a response, a line each. */
+static aph_value read_more(const aphi_http_head *h)
+{
+    char little[1024], *text = little;
+    size_t n = 0, size = 0;
+    for (size_t i = 0; i < h->count; i++)
+        size += h->lines[i].name.n + h->lines[i].value.n + 3;
+    if (size > sizeof little)
+        text = aphi_http_allocate(size);
+    for (size_t i = 0; i < h->count; i++) {
+        aphi_span name = h->lines[i].name, value = h->lines[i].value;
+        if (aphi_http_is_framing(APH_FROM_SERVER, name) || aphi_http_is_kept(name) || aphi_span_is(name, "date"))
+            continue;
+        memcpy(text + n, name.text, name.n);
+        n += name.n;
+        text[n++] = ':';
+        text[n++] = ' ';
+        if (value.n)
+            memcpy(text + n, value.text, value.n);
+        n += value.n;
+        text[n++] = '\n';
+    }
+    aph_value more = aph_bytes(text, n);
+    if (text != little)
+        free(text);
+    return more;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static aph_decoded read_request(aph_wire *w, const aphi_http_head *h, const aphi_http_framing *f)
+{
+    aph_value fields, date;
+    aph_decoded result = read_fields(w, h, &fields, &date);
+    if (!aph_has(fields, aph_str("host"))) /* of HTTP/1.0; printed, it is of 1.1 and has to have one */
+        fields = aph_put(fields, "host", aph_str(""));
+    w->message = aph_record("method", aph_bytes(h->method.text, h->method.n), "target",
+                            aph_bytes(h->target.text, h->target.n), "fields", fields);
+    if (f->frame != APHI_HTTP_NO_BODY)
+        w->message = aph_put(w->message, "body", aphi_http_body_read(w, h, f));
+    return result;
+}
+
+static aph_decoded read_response(aph_wire *w, const aphi_http_head *h, const aphi_http_framing *f)
+{
+    aph_value fields, date;
+    aph_decoded result = read_fields(w, h, &fields, &date);
+    if (result == APH_DECODED)
+        w->message = aph_record("status", aph_int(h->status), "fields", fields, "date", date, "more", read_more(h),
+                                "body", aphi_http_body_read(w, h, f));
+    return result;
+}
+
+static aph_decoded decode_body(aph_wire *w, size_t limit, const aphi_http_head *h)
+{
+    aphi_http_framing f;
+    aph_decoded result = aphi_http_frame_of(w, h, limit, &f);
+    if (result == APH_DECODED)
+        result = aphi_http_body_check(w, h, limit, &f);
+    if (result == APH_DECODED)
+        result = w->side == APH_TO_SERVER ? read_request(w, h, &f) : read_response(w, h, &f);
+    if (result == APH_DECODED && f.close)
+        w->message = aph_put(w->message, "close", aph_bool(true));
+    return result;
+}
+
+static aph_decoded decode(const aph_codec *codec, aph_wire *w)
+{
+    if (w->scanned % 2 == 0) {
+        aph_decoded result = aphi_http_head_check(w);
+        if (result != APH_DECODED)
+            return result;
+    }
+    aphi_http_head head;
+    aphi_http_head_read(w, &head);
+    aph_decoded result = decode_body(w, codec->limit ? codec->limit : LIMIT, &head);
+    aphi_http_head_free(&head);
+    return result;
+}
+
+const aph_codec aphi_http_codec = {.name = "http", .limit = LIMIT, .decode = decode, .encode = aphi_http_print};

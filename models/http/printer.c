@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * printer.c - values to bytes of HTTP/1.1.
+ *
+ * Idea:       the head is written into a buffer of its own, and each part is checked as it is added: a value that would not be
+ *             read back the same is no message. Only a head that is right goes out, and the body after it.
+ * Not done:   chunks. Who tests how a server reads them needs a script of bytes, not of messages. And the length of what a GET
+ *             would have had, in a response to HEAD: the printer is not told the request.
+ * Read next:  message.c */
+#include "message.h"
+
+#include "dates.h"
+#include "head.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* ---- a head in the making ---------------------------------------------------------------------------------------- */
+
+typedef struct text {
+    char *data;
+    size_t n, capacity;
+    char little[1024];
+} text;
+
+static void add(text *t, aphi_span s)
+{
+    if (s.n > t->capacity - t->n) {
+        size_t capacity = 2 * (t->n + s.n);
+        char *data = aphi_http_allocate(capacity);
+        memcpy(data, t->data, t->n);
+        if (t->data != t->little)
+            free(t->data);
+        t->data = data;
+        t->capacity = capacity;
+    }
+    if (s.n)
+        memcpy(t->data + t->n, s.text, s.n);
+    t->n += s.n;
+}
+
+static void add_str(text *t, const char *s)
+{
+    add(t, (aphi_span){s, strlen(s)});
+}
+
+static void add_line(text *t, aphi_span name, aphi_span value)
+{
+    add(t, name);
+    add_str(t, ": ");
+    add(t, value);
+    add_str(t, "\r\n");
+}
+
+/* ---- parts, checked ---------------------------------------------------------------------------------------------- */
+
+static bool is_token(aphi_span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!aphi_is_token((unsigned char)s.text[i]))
+            return false;
+    return s.n > 0;
+}
+
+/* A field's name as values have it. */
+static bool is_name(aphi_span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (aphi_lower(s.text[i]) != s.text[i])
+            return false;
+    return is_token(s);
+}
+
+static bool is_value(aphi_span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!aphi_is_text((unsigned char)s.text[i]))
+            return false;
+    return aphi_trim(s).n == s.n;
+}
+
+static bool add_date(text *t, aphi_span name, aph_value seconds)
+{
+    char date[APHI_HTTP_DATE_SIZE + 1];
+    if (!aph_is_int(seconds) || !aphi_http_date_write(aph_int_of(seconds), date))
+        return false;
+    add_line(t, name, (aphi_span){date, APHI_HTTP_DATE_SIZE});
+    return true;
+}
+
+static bool is_date(aphi_span s)
+{
+    return aphi_http_date_read(s.text, s.n, (int64_t)time(NULL), &(int64_t){0});
+}
+
+static bool add_field(text *t, aph_side side, aph_value key, aph_value item)
+{
+    aphi_span name, value;
+    name.text = aph_bytes_of(&key, &name.n);
+    bool date = aphi_http_is_date(name);
+    if (!is_name(name) || aphi_http_is_framing(side, name) || (side == APH_FROM_SERVER && !aphi_http_is_kept(name)))
+        return false;
+    if (date && (aph_is_int(item) || side == APH_FROM_SERVER))
+        return add_date(t, name, item);
+    if (!aph_is_str(item))
+        return false;
+    value.text = aph_bytes_of(&item, &value.n);
+    if (!is_value(value) || (date && is_date(value)))
+        return false;
+    if (side == APH_TO_SERVER && aphi_span_is(name, "host") && aphi_http_host(value) != value.n)
+        return false;
+    add_line(t, name, value);
+    return true;
+}
+
+static bool add_fields(text *t, aph_side side, aph_value fields)
+{
+    aph_value key, item;
+    if (fields != APH_NIL && aph_kind_of(fields) != APH_OBJECT)
+        return false;
+    for (size_t i = 0; aph_pair_at(fields, i, &key, &item); i++)
+        if (!add_field(t, side, key, item))
+            return false;
+    return true;
+}
+
+/* The lines of "more": each as read_more of message.c writes them. */
+static bool add_more(text *t, aph_value more)
+{
+    aphi_span rest;
+    if (!aph_is_str(more))
+        return more == APH_NIL;
+    rest.text = aph_bytes_of(&more, &rest.n);
+    while (rest.n) {
+        const char *end = memchr(rest.text, '\n', rest.n), *colon = memchr(rest.text, ':', rest.n);
+        if (!end || !colon || end - colon < 2 || colon[1] != ' ')
+            return false;
+        aphi_span name = {rest.text, (size_t)(colon - rest.text)}, value = {colon + 2, (size_t)(end - colon) - 2};
+        if (!is_name(name) || !is_value(value) || aphi_http_is_framing(APH_FROM_SERVER, name) ||
+            aphi_http_is_kept(name) || aphi_span_is(name, "date"))
+            return false;
+        add_line(t, name, value);
+        rest = (aphi_span){end + 1, rest.n - (size_t)(end + 1 - rest.text)};
+    }
+    return true;
+}
+
+/* What frames the message, and the empty line. */
+static bool add_end(text *t, aph_value message, bool length)
+{
+    char line[64];
+    aph_value close = aph_field(message, "close");
+    if (close != APH_NIL && !aph_truth(close))
+        return false;
+    if (length) {
+        snprintf(line, sizeof line, "Content-Length: %zu\r\n", aph_count(aph_field(message, "body")));
+        add_str(t, line);
+    }
+    if (close != APH_NIL)
+        add_str(t, "Connection: close\r\n");
+    add_str(t, "\r\n");
+    return t->n <= APHI_HTTP_HEAD_MAX;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* An object with no keys but these. */
+static bool has_only(aph_value message, const char *const *keys, size_t count)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        known += aph_has(message, aph_str(keys[i]));
+    return aph_kind_of(message) == APH_OBJECT && known == aph_count(message);
+}
+#define HAS_ONLY(message, ...) \
+    has_only(message, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static bool add_request(text *t, aph_value m)
+{
+    if (!HAS_ONLY(m, "method", "target", "fields", "body", "close"))
+        return false;
+    aph_value method = aph_field(m, "method"), target = aph_field(m, "target"), fields = aph_field(m, "fields");
+    aph_value body = aph_field(m, "body");
+    aphi_span verb, where;
+    if (!aph_is_str(method) || !aph_is_str(target) || (body != APH_NIL && !aph_is_str(body)))
+        return false;
+    verb.text = aph_bytes_of(&method, &verb.n);
+    where.text = aph_bytes_of(&target, &where.n);
+    if (!is_token(verb) || where.n == 0 || aphi_http_target(verb, where) != where.n)
+        return false;
+    add(t, verb);
+    add_str(t, " ");
+    add(t, where);
+    add_str(t, " HTTP/1.1\r\n");
+    if (!aph_has(fields, aph_str("host")))
+        add_str(t, "Host: antiphon\r\n");
+    return add_fields(t, APH_TO_SERVER, fields) && add_end(t, m, body != APH_NIL);
+}
+
+static bool is_status(aph_value status)
+{
+    if (!aph_is_int(status))
+        return false;
+    int64_t code = aph_int_of(status);
+    return code == 101 || (code >= 200 && code <= 599);
+}
+
+static bool add_response(text *t, aph_value m)
+{
+    char line[64];
+    aph_value status = aph_field(m, "status"), date = aph_field(m, "date"), body = aph_field(m, "body");
+    if (!HAS_ONLY(m, "status", "fields", "date", "more", "body", "close") || !is_status(status))
+        return false;
+    int code = (int)aph_int_of(status);
+    bool empty = code == 101 || code == 204 || code == 304;
+    if ((body != APH_NIL && !aph_is_str(body)) || (empty && aph_count(body)))
+        return false;
+    snprintf(line, sizeof line, "HTTP/1.1 %d \r\n", code);
+    add_str(t, line);
+    if (date != APH_NIL && date != aph_int(-1) && !add_date(t, (aphi_span){"date", 4}, date))
+        return false;
+    return add_fields(t, APH_FROM_SERVER, aph_field(m, "fields")) && add_more(t, aph_field(m, "more")) &&
+           add_end(t, m, !empty);
+}
+
+bool aphi_http_print(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)codec;
+    text t;
+    t.data = t.little;
+    t.n = 0;
+    t.capacity = sizeof t.little;
+    bool right = side == APH_TO_SERVER ? add_request(&t, message) : add_response(&t, message);
+    if (right) {
+        size_t n = 0;
+        aph_value body = aph_field(message, "body");
+        aph_sink_put(out, t.data, t.n);
+        if (body != APH_NIL) {
+            const char *bytes = aph_bytes_of(&body, &n);
+            aph_sink_put(out, bytes, n);
+        }
+    }
+    if (t.data != t.little)
+        free(t.data);
+    return right;
+}
