@@ -61,6 +61,7 @@ const void *aph_data(aph *m);
 typedef enum aph_closing {
     APH_CLOSES_NEVER,   /* a connection that it closes is a violation: `dead` */
     APH_CLOSES_SETTLED, /* it may close one on which it owes nothing */
+    APH_CLOSES_ANSWERED, /* it may close one on which it has answered something: other requests on it are lost */
 } aph_closing;
 
 /* A violation that can be allowed by name: APH_WAIVER("if-none-match-strong", "one line that says what it is") */

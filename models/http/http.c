@@ -116,8 +116,18 @@ static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how
 
 static bool modified_since(aph *m, aph_value since, aph_value *resource, const char *name)
 {
-    aph_value modified = *resource ? modified_of(m, resource) : APH_NIL;
+    aph_value modified = modified_of(m, resource);
     return modified && aph_decide(m, aph_lt(since, modified), name);
+}
+
+/* Where nothing is, there is no date to be compared: that the condition is ignored then, or fails, can both be read
+ * from the RFC. */
+static bool unmodified_since(aph *m, aph_value since, aph_value *resource)
+{
+    aph_clause(m, "RFC 9110 13.1.4");
+    if (!*resource)
+        return aph_either(m, "If-Unmodified-Since holds of nothing", "If-Unmodified-Since fails of nothing") == 0;
+    return !modified_since(m, since, resource, "If-Unmodified-Since: it was modified");
 }
 
 /* False: the method must not be performed, and the answer is 412. */
@@ -126,8 +136,7 @@ static bool may_be_done(aph *m, aph_value request, aph_value *resource)
     aph_value if_match = aph_field(request, "if-match"), since = aph_field(request, "if-unmodified-since");
     if (if_match)
         return matches(m, if_match, resource, STRONG, "If-Match: the tag matches");
-    aph_clause(m, "RFC 9110 13.1.4");
-    return !since || !modified_since(m, since, resource, "If-Unmodified-Since: it was modified");
+    return !since || unmodified_since(m, since, resource);
 }
 
 /* Does the client have it already? */
@@ -185,7 +194,10 @@ static aph_value with_validators(aph *m, aph_value said, aph_value *resource)
 static bool gives_range(aph *m, aph_value request, aph_value *resource)
 {
     aph_value if_range = aph_field(request, "if-range");
-    if (!is_method(request, "GET") || !aph_field(request, "range"))
+    if (!aph_field(request, "range"))
+        return false;
+    aph_clause(m, "RFC 9110 14.2");
+    if (!is_method(request, "GET") && !aph_waive(m, "head-range"))
         return false;
     aph_clause(m, "RFC 9110 13.1.5");
     if (if_range && aph_is_int(if_range)) {
@@ -226,7 +238,8 @@ static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
                    ? failed : aph_put(failed, "range", aph_strf("bytes */%lld", (long long)n));
     }
     last = last < n ? last : n - 1;
-    aph_value said = answer(206, aph_substr(body, (size_t)first, (size_t)(last - first + 1)));
+    aph_value part = is_method(request, "HEAD") ? aph_str("") : aph_substr(body, (size_t)first, (size_t)(last - first + 1));
+    aph_value said = answer(206, part);
     said = aph_put(said, "range", aph_strf("bytes %lld-%lld/%lld", (long long)first, (long long)last, (long long)n));
     return with_validators(m, said, resource);
 }
@@ -244,8 +257,11 @@ static aph_value read(aph *m, aph_value request, aph_value *resource)
         aph_clause(m, "RFC 9110 15.4.5");
         return with_validators(m, answer(304, aph_str("")), resource);
     }
-    if (failed)
-        return answer_failed(m, request, failed);
+    if (failed) {
+        aph_value refused = answer_failed(m, request, failed);
+        return aph_either(m, "412 shows no validators", "412 shows the validators") == 0
+                   ? refused : with_validators(m, refused, resource);
+    }
     if (gives_range(m, request, resource))
         return answer_range(m, request, resource);
     aph_value body = is_method(request, "HEAD") ? aph_str("") : aph_field(*resource, "body");
@@ -257,9 +273,8 @@ static aph_value write(aph *m, aph_value request, aph_value *resource)
     int failed = failed_condition(m, request, resource);
     if (failed)
         return answer_failed(m, request, failed);
-    bool was = *resource;
-    aph_value body = aph_field(request, "body");
-    *resource = aph_record("body", body ? body : aph_str(""));
+    bool was = *resource != APH_NIL;
+    *resource = aph_record("body", aph_field(request, "body"));
     aph_clause(m, "RFC 9110 9.3.4");
     aph_value said = !was ? answer(201, any_body(m))
                      : aph_either(m, "204 for what was replaced", "200 for what was replaced") == 0
@@ -291,15 +306,45 @@ static aph_value post(aph *m, bool *forgotten)
     if (aph_either(m, "POST is refused", "POST is done") == 0)
         return aph_record("status", aph_choose_within(m, 400, 499, "refusal"), "body", any_body(m));
     *forgotten = true;
-    return aph_record("status", aph_choose_within(m, 200, 299, "success"), "body", any_body(m));
+    aph_value said = aph_record("status", aph_choose_within(m, 200, 299, "success"), "body", any_body(m));
+    aph_value shown = aph_object();
+    return aph_either(m, "POST shows no validators", "POST shows validators") ? with_validators(m, said, &shown) : said;
+}
+
+static const char *kind(aph_value request)
+{
+    static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_method(request, names[i]))
+            return names[i];
+    return "other";
+}
+
+/* One segment, of letters, digits and "-._~": what else a server makes of a path (a collection, a program) is not
+ * described here. */
+static bool is_resource(aph_value target)
+{
+    size_t n;
+    const char *at = aph_is_str(target) ? aph_bytes_of(&target, &n) : "";
+    if (*at != '/' || n < 2 || at[1] == '.')
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~", at[i]) || !at[i])
+            return false;
+    return true;
 }
 
 static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
     aph_value target = aph_field(request, "target"), said;
     bool forgotten = false;
-    if (!aph_is_str(target))
-        aph_unknown_request(m, "a request needs a \"target\", a string");
+    if (!is_resource(target))
+        aph_unknown_request(m, "a request needs a \"target\" such as \"/a\", one segment of plain characters");
+    bool writes = is_method(request, "PUT") || is_method(request, "POST");
+    if (!strcmp(kind(request), "other"))
+        aph_unknown_request(m, "this model knows the methods GET, HEAD, PUT, POST and DELETE");
+    if (writes && !aph_is_str(aph_field(request, "body")))
+        aph_unknown_request(m, "PUT and POST need a \"body\", a string");
     aph_value resource = look(m, *state, target);
     if (only_reads(request))
         said = read(m, request, &resource);
@@ -307,10 +352,8 @@ static aph_value serve(aph *m, aph_value request, aph_value *state)
         said = write(m, request, &resource);
     else if (is_method(request, "DELETE"))
         said = delete(m, request, &resource);
-    else if (is_method(request, "POST"))
-        said = post(m, &forgotten);
     else
-        aph_unknown_request(m, "this model knows the methods GET, HEAD, PUT, POST and DELETE");
+        said = post(m, &forgotten);
     *state = forgotten ? aph_remove(*state, target) : kept(*state, target, resource);
     return said;
 }
@@ -323,18 +366,10 @@ static void step(aph *m, aph_value *state)
 
 static aph_value part(aph_value request) { return aph_field(request, "target"); }
 
-static const char *kind(aph_value request)
-{
-    static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_method(request, names[i]))
-            return names[i];
-    return "other";
-}
-
 static const aph_waiver waivers[] = {
     APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
+    APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
     {0},
 };
 
@@ -350,5 +385,5 @@ const aph_model aph_model_http = {
     .generate = aphi_http_generate,
     .functions = aphi_http_functions,
     .waivers = waivers,
-    .closes = APH_CLOSES_SETTLED,
+    .closes = APH_CLOSES_ANSWERED,
 };

@@ -123,9 +123,12 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
     }
 }
 
-static aph_value with_condition(aph_gen *g, aph_value request, bool reads, aph_value *target)
+static aph_value with_condition(aph_gen *g, const char *method, aph_value request, aph_value *target)
 {
-    switch (reads ? aph_gen_weighted(g, 8, 2, 5, 1, 2, 2) : aph_gen_weighted(g, 6, 4, 5, 2, 0, 0)) {
+    bool get = !strcmp(method, "GET"), head = !strcmp(method, "HEAD");
+    switch (get    ? aph_gen_weighted(g, 16, 4, 10, 2, 4, 4)
+            : head ? aph_gen_weighted(g, 40, 4, 10, 2, 4, 1)
+                   : aph_gen_weighted(g, 6, 4, 6, 2, 0, 0)) {
     case 1: return aph_put(request, "if-match", gen_tags(g, target));
     case 2: return aph_put(request, "if-none-match", gen_tags(g, target));
     case 3: return aph_put(request, "if-unmodified-since", gen_time(g, target));
@@ -141,7 +144,7 @@ aph_value aphi_http_generate(aph_gen *g)
     size_t which = aph_gen_weighted(g, 20, 20, 4, 3, 1);
     aph_value target = gen_target(g), request = aph_record("method", aph_str(methods[which]));
     if (which != 4)
-        request = with_condition(g, request, which == 0 || which == 3, &target);
+        request = with_condition(g, methods[which], request, &target);
     request = aph_put(request, "target", target);
     return which == 1 || which == 4 ? aph_put(request, "body", gen_body(g)) : request;
 }

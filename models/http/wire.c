@@ -250,6 +250,7 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
         understood = take_fields(w, said, COUNT(said), fields, &message);
     }
     w->message = body ? aph_put(message, "body", body) : message;
+    w->last = aph_truth(aph_field(got, "close"));
     return understood ? APH_DECODED : APH_MALFORMED;
 }
 

@@ -26,8 +26,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { WAIVED_MAX = 64 };
-
 typedef struct tester {
     bool replaying;
     aphi_subject_options subject;
@@ -37,8 +35,7 @@ typedef struct tester {
     aphi_script script;
     bool shrinking, listens;
     aph_model model;        /* the spec's, with what is waived */
-    const char *waived[WAIVED_MAX];
-    size_t waived_count;
+    aphi_waived waived;
 } tester;
 
 enum {
@@ -173,11 +170,7 @@ static int apply(tester *t, int option)
     case JSON: t->told.json = true; return 0;
     case JUNIT: t->told.junit = optarg; return 0;
     case REPORT: t->told.report = optarg; return 0;
-    case WAIVE:
-        if (t->waived_count == WAIVED_MAX)
-            return aphi_usage("--waive: at most %d times", WAIVED_MAX);
-        t->waived[t->waived_count++] = optarg;
-        return 0;
+    case WAIVE: return aphi_waive_add(&t->waived, optarg);
     case QUIET: t->told.quiet = true; return 0;
     case COLOR:
         if (!aphi_colour_named(optarg, &colour))
@@ -309,10 +302,7 @@ static aphi_exit open_model(tester *t, const char *text)
         t->model = *t->spec.model;
         t->campaign.model = t->told.model = &t->model;
         t->told.spec = text;
-        for (size_t i = 0; i < t->waived_count; i++)
-            if (!aphi_waive_named(&t->model, t->waived[i]))
-                return APHI_EXIT_USAGE;
-        return APHI_EXIT_PASS;
+        return aphi_waive_in(&t->waived, &t->model) ? APHI_EXIT_PASS : APHI_EXIT_USAGE;
     }
     fprintf(stderr, "antiphon: %s\n", error.message);
     return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;

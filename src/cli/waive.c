@@ -7,7 +7,15 @@
 
 #include <string.h>
 
-bool aphi_waive_named(aph_model *model, const char *name)
+int aphi_waive_add(aphi_waived *w, const char *name)
+{
+    if (w->count == sizeof w->names / sizeof *w->names)
+        return aphi_usage("--waive: at most %zu times", w->count);
+    w->names[w->count++] = name;
+    return 0;
+}
+
+static bool allow(aph_model *model, const char *name)
 {
     size_t n = 0;
     for (const aph_waiver *w = model->waivers; w && w[n].name; n++)
@@ -21,6 +29,14 @@ bool aphi_waive_named(aph_model *model, const char *name)
     else
         aphi_usage("--waive %s: %s declares no waivers", name, model->name);
     return false;
+}
+
+bool aphi_waive_in(const aphi_waived *w, aph_model *model)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (!allow(model, w->names[i]))
+            return false;
+    return true;
 }
 
 static int64_t times(const aph_waiver *w, aph_value branches)

@@ -8,8 +8,16 @@
 
 #include "base/buffer.h"
 
-/* The model, with the waiver of that name allowed. False with a message on stderr: it has none of that name. */
-bool aphi_waive_named(aph_model *model, const char *name);
+/* The names that were given. */
+typedef struct aphi_waived {
+    const char *names[64];
+    size_t count;
+} aphi_waived;
+
+/* 0, or an exit code with a message on stderr: there are too many. */
+int aphi_waive_add(aphi_waived *w, const char *name);
+/* The model with all of them allowed. False with a message on stderr: it has none of such a name. */
+bool aphi_waive_in(const aphi_waived *w, aph_model *model);
 /* A line for each waiver that is allowed and that no explanation needed. branches: by name, how often. */
 void aphi_waive_tell(aphi_buffer *out, const aph_model *model, aph_value branches);
 /* The same for programs: by name, how often it was needed. APH_NIL if none is allowed. */

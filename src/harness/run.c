@@ -63,7 +63,7 @@ typedef struct asked {
 /* One end of a connection: the requests on it that have no answer, oldest first. */
 typedef struct peer {
     int64_t name;      /* its number in the trace: a connection that is opened again is another one */
-    bool is_named, was_open;
+    bool is_named, was_open, was_answered;
     asked *queue;
     size_t head, count, capacity; /* capacity: a power of two */
 } peer;
@@ -341,7 +341,8 @@ static int64_t name_of(run *r, int64_t connection)
 /* It is closed. If it is used again, it is opened again. */
 static void retire(run *r, int64_t connection)
 {
-    peer_of(r, connection)->is_named = false;
+    peer *p = peer_of(r, connection);
+    p->is_named = p->was_answered = false;
 }
 
 static void push_asked(run *r, int64_t connection, asked a)
@@ -389,6 +390,15 @@ static void lose_asked(run *r, int64_t connection)
     }
 }
 
+/* We are done with the connection. */
+static void part(run *r, int64_t connection)
+{
+    note_moment(r, APHI_MOMENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
+    aphi_net_hang_up(r->net, connection);
+    lose_asked(r, connection);
+    retire(r, connection);
+}
+
 /* ---- arrivals ---------------------------------------------------------------------------------------------------- */
 
 static aph_value oldest_asked(void *context, int64_t connection)
@@ -408,6 +418,7 @@ static void arrived_message(run *r, const aphi_arrival *a)
     asked q = {.number = APHI_NO_REQUEST};
     bool answer = pop_asked(r, a->connection, &q);
     int64_t label = answer ? q.label + 1 : 0;
+    peer_of(r, a->connection)->was_answered = true;
     if (answer)
         r->kinds[q.kind].answered++;
     r->result.facts.answers++;
@@ -415,6 +426,8 @@ static void arrived_message(run *r, const aphi_arrival *a)
         aphi_labelled_add(r->labelled, label, a->message);
     uint64_t number = tell_received(r, a, q.number);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
+    if (a->last)
+        part(r, a->connection);
 }
 
 /* On a connection that the subject opened we are the server: the model says what it answers. */
@@ -439,11 +452,15 @@ static void arrived_end(run *r, const aphi_arrival *a, const char *word)
         note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
         return;
     }
-    bool owes = peer_of(r, a->connection)->count > 0;
+    aph_closing closes = r->model->closes;
+    bool owes = peer_of(r, a->connection)->count > 0, answered = peer_of(r, a->connection)->was_answered;
     note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     lose_asked(r, a->connection);
     retire(r, a->connection);
-    if (a->kind == APHI_ARRIVED_END && !owes && r->model->closes == APH_CLOSES_SETTLED)
+    if (a->kind == APHI_ARRIVED_END && !owes && closes != APH_CLOSES_NEVER)
+        return;
+    /* Requests that it had not read when it closed break the connection off. */
+    if (a->kind != APHI_ARRIVED_REFUSED && answered && closes == APH_CLOSES_ANSWERED)
         return;
     char what[256];
     bool refused = a->kind == APHI_ARRIVED_REFUSED;
@@ -635,10 +652,7 @@ static void perform(run *r)
     if (a->send) {
         send_message(r, a);
     } else {
-        note_moment(r, APHI_MOMENT_CLOSED, a->connection, 0, APH_NIL, UINT64_MAX);
-        aphi_net_hang_up(r->net, a->connection);
-        lose_asked(r, a->connection);
-        retire(r, a->connection);
+        part(r, a->connection);
     }
     r->acted_at = r->now;
     r->has_action = false;
