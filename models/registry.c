@@ -12,6 +12,7 @@ static const aph_model *const models[] = {
     &aph_model_swap_impl,
     &aph_model_queue,
     &aph_model_etag_kv,
+    &aph_model_http,
 };
 
 static const size_t count = sizeof models / sizeof *models;

@@ -37,6 +37,7 @@ typedef struct aph_wire {
     /* what decode says */
     size_t used;                /* bytes that the message took; at least 1 */
     aph_value message;
+    bool last;                  /* the sender says that nothing follows on this connection */
     size_t at;                  /* the first byte that is wrong */
     char why[160];
 } aph_wire;

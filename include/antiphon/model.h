@@ -45,6 +45,9 @@ bool aph_decide(aph *m, aph_value condition, const char *name);  /* branch on a 
 int aph_either_(aph *m, size_t n, const char *const *names);
 /* The clause of the specification that the next choice, decision or message is about: "RFC 9110 13.1.2". */
 void aph_clause(aph *m, const char *clause);
+/* Here is a violation that servers are known for, one of the model's waivers. False, unless the user allows it by name
+ * (--waive): then it is a free choice whether this server has it. */
+bool aph_waive(aph *m, const char *name);
 /* This branch is not to be taken: the model does not describe it. */
 void aph_never(aph *m) __attribute__((noreturn));
 /* The request is not one that this model knows: reported as bad input, with the reason. */
@@ -61,6 +64,13 @@ typedef enum aph_closing {
      * which something was answered, requests without an answer then may have been taken, or not. */
     APH_CLOSES_SETTLED,
 } aph_closing;
+
+/* A violation that can be allowed by name: APH_WAIVER("if-none-match-strong", "one line that says what it is") */
+typedef struct aph_waiver {
+    const char *name, *summary;
+    const char *alternatives[2]; /* for the choice */
+} aph_waiver;
+#define APH_WAIVER(name_, summary_) {(name_), (summary_), {"without " name_, "waived: " name_}}
 
 typedef enum aph_jepsen { APH_JEPSEN_OK, APH_JEPSEN_FAIL } aph_jepsen;
 
@@ -108,6 +118,8 @@ typedef struct aph_model {
      * every kind of request that was sent was answered at least once. */
     const char *const *floors;
     aph_closing closes;
+    const aph_waiver *waivers;       /* the last has no name */
+    uint64_t waived;                 /* bit i: the i-th waiver is allowed; at most 64. For the program to set */
     /* Servers that are wrong, to test testers with; the last is NULL. */
     const struct aph_model *const *mutants;
 } aph_model;

@@ -8,6 +8,7 @@
 #include "cli/leave.h"
 #include "cli/show.h"
 #include "cli/spec.h"
+#include "cli/waive.h"
 #include "env/env.h"
 #include "report/junit.h"
 #include "report/table.h"
@@ -32,12 +33,15 @@ typedef struct check {
     aph_value *results;     /* by file; APH_NIL until it is there */
     size_t done;
     bool write_failed;
+    aphi_waived waived;
 } check;
 
-enum { FORMAT = 256, ENV, WHOLE, DISTRUST, TIME, MEMORY, SOLVER_MS, JSON, JUNIT, EXPLAIN, COLOR, QUIET, VERBOSE, HELP };
+enum { FORMAT = 256, ENV, WHOLE, DISTRUST, TIME, MEMORY, SOLVER_MS, JSON, JUNIT, EXPLAIN, WAIVE, COLOR, QUIET, VERBOSE,
+       HELP };
 
 static const struct option options[] = {
     {"format", required_argument, NULL, FORMAT}, {"env", required_argument, NULL, ENV},
+    {"waive", required_argument, NULL, WAIVE},
     {"whole", no_argument, NULL, WHOLE},         {"distrust", no_argument, NULL, DISTRUST},
     {"time", required_argument, NULL, TIME},     {"memory", required_argument, NULL, MEMORY},
     {"solver-ms", required_argument, NULL, SOLVER_MS}, {"jobs", required_argument, NULL, 'j'},
@@ -56,6 +60,7 @@ static void help(void)
           "  --env ENV         what lies between client and server: tcp (default), tcp:N, sync (default for "
           ".prog) or udp\n"
           "  --whole           keep the state in one piece, also where the model has independent parts\n"
+          "  --waive NAME      allow a known violation, one of those that antiphon models SPEC lists\n"
           "  --distrust        use none of the promises that the model makes; slow, and a test of the promises\n"
           "  --time SECONDS    give up on a trace after this long (default: never)\n"
           "  --memory MB       give up on a trace beyond this much memory (default: 4096; 0: never)\n"
@@ -95,6 +100,7 @@ static int apply(check *c, int option)
         c->judge.oracle.environment = optarg;
         return aphi_env_named(optarg, &(aphi_env){0}) ? 0 : aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
     case WHOLE: c->judge.oracle.whole = true; return 0;
+    case WAIVE: return aphi_waive_add(&c->waived, optarg);
     case DISTRUST: c->judge.oracle.distrust = true; return 0;
     case TIME:
         if (!number(optarg, 1e9, &value))
@@ -326,7 +332,8 @@ int aphi_command_check(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    int code = run(&c, spec.model, spec.kind == APHI_SPEC_PROG);
+    aph_model model = *spec.model;
+    int code = !aphi_waive_in(&c.waived, &model) ? APHI_EXIT_USAGE : run(&c, &model, spec.kind == APHI_SPEC_PROG);
     aphi_spec_close(&spec);
     return code;
 }

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "cli/diverge.h"
 #include "cli/judge.h"
+#include "cli/waive.h"
 #include "report/html.h"
 #include "report/junit.h"
 #include "report/message.h"
@@ -219,6 +220,9 @@ static void tell_json(const telling *t)
         field(out, "kinds", c->kinds);
     if (c->branches)
         field(out, "branches", c->branches);
+    aph_value waived = aphi_waive_counts(t->options->model, c->branches);
+    if (waived)
+        field(out, "waived", waived);
     fputs("}\n", out);
 }
 
@@ -316,6 +320,7 @@ static void tell_people(const telling *t)
                               "start it anew, or give its command with --run\n");
     if (c->outcome == APHI_FINDING_PASS || c->outcome == APHI_FINDING_VACUOUS)
         tell_branches(&out, t);
+    aphi_waive_tell(&out, t->options->model, c->branches);
     fwrite(out.data ? out.data : "", 1, out.n, stdout);
     aphi_buffer_free(&out);
 }

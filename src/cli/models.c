@@ -32,6 +32,8 @@ static int list_mutants(const char *text)
         printf("%3u  %-21s  %s\n", ++n, (*m)->name, (*m)->summary ? (*m)->summary : "");
     if (n == 0)
         puts("it declares no mutants");
+    for (const aph_waiver *w = spec.model->waivers; w && w->name; w++)
+        printf("%s%-26s  %s\n", w == spec.model->waivers ? "waivers:\n     " : "     ", w->name, w->summary);
     aphi_spec_close(&spec);
     return APHI_EXIT_PASS;
 }

@@ -9,6 +9,7 @@
 #include "cli/finding.h"
 #include "cli/presets.h"
 #include "cli/spec.h"
+#include "cli/waive.h"
 #include "env/env.h"
 #include "harness/campaign.h"
 #include "harness/expression.h"
@@ -35,6 +36,8 @@ typedef struct tester {
     aphi_script script;
     bool shrinking, listens;
     int64_t began_ns;
+    aph_model model;         /* the spec's, with what is waived */
+    aphi_waived waived;
     const char *preset;      /* the name of a subject that we know, or NULL */
     aphi_preset_made server; /* what it is made of */
 } tester;
@@ -46,7 +49,7 @@ enum {
 
 enum {
     TARGET = 256, RUN, SUBJECT, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY,
-    FOLDER, NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, HELP,
+    FOLDER, NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, WAIVE, HELP,
 };
 
 static const struct option known[] = {
@@ -61,7 +64,8 @@ static const struct option known[] = {
     {"json", no_argument, NULL, JSON},                 {"junit", required_argument, NULL, JUNIT},
     {"report", required_argument, NULL, REPORT},       {"color", required_argument, NULL, COLOR},
     {"quiet", no_argument, NULL, QUIET},               {"blind", no_argument, NULL, BLIND},
-    {"help", no_argument, NULL, HELP},                 {NULL, 0, NULL, 0}};
+    {"waive", required_argument, NULL, WAIVE},         {"help", no_argument, NULL, HELP},
+    {NULL, 0, NULL, 0}};
 
 static const char common_help[] =
     "  --target HOST:PORT  a subject that runs already\n"
@@ -75,6 +79,7 @@ static const char common_help[] =
     "                      {listen} in the command stands for it\n"
     "  --output FILE       keep what the subject prints\n"
     "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
+    "  --waive NAME        allow a known violation, one of those that antiphon models SPEC lists\n"
     "  --patience SECONDS  how long it may owe an answer and be silent (default: 0.4)\n"
     "  --memory MB         for the oracle (default: 1024; 0: any)\n"
     "  --folder DIR        for the trace and for scripts that failed (default: .antiphon)\n"
@@ -178,6 +183,7 @@ static int apply(tester *t, int option)
     case JSON: t->told.json = true; return 0;
     case JUNIT: t->told.junit = optarg; return 0;
     case REPORT: t->told.report = optarg; return 0;
+    case WAIVE: return aphi_waive_add(&t->waived, optarg);
     case QUIET: t->told.quiet = true; return 0;
     case COLOR:
         if (!aphi_colour_named(optarg, &colour))
@@ -303,7 +309,7 @@ static aph_verdict judge_again(void *context, const char *trace)
     aphi_judge_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
                                              .patient = true, .time_ms = left_ms < AGAIN_MS ? left_ms : AGAIN_MS},
                                   .format = APHI_FORMAT_JSONL};
-    aph_value verdict = aph_field(aphi_judge(t->spec.model, trace, &options), "verdict");
+    aph_value verdict = aph_field(aphi_judge(&t->model, trace, &options), "verdict");
     return aph_str_is(verdict, "pass") ? APH_PASS : aph_str_is(verdict, "fail") ? APH_FAIL : APH_UNKNOWN;
 }
 
@@ -313,9 +319,10 @@ static aphi_exit open_model(tester *t, const char *text)
 {
     aphi_spec_error error;
     if (aphi_spec_open(text, &t->spec, &error)) {
-        t->campaign.model = t->told.model = t->spec.model;
+        t->model = *t->spec.model;
+        t->campaign.model = t->told.model = &t->model;
         t->told.spec = text;
-        return APHI_EXIT_PASS;
+        return aphi_waive_in(&t->waived, &t->model) ? APHI_EXIT_PASS : APHI_EXIT_USAGE;
     }
     fprintf(stderr, "antiphon: %s\n", error.message);
     return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;

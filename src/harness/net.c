@@ -410,7 +410,7 @@ static bool take_messages(aphi_net *n, channel *l, bool ended)
         l->scanned = 0;
         if (!l->leaving)
             tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_MESSAGE, .connection = l->connection,
-                                    .message = wire.message});
+                                    .message = wire.message, .last = wire.last});
     }
     if (l->in_head == l->in_tail)
         l->in_head = l->in_tail = 0;

@@ -22,6 +22,7 @@ typedef struct aphi_arrival {
     aphi_arrival_kind kind;
     int64_t connection;
     aph_value message;
+    bool last;       /* of APHI_ARRIVED_MESSAGE: nothing follows on this connection */
     size_t at;       /* of APHI_ARRIVED_MALFORMED: the byte that is wrong */
     const char *why; /* valid during the call */
 } aphi_arrival;

@@ -392,6 +392,15 @@ static void lose_asked(run *r, int64_t connection)
     }
 }
 
+/* We are done with the connection. */
+static void part(run *r, int64_t connection)
+{
+    note_moment(r, APHI_MOMENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
+    aphi_net_hang_up(r->net, connection);
+    lose_asked(r, connection);
+    retire(r, connection);
+}
+
 /* ---- arrivals ---------------------------------------------------------------------------------------------------- */
 
 static aph_value oldest_asked(void *context, int64_t connection)
@@ -419,6 +428,8 @@ static void arrived_message(run *r, const aphi_arrival *a)
         aphi_labelled_add(r->labelled, label, a->message);
     uint64_t number = tell_received(r, a, q.number);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
+    if (a->last)
+        part(r, a->connection);
 }
 
 /* On a connection that the subject opened we are the server: the model says what it answers. */
@@ -641,10 +652,7 @@ static void perform(run *r)
     if (a->send) {
         send_message(r, a);
     } else {
-        note_moment(r, APHI_MOMENT_CLOSED, a->connection, 0, APH_NIL, UINT64_MAX);
-        aphi_net_hang_up(r->net, a->connection);
-        lose_asked(r, a->connection);
-        retire(r, a->connection);
+        part(r, a->connection);
     }
     r->acted_at = r->now;
     r->has_action = false;

@@ -158,6 +158,15 @@ int aph_either_(aph *m, size_t n, const char *const *names)
     return (int)aph_int_of(perform(m, &(aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
 }
 
+bool aph_waive(aph *m, const char *name)
+{
+    const aph_waiver *w = m->model->waivers;
+    for (size_t i = 0; m->model->waived && w && w[i].name; i++)
+        if (strcmp(w[i].name, name) == 0)
+            return (m->model->waived >> i & 1) && aph_either_(m, 2, w[i].alternatives) == 1;
+    return false;
+}
+
 void aph_clause(aph *m, const char *clause)
 {
     m->clause = clause;

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * http.h - what the parts of the HTTP model know of each other. */
+#ifndef APH_MODELS_HTTP_H
+#define APH_MODELS_HTTP_H
+
+#include "../models.h"
+
+#define APH_HTTP_TIME_MAX INT64_C(253402300799) /* the last second of the year 9999 */
+
+/* Messages of the model to bytes and back. */
+extern const aph_codec aphi_http_wire;
+/* Can the string stand between the quotes of an entity tag? */
+bool aphi_http_is_opaque(aph_value v);
+
+/* What to send. */
+aph_value aphi_http_generate(aph_gen *g);
+extern const aph_function aphi_http_functions[];
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * requests.c - what to ask an HTTP server.
+ *
+ * Idea:       Few targets, so that requests meet; conditions made of what the server showed: its tags as they were,
+ *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they were
+ *             shown for. Now and then a target that nobody wrote. */
+#include "http.h"
+
+/* ---- functions for holes ----------------------------------------------------------------------------------------- */
+
+static aph_value weakened(aph_value tag)
+{
+    return aph_has(tag, aph_str("weak")) ? aph_put(tag, "weak", aph_bool(true)) : tag;
+}
+
+static aph_value strengthened(aph_value tag)
+{
+    return aph_has(tag, aph_str("weak")) ? aph_put(tag, "weak", aph_bool(false)) : tag;
+}
+
+/* Another tag, by its last byte: the smallest difference that there is. */
+static aph_value changed(aph_value tag)
+{
+    aph_value opaque = aph_field(tag, "opaque");
+    size_t n = aph_is_str(opaque) ? aph_count(opaque) : 0;
+    if (!n)
+        return tag;
+    const char *bytes = aph_bytes_of(&opaque, &n);
+    char last = bytes[n - 1] == 'x' ? 'y' : 'x';
+    return aph_put(tag, "opaque", aph_concat(aph_substr(opaque, 0, n - 1), aph_bytes(&last, 1)));
+}
+
+static aph_value earlier(aph_value time)
+{
+    return aph_is_int(time) && aph_int_of(time) > 0 ? aph_int(aph_int_of(time) - 1) : time;
+}
+
+static aph_value later(aph_value time)
+{
+    return aph_is_int(time) && aph_int_of(time) < APH_HTTP_TIME_MAX ? aph_int(aph_int_of(time) + 1) : time;
+}
+
+const aph_function aphi_http_functions[] = {
+    {"weakened", weakened}, {"strengthened", strengthened}, {"changed", changed}, {"earlier", earlier},
+    {"later", later},       {0},
+};
+
+/* ---- parts of requests ------------------------------------------------------------------------------------------- */
+
+static aph_value gen_target(aph_gen *g)
+{
+    if (aph_gen_weighted(g, 24, 1) == 1)
+        return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
+    return aph_gen_oneof(g, aph_str("/a"), aph_str("/b"), aph_str("/c"));
+}
+
+/* Mostly another one each time, so that it shows who wrote it; now and then the same again. */
+static aph_value gen_body(aph_gen *g)
+{
+    switch (aph_gen_weighted(g, 8, 2, 1)) {
+    case 0: return aph_strf("body %llu", (unsigned long long)aph_gen_number(g));
+    case 1: return aph_str("again");
+    default: return aph_str("");
+    }
+}
+
+/* The target of the request that a hole's answer was for. */
+static aph_value target_of(aph_gen *g, aph_value hole)
+{
+    int64_t label, asked = aph_int_of(aph_at(aph_field(hole, "$"), 0)) - 1;
+    aph_value message;
+    for (size_t i = 0; aph_gen_seen(g, i, &label, &message); i++)
+        if (label == asked)
+            return aph_field(message, "target");
+    return APH_NIL;
+}
+
+/* A hole; and in four of five, its target. */
+static aph_value gen_shown(aph_gen *g, const char *field, const char *function, aph_value *target)
+{
+    aph_value hole = aph_gen_hole(g, APH_ARRAY_OF(aph_str(field)), function), asked = APH_NIL;
+    if (hole)
+        asked = target_of(g, hole);
+    if (asked && aph_gen_weighted(g, 4, 1) == 0)
+        *target = asked;
+    return hole;
+}
+
+static aph_value gen_tag(aph_gen *g, aph_value *target)
+{
+    static const char *const names[] = {"id", "weakened", "strengthened", "changed"};
+    aph_value hole = gen_shown(g, "tag", names[aph_gen_weighted(g, 6, 4, 2, 1)], target);
+    return hole ? hole : aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
+}
+
+static aph_value gen_tags(aph_gen *g, aph_value *target)
+{
+    aph_value tags[3];
+    size_t n = 1 + aph_gen_weighted(g, 8, 2, 1);
+    if (aph_gen_weighted(g, 9, 1) == 1)
+        return aph_str("*");
+    for (size_t i = 0; i < n; i++)
+        tags[i] = gen_tag(g, target);
+    return aph_array(n, tags);
+}
+
+static aph_value gen_time(aph_gen *g, aph_value *target)
+{
+    static const char *const names[] = {"id", "earlier", "later"};
+    aph_value hole = gen_shown(g, "modified", names[aph_gen_weighted(g, 3, 2, 1)], target);
+    return hole ? hole : aph_int(1000000000);
+}
+
+static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
+{
+    int64_t first = (int64_t)aph_gen_below(g, 8), last = first + (int64_t)aph_gen_below(g, 8);
+    request = aph_put(request, "range", APH_ARRAY_OF(aph_int(first), aph_int(last)));
+    switch (aph_gen_weighted(g, 2, 2, 1)) {
+    case 1: return aph_put(request, "if-range", gen_tag(g, target));
+    case 2: return aph_put(request, "if-range", gen_time(g, target));
+    default: return request;
+    }
+}
+
+static aph_value with_condition(aph_gen *g, const char *method, aph_value request, aph_value *target)
+{
+    bool get = !strcmp(method, "GET"), head = !strcmp(method, "HEAD");
+    switch (get    ? aph_gen_weighted(g, 16, 4, 10, 2, 4, 4)
+            : head ? aph_gen_weighted(g, 40, 4, 10, 2, 4, 1)
+                   : aph_gen_weighted(g, 6, 4, 6, 2, 0, 0)) {
+    case 1: return aph_put(request, "if-match", gen_tags(g, target));
+    case 2: return aph_put(request, "if-none-match", gen_tags(g, target));
+    case 3: return aph_put(request, "if-unmodified-since", gen_time(g, target));
+    case 4: return aph_put(request, "if-modified-since", gen_time(g, target));
+    case 5: return with_range(g, request, target);
+    default: return request;
+    }
+}
+
+aph_value aphi_http_generate(aph_gen *g)
+{
+    static const char *const methods[] = {"GET", "PUT", "DELETE", "HEAD", "POST"};
+    size_t which = aph_gen_weighted(g, 20, 20, 4, 3, 1);
+    aph_value target = gen_target(g), request = aph_record("method", aph_str(methods[which]));
+    if (which != 4)
+        request = with_condition(g, methods[which], request, &target);
+    request = aph_put(request, "target", target);
+    return which == 1 || which == 4 ? aph_put(request, "body", gen_body(g)) : request;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * wire.c - messages of the HTTP model as messages of the protocol, and back.
+ *
+ * Idea:       message.c knows how messages are framed and what fields are; here the fields that the model speaks of get
+ *             their meaning: tags, lists of them, times and ranges. All other fields are left out: the model has nothing
+ *             to say of them. */
+#include "http.h"
+#include "dates.h"
+#include "http-message.h"
+
+#include <stdio.h>
+
+bool aphi_http_is_opaque(aph_value v)
+{
+    size_t n;
+    const char *bytes = aph_bytes_of(&v, &n);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c <= ' ' || c == '"' || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+/* ---- texts of fields --------------------------------------------------------------------------------------------- */
+
+typedef struct text {
+    const char *at, *end;
+} text;
+
+static void skip_blanks(text *t)
+{
+    while (t->at < t->end && (*t->at == ' ' || *t->at == '\t'))
+        t->at++;
+}
+
+static bool skip(text *t, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(t->end - t->at) < n || memcmp(t->at, word, n) != 0)
+        return false;
+    t->at += n;
+    return true;
+}
+
+static bool read_tag(text *t, aph_value *tag)
+{
+    bool weak = skip(t, "W/");
+    if (!skip(t, "\""))
+        return false;
+    const char *end = memchr(t->at, '"', (size_t)(t->end - t->at));
+    if (!end)
+        return false;
+    aph_value opaque = aph_bytes(t->at, (size_t)(end - t->at));
+    t->at = end + 1;
+    *tag = aph_record("opaque", opaque, "weak", aph_bool(weak));
+    return aphi_http_is_opaque(opaque);
+}
+
+static bool read_tags(text *t, aph_value *tags)
+{
+    if (skip(t, "*")) {
+        *tags = aph_str("*");
+        return t->at == t->end;
+    }
+    *tags = aph_array(0, NULL);
+    while (t->at < t->end) {
+        aph_value tag;
+        skip_blanks(t);
+        if (skip(t, ",")) /* empty members of a list are allowed */
+            continue;
+        if (!read_tag(t, &tag))
+            return false;
+        *tags = aph_push(*tags, tag);
+        skip_blanks(t);
+        if (t->at < t->end && !skip(t, ","))
+            return false;
+    }
+    return aph_count(*tags) > 0;
+}
+
+static bool read_number(text *t, int64_t *n)
+{
+    const char *from = t->at;
+    *n = 0;
+    while (t->at < t->end && *t->at >= '0' && *t->at <= '9' && t->at - from < 18)
+        *n = 10 * *n + (*t->at++ - '0');
+    return t->at > from;
+}
+
+/* FIRST-LAST in bytes; other forms are as if they were not there, which a server may always do. */
+static bool read_range(text *t, aph_value *range)
+{
+    int64_t first, last;
+    if (!skip(t, "bytes=") || !read_number(t, &first) || !skip(t, "-") || !read_number(t, &last) || t->at != t->end ||
+        last < first)
+        return false;
+    *range = APH_ARRAY_OF(aph_int(first), aph_int(last));
+    return true;
+}
+
+static aph_value tag_text(aph_value tag)
+{
+    aph_value quote = aph_str("\""), opaque = aph_field(tag, "opaque");
+    if (!aph_is_str(opaque) || !aphi_http_is_opaque(opaque))
+        return APH_NIL;
+    return aph_concat(aph_str(aph_truth(aph_field(tag, "weak")) ? "W/\"" : "\""), aph_concat(opaque, quote));
+}
+
+static aph_value tags_text(aph_value tags)
+{
+    if (aph_str_is(tags, "*"))
+        return tags;
+    aph_value all = aph_str("");
+    for (size_t i = 0; i < aph_count(tags); i++) {
+        aph_value one = tag_text(aph_at(tags, i));
+        if (!one)
+            return APH_NIL;
+        all = aph_concat(all, i ? aph_concat(aph_str(", "), one) : one);
+    }
+    return aph_kind_of(tags) == APH_ARRAY && aph_count(tags) ? all : APH_NIL;
+}
+
+static aph_value range_text(aph_value range)
+{
+    aph_value first = aph_at(range, 0), last = aph_at(range, 1);
+    if (aph_count(range) != 2 || !aph_is_int(first) || !aph_is_int(last))
+        return APH_NIL;
+    return aph_strf("bytes=%lld-%lld", (long long)aph_int_of(first), (long long)aph_int_of(last));
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+typedef enum meaning { TAG, TAGS, TIME, RANGE, TAG_OR_TIME, TEXT } meaning;
+
+typedef struct known {
+    const char *name, *field; /* in the model's messages, and on the wire */
+    meaning is;
+} known;
+
+static const known asked[] = {
+    {"if-match", "if-match", TAGS},
+    {"if-none-match", "if-none-match", TAGS},
+    {"if-modified-since", "if-modified-since", TIME},
+    {"if-unmodified-since", "if-unmodified-since", TIME},
+    {"range", "range", RANGE},
+    {"if-range", "if-range", TAG_OR_TIME},
+};
+static const known said[] = {
+    {"tag", "etag", TAG},
+    {"modified", "last-modified", TIME},
+    {"range", "content-range", TEXT},
+};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* False: it does not mean what it should. *v is APH_NIL if it means nothing. */
+static bool meaning_of(const known *k, aph_value field, aph_value *v)
+{
+    *v = field;
+    if (k->is == TIME)
+        return aph_is_int(field);
+    if (!aph_is_str(field))
+        return false;
+    size_t n;
+    const char *bytes = aph_bytes_of(&field, &n);
+    text t = {bytes, bytes + n};
+    int64_t time;
+    switch (k->is) {
+    case TAG: return read_tag(&t, v) && t.at == t.end;
+    case TAGS: return read_tags(&t, v);
+    case RANGE:
+        if (!read_range(&t, v))
+            *v = APH_NIL;
+        return true;
+    case TAG_OR_TIME:
+        if (aphi_http_date_read(bytes, n, 0, &time)) {
+            *v = aph_int(time);
+            return true;
+        }
+        return read_tag(&t, v) && t.at == t.end;
+    default: return true;
+    }
+}
+
+/* The reverse; APH_NIL if there is no such text. */
+static aph_value field_of(const known *k, aph_value v)
+{
+    char date[APHI_HTTP_DATE_SIZE + 1];
+    switch (k->is) {
+    case TAG: return tag_text(v);
+    case TAGS: return tags_text(v);
+    case TIME: return aph_is_int(v) ? v : APH_NIL;
+    case RANGE: return range_text(v);
+    case TAG_OR_TIME:
+        if (!aph_is_int(v))
+            return tag_text(v);
+        return aphi_http_date_write(aph_int_of(v), date) ? aph_str(date) : APH_NIL;
+    default: return aph_is_str(v) ? v : APH_NIL;
+    }
+}
+
+static bool take_fields(aph_wire *w, const known *all, size_t n, aph_value fields, aph_value *message)
+{
+    for (size_t i = 0; i < n; i++) {
+        aph_value field = aph_field(fields, all[i].field), v;
+        if (!field)
+            continue;
+        if (!meaning_of(&all[i], field, &v)) {
+            snprintf(w->why, sizeof w->why, "%s is not what RFC 9110 says it is", all[i].field);
+            w->at = 0;
+            return false;
+        }
+        if (v)
+            *message = aph_put(*message, all[i].name, v);
+    }
+    return true;
+}
+
+static bool give_fields(const known *all, size_t n, aph_value message, aph_value *fields)
+{
+    *fields = aph_object();
+    for (size_t i = 0; i < n; i++) {
+        aph_value v = aph_field(message, all[i].name), field;
+        if (!v)
+            continue;
+        field = field_of(&all[i], v);
+        if (!field)
+            return false;
+        *fields = aph_put(*fields, all[i].field, field);
+    }
+    return true;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static aph_decoded decode(const aph_codec *codec, aph_wire *w)
+{
+    (void)codec;
+    aph_decoded result = aphi_http_codec.decode(&aphi_http_codec, w);
+    if (result != APH_DECODED)
+        return result;
+    aph_value got = w->message, fields = aph_field(got, "fields"), body = aph_field(got, "body"), message;
+    bool understood;
+    if (w->side == APH_TO_SERVER) {
+        message = aph_record("method", aph_field(got, "method"), "target", aph_field(got, "target"));
+        understood = take_fields(w, asked, COUNT(asked), fields, &message);
+    } else {
+        message = aph_record("status", aph_field(got, "status"));
+        understood = take_fields(w, said, COUNT(said), fields, &message);
+    }
+    w->message = body ? aph_put(message, "body", body) : message;
+    w->last = aph_truth(aph_field(got, "close"));
+    return understood ? APH_DECODED : APH_MALFORMED;
+}
+
+static bool encode(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)codec;
+    aph_value fields, body = aph_field(message, "body"), sent;
+    if (aph_kind_of(message) != APH_OBJECT)
+        return false;
+    if (side == APH_TO_SERVER) {
+        if (!give_fields(asked, COUNT(asked), message, &fields))
+            return false;
+        sent = aph_record("method", aph_field(message, "method"), "target", aph_field(message, "target"));
+    } else {
+        if (!give_fields(said, COUNT(said), message, &fields))
+            return false;
+        sent = aph_record("status", aph_field(message, "status"), "date", aph_int(-1), "more", aph_str(""));
+    }
+    sent = aph_put(sent, "fields", fields);
+    return aphi_http_codec.encode(&aphi_http_codec, side, body ? aph_put(sent, "body", body) : sent, out);
+}
+
+const aph_codec aphi_http_wire = {.name = "http", .decode = decode, .encode = encode};
