@@ -114,6 +114,9 @@ typedef struct aph_model {
     const char *shape;
     /* What kind of request is this? NULL: its field "f" if that is a string, else "message". */
     const char *(*kind)(aph_value request);
+    /* What the server does with this request takes time in which others of its part could come in between, and the
+     * specification allows that: none of another connection is in flight with it. NULL: no such request. */
+    bool (*alone)(aph_value request);
     /* Names of branches, choices and kinds that a run must have reached, or it is `vacuous`; the last is NULL. NULL:
      * every kind of request that was sent was answered at least once. */
     const char *const *floors;

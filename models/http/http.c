@@ -366,6 +366,9 @@ static void step(aph *m, aph_value *state)
 
 static aph_value part(aph_value request) { return aph_field(request, "target"); }
 
+/* Nothing in the RFC says that a write is done in one moment. */
+static bool alone(aph_value request) { return !only_reads(request); }
+
 static const aph_waiver waivers[] = {
     APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
@@ -380,6 +383,7 @@ const aph_model aph_model_http = {
     .step = step,
     .rpc = true,
     .part = part,
+    .alone = alone,
     .kind = kind,
     .codec = &aphi_http_wire,
     .generate = aphi_http_generate,

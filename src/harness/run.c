@@ -57,7 +57,8 @@ typedef struct asked {
     uint64_t number;   /* by the witness */
     int64_t at;
     uint32_t kind;
-    aph_value message;
+    aph_value message, part;
+    bool alone;
 } asked;
 
 /* One end of a connection: the requests on it that have no answer, oldest first. */
@@ -531,10 +532,30 @@ static bool wait_is_over(run *r, const aphi_action *a)
     return true;
 }
 
+/* Would the request meet one of its part on another connection, though one of them is to be alone? */
+static bool would_meet(const run *r, const aphi_action *a)
+{
+    const aph_model *m = r->model;
+    if (!m->alone || !a->send)
+        return false;
+    aph_value message = aphi_expression_fill(a->send, r->labelled, m->functions);
+    aph_value part = m->part ? m->part(message) : APH_NIL;
+    bool alone = m->alone(message);
+    for (size_t i = 0; i < r->peer_count; i++) {
+        const peer *p = &r->peers[i];
+        for (size_t k = 0; (int64_t)i != a->connection && k < p->count; k++) {
+            const asked *q = &p->queue[(p->head + k) & (p->capacity - 1)];
+            if (q->part == part && (alone || q->alone))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool has_room(run *r, const aphi_action *a)
 {
     size_t flight = r->datagrams ? LOSSY_FLIGHT : r->paired ? 0 : r->solo ? 1 : r->buffer;
-    if ((r->solo && r->owed) || (flight && r->since_quiet >= flight))
+    if ((r->solo && r->owed) || (flight && r->since_quiet >= flight) || would_meet(r, a))
         return false;
     peer_of(r, a->connection);
     /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
@@ -641,7 +662,10 @@ static void send_message(run *r, const aphi_action *a)
         r->silent = 0; /* what was sent just now may still be answered */
     aphi_labelled_add(r->labelled, a->label, message);
     uint64_t number = r->witness ? aphi_witness_sent(r->witness, name_of(r, a->connection), message, r->now) : 0;
-    push_asked(r, a->connection, (asked){a->label, number, r->now, what, message});
+    const aph_model *m = r->model;
+    push_asked(r, a->connection,
+               (asked){.label = a->label, .number = number, .at = r->now, .kind = what, .message = message,
+                       .part = m->alone && m->part ? m->part(message) : APH_NIL, .alone = m->alone && m->alone(message)});
     note_moment(r, APHI_MOMENT_SENT, a->connection, a->label, message, number);
 }
 
