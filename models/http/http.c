@@ -13,7 +13,8 @@
  *             statuses that fit. What a resource's validators are is decided as late as can be, when they are first
  *             shown or compared: so a wrong guess is found out at once. What was there before the test is not known
  *             until it shows either.
- * State:      by target, {"body": ..., "tag": TAG or false, "modified": TIME or false}, or false if there is nothing.
+ * State:      by target, {"body": ..., "tag": TAG or false, "modified": TIME or false}, or false if there is nothing;
+ *             and "before", an opaque tag that it cannot have.
  *             A field that is missing is not decided yet, a target that is missing not known. */
 #include "http.h"
 
@@ -56,6 +57,14 @@ static aph_value choose_opaque(aph *m)
     return opaque;
 }
 
+/* A strong tag is of one content only. Where the length is the same, servers that make tags of the length and of a time
+ * in seconds are let off: within a second it shows nothing but how fast we are. */
+static bool reuses(aph *m, aph_value tag, aph_value before)
+{
+    aph_clause(m, "RFC 9110 8.8.1");
+    return aph_decide(m, aph_eq(aph_field(tag, "opaque"), before), "the strong tag of another content");
+}
+
 /* The current tag, or APH_NIL if it has none. A weak tag may become strong: a server that tells versions apart by
  * seconds cannot say at first whether it will. */
 static aph_value tag_of(aph *m, aph_value *resource)
@@ -65,6 +74,9 @@ static aph_value tag_of(aph *m, aph_value *resource)
     if (!tag) {
         int made = aph_either(m, "strong tag", "weak tag", "no tag");
         tag = made == 2 ? none() : aph_record("opaque", choose_opaque(m), "weak", aph_bool(made == 1));
+        aph_value before = aph_field(*resource, "before");
+        if (made == 0 && before && reuses(m, tag, before))
+            aph_never(m);
     } else if (tag != none() && aph_truth(aph_field(tag, "weak"))) {
         aph_clause(m, "RFC 9110 8.8.1");
         if (aph_either(m, "the weak tag stays", "the weak tag turns strong") == 1)
@@ -134,8 +146,12 @@ static bool unmodified_since(aph *m, aph_value since, aph_value *resource)
 static bool may_be_done(aph *m, aph_value request, aph_value *resource)
 {
     aph_value if_match = aph_field(request, "if-match"), since = aph_field(request, "if-unmodified-since");
+    if (if_match && only_reads(request) && aph_waive(m, "if-match-read-ignored"))
+        return true;
     if (if_match)
         return matches(m, if_match, resource, STRONG, "If-Match: the tag matches");
+    if (since && !only_reads(request) && aph_waive(m, "if-unmodified-since-now"))
+        return false;
     return !since || unmodified_since(m, since, resource);
 }
 
@@ -182,12 +198,34 @@ static aph_value answer_failed(aph *m, aph_value request, int status)
     return answer(status, is_method(request, "HEAD") || status == 304 ? aph_str("") : any_body(m));
 }
 
+static aph_value with_tag(aph *m, aph_value said, aph_value *resource)
+{
+    aph_value tag = tag_of(m, resource);
+    return tag ? aph_put(said, "tag", tag) : said;
+}
+
+static aph_value with_date(aph *m, aph_value said, aph_value *resource)
+{
+    aph_value modified = modified_of(m, resource);
+    return modified ? aph_put(said, "modified", modified) : said;
+}
+
 static aph_value with_validators(aph *m, aph_value said, aph_value *resource)
 {
-    aph_value tag = tag_of(m, resource), modified = modified_of(m, resource);
-    if (tag)
-        said = aph_put(said, "tag", tag);
-    return modified ? aph_put(said, "modified", modified) : said;
+    return with_date(m, with_tag(m, said, resource), resource);
+}
+
+static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
+{
+    return aph_either(m, "no date is shown there", "the date is shown there") ? with_date(m, said, resource) : said;
+}
+
+/* Where a server may show them, and need not. */
+static aph_value perhaps_with_validators(aph *m, aph_value said, aph_value *resource)
+{
+    if (aph_either(m, "no tag is shown there", "the tag is shown there"))
+        said = with_tag(m, said, resource);
+    return perhaps_with_date(m, said, resource);
 }
 
 /* A range that is asked for may be given, if the client has the rest of this very version. */
@@ -218,7 +256,8 @@ static aph_value answer_some_range(aph *m, aph_value *resource)
 {
     if (aph_either(m, "a part", "no part") == 0) {
         aph_value said = answer(206, any_body(m));
-        return with_validators(m, aph_put(said, "range", aph_choose(m, APH_STR, "any range")), resource);
+        return perhaps_with_date(m, with_tag(m, aph_put(said, "range", aph_choose(m, APH_STR, "any range")), resource),
+                                 resource);
     }
     aph_value failed = answer(416, any_body(m));
     return aph_either(m, "416 tells the length", "416 does not") == 1
@@ -241,7 +280,9 @@ static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
     aph_value part = is_method(request, "HEAD") ? aph_str("") : aph_substr(body, (size_t)first, (size_t)(last - first + 1));
     aph_value said = answer(206, part);
     said = aph_put(said, "range", aph_strf("bytes %lld-%lld/%lld", (long long)first, (long long)last, (long long)n));
-    return with_validators(m, said, resource);
+    said = with_tag(m, said, resource);
+    aph_clause(m, "RFC 9110 15.3.7");
+    return aph_field(request, "if-range") ? perhaps_with_date(m, said, resource) : with_date(m, said, resource);
 }
 
 /* ---- methods ----------------------------------------------------------------------------------------------------- */
@@ -255,17 +296,24 @@ static aph_value read(aph *m, aph_value request, aph_value *resource)
     int failed = failed_condition(m, request, resource);
     if (failed == 304) {
         aph_clause(m, "RFC 9110 15.4.5");
-        return with_validators(m, answer(304, aph_str("")), resource);
+        return perhaps_with_date(m, with_tag(m, answer(304, aph_str("")), resource), resource);
     }
-    if (failed) {
-        aph_value refused = answer_failed(m, request, failed);
-        return aph_either(m, "412 shows no validators", "412 shows the validators") == 0
-                   ? refused : with_validators(m, refused, resource);
-    }
+    if (failed)
+        return perhaps_with_validators(m, answer_failed(m, request, failed), resource);
     if (gives_range(m, request, resource))
         return answer_range(m, request, resource);
     aph_value body = is_method(request, "HEAD") ? aph_str("") : aph_field(*resource, "body");
     return with_validators(m, answer(200, body), resource);
+}
+
+/* What is there after a write; "before" is the strong tag that content of another length had. */
+static aph_value replaced(aph_value was, aph_value body)
+{
+    aph_value now = aph_record("body", body), tag = aph_field(was, "tag"), old = aph_field(was, "body");
+    bool strong = tag && tag != none() && !aph_truth(aph_field(tag, "weak"));
+    if (strong && aph_is_str(old) && aph_count(old) != aph_count(body))
+        now = aph_put(now, "before", aph_field(tag, "opaque"));
+    return now;
 }
 
 static aph_value write(aph *m, aph_value request, aph_value *resource)
@@ -273,15 +321,13 @@ static aph_value write(aph *m, aph_value request, aph_value *resource)
     int failed = failed_condition(m, request, resource);
     if (failed)
         return answer_failed(m, request, failed);
-    bool was = *resource != APH_NIL;
-    *resource = aph_record("body", aph_field(request, "body"));
+    aph_value was = *resource;
+    *resource = replaced(was, aph_field(request, "body"));
     aph_clause(m, "RFC 9110 9.3.4");
     aph_value said = !was ? answer(201, any_body(m))
                      : aph_either(m, "204 for what was replaced", "200 for what was replaced") == 0
                          ? answer(204, aph_str("")) : answer(200, any_body(m));
-    if (aph_either(m, "a write shows no validators", "a write shows the validators") == 1)
-        said = with_validators(m, said, resource);
-    return said;
+    return perhaps_with_validators(m, said, resource);
 }
 
 static aph_value delete(aph *m, aph_value request, aph_value *resource)
@@ -308,7 +354,7 @@ static aph_value post(aph *m, bool *forgotten)
     *forgotten = true;
     aph_value said = aph_record("status", aph_choose_within(m, 200, 299, "success"), "body", any_body(m));
     aph_value shown = aph_object();
-    return aph_either(m, "POST shows no validators", "POST shows validators") ? with_validators(m, said, &shown) : said;
+    return perhaps_with_validators(m, said, &shown);
 }
 
 static const char *kind(aph_value request)
@@ -373,6 +419,8 @@ static const aph_waiver waivers[] = {
     APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
+    APH_WAIVER("if-unmodified-since-now", "PUT and DELETE take the date of their resource for now (RFC 9110 13.1.4)"),
+    APH_WAIVER("if-match-read-ignored", "GET and HEAD are done whatever If-Match says (RFC 9110 13.1.1)"),
     {0},
 };
 
