@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench mutants soak fuzz install clean
+.PHONY: all demo test bench mutants mutants-http soak fuzz install clean
 
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -33,6 +33,10 @@ bench: all
 # Each mutant of the swap server must be rejected, every time.
 mutants: all
 	@tools/mutants
+
+# The same of the web server, and the real ones.
+mutants-http: all
+	@tools/mutants-http
 
 # The long campaigns against servers that are right and servers that are wrong: ten minutes and more.
 soak: all

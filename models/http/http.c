@@ -277,8 +277,8 @@ static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
                    ? failed : aph_put(failed, "range", aph_strf("bytes */%lld", (long long)n));
     }
     last = last < n ? last : n - 1;
-    aph_value part = is_method(request, "HEAD") ? aph_str("") : aph_substr(body, (size_t)first, (size_t)(last - first + 1));
-    aph_value said = answer(206, part);
+    size_t length = is_method(request, "HEAD") ? 0 : (size_t)(last - first + 1);
+    aph_value said = answer(206, aph_substr(body, (size_t)first, length));
     said = aph_put(said, "range", aph_strf("bytes %lld-%lld/%lld", (long long)first, (long long)last, (long long)n));
     said = with_tag(m, said, resource);
     aph_clause(m, "RFC 9110 15.3.7");

@@ -4,9 +4,11 @@
 #ifndef APH_MODELS_HTTP_H
 #define APH_MODELS_HTTP_H
 
-#include "../models.h"
+#include <antiphon/antiphon.h>
 
 #define APH_HTTP_TIME_MAX INT64_C(253402300799) /* the last second of the year 9999 */
+
+extern const aph_model aph_model_http;
 
 /* Messages of the model to bytes and back. */
 extern const aph_codec aphi_http_wire;

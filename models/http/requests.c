@@ -3,8 +3,8 @@
  * requests.c - what to ask an HTTP server.
  *
  * Idea:       Few targets, so that requests meet; conditions made of what the server showed: its tags as they were,
- *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they were
- *             shown for. Now and then a target that nobody wrote. */
+ *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they
+ *             were shown for. Now and then a target that nobody wrote. */
 #include "http.h"
 
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */

@@ -2,9 +2,9 @@
  *
  * wire.c - messages of the HTTP model as messages of the protocol, and back.
  *
- * Idea:       message.c knows how messages are framed and what fields are; here the fields that the model speaks of get
- *             their meaning: tags, lists of them, times and ranges. All other fields are left out: the model has nothing
- *             to say of them. */
+ * Idea:       http-message.c knows how messages are framed and what fields are; here the fields that the model speaks
+ *             of get their meaning: tags, lists of them, times and ranges. All other fields are left out: the model has
+ *             nothing to say of them. */
 #include "http.h"
 #include "dates.h"
 #include "http-message.h"

@@ -665,7 +665,8 @@ static void send_message(run *r, const aphi_action *a)
     const aph_model *m = r->model;
     push_asked(r, a->connection,
                (asked){.label = a->label, .number = number, .at = r->now, .kind = what, .message = message,
-                       .part = m->alone && m->part ? m->part(message) : APH_NIL, .alone = m->alone && m->alone(message)});
+                       .part = m->alone && m->part ? m->part(message) : APH_NIL,
+                       .alone = m->alone && m->alone(message)});
     note_moment(r, APHI_MOMENT_SENT, a->connection, a->label, message, number);
 }
 
