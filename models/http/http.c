@@ -415,6 +415,69 @@ static aph_value part(aph_value request) { return aph_field(request, "target"); 
 /* Nothing in the RFC says that a write is done in one moment. */
 static bool alone(aph_value request) { return !only_reads(request); }
 
+/* ---- mutants ----------------------------------------------------------------------------------------------------- */
+
+static void serve_as(aph *m, aph_value *state, aph_request q, aph_value request)
+{
+    aph_send(m, q.from, serve(m, request, state));
+}
+
+static aph_value without(aph_value request, const char *name) { return aph_remove(request, aph_str(name)); }
+
+static void step_ignores_if_match(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    serve_as(m, state, q, without(q.message, "if-match"));
+}
+
+static void step_ignores_if_none_match(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    serve_as(m, state, q, without(q.message, "if-none-match"));
+}
+
+static void step_loses_writes(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *state;
+    serve_as(m, state, q, q.message);
+    if (is_method(q.message, "PUT"))
+        *state = before;
+}
+
+static void step_keeps_deleted(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value before = *state;
+    serve_as(m, state, q, q.message);
+    if (is_method(q.message, "DELETE"))
+        *state = before;
+}
+
+static void step_adds_a_byte(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value said = serve(m, q.message, state), body = aph_field(said, "body");
+    if (is_method(q.message, "GET") && aph_field(said, "status") == aph_int(200))
+        said = aph_put(said, "body", aph_concat(body, aph_str("!")));
+    aph_send(m, q.from, said);
+}
+
+#define MUTANT(name_, step_, summary_) \
+    &(const aph_model){.version = APH_MODEL_VERSION, .rpc = true, .name = (name_), .step = (step_), \
+                       .summary = (summary_), .codec = &aphi_http_wire}
+
+static const aph_model *const mutants[] = {
+    MUTANT("ignores-if-match", step_ignores_if_match, "If-Match is not looked at"),
+    MUTANT("ignores-if-none-match", step_ignores_if_none_match, "If-None-Match is not looked at"),
+    MUTANT("loses-writes", step_loses_writes, "PUT stores nothing"),
+    MUTANT("keeps-deleted", step_keeps_deleted, "DELETE deletes nothing"),
+    MUTANT("adds-a-byte", step_adds_a_byte, "GET answers a byte too many"),
+    NULL,
+};
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
 static const aph_waiver waivers[] = {
     APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
@@ -437,5 +500,6 @@ const aph_model aph_model_http = {
     .generate = aphi_http_generate,
     .functions = aphi_http_functions,
     .waivers = waivers,
+    .mutants = mutants,
     .closes = APH_CLOSES_SETTLED,
 };

@@ -36,8 +36,8 @@ run 1 test http --subject nginx --seed 1
 out '"status":412'
 rm -rf .antiphon
 run 0 test http --subject nginx --messages 3000 --seed 1 --waive conditional-writes-ignored --waive head-range \
-    --waive if-match-read-ignored
-out 'the waiver if-match-read-ignored was never used'
+    --waive if-unmodified-since-now
+out 'the waiver if-unmodified-since-now was never used'
 
 rm -rf .antiphon
 run 1 test http --subject lighttpd --seed 1 --no-shrink
