@@ -24,13 +24,11 @@
 #include <fcntl.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/sockios.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -282,15 +280,18 @@ void aphi_net_hang_up(aphi_net *n, int64_t connection)
 }
 
 /* Where the queue of those who wait to be let in is full, the system believes that it is connected, and sends in vain:
- * what nobody acknowledges, on a connection on which nothing has ever come, has not been let in either. */
+ * who has sent something of which nothing was ever acknowledged, but the first handshake, has not been let in either. */
 bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
     const channel *l = i < n->channel_count ? n->channels[i] : NULL;
-    int unacknowledged = 0;
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
     if (!l || n->datagrams)
         return false;
-    return l->connecting || (!l->heard && ioctl(l->fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0);
+    if (l->connecting || l->heard || getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return l->connecting;
+    return info.tcpi_unacked > 0 && info.tcpi_bytes_acked <= 1;
 }
 
 bool aphi_net_heard(const aphi_net *n)
@@ -506,7 +507,7 @@ static bool connected(aphi_net *n, channel *l)
     socklen_t size = sizeof failure;
     getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &failure, &size);
     l->connecting = false;
-    n->heard = true; /* silence begins now, not when we knocked */
+    n->arrivals++; /* silence begins now, not when we knocked */
     if (!failure)
         return true;
     tell_end(n, l, refusal(failure), strerror(failure));
