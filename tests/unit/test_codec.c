@@ -245,8 +245,13 @@ static void test_datagrams(void **unused)
     assert_int_equal(aphi_decode_datagram(NULL, &w), APH_MALFORMED);
     assert_int_equal(w.at, 4);
     assert_string_equal(w.why, "2 bytes follow the message");
-    w.count = 3;
+    w.count = 3; /* its end is the end of the line */
+    assert_int_equal(aphi_decode_datagram(NULL, &w), APH_DECODED);
+    assert_ptr_equal(w.message, APH_ARRAY_OF(aph_int(1)));
+    assert_int_equal(w.used, 3);
+    w.count = 2;
     assert_int_equal(aphi_decode_datagram(NULL, &w), APH_MALFORMED);
+    assert_int_equal(w.at, 2);
     w.count = 0;
     assert_int_equal(aphi_decode_datagram(NULL, &w), APH_MALFORMED);
 }
