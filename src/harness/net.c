@@ -280,7 +280,7 @@ void aphi_net_hang_up(aphi_net *n, int64_t connection)
 }
 
 /* Where the queue of those who wait to be let in is full, the system believes that it is connected, and sends in vain:
- * who has sent something of which nothing was ever acknowledged, but the first handshake, has not been let in either. */
+ * who has sent something of which nothing was ever acknowledged, but the handshake, has not been let in either. */
 bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
