@@ -62,7 +62,7 @@ static void record(const aph_model *model, const char *mutant, const char *delay
 static int judged(const aph_model *model, const char *path)
 {
     char command[512];
-    snprintf(command, sizeof command, "\"$ANTIPHON\" check --quiet --time 60 %s '%s' >'%s.out' 2>&1", model->name, path,
+    snprintf(command, sizeof command, "\"$ANTIPHON\" check --quiet --time 40 %s '%s' >'%s.out' 2>&1", model->name, path,
              path);
     int status = system(command);
     assert_true(WIFEXITED(status));
@@ -101,8 +101,11 @@ static void test_right(void **unused)
     for (size_t i = 0; i < n; i++)
         for (unsigned k = 0; is_asked(models[i]) && k < sizeof cases / sizeof *cases; k++) {
             char path[128];
-            record(models[i], NULL, cases[k].delay, eased(models[i], cases[k].how), 100 * k + 7, path);
-            int code = judged(models[i], path);
+            int code = 3;
+            for (unsigned more = 0; code == 3 && more < 2; more++) { /* that it is too hard to judge is no rejection */
+                record(models[i], NULL, cases[k].delay, eased(models[i], cases[k].how), 100 * k + 7 + more, path);
+                code = judged(models[i], path);
+            }
             if (code)
                 print_message("%s, delay %s: exit code %d\n", models[i]->name, cases[k].delay, code);
             assert_int_equal(code, 0);
