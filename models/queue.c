@@ -57,9 +57,11 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
 
 /* ---- what to send ------------------------------------------------------------------------------------------------ */
 
+/* A queue that is mostly short soon shows in which order values came into it; in a long one that stays open, and the
+ * orders to look through multiply. */
 static const char shape[] = APH_SHAPE([
     {"f": "enqueue", "value": {"fresh": "int"}},
-    {"f": "dequeue"}
+    {"weight": 2, "of": {"f": "dequeue"}}
 ]);
 
 /* ---- mutants ----------------------------------------------------------------------------------------------------- */

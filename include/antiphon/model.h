@@ -118,7 +118,7 @@ typedef struct aph_model {
      * specification allows that: none of another connection is in flight with it. NULL: no such request. */
     bool (*alone)(aph_value request);
     /* Names of branches, choices and kinds that a run must have reached, or it is `vacuous`; the last is NULL. NULL:
-     * every kind of request that was sent was answered at least once. */
+     * every kind of request that can be made was answered at least once. */
     const char *const *floors;
     aph_closing closes;
     const aph_waiver *waivers;       /* the last has no name */

@@ -13,6 +13,7 @@
 #include "base/choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "harness/generator.h"
 #include "harness/keep.h"
 #include "harness/reorder.h"
 #include "tree/guard.h"
@@ -497,10 +498,24 @@ static void keep_script(campaign *c)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
+/* Each of these kinds, the keys of an object, must have been answered. */
+static void demand_kinds(aphi_campaign *r, aph_value kinds)
+{
+    aph_value kind, ignored;
+    for (size_t i = 0; aph_pair_at(kinds, i, &kind, &ignored); i++) {
+        aph_value counts = aph_get(r->kinds, kind);
+        if (counts && aph_int_of(aph_at(counts, 1)))
+            continue;
+        char *name = aph_json_text(kind, NULL);
+        r->outcome = APHI_FINDING_VACUOUS;
+        snprintf(r->why, sizeof r->why, "no request of the kind %.200s was %s", name, counts ? "answered" : "sent");
+        free(name);
+    }
+}
+
 /* Below the floors a pass says nothing. */
 static void look_at_floors(campaign *c)
 {
-    aph_value key, counts;
     aphi_campaign *r = &c->result;
     const char *const *floors = c->options->model->floors;
     if (r->outcome != APHI_FINDING_PASS || c->options->script)
@@ -509,13 +524,10 @@ static void look_at_floors(campaign *c)
         r->outcome = APHI_FINDING_VACUOUS;
         snprintf(r->why, sizeof r->why, "no request was answered at all");
     }
-    for (size_t i = 0; !floors && aph_pair_at(r->kinds, i, &key, &counts); i++)
-        if (!aph_int_of(aph_at(counts, 1))) {
-            char *name = aph_json_text(key, NULL);
-            r->outcome = APHI_FINDING_VACUOUS;
-            snprintf(r->why, sizeof r->why, "no request of the kind %.200s was answered", name);
-            free(name);
-        }
+    if (!floors) {
+        demand_kinds(r, r->kinds);
+        demand_kinds(r, aphi_generator_kinds(c->options->model));
+    }
     for (; floors && *floors; floors++) {
         aph_value name = aph_str(*floors);
         if (!(r->branches && aph_has(r->branches, name)) && !(r->kinds && aph_has(r->kinds, name))) {

@@ -33,6 +33,7 @@ enum {
     KINDS_MAX = 64,     /* that taste tells apart */
     TRIES = 16,         /* draws for a request that has to do with the one before */
     FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
+    KINDS_DRAWS = 1000, /* to see which kinds there are */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
     LONG_RUN = 1024,    /* actions */
@@ -494,4 +495,24 @@ void aphi_generator_close(aphi_generator *g)
     free(g->connections);
     free(g->labels);
     free(g);
+}
+
+aph_value aphi_generator_kinds(const aph_model *model)
+{
+    char error[300];
+    aph_value kinds = aph_object();
+    aphi_generator *g = aphi_generator_open(model, 0, 1, 1, error, sizeof error);
+    if (!g)
+        return kinds;
+    aphi_labelled *nothing = aphi_labelled_open(1);
+    g->gen.known = &(aphi_knowledge){.seen = nothing};
+    for (; g->gen.number < KINDS_DRAWS; g->gen.number++) {
+        aph_value request = draw_sound(g);
+        /* What kind it is may be for the hole in it to say. */
+        if (request && (model->kind || aphi_expression_newest(aph_field(request, "f")) == 0))
+            kinds = aph_set(kinds, aphi_request_kind(model, request), aph_bool(true));
+    }
+    aphi_generator_close(g);
+    aphi_labelled_close(nothing);
+    return kinds;
 }

@@ -38,5 +38,8 @@ const char *aphi_generator_error(const aphi_generator *g);
 
 /* What kind of request it is, a string; given as a message or as an expression. */
 aph_value aphi_request_kind(const aph_model *model, aph_value request);
+/* The kinds of requests that come up in a thousand draws by somebody who has seen nothing yet: an object whose keys
+ * they are. */
+aph_value aphi_generator_kinds(const aph_model *model);
 
 #endif

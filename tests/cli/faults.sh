@@ -79,7 +79,7 @@ against 0 20 "$(hostile late)" --messages 50
 against 0 20 "$(hostile noisy)" --messages 50
 # A byte at a time is a message all the same; if that takes long, it is not silence.
 against 0 20 "$(hostile bytes)" --messages 100
-against 0 20 "$(hostile slow)" --messages 6 --connections 1 --pipeline 1
+against 0 20 "$(hostile slow)" --messages 20 --connections 1 --pipeline 1
 
 against 9 10 "$(hostile kill)"
 out 'the subject was killed by SIGKILL'

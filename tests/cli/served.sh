@@ -28,6 +28,10 @@ for model in $models; do
     done
 done
 
+# Too short to have sent every kind of request: that is no pass.
+run 7 test queue --run "$serve queue --port {port}" --messages 2 --seed 3
+out 'was sent'
+
 # One of them all the way: shrunk, kept, run again, told as a page and as JUnit.
 rm -rf .antiphon
 subject="$serve kv --port {port} --delay 0.1 --mutate append-puts"

@@ -339,6 +339,26 @@ static aph_value gen_kinds(aph_gen *g)
     return aph_record("f", aph_str(kinds[aph_gen_weighted(g, 97, 1, 1, 1)]));
 }
 
+static aph_value gen_holes(aph_gen *g)
+{
+    aph_value f = aph_hole(2, aph_array(0, NULL), "id");
+    return aph_record("f", aph_gen_number(g) < 500 ? aph_str("early") : aph_gen_below(g, 2) ? f : aph_str("late"));
+}
+
+/* Kinds that come up are known before any is sent; what a hole decides is not guessed. */
+static void test_kinds_that_can_be_made(void **unused)
+{
+    (void)unused;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "kinds", .generate = gen_kinds};
+    assert_int_equal(aph_count(aphi_generator_kinds(&model)), 4);
+    model.generate = gen_holes;
+    aph_value kinds = aphi_generator_kinds(&model);
+    assert_true(aph_count(kinds) == 2 && aph_has(kinds, aph_str("early")) && aph_has(kinds, aph_str("late")));
+    model = (aph_model){.version = APH_MODEL_VERSION, .name = "shape", .shape = "[{\"f\": \"get\"}, {\"f\": {\"one of\": "
+                        "[\"put\", \"del\"]}}]"};
+    assert_int_equal(aph_count(aphi_generator_kinds(&model)), 3);
+}
+
 /* A kind after which a branch was reached is wanted more than its generator makes it. */
 static void test_kinds_are_tasted(void **unused)
 {
@@ -404,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_get_after_put, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_parts_are_kept_apart, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_faulty_generator, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_kinds_that_can_be_made, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_are_tasted, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_what_it_may_ask, fresh_heap, fresh_heap),
     };
