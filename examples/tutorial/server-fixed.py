@@ -6,7 +6,7 @@ lock = threading.Lock()
 
 
 def journal(entry):
-    time.sleep(0.005)  # stands for a database that is written to
+    time.sleep(0.02)  # stands for a database that is written to
 
 
 def change(item, count):
