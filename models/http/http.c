@@ -496,6 +496,7 @@ const aph_model aph_model_http = {
     .part = part,
     .alone = alone,
     .kind = kind,
+    .words = aphi_http_words,
     .codec = &aphi_http_wire,
     .generate = aphi_http_generate,
     .functions = aphi_http_functions,

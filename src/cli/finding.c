@@ -171,7 +171,8 @@ static void fill_timeline(telling *t)
                                   .earlier = r ? r->moments_before : 0,
                                   .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
-                                  .replay = *t->replay ? t->replay : NULL};
+                                  .replay = *t->replay ? t->replay : NULL,
+                                  .words = t->options->model->words};
 }
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
@@ -282,12 +283,12 @@ static void tell_divergence(aphi_buffer *out, const telling *t)
         return;
     }
     aphi_buffer_format(out, "it first differs from the recorded run at #%lld: then ", (long long)d.label);
-    aphi_message_words(out, d.then, MESSAGE_SHOWN);
+    aphi_message_words(out, d.then, t->options->model->words, MESSAGE_SHOWN);
     aphi_buffer_str(out, ", now ");
     if (d.missing)
         aphi_buffer_str(out, "nothing");
     else
-        aphi_message_words(out, d.now, MESSAGE_SHOWN);
+        aphi_message_words(out, d.now, t->options->model->words, MESSAGE_SHOWN);
     aphi_buffer_byte(out, '\n');
 }
 
