@@ -27,6 +27,14 @@ typedef struct letter {
     size_t from;
 } letter;
 
+/* A place in the model where it chooses freely, and how often it went which way. */
+typedef struct crossing {
+    const char *const *names; /* the array tells places apart */
+    const char *clause;
+    size_t count;
+    int64_t *taken;
+} crossing;
+
 typedef struct telling {
     const aphi_history *history;
     size_t *requests;      /* events of the history that are requests */
@@ -40,6 +48,8 @@ typedef struct telling {
     size_t letter_count, letter_capacity;
     uint32_t fresh;
     list conditions, choices, named, taken, lines;
+    crossing *crossings;
+    size_t crossing_count, crossing_capacity;
 } telling;
 
 static void add(list *l, aph_value v)
@@ -54,6 +64,33 @@ static void add_choice(telling *t, const aph_event *event, const char *name, aph
     aph_value named = aph_record("choice", name ? aph_str(name) : APH_NIL, "value", value);
     add(&t->choices, value);
     add(&t->named, event->clause ? aph_put(named, "clause", aph_str(event->clause)) : named);
+}
+
+static crossing *crossing_of(telling *t, const aph_event *event)
+{
+    for (size_t i = 0; i < t->crossing_count; i++)
+        if (t->crossings[i].names == event->names)
+            return &t->crossings[i];
+    APHI_RESERVE(t->crossings, t->crossing_capacity, t->crossing_count + 1);
+    crossing *c = &t->crossings[t->crossing_count++];
+    *c = (crossing){event->names, event->clause, event->count, aphi_alloc_zero(event->count * sizeof *c->taken)};
+    return c;
+}
+
+static aph_value ways_of(const telling *t)
+{
+    list all = {0};
+    for (size_t i = 0; i < t->crossing_count; i++) {
+        const crossing *c = &t->crossings[i];
+        aph_value ways = aph_array(0, NULL);
+        for (size_t k = 0; k < c->count; k++)
+            ways = aph_push(ways, APH_ARRAY_OF(aph_str(c->names[k]), aph_int(c->taken[k])));
+        aph_value one = aph_record("ways", ways);
+        add(&all, c->clause ? aph_put(one, "clause", aph_str(c->clause)) : one);
+    }
+    aph_value array = aph_array(all.count, all.items);
+    free(all.items);
+    return array;
 }
 
 static void require(telling *t, aph_value condition)
@@ -146,6 +183,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
         if (*answer == APH_NIL)
             return false;
         add_choice(t, event, event->names[aph_int_of(*answer)], *answer);
+        crossing_of(t, event)->taken[aph_int_of(*answer)]++;
         return true;
     case APH_EVENT_DECIDE:
         *answer = next_way(t);
@@ -165,7 +203,7 @@ static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
         explanation = aph_record("initial", initial, "order", aph_array(t->taken.count, t->taken.items), "choices",
                                  aph_array(t->choices.count, t->choices.items), "lines",
                                  aph_array(t->lines.count, t->lines.items), "named",
-                                 aph_array(t->named.count, t->named.items));
+                                 aph_array(t->named.count, t->named.items), "ways", ways_of(t));
         aphi_bindings_complete(&values, explanation);
         explanation = aphi_substitute(explanation, &values);
     }
@@ -204,5 +242,8 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     free(t.named.items);
     free(t.taken.items);
     free(t.lines.items);
+    for (size_t i = 0; i < t.crossing_count; i++)
+        free(t.crossings[i].taken);
+    free(t.crossings);
     return explanation;
 }
