@@ -150,6 +150,8 @@ static bool may_be_done(aph *m, aph_value request, aph_value *resource)
         return true;
     if (if_match)
         return matches(m, if_match, resource, STRONG, "If-Match: the tag matches");
+    if (since && only_reads(request) && aph_waive(m, "if-unmodified-since-read-ignored"))
+        return true;
     if (since && !only_reads(request) && aph_waive(m, "if-unmodified-since-now"))
         return false;
     return !since || unmodified_since(m, since, resource);
@@ -491,6 +493,8 @@ static const aph_waiver waivers[] = {
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
     APH_WAIVER("if-unmodified-since-now", "PUT and DELETE take the date of their resource for now (RFC 9110 13.1.4)"),
     APH_WAIVER("if-match-read-ignored", "GET and HEAD are done whatever If-Match says (RFC 9110 13.1.1)"),
+    APH_WAIVER("if-unmodified-since-read-ignored",
+               "GET and HEAD are done whatever If-Unmodified-Since says (RFC 9110 13.1.4)"),
     {0},
 };
 

@@ -34,6 +34,8 @@ enum {
     SERVERS_MAX = 32,
     ROUNDS_MAX = 24,   /* tests of one server */
     JUDGE_MS = 20000,
+    SMALL = 5,         /* requests: a finding with more is looked for again, with other seeds */
+    TRIES = 4,
     SAMPLES = 6,       /* tries to have a run without a violation, for the choices of a server that does not pass */
     VALUES_SHOWN = 4,  /* different values of an unknown; of one with more, they tell nothing */
     PAGE_MAX = 1 << 24,
@@ -50,7 +52,8 @@ typedef struct survey {
     aphi_spec spec;
     server servers[SERVERS_MAX];
     size_t count;
-    const char *folder, *messages, *time, *shrink_time, *seed, *connections, *pipeline;
+    const char *folder, *messages, *time, *shrink_time, *connections, *pipeline;
+    uint64_t seed;
 } survey;
 
 /* One server, while it is looked at. */
@@ -59,7 +62,7 @@ typedef struct inquiry {
     const server *server;
     aph_model model;              /* with what is waived so far */
     aph_value findings;           /* an array, in the order in which they were found */
-    aph_value last;               /* what the last test came to */
+    aph_value last, best;         /* what the last test came to, and the smallest of this round */
     aph_value branches, choices, result;
     const aph_waiver *needs[ROUNDS_MAX]; /* by finding, in the end; NULL: no waiver explains it */
     uint64_t messages, runs;
@@ -70,7 +73,7 @@ typedef struct inquiry {
 static void mark_inquiry(void *context)
 {
     const inquiry *q = context;
-    const aph_value all[] = {q->findings, q->last, q->branches, q->choices, q->result};
+    const aph_value all[] = {q->findings, q->last, q->best, q->branches, q->choices, q->result};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         aph_mark(all[i]);
 }
@@ -151,15 +154,16 @@ static aph_value sum_of(aph_value a, aph_value b)
 }
 
 /* Negative: q->last is what came of it; else an exit code. */
-static int test_once(inquiry *q)
+static int test_with(inquiry *q, uint64_t seed)
 {
     command c = test_command(q);
-    char page[4200];
+    char page[4200], number[32];
     snprintf(page, sizeof page, "%s/%u.html", q->server->folder, ++q->rounds);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
     say_two(&c, "--messages", q->survey->messages);
     say_two(&c, "--time", q->survey->time);
     say_two(&c, "--shrink-time", q->survey->shrink_time);
-    say_two(&c, "--seed", q->survey->seed);
+    say_two(&c, "--seed", number);
     say_two(&c, "--report", page);
     say_waived(&c, &q->model);
     int code = aphi_test_quietly(c.count, c.words, &q->last);
@@ -167,11 +171,26 @@ static int test_once(inquiry *q)
         return code;
     if (!is_against(q->last))
         unlink(page); /* it would show only the last moments of a long run */
+    q->last = aph_put(q->last, "page", aph_strf("%s/%u.html", q->server->name, q->rounds));
     q->messages += (uint64_t)number_in(q->last, "messages");
     q->runs += (uint64_t)number_in(q->last, "runs");
     q->ns += number_in(q->last, "ns");
     q->branches = sum_of(q->branches, aph_field(q->last, "branches"));
     return -1;
+}
+
+/* A violation that stays large, because it needs luck or a long run, may be small with another seed. */
+static int test_once(inquiry *q)
+{
+    int code = test_with(q, q->survey->seed);
+    q->best = q->last;
+    for (unsigned i = 1; i < TRIES && code < 0 && is_against(q->best) && number_in(q->best, "requests") > SMALL; i++) {
+        code = test_with(q, q->survey->seed + i);
+        if (code < 0 && is_against(q->last) && number_in(q->last, "requests") < number_in(q->best, "requests"))
+            q->best = q->last;
+    }
+    q->last = q->best;
+    return code;
 }
 
 /* ---- waivers ----------------------------------------------------------------------------------------------------- */
@@ -252,18 +271,28 @@ static void find_needs(inquiry *q)
 
 /* ---- findings ---------------------------------------------------------------------------------------------------- */
 
+static bool is_among(aph_value names, aph_value name)
+{
+    for (size_t i = 0; names && i < aph_count(names); i++)
+        if (aph_at(names, i) == name)
+            return true;
+    return false;
+}
+
+/* Those of the first answer that was allowed, as far as they led to all: the others say which answer it is. If none led
+ * to all, those of the first. */
 static aph_value clauses_of(aph_value finding)
 {
-    aph_value allowed = aph_field(aph_field(finding, "evidence"), "allowed"), all = aph_object();
-    for (size_t i = 0; allowed && i < aph_count(allowed); i++) {
-        aph_value clauses = aph_field(aph_at(allowed, i), "clauses");
-        for (size_t k = 0; clauses && k < aph_count(clauses); k++)
-            all = aph_set(all, aph_at(clauses, k), aph_bool(true));
+    aph_value allowed = aph_field(aph_field(finding, "evidence"), "allowed"), common = aph_array(0, NULL);
+    aph_value first = allowed && aph_count(allowed) ? aph_field(aph_at(allowed, 0), "clauses") : APH_NIL;
+    for (size_t i = 0; first && i < aph_count(first); i++) {
+        bool always = true;
+        for (size_t k = 1; k < aph_count(allowed); k++)
+            always &= is_among(aph_field(aph_at(allowed, k), "clauses"), aph_at(first, i));
+        if (always)
+            common = aph_push(common, aph_at(first, i));
     }
-    aph_value names = aph_array(0, NULL), name, yes;
-    for (size_t i = 0; aph_pair_at(all, i, &name, &yes); i++)
-        names = aph_push(names, name);
-    return names;
+    return aph_count(common) || !first ? common : first;
 }
 
 /* As it is kept: what a page shows, and no more. */
@@ -398,7 +427,7 @@ static int sample_choices(inquiry *q)
         command c = test_command(q);
         aph_value found;
         say_two(&c, "--messages", lengths[i]);
-        say_two(&c, "--seed", q->survey->seed);
+        say_two(&c, "--seed", "1");
         say_two(&c, "--time", q->survey->time);
         say(&c, "--no-shrink");
         say_waived(&c, &q->model);
@@ -433,7 +462,7 @@ static const aph_waiver *newest(const inquiry *q, uint64_t before)
 
 static void keep_finding(inquiry *q)
 {
-    aph_value finding = aph_put(q->last, "page", aph_strf("%s/%u.html", q->server->name, q->rounds));
+    aph_value finding = q->last;
     uint64_t before = q->model.waived;
     q->findings = aph_push(q->findings, finding);
     waive(q, finding);
@@ -661,7 +690,7 @@ static void help(void)
           "  --messages N        a server passes after so many without a violation (default: 20000)\n"
           "  --time SECONDS      or after so long (default: 20)\n"
           "  --shrink-time S     make a violation small for at most so long (default: 10)\n"
-          "  --connections N     at most so many at once (default: 10)\n"
+          "  --connections N     at most so many at once (default: 3)\n"
           "  --pipeline N        at most so many requests in flight on one (default: 1)\n"
           "  --seed N            what chance decides (default: 1)\n"
           "  --help              this\n\n"
@@ -685,6 +714,7 @@ static int add_server(survey *s, const char *option, const char *subject)
 
 static int apply(survey *s, int option)
 {
+    char *end;
     switch (option) {
     case SUBJECT: return add_server(s, "--subject", optarg);
     case RUN: return add_server(s, "--run", optarg);
@@ -692,7 +722,10 @@ static int apply(survey *s, int option)
     case MESSAGES: s->messages = optarg; return 0;
     case TIME: s->time = optarg; return 0;
     case SHRINK_TIME: s->shrink_time = optarg; return 0;
-    case SEED: s->seed = optarg; return 0;
+    case SEED:
+        errno = 0;
+        s->seed = strtoull(optarg, &end, 10);
+        return *optarg && !*end && !errno ? 0 : aphi_usage("--seed %s: an integer is wanted", optarg);
     case CONNECTIONS: s->connections = optarg; return 0;
     default: s->pipeline = optarg; return 0;
     }
@@ -726,8 +759,8 @@ static int read_options(survey *s, int count, char **words)
 
 int aphi_command_survey(int count, char **words)
 {
-    survey s = {.folder = "survey", .messages = "20000", .time = "20", .shrink_time = "10", .seed = "1",
-                .connections = "10", .pipeline = "1"};
+    survey s = {.folder = "survey", .messages = "20000", .time = "20", .shrink_time = "10", .seed = 1,
+                .connections = "3", .pipeline = "1"};
     aphi_spec_error error;
     int code = read_options(&s, count, words);
     if (code >= 0)

@@ -4,10 +4,13 @@
  *
  * Idea:       the search throws symbols away as soon as they are dead, so it cannot say what they were. It has kept the
  *             order and the way taken at each branch: run the model along it once more, keep every symbol and every
- *             condition, and ask the solver once at the end. */
+ *             condition, and ask the solver once at the end.
+ * Invariants: at the head of a step, symbols of the state that a condition so far has determined are replaced by their
+ *             values, as in the search: a model may go another way where it sees a value than where it sees a symbol. */
 #include "oracle/explanation.h"
 
 #include "base/memory.h"
+#include "solve/absorb.h"
 #include "solve/store.h"
 #include "tree/step.h"
 
@@ -48,6 +51,7 @@ typedef struct telling {
     size_t letter_count, letter_capacity;
     uint32_t fresh;
     list conditions, choices, named, taken, lines;
+    aphi_bindings learnt;  /* in this step */
     crossing *crossings;
     size_t crossing_count, crossing_capacity;
 } telling;
@@ -93,10 +97,26 @@ static aph_value ways_of(const telling *t)
     return array;
 }
 
+/* The symbols that the condition alone determines. */
+static void learn(telling *t, aph_value condition)
+{
+    aphi_absorber a;
+    aphi_absorber_init(&a, APH_NIL);
+    bool possible = aphi_absorb(&a, condition);
+    for (size_t i = 0; possible && i < aphi_bindings_count(&a.bindings); i++) {
+        aph_value v = *aphi_bindings_value(&a.bindings, i);
+        if (!aph_is_symbolic(v))
+            aphi_bindings_set(&t->learnt, aphi_bindings_symbol(&a.bindings, i), v);
+    }
+    aphi_absorber_deinit(&a);
+}
+
 static void require(telling *t, aph_value condition)
 {
-    if (condition != aph_bool(true))
-        add(&t->conditions, condition);
+    if (condition == aph_bool(true))
+        return;
+    add(&t->conditions, condition);
+    learn(t, condition);
 }
 
 /* The way taken at the next branch. Paths of the requests follow one another. */
@@ -195,6 +215,15 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     }
 }
 
+static aphi_ending run_step(telling *t, const aph_model *model, aph_value *state)
+{
+    aphi_ending ending = aphi_step_run(model, state, answer_event, t);
+    if (aphi_bindings_count(&t->learnt))
+        *state = aphi_substitute(*state, &t->learnt);
+    aphi_bindings_deinit(&t->learnt);
+    return ending;
+}
+
 static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
 {
     aphi_bindings values = {0};
@@ -226,7 +255,7 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     aphi_ending ending;
     unsigned idle = 0;
     do
-        ending = aphi_step_run(o->model, &state, answer_event, &t);
+        ending = run_step(&t, o->model, &state);
     /* Without the promise of rpc a step may send before it receives, so the last must be left waiting. */
     while (ending == APHI_ENDED && (t.order_at < t.order_count || (!o->model->rpc && idle++ < IDLE_STEPS_MAX)));
     for (size_t i = 0; history->lossy && i < history->count; i++)
