@@ -35,11 +35,13 @@ enum {
     ROUNDS_MAX = 24,   /* tests of one server */
     JUDGE_MS = 20000,
     SMALL = 5,         /* requests: a finding with more is looked for again, with other seeds */
-    TRIES = 4,
+    TRIES = 3,
     SAMPLES = 6,       /* tries to have a run without a violation, for the choices of a server that does not pass */
     VALUES_SHOWN = 4,  /* different values of an unknown; of one with more, they tell nothing */
     PAGE_MAX = 1 << 24,
 };
+#define ROUND_NS INT64_C(12000000000) /* no further tries after so long */
+#define NONE SIZE_MAX
 
 typedef struct server {
     const char *option, *subject; /* "--subject" or "--run", and what follows it */
@@ -64,6 +66,7 @@ typedef struct inquiry {
     aph_value findings;           /* an array, in the order in which they were found */
     aph_value last, best;         /* what the last test came to, and the smallest of this round */
     aph_value branches, choices, result;
+    size_t waived_for[ROUNDS_MAX];       /* by finding: the waiver that went past it, or NONE */
     const aph_waiver *needs[ROUNDS_MAX]; /* by finding, in the end; NULL: no waiver explains it */
     uint64_t messages, runs;
     int64_t ns;
@@ -112,13 +115,13 @@ static void say_two(command *c, const char *option, const char *value)
     say(c, value);
 }
 
-static command test_command(const inquiry *q)
+static command test_command(const inquiry *q, const char *folder)
 {
     const survey *s = q->survey;
     command c = {.count = 0};
     say_two(&c, "test", s->text);
     say_two(&c, q->server->option, q->server->subject);
-    say_two(&c, "--folder", q->server->folder);
+    say_two(&c, "--folder", folder);
     say_two(&c, "--connections", s->connections);
     say_two(&c, "--pipeline", s->pipeline);
     return c;
@@ -156,7 +159,7 @@ static aph_value sum_of(aph_value a, aph_value b)
 /* Negative: q->last is what came of it; else an exit code. */
 static int test_with(inquiry *q, uint64_t seed)
 {
-    command c = test_command(q);
+    command c = test_command(q, q->server->folder);
     char page[4200], number[32];
     snprintf(page, sizeof page, "%s/%u.html", q->server->folder, ++q->rounds);
     snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
@@ -179,14 +182,28 @@ static int test_with(inquiry *q, uint64_t seed)
     return -1;
 }
 
-/* A violation that stays large, because it needs luck or a long run, may be small with another seed. */
+/* A violation that stays large, because it needs luck or a long run, may be small with another seed; and a run that
+ * could not be judged may be followed by one that can. */
+static bool is_poor(aph_value found)
+{
+    return is_against(found) ? number_in(found, "requests") > SMALL : !is_verdict(found, "pass");
+}
+
+static bool is_better(aph_value found, aph_value than)
+{
+    if (!is_against(than))
+        return is_against(found) || is_verdict(found, "pass");
+    return is_against(found) && number_in(found, "requests") < number_in(than, "requests");
+}
+
 static int test_once(inquiry *q)
 {
+    int64_t begun = q->ns;
     int code = test_with(q, q->survey->seed);
     q->best = q->last;
-    for (unsigned i = 1; i < TRIES && code < 0 && is_against(q->best) && number_in(q->best, "requests") > SMALL; i++) {
+    for (unsigned i = 1; i < TRIES && code < 0 && is_poor(q->best) && (i == 1 || q->ns - begun < ROUND_NS); i++) {
         code = test_with(q, q->survey->seed + i);
-        if (code < 0 && is_against(q->last) && number_in(q->last, "requests") < number_in(q->best, "requests"))
+        if (code < 0 && is_better(q->last, q->best))
             q->best = q->last;
     }
     q->last = q->best;
@@ -219,17 +236,17 @@ static size_t waiver_count(const aph_model *m)
     return n;
 }
 
-/* Waives what explains the finding, with what is waived already. False if nothing does. */
-static bool waive(inquiry *q, aph_value finding)
+/* Waives what explains the finding, with what is waived already, and says which. NONE: nothing does. */
+static size_t waive(inquiry *q, aph_value finding)
 {
     for (size_t i = 0; is_verdict(finding, "fail") && i < waiver_count(&q->model); i++) {
         uint64_t more = q->model.waived | UINT64_C(1) << i;
         if (more != q->model.waived && explained(q, finding, more)) {
             q->model.waived = more;
-            return true;
+            return i;
         }
     }
-    return false;
+    return NONE;
 }
 
 static bool all_explained(const inquiry *q, uint64_t waived)
@@ -252,12 +269,22 @@ static bool take_back(inquiry *q)
     return q->model.waived != before;
 }
 
-/* The waiver that the finding needs, or NULL. */
-static const aph_waiver *waiver_of(const inquiry *q, aph_value finding)
+static bool needs(const inquiry *q, aph_value finding, size_t waiver)
 {
-    for (size_t i = 0; is_verdict(finding, "fail") && i < waiver_count(&q->model); i++)
-        if ((q->model.waived >> i & 1) && explained(q, finding, q->model.waived) &&
-            !explained(q, finding, q->model.waived & ~(UINT64_C(1) << i)))
+    return waiver != NONE && (q->model.waived >> waiver & 1) && explained(q, finding, q->model.waived) &&
+           !explained(q, finding, q->model.waived & ~(UINT64_C(1) << waiver));
+}
+
+/* The waiver that the finding needs, or NULL: rather the one that was waived for it, as a large finding may need those of
+ * earlier ones, too. */
+static const aph_waiver *waiver_of(const inquiry *q, aph_value finding, size_t waived_for)
+{
+    if (!is_verdict(finding, "fail"))
+        return NULL;
+    if (needs(q, finding, waived_for))
+        return &q->model.waivers[waived_for];
+    for (size_t i = 0; i < waiver_count(&q->model); i++)
+        if (needs(q, finding, i))
             return &q->model.waivers[i];
     return NULL;
 }
@@ -266,7 +293,7 @@ static const aph_waiver *waiver_of(const inquiry *q, aph_value finding)
 static void find_needs(inquiry *q)
 {
     for (size_t i = 0; i < aph_count(q->findings); i++)
-        q->needs[i] = waiver_of(q, aph_at(q->findings, i));
+        q->needs[i] = waiver_of(q, aph_at(q->findings, i), q->waived_for[i]);
 }
 
 /* ---- findings ---------------------------------------------------------------------------------------------------- */
@@ -295,12 +322,19 @@ static aph_value clauses_of(aph_value finding)
     return aph_count(common) || !first ? common : first;
 }
 
+/* What a waiver is about ends its summary, in brackets. */
+static aph_value clauses_of_waiver(const aph_waiver *w)
+{
+    const char *open = strrchr(w->summary, '('), *close = open ? strchr(open, ')') : NULL;
+    return close ? APH_ARRAY_OF(aph_bytes(open + 1, (size_t)(close - open - 1))) : aph_array(0, NULL);
+}
+
 /* As it is kept: what a page shows, and no more. */
 static aph_value slimmed(aph_value finding, const aph_waiver *w)
 {
     static const char *const kept[] = {"verdict", "why", "reject_ns", "shrink_ns", "requests", "reproduced",
                                        "confirmed", "minimal", "picture", "replay", "page"};
-    aph_value slim = aph_record("clauses", clauses_of(finding));
+    aph_value slim = aph_record("clauses", w ? clauses_of_waiver(w) : clauses_of(finding));
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (aph_field(finding, kept[i]))
             slim = aph_put(slim, kept[i], aph_field(finding, kept[i]));
@@ -423,8 +457,10 @@ static bool find_choices(inquiry *q, aph_value passed)
 static int sample_choices(inquiry *q)
 {
     static const char *const lengths[SAMPLES] = {"1600", "800", "400", "200", "100", "50"};
+    char folder[4200]; /* where no script is that failed */
+    snprintf(folder, sizeof folder, "%s/sample", q->server->folder);
     for (size_t i = 0; i < SAMPLES && !q->choices; i++) {
-        command c = test_command(q);
+        command c = test_command(q, folder);
         aph_value found;
         say_two(&c, "--messages", lengths[i]);
         say_two(&c, "--seed", "1");
@@ -452,21 +488,14 @@ static void tell_round(const inquiry *q, const aph_value finding, const aph_waiv
     fflush(stdout);
 }
 
-static const aph_waiver *newest(const inquiry *q, uint64_t before)
+/* False if nothing can be waived for it. */
+static bool keep_finding(inquiry *q)
 {
-    for (size_t i = 0; i < waiver_count(&q->model); i++)
-        if ((q->model.waived & ~before) >> i & 1)
-            return &q->model.waivers[i];
-    return NULL;
-}
-
-static void keep_finding(inquiry *q)
-{
-    aph_value finding = q->last;
-    uint64_t before = q->model.waived;
-    q->findings = aph_push(q->findings, finding);
-    waive(q, finding);
-    tell_round(q, finding, newest(q, before));
+    size_t i = aph_count(q->findings);
+    q->findings = aph_push(q->findings, q->last);
+    q->waived_for[i] = waive(q, q->last);
+    tell_round(q, q->last, q->waived_for[i] == NONE ? NULL : &q->model.waivers[q->waived_for[i]]);
+    return q->waived_for[i] != NONE;
 }
 
 /* Tests until nothing is found, or nothing can be waived. Negative, or an exit code. */
@@ -477,9 +506,7 @@ static int find_all(inquiry *q)
         if (code >= 0)
             return code;
         if (is_against(q->last)) {
-            uint64_t before = q->model.waived;
-            keep_finding(q);
-            if (q->model.waived == before)
+            if (!keep_finding(q))
                 return -1;
         } else if (!is_verdict(q->last, "pass") || !take_back(q)) {
             return -1;
@@ -687,9 +714,9 @@ static void help(void)
           "  --subject NAME      a server that Antiphon knows; as often as wanted\n"
           "  --run COMMAND       a server to start with sh, as for antiphon test; as often as wanted\n"
           "  --out DIR           where the pages go (default: survey)\n"
-          "  --messages N        a server passes after so many without a violation (default: 20000)\n"
+          "  --messages N        a server passes after so many without a violation (default: 10000)\n"
           "  --time SECONDS      or after so long (default: 20)\n"
-          "  --shrink-time S     make a violation small for at most so long (default: 10)\n"
+          "  --shrink-time S     make a violation small for at most so long (default: 6)\n"
           "  --connections N     at most so many at once (default: 3)\n"
           "  --pipeline N        at most so many requests in flight on one (default: 1)\n"
           "  --seed N            what chance decides (default: 1)\n"
@@ -759,7 +786,7 @@ static int read_options(survey *s, int count, char **words)
 
 int aphi_command_survey(int count, char **words)
 {
-    survey s = {.folder = "survey", .messages = "20000", .time = "20", .shrink_time = "10", .seed = 1,
+    survey s = {.folder = "survey", .messages = "10000", .time = "20", .shrink_time = "6", .seed = 1,
                 .connections = "3", .pipeline = "1"};
     aphi_spec_error error;
     int code = read_options(&s, count, words);
