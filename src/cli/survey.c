@@ -32,15 +32,15 @@
 
 enum {
     SERVERS_MAX = 32,
-    ROUNDS_MAX = 24,   /* tests of one server */
+    ROUNDS_MAX = 24,   /* of one server: each ends with a finding, or a pass */
     JUDGE_MS = 20000,
     SMALL = 5,         /* requests: a finding with more is looked for again, with other seeds */
-    TRIES = 3,
-    SAMPLES = 6,       /* tries to have a run without a violation, for the choices of a server that does not pass */
+    TRIES = 10,
     VALUES_SHOWN = 4,  /* different values of an unknown; of one with more, they tell nothing */
     PAGE_MAX = 1 << 24,
 };
 #define ROUND_NS INT64_C(12000000000) /* no further tries after so long */
+#define SHORT "500"                     /* messages of such a try */
 #define NONE SIZE_MAX
 
 typedef struct server {
@@ -70,7 +70,7 @@ typedef struct inquiry {
     const aph_waiver *needs[ROUNDS_MAX]; /* by finding, in the end; NULL: no waiver explains it */
     uint64_t messages, runs;
     int64_t ns;
-    unsigned rounds;
+    unsigned rounds, tests;
 } inquiry;
 
 static void mark_inquiry(void *context)
@@ -98,9 +98,9 @@ static int64_t number_in(aph_value object, const char *name)
 
 /* ---- one test ---------------------------------------------------------------------------------------------------- */
 
-/* The words of `antiphon test`, and room for what they are made of. */
+/* The words of `antiphon test`. */
 typedef struct command {
-    char *words[64];
+    char *words[32 + 2 * 64]; /* --waive for each of 64 waivers */
     int count;
 } command;
 
@@ -130,7 +130,7 @@ static command test_command(const inquiry *q, const char *folder)
 /* One after the other as words, so that --waive is given as a user would. */
 static void say_waived(command *c, const aph_model *m)
 {
-    for (size_t i = 0; m->waivers && m->waivers[i].name && c->count < 60; i++)
+    for (size_t i = 0; m->waivers && m->waivers[i].name; i++)
         if (m->waived >> i & 1)
             say_two(c, "--waive", m->waivers[i].name);
 }
@@ -157,13 +157,13 @@ static aph_value sum_of(aph_value a, aph_value b)
 }
 
 /* Negative: q->last is what came of it; else an exit code. */
-static int test_with(inquiry *q, uint64_t seed)
+static int test_with(inquiry *q, uint64_t seed, const char *messages)
 {
     command c = test_command(q, q->server->folder);
     char page[4200], number[32];
-    snprintf(page, sizeof page, "%s/%u.html", q->server->folder, ++q->rounds);
+    snprintf(page, sizeof page, "%s/%u.html", q->server->folder, ++q->tests);
     snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
-    say_two(&c, "--messages", q->survey->messages);
+    say_two(&c, "--messages", messages);
     say_two(&c, "--time", q->survey->time);
     say_two(&c, "--shrink-time", q->survey->shrink_time);
     say_two(&c, "--seed", number);
@@ -174,7 +174,7 @@ static int test_with(inquiry *q, uint64_t seed)
         return code;
     if (!is_against(q->last))
         unlink(page); /* it would show only the last moments of a long run */
-    q->last = aph_put(q->last, "page", aph_strf("%s/%u.html", q->server->name, q->rounds));
+    q->last = aph_put(q->last, "page", aph_strf("%s/%u.html", q->server->name, q->tests));
     q->messages += (uint64_t)number_in(q->last, "messages");
     q->runs += (uint64_t)number_in(q->last, "runs");
     q->ns += number_in(q->last, "ns");
@@ -182,8 +182,8 @@ static int test_with(inquiry *q, uint64_t seed)
     return -1;
 }
 
-/* A violation that stays large, because it needs luck or a long run, may be small with another seed; and a run that
- * could not be judged may be followed by one that can. */
+/* A violation that was met in a long run may stay large; short runs with other seeds may meet it, too. And a run that could
+ * not be judged may be followed by one that can. */
 static bool is_poor(aph_value found)
 {
     return is_against(found) ? number_in(found, "requests") > SMALL : !is_verdict(found, "pass");
@@ -199,10 +199,10 @@ static bool is_better(aph_value found, aph_value than)
 static int test_once(inquiry *q)
 {
     int64_t begun = q->ns;
-    int code = test_with(q, q->survey->seed);
+    int code = test_with(q, q->survey->seed, q->survey->messages);
     q->best = q->last;
     for (unsigned i = 1; i < TRIES && code < 0 && is_poor(q->best) && (i == 1 || q->ns - begun < ROUND_NS); i++) {
-        code = test_with(q, q->survey->seed + i);
+        code = test_with(q, q->survey->seed + i, is_against(q->best) ? SHORT : q->survey->messages);
         if (code < 0 && is_better(q->last, q->best))
             q->best = q->last;
     }
@@ -453,27 +453,31 @@ static bool find_choices(inquiry *q, aph_value passed)
     return true;
 }
 
-/* A server that does not pass may still have runs without a violation. */
+/* A server that does not pass may still have short runs without a violation, if all that can be waived is. */
 static int sample_choices(inquiry *q)
 {
-    static const char *const lengths[SAMPLES] = {"1600", "800", "400", "200", "100", "50"};
-    char folder[4200]; /* where no script is that failed */
-    snprintf(folder, sizeof folder, "%s/sample", q->server->folder);
-    for (size_t i = 0; i < SAMPLES && !q->choices; i++) {
+    static const char *const lengths[] = {"1600", "800", "400", "400", "200", "200", "100", "100", "50", "50"};
+    uint64_t waived = q->model.waived, all = waiver_count(&q->model);
+    int code = -1;
+    q->model.waived = all ? UINT64_MAX >> (64 - all) : 0;
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths && !q->choices && code < 0; i++) {
+        char folder[4200], seed[32]; /* a folder where no script is that failed */
+        snprintf(folder, sizeof folder, "%s/sample-%u", q->server->folder, i + 1);
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)q->survey->seed + i);
         command c = test_command(q, folder);
         aph_value found;
         say_two(&c, "--messages", lengths[i]);
-        say_two(&c, "--seed", "1");
+        say_two(&c, "--seed", seed);
         say_two(&c, "--time", q->survey->time);
         say(&c, "--no-shrink");
         say_waived(&c, &q->model);
-        int code = aphi_test_quietly(c.count, c.words, &found);
-        if (code == APHI_EXIT_INTERRUPTED)
-            return code;
-        if (found && is_verdict(found, "pass"))
+        if (aphi_test_quietly(c.count, c.words, &found) == APHI_EXIT_INTERRUPTED)
+            code = APHI_EXIT_INTERRUPTED;
+        else if (found && is_verdict(found, "pass"))
             find_choices(q, found);
     }
-    return -1;
+    q->model.waived = waived;
+    return code;
 }
 
 /* ---- one server -------------------------------------------------------------------------------------------------- */
@@ -501,7 +505,7 @@ static bool keep_finding(inquiry *q)
 /* Tests until nothing is found, or nothing can be waived. Negative, or an exit code. */
 static int find_all(inquiry *q)
 {
-    while (q->rounds < ROUNDS_MAX) {
+    while (q->rounds++ < ROUNDS_MAX) {
         int code = test_once(q);
         if (code >= 0)
             return code;
@@ -714,7 +718,7 @@ static void help(void)
           "  --subject NAME      a server that Antiphon knows; as often as wanted\n"
           "  --run COMMAND       a server to start with sh, as for antiphon test; as often as wanted\n"
           "  --out DIR           where the pages go (default: survey)\n"
-          "  --messages N        a server passes after so many without a violation (default: 10000)\n"
+          "  --messages N        a server passes after so many without a violation (default: 20000)\n"
           "  --time SECONDS      or after so long (default: 20)\n"
           "  --shrink-time S     make a violation small for at most so long (default: 6)\n"
           "  --connections N     at most so many at once (default: 3)\n"
@@ -786,7 +790,7 @@ static int read_options(survey *s, int count, char **words)
 
 int aphi_command_survey(int count, char **words)
 {
-    survey s = {.folder = "survey", .messages = "10000", .time = "20", .shrink_time = "6", .seed = 1,
+    survey s = {.folder = "survey", .messages = "20000", .time = "20", .shrink_time = "6", .seed = 1,
                 .connections = "3", .pipeline = "1"};
     aphi_spec_error error;
     int code = read_options(&s, count, words);
