@@ -39,8 +39,7 @@ enum {
     VALUES_SHOWN = 4,  /* different values of an unknown; of one with more, they tell nothing */
     PAGE_MAX = 1 << 24,
 };
-#define ROUND_NS INT64_C(12000000000) /* no further tries after so long */
-#define SHORT "500"                     /* messages of such a try */
+#define ROUND_NS INT64_C(8000000000) /* no further tries after so long */
 #define NONE SIZE_MAX
 
 typedef struct server {
@@ -122,7 +121,6 @@ static command test_command(const inquiry *q, const char *folder)
     say_two(&c, "test", s->text);
     say_two(&c, q->server->option, q->server->subject);
     say_two(&c, "--folder", folder);
-    say_two(&c, "--connections", s->connections);
     say_two(&c, "--pipeline", s->pipeline);
     return c;
 }
@@ -157,13 +155,14 @@ static aph_value sum_of(aph_value a, aph_value b)
 }
 
 /* Negative: q->last is what came of it; else an exit code. */
-static int test_with(inquiry *q, uint64_t seed, const char *messages)
+static int test_with(inquiry *q, uint64_t seed, bool is_short)
 {
     command c = test_command(q, q->server->folder);
     char page[4200], number[32];
     snprintf(page, sizeof page, "%s/%u.html", q->server->folder, ++q->tests);
     snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
-    say_two(&c, "--messages", messages);
+    say_two(&c, "--messages", is_short ? "500" : q->survey->messages);
+    say_two(&c, "--connections", is_short ? "2" : q->survey->connections);
     say_two(&c, "--time", q->survey->time);
     say_two(&c, "--shrink-time", q->survey->shrink_time);
     say_two(&c, "--seed", number);
@@ -182,8 +181,8 @@ static int test_with(inquiry *q, uint64_t seed, const char *messages)
     return -1;
 }
 
-/* A violation that was met in a long run may stay large; short runs with other seeds may meet it, too. And a run that could
- * not be judged may be followed by one that can. */
+/* A violation that was met in a long run may stay large; short runs with other seeds and few connections may meet it, too.
+ * And a run that could not be judged may be followed by one that can. */
 static bool is_poor(aph_value found)
 {
     return is_against(found) ? number_in(found, "requests") > SMALL : !is_verdict(found, "pass");
@@ -199,10 +198,10 @@ static bool is_better(aph_value found, aph_value than)
 static int test_once(inquiry *q)
 {
     int64_t begun = q->ns;
-    int code = test_with(q, q->survey->seed, q->survey->messages);
+    int code = test_with(q, q->survey->seed, false);
     q->best = q->last;
     for (unsigned i = 1; i < TRIES && code < 0 && is_poor(q->best) && (i == 1 || q->ns - begun < ROUND_NS); i++) {
-        code = test_with(q, q->survey->seed + i, is_against(q->best) ? SHORT : q->survey->messages);
+        code = test_with(q, q->survey->seed + i, is_against(q->best));
         if (code < 0 && is_better(q->last, q->best))
             q->best = q->last;
     }
@@ -719,9 +718,9 @@ static void help(void)
           "  --run COMMAND       a server to start with sh, as for antiphon test; as often as wanted\n"
           "  --out DIR           where the pages go (default: survey)\n"
           "  --messages N        a server passes after so many without a violation (default: 20000)\n"
-          "  --time SECONDS      or after so long (default: 20)\n"
-          "  --shrink-time S     make a violation small for at most so long (default: 6)\n"
-          "  --connections N     at most so many at once (default: 3)\n"
+          "  --time SECONDS      or after so long (default: 10)\n"
+          "  --shrink-time S     make a violation small for at most so long (default: 5)\n"
+          "  --connections N     at most so many at once (default: 10)\n"
           "  --pipeline N        at most so many requests in flight on one (default: 1)\n"
           "  --seed N            what chance decides (default: 1)\n"
           "  --help              this\n\n"
@@ -790,8 +789,8 @@ static int read_options(survey *s, int count, char **words)
 
 int aphi_command_survey(int count, char **words)
 {
-    survey s = {.folder = "survey", .messages = "20000", .time = "20", .shrink_time = "6", .seed = 1,
-                .connections = "3", .pipeline = "1"};
+    survey s = {.folder = "survey", .messages = "20000", .time = "10", .shrink_time = "5", .seed = 1,
+                .connections = "10", .pipeline = "1"};
     aphi_spec_error error;
     int code = read_options(&s, count, words);
     if (code >= 0)
