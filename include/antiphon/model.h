@@ -72,6 +72,11 @@ typedef struct aph_waiver {
 } aph_waiver;
 #define APH_WAIVER(name_, summary_) {(name_), (summary_), {"without " name_, "waived: " name_}}
 
+/* A message as people of its protocol write it, for diagrams and reports: an array of pieces. Strings in it are text; other
+ * values are shown as JSON. An unknown comes as results spell it, {"?": 0, "sort": "string"}, and is shown as ?0.
+ * APH_NIL: all of it as JSON. */
+typedef aph_value aph_words(aph_value message);
+
 typedef enum aph_jepsen { APH_JEPSEN_OK, APH_JEPSEN_FAIL } aph_jepsen;
 
 #define APH_MODEL_VERSION 1
@@ -114,6 +119,7 @@ typedef struct aph_model {
     const char *shape;
     /* What kind of request is this? NULL: its field "f" if that is a string, else "message". */
     const char *(*kind)(aph_value request);
+    aph_words *words;                /* for people; NULL: JSON */
     /* What the server does with this request takes time in which others of its part could come in between, and the
      * specification allows that: none of another connection is in flight with it. NULL: no such request. */
     bool (*alone)(aph_value request);

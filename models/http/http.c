@@ -70,8 +70,8 @@ static bool reuses(aph *m, aph_value tag, aph_value before)
 static aph_value tag_of(aph *m, aph_value *resource)
 {
     aph_value tag = aph_field(*resource, "tag");
-    aph_clause(m, "RFC 9110 8.8.3");
     if (!tag) {
+        aph_clause(m, "RFC 9110 8.8.3");
         int made = aph_either(m, "strong tag", "weak tag", "no tag");
         tag = made == 2 ? none() : aph_record("opaque", choose_opaque(m), "weak", aph_bool(made == 1));
         aph_value before = aph_field(*resource, "before");
@@ -150,6 +150,8 @@ static bool may_be_done(aph *m, aph_value request, aph_value *resource)
         return true;
     if (if_match)
         return matches(m, if_match, resource, STRONG, "If-Match: the tag matches");
+    if (since && only_reads(request) && aph_waive(m, "if-unmodified-since-read-ignored"))
+        return true;
     if (since && !only_reads(request) && aph_waive(m, "if-unmodified-since-now"))
         return false;
     return !since || unmodified_since(m, since, resource);
@@ -165,10 +167,13 @@ static bool is_known(aph *m, aph_value request, aph_value *resource)
             how = STRONG;
         return matches(m, if_none_match, resource, how, "If-None-Match: the tag matches");
     }
+    if (!since || !only_reads(request) || !modified_of(m, resource))
+        return false;
     aph_clause(m, "RFC 9110 13.1.3");
-    return since && only_reads(request) && modified_of(m, resource) &&
-           !modified_since(m, since, resource, "If-Modified-Since: it was modified") &&
-           aph_either(m, "If-Modified-Since is regarded", "If-Modified-Since is disregarded") == 0;
+    if (modified_since(m, since, resource, "If-Modified-Since: it was modified"))
+        return false;
+    aph_clause(m, "RFC 9110 13.1.3");
+    return aph_either(m, "If-Modified-Since is regarded", "If-Modified-Since is disregarded") == 0;
 }
 
 /* In the order of RFC 9110 13.2.2; 0 if they hold. */
@@ -176,10 +181,14 @@ static int failed_condition(aph *m, aph_value request, aph_value *resource)
 {
     if (!only_reads(request) && aph_waive(m, "conditional-writes-ignored"))
         return 0;
-    if (!may_be_done(m, request, resource))
+    if (!may_be_done(m, request, resource)) {
+        aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
         return 412;
-    if (is_known(m, request, resource))
+    }
+    if (is_known(m, request, resource)) {
+        aph_clause(m, aph_field(request, "if-none-match") ? "RFC 9110 13.1.2" : "RFC 9110 13.1.3");
         return only_reads(request) ? 304 : 412;
+    }
     return 0;
 }
 
@@ -484,6 +493,8 @@ static const aph_waiver waivers[] = {
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
     APH_WAIVER("if-unmodified-since-now", "PUT and DELETE take the date of their resource for now (RFC 9110 13.1.4)"),
     APH_WAIVER("if-match-read-ignored", "GET and HEAD are done whatever If-Match says (RFC 9110 13.1.1)"),
+    APH_WAIVER("if-unmodified-since-read-ignored",
+               "GET and HEAD are done whatever If-Unmodified-Since says (RFC 9110 13.1.4)"),
     {0},
 };
 
@@ -496,6 +507,7 @@ const aph_model aph_model_http = {
     .part = part,
     .alone = alone,
     .kind = kind,
+    .words = aphi_http_words,
     .codec = &aphi_http_wire,
     .generate = aphi_http_generate,
     .functions = aphi_http_functions,

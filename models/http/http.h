@@ -15,6 +15,9 @@ extern const aph_codec aphi_http_wire;
 /* Can the string stand between the quotes of an entity tag? */
 bool aphi_http_is_opaque(aph_value v);
 
+/* Messages for people. */
+aph_words aphi_http_words;
+
 /* What to send. */
 aph_value aphi_http_generate(aph_gen *g);
 extern const aph_function aphi_http_functions[];

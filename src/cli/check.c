@@ -34,6 +34,7 @@ typedef struct check {
     size_t done;
     bool write_failed;
     aphi_waived waived;
+    aph_words *words;           /* the model's */
 } check;
 
 enum { FORMAT = 256, ENV, WHOLE, DISTRUST, TIME, MEMORY, SOLVER_MS, JSON, JUNIT, EXPLAIN, WAIVE, COLOR, QUIET, VERBOSE,
@@ -159,7 +160,7 @@ static bool take_result(void *context, size_t file, aph_value result)
     } else {
         aphi_buffer out = {0};
         bool error = aph_str_is(aph_field(result, "verdict"), "error");
-        aphi_show_detail(&out, result, &c->terminal);
+        aphi_show_detail(&out, result, c->words, &c->terminal);
         c->write_failed |=
             fwrite(out.data ? out.data : "", 1, out.n, error ? stderr : stdout) != out.n || fflush(stdout);
         aphi_buffer_free(&out);
@@ -185,17 +186,17 @@ static uint64_t count_of(aph_value result, const char *name)
     return aph_is_int(v) ? (uint64_t)aph_int_of(v) : 0;
 }
 
-static char *text_of(void (*write)(aphi_buffer *, aph_value), aph_value result)
+static char *reason(aph_value result, aph_words *words)
 {
     aphi_buffer b = {0};
-    write(&b, result);
+    aphi_show_reason(&b, result, words);
     return aphi_buffer_text(&b);
 }
 
-static char *plain_detail(aph_value result)
+static char *plain_detail(aph_value result, aph_words *words)
 {
     aphi_buffer b = {0};
-    aphi_show_detail(&b, result, &(aphi_terminal){.unicode = true, .columns = 120});
+    aphi_show_detail(&b, result, words, &(aphi_terminal){.unicode = true, .columns = 120});
     return aphi_buffer_text(&b);
 }
 
@@ -212,8 +213,8 @@ static aphi_result *rows_of(check *c, size_t *n)
         rows[(*n)++] = (aphi_result){.file = c->files[i], .outcome = outcome, .operations = count_of(r, "operations"),
                                      .configurations = count_of(r, "configurations"),
                                      .time_ns = (int64_t)count_of(r, "check_ns"),
-                                     .message = outcome == APHI_OUTCOME_PASS ? NULL : text_of(aphi_show_reason, r),
-                                     .detail = outcome == APHI_OUTCOME_PASS || !c->junit ? NULL : plain_detail(r)};
+                                     .message = outcome == APHI_OUTCOME_PASS ? NULL : reason(r, c->words),
+                                     .detail = outcome == APHI_OUTCOME_PASS || !c->junit ? NULL : plain_detail(r, c->words)};
     }
     return rows;
 }
@@ -333,6 +334,7 @@ int aphi_command_check(int count, char **words)
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
     aph_model model = *spec.model;
+    c.words = model.words;
     int code = !aphi_waive_in(&c.waived, &model) ? APHI_EXIT_USAGE : run(&c, &model, spec.kind == APHI_SPEC_PROG);
     aphi_spec_close(&spec);
     return code;

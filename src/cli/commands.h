@@ -4,6 +4,8 @@
 #ifndef APHI_CLI_COMMANDS_H
 #define APHI_CLI_COMMANDS_H
 
+#include <antiphon/value.h>
+
 int aphi_command_check(int count, char **words);
 int aphi_command_explain(int count, char **words);
 int aphi_command_test(int count, char **words);
@@ -14,6 +16,11 @@ int aphi_command_refine(int count, char **words);
 int aphi_command_serve(int count, char **words);
 int aphi_command_subject(int count, char **words);
 int aphi_command_fault(int count, char **words);
+int aphi_command_survey(int count, char **words);
+
+/* As aphi_command_test with the same words, but prints no result: it is a value (finding.h), which the caller marks, or
+ * APH_NIL if there was no test. */
+int aphi_test_quietly(int count, char **words, aph_value *found);
 
 /* "antiphon: " and a message on stderr; returns APHI_EXIT_USAGE. */
 int aphi_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));

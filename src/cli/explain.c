@@ -54,7 +54,7 @@ static int find(const aph_model *model, const char *file, const aphi_judge_optio
     }
     aphi_buffer out = {0};
     aphi_terminal terminal = aphi_terminal_of(stderr, APHI_COLOUR_AUTO);
-    aphi_show_detail(&out, result, &terminal);
+    aphi_show_detail(&out, result, model->words, &terminal);
     fwrite(out.data ? out.data : "", 1, out.n, stderr);
     aphi_buffer_free(&out);
     return (int)aph_int_of(aph_field(result, "exit"));

@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MESSAGE_SHOWN = 60 };
+enum { MESSAGE_SHOWN = 60, PICTURE_COLUMNS = 110 };
 
 typedef struct telling {
     const aphi_campaign *campaign;
@@ -171,7 +171,8 @@ static void fill_timeline(telling *t)
                                   .earlier = r ? r->moments_before : 0,
                                   .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
-                                  .replay = *t->replay ? t->replay : NULL};
+                                  .replay = *t->replay ? t->replay : NULL,
+                                  .words = t->options->model->words};
 }
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
@@ -224,6 +225,48 @@ static void tell_json(const telling *t)
     if (waived)
         field(out, "waived", waived);
     fputs("}\n", out);
+}
+
+/* ---- as a value -------------------------------------------------------------------------------------------------- */
+
+static aph_value picture_of(const telling *t)
+{
+    aphi_buffer text = {0};
+    aphi_timeline_draw(&text, &t->timeline, &(aphi_terminal){.unicode = true, .columns = PICTURE_COLUMNS}, 0);
+    aph_value picture = aph_bytes(text.data ? text.data : "", text.n);
+    aphi_buffer_free(&text);
+    return picture;
+}
+
+static aph_value against_value(const telling *t, aph_value v)
+{
+    const aphi_campaign *c = t->campaign;
+    v = aph_put(v, "reject_ns", aph_int(c->reject_ns));
+    v = aph_put(v, "shrink_ns", aph_int(c->shrink_ns));
+    v = aph_put(v, "requests", aph_int((int64_t)aph_count(t->script)));
+    v = aph_put(v, "script", aph_str(c->script));
+    v = aph_put(v, "trace", aph_str(c->trace));
+    if (c->shrunk) {
+        v = aph_put(v, "reproduced", aph_int(c->reproduced));
+        v = aph_put(v, "confirmed", aph_int(c->confirmed));
+        v = aph_put(v, "minimal", aph_bool(c->minimal));
+    }
+    if (t->evidence)
+        v = aph_put(v, "evidence", t->evidence);
+    if (c->run)
+        v = aph_put(v, "picture", picture_of(t));
+    return *t->replay ? aph_put(v, "replay", aph_str(t->replay)) : v;
+}
+
+static aph_value found_value(const telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    aph_value v = aph_record("verdict", aph_str(aphi_finding_name(c->outcome)), "why", aph_str(c->why), "runs",
+                             aph_int((int64_t)c->runs), "messages", aph_int((int64_t)(c->requests + c->answers)), "ns",
+                             aph_int(c->ns), "trace", aph_str(c->trace));
+    if (c->branches)
+        v = aph_put(v, "branches", c->branches);
+    return is_against(c->outcome) ? against_value(t, v) : v;
 }
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
@@ -282,12 +325,12 @@ static void tell_divergence(aphi_buffer *out, const telling *t)
         return;
     }
     aphi_buffer_format(out, "it first differs from the recorded run at #%lld: then ", (long long)d.label);
-    aphi_message_words(out, d.then, MESSAGE_SHOWN);
+    aphi_message_words(out, d.then, t->options->model->words, MESSAGE_SHOWN);
     aphi_buffer_str(out, ", now ");
     if (d.missing)
         aphi_buffer_str(out, "nothing");
     else
-        aphi_message_words(out, d.now, MESSAGE_SHOWN);
+        aphi_message_words(out, d.now, t->options->model->words, MESSAGE_SHOWN);
     aphi_buffer_byte(out, '\n');
 }
 
@@ -378,11 +421,13 @@ aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *
     aph_root_add(mark_telling, &t);
     find_evidence(&t);
     fill_timeline(&t);
+    if (options->found)
+        *options->found = found_value(&t);
     if (options->json)
         tell_json(&t);
     else if (c->outcome == APHI_FINDING_TROUBLE)
         fprintf(stderr, "antiphon: %s\n", c->why);
-    else
+    else if (!options->found)
         tell_people(&t);
     const bool fine[] = {write_report(&t), write_junit(&t), flushed()};
     aph_root_remove(mark_telling, &t);

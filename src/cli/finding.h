@@ -20,9 +20,12 @@ typedef struct aphi_finding_options {
     const char *junit, *report; /* files, or NULL */
     const char *recorded;    /* the trace of an earlier run of the same script, or NULL */
     aphi_terminal terminal;
+    aph_value *found;        /* if not NULL, nothing is printed and this is what came of it (see below) */
 } aphi_finding_options;
 
-/* Tells it as the options say; returns the exit code. */
+/* Tells it as the options say; returns the exit code. As a value: verdict, why, runs, messages, ns, branches; and if the
+ * subject is to blame reject_ns, shrink_ns, requests (how many the counterexample has), script, trace, reproduced and
+ * confirmed, minimal, evidence, picture and replay, as far as there are such. The caller marks it. */
 aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options);
 
 #endif

@@ -23,6 +23,7 @@ static const struct command {
     {"check", aphi_command_check, "can a model explain these recorded histories?"},
     {"explain", aphi_command_explain, "find an explanation, or confirm one by replaying it on the model"},
     {"test", aphi_command_test, "does a running server behave as a model allows?"},
+    {"survey", aphi_command_survey, "what does a server choose, and what does it break? A page for each"},
     {"replay", aphi_command_replay, "run a script of antiphon test again"},
     {"init", aphi_command_init, "begin a model of your own"},
     {"models", aphi_command_models, "list the built-in models, or the mutants of one"},

@@ -335,6 +335,26 @@ aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_mad
     return APHI_EXIT_PASS;
 }
 
+/* Servers know -v; what they say may be on either output. */
+void aphi_preset_version(const char *name, char *version, size_t size)
+{
+    const preset *p = named(name);
+    char *program = NULL;
+    *version = 0;
+    if (!p || !p->package || missing(p, &program))
+        return;
+    aphi_buffer command = {0};
+    quote(&command, program);
+    aphi_buffer_str(&command, " -v 2>&1 </dev/null");
+    FILE *said = popen(aphi_buffer_text(&command), "r");
+    if (said && fgets(version, (int)size, said))
+        version[strcspn(version, "\n")] = 0;
+    if (said)
+        pclose(said);
+    aphi_buffer_free(&command);
+    free(program);
+}
+
 void aphi_preset_free(aphi_preset_made *made)
 {
     free(made->run);

@@ -21,6 +21,8 @@ typedef struct aphi_preset_made {
  * SUBJECT (its program is not here), the latter two with a message. */
 aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
                            char *error, size_t size);
+/* What the program of that name says its version is, in a line; "" if it says nothing. */
+void aphi_preset_version(const char *name, char *version, size_t size);
 void aphi_preset_free(aphi_preset_made *made);
 /* One line for each on stdout: its name, what it is, and where its program is or which package has it. */
 void aphi_preset_list(void);

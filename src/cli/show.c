@@ -18,10 +18,19 @@ static void add_json(aphi_buffer *out, aph_value v)
     aphi_message_json(out, v, APHI_MESSAGE_WHOLE);
 }
 
-/* A request in a few words: write 3, get "a". An answer is shown as it is: its fields have no usual names. */
-static void add_message(aphi_buffer *out, aph_value message)
+/* A request in a few words: write 3, get "a". An answer is shown as it is, unless the
+ * model has words for it: its fields have no usual names. */
+static void add_message(aphi_buffer *out, aph_value message, aph_words *words)
 {
-    aphi_message_words(out, message, APHI_MESSAGE_WHOLE);
+    aphi_message_words(out, message, words, APHI_MESSAGE_WHOLE);
+}
+
+static void add_answer(aphi_buffer *out, aph_value answer, aph_words *words)
+{
+    if (words)
+        add_message(out, answer, words);
+    else
+        add_json(out, answer);
 }
 
 static void add_str(aphi_buffer *out, aph_value v)
@@ -49,33 +58,33 @@ static uint64_t number_of(aph_value object, const char *name)
 /* ---- a failure --------------------------------------------------------------------------------------------------- */
 
 /* Of a model that is not rpc, requests and answers are operations of their own. */
-static char *label_of(aph_value op)
+static char *label_of(aph_value op, aph_words *words)
 {
     aphi_buffer label = {0};
     bool asked = aph_has(op, aph_str("request"));
     if (asked)
-        add_message(&label, aph_field(op, "request"));
+        add_message(&label, aph_field(op, "request"), words);
     if (aph_has(op, aph_str("answer"))) {
         aphi_buffer_str(&label, asked ? " → " : "→ ");
-        add_json(&label, aph_field(op, "answer"));
+        add_answer(&label, aph_field(op, "answer"), words);
     }
     return aphi_buffer_text(&label);
 }
 
 /* The answer that nothing explains, with its request, if it belongs to one. */
-static void add_blamed(aphi_buffer *out, aph_value evidence)
+static void add_blamed(aphi_buffer *out, aph_value evidence, aph_words *words)
 {
     bool asked = aph_has(evidence, aph_str("request"));
     if (asked) {
-        add_message(out, aph_field(evidence, "request"));
+        add_message(out, aph_field(evidence, "request"), words);
         aphi_buffer_str(out, " → ");
     }
-    add_json(out, aph_field(evidence, "observed"));
+    add_answer(out, aph_field(evidence, "observed"), words);
     if (!asked)
         aphi_buffer_format(out, ", to client %lld", (long long)aph_int_of(aph_field(evidence, "connection")));
 }
 
-static void add_expected(aphi_buffer *out, aph_value evidence)
+static void add_expected(aphi_buffer *out, aph_value evidence, aph_words *words)
 {
     aph_value allowed = aph_field(evidence, "allowed");
     size_t n = aph_count(allowed);
@@ -85,13 +94,13 @@ static void add_expected(aphi_buffer *out, aph_value evidence)
     for (size_t i = 0; i < n; i++) {
         if (i)
             aphi_buffer_str(out, i + 1 == n && aph_truth(aph_field(evidence, "all_allowed")) ? " or " : ", ");
-        add_json(out, aph_field(aph_at(allowed, i), "answer"));
+        add_answer(out, aph_field(aph_at(allowed, i), "answer"), words);
     }
     if (!aph_truth(aph_field(evidence, "all_allowed")))
         aphi_buffer_str(out, ", ...");
 }
 
-static void draw_window(aphi_buffer *out, aph_value evidence, const aphi_terminal *t)
+static void draw_window(aphi_buffer *out, aph_value evidence, aph_words *words, const aphi_terminal *t)
 {
     aph_value window = aph_field(evidence, "window");
     size_t n = aph_count(window);
@@ -101,13 +110,13 @@ static void draw_window(aphi_buffer *out, aph_value evidence, const aphi_termina
         aph_value op = aph_at(window, i);
         ops[i] = (aphi_diagram_operation){
             .client = aph_int_of(aph_field(op, "connection")),
-            .label = label_of(op),
+            .label = label_of(op, words),
             .call = number_of(op, "call"),
             .end = aph_has(op, aph_str("end")) ? number_of(op, "end") : APHI_DIAGRAM_NEVER,
             .line = number_of(op, "line"),
             .mark = aph_truth(aph_field(op, "violated")) ? APHI_DIAGRAM_VIOLATED : APHI_DIAGRAM_PLAIN};
     }
-    add_expected(&expected, evidence);
+    add_expected(&expected, evidence, words);
     aphi_diagram_draw(
         out, &(aphi_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL},
         t);
@@ -180,7 +189,7 @@ static void show_because(aphi_buffer *out, aph_value because, const aphi_termina
         add_wrapped(out, &line, t);
 }
 
-static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_terminal *t)
+static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words, const aphi_terminal *t)
 {
     aph_value allowed = aph_field(evidence, "allowed");
     if (!aph_count(allowed))
@@ -190,7 +199,7 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_termin
         aph_value a = aph_at(allowed, i);
         aphi_buffer answer = {0}, state = {0}, order = {0};
         aphi_buffer_str(&answer, "    ");
-        add_json(&answer, aph_field(a, "answer"));
+        add_answer(&answer, aph_field(a, "answer"), words);
         aphi_utf8_cut(out, aphi_buffer_text(&answer), t->columns, t->unicode);
         add_json(&state, aph_field(a, "state"));
         aphi_buffer_str(out, "  with the state ");
@@ -208,7 +217,7 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, const aphi_termin
         aphi_buffer_str(out, "    and there may be more.\n");
 }
 
-static void show_failure(aphi_buffer *out, aph_value result, const aphi_terminal *t)
+static void show_failure(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)
 {
     aph_value evidence = aph_field(result, "evidence");
     aphi_buffer what = {0}, clean = {0};
@@ -216,7 +225,7 @@ static void show_failure(aphi_buffer *out, aph_value result, const aphi_terminal
     add_str(out, aph_field(result, "file"));
     aphi_buffer_format(out, ":%llu: ", (unsigned long long)number_of(evidence, "line"));
     aphi_terminal_paint(out, t, APHI_INK_ALARM, "nothing explains this answer");
-    add_blamed(&what, evidence);
+    add_blamed(&what, evidence, words);
     aphi_utf8_clean(&clean, aphi_buffer_text(&what), t->unicode);
     aphi_buffer_str(out, ": ");
     aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns, t->unicode);
@@ -229,9 +238,9 @@ static void show_failure(aphi_buffer *out, aph_value result, const aphi_terminal
     if (!aph_truth(aph_field(evidence, "exact")))
         aphi_buffer_str(out, "  (this is as far as any explanation was followed; an earlier answer may be to blame)\n");
     aphi_buffer_byte(out, '\n');
-    draw_window(out, evidence, t);
+    draw_window(out, evidence, words, t);
     aphi_buffer_byte(out, '\n');
-    show_allowed(out, evidence, t);
+    show_allowed(out, evidence, words, t);
     aphi_buffer_free(&clean);
     aphi_buffer_free(&what);
 }
@@ -313,7 +322,7 @@ static bool verdict_is(aph_value result, const char *verdict)
     return aph_str_is(aph_field(result, "verdict"), verdict);
 }
 
-void aphi_show_reason(aphi_buffer *out, aph_value result)
+void aphi_show_reason(aphi_buffer *out, aph_value result, aph_words *words)
 {
     if (verdict_is(result, "error")) {
         show_error(out, result);
@@ -322,19 +331,19 @@ void aphi_show_reason(aphi_buffer *out, aph_value result)
     } else if (verdict_is(result, "fail")) {
         aph_value evidence = aph_field(result, "evidence");
         aphi_buffer_format(out, "line %llu: nothing explains ", (unsigned long long)number_of(evidence, "line"));
-        add_blamed(out, evidence);
+        add_blamed(out, evidence, words);
     }
 }
 
-void aphi_show_detail(aphi_buffer *out, aph_value result, const aphi_terminal *t)
+void aphi_show_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)
 {
     if (verdict_is(result, "fail")) {
-        show_failure(out, result, t);
+        show_failure(out, result, words, t);
     } else if (verdict_is(result, "pass")) {
         if (aph_has(result, aph_str("explanation")))
             show_explanation(out, result, t);
     } else {
-        aphi_show_reason(out, result);
+        aphi_show_reason(out, result, words);
         aphi_buffer_byte(out, '\n');
     }
 }

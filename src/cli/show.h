@@ -6,14 +6,15 @@
 
 #include "report/terminal.h"
 
-#include <antiphon/value.h>
+#include <antiphon/model.h>
 
-/* What is to be said of a result beyond its row in the table: the failing window, what was expected, what is wrong with
+/* Messages are said in the model's words; NULL: as JSON.
+ * What is to be said of a result beyond its row in the table: the failing window, what was expected, what is wrong with
  * the input, the explanation. Nothing for a plain pass. */
-void aphi_show_detail(aphi_buffer *out, aph_value result, const aphi_terminal *t);
+void aphi_show_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t);
 /* The result as --json prints it: durations in milliseconds. */
 void aphi_show_json(FILE *out, aph_value result);
 /* One line on why it is not a pass. */
-void aphi_show_reason(aphi_buffer *out, aph_value result);
+void aphi_show_reason(aphi_buffer *out, aph_value result, aph_words *words);
 
 #endif

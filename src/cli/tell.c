@@ -144,6 +144,21 @@ static aph_value spelt(aph_value v)
     return plain;
 }
 
+/* The clauses that led to an answer, each once. */
+static aph_value clauses_of(aph_value because)
+{
+    aph_value all = aph_array(0, NULL);
+    for (size_t i = 0; i < aph_count(because); i++) {
+        aph_value clause = aph_field(aph_at(because, i), "clause");
+        bool known = !clause;
+        for (size_t k = 0; k < aph_count(all) && !known; k++)
+            known = aph_at(all, k) == clause;
+        if (!known)
+            all = aph_push(all, clause);
+    }
+    return all;
+}
+
 static aph_value tell_allowed(const aph_oracle *probe)
 {
     aph_value all[APHI_ALLOWED_MAX];
@@ -160,7 +175,7 @@ static aph_value tell_allowed(const aph_oracle *probe)
             all[i] = aph_put(all[i], "given", spelt(a->store));
         aph_value because = aphi_because(probe, a);
         if (aph_count(because))
-            all[i] = aph_put(all[i], "because", because);
+            all[i] = aph_put(aph_put(all[i], "because", because), "clauses", clauses_of(because));
         free(lines);
     }
     return aph_array(probe->allowed_count, all);

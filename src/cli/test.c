@@ -411,9 +411,10 @@ static tester fresh_tester(bool replaying)
                     .told = {.terminal = aphi_terminal_of(stdout, APHI_COLOUR_AUTO)}};
 }
 
-int aphi_command_test(int count, char **words)
+static int test(int count, char **words, aph_value *found)
 {
     tester t = fresh_tester(false);
+    t.told.found = found;
     int code = read_options(&t, count, words);
     if (code >= 0)
         return code;
@@ -428,6 +429,17 @@ int aphi_command_test(int count, char **words)
         aphi_spec_close(&t.spec);
     aphi_preset_free(&t.server);
     return code;
+}
+
+int aphi_command_test(int count, char **words)
+{
+    return test(count, words, NULL);
+}
+
+int aphi_test_quietly(int count, char **words, aph_value *found)
+{
+    *found = APH_NIL;
+    return test(count, words, found);
 }
 
 /* The reader does not know which functions the model has for holes. */

@@ -4,10 +4,13 @@
  *
  * Idea:       the search throws symbols away as soon as they are dead, so it cannot say what they were. It has kept the
  *             order and the way taken at each branch: run the model along it once more, keep every symbol and every
- *             condition, and ask the solver once at the end. */
+ *             condition, and ask the solver once at the end.
+ * Invariants: at the head of a step, symbols of the state that a condition so far has determined are replaced by their
+ *             values, as in the search: a model may go another way where it sees a value than where it sees a symbol. */
 #include "oracle/explanation.h"
 
 #include "base/memory.h"
+#include "solve/absorb.h"
 #include "solve/store.h"
 #include "tree/step.h"
 
@@ -27,6 +30,14 @@ typedef struct letter {
     size_t from;
 } letter;
 
+/* A place in the model where it chooses freely, and how often it went which way. */
+typedef struct crossing {
+    const char *const *names; /* the array tells places apart */
+    const char *clause;
+    size_t count;
+    int64_t *taken;
+} crossing;
+
 typedef struct telling {
     const aphi_history *history;
     size_t *requests;      /* events of the history that are requests */
@@ -40,6 +51,9 @@ typedef struct telling {
     size_t letter_count, letter_capacity;
     uint32_t fresh;
     list conditions, choices, named, taken, lines;
+    aphi_bindings learnt;  /* in this step */
+    crossing *crossings;
+    size_t crossing_count, crossing_capacity;
 } telling;
 
 static void add(list *l, aph_value v)
@@ -56,10 +70,53 @@ static void add_choice(telling *t, const aph_event *event, const char *name, aph
     add(&t->named, event->clause ? aph_put(named, "clause", aph_str(event->clause)) : named);
 }
 
+static crossing *crossing_of(telling *t, const aph_event *event)
+{
+    for (size_t i = 0; i < t->crossing_count; i++)
+        if (t->crossings[i].names == event->names)
+            return &t->crossings[i];
+    APHI_RESERVE(t->crossings, t->crossing_capacity, t->crossing_count + 1);
+    crossing *c = &t->crossings[t->crossing_count++];
+    *c = (crossing){event->names, event->clause, event->count, aphi_alloc_zero(event->count * sizeof *c->taken)};
+    return c;
+}
+
+static aph_value ways_of(const telling *t)
+{
+    list all = {0};
+    for (size_t i = 0; i < t->crossing_count; i++) {
+        const crossing *c = &t->crossings[i];
+        aph_value ways = aph_array(0, NULL);
+        for (size_t k = 0; k < c->count; k++)
+            ways = aph_push(ways, APH_ARRAY_OF(aph_str(c->names[k]), aph_int(c->taken[k])));
+        aph_value one = aph_record("ways", ways);
+        add(&all, c->clause ? aph_put(one, "clause", aph_str(c->clause)) : one);
+    }
+    aph_value array = aph_array(all.count, all.items);
+    free(all.items);
+    return array;
+}
+
+/* The symbols that the condition alone determines. */
+static void learn(telling *t, aph_value condition)
+{
+    aphi_absorber a;
+    aphi_absorber_init(&a, APH_NIL);
+    bool possible = aphi_absorb(&a, condition);
+    for (size_t i = 0; possible && i < aphi_bindings_count(&a.bindings); i++) {
+        aph_value v = *aphi_bindings_value(&a.bindings, i);
+        if (!aph_is_symbolic(v))
+            aphi_bindings_set(&t->learnt, aphi_bindings_symbol(&a.bindings, i), v);
+    }
+    aphi_absorber_deinit(&a);
+}
+
 static void require(telling *t, aph_value condition)
 {
-    if (condition != aph_bool(true))
-        add(&t->conditions, condition);
+    if (condition == aph_bool(true))
+        return;
+    add(&t->conditions, condition);
+    learn(t, condition);
 }
 
 /* The way taken at the next branch. Paths of the requests follow one another. */
@@ -146,6 +203,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
         if (*answer == APH_NIL)
             return false;
         add_choice(t, event, event->names[aph_int_of(*answer)], *answer);
+        crossing_of(t, event)->taken[aph_int_of(*answer)]++;
         return true;
     case APH_EVENT_DECIDE:
         *answer = next_way(t);
@@ -157,6 +215,15 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     }
 }
 
+static aphi_ending run_step(telling *t, const aph_model *model, aph_value *state)
+{
+    aphi_ending ending = aphi_step_run(model, state, answer_event, t);
+    if (aphi_bindings_count(&t->learnt))
+        *state = aphi_substitute(*state, &t->learnt);
+    aphi_bindings_deinit(&t->learnt);
+    return ending;
+}
+
 static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
 {
     aphi_bindings values = {0};
@@ -165,7 +232,7 @@ static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
         explanation = aph_record("initial", initial, "order", aph_array(t->taken.count, t->taken.items), "choices",
                                  aph_array(t->choices.count, t->choices.items), "lines",
                                  aph_array(t->lines.count, t->lines.items), "named",
-                                 aph_array(t->named.count, t->named.items));
+                                 aph_array(t->named.count, t->named.items), "ways", ways_of(t));
         aphi_bindings_complete(&values, explanation);
         explanation = aphi_substitute(explanation, &values);
     }
@@ -188,7 +255,7 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     aphi_ending ending;
     unsigned idle = 0;
     do
-        ending = aphi_step_run(o->model, &state, answer_event, &t);
+        ending = run_step(&t, o->model, &state);
     /* Without the promise of rpc a step may send before it receives, so the last must be left waiting. */
     while (ending == APHI_ENDED && (t.order_at < t.order_count || (!o->model->rpc && idle++ < IDLE_STEPS_MAX)));
     for (size_t i = 0; history->lossy && i < history->count; i++)
@@ -204,5 +271,8 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     free(t.named.items);
     free(t.taken.items);
     free(t.lines.items);
+    for (size_t i = 0; i < t.crossing_count; i++)
+        free(t.crossings[i].taken);
+    free(t.crossings);
     return explanation;
 }

@@ -169,7 +169,7 @@ static uint32_t text_place(list *l, const aphi_moment *m)
         *s = (slot){m->message, kind_of(m), ++l->text_count};
         size_t before = l->texts.n;
         aphi_buffer_str(&l->texts, before ? "," : "");
-        aphi_moment_text(&l->scratch, m, TEXT_BYTES);
+        aphi_moment_text(&l->scratch, m, l->t->words, TEXT_BYTES);
         put_scratch(&l->texts, &l->scratch);
         l->bytes += l->texts.n - before;
     }
@@ -256,7 +256,7 @@ static void dump(aphi_buffer *out, aph_value v)
 }
 
 /* All of a moment's message, if its text in the list does not say all. */
-static bool full_text(aphi_buffer *out, const aphi_moment *m)
+static bool full_text(aphi_buffer *out, const aphi_moment *m, aph_words *words)
 {
     if (m->kind == APHI_MOMENT_MALFORMED && aph_is_str(m->message)) {
         dump(out, m->message);
@@ -265,7 +265,7 @@ static bool full_text(aphi_buffer *out, const aphi_moment *m)
     if (m->kind != APHI_MOMENT_SENT && m->kind != APHI_MOMENT_RECEIVED)
         return false;
     aphi_message_json(out, m->message, FULL_EACH);
-    return out->n > TEXT_BYTES || aph_is_str(aph_field(m->message, "f"));
+    return words || out->n > TEXT_BYTES || aph_is_str(aph_field(m->message, "f"));
 }
 
 static void put_full(aphi_buffer *out, list *l)
@@ -281,7 +281,7 @@ static void put_full(aphi_buffer *out, list *l)
                 continue;
             done[l->places[i - l->base]] = true;
             l->scratch.n = 0;
-            if (!full_text(&l->scratch, &t->moments[i]))
+            if (!full_text(&l->scratch, &t->moments[i], t->words))
                 continue;
             aphi_buffer_format(out, "%s\"%u\":", any ? "," : "", l->places[i - l->base] - 1);
             put_scratch(out, &l->scratch);
@@ -366,12 +366,12 @@ static void put_facts(aphi_buffer *out, aphi_buffer *scratch, const aphi_timelin
     aphi_buffer_str(out, "],\n");
 }
 
-static void put_allowed_one(aphi_buffer *out, aphi_buffer *scratch, aph_value a)
+static void put_allowed_one(aphi_buffer *out, aphi_buffer *scratch, aph_value a, aph_words *words)
 {
     aph_value clauses = aph_field(a, "clauses"), order = aph_field(a, "order");
     size_t n = aph_count(order), from = n > ORDER_MAX ? n - ORDER_MAX : 0;
     aphi_buffer_str(out, "{\"answer\":");
-    aphi_message_words(scratch, aph_field(a, "answer"), STATE_BYTES);
+    aphi_message_words(scratch, aph_field(a, "answer"), words, STATE_BYTES);
     put_scratch(out, scratch);
     aphi_buffer_str(out, ",\"clauses\":[");
     for (size_t i = 0; i < aph_count(clauses) && i < ORDER_MAX; i++) {
@@ -395,13 +395,13 @@ static void put_allowed_one(aphi_buffer *out, aphi_buffer *scratch, aph_value a)
     aphi_buffer_str(out, "]}");
 }
 
-static void put_allowed(aphi_buffer *out, aphi_buffer *scratch, aph_value allowed)
+static void put_allowed(aphi_buffer *out, aphi_buffer *scratch, aph_value allowed, aph_words *words)
 {
     size_t i = 0, n = aph_count(allowed), stop = out->n + ALLOWED_BYTES;
     aphi_buffer_str(out, "\"allowed\":[");
     for (; i < n && out->n < stop; i++) {
         aphi_buffer_str(out, i ? "," : "");
-        put_allowed_one(out, scratch, aph_at(allowed, i));
+        put_allowed_one(out, scratch, aph_at(allowed, i), words);
     }
     aphi_buffer_format(out, "],\"allowed_more\":%zu,\n", n - i);
 }
@@ -465,7 +465,7 @@ static void put_data(aphi_buffer *out, const aphi_timeline *t)
     aphi_buffer_format(out, "\n\"count\":%zu,\"earlier\":%llu,\"first\":%zu,\"failing\":%lld,\n", t->count,
                        (unsigned long long)t->earlier, l.first, t->failing < t->count ? (long long)t->failing : -1LL);
     put_facts(out, &l.scratch, t);
-    put_allowed(out, &l.scratch, t->allowed);
+    put_allowed(out, &l.scratch, t->allowed, t->words);
     put_branches(out, t->branches);
     put_script(out, &l.scratch, t->script);
     put_density(out, t);

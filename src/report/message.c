@@ -162,10 +162,26 @@ void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t li
     add_bytes(&w, bytes, n, false);
 }
 
-void aphi_message_words(aphi_buffer *out, aph_value v, size_t limit)
+/* What the model makes of it: text, and values among it. */
+static void add_pieces(writer *w, aph_value pieces)
 {
-    aph_value f = aph_field(v, "f"), key, item;
+    for (size_t i = 0; i < aph_count(pieces) && has_room(w); i++) {
+        aph_value piece = aph_at(pieces, i);
+        if (aph_is_str(piece))
+            add_str(w, piece, false);
+        else
+            add_json(w, piece);
+    }
+}
+
+void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t limit)
+{
+    aph_value f = aph_field(v, "f"), pieces = words ? words(v) : APH_NIL, key, item;
     writer w = writer_of(out, limit);
+    if (pieces) {
+        add_pieces(&w, pieces);
+        return;
+    }
     if (!aph_is_str(f)) {
         add_json(&w, v);
         return;

@@ -8,15 +8,15 @@
 #ifndef APHI_REPORT_MESSAGE_H
 #define APHI_REPORT_MESSAGE_H
 
-#include <antiphon/value.h>
+#include <antiphon/model.h>
 #include "base/buffer.h"
 
 #define APHI_MESSAGE_WHOLE SIZE_MAX
 
 /* Each stops a little after `limit` bytes, with an ellipsis, and takes no longer for larger values. */
 void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit);
-/* A request or an answer in a few words: write 3, get "a", {"code":200}. */
-void aphi_message_words(aphi_buffer *out, aph_value v, size_t limit);
+/* A request or an answer in the model's words, or, if it has none (NULL), in a few: write 3, get "a", {"code":200}. */
+void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t limit);
 /* n bytes that may be anything, without quotes. */
 void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit);
 

@@ -79,15 +79,15 @@ static void drop_text(aphi_buffer *out, aph_value how, size_t limit)
         aphi_buffer_str(out, "resets the connection");
     } else {
         aphi_buffer_str(out, "drops the connection: ");
-        aphi_message_words(out, how, limit);
+        aphi_message_words(out, how, NULL, limit);
     }
 }
 
-void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, size_t limit)
+void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, aph_words *words, size_t limit)
 {
     switch (m->kind) {
     case APHI_MOMENT_SENT:
-    case APHI_MOMENT_RECEIVED: aphi_message_words(out, m->message, limit); break;
+    case APHI_MOMENT_RECEIVED: aphi_message_words(out, m->message, words, limit); break;
     case APHI_MOMENT_LOST: aphi_buffer_str(out, "never came"); break;
     case APHI_MOMENT_MALFORMED:
         aphi_buffer_str(out, "malformed: ");
@@ -158,9 +158,9 @@ static void add_clauses(aphi_buffer *out, aph_value clauses)
     aphi_buffer_str(out, aph_count(clauses) ? ")" : "");
 }
 
-static void allowed_text(aphi_buffer *out, aph_value allowed)
+static void allowed_text(aphi_buffer *out, aph_value allowed, aph_words *words)
 {
-    aphi_message_words(out, aph_field(allowed, "answer"), LABEL_BYTES);
+    aphi_message_words(out, aph_field(allowed, "answer"), words, LABEL_BYTES);
     add_clauses(out, aph_field(allowed, "clauses"));
 }
 
@@ -247,7 +247,7 @@ static char *label_of(const drawing *d, size_t i)
     aphi_buffer text = {0}, clean = {0};
     if (m->label)
         aphi_buffer_format(&text, "#%lld ", (long long)m->label);
-    aphi_moment_text(&text, m, LABEL_BYTES);
+    aphi_moment_text(&text, m, d->given->words, LABEL_BYTES);
     aphi_utf8_clean(&clean, aphi_buffer_text(&text), d->terminal->unicode);
     aphi_buffer_free(&text);
     return aphi_buffer_text(&clean);
@@ -315,7 +315,7 @@ static size_t gap_of(const drawing *d, size_t i)
             break;
         text.n = 0;
         aphi_buffer_format(&text, "%*s", NAME_COLUMNS + 1, "");
-        allowed_text(&text, aph_at(d->given->allowed, k));
+        allowed_text(&text, aph_at(d->given->allowed, k), d->given->words);
     }
     free(label);
     aphi_buffer_free(&text);
@@ -536,7 +536,7 @@ static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
         if (is_repeated(allowed, k))
             continue;
         aphi_buffer text = {0};
-        allowed_text(&text, aph_at(allowed, k));
+        allowed_text(&text, aph_at(allowed, k), d->given->words);
         draw_remark(d, l, i, shown++ ? "or" : "expected", aphi_buffer_text(&text), hung);
         aphi_buffer_free(&text);
     }
@@ -550,7 +550,7 @@ static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
     bool hung = false;
     if (cut) {
         aphi_buffer text = {0};
-        aphi_moment_text(&text, m, LABEL_BYTES);
+        aphi_moment_text(&text, m, d->given->words, LABEL_BYTES);
         draw_remark(d, l, i, aphi_moment_is_outward(m) ? "sent" : "got", aphi_buffer_text(&text), &hung);
         aphi_buffer_free(&text);
     }
@@ -624,10 +624,10 @@ static void add_order(aphi_buffer *out, aph_value order)
     }
 }
 
-static void tell_one(aphi_buffer *out, aph_value a, const aphi_terminal *t)
+static void tell_one(aphi_buffer *out, aph_value a, aph_words *words, const aphi_terminal *t)
 {
     aphi_buffer line = {0}, clean = {0};
-    aphi_message_words(&line, aph_field(a, "answer"), STATE_BYTES);
+    aphi_message_words(&line, aph_field(a, "answer"), words, STATE_BYTES);
     add_clauses(&line, aph_field(a, "clauses"));
     if (aph_has(a, aph_str("state"))) {
         aphi_buffer_str(&line, ", with the state ");
@@ -656,7 +656,7 @@ static void tell_allowed(aphi_buffer *out, const aphi_timeline *t, const aphi_te
         return;
     aphi_buffer_str(out, "\n  The explanations that came this far would have it otherwise:\n");
     for (size_t i = 0; i < n && i < ALLOWED_SHOWN; i++)
-        tell_one(out, aph_at(t->allowed, i), terminal);
+        tell_one(out, aph_at(t->allowed, i), t->words, terminal);
     if (n > ALLOWED_SHOWN)
         aphi_buffer_format(out, "    and %zu more\n", n - ALLOWED_SHOWN);
 }

@@ -4,7 +4,7 @@
 #ifndef APHI_REPORT_TIMELINE_H
 #define APHI_REPORT_TIMELINE_H
 
-#include <antiphon/value.h>
+#include <antiphon/model.h>
 #include "report/terminal.h"
 #include "trace/moment.h"
 
@@ -28,6 +28,7 @@ typedef struct aphi_timeline {
     aph_value branches;        /* name -> times reached, 0 for never */
     aph_value script;          /* array of actions as on disk: the shrunk script. Its waits are drawn. */
     const char *replay;        /* the command that runs it again, or NULL */
+    aph_words *words;          /* how the model says a message; NULL: as JSON */
 } aphi_timeline;
 
 /* A space-time diagram in text: a line downwards for the tester's side of each connection, and one for the subject;
@@ -50,7 +51,7 @@ void aphi_timeline_tell(aphi_buffer *out, const aphi_timeline *t, const aphi_ter
 /* ---- for those who tell ------------------------------------------------------------------------------------------ */
 
 /* What happened, in a few words, without its label; at most about `limit` bytes. */
-void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, size_t limit);
+void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, aph_words *words, size_t limit);
 bool aphi_moment_is_outward(const aphi_moment *m); /* does it go from the tester to the subject? */
 /* What an action of the script waits for: "the answer #2", "quiet", "a pause of 500 us". False if for nothing. */
 bool aphi_action_wait_text(aphi_buffer *out, aph_value action);

@@ -314,18 +314,20 @@ static void shows(void (*show)(aphi_buffer *, aph_value, size_t), aph_value v, s
     aphi_buffer_free(&out);
 }
 
+static void in_words(aphi_buffer *out, aph_value v, size_t limit) { aphi_message_words(out, v, NULL, limit); }
+
 static void test_messages(void **state)
 {
     (void)state;
     const char bytes[] = "\0\xff\xe2\x80\xae\33\\\"é\n";
     shows(aphi_message_json, aph_bytes(bytes, sizeof bytes - 1), APHI_MESSAGE_WHOLE,
           "\"\\u0000\\xff\\u202e\\u001b\\\\\\\"é\\n\"");
-    shows(aphi_message_words, json("{\"f\":\"cas\",\"key\":\"k\",\"value\":[1,2],\"if\":{\"a\":null}}"),
+    shows(in_words, json("{\"f\":\"cas\",\"key\":\"k\",\"value\":[1,2],\"if\":{\"a\":null}}"),
           APHI_MESSAGE_WHOLE, "cas if={\"a\":null} \"k\" [1,2]");
-    shows(aphi_message_words, json("{\"tag\":{\"?\":0,\"sort\":\"string\"},\"n\":{\"=\":[1,{\"not\":[true]}]}}"),
+    shows(in_words, json("{\"tag\":{\"?\":0,\"sort\":\"string\"},\"n\":{\"=\":[1,{\"not\":[true]}]}}"),
           APHI_MESSAGE_WHOLE, "{\"n\":(1 = not true),\"tag\":?0}");
     shows(aphi_message_json, json("[\"éééééé\",1,2,3,4,5,6]"), 6, "[\"éé…");
-    shows(aphi_message_words, json("{\"f\":\"put\",\"key\":\"0123456789\",\"value\":1}"), 8, "put \"012…");
+    shows(in_words, json("{\"f\":\"put\",\"key\":\"0123456789\",\"value\":1}"), 8, "put \"012…");
     shows(aphi_message_json, json("[]"), 2, "[]");
 }
 

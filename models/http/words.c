@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * words.c - messages of the HTTP model as people write them.
+ *
+ *     PUT /a  If-None-Match: W/"x"  "abc"
+ *     200  ETag: "5-1a2b"  Last-Modified: 06 Nov 1994 08:49:37  "abc"
+ *     412  (381 bytes)
+ *
+ * Idea:       what a value is tells how it is written: a tag has "opaque", a time is an integer, a list of integers is a
+ *             range. So what is not known yet, a symbol, is simply none of them, and is left to the reader's side. Dates
+ *             are without what is always the same or follows from the rest. Of a long body, its size; the content that
+ *             was asked for or stored also shows its beginning. */
+#include "http.h"
+#include "dates.h"
+
+#include <stdio.h>
+
+enum { BODY_SHOWN = 32, BODY_BEGINNING = 20, PIECES = 64, TAGS_SHOWN = 8 };
+
+typedef struct saying {
+    aph_value pieces[PIECES];
+    size_t n;
+} saying;
+
+static void add(saying *s, aph_value piece)
+{
+    if (s->n < PIECES)
+        s->pieces[s->n++] = piece;
+}
+
+static void add_text(saying *s, const char *text) { add(s, aph_str(text)); }
+
+static void add_tag(saying *s, aph_value tag)
+{
+    add_text(s, aph_truth(aph_field(tag, "weak")) ? "W/\"" : "\"");
+    add(s, aph_field(tag, "opaque"));
+    add_text(s, "\"");
+}
+
+static void add_tags(saying *s, aph_value tags)
+{
+    size_t n = aph_count(tags);
+    for (size_t i = 0; i < n && i < TAGS_SHOWN; i++) {
+        add_text(s, i ? ", " : "");
+        add_tag(s, aph_at(tags, i));
+    }
+    if (n > TAGS_SHOWN)
+        add(s, aph_strf(", and %zu more", n - TAGS_SHOWN));
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT", without the day of the week and the zone. */
+static void add_time(saying *s, aph_value time)
+{
+    char date[APHI_HTTP_DATE_SIZE + 1];
+    if (aphi_http_date_write(aph_int_of(time), date))
+        add(s, aph_bytes(date + 5, APHI_HTTP_DATE_SIZE - 9));
+    else
+        add(s, time);
+}
+
+static void add_field(saying *s, aph_value message, const char *name, const char *field)
+{
+    aph_value v = aph_field(message, name);
+    if (!v)
+        return;
+    add(s, aph_strf("  %s: ", field));
+    if (aph_is_int(v))
+        add_time(s, v);
+    else if (aph_kind_of(v) == APH_ARRAY && aph_is_int(aph_at(v, 0)) && aph_is_int(aph_at(v, 1)))
+        add(s, aph_strf("bytes=%lld-%lld", (long long)aph_int_of(aph_at(v, 0)), (long long)aph_int_of(aph_at(v, 1))));
+    else if (aph_kind_of(v) == APH_ARRAY)
+        add_tags(s, v);
+    else if (aph_kind_of(v) == APH_OBJECT && aph_field(v, "opaque"))
+        add_tag(s, v);
+    else
+        add(s, v);
+}
+
+static void add_body(saying *s, aph_value body, bool is_content)
+{
+    if (!body)
+        return;
+    if (!aph_is_str(body)) {
+        add_text(s, "  body ");
+        add(s, body);
+        return;
+    }
+    size_t n = aph_count(body);
+    if (n <= BODY_SHOWN || is_content) {
+        add_text(s, n || is_content ? "  \"" : "");
+        add(s, n <= BODY_SHOWN ? body : aph_substr(body, 0, BODY_BEGINNING));
+        add_text(s, n > BODY_SHOWN ? "…\"" : n || is_content ? "\"" : "");
+    }
+    if (n > BODY_SHOWN)
+        add(s, aph_strf("%s(%zu bytes)", is_content ? " " : "  ", n));
+}
+
+static void say_request(saying *s, aph_value request)
+{
+    static const char *const fields[][2] = {
+        {"if-match", "If-Match"},
+        {"if-none-match", "If-None-Match"},
+        {"if-modified-since", "If-Modified-Since"},
+        {"if-unmodified-since", "If-Unmodified-Since"},
+        {"range", "Range"},
+        {"if-range", "If-Range"},
+    };
+    add(s, aph_field(request, "method"));
+    add_text(s, " ");
+    add(s, aph_field(request, "target"));
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        add_field(s, request, fields[i][0], fields[i][1]);
+    add_body(s, aph_field(request, "body"), true);
+}
+
+static void say_answer(saying *s, aph_value answer)
+{
+    aph_value status = aph_field(answer, "status");
+    add(s, status);
+    add_field(s, answer, "tag", "ETag");
+    add_field(s, answer, "modified", "Last-Modified");
+    add_field(s, answer, "range", "Content-Range");
+    add_body(s, aph_field(answer, "body"), status == aph_int(200) || status == aph_int(206));
+}
+
+aph_value aphi_http_words(aph_value message)
+{
+    saying s = {.n = 0};
+    if (aph_kind_of(message) != APH_OBJECT)
+        return APH_NIL;
+    if (aph_is_str(aph_field(message, "method")) && aph_is_str(aph_field(message, "target")))
+        say_request(&s, message);
+    else if (aph_field(message, "status"))
+        say_answer(&s, message);
+    return s.n ? aph_array(s.n, s.pieces) : APH_NIL;
+}

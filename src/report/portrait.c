@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * portrait.c - the pages of a survey: one for each server, and an index.
+ *
+ * Idea:       a plain document, written from the top to the bottom; there is no script.
+ * Safety:     1. Every text goes through add_text, which leaves no character that could begin or end markup, and spells
+ *                out what would turn the direction of writing.
+ *             2. Addresses of links are given only if they are made of plain characters, and lead into the same folder.
+ *             3. The policy of the page allows the two styles whose hashes it names, and nothing else. */
+#include "report/portrait.h"
+
+#include "report/terminal.h"
+#include "report/utf8.h"
+
+#include "page.h"
+
+#include <string.h>
+
+enum { TEXT_BYTES = 2000, PICTURE_BYTES = 60000, FINDINGS_MAX = 60, NAMES_MAX = 300 };
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+static void add_point(aphi_buffer *out, uint32_t p, bool lines)
+{
+    switch (p) {
+    case '<': aphi_buffer_str(out, "&lt;"); break;
+    case '>': aphi_buffer_str(out, "&gt;"); break;
+    case '&': aphi_buffer_str(out, "&amp;"); break;
+    case '"': aphi_buffer_str(out, "&quot;"); break;
+    case '\'': aphi_buffer_str(out, "&#39;"); break;
+    case '\n':
+        aphi_buffer_str(out, lines ? "\n" : " ");
+        break;
+    default:
+        if (aphi_utf8_is_command(p))
+            aphi_buffer_format(out, "\\u%04x", (unsigned)p);
+        else
+            aphi_utf8_add(out, p);
+    }
+}
+
+/* Ends of lines are kept if `lines`. */
+static void add_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit, bool lines)
+{
+    for (size_t at = 0, taken; at < n && at < limit; at += taken) {
+        uint32_t p;
+        taken = aphi_utf8_next(bytes + at, n - at, &p);
+        if (taken)
+            add_point(out, p, lines);
+        else
+            aphi_buffer_format(out, "\\x%02x", (unsigned char)bytes[at]);
+        taken = taken ? taken : 1;
+    }
+    aphi_buffer_str(out, n > limit ? "…" : "");
+}
+
+static void add_text(aphi_buffer *out, aph_value v)
+{
+    size_t n = 0;
+    const char *bytes = v && aph_is_str(v) ? aph_bytes_of(&v, &n) : "";
+    add_bytes(out, bytes, n, TEXT_BYTES, false);
+}
+
+static void add_field(aphi_buffer *out, aph_value object, const char *name)
+{
+    add_text(out, aph_field(object, name));
+}
+
+static bool has_text(aph_value object, const char *name)
+{
+    aph_value v = aph_field(object, name);
+    return v && aph_is_str(v) && aph_count(v);
+}
+
+static int64_t number_of(aph_value object, const char *name)
+{
+    aph_value v = aph_field(object, name);
+    return v && aph_is_int(v) ? aph_int_of(v) : 0;
+}
+
+static size_t count_of(aph_value object, const char *name)
+{
+    aph_value v = aph_field(object, name);
+    return v && aph_kind_of(v) == APH_ARRAY ? aph_count(v) : 0;
+}
+
+static void add_number(aphi_buffer *out, int64_t n)
+{
+    aphi_report_count(out, n > 0 ? (uint64_t)n : 0);
+}
+
+static void add_counted(aphi_buffer *out, int64_t n, const char *what)
+{
+    add_number(out, n);
+    aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
+}
+
+/* Letters, digits and "-._/", and no way upwards: an address that cannot lead elsewhere. */
+static bool is_address(aph_value v)
+{
+    size_t n = 0;
+    const char *bytes = v && aph_is_str(v) ? aph_bytes_of(&v, &n) : "";
+    for (size_t i = 0; i < n; i++) {
+        char c = bytes[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        if (!plain && !(i && i + 1 < n && (c == '.' || c == '/') && bytes[i - 1] != '.' && bytes[i - 1] != '/'))
+            return false;
+    }
+    return n > 0;
+}
+
+/* ---- the frame --------------------------------------------------------------------------------------------------- */
+
+static void begin(aphi_buffer *out)
+{
+    aphi_buffer_str(out,
+                    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                    "style-src 'sha256-" PAGE_CSS_HASH "' 'sha256-" PORTRAIT_CSS_HASH "'; "
+                    "base-uri 'none'; form-action 'none'\">\n"
+                    "<meta name=\"referrer\" content=\"no-referrer\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>");
+    aphi_buffer_add(out, page_css, sizeof page_css);
+    aphi_buffer_str(out, "</style>\n<style>");
+    aphi_buffer_add(out, portrait_css, sizeof portrait_css);
+    aphi_buffer_str(out, "</style>\n");
+}
+
+static void end(aphi_buffer *out)
+{
+    aphi_buffer_str(out, "</main>\n</body>\n</html>\n");
+}
+
+static bool verdict_is(aph_value v, const char *verdict)
+{
+    return aph_str_is(aph_field(v, "verdict"), verdict);
+}
+
+static void add_verdict(aphi_buffer *out, aph_value server)
+{
+    bool pass = verdict_is(server, "pass");
+    bool against = verdict_is(server, "fail") || verdict_is(server, "malformed") || verdict_is(server, "dead") ||
+                   verdict_is(server, "starved");
+    aphi_buffer_format(out, "<span class=\"verdict%s\">", pass ? " pass" : against ? " against" : "");
+    add_field(out, server, "verdict");
+    aphi_buffer_str(out, "</span>");
+}
+
+/* "pass, with 3 known violations waived" */
+static void add_outcome(aphi_buffer *out, aph_value server)
+{
+    size_t waived = count_of(server, "waived");
+    add_verdict(out, server);
+    if (waived) {
+        aphi_buffer_str(out, " with ");
+        add_counted(out, (int64_t)waived, "known violation");
+        aphi_buffer_str(out, " waived");
+    }
+}
+
+/* ---- what it breaks ---------------------------------------------------------------------------------------------- */
+
+static void add_chips(aphi_buffer *out, aph_value finding)
+{
+    aph_value clauses = aph_field(finding, "clauses");
+    aphi_buffer_str(out, "<p>");
+    for (size_t i = 0; i < count_of(finding, "clauses") && i < NAMES_MAX; i++) {
+        aphi_buffer_str(out, "<span class=\"clause\">");
+        add_text(out, aph_at(clauses, i));
+        aphi_buffer_str(out, "</span>");
+    }
+    if (has_text(finding, "waiver")) {
+        aphi_buffer_str(out, " <span class=\"waiver\">--waive ");
+        add_field(out, finding, "waiver");
+        aphi_buffer_str(out, "</span>");
+    } else {
+        aphi_buffer_str(out, " <span class=\"faint\">no waiver of the model explains this</span>");
+    }
+    aphi_buffer_str(out, "</p>\n");
+}
+
+static void add_measures(aphi_buffer *out, aph_value finding)
+{
+    aphi_buffer_str(out, "<p class=\"faint\">");
+    add_counted(out, number_of(finding, "requests"), "request");
+    aphi_buffer_str(out, "; found after ");
+    aphi_report_duration(out, number_of(finding, "reject_ns"));
+    if (number_of(finding, "confirmed")) {
+        aphi_buffer_str(out, ", made small in ");
+        aphi_report_duration(out, number_of(finding, "shrink_ns"));
+        aphi_buffer_format(out, "; fails in %lld of %lld runs on a fresh server%s",
+                           (long long)number_of(finding, "reproduced"), (long long)number_of(finding, "confirmed"),
+                           aph_field(finding, "minimal") == aph_bool(true) ? ", and no single step further does" : "");
+    }
+    aphi_buffer_str(out, ".");
+    if (is_address(aph_field(finding, "page"))) {
+        aphi_buffer_str(out, " <a href=\"");
+        add_field(out, finding, "page");
+        aphi_buffer_str(out, "\">Message by message</a>");
+    }
+    aphi_buffer_str(out, "</p>\n");
+}
+
+static void add_pre(aphi_buffer *out, aph_value finding, const char *name, const char *attributes)
+{
+    aph_value v = aph_field(finding, name);
+    size_t n;
+    if (!has_text(finding, name))
+        return;
+    const char *bytes = aph_bytes_of(&v, &n);
+    aphi_buffer_format(out, "<pre %s>", attributes);
+    add_bytes(out, bytes, n, PICTURE_BYTES, true);
+    aphi_buffer_str(out, "</pre>\n");
+}
+
+static void add_finding(aphi_buffer *out, aph_value finding)
+{
+    aphi_buffer_str(out, "<article class=\"finding\">\n<h3>");
+    add_field(out, finding, has_text(finding, "summary") ? "summary" : "why");
+    aphi_buffer_str(out, "</h3>\n");
+    add_chips(out, finding);
+    add_pre(out, finding, "picture",
+            "class=\"wide\" tabindex=\"0\" role=\"img\" aria-label=\"The messages of the smallest run that shows it\"");
+    add_measures(out, finding);
+    add_pre(out, finding, "replay", "tabindex=\"0\" aria-label=\"The command that runs it again\"");
+    aphi_buffer_str(out, "</article>\n");
+}
+
+static void add_findings(aphi_buffer *out, aph_value server)
+{
+    aph_value findings = aph_field(server, "findings");
+    size_t n = count_of(server, "findings");
+    aphi_buffer_str(out, "<section class=\"card\">\n<h2>What it breaks</h2>\n");
+    if (!n)
+        aphi_buffer_str(out, "<p>Nothing was found: all that was seen is explained by what the model allows.</p>\n");
+    for (size_t i = 0; i < n && i < FINDINGS_MAX; i++)
+        add_finding(out, aph_at(findings, i));
+    aphi_buffer_str(out, "</section>\n");
+}
+
+/* ---- what it chooses --------------------------------------------------------------------------------------------- */
+
+static int64_t times_of(aph_value way)
+{
+    aph_value n = aph_at(way, 1);
+    return n && aph_is_int(n) && aph_int_of(n) > 0 ? aph_int_of(n) : 0;
+}
+
+static int64_t sum_of(aph_value ways)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < aph_count(ways); i++)
+        sum += times_of(aph_at(ways, i));
+    return sum;
+}
+
+/* Never 0 % of what happened, nor 100 % of what did not always. */
+static int percent(int64_t n, int64_t of)
+{
+    int rounded = (int)((double)n * 100 / (double)of + 0.5);
+    return n && !rounded ? 1 : n < of && rounded == 100 ? 99 : rounded;
+}
+
+static void add_way(aphi_buffer *out, aph_value way, int64_t sum)
+{
+    int64_t n = times_of(way);
+    int share = percent(n, sum);
+    aphi_buffer_format(out, "<li%s><span>", n ? "" : " class=\"none\"");
+    add_text(out, aph_at(way, 0));
+    aphi_buffer_format(out, "</span><meter min=\"0\" max=\"100\" value=\"%d\" aria-hidden=\"true\"></meter>"
+                            "<span class=\"number\">", share);
+    if (n) {
+        aphi_buffer_format(out, "%d %% · ", share);
+        add_number(out, n);
+    } else {
+        aphi_buffer_str(out, "never");
+    }
+    aphi_buffer_str(out, "</span></li>\n");
+}
+
+static void add_choice(aphi_buffer *out, aph_value choice)
+{
+    aph_value ways = aph_field(choice, "ways");
+    int64_t sum = ways && aph_kind_of(ways) == APH_ARRAY ? sum_of(ways) : 0;
+    if (!sum)
+        return;
+    aphi_buffer_str(out, "<tr><td><ul class=\"ways\">\n");
+    for (size_t i = 0; i < aph_count(ways) && i < NAMES_MAX; i++)
+        add_way(out, aph_at(ways, i), sum);
+    aphi_buffer_str(out, "</ul></td><td>");
+    if (has_text(choice, "clause")) {
+        aphi_buffer_str(out, "<span class=\"clause\">");
+        add_field(out, choice, "clause");
+        aphi_buffer_str(out, "</span>");
+    }
+    aphi_buffer_str(out, "</td></tr>\n");
+}
+
+static void add_choices(aphi_buffer *out, aph_value server)
+{
+    aph_value choices = aph_field(server, "choices");
+    size_t n = count_of(server, "choices");
+    aphi_buffer_str(out, "<section class=\"card\">\n<h2>What it chooses</h2>\n");
+    if (!n) {
+        aphi_buffer_str(out, "<p>There was no run that is explained, so nothing is known of its choices.</p></section>\n");
+        return;
+    }
+    aphi_buffer_str(out, "<p class=\"faint\">Where the specification leaves it to the server, in a run of ");
+    add_counted(out, number_of(server, "observations"), "message");
+    aphi_buffer_str(out, ". Counted in one explanation of it: where several would do, in the first that was found.</p>\n"
+                         "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">choice</th>"
+                         "<th scope=\"col\">clause</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < n && i < NAMES_MAX; i++)
+        add_choice(out, aph_at(choices, i));
+    aphi_buffer_str(out, "</tbody></table></div>\n</section>\n");
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+static void add_never(aphi_buffer *out, aph_value server)
+{
+    aph_value names = aph_field(server, "never");
+    size_t n = count_of(server, "never");
+    aphi_buffer_str(out, "<section class=\"card\">\n<h2>What was not reached</h2>\n");
+    if (!n)
+        aphi_buffer_str(out, "<p>Every branch of the model that has a name was reached.</p>\n");
+    else
+        aphi_buffer_str(out, "<p class=\"faint\">Branches of the model that no explanation took: the server does not "
+                             "do it, or nothing that was sent led there.</p>\n<ul class=\"never\">\n");
+    for (size_t i = 0; i < n && i < NAMES_MAX; i++) {
+        aphi_buffer_str(out, "<li>");
+        add_text(out, aph_at(names, i));
+        aphi_buffer_str(out, "</li>\n");
+    }
+    aphi_buffer_str(out, n ? "</ul>\n</section>\n" : "</section>\n");
+}
+
+static void add_fact(aphi_buffer *out, aph_value server, const char *name, const char *field)
+{
+    if (!has_text(server, field))
+        return;
+    aphi_buffer_format(out, "<dt>%s</dt><dd>", name);
+    add_field(out, server, field);
+    aphi_buffer_str(out, "</dd>\n");
+}
+
+static void add_names(aphi_buffer *out, aph_value names)
+{
+    for (size_t i = 0; i < aph_count(names) && i < NAMES_MAX; i++) {
+        aphi_buffer_str(out, i ? ", " : "");
+        add_text(out, aph_at(names, i));
+    }
+}
+
+static void add_head(aphi_buffer *out, aph_value server)
+{
+    aphi_buffer_str(out, "<p><a href=\"index.html\">All servers</a></p>\n<h1>");
+    add_field(out, server, "name");
+    aphi_buffer_str(out, "</h1>\n<p class=\"lead\">");
+    add_outcome(out, server);
+    aphi_buffer_str(out, "</p>\n<dl class=\"facts\">\n");
+    add_fact(out, server, "version", "version");
+    add_fact(out, server, "started as", "subject");
+    add_fact(out, server, "model", "model");
+    if (!verdict_is(server, "pass"))
+        add_fact(out, server, "why", "why");
+    aphi_buffer_str(out, "<dt>tested</dt><dd>");
+    add_counted(out, number_of(server, "messages"), "message");
+    aphi_buffer_str(out, " in ");
+    add_counted(out, number_of(server, "runs"), "run");
+    aphi_buffer_str(out, ", ");
+    aphi_report_duration(out, number_of(server, "ns"));
+    if (number_of(server, "passed")) {
+        aphi_buffer_str(out, "; of them ");
+        add_number(out, number_of(server, "passed"));
+        aphi_buffer_str(out, " without another violation in the end");
+    }
+    aphi_buffer_str(out, "</dd>\n");
+    if (count_of(server, "waived")) {
+        aphi_buffer_str(out, "<dt>waived, as needed</dt><dd>");
+        add_names(out, aph_field(server, "waived"));
+        aphi_buffer_str(out, "</dd>\n");
+    }
+    add_fact(out, server, "when", "when");
+    aphi_buffer_str(out, "</dl>\n");
+}
+
+void aphi_portrait_page(aphi_buffer *out, aph_value server)
+{
+    begin(out);
+    aphi_buffer_str(out, "<title>Antiphon: ");
+    add_field(out, server, "name");
+    aphi_buffer_str(out, "</title>\n</head>\n<body>\n<main>\n<header>\n");
+    add_head(out, server);
+    aphi_buffer_str(out, "</header>\n");
+    add_findings(out, server);
+    add_choices(out, server);
+    add_never(out, server);
+    end(out);
+}
+
+/* ---- the index --------------------------------------------------------------------------------------------------- */
+
+static void add_broken(aphi_buffer *out, aph_value server)
+{
+    aph_value findings = aph_field(server, "findings");
+    size_t n = count_of(server, "findings");
+    aphi_buffer_str(out, n ? "<ul>" : "nothing was found");
+    for (size_t i = 0; i < n && i < FINDINGS_MAX; i++) {
+        aph_value finding = aph_at(findings, i);
+        aphi_buffer_str(out, "<li>");
+        add_field(out, finding, has_text(finding, "summary") ? "summary" : "why");
+        aphi_buffer_str(out, "</li>");
+    }
+    aphi_buffer_str(out, n ? "</ul>" : "");
+}
+
+static void add_row(aphi_buffer *out, aph_value server)
+{
+    bool linked = is_address(aph_field(server, "name"));
+    aphi_buffer_str(out, "<tr><td>");
+    if (linked) {
+        aphi_buffer_str(out, "<a href=\"");
+        add_field(out, server, "name");
+        aphi_buffer_str(out, ".html\">");
+    }
+    add_field(out, server, "name");
+    aphi_buffer_str(out, linked ? "</a><br><span class=\"faint\">" : "<br><span class=\"faint\">");
+    add_field(out, server, has_text(server, "version") ? "version" : "subject");
+    aphi_buffer_str(out, "</span></td><td>");
+    add_broken(out, server);
+    aphi_buffer_str(out, "</td><td>");
+    add_outcome(out, server);
+    aphi_buffer_str(out, "</td><td class=\"count\">");
+    add_number(out, number_of(server, "messages"));
+    aphi_buffer_str(out, "</td><td>");
+    add_field(out, server, "when");
+    aphi_buffer_str(out, "</td></tr>\n");
+}
+
+void aphi_portrait_index(aphi_buffer *out, aph_value servers)
+{
+    begin(out);
+    aphi_buffer_str(out, "<title>Antiphon: servers</title>\n</head>\n<body>\n<main>\n<h1>Servers</h1>\n"
+                         "<p class=\"faint\">What each breaks and chooses, as Antiphon found it.</p>\n"
+                         "<section class=\"card\"><div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">server</th>"
+                         "<th scope=\"col\">what it breaks</th><th scope=\"col\">verdict</th>"
+                         "<th scope=\"col\">messages</th><th scope=\"col\">when</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < aph_count(servers); i++)
+        add_row(out, aph_at(servers, i));
+    aphi_buffer_str(out, "</tbody></table></div></section>\n");
+    end(out);
+}

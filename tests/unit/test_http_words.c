@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_http_words.c - messages of HTTP as people write them: requests and answers, what is not known, what is long, and
+ * what a server could send to do harm. */
+#include "models/http/http.h"
+#include "report/message.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void said(const char *message, const char *expected)
+{
+    aphi_buffer out = {0};
+    aph_value v;
+    assert_true(aph_json_read(message, strlen(message), &v, NULL));
+    aphi_message_words(&out, v, aph_model_http.words, APHI_MESSAGE_WHOLE);
+    assert_string_equal(aphi_buffer_text(&out), expected);
+    aphi_buffer_free(&out);
+}
+
+static void requests(void **unused)
+{
+    (void)unused;
+    said("{\"method\":\"GET\",\"target\":\"/a\"}", "GET /a");
+    said("{\"method\":\"PUT\",\"target\":\"/a\",\"body\":\"\"}", "PUT /a  \"\"");
+    said("{\"method\":\"PUT\",\"target\":\"/a\",\"body\":\"abc\",\"if-none-match\":[{\"opaque\":\"x\",\"weak\":true},"
+         "{\"opaque\":\"y\",\"weak\":false}]}", "PUT /a  If-None-Match: W/\"x\", \"y\"  \"abc\"");
+    said("{\"method\":\"DELETE\",\"target\":\"/a\",\"if-match\":\"*\"}", "DELETE /a  If-Match: *");
+    said("{\"method\":\"GET\",\"target\":\"/a\",\"range\":[0,3],\"if-range\":784111777}",
+         "GET /a  Range: bytes=0-3  If-Range: 06 Nov 1994 08:49:37");
+}
+
+static void answers(void **unused)
+{
+    (void)unused;
+    said("{\"status\":204,\"body\":\"\"}", "204");
+    said("{\"status\":200,\"body\":\"\",\"tag\":{\"opaque\":\"5-1a\",\"weak\":false},\"modified\":784111777}",
+         "200  ETag: \"5-1a\"  Last-Modified: 06 Nov 1994 08:49:37  \"\"");
+    said("{\"status\":206,\"body\":\"ab\",\"range\":\"bytes 0-1/3\"}", "206  Content-Range: bytes 0-1/3  \"ab\"");
+    said("{\"status\":404,\"body\":\"0123456789012345678901234567890123456789\"}", "404  (40 bytes)");
+    said("{\"status\":200,\"body\":\"0123456789012345678901234567890123456789\"}",
+         "200  \"01234567890123456789…\" (40 bytes)");
+}
+
+static void unknowns(void **unused)
+{
+    (void)unused;
+    said("{\"status\":412,\"body\":{\"?\":0,\"sort\":\"string\"}}", "412  body ?0");
+    said("{\"status\":{\"?\":1,\"sort\":\"int\"},\"tag\":{\"opaque\":{\"?\":2,\"sort\":\"string\"},\"weak\":true},"
+         "\"modified\":{\"?\":3,\"sort\":\"int\"}}", "?1  ETag: W/\"?2\"  Last-Modified: ?3");
+}
+
+static void others_are_json(void **unused)
+{
+    (void)unused;
+    said("7", "7");
+    said("[1,2]", "[1,2]");
+    said("{\"a\":1}", "{\"a\":1}");
+    said("{\"method\":7,\"target\":\"/\"}", "{\"method\":7,\"target\":\"/\"}");
+}
+
+static void harm(void **unused)
+{
+    (void)unused;
+    said("{\"status\":200,\"body\":\"\\u001b[2J\\n\\u202e\",\"tag\":{\"opaque\":\"\\u0007\",\"weak\":false}}",
+         "200  ETag: \"\\u0007\"  \"\\u001b[2J\\n\\u202e\"");
+    said("{\"status\":200,\"tag\":7,\"modified\":[],\"range\":{},\"body\":[]}",
+         "200  ETag: 01 Jan 1970 00:00:07  Last-Modified:   Content-Range: {}  body []");
+    said("{\"status\":200,\"modified\":999999999999999}", "200  Last-Modified: 999999999999999");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(requests), cmocka_unit_test(answers),
+                                       cmocka_unit_test(unknowns), cmocka_unit_test(others_are_json),
+                                       cmocka_unit_test(harm)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
