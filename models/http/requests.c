@@ -4,7 +4,8 @@
  *
  * Idea:       Few targets, so that requests meet; conditions made of what the server showed: its tags as they were,
  *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they
- *             were shown for. Now and then a target that nobody wrote. */
+ *             were shown for. Now and then a target that nobody wrote, and one that was perhaps there before and is seldom
+ *             written: what is old has other tags than what is new, where versions are told apart by seconds. */
 #include "http.h"
 
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */
@@ -48,11 +49,13 @@ const aph_function aphi_http_functions[] = {
 
 /* ---- parts of requests ------------------------------------------------------------------------------------------- */
 
-static aph_value gen_target(aph_gen *g)
+static aph_value gen_target(aph_gen *g, bool writes)
 {
-    if (aph_gen_weighted(g, 24, 1) == 1)
-        return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
-    return aph_gen_oneof(g, aph_str("/a"), aph_str("/b"), aph_str("/c"));
+    switch (writes ? aph_gen_weighted(g, 48, 2, 1) : aph_gen_weighted(g, 18, 1, 6)) {
+    case 1: return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
+    case 2: return aph_str("/old");
+    default: return aph_gen_oneof(g, aph_str("/a"), aph_str("/b"), aph_str("/c"));
+    }
 }
 
 /* Mostly another one each time, so that it shows who wrote it; now and then the same again. */
@@ -142,7 +145,8 @@ aph_value aphi_http_generate(aph_gen *g)
 {
     static const char *const methods[] = {"GET", "PUT", "DELETE", "HEAD", "POST"};
     size_t which = aph_gen_weighted(g, 20, 20, 4, 3, 1);
-    aph_value target = gen_target(g), request = aph_record("method", aph_str(methods[which]));
+    bool writes = which != 0 && which != 3;
+    aph_value target = gen_target(g, writes), request = aph_record("method", aph_str(methods[which]));
     if (which != 4)
         request = with_condition(g, methods[which], request, &target);
     request = aph_put(request, "target", target);
