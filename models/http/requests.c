@@ -100,7 +100,7 @@ static aph_value gen_tag(aph_gen *g, aph_value *target)
 static aph_value gen_tags(aph_gen *g, aph_value *target)
 {
     aph_value tags[3];
-    size_t n = 1 + aph_gen_weighted(g, 8, 2, 1);
+    size_t n = 1 + aph_gen_weighted(g, 6, 3, 1);
     if (aph_gen_weighted(g, 9, 1) == 1)
         return aph_str("*");
     for (size_t i = 0; i < n; i++)
@@ -129,7 +129,7 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
 static aph_value with_condition(aph_gen *g, const char *method, aph_value request, aph_value *target)
 {
     bool get = !strcmp(method, "GET"), head = !strcmp(method, "HEAD");
-    switch (get    ? aph_gen_weighted(g, 16, 4, 10, 2, 4, 4)
+    switch (get    ? aph_gen_weighted(g, 16, 8, 10, 2, 4, 4)
             : head ? aph_gen_weighted(g, 40, 4, 10, 2, 4, 1)
                    : aph_gen_weighted(g, 6, 4, 6, 2, 0, 0)) {
     case 1: return aph_put(request, "if-match", gen_tags(g, target));

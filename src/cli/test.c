@@ -425,7 +425,7 @@ static aphi_exit go(tester *t)
         return APHI_EXIT_SUBJECT;
     }
     watch_signals();
-    make_room_for(t->campaign.connections);
+    make_room_for(t->campaign.connections + (t->listens ? APHI_NET_CALLS_MAX : 0));
     t->campaign.subject = subject;
     t->campaign.stop = &stopped;
     t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note, judge_again};
