@@ -7,7 +7,8 @@
  *
  * A request may have conditions: "if-match" and "if-none-match", an array of TAGs or "*"; "if-modified-since" and
  * "if-unmodified-since", a TIME; "if-range", a TAG or a TIME, with "range", [FIRST, LAST]. TAG is {"opaque": STRING,
- * "weak": BOOL}, TIME is in seconds. What is on the wire besides is wire.c's affair.
+ * "weak": BOOL}, or in a request a STRING, which is short for a strong one; TIME is in seconds. What is on the wire
+ * besides is wire.c's affair.
  *
  * Idea:       All that the server may choose is a choice: which validators it has, whether it shows them, which of the
  *             statuses that fit. What a resource's validators are is decided as late as can be, when they are first
@@ -105,11 +106,12 @@ typedef enum comparison { STRONG, WEAK } comparison;
 
 static bool same_tag(aph *m, aph_value asked, aph_value tag, comparison how, const char *name)
 {
-    bool weak = aph_truth(aph_field(asked, "weak")) || aph_truth(aph_field(tag, "weak"));
+    bool plain = aph_is_str(asked), weak = !plain && aph_truth(aph_field(asked, "weak"));
+    weak = weak || aph_truth(aph_field(tag, "weak"));
     if (how == STRONG && weak)
         return false;
     aph_clause(m, how == STRONG ? "RFC 9110 13.1.1" : "RFC 9110 13.1.2");
-    return aph_decide(m, aph_eq(aph_field(asked, "opaque"), aph_field(tag, "opaque")), name);
+    return aph_decide(m, aph_eq(plain ? asked : aph_field(asked, "opaque"), aph_field(tag, "opaque")), name);
 }
 
 /* Is the current tag one of those? "*" is any. */

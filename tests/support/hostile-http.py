@@ -61,7 +61,6 @@ once = {
     'not-http': b'SSH-2.0-OpenSSH_9.2\r\n',
     'tls': b'\x15\x03\x01\x00\x02\x02\x46' * 3,
     'cut-body': OK + b'Content-Length: 500\r\n\r\nhello',
-    'twice': 2 * (b'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'),
 }
 
 # What is said once, and then something again and again.
@@ -82,6 +81,10 @@ endless = {
 }
 
 
+NOT_FOUND = b'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'
+CREATED = b'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
+
+
 def send_all(peer, data):
     try:
         peer.sendall(data)
@@ -99,7 +102,6 @@ def drip(peer):
 def stall(peer):
     """A body that does not come."""
     send_all(peer, OK + b'Content-Length: 5\r\n\r\nhell')
-    signal.pause()
 
 
 def close(peer):
@@ -116,14 +118,16 @@ def call():
 
 
 def crowd(peer):
-    """Ten thousand connections to the tester, or as many as there are descriptors for."""
-    held = []
-    try:
-        for _ in range(10000):
-            held.append(call())
-    except OSError:
-        pass
-    signal.pause() if threading.current_thread() is threading.main_thread() else threading.Event().wait()
+    """Ten thousand connections to the tester, of ten processes, or as many as there are descriptors for."""
+    for _ in range(10):
+        if os.fork() == 0:
+            held = []
+            try:
+                for _ in range(1000):
+                    held.append(call())
+            except OSError:
+                pass
+            signal.pause()
 
 
 def callers(peer):
@@ -137,10 +141,11 @@ def callers(peer):
 
 def serve_one(peer):
     if mode == 'early':
-        send_all(peer, once['twice'])
-    elif not peer.recv(65536):
-        return
-    if mode in once:
+        send_all(peer, 2 * NOT_FOUND)
+    request = peer.recv(65536)
+    if mode == 'twice':  # right, and then once more
+        send_all(peer, 2 * (CREATED if request.startswith(b'PUT') else NOT_FOUND))
+    elif mode in once:
         send_all(peer, once[mode])
         if mode.startswith('cut'):
             peer.close()
