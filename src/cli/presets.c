@@ -37,7 +37,7 @@ typedef struct preset {
     const char *as_root;  /* more of them, if we are root */
     const char *owner;    /* the user as whom it then runs; NULL: ours */
     bool calls;
-    const char *known[4]; /* the waivers of what it does wrong; docs/http.md has the clauses */
+    const char *known[5]; /* the waivers of what it does wrong; docs/http.md has the clauses */
     aphi_subject_file files[APHI_PRESET_FILES];
     size_t file_count;
 } preset;
@@ -162,7 +162,7 @@ static const char old_document[] = "what was there before\n";
 static const preset presets[] = {
     {.name = "apache", .what = "Apache with WebDAV", APACHE,
      .module = APACHE_MODULES "mod_dav_fs.so", .module_package = "apache2-bin",
-     .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now"},
+     .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "if-match-after-weak"},
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENT}, .file_count = 3},
     {.name = "apache-proxy", .what = "Apache as a forward proxy", APACHE, .calls = true,
      .module = APACHE_MODULES "mod_proxy_http.so", .module_package = "apache2-bin",
