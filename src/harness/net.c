@@ -70,6 +70,7 @@ struct aphi_net {
     channel **accepted;     /* the same, from APH_ACCEPTED */
     size_t accepted_count, accepted_capacity;
     int caller;             /* socket that others call us on; -1: none */
+    char here[32];          /* its address, as the codec is told; empty: none */
     channel **filled;          /* outboxes to be written */
     size_t filled_count, filled_capacity;
     size_t open;
@@ -236,6 +237,11 @@ static void list_filled(aphi_net *n, channel *l)
     n->filled[n->filled_count++] = l;
 }
 
+static const char *here_of(const aphi_net *n)
+{
+    return *n->here ? n->here : NULL;
+}
+
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk)
 {
     channel *l = channel_of(n, connection);
@@ -246,7 +252,7 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     if (connection >= APH_ACCEPTED && l->fd < 0)
         return true; /* nobody is there to hear it */
     aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
-    if (!aphi_encode(n->codec, side, message, &l->outbox)) {
+    if (!aphi_encode_at(n->codec, here_of(n), side, message, &l->outbox)) {
         l->outbox.n = before;
         return false;
     }
@@ -392,6 +398,7 @@ static bool take_messages(aphi_net *n, channel *l, bool ended)
                          .bytes = (unsigned char *)l->inbox + l->in_head,
                          .count = l->in_tail - l->in_head,
                          .ended = ended,
+                         .here = here_of(n),
                          .asked = ours ? n->listener.asked(n->listener.context, l->connection) : APH_NIL,
                          .scanned = l->scanned};
         aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
@@ -493,10 +500,18 @@ int aphi_net_caller(unsigned *port, char *error, size_t error_size)
     return fd;
 }
 
-void aphi_net_listen(aphi_net *n, int listener)
+void aphi_net_listen(aphi_net *n, int listener, unsigned port)
 {
+    struct sockaddr_in here = {0};
+    socklen_t size = sizeof here;
+    if (!port && getsockname(listener, (struct sockaddr *)&here, &size) == 0)
+        port = ntohs(here.sin_port);
+    snprintf(n->here, sizeof n->here, "127.0.0.1:%u", port);
     struct epoll_event e = {.events = EPOLLIN};
     n->caller = listener;
+    int fd; /* whoever called the run before is nobody's any more */
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(fd);
     epoll_ctl(n->poll, EPOLL_CTL_ADD, listener, &e);
 }
 

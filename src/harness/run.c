@@ -101,6 +101,7 @@ typedef struct run {
     bool ended;             /* the result is there */
     int64_t next_name;      /* for a connection that is opened again */
     uint64_t called;        /* messages on connections that the subject opened */
+    int64_t call;           /* the last of them, as a connection, if the model takes each as one of its own */
     bool left;              /* a connection was closed: what would have come on it is not seen */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
@@ -331,7 +332,7 @@ static peer *peer_of(run *r, int64_t connection)
 static int64_t name_of(run *r, int64_t connection)
 {
     if (connection >= APH_ACCEPTED)
-        return connection;
+        return r->model->calls_apart ? r->call : connection;
     peer *p = peer_of(r, connection);
     if (!p->is_named) {
         p->name = p->was_open ? r->next_name++ : connection;
@@ -436,6 +437,7 @@ static void arrived_message(run *r, const aphi_arrival *a)
 /* On a connection that the subject opened we are the server: the model says what it answers. */
 static void arrived_call(run *r, const aphi_arrival *a)
 {
+    r->call = APH_ACCEPTED + (int64_t)r->called;
     uint64_t number = tell_received(r, a, APHI_NO_REQUEST);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
@@ -452,7 +454,8 @@ static void arrived_call(run *r, const aphi_arrival *a)
 static void arrived_end(run *r, const aphi_arrival *a, const char *word)
 {
     if (a->connection >= APH_ACCEPTED) {
-        note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+        if (!r->model->calls_apart)
+            note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
         return;
     }
     bool owes = peer_of(r, a->connection)->count > 0, answered = peer_of(r, a->connection)->was_answered;
@@ -492,6 +495,7 @@ static void arrived(void *context, const aphi_arrival *a)
             arrived_call(r, a);
         break;
     case APHI_ARRIVED_MALFORMED:
+        r->call = APH_ACCEPTED + (int64_t)r->called;
         note_moment(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
         END_AFTER_JUDGING(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
                           (long long)a->connection, a->why);
@@ -751,7 +755,7 @@ static void end_starved(run *r)
 static void end_quietly(run *r)
 {
     judge(r, true);
-    if (!r->ended && r->witness && !r->paired && !r->datagrams && !r->left) {
+    if (!r->ended && r->witness && !r->model->rpc && !r->datagrams && !r->left) {
         aph_verdict verdict = aphi_witness_quiet(r->witness);
         if (verdict == APH_FAIL)
             end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
@@ -929,7 +933,7 @@ static bool open_oracle(run *r, const char *environment)
     /* Where a connection has requests of several parts in flight, its order ties them together. */
     aph_oracle_options judging = {.environment = environment, .memory = o->memory,
                                   .whole = o->script || (o->depth > 1 && !o->apart)};
-    r->witness = aphi_witness_open(r->model, &judging, r->paired, error, sizeof error);
+    r->witness = aphi_witness_open(r->model, &judging, r->paired && r->model->rpc, error, sizeof error);
     if (!r->witness) {
         end(r, APHI_FINDING_TROUBLE, "%s", error);
         return false;
@@ -967,7 +971,7 @@ static bool begin(run *r)
     r->datagrams = env.lossy;
     r->solo = env.immediate;
     r->buffer = env.buffer;
-    r->paired = r->model->rpc && !r->datagrams;
+    r->paired = (r->model->rpc || r->model->answers) && !r->datagrams;
     r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
                            &(aphi_listener){r, arrived, oldest_asked}, error, sizeof error);
     if (!r->net) {
@@ -975,7 +979,7 @@ static bool begin(run *r)
         return false;
     }
     if (o->caller)
-        aphi_net_listen(r->net, o->caller);
+        aphi_net_listen(r->net, o->caller, o->called);
     if (!open_oracle(r, environment) || !open_generator(r))
         return false;
     snprintf(r->result.script.model, sizeof r->result.script.model, "%s", r->model->name);
