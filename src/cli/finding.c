@@ -155,8 +155,10 @@ static void fill_timeline(telling *t)
     snprintf(t->title, sizeof t->title, "%s at %.200s", t->options->model->name, t->options->subject);
     snprintf(t->headline, sizeof t->headline, "%s", c->why);
     if (*c->script)
-        snprintf(t->replay, sizeof t->replay, "antiphon replay %s%s '%s' %s %s",
-                 t->options->listens ? "--listen 0 " : "", t->options->command, t->options->subject, c->script,
+        snprintf(t->replay, sizeof t->replay, "antiphon replay %s%s%s%s%s '%s' %s %s",
+                 t->options->listens ? "--listen 0 " : "", t->options->break_calls ? "--break-calls " : "",
+                 t->options->break_calls ? t->options->break_calls : "",
+                 t->options->break_calls ? " " : "", t->options->command, t->options->subject, c->script,
                  t->options->spec);
     t->run = aph_record("model", aph_str(t->options->model->name), "subject", aph_str(t->options->subject),
                         "environment", aph_str(t->options->environment), "seed", aph_int((int64_t)t->options->seed),

@@ -14,6 +14,7 @@ typedef struct aphi_finding_options {
     const char *subject;     /* the target, the command, or the name of one that we know */
     const char *command;     /* the option that leads to it again: "--target", "--run" or "--subject" */
     const char *environment;
+    const char *break_calls;  /* what an injector broke where the subject calls us, or NULL */
     bool listens;            /* the subject calls us */
     uint64_t seed;
     bool json, quiet;

@@ -55,6 +55,8 @@ static const struct named {
     {"drop-response-body", APHI_BREAK_ANSWER_BODY, NO_ARGUMENT, NULL, "an answer arrives with an empty body"},
     {"wrong-field-name", APHI_BREAK_FIELD_NAME, FIELD_OR_ANY, NULL,
      "a field of an answer gets another name; wrong-field-name:NAME: this one"},
+    {"drop-answer-field", APHI_BREAK_DROP_ANSWER_FIELD, FIELD, NULL,
+     "drop-answer-field:NAME: an answer loses this field"},
     {"wrong-client", APHI_BREAK_WRONG_CLIENT, NO_ARGUMENT, NULL, "two clients that wait get each other's answer"},
     {"delay", APHI_BREAK_DELAY, MILLISECONDS, NULL, "delay:MS: what the target says comes so many milliseconds later"},
     {"reset", APHI_BREAK_RESET, NO_ARGUMENT, NULL, "when the target says something, the connection is reset"},
@@ -523,7 +525,9 @@ static void rename_field(aphi_break *b, const aphi_head *h, aphi_buffer *out)
 static bool concerns_answer(const aphi_break *b, const aphi_head *h)
 {
     const char *line;
+    aphi_field f;
     switch (b->kind) {
+    case APHI_BREAK_DROP_ANSWER_FIELD: return find(h, b->field, &f) != NULL;
     case APHI_BREAK_STATUS: return h->status == b->from;
     case APHI_BREAK_ANSWER_BODY: return has_body(h);
     case APHI_BREAK_FIELD_NAME: return renamable(b, h, SIZE_MAX, &line) > 0;
@@ -556,6 +560,10 @@ aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *h, bool to_head, aph
     switch (b->kind) {
     case APHI_BREAK_STATUS: return change_status(b, h, to_head, out);
     case APHI_BREAK_FIELD_NAME: rename_field(b, h, out); return (aphi_fate){0};
+    case APHI_BREAK_DROP_ANSWER_FIELD:
+        copy_start(h, out);
+        copy_fields(b, h, without_field, "", out);
+        return (aphi_fate){0};
     case APHI_BREAK_ANSWER_BODY:
         copy_start(h, out);
         copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);

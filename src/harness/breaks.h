@@ -25,6 +25,7 @@ typedef enum aphi_break_kind {
     APHI_BREAK_STATUS,
     APHI_BREAK_ANSWER_BODY,
     APHI_BREAK_FIELD_NAME,
+    APHI_BREAK_DROP_ANSWER_FIELD,
     APHI_BREAK_WRONG_CLIENT,
     /* one or the other */
     APHI_BREAK_ADD_BYTE,
@@ -42,7 +43,7 @@ typedef struct aphi_break {
     aphi_break_kind kind;
     int from, to;          /* STATUS */
     bool requests;         /* ADD_BYTE, DROP_BYTE: of requests, not of answers */
-    const char *field;     /* DROP_FIELD, FIELD_NAME: its name; NULL: any. It lies in the text that was parsed */
+    const char *field;     /* what is dropped or named wrongly; NULL: any. It lies in the text that was parsed */
     int64_t delay_ns;
     uint64_t every;        /* each so many-th is broken */
     aphi_choice choice;
