@@ -48,8 +48,11 @@ static aph_value answer_fields(aph_value request, int status, uint64_t number)
     return status == 200 ? aph_put(fields, "content-type", aph_str("text/plain; charset=\"X-Y\"")) : fields;
 }
 
+/* Now and then it hangs up. */
 aph_value aphi_proxy_respond(aph_value request, uint64_t number)
 {
+    if (wants(request, 'z'))
+        return aph_bool(false);
     int status = wants(request, 'n') ? 204 : wants(request, 'e') ? 404 : wants(request, 'r') ? 302 : 200;
     aph_value said = aph_record("status", aph_int(status), "fields", answer_fields(request, status, number),
                                 "body", answer_body(request, number));
@@ -71,6 +74,8 @@ static aph_value gen_target(aph_gen *g, bool options)
     size_t n = 1;
     if (options && aph_gen_below(g, 2) == 0)
         return aph_str("");
+    if (aph_gen_weighted(g, 40, 1) == 1)
+        return aph_str("/z");
     if (aph_gen_weighted(g, 9, 1) == 1)
         return aph_str(odd[aph_gen_below(g, sizeof odd / sizeof *odd)]);
     for (size_t more = aph_gen_weighted(g, 3, 4, 2, 1); more > 0; more--)

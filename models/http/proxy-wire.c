@@ -9,7 +9,8 @@
  * Idea:       http-message.c knows how messages are framed and what fields are. Here they are sorted by what a proxy has
  *             to do with them: those that it must keep ("fields": the names that we send), the way so far ("via"), and
  *             all others ("more", a line each), which it may add. What is about one connection only is left out, and so
- *             are the fields that Connection names.
+ *             are the fields that Connection names. An answer without Via was made by the proxy itself, if by anybody:
+ *             all of its fields are of the last kind.
  * Hosts:      "here" is the address at which the tester listens. A target with "to" is in absolute form.
  * To send:    "hop" are fields that Connection is to name, "chunked": true is a body in chunks. Neither is ever read.
  * Read next:  proxy.c, http-message.c */
@@ -176,6 +177,7 @@ static void sort_fields(const aph_wire *w, const aphi_http_head *head, aph_value
     hops h = {.count = 0};
     const char *const *known = w->side == APH_TO_SERVER ? known_in_requests : known_in_answers;
     aph_value read = aph_field(w->message, "fields");
+    bool own = w->side == APH_FROM_SERVER && !aph_field(read, "via");
     *fields = aph_object();
     *more = aph_str("");
     for (size_t i = 0; i < head->count; i++)
@@ -186,7 +188,7 @@ static void sort_fields(const aph_wire *w, const aphi_http_head *head, aph_value
         if (is_left_out(w->side, &h, name))
             continue;
         aph_value key = str_of(name), before = aph_get(*fields, key);
-        if (!is_one_of(name, known))
+        if (own || !is_one_of(name, known))
             *more = with_line(*more, name, value);
         else if (aphi_http_is_date(name))
             *fields = aph_set(*fields, key, aph_get(read, key));

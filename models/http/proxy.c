@@ -16,6 +16,7 @@
  * State:      by client, what it waits for, oldest first: {"call": N, "asks": REQUEST, "asked": true once it was passed on,
  *             "answer": ANSWER once there is one}. Answers go back in this order (RFC 9112 9.3.2); and a request waits
  *             for those before it unless all of them are safe, too.
+ *             An "answer" that is false: the origin server hung up.
  * Not done:   A proxy that keeps answers and gives them again, and one that refuses: here all are passed on.
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http-proxy.md */
 #include "proxy.h"
@@ -99,16 +100,18 @@ static void pass_back(aph *m, int64_t client, aph_value answer)
     aph_send(m, client, sent);
 }
 
-/* A request that must not go further is answered by the proxy, as it likes. */
-static void answer_itself(aph *m, int64_t client)
+/* Where nothing is passed on the answer is the proxy's own, and as it likes. Without Via, all of its fields are in
+ * "more". */
+static void answer_itself(aph *m, int64_t client, int64_t least)
 {
     aph_value fields = aph_object(), via = aph_array(0, NULL);
-    aph_clause(m, "RFC 9110 7.6.2");
-    if (aph_either(m, "its own answer has no type", "its own answer has a type"))
-        fields = aph_put(fields, "content-type", aph_choose(m, APH_STR, "type of its own answer"));
-    if (aph_either(m, "its own answer has no Via", "its own answer has a Via"))
+    int has = aph_either(m, "its own answer has no Via", "its own answer has a Via", "its own answer has Via and type");
+    if (has > 0)
         via = with_itself(m, via);
-    aph_send(m, client, aph_record("status", aph_choose_within(m, 200, 599, "status of its own answer"),
+    if (has > 1)
+        fields = aph_put(fields, "content-type", aph_choose(m, APH_STR, "type of its own answer"));
+    aph_clause(m, least == 200 ? "RFC 9110 7.6.2" : "RFC 9110 15.6");
+    aph_send(m, client, aph_record("status", aph_choose_within(m, least, 599, "status of its own answer"),
                                    "fields", fields, "via", via, "date", date_of(m, aph_object()),
                                    "more", any_fields(m), "body", aph_choose(m, APH_STR, "body of its own answer")));
 }
@@ -148,7 +151,9 @@ static aph_value pass_back_all(aph *m, int64_t client, aph_value queue)
     while (aph_count(queue)) {
         aph_value oldest = aph_at(queue, 0), answer = aph_field(oldest, "answer");
         if (may_not_go_further(aph_field(oldest, "asks")))
-            answer_itself(m, client);
+            answer_itself(m, client, 200);
+        else if (answer == aph_bool(false))
+            answer_itself(m, client, 500);
         else if (answer)
             pass_back(m, client, answer);
         else
@@ -224,6 +229,13 @@ static void take_request(aph *m, aph_request q, aph_value *state)
     go_on(m, q.from, aph_push(queue, one), state);
 }
 
+/* The origin server hung up: what is idempotent may be tried once more. */
+static bool asks_again(aph *m, aph_value request)
+{
+    aph_clause(m, "RFC 9110 9.2.2");
+    return !is_method(request, "POST") && aph_either(m, "the proxy gives up", "the proxy asks again") == 1;
+}
+
 static void take_answer(aph *m, aph_request q, aph_value *state)
 {
     int64_t client = client_of(q.from);
@@ -231,7 +243,12 @@ static void take_answer(aph *m, aph_request q, aph_value *state)
     size_t i = place_of_call(queue, call_of(q.from));
     if (i == aph_count(queue))
         aph_never(m);
-    go_on(m, client, aph_replace(queue, i, aph_put(aph_at(queue, i), "answer", q.message)), state);
+    aph_value one = aph_at(queue, i);
+    if (q.message == aph_bool(false) && asks_again(m, aph_field(one, "asks")))
+        one = aph_remove(one, aph_str("asked"));
+    else
+        one = aph_put(one, "answer", q.message);
+    go_on(m, client, aph_replace(queue, i, one), state);
 }
 
 static void step(aph *m, aph_value *state)

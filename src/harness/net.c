@@ -245,12 +245,12 @@ static const char *here_of(const aphi_net *n)
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk)
 {
     channel *l = channel_of(n, connection);
+    if (connection >= APH_ACCEPTED && (!l || l->fd < 0))
+        return true; /* nobody is there to hear it */
     size_t before = l->outbox.n;
     uint32_t bytes = 0;
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
-    if (connection >= APH_ACCEPTED && l->fd < 0)
-        return true; /* nobody is there to hear it */
     aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
     if (!aphi_encode_at(n->codec, here_of(n), side, message, &l->outbox)) {
         l->outbox.n = before;
@@ -277,12 +277,14 @@ bool aphi_net_idle(const aphi_net *n)
 void aphi_net_hang_up(aphi_net *n, int64_t connection)
 {
     channel *l = channel_of(n, connection);
+    if (!l)
+        return;
     if (l->out_head == l->outbox.n) {
         shut(n, l);
         return;
     }
     l->leaving = true;
-    n->channels[connection] = NULL;
+    *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[connection - APH_ACCEPTED]) = NULL;
 }
 
 /* Where the queue of those who wait to be let in is full, the system believes that it is connected, and sends in vain:

@@ -13,6 +13,7 @@
 #include "harness/run.h"
 
 #include "base/buffer.h"
+#include "base/choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "env/env.h"
@@ -39,10 +40,12 @@ enum {
     COLLECT_SLACK = 32 << 20,
     LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
     STATE_EVERY = 64,          /* requests between two looks at the model's state */
+    HELD_MAX = 8,              /* calls that wait for an answer while others come */
 };
 static const int64_t TICK = 10000000;         /* nanoseconds */
 static const int64_t QUIET = 1000000;         /* silence that counts as quiet if nothing is owed */
 static const int64_t QUIET_UNPAIRED = 20000000; /* or if it is not known what is owed */
+static const int64_t HOLD = 500000;             /* nothing came for so long: those that wait are answered */
 static const int64_t SHOW_EVERY = 100000000;
 static const int64_t PATIENCE = 400000000;
 static const int64_t PATIENCE_DIALING = 4000000000;
@@ -68,6 +71,12 @@ typedef struct peer {
     asked *queue;
     size_t head, count, capacity; /* capacity: a power of two */
 } peer;
+
+/* A call that has its answer coming. */
+typedef struct held {
+    int64_t connection, name;
+    aph_value answer;
+} held;
 
 typedef struct kind {
     aph_value name;
@@ -102,6 +111,9 @@ typedef struct run {
     int64_t next_name;      /* for a connection that is opened again */
     uint64_t called;        /* messages on connections that the subject opened */
     int64_t call;           /* the last of them, as a connection, if the model takes each as one of its own */
+    held held[HELD_MAX];
+    size_t held_count;
+    aphi_choice choice;     /* which calls wait */
     bool left;              /* a connection was closed: what would have come on it is not seen */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
@@ -434,7 +446,40 @@ static void arrived_message(run *r, const aphi_arrival *a)
         part(r, a->connection);
 }
 
-/* On a connection that the subject opened we are the server: the model says what it answers. */
+static void answer_call(run *r, held call)
+{
+    r->call = call.name;
+    if (call.answer == aph_bool(false)) {
+        aphi_net_hang_up(r->net, call.connection);
+    } else if (!aphi_net_post(r->net, call.connection, call.answer, 0)) {
+        end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+        return;
+    }
+    uint64_t number = r->witness ? aphi_witness_sent(r->witness, name_of(r, call.connection), call.answer, r->now) : 0;
+    note_moment(r, APHI_MOMENT_SENT, call.connection, 0, call.answer, number);
+}
+
+/* One of those that wait, not always the one that waits longest; of one connection, which has an order, that one. */
+static void answer_held(run *r)
+{
+    size_t i = (size_t)aphi_choice_below(&r->choice, r->held_count), k = 0;
+    while (r->held[k].connection != r->held[i].connection)
+        k++;
+    held call = r->held[k];
+    memmove(r->held + k, r->held + k + 1, (--r->held_count - k) * sizeof *r->held);
+    answer_call(r, call);
+}
+
+static bool is_held(const run *r, int64_t connection)
+{
+    for (size_t i = 0; i < r->held_count; i++)
+        if (r->held[i].connection == connection)
+            return true;
+    return false;
+}
+
+/* On a connection that the subject opened we are the server: the model says what it answers. Some wait, so that the
+ * subject has several at a time and is not answered in the order in which it asked. */
 static void arrived_call(run *r, const aphi_arrival *a)
 {
     r->call = APH_ACCEPTED + (int64_t)r->called;
@@ -442,13 +487,14 @@ static void arrived_call(run *r, const aphi_arrival *a)
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
-    aph_value answer = r->model->respond(a->message, r->called++);
-    if (!aphi_net_post(r->net, a->connection, answer, 0)) {
-        end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+    held call = {a->connection, r->call, r->model->respond(a->message, r->called++)};
+    if (!r->model->calls_apart || (!is_held(r, a->connection) && aphi_choice_chance(&r->choice, 1, 2))) {
+        answer_call(r, call);
         return;
     }
-    number = r->witness ? aphi_witness_sent(r->witness, name_of(r, a->connection), answer, r->now) : 0;
-    note_moment(r, APHI_MOMENT_SENT, a->connection, 0, answer, number);
+    if (r->held_count == HELD_MAX)
+        answer_held(r);
+    r->held[r->held_count++] = call;
 }
 
 static void arrived_end(run *r, const aphi_arrival *a, const char *word)
@@ -816,6 +862,8 @@ static void listen_to_silence(run *r)
 
 static int64_t time_to_wait(run *r)
 {
+    if (r->held_count)
+        return HOLD;
     if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
         int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
         return left < 0 ? 0 : left < TICK ? left : TICK;
@@ -889,6 +937,8 @@ static void turn(run *r)
     int64_t passed = r->now - before < TICK ? r->now - before : TICK;
     r->silent = arrivals > 0 || aphi_net_heard(r->net) ? 0 : r->silent + passed;
     r->wordless = arrivals > 0 ? 0 : r->wordless + passed;
+    while (r->held_count && arrivals == 0 && !r->ended)
+        answer_held(r);
     put_trace_on_disk(r);
     judge(r, false);
     listen_to_silence(r);
@@ -914,6 +964,8 @@ static void mark_run(void *context)
             aph_mark(r->peers[i].queue[(r->peers[i].head + k) & (r->peers[i].capacity - 1)].message);
     for (uint32_t i = 0; i < r->kind_count; i++)
         aph_mark(r->kinds[i].name);
+    for (size_t i = 0; i < r->held_count; i++)
+        aph_mark(r->held[i].answer);
     aph_mark(r->state);
     aph_mark(r->result.kinds);
     aph_mark(r->result.branches);
@@ -1024,6 +1076,7 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     r->waited = aphi_alloc_zero(WAITED * sizeof *r->waited);
     r->labelled = aphi_labelled_open(REMEMBERED);
     r->next_name = (int64_t)options->connections;
+    r->choice = aphi_choice_seed(options->seed);
     for (size_t i = 0; options->script && i < options->script->count; i++)
         if (options->script->actions[i].connection >= r->next_name)
             r->next_name = options->script->actions[i].connection + 1;
@@ -1049,7 +1102,7 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     free(r->numbers);
     r->moments = NULL;
     r->options = NULL;
-    r->peer_count = 0;
+    r->peer_count = r->held_count = 0;
     r->has_action = false;
     aphi_buffer_free(&r->trace);
     return &r->result;
