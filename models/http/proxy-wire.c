@@ -25,8 +25,8 @@
 enum { NAMES_MAX = 16, CHUNK = 7, FORWARDS_DIGITS_MAX = 9 };
 
 static const char *const known_in_requests[] = {
-    "accept", "authorization", "content-type", "cookie", "if-match", "if-modified-since", "if-none-match", "max-forwards", "range",
-    "te", "user-agent", "x-hop", "x-mark", NULL,
+    "accept", "authorization", "content-type", "cookie", "if-match", "if-modified-since", "if-none-match",
+    "if-unmodified-since", "max-forwards", "range", "te", "user-agent", "x-hop", "x-mark", NULL,
 };
 static const char *const known_in_answers[] = {
     "content-range", "content-type", "etag", "last-modified", "location", "x-answer", "x-hop", NULL,
@@ -171,31 +171,56 @@ static aph_value with_line(aph_value more, aphi_span name, aphi_span value)
     return aph_concat(more, aph_strf("%.*s: %.*s\n", (int)name.n, name.text, (int)value.n, value.text));
 }
 
-/* The fields of the head: those that we send, and the others. */
-static void sort_fields(const aph_wire *w, const aphi_http_head *head, aph_value *fields, aph_value *more)
+/* The fields of a request: those that we send, and the others. */
+static void sort_request(const aph_wire *w, const hops *h, aph_value *fields, aph_value *more)
 {
-    hops h = {.count = 0};
-    const char *const *known = w->side == APH_TO_SERVER ? known_in_requests : known_in_answers;
+    aph_value read = aph_field(w->message, "fields"), key, value;
+    for (size_t i = 0; aph_pair_at(read, i, &key, &value); i++) {
+        aphi_span name = span_of(&key);
+        if (is_left_out(APH_TO_SERVER, h, name))
+            continue;
+        if (is_one_of(name, known_in_requests))
+            *fields = aph_set(*fields, key, value);
+        else
+            *more = with_line(*more, name, span_of(&value));
+    }
+}
+
+/* The same of an answer, whose other fields have an order. */
+static void sort_answer(const aph_wire *w, const hops *h, const aphi_http_head *head, aph_value *fields, aph_value *more)
+{
     aph_value read = aph_field(w->message, "fields");
-    bool own = w->side == APH_FROM_SERVER && !aph_field(read, "via");
-    *fields = aph_object();
-    *more = aph_str("");
-    for (size_t i = 0; i < head->count; i++)
-        if (aphi_span_is(head->lines[i].name, "connection"))
-            add_hops(&h, head->lines[i].value);
+    bool own = !aph_field(read, "via");
     for (size_t i = 0; i < head->count; i++) {
         aphi_span name = head->lines[i].name, value = head->lines[i].value;
-        if (is_left_out(w->side, &h, name))
+        if (is_left_out(APH_FROM_SERVER, h, name))
             continue;
-        aph_value key = str_of(name), before = aph_get(*fields, key);
-        if (own || !is_one_of(name, known))
+        aph_value key = str_of(name), before = aph_get(*fields, key), kept = aph_get(read, key);
+        if (own || !is_one_of(name, known_in_answers))
             *more = with_line(*more, name, value);
-        else if (aphi_http_is_date(name))
-            *fields = aph_set(*fields, key, aph_get(read, key));
+        else if (kept)
+            *fields = aph_set(*fields, key, kept);
         else
             *fields = aph_set(*fields, key, before ? aph_concat(before, aph_concat(aph_str(", "), str_of(value)))
                                                    : str_of(value));
     }
+}
+
+static void sort_fields(const aph_wire *w, aph_value *fields, aph_value *more)
+{
+    hops h = {.count = 0};
+    aphi_http_head head;
+    aphi_http_head_read(w, &head);
+    *fields = aph_object();
+    *more = aph_str("");
+    for (size_t i = 0; i < head.count; i++)
+        if (aphi_span_is(head.lines[i].name, "connection"))
+            add_hops(&h, head.lines[i].value);
+    if (w->side == APH_TO_SERVER)
+        sort_request(w, &h, fields, more);
+    else
+        sort_answer(w, &h, &head, fields, more);
+    aphi_http_head_free(&head);
 }
 
 /* Max-Forwards as a number, if it is there and is one. */
@@ -261,10 +286,7 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
     aph_value fields, more, via;
     if (!read_via(aph_field(aph_field(w->message, "fields"), "via"), &via))
         return aphi_http_wrong(w, 0, "RFC 9110 7.6.3: a member of Via is not a protocol and a name");
-    aphi_http_head head;
-    aphi_http_head_read(w, &head);
-    sort_fields(w, &head, &fields, &more);
-    aphi_http_head_free(&head);
+    sort_fields(w, &fields, &more);
     w->last = aph_truth(aph_field(w->message, "close"));
     w->message = w->side == APH_TO_SERVER ? read_request(w, fields, more) : read_answer(w, fields, more);
     w->message = aph_put(w->message, "via", via);
@@ -293,13 +315,29 @@ static bool add_via(aph_value *fields, aph_value via)
     return text != APH_NIL;
 }
 
+/* The lines of "more" as fields. */
+static bool add_more(aph_value *fields, aph_value more)
+{
+    if (!aph_is_str(more))
+        return more == APH_NIL;
+    for (aphi_span rest = span_of(&more); rest.n;) {
+        const char *end = memchr(rest.text, '\n', rest.n), *colon = memchr(rest.text, ':', rest.n);
+        if (!end || !colon || end - colon < 2 || colon[1] != ' ')
+            return false;
+        *fields = aph_set(*fields, aph_bytes(rest.text, (size_t)(colon - rest.text)),
+                          aph_bytes(colon + 2, (size_t)(end - colon) - 2));
+        rest = (aphi_span){end + 1, rest.n - (size_t)(end + 1 - rest.text)};
+    }
+    return true;
+}
+
 static aph_value make_request(const char *here, aph_value m)
 {
     aph_value to = aph_field(m, "to"), target = aph_field(m, "target"), body = aph_field(m, "body");
     aph_value forwards = aph_field(m, "max-forwards"), host = aph_field(m, "host"), fields = aph_object();
     if (!aph_is_str(target) || (to && !aph_is_str(to)) || !aph_is_str(host) || (forwards && !aph_is_int(forwards)) ||
         !add_fields(&fields, aph_field(m, "fields")) || !add_fields(&fields, aph_field(m, "hop")) ||
-        !add_via(&fields, aph_field(m, "via")))
+        !add_more(&fields, aph_field(m, "more")) || !add_via(&fields, aph_field(m, "via")))
         return APH_NIL;
     if (forwards)
         fields = aph_put(fields, "max-forwards", aph_strf("%lld", (long long)aph_int_of(forwards)));
