@@ -45,8 +45,8 @@ typedef struct aph_wire {
 
 typedef struct aph_sink aph_sink; /* where encoded bytes go */
 void aph_sink_put(aph_sink *out, const void *bytes, size_t n);
-/* HOST:PORT at which the tester listens for calls; NULL if it does not: for messages that tell the subject whom to call.
- * Values are without it, so that a script means the same wherever it is run. */
+/* HOST:PORT at which the tester listens for calls; NULL if it does not: for messages that tell the subject whom to
+ * call. Values are without it, so that a script means the same wherever it is run. */
 const char *aph_sink_here(const aph_sink *out);
 
 typedef struct aph_codec {

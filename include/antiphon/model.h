@@ -113,8 +113,8 @@ typedef struct aph_model {
     /* What to send next: a J-expression. NULL: made from the shape. */
     aph_value (*generate)(aph_gen *g);
     /* What the tester answers to a message on a connection that the subject opened to it; called with how many such
-     * messages came before. NULL: nothing. The value false in place of an answer: the tester hangs up, and false is what
-     * the model receives. If calls are apart, the tester may let some wait and answer others first. */
+     * messages came before. NULL: nothing. The value false in place of an answer: the tester hangs up, and false is
+     * what the model receives. If calls are apart, the tester may let some wait and answer others first. */
     aph_value (*respond)(aph_value message, uint64_t number);
     const aph_function *functions;   /* for its holes; the last has no name */
     /* Requests as a JSON text, an array of alternatives (docs/generating.md). */

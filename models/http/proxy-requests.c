@@ -2,9 +2,9 @@
  *
  * proxy-requests.c - what to ask by way of a proxy, and what the origin server answers.
  *
- * Idea:       A request says in its target what is to be answered, a letter for each peculiarity; so the same script has the
- *             same answers, and what is not needed for a failure can be taken out of it. Most requests have a mark of their
- *             own, but some do not: then only the answers, all of which differ, tell whose they were. */
+ * Idea:       A request says in its target what is to be answered, a letter for each peculiarity; so the same script
+ *             has the same answers, and what is not needed for a failure can be taken out of it. Most requests have a
+ *             mark of their own, but some do not: then only the answers, all of which differ, tell whose they were. */
 #include "proxy.h"
 
 #include <stdio.h>
@@ -69,7 +69,8 @@ aph_value aphi_proxy_respond(aph_value request, uint64_t number)
 
 static aph_value gen_target(aph_gen *g, bool options)
 {
-    static const char *const odd[] = {"/./a/../b", "//a//b", "/%41%7e%2f", "/?", "/a;b=c,!$&'()*+=:@~", "/a?b=%2f/../c?d"};
+    static const char *const odd[] = {"/./a/../b", "//a//b", "/%41%7e%2f", "/?", "/a;b=c,!$&'()*+=:@~",
+                                      "/a?b=%2f/../c?d"};
     char path[8] = "/";
     size_t n = 1;
     if (options && aph_gen_below(g, 2) == 0)

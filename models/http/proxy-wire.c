@@ -3,14 +3,14 @@
  * proxy-wire.c - messages that pass a proxy as messages of the protocol, and back.
  *
  *     {"method": "PUT", "to": "here", "target": "/a", "host": "here", "fields": {"x-mark": "7"}, "body": "..."}
- *     {"status": 200, "fields": {"etag": "\"x\""}, "via": [{"protocol": "1.1", "by": "p"}], "date": TIME, "more": "...",
- *      "body": "..."}
+ *     {"status": 200, "fields": {"etag": "\"x\""}, "via": [{"protocol": "1.1", "by": "p"}], "date": TIME,
+ *      "more": "...", "body": "..."}
  *
- * Idea:       http-message.c knows how messages are framed and what fields are. Here they are sorted by what a proxy has
- *             to do with them: those that it must keep ("fields": the names that we send), the way so far ("via"), and
- *             all others ("more", a line each), which it may add. What is about one connection only is left out, and so
- *             are the fields that Connection names. An answer without Via was made by the proxy itself, if by anybody:
- *             all of its fields are of the last kind.
+ * Idea:       http-message.c knows how messages are framed and what fields are. Here they are sorted by what a proxy
+ *             has to do with them: those that it must keep ("fields": the names that we send), the way so far ("via"),
+ *             and all others ("more", a line each), which it may add. What is about one connection only is left out,
+ *             and so are the fields that Connection names. An answer without Via was made by the proxy itself, if by
+ *             anybody: all of its fields are of the last kind.
  * Hosts:      "here" is the address at which the tester listens. A target with "to" is in absolute form.
  * To send:    "hop" are fields that Connection is to name, "chunked": true is a body in chunks. Neither is ever read.
  * Read next:  proxy.c, http-message.c */
@@ -187,10 +187,10 @@ static void sort_request(const aph_wire *w, const hops *h, aph_value *fields, ap
 }
 
 /* The same of an answer, whose other fields have an order. */
-static void sort_answer(const aph_wire *w, const hops *h, const aphi_http_head *head, aph_value *fields, aph_value *more)
+static void sort_answer(const aph_wire *w, const hops *h, const aphi_http_head *head, bool own, aph_value *fields,
+                        aph_value *more)
 {
     aph_value read = aph_field(w->message, "fields");
-    bool own = !aph_field(read, "via");
     for (size_t i = 0; i < head->count; i++) {
         aphi_span name = head->lines[i].name, value = head->lines[i].value;
         if (is_left_out(APH_FROM_SERVER, h, name))
@@ -206,7 +206,7 @@ static void sort_answer(const aph_wire *w, const hops *h, const aphi_http_head *
     }
 }
 
-static void sort_fields(const aph_wire *w, aph_value *fields, aph_value *more)
+static void sort_fields(const aph_wire *w, bool own, aph_value *fields, aph_value *more)
 {
     hops h = {.count = 0};
     aphi_http_head head;
@@ -219,7 +219,7 @@ static void sort_fields(const aph_wire *w, aph_value *fields, aph_value *more)
     if (w->side == APH_TO_SERVER)
         sort_request(w, &h, fields, more);
     else
-        sort_answer(w, &h, &head, fields, more);
+        sort_answer(w, &h, &head, own, fields, more);
     aphi_http_head_free(&head);
 }
 
@@ -273,8 +273,8 @@ static aph_value read_request(const aph_wire *w, aph_value fields, aph_value mor
 static aph_value read_answer(const aph_wire *w, aph_value fields, aph_value more)
 {
     aph_value got = w->message;
-    return aph_record("status", aph_field(got, "status"), "fields", fields, "date", aph_field(got, "date"), "more", more,
-                      "body", aph_field(got, "body"));
+    return aph_record("status", aph_field(got, "status"), "fields", fields, "date", aph_field(got, "date"),
+                      "more", more, "body", aph_field(got, "body"));
 }
 
 static aph_decoded decode(const aph_codec *codec, aph_wire *w)
@@ -286,7 +286,7 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
     aph_value fields, more, via;
     if (!read_via(aph_field(aph_field(w->message, "fields"), "via"), &via))
         return aphi_http_wrong(w, 0, "RFC 9110 7.6.3: a member of Via is not a protocol and a name");
-    sort_fields(w, &fields, &more);
+    sort_fields(w, !aph_count(via), &fields, &more);
     w->last = aph_truth(aph_field(w->message, "close"));
     w->message = w->side == APH_TO_SERVER ? read_request(w, fields, more) : read_answer(w, fields, more);
     w->message = aph_put(w->message, "via", via);

@@ -10,13 +10,13 @@
  * The tester plays the clients, and the origin server at "here": the proxy's connections to it are its own, and are
  * matched to the model's by what is said on them. proxy-wire.c has the messages.
  *
- * Idea:       All that a proxy may choose in a message is an unknown in it, so that nothing has to be guessed: its name in
- *             Via, the fields that it adds, the date of what had none. When it asks makes no difference either: a request
- *             can be taken as soon as it comes (.eager). On which connection it asks is left to it (.calls_apart).
- * State:      by client, what it waits for, oldest first: {"call": N, "asks": REQUEST, "asked": true once it was passed on,
- *             "answer": ANSWER once there is one}. Answers go back in this order (RFC 9112 9.3.2); and a request waits
- *             for those before it unless all of them are safe, too.
- *             An "answer" that is false: the origin server hung up.
+ * Idea:       All that a proxy may choose in a message is an unknown in it, so that nothing has to be guessed: its name
+ *             in Via, the fields that it adds, the date of what had none. When it asks makes no difference either: a
+ *             request can be taken as soon as it comes (.eager). On which connection it asks is left to it
+ *             (.calls_apart).
+ * State:      by client, what it waits for, oldest first: {"call": N, "asks": REQUEST, "asked": true once it was passed
+ *             on, "answer": ANSWER once there is one, false if the origin server hung up}. Answers go back in this
+ *             order (RFC 9112 9.3.2); and a request waits for those before it unless all of them are safe, too.
  * Not done:   A proxy that keeps answers and gives them again, and one that refuses: here all are passed on.
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http-proxy.md */
 #include "proxy.h"
@@ -212,7 +212,7 @@ static void check_request(aph *m, aph_value request)
     if (!is_path(aph_field(request, "target")))
         aph_unknown_request(m, "a request needs a \"target\" such as \"/a\"");
     if (!aph_str_is(aph_field(request, "to"), "here") || !aph_is_str(aph_field(request, "host")))
-        aph_unknown_request(m, "a request needs \"to\": \"here\", the origin server that the tester plays, and \"host\"");
+        aph_unknown_request(m, "a request needs \"host\", and \"to\": \"here\", the origin server that we play");
     if (forwards && (!aph_is_int(forwards) || aph_int_of(forwards) < 0 || !is_method(request, "OPTIONS")))
         aph_unknown_request(m, "\"max-forwards\" is a number, and only for OPTIONS");
 }

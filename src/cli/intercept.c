@@ -2,8 +2,8 @@
  *
  * intercept.c - an injector between the subject and the port at which the tester is called; see intercept.h.
  *
- * It is a program of its own, as one that a person would start; what starts, watches and stops subjects does so with it.
- * It lives as long as the campaign: it has no state but its connections, which end with the subject's. */
+ * It is a program of its own, as one that a person would start; what starts, watches and stops subjects does so with
+ * it. It lives as long as the campaign: it has no state but its connections, which end with the subject's. */
 #include "cli/intercept.h"
 
 #include "base/buffer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_proxy.c - any bytes are the same messages of a proxy, or wrong in the same way, however they are cut; what was read
- * and can be printed is read again as the same.
+ * fuzz_proxy.c - any bytes are the same messages of a proxy, or wrong in the same way, however they are cut; what was
+ * read and can be printed is read again as the same.
  *
  * The first byte says which side and what was asked; the second, how many bytes arrive at a time. */
 #include "harness/wire.h"
