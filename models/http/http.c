@@ -7,7 +7,8 @@
  *
  * A request may have conditions: "if-match" and "if-none-match", an array of TAGs or "*"; "if-modified-since" and
  * "if-unmodified-since", a TIME; "if-range", a TAG or a TIME, with "range", [FIRST, LAST]. TAG is {"opaque": STRING,
- * "weak": BOOL}, TIME is in seconds. What is on the wire besides is wire.c's affair.
+ * "weak": BOOL}, or in a request a STRING, which is short for a strong one; TIME is in seconds. What is on the wire
+ * besides is wire.c's affair.
  *
  * Idea:       All that the server may choose is a choice: which validators it has, whether it shows them, which of the
  *             statuses that fit. What a resource's validators are is decided as late as can be, when they are first
@@ -103,13 +104,15 @@ static aph_value modified_of(aph *m, aph_value *resource)
 
 typedef enum comparison { STRONG, WEAK } comparison;
 
+static bool is_weak(aph_value tag) { return !aph_is_str(tag) && aph_truth(aph_field(tag, "weak")); }
+
 static bool same_tag(aph *m, aph_value asked, aph_value tag, comparison how, const char *name)
 {
-    bool weak = aph_truth(aph_field(asked, "weak")) || aph_truth(aph_field(tag, "weak"));
-    if (how == STRONG && weak)
+    if (how == STRONG && (is_weak(asked) || is_weak(tag)))
         return false;
+    aph_value opaque = aph_is_str(asked) ? asked : aph_field(asked, "opaque");
     aph_clause(m, how == STRONG ? "RFC 9110 13.1.1" : "RFC 9110 13.1.2");
-    return aph_decide(m, aph_eq(aph_field(asked, "opaque"), aph_field(tag, "opaque")), name);
+    return aph_decide(m, aph_eq(opaque, aph_field(tag, "opaque")), name);
 }
 
 /* Is the current tag one of those? "*" is any. */
@@ -120,9 +123,12 @@ static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how
     if (aph_is_str(asked))
         return true;
     aph_value tag = tag_of(m, resource);
-    for (size_t i = 0; tag && i < aph_count(asked); i++)
+    for (size_t i = 0; tag && i < aph_count(asked); i++) {
         if (same_tag(m, aph_at(asked, i), tag, how, name))
             return true;
+        if (how == STRONG && is_weak(aph_at(asked, i)) && aph_waive(m, "if-match-after-weak"))
+            return false;
+    }
     return false;
 }
 
@@ -483,6 +489,7 @@ static const aph_waiver waivers[] = {
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
     APH_WAIVER("if-unmodified-since-now", "PUT and DELETE take the date of their resource for now (RFC 9110 13.1.4)"),
+    APH_WAIVER("if-match-after-weak", "tags behind a weak one in If-Match are not looked at (RFC 9110 13.1.1)"),
     APH_WAIVER("if-match-read-ignored", "GET and HEAD are done whatever If-Match says (RFC 9110 13.1.1)"),
     {0},
 };

@@ -4,7 +4,8 @@
  *
  * Idea:       Few targets, so that requests meet; conditions made of what the server showed: its tags as they were,
  *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they
- *             were shown for. Now and then a target that nobody wrote. */
+ *             were shown for. Now and then a target that nobody wrote, and one that was perhaps there before and is seldom
+ *             written: what is old has other tags than what is new, where versions are told apart by seconds. */
 #include "http.h"
 
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */
@@ -48,11 +49,13 @@ const aph_function aphi_http_functions[] = {
 
 /* ---- parts of requests ------------------------------------------------------------------------------------------- */
 
-static aph_value gen_target(aph_gen *g)
+static aph_value gen_target(aph_gen *g, bool writes)
 {
-    if (aph_gen_weighted(g, 24, 1) == 1)
-        return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
-    return aph_gen_oneof(g, aph_str("/a"), aph_str("/b"), aph_str("/c"));
+    switch (writes ? aph_gen_weighted(g, 48, 2, 1) : aph_gen_weighted(g, 18, 1, 6)) {
+    case 1: return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
+    case 2: return aph_str("/old");
+    default: return aph_gen_oneof(g, aph_str("/a"), aph_str("/b"), aph_str("/c"));
+    }
 }
 
 /* Mostly another one each time, so that it shows who wrote it; now and then the same again. */
@@ -97,7 +100,7 @@ static aph_value gen_tag(aph_gen *g, aph_value *target)
 static aph_value gen_tags(aph_gen *g, aph_value *target)
 {
     aph_value tags[3];
-    size_t n = 1 + aph_gen_weighted(g, 8, 2, 1);
+    size_t n = 1 + aph_gen_weighted(g, 6, 3, 1);
     if (aph_gen_weighted(g, 9, 1) == 1)
         return aph_str("*");
     for (size_t i = 0; i < n; i++)
@@ -126,7 +129,7 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
 static aph_value with_condition(aph_gen *g, const char *method, aph_value request, aph_value *target)
 {
     bool get = !strcmp(method, "GET"), head = !strcmp(method, "HEAD");
-    switch (get    ? aph_gen_weighted(g, 16, 4, 10, 2, 4, 4)
+    switch (get    ? aph_gen_weighted(g, 16, 8, 10, 2, 4, 4)
             : head ? aph_gen_weighted(g, 40, 4, 10, 2, 4, 1)
                    : aph_gen_weighted(g, 6, 4, 6, 2, 0, 0)) {
     case 1: return aph_put(request, "if-match", gen_tags(g, target));
@@ -142,7 +145,8 @@ aph_value aphi_http_generate(aph_gen *g)
 {
     static const char *const methods[] = {"GET", "PUT", "DELETE", "HEAD", "POST"};
     size_t which = aph_gen_weighted(g, 20, 20, 4, 3, 1);
-    aph_value target = gen_target(g), request = aph_record("method", aph_str(methods[which]));
+    bool writes = which != 0 && which != 3;
+    aph_value target = gen_target(g, writes), request = aph_record("method", aph_str(methods[which]));
     if (which != 4)
         request = with_condition(g, methods[which], request, &target);
     request = aph_put(request, "target", target);

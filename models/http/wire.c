@@ -102,10 +102,11 @@ static bool read_range(text *t, aph_value *range)
 
 static aph_value tag_text(aph_value tag)
 {
-    aph_value quote = aph_str("\""), opaque = aph_field(tag, "opaque");
+    bool plain = aph_is_str(tag), weak = !plain && aph_truth(aph_field(tag, "weak"));
+    aph_value quote = aph_str("\""), opaque = plain ? tag : aph_field(tag, "opaque");
     if (!aph_is_str(opaque) || !aphi_http_is_opaque(opaque))
         return APH_NIL;
-    return aph_concat(aph_str(aph_truth(aph_field(tag, "weak")) ? "W/\"" : "\""), aph_concat(opaque, quote));
+    return aph_concat(aph_str(weak ? "W/\"" : "\""), aph_concat(opaque, quote));
 }
 
 static aph_value tags_text(aph_value tags)

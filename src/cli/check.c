@@ -333,7 +333,9 @@ int aphi_command_check(int count, char **words)
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
     aph_model model = *spec.model;
-    int code = !aphi_waive_in(&c.waived, &model) ? APHI_EXIT_USAGE : run(&c, &model, spec.kind == APHI_SPEC_PROG);
+    int code = c.waived.known ? aphi_usage("--waive known is for antiphon test --subject: here name them one by one")
+               : !aphi_waive_in(&c.waived, &model) ? APHI_EXIT_USAGE
+                                                 : run(&c, &model, spec.kind == APHI_SPEC_PROG);
     aphi_spec_close(&spec);
     return code;
 }

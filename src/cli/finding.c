@@ -148,18 +148,34 @@ static bool is_against(aphi_finding o)
     return o == APHI_FINDING_FAIL || o == APHI_FINDING_STARVED || o == APHI_FINDING_DEAD || o == APHI_FINDING_MALFORMED;
 }
 
+/* The command that runs the script again, as it was run. */
+static void fill_replay(telling *t)
+{
+    const aphi_finding_options *o = t->options;
+    aphi_buffer out = {0};
+    aphi_buffer_format(&out, "antiphon replay %s%s '%s'", o->listens ? "--listen 0 " : "", o->command, o->subject);
+    if (o->break_calls)
+        aphi_buffer_format(&out, " --break-calls %s", o->break_calls);
+    if (o->breaks)
+        aphi_buffer_format(&out, " --break %s", o->breaks);
+    if (o->known && !o->breaks && !o->break_calls)
+        aphi_buffer_str(&out, " --waive known");
+    for (size_t i = 0; o->model->waivers && o->model->waivers[i].name; i++)
+        if ((o->model->waived & ~o->known) >> i & 1)
+            aphi_buffer_format(&out, " --waive %s", o->model->waivers[i].name);
+    snprintf(t->replay, sizeof t->replay, "%s %s %s", aphi_buffer_text(&out), t->campaign->script, o->spec);
+    aphi_buffer_free(&out);
+}
+
 static void fill_timeline(telling *t)
 {
     const aphi_campaign *c = t->campaign;
     const aphi_run *r = c->run;
-    snprintf(t->title, sizeof t->title, "%s at %.200s", t->options->model->name, t->options->subject);
+    snprintf(t->title, sizeof t->title, "%s at %.200s%s%.60s", t->options->model->name, t->options->subject,
+             t->options->breaks ? ", broken: " : "", t->options->breaks ? t->options->breaks : "");
     snprintf(t->headline, sizeof t->headline, "%s", c->why);
     if (*c->script)
-        snprintf(t->replay, sizeof t->replay, "antiphon replay %s%s%s%s%s '%s' %s %s",
-                 t->options->listens ? "--listen 0 " : "", t->options->break_calls ? "--break-calls " : "",
-                 t->options->break_calls ? t->options->break_calls : "",
-                 t->options->break_calls ? " " : "", t->options->command, t->options->subject, c->script,
-                 t->options->spec);
+        fill_replay(t);
     t->run = aph_record("model", aph_str(t->options->model->name), "subject", aph_str(t->options->subject),
                         "environment", aph_str(t->options->environment), "seed", aph_int((int64_t)t->options->seed),
                         "runs", aph_int((int64_t)c->runs), "messages", aph_int((int64_t)(c->requests + c->answers)),
@@ -192,6 +208,8 @@ static void tell_json(const telling *t)
     field(out, "why", aph_str(c->why));
     field(out, "model", aph_str(t->options->model->name));
     field(out, "subject", aph_str(t->options->subject));
+    if (t->options->breaks)
+        field(out, "break", aph_str(t->options->breaks));
     field(out, "environment", aph_str(t->options->environment));
     fprintf(out, ",\"seed\":%llu,\"runs\":%llu,\"messages\":%llu,\"requests\":%llu,\"answers\":%llu",
             (unsigned long long)t->options->seed, (unsigned long long)c->runs,
@@ -322,7 +340,7 @@ static void tell_people(const telling *t)
                               "start it anew, or give its command with --run\n");
     if (c->outcome == APHI_FINDING_PASS || c->outcome == APHI_FINDING_VACUOUS)
         tell_branches(&out, t);
-    aphi_waive_tell(&out, t->options->model, c->branches);
+    aphi_waive_tell(&out, t->options->model, t->options->known, c->branches);
     fwrite(out.data ? out.data : "", 1, out.n, stdout);
     aphi_buffer_free(&out);
 }

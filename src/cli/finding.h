@@ -13,6 +13,8 @@ typedef struct aphi_finding_options {
     const char *spec;        /* as the user wrote it */
     const char *subject;     /* the target, the command, or the name of one that we know */
     const char *command;     /* the option that leads to it again: "--target", "--run" or "--subject" */
+    const char *breaks;      /* --break, or NULL */
+    uint64_t known;          /* the waivers of the model that nobody has asked for by name */
     const char *environment;
     const char *break_calls;  /* what an injector broke where the subject calls us, or NULL */
     bool listens;            /* the subject calls us */

@@ -37,6 +37,7 @@ typedef struct preset {
     const char *as_root;  /* more of them, if we are root */
     const char *owner;    /* the user as whom it then runs; NULL: ours */
     bool calls;
+    const char *known[5]; /* the waivers of what it does wrong; docs/http.md has the clauses */
     aphi_subject_file files[APHI_PRESET_FILES];
     size_t file_count;
 } preset;
@@ -145,6 +146,13 @@ static const char lighttpd_conf[] =
     "webdav.activate = \"enable\"\n"
     "webdav.is-readonly = \"disable\"\n";
 
+/* ---- documents --------------------------------------------------------------------------------------------------- */
+
+/* What has just been written is special to servers that tell versions apart by seconds: Apache's tags are weak then. So
+ * there is something that is older than the test. */
+static const char old_document[] = "what was there before\n";
+#define OLD_DOCUMENT {.name = "www/old", .text = old_document, .old = true}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 #define APACHE \
@@ -154,17 +162,21 @@ static const char lighttpd_conf[] =
 static const preset presets[] = {
     {.name = "apache", .what = "Apache with WebDAV", APACHE,
      .module = APACHE_MODULES "mod_dav_fs.so", .module_package = "apache2-bin",
-     .files = {{"www", NULL}, {"apache.conf", apache_conf}}, .file_count = 2},
+     .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "if-match-after-weak"},
+     .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENT}, .file_count = 3},
     {.name = "apache-proxy", .what = "Apache as a forward proxy", APACHE, .calls = true,
      .module = APACHE_MODULES "mod_proxy_http.so", .module_package = "apache2-bin",
-     .files = {{"www", NULL}, {"apache.conf", apache_proxy_conf}}, .file_count = 2},
+     .known = {"options-slash"},
+     .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_proxy_conf}}, .file_count = 2},
     {.name = "nginx", .what = "nginx with WebDAV", .program = "nginx", .package = "nginx",
      .arguments = " -p '{dir}' -c '{dir}/nginx.conf' -e stderr", .as_root = " -g 'user root root;'",
-     .files = {{"www", NULL}, {"nginx.conf", nginx_conf}}, .file_count = 2},
+     .known = {"conditional-writes-ignored", "head-range"},
+     .files = {{.name = "www"}, {.name = "nginx.conf", .text = nginx_conf}, OLD_DOCUMENT}, .file_count = 3},
     {.name = "lighttpd", .what = "lighttpd with WebDAV", .program = "lighttpd", .package = "lighttpd",
      .module = LIGHTTPD_MODULES "mod_webdav.so", .module_package = "lighttpd-mod-webdav",
      .arguments = " -D -f '{dir}/lighttpd.conf'",
-     .files = {{"www", NULL}, {"lighttpd.conf", lighttpd_conf}}, .file_count = 2},
+     .known = {"if-match-read-ignored"},
+     .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_conf}, OLD_DOCUMENT}, .file_count = 3},
     {.name = "web", .what = "Antiphon's own web server", .program = "web", .arguments = " {port}"},
 };
 enum { PRESETS = sizeof presets / sizeof *presets };
@@ -270,8 +282,7 @@ static aphi_exit say_missing(const preset *p, const char *package, char *error, 
     return APHI_EXIT_SUBJECT;
 }
 
-/* One word for sh. */
-static void quote(aphi_buffer *out, const char *text)
+void aphi_quote(aphi_buffer *out, const char *text)
 {
     aphi_buffer_byte(out, '\'');
     for (; *text; text++) {
@@ -304,7 +315,8 @@ static void make_files(const preset *p, size_t connections, aphi_preset_made *ma
         threads = APACHE_THREADS_LEAST;
     for (size_t i = 0; i < p->file_count; i++) {
         made->texts[i] = p->files[i].text ? fill_in(p->files[i].text, threads) : NULL;
-        made->files[i] = (aphi_subject_file){p->files[i].name, made->texts[i]};
+        made->files[i] = p->files[i];
+        made->files[i].text = made->texts[i];
     }
 }
 
@@ -319,12 +331,12 @@ aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_mad
     if (package)
         return say_missing(p, package, error, size);
     aphi_buffer run = {0};
-    quote(&run, program);
+    aphi_quote(&run, program);
     free(program);
     aphi_buffer_str(&run, p->arguments);
     if (p->as_root && geteuid() == 0)
         aphi_buffer_str(&run, p->as_root);
-    *made = (aphi_preset_made){.run = aphi_buffer_text(&run), .calls = p->calls};
+    *made = (aphi_preset_made){.run = aphi_buffer_text(&run), .calls = p->calls, .known = p->known};
     make_files(p, connections, made);
     options->run = made->run;
     options->name = p->name;

@@ -4,10 +4,11 @@
 #ifndef APHI_CLI_PRESETS_H
 #define APHI_CLI_PRESETS_H
 
+#include "base/buffer.h"
 #include "cli/exits.h"
 #include "harness/subject.h"
 
-enum { APHI_PRESET_FILES = 2, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
+enum { APHI_PRESET_FILES = 3, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
 
 /* The command and the files that a preset became; options of a subject point into it. All zero at first. */
 typedef struct aphi_preset_made {
@@ -15,6 +16,7 @@ typedef struct aphi_preset_made {
     char *texts[APHI_PRESET_FILES];
     aphi_subject_file files[APHI_PRESET_FILES];
     bool calls; /* the subject opens connections to the tester */
+    const char *const *known; /* names of waivers, of what it is known to do wrong; the last is NULL */
 } aphi_preset_made;
 
 /* Fills in how the subject of that name is started, for so many connections at once. PASS, USAGE (no such name) or
@@ -22,6 +24,8 @@ typedef struct aphi_preset_made {
 aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
                            char *error, size_t size);
 void aphi_preset_free(aphi_preset_made *made);
+/* Adds the text as one word for sh. */
+void aphi_quote(aphi_buffer *out, const char *text);
 /* One line for each on stdout: its name, what it is, and where its program is or which package has it. */
 void aphi_preset_list(void);
 

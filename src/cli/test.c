@@ -41,6 +41,8 @@ typedef struct tester {
     aph_model model;         /* the spec's, with what is waived */
     aphi_waived waived;
     const char *break_calls; /* --break-calls, or NULL */
+    const char *breaks;      /* --break, or NULL */
+    char *before;            /* the command that breaks it */
     const char *preset;      /* the name of a subject that we know, or NULL */
     aphi_preset_made server; /* what it is made of */
 } tester;
@@ -53,7 +55,7 @@ enum {
 enum {
     BREAK_CALLS = 512,
     TARGET = 256, RUN, SUBJECT, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY,
-    FOLDER, NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, WAIVE, HELP,
+    FOLDER, NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, WAIVE, BREAK, HELP,
 };
 
 static const struct option known[] = {
@@ -69,8 +71,8 @@ static const struct option known[] = {
     {"json", no_argument, NULL, JSON},                 {"junit", required_argument, NULL, JUNIT},
     {"report", required_argument, NULL, REPORT},       {"color", required_argument, NULL, COLOR},
     {"quiet", no_argument, NULL, QUIET},               {"blind", no_argument, NULL, BLIND},
-    {"waive", required_argument, NULL, WAIVE},         {"help", no_argument, NULL, HELP},
-    {NULL, 0, NULL, 0}};
+    {"waive", required_argument, NULL, WAIVE},         {"break", required_argument, NULL, BREAK},
+    {"help", no_argument, NULL, HELP},                 {NULL, 0, NULL, 0}};
 
 static const char common_help[] =
     "  --target HOST:PORT  a subject that runs already\n"
@@ -83,10 +85,13 @@ static const char common_help[] =
     "  --listen PORT       accept connections that the subject opens to us, on 127.0.0.1; 0: any port that is free.\n"
     "                      {listen} in the command stands for it\n"
     "  --break-calls KIND  break one thing in what passes where the subject calls us; antiphon fault --list names the\n"
-    "                      kinds\n"
+    "                      kinds. Implies --waive known\n"
     "  --output FILE       keep what the subject prints\n"
     "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
-    "  --waive NAME        allow a known violation, one of those that antiphon models SPEC lists\n"
+    "  --waive NAME        allow a known violation, one of those that antiphon models SPEC lists; known: all that the\n"
+    "                      server of --subject is known for\n"
+    "  --break KIND[:ARG]  break one thing in what passes between us and the subject; antiphon fault --list names the\n"
+    "                      kinds. Implies --waive known\n"
     "  --patience SECONDS  how long it may owe an answer and be silent (default: 0.4)\n"
     "  --memory MB         for the oracle (default: 1024; 0: any)\n"
     "  --folder DIR        for the trace and for scripts that failed (default: .antiphon)\n"
@@ -194,6 +199,9 @@ static int apply(tester *t, int option)
     case BREAK_CALLS:
         t->break_calls = optarg;
         return aphi_break_parse(&(aphi_break){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
+    case BREAK:
+        t->breaks = optarg;
+        return aphi_break_parse(&(aphi_break){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
     case QUIET: t->told.quiet = true; return 0;
     case COLOR:
         if (!aphi_colour_named(optarg, &colour))
@@ -208,6 +216,17 @@ static bool takes(const tester *t, int option)
 {
     return !t->replaying || (option != TIME && option != MESSAGES && option != CONNECTIONS && option != PIPELINE &&
                              option != SEED && option != NO_SHRINK && option != SHRINK_TIME && option != BLIND);
+}
+
+/* The same for --break with the other options. */
+static int check_break(const tester *t)
+{
+    if (t->subject.target)
+        return aphi_usage("--break is for --run and --subject; for a target that runs already, there is antiphon "
+                          "fault");
+    if (t->campaign.environment && !strcmp(t->campaign.environment, "udp"))
+        return aphi_usage("--break is for connections, not for datagrams");
+    return -1;
 }
 
 /* Negative: go on; else the exit code. */
@@ -239,7 +258,10 @@ static int read_options(tester *t, int count, char **words)
     if (ways == 0)
         return aphi_usage("where is the subject? one of --target HOST:PORT, --run COMMAND and --subject NAME is "
                           "wanted");
-    return -1;
+    if (t->waived.known && !t->preset)
+        return aphi_usage("--waive known is what the server of --subject is known for; of others name it: antiphon "
+                          "models lists the waivers");
+    return t->breaks ? check_break(t) : -1;
 }
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
@@ -358,7 +380,33 @@ static aphi_exit make_preset(tester *t)
     if (code)
         fprintf(stderr, "antiphon: %s\n", error);
     t->listens = t->listens || t->server.calls;
+    if (t->waived.known || t->breaks || t->break_calls)
+        t->told.known = aphi_waive_known(t->server.known, &t->model);
     return code;
+}
+
+/* An injector stands before the subject. */
+static void make_break(tester *t)
+{
+    aphi_buffer command = {0};
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    aphi_quote(&command, self);
+    aphi_buffer_str(&command, " fault --listen {port} --target 127.0.0.1:{target} --break ");
+    aphi_quote(&command, t->breaks);
+    aphi_buffer_format(&command, " --seed %llu >/dev/null", (unsigned long long)t->campaign.seed);
+    t->subject.before = t->before = aphi_buffer_text(&command);
+    t->told.breaks = t->breaks;
+}
+
+static void free_tester(tester *t)
+{
+    if (t->spec.model)
+        aphi_spec_close(&t->spec);
+    aphi_script_free(&t->script);
+    aphi_preset_free(&t->server);
+    free(t->before);
 }
 
 static void say_where(tester *t)
@@ -407,7 +455,7 @@ static aphi_exit go(tester *t)
         return APHI_EXIT_SUBJECT;
     }
     watch_signals();
-    make_room_for(t->campaign.connections);
+    make_room_for(t->campaign.connections + (t->listens ? APHI_NET_CALLS_MAX : 0));
     t->campaign.subject = subject;
     t->campaign.stop = &stopped;
     t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note, judge_again};
@@ -455,11 +503,11 @@ int aphi_command_test(int count, char **words)
     code = (int)open_model(&t, words[optind]);
     if (!code && t.preset)
         code = (int)make_preset(&t);
+    if (t.breaks)
+        make_break(&t);
     if (!code)
         code = (int)go(&t);
-    if (t.spec.model)
-        aphi_spec_close(&t.spec);
-    aphi_preset_free(&t.server);
+    free_tester(&t);
     return code;
 }
 
@@ -502,11 +550,10 @@ int aphi_command_replay(int count, char **words)
         code = (int)check_script(&t, file);
     if (!code && t.preset)
         code = (int)make_preset(&t);
+    if (t.breaks)
+        make_break(&t);
     if (!code)
         code = (int)go(&t);
-    if (t.spec.model)
-        aphi_spec_close(&t.spec);
-    aphi_script_free(&t.script);
-    aphi_preset_free(&t.server);
+    free_tester(&t);
     return code;
 }

@@ -18,7 +18,7 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-typedef enum { NO_ARGUMENT, SIDE, FIELD, FIELD_OR_ANY, MILLISECONDS } argument;
+typedef enum { NO_ARGUMENT, SIDE, FIELD, FIELD_OR_ANY, METHOD, MILLISECONDS } argument;
 
 static const struct named {
     const char *name;
@@ -42,13 +42,16 @@ static const struct named {
      "If-None-Match loses its weak tags: they match nothing"},
     {"flip-tag-bit", APHI_BREAK_FLIP_TAG_BIT, NO_ARGUMENT, NULL,
      "a bit of a tag in If-Match or If-None-Match is flipped"},
+    {"first-tag", APHI_BREAK_FIRST_TAG, NO_ARGUMENT, NULL,
+     "a list of tags in If-Match or If-None-Match loses all but its first"},
+    {"head-as-get", APHI_BREAK_HEAD_AS_GET, NO_ARGUMENT, NULL, "a HEAD arrives as a GET: its answer has a body"},
     {"add-byte", APHI_BREAK_ADD_BYTE, SIDE, NULL,
      "a byte is added to the body of an answer; add-byte:request: of a request"},
     {"drop-byte", APHI_BREAK_DROP_BYTE, SIDE, NULL,
      "the body of an answer loses its first byte; drop-byte:request: of a request"},
     {"wrong-path", APHI_BREAK_WRONG_PATH, NO_ARGUMENT, NULL, "a PUT, POST, PATCH or DELETE goes to another path"},
-    {"skip-write", APHI_BREAK_SKIP_WRITE, NO_ARGUMENT, NULL,
-     "a PUT, POST, PATCH or DELETE is answered with 204, and does not arrive"},
+    {"skip-write", APHI_BREAK_SKIP_WRITE, METHOD, NULL,
+     "a PUT, POST, PATCH or DELETE is answered with 204, and does not arrive; skip-write:METHOD: only this"},
     {"empty-output", APHI_BREAK_EMPTY_OUTPUT, NO_ARGUMENT, NULL,
      "a request arrives, but in place of its answer the connection is closed"},
     {"drop-request-body", APHI_BREAK_REQUEST_BODY, NO_ARGUMENT, NULL, "a request arrives with an empty body"},
@@ -58,6 +61,9 @@ static const struct named {
     {"drop-answer-field", APHI_BREAK_DROP_ANSWER_FIELD, FIELD, NULL,
      "drop-answer-field:NAME: an answer loses this field"},
     {"wrong-client", APHI_BREAK_WRONG_CLIENT, NO_ARGUMENT, NULL, "two clients that wait get each other's answer"},
+    {"wrong-order", APHI_BREAK_WRONG_ORDER, NO_ARGUMENT, NULL,
+     "of two answers that a connection waits for, the second comes first"},
+    {"stale-tag", APHI_BREAK_STALE_TAG, NO_ARGUMENT, NULL, "an answer shows the first strong tag that its target had"},
     {"delay", APHI_BREAK_DELAY, MILLISECONDS, NULL, "delay:MS: what the target says comes so many milliseconds later"},
     {"reset", APHI_BREAK_RESET, NO_ARGUMENT, NULL, "when the target says something, the connection is reset"},
     {"half-close", APHI_BREAK_HALF_CLOSE, NO_ARGUMENT, NULL,
@@ -119,6 +125,10 @@ static bool parse_argument(aphi_break *b, argument takes, const char *text, cons
         if (!strcasecmp(given, "content-length") || !strcasecmp(given, "transfer-encoding"))
             return fail(error, size, text, "without that field nobody knows where a message ends; take another");
         return is_token(given) || fail(error, size, text, "that is no name of a field");
+    case METHOD:
+        b->method = given;
+        return !given || !strcmp(given, "PUT") || !strcmp(given, "POST") || !strcmp(given, "PATCH") ||
+               !strcmp(given, "DELETE") || fail(error, size, text, "of what? there are PUT, POST, PATCH and DELETE");
     case MILLISECONDS: {
         unsigned long ms = given && *given >= '0' && *given <= '9' ? strtoul(given, &end, 10) : 0;
         b->delay_ns = (int64_t)ms * 1000000;
@@ -353,6 +363,35 @@ static bool is_condition(const aphi_field *f)
     return aphi_field_is(f, "if-match") || aphi_field_is(f, "if-none-match");
 }
 
+static bool is_list(const aphi_field *f)
+{
+    tag t;
+    const char *at = f->value;
+    return is_condition(f) && next_tag(f, &at, &t) && next_tag(f, &at, &t);
+}
+
+static bool has_list(const aphi_head *h)
+{
+    aphi_field f;
+    for (size_t at = h->start_n; aphi_head_field(h, &at, &f);)
+        if (is_list(&f))
+            return true;
+    return false;
+}
+
+static void with_first_tag(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+{
+    (void)b;
+    tag t;
+    const char *at = f->value;
+    if (!is_list(f) || !next_tag(f, &at, &t)) {
+        keep(f, out);
+        return;
+    }
+    aphi_buffer_add(out, f->line, (size_t)(t.end - f->line));
+    aphi_buffer_str(out, "\r\n");
+}
+
 /* The k-th byte of all tags in the conditions of a head; NULL: there are not so many. */
 static const char *tag_byte(const aphi_head *h, uint64_t k)
 {
@@ -412,7 +451,9 @@ static bool concerns_request(const aphi_break *b, const aphi_head *h)
     case APHI_BREAK_STRIP_WEAK: return has_weak_in(h, "if-none-match");
     case APHI_BREAK_FLIP_TAG_BIT: return tag_byte(h, 0) != NULL;
     case APHI_BREAK_WRONG_PATH: return is_write(h) && h->target[0] != '*';
-    case APHI_BREAK_SKIP_WRITE: return is_write(h);
+    case APHI_BREAK_SKIP_WRITE: return b->method ? aphi_method_is(h, b->method) : is_write(h);
+    case APHI_BREAK_FIRST_TAG: return has_list(h);
+    case APHI_BREAK_HEAD_AS_GET: return aphi_method_is(h, "HEAD");
     case APHI_BREAK_REQUEST_BODY: return has_body(h);
     case APHI_BREAK_ADD_BYTE:
     case APHI_BREAK_DROP_BYTE: return changes_a_byte(b, h);
@@ -445,6 +486,12 @@ static aphi_fate break_request(aphi_break *b, const aphi_head *h, aphi_buffer *o
         aphi_buffer_add(out, h->bytes + h->method_n, h->start_n - h->method_n);
         copy_fields(b, h, without_framing, "", out);
         return fate;
+    case APHI_BREAK_HEAD_AS_GET:
+        fate.as_get = true;
+        aphi_buffer_str(out, "GET");
+        aphi_buffer_add(out, h->bytes + h->method_n, h->n - h->method_n);
+        return fate;
+    case APHI_BREAK_FIRST_TAG: copy_start(h, out); copy_fields(b, h, with_first_tag, "", out); return fate;
     case APHI_BREAK_EARLY_RETURN: return (aphi_fate){.answer = 200, .swallow = true};
     case APHI_BREAK_SKIP_WRITE: return (aphi_fate){.answer = 204, .swallow = true};
     case APHI_BREAK_EMPTY_OUTPUT: fate.mute = true; break;
@@ -522,7 +569,49 @@ static void rename_field(aphi_break *b, const aphi_head *h, aphi_buffer *out)
     aphi_buffer_add(out, line + 1, h->n - before - 1);
 }
 
-static bool concerns_answer(const aphi_break *b, const aphi_head *h)
+/* The tag that a target had first; NULL: it is not known. */
+static aphi_first_tag *first_tag(aphi_break *b, uint64_t target)
+{
+    for (size_t i = 0; i < b->tag_count; i++)
+        if (b->tags[i].target == target)
+            return &b->tags[i];
+    return NULL;
+}
+
+/* Remembers it, if it is strong; a weak one may stay the same as it is. */
+static void note_tag(aphi_break *b, uint64_t target, const aphi_field *etag)
+{
+    if (b->tag_count == APHI_BREAK_TAGS || etag->value_n >= APHI_BREAK_TAG_BYTES || etag->value[0] != '"')
+        return;
+    aphi_first_tag *first = &b->tags[b->tag_count++];
+    first->target = target;
+    memcpy(first->text, etag->value, etag->value_n);
+    first->text[etag->value_n] = 0;
+}
+
+/* Does the answer show a tag that is not the first of its target? */
+static bool shows_new_tag(aphi_break *b, const aphi_head *h, uint64_t target)
+{
+    aphi_field etag;
+    if (!find(h, "etag", &etag) || !etag.value_n)
+        return false;
+    const aphi_first_tag *first = first_tag(b, target);
+    if (!first)
+        note_tag(b, target, &etag);
+    return first && (strlen(first->text) != etag.value_n || memcmp(first->text, etag.value, etag.value_n) != 0);
+}
+
+static void show_first_tag(aphi_break *b, const aphi_head *h, uint64_t target, aphi_buffer *out)
+{
+    aphi_field etag;
+    find(h, "etag", &etag);
+    size_t before = (size_t)(etag.value - h->bytes), after = before + etag.value_n;
+    aphi_buffer_add(out, h->bytes, before);
+    aphi_buffer_str(out, first_tag(b, target)->text);
+    aphi_buffer_add(out, h->bytes + after, h->n - after);
+}
+
+static bool concerns_answer(aphi_break *b, const aphi_head *h, uint64_t target)
 {
     const char *line;
     aphi_field f;
@@ -531,6 +620,7 @@ static bool concerns_answer(const aphi_break *b, const aphi_head *h)
     case APHI_BREAK_STATUS: return h->status == b->from;
     case APHI_BREAK_ANSWER_BODY: return has_body(h);
     case APHI_BREAK_FIELD_NAME: return renamable(b, h, SIZE_MAX, &line) > 0;
+    case APHI_BREAK_STALE_TAG: return shows_new_tag(b, h, target);
     case APHI_BREAK_ADD_BYTE:
     case APHI_BREAK_DROP_BYTE: return changes_a_byte(b, h);
     default: return false;
@@ -551,9 +641,9 @@ static aphi_fate change_status(aphi_break *b, const aphi_head *h, bool to_head, 
     return fate;
 }
 
-aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *h, bool to_head, aphi_buffer *out)
+aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *h, bool to_head, uint64_t target, aphi_buffer *out)
 {
-    if (h->opaque || h->status < 200 || !concerns_answer(b, h) || !aphi_break_due(b)) {
+    if (h->opaque || h->status < 200 || !concerns_answer(b, h, target) || !aphi_break_due(b)) {
         copy(h, out);
         return (aphi_fate){0};
     }
@@ -564,6 +654,7 @@ aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *h, bool to_head, aph
         copy_start(h, out);
         copy_fields(b, h, without_field, "", out);
         return (aphi_fate){0};
+    case APHI_BREAK_STALE_TAG: show_first_tag(b, h, target, out); return (aphi_fate){0};
     case APHI_BREAK_ANSWER_BODY:
         copy_start(h, out);
         copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);

@@ -21,12 +21,16 @@ typedef enum aphi_break_kind {
     APHI_BREAK_SKIP_WRITE,
     APHI_BREAK_EMPTY_OUTPUT,
     APHI_BREAK_REQUEST_BODY,
+    APHI_BREAK_FIRST_TAG,
+    APHI_BREAK_HEAD_AS_GET,
     /* answers */
     APHI_BREAK_STATUS,
     APHI_BREAK_ANSWER_BODY,
     APHI_BREAK_FIELD_NAME,
     APHI_BREAK_DROP_ANSWER_FIELD,
     APHI_BREAK_WRONG_CLIENT,
+    APHI_BREAK_WRONG_ORDER,
+    APHI_BREAK_STALE_TAG,
     /* one or the other */
     APHI_BREAK_ADD_BYTE,
     APHI_BREAK_DROP_BYTE,
@@ -39,10 +43,21 @@ typedef enum aphi_break_kind {
     APHI_BREAK_SILENCE,
 } aphi_break_kind;
 
+enum { APHI_BREAK_TAGS = 64, APHI_BREAK_TAG_BYTES = 120 };
+
+/* STALE_TAG: the strong tag that a target had first. */
+typedef struct aphi_first_tag {
+    uint64_t target;
+    char text[APHI_BREAK_TAG_BYTES];
+} aphi_first_tag;
+
 typedef struct aphi_break {
     aphi_break_kind kind;
     int from, to;          /* STATUS */
     bool requests;         /* ADD_BYTE, DROP_BYTE: of requests, not of answers */
+    const char *method;    /* SKIP_WRITE: only of this; NULL: any. It lies there, too */
+    aphi_first_tag tags[APHI_BREAK_TAGS];
+    size_t tag_count;
     const char *field;     /* what is dropped or named wrongly; NULL: any. It lies in the text that was parsed */
     int64_t delay_ns;
     uint64_t every;        /* each so many-th is broken */
@@ -66,12 +81,14 @@ typedef struct aphi_fate {
     char added;
     bool skip_chunk;    /* in the middle of a chunk that has become empty */
     int answer;         /* a request is not passed on at all, and gets an empty answer with this status; 0: it is */
+    bool as_get;        /* a HEAD went as GET, and is answered like one */
     bool mute;          /* its answer is not passed on: the connection is closed in its place */
 } aphi_fate;
 
 /* Puts the head into out, broken or as it is. */
 aphi_fate aphi_break_request(aphi_break *b, const aphi_head *head, aphi_buffer *out);
-aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *head, bool to_head, aphi_buffer *out);
+/* target: a number for the target that was asked for, another for each. */
+aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *head, bool to_head, uint64_t target, aphi_buffer *out);
 /* Puts a piece after the head into out, as its fate is. */
 void aphi_fate_pass(aphi_fate *fate, const aphi_piece *p, const char *bytes, aphi_buffer *out);
 /* An answer without a body. */

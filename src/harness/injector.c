@@ -43,6 +43,7 @@ enum {
     OUT_MAX = 256 << 10,
     KEEP_BYTES = 16 << 10, /* of a buffer that is empty */
     NOTES_MAX = 1024,
+    LATE_MAX = 64 << 10, /* of an answer that is overtaken */
     COMPLAINTS_MAX = 20,
 };
 static const int64_t hold_ns = 20000000; /* an answer that is to be another's waits so long for another to wait, too */
@@ -57,6 +58,7 @@ typedef struct note { /* of a request that has had no answer */
     bool mute;        /* in place of its answer comes an end */
     bool interim;     /* its client waits for 100 Continue, and the target does not know */
     bool closes;
+    uint64_t target;  /* what was asked for */
 } note;
 
 typedef struct side {
@@ -91,6 +93,8 @@ typedef struct channel {
     bool over;         /* no more answers: when what is there was written, the channel ends */
     bool given_up;     /* the client hears nothing, and has said all */
     bool asleep;       /* answers wait for the clock */
+    bool overtaken;    /* wrong-order: the answer that is passed on goes to `late`; what is there follows the next */
+    aphi_buffer late;
     bool held, sent_on; /* wrong-client: the next answer waits for another; it has been decided on */
     bool dirty, gone;
     struct channel *next_gone;
@@ -185,6 +189,7 @@ static void bury(aphi_injector *r)
     while (r->gone) {
         channel *l = r->gone;
         r->gone = l->next_gone;
+        aphi_buffer_free(&l->late);
         free(l->notes);
         free(l);
     }
@@ -300,6 +305,15 @@ static const char *method_of(const note *n) { return !n || !n->asked ? NULL : n-
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+/* A number for a text: FNV-1a. */
+static uint64_t number_of(const char *text, size_t n)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
 static void take_request(aphi_injector *r, channel *l, const char *bytes, size_t n)
 {
     aphi_head head;
@@ -308,7 +322,9 @@ static void take_request(aphi_injector *r, channel *l, const char *bytes, size_t
     l->ask_fate = aphi_break_request(r->breaks, &head, &l->target.out);
     if (head.opaque)
         return;
-    add_note(l, (note){.asked = aphi_method_is(&head, "HEAD") ? 'H' : aphi_method_is(&head, "CONNECT") ? 'C' : 0,
+    bool asks_head = aphi_method_is(&head, "HEAD") && !l->ask_fate.as_get;
+    add_note(l, (note){.asked = asks_head ? 'H' : aphi_method_is(&head, "CONNECT") ? 'C' : 0,
+                       .target = number_of(head.target, head.target_n),
                        .answer = (short)l->ask_fate.answer, .mute = l->ask_fate.mute, .closes = head.closes,
                        .interim = head.expects && l->ask_fate.swallow});
     l->last = l->ask_fate.mute || (l->ask_fate.answer && head.closes);
@@ -408,6 +424,29 @@ static bool is_decided(aphi_injector *r, channel *l)
     return false;
 }
 
+/* ---- the wrong order --------------------------------------------------------------------------------------------- */
+
+/* Can the answer with this head wait for the next? Somebody must have asked for that, and both must look as answers to
+ * such requests do. */
+static bool can_be_late(const channel *l, const aphi_head *head)
+{
+    if (l->count < 2 || l->late.n || head->opaque || head->closes || head->status < 200)
+        return false;
+    const note *second = &l->notes[(l->first + 1) % l->capacity];
+    return !l->notes[l->first].asked && !second->asked && !l->notes[l->first].closes && !second->closes &&
+           (head->body == APHI_BODY_NONE || (head->body == APHI_BODY_LENGTH && head->length < LATE_MAX));
+}
+
+static aphi_buffer *outlet(channel *l) { return l->overtaken ? &l->late : &l->client.out; }
+
+/* What was overtaken follows. */
+static void send_late(channel *l)
+{
+    if (l->late.n)
+        aphi_buffer_add(&l->client.out, l->late.data, l->late.n);
+    l->late.n = 0;
+}
+
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* Requests that never arrived are answered when it is their turn. */
@@ -437,7 +476,8 @@ static void take_answer(aphi_injector *r, channel *l, const char *bytes, size_t 
     }
     aphi_head_read(&head, bytes, n, true, method_of(of));
     aphi_splitter_body(&l->answers, &head);
-    l->answer_fate = aphi_break_answer(r->breaks, &head, of && of->asked == 'H', &l->client.out);
+    l->overtaken = r->breaks->kind == APHI_BREAK_WRONG_ORDER && can_be_late(l, &head) && aphi_break_due(r->breaks);
+    l->answer_fate = aphi_break_answer(r->breaks, &head, of && of->asked == 'H', of ? of->target : 0, outlet(l));
     l->in_answer = true;
     l->interim_head = head.status && head.status < 200;
     r->stats.answers += !l->interim_head;
@@ -447,7 +487,9 @@ static void end_answer(channel *l)
 {
     if (!l->interim_head)
         remove_note(l);
-    l->in_answer = l->interim_head = l->sent_on = false;
+    if (!l->overtaken && !l->interim_head)
+        send_late(l);
+    l->in_answer = l->interim_head = l->sent_on = l->overtaken = false;
     l->answer_fate = (aphi_fate){0};
 }
 
@@ -467,11 +509,13 @@ static bool pass_answers(aphi_injector *r, channel *l)
         if (p.kind == APHI_PIECE_HEAD)
             take_answer(r, l, bytes, p.n);
         else if (!l->mute)
-            aphi_fate_pass(&l->answer_fate, &p, bytes, &l->client.out);
+            aphi_fate_pass(&l->answer_fate, &p, bytes, outlet(l));
         if (p.kind == APHI_PIECE_END)
             end_answer(l);
         from->in_start += p.n;
     }
+    if (l->target.at_end && !held_in(&l->target))
+        send_late(l); /* the one that was to overtake it does not come */
     return passed;
 }
 

@@ -35,6 +35,8 @@ enum {
     READ_SIZE = 65536,
     READS_IN_TURN = 16,     /* of one connection: one that floods us does not keep the others waiting */
     EVENTS = 256,
+    CALLS_IN_TURN = 64,
+    CALLS_IN_ALL = 1 << 18, /* in one run, many times what its messages could be carried on */
     CHUNK_PAUSE = 100000,   /* nanoseconds between two writes of a message that goes in pieces */
     CHUNKS = 3,             /* pieces of a message before the rest goes at once: what could be learnt was learnt */
     SHOWN = 256,            /* bytes of what is malformed */
@@ -69,6 +71,7 @@ struct aphi_net {
     size_t channel_count;
     channel **accepted;     /* the same, from APH_ACCEPTED */
     size_t accepted_count, accepted_capacity;
+    size_t calls;           /* of those, that are open */
     int caller;             /* socket that others call us on; -1: none */
     char here[32];          /* its address, as the codec is told; empty: none */
     channel **filled;          /* outboxes to be written */
@@ -108,6 +111,12 @@ static void shut(aphi_net *n, channel *l)
     close(l->fd);
     l->fd = -1;
     n->open--;
+    if (l->connection >= APH_ACCEPTED) { /* it never comes back */
+        n->calls--;
+        free(l->inbox);
+        l->inbox = NULL;
+        l->in_capacity = 0;
+    }
     l->connecting = l->broken = false;
     l->in_head = l->in_tail = l->scanned = 0;
     l->outbox.n = l->out_head = l->piecewise_end = 0;
@@ -168,9 +177,15 @@ static channel *channel_of(aphi_net *n, int64_t connection)
     return n->channels[i];
 }
 
+bool aphi_arrival_says(const aphi_arrival *a)
+{
+    bool ends = a->kind == APHI_ARRIVED_END || a->kind == APHI_ARRIVED_RESET;
+    return a->kind != APHI_ARRIVED_CALL && !(ends && a->connection >= APH_ACCEPTED);
+}
+
 static void tell(aphi_net *n, const aphi_arrival *a)
 {
-    n->arrivals++;
+    n->arrivals += aphi_arrival_says(a);
     n->listener.arrived(n->listener.context, a);
 }
 
@@ -467,19 +482,48 @@ static void read_channel(aphi_net *n, channel *l)
     }
 }
 
-/* Whoever calls is let in. */
+static void take_call(aphi_net *n, int fd)
+{
+    int one = 1;
+    channel *l = aphi_alloc_zero(sizeof *l);
+    *l = (channel){.connection = APH_ACCEPTED + (int64_t)n->accepted_count, .fd = fd};
+    APHI_RESERVE(n->accepted, n->accepted_capacity, n->accepted_count + 1);
+    n->accepted[n->accepted_count++] = l;
+    n->open++;
+    n->calls++;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    watch(n, l, EPOLLIN | EPOLLRDHUP);
+    tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
+}
+
+/* No more calls are taken; those who still wait are not looked at, or they would wake us for ever. */
+static void refuse_calls(aphi_net *n, aphi_arrival_kind kind, const char *why)
+{
+    epoll_ctl(n->poll, EPOLL_CTL_DEL, n->caller, NULL);
+    tell(n, &(aphi_arrival){.kind = kind, .connection = APH_ACCEPTED + (int64_t)n->accepted_count, .why = why});
+}
+
+/* Whoever calls is let in, up to a limit. */
 static void take_calls(aphi_net *n)
 {
-    int one = 1, fd;
-    while ((fd = accept4(n->caller, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-        channel *l = aphi_alloc_zero(sizeof *l);
-        *l = (channel){.connection = APH_ACCEPTED + (int64_t)n->accepted_count, .fd = fd};
-        APHI_RESERVE(n->accepted, n->accepted_capacity, n->accepted_count + 1);
-        n->accepted[n->accepted_count++] = l;
-        n->open++;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        watch(n, l, EPOLLIN | EPOLLRDHUP);
-        tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
+    char why[80];
+    for (int i = 0; i < CALLS_IN_TURN; i++) {
+        bool crowd = n->calls == APHI_NET_CALLS_MAX;
+        if (crowd || n->accepted_count == CALLS_IN_ALL) {
+            snprintf(why, sizeof why, "%d %s", crowd ? APHI_NET_CALLS_MAX : CALLS_IN_ALL,
+                     crowd ? "at once" : "in one run");
+            refuse_calls(n, APHI_ARRIVED_CROWD, why);
+            return;
+        }
+        int fd = accept4(n->caller, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            take_call(n, fd);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            refuse_calls(n, APHI_ARRIVED_UNABLE, strerror(errno));
+            return;
+        } else if (errno != ECONNABORTED && errno != EINTR) {
+            return;
+        }
     }
 }
 

@@ -8,6 +8,8 @@
 
 #include <sys/socket.h>
 
+enum { APHI_NET_CALLS_MAX = 4096 }; /* connections that the subject has opened to us, at once */
+
 typedef enum aphi_arrival_kind {
     APHI_ARRIVED_MESSAGE,
     APHI_ARRIVED_MALFORMED, /* bytes that are no message; message holds them as a string, cut to 256 */
@@ -15,6 +17,7 @@ typedef enum aphi_arrival_kind {
     APHI_ARRIVED_END,       /* the subject closed the connection, between messages */
     APHI_ARRIVED_RESET,     /* it broke it off */
     APHI_ARRIVED_REFUSED,   /* it did not let us in; why says how */
+    APHI_ARRIVED_CROWD,     /* it opened more connections to us than we take; why says how many. None is taken any more */
     APHI_ARRIVED_UNABLE,    /* we have no descriptor, port or right to connect; why says what */
 } aphi_arrival_kind;
 
@@ -26,6 +29,9 @@ typedef struct aphi_arrival {
     size_t at;       /* of APHI_ARRIVED_MALFORMED: the byte that is wrong */
     const char *why; /* valid during the call */
 } aphi_arrival;
+
+/* Does it say something? A connection that comes or goes by itself, opened by the subject, does not. */
+bool aphi_arrival_says(const aphi_arrival *a);
 
 /* Whom to tell. Everything that has arrived is told in one go, in the order in which it was read. */
 typedef struct aphi_listener {
@@ -58,7 +64,7 @@ bool aphi_net_is_dialing(const aphi_net *n, int64_t connection);
  * next opens it anew. */
 void aphi_net_hang_up(aphi_net *n, int64_t connection);
 /* Writes what can be written, then waits at most so long for something to arrive, and tells it. Returns how many
- * arrivals there were, negative if it was interrupted by a signal. */
+ * arrivals there were that say something, negative if it was interrupted by a signal. */
 int aphi_net_turn(aphi_net *n, int64_t wait_ns);
 bool aphi_net_heard(const aphi_net *n); /* did bytes arrive in the last turn, if only a part of a message? */
 size_t aphi_net_connections(const aphi_net *n); /* that are open */

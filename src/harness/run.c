@@ -525,7 +525,8 @@ static void arrived_end(run *r, const aphi_arrival *a, const char *word)
 static void arrived(void *context, const aphi_arrival *a)
 {
     run *r = context;
-    r->wordless = 0;
+    if (aphi_arrival_says(a))
+        r->wordless = 0;
     if (r->ended)
         return;
     if (!r->awake) { /* the wait is over: what arrives with this is of now, not of when the wait began */
@@ -549,9 +550,16 @@ static void arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_END: arrived_end(r, a, "closed"); break;
     case APHI_ARRIVED_RESET: arrived_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: arrived_end(r, a, "refused"); break;
+    case APHI_ARRIVED_CROWD:
+        end(r, APHI_FINDING_UNKNOWN, "the subject has opened more connections to us than we take: %s", a->why);
+        break;
     case APHI_ARRIVED_UNABLE:
-        end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer --connections, or "
-            "allow more open files (ulimit -n)", (long long)a->connection, a->why);
+        if (a->connection >= APH_ACCEPTED)
+            end(r, APHI_FINDING_TROUBLE, "a connection that the subject opens to us cannot be taken: %s; allow more "
+                "open files (ulimit -n)", a->why);
+        else
+            end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer --connections, or "
+                "allow more open files (ulimit -n)", (long long)a->connection, a->why);
         break;
     }
 }

@@ -73,6 +73,8 @@ typedef struct legacy { /* what the guardian finds if we are killed: memory that
 
 struct aphi_subject {
     char *run; /* NULL: a target */
+    char *before;     /* NULL: the tester connects to what run starts */
+    in_port_t behind; /* if not: the port of that */
     bool datagrams;
     int64_t start_ms;
     const volatile sig_atomic_t *stop;
@@ -467,10 +469,11 @@ static bool has_listener(in_port_t port, bool datagrams)
     return found;
 }
 
-static bool connects(const aphi_subject *s)
+static bool connects(in_port_t port)
 {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&s->address, s->address_size) == 0;
+    bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0;
     if (fd >= 0)
         close(fd);
     return connected;
@@ -478,9 +481,14 @@ static bool connects(const aphi_subject *s)
 
 /* Late: what the kernel does not tell (a socket in a container's network, a kernel without this) shows if one connects.
  * Datagrams show nothing. */
+static bool listens_at(const aphi_subject *s, in_port_t port, bool late)
+{
+    return has_listener(port, s->datagrams) || (late && !s->datagrams && connects(port));
+}
+
 static bool listens(const aphi_subject *s, bool late)
 {
-    return has_listener(port_of(s), s->datagrams) || (late && !s->datagrams && connects(s));
+    return (!s->behind || listens_at(s, s->behind, late)) && listens_at(s, port_of(s), late);
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -520,12 +528,26 @@ static bool make_folder(aphi_subject *s)
     return s->folder;
 }
 
+/* Adds what stands before, with {port} and {target} filled in; it goes on in the background. */
+static void put_before(const aphi_subject *s, aphi_buffer *out)
+{
+    for (const char *c = s->before; *c;) {
+        bool port = !strncmp(c, "{port}", 6), target = !strncmp(c, "{target}", 8);
+        if (port || target)
+            aphi_buffer_format(out, "%u", (unsigned)(port ? port_of(s) : s->behind));
+        else
+            aphi_buffer_byte(out, *c);
+        c += port ? 6 : target ? 8 : 1;
+    }
+    aphi_buffer_str(out, " & ");
+}
+
 /* Adds the text with {port}, {listen} and {dir} filled in. False: there is no folder. */
 static bool fill_in(aphi_subject *s, const char *text, aphi_buffer *out)
 {
     for (const char *c = text; *c;) {
         if (!strncmp(c, "{port}", 6)) {
-            aphi_buffer_format(out, "%u", (unsigned)port_of(s));
+            aphi_buffer_format(out, "%u", (unsigned)(s->behind ? s->behind : port_of(s)));
             c += 6;
         } else if (s->listen && !strncmp(c, "{listen}", 8)) {
             aphi_buffer_format(out, "%u", s->listen);
@@ -546,6 +568,8 @@ static bool fill_in(aphi_subject *s, const char *text, aphi_buffer *out)
 static char *command_line(aphi_subject *s)
 {
     aphi_buffer text = {0};
+    if (s->before)
+        put_before(s, &text);
     if (is_simple(s->run))
         aphi_buffer_str(&text, "exec ");
     if (fill_in(s, s->run, &text))
@@ -563,6 +587,13 @@ static bool write_whole(const char *path, const char *text, size_t n)
     return fd >= 0 && close(fd) == 0 && written;
 }
 
+static bool make_old(const char *path)
+{
+    time_t then = time(NULL) - 24 * 60 * 60;
+    struct timespec dates[] = {{.tv_sec = then}, {.tv_sec = then}};
+    return utimensat(AT_FDCWD, path, dates, 0) == 0;
+}
+
 static bool write_file(aphi_subject *s, const aphi_subject_file *file, char *error, size_t size)
 {
     aphi_buffer path = {0}, text = {0};
@@ -570,6 +601,7 @@ static bool write_file(aphi_subject *s, const aphi_subject_file *file, char *err
     const char *name = aphi_buffer_text(&path);
     bool made = file->text ? fill_in(s, file->text, &text) && write_whole(name, text.data, text.n)
                            : mkdir(name, 0700) == 0;
+    made = made && (!file->old || make_old(name));
     made = made && (!s->owned || chown(name, s->owner, s->group_of_owner) == 0);
     if (!made)
         fail(error, size, "%s cannot be written: %s", name, strerror(errno));
@@ -726,9 +758,22 @@ static outcome wait_until_it_listens(aphi_subject *s)
     return LATE;
 }
 
-static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
+/* Free ports for it and for what stands before it. The first; 0 if there are none. */
+static in_port_t find_ports(aphi_subject *s)
 {
     in_port_t port = bindable(0, s->datagrams);
+    for (s->behind = port; s->before && s->behind && s->behind == port;)
+        s->behind = bindable(0, s->datagrams);
+    if (!s->behind)
+        return 0;
+    if (!s->before)
+        s->behind = 0;
+    return port;
+}
+
+static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
+{
+    in_port_t port = find_ports(s);
     if (port == 0)
         return fail(error, size, "no free port on 127.0.0.1: %s", strerror(errno));
     *(struct sockaddr_in *)&s->address =
@@ -873,6 +918,7 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
         return fail(error, size, "more than %d subjects", SUBJECTS_MAX);
     s->run = aphi_copy(options->run, strlen(options->run) + 1);
     s->name = options->name ? options->name : s->run;
+    s->before = options->before ? aphi_copy(options->before, strlen(options->before) + 1) : NULL;
     s->files = options->files;
     s->file_count = options->file_count;
     s->impolite = options->abrupt;
@@ -911,6 +957,7 @@ void aphi_subject_close(aphi_subject *s)
         close(s->output);
     free(s->strays.pids);
     free(s->run);
+    free(s->before);
     free(s);
 }
 

@@ -16,11 +16,14 @@ typedef struct aphi_subject aphi_subject;
 typedef struct aphi_subject_file {
     const char *name; /* in {dir} */
     const char *text; /* with {port} and {dir}, as in the command; NULL: it is a folder */
+    bool old;         /* it was written a day ago, as far as its date tells */
 } aphi_subject_file;
 
 typedef struct aphi_subject_options {
     const char *target;   /* HOST:PORT, [V6]:PORT; one of target and run is given */
     const char *run;      /* a command for sh; {port} stands for a free port on 127.0.0.1, {dir} for an empty folder */
+    const char *before;   /* a command that stands before it and is started with it: {port} is where the tester connects,
+                           * {target} what {port} stands for in run and files; may be NULL */
     const char *output;   /* file that keeps what a command prints; NULL: a temporary one */
     unsigned listen;      /* the port that {listen} stands for in the command: the tester listens there; 0: none */
     bool datagrams;       /* it listens for UDP: then there is nothing to wait for but the socket being bound */

@@ -45,7 +45,7 @@ static aphi_fate head_fate(aphi_splitter *s, aphi_break *b, const char *bytes, s
     aphi_head head;
     aphi_head_read(&head, bytes, n, answers, NULL);
     aphi_splitter_body(s, &head);
-    return answers ? aphi_break_answer(b, &head, false, out) : aphi_break_request(b, &head, out);
+    return answers ? aphi_break_answer(b, &head, false, 0, out) : aphi_break_request(b, &head, out);
 }
 
 static reading read_all(const char *data, size_t size, size_t chunk, bool answers, const char *kind)

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# hostile.sh - web servers that want to confuse, flood or exhaust the tester: each gets the right verdict and the clause that it
+# breaks, in good time and little memory, and leaves a whole trace.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
+folder=$dir/folder
+kilobytes=$(sanitized && echo 800000 || echo 65536)
+seconds=20
+
+# Runs a command; its seconds and the kilobytes that it had at most go to the file that is named first.
+cat >"$dir/measure.py" <<'END_OF_PROGRAM'
+import resource, subprocess, sys, time
+begin = time.monotonic()
+status = subprocess.run(sys.argv[2:]).returncode
+with open(sys.argv[1], 'w') as out:
+    print(round(time.monotonic() - begin), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=out)
+sys.exit(status if status >= 0 else 128 - status)
+END_OF_PROGRAM
+
+# whole FILE: each line of the trace is JSON, and antiphon can read it as a trace.
+whole() {
+    "$python" -S - "$1" <<'END_OF_PROGRAM' || fault "the trace is not whole"
+import json, sys
+text = open(sys.argv[1], 'rb').read()
+assert text.endswith(b'\n'), 'the last line has no end'
+for line in text.splitlines():
+    json.loads(line)
+END_OF_PROGRAM
+    "$ANTIPHON" check http "$1" >"$dir/check" 2>&1
+    local status=$?
+    case $status in
+    0 | 1 | 3 | 14 | 22) ;; # 14: an answer that nobody asked for
+    *) fault "check of the trace: exit code $status: $(head -3 "$dir/check")" ;;
+    esac
+}
+
+# against CODE MODE TEXT [OPTION]...: the verdict on a server of that mode, and what is said of it.
+against() {
+    local expected=$1 mode=$2 text=$3 took peak
+    shift 3
+    rm -rf "$folder"
+    told="test http, against a server of the mode $mode"
+    "$python" -S "$dir/measure.py" "$dir/measured" "$ANTIPHON" test http --no-shrink --messages 500 --seed 1 --folder "$folder" \
+        --patience 0.2 --run "$python -S $ANTIPHON_ROOT/tests/support/hostile-http.py {port} $mode ${calls:-}" "$@" \
+        >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    if [ $code -ne "$expected" ]; then fault "exit code $code, not $expected"; fi
+    if [ $code -eq 4 ]; then err "$text"; else out "$text"; fi
+    read -r took peak <"$dir/measured"
+    if [ "$took" -gt $seconds ]; then fault "it took $took s"; fi
+    if [ "$peak" -gt "$kilobytes" ]; then fault "it took $peak KB"; fi
+    whole "$(find "$folder" -name '*.trace' -o -name trace.jsonl | head -1)"
+}
+
+# ---- lengths ---------------------------------------------------------------------------------------------------------
+
+against 50 negative-length 'RFC 9110 8.6: a Content-Length has digits only'
+against 50 signed-length 'RFC 9110 8.6: a Content-Length has digits only'
+against 50 overflowing-length 'RFC 9110 8.6: a Content-Length beyond the limit'
+against 50 long-length 'RFC 9110 8.6: a Content-Length beyond the limit'
+against 50 gigabyte-length 'RFC 9110 8.6: a Content-Length beyond the limit'
+against 50 chunk-overflow 'RFC 9112 7.1: a chunk beyond the limit'
+against 50 chunk-gigabyte 'RFC 9112 7.1: a chunk beyond the limit'
+against 50 chunk-negative 'RFC 9112 7.1'
+against 50 chunk-prefix 'RFC 9112 7.1'
+against 50 chunk-bare-lf 'RFC 9112 7.1'
+against 50 chunk-long 'RFC 9112 7.1'
+against 50 cut-body 'RFC 9112 8: the connection ends in the middle'
+
+# ---- what two readers would understand differently -------------------------------------------------------------------
+
+against 50 two-lengths 'RFC 9112 6.3: Content-Length twice'
+against 50 listed-lengths 'RFC 9112 6.3: Content-Length twice'
+against 50 length-and-coding 'RFC 9112 6.3: Transfer-Encoding and Content-Length together'
+against 50 coding-and-length 'RFC 9112 6.3: Transfer-Encoding and Content-Length together'
+against 50 coding-unknown 'RFC 9112 6.1'
+against 50 coding-twice 'RFC 9112 6.1: chunked more than once'
+against 50 coding-1.0 'RFC 9112 6.1: Transfer-Encoding in a message of HTTP/1.0'
+against 50 coding-204 'RFC 9112 6.1: Transfer-Encoding in a response 204'
+against 50 space-before-colon 'RFC 9112 5.1: a blank between the name of a field and the colon'
+against 50 fold-first 'RFC 9112 2.2: a blank before the first field'
+against 50 folded-length 'RFC 9110 8.6: a Content-Length has digits only'
+against 50 bare-cr 'RFC 9112 2.2: a CR without LF'
+against 50 nul 'RFC 9110 5.5: the byte 0'
+against 50 no-name 'RFC 9112 5'
+
+# ---- what is no HTTP/1.1 ---------------------------------------------------------------------------------------------
+
+against 50 version-2 'RFC 9112 2.3: version 2 of HTTP'
+against 50 status-99 'RFC 9110 15'
+against 50 status-long 'RFC 9112 4'
+against 50 not-http 'RFC 9112 2.3'
+against 50 tls 'RFC 9112 2.3'
+
+# ---- what never ends -------------------------------------------------------------------------------------------------
+
+for mode in endless-start endless-headers endless-header endless-name endless-1xx endless-zeros; do
+    against 50 $mode 'RFC 9110 5.4: more than 65536 bytes before the body'
+done
+against 50 endless-blank 'RFC 9112 4: an empty line where a status line should stand'
+against 50 endless-extension 'RFC 9112 7.1.1: more than 4096 bytes'
+against 50 endless-size 'RFC 9112 7.1: more than 4096 digits'
+against 50 endless-trailers 'RFC 9112 7.1.2: more than 16384 bytes of trailers'
+against 50 endless-chunks 'a message of more than 16777216 bytes'
+against 50 endless-body 'a message of more than 16777216 bytes'
+against 1 flood fail
+against 8 drip 'there was no whole message'
+against 8 stall 'was not answered'
+
+# ---- answers that nobody asked for, and none -------------------------------------------------------------------------
+
+against 1 twice 'on which nothing was asked' --connections 1 --pipeline 1
+against 1 early fail
+against 9 close 'it closed the connection, and an answer was owed on it'
+against 9 reset 'Connection reset by peer'
+
+# ---- connections that are opened towards us --------------------------------------------------------------------------
+
+calls='- {listen}'
+against 8 callers 'was not answered' --listen 0
+seconds=90 # several runs: it is no verdict
+if [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt 4400 ]; then
+    against 3 crowd 'the subject has opened more connections to us than we take: 4096 at once' --listen 0 --patience 20
+fi
+ulimit -n 200
+against 4 crowd 'a connection that the subject opens to us cannot be taken: Too many open files' --listen 0 --patience 20
+
+finish
