@@ -121,7 +121,7 @@ static aph_value with_body(aph_gen *g, aph_value request)
 aph_value aphi_proxy_generate(aph_gen *g)
 {
     static const char *const methods[] = {"GET", "PUT", "POST", "HEAD", "DELETE", "OPTIONS"};
-    size_t which = aph_gen_weighted(g, 20, 8, 8, 5, 4, 1);
+    size_t which = aph_gen_weighted(g, 20, 8, 8, 5, 4, 3);
     bool options = which == 5;
     aph_value request = aph_record("method", aph_str(methods[which]), "to", aph_str("here"),
                                    "target", gen_target(g, options), "fields", gen_fields(g),

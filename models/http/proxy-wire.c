@@ -410,7 +410,7 @@ static void put_printed(aph_sink *out, aphi_span all, aph_value m)
 {
     static const char length[] = "Content-Length: ";
     const char *end = memmem(all.text, all.n, "\r\n\r\n", 4);
-    const char *line = (const char *)memrchr(all.text, '\n', (size_t)(end - all.text)) + 1;
+    const char *before = memrchr(all.text, '\n', (size_t)(end - all.text)), *line = before ? before + 1 : all.text;
     size_t head = (size_t)(end + 2 - all.text);
     bool chunked = aph_truth(aph_field(m, "chunked")) && !strncmp(line, length, sizeof length - 1);
     aph_sink_put(out, all.text, chunked ? (size_t)(line - all.text) : head);
