@@ -137,7 +137,7 @@ int main(void)
     puts("answers a second, each connection with 32 requests in flight\n\n"
          "model       connections    answers/s");
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < sizeof connections / sizeof *connections; k++)
+        for (size_t k = 0; !models[i]->respond && k < sizeof connections / sizeof *connections; k++)
             printf("%-10s  %11u  %11.0f\n", models[i]->name, connections[k], measure(models[i], connections[k]));
     return 0;
 }

@@ -23,6 +23,7 @@ extern const aph_model aph_model_swap_impl;
 extern const aph_model aph_model_queue;
 extern const aph_model aph_model_etag_kv;
 extern const aph_model aph_model_http;
+extern const aph_model aph_model_http_proxy;
 
 /* All of them, in the order in which they are listed to people; *n receives how many. */
 const aph_model *const *aph_models(size_t *n);

@@ -13,6 +13,7 @@ static const aph_model *const models[] = {
     &aph_model_queue,
     &aph_model_etag_kv,
     &aph_model_http,
+    &aph_model_http_proxy,
 };
 
 static const size_t count = sizeof models / sizeof *models;

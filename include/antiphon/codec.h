@@ -33,6 +33,7 @@ typedef struct aph_wire {
     size_t count;
     bool ended;                 /* no more will come */
     aph_value asked;            /* APH_FROM_SERVER: the oldest request without an answer; APH_NIL if there is none */
+    const char *here;           /* HOST:PORT at which the tester listens for calls; NULL if it does not */
     size_t scanned;             /* for the codec: 0 at the beginning of a message, then as decode left it */
     /* what decode says */
     size_t used;                /* bytes that the message took; at least 1 */
@@ -44,6 +45,9 @@ typedef struct aph_wire {
 
 typedef struct aph_sink aph_sink; /* where encoded bytes go */
 void aph_sink_put(aph_sink *out, const void *bytes, size_t n);
+/* HOST:PORT at which the tester listens for calls; NULL if it does not: for messages that tell the subject whom to
+ * call. Values are without it, so that a script means the same wherever it is run. */
+const char *aph_sink_here(const aph_sink *out);
 
 typedef struct aph_codec {
     const char *name;

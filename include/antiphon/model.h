@@ -101,6 +101,12 @@ typedef struct aph_model {
     bool (*commute)(aph_value a, aph_value b);
     /* Wherever this request gets this answer, it leaves the state as it is. */
     bool (*reads)(aph_value request, aph_value answer);
+    /* Whatever a request explains that is taken later, it explains as well if it is taken the moment it comes. */
+    bool eager;
+    /* Each message of the server's on a connection that it opened is a call of its own, which is answered once: to open
+     * a connection for each or to use one again makes no difference. The model then has a number of its own for each
+     * call, and may use it again after the answer. */
+    bool calls_apart;
 
     /* How the end of a Jepsen operation reads as an answer of this model. Returns false if the operation told nothing
      * and did nothing. NULL: an :ok answers its value, a :fail did not happen. */
@@ -112,7 +118,8 @@ typedef struct aph_model {
     /* What to send next: a J-expression. NULL: made from the shape. */
     aph_value (*generate)(aph_gen *g);
     /* What the tester answers to a message on a connection that the subject opened to it; called with how many such
-     * messages came before. NULL: nothing. */
+     * messages came before. NULL: nothing. The value false in place of an answer: the tester hangs up, and false is
+     * what the model receives. If calls are apart, the tester may let some wait and answer others first. */
     aph_value (*respond)(aph_value message, uint64_t number);
     const aph_function *functions;   /* for its holes; the last has no name */
     /* Requests as a JSON text, an array of alternatives (docs/generating.md). */
@@ -127,6 +134,9 @@ typedef struct aph_model {
      * every kind of request that can be made was answered at least once. */
     const char *const *floors;
     aph_closing closes;
+    /* Each request is answered once, on its connection and in its connection's order, whatever else the server says on
+     * connections of its own. So it always is with rpc. */
+    bool answers;
     const aph_waiver *waivers;       /* the last has no name */
     uint64_t waived;                 /* bit i: the i-th waiver is allowed; at most 64. For the program to set */
     /* Servers that are wrong, to test testers with; the last is NULL. */

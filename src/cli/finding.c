@@ -154,9 +154,11 @@ static void fill_replay(telling *t)
     const aphi_finding_options *o = t->options;
     aphi_buffer out = {0};
     aphi_buffer_format(&out, "antiphon replay %s%s '%s'", o->listens ? "--listen 0 " : "", o->command, o->subject);
+    if (o->break_calls)
+        aphi_buffer_format(&out, " --break-calls %s", o->break_calls);
     if (o->breaks)
         aphi_buffer_format(&out, " --break %s", o->breaks);
-    else if (o->known)
+    if (o->known && !o->breaks && !o->break_calls)
         aphi_buffer_str(&out, " --waive known");
     for (size_t i = 0; o->model->waivers && o->model->waivers[i].name; i++)
         if ((o->model->waived & ~o->known) >> i & 1)

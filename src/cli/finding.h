@@ -16,6 +16,7 @@ typedef struct aphi_finding_options {
     const char *breaks;      /* --break, or NULL */
     uint64_t known;          /* the waivers of the model that nobody has asked for by name */
     const char *environment;
+    const char *break_calls;  /* what an injector broke where the subject calls us, or NULL */
     bool listens;            /* the subject calls us */
     uint64_t seed;
     bool json, quiet;

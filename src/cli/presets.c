@@ -166,6 +166,7 @@ static const preset presets[] = {
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENT}, .file_count = 3},
     {.name = "apache-proxy", .what = "Apache as a forward proxy", APACHE, .calls = true,
      .module = APACHE_MODULES "mod_proxy_http.so", .module_package = "apache2-bin",
+     .known = {"options-slash"},
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_proxy_conf}}, .file_count = 2},
     {.name = "nginx", .what = "nginx with WebDAV", .program = "nginx", .package = "nginx",
      .arguments = " -p '{dir}' -c '{dir}/nginx.conf' -e stderr", .as_root = " -g 'user root root;'",

@@ -250,6 +250,10 @@ int aphi_command_serve(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
+    if (spec.model->respond) {
+        aphi_spec_close(&spec);
+        return aphi_usage("%s is of a server that asks others, and here nobody could answer it", words[optind]);
+    }
     const aph_model *model = s.mutate ? aphi_mutant_named(spec.model, s.mutate) : spec.model;
     int code = model ? run(&s, model) : APHI_EXIT_USAGE;
     aphi_spec_close(&spec);

@@ -8,6 +8,7 @@
 #include "cli/judge.h"
 #include "cli/finding.h"
 #include "cli/presets.h"
+#include "cli/intercept.h"
 #include "cli/spec.h"
 #include "cli/waive.h"
 #include "env/env.h"
@@ -39,6 +40,7 @@ typedef struct tester {
     int64_t began_ns;
     aph_model model;         /* the spec's, with what is waived */
     aphi_waived waived;
+    const char *break_calls; /* --break-calls, or NULL */
     const char *breaks;      /* --break, or NULL */
     char *before;            /* the command that breaks it */
     const char *preset;      /* the name of a subject that we know, or NULL */
@@ -51,11 +53,13 @@ enum {
 };
 
 enum {
+    BREAK_CALLS = 512,
     TARGET = 256, RUN, SUBJECT, LISTEN, OUTPUT, ENV, TIME, MESSAGES, CONNECTIONS, PIPELINE, SEED, PATIENCE, MEMORY,
     FOLDER, NO_SHRINK, SHRINK_TIME, JSON, JUNIT, REPORT, COLOR, QUIET, BLIND, WAIVE, BREAK, HELP,
 };
 
 static const struct option known[] = {
+    {"break-calls", required_argument, NULL, BREAK_CALLS},
     {"target", required_argument, NULL, TARGET},       {"run", required_argument, NULL, RUN},
     {"subject", required_argument, NULL, SUBJECT},     {"listen", required_argument, NULL, LISTEN},
     {"output", required_argument, NULL, OUTPUT},       {"env", required_argument, NULL, ENV},
@@ -80,6 +84,8 @@ static const char common_help[] =
     "                      them\n"
     "  --listen PORT       accept connections that the subject opens to us, on 127.0.0.1; 0: any port that is free.\n"
     "                      {listen} in the command stands for it\n"
+    "  --break-calls KIND  break one thing in what passes where the subject calls us; antiphon fault --list names the\n"
+    "                      kinds. Implies --waive known\n"
     "  --output FILE       keep what the subject prints\n"
     "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
     "  --waive NAME        allow a known violation, one of those that antiphon models SPEC lists; known: all that the\n"
@@ -190,6 +196,9 @@ static int apply(tester *t, int option)
     case JUNIT: t->told.junit = optarg; return 0;
     case REPORT: t->told.report = optarg; return 0;
     case WAIVE: return aphi_waive_add(&t->waived, optarg);
+    case BREAK_CALLS:
+        t->break_calls = optarg;
+        return aphi_break_parse(&(aphi_break){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
     case BREAK:
         t->breaks = optarg;
         return aphi_break_parse(&(aphi_break){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
@@ -371,7 +380,7 @@ static aphi_exit make_preset(tester *t)
     if (code)
         fprintf(stderr, "antiphon: %s\n", error);
     t->listens = t->listens || t->server.calls;
-    if (t->waived.known || t->breaks)
+    if (t->waived.known || t->breaks || t->break_calls)
         t->told.known = aphi_waive_known(t->server.known, &t->model);
     return code;
 }
@@ -407,9 +416,24 @@ static void say_where(tester *t)
     t->told.command = t->preset ? "--subject" : s->run ? "--run" : "--target";
 }
 
+/* An injector stands where the subject calls us. */
+static aphi_exit make_interceptor(tester *t, aphi_subject **between)
+{
+    char error[512];
+    if (!t->listens)
+        return aphi_usage("--break-calls is for subjects that call us; --listen says where");
+    *between = aphi_intercept_open(t->break_calls, t->subject.listen, t->campaign.seed, &t->campaign.called, error,
+                                   sizeof error);
+    if (*between)
+        return APHI_EXIT_PASS;
+    fprintf(stderr, "antiphon: %s\n", error);
+    return APHI_EXIT_LISTEN;
+}
+
 static aphi_exit go(tester *t)
 {
     char error[512];
+    aphi_subject *between = NULL;
     if (!can_write(t->told.report) || !can_write(t->told.junit))
         return APHI_EXIT_WRITE;
     t->subject.datagrams = t->campaign.environment && !strcmp(t->campaign.environment, "udp");
@@ -419,8 +443,14 @@ static aphi_exit go(tester *t)
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_LISTEN;
     }
+    if (t->break_calls) {
+        aphi_exit code = make_interceptor(t, &between);
+        if (code)
+            return code;
+    }
     aphi_subject *subject = aphi_subject_open(&t->subject, error, sizeof error);
     if (!subject) {
+        aphi_subject_close(between);
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_SUBJECT;
     }
@@ -433,6 +463,7 @@ static aphi_exit go(tester *t)
     t->told.environment = t->campaign.environment ? t->campaign.environment : "tcp";
     t->told.seed = t->campaign.seed;
     t->told.listens = t->listens;
+    t->told.break_calls = t->break_calls;
     t->began_ns = aphi_clock_ns();
     aphi_progress_begin(t->told.spec, 0);
     aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
@@ -444,6 +475,7 @@ static aphi_exit go(tester *t)
             fprintf(stderr, "the last that the subject printed:\n%s\n", tail);
     }
     aphi_subject_close(subject);
+    aphi_subject_close(between);
     if (t->campaign.caller)
         close(t->campaign.caller);
     aphi_exit code = aphi_finding_tell(campaign, &t->told);

@@ -58,6 +58,8 @@ static const struct named {
     {"drop-response-body", APHI_BREAK_ANSWER_BODY, NO_ARGUMENT, NULL, "an answer arrives with an empty body"},
     {"wrong-field-name", APHI_BREAK_FIELD_NAME, FIELD_OR_ANY, NULL,
      "a field of an answer gets another name; wrong-field-name:NAME: this one"},
+    {"drop-answer-field", APHI_BREAK_DROP_ANSWER_FIELD, FIELD, NULL,
+     "drop-answer-field:NAME: an answer loses this field"},
     {"wrong-client", APHI_BREAK_WRONG_CLIENT, NO_ARGUMENT, NULL, "two clients that wait get each other's answer"},
     {"wrong-order", APHI_BREAK_WRONG_ORDER, NO_ARGUMENT, NULL,
      "of two answers that a connection waits for, the second comes first"},
@@ -612,7 +614,9 @@ static void show_first_tag(aphi_break *b, const aphi_head *h, uint64_t target, a
 static bool concerns_answer(aphi_break *b, const aphi_head *h, uint64_t target)
 {
     const char *line;
+    aphi_field f;
     switch (b->kind) {
+    case APHI_BREAK_DROP_ANSWER_FIELD: return find(h, b->field, &f) != NULL;
     case APHI_BREAK_STATUS: return h->status == b->from;
     case APHI_BREAK_ANSWER_BODY: return has_body(h);
     case APHI_BREAK_FIELD_NAME: return renamable(b, h, SIZE_MAX, &line) > 0;
@@ -646,6 +650,10 @@ aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *h, bool to_head, uin
     switch (b->kind) {
     case APHI_BREAK_STATUS: return change_status(b, h, to_head, out);
     case APHI_BREAK_FIELD_NAME: rename_field(b, h, out); return (aphi_fate){0};
+    case APHI_BREAK_DROP_ANSWER_FIELD:
+        copy_start(h, out);
+        copy_fields(b, h, without_field, "", out);
+        return (aphi_fate){0};
     case APHI_BREAK_STALE_TAG: show_first_tag(b, h, target, out); return (aphi_fate){0};
     case APHI_BREAK_ANSWER_BODY:
         copy_start(h, out);

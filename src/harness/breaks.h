@@ -27,6 +27,7 @@ typedef enum aphi_break_kind {
     APHI_BREAK_STATUS,
     APHI_BREAK_ANSWER_BODY,
     APHI_BREAK_FIELD_NAME,
+    APHI_BREAK_DROP_ANSWER_FIELD,
     APHI_BREAK_WRONG_CLIENT,
     APHI_BREAK_WRONG_ORDER,
     APHI_BREAK_STALE_TAG,
@@ -57,7 +58,7 @@ typedef struct aphi_break {
     const char *method;    /* SKIP_WRITE: only of this; NULL: any. It lies there, too */
     aphi_first_tag tags[APHI_BREAK_TAGS];
     size_t tag_count;
-    const char *field;     /* DROP_FIELD, FIELD_NAME: its name; NULL: any. It lies in the text that was parsed */
+    const char *field;     /* what is dropped or named wrongly; NULL: any. It lies in the text that was parsed */
     int64_t delay_ns;
     uint64_t every;        /* each so many-th is broken */
     aphi_choice choice;

@@ -127,6 +127,7 @@ static aphi_run_options plain(const campaign *c)
                               .connections = o->connections, .depth = o->depth, .patience_ns = o->patience_ns,
                               .memory = o->memory, .blind = o->blind, .stop = c->deaf ? NULL : o->stop,
                               .caller = o->caller,
+                              .called = o->called,
                               .progress = forward_progress, .context = (void *)c};
 }
 

@@ -23,6 +23,7 @@ typedef struct aphi_campaign_options {
     const char *environment;
     aphi_subject *subject;
     int caller;                  /* socket on which the subject may call us; 0: none */
+    unsigned called;             /* the port at which it is to do so; 0: that of the socket */
     uint64_t seed;
     size_t connections, depth;   /* at most */
     uint64_t messages;           /* in all; 0: no limit */

@@ -103,17 +103,27 @@ void aph_sink_put(aph_sink *out, const void *bytes, size_t n)
     aphi_buffer_add(out->out, bytes, n);
 }
 
-bool aphi_encode(const aph_codec *codec, aph_side side, aph_value message, aphi_buffer *out)
+const char *aph_sink_here(const aph_sink *out)
+{
+    return out->here;
+}
+
+bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out)
 {
     codec = or_json(codec);
     size_t before = out->n;
-    aph_sink sink = {out};
+    aph_sink sink = {out, here};
     bool encoded = codec->encode(codec, side, message, &sink);
     require(!encoded || out->n > before, codec, "a message takes at least one byte");
     if (encoded && out->n - before <= aphi_codec_limit(codec))
         return true;
     out->n = before;
     return false;
+}
+
+bool aphi_encode(const aph_codec *codec, aph_side side, aph_value message, aphi_buffer *out)
+{
+    return aphi_encode_at(codec, NULL, side, message, out);
 }
 
 bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes)

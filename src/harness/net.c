@@ -73,6 +73,7 @@ struct aphi_net {
     size_t accepted_count, accepted_capacity;
     size_t calls;           /* of those, that are open */
     int caller;             /* socket that others call us on; -1: none */
+    char here[32];          /* its address, as the codec is told; empty: none */
     channel **filled;          /* outboxes to be written */
     size_t filled_count, filled_capacity;
     size_t open;
@@ -251,17 +252,22 @@ static void list_filled(aphi_net *n, channel *l)
     n->filled[n->filled_count++] = l;
 }
 
+static const char *here_of(const aphi_net *n)
+{
+    return *n->here ? n->here : NULL;
+}
+
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk)
 {
     channel *l = channel_of(n, connection);
+    if (connection >= APH_ACCEPTED && (!l || l->fd < 0))
+        return true; /* nobody is there to hear it */
     size_t before = l->outbox.n;
     uint32_t bytes = 0;
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
-    if (connection >= APH_ACCEPTED && l->fd < 0)
-        return true; /* nobody is there to hear it */
     aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
-    if (!aphi_encode(n->codec, side, message, &l->outbox)) {
+    if (!aphi_encode_at(n->codec, here_of(n), side, message, &l->outbox)) {
         l->outbox.n = before;
         return false;
     }
@@ -286,12 +292,14 @@ bool aphi_net_idle(const aphi_net *n)
 void aphi_net_hang_up(aphi_net *n, int64_t connection)
 {
     channel *l = channel_of(n, connection);
+    if (!l)
+        return;
     if (l->out_head == l->outbox.n) {
         shut(n, l);
         return;
     }
     l->leaving = true;
-    n->channels[connection] = NULL;
+    *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[connection - APH_ACCEPTED]) = NULL;
 }
 
 /* Where the queue of those who wait to be let in is full, the system believes that it is connected, and sends in vain:
@@ -407,6 +415,7 @@ static bool take_messages(aphi_net *n, channel *l, bool ended)
                          .bytes = (unsigned char *)l->inbox + l->in_head,
                          .count = l->in_tail - l->in_head,
                          .ended = ended,
+                         .here = here_of(n),
                          .asked = ours ? n->listener.asked(n->listener.context, l->connection) : APH_NIL,
                          .scanned = l->scanned};
         aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
@@ -537,10 +546,18 @@ int aphi_net_caller(unsigned *port, char *error, size_t error_size)
     return fd;
 }
 
-void aphi_net_listen(aphi_net *n, int listener)
+void aphi_net_listen(aphi_net *n, int listener, unsigned port)
 {
+    struct sockaddr_in here = {0};
+    socklen_t size = sizeof here;
+    if (!port && getsockname(listener, (struct sockaddr *)&here, &size) == 0)
+        port = ntohs(here.sin_port);
+    snprintf(n->here, sizeof n->here, "127.0.0.1:%u", port);
     struct epoll_event e = {.events = EPOLLIN};
     n->caller = listener;
+    int fd; /* whoever called the run before is nobody's any more */
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(fd);
     epoll_ctl(n->poll, EPOLL_CTL_ADD, listener, &e);
 }
 

@@ -13,6 +13,7 @@
 #include "harness/run.h"
 
 #include "base/buffer.h"
+#include "base/choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "env/env.h"
@@ -39,10 +40,12 @@ enum {
     COLLECT_SLACK = 32 << 20,
     LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
     STATE_EVERY = 64,          /* requests between two looks at the model's state */
+    HELD_MAX = 8,              /* calls that wait for an answer while others come */
 };
 static const int64_t TICK = 10000000;         /* nanoseconds */
 static const int64_t QUIET = 1000000;         /* silence that counts as quiet if nothing is owed */
 static const int64_t QUIET_UNPAIRED = 20000000; /* or if it is not known what is owed */
+static const int64_t HOLD = 500000;             /* nothing came for so long: those that wait are answered */
 static const int64_t SHOW_EVERY = 100000000;
 static const int64_t PATIENCE = 400000000;
 static const int64_t PATIENCE_DIALING = 4000000000;
@@ -68,6 +71,12 @@ typedef struct peer {
     asked *queue;
     size_t head, count, capacity; /* capacity: a power of two */
 } peer;
+
+/* A call that has its answer coming. */
+typedef struct held {
+    int64_t connection, name;
+    aph_value answer;
+} held;
 
 typedef struct kind {
     aph_value name;
@@ -101,6 +110,10 @@ typedef struct run {
     bool ended;             /* the result is there */
     int64_t next_name;      /* for a connection that is opened again */
     uint64_t called;        /* messages on connections that the subject opened */
+    int64_t call;           /* the last of them, as a connection, if the model takes each as one of its own */
+    held held[HELD_MAX];
+    size_t held_count;
+    aphi_choice choice;     /* which calls wait */
     bool left;              /* a connection was closed: what would have come on it is not seen */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
@@ -331,7 +344,7 @@ static peer *peer_of(run *r, int64_t connection)
 static int64_t name_of(run *r, int64_t connection)
 {
     if (connection >= APH_ACCEPTED)
-        return connection;
+        return r->model->calls_apart ? r->call : connection;
     peer *p = peer_of(r, connection);
     if (!p->is_named) {
         p->name = p->was_open ? r->next_name++ : connection;
@@ -433,26 +446,62 @@ static void arrived_message(run *r, const aphi_arrival *a)
         part(r, a->connection);
 }
 
-/* On a connection that the subject opened we are the server: the model says what it answers. */
+static void answer_call(run *r, held call)
+{
+    r->call = call.name;
+    if (call.answer == aph_bool(false)) {
+        aphi_net_hang_up(r->net, call.connection);
+    } else if (!aphi_net_post(r->net, call.connection, call.answer, 0)) {
+        end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+        return;
+    }
+    uint64_t number = r->witness ? aphi_witness_sent(r->witness, name_of(r, call.connection), call.answer, r->now) : 0;
+    note_moment(r, APHI_MOMENT_SENT, call.connection, 0, call.answer, number);
+}
+
+/* One of those that wait, not always the one that waits longest; of one connection, which has an order, that one. */
+static void answer_held(run *r)
+{
+    size_t i = (size_t)aphi_choice_below(&r->choice, r->held_count), k = 0;
+    while (r->held[k].connection != r->held[i].connection)
+        k++;
+    held call = r->held[k];
+    memmove(r->held + k, r->held + k + 1, (--r->held_count - k) * sizeof *r->held);
+    answer_call(r, call);
+}
+
+static bool is_held(const run *r, int64_t connection)
+{
+    for (size_t i = 0; i < r->held_count; i++)
+        if (r->held[i].connection == connection)
+            return true;
+    return false;
+}
+
+/* On a connection that the subject opened we are the server: the model says what it answers. Some wait, so that the
+ * subject has several at a time and is not answered in the order in which it asked. */
 static void arrived_call(run *r, const aphi_arrival *a)
 {
+    r->call = APH_ACCEPTED + (int64_t)r->called;
     uint64_t number = tell_received(r, a, APHI_NO_REQUEST);
     note_moment(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
-    aph_value answer = r->model->respond(a->message, r->called++);
-    if (!aphi_net_post(r->net, a->connection, answer, 0)) {
-        end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+    held call = {a->connection, r->call, r->model->respond(a->message, r->called++)};
+    if (!r->model->calls_apart || (!is_held(r, a->connection) && aphi_choice_chance(&r->choice, 1, 2))) {
+        answer_call(r, call);
         return;
     }
-    number = r->witness ? aphi_witness_sent(r->witness, name_of(r, a->connection), answer, r->now) : 0;
-    note_moment(r, APHI_MOMENT_SENT, a->connection, 0, answer, number);
+    if (r->held_count == HELD_MAX)
+        answer_held(r);
+    r->held[r->held_count++] = call;
 }
 
 static void arrived_end(run *r, const aphi_arrival *a, const char *word)
 {
     if (a->connection >= APH_ACCEPTED) {
-        note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+        if (!r->model->calls_apart)
+            note_moment(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
         return;
     }
     bool owes = peer_of(r, a->connection)->count > 0, answered = peer_of(r, a->connection)->was_answered;
@@ -493,6 +542,7 @@ static void arrived(void *context, const aphi_arrival *a)
             arrived_call(r, a);
         break;
     case APHI_ARRIVED_MALFORMED:
+        r->call = APH_ACCEPTED + (int64_t)r->called;
         note_moment(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
         END_AFTER_JUDGING(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
                           (long long)a->connection, a->why);
@@ -759,7 +809,7 @@ static void end_starved(run *r)
 static void end_quietly(run *r)
 {
     judge(r, true);
-    if (!r->ended && r->witness && !r->paired && !r->datagrams && !r->left) {
+    if (!r->ended && r->witness && !r->model->rpc && !r->datagrams && !r->left) {
         aph_verdict verdict = aphi_witness_quiet(r->witness);
         if (verdict == APH_FAIL)
             end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
@@ -820,6 +870,8 @@ static void listen_to_silence(run *r)
 
 static int64_t time_to_wait(run *r)
 {
+    if (r->held_count)
+        return HOLD;
     if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
         int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
         return left < 0 ? 0 : left < TICK ? left : TICK;
@@ -893,6 +945,8 @@ static void turn(run *r)
     int64_t passed = r->now - before < TICK ? r->now - before : TICK;
     r->silent = arrivals > 0 || aphi_net_heard(r->net) ? 0 : r->silent + passed;
     r->wordless = arrivals > 0 ? 0 : r->wordless + passed;
+    while (r->held_count && arrivals == 0 && !r->ended)
+        answer_held(r);
     put_trace_on_disk(r);
     judge(r, false);
     listen_to_silence(r);
@@ -918,6 +972,8 @@ static void mark_run(void *context)
             aph_mark(r->peers[i].queue[(r->peers[i].head + k) & (r->peers[i].capacity - 1)].message);
     for (uint32_t i = 0; i < r->kind_count; i++)
         aph_mark(r->kinds[i].name);
+    for (size_t i = 0; i < r->held_count; i++)
+        aph_mark(r->held[i].answer);
     aph_mark(r->state);
     aph_mark(r->result.kinds);
     aph_mark(r->result.branches);
@@ -937,7 +993,7 @@ static bool open_oracle(run *r, const char *environment)
     /* Where a connection has requests of several parts in flight, its order ties them together. */
     aph_oracle_options judging = {.environment = environment, .memory = o->memory,
                                   .whole = o->script || (o->depth > 1 && !o->apart)};
-    r->witness = aphi_witness_open(r->model, &judging, r->paired, error, sizeof error);
+    r->witness = aphi_witness_open(r->model, &judging, r->paired && r->model->rpc, error, sizeof error);
     if (!r->witness) {
         end(r, APHI_FINDING_TROUBLE, "%s", error);
         return false;
@@ -975,7 +1031,7 @@ static bool begin(run *r)
     r->datagrams = env.lossy;
     r->solo = env.immediate;
     r->buffer = env.buffer;
-    r->paired = r->model->rpc && !r->datagrams;
+    r->paired = (r->model->rpc || r->model->answers) && !r->datagrams;
     r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
                            &(aphi_listener){r, arrived, oldest_asked}, error, sizeof error);
     if (!r->net) {
@@ -983,7 +1039,7 @@ static bool begin(run *r)
         return false;
     }
     if (o->caller)
-        aphi_net_listen(r->net, o->caller);
+        aphi_net_listen(r->net, o->caller, o->called);
     if (!open_oracle(r, environment) || !open_generator(r))
         return false;
     snprintf(r->result.script.model, sizeof r->result.script.model, "%s", r->model->name);
@@ -1028,6 +1084,7 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     r->waited = aphi_alloc_zero(WAITED * sizeof *r->waited);
     r->labelled = aphi_labelled_open(REMEMBERED);
     r->next_name = (int64_t)options->connections;
+    r->choice = aphi_choice_seed(options->seed);
     for (size_t i = 0; options->script && i < options->script->count; i++)
         if (options->script->actions[i].connection >= r->next_name)
             r->next_name = options->script->actions[i].connection + 1;
@@ -1053,7 +1110,7 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     free(r->numbers);
     r->moments = NULL;
     r->options = NULL;
-    r->peer_count = 0;
+    r->peer_count = r->held_count = 0;
     r->has_action = false;
     aphi_buffer_free(&r->trace);
     return &r->result;

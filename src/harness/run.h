@@ -50,6 +50,7 @@ typedef struct aphi_run_options {
     int64_t until_ns;            /* by the clock; 0: no limit */
     int64_t patience_ns;         /* how long it may owe an answer and be silent; 0: 400 ms */
     int caller;                  /* socket on which the subject may call us; 0: none */
+    unsigned called;             /* the port at which it is to do so; 0: that of the socket */
     int trace;                   /* descriptor of an empty file that gets the trace; -1: none */
     const char *trace_name;      /* for messages */
     bool blind;                  /* judge nothing: to measure what judging costs */

@@ -10,6 +10,7 @@
 
 struct aph_sink {
     aphi_buffer *out;
+    const char *here;
 };
 
 /* The most bytes that a message may have. */
@@ -17,6 +18,8 @@ size_t aphi_codec_limit(const aph_codec *codec);
 /* Puts the message after what is in out. False, and out is as it was: it is no message of the protocol, or too long. A
  * codec that is NULL is that of JSON lines, here and in aph_decode. */
 bool aphi_encode(const aph_codec *codec, aph_side side, aph_value message, aphi_buffer *out);
+/* The same of a tester that can be called at this address. */
+bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out);
 /* A datagram is one message: all bytes of the wire, to its end, neither more nor less. Never APH_MORE. */
 aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *wire);
 

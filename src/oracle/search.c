@@ -75,13 +75,16 @@ static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
     /* An rpc model treats connections alike, so one number serves all unless mail has to find its way. */
     int64_t from = fate == APHI_KEEP ? a->connection : 0;
+    aphi_core core = o->core;
     if (from >= APH_ACCEPTED) {
         from = aphi_mail_opened(&o->core, from);
         *n = 0;
         if (!from)
             return NULL; /* the server has not opened it yet */
+        if (o->model->calls_apart)
+            aphi_mail_hang_up(&core, a->connection);
     }
-    const aphi_after *results = aphi_machine_feed(o->machine, &o->core, from, a->message, fate, a->answer, n);
+    const aphi_after *results = aphi_machine_feed(o->machine, &core, from, a->message, fate, a->answer, n);
     if (aphi_machine_fault(o->machine, NULL) || aphi_machine_out_of_time(o->machine))
         note_trouble(o, a);
     return results;
@@ -538,7 +541,7 @@ static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
 {
     const aphi_asked *a = &o->ops[e->asked];
-    if (o->env.immediate && !aphi_is_taken(o, a))
+    if ((o->env.immediate || o->eager) && !aphi_is_taken(o, a))
         return branch_out(o, e->asked, true);
     if (o->env.buffer && aphi_flight_crowded(o, a->connection) != APHI_NONE)
         return branch_out(o, aphi_flight_crowded(o, a->connection), false);
@@ -569,7 +572,7 @@ static void allow(aph_oracle *o, aph_value answer)
 /* Where messages overtake each other, anything that was said, or that is said when more requests are taken. */
 static bool allow_whatever_was_said(aph_oracle *o, int64_t connection)
 {
-    aph_value said = aphi_mail_for(&o->core, connection);
+    aph_value said = aphi_mail_for(o->machine, &o->core, connection);
     for (size_t i = 0; i < aph_count(said); i++)
         allow(o, aph_at(said, i));
     return branch_out(o, APHI_NONE, false);

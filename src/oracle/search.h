@@ -122,7 +122,7 @@ struct aph_oracle {
     const aph_model *model;
     aph_oracle_options options;
     aphi_env env;
-    bool rpc, parts;       /* promises in use */
+    bool rpc, parts, eager; /* promises in use */
     bool pipelined;        /* some connection had two requests in flight: parts no longer tell causes apart */
     aphi_machine *machine;
     bool own_machine;

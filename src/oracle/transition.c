@@ -792,6 +792,13 @@ int64_t aphi_mail_opened(const aphi_core *core, int64_t connection)
     return aph_is_int(own) ? aph_int_of(own) : 0;
 }
 
+void aphi_mail_hang_up(aphi_core *core, int64_t connection)
+{
+    core->mail = aph_remove(core->mail, accepted_name(connection));
+    if (!aph_count(core->mail))
+        core->mail = APH_NIL;
+}
+
 /* A box of one of the model's own connections, the number of which is in *own. */
 static bool is_own(aph_value name, aph_value waiting, int64_t *own)
 {
@@ -805,9 +812,12 @@ static bool is_own(aph_value name, aph_value waiting, int64_t *own)
     return true;
 }
 
-static bool is_matched(const aphi_core *core, int64_t own)
+/* Of calls, none is while it waits in its box. */
+static bool is_matched(const aphi_machine *m, const aphi_core *core, int64_t own)
 {
     aph_value name, item;
+    if (m->model->calls_apart)
+        return false;
     for (size_t i = 0; aph_pair_at(core->mail, i, &name, &item); i++)
         if (item == aph_int(own))
             return true;
@@ -834,20 +844,20 @@ const aphi_after *aphi_machine_accept(aphi_machine *m, const aphi_core *core, in
     aph_value name, waiting;
     m->result_count = m->path_count = m->went_count = 0;
     for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &name, &waiting); i++)
-        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(core, own)))
+        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(m, core, own)))
             accept_from(m, core, connection, own, seen);
     *n = m->result_count;
     return m->results;
 }
 
-aph_value aphi_mail_for(const aphi_core *core, int64_t connection)
+aph_value aphi_mail_for(const aphi_machine *m, const aphi_core *core, int64_t connection)
 {
     aph_value name, waiting, said = aph_array(0, NULL);
     int64_t known_as = aphi_mail_opened(core, connection), own;
     if (connection < APH_ACCEPTED)
         return aph_get(core->mail, aph_int(connection));
     for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &name, &waiting); i++)
-        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(core, own)))
+        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(m, core, own)))
             said = aph_push(said, aph_at(waiting, 0));
     return said;
 }

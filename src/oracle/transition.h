@@ -64,9 +64,11 @@ const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, i
 const aphi_after *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                       size_t *n);
 /* Everything said that could be seen next on the connection, where that may be more than one message; an array. */
-aph_value aphi_mail_for(const aphi_core *core, int64_t connection);
+aph_value aphi_mail_for(const aphi_machine *m, const aphi_core *core, int64_t connection);
 /* The model's own number for a connection that the server opened to us; 0 if it is not known. */
 int64_t aphi_mail_opened(const aphi_core *core, int64_t connection);
+/* Nothing more is to come on it. */
+void aphi_mail_hang_up(aphi_core *core, int64_t connection);
 /* Take the oldest mail of the connection, which must be able to equal the message seen. */
 bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen);
 /* Throw a mail of the connection away; place 0 is the oldest. */

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * proxy-wire.c - messages that pass a proxy as messages of the protocol, and back.
+ *
+ *     {"method": "PUT", "to": "here", "target": "/a", "host": "here", "fields": {"x-mark": "7"}, "body": "..."}
+ *     {"status": 200, "fields": {"etag": "\"x\""}, "via": [{"protocol": "1.1", "by": "p"}], "date": TIME,
+ *      "more": "...", "body": "..."}
+ *
+ * Idea:       http-message.c knows how messages are framed and what fields are. Here they are sorted by what a proxy
+ *             has to do with them: those that it must keep ("fields": the names that we send), the way so far ("via"),
+ *             and all others ("more", a line each), which it may add. What is about one connection only is left out,
+ *             and so are the fields that Connection names. An answer without Via was made by the proxy itself, if by
+ *             anybody: all of its fields are of the last kind.
+ * Hosts:      "here" is the address at which the tester listens. A target with "to" is in absolute form.
+ * To send:    "hop" are fields that Connection is to name, "chunked": true is a body in chunks. Neither is ever read.
+ * Read next:  proxy.c, http-message.c */
+#include "proxy.h"
+
+#include "head.h"
+#include "http-message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NAMES_MAX = 16, CHUNK = 7, FORWARDS_DIGITS_MAX = 9 };
+
+static const char *const known_in_requests[] = {
+    "accept", "authorization", "content-type", "cookie", "if-match", "if-modified-since", "if-none-match",
+    "if-unmodified-since", "max-forwards", "range", "te", "user-agent", "x-hop", "x-mark", NULL,
+};
+static const char *const known_in_answers[] = {
+    "content-range", "content-type", "etag", "last-modified", "location", "x-answer", "x-hop", NULL,
+};
+
+static bool is_one_of(aphi_span name, const char *const *names)
+{
+    for (; *names; names++)
+        if (aphi_span_is(name, *names))
+            return true;
+    return false;
+}
+
+static aphi_span span_of(const aph_value *v)
+{
+    aphi_span s;
+    s.text = aph_bytes_of(v, &s.n);
+    return s;
+}
+
+static aph_value str_of(aphi_span s) { return aph_bytes(s.text, s.n); }
+
+/* ---- Via --------------------------------------------------------------------------------------------------------- */
+
+/* How far the first member of the list goes: up to a comma that is in no comment. */
+static size_t member_end(aphi_span s)
+{
+    size_t depth = 0, i = 0;
+    for (; i < s.n && (depth || s.text[i] != ','); i++) {
+        if (depth && s.text[i] == '\\' && i + 1 < s.n)
+            i++;
+        else if (s.text[i] == '(')
+            depth++;
+        else if (s.text[i] == ')' && depth)
+            depth--;
+    }
+    return i;
+}
+
+/* protocol and by whom; a comment belongs to that. "HTTP/" may be left out. */
+static bool read_member(aphi_span s, aph_value *member)
+{
+    size_t n = 0;
+    while (n < s.n && !aphi_is_blank((unsigned char)s.text[n]))
+        n++;
+    aphi_span protocol = {s.text, n}, by = aphi_trim((aphi_span){s.text + n, s.n - n});
+    if (protocol.n > 5 && !memcmp(protocol.text, "HTTP/", 5))
+        protocol = (aphi_span){protocol.text + 5, protocol.n - 5};
+    *member = aph_record("protocol", str_of(protocol), "by", str_of(by));
+    return protocol.n && by.n;
+}
+
+static bool read_via(aph_value text, aph_value *via)
+{
+    *via = aph_array(0, NULL);
+    if (text == APH_NIL)
+        return true;
+    for (aphi_span s = span_of(&text); s.n;) {
+        size_t n = member_end(s);
+        aphi_span one = aphi_trim((aphi_span){s.text, n});
+        aph_value member;
+        if (one.n && !read_member(one, &member))
+            return false;
+        if (one.n)
+            *via = aph_push(*via, member);
+        n += n < s.n;
+        s = (aphi_span){s.text + n, s.n - n};
+    }
+    return true;
+}
+
+/* APH_NIL: it is none. */
+static aph_value via_text(aph_value via)
+{
+    aph_value all = aph_str("");
+    for (size_t i = 0; i < aph_count(via); i++) {
+        aph_value protocol = aph_field(aph_at(via, i), "protocol"), by = aph_field(aph_at(via, i), "by");
+        if (!aph_is_str(protocol) || !aph_is_str(by))
+            return APH_NIL;
+        aph_value one = aph_concat(protocol, aph_concat(aph_str(" "), by));
+        all = i ? aph_concat(all, aph_concat(aph_str(", "), one)) : one;
+    }
+    return all;
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------- */
+
+static aph_value host_read(const char *here, aphi_span host)
+{
+    return here && aphi_span_is(host, here) ? aph_str("here") : str_of(host);
+}
+
+static aph_value host_text(const char *here, aph_value host)
+{
+    return here && aph_str_is(host, "here") ? aph_str(here) : host;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* The names that Connection has, each of which is about this connection only. */
+typedef struct hops {
+    aphi_span names[NAMES_MAX];
+    size_t count;
+} hops;
+
+static void add_hops(hops *h, aphi_span list)
+{
+    while (list.n && h->count < NAMES_MAX) {
+        const char *comma = memchr(list.text, ',', list.n);
+        size_t n = comma ? (size_t)(comma - list.text) : list.n;
+        aphi_span name = aphi_trim((aphi_span){list.text, n});
+        if (name.n)
+            h->names[h->count++] = name;
+        n += comma != NULL;
+        list = (aphi_span){list.text + n, list.n - n};
+    }
+}
+
+static bool same_name(aphi_span lower, aphi_span name)
+{
+    size_t i = 0;
+    while (i < name.n && i < lower.n && lower.text[i] == aphi_lower(name.text[i]))
+        i++;
+    return i == name.n && i == lower.n;
+}
+
+/* Is the field not for whoever comes after, or told elsewhere in the value? */
+static bool is_left_out(aph_side side, const hops *h, aphi_span name)
+{
+    static const char *const out[] = {"via", "keep-alive", "proxy-connection", "trailer", NULL};
+    if (aphi_http_is_framing(side, name) || is_one_of(name, out) ||
+        aphi_span_is(name, side == APH_TO_SERVER ? "host" : "date"))
+        return true;
+    for (size_t i = 0; i < h->count; i++)
+        if (same_name(name, h->names[i]))
+            return true;
+    return false;
+}
+
+static aph_value with_line(aph_value more, aphi_span name, aphi_span value)
+{
+    return aph_concat(more, aph_strf("%.*s: %.*s\n", (int)name.n, name.text, (int)value.n, value.text));
+}
+
+/* The fields of a request: those that we send, and the others. */
+static void sort_request(const aph_wire *w, const hops *h, aph_value *fields, aph_value *more)
+{
+    aph_value read = aph_field(w->message, "fields"), key, value;
+    for (size_t i = 0; aph_pair_at(read, i, &key, &value); i++) {
+        aphi_span name = span_of(&key);
+        if (is_left_out(APH_TO_SERVER, h, name))
+            continue;
+        if (is_one_of(name, known_in_requests))
+            *fields = aph_set(*fields, key, value);
+        else
+            *more = with_line(*more, name, span_of(&value));
+    }
+}
+
+/* The same of an answer, whose other fields have an order. */
+static void sort_answer(const aph_wire *w, const hops *h, const aphi_http_head *head, bool own, aph_value *fields,
+                        aph_value *more)
+{
+    aph_value read = aph_field(w->message, "fields");
+    for (size_t i = 0; i < head->count; i++) {
+        aphi_span name = head->lines[i].name, value = head->lines[i].value;
+        if (is_left_out(APH_FROM_SERVER, h, name))
+            continue;
+        aph_value key = str_of(name), before = aph_get(*fields, key), kept = aph_get(read, key);
+        if (own || !is_one_of(name, known_in_answers))
+            *more = with_line(*more, name, value);
+        else if (kept)
+            *fields = aph_set(*fields, key, kept);
+        else
+            *fields = aph_set(*fields, key, before ? aph_concat(before, aph_concat(aph_str(", "), str_of(value)))
+                                                   : str_of(value));
+    }
+}
+
+static void sort_fields(const aph_wire *w, bool own, aph_value *fields, aph_value *more)
+{
+    hops h = {.count = 0};
+    aphi_http_head head;
+    aphi_http_head_read(w, &head);
+    *fields = aph_object();
+    *more = aph_str("");
+    for (size_t i = 0; i < head.count; i++)
+        if (aphi_span_is(head.lines[i].name, "connection"))
+            add_hops(&h, head.lines[i].value);
+    if (w->side == APH_TO_SERVER)
+        sort_request(w, &h, fields, more);
+    else
+        sort_answer(w, &h, &head, own, fields, more);
+    aphi_http_head_free(&head);
+}
+
+/* Max-Forwards as a number, if it is there and is one. */
+static aph_value forwards_of(aph_value text)
+{
+    size_t n = 0;
+    const char *digits = aph_is_str(text) ? aph_bytes_of(&text, &n) : "";
+    int64_t number = 0;
+    if (!n || n > FORWARDS_DIGITS_MAX)
+        return APH_NIL;
+    for (size_t i = 0; i < n; i++) {
+        if (!aphi_is_digit((unsigned char)digits[i]))
+            return APH_NIL;
+        number = 10 * number + (digits[i] - '0');
+    }
+    return aph_int(number);
+}
+
+/* http://HOST[:PORT] and the rest; false if it is of another form. */
+static bool split_target(aphi_span target, aphi_span *authority, aphi_span *rest)
+{
+    static const char scheme[] = "http://";
+    size_t n = sizeof scheme - 1, i = n;
+    for (size_t k = 0; k < n; k++)
+        if (k >= target.n || aphi_lower(target.text[k]) != scheme[k])
+            return false;
+    while (i < target.n && target.text[i] != '/' && target.text[i] != '?')
+        i++;
+    *authority = (aphi_span){target.text + n, i - n};
+    *rest = (aphi_span){target.text + i, target.n - i};
+    return true;
+}
+
+static aph_value read_request(const aph_wire *w, aph_value fields, aph_value more)
+{
+    aph_value got = w->message, target = aph_field(got, "target"), host = aph_field(aph_field(got, "fields"), "host");
+    aph_value body = aph_field(got, "body"), forwards = forwards_of(aph_field(fields, "max-forwards"));
+    if (forwards)
+        fields = aph_remove(fields, aph_str("max-forwards"));
+    aphi_span all = span_of(&target), authority, rest;
+    bool absolute = split_target(all, &authority, &rest);
+    aph_value message = aph_record("method", aph_field(got, "method"), "target", absolute ? str_of(rest) : target,
+                                   "host", host_read(w->here, span_of(&host)), "fields", fields,
+                                   "body", body ? body : aph_str(""));
+    if (absolute)
+        message = aph_put(message, "to", host_read(w->here, authority));
+    return aph_put(forwards ? aph_put(message, "max-forwards", forwards) : message, "more", more);
+}
+
+static aph_value read_answer(const aph_wire *w, aph_value fields, aph_value more)
+{
+    aph_value got = w->message;
+    return aph_record("status", aph_field(got, "status"), "fields", fields, "date", aph_field(got, "date"),
+                      "more", more, "body", aph_field(got, "body"));
+}
+
+static aph_decoded decode(const aph_codec *codec, aph_wire *w)
+{
+    (void)codec;
+    aph_decoded result = aphi_http_codec.decode(&aphi_http_codec, w);
+    if (result != APH_DECODED)
+        return result;
+    aph_value fields, more, via;
+    if (!read_via(aph_field(aph_field(w->message, "fields"), "via"), &via))
+        return aphi_http_wrong(w, 0, "RFC 9110 7.6.3: a member of Via is not a protocol and a name");
+    sort_fields(w, !aph_count(via), &fields, &more);
+    w->last = aph_truth(aph_field(w->message, "close"));
+    w->message = w->side == APH_TO_SERVER ? read_request(w, fields, more) : read_answer(w, fields, more);
+    w->message = aph_put(w->message, "via", via);
+    return APH_DECODED;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Puts all of `some` into *fields; false if they are no fields. */
+static bool add_fields(aph_value *fields, aph_value some)
+{
+    aph_value name, value;
+    if (some != APH_NIL && aph_kind_of(some) != APH_OBJECT)
+        return false;
+    for (size_t i = 0; aph_pair_at(some, i, &name, &value); i++)
+        *fields = aph_set(*fields, name, value);
+    return true;
+}
+
+static bool add_via(aph_value *fields, aph_value via)
+{
+    if (!aph_count(via))
+        return true;
+    aph_value text = via_text(via);
+    *fields = aph_put(*fields, "via", text ? text : aph_bool(false));
+    return text != APH_NIL;
+}
+
+/* The lines of "more" as fields. */
+static bool add_more(aph_value *fields, aph_value more)
+{
+    if (!aph_is_str(more))
+        return more == APH_NIL;
+    for (aphi_span rest = span_of(&more); rest.n;) {
+        const char *end = memchr(rest.text, '\n', rest.n), *colon = memchr(rest.text, ':', rest.n);
+        if (!end || !colon || end - colon < 2 || colon[1] != ' ')
+            return false;
+        *fields = aph_set(*fields, aph_bytes(rest.text, (size_t)(colon - rest.text)),
+                          aph_bytes(colon + 2, (size_t)(end - colon) - 2));
+        rest = (aphi_span){end + 1, rest.n - (size_t)(end + 1 - rest.text)};
+    }
+    return true;
+}
+
+static aph_value make_request(const char *here, aph_value m)
+{
+    aph_value to = aph_field(m, "to"), target = aph_field(m, "target"), body = aph_field(m, "body");
+    aph_value forwards = aph_field(m, "max-forwards"), host = aph_field(m, "host"), fields = aph_object();
+    if (!aph_is_str(target) || (to && !aph_is_str(to)) || !aph_is_str(host) || (forwards && !aph_is_int(forwards)) ||
+        !add_fields(&fields, aph_field(m, "fields")) || !add_fields(&fields, aph_field(m, "hop")) ||
+        !add_more(&fields, aph_field(m, "more")) || !add_via(&fields, aph_field(m, "via")))
+        return APH_NIL;
+    if (forwards)
+        fields = aph_put(fields, "max-forwards", aph_strf("%lld", (long long)aph_int_of(forwards)));
+    fields = aph_put(fields, "host", host_text(here, host));
+    if (to)
+        target = aph_concat(aph_str("http://"), aph_concat(host_text(here, to), target));
+    aph_value method = aph_field(m, "method"), sent = aph_record("method", method, "target", target, "fields", fields);
+    bool has_body = aph_count(body) || aph_str_is(method, "PUT") || aph_str_is(method, "POST");
+    return has_body ? aph_put(sent, "body", body ? body : aph_str("")) : sent;
+}
+
+/* Fields of an answer that have no place of their own become lines. */
+static bool add_lines(aph_value some, aph_value *fields, aph_value *more)
+{
+    aph_value key, value;
+    if (some != APH_NIL && aph_kind_of(some) != APH_OBJECT)
+        return false;
+    for (size_t i = 0; aph_pair_at(some, i, &key, &value); i++) {
+        aphi_span name = span_of(&key);
+        if (aphi_http_is_kept(name))
+            *fields = aph_set(*fields, key, value);
+        else if (aph_is_str(value))
+            *more = with_line(*more, name, span_of(&value));
+        else
+            return false;
+    }
+    return true;
+}
+
+static aph_value make_answer(aph_value m)
+{
+    aph_value fields = aph_object(), more = aph_field(m, "more"), date = aph_field(m, "date");
+    if (!more)
+        more = aph_str("");
+    if (!aph_is_str(more) || !add_lines(aph_field(m, "fields"), &fields, &more) ||
+        !add_lines(aph_field(m, "hop"), &fields, &more) || !add_via(&fields, aph_field(m, "via")))
+        return APH_NIL;
+    return aph_record("status", aph_field(m, "status"), "fields", fields, "date", date ? date : aph_int(-1),
+                      "more", more, "body", aph_field(m, "body") ? aph_field(m, "body") : aph_str(""));
+}
+
+static void put_str(aph_sink *out, const char *text) { aph_sink_put(out, text, strlen(text)); }
+
+static void put_connection(aph_sink *out, aph_value hop)
+{
+    aph_value name, value;
+    for (size_t i = 0; aph_pair_at(hop, i, &name, &value); i++) {
+        aphi_span s = span_of(&name);
+        put_str(out, i ? ", " : "Connection: ");
+        aph_sink_put(out, s.text, s.n);
+    }
+    if (aph_count(hop))
+        put_str(out, "\r\n");
+}
+
+static void put_chunks(aph_sink *out, aphi_span body)
+{
+    char line[32];
+    for (size_t n; body.n; body = (aphi_span){body.text + n, body.n - n}) {
+        n = body.n < CHUNK || body.n > CHUNK * CHUNK ? body.n : CHUNK;
+        aph_sink_put(out, line, (size_t)snprintf(line, sizeof line, "%zx\r\n", n));
+        aph_sink_put(out, body.text, n);
+        put_str(out, "\r\n");
+    }
+    put_str(out, "0\r\n\r\n");
+}
+
+/* What was printed, with Connection and in chunks as the message says. The length is the last line of a head. */
+static void put_printed(aph_sink *out, aphi_span all, aph_value m)
+{
+    static const char length[] = "Content-Length: ";
+    const char *end = memmem(all.text, all.n, "\r\n\r\n", 4);
+    const char *before = memrchr(all.text, '\n', (size_t)(end - all.text)), *line = before ? before + 1 : all.text;
+    size_t head = (size_t)(end + 2 - all.text);
+    bool chunked = aph_truth(aph_field(m, "chunked")) && !strncmp(line, length, sizeof length - 1);
+    aph_sink_put(out, all.text, chunked ? (size_t)(line - all.text) : head);
+    put_connection(out, aph_field(m, "hop"));
+    put_str(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+    aphi_span body = {all.text + head + 2, all.n - head - 2};
+    if (chunked)
+        put_chunks(out, body);
+    else
+        aph_sink_put(out, body.text, body.n);
+}
+
+static bool encode(const aph_codec *codec, aph_side side, aph_value m, aph_sink *out)
+{
+    (void)codec;
+    aph_value sent = aph_kind_of(m) != APH_OBJECT ? APH_NIL
+                     : side == APH_TO_SERVER      ? make_request(aph_sink_here(out), m) : make_answer(m);
+    aph_value printed;
+    if (!sent || !aph_encode(&aphi_http_codec, side, sent, &printed))
+        return false;
+    put_printed(out, span_of(&printed), m);
+    return true;
+}
+
+const aph_codec aphi_proxy_wire = {.name = "http-proxy", .decode = decode, .encode = encode};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * intercept.c - an injector between the subject and the port at which the tester is called; see intercept.h.
+ *
+ * It is a program of its own, as one that a person would start; what starts, watches and stops subjects does so with
+ * it. It lives as long as the campaign: it has no state but its connections, which end with the subject's. */
+#include "cli/intercept.h"
+
+#include "base/buffer.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+aphi_subject *aphi_intercept_open(const char *kind, unsigned listen, uint64_t seed, unsigned *called, char *error,
+                                  size_t size)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    aphi_buffer run = {0};
+    /* The kind was parsed: it has no quotes. */
+    aphi_buffer_format(&run, "'%s' fault --listen {port} --target 127.0.0.1:%u --break '%s' --seed %llu", self,
+                       listen, kind, (unsigned long long)seed);
+    aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = aphi_buffer_text(&run), .name = "the injector",
+                                                                .abrupt = true}, error, size);
+    aphi_buffer_free(&run);
+    if (!s)
+        return NULL;
+    if (!aphi_subject_reset(s, error, size)) {
+        aphi_subject_close(s);
+        return NULL;
+    }
+    socklen_t length;
+    *called = ntohs(((const struct sockaddr_in *)aphi_subject_address(s, &length))->sin_port);
+    return s;
+}

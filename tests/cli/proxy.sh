@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# proxy.sh - the model of a forward proxy: one that is right in ways of its own passes, those that are wrong in one way do
+# not; Apache is rejected for what it is known for, passes with that waived, and is caught with anything broken on either side.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$dir" || exit 1
+python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
+forward() { echo "$python -S '$ANTIPHON_ROOT/tests/support/forward.py' {port} $1"; }
+
+# ---- a proxy of our own ----------------------------------------------------------------------------------------------
+
+run 0 test http-proxy --listen 0 --run "$(forward right)" --messages 3000 --patience 2 --seed 1 --json
+out '"verdict":"pass"'
+# It used connections again, and asked again: without these the test would show less.
+out '"the proxy asks again"'
+# The trace judges the same by itself, and nothing hangs on the promises.
+run 0 check http-proxy .antiphon/trace.jsonl
+head -300 .antiphon/trace.jsonl >begin.jsonl
+run 0 check http-proxy begin.jsonl --distrust
+for wrong in hop via again host slash forwards body client; do
+    rm -rf .antiphon
+    run 1 test http-proxy --listen 0 --run "$(forward $wrong)" --time 20 --patience 2 --no-shrink --seed 1 --json
+    out '"verdict":"fail"'
+done
+
+# ---- what is whose ---------------------------------------------------------------------------------------------------
+
+# Two clients ask the same; only the answers tell for whom each call was.
+get='{"method":"GET","to":"here","target":"/","host":"here","fields":{}}'
+passed='{"method":"GET","target":"/","host":"here","fields":{},"via":[{"protocol":"1.1","by":"p"}],"more":"","body":""}'
+said() { echo "{\"status\":200,\"fields\":{},\"date\":7,\"body\":\"$1\"${2-}}"; }
+back() { said "$1" ',"via":[{"protocol":"1.1","by":"p"}],"more":"x: y\n"'; }
+crossed() {
+    printf '%s\n' "{\"conn\":0,\"send\":$get}" "{\"conn\":1,\"send\":$get}" "{\"conn\":4294967296,\"recv\":$passed}" \
+        "{\"conn\":4294967297,\"recv\":$passed}" "{\"conn\":4294967297,\"send\":$(said one)}" \
+        "{\"conn\":4294967296,\"send\":$(said two)}" "{\"conn\":0,\"recv\":$(back "$1")}" "{\"conn\":1,\"recv\":$(back "$2")}"
+}
+crossed one two >trace
+run 0 check http-proxy trace
+run 0 check http-proxy trace --distrust
+crossed two one >trace
+run 0 check http-proxy trace
+crossed one one >trace
+run 1 check http-proxy trace
+run 1 check http-proxy trace --distrust
+
+# A call that nobody asked for; a date that was changed; one that was added.
+printf '%s\n' "{\"conn\":4294967296,\"recv\":$passed}" >trace
+run 1 check http-proxy trace
+answered() {
+    printf '%s\n' "{\"conn\":0,\"send\":$get}" "{\"conn\":4294967296,\"recv\":$passed}" "{\"conn\":4294967296,\"send\":$1}" \
+        "{\"conn\":0,\"recv\":$(back x)}"
+}
+answered '{"status":200,"fields":{},"body":"x"}' >trace
+run 0 check http-proxy trace
+answered '{"status":200,"fields":{},"date":8,"body":"x"}' >trace
+run 1 check http-proxy trace
+
+# What comes behind a request that is not safe waits for its answer; behind one that is safe, it need not.
+behind() {
+    printf '%s\n' "{\"conn\":0,\"send\":${get/GET/$1}}" "{\"conn\":0,\"send\":${get/'"/"'/'"/2"'}}" \
+        "{\"conn\":4294967296,\"recv\":${passed/'"/"'/'"/2"'}}" "{\"conn\":4294967297,\"recv\":${passed/GET/$1}}"
+}
+behind GET >trace
+run 0 check http-proxy trace
+behind DELETE >trace
+run 1 check http-proxy trace
+
+printf '%s\n' '{"conn":0,"send":{"method":"BREW","to":"here","target":"/","host":"here"}}' >trace
+run 21 check http-proxy trace
+err 'this model knows the methods'
+
+# ---- Apache ----------------------------------------------------------------------------------------------------------
+
+rm -rf .antiphon
+run 1 test http-proxy --subject apache-proxy --time 20 --seed 1
+out 'shrunk to 1 request'
+out '"target":"*"'
+rm -rf .antiphon
+run 0 test http-proxy --subject apache-proxy --waive options-slash --messages 3000 --connections 20 --seed 1 --json
+out '"verdict":"pass"'
+run 1 check http-proxy .antiphon/trace.jsonl
+run 0 check http-proxy .antiphon/trace.jsonl --waive options-slash
+# What passes is not broken by standing between.
+run 0 test http-proxy --subject apache-proxy --waive options-slash --messages 1000 --seed 1 --break-calls nothing
+for kind in drop-field:via drop-request-body drop-response-body drop-byte:request wrong-field-name wrong-path \
+    drop-answer-field:connection wrong-client empty-output; do
+    rm -rf .antiphon
+    "$ANTIPHON" test http-proxy --subject apache-proxy --waive options-slash --time 20 --no-shrink --seed 1 --json \
+        --break-calls $kind >found
+    check "$kind is not rejected" grep -q '"verdict":"\(fail\|malformed\|dead\|starved\)"' found
+done
+# All the way: shrunk, and run again.
+rm -rf .antiphon
+run 1 test http-proxy --subject apache-proxy --waive options-slash --seed 1 --break-calls drop-response-body
+out 'shrunk to 1 request'
+out '--break-calls drop-response-body --subject'
+run 1 replay --listen 0 --break-calls drop-response-body --subject apache-proxy .antiphon/*.script
+run 0 replay --listen 0 --subject apache-proxy .antiphon/*.script
+
+# ---- what is not understood ------------------------------------------------------------------------------------------
+
+run 2 test http-proxy --subject apache-proxy --break-calls no-such-thing
+err 'there is no such kind'
+run 2 test kv --run 'true {port}' --break-calls nothing
+err '--break-calls is for subjects that call us'
+run 2 serve http-proxy
+err 'asks others'
+finish
