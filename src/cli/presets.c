@@ -356,7 +356,7 @@ void aphi_preset_version(const char *name, char *version, size_t size)
     if (!p || !p->package || missing(p, &program))
         return;
     aphi_buffer command = {0};
-    quote(&command, program);
+    aphi_quote(&command, program);
     aphi_buffer_str(&command, " -v 2>&1 </dev/null");
     FILE *said = popen(aphi_buffer_text(&command), "r");
     if (said && fgets(version, (int)size, said))
