@@ -120,9 +120,13 @@ static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how
     if (aph_is_str(asked))
         return true;
     aph_value tag = tag_of(m, resource);
-    for (size_t i = 0; tag && i < aph_count(asked); i++)
+    for (size_t i = 0; tag && i < aph_count(asked); i++) {
+        bool weak = aph_truth(aph_field(aph_at(asked, i), "weak"));
+        if (how == STRONG && weak && i + 1 < aph_count(asked) && aph_waive(m, "weak-tag-hides"))
+            return false;
         if (same_tag(m, aph_at(asked, i), tag, how, name))
             return true;
+    }
     return false;
 }
 
@@ -495,6 +499,7 @@ static const aph_waiver waivers[] = {
     APH_WAIVER("if-match-read-ignored", "GET and HEAD are done whatever If-Match says (RFC 9110 13.1.1)"),
     APH_WAIVER("if-unmodified-since-read-ignored",
                "GET and HEAD are done whatever If-Unmodified-Since says (RFC 9110 13.1.4)"),
+    APH_WAIVER("weak-tag-hides", "a weak tag in the list of If-Match hides those that follow it (RFC 9110 13.1.1)"),
     {0},
 };
 
