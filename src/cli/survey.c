@@ -691,8 +691,8 @@ static int look_at_all(survey *s)
     int code = 0;
     for (size_t i = 0; i < s->count && !code; i++)
         code = inquire(s, &s->servers[i]);
-    if (!code && !write_index(s))
-        code = APHI_EXIT_WRITE;
+    if (code != APHI_EXIT_WRITE && !write_index(s)) /* of those that there are, if one could not be looked at */
+        code = code ? code : APHI_EXIT_WRITE;
     if (!code)
         printf("see %s/index.html\n", s->folder);
     return code;
