@@ -72,8 +72,8 @@ typedef struct aph_waiver {
 } aph_waiver;
 #define APH_WAIVER(name_, summary_) {(name_), (summary_), {"without " name_, "waived: " name_}}
 
-/* A message as people of its protocol write it, for diagrams and reports: an array of pieces. Strings in it are text; other
- * values are shown as JSON. An unknown comes as results spell it, {"?": 0, "sort": "string"}, and is shown as ?0.
+/* A message as people of its protocol write it, for diagrams and reports: an array of pieces. Strings in it are text;
+ * other values are shown as JSON. An unknown comes as results spell it, {"?": 0, "sort": "string"}, and is shown as ?0.
  * APH_NIL: all of it as JSON. */
 typedef aph_value aph_words(aph_value message);
 

@@ -6,9 +6,9 @@
  *     200  ETag: "5-1a2b"  Last-Modified: 06 Nov 1994 08:49:37  "abc"
  *     412  (381 bytes)
  *
- * Idea:       what a value is tells how it is written: a tag has "opaque", a time is an integer, a list of integers is a
- *             range. So what is not known yet, a symbol, is simply none of them, and is left to the reader's side. Dates
- *             are without what is always the same or follows from the rest. Of a long body, its size; the content that
+ * Idea:       what a value is tells how it is written: a tag has "opaque", a time is an integer, a list of integers is
+ *             a range. So what is not known yet, a symbol, is none of them, and is left to whoever shows it. Dates are
+ *             without what is always the same or follows from the rest. Of a long body, its size; the content that
  *             was asked for or stored also shows its beginning. */
 #include "http.h"
 #include "dates.h"

@@ -210,11 +210,12 @@ static aphi_result *rows_of(check *c, size_t *n)
         if (!r)
             continue;
         aphi_outcome outcome = outcome_of(r);
+        bool detailed = outcome != APHI_OUTCOME_PASS && c->junit;
         rows[(*n)++] = (aphi_result){.file = c->files[i], .outcome = outcome, .operations = count_of(r, "operations"),
                                      .configurations = count_of(r, "configurations"),
                                      .time_ns = (int64_t)count_of(r, "check_ns"),
                                      .message = outcome == APHI_OUTCOME_PASS ? NULL : reason(r, c->words),
-                                     .detail = outcome == APHI_OUTCOME_PASS || !c->junit ? NULL : plain_detail(r, c->words)};
+                                     .detail = detailed ? plain_detail(r, c->words) : NULL};
     }
     return rows;
 }

@@ -26,8 +26,8 @@ typedef struct aphi_finding_options {
     aph_value *found;        /* if not NULL, nothing is printed and this is what came of it (see below) */
 } aphi_finding_options;
 
-/* Tells it as the options say; returns the exit code. As a value: verdict, why, runs, messages, ns, branches; and if the
- * subject is to blame reject_ns, shrink_ns, requests (how many the counterexample has), script, trace, reproduced and
+/* Tells it as the options say; returns the exit code. As a value: verdict, why, runs, messages, ns, trace, branches;
+ * and if the subject is to blame reject_ns, shrink_ns, requests (how many the counterexample has), script, reproduced,
  * confirmed, minimal, evidence, picture and replay, as far as there are such. The caller marks it. */
 aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options);
 

@@ -8,7 +8,7 @@
  * Needed:     one small trace may be explained by several waivers. In the end, those without which all traces are still
  *             explained by the others are taken back, and the server is tested once more. So a waiver that is left is
  *             needed: one of the traces that are shown fails without it.
- * Choices:    counted in the explanation of one run, afterwards, from its trace: nothing is spent on them while testing.
+ * Choices:    counted in the explanation of one run, afterwards, from its trace: testing is no slower for them.
  * Files:      DIR/NAME.html and DIR/NAME.json for each server, in DIR/NAME its scripts, traces and the pages of its
  *             findings; DIR/index.html is made of all NAME.json that are there, also of earlier surveys. */
 #include "cli/commands.h"
@@ -181,8 +181,8 @@ static int test_with(inquiry *q, uint64_t seed, bool is_short)
     return -1;
 }
 
-/* A violation that was met in a long run may stay large; short runs with other seeds and few connections may meet it, too.
- * And a run that could not be judged may be followed by one that can. */
+/* A violation that was met in a long run may stay large; short runs with other seeds and few connections may meet it,
+ * too. And a run that could not be judged may be followed by one that can. */
 static bool is_poor(aph_value found)
 {
     return is_against(found) ? number_in(found, "requests") > SMALL : !is_verdict(found, "pass");
@@ -274,8 +274,8 @@ static bool needs(const inquiry *q, aph_value finding, size_t waiver)
            !explained(q, finding, q->model.waived & ~(UINT64_C(1) << waiver));
 }
 
-/* The waiver that the finding needs, or NULL: rather the one that was waived for it, as a large finding may need those of
- * earlier ones, too. */
+/* The waiver that the finding needs, or NULL: rather the one that was waived for it, as a large finding may need those
+ * of earlier ones, too. */
 static const aph_waiver *waiver_of(const inquiry *q, aph_value finding, size_t waived_for)
 {
     if (!is_verdict(finding, "fail"))
@@ -691,8 +691,8 @@ static int look_at_all(survey *s)
     int code = 0;
     for (size_t i = 0; i < s->count && !code; i++)
         code = inquire(s, &s->servers[i]);
-    if (!code && !write_index(s))
-        code = APHI_EXIT_WRITE;
+    if (code != APHI_EXIT_WRITE && !write_index(s)) /* of those that there are, if one could not be looked at */
+        code = code ? code : APHI_EXIT_WRITE;
     if (!code)
         printf("see %s/index.html\n", s->folder);
     return code;
@@ -712,8 +712,8 @@ static void help(void)
 {
     fputs("usage: antiphon survey [OPTION]... SPEC\n\n"
           "What does a server choose where the model SPEC lets it, which clauses does it break, and what was not\n"
-          "reached? Tests each server again and again: what is found is made small and, if the model has a waiver that\n"
-          "explains it, waived. Writes a page for each server and an index of all.\n\n"
+          "reached? Tests each server again and again: what is found is made small and, if the model has a waiver\n"
+          "that explains it, waived. Writes a page for each server and an index of all.\n\n"
           "  --subject NAME      a server that Antiphon knows; as often as wanted\n"
           "  --run COMMAND       a server to start with sh, as for antiphon test; as often as wanted\n"
           "  --out DIR           where the pages go (default: survey)\n"
@@ -724,7 +724,8 @@ static void help(void)
           "  --pipeline N        at most so many requests in flight on one (default: 1)\n"
           "  --seed N            what chance decides (default: 1)\n"
           "  --help              this\n\n"
-          "exit codes: 0 the pages were written, whatever they say; 4 they could not be; 5 interrupted; 51 no subject.\n",
+          "exit codes: 0 the pages were written, whatever they say; 4 they could not be; 5 interrupted; 51 no "
+          "subject.\n",
           stdout);
 }
 

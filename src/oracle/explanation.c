@@ -6,7 +6,7 @@
  *             order and the way taken at each branch: run the model along it once more, keep every symbol and every
  *             condition, and ask the solver once at the end.
  * Invariants: at the head of a step, symbols of the state that a condition so far has determined are replaced by their
- *             values, as in the search: a model may go another way where it sees a value than where it sees a symbol. */
+ *             values, as in the search: a model may go another way where it sees a value and not a symbol. */
 #include "oracle/explanation.h"
 
 #include "base/memory.h"

@@ -302,12 +302,13 @@ static void add_choices(aphi_buffer *out, aph_value server)
     size_t n = count_of(server, "choices");
     aphi_buffer_str(out, "<section class=\"card\">\n<h2>What it chooses</h2>\n");
     if (!n) {
-        aphi_buffer_str(out, "<p>There was no run that is explained, so nothing is known of its choices.</p></section>\n");
+        aphi_buffer_str(out, "<p>There was no run that is explained, so nothing is known of its choices.</p>\n"
+                             "</section>\n");
         return;
     }
     aphi_buffer_str(out, "<p class=\"faint\">Where the specification leaves it to the server, in a run of ");
     add_counted(out, number_of(server, "observations"), "message");
-    aphi_buffer_str(out, ". Counted in one explanation of it: where several would do, in the first that was found.</p>\n"
+    aphi_buffer_str(out, ". Counted in one explanation of it: where several would do, in the first found.</p>\n"
                          "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">choice</th>"
                          "<th scope=\"col\">clause</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < n && i < NAMES_MAX; i++)
@@ -443,7 +444,8 @@ void aphi_portrait_index(aphi_buffer *out, aph_value servers)
     begin(out);
     aphi_buffer_str(out, "<title>Antiphon: servers</title>\n</head>\n<body>\n<main>\n<h1>Servers</h1>\n"
                          "<p class=\"faint\">What each breaks and chooses, as Antiphon found it.</p>\n"
-                         "<section class=\"card\"><div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">server</th>"
+                         "<section class=\"card\"><div class=\"scroll\"><table>\n<thead><tr>"
+                         "<th scope=\"col\">server</th>"
                          "<th scope=\"col\">what it breaks</th><th scope=\"col\">verdict</th>"
                          "<th scope=\"col\">messages</th><th scope=\"col\">when</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < aph_count(servers); i++)

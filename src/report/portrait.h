@@ -8,7 +8,8 @@
 #include "base/buffer.h"
 
 /* A server's page. What is known of it is a value, of which each part may be missing:
- *   {"name", "subject", "model", "version", "when", "verdict", "why": texts, "passed", "messages", "runs", "ns": numbers,
+ *   {"name", "subject", "model", "version", "when", "verdict", "why": texts,
+ *    "passed", "messages", "runs", "ns": numbers,
  *    "waived": [names of waivers],
  *    "findings": [{"verdict", "why", "waiver", "summary", "picture", "replay", "page": texts, "clauses": [texts],
  *                  "requests", "reject_ns", "shrink_ns", "reproduced", "confirmed": numbers, "minimal": boolean}],

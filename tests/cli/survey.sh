@@ -43,9 +43,9 @@ out 'server-1   fail'
 page server-1 'What it breaks' 'subject' 'RFC 9110' 'antiphon replay --run'
 check 'the index lost web' grep -qF '<a href="web.html">' pages/index.html
 check 'the index does not lead to the mutant' grep -qF '<a href="server-1.html">' pages/index.html
-script=$(ls pages/server-1/*.script | head -1)
+scripts=(pages/server-1/*.script)
 check 'no page of the finding' [ -s pages/server-1/1.html ]
-run 1 replay --run "'$ANTIPHON_SUBJECTS/web-mutant-08' {port}" "$script" http
+run 1 replay --run "'$ANTIPHON_SUBJECTS/web-mutant-08' {port}" "${scripts[0]}" http
 out 'expected'
 # A counterexample is told in words.
 no_out '"method":'

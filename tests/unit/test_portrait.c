@@ -22,7 +22,8 @@ static aph_value json(const char *text)
 
 static aph_value plain(void)
 {
-    return json("{\"survey\":1,\"name\":\"apache\",\"subject\":\"apache\",\"model\":\"http\",\"version\":\"Apache/2.4\","
+    return json("{\"survey\":1,\"name\":\"apache\",\"subject\":\"apache\",\"model\":\"http\","
+                "\"version\":\"Apache/2.4\","
                 "\"when\":\"2026-01-02\",\"verdict\":\"pass\",\"messages\":20038,\"runs\":9,\"ns\":4800000000,"
                 "\"passed\":20000,\"waived\":[\"head-range\"],\"observations\":2500,"
                 "\"findings\":[{\"verdict\":\"fail\",\"why\":\"nothing explains it\",\"waiver\":\"head-range\","
@@ -33,13 +34,16 @@ static aph_value plain(void)
                 "[\"no tag\",0]]},{\"ways\":[[\"not asked\",0]]}],\"never\":[\"a branch\"]}");
 }
 
-#define EVIL "<script>alert(1)</script><img src=http://evil.invalid/x onerror=alert(1)>\\\" onclick=\\\"x' \\u202e\\u0000"
+#define EVIL \
+    "<script>alert(1)</script><img src=http://evil.invalid/x onerror=alert(1)>\\\" onclick=\\\"x' \\u202e\\u0000"
 
 static aph_value hostile(void)
 {
-    return json("{\"survey\":1,\"name\":\"" EVIL "\",\"subject\":\"" EVIL "\",\"version\":\"" EVIL "\",\"verdict\":\"" EVIL
+    return json("{\"survey\":1,\"name\":\"" EVIL "\",\"subject\":\"" EVIL "\",\"version\":\"" EVIL
+                "\",\"verdict\":\"" EVIL
                 "\",\"why\":\"" EVIL "\",\"when\":\"" EVIL "\",\"model\":\"" EVIL "\",\"waived\":[\"" EVIL "\",7],"
-                "\"findings\":[{\"why\":\"" EVIL "\",\"waiver\":\"" EVIL "\",\"summary\":\"" EVIL "\",\"picture\":\"" EVIL
+                "\"findings\":[{\"why\":\"" EVIL "\",\"waiver\":\"" EVIL "\",\"summary\":\"" EVIL
+                "\",\"picture\":\"" EVIL
                 "\",\"replay\":\"" EVIL "\",\"page\":\"javascript:alert(1)\",\"clauses\":[\"" EVIL "\",null]},"
                 "{\"page\":\"../up.html\"},{\"page\":\"//evil.invalid\"},{\"page\":\"a/..//b\"},7],"
                 "\"choices\":[{\"clause\":\"" EVIL "\",\"ways\":[[\"" EVIL "\",3],[\"negative\",-3],7]},{\"ways\":7}],"
@@ -58,7 +62,8 @@ static void test_page(void **state)
     aphi_portrait_page(&page, plain());
     static const char *const expected[] = {
         "<h1>apache</h1>", "Apache/2.4", "with 1 known violation waived", "HEAD is answered 206", "a\n  b</pre>",
-        "--waive head-range", "<a href=\"apache/1.html\">", "fails in 10 of 10 runs", "99 % · 199", "1 % · 1", "never</span>",
+        "--waive head-range", "<a href=\"apache/1.html\">", "fails in 10 of 10 runs", "99 % · 199", "1 % · 1",
+        "never</span>",
         "RFC 9110 8.8.3", "<li>a branch</li>", "20,038 messages in 9 runs", "antiphon replay x"};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         if (!says(&page, expected[i]))
@@ -70,7 +75,8 @@ static void test_page(void **state)
 static void test_nothing_known(void **state)
 {
     (void)state;
-    static const char *const values[] = {"{}", "7", "[]", "{\"findings\":{},\"choices\":{},\"never\":{},\"waived\":{}}"};
+    static const char *const values[] = {"{}", "7", "[]",
+                                         "{\"findings\":{},\"choices\":{},\"never\":{},\"waived\":{}}"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         aphi_buffer page = {0};
         aphi_portrait_page(&page, json(values[i]));
