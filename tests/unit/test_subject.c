@@ -387,7 +387,8 @@ static void test_files(void **unused)
 {
     (void)unused;
     char run[800], text[1000], expected[100];
-    const aphi_subject_file files[] = {{.name = "documents", .text = NULL}, {.name = "conf", .text = "port {port} of {dir}/documents {other}\n"}};
+    const aphi_subject_file files[] = {{.name = "documents"},
+                                       {.name = "conf", .text = "port {port} of {dir}/documents {other}\n"}};
     snprintf(run, sizeof run, "stat -c %%U {dir} {dir}/documents {dir}/conf; cat {dir}/conf; echo dir={dir}; exec %s",
              command("{port}"));
     aphi_subject_options options = {.run = run, .files = files, .file_count = 2, .owner = "nobody"};
