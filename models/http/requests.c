@@ -51,7 +51,7 @@ const aph_function aphi_http_functions[] = {
 
 static aph_value gen_target(aph_gen *g, bool writes)
 {
-    switch (writes ? aph_gen_weighted(g, 48, 2, 1) : aph_gen_weighted(g, 18, 1, 6)) {
+    switch (writes ? aph_gen_weighted(g, 192, 8, 1) : aph_gen_weighted(g, 18, 1, 6)) {
     case 1: return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
     case 2: return aph_str("/old");
     default: return aph_gen_oneof(g, aph_str("/a"), aph_str("/b"), aph_str("/c"));
@@ -147,8 +147,11 @@ aph_value aphi_http_generate(aph_gen *g)
     size_t which = aph_gen_weighted(g, 20, 20, 4, 3, 1);
     bool writes = which != 0 && which != 3;
     aph_value target = gen_target(g, writes), request = aph_record("method", aph_str(methods[which]));
+    aph_value drawn = target;
     if (which != 4)
         request = with_condition(g, methods[which], request, &target);
+    if (writes && aph_str_is(target, "/old") && aph_gen_weighted(g, 63, 1) == 0)
+        target = drawn; /* what is old is only old once */
     request = aph_put(request, "target", target);
     return which == 1 || which == 4 ? aph_put(request, "body", gen_body(g)) : request;
 }

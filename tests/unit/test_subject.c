@@ -387,7 +387,8 @@ static void test_files(void **unused)
 {
     (void)unused;
     char run[800], text[1000], expected[100];
-    const aphi_subject_file files[] = {{"documents", NULL}, {"conf", "port {port} of {dir}/documents {other}\n"}};
+    const aphi_subject_file files[] = {{.name = "documents"},
+                                       {.name = "conf", .text = "port {port} of {dir}/documents {other}\n"}};
     snprintf(run, sizeof run, "stat -c %%U {dir} {dir}/documents {dir}/conf; cat {dir}/conf; echo dir={dir}; exec %s",
              command("{port}"));
     aphi_subject_options options = {.run = run, .files = files, .file_count = 2, .owner = "nobody"};
@@ -414,7 +415,7 @@ static void test_files(void **unused)
 /* Fails to start, with a folder for temporary files that has this name and mode. */
 static void does_not_start_in(const char *name, mode_t mode, const char *owner, const char *says)
 {
-    const aphi_subject_file files[] = {{"conf", "{port}"}};
+    const aphi_subject_file files[] = {{.name = "conf", .text = "{port}"}};
     char base[] = "/tmp/test_subject.XXXXXX", folder[100];
     assert_non_null(mkdtemp(base));
     assert_int_equal(chmod(base, 0755), 0);
