@@ -4,8 +4,8 @@
  *
  * Idea:       Few targets, so that requests meet; conditions made of what the server showed: its tags as they were,
  *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they
- *             were shown for. Now and then a target that nobody wrote, and one that was perhaps there before and is seldom
- *             written: what is old has other tags than what is new, where versions are told apart by seconds. */
+ *             were shown for. Now and then a target that nobody wrote, and one that was perhaps there before and is
+ *             seldom written: what is old has other tags than what is new, where versions are told by seconds. */
 #include "http.h"
 
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ typedef enum aphi_arrival_kind {
     APHI_ARRIVED_END,       /* the subject closed the connection, between messages */
     APHI_ARRIVED_RESET,     /* it broke it off */
     APHI_ARRIVED_REFUSED,   /* it did not let us in; why says how */
-    APHI_ARRIVED_CROWD,     /* it opened more connections to us than we take; why says how many. None is taken any more */
+    APHI_ARRIVED_CROWD,     /* it opened more connections to us than we take, and no more are; why says how many */
     APHI_ARRIVED_UNABLE,    /* we have no descriptor, port or right to connect; why says what */
 } aphi_arrival_kind;
 

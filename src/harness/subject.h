@@ -22,7 +22,7 @@ typedef struct aphi_subject_file {
 typedef struct aphi_subject_options {
     const char *target;   /* HOST:PORT, [V6]:PORT; one of target and run is given */
     const char *run;      /* a command for sh; {port} stands for a free port on 127.0.0.1, {dir} for an empty folder */
-    const char *before;   /* a command that stands before it and is started with it: {port} is where the tester connects,
+    const char *before;   /* a command that stands before it, started with it: {port} is where the tester connects,
                            * {target} what {port} stands for in run and files; may be NULL */
     const char *output;   /* file that keeps what a command prints; NULL: a temporary one */
     unsigned listen;      /* the port that {listen} stands for in the command: the tester listens there; 0: none */

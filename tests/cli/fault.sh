@@ -105,6 +105,8 @@ breaks drop-if-match 's/(I|i)f-(m|M)atch:[^\n]*\n//g'
 breaks drop-field:X-LAST 's/X-Last: 1\r\n//'
 breaks weaken-if-match 's/W\/"x",  "y", W\/"z"/"x",  "y", "z"/'
 breaks strip-weak-if-none-match 's/"x", W\/"y" , "z"/"x", "z"/;s/If-None-Match: W\/"y"\r\n//'
+breaks first-tag 's/"x", W\/"y" , "z"/"x"/;s/W\/"x",  "y", W\/"z"/W\/"x"/'
+breaks skip-write:DELETE "s/${answer}DELETE[^\v]*W\/\"y\"\r\n\r\n/$none/"
 breaks drop-request-body 's/Content-Length: 5\r\n\r\nhello/Content-Length: 0\r\n\r\n/
     s/Transfer-Encoding: chunked\r\nX-Last: 1\r\n\r\n3;a=b\r\nabc\r\n1\r\nd\r\n0\r\nT: v\r\n\r\n/X-Last: 1\r\nContent-Length: 0\r\n\r\n/'
 breaks drop-byte:request 's/Content-Length: 5\r\n\r\nhello/Content-Length: 4\r\n\r\nello/;s/3;a=b\r\nabc/2;a=b\r\nbc/'
@@ -196,6 +198,28 @@ request 'GET /status/404 HTTP/1.1' 'Host: h' | $ask "$port" >"$dir/a"
 same "$(tail -n 1 "$dir/a")" 'status 404'
 stop
 out '1 could be broken, 1 were'
+
+# through KIND REQUEST-LINE...: what comes of these requests, which are sent together.
+through() {
+    start --target "127.0.0.1:$direct" --break "$1"
+    shift
+    for line; do request "$line" 'Host: h'; done | $ask "$port" >"$dir/got"
+    stop
+}
+# A HEAD that is answered with a body.
+through head-as-get 'HEAD /status/404 HTTP/1.1' 'GET /status/200 HTTP/1.1'
+same "$(grep -a '^status' "$dir/got")" $'status 404\nstatus 200'
+out '1 could be broken, 1 were'
+# The second overtakes the first, and the fourth the third; the last has nobody to overtake it.
+through wrong-order 'GET /status/201 HTTP/1.1' 'GET /status/202 HTTP/1.1' 'GET /status/203 HTTP/1.1' \
+    'GET /status/404 HTTP/1.1' 'GET /status/405 HTTP/1.1'
+same "$(grep -a '^status' "$dir/got" | tr -dc '0-9 \n')" $' 202\n 201\n 404\n 203\n 405'
+# The tag stays as it was first, for each target by itself.
+through stale-tag 'GET /counted/a HTTP/1.1' 'GET /counted/b HTTP/1.1' 'GET /counted/a HTTP/1.1' 'GET /counted/b HTTP/1.1'
+tags=$(sed -n 's/^ETag: "\([0-9]*\)".*/\1/p' "$dir/got" | tr '\n' ' ')
+same "$tags" "$(echo "$tags" | awk '{ print $1, $2, $1, $2, "" }')"
+check 'there are two tags' [ "$(echo "$tags" | tr ' ' '\n' | sort -u | grep -c .)" -eq 2 ]
+out '2 could be broken, 2 were'
 
 # ---- bytes -----------------------------------------------------------------------------------------------------------
 
@@ -379,8 +403,8 @@ run 0 test swap --run "$swap --break delay:5 --every 10" --folder "$dir/folder" 
 
 run 0 fault --list
 for kind in put-as-get early-return 412-as-204 200-as-412 304-as-200 404-as-200 drop-if-match weaken-if-match \
-    strip-weak-if-none-match flip-tag-bit add-byte drop-byte wrong-path skip-write empty-output drop-request-body \
-    drop-response-body wrong-field-name drop-answer-field wrong-client delay reset half-close one-byte garbage silence; do
+    strip-weak-if-none-match flip-tag-bit first-tag head-as-get wrong-order stale-tag add-byte drop-byte wrong-path skip-write \
+    empty-output drop-request-body drop-response-body wrong-field-name drop-answer-field wrong-client delay reset half-close one-byte garbage silence; do
     check "it lists $kind" grep -q "^$kind  *[A-Za-z]" "$dir/out"
 done
 run 0 fault --help
@@ -394,7 +418,7 @@ err 'only one of them'
 run 2 fault --target 127.0.0.1:1 --break nonsense
 err 'there is no such kind; antiphon fault --list'
 for wrong in delay delay: delay:x delay:0 delay:5x delay:-5 reset:1 drop-field drop-field: drop-field:a,b add-byte:x 100-as-200 \
-    200-as-200 200-as-600 2000-as-20 drop-field:content-length ''; do
+    skip-write: skip-write:GET first-tag:x 200-as-200 200-as-600 2000-as-20 drop-field:content-length ''; do
     run 2 fault --target 127.0.0.1:1 --break "$wrong"
     err "--break $wrong"
 done

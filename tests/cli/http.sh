@@ -24,20 +24,41 @@ run 1 test http --subject apache --seed 1 --json
 out '"if-none-match":['
 out '"status":412'
 rm -rf .antiphon
-run 0 test http --subject apache --messages 3000 --pipeline 1 --seed 1 --waive if-none-match-strong --waive head-range \
-    --waive if-unmodified-since-now --json
+run 0 test http --subject apache --messages 3000 --pipeline 1 --seed 1 --waive known --json
 out '"waived":{'
 run 1 check http .antiphon/trace.jsonl
-run 0 check http .antiphon/trace.jsonl --waive if-none-match-strong --waive head-range --waive if-unmodified-since-now
+run 0 check http .antiphon/trace.jsonl --waive if-none-match-strong --waive head-range --waive if-unmodified-since-now \
+    --waive if-match-after-weak
 
 # Writes whose conditions do not hold are done all the same.
 rm -rf .antiphon
 run 1 test http --subject nginx --seed 1
 out '"status":412'
 rm -rf .antiphon
-run 0 test http --subject nginx --messages 3000 --pipeline 1 --seed 1 --waive conditional-writes-ignored --waive head-range \
-    --waive if-unmodified-since-now
+run 0 test http --subject nginx --messages 3000 --pipeline 1 --seed 1 --waive known --waive if-unmodified-since-now
 out 'the waiver if-unmodified-since-now was never used'
+no_out 'head-range was never used'
+
+# One thing is broken before a server that passes: then it does not, and the script fails again in the same way.
+for server in apache nginx; do
+    for kind in skip-write stale-tag head-as-get; do
+        rm -rf .antiphon
+        told="test http --subject $server --break $kind"
+        "$ANTIPHON" test http --subject $server --break $kind --seed 1 --no-shrink --json >out 2>err
+        check 'it is not rejected' grep -q '"verdict":"\(fail\|malformed\)"' out
+        check 'it does not say what was broken' grep -q "\"break\":\"$kind\"" out
+    done
+    run 0 test http --subject $server --break nothing --messages 600 --pipeline 1 --seed 1
+done
+rm -rf .antiphon
+run 1 test http --subject nginx --break put-as-get --seed 1
+out 'broken: put-as-get'
+out "antiphon replay --subject 'nginx' --break put-as-get"
+run 1 replay --subject nginx --break put-as-get .antiphon/*.script
+run 0 replay --subject nginx --break nothing .antiphon/*.script
+# It is for any command, too.
+rm -rf .antiphon
+run 1 test http --run "'$ANTIPHON_SUBJECTS/web' {port}" --break drop-byte --seed 1 --no-shrink
 
 rm -rf .antiphon
 run 1 test http --subject lighttpd --seed 1 --no-shrink
@@ -46,6 +67,16 @@ run 2 test http --subject web --waive no-such-thing
 err 'there is no such waiver; antiphon models http lists those that there are'
 run 2 test kv --subject web --waive x
 err 'kv declares no waivers'
+run 2 test http --target 127.0.0.1:1 --break skip-write
+err 'there is antiphon fault'
+run 2 test http --subject web --break nonsense
+err 'there is no such kind'
+run 2 test kv --run 'x {port}' --env udp --break reset
+err 'not for datagrams'
+run 2 test http --run 'x {port}' --waive known
+err 'what the server of --subject is known for'
+run 2 check http .antiphon/trace.jsonl --waive known
+err 'name them one by one'
 run 0 models http
 out 'if-none-match-strong'
 finish

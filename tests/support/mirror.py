@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # mirror.py PORT - a web server that shows what it got: to most requests it answers with their own bytes. Some paths ask for
-# other answers: /status/N, /chunked, /ones (chunks of a byte each), /until-end, /pair (waits until two ask, and says which).
-import re, socket, sys, threading
+# other answers: /status/N, /chunked, /ones (chunks of a byte each), /until-end, /pair (waits until two ask, and says which),
+# /counted (another tag each time).
+import itertools, re, socket, sys, threading
 
 pair = threading.Barrier(2)
+counter = itertools.count(1)
 
 
 def line(file):
@@ -50,6 +52,8 @@ def reply(target, request):
         return answer(200, b"1\r\na\r\n1\r\nb\r\n0\r\n\r\n", b"Transfer-Encoding: chunked\r\n", False)
     if target == b"/until-end":
         return answer(200, b"to the end", b"", False)
+    if target.startswith(b"/counted"):
+        return answer(200, b"counted\n", b'ETag: "%d"\r\n' % next(counter))
     if target.startswith(b"/pair/"):
         pair.wait(20)
         return answer(200, target)
