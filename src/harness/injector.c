@@ -387,6 +387,15 @@ static channel *another_waiting(const aphi_injector *r, const channel *l)
     return NULL;
 }
 
+/* Does anybody else wait for answers? */
+static bool has_another(const aphi_injector *r, const channel *l)
+{
+    for (size_t i = 0; i < r->top; i++)
+        if (r->slots[i] && r->slots[i] != l && r->slots[i]->count)
+            return true;
+    return false;
+}
+
 static void swap_targets(aphi_injector *r, channel *a, channel *b)
 {
     side target = a->target;
@@ -418,6 +427,9 @@ static bool is_decided(aphi_injector *r, channel *l)
         swap_targets(r, l, other);
         return false;
     }
+    l->sent_on = !has_another(r, l); /* nobody would get it but its client */
+    if (l->sent_on)
+        return true;
     if (!l->held)
         remind(r, l, HELD, hold_ns);
     l->held = true;

@@ -97,7 +97,7 @@ done
 rm -rf .antiphon
 run 1 test http-proxy --subject apache-proxy --waive options-slash --seed 1 --break-calls drop-response-body
 out 'shrunk to 1 request'
-out '--break-calls drop-response-body --subject'
+out '--break-calls drop-response-body'
 run 1 replay --listen 0 --break-calls drop-response-body --subject apache-proxy .antiphon/*.script
 run 0 replay --listen 0 --subject apache-proxy .antiphon/*.script
 
