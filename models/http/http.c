@@ -306,11 +306,12 @@ static aph_value read(aph *m, aph_value request, aph_value *resource)
     return with_validators(m, answer(200, body), resource);
 }
 
-/* What is there after a write; "before" is the strong tag that content of another length had. */
+/* What is there after a write; "before" is the strong tag that content of another length had. One that was never shown
+ * can have been any other, and is as good as none. */
 static aph_value replaced(aph_value was, aph_value body)
 {
     aph_value now = aph_record("body", body), tag = aph_field(was, "tag"), old = aph_field(was, "body");
-    bool strong = tag && tag != none() && !aph_truth(aph_field(tag, "weak"));
+    bool strong = tag && tag != none() && !aph_truth(aph_field(tag, "weak")) && aph_is_str(aph_field(tag, "opaque"));
     if (strong && aph_is_str(old) && aph_count(old) != aph_count(body))
         now = aph_put(now, "before", aph_field(tag, "opaque"));
     return now;

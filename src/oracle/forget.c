@@ -117,15 +117,23 @@ static bool is_settled(const aph_oracle *o, const aphi_asked *a)
     return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_given_up(o, a)));
 }
 
-/* Requests that every root has taken and that no answer will end are no longer in flight. */
-static void settle_taken(aph_oracle *o, survivors *s)
+static size_t count_takers(const aph_oracle *o, const survivors *s, const aphi_asked *a)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->count; k++)
+        n += aphi_bit(s->bits + k * o->words, a->slot);
+    return n;
+}
+
+/* Requests that every root has taken and that no answer will end are no longer in flight; nor, where explanations are
+ * given up anyway, are those that were lost before the window began and that none has taken: they would add up. */
+static void settle(aph_oracle *o, survivors *s)
 {
     for (size_t i = 0; i < o->pending_count;) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        bool everywhere = is_settled(o, a);
-        for (size_t k = 0; everywhere && k < s->count; k++)
-            everywhere = aphi_bit(s->bits + k * o->words, a->slot);
-        if (!everywhere) {
+        size_t takers = is_settled(o, a) ? count_takers(o, s, a) : SIZE_MAX;
+        bool old = o->let_go && o->rpc && o->pending[i] < o->base_count;
+        if (takers != s->count && !(takers == 0 && old)) {
             i++;
             continue;
         }
@@ -197,7 +205,7 @@ void aphi_search_start_window(aph_oracle *o)
 
 static void begin_window(aph_oracle *o, survivors *s)
 {
-    settle_taken(o, s);
+    settle(o, s);
     o->event_base += o->event_count;
     o->event_count = 0;
     o->frame_count = 0;
@@ -232,6 +240,7 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
     }
     o->exhaustive = false;
     if (complete) {
+        o->let_go |= o->held_back;
         aphi_flight_end(o);
         begin_window(o, &s);
     } else {

@@ -184,6 +184,9 @@ struct aph_oracle {
     uint64_t *frame_bits;
     size_t frame_bits_capacity;
     aphi_memo memo;
+    size_t lost_taken;     /* by the configuration at hand, of those that hold_back looks at */
+    size_t lost_max;       /* that an explanation may take, for now */
+    bool held_back;        /* some could not be tried for that */
     bool exhaustive;       /* looking for all configurations: causes do not matter */
     uint64_t budget_end;   /* of an exhaustive search, in configurations */
 
