@@ -112,6 +112,13 @@ static bool same_tag(aph *m, aph_value asked, aph_value tag, comparison how, con
     return aph_decide(m, aph_eq(aph_field(asked, "opaque"), aph_field(tag, "opaque")), name);
 }
 
+/* Where tags are compared strongly, a weak one is none that matches; but others may follow. */
+static bool ends_list(aph *m, aph_value asked, size_t i)
+{
+    return i + 1 < aph_count(asked) && aph_truth(aph_field(aph_at(asked, i), "weak")) &&
+           aph_waive(m, "weak-tag-ends-list");
+}
+
 /* Is the current tag one of those? "*" is any. */
 static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how, const char *name)
 {
@@ -123,6 +130,8 @@ static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how
     for (size_t i = 0; tag && i < aph_count(asked); i++)
         if (same_tag(m, aph_at(asked, i), tag, how, name))
             return true;
+        else if (how == STRONG && ends_list(m, asked, i))
+            return false;
     return false;
 }
 
@@ -481,6 +490,7 @@ static const aph_model *const mutants[] = {
 
 static const aph_waiver waivers[] = {
     APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
+    APH_WAIVER("weak-tag-ends-list", "lists that are compared strongly are read up to their first weak tag (RFC 9110 13.1.1)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
     APH_WAIVER("if-unmodified-since-now", "PUT and DELETE take the date of their resource for now (RFC 9110 13.1.4)"),

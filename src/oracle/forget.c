@@ -71,7 +71,8 @@ static void free_survivors(survivors *s)
 typedef struct bookmark {
     aphi_core core;
     aphi_segment *past;
-    size_t root_next, frame_count, order_count;
+    size_t root_next, frame_count, order_count, lost_max;
+    bool held_back;
     aphi_frame *frames;
     uint64_t *frame_bits, *bits;
     aphi_taken *order;
@@ -80,7 +81,7 @@ typedef struct bookmark {
 static bookmark place_bookmark(aph_oracle *o)
 {
     return (bookmark){.core = o->core, .past = o->past, .root_next = o->root_next, .frame_count = o->frame_count,
-                      .order_count = o->order_count,
+                      .order_count = o->order_count, .lost_max = o->lost_max, .held_back = o->held_back,
                       .frames = aphi_copy(o->frames, o->frame_count * sizeof *o->frames),
                       .frame_bits = aphi_copy(o->frame_bits, o->frame_count * o->words * sizeof *o->bits),
                       .bits = aphi_copy(o->bits, o->words * sizeof *o->bits),
@@ -95,6 +96,8 @@ static void return_to_bookmark(aph_oracle *o, const bookmark *b)
     o->root_next = b->root_next;
     o->frame_count = b->frame_count;
     o->order_count = b->order_count;
+    o->lost_max = b->lost_max;
+    o->held_back = b->held_back;
     memcpy(o->frames, b->frames, b->frame_count * sizeof *b->frames);
     memcpy(o->frame_bits, b->frame_bits, b->frame_count * o->words * sizeof *b->bits);
     memcpy(o->bits, b->bits, o->words * sizeof *b->bits);
@@ -224,14 +227,29 @@ static void begin_window(aph_oracle *o, survivors *s)
     aphi_search_start_window(o);
 }
 
+/* From now on any number of lost requests may be taken. If some were held back, the search begins again for that. */
+static bool hold_nothing_back(aph_oracle *o)
+{
+    o->lost_max = SIZE_MAX;
+    if (!o->held_back)
+        return true;
+    o->held_back = false;
+    o->frame_count = 0;
+    o->root_next = 0;
+    aphi_search_clear(o);
+    return aphi_search_next_root(o) && aphi_search(o);
+}
+
 bool aphi_search_collect(aph_oracle *o, uint64_t budget)
 {
     survivors s = {0};
     bookmark back = place_bookmark(o);
     o->exhaustive = true;
     o->budget_end = o->configurations + budget;
-    add_survivor(o, &s);
-    bool more = o->frame_count || o->root_next < o->root_count, complete = true;
+    bool complete = !budget || hold_nothing_back(o);
+    if (complete)
+        add_survivor(o, &s);
+    bool more = o->frame_count || o->root_next < o->root_count;
     while (more && complete) {
         more = aphi_search_elsewhere(o, aphi_memo_any) && aphi_search(o);
         if (more)

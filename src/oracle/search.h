@@ -258,7 +258,7 @@ void aphi_search_clear(aph_oracle *o);
  * aphi_search succeeded. */
 APHI_RARE void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
- * False, and nothing changed, if the budget did not suffice. */
+ * False, and nothing changed, if the budget did not suffice. With a budget of 0 what was held back is let go of. */
 APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
 APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
