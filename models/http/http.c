@@ -490,7 +490,7 @@ static const aph_model *const mutants[] = {
 
 static const aph_waiver waivers[] = {
     APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
-    APH_WAIVER("weak-tag-ends-list", "lists that are compared strongly are read up to their first weak tag (RFC 9110 13.1.1)"),
+    APH_WAIVER("weak-tag-ends-list", "lists compared strongly are read up to their first weak tag (RFC 9110 13.1.1)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
     APH_WAIVER("if-unmodified-since-now", "PUT and DELETE take the date of their resource for now (RFC 9110 13.1.4)"),
