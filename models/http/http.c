@@ -224,16 +224,25 @@ static aph_value with_validators(aph *m, aph_value said, aph_value *resource)
     return with_date(m, with_tag(m, said, resource), resource);
 }
 
+/* Where a server may show them, and need not. That there are none to be shown is as good as not to show them. */
 static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
 {
-    return aph_either(m, "no date is shown there", "the date is shown there") ? with_date(m, said, resource) : said;
+    if (aph_field(*resource, "modified") == none() || !aph_either(m, "no date is shown there", "the date is shown there"))
+        return said;
+    aph_value modified = modified_of(m, resource);
+    if (!modified)
+        aph_never(m);
+    return aph_put(said, "modified", modified);
 }
 
-/* Where a server may show them, and need not. */
 static aph_value perhaps_with_validators(aph *m, aph_value said, aph_value *resource)
 {
-    if (aph_either(m, "no tag is shown there", "the tag is shown there"))
-        said = with_tag(m, said, resource);
+    if (aph_field(*resource, "tag") != none() && aph_either(m, "no tag is shown there", "the tag is shown there")) {
+        aph_value tag = tag_of(m, resource);
+        if (!tag)
+            aph_never(m);
+        said = aph_put(said, "tag", tag);
+    }
     return perhaps_with_date(m, said, resource);
 }
 
