@@ -227,7 +227,8 @@ static aph_value with_validators(aph *m, aph_value said, aph_value *resource)
 /* Where a server may show them, and need not. That there are none to be shown is as good as not to show them. */
 static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
 {
-    if (aph_field(*resource, "modified") == none() || !aph_either(m, "no date is shown there", "the date is shown there"))
+    if (aph_field(*resource, "modified") == none() ||
+        aph_either(m, "no date is shown there", "the date is shown there") == 0)
         return said;
     aph_value modified = modified_of(m, resource);
     if (!modified)

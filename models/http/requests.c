@@ -55,7 +55,7 @@ const aph_function aphi_http_functions[] = {
 static aph_value gen_target(aph_gen *g)
 {
     aph_value wished = aph_field(aph_gen_wish(g), "target");
-    uint64_t connections = aph_gen_connections(g), many = connections > FEW ? 2 * connections : 0;
+    uint64_t connections = aph_gen_connections(g), many = connections > FEW ? 4 * connections : 0;
     if (aph_gen_weighted(g, 24, 1) == 1)
         return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
     if (wished && aph_gen_weighted(g, 3, 1) == 0)

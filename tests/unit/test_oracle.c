@@ -161,8 +161,8 @@ static void test_many_lost_requests(void **unused)
     (void)unused;
     char text[4096] = "";
     for (int i = 0; i < 12; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%d>{\"f\":\"write\",\"value\":%d} %d! ", 20 + i,
-                 50 + i, 20 + i);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d>{\"f\":\"write\",\"value\":%d} %d! ",
+                 20 + i, 50 + i, 20 + i);
     for (int i = 0; i < 12; i++)
         strcat(text, "1>w1 2>w2 3>w3 3<ok 2<ok 1<ok 4>r 4<3 5>r 5<3 ");
     small_history h = small_read(text);
