@@ -154,7 +154,7 @@ static void test_lost_requests(void **unused)
     passes(r, "1>w5 2>r 2<5"); /* the history ends before the answer */
 }
 
-/* Twelve writes are lost. Where the order of others was guessed wrong, which a read shows, that is mended first, and not
+/* Twelve writes are lost. Where the order of others was guessed wrong, which a read shows, that is mended first, not
  * with the lost ones in all the ways that there are. Only what nobody else wrote brings them in. */
 static void test_many_lost_requests(void **unused)
 {
