@@ -41,6 +41,9 @@ aph_value aph_gen_state(aph_gen *g);
 /* The i-th latest labelled message, from 0; false beyond those that are remembered (at least the last 256). */
 bool aph_gen_seen(aph_gen *g, size_t i, int64_t *label, aph_value *message);
 int64_t aph_gen_connection(aph_gen *g);                 /* on which it will be sent */
+size_t aph_gen_connections(aph_gen *g);                 /* how many there are */
+/* An earlier request that this one had better have to do with; APH_NIL: none. */
+aph_value aph_gen_wish(aph_gen *g);
 uint64_t aph_gen_number(aph_gen *g);                    /* of this request in the run, from 0: for values of its own */
 
 /* ---- holes ------------------------------------------------------------------------------------------------------- */

@@ -115,6 +115,12 @@ static bool same_tag(aph *m, aph_value asked, aph_value tag, comparison how, con
     return aph_decide(m, aph_eq(opaque, aph_field(tag, "opaque")), name);
 }
 
+/* Where tags are compared strongly, a weak one is none that matches; but others may follow. */
+static bool ends_list(aph *m, aph_value asked, size_t i)
+{
+    return i + 1 < aph_count(asked) && is_weak(aph_at(asked, i)) && aph_waive(m, "weak-tag-ends-list");
+}
+
 /* Is the current tag one of those? "*" is any. */
 static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how, const char *name)
 {
@@ -126,7 +132,7 @@ static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how
     for (size_t i = 0; tag && i < aph_count(asked); i++) {
         if (same_tag(m, aph_at(asked, i), tag, how, name))
             return true;
-        if (how == STRONG && is_weak(aph_at(asked, i)) && aph_waive(m, "if-match-after-weak"))
+        if (how == STRONG && ends_list(m, asked, i))
             return false;
     }
     return false;
@@ -230,16 +236,26 @@ static aph_value with_validators(aph *m, aph_value said, aph_value *resource)
     return with_date(m, with_tag(m, said, resource), resource);
 }
 
+/* Where a server may show them, and need not. That there are none to be shown is as good as not to show them. */
 static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
 {
-    return aph_either(m, "no date is shown there", "the date is shown there") ? with_date(m, said, resource) : said;
+    if (aph_field(*resource, "modified") == none() ||
+        aph_either(m, "no date is shown there", "the date is shown there") == 0)
+        return said;
+    aph_value modified = modified_of(m, resource);
+    if (!modified)
+        aph_never(m);
+    return aph_put(said, "modified", modified);
 }
 
-/* Where a server may show them, and need not. */
 static aph_value perhaps_with_validators(aph *m, aph_value said, aph_value *resource)
 {
-    if (aph_either(m, "no tag is shown there", "the tag is shown there"))
-        said = with_tag(m, said, resource);
+    if (aph_field(*resource, "tag") != none() && aph_either(m, "no tag is shown there", "the tag is shown there")) {
+        aph_value tag = tag_of(m, resource);
+        if (!tag)
+            aph_never(m);
+        said = aph_put(said, "tag", tag);
+    }
     return perhaps_with_date(m, said, resource);
 }
 
@@ -321,11 +337,12 @@ static aph_value read(aph *m, aph_value request, aph_value *resource)
     return with_validators(m, answer(200, body), resource);
 }
 
-/* What is there after a write; "before" is the strong tag that content of another length had. */
+/* What is there after a write; "before" is the strong tag that content of another length had. One that was never shown
+ * can have been any other, and is as good as none. */
 static aph_value replaced(aph_value was, aph_value body)
 {
     aph_value now = aph_record("body", body), tag = aph_field(was, "tag"), old = aph_field(was, "body");
-    bool strong = tag && tag != none() && !aph_truth(aph_field(tag, "weak"));
+    bool strong = tag && tag != none() && !aph_truth(aph_field(tag, "weak")) && aph_is_str(aph_field(tag, "opaque"));
     if (strong && aph_is_str(old) && aph_count(old) != aph_count(body))
         now = aph_put(now, "before", aph_field(tag, "opaque"));
     return now;
@@ -495,10 +512,10 @@ static const aph_model *const mutants[] = {
 
 static const aph_waiver waivers[] = {
     APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
+    APH_WAIVER("weak-tag-ends-list", "lists compared strongly are read up to their first weak tag (RFC 9110 13.1.1)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
     APH_WAIVER("if-unmodified-since-now", "PUT and DELETE take the date of their resource for now (RFC 9110 13.1.4)"),
-    APH_WAIVER("if-match-after-weak", "tags behind a weak one in If-Match are not looked at (RFC 9110 13.1.1)"),
     APH_WAIVER("if-match-read-ignored", "GET and HEAD are done whatever If-Match says (RFC 9110 13.1.1)"),
     APH_WAIVER("if-unmodified-since-read-ignored",
                "GET and HEAD are done whatever If-Unmodified-Since says (RFC 9110 13.1.4)"),

@@ -8,6 +8,8 @@
  *             seldom written: what is old has other tags than what is new, where versions are told by seconds. */
 #include "http.h"
 
+enum { FEW = 10 }; /* connections */
+
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */
 
 static aph_value weakened(aph_value tag)
@@ -49,13 +51,21 @@ const aph_function aphi_http_functions[] = {
 
 /* ---- parts of requests ------------------------------------------------------------------------------------------- */
 
+/* A write is alone with its target, so where there are many connections there are more targets: they would wait for
+ * each other. */
 static aph_value gen_target(aph_gen *g, bool writes)
 {
+    aph_value wished = aph_field(aph_gen_wish(g), "target");
+    uint64_t connections = aph_gen_connections(g), many = connections > FEW ? 4 * connections : 0;
     switch (writes ? aph_gen_weighted(g, 192, 8, 1) : aph_gen_weighted(g, 18, 1, 6)) {
     case 1: return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
     case 2: return aph_str("/old");
-    default: return aph_gen_oneof(g, aph_str("/a"), aph_str("/b"), aph_str("/c"));
+    default: break;
     }
+    if (wished && aph_gen_weighted(g, 3, 1) == 0)
+        return wished;
+    uint64_t which = aph_gen_below(g, 3 + many);
+    return which < 3 ? aph_strf("/%c", (int)('a' + which)) : aph_strf("/many-%llu", (unsigned long long)which);
 }
 
 /* Mostly another one each time, so that it shows who wrote it; now and then the same again. */

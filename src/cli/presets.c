@@ -162,7 +162,7 @@ static const char old_document[] = "what was there before\n";
 static const preset presets[] = {
     {.name = "apache", .what = "Apache with WebDAV", APACHE,
      .module = APACHE_MODULES "mod_dav_fs.so", .module_package = "apache2-bin",
-     .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "if-match-after-weak"},
+     .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "weak-tag-ends-list"},
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENT}, .file_count = 3},
     {.name = "apache-proxy", .what = "Apache as a forward proxy", APACHE, .calls = true,
      .module = APACHE_MODULES "mod_proxy_http.so", .module_package = "apache2-bin",

@@ -184,7 +184,8 @@ static bool is_over(const campaign *c)
 static void choose_width(campaign *c, aphi_run_options *run)
 {
     const aphi_campaign_options *o = c->options;
-    bool early = c->result.runs < 3, deep = c->result.runs % 2 == 1 && o->depth > 1;
+    bool ours = aphi_subject_is_ours(o->subject), easy = run->messages > LONG && o->model->part && o->model->alone;
+    bool early = c->result.runs < 3 && ours, deep = o->depth > 1 && (c->result.runs % 2 == 1 || (easy && !ours));
     size_t most = early && o->connections > 3 ? 3 : o->connections;
     /* What could not be judged had too much going on at once. */
     for (uint64_t i = 0; i < c->result.undecided && most > 1; i++, deep = false)
@@ -192,7 +193,8 @@ static void choose_width(campaign *c, aphi_run_options *run)
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
     run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
     run->apart = run->messages > LONG;
-    if (run->depth > 1 && run->connections * run->depth > FLIGHT_MAX)
+    /* Where writes are alone with their part, and parts are judged for themselves, there are few orders. */
+    if (run->depth > 1 && run->connections * run->depth > FLIGHT_MAX && !easy)
         run->connections = run->depth < FLIGHT_MAX ? FLIGHT_MAX / run->depth : 1;
 }
 

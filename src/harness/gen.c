@@ -65,6 +65,16 @@ int64_t aph_gen_connection(aph_gen *g)
     return g->connection;
 }
 
+size_t aph_gen_connections(aph_gen *g)
+{
+    return g->known->connections;
+}
+
+aph_value aph_gen_wish(aph_gen *g)
+{
+    return g->wish;
+}
+
 uint64_t aph_gen_number(aph_gen *g)
 {
     return g->number;

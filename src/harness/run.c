@@ -39,7 +39,7 @@ enum {
     KINDS_MAX = 64,
     COLLECT_SLACK = 32 << 20,
     LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
-    STATE_EVERY = 64,          /* requests between two looks at the model's state */
+    STATE_EVERY = 64,          /* requests between two looks at the model's state; more, where that has many parts */
     HELD_MAX = 8,              /* calls that wait for an answer while others come */
 };
 static const int64_t TICK = 10000000;         /* nanoseconds */
@@ -628,6 +628,7 @@ static aph_value look_at_state(run *r)
     size_t n;
     const aphi_seat *seats = aphi_jury_seats(aphi_witness_jury(r->witness), &n);
     aph_value all = APH_NIL;
+    r->state_at = r->result.facts.requests + STATE_EVERY + 16 * n;
     for (size_t i = 0; i < n; i++) {
         aph_value state = seats[i].oracle ? seats[i].oracle->core.state : seats[i].core.state, key, item;
         if (!all || aph_kind_of(state) != APH_OBJECT) {
@@ -661,10 +662,8 @@ static bool next_action(run *r)
     }
     if (r->owed >= o->connections * o->depth)
         return false;
-    if (r->witness && r->result.facts.requests >= r->state_at) {
+    if (r->witness && r->result.facts.requests >= r->state_at)
         r->state = look_at_state(r);
-        r->state_at = r->result.facts.requests + STATE_EVERY;
-    }
     peer_of(r, (int64_t)o->connections);
     r->action = aphi_generator_next(r->generator, &(aphi_knowledge){.state = r->state, .seen = r->labelled,
                                                                     .in_flight = r->in_flight,

@@ -71,7 +71,8 @@ static void free_survivors(survivors *s)
 typedef struct bookmark {
     aphi_core core;
     aphi_segment *past;
-    size_t root_next, frame_count, order_count;
+    size_t root_next, frame_count, order_count, lost_max;
+    bool held_back;
     aphi_frame *frames;
     uint64_t *frame_bits, *bits;
     aphi_taken *order;
@@ -80,7 +81,7 @@ typedef struct bookmark {
 static bookmark place_bookmark(aph_oracle *o)
 {
     return (bookmark){.core = o->core, .past = o->past, .root_next = o->root_next, .frame_count = o->frame_count,
-                      .order_count = o->order_count,
+                      .order_count = o->order_count, .lost_max = o->lost_max, .held_back = o->held_back,
                       .frames = aphi_copy(o->frames, o->frame_count * sizeof *o->frames),
                       .frame_bits = aphi_copy(o->frame_bits, o->frame_count * o->words * sizeof *o->bits),
                       .bits = aphi_copy(o->bits, o->words * sizeof *o->bits),
@@ -95,6 +96,8 @@ static void return_to_bookmark(aph_oracle *o, const bookmark *b)
     o->root_next = b->root_next;
     o->frame_count = b->frame_count;
     o->order_count = b->order_count;
+    o->lost_max = b->lost_max;
+    o->held_back = b->held_back;
     memcpy(o->frames, b->frames, b->frame_count * sizeof *b->frames);
     memcpy(o->frame_bits, b->frame_bits, b->frame_count * o->words * sizeof *b->bits);
     memcpy(o->bits, b->bits, o->words * sizeof *b->bits);
@@ -117,15 +120,23 @@ static bool is_settled(const aph_oracle *o, const aphi_asked *a)
     return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_given_up(o, a)));
 }
 
-/* Requests that every root has taken and that no answer will end are no longer in flight. */
-static void settle_taken(aph_oracle *o, survivors *s)
+static size_t count_takers(const aph_oracle *o, const survivors *s, const aphi_asked *a)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->count; k++)
+        n += aphi_bit(s->bits + k * o->words, a->slot);
+    return n;
+}
+
+/* Requests that every root has taken and that no answer will end are no longer in flight; nor, where explanations are
+ * given up anyway, are those that were lost before the window began and that none has taken: they would add up. */
+static void settle(aph_oracle *o, survivors *s)
 {
     for (size_t i = 0; i < o->pending_count;) {
         const aphi_asked *a = &o->ops[o->pending[i]];
-        bool everywhere = is_settled(o, a);
-        for (size_t k = 0; everywhere && k < s->count; k++)
-            everywhere = aphi_bit(s->bits + k * o->words, a->slot);
-        if (!everywhere) {
+        size_t takers = is_settled(o, a) ? count_takers(o, s, a) : SIZE_MAX;
+        bool old = o->let_go && o->rpc && o->pending[i] < o->base_count;
+        if (takers != s->count && !(takers == 0 && old)) {
             i++;
             continue;
         }
@@ -197,7 +208,7 @@ void aphi_search_start_window(aph_oracle *o)
 
 static void begin_window(aph_oracle *o, survivors *s)
 {
-    settle_taken(o, s);
+    settle(o, s);
     o->event_base += o->event_count;
     o->event_count = 0;
     o->frame_count = 0;
@@ -216,14 +227,29 @@ static void begin_window(aph_oracle *o, survivors *s)
     aphi_search_start_window(o);
 }
 
+/* From now on any number of lost requests may be taken. If some were held back, the search begins again for that. */
+static bool hold_nothing_back(aph_oracle *o)
+{
+    o->lost_max = SIZE_MAX;
+    if (!o->held_back)
+        return true;
+    o->held_back = false;
+    o->frame_count = 0;
+    o->root_next = 0;
+    aphi_search_clear(o);
+    return aphi_search_next_root(o) && aphi_search(o);
+}
+
 bool aphi_search_collect(aph_oracle *o, uint64_t budget)
 {
     survivors s = {0};
     bookmark back = place_bookmark(o);
     o->exhaustive = true;
     o->budget_end = o->configurations + budget;
-    add_survivor(o, &s);
-    bool more = o->frame_count || o->root_next < o->root_count, complete = true;
+    bool complete = !budget || hold_nothing_back(o);
+    if (complete)
+        add_survivor(o, &s);
+    bool more = o->frame_count || o->root_next < o->root_count;
     while (more && complete) {
         more = aphi_search_elsewhere(o, aphi_memo_any) && aphi_search(o);
         if (more)
@@ -232,6 +258,7 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
     }
     o->exhaustive = false;
     if (complete) {
+        o->let_go |= o->held_back;
         aphi_flight_end(o);
         begin_window(o, &s);
     } else {

@@ -16,6 +16,7 @@
  *             4. only requests that may influence the target, directly or through others, are tried before it
  *             5. what failed for a request of one part of the state is not mended by reordering another part
  *             6. what later answers show to come first is tried first, and what leads to the target is
+ *             7. explanations that take few of the requests that were lost are tried first
  * Invariants: 1. pending holds the requests in flight at `at`, soonest to end first
  *             2. a bit of `bits` is set only for a request in flight that has been taken; a slot serves another request
  *                only after the observation that ended the one before
@@ -167,6 +168,58 @@ static void restore(aph_oracle *o, const aphi_frame *f)
     aphi_copy_bits(o->bits, o->frame_bits + (size_t)(f - o->frames) * o->words, o->words);
 }
 
+/* ---- lost requests ----------------------------------------------------------------------------------------------- */
+
+/* A request that was lost may have been taken at any time since, or never, and nothing tells. */
+static bool may_be_anywhere(const aph_oracle *o, const aphi_asked *a)
+{
+    return (aphi_is_free(a) || (a->lost && aphi_over(o, a))) && a->shown == UINT64_MAX;
+}
+
+static size_t count_lost_taken(const aph_oracle *o, const uint64_t *bits)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        n += aphi_bit(bits, a->slot) && may_be_anywhere(o, a);
+    }
+    return n;
+}
+
+/* To take some of the lost requests would mend almost anything that went wrong for another reason, in a great many
+ * ways, so at first none may be taken; when all else has failed, one, then two, four and so on. How many were taken
+ * shows in `bits`, so what is in the memo was refuted with at least as many left to take. */
+static bool hold_back(aph_oracle *o, const aphi_asked *a)
+{
+    if (o->lost_taken < o->lost_max || !may_be_anywhere(o, a))
+        return false;
+    o->held_back = true;
+    return true;
+}
+
+/* All has failed with as few: begin again with more. */
+static bool begin_with_more(aph_oracle *o)
+{
+    if (!o->held_back)
+        return false;
+    o->held_back = false;
+    o->lost_max = o->lost_max ? 2 * o->lost_max : 1;
+    aphi_search_clear(o);
+    o->root_next = 0;
+    return aphi_search_next_root(o);
+}
+
+/* With patience all explanations are looked for sooner or later; where messages get lost, most requests are. */
+static size_t least_lost(const aph_oracle *o)
+{
+    size_t most = o->rpc && !o->options.patient ? 0 : SIZE_MAX;
+    for (size_t i = 0; i < o->root_count && most != SIZE_MAX; i++) {
+        size_t n = count_lost_taken(o, o->root_bits + i * o->words);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 /* ---- which requests to try --------------------------------------------------------------------------------------- */
 
 /* Is this the first of its kind in this round? Requests with one message, one known answer or none, are
@@ -229,7 +282,7 @@ static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
         return false;
     if (uses_commute(o, f) && !o->related[place])
         return false;
-    return first_of_kind(o, asked);
+    return !hold_back(o, a) && first_of_kind(o, asked);
 }
 
 enum { TARGET = -1 };
@@ -366,7 +419,7 @@ static bool reach_from(aph_oracle *o, size_t i, const aphi_asked *target, uint32
         const aphi_asked *a = &o->ops[o->pending[place]];
         size_t n, before = o->reached_count;
         if (a == target || aphi_is_taken(o, a) || (o->parts && !o->pipelined && a->part != target->part) ||
-            !first_of_kind(o, o->pending[place]))
+            hold_back(o, a) || !first_of_kind(o, o->pending[place]))
             continue;
         o->core = o->reached[i].core;
         const aphi_after *results = feed(o, a, &n);
@@ -411,6 +464,7 @@ static bool find_way(aph_oracle *o, aphi_frame *f)
 static void begin_trying(aph_oracle *o, const aphi_frame *f)
 {
     o->round++;
+    o->lost_taken = o->lost_max == SIZE_MAX ? 0 : count_lost_taken(o, o->bits);
     if (uses_commute(o, f))
         relate(o, f);
     if (f->target != APHI_NONE)
@@ -493,7 +547,7 @@ bool aphi_search_elsewhere(aph_oracle *o, aph_value reason)
         }
         refute_frame(o, reason);
     }
-    return !o->fault && !o->limit && aphi_search_next_root(o);
+    return !o->fault && !o->limit && (aphi_search_next_root(o) || begin_with_more(o));
 }
 
 /* How many requests are in flight that have not been taken. */
@@ -699,6 +753,8 @@ bool aphi_search(aph_oracle *o)
 void aphi_search_begin(aph_oracle *o)
 {
     o->root_next = 0;
+    o->held_back = false;
+    o->lost_max = least_lost(o);
     aphi_search_next_root(o);
 }
 

@@ -184,6 +184,9 @@ struct aph_oracle {
     uint64_t *frame_bits;
     size_t frame_bits_capacity;
     aphi_memo memo;
+    size_t lost_taken;     /* by the configuration at hand, of those that hold_back looks at */
+    size_t lost_max;       /* that an explanation may take, for now */
+    bool held_back;        /* some could not be tried for that */
     bool exhaustive;       /* looking for all configurations: causes do not matter */
     uint64_t budget_end;   /* of an exhaustive search, in configurations */
 
@@ -255,7 +258,7 @@ void aphi_search_clear(aph_oracle *o);
  * aphi_search succeeded. */
 APHI_RARE void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
- * False, and nothing changed, if the budget did not suffice. */
+ * False, and nothing changed, if the budget did not suffice. With a budget of 0 what was held back is let go of. */
 APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
 APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);

@@ -209,7 +209,10 @@ static void path_answer(aphi_machine *m, aph_value answer)
 static uint32_t way_named(aphi_machine *m, const char *name, bool negated)
 {
     for (uint32_t i = 0; i < m->way_count; i++)
-        if (m->ways[i].negated == negated && (m->ways[i].name == name || !strcmp(m->ways[i].name, name)))
+        if (m->ways[i].name == name && m->ways[i].negated == negated)
+            return i;
+    for (uint32_t i = 0; i < m->way_count; i++)
+        if (m->ways[i].negated == negated && !strcmp(m->ways[i].name, name))
             return i;
     APHI_RESERVE(m->ways, m->way_capacity, m->way_count + 1);
     m->ways[m->way_count] = (way){name, negated, 0};

@@ -388,8 +388,8 @@ static void test_what_it_may_ask(void **unused)
 {
     (void)unused;
     aphi_labelled *seen = aphi_labelled_open(16);
-    aphi_knowledge known = {.seen = seen, .state = aph_int(5)};
-    aph_gen g = {.known = &known, .choice = aphi_choice_seed(1), .connection = 3, .number = 9};
+    aphi_knowledge known = {.seen = seen, .state = aph_int(5), .connections = 4};
+    aph_gen g = {.known = &known, .choice = aphi_choice_seed(1), .connection = 3, .number = 9, .wish = aph_int(6)};
     int64_t label;
     aph_value message;
     unsigned of[3] = {0};
@@ -402,6 +402,8 @@ static void test_what_it_may_ask(void **unused)
     assert_true(one == aph_int(1) || one == aph_int(2));
     assert_ptr_equal(aph_gen_state(&g), aph_int(5));
     assert_int_equal(aph_gen_connection(&g), 3);
+    assert_int_equal(aph_gen_connections(&g), 4);
+    assert_ptr_equal(aph_gen_wish(&g), aph_int(6));
     assert_int_equal(aph_gen_number(&g), 9);
     assert_false(aph_gen_seen(&g, 0, &label, &message));
     assert_ptr_equal(aph_gen_hole(&g, APH_ARRAY_OF(aph_str("a")), "id"), APH_NIL);

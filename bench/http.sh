@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# http.sh - messages a second of `antiphon test http` against each web server that is there, over 50 connections with up to
+#           four requests in flight on each, with the oracle and without (--blind); medians of HTTP_RUNS runs (5), taken in
+#           turns, of HTTP_MESSAGES messages (100,000). Each run has a server of its own. What a server is known for is
+#           waived, so that every run is whole; if one is not, that is said. The last column is how much of the speed
+#           without the oracle is left with it.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+antiphon=${ANTIPHON:-$root/build/antiphon}
+runs=${HTTP_RUNS:-5}
+messages=${HTTP_MESSAGES:-100000}
+folder=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$folder"' EXIT
+
+waivers() {
+    case $1 in
+    apache) echo --waive if-none-match-strong --waive weak-tag-ends-list --waive head-range --waive if-unmodified-since-now ;;
+    nginx) echo --waive conditional-writes-ignored --waive head-range ;;
+    lighttpd) echo --waive if-match-read-ignored ;;
+    esac
+}
+
+# The server is started beforehand, so that all is one run and only that is measured.
+start() {
+    "$antiphon" subject "$1" >"$folder/port" 2>"$folder/error" &
+    server=$!
+    until grep -q listening "$folder/port"; do
+        kill -0 "$server" 2>"$folder/gone" || { server=; return 1; }
+        sleep 0.01
+    done
+}
+
+stop() {
+    kill "$server"
+    wait "$server" || true
+    server=
+}
+
+# rate SERVER SEED OPTION...
+rate() {
+    local name=$1 seed=$2
+    shift 2
+    rm -rf "$folder/.antiphon"
+    # shellcheck disable=SC2046
+    "$antiphon" test http --target "$(sed 's/.* on //' "$folder/port")" --folder "$folder/.antiphon" --connections 50 \
+        --pipeline 4 --patience 10 --messages "$messages" --time 600 --seed "$seed" --json $(waivers "$name") "$@" >"$folder/out" || true
+    grep -q '^{"verdict":"pass"' "$folder/out" || sed 's/^{"verdict":"\([a-z]*\)".*/  not whole: \1/' "$folder/out" >&2
+    sed -n 's/.*"messages":\([0-9]*\).*"seconds":\([0-9.]*\).*/\1 \2/p' "$folder/out" | awk '{ printf "%.0f\n", $1 / $2 }'
+}
+
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+printf '%11s %16s %16s %7s\n' server 'with the oracle' 'without' share
+for name in apache nginx lighttpd web; do
+    : >"$folder/with"
+    : >"$folder/without"
+    for ((i = 1; i <= runs; i++)); do
+        for how in with without; do
+            start "$name" || { echo "$name: $(head -1 "$folder/error")"; continue 3; }
+            rate "$name" "$i" $([ $how = with ] || echo --blind) >>"$folder/$how"
+            stop
+        done
+    done
+    with=$(median <"$folder/with")
+    without=$(median <"$folder/without")
+    printf '%11s %14s/s %14s/s %6s%%\n' "$name" "$with" "$without" $((100 * with / without))
+done
