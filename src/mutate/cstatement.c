@@ -15,8 +15,9 @@ static size_t statement(aphi_walker *w, size_t i, size_t end);
 
 void aphi_walk_found(aphi_walker *w, aphi_operator operator, size_t from, size_t to, const char *text)
 {
-    aphi_mutants_add(w->out, w->s, operator, w->function ? w->function : "-", aphi_csource_token(w->s, from)->begin,
-                     aphi_csource_token(w->s, to - 1)->end, text);
+    size_t begin = aphi_csource_token(w->s, from)->begin, end = aphi_csource_token(w->s, to - 1)->end;
+    if (end - begin != strlen(text) || memcmp(w->s->text + begin, text, end - begin) != 0)
+        aphi_mutants_add(w->out, w->s, operator, w->function ? w->function : "-", begin, end, text);
 }
 
 void aphi_walk_text(const aphi_walker *w, size_t from, size_t to, aphi_buffer *out)
@@ -153,7 +154,8 @@ static void returned(aphi_walker *w, size_t from, size_t to)
         aphi_walk_found(w, APHI_OPERATOR_RETURN, from, to, is_bool ? "true" : "1");
     if (is_bool && !aphi_csource_among(w->s, from, "true false"))
         negated(w, APHI_OPERATOR_RETURN, from, to);
-    else if (!is_bool && !is_pointer)
+    else if (!is_bool && !is_pointer && !(to == from + 2 && aphi_csource_is(w->s, from, "-") &&
+                                          aphi_csource_is(w->s, from + 1, "1")))
         aphi_walk_found(w, APHI_OPERATOR_RETURN, from, to, "(-1)");
 }
 
