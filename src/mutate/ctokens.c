@@ -210,7 +210,7 @@ static bool punctuator(lexer *l)
             return true;
         }
     }
-    return wrong(l, l->at, peek(l, 0) == 0 ? "a NUL byte" : "a character that means nothing in C");
+    return wrong(l, l->at, "a character that means nothing in C");
 }
 
 /* ---- the source -------------------------------------------------------------------------------------------------- */
@@ -272,7 +272,12 @@ static bool fail(lexer *l, aphi_ctokens *tokens, size_t counted, aphi_cerror *er
 bool aphi_ctokens_read(const char *text, size_t n, aphi_ctokens *tokens, aphi_cerror *error)
 {
     lexer l = {.text = text, .n = n, .line = 1, .fresh = true};
+    const char *nul = n > 0 ? memchr(text, '\0', n) : NULL; /* wherever it is: nobody means it */
     *tokens = (aphi_ctokens){0};
+    if (nul) {
+        wrong(&l, (size_t)(nul - text), "a NUL byte");
+        return fail(&l, tokens, 0, error);
+    }
     while (l.at < n) {
         aphi_ctoken t = {.begin = l.at, .line = l.line, .column = (unsigned)(l.at - l.line_begin) + 1};
         l.spliced = false;

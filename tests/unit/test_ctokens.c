@@ -141,6 +141,8 @@ static void no_c(void **unused)
     aphi_cerror error;
     assert_false(aphi_ctokens_read("a\0b", 3, &tokens, &error));
     assert_string_equal(error.message, "a NUL byte");
+    assert_false(aphi_ctokens_read("a\n \"\0\"", 6, &tokens, &error));
+    assert_true(error.line == 2 && error.column == 3);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
