@@ -63,17 +63,17 @@ static void help(void)
           "  --diff N           print what mutant N changes\n"
           "  --build COMMAND    how to build a mutant, with sh: {source} is its file, {program} what is to be made of\n"
           "                     it, {folder} an own folder. Headers beside SOURCE.c are found\n"
-          "  --test COMMAND     how to test {program}, with sh: if it exits with 0, the mutant survives; if not, or if\n"
-          "                     it takes too long, the mutant is killed\n"
+          "  --test COMMAND     how to test {program}, with sh: if it exits with 0, the mutant survives; if not, or\n"
+          "                     if it takes too long, the mutant is killed\n"
           "  --time SECONDS     how long the test of a mutant may take (default: 10)\n"
           "  -j, --jobs N       build and test this many at a time (default: 1; 0: as many as there are processors)\n"
           "  --equivalent FILE  mutants that are known to be equivalent, with reasons: they may survive\n"
           "  --json             print one JSON object\n"
           "  --help             this\n\n"
-          "exit codes: 0 all were killed, or nothing was run; 1 some survived, or some listed as equivalent were killed;\n"
-          "2 usage, 5 interrupted, 7 no mutant was left to be tested, 60 SOURCE.c cannot be read, 61 it is no C, 62 it\n"
-          "does not build even as it is, 63 it fails the test even as it is, 64 the list of equivalent mutants is wrong.\n"
-          "antiphon help lists all.\n",
+          "exit codes: 0 all were killed, or nothing was run; 1 some survived, or some listed as equivalent were\n"
+          "killed; 2 usage, 5 interrupted, 7 no mutant was left to be tested, 60 SOURCE.c cannot be read, 61 it is no\n"
+          "C, 62 it does not build even as it is, 63 it fails the test even as it is, 64 the list of equivalent\n"
+          "mutants is wrong. antiphon help lists all.\n",
           stdout);
 }
 
@@ -97,8 +97,8 @@ static int read_operators(mutation *m, const char *list)
                                            strncmp(at, aphi_operator_name((aphi_operator)o), n) != 0))
             o++;
         if (o == APHI_OPERATOR_COUNT)
-            return aphi_usage("--operators %s: there is no operator %.*s; antiphon mutate --help lists them", list, (int)n,
-                              at);
+            return aphi_usage("--operators %s: there is no operator %.*s; antiphon mutate --help lists them", list,
+                              (int)n, at);
         m->operators[o] = true;
         at += n;
         if (!*at)

@@ -207,7 +207,8 @@ static void exchange_members(aphi_walker *w, aphi_operator operator, size_t i, c
 {
     const aphi_cmember *is = member(w, all, n, i);
     for (size_t k = 0; is && k < n; k++) {
-        bool same_type = is->type ? all[k].type && !strcmp(is->type, all[k].type) : operator == APHI_OPERATOR_ENUMERATOR;
+        bool same_type = is->type ? all[k].type && !strcmp(is->type, all[k].type)
+                                  : operator == APHI_OPERATOR_ENUMERATOR;
         if (&all[k] != is && all[k].group == is->group && same_type)
             found_word(w, operator, i, all[k].word);
     }

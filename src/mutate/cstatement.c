@@ -159,7 +159,7 @@ static void returned(aphi_walker *w, size_t from, size_t to)
         aphi_walk_found(w, APHI_OPERATOR_RETURN, from, to, "(-1)");
 }
 
-/* ---- statements: each function begins at its first word, and returns the word behind it --------------------------- */
+/* ---- statements: each function begins at its first word, and returns the word behind it -------------------------- */
 
 /* What is not understood: up to its end, and nothing in it is changed. */
 static size_t skipped(const aphi_walker *w, size_t i, size_t end)
@@ -294,7 +294,8 @@ static size_t begun_statement(aphi_walker *w, size_t i, size_t end)
     static const struct {
         const char *word;
         size_t (*read)(aphi_walker *w, size_t i, size_t end);
-    } kinds[] = {{"if", if_statement}, {"while", while_statement}, {"for", for_statement}, {"switch", switch_statement}};
+    } kinds[] = {{"if", if_statement}, {"while", while_statement}, {"for", for_statement},
+                 {"switch", switch_statement}};
     aphi_chead none;
     const aphi_csource *s = w->s;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)

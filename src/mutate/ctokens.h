@@ -2,8 +2,8 @@
  *
  * ctokens.h - a C source as tokens, none of its bytes left out.
  *
- * Spaces, comments and preprocessor lines are tokens, too: the texts of all tokens, one behind the other, are the source.
- * A preprocessor line is one token, with the lines that a backslash joins to it. Nothing is expanded. */
+ * Spaces, comments and preprocessor lines are tokens, too: the texts of all tokens, one behind the other, are the
+ * source. A preprocessor line is one token, with the lines that a backslash joins to it. Nothing is expanded. */
 #ifndef APHI_MUTATE_CTOKENS_H
 #define APHI_MUTATE_CTOKENS_H
 

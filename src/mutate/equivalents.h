@@ -12,8 +12,8 @@
 
 #include "mutate/mutants.h"
 
-/* The text ends with a NUL behind its size. reasons[i], NULL for those that are not listed, is of mutant i and to be freed. False: the error says what is wrong in
- * which line, and all reasons are NULL. */
+/* The text ends with a NUL behind its size. reasons[i], NULL for those that are not listed, is of mutant i and to be
+ * freed. False: the error says what is wrong in which line, and all reasons are NULL. */
 bool aphi_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants, char **reasons,
                            aphi_buffer *error);
 

@@ -389,8 +389,8 @@ static bool make_folder(mill *m)
     m->folder = aphi_buffer_text(&path);
     const char *strange = " \t\n\"'\\$`&|;<>()*?[]{}!#~";
     if (strpbrk(m->folder, strange) || strpbrk(m->name, strange)) {
-        aphi_buffer_format(m->error, "%s/%s: such a path cannot be written into a command; choose a plainer name, or set "
-                           "TMPDIR to a plainer folder", m->folder, m->name);
+        aphi_buffer_format(m->error, "%s/%s: such a path cannot be written into a command; choose a plainer name, or "
+                           "set TMPDIR to a plainer folder", m->folder, m->name);
         return false;
     }
     if (mkdtemp(m->folder))

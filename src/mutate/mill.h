@@ -46,8 +46,8 @@ typedef enum aphi_mill_end {
     APHI_MILL_TEST,    /* or fails its test: nothing can be said of mutants */
 } aphi_mill_end;
 
-/* Builds and tests those that are chosen; verdicts[i] is of mutant i. Nothing is left of it, neither processes nor files.
- * The error is a whole message, which may have several lines. */
+/* Builds and tests those that are chosen; verdicts[i] is of mutant i. Nothing is left of it, neither processes nor
+ * files. The error is a whole message, which may have several lines. */
 aphi_mill_end aphi_mill_run(const aphi_mill_options *options, const aphi_mutants *mutants, const bool *chosen,
                             aphi_verdict *verdicts, aphi_buffer *error);
 

@@ -2,9 +2,9 @@
  *
  * mutants.h - the mutants of a C source: each is the source with one piece of it replaced.
  *
- * They come in the order of the source, and at one place in the order of the operators, so a number means the same mutant
- * as long as the source is the same. What stays when lines are added elsewhere is the identity: the operator, the
- * function, what is replaced and by what, and which of those that are alike in all this it is. */
+ * They come in the order of the source, and at one place in the order of the operators, so a number means the same
+ * mutant as long as the source is the same. What stays when lines are added elsewhere is the identity: the operator,
+ * the function, what is replaced and by what, and which of those that are alike in all this it is. */
 #ifndef APHI_MUTATE_MUTANTS_H
 #define APHI_MUTATE_MUTANTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_ctokens.c - any bytes are tokens or an error with its place. Tokens, one behind the other, are the bytes again; and
- * the first mutants, written, are sources that differ from it, with as many lines. */
+ * fuzz_ctokens.c - any bytes are tokens or an error with its place. Tokens, one behind the other, are the bytes again;
+ * and the first mutants, written, are sources that differ from it, with as many lines. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -63,7 +63,8 @@ static void numbers(void **unused)
 {
     (void)unused;
     assert_tokens("0 42 0x1F 017 0b11 1ULL", "n:0 n:42 n:0x1F n:017 n:0b11 n:1ULL");
-    assert_tokens("1.5 .5 1. 1e5 1e+5 1E-5f 0x1.8p-3 0xap+1", "n:1.5 n:.5 n:1. n:1e5 n:1e+5 n:1E-5f n:0x1.8p-3 n:0xap+1");
+    assert_tokens("1.5 .5 1. 1e5 1e+5 1E-5f 0x1.8p-3 0xap+1",
+                  "n:1.5 n:.5 n:1. n:1e5 n:1e+5 n:1E-5f n:0x1.8p-3 n:0xap+1");
     /* The standard's own traps: these are one number each, though none that means something. */
     assert_tokens("0xe+1 1..2", "n:0xe+1 n:1..2");
     assert_tokens("a.b 1-1 a...", "i:a p:. i:b n:1 p:- n:1 i:a p:...");
@@ -90,7 +91,8 @@ static void punctuators(void **unused)
 {
     (void)unused;
     assert_tokens("a+++++b", "i:a p:++ p:++ p:+ i:b");
-    assert_tokens("<<= >>= << >> <= >= == != && || -> ... ##", "p:<<= p:>>= p:<< p:>> p:<= p:>= p:== p:!= p:&& p:|| p:-> "
+    assert_tokens("<<= >>= << >> <= >= == != && || -> ... ##",
+                  "p:<<= p:>>= p:<< p:>> p:<= p:>= p:== p:!= p:&& p:|| p:-> "
                   "p:... p:##");
     assert_tokens("*= /= %= += -= &= ^= |= ++ --", "p:*= p:/= p:%= p:+= p:-= p:&= p:^= p:|= p:++ p:--");
     assert_tokens("a <: 1 :> <% %> a<::>b", "i:a p:<: n:1 p::> p:<% p:%> i:a p:<: p::> i:b");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_mutants.c - the mutants of small sources, all of them, operator by operator; numbers, identities, diffs; and the list of
- * those that are known to be equivalent. */
+ * test_mutants.c - the mutants of small sources, all of them, operator by operator; numbers, identities, diffs; and the
+ * list of those that are known to be equivalent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,8 @@ static void arithmetic(void **unused)
     assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int a) { a -= 2; a |= 2; a >>= 1; }",
                    "-=~+= | -=~*= | -=~/= | -=~%= | |=~&= | |=~^= | >>=~<<=");
     /* Signs, addresses, what is pointed to, pointers and casts are no arithmetic of two operands. */
-    assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int *a) { int *b = &*a; *b = -1; g((char)-*a, (T *)&b, (x_t)+1); }", "");
+    assert_mutants(APHI_OPERATOR_ARITHMETIC,
+                   "void f(int *a) { int *b = &*a; *b = -1; g((char)-*a, (T *)&b, (x_t)+1); }", "");
     assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int a) { if (a) *p = 1; g((X) - 1); g(sizeof(int) * a); }",
                    "*~+ | *~- | *~/ | *~%");
     assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int a) { g((a) - 1); unknown *p; }", "-~+ | -~* | -~/ | -~%");
@@ -102,7 +103,7 @@ static void logical(void **unused)
     assert_mutants(APHI_OPERATOR_LOGICAL, "int f(int a, int b) { return a && b; }", "&&~||");
     assert_mutants(APHI_OPERATOR_LOGICAL, "void f(int a) { if (a) g(); while (a || !b) g(); }",
                    "a~!(a) | a || !b~!(a || !b) | ||~&& | !~");
-    /* A single comparison is negated by its operator, a single ! by leaving it out, a condition with else by its arms. */
+    /* A single comparison is negated by its operator, a single ! by leaving it out, one with else by its arms. */
     assert_mutants(APHI_OPERATOR_LOGICAL, "void f(int a) { if (a < 1) g(); if (!a) g(); if (a) g(); else h(); }", "!~");
     assert_mutants(APHI_OPERATOR_LOGICAL, "void f(int a) { do g(); while (a); for (;;) g(); for (; a; a++) g(); }",
                    "a~!(a) | a~!(a)");
@@ -131,7 +132,8 @@ static void variable(void **unused)
     /* A name that is hidden is no candidate, nor one of another scope; pointers and arrays are types of their own. */
     assert_mutants(APHI_OPERATOR_VARIABLE, "void f(int a, int b) { { int *b; g(a); } }", "");
     assert_mutants(APHI_OPERATOR_VARIABLE, "int x, y; void f(int a) { g(x, a); }", "x~y");
-    assert_mutants(APHI_OPERATOR_VARIABLE, "void f(const char *a, char *b, char c[], char d[3]) { g(b); }", "b~c | b~d");
+    assert_mutants(APHI_OPERATOR_VARIABLE, "void f(const char *a, char *b, char c[], char d[3]) { g(b); }",
+                   "b~c | b~d");
     assert_mutants(APHI_OPERATOR_VARIABLE, "void f(T a, T *b) { T c = a, *d = b; g(sizeof c, d, p->c, .a); }", "d~b");
     assert_mutants(APHI_OPERATOR_VARIABLE, "void f(T a) { for (T i = 0; a; i++) g(); }", "a~i | i~a");
 }
@@ -139,23 +141,28 @@ static void variable(void **unused)
 static void field(void **unused)
 {
     (void)unused;
-    assert_mutants(APHI_OPERATOR_FIELD, "struct s { int a, b; long c; }; int f(struct s *s) { return s->a + s->c; }", "a~b");
-    assert_mutants(APHI_OPERATOR_FIELD, "struct s { int a, b; } x = {.a = 1}; struct t { int b, d; }; void f(void) { x.b = 1; }", "");
+    assert_mutants(APHI_OPERATOR_FIELD, "struct s { int a, b; long c; }; int f(struct s *s) { return s->a + s->c; }",
+                   "a~b");
+    assert_mutants(APHI_OPERATOR_FIELD,
+                   "struct s { int a, b; } x = {.a = 1}; struct t { int b, d; }; void f(void) { x.b = 1; }", "");
 }
 
 static void enumerator(void **unused)
 {
     (void)unused;
-    assert_mutants(APHI_OPERATOR_ENUMERATOR, "enum e { A, B = 2, C }; enum { D }; int f(void) { return B + D; }", "B~A | B~C");
+    assert_mutants(APHI_OPERATOR_ENUMERATOR, "enum e { A, B = 2, C }; enum { D }; int f(void) { return B + D; }",
+                   "B~A | B~C");
 }
 
 static void deleted(void **unused)
 {
     (void)unused;
-    assert_mutants(APHI_OPERATOR_DELETE, "void f(int a) { a = 1; int b = 2; g(b); return; }", "a = 1;~; | g(b);~; | return;~;");
+    assert_mutants(APHI_OPERATOR_DELETE, "void f(int a) { a = 1; int b = 2; g(b); return; }",
+                   "a = 1;~; | g(b);~; | return;~;");
     assert_mutants(APHI_OPERATOR_DELETE, "int f(int a) { for (;;) { break; } x: return a; }",
                    "for (;;) { break; }~; | break;~;");
-    assert_mutants(APHI_OPERATOR_DELETE, "void f(int a) { if (a) g(); else h(); }", "if (a) g(); else h();~; | g();~; | h();~;");
+    assert_mutants(APHI_OPERATOR_DELETE, "void f(int a) { if (a) g(); else h(); }",
+                   "if (a) g(); else h();~; | g();~; | h();~;");
     assert_source(APHI_OPERATOR_DELETE, "void f(void)\n{\n    g(1,\n      2);\n}\n", "void f(void)\n{\n    ;\n\n}\n");
     /* What holds a preprocessor line is left alone. */
     assert_mutants(APHI_OPERATOR_DELETE, "void f(void) { g(\n#if X\n1\n#endif\n); }", "");
@@ -167,12 +174,14 @@ static void arms(void **unused)
     assert_mutants(APHI_OPERATOR_ARMS, "int f(int a) { return a ? 1 : 2; }", "1 : 2~2 : 1");
     assert_mutants(APHI_OPERATOR_ARMS, "int f(int a) { return g(a ? b, c : d ? e : f, 1); }",
                    "b, c : d ? e : f~d ? e : f : (b, c) | e : f~f : e");
-    assert_source(APHI_OPERATOR_ARMS, "void f(int a)\n{\n    if (a)\n        g(); // x\n    else {\n        h();\n    }\n}\n",
+    assert_source(APHI_OPERATOR_ARMS,
+                  "void f(int a)\n{\n    if (a)\n        g(); // x\n    else {\n        h();\n    }\n}\n",
                   "void f(int a)\n{\n    if (a)\n        {\n        h();\n    } // x\n    else { g(); }\n}\n");
     /* An else stays with its own if. */
     assert_mutants(APHI_OPERATOR_ARMS, "void f(int a) { if (a) g(); else if (b) h(); }",
                    "g(); else if (b) h();~{ if (b) h(); } else { g(); }");
-    assert_mutants(APHI_OPERATOR_ARMS, "void f(int a) { switch (a) { case 1: g(); break; case 2: case 3: default: h(); } }",
+    assert_mutants(APHI_OPERATOR_ARMS,
+                   "void f(int a) { switch (a) { case 1: g(); break; case 2: case 3: default: h(); } }",
                    "case 1: g(); break; case 2~case 2: g(); break; case 1");
 }
 
@@ -209,8 +218,8 @@ static void not_understood(void **unused)
     }
     assert_mutants(APHI_OPERATOR_VARIABLE, "int f(void) { return ({ int a = 1, b; a; }); }", "a~b");
     assert_mutants(APHI_OPERATOR_DELETE, "void f(void) { EACH(i, 3) { g(); } }", "g();~;");
-    assert_mutants(APHI_OPERATOR_DELETE, "__attribute__((x)) static void f(void) __attribute__((y)); void f(void) { g(); }",
-                   "g();~;");
+    assert_mutants(APHI_OPERATOR_DELETE,
+                   "__attribute__((x)) static void f(void) __attribute__((y)); void f(void) { g(); }", "g();~;");
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -256,7 +265,8 @@ static void identities(void **unused)
     assert_true(m->line == 4 && m->column == 18);
     aphi_buffer diff = {0};
     aphi_mutant_diff(&diff, two, strlen(two), "x.c", m);
-    assert_string_equal(aphi_buffer_text(&diff), "--- x.c\n+++ x.c\n@@ -1,6 +1,6 @@\n int f(int a)\n {\n     if (a < 1)\n"
+    assert_string_equal(aphi_buffer_text(&diff),
+                        "--- x.c\n+++ x.c\n@@ -1,6 +1,6 @@\n int f(int a)\n {\n     if (a < 1)\n"
                         "-        return a < 2;\n+        return a <= 2;\n     return 5;\n }\n");
     aphi_buffer_free(&diff);
     aphi_mutants_free(&mutants);
@@ -288,14 +298,22 @@ static void equivalents(void **unused)
     assert_list("", "");
     assert_list("# none\n\n", "");
     assert_list("relational f \"<\" \"<=\" 2: never 2", "");
-    assert_list("# x\nrelational f \"<\" \"<=\" 3: never\n", "list:2: there is no such mutant; has the source changed?");
-    assert_list("relational f \"<\" \"<=\" 2: a\nrelational f \"<\" \"<=\" 2: b\n", "list:2: this mutant is listed twice");
-    assert_list("relational f \"<\" \"<=\" 2:  \n", "list:1: why is it equivalent? A reason is wanted behind the colon");
-    static const char *const malformed[] = {"x", "relational f", "relational f < <= 2: x", "relational f \"<\" \"<= 2: x",
-                                            "relational f \"<\" \"<=\": x", "relational f \"<\" \"<=\" 2 x"};
+    assert_list("# x\nrelational f \"<\" \"<=\" 3: never\n",
+                "list:2: there is no such mutant; has the source changed?");
+    assert_list("relational f \"<\" \"<=\" 2: a\nrelational f \"<\" \"<=\" 2: b\n",
+                "list:2: this mutant is listed twice");
+    assert_list("relational f \"<\" \"<=\" 2:  \n",
+                "list:1: why is it equivalent? A reason is wanted behind the colon");
+    static const char *const malformed[] = {"x",
+                                            "relational f",
+                                            "relational f < <= 2: x",
+                                            "relational f \"<\" \"<= 2: x",
+                                            "relational f \"<\" \"<=\": x",
+                                            "relational f \"<\" \"<=\" 2 x"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
-        assert_list(malformed[i], "list:1: not an identity, a colon and a reason; antiphon mutate prints the identities of "
-                                  "mutants");
+        assert_list(malformed[i],
+                    "list:1: not an identity, a colon and a reason; antiphon mutate prints the identities of "
+                    "mutants");
 }
 
 int main(void)
