@@ -58,6 +58,12 @@ static void note_type(aphi_walker *w, size_t word)
     w->types[w->type_count++] = word;
 }
 
+static void note_struct(aphi_walker *w, size_t word, size_t group)
+{
+    APHI_RESERVE(w->structs, w->struct_capacity, w->struct_count + 1);
+    w->structs[w->struct_count++] = (aphi_cmember){word, group, NULL};
+}
+
 /* Takes the type. */
 static void declare(aphi_walker *w, size_t word, char *type, aphi_cplace place, size_t group)
 {
@@ -76,6 +82,7 @@ typedef struct specifiers {
     aphi_buffer type;
     bool seen, constant, is_typedef;
     size_t group; /* of fields, if it is inside a struct */
+    size_t made;  /* the group of fields that it defines; 0: none */
 } specifiers;
 
 static void add_word(const aphi_walker *w, specifiers *t, size_t word)
@@ -101,6 +108,7 @@ static void enumerators(aphi_walker *w, size_t from, size_t to)
     }
 }
 
+/* Their group. */
 static size_t fields(aphi_walker *w, size_t from, size_t to);
 
 /* struct, union or enum, from that word on. */
@@ -108,19 +116,22 @@ static size_t tagged(aphi_walker *w, size_t i, size_t end, specifiers *t)
 {
     const aphi_csource *s = w->s;
     bool is_enum = aphi_csource_is(s, i, "enum");
+    size_t tag = SIZE_MAX;
     add_word(w, t, i++);
     while (aphi_csource_among(s, i, grouped) && aphi_csource_is(s, i + 1, "("))
         i = s->match[i + 1] + 1;
     if (aphi_csource_is_name(s, i))
-        add_word(w, t, i++);
+        add_word(w, t, tag = i++);
     if (i >= end || !aphi_csource_is(s, i, "{"))
         return i;
-    if (!is_enum)
-        fields(w, i + 1, s->match[i]);
-    else
+    if (is_enum)
         enumerators(w, i + 1, s->match[i]);
-    if (t->type.n < sizeof "struct x" - 1) /* no tag: a type of its own */
+    else
+        t->made = fields(w, i + 1, s->match[i]);
+    if (tag == SIZE_MAX) /* a type of its own */
         aphi_buffer_format(&t->type, " %zu", i);
+    else if (!is_enum)
+        note_struct(w, tag, t->made);
     return s->match[i] + 1;
 }
 
@@ -252,6 +263,8 @@ static size_t declared(aphi_walker *w, size_t i, size_t end, aphi_cplace place, 
         i = after;
     }
     bool is_function = d.parameters != SIZE_MAX;
+    if (d.name != SIZE_MAX && t->is_typedef && t->made && d.stars == 0)
+        note_struct(w, d.name, t->made);
     if (d.name != SIZE_MAX && t->is_typedef)
         note_type(w, d.name);
     else if (d.name != SIZE_MAX && (!is_function || d.opaque))
@@ -301,7 +314,7 @@ static size_t fields(aphi_walker *w, size_t from, size_t to)
     size_t group = ++w->groups;
     while (from < to)
         from = declaration(w, from, to, APHI_C_STRUCT, group, &none);
-    return to;
+    return group;
 }
 
 bool aphi_walk_is_declaration(const aphi_walker *w, size_t i)

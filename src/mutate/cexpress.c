@@ -189,12 +189,46 @@ static void variable(aphi_walker *w, size_t i)
     }
 }
 
-/* The member of that name; NULL: there is none, or it is not clear which. */
-static const aphi_cmember *member(const aphi_walker *w, const aphi_cmember *all, size_t n, size_t i)
+/* The group of fields of a struct that a variable is, points to or has many of, by its type; 0: not known. */
+static size_t group_of_type(const aphi_walker *w, const char *type)
+{
+    static const char *const before[] = {"const ", "struct ", "union "};
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (!strncmp(type, before[i], strlen(before[i])))
+            type += strlen(before[i]);
+    size_t n = strcspn(type, " *[");
+    for (size_t i = 0; i < w->struct_count; i++) {
+        const aphi_ctoken *t = aphi_csource_token(w->s, w->structs[i].word);
+        if (t->end - t->begin != n || memcmp(w->s->text + t->begin, type, n) != 0)
+            continue;
+        if (found && found != w->structs[i].group)
+            return 0;
+        found = w->structs[i].group;
+    }
+    return found;
+}
+
+/* The same of the field at i, if what it is selected from is a plain variable, or an element of one. */
+static size_t group_selected(const aphi_walker *w, size_t from, size_t i)
+{
+    size_t base = i - 2;
+    if (base < from || base >= i)
+        return 0;
+    while (base > from && aphi_csource_is(w->s, base, "]") && w->s->match[base] > from)
+        base = w->s->match[base] - 1;
+    if (!aphi_csource_is_name(w->s, base) || (base > from && aphi_csource_among(w->s, base - 1, ". ->")))
+        return 0;
+    const aphi_cvariable *v = aphi_walk_variable(w, base);
+    return v && v->type ? group_of_type(w, v->type) : 0;
+}
+
+/* The member of that name, in that group if it is not 0; NULL: there is none, or it is not clear which. */
+static const aphi_cmember *member(const aphi_walker *w, const aphi_cmember *all, size_t n, size_t i, size_t group)
 {
     const aphi_cmember *found = NULL;
     for (size_t k = 0; k < n; k++) {
-        if (!aphi_csource_same(w->s, all[k].word, i))
+        if (!aphi_csource_same(w->s, all[k].word, i) || (group && all[k].group != group))
             continue;
         if (found)
             return NULL;
@@ -203,9 +237,10 @@ static const aphi_cmember *member(const aphi_walker *w, const aphi_cmember *all,
     return found;
 }
 
-static void exchange_members(aphi_walker *w, aphi_operator operator, size_t i, const aphi_cmember *all, size_t n)
+static void exchange_members(aphi_walker *w, aphi_operator operator, size_t i, size_t group, const aphi_cmember *all,
+                             size_t n)
 {
-    const aphi_cmember *is = member(w, all, n, i);
+    const aphi_cmember *is = member(w, all, n, i, group);
     for (size_t k = 0; is && k < n; k++) {
         bool same_type = is->type ? all[k].type && !strcmp(is->type, all[k].type)
                                   : operator == APHI_OPERATOR_ENUMERATOR;
@@ -220,13 +255,13 @@ static void name(aphi_walker *w, size_t from, size_t i)
     bool selected = i > from && aphi_csource_among(s, i - 1, ". ->");
     bool designator = selected && i - 1 > from && aphi_csource_among(s, i - 2, "{ ,");
     if (selected && !designator)
-        exchange_members(w, APHI_OPERATOR_FIELD, i, w->fields, w->field_count);
+        exchange_members(w, APHI_OPERATOR_FIELD, i, group_selected(w, from, i), w->fields, w->field_count);
     if (selected || (i > from && aphi_csource_among(s, i - 1, "sizeof goto")))
         return;
     if (aphi_walk_variable(w, i))
         variable(w, i);
     else if (!aphi_csource_is(s, i + 1, "("))
-        exchange_members(w, APHI_OPERATOR_ENUMERATOR, i, w->enumerators, w->enumerator_count);
+        exchange_members(w, APHI_OPERATOR_ENUMERATOR, i, 0, w->enumerators, w->enumerator_count);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */

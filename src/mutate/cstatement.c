@@ -384,5 +384,6 @@ void aphi_walk_source(const aphi_csource *s, aphi_mutants *out)
         free(w.fields[i].type);
     free(w.fields);
     free(w.enumerators);
+    free(w.structs);
     free(w.types);
 }

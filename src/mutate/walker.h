@@ -32,6 +32,8 @@ typedef struct aphi_walker {
     size_t variable_count, variable_capacity;
     aphi_cmember *fields, *enumerators;
     size_t field_count, field_capacity, enumerator_count, enumerator_capacity, groups;
+    aphi_cmember *structs; /* the words that name the groups of fields: tags, and types that are defined with them */
+    size_t struct_count, struct_capacity;
     size_t *types; /* words that were seen to name a type */
     size_t type_count, type_capacity;
     char *function, *returns; /* the one that we are in, and the type that it returns; NULL: in none */

@@ -144,7 +144,20 @@ static void field(void **unused)
     assert_mutants(APHI_OPERATOR_FIELD, "struct s { int a, b; long c; }; int f(struct s *s) { return s->a + s->c; }",
                    "a~b");
     assert_mutants(APHI_OPERATOR_FIELD,
-                   "struct s { int a, b; } x = {.a = 1}; struct t { int b, d; }; void f(void) { x.b = 1; }", "");
+                   "struct s { int a, b; } x = {.a = 1}; struct t { int b, d; }; void f(void) { x.b = 1; }", "b~a");
+    /* Where two structs have a field of that name, the type of the variable tells them apart. */
+    static const char both[] = "typedef struct s { int a, b; } t; struct u { int a, c; };";
+    static const struct {
+        const char *use, *expected;
+    } uses[] = {{"void f(t *x) { x->a = 1; }", "a~b"},          {"void f(struct s x) { x.a = 1; }", "a~b"},
+                {"void f(const struct u *x) { x->a = 1; }", "a~c"}, {"t x[3]; void f(void) { x[0].a = 1; }", "a~b"},
+                {"void f(v *x) { x->a = 1; }", ""},             {"void f(t *x) { g()->a = y.x->a; }", ""}};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        aphi_buffer text = {0};
+        aphi_buffer_format(&text, "%s %s", both, uses[i].use);
+        assert_mutants(APHI_OPERATOR_FIELD, aphi_buffer_text(&text), uses[i].expected);
+        aphi_buffer_free(&text);
+    }
 }
 
 static void enumerator(void **unused)
