@@ -121,8 +121,7 @@ static bool quoted(lexer *l, size_t begin)
     skip(l, 1);
     for (int c; (c = peek(l, 0)) != quote; skip(l, 1)) {
         if (c == '\\')
-            skip(l, 1);
-        c = peek(l, 0);
+            skip(l, 1); /* what it is before, the loop skips; it is no end of a line, or both were gone */
         if (c == '\n' || c < 0)
             return wrong(l, begin, quote == '"' ? "a string that does not end on its line"
                                                 : "a character that does not end on its line");

@@ -76,6 +76,7 @@ static void texts(void **unused)
     assert_tokens("\"a b\" \"\" \"\\\"\" \"\\\\\"", "s:\"a b\" s:\"\" s:\"\\\"\" s:\"\\\\\"");
     assert_tokens("u8\"x\" L\"x\" u\"x\" U\"x\"R\"x\"", "s:u8\"x\" s:L\"x\" s:u\"x\" s:U\"x\" i:R s:\"x\"");
     assert_tokens("'a' '\\'' L'\"' u8'x' '\\\\' 'ab'", "c:'a' c:'\\'' c:L'\"' c:u8'x' c:'\\\\' c:'ab'");
+    assert_tokens("\"a\tb\" 'c\td'", "s:\"a\tb\" c:'c\td'");
     assert_tokens("\"/* no */ // no\"", "s:\"/* no */ // no\"");
 }
 
