@@ -109,6 +109,10 @@ static void directives(void **unused)
     assert_tokens("#error don't\nx", "#:#error don't i:x");
     assert_tokens("/* y */ #pragma once /* a\nb */ c\nx", "/:/* y */ #:#pragma once /* a\nb */ c i:x");
     assert_tokens("%:if 0 // '\nx", "#:%:if 0 // ' i:x");
+    assert_tokens("#define\tA\t~1\nx", "#:#define\tA\t~1 i:x");
+    assert_tokens("#if a // /* b\nx", "#:#if a // /* b i:x");
+    assert_tokens("#define D a/b* /c *d ~/*\n*/ e\nx", "#:#define D a/b* /c *d ~/*\n*/ e i:x");
+    assert_tokens("#define S z\"/* b\" '/*' c\nx", "#:#define S z\"/* b\" '/*' c i:x");
     assert_tokens("x # y", "i:x p:# i:y");
     assert_tokens("#", "#:#");
 }
