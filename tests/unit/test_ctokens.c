@@ -113,7 +113,7 @@ static void directives(void **unused)
     assert_tokens("#if a // /* b\nx", "#:#if a // /* b i:x");
     assert_tokens("#define D a/b* /c *d ~/*\n*/ e\nx", "#:#define D a/b* /c *d ~/*\n*/ e i:x");
     assert_tokens("#define S z\"/* b\" '/*' c\nx", "#:#define S z\"/* b\" '/*' c i:x");
-    assert_tokens("#define E (a)*b/(c)/d\nx", "#:#define E (a)*b/(c)/d i:x");
+    assert_tokens("#define E (a)*b*c/(d)/e\nx", "#:#define E (a)*b*c/(d)/e i:x");
     assert_tokens("#if z/*z\n*/\nx", "#:#if z/*z\n*/ i:x");
     assert_tokens("x # y", "i:x p:# i:y");
     assert_tokens("#", "#:#");
