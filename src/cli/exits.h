@@ -46,7 +46,12 @@
     X(MALFORMED, 50, "the subject sent bytes that are no message of the protocol") \
     X(SUBJECT, 51, "the subject cannot be started or found") \
     X(SCRIPT, 52, "a script cannot be read, or is malformed") \
-    X(LISTEN, 53, "a server cannot listen, or not go on")
+    X(LISTEN, 53, "a server cannot listen, or not go on") \
+    X(SOURCE_IO, 80, "a C source cannot be read") \
+    X(SOURCE_MALFORMED, 81, "a C source is none") \
+    X(SOURCE_BUILD, 82, "a C source does not build even as it is") \
+    X(SOURCE_TEST, 83, "a program fails its own test even as it is") \
+    X(EQUIVALENTS, 84, "a list of equivalent mutants cannot be read, is malformed, or names none")
 
 typedef enum aphi_exit {
 #define X(name, code, text) APHI_EXIT_##name = code,

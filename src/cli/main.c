@@ -31,6 +31,7 @@ static const struct command {
     {"serve", aphi_command_serve, "run a model as a server"},
     {"subject", aphi_command_subject, "start a server that Antiphon knows how to test, or list them"},
     {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},
+    {"mutate", aphi_command_mutate, "change a C source in one place at a time, and see whether a test notices"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

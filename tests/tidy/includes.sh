@@ -12,7 +12,7 @@ files=$(find src include models examples -name '*.[ch]' 2>/dev/null | LC_ALL=C s
 # shellcheck disable=SC2086 # one word a file
 awk '
 BEGIN {
-    modules = split("base value solve tree env oracle trace harness reach report cli", names, " ")
+    modules = split("base mutate value solve tree env oracle trace harness reach report cli", names, " ")
     for (i = 1; i <= modules; i++) rank[names[i]] = i
 }
 function wrong(why) {

@@ -34,12 +34,17 @@ _antiphon() {
         --color) words='auto always never' ;;
         --subject) words=$(_antiphon_subjects) ;;
         --break) words=$("${COMP_WORDS[0]}" fault --list 2>/dev/null | sed 's/[[:space:]].*//') ;;
-        --junit | --report | --trace | --output | --folder) files=yes ;;
+        --operators) words=$("${COMP_WORDS[0]}" mutate --help 2>/dev/null | sed -n 's/^ \{23\}\([a-z][a-z]*\) .*/\1/p') ;;
+        --junit | --equivalent | --report | --trace | --output | --folder) files=yes ;;
         *)
             case $word in
             -*) words=$(_antiphon_options "$command") ;;
             *)
-                if [ "$command" = subject ]; then words=$(_antiphon_subjects); else words=$(_antiphon_models) files=yes; fi
+                case $command in
+                subject) words=$(_antiphon_subjects) ;;
+                mutate) files=yes ;;
+                *) words=$(_antiphon_models) files=yes ;;
+                esac
                 ;;
             esac
             ;;

@@ -21,13 +21,16 @@ _antiphon() {
         found=(${(f)"$($program fault --list 2>/dev/null | sed 's/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
         _describe kind found
         ;;
-    --junit | --report | --trace | --output | --folder) _files ;;
+    --operators) compadd ${(f)"$($program mutate --help 2>/dev/null | sed -n 's/^ \{23\}\([a-z][a-z]*\) .*/\1/p')"} ;;
+    --junit | --equivalent | --report | --trace | --output | --folder) _files ;;
     *)
         if [[ $PREFIX == -* ]]; then
             found=(${(f)"$($program $command --help 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\)[^ ]*\( [A-Z:]*\)\{0,1\}  *\(.*\)/\2:\4/p')"})
             _describe option found
         elif [[ $command == subject ]]; then
             compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"}
+        elif [[ $command == mutate ]]; then
+            _files
         else
             found=(${(f)"$($program models 2>/dev/null | sed 's/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
             _describe model found

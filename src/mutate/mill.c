@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mill.c - mutants are built and tested; see mill.h.
+ *
+ * Idea:       first the source as it is, for if that fails, so does everything. Then all are built, several at a time;
+ *             then those that are like the original or an earlier one are put aside, in their order, so that the
+ *             outcome does not depend on who was built first; then the rest is tested.
+ * Invariants: 1. slot k of the pool is free, or has one watcher (job.h), which is our only kind of child
+ *             2. each file begins with a #line that names the original: __FILE__ and __LINE__, and so the code, differ
+ *                from the original's only by the mutation
+ * Cost:       the programs of mutants that are different stay on disk until they are tested. */
+#include "mutate/mill.h"
+
+#include "base/memory.h"
+#include "mutate/job.h"
+#include "mutate/objcode.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS INT64_C(1000000)
+#define BUILD_NS (120 * 1000 * MS)
+#define ORIGINAL SIZE_MAX /* in place of a mutant's index */
+
+enum { OUTPUT_SHOWN = 2000 };
+
+typedef struct slot {
+    pid_t pid; /* 0: free */
+    size_t mutant;
+} slot;
+
+typedef struct mill {
+    const aphi_mill_options *o;
+    const aphi_mutants *mutants;
+    aphi_verdict *verdicts;
+    aphi_buffer *error;
+    char *folder, *includes, *name; /* name: of the source, without its folder */
+    slot *slots;
+    aphi_job_end *ends; /* of the slots, shared with the watchers */
+    bool testing, failed;
+    aphi_job_end original; /* how the job of the original ended */
+    uint64_t original_hash;
+} mill;
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static char *path_in(const mill *m, size_t mutant, const char *name)
+{
+    aphi_buffer path = {0};
+    aphi_buffer_format(&path, "%s/%zu%s%s", m->folder, mutant == ORIGINAL ? 0 : m->mutants->items[mutant].number,
+                       *name ? "/" : "", name);
+    return aphi_buffer_text(&path);
+}
+
+static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+    (void)about, (void)type, (void)where;
+    return remove(path);
+}
+
+static void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
+static void remove_mutant(const mill *m, size_t mutant)
+{
+    char *path = path_in(m, mutant, "");
+    remove_tree(path);
+    free(path);
+}
+
+static void add_line_directive(const mill *m, aphi_buffer *text)
+{
+    aphi_buffer_str(text, "#line 1 \"");
+    for (const char *at = m->o->path; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            aphi_buffer_byte(text, '\\');
+        aphi_buffer_byte(text, *at);
+    }
+    aphi_buffer_str(text, "\"\n");
+}
+
+static bool write_source(const mill *m, size_t mutant)
+{
+    aphi_buffer text = {0};
+    char *folder = path_in(m, mutant, ""), *path = path_in(m, mutant, m->name);
+    add_line_directive(m, &text);
+    aphi_mutant_write(&text, m->o->text, m->o->size, mutant == ORIGINAL ? NULL : &m->mutants->items[mutant]);
+    bool made = mkdir(folder, 0700) == 0;
+    FILE *file = made ? fopen(path, "we") : NULL;
+    bool written = file && fwrite(text.data, 1, text.n, file) == text.n;
+    written = file && fclose(file) == 0 && written;
+    if (!written)
+        aphi_buffer_format(m->error, "%s cannot be written: %s", path, strerror(errno));
+    aphi_buffer_free(&text);
+    free(folder);
+    free(path);
+    return written;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+/* With what the words in braces stand for; to be freed. */
+static char *filled(const mill *m, const char *command, size_t mutant)
+{
+    char *paths[] = {path_in(m, mutant, m->name), path_in(m, mutant, "program"), path_in(m, mutant, "")};
+    static const char *const words[] = {"{source}", "{program}", "{folder}"};
+    aphi_buffer text = {0};
+    while (*command) {
+        size_t i = 0;
+        while (i < 3 && strncmp(command, words[i], strlen(words[i])) != 0)
+            i++;
+        if (i < 3)
+            aphi_buffer_str(&text, paths[i]);
+        else
+            aphi_buffer_byte(&text, *command);
+        command += i < 3 ? strlen(words[i]) : 1;
+    }
+    for (size_t i = 0; i < 3; i++)
+        free(paths[i]);
+    return aphi_buffer_text(&text);
+}
+
+static bool start(mill *m, size_t k, size_t mutant)
+{
+    if (!m->testing && !write_source(m, mutant))
+        return false;
+    char *command = filled(m, m->testing ? m->o->test : m->o->build, mutant);
+    char *output = mutant == ORIGINAL ? path_in(m, mutant, "output") : NULL;
+    aphi_job job = {.command = command, .output = output, .includes = m->testing ? NULL : m->includes,
+                    .limit_ns = m->testing ? m->o->limit_ns : BUILD_NS, .end = &m->ends[k]};
+    m->slots[k] = (slot){aphi_job_start(&job), mutant};
+    if (m->slots[k].pid < 0)
+        aphi_buffer_format(m->error, "no process can be started: %s", strerror(errno));
+    free(command);
+    free(output);
+    if (m->slots[k].pid > 0)
+        return true;
+    m->slots[k].pid = 0;
+    return false;
+}
+
+static bool succeeded(const aphi_job_end *end)
+{
+    return !end->timed_out && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
+}
+
+static void read_code(const mill *m, size_t mutant, aphi_buffer *code)
+{
+    char *path = path_in(m, mutant, "program");
+    if (!aphi_objcode_read(path, code))
+        *code = (aphi_buffer){0};
+    free(path);
+}
+
+static void built(mill *m, size_t mutant, const aphi_job_end *end)
+{
+    aphi_buffer code = {0};
+    if (succeeded(end))
+        read_code(m, mutant, &code);
+    if (code.n == 0) {
+        m->verdicts[mutant].fate = APHI_FATE_BROKEN;
+        remove_mutant(m, mutant);
+    } else {
+        m->verdicts[mutant].hash = aphi_objcode_hash(&code);
+    }
+    aphi_buffer_free(&code);
+}
+
+static void take(mill *m, size_t mutant, const aphi_job_end *end)
+{
+    if (end->called_off)
+        return;
+    if (!end->known) {
+        m->failed = true;
+        aphi_buffer_str(m->error, "a process that watches over a mutant was killed from outside");
+    } else if (mutant == ORIGINAL) {
+        m->original = *end;
+    } else if (!m->testing) {
+        built(m, mutant, end);
+    } else {
+        m->verdicts[mutant].fate = end->timed_out ? APHI_FATE_TIMED_OUT :
+                                   succeeded(end) ? APHI_FATE_SURVIVED : APHI_FATE_KILLED;
+        remove_mutant(m, mutant);
+    }
+}
+
+/* ---- the pool ---------------------------------------------------------------------------------------------------- */
+
+static bool stopped(const mill *m) { return m->failed || (m->o->stop && *m->o->stop); }
+
+static void call_off(const mill *m)
+{
+    for (size_t k = 0; k < m->o->jobs; k++)
+        if (m->slots[k].pid > 0)
+            kill(m->slots[k].pid, SIGTERM);
+}
+
+/* Waits until one has ended; a signal of ours interrupts. */
+static size_t collect(mill *m)
+{
+    sigset_t child;
+    size_t ended = 0;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = 100 * MS});
+    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) {
+        for (size_t k = 0; k < m->o->jobs; k++) {
+            if (m->slots[k].pid != pid)
+                continue;
+            m->slots[k].pid = 0;
+            take(m, m->slots[k].mutant, &m->ends[k]);
+            ended++;
+        }
+    }
+    return ended;
+}
+
+/* As many as are free; true if some run. */
+static bool fill_slots(mill *m, const size_t *order, size_t n, size_t *next)
+{
+    bool some = false;
+    for (size_t k = 0; k < m->o->jobs; k++) {
+        if (m->slots[k].pid == 0 && *next < n && !stopped(m) && !start(m, k, order[(*next)++]))
+            m->failed = true;
+        some |= m->slots[k].pid > 0;
+    }
+    return some;
+}
+
+static void run_all(mill *m, const char *what, const size_t *order, size_t n)
+{
+    size_t next = 0, done = 0;
+    if (m->o->phase)
+        m->o->phase(what, n);
+    while (fill_slots(m, order, n, &next)) {
+        if (stopped(m))
+            call_off(m);
+        done += collect(m);
+        if (m->o->done)
+            m->o->done(done);
+    }
+}
+
+/* ---- the original ------------------------------------------------------------------------------------------------ */
+
+static void add_output(const mill *m)
+{
+    char text[OUTPUT_SHOWN + 1];
+    char *path = path_in(m, ORIGINAL, "output");
+    FILE *file = fopen(path, "re");
+    if (file && fseek(file, -(long)OUTPUT_SHOWN, SEEK_END) != 0)
+        rewind(file);
+    size_t n = file ? fread(text, 1, OUTPUT_SHOWN, file) : 0;
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    if (n > 0) {
+        aphi_buffer_str(m->error, "; it printed:\n");
+        aphi_buffer_add(m->error, text, n);
+    }
+    if (file)
+        fclose(file);
+    free(path);
+}
+
+static void add_end(const mill *m, int64_t limit_ns)
+{
+    int status = m->original.status;
+    if (m->original.timed_out)
+        aphi_buffer_format(m->error, "it does not end within %.3g s", (double)limit_ns / (1000 * (double)MS));
+    else if (WIFSIGNALED(status))
+        aphi_buffer_format(m->error, "signal %d", WTERMSIG(status));
+    else
+        aphi_buffer_format(m->error, "status %d", WEXITSTATUS(status));
+}
+
+static aphi_mill_end run_original(mill *m)
+{
+    size_t original = ORIGINAL;
+    aphi_buffer code = {0};
+    run_all(m, "building the original", &original, 1);
+    if (stopped(m))
+        return m->failed ? APHI_MILL_WORLD : APHI_MILL_STOPPED;
+    bool fine = succeeded(&m->original);
+    if (fine)
+        read_code(m, ORIGINAL, &code);
+    if (code.n == 0) {
+        aphi_buffer_format(m->error, "%s does not build even as it is: ", m->o->path);
+        if (fine)
+            aphi_buffer_str(m->error, "the command makes no file {program}");
+        else
+            add_end(m, BUILD_NS);
+        add_output(m);
+        return APHI_MILL_BUILD;
+    }
+    m->original_hash = aphi_objcode_hash(&code);
+    aphi_buffer_free(&code);
+    m->testing = true;
+    run_all(m, "testing the original", &original, 1);
+    m->testing = false;
+    if (stopped(m))
+        return m->failed ? APHI_MILL_WORLD : APHI_MILL_STOPPED;
+    if (succeeded(&m->original))
+        return APHI_MILL_DONE;
+    aphi_buffer_format(m->error, "%s fails its test even as it is, so nothing can be said of mutants: ", m->o->path);
+    add_end(m, m->o->limit_ns);
+    add_output(m);
+    return APHI_MILL_TEST;
+}
+
+/* ---- the mutants ------------------------------------------------------------------------------------------------- */
+
+static bool same_code(const mill *m, size_t a, size_t b)
+{
+    aphi_buffer left, right;
+    read_code(m, a, &left);
+    read_code(m, b, &right);
+    bool same = left.n > 0 && left.n == right.n && !memcmp(left.data, right.data, left.n);
+    aphi_buffer_free(&left);
+    aphi_buffer_free(&right);
+    return same;
+}
+
+/* Is it like the original, or like one of those before it? */
+static bool is_twin(mill *m, const size_t *different, size_t n, size_t mutant)
+{
+    aphi_verdict *v = &m->verdicts[mutant];
+    if (v->hash == m->original_hash && same_code(m, ORIGINAL, mutant)) {
+        v->fate = APHI_FATE_SAME;
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (m->verdicts[different[i]].hash == v->hash && same_code(m, different[i], mutant)) {
+            v->fate = APHI_FATE_DUPLICATE;
+            v->twin = m->mutants->items[different[i]].number;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Keeps those that are to be tested; how many. */
+static size_t keep_different(mill *m, size_t *order, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (m->verdicts[order[i]].fate != APHI_FATE_NONE)
+            continue;
+        if (is_twin(m, order, kept, order[i]))
+            remove_mutant(m, order[i]);
+        else
+            order[kept++] = order[i];
+    }
+    return kept;
+}
+
+static aphi_mill_end run_mutants(mill *m, const bool *chosen)
+{
+    size_t *order = aphi_alloc((m->mutants->n + 1) * sizeof *order), n = 0;
+    for (size_t i = 0; i < m->mutants->n; i++)
+        if (chosen[i])
+            order[n++] = i;
+    run_all(m, "building", order, n);
+    if (!stopped(m)) {
+        n = keep_different(m, order, n);
+        m->testing = true;
+        run_all(m, "testing", order, n);
+    }
+    free(order);
+    return m->failed ? APHI_MILL_WORLD : stopped(m) ? APHI_MILL_STOPPED : APHI_MILL_DONE;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+
+static bool make_folder(mill *m)
+{
+    const char *root = getenv("TMPDIR");
+    aphi_buffer path = {0};
+    aphi_buffer_format(&path, "%s/antiphon-mutate-XXXXXX", root && *root == '/' ? root : "/tmp");
+    m->folder = aphi_buffer_text(&path);
+    const char *strange = " \t\n\"'\\$`&|;<>()*?[]{}!#~";
+    if (strpbrk(m->folder, strange) || strpbrk(m->name, strange)) {
+        aphi_buffer_format(m->error, "%s/%s: such a path cannot be written into a command; choose a plainer name, or "
+                           "set TMPDIR to a plainer folder", m->folder, m->name);
+        return false;
+    }
+    if (mkdtemp(m->folder))
+        return true;
+    aphi_buffer_format(m->error, "no temporary folder %s: %s", m->folder, strerror(errno));
+    return false;
+}
+
+/* The absolute folder of the source, where its headers are; its name. */
+static void find_names(mill *m)
+{
+    char *copy = aphi_copy(m->o->path, strlen(m->o->path) + 1), *real = realpath(m->o->path, NULL);
+    const char *name = basename(copy);
+    m->name = aphi_copy(name, strlen(name) + 1);
+    const char *folder = real ? dirname(real) : "/";
+    m->includes = aphi_copy(folder, strlen(folder) + 1);
+    free(copy);
+    free(real);
+}
+
+aphi_mill_end aphi_mill_run(const aphi_mill_options *options, const aphi_mutants *mutants, const bool *chosen,
+                            aphi_verdict *verdicts, aphi_buffer *error)
+{
+    mill m = {.o = options, .mutants = mutants, .verdicts = verdicts, .error = error};
+    size_t shared = options->jobs * sizeof *m.ends;
+    sigset_t child, old;
+    aphi_mill_end end = APHI_MILL_WORLD;
+    assert(options->jobs > 0);
+    memset(verdicts, 0, mutants->n * sizeof *verdicts);
+    find_names(&m);
+    m.slots = aphi_alloc_zero(options->jobs * sizeof *m.slots);
+    m.ends = mmap(NULL, shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert(m.ends != MAP_FAILED);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &old);
+    if (make_folder(&m)) {
+        end = run_original(&m);
+        if (end == APHI_MILL_DONE)
+            end = run_mutants(&m, chosen);
+        remove_tree(m.folder);
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    munmap(m.ends, shared);
+    free(m.slots);
+    free(m.folder);
+    free(m.name);
+    free(m.includes);
+    return end;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * objcode.c - what a compiler made of a source; see objcode.h.
+ *
+ * Two programs that differ in nothing of this behave alike: that is what makes a mutant equivalent ("trivial compiler
+ * equivalence", Papadakis et al., ICSE 2015). Where something is doubtful, more is compared: then a mutant is run once
+ * too often, and nothing worse. */
+#include "mutate/objcode.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool read_all(const char *path, aphi_buffer *out)
+{
+    char piece[65536];
+    ssize_t n = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
+        aphi_buffer_add(out, piece, (size_t)n);
+    if (fd >= 0)
+        close(fd);
+    return n == 0;
+}
+
+/* The header of a section, if the file has it. */
+static bool section(const aphi_buffer *file, const Elf64_Ehdr *head, size_t i, Elf64_Shdr *s)
+{
+    if (i >= head->e_shnum || head->e_shoff > file->n || (file->n - head->e_shoff) / sizeof *s <= i)
+        return false;
+    memcpy(s, file->data + head->e_shoff + i * sizeof *s, sizeof *s);
+    return s->sh_type == SHT_NOBITS || (s->sh_offset <= file->n && s->sh_size <= file->n - s->sh_offset);
+}
+
+static bool matters(const aphi_buffer *file, const Elf64_Ehdr *head, const Elf64_Shdr *s)
+{
+    Elf64_Shdr target;
+    if (s->sh_flags & SHF_ALLOC)
+        return s->sh_type != SHT_NOTE;
+    if (head->e_type != ET_REL)
+        return false;
+    if (s->sh_type == SHT_RELA || s->sh_type == SHT_REL)
+        return !section(file, head, s->sh_info, &target) || (target.sh_flags & SHF_ALLOC);
+    return s->sh_type == SHT_SYMTAB || s->sh_type == SHT_STRTAB;
+}
+
+static bool add_sections(const aphi_buffer *file, aphi_buffer *out)
+{
+    Elf64_Ehdr head;
+    if (file->n < sizeof head)
+        return false;
+    memcpy(&head, file->data, sizeof head);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shnum == 0 ||
+        head.e_shentsize != sizeof(Elf64_Shdr))
+        return false;
+    aphi_buffer_add(out, &head.e_entry, sizeof head.e_entry);
+    for (size_t i = 0; i < head.e_shnum; i++) {
+        Elf64_Shdr s;
+        if (!section(file, &head, i, &s))
+            return false;
+        if (!matters(file, &head, &s))
+            continue;
+        aphi_buffer_format(out, "section %zu %x %llx %llx %llx ", i, s.sh_type, (unsigned long long)s.sh_flags,
+                           (unsigned long long)s.sh_addr, (unsigned long long)s.sh_size);
+        if (s.sh_type != SHT_NOBITS)
+            aphi_buffer_add(out, file->data + s.sh_offset, s.sh_size);
+    }
+    return true;
+}
+
+bool aphi_objcode_read(const char *path, aphi_buffer *out)
+{
+    aphi_buffer file = {0};
+    bool fine = read_all(path, &file);
+    *out = (aphi_buffer){0};
+    if (fine && !add_sections(&file, out)) {
+        aphi_buffer_free(out);
+        *out = file;
+        return true;
+    }
+    aphi_buffer_free(&file);
+    return fine;
+}
+
+uint64_t aphi_objcode_hash(const aphi_buffer *code)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < code->n; i++)
+        hash = (hash ^ (unsigned char)code->data[i]) * 0x100000001b3u;
+    return hash;
+}

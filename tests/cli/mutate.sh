@@ -1,0 +1,233 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# mutate.sh - mutants of C sources: lists, what becomes of those that are run, and that nothing is left of them.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$dir" || exit 1
+mkdir tmp
+export TMPDIR=$dir/tmp
+
+same() { if [ "$1" != "$2" ]; then fault "$1, not $2"; fi; }
+# count NAME: that number of the last --json.
+count() { grep -o "\"$1\":[0-9]*" "$dir/out" | tail -n 1 | sed 's/.*://'; }
+nothing_left() { same "$(ls tmp)" ''; }
+
+cat >small.c <<'END'
+#include <assert.h>
+#include <stdlib.h>
+
+static int least(int a, int b)
+{
+    if (a < b)
+        return a;
+    return b;
+}
+
+int main(int words, char **word)
+{
+    assert(words == 3);
+    return least(atoi(word[1]), atoi(word[2]));
+}
+END
+
+# ---- showing ---------------------------------------------------------------------------------------------------------
+
+run 0 mutate small.c --function least
+out '    1  small.c:6:5  delete least "if (a < b) return a;" ";" 1'
+out '    2  small.c:6:9  variable least "a" "b" 1'
+out '    3  small.c:6:11  relational least "<" "<=" 1'
+no_out main
+run 0 mutate small.c --operators return,relational --lines 6-7
+same "$(cut -c 8- out)" 'small.c:6:11  relational least "<" "<=" 1
+small.c:6:11  relational least "<" ">" 1
+small.c:6:11  relational least "<" ">=" 1
+small.c:6:11  relational least "<" "==" 1
+small.c:6:11  relational least "<" "!=" 1
+small.c:7:16  return least "a" "0" 1
+small.c:7:16  return least "a" "1" 1
+small.c:7:16  return least "a" "(-1)" 1'
+run 0 mutate small.c --lines 6 --json
+out '"identity":"relational least \"<\" \"<=\" 1"'
+same "$(grep -o '"line":6' out | wc -l)" 8
+run 0 mutate small.c --write 3
+sed 's/a < b/a <= b/' small.c | cmp -s - out || fault 'not the source of mutant 3'
+run 0 mutate small.c --diff 3
+cp out diff
+cp small.c patched.c
+check 'the diff is one for patch' patch -s patched.c diff
+run 0 mutate small.c --write 3
+check 'a patched source is the mutant' cmp -s out patched.c
+
+# ---- every mutant of a real source compiles, or is seen not to ---------------------------------------------------------
+
+run 7 mutate "$ANTIPHON_ROOT/subjects/swap/swap.c" --lines 113-119 --json -j 2 \
+    --build 'cc -fsyntax-only -w {source} && printf x >{program}' --test 'true {program}'
+err 'no mutant was left to be tested'
+same "$(($(count broken) + $(count equivalent)))" "$(grep -o '"number"' out | wc -l)"
+check 'some were listed' [ "$(count equivalent)" -gt 5 ]
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+
+cc="cc -O0 -w {source} -o {program}"
+# shellcheck disable=SC2016 # for the shell that runs it
+printf '%s\n' 'p=$1' 'for t in "1 2 1" "2 1 1" "5 5 5" "3 4 3"; do set -- $t; $p $1 $2; [ $? = $3 ] || exit 1; done' >three.sh
+run 1 mutate small.c --function least --build "$cc" --test 'sh three.sh {program}' -j 2
+# least is the same with <=: the one that tests cannot notice.
+out 'relational least "<" "<=" 1'
+out '-    if (a < b)'
+out '+    if (a <= b)'
+same "$(grep -c '^survived:$' out)" 1
+out 'relational         5'
+nothing_left
+run 1 mutate small.c --function least --build "$cc" --test 'sh three.sh {program}' --json -j 2
+same "$(count survived)" 1
+same "$(count broken)" 0
+same "$(($(count killed) + $(count duplicate)))" 15
+
+# It is known to be: then all is well, unless what is listed is killed.
+echo 'relational least "<" "<=" 1: equal numbers are the same number' >known
+run 0 mutate small.c --function least --build "$cc" --test 'sh three.sh {program}' --equivalent known --json -j 2
+same "$(count listed)" 1
+same "$(count survived)" 0
+echo 'relational least "<" ">" 1: it is not' >>known
+run 1 mutate small.c --operators relational --function least --build "$cc" --test 'sh three.sh {program}' --equivalent known
+out 'listed as equivalent, but killed:'
+out 'relational least "<" ">" 1'
+
+# What the compiler makes the same code of: __LINE__ and __FILE__, which assert has, are those of the original.
+cat >same.c <<'END'
+#include <assert.h>
+int main(void)
+{
+    int i = 0;
+    while (i < 3)
+        i++;
+    assert(i == 3);
+    assert(__FILE__[0] != '/');
+    return 0;
+}
+END
+run 0 mutate same.c --lines 5 --operators relational --build "$cc -O2 -g" --test '{program}' --json
+same "$(count equivalent)" 1
+out '"after":"!=","before":"<","column":14,"fate":"equivalent"'
+# <= and > both end with an i that is not 3, which the compiler knows: one of those is tested for all.
+out '"fate":"duplicate","function":"main"'
+check 'one is tested' [ "$(count killed)" -ge 1 ]
+
+# What does not compile is counted, what does not end is killed, and so is what it has started.
+cat >loop.c <<'END'
+int main(void)
+{
+    int done = 0, steps = 1;
+    while (!done)
+        done = done + steps;
+    return done - 1;
+}
+END
+run 0 mutate loop.c --lines 5 --operators constant,variable,arithmetic --build "$cc" \
+    --test 'sleep 1000 & echo $! >>sleepers; setsid sleep 1000 & echo $! >>sleepers; {program}' --time 0.5 --json
+check 'some do not end' [ "$(count timed_out)" -gt 0 ]
+check 'all that was started has ended' [ "$(wc -l <sleepers)" -gt 3 ]
+while read -r pid; do
+    if kill -0 "$pid" 2>/dev/null; then fault "process $pid is left"; fi
+done <sleepers
+nothing_left
+cat >broken.c <<'END'
+int main(int words, char **word)
+{
+    return word[words] - word[words];
+}
+END
+run 7 mutate broken.c --lines 3 --operators arithmetic --build "$cc" --test '{program}' --json
+same "$(count broken)" 4
+
+# Headers beside the source are found.
+mkdir beside
+echo '#define THREE 3' >beside/three.h
+printf '#include "three.h"\nint main(void) { return THREE - 3; }\n' >beside/main.c
+run 0 mutate beside/main.c --operators constant --build "$cc" --test '{program}'
+
+# Interrupted: what there is is told, and nothing is left.
+told='mutate, interrupted'
+"$ANTIPHON" mutate small.c --build "$cc" --test 'echo $$ >>begun; [ $(wc -l <begun) = 1 ] || exec sleep 1000; true {program}' \
+    --time 1000 >out 2>err </dev/null &
+mutator=$!
+until [ -e begun ] && [ "$(wc -l <begun)" -ge 2 ]; do sleep 0.02; done
+kill -TERM $mutator
+wait $mutator
+same $? 5
+out 'were not run'
+if kill -0 "$(tail -n 1 begun)" 2>/dev/null; then fault 'the test is left'; fi
+nothing_left
+# Killed: its folder is left, but no process.
+rm begun
+"$ANTIPHON" mutate small.c --build "$cc" --test 'echo $$ >>begun; [ $(wc -l <begun) = 1 ] || exec sleep 1000; true {program}' \
+    --time 1000 >out 2>err </dev/null &
+mutator=$!
+until [ -e begun ] && [ "$(wc -l <begun)" -ge 2 ]; do sleep 0.02; done
+kill -KILL $mutator
+wait $mutator 2>/dev/null
+tries=0
+while kill -0 "$(tail -n 1 begun)" 2>/dev/null; do
+    tries=$((tries + 1))
+    if [ $tries -gt 500 ]; then
+        fault 'the test of a mutator that was killed is left'
+        break
+    fi
+    sleep 0.02
+done
+
+# ---- what is wrong -----------------------------------------------------------------------------------------------------
+
+run 80 mutate missing.c
+err 'missing.c: cannot be read'
+run 80 mutate "$dir"
+printf 'int a;\n  "b\n' >string.c
+run 81 mutate string.c
+err 'string.c:2:3: a string that does not end on its line'
+printf 'int f(void) {\n' >open.c
+run 81 mutate open.c
+err 'open.c:1:13: a bracket that is never closed'
+run 82 mutate small.c --build "$cc -DNDEBUG -Dleast=" --test 'true {program}'
+err 'small.c does not build even as it is: status 1; it printed:'
+err 'small.c:4:'
+run 82 mutate small.c --build 'true {source} {program}' --test 'true {program}'
+err 'the command makes no file {program}'
+run 83 mutate small.c --build "$cc" --test 'echo no; false {program}'
+err 'so nothing can be said of mutants: status 1; it printed:'
+err no
+run 83 mutate small.c --build "$cc" --test 'sleep 1000; {program}' --time 0.2
+err 'it does not end within 0.2 s'
+run 83 mutate small.c --build "$cc" --test 'kill -9 $$; {program}'
+err 'signal 9'
+echo 'relational least "<" "<=" 9: no' >stale
+run 84 mutate small.c --build "$cc" --test 'true {program}' --equivalent stale
+err 'stale:1: there is no such mutant'
+run 84 mutate small.c --build "$cc" --test 'true {program}' --equivalent missing
+for wrong in '--operators x' '--operators relational,' '--lines x' '--lines 0' '--lines 5-3' '--lines 3-x' '--write x' \
+    '--write 1000' '--diff 1000' '--function nobody' '--time 0' '--time x' '-j x' '-j 257' '--nonsense' '--build' \
+    '--build x' '--equivalent known' 'another.c'; do
+    # shellcheck disable=SC2086 # words
+    run 2 mutate small.c $wrong
+done
+run 2 mutate
+err 'which source'
+run 2 mutate small.c --build 'cc' --test '{program}'
+err '{source}'
+run 2 mutate small.c --build 'cc {source}' --test '{program}'
+err '{program}'
+run 2 mutate small.c --build "$cc" --test 'true'
+err '{program}'
+run 2 mutate small.c --build "$cc" --test '{program}' --write 1
+TMPDIR="$dir/tmp with spaces" run 4 mutate small.c --build "$cc" --test '{program}'
+err 'TMPDIR'
+run 0 mutate --help
+out 'usage: antiphon mutate'
+told='mutate >/dev/full'
+"$ANTIPHON" mutate small.c >/dev/full 2>err
+same $? 4
+nothing_left_but_killed=$(find tmp -mindepth 1 -maxdepth 1 | wc -l)
+same "$nothing_left_but_killed" 1
+
+finish
