@@ -4,7 +4,7 @@
  *
  * A program opens a group, adds its threads and ports, and runs it. Started by itself, it runs on plain POSIX threads
  * with a queue for each port. Started by `antiphon explore`, each send and receive is under control (docs/threads.md).
- * What a thread does may depend on nothing but its argument and the messages that it received, or it cannot be replayed.
+ * What a thread does may depend on nothing but its argument and the messages that it received: else it has no replay.
  *
  * A wrong call, such as a receive from the port of another thread, is a bug of the program: it says so and aborts.
  */

@@ -14,6 +14,7 @@ int aphi_command_refine(int count, char **words);
 int aphi_command_serve(int count, char **words);
 int aphi_command_subject(int count, char **words);
 int aphi_command_fault(int count, char **words);
+int aphi_command_explore(int count, char **words);
 
 /* "antiphon: " and a message on stderr; returns APHI_EXIT_USAGE. */
 int aphi_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));

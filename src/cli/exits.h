@@ -46,7 +46,13 @@
     X(MALFORMED, 50, "the subject sent bytes that are no message of the protocol") \
     X(SUBJECT, 51, "the subject cannot be started or found") \
     X(SCRIPT, 52, "a script cannot be read, or is malformed") \
-    X(LISTEN, 53, "a server cannot listen, or not go on")
+    X(LISTEN, 53, "a server cannot listen, or not go on") \
+    X(PROGRAM, 70, "a program cannot be started, or does not use the threads library") \
+    X(SEQUENCE, 71, "a sequence cannot be read, or has other threads and ports than the program") \
+    X(DIVERGED, 72, "a program cannot follow a sequence: events are missing, extra or others") \
+    X(DEADLOCK, 73, "threads of a program wait for ever") \
+    X(ENDLESS, 74, "a program does not terminate") \
+    X(CRASHED, 75, "a program crashed, or ended with an error")
 
 typedef enum aphi_exit {
 #define X(name, code, text) APHI_EXIT_##name = code,

@@ -30,6 +30,7 @@ static const struct command {
     {"serve", aphi_command_serve, "run a model as a server"},
     {"subject", aphi_command_subject, "start a server that Antiphon knows how to test, or list them"},
     {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},
+    {"explore", aphi_command_explore, "run a message-passing program in every order of its messages"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -69,16 +69,14 @@ struct aphi_control {
 
 static const char *const op_names[] = {"send", "receive", "local event"};
 
-static uint32_t tape_item(aphi_tape *t, unsigned number, uint32_t index, const char *label)
+static void tape_item(aphi_tape *t, const aphi_item *item)
 {
     if (t->item_count == APHI_TAPE_ITEMS) {
         t->outcome = APHI_OUTCOME_ENDLESS;
         snprintf(t->detail, sizeof t->detail, "the tape is full");
         _exit(0);
     }
-    t->items[t->item_count] = (aphi_item){.number = number, .index = index};
-    snprintf(t->items[t->item_count].label, APH_LABEL_MAX, "%s", label);
-    return t->item_count++;
+    t->items[t->item_count++] = *item;
 }
 
 static uint32_t tape_open(aphi_tape *t, const aph_choice *choices, size_t count, uint32_t *first)
@@ -87,7 +85,9 @@ static uint32_t tape_open(aphi_tape *t, const aph_choice *choices, size_t count,
     *first = t->item_count;
     for (size_t i = 0; i < count; i++)
         if (!choices[i].closed) {
-            tape_item(t, choices[i].port->number, 0, choices[i].label ? choices[i].label : "*");
+            aphi_item item = {.port = choices[i].port->number};
+            snprintf(item.label, sizeof item.label, "%s", choices[i].label ? choices[i].label : "*");
+            tape_item(t, &item);
             n++;
         }
     return n;
@@ -133,8 +133,8 @@ static _Noreturn void diverge(aphi_control *c, unsigned thread, const aphi_force
               "missing event: thread %s, event %u: the sequence has local event %s, the program %s", name, index,
               f->label, does);
     leave(c, APHI_OUTCOME_DIVERGED,
-          "missing event: thread %s, event %u: the sequence has %s %s %s %s %s, the program %s", name, index, op_names[f->op], port_name(c, f->port), f->label, f->op == APHI_SEND ? "to" : "from",
-          thread_name(c, f->peer.thread), does);
+          "missing event: thread %s, event %u: the sequence has %s %s %s %s %s, the program %s", name, index,
+          op_names[f->op], port_name(c, f->port), f->label, f->op == APHI_SEND ? "to" : "from", thread_name(c, f->peer.thread), does);
 }
 
 /* ---- the tape ---------------------------------------------------------------------------------------------------- */
@@ -268,7 +268,11 @@ static void tape_receive(aphi_control *c, const match *m, const match *others, s
     e->available = c->tape->item_count;
     for (size_t i = 0; i < count; i++)
         if (others[i].thread == m->thread) {
-            tape_item(c->tape, others[i].note->message.sender->number, others[i].note->index, "-");
+            const aph_message *message = &others[i].note->message;
+            aphi_item item = {.port = others[i].port->number, .sync = message->sync};
+            item.send = (aphi_ref){message->sender->number, others[i].note->index};
+            memcpy(item.label, message->label, sizeof item.label);
+            tape_item(c->tape, &item);
             e->available_count++;
         }
     advance(c, m->thread);

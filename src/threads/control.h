@@ -78,13 +78,14 @@ typedef struct aphi_taped {
     char label[APH_LABEL_MAX];
     aph_payload payload;
     uint32_t open, open_count;           /* of a receive: items with port and label ("*": any) */
-    uint32_t available, available_count; /* of a free receive: items with thread and index */
+    uint32_t available, available_count; /* of a free receive: items that are messages */
 } aphi_taped;
 
 typedef struct aphi_item {
-    unsigned number; /* of a port or a thread */
-    uint32_t index;
+    unsigned port;
     char label[APH_LABEL_MAX];
+    aphi_ref send; /* of what was available */
+    bool sync;
 } aphi_item;
 
 typedef struct aphi_waiting { /* for what a thread waits at the end */

@@ -16,7 +16,7 @@
  *                 we:    outcome NAME NUMBER DETAIL
  *                        e THREAD OP SYNC FREE PORT LABEL PEER INDEX HEX, and after a receive
  *                            o PORT LABEL                               it was open to
- *                            a PEER INDEX                               available to a free one
+ *                            a PEER INDEX PORT LABEL SYNC               available to a free one
  *                        w THREAD STATE PORT LABEL, and o lines         where threads are at the end
  *                        done
  * Invariants: 1. The child writes to neither pipe. 2. No child outlives us, nor its time. */
@@ -167,7 +167,7 @@ static void introduce(runner *r)
 static void report_open(runner *r, uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++)
-        fprintf(r->out, "o %u %s\n", r->tape->items[i].number, r->tape->items[i].label);
+        fprintf(r->out, "o %u %s\n", r->tape->items[i].port, r->tape->items[i].label);
 }
 
 static void report_event(runner *r, const aphi_taped *e)
@@ -180,8 +180,10 @@ static void report_event(runner *r, const aphi_taped *e)
     }
     fputc('\n', r->out);
     report_open(r, e->open, e->open_count);
-    for (uint32_t i = e->available; i < e->available + e->available_count; i++)
-        fprintf(r->out, "a %u %" PRIu32 "\n", r->tape->items[i].number, r->tape->items[i].index);
+    for (uint32_t i = e->available; i < e->available + e->available_count; i++) {
+        const aphi_item *a = &r->tape->items[i];
+        fprintf(r->out, "a %u %" PRIu32 " %u %s %d\n", a->send.thread, a->send.index, a->port, a->label, a->sync);
+    }
 }
 
 static void report_outcome(runner *r, bool late, int status)
