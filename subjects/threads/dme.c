@@ -4,9 +4,9 @@
  *
  *     dme [N]        N from 2 to 6; 3 if not given
  *
- * Process i is three threads. D, its main program, asks C for a number and all others for their leave, and enters. H, its
- * helper, takes the requests of others and asks C what to do. C, its coordinator, decides: a request that comes later than
- * its own is deferred until D has left. Numbers grow; of equal ones, the lower process is earlier. */
+ * Process i is three threads. D, its main program, asks C for a number and all others for their leave, and enters. H,
+ * its helper, takes the requests of others and asks C what to do. C, its coordinator, decides: a request that comes
+ * later than its own is deferred until D has left. Numbers grow; of equal ones, the lower process is earlier. */
 #include <antiphon/threads.h>
 
 #include <stdatomic.h>

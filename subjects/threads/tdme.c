@@ -2,8 +2,8 @@
  *
  * tdme.c - three users of one token, which a controller hands out; all messages are asynchronous.
  *
- * A user asks, gets the token, enters and leaves its critical section, and gives the token back. The controller grants the
- * token whenever it is free and somebody waits: to the one who has waited longest. */
+ * A user asks, gets the token, enters and leaves its critical section, and gives the token back. The controller grants
+ * the token whenever it is free and somebody waits: to the one who has waited longest. */
 #include <antiphon/threads.h>
 
 #include <stdatomic.h>
