@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef struct note { /* a message that was sent, and not received */
@@ -69,12 +70,19 @@ struct aphi_control {
 
 static const char *const op_names[] = {"send", "receive", "local event"};
 
+/* Nothing of the process is tidied up: threads wait for ever, and a sanitizer would call the others leaked. */
+static _Noreturn void end_process(void)
+{
+    for (;;)
+        syscall(SYS_exit_group, 0);
+}
+
 static void tape_item(aphi_tape *t, const aphi_item *item)
 {
     if (t->item_count == APHI_TAPE_ITEMS) {
         t->outcome = APHI_OUTCOME_ENDLESS;
         snprintf(t->detail, sizeof t->detail, "the tape is full");
-        _exit(0);
+        end_process();
     }
     t->items[t->item_count++] = *item;
 }
@@ -86,7 +94,7 @@ static uint32_t tape_open(aphi_tape *t, const aph_choice *choices, size_t count,
     for (size_t i = 0; i < count; i++)
         if (!choices[i].closed) {
             aphi_item item = {.port = choices[i].port->number};
-            snprintf(item.label, sizeof item.label, "%s", choices[i].label ? choices[i].label : "*");
+            aphi_threads_copy_label(item.label, choices[i].label ? choices[i].label : "*");
             tape_item(t, &item);
             n++;
         }
@@ -114,7 +122,7 @@ static _Noreturn void leave(aphi_control *c, aphi_outcome outcome, const char *f
     va_end(arguments);
     tape_waiting(c);
     c->tape->outcome = outcome;
-    _exit(0);
+    end_process();
 }
 
 static const char *thread_name(const aphi_control *c, unsigned number) { return c->group->threads[number]->name; }
@@ -134,7 +142,8 @@ static _Noreturn void diverge(aphi_control *c, unsigned thread, const aphi_force
               f->label, does);
     leave(c, APHI_OUTCOME_DIVERGED,
           "missing event: thread %s, event %u: the sequence has %s %s %s %s %s, the program %s", name, index,
-          op_names[f->op], port_name(c, f->port), f->label, f->op == APHI_SEND ? "to" : "from", thread_name(c, f->peer.thread), does);
+          op_names[f->op], port_name(c, f->port), f->label, f->op == APHI_SEND ? "to" : "from",
+          thread_name(c, f->peer.thread), does);
 }
 
 /* ---- the tape ---------------------------------------------------------------------------------------------------- */
@@ -146,7 +155,7 @@ static aphi_taped *tape_event(aphi_control *c, unsigned thread, aphi_op op, cons
         leave(c, APHI_OUTCOME_ENDLESS, "more than %u events", t->event_count);
     aphi_taped *e = &t->events[t->event_count];
     *e = (aphi_taped){.op = op, .thread = thread, .free = free};
-    snprintf(e->label, sizeof e->label, "%s", label);
+    aphi_threads_copy_label(e->label, label);
     t->event_count++;
     return e;
 }
@@ -360,6 +369,36 @@ static uint64_t draw(aphi_control *c, uint64_t below)
     return (z ^ z >> 31) % below;
 }
 
+/* " port label" for each choice that is open. */
+static void add_choices(char *text, size_t size, const aph_choice *choices, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t n = strlen(text);
+        if (!choices[i].closed)
+            snprintf(text + n, size - n, " %s %s", choices[i].port->name, choices[i].label ? choices[i].label : "*");
+    }
+}
+
+static _Noreturn void deadlock(aphi_control *c)
+{
+    char text[sizeof c->tape->detail] = "";
+    for (unsigned i = 0; i < c->group->thread_count; i++) {
+        const aphi_waiting *w = &c->tape->waiting[i];
+        const slot *s = &c->slots[i];
+        size_t n = strlen(text);
+        if (w->state >= APHI_HAS_ENDED)
+            continue;
+        snprintf(text + n, sizeof text - n, "%s%s waits to %s", n ? "; " : "", thread_name(c, i),
+                 w->state == APHI_RECEIVES ? "receive" : "send");
+        n = strlen(text);
+        if (w->state == APHI_RECEIVES)
+            add_choices(text, sizeof text, s->choices, s->count);
+        else
+            snprintf(text + n, sizeof text - n, " %s %s", s->port->name, w->label);
+    }
+    leave(c, APHI_OUTCOME_DEADLOCK, "%s", text);
+}
+
 static void decide_freely(aphi_control *c)
 {
     static match found[MATCHES_MAX]; /* under the lock */
@@ -378,7 +417,7 @@ static void decide_freely(aphi_control *c)
     } else if (excluded) {
         leave(c, APHI_OUTCOME_BLOCKED, "what is left to receive is excluded");
     } else {
-        leave(c, APHI_OUTCOME_DEADLOCK, "every thread that has not ended waits");
+        deadlock(c);
     }
 }
 
@@ -467,11 +506,11 @@ void aphi_control_send(aph_thread *self, aph_thread_port *to, const char *label,
     aphi_control *c = self->group->control;
     aph_message m = {.payload = payload, .sender = self, .sync = sync};
     check_label(self, label);
-    snprintf(m.label, sizeof m.label, "%s", label);
+    aphi_threads_copy_label(m.label, label);
     pthread_mutex_lock(&c->lock);
     check_forced(c, self, APHI_SEND, to, label, sync);
     c->slots[self->number].port = to;
-    snprintf(c->tape->waiting[self->number].label, APH_LABEL_MAX, "%s", label);
+    aphi_threads_copy_label(c->tape->waiting[self->number].label, label);
     c->tape->waiting[self->number].port = to->number;
     if (c->order->alone >= 0) {
         tape_send(c, self->number, to, &m, 0);
@@ -494,14 +533,10 @@ static void check_receive(aphi_control *c, const aph_thread *self, const aph_cho
     char does[200] = "receives";
     if (!f)
         return;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (f->op == APHI_RECEIVE && aphi_threads_accepts(&choices[i], c->group->ports[f->port], f->label))
             return;
-        size_t n = strlen(does);
-        if (!choices[i].closed)
-            snprintf(does + n, sizeof does - n, " %s %s", choices[i].port->name,
-                     choices[i].label ? choices[i].label : "*");
-    }
+    add_choices(does, sizeof does, choices, count);
     diverge(c, self->number, f, does);
 }
 

@@ -53,6 +53,8 @@ struct aph_threads {
 _Noreturn void aphi_threads_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Starts the threads, and waits for their end. */
 void aphi_threads_start(aph_threads *group);
+/* Copies a label; one that is too long is a bug of the program. */
+void aphi_threads_copy_label(char to[APH_LABEL_MAX], const char *label);
 /* Does the choice take this message, looked at alone? */
 bool aphi_threads_accepts(const aph_choice *choice, const aph_thread_port *port, const char *label);
 

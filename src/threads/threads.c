@@ -170,7 +170,7 @@ static void grow(aph_thread_port *p)
     p->first = 0;
 }
 
-static void copy_label(char to[APH_LABEL_MAX], const char *label)
+void aphi_threads_copy_label(char to[APH_LABEL_MAX], const char *label)
 {
     size_t n = strnlen(label, APH_LABEL_MAX);
     if (n == APH_LABEL_MAX)
@@ -185,7 +185,7 @@ static void append(aph_thread *self, aph_thread_port *to, const char *label, aph
     if (to->count == to->size)
         grow(to);
     aph_message *m = &to->ring[(to->first + to->count) & (to->size - 1)];
-    copy_label(m->label, label);
+    aphi_threads_copy_label(m->label, label);
     m->payload = payload;
     m->sender = self;
     m->sync = sync;
