@@ -28,7 +28,7 @@ typedef struct aph_thread_port aph_thread_port;
 
 typedef enum aph_thread_medium {
     APH_THREAD_FIFO_PAIR, /* first in, first out, for each sender on its own */
-    APH_THREAD_FIFO_PORT, /* first in, first out, all senders in one queue */
+    APH_THREAD_FIFO_PORT, /* first in, first out, all senders in one queue; receives cannot ask for a label */
     APH_THREAD_UNORDERED, /* what comes next is anybody's choice */
 } aph_thread_medium;
 

@@ -299,6 +299,9 @@ static void check_choices(const aph_thread *self, const aph_choice *choices, siz
         if (choices[i].port->owner != self)
             aphi_threads_die("thread %s receives from port %s, which belongs to %s", self->name,
                              choices[i].port->name, choices[i].port->owner->name);
+        if (choices[i].label && choices[i].port->medium == APH_THREAD_FIFO_PORT)
+            aphi_threads_die("thread %s receives only %s from port %s, which gives what came first", self->name,
+                             choices[i].label, choices[i].port->name);
         open |= !choices[i].closed;
         for (size_t k = 0; k < i; k++)
             if (!choices[i].closed && !choices[k].closed && choices[i].port == choices[k].port
