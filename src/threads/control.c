@@ -14,10 +14,12 @@
  * Invariants: 1. All is under one lock. `running` counts threads that do not wait; decide() runs when it is 0.
  *             2. A free receive happens only after all that is forced: nobody takes a message meant for another.
  *             3. Tape order is a total order of what happened that respects causes.
- * One queue a port: which of two concurrent sends comes first in the queue of a FIFO_PORT port is decided when one of
- *             them is received. A message can be received if none that is still there was sent, causally, before it:
- *             any sequence of such choices is the order of some queue. This needs vector clocks.
- * Cost:       A receive costs two context switches. A look at a queue is quadratic in its length.
+ * One queue a port: which of two sends comes first in the queue of a FIFO_PORT port is decided when one of them is
+ *             received: then it came before all others that are there. Such decisions are causes, too. A message can be
+ *             received if none that is still there must have come before it, by causes and decisions: then some order
+ *             of sends explains all queues.
+ * Cost:       A receive costs two context switches. A look at a queue is quadratic in its length, and for FIFO_PORT
+ *             linear in the length of the tape for each pair, or worse where decisions went against the order of sends.
  * Not done:   deciding while threads run: it would be faster, but the seed would not determine the run. */
 #include "control.h"
 
@@ -32,8 +34,7 @@ typedef struct note { /* a message that was sent, and not received */
     struct note *next;
     aph_message message;
     uint32_t index;  /* of the send among its thread's events */
-    uint32_t taped;  /* where the send is on the tape; not of a synchronous one */
-    uint32_t clock[APH_THREADS_MAX];
+    uint32_t taped;  /* where the send is on the tape, from 1; not of a synchronous one */
 } note;
 
 typedef struct slot {
@@ -41,12 +42,18 @@ typedef struct slot {
     bool go;
     uint32_t index;  /* events so far */
     size_t forced;   /* of them forced */
-    uint32_t clock[APH_THREADS_MAX];
+    uint32_t last;   /* its last event on the tape, from 1; 0: none */
     const aph_choice *choices;
     size_t count;
     aph_message *message;
     const aph_thread_port *port; /* that it sends to, waiting */
 } slot;
+
+typedef struct backlink { /* what was before an event: places on the tape, from 1; 0: nothing */
+    uint32_t previous; /* of its thread */
+    uint32_t partner;  /* the send of a receive; also the other half of a synchronous pair */
+    uint32_t ahead;    /* of a send that left a FIFO_PORT port: what left before it */
+} backlink;
 
 typedef struct match {
     unsigned thread;
@@ -64,6 +71,9 @@ struct aphi_control {
     uint64_t random;
     slot slots[APH_THREADS_MAX];
     note *queues[APH_PORTS_MAX];
+    uint32_t left_last[APH_PORTS_MAX]; /* the send that left a FIFO_PORT port last, on the tape */
+    backlink links[APHI_TAPE_EVENTS + 1];
+    bool reached[APHI_TAPE_EVENTS + 1]; /* for one look */
 };
 
 /* ---- the end of a run -------------------------------------------------------------------------------------------- */
@@ -157,6 +167,8 @@ static aphi_taped *tape_event(aphi_control *c, unsigned thread, aphi_op op, cons
     *e = (aphi_taped){.op = op, .thread = thread, .free = free};
     aphi_threads_copy_label(e->label, label);
     t->event_count++;
+    c->links[t->event_count] = (backlink){.previous = c->slots[thread].last};
+    c->slots[thread].last = t->event_count;
     return e;
 }
 
@@ -174,7 +186,6 @@ static void advance(aphi_control *c, unsigned thread)
     if (next_forced(c, thread))
         s->forced++;
     s->index++;
-    s->clock[thread]++;
 }
 
 static void tape_send(aphi_control *c, unsigned thread, const aph_thread_port *to, const aph_message *m,
@@ -190,21 +201,45 @@ static void tape_send(aphi_control *c, unsigned thread, const aph_thread_port *t
 
 /* ---- who may take what ------------------------------------------------------------------------------------------- */
 
-static bool causes(const note *a, const note *b)
+/* What must have come before an asynchronous send in the queue of its port. */
+static uint32_t ahead_of(const aphi_control *c, uint32_t place)
 {
-    return b->clock[a->message.sender->number] >= a->clock[a->message.sender->number];
+    const aphi_taped *e = &c->tape->events[place - 1];
+    if (e->op != APHI_SEND || e->sync || c->group->ports[e->port]->medium != APH_THREAD_FIFO_PORT)
+        return 0;
+    return e->peer.index ? c->links[place].ahead : c->left_last[e->port];
 }
 
-static bool deliverable(const aph_thread_port *p, const note *queue, const note *n)
+/* Must the send a have come before the send b? Both are on the tape. */
+static bool precedes(aphi_control *c, uint32_t a, uint32_t b)
+{
+    bool more = true;
+    memset(c->reached, 0, (c->tape->event_count + 1) * sizeof *c->reached);
+    c->reached[a] = true;
+    while (more && !c->reached[b]) {
+        more = false;
+        for (uint32_t i = 1; i <= c->tape->event_count; i++) {
+            const backlink *l = &c->links[i];
+            if (!c->reached[i] && (c->reached[l->previous] || c->reached[l->partner] || c->reached[ahead_of(c, i)]))
+                c->reached[i] = more = true;
+        }
+    }
+    return c->reached[b];
+}
+
+static bool deliverable(aphi_control *c, const aph_thread_port *p, const note *n)
 {
     if (p->medium == APH_THREAD_UNORDERED)
         return true;
-    for (const note *before = queue; before != n; before = before->next) {
+    for (const note *before = c->queues[p->number]; before != n; before = before->next)
         if (before->message.sender == n->message.sender)
             return false;
-        if (p->medium == APH_THREAD_FIFO_PORT && !before->message.sync && !n->message.sync && causes(before, n))
+    if (p->medium == APH_THREAD_FIFO_PAIR || n->message.sync)
+        return true;
+    /* All others, as decisions may go against the order in which they were taped. */
+    for (const note *other = c->queues[p->number]; other; other = other->next)
+        if (other != n && !other->message.sync && precedes(c, other->taped, n->taped))
             return false;
-    }
     return true;
 }
 
@@ -230,7 +265,7 @@ static size_t matches_of(aphi_control *c, unsigned thread, match *found, size_t 
         const aph_thread_port *p = s->choices[i].port;
         for (note *m = c->queues[p->number]; m && n < most; m = m->next) {
             if (!aphi_threads_accepts(&s->choices[i], p, m->message.label)
-                || !deliverable(p, c->queues[p->number], m))
+                || !deliverable(c, p, m))
                 continue;
             if (is_excluded(c, thread, m))
                 ++*excluded;
@@ -249,13 +284,6 @@ static void release(aphi_control *c, unsigned thread)
     c->slots[thread].go = true;
     c->running++;
     pthread_cond_signal(&c->slots[thread].granted);
-}
-
-static void join_clocks(uint32_t *to, const uint32_t *from)
-{
-    for (int i = 0; i < APH_THREADS_MAX; i++)
-        if (to[i] < from[i])
-            to[i] = from[i];
 }
 
 static void unlink_note(note **queue, const note *n)
@@ -287,6 +315,19 @@ static void tape_receive(aphi_control *c, const match *m, const match *others, s
     advance(c, m->thread);
 }
 
+/* The last event on the tape is this receive. */
+static void link_pair(aphi_control *c, const match *m)
+{
+    uint32_t receive = c->tape->event_count, send = m->note->message.sync ? receive - 1 : m->note->taped;
+    c->links[receive].partner = send;
+    if (m->note->message.sync) {
+        c->links[send].partner = receive;
+    } else {
+        c->links[send].ahead = c->left_last[m->port->number];
+        c->left_last[m->port->number] = send;
+    }
+}
+
 /* The thread takes the message; both sides go on. Others: all that could have been done instead. */
 static void grant(aphi_control *c, const match *m, const match *others, size_t count)
 {
@@ -296,14 +337,13 @@ static void grant(aphi_control *c, const match *m, const match *others, size_t c
     if (message->sync)
         tape_send(c, sender, m->port, message, s->index + 1);
     else
-        c->tape->events[m->note->taped].peer.index = s->index + 1;
+        c->tape->events[m->note->taped - 1].peer.index = s->index + 1;
     tape_receive(c, m, others, count);
-    join_clocks(s->clock, message->sync ? c->slots[sender].clock : m->note->clock);
+    link_pair(c, m);
     *s->message = *message;
     s->message->choice = m->choice;
     release(c, m->thread);
     if (message->sync) {
-        join_clocks(c->slots[sender].clock, s->clock);
         release(c, sender);
     } else if (c->tape->waiting[sender].state == APHI_LACKS_ROOM && c->slots[sender].port == m->port) {
         release(c, sender);
@@ -334,7 +374,7 @@ static bool grant_forced(aphi_control *c, unsigned thread)
     const aph_thread_port *p = c->group->ports[f->port];
     for (note *n = c->queues[f->port]; n; n = n->next) {
         if (n->message.sender->number != f->peer.thread || (f->peer.index && f->peer.index != n->index)
-            || strcmp(n->message.label, f->label) || !deliverable(p, c->queues[f->port], n))
+            || strcmp(n->message.label, f->label) || !deliverable(c, p, n))
             continue;
         match m = {.thread = thread, .port = p, .note = n};
         while (!aphi_threads_accepts(&s->choices[m.choice], p, f->label))
@@ -485,8 +525,7 @@ static note *put_note(aphi_control *c, const aph_thread *self, const aph_thread_
     note *n = malloc(sizeof *n);
     if (!n)
         aphi_threads_die("out of memory");
-    *n = (note){.message = *m, .index = c->slots[self->number].index + m->sync, .taped = c->tape->event_count - 1};
-    memcpy(n->clock, c->slots[self->number].clock, sizeof n->clock);
+    *n = (note){.message = *m, .index = c->slots[self->number].index + m->sync, .taped = c->tape->event_count};
     note **end = &c->queues[to->number];
     while (*end)
         end = &(*end)->next;
