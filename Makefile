@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench mutants mutants-http soak fuzz install clean
+.PHONY: all demo test bench mutants mutants-http replays soak fuzz install clean
 
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -37,6 +37,10 @@ mutants: all
 # The same of the web server, and the real ones.
 mutants-http: all
 	@tools/mutants-http
+
+# 10,000 random runs of programs on the threads library, each replayed.
+replays: all
+	@tools/replays
 
 # The long campaigns against servers that are right and servers that are wrong: ten minutes and more.
 soak: all
