@@ -34,6 +34,12 @@ compile racy.c threads.o control.o runner.o -o racy || exit 1
 run 75 explore --random 5 ./racy 4
 err 'data race'
 
+# The program that the documentation shows.
+sed -n '/^```c$/,/^```$/p' "$ANTIPHON_ROOT/docs/threads.md" | sed '/^```/d' >shown.c
+compile shown.c threads.o control.o runner.o -o shown || exit 1
+run 0 explore --list - ./shown
+out '{"op":"receive","sync":true,"port":"inbox","label":"done","peer":"A","peer_index":2,"open":[["inbox","*"]]},{"op":"local"'
+
 for program in 'dp 5' 'dme 3' buffer 'commit 3'; do
     # shellcheck disable=SC2086 # a program and its argument
     timeout 60 ./$program >out 2>err

@@ -116,7 +116,7 @@ err 'deadlock: A waits to receive to_a *; B waits to receive to_b *'
 run 73 explore ./wrong maybe
 out '2 sequences, all there are, 1 with a deadlock'
 run 75 explore ./wrong crash
-err 'crashed: Segmentation fault'
+err 'crashed: Aborted'
 run 75 explore ./wrong fail
 err 'exit code 3'
 run 75 explore ./wrong leave
