@@ -38,8 +38,8 @@ static void plain_send(plain_queue *q, const plain_message *m)
     while (q->count == q->room)
         pthread_cond_wait(&q->not_full, &q->lock);
     q->ring[(q->first + q->count++) % ROOM_MOST] = *m;
-    pthread_cond_signal(&q->not_empty);
     pthread_mutex_unlock(&q->lock);
+    pthread_cond_signal(&q->not_empty);
 }
 
 static plain_message plain_receive(plain_queue *q)
@@ -50,8 +50,8 @@ static plain_message plain_receive(plain_queue *q)
     plain_message m = q->ring[q->first];
     q->first = (q->first + 1) % ROOM_MOST;
     q->count--;
-    pthread_cond_signal(&q->not_full);
     pthread_mutex_unlock(&q->lock);
+    pthread_cond_signal(&q->not_full);
     return m;
 }
 

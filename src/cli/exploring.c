@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/exits.h"
-#include "reach/program_search.h"
+#include "reach/controlled_search.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -18,13 +18,13 @@
 #include <string.h>
 
 typedef struct exploration {
-    aphi_program *program;
+    aphi_controlled *program;
     const char *name;
     const char *list, *replay, *prefix;
     FILE *listed;
     uint64_t random, seed, limit, time_ms, events_max;
     bool races, twice, json;
-    aphi_search_told told;
+    aphi_controlled_told told;
     bool complete;
     int code;
     char trouble[600]; /* what the first bad run came to */
@@ -130,9 +130,9 @@ static int take_options(exploration *x, int count, char **words)
 
 /* ---- what runs come to ------------------------------------------------------------------------------------------- */
 
-static aphi_run_order order_of(const exploration *x, uint64_t seed)
+static aphi_controlled_order order_of(const exploration *x, uint64_t seed)
 {
-    aphi_run_order o = aphi_run_freely(seed, x->time_ms);
+    aphi_controlled_order o = aphi_controlled_freely(seed, x->time_ms);
     o.events_max = x->events_max;
     return o;
 }
@@ -149,11 +149,11 @@ static void trouble(exploration *x, int code, const char *kind, const aphi_recor
 static void weigh(exploration *x, const aphi_recording *r)
 {
     switch (r->end) {
-    case APHI_RUN_DEADLOCK: trouble(x, APHI_EXIT_DEADLOCK, "deadlock", r); break;
-    case APHI_RUN_DIVERGED: trouble(x, APHI_EXIT_DIVERGED, "cannot follow", r); break;
-    case APHI_RUN_ENDLESS: trouble(x, APHI_EXIT_ENDLESS, "does not terminate", r); break;
-    case APHI_RUN_CRASHED: trouble(x, APHI_EXIT_CRASHED, "crashed", r); break;
-    case APHI_RUN_FAILED: trouble(x, APHI_EXIT_CRASHED, "failed", r); break;
+    case APHI_RECORDING_DEADLOCK: trouble(x, APHI_EXIT_DEADLOCK, "deadlock", r); break;
+    case APHI_RECORDING_DIVERGED: trouble(x, APHI_EXIT_DIVERGED, "cannot follow", r); break;
+    case APHI_RECORDING_ENDLESS: trouble(x, APHI_EXIT_ENDLESS, "does not terminate", r); break;
+    case APHI_RECORDING_CRASHED: trouble(x, APHI_EXIT_CRASHED, "crashed", r); break;
+    case APHI_RECORDING_FAILED: trouble(x, APHI_EXIT_CRASHED, "failed", r); break;
     default: break;
     }
 }
@@ -161,7 +161,7 @@ static void weigh(exploration *x, const aphi_recording *r)
 static void write_line(exploration *x, const aphi_recording *r, const aphi_races *races)
 {
     x->line.n = 0;
-    aphi_recording_write(aphi_program_cast(x->program), r, x->races ? races : NULL, x->told.sequences, &x->line);
+    aphi_recording_write(aphi_controlled_cast(x->program), r, x->races ? races : NULL, x->told.sequences, &x->line);
     aphi_buffer_byte(&x->line, '\n');
     fwrite(x->line.data, 1, x->line.n, x->listed);
 }
@@ -171,7 +171,7 @@ static void list(exploration *x, const aphi_recording *r)
     if (!x->listed)
         return;
     if (x->races)
-        aphi_races_find(aphi_program_cast(x->program), r, &x->found);
+        aphi_races_find(aphi_controlled_cast(x->program), r, &x->found);
     write_line(x, r, &x->found);
 }
 
@@ -189,17 +189,17 @@ static bool visit(void *context, const aphi_recording *r, const aphi_races *race
     weigh(x, r);
     if (x->listed)
         write_line(x, r, races);
-    bool sequence = r->end == APHI_RUN_ENDED || r->end == APHI_RUN_DEADLOCK;
+    bool sequence = r->end == APHI_RECORDING_ENDED || r->end == APHI_RECORDING_DEADLOCK;
     return sequence && !interrupted && (!x->limit || x->told.sequences < x->limit);
 }
 
 static void run_all(exploration *x)
 {
     char error[512];
-    aphi_run_order limits = order_of(x, 0);
-    switch (aphi_program_search(x->program, &limits, visit, x, &x->told, error, sizeof error)) {
-    case APHI_SEARCH_ALL: x->complete = true; break;
-    case APHI_SEARCH_LOST: lost(x, error); break;
+    aphi_controlled_order limits = order_of(x, 0);
+    switch (aphi_controlled_search(x->program, &limits, visit, x, &x->told, error, sizeof error)) {
+    case APHI_CONTROLLED_ALL: x->complete = true; break;
+    case APHI_CONTROLLED_LOST: lost(x, error); break;
     default: break;
     }
 }
@@ -207,17 +207,17 @@ static void run_all(exploration *x)
 /* ---- some runs --------------------------------------------------------------------------------------------------- */
 
 /* One run, counted; false: there is no going on. */
-static bool run_one(exploration *x, const aphi_run_order *o)
+static bool run_one(exploration *x, const aphi_controlled_order *o)
 {
     char error[512];
-    if (!aphi_program_run(x->program, o, &x->recording, error, sizeof error)) {
+    if (!aphi_controlled_run(x->program, o, &x->recording, error, sizeof error)) {
         lost(x, error);
         return false;
     }
     x->told.runs++;
-    if (x->recording.end == APHI_RUN_ENDED || x->recording.end == APHI_RUN_DEADLOCK)
+    if (x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK)
         x->told.sequences++;
-    x->told.deadlocks += x->recording.end == APHI_RUN_DEADLOCK;
+    x->told.deadlocks += x->recording.end == APHI_RECORDING_DEADLOCK;
     return true;
 }
 
@@ -225,24 +225,24 @@ static bool run_one(exploration *x, const aphi_run_order *o)
 static bool replay(exploration *x, const aphi_recording *r)
 {
     char error[512];
-    aphi_run_order o = order_of(x, 0);
+    aphi_controlled_order o = order_of(x, 0);
     o.whole = true;
     o.forced = r->events;
     o.forced_count = r->event_count;
-    if (!aphi_program_run(x->program, &o, &x->again, error, sizeof error)) {
+    if (!aphi_controlled_run(x->program, &o, &x->again, error, sizeof error)) {
         lost(x, error);
         return false;
     }
-    bool same = x->again.end == r->end && aphi_recording_same(aphi_program_cast(x->program), r, &x->again);
+    bool same = x->again.end == r->end && aphi_recording_same(aphi_controlled_cast(x->program), r, &x->again);
     if (!same && x->again.end == r->end)
         snprintf(x->again.detail, sizeof x->again.detail, "the replay has other events");
-    if (!same && x->again.end == APHI_RUN_ENDED)
+    if (!same && x->again.end == APHI_RECORDING_ENDED)
         snprintf(x->again.detail, sizeof x->again.detail, "the sequence ends with a deadlock, the program does not");
-    if (!same && x->again.end == APHI_RUN_DEADLOCK)
+    if (!same && x->again.end == APHI_RECORDING_DEADLOCK)
         snprintf(x->again.detail, sizeof x->again.detail,
                  "missing termination: the program is in a deadlock where the sequence ends");
-    if (!same && (x->again.end == APHI_RUN_ENDED || x->again.end == APHI_RUN_DEADLOCK))
-        x->again.end = APHI_RUN_DIVERGED;
+    if (!same && (x->again.end == APHI_RECORDING_ENDED || x->again.end == APHI_RECORDING_DEADLOCK))
+        x->again.end = APHI_RECORDING_DIVERGED;
     if (!same)
         weigh(x, &x->again);
     return same;
@@ -251,12 +251,12 @@ static bool replay(exploration *x, const aphi_recording *r)
 static void run_random(exploration *x)
 {
     for (uint64_t i = 0; i < x->random && !interrupted; i++) {
-        aphi_run_order o = order_of(x, x->seed + i);
+        aphi_controlled_order o = order_of(x, x->seed + i);
         if (!run_one(x, &o))
             return;
         weigh(x, &x->recording);
         list(x, &x->recording);
-        bool sequence = x->recording.end == APHI_RUN_ENDED || x->recording.end == APHI_RUN_DEADLOCK;
+        bool sequence = x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK;
         if (!sequence || (x->twice && !replay(x, &x->recording)))
             return;
     }
@@ -268,7 +268,7 @@ static void run_random(exploration *x)
 /* One line of a file; false: there is no going on. */
 static bool follow(exploration *x)
 {
-    aphi_run_order o = order_of(x, x->seed);
+    aphi_controlled_order o = order_of(x, x->seed);
     o.forced = x->given.events;
     o.forced_count = x->given.event_count;
     o.whole = x->replay != NULL;
@@ -284,7 +284,7 @@ static bool follow(exploration *x)
         return false;
     weigh(x, &x->recording);
     list(x, &x->recording);
-    return x->recording.end == APHI_RUN_ENDED || x->recording.end == APHI_RUN_DEADLOCK;
+    return x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK;
 }
 
 static bool follow_line(exploration *x, const char *file, uint64_t number, const char *text, size_t n)
@@ -295,7 +295,7 @@ static bool follow_line(exploration *x, const char *file, uint64_t number, const
     if (!aph_json_read(text, n, &v, &json)) {
         snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": not JSON, at byte %zu: %s", file, number, json.offset,
                  json.message);
-    } else if (!aphi_recording_read(aphi_program_cast(x->program), v, &x->given, error, sizeof error)) {
+    } else if (!aphi_recording_read(aphi_controlled_cast(x->program), v, &x->given, error, sizeof error)) {
         snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": %s", file, number, error);
     } else {
         aph_collect();
@@ -423,13 +423,13 @@ int aphi_command_explore(int count, char **words)
         return code;
     x.name = words[optind];
     int64_t begun = aphi_clock_ns();
-    x.program = aphi_program_open(words + optind, x.time_ms, error, sizeof error);
+    x.program = aphi_controlled_open(words + optind, x.time_ms, error, sizeof error);
     if (!x.program) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_PROGRAM;
     }
     if (!open_list(&x)) {
-        aphi_program_close(x.program);
+        aphi_controlled_close(x.program);
         return APHI_EXIT_WRITE;
     }
     explore(&x);
@@ -439,7 +439,7 @@ int aphi_command_explore(int count, char **words)
         tell_json(&x, seconds);
     else
         tell(&x, seconds);
-    aphi_program_close(x.program);
+    aphi_controlled_close(x.program);
     aphi_recording_free(&x.recording);
     aphi_recording_free(&x.again);
     aphi_recording_free(&x.given);

@@ -62,7 +62,7 @@ static offer *offer_at(const finder *f, aphi_place at)
     return NULL;
 }
 
-static void add_offer(finder *f, const aphi_event *e, const uint32_t *before, uint32_t *clock)
+static void add_offer(finder *f, const aphi_recorded *e, const uint32_t *before, uint32_t *clock)
 {
     APHI_RESERVE(f->offers, f->offer_capacity, f->offer_count + 1);
     f->offers[f->offer_count++] = (offer){
@@ -77,7 +77,7 @@ static void add_offer(finder *f, const aphi_event *e, const uint32_t *before, ui
 }
 
 /* A full port makes a send wait for a receive: that is a cause, too. */
-static void join_room(finder *f, const aphi_event *e, uint32_t *clock)
+static void join_room(finder *f, const aphi_recorded *e, uint32_t *clock)
 {
     uint32_t capacity = f->cast->ports[e->port].capacity;
     size_t sent = 0, freed = 0;
@@ -86,7 +86,7 @@ static void join_room(finder *f, const aphi_event *e, uint32_t *clock)
     for (size_t i = 0; i < f->offer_count; i++)
         sent += f->offers[i].at.thread == e->at.thread && f->offers[i].port == e->port && !f->offers[i].sync;
     for (size_t i = 0; freed + capacity < sent + 1 && &f->recording->events[i] < e; i++) {
-        const aphi_event *r = &f->recording->events[i];
+        const aphi_recorded *r = &f->recording->events[i];
         if (r->did == APHI_DID_RECEIVE && r->port == e->port && !r->sync && r->peer.thread == e->at.thread
             && ++freed + capacity == sent + 1)
             join(f, clock, clock_of(f, i));
@@ -99,7 +99,7 @@ static void run_clocks(finder *f)
     size_t threads = f->cast->thread_count;
     APHI_RESERVE(f->races->clocks, f->races->clock_capacity, (r->event_count + 1) * threads);
     for (size_t i = 0; i < r->event_count; i++) {
-        const aphi_event *e = &r->events[i];
+        const aphi_recorded *e = &r->events[i];
         uint32_t *clock = clock_of(f, i);
         const uint32_t *before = f->last[e->at.thread];
         memset(clock, 0, threads * sizeof *clock);
@@ -127,7 +127,7 @@ static void add_waiting(finder *f)
         const aphi_standing *s = &f->recording->standings[i];
         if (s->stand != APHI_STANDS_SENDING)
             continue;
-        aphi_event e = {.at = {(uint16_t)i, (uint32_t)f->events_of[i] + 1}, .port = s->port, .label = s->label,
+        aphi_recorded e = {.at = {(uint16_t)i, (uint32_t)f->events_of[i] + 1}, .port = s->port, .label = s->label,
                         .sync = true};
         add_offer(f, &e, f->last[i], NULL);
     }
@@ -135,7 +135,7 @@ static void add_waiting(finder *f)
 
 /* ---- races ------------------------------------------------------------------------------------------------------- */
 
-static bool is_open(const aphi_recording *r, const aphi_event *e, const offer *o)
+static bool is_open(const aphi_recording *r, const aphi_recorded *e, const offer *o)
 {
     for (uint32_t i = e->open; i < e->open + e->open_count; i++)
         if (r->openings[i].port == o->port
@@ -150,7 +150,7 @@ static bool caused_by(const uint32_t *clock, aphi_place at)
 }
 
 /* 4. of the idea above. */
-static bool deliverable(const finder *f, const aphi_event *r, const offer *o)
+static bool deliverable(const finder *f, const aphi_recorded *r, const offer *o)
 {
     aphi_cast_medium medium = f->cast->ports[o->port].medium;
     if (medium == APHI_CAST_UNORDERED)
@@ -167,7 +167,7 @@ static bool deliverable(const finder *f, const aphi_event *r, const offer *o)
     return true;
 }
 
-static bool races_with(const finder *f, const aphi_event *r, const offer *o)
+static bool races_with(const finder *f, const aphi_recorded *r, const offer *o)
 {
     if (o->at.thread == r->peer.thread && o->at.index == r->peer.index)
         return false;

@@ -82,7 +82,7 @@ size_t aphi_cast_port_named(const aphi_cast *c, const char *name)
 void aphi_recording_clear(aphi_recording *r)
 {
     r->event_count = r->opening_count = r->option_count = 0;
-    r->end = APHI_RUN_ENDED;
+    r->end = APHI_RECORDING_ENDED;
     r->number = 0;
     r->detail[0] = 0;
     memset(r->standings, 0, sizeof r->standings);
@@ -97,7 +97,7 @@ void aphi_recording_free(aphi_recording *r)
 }
 
 /* The next event of a thread from *at on, which is moved behind it; NULL: there is none. */
-static const aphi_event *next_of(const aphi_recording *r, size_t thread, size_t *at)
+static const aphi_recorded *next_of(const aphi_recording *r, size_t thread, size_t *at)
 {
     while (*at < r->event_count)
         if (r->events[(*at)++].at.thread == thread)
@@ -105,7 +105,7 @@ static const aphi_event *next_of(const aphi_recording *r, size_t thread, size_t 
     return NULL;
 }
 
-static bool same_event(const aphi_event *a, const aphi_event *b)
+static bool same_event(const aphi_recorded *a, const aphi_recorded *b)
 {
     if (a->did != b->did || a->label != b->label)
         return false;
@@ -120,8 +120,8 @@ bool aphi_recording_same(const aphi_cast *c, const aphi_recording *a, const aphi
         return false;
     for (size_t thread = 0; thread < c->thread_count; thread++) {
         size_t in_a = 0, in_b = 0;
-        for (const aphi_event *e; (e = next_of(a, thread, &in_a));) {
-            const aphi_event *f = next_of(b, thread, &in_b);
+        for (const aphi_recorded *e; (e = next_of(a, thread, &in_a));) {
+            const aphi_recorded *f = next_of(b, thread, &in_b);
             if (!f || !same_event(e, f))
                 return false;
         }
@@ -173,7 +173,7 @@ static void write_races(const aphi_cast *c, const aphi_races *races, size_t even
     aphi_buffer_byte(out, ']');
 }
 
-static void write_event(const aphi_cast *c, const aphi_recording *r, const aphi_races *races, const aphi_event *e,
+static void write_event(const aphi_cast *c, const aphi_recording *r, const aphi_races *races, const aphi_recorded *e,
                         aphi_buffer *out)
 {
     static const char *const names[] = {"send", "receive", "local"};
@@ -200,7 +200,7 @@ void aphi_recording_write(const aphi_cast *c, const aphi_recording *r, const aph
                           aphi_buffer *out)
 {
     aphi_buffer_format(out, "{\"sequence\":%" PRIu64 ",\"deadlock\":%s,\"threads\":{", number,
-                       r->end == APHI_RUN_DEADLOCK ? "true" : "false");
+                       r->end == APHI_RECORDING_DEADLOCK ? "true" : "false");
     for (size_t thread = 0; thread < c->thread_count; thread++) {
         if (thread)
             aphi_buffer_byte(out, ',');
@@ -208,7 +208,7 @@ void aphi_recording_write(const aphi_cast *c, const aphi_recording *r, const aph
         aphi_buffer_str(out, ":[");
         size_t at = 0;
         bool first = true;
-        for (const aphi_event *e; (e = next_of(r, thread, &at)); first = false) {
+        for (const aphi_recorded *e; (e = next_of(r, thread, &at)); first = false) {
             if (!first)
                 aphi_buffer_byte(out, ',');
             write_event(c, r, races, e, out);
@@ -257,7 +257,7 @@ static bool wrong_event(const reading *g, const char *what)
     return wrong(g->error, g->size, "thread %s, event %u: %s", g->cast->threads[g->thread], g->index, what);
 }
 
-static bool read_partner(const reading *g, aph_value event, aphi_event *e)
+static bool read_partner(const reading *g, aph_value event, aphi_recorded *e)
 {
     char text[64];
     aph_value sync = aph_field(event, "sync"), index = aph_field(event, "peer_index");
@@ -286,7 +286,7 @@ static bool read_partner(const reading *g, aph_value event, aphi_event *e)
 static bool read_event(const reading *g, aph_value event)
 {
     char op[16], label[64];
-    aphi_event e = {.at = {(uint16_t)g->thread, g->index}};
+    aphi_recorded e = {.at = {(uint16_t)g->thread, g->index}};
     if (!text_of(aph_field(event, "op"), op, sizeof op))
         return wrong_event(g, "no op");
     if (!text_of(aph_field(event, "label"), label, sizeof label) || !*label || strlen(label) > 31
@@ -333,7 +333,7 @@ bool aphi_recording_read(aphi_cast *c, aph_value sequence, aphi_recording *r, ch
     aph_value deadlock = aph_field(sequence, "deadlock");
     if (deadlock && aph_kind_of(deadlock) != APH_BOOL)
         return wrong(error, size, "deadlock is neither true nor false");
-    r->end = aph_truth(deadlock) ? APHI_RUN_DEADLOCK : APHI_RUN_ENDED;
+    r->end = aph_truth(deadlock) ? APHI_RECORDING_DEADLOCK : APHI_RECORDING_ENDED;
     for (size_t i = 0; i < aph_count(threads); i++) {
         aph_value key = APH_NIL, events = APH_NIL;
         char name[64];

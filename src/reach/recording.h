@@ -55,14 +55,14 @@ typedef struct aphi_opening { /* what a receive was open to */
     uint32_t label;
 } aphi_opening;
 
-typedef struct aphi_option { /* a message that could have been received */
+typedef struct aphi_available { /* a message that could have been received */
     aphi_place send;
     uint16_t port;
     uint32_t label;
     bool sync;
-} aphi_option;
+} aphi_available;
 
-typedef struct aphi_event {
+typedef struct aphi_recorded {
     aphi_did did;
     bool sync, free;  /* free: nobody had ordered it */
     aphi_place at;
@@ -72,7 +72,7 @@ typedef struct aphi_event {
     uint32_t open, open_count;           /* of a receive, in openings */
     uint32_t available, available_count; /* of a free receive, in options: at that time */
     unsigned char payload[16];
-} aphi_event;
+} aphi_recorded;
 
 typedef enum aphi_stand { /* where a thread is at the end */
     APHI_STANDS_RUNNING,
@@ -90,23 +90,23 @@ typedef struct aphi_standing {
     uint32_t open, open_count; /* of a receive that waits */
 } aphi_standing;
 
-typedef enum aphi_run_end {
-    APHI_RUN_ENDED,
-    APHI_RUN_DEADLOCK,
-    APHI_RUN_BLOCKED,  /* the rest was excluded by the order */
-    APHI_RUN_DIVERGED, /* the order cannot be followed: detail says where */
-    APHI_RUN_ENDLESS,
-    APHI_RUN_CRASHED,  /* number is the signal */
-    APHI_RUN_FAILED,   /* number is the exit code */
-} aphi_run_end;
+typedef enum aphi_recording_end {
+    APHI_RECORDING_ENDED,
+    APHI_RECORDING_DEADLOCK,
+    APHI_RECORDING_BLOCKED,  /* the rest was excluded by the order */
+    APHI_RECORDING_DIVERGED, /* the order cannot be followed: detail says where */
+    APHI_RECORDING_ENDLESS,
+    APHI_RECORDING_CRASHED,  /* number is the signal */
+    APHI_RECORDING_FAILED,   /* number is the exit code */
+} aphi_recording_end;
 
 typedef struct aphi_recording {
-    aphi_run_end end;
+    aphi_recording_end end;
     int number;
     char detail[480];
-    aphi_event *events;
+    aphi_recorded *events;
     aphi_opening *openings;
-    aphi_option *options;
+    aphi_available *options;
     size_t event_count, opening_count, option_count;
     size_t event_capacity, opening_capacity, option_capacity;
     aphi_standing standings[APHI_CAST_THREADS_MAX];

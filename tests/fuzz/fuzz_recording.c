@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_recording.c - any JSON is a sequence or an error with a message; a sequence written and read again is the same. */
+ * fuzz_recording.c - any JSON is a sequence or an error with a message; a sequence written and read is the same. */
 #include <assert.h>
 #include <stdlib.h>
 #include "reach/recording.h"

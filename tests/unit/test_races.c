@@ -33,12 +33,12 @@ static void begin(aphi_cast_medium medium, uint32_t capacity)
     aphi_cast_label(&cast, "*");
 }
 
-static aphi_event *add(aphi_did did, uint16_t thread, uint16_t port, const char *label)
+static aphi_recorded *add(aphi_did did, uint16_t thread, uint16_t port, const char *label)
 {
     recording.events = realloc(recording.events, (recording.event_count + 1) * sizeof *recording.events);
     recording.event_capacity = recording.event_count + 1;
-    aphi_event *e = &recording.events[recording.event_count++];
-    *e = (aphi_event){.did = did, .at = {thread, ++counts[thread]}, .port = port,
+    aphi_recorded *e = &recording.events[recording.event_count++];
+    *e = (aphi_recorded){.did = did, .at = {thread, ++counts[thread]}, .port = port,
                       .label = aphi_cast_label(&cast, label), .peer = {cast.ports[port].owner, 0}};
     return e;
 }
@@ -52,7 +52,7 @@ static aphi_place send(uint16_t thread, uint16_t port, const char *label)
 static aphi_place receive(aphi_place from, uint16_t port, uint16_t other, const char *label)
 {
     uint16_t owner = cast.ports[port].owner;
-    aphi_event *e = add(APHI_DID_RECEIVE, owner, port, label);
+    aphi_recorded *e = add(APHI_DID_RECEIVE, owner, port, label);
     aphi_opening open[] = {{port, APHI_LABEL_ANY}, {other, APHI_LABEL_ANY}};
     e->peer = from;
     e->open = (uint32_t)recording.opening_count;
@@ -167,7 +167,7 @@ static void test_open(void **state)
     }
 }
 
-/* A synchronous pair is one event of both: what counts is what the sender did before. One that still waits counts, too. */
+/* A synchronous pair is one event of both: what counts is what the sender did before. One that waits counts, too. */
 static void test_sync(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_json(void **state)
     receive(send(B, 1, "m"), 1, 1, "m");
     add(APHI_DID_LOCAL, R, 0, "enter");
     send(A, 0, "lost");
-    recording.end = APHI_RUN_DEADLOCK;
+    recording.end = APHI_RECORDING_DEADLOCK;
     aphi_recording_write(&cast, &recording, NULL, 7, &text);
     assert_non_null(strstr(aphi_buffer_text(&text), "{\"sequence\":7,\"deadlock\":true,\"threads\":{\"A\":[{"));
     assert_non_null(strstr(text.data, "{\"op\":\"local\",\"label\":\"enter\"}"));
@@ -210,7 +210,7 @@ static void test_json(void **state)
     assert_true(aph_json_read(text.data, text.n, &v, &json));
     if (!aphi_recording_read(&cast, v, &again, error, sizeof error))
         fail_msg("%s", error);
-    assert_int_equal(again.end, APHI_RUN_DEADLOCK);
+    assert_int_equal(again.end, APHI_RECORDING_DEADLOCK);
     assert_true(aphi_recording_same(&cast, &recording, &again));
     again.events[0].label = APHI_LABEL_ANY;
     assert_false(aphi_recording_same(&cast, &recording, &again));

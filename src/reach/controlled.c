@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program.c - a program on the threads library, started under control.
+ * controlled.c - a program on the threads library, started under control.
  *
  * Idea:       Two pipes, named in ANTIPHON_THREADS; src/threads/runner.c lists the words that are spoken. The program
  *             times its runs itself; should it not answer, a grace later it is killed, with all of its process group.
  * Invariants: 1. What the program writes is not trusted: numbers are checked against the cast.
- *             2. Nothing outlives aphi_program_close; if we are killed, the program is, too. */
-#include "reach/program.h"
+ *             2. Nothing outlives aphi_controlled_close; if we are killed, the program is, too. */
+#include "reach/controlled.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -26,7 +26,7 @@
 
 enum { GRACE_MS = 10000, LINE = 1024 };
 
-struct aphi_program {
+struct aphi_controlled {
     pid_t pid;
     int to, from;
     char buffer[1 << 16];
@@ -49,7 +49,7 @@ static bool fail(char *error, size_t size, const char *format, ...)
 
 typedef enum heard { HEARD_LINE, HEARD_END, HEARD_NOTHING } heard;
 
-static heard fill(aphi_program *p, int64_t deadline_ns)
+static heard fill(aphi_controlled *p, int64_t deadline_ns)
 {
     for (;;) {
         int64_t left = (deadline_ns - aphi_clock_ns()) / 1000000;
@@ -73,7 +73,7 @@ static heard fill(aphi_program *p, int64_t deadline_ns)
 }
 
 /* A line without its end; one that is too long is cut. */
-static heard hear(aphi_program *p, char line[LINE], int64_t deadline_ns)
+static heard hear(aphi_controlled *p, char line[LINE], int64_t deadline_ns)
 {
     size_t n = 0;
     for (;;) {
@@ -124,7 +124,7 @@ static int exec_error(int fd)
     return n == sizeof number ? number : 0;
 }
 
-static bool start(aphi_program *p, char *const *words, char *error, size_t size)
+static bool start(aphi_controlled *p, char *const *words, char *error, size_t size)
 {
     int to[2], from[2], told[2];
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 || pipe2(told, O_CLOEXEC) < 0)
@@ -163,7 +163,7 @@ static bool take_port(aphi_cast *c, const char *line)
     return false;
 }
 
-static bool meet(aphi_program *p, const char *name, uint64_t time_ms, char *error, size_t size)
+static bool meet(aphi_controlled *p, const char *name, uint64_t time_ms, char *error, size_t size)
 {
     static const char hint[] = "is it linked with libantiphon-threads, and does it call aph_threads_run?";
     char line[LINE];
@@ -188,19 +188,19 @@ static bool meet(aphi_program *p, const char *name, uint64_t time_ms, char *erro
     }
 }
 
-aphi_program *aphi_program_open(char *const *words, uint64_t time_ms, char *error, size_t size)
+aphi_controlled *aphi_controlled_open(char *const *words, uint64_t time_ms, char *error, size_t size)
 {
-    aphi_program *p = aphi_alloc_zero(sizeof *p);
+    aphi_controlled *p = aphi_alloc_zero(sizeof *p);
     p->pid = p->to = p->from = -1;
     if (start(p, words, error, size) && meet(p, words[0], time_ms, error, size)) {
         aphi_cast_label(&p->cast, "*");
         return p;
     }
-    aphi_program_close(p);
+    aphi_controlled_close(p);
     return NULL;
 }
 
-void aphi_program_close(aphi_program *p)
+void aphi_controlled_close(aphi_controlled *p)
 {
     if (!p)
         return;
@@ -218,26 +218,26 @@ void aphi_program_close(aphi_program *p)
     free(p);
 }
 
-aphi_cast *aphi_program_cast(aphi_program *p)
+aphi_cast *aphi_controlled_cast(aphi_controlled *p)
 {
     return &p->cast;
 }
 
 /* ---- ordering ---------------------------------------------------------------------------------------------------- */
 
-aphi_run_order aphi_run_freely(uint64_t seed, uint64_t time_ms)
+aphi_controlled_order aphi_controlled_freely(uint64_t seed, uint64_t time_ms)
 {
-    return (aphi_run_order){.seed = seed, .time_ms = time_ms, .events_max = 100000, .alone = -1};
+    return (aphi_controlled_order){.seed = seed, .time_ms = time_ms, .events_max = 100000, .alone = -1};
 }
 
-static void write_order(aphi_program *p, const aphi_run_order *o)
+static void write_order(aphi_controlled *p, const aphi_controlled_order *o)
 {
     aphi_buffer *b = &p->order;
     b->n = 0;
     aphi_buffer_format(b, "run %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d\n", o->seed, o->time_ms, o->events_max,
                        o->whole, o->alone);
     for (size_t i = 0; i < o->forced_count; i++) {
-        const aphi_event *e = &o->forced[i];
+        const aphi_recorded *e = &o->forced[i];
         aphi_buffer_format(b, "f %u %c %d %u %s %u %" PRIu32 "\n", e->at.thread, "srl"[e->did], e->sync, e->port,
                            p->cast.labels[e->label], e->peer.thread, e->peer.index);
     }
@@ -253,7 +253,7 @@ static void write_order(aphi_program *p, const aphi_run_order *o)
     aphi_buffer_str(b, "go\n");
 }
 
-static bool send_order(aphi_program *p, const aphi_run_order *o)
+static bool send_order(aphi_controlled *p, const aphi_controlled_order *o)
 {
     struct sigaction quiet = {.sa_handler = SIG_IGN}, before;
     write_order(p, o);
@@ -276,10 +276,13 @@ static bool take_outcome(aphi_recording *r, const char *line)
 {
     static const struct {
         const char *name;
-        aphi_run_end end;
-    } ends[] = {{"ended", APHI_RUN_ENDED},       {"deadlock", APHI_RUN_DEADLOCK}, {"blocked", APHI_RUN_BLOCKED},
-                {"diverged", APHI_RUN_DIVERGED}, {"endless", APHI_RUN_ENDLESS},   {"crash", APHI_RUN_CRASHED},
-                {"failed", APHI_RUN_FAILED}};
+        aphi_recording_end end;
+    } ends[] = {
+        {"ended", APHI_RECORDING_ENDED},       {"deadlock", APHI_RECORDING_DEADLOCK},
+        {"blocked", APHI_RECORDING_BLOCKED},   {"diverged", APHI_RECORDING_DIVERGED},
+        {"endless", APHI_RECORDING_ENDLESS},   {"crash", APHI_RECORDING_CRASHED},
+        {"failed", APHI_RECORDING_FAILED},
+    };
     char name[16];
     int detail = 0;
     if (sscanf(line, "outcome %15s %d %n", name, &r->number, &detail) != 2 || !detail)
@@ -301,7 +304,7 @@ static bool take_payload(unsigned char payload[16], const char *hex)
     return true;
 }
 
-static bool take_event(aphi_program *p, aphi_recording *r, uint32_t *counts, const char *line)
+static bool take_event(aphi_controlled *p, aphi_recording *r, uint32_t *counts, const char *line)
 {
     static const char ops[] = "srl";
     unsigned thread, sync, free, port, peer;
@@ -313,8 +316,8 @@ static bool take_event(aphi_program *p, aphi_recording *r, uint32_t *counts, con
         || (op != 'l' && port >= p->cast.port_count))
         return false;
     APHI_RESERVE(r->events, r->event_capacity, r->event_count + 1);
-    aphi_event *e = &r->events[r->event_count++];
-    *e = (aphi_event){
+    aphi_recorded *e = &r->events[r->event_count++];
+    *e = (aphi_recorded){
         .did = (aphi_did)(strchr(ops, op) - ops),
         .sync = sync,
         .free = free,
@@ -328,7 +331,7 @@ static bool take_event(aphi_program *p, aphi_recording *r, uint32_t *counts, con
     return take_payload(e->payload, hex);
 }
 
-static bool take_opening(aphi_program *p, aphi_recording *r, uint32_t *count, const char *line)
+static bool take_opening(aphi_controlled *p, aphi_recording *r, uint32_t *count, const char *line)
 {
     unsigned port;
     char label[64];
@@ -340,7 +343,7 @@ static bool take_opening(aphi_program *p, aphi_recording *r, uint32_t *count, co
     return true;
 }
 
-static bool take_available(aphi_program *p, aphi_recording *r, const char *line)
+static bool take_available(aphi_controlled *p, aphi_recording *r, const char *line)
 {
     unsigned thread;
     unsigned port, sync;
@@ -351,12 +354,12 @@ static bool take_available(aphi_program *p, aphi_recording *r, const char *line)
         return false;
     APHI_RESERVE(r->options, r->option_capacity, r->option_count + 1);
     r->options[r->option_count++] =
-        (aphi_option){{(uint16_t)thread, index}, (uint16_t)port, aphi_cast_label(&p->cast, label), sync};
+        (aphi_available){{(uint16_t)thread, index}, (uint16_t)port, aphi_cast_label(&p->cast, label), sync};
     r->events[r->event_count - 1].available_count++;
     return true;
 }
 
-static aphi_standing *take_standing(aphi_program *p, aphi_recording *r, const char *line)
+static aphi_standing *take_standing(aphi_controlled *p, aphi_recording *r, const char *line)
 {
     static const char *const names[] = {"runs", "receives", "sends", "room", "ended", "absent"};
     unsigned thread, port;
@@ -374,7 +377,7 @@ static aphi_standing *take_standing(aphi_program *p, aphi_recording *r, const ch
     return NULL;
 }
 
-static bool take_answer(aphi_program *p, aphi_recording *r, int64_t deadline_ns, char *error, size_t size)
+static bool take_answer(aphi_controlled *p, aphi_recording *r, int64_t deadline_ns, char *error, size_t size)
 {
     char line[LINE];
     uint32_t counts[APHI_CAST_THREADS_MAX] = {0}, *open = NULL;
@@ -408,7 +411,8 @@ static bool take_answer(aphi_program *p, aphi_recording *r, int64_t deadline_ns,
     }
 }
 
-bool aphi_program_run(aphi_program *p, const aphi_run_order *order, aphi_recording *r, char *error, size_t size)
+bool aphi_controlled_run(aphi_controlled *p, const aphi_controlled_order *order, aphi_recording *r, char *error,
+                         size_t size)
 {
     if (!send_order(p, order))
         return fail(error, size, "the program ended between two runs");

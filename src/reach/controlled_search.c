@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program_search.c - every order of a program on the threads library, each once.
+ * controlled_search.c - every order of a program on the threads library, each once.
  *
  * Idea:       An order is fixed by which send each receive takes. A run decides receives one after the other, when
  *             nothing else can happen. Each decision is a fork: the receive takes one of the messages that are there
@@ -19,7 +19,7 @@
  *             2. A receive without a partner yet, told not to take some messages, is the next event of its thread.
  * Cost:       a run of the program for each order, and for each blocked one. Memory: the forks of one run.
  * Not done:   sharing with the search on models, which has all states at hand and need not run anything twice. */
-#include "reach/program_search.h"
+#include "reach/controlled_search.h"
 
 #include "base/memory.h"
 
@@ -27,29 +27,29 @@
 #include <string.h>
 
 typedef struct fork_of_ways {
-    aphi_event *prefix;
+    aphi_recorded *prefix;
     size_t prefix_count;
     aphi_place receive;
-    aphi_option *options;
+    aphi_available *options;
     size_t option_count, at;
-    aphi_exclusion *excluded; /* that hold here, of all threads */
+    aphi_controlled_exclusion *excluded; /* that hold here, of all threads */
     size_t excluded_count;
     bool raced;    /* with a send that was not among the options */
     bool neither;  /* the last branch is being searched */
 } fork_of_ways;
 
 typedef struct search {
-    aphi_program *program;
-    aphi_run_order order;
+    aphi_controlled *program;
+    aphi_controlled_order order;
     aphi_recording recording;
     aphi_races races;
     fork_of_ways *forks;
     size_t fork_count, fork_capacity;
-    aphi_event *forced;
+    aphi_recorded *forced;
     size_t forced_capacity;
-    aphi_search_visit *visit;
+    aphi_controlled_visit *visit;
     void *context;
-    aphi_search_told *told;
+    aphi_controlled_told *told;
 } search;
 
 static bool same_place(aphi_place a, aphi_place b)
@@ -59,9 +59,9 @@ static bool same_place(aphi_place a, aphi_place b)
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
 
-static void add_fork(search *s, size_t event, const aphi_exclusion *excluded, size_t excluded_count)
+static void add_fork(search *s, size_t event, const aphi_controlled_exclusion *excluded, size_t excluded_count)
 {
-    const aphi_event *e = &s->recording.events[event];
+    const aphi_recorded *e = &s->recording.events[event];
     size_t before = e->sync ? event - 1 : event; /* its send is the event just before */
     fork_of_ways f = {
         .prefix = aphi_copy(s->recording.events, before * sizeof *s->recording.events),
@@ -85,11 +85,11 @@ static void drop_fork(search *s)
 }
 
 /* The decisions that the run made on its own, with what was excluded for the run. */
-static void add_forks(search *s, const aphi_exclusion *ordered, size_t count)
+static void add_forks(search *s, const aphi_controlled_exclusion *ordered, size_t count)
 {
-    aphi_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
+    aphi_controlled_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
     for (size_t i = 0; i < s->recording.event_count; i++) {
-        const aphi_event *e = &s->recording.events[i];
+        const aphi_recorded *e = &s->recording.events[i];
         if (e->did != APHI_DID_RECEIVE || !e->free)
             continue;
         add_fork(s, i, excluded, count);
@@ -131,35 +131,36 @@ static void look_for_races(search *s, fork_of_ways *f)
 
 static bool tell(search *s)
 {
-    aphi_search_told *t = s->told;
+    aphi_controlled_told *t = s->told;
     t->runs++;
     switch (s->recording.end) {
-    case APHI_RUN_BLOCKED: t->blocked++; return true;
-    case APHI_RUN_DEADLOCK: t->deadlocks++; /* fall through */
-    case APHI_RUN_ENDED: t->sequences++; /* fall through */
+    case APHI_RECORDING_BLOCKED: t->blocked++; return true;
+    case APHI_RECORDING_DEADLOCK: t->deadlocks++; /* fall through */
+    case APHI_RECORDING_ENDED: t->sequences++; /* fall through */
     default: return s->visit(s->context, &s->recording, &s->races);
     }
 }
 
-static aphi_search_end run(search *s, const aphi_exclusion *excluded, size_t count, char *error, size_t size)
+static aphi_controlled_end run(search *s, const aphi_controlled_exclusion *excluded, size_t count, char *error,
+                               size_t size)
 {
     s->order.excluded = excluded;
     s->order.excluded_count = count;
-    if (!aphi_program_run(s->program, &s->order, &s->recording, error, size))
-        return APHI_SEARCH_LOST;
-    aphi_races_find(aphi_program_cast(s->program), &s->recording, &s->races);
+    if (!aphi_controlled_run(s->program, &s->order, &s->recording, error, size))
+        return APHI_CONTROLLED_LOST;
+    aphi_races_find(aphi_controlled_cast(s->program), &s->recording, &s->races);
     bool go_on = tell(s);
     add_forks(s, excluded, count);
     for (size_t i = 0; i < s->fork_count; i++)
         if (!s->forks[i].neither && !s->forks[i].raced)
             look_for_races(s, &s->forks[i]);
-    return go_on ? APHI_SEARCH_ALL : APHI_SEARCH_STOPPED;
+    return go_on ? APHI_CONTROLLED_ALL : APHI_CONTROLLED_STOPPED;
 }
 
 /* The prefix of a fork, and the receive with its new partner. */
-static void force_option(search *s, const fork_of_ways *f, const aphi_option *o)
+static void force_option(search *s, const fork_of_ways *f, const aphi_available *o)
 {
-    aphi_event e = {.did = APHI_DID_SEND, .sync = o->sync, .at = o->send, .port = o->port, .label = o->label};
+    aphi_recorded e = {.did = APHI_DID_SEND, .sync = o->sync, .at = o->send, .port = o->port, .label = o->label};
     e.peer = f->receive;
     if (o->sync)
         s->forced[s->order.forced_count++] = e;
@@ -169,12 +170,12 @@ static void force_option(search *s, const fork_of_ways *f, const aphi_option *o)
     s->forced[s->order.forced_count++] = e;
 }
 
-static aphi_search_end next_branch(search *s, char *error, size_t size)
+static aphi_controlled_end next_branch(search *s, char *error, size_t size)
 {
     fork_of_ways *f = &s->forks[s->fork_count - 1];
     if (f->neither || (f->at + 1 >= f->option_count && !f->raced)) {
         drop_fork(s);
-        return APHI_SEARCH_ALL;
+        return APHI_CONTROLLED_ALL;
     }
     APHI_RESERVE(s->forced, s->forced_capacity, f->prefix_count + 2);
     if (f->prefix_count)
@@ -182,7 +183,7 @@ static aphi_search_end next_branch(search *s, char *error, size_t size)
     s->order.forced = s->forced;
     s->order.forced_count = f->prefix_count;
     size_t count = 0;
-    aphi_exclusion *excluded = aphi_alloc((f->excluded_count + f->option_count + 1) * sizeof *excluded);
+    aphi_controlled_exclusion *excluded = aphi_alloc((f->excluded_count + f->option_count + 1) * sizeof *excluded);
     if (++f->at < f->option_count) {
         force_option(s, f, &f->options[f->at]);
         for (size_t i = 0; i < f->excluded_count; i++)
@@ -193,21 +194,22 @@ static aphi_search_end next_branch(search *s, char *error, size_t size)
         for (; count < f->excluded_count; count++)
             excluded[count] = f->excluded[count];
         for (size_t i = 0; i < f->option_count; i++)
-            excluded[count++] = (aphi_exclusion){f->receive.thread, f->options[i].send};
+            excluded[count++] = (aphi_controlled_exclusion){f->receive.thread, f->options[i].send};
     }
-    aphi_search_end end = run(s, excluded, count, error, size);
+    aphi_controlled_end end = run(s, excluded, count, error, size);
     free(excluded);
     return end;
 }
 
-aphi_search_end aphi_program_search(aphi_program *p, const aphi_run_order *limits, aphi_search_visit *visit,
-                                    void *context, aphi_search_told *told, char *error, size_t size)
+aphi_controlled_end aphi_controlled_search(aphi_controlled *p, const aphi_controlled_order *limits,
+                                           aphi_controlled_visit *visit, void *context, aphi_controlled_told *told,
+                                           char *error, size_t size)
 {
     search s = {.program = p, .order = *limits, .visit = visit, .context = context, .told = told};
-    *told = (aphi_search_told){0};
+    *told = (aphi_controlled_told){0};
     s.order.seed = 0;
-    aphi_search_end end = run(&s, NULL, 0, error, size);
-    while (end == APHI_SEARCH_ALL && s.fork_count)
+    aphi_controlled_end end = run(&s, NULL, 0, error, size);
+    while (end == APHI_CONTROLLED_ALL && s.fork_count)
         end = next_branch(&s, error, size);
     while (s.fork_count)
         drop_fork(&s);
