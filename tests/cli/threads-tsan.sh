@@ -34,6 +34,14 @@ compile racy.c threads.o control.o runner.o -o racy || exit 1
 run 75 explore --random 5 ./racy 4
 err 'data race'
 
+# The unit tests of the library.
+if compile "$ANTIPHON_ROOT/tests/unit/test_threads.c" threads.o control.o runner.o -lcmocka -o tests 2>err; then
+    timeout 200 ./tests >out 2>&1
+    code=$?
+    told='(unit tests)'
+    check "exit code $code" [ $code -eq 0 ]
+fi
+
 # The program that the documentation shows.
 sed -n '/^```c$/,/^```$/p' "$ANTIPHON_ROOT/docs/threads.md" | sed '/^```/d' >shown.c
 compile shown.c threads.o control.o runner.o -o shown || exit 1
