@@ -38,7 +38,7 @@ mutants: all
 mutants-http: all
 	@tools/mutants-http
 
-# 10,000 random runs of programs on the threads library, each replayed.
+# 10,000 random runs of programs on the threads library, each replayed; all orders of 2,000 random programs.
 replays: all
 	@tools/replays
 

@@ -23,6 +23,7 @@ typedef struct exploration {
     const char *list, *replay, *prefix;
     FILE *listed;
     uint64_t random, seed, limit, time_ms, events_max;
+    uint64_t seed_now; /* of the last random run */
     bool races, twice, json;
     aphi_controlled_told told;
     bool complete;
@@ -143,7 +144,10 @@ static void trouble(exploration *x, int code, const char *kind, const aphi_recor
     if (x->code && (x->code != APHI_EXIT_DEADLOCK || code == APHI_EXIT_DEADLOCK))
         return;
     x->code = code;
-    snprintf(x->trouble, sizeof x->trouble, "%s: %s", kind, r->detail);
+    if (x->random)
+        snprintf(x->trouble, sizeof x->trouble, "%s (--random 1 --seed %" PRIu64 "): %s", kind, x->seed_now, r->detail);
+    else
+        snprintf(x->trouble, sizeof x->trouble, "%s: %s", kind, r->detail);
 }
 
 static void weigh(exploration *x, const aphi_recording *r)
@@ -251,7 +255,8 @@ static bool replay(exploration *x, const aphi_recording *r)
 static void run_random(exploration *x)
 {
     for (uint64_t i = 0; i < x->random && !interrupted; i++) {
-        aphi_controlled_order o = order_of(x, x->seed + i);
+        x->seed_now = x->seed + i;
+        aphi_controlled_order o = order_of(x, x->seed_now);
         if (!run_one(x, &o))
             return;
         weigh(x, &x->recording);
@@ -344,6 +349,7 @@ static const char *verdict(const exploration *x)
     case APHI_EXIT_DIVERGED: return "diverged";
     case APHI_EXIT_ENDLESS: return "endless";
     case APHI_EXIT_CRASHED: return "crashed";
+    case APHI_EXIT_INTERRUPTED: return "interrupted";
     default: return "error";
     }
 }

@@ -134,6 +134,12 @@ err 'did not run its threads within'
 run 70 explore ./no-such-program
 err 'No such file'
 
+# A random run in trouble names its seed, and that seed leads there again.
+run 73 explore --random 20 --seed 1 ./wrong maybe
+seed=$(sed -n 's/.*(--random 1 --seed \([0-9]*\)): B waits to receive to_b never.*/\1/p' "$dir/err")
+run 73 explore --random 1 --seed "${seed:-0}" ./wrong maybe
+err 'B waits to receive to_b never'
+
 # ---- sequences that are none ---------------------------------------------------------------------------------------
 
 # refuses TEXT MESSAGE: a file with that line is refused with that message.

@@ -25,6 +25,8 @@ function inside(folder, header,    parts) {
     if (folder == "cli" && header ~ /^models\//) return # the program knows the built-in models by name
     if (!(parts[1] in rank)) {
         wrong("not a module")
+    } else if (parts[1] == "threads" && folder != "threads") {
+        wrong("threads is a library of its own")
     } else if (rank[parts[1]] > rank[folder]) {
         wrong(parts[1] " is below " folder)
     } else if (folder == "reach" && parts[1] == "harness") {
