@@ -445,6 +445,8 @@ static void decide_freely(aphi_control *c)
     size_t count = 0, excluded = 0;
     for (unsigned i = 0; i < c->group->thread_count; i++)
         count += matches_of(c, i, found + count, MATCHES_MAX - count, &excluded);
+    if (count == MATCHES_MAX)
+        aphi_threads_die("there are %d messages to choose from, too many to be controlled", MATCHES_MAX);
     if (count) {
         match m = found[c->order->seed ? draw(c, count) : 0];
         if (c->order->whole) {
