@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench mutants mutants-http survey soak fuzz install clean
+.PHONY: all demo test bench mutants mutants-http survey replays soak fuzz install clean
 
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -41,6 +41,10 @@ mutants-http: all
 # What each web server breaks and chooses: pages in build/survey.
 survey: all
 	@tools/survey
+
+# 10,000 random runs of programs on the threads library, each replayed; all orders of 2,000 random programs.
+replays: all
+	@tools/replays
 
 # The long campaigns against servers that are right and servers that are wrong: ten minutes and more.
 soak: all

@@ -47,6 +47,12 @@
     X(SUBJECT, 51, "the subject cannot be started or found") \
     X(SCRIPT, 52, "a script cannot be read, or is malformed") \
     X(LISTEN, 53, "a server cannot listen, or not go on") \
+    X(PROGRAM, 70, "a program cannot be started, or does not use the threads library") \
+    X(SEQUENCE, 71, "a sequence cannot be read, or has other threads and ports than the program") \
+    X(DIVERGED, 72, "a program cannot follow a sequence: events are missing, extra or others") \
+    X(DEADLOCK, 73, "threads of a program wait for ever") \
+    X(ENDLESS, 74, "a program does not terminate") \
+    X(CRASHED, 75, "a program crashed, or ended with an error") \
     X(SOURCE_IO, 80, "a C source cannot be read") \
     X(SOURCE_MALFORMED, 81, "a C source is none") \
     X(SOURCE_BUILD, 82, "a C source does not build even as it is") \

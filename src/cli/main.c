@@ -32,6 +32,7 @@ static const struct command {
     {"subject", aphi_command_subject, "start a server that Antiphon knows how to test, or list them"},
     {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},
     {"mutate", aphi_command_mutate, "change a C source in one place at a time, and see whether a test notices"},
+    {"explore", aphi_command_explore, "run a message-passing program in every order of its messages"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

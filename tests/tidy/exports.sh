@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # exports.sh - the shared library shows exactly the symbols of exports.txt; all that the headers declare is among them,
-# and the program shows them too, to the models that it loads.
+# and the program shows them too, to the models that it loads. The threads library has a header and a list of its own.
 #
-#   tests/tidy/exports.sh --refresh    write exports.txt from the library of the build directory
+#   tests/tidy/exports.sh --refresh    write both lists from the libraries of the build directory
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
 library=${ANTIPHON_LIBRARY:-build/libantiphon.so}
+threads=${ANTIPHON_THREADS_LIBRARY:-build/libantiphon-threads.so}
 program=${ANTIPHON:-build/antiphon}
 expected=tests/tidy/exports.txt
+expected_threads=tests/tidy/exports-threads.txt
+header_threads=include/antiphon/threads.h
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -20,16 +23,18 @@ shown() {
 
 # A declaration starts in the first column, and its function is the first name before a parenthesis.
 declared() {
-    sed 's|/\*.*\*/||' include/antiphon/*.h | awk '
+    sed 's|/\*.*\*/||' "$@" | awk '
         /^[A-Za-z_]/ && !/^(typedef|static|extern "C"|struct|enum)/ && match($0, /aph_[a-z0-9_]+\(/) {
             print substr($0, RSTART, RLENGTH - 1)
         }' | sort -u
 }
 
 shown "$library" >"$scratch/library"
+shown "$threads" >"$scratch/threads"
 if [ "${1-}" = --refresh ]; then
     cp "$scratch/library" $expected
-    echo "$expected: $(wc -l <$expected) symbols"
+    cp "$scratch/threads" $expected_threads
+    echo "$expected: $(wc -l <$expected) symbols; $expected_threads: $(wc -l <$expected_threads)"
     exit
 fi
 
@@ -44,7 +49,8 @@ complain() {
 }
 
 shown "$program" >"$scratch/program"
-declared >"$scratch/headers"
+# shellcheck disable=SC2046 # one word a header
+declared $(ls include/antiphon/*.h | grep -vx $header_threads) >"$scratch/headers"
 sort -u $expected >"$scratch/expected"
 
 if [ ! -s "$scratch/headers" ]; then
@@ -61,6 +67,12 @@ comm -23 "$scratch/expected" "$scratch/program" >"$scratch/hidden"
 complain "not shown by the program, so a model that it loads cannot call them" "$scratch/hidden"
 grep -v '^aph_' "$scratch/library" >"$scratch/private" || true
 complain "without the public prefix" "$scratch/private"
+
+comm -3 $expected_threads "$scratch/threads" >"$scratch/differ"
+complain "not the same in $expected_threads (left) and the threads library (right)" "$scratch/differ"
+declared $header_threads >"$scratch/headers"
+comm -3 "$scratch/headers" "$scratch/threads" >"$scratch/differ"
+complain "not the same in $header_threads (left) and the threads library (right)" "$scratch/differ"
 
 if [ $bad -eq 0 ]; then echo "$(wc -l <"$scratch/expected") symbols"; fi
 exit $bad

@@ -3,7 +3,7 @@
 #
 # includes.sh - the modules of src/ include only modules above them in the list, so that the picture in the design stays true.
 #
-# harness and reach never include each other. The public headers, the models and the examples see only the public headers,
+# threads stands alone, a library of its own; harness and reach never include each other. The public headers, the models and the examples see only the public headers,
 # those of the C library, and their own.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -12,7 +12,7 @@ files=$(find src include models examples -name '*.[ch]' 2>/dev/null | LC_ALL=C s
 # shellcheck disable=SC2086 # one word a file
 awk '
 BEGIN {
-    modules = split("base mutate value solve tree env oracle trace harness reach report cli", names, " ")
+    modules = split("threads base mutate value solve tree env oracle trace harness reach report cli", names, " ")
     for (i = 1; i <= modules; i++) rank[names[i]] = i
 }
 function wrong(why) {
@@ -25,6 +25,8 @@ function inside(folder, header,    parts) {
     if (folder == "cli" && header ~ /^models\//) return # the program knows the built-in models by name
     if (!(parts[1] in rank)) {
         wrong("not a module")
+    } else if (parts[1] == "threads" && folder != "threads") {
+        wrong("threads is a library of its own")
     } else if (rank[parts[1]] > rank[folder]) {
         wrong(parts[1] " is below " folder)
     } else if (folder == "reach" && parts[1] == "harness") {

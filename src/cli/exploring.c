@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * exploring.c - antiphon explore PROGRAM: every order in which the threads of a program can exchange their messages.
+ *
+ * Without more, all orders are run, each once. With --random, some; with --replay and --prefix, those of a file. */
+#include "cli/commands.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/exits.h"
+#include "reach/controlled_search.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct exploration {
+    aphi_controlled *program;
+    const char *name;
+    const char *list, *replay, *prefix;
+    FILE *listed;
+    uint64_t random, seed, limit, time_ms, events_max;
+    uint64_t seed_now; /* of the last random run */
+    bool races, twice, json;
+    aphi_controlled_told told;
+    bool complete;
+    int code;
+    char trouble[600]; /* what the first bad run came to */
+    aphi_recording recording, again, given;
+    aphi_races found;
+    aphi_buffer line;
+} exploration;
+
+static volatile sig_atomic_t interrupted;
+
+enum { LIST = 256, RACES, RANDOM, SEED, TWICE, REPLAY, PREFIX, LIMIT, RUN_TIME, EVENTS, JSON, HELP };
+
+static const struct option options[] = {
+    {"list", required_argument, NULL, LIST},     {"races", no_argument, NULL, RACES},
+    {"random", required_argument, NULL, RANDOM}, {"seed", required_argument, NULL, SEED},
+    {"twice", no_argument, NULL, TWICE},         {"replay", required_argument, NULL, REPLAY},
+    {"prefix", required_argument, NULL, PREFIX}, {"limit", required_argument, NULL, LIMIT},
+    {"run-time", required_argument, NULL, RUN_TIME}, {"events", required_argument, NULL, EVENTS},
+    {"json", no_argument, NULL, JSON},           {"help", no_argument, NULL, HELP},
+    {NULL, 0, NULL, 0}};
+
+static void help(void)
+{
+    fputs("usage: antiphon explore [OPTION]... PROGRAM [ARGUMENT]...\n\n"
+          "Runs a program on libantiphon-threads under control: in every order in which its threads can exchange\n"
+          "their messages, each exactly once, where orders differ if some receive takes another message.\n\n"
+          "  --list FILE       write the sequences there, one JSON object a line; - is the standard output\n"
+          "  --races           with the race set of each receive\n"
+          "  --random N        N runs with random choices instead\n"
+          "  --seed N          of the first of these; each has the next (default: 1)\n"
+          "  --twice           replay each of these, and compare\n"
+          "  --replay FILE     replay the sequences of a file instead; each must come out the same\n"
+          "  --prefix FILE     replay them, and go on freely\n"
+          "  --limit N         stop after N sequences\n"
+          "  --run-time MS     a run that takes longer does not terminate (default: 10000)\n"
+          "  --events N        nor does one with more events (default: 100000)\n"
+          "  --json            print one JSON object\n"
+          "  --help            this\n\n"
+          "exit codes: 0 all runs ended, 2 usage, 4 not written, 5 interrupted, 70 no such program, or not on the\n"
+          "library, 71 no such sequence, 72 it cannot be followed, 73 deadlock, 74 a run does not terminate, 75 one\n"
+          "crashed. antiphon help lists all.\n",
+          stdout);
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static int take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(optarg, &end, 10);
+    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
+        return 0;
+    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
+                      (unsigned long long)most);
+}
+
+static int apply(exploration *x, int option)
+{
+    switch (option) {
+    case LIST: x->list = optarg; return 0;
+    case RACES: x->races = true; return 0;
+    case RANDOM: return take_number("random", 1, UINT32_MAX, &x->random);
+    case SEED: return take_number("seed", 1, UINT32_MAX, &x->seed);
+    case TWICE: x->twice = true; return 0;
+    case REPLAY: x->replay = optarg; return 0;
+    case PREFIX: x->prefix = optarg; return 0;
+    case LIMIT: return take_number("limit", 1, UINT64_MAX, &x->limit);
+    case RUN_TIME: return take_number("run-time", 1, 86400000, &x->time_ms);
+    case EVENTS: return take_number("events", 1, 200000, &x->events_max);
+    case JSON: x->json = true; return 0;
+    default: return APHI_EXIT_USAGE;
+    }
+}
+
+/* -1: go on. */
+static int take_options(exploration *x, int count, char **words)
+{
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(count, words, "+:", options, NULL)) != -1) {
+        if (option == HELP) {
+            help();
+            return APHI_EXIT_PASS;
+        }
+        if (option == ':')
+            return aphi_usage("%s needs an argument", words[optind - 1]);
+        if (option == '?')
+            return aphi_usage("there is no option %s; see antiphon explore --help", words[optind - 1]);
+        int code = apply(x, option);
+        if (code)
+            return code;
+    }
+    if (optind >= count)
+        return aphi_usage("explore needs a program; see antiphon explore --help");
+    if ((x->random > 0) + (x->replay != NULL) + (x->prefix != NULL) > 1)
+        return aphi_usage("only one of --random, --replay and --prefix, please");
+    if (x->twice && !x->random)
+        return aphi_usage("--twice goes with --random");
+    return -1;
+}
+
+/* ---- what runs come to ------------------------------------------------------------------------------------------- */
+
+static aphi_controlled_order order_of(const exploration *x, uint64_t seed)
+{
+    aphi_controlled_order o = aphi_controlled_freely(seed, x->time_ms);
+    o.events_max = x->events_max;
+    return o;
+}
+
+/* The first trouble decides, but for a deadlock, which any other takes precedence over. */
+static void trouble(exploration *x, int code, const char *kind, const aphi_recording *r)
+{
+    if (x->code && (x->code != APHI_EXIT_DEADLOCK || code == APHI_EXIT_DEADLOCK))
+        return;
+    x->code = code;
+    if (x->random)
+        snprintf(x->trouble, sizeof x->trouble, "%s (--random 1 --seed %" PRIu64 "): %s", kind, x->seed_now, r->detail);
+    else
+        snprintf(x->trouble, sizeof x->trouble, "%s: %s", kind, r->detail);
+}
+
+static void weigh(exploration *x, const aphi_recording *r)
+{
+    switch (r->end) {
+    case APHI_RECORDING_DEADLOCK: trouble(x, APHI_EXIT_DEADLOCK, "deadlock", r); break;
+    case APHI_RECORDING_DIVERGED: trouble(x, APHI_EXIT_DIVERGED, "cannot follow", r); break;
+    case APHI_RECORDING_ENDLESS: trouble(x, APHI_EXIT_ENDLESS, "does not terminate", r); break;
+    case APHI_RECORDING_CRASHED: trouble(x, APHI_EXIT_CRASHED, "crashed", r); break;
+    case APHI_RECORDING_FAILED: trouble(x, APHI_EXIT_CRASHED, "failed", r); break;
+    default: break;
+    }
+}
+
+static void write_line(exploration *x, const aphi_recording *r, const aphi_races *races)
+{
+    x->line.n = 0;
+    aphi_recording_write(aphi_controlled_cast(x->program), r, x->races ? races : NULL, x->told.sequences, &x->line);
+    aphi_buffer_byte(&x->line, '\n');
+    fwrite(x->line.data, 1, x->line.n, x->listed);
+}
+
+static void list(exploration *x, const aphi_recording *r)
+{
+    if (!x->listed)
+        return;
+    if (x->races)
+        aphi_races_find(aphi_controlled_cast(x->program), r, &x->found);
+    write_line(x, r, &x->found);
+}
+
+static void lost(exploration *x, const char *error)
+{
+    x->code = APHI_EXIT_PROGRAM;
+    snprintf(x->trouble, sizeof x->trouble, "%s", error);
+}
+
+/* ---- all orders -------------------------------------------------------------------------------------------------- */
+
+static bool visit(void *context, const aphi_recording *r, const aphi_races *races)
+{
+    exploration *x = context;
+    weigh(x, r);
+    if (x->listed)
+        write_line(x, r, races);
+    bool sequence = r->end == APHI_RECORDING_ENDED || r->end == APHI_RECORDING_DEADLOCK;
+    return sequence && !interrupted && (!x->limit || x->told.sequences < x->limit);
+}
+
+static void run_all(exploration *x)
+{
+    char error[512];
+    aphi_controlled_order limits = order_of(x, 0);
+    switch (aphi_controlled_search(x->program, &limits, visit, x, &x->told, error, sizeof error)) {
+    case APHI_CONTROLLED_ALL: x->complete = true; break;
+    case APHI_CONTROLLED_LOST: lost(x, error); break;
+    default: break;
+    }
+}
+
+/* ---- some runs --------------------------------------------------------------------------------------------------- */
+
+/* One run, counted; false: there is no going on. */
+static bool run_one(exploration *x, const aphi_controlled_order *o)
+{
+    char error[512];
+    if (!aphi_controlled_run(x->program, o, &x->recording, error, sizeof error)) {
+        lost(x, error);
+        return false;
+    }
+    x->told.runs++;
+    if (x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK)
+        x->told.sequences++;
+    x->told.deadlocks += x->recording.end == APHI_RECORDING_DEADLOCK;
+    return true;
+}
+
+/* Does the recording come out the same if it is forced? */
+static bool replay(exploration *x, const aphi_recording *r)
+{
+    char error[512];
+    aphi_controlled_order o = order_of(x, 0);
+    o.whole = true;
+    o.forced = r->events;
+    o.forced_count = r->event_count;
+    if (!aphi_controlled_run(x->program, &o, &x->again, error, sizeof error)) {
+        lost(x, error);
+        return false;
+    }
+    bool same = x->again.end == r->end && aphi_recording_same(aphi_controlled_cast(x->program), r, &x->again);
+    if (!same && x->again.end == r->end)
+        snprintf(x->again.detail, sizeof x->again.detail, "the replay has other events");
+    if (!same && x->again.end == APHI_RECORDING_ENDED)
+        snprintf(x->again.detail, sizeof x->again.detail, "the sequence ends with a deadlock, the program does not");
+    if (!same && x->again.end == APHI_RECORDING_DEADLOCK)
+        snprintf(x->again.detail, sizeof x->again.detail,
+                 "missing termination: the program is in a deadlock where the sequence ends");
+    if (!same && (x->again.end == APHI_RECORDING_ENDED || x->again.end == APHI_RECORDING_DEADLOCK))
+        x->again.end = APHI_RECORDING_DIVERGED;
+    if (!same)
+        weigh(x, &x->again);
+    return same;
+}
+
+static void run_random(exploration *x)
+{
+    for (uint64_t i = 0; i < x->random && !interrupted; i++) {
+        x->seed_now = x->seed + i;
+        aphi_controlled_order o = order_of(x, x->seed_now);
+        if (!run_one(x, &o))
+            return;
+        weigh(x, &x->recording);
+        list(x, &x->recording);
+        bool sequence = x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK;
+        if (!sequence || (x->twice && !replay(x, &x->recording)))
+            return;
+    }
+    x->complete = !interrupted;
+}
+
+/* ---- runs of a file ---------------------------------------------------------------------------------------------- */
+
+/* One line of a file; false: there is no going on. */
+static bool follow(exploration *x)
+{
+    aphi_controlled_order o = order_of(x, x->seed);
+    o.forced = x->given.events;
+    o.forced_count = x->given.event_count;
+    o.whole = x->replay != NULL;
+    if (x->replay) {
+        x->told.runs++;
+        bool same = replay(x, &x->given);
+        x->told.sequences += same;
+        if (same)
+            list(x, &x->again);
+        return same;
+    }
+    if (!run_one(x, &o))
+        return false;
+    weigh(x, &x->recording);
+    list(x, &x->recording);
+    return x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK;
+}
+
+static bool follow_line(exploration *x, const char *file, uint64_t number, const char *text, size_t n)
+{
+    char error[300];
+    aph_json_error json;
+    aph_value v;
+    if (!aph_json_read(text, n, &v, &json)) {
+        snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": not JSON, at byte %zu: %s", file, number, json.offset,
+                 json.message);
+    } else if (!aphi_recording_read(aphi_controlled_cast(x->program), v, &x->given, error, sizeof error)) {
+        snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": %s", file, number, error);
+    } else {
+        aph_collect();
+        if (follow(x))
+            return true;
+        char at[600];
+        snprintf(at, sizeof at, "%.60s:%" PRIu64 ": %.500s", file, number, x->trouble);
+        memcpy(x->trouble, at, sizeof x->trouble);
+        return false;
+    }
+    x->code = APHI_EXIT_SEQUENCE;
+    return false;
+}
+
+static void run_file(exploration *x, const char *file)
+{
+    char *text = NULL;
+    size_t capacity = 0;
+    ssize_t n;
+    uint64_t number = 0;
+    FILE *in = fopen(file, "r");
+    if (!in) {
+        x->code = APHI_EXIT_SEQUENCE;
+        snprintf(x->trouble, sizeof x->trouble, "%s: %s", file, strerror(errno));
+        return;
+    }
+    bool fine = true;
+    while (fine && !interrupted && (!x->limit || number < x->limit) && (n = getline(&text, &capacity, in)) > 0)
+        fine = follow_line(x, file, ++number, text, (size_t)n);
+    if (fine && !number) {
+        x->code = APHI_EXIT_SEQUENCE;
+        snprintf(x->trouble, sizeof x->trouble, "%s: it holds no sequence", file);
+    }
+    x->complete = fine && number && !interrupted;
+    free(text);
+    fclose(in);
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static const char *verdict(const exploration *x)
+{
+    switch (x->code) {
+    case APHI_EXIT_PASS: return "pass";
+    case APHI_EXIT_DEADLOCK: return "deadlock";
+    case APHI_EXIT_DIVERGED: return "diverged";
+    case APHI_EXIT_ENDLESS: return "endless";
+    case APHI_EXIT_CRASHED: return "crashed";
+    case APHI_EXIT_INTERRUPTED: return "interrupted";
+    default: return "error";
+    }
+}
+
+static void tell_json(const exploration *x, double seconds)
+{
+    aph_value v = aph_record("program", aph_str(x->name), "verdict", aph_str(verdict(x)), "exit", aph_int(x->code),
+                             "sequences", aph_int((int64_t)x->told.sequences), "deadlocks",
+                             aph_int((int64_t)x->told.deadlocks), "runs", aph_int((int64_t)x->told.runs), "blocked",
+                             aph_int((int64_t)x->told.blocked), "complete", aph_bool(x->complete), "milliseconds",
+                             aph_int((int64_t)(seconds * 1e3)));
+    if (*x->trouble)
+        v = aph_put(v, "detail", aph_str(x->trouble));
+    aph_json_write(stdout, v);
+    fputc('\n', stdout);
+}
+
+static void tell(const exploration *x, double seconds)
+{
+    FILE *out = x->listed == stdout ? stderr : stdout;
+    if (*x->trouble)
+        fprintf(stderr, "antiphon: %s: %s\n", x->name, x->trouble);
+    fprintf(out, "%s  %s: %" PRIu64 " sequences%s, %" PRIu64 " with a deadlock; %" PRIu64 " runs, %" PRIu64
+            " of them blocked, in %.2f s\n", verdict(x), x->name, x->told.sequences,
+            x->complete && !x->random && !x->replay && !x->prefix ? ", all there are" : "", x->told.deadlocks,
+            x->told.runs, x->told.blocked, seconds);
+}
+
+static bool open_list(exploration *x)
+{
+    if (!x->list)
+        return true;
+    x->listed = strcmp(x->list, "-") ? fopen(x->list, "w") : stdout;
+    if (!x->listed)
+        fprintf(stderr, "antiphon: %s: %s\n", x->list, strerror(errno));
+    return x->listed;
+}
+
+static bool close_list(exploration *x)
+{
+    if (!x->listed)
+        return true;
+    bool fine = !ferror(x->listed) && !fflush(x->listed);
+    if (x->listed != stdout && fclose(x->listed))
+        fine = false;
+    if (!fine)
+        fprintf(stderr, "antiphon: %s: not written\n", x->list);
+    return fine;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void explore(exploration *x)
+{
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    if (x->random)
+        run_random(x);
+    else if (x->replay || x->prefix)
+        run_file(x, x->replay ? x->replay : x->prefix);
+    else
+        run_all(x);
+    if (interrupted && !x->code)
+        x->code = APHI_EXIT_INTERRUPTED;
+}
+
+int aphi_command_explore(int count, char **words)
+{
+    exploration x = {.seed = 1, .time_ms = 10000, .events_max = 100000};
+    char error[512];
+    int code = take_options(&x, count, words);
+    if (code >= 0)
+        return code;
+    x.name = words[optind];
+    int64_t begun = aphi_clock_ns();
+    x.program = aphi_controlled_open(words + optind, x.time_ms, error, sizeof error);
+    if (!x.program) {
+        fprintf(stderr, "antiphon: %s\n", error);
+        return APHI_EXIT_PROGRAM;
+    }
+    if (!open_list(&x)) {
+        aphi_controlled_close(x.program);
+        return APHI_EXIT_WRITE;
+    }
+    explore(&x);
+    double seconds = (double)(aphi_clock_ns() - begun) * 1e-9;
+    bool written = close_list(&x);
+    if (x.json)
+        tell_json(&x, seconds);
+    else
+        tell(&x, seconds);
+    aphi_controlled_close(x.program);
+    aphi_recording_free(&x.recording);
+    aphi_recording_free(&x.again);
+    aphi_recording_free(&x.given);
+    aphi_races_free(&x.found);
+    aphi_buffer_free(&x.line);
+    return written ? x.code : APHI_EXIT_WRITE;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * races.c - what each receive of a recording could have taken instead.
+ *
+ * Idea:       Vector clocks tell what caused what. A send is in the race set of a receive r that took another message
+ *             if
+ *               1. r was open to it,
+ *               2. r did not cause it. For a synchronous send, which is one event with its receive, that means: r
+ *                  did not cause what its thread did before,
+ *               3. it was received after r, or not at all,
+ *               4. the medium could have delivered it: on a port that keeps order, all that the same thread sent there
+ *                  before had been received before r; where a port is one queue, also all that caused it.
+ *             Synchronous sends that still wait at the end are candidates, too.
+ * Cost:       receives times sends to their thread, and as much again for 4. */
+#include "reach/recording.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct offer { /* a send, as receives see it */
+    aphi_place at;
+    uint16_t port;
+    uint32_t label;
+    bool sync;
+    uint32_t received; /* index of the receive; UINT32_MAX: not received */
+    const uint32_t *before; /* clock of what made it happen, NULL: nothing did */
+    uint32_t *clock;        /* of itself, NULL: it still waits */
+} offer;
+
+typedef struct finder {
+    const aphi_cast *cast;
+    const aphi_recording *recording;
+    aphi_races *races;
+    offer *offers;
+    size_t offer_count, offer_capacity;
+    const uint32_t *last[APHI_CAST_THREADS_MAX]; /* clock of the last event of each thread, NULL: none yet */
+    size_t events_of[APHI_CAST_THREADS_MAX];
+} finder;
+
+static uint32_t *clock_of(const finder *f, size_t event)
+{
+    return f->races->clocks + event * f->cast->thread_count;
+}
+
+static void join(const finder *f, uint32_t *to, const uint32_t *from)
+{
+    for (size_t i = 0; from && i < f->cast->thread_count; i++)
+        if (to[i] < from[i])
+            to[i] = from[i];
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------------------ */
+
+/* The offer of that event; the last ones are the likeliest. */
+static offer *offer_at(const finder *f, aphi_place at)
+{
+    for (size_t i = f->offer_count; i-- > 0;)
+        if (f->offers[i].at.thread == at.thread && f->offers[i].at.index == at.index)
+            return &f->offers[i];
+    return NULL;
+}
+
+static void add_offer(finder *f, const aphi_recorded *e, const uint32_t *before, uint32_t *clock)
+{
+    APHI_RESERVE(f->offers, f->offer_capacity, f->offer_count + 1);
+    f->offers[f->offer_count++] = (offer){
+        .at = e->at,
+        .port = e->port,
+        .label = e->label,
+        .sync = e->sync,
+        .received = e->peer.index ? e->peer.index : UINT32_MAX,
+        .before = before,
+        .clock = clock,
+    };
+}
+
+/* A full port makes a send wait for a receive: that is a cause, too. */
+static void join_room(finder *f, const aphi_recorded *e, uint32_t *clock)
+{
+    uint32_t capacity = f->cast->ports[e->port].capacity;
+    size_t sent = 0, freed = 0;
+    if (!capacity || e->sync)
+        return;
+    for (size_t i = 0; i < f->offer_count; i++)
+        sent += f->offers[i].at.thread == e->at.thread && f->offers[i].port == e->port && !f->offers[i].sync;
+    for (size_t i = 0; freed + capacity < sent + 1 && &f->recording->events[i] < e; i++) {
+        const aphi_recorded *r = &f->recording->events[i];
+        if (r->did == APHI_DID_RECEIVE && r->port == e->port && !r->sync && r->peer.thread == e->at.thread
+            && ++freed + capacity == sent + 1)
+            join(f, clock, clock_of(f, i));
+    }
+}
+
+static void run_clocks(finder *f)
+{
+    const aphi_recording *r = f->recording;
+    size_t threads = f->cast->thread_count;
+    APHI_RESERVE(f->races->clocks, f->races->clock_capacity, (r->event_count + 1) * threads);
+    for (size_t i = 0; i < r->event_count; i++) {
+        const aphi_recorded *e = &r->events[i];
+        uint32_t *clock = clock_of(f, i);
+        const uint32_t *before = f->last[e->at.thread];
+        memset(clock, 0, threads * sizeof *clock);
+        join(f, clock, before);
+        clock[e->at.thread] = e->at.index;
+        f->last[e->at.thread] = clock;
+        f->events_of[e->at.thread] = e->at.index;
+        if (e->did == APHI_DID_SEND) {
+            join_room(f, e, clock);
+            add_offer(f, e, before, clock);
+        } else if (e->did == APHI_DID_RECEIVE) {
+            offer *o = offer_at(f, e->peer);
+            if (o) {
+                join(f, clock, o->clock);
+                if (e->sync) /* one event of both threads */
+                    memcpy(o->clock, clock, threads * sizeof *clock);
+            }
+        }
+    }
+}
+
+static void add_waiting(finder *f)
+{
+    for (size_t i = 0; i < f->cast->thread_count; i++) {
+        const aphi_standing *s = &f->recording->standings[i];
+        if (s->stand != APHI_STANDS_SENDING)
+            continue;
+        aphi_recorded e = {.at = {(uint16_t)i, (uint32_t)f->events_of[i] + 1}, .port = s->port, .label = s->label,
+                        .sync = true};
+        add_offer(f, &e, f->last[i], NULL);
+    }
+}
+
+/* ---- races ------------------------------------------------------------------------------------------------------- */
+
+static bool is_open(const aphi_recording *r, const aphi_recorded *e, const offer *o)
+{
+    for (uint32_t i = e->open; i < e->open + e->open_count; i++)
+        if (r->openings[i].port == o->port
+            && (r->openings[i].label == APHI_LABEL_ANY || r->openings[i].label == o->label))
+            return true;
+    return false;
+}
+
+static bool caused_by(const uint32_t *clock, aphi_place at)
+{
+    return clock && clock[at.thread] >= at.index;
+}
+
+/* 4. of the idea above. */
+static bool deliverable(const finder *f, const aphi_recorded *r, const offer *o)
+{
+    aphi_cast_medium medium = f->cast->ports[o->port].medium;
+    if (medium == APHI_CAST_UNORDERED)
+        return true;
+    for (size_t i = 0; i < f->offer_count; i++) {
+        const offer *before = &f->offers[i];
+        if (before->port != o->port || before == o || before->received < r->at.index)
+            continue;
+        if (before->at.thread == o->at.thread && before->at.index < o->at.index)
+            return false;
+        if (medium == APHI_CAST_PORT && !before->sync && !o->sync && caused_by(o->clock, before->at))
+            return false;
+    }
+    return true;
+}
+
+static bool races_with(const finder *f, const aphi_recorded *r, const offer *o)
+{
+    if (o->at.thread == r->peer.thread && o->at.index == r->peer.index)
+        return false;
+    return f->cast->ports[o->port].owner == r->at.thread && o->received > r->at.index && is_open(f->recording, r, o)
+        && !caused_by(o->sync ? o->before : o->clock, r->at) && deliverable(f, r, o);
+}
+
+void aphi_races_find(const aphi_cast *c, const aphi_recording *r, aphi_races *races)
+{
+    finder f = {.cast = c, .recording = r, .races = races};
+    run_clocks(&f);
+    add_waiting(&f);
+    races->send_count = 0;
+    APHI_RESERVE(races->first, races->first_capacity, r->event_count + 1);
+    for (size_t i = 0; i < r->event_count; i++) {
+        races->first[i] = (uint32_t)races->send_count;
+        for (size_t k = 0; k < f.offer_count && r->events[i].did == APHI_DID_RECEIVE; k++)
+            if (races_with(&f, &r->events[i], &f.offers[k])) {
+                APHI_RESERVE(races->sends, races->send_capacity, races->send_count + 1);
+                races->sends[races->send_count++] = f.offers[k].at;
+            }
+    }
+    races->first[r->event_count] = (uint32_t)races->send_count;
+    free(f.offers);
+}
+
+void aphi_races_free(aphi_races *races)
+{
+    free(races->first);
+    free(races->sends);
+    free(races->clocks);
+    *races = (aphi_races){0};
+}

@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# threads.sh - antiphon explore: programs on the threads library in every order, replayed, and in trouble.
+. "$ANTIPHON_ROOT/tests/cli/lib.sh"
+: "${ANTIPHON_SUBJECTS:?names the folder of the programs under test}"
+cd "$ANTIPHON_SUBJECTS" || exit 1
+
+# number NAME: that number in the JSON that was printed.
+number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$dir/out"; }
+
+# orders WANTED PROGRAM...: it has so many, each once.
+orders() {
+    local wanted=$1
+    shift
+    run 0 explore --json --list "$dir/list" "./$@"
+    check "$(number sequences) orders, not $wanted" [ "$(number sequences)" = "$wanted" ]
+    sed 's/"sequence":[0-9]*,//' "$dir/list" | sort -u >"$dir/different"
+    check 'an order is there twice' [ "$(wc -l <"$dir/different")" = "$wanted" ]
+}
+
+# ---- every order, once ---------------------------------------------------------------------------------------------
+
+orders 2 dp 2
+orders 6 dp 3
+orders 14 dp 4
+orders 30 dp 5
+orders 30 tdme
+orders 6 dme 2
+if ! sanitized; then orders 4032 dme 3; fi # half a minute with sanitizers
+orders 48 buffer
+orders 6 buffer 3 1 1
+orders 8 commit 2
+orders 72 commit 3
+orders 2 figure3
+orders 1 figure5
+orders 4 figure12
+orders 2 figure14
+
+# Random programs: as many as brute force finds, with as many deadlocks. (Those numbers were wrong once.)
+for n in $(seq 1 40) 318 357 884 2195; do
+    wanted=$(./scramble "$n" count)
+    "$ANTIPHON" explore --json ./scramble "$n" >"$dir/out" 2>"$dir/err"
+    told="explore scramble $n"
+    check "$(number sequences) $(number deadlocks), not $wanted" [ "$(number sequences) $(number deadlocks)" = "$wanted" ]
+done
+
+# ---- race sets -----------------------------------------------------------------------------------------------------
+
+# The open list of the second receive has a port more than the model's, and so its race set has a send more.
+run 0 explore --races --list - ./figure12
+out '"peer":"L2","peer_index":1,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]]}'
+run 0 explore --races --list - ./figure14
+out '"peer":"L1","peer_index":3,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]]}'
+run 0 explore --races --list - ./figure3
+out '"peer":"L1","peer_index":1,"open":[["px","*"],["py","*"]],"race":[["L2",1]]}'
+run 0 explore --races --list - ./figure5
+no_out '"race":[["'
+
+# ---- random runs and replays ---------------------------------------------------------------------------------------
+
+for program in 'dp 5' tdme 'dme 3' buffer 'commit 3' 'scramble 884' 'scramble 6'; do
+    # shellcheck disable=SC2086 # a program and its argument
+    "$ANTIPHON" explore --random 40 --twice ./$program >"$dir/out" 2>"$dir/err"
+    code=$?
+    told="explore --twice $program"
+    check "exit code $code" [ $code -eq 0 -o $code -eq 73 ]
+    out '40 sequences'
+done
+run 0 explore --random 5 --seed 9 --list "$dir/first" ./dme 3
+run 0 explore --random 5 --seed 9 --list "$dir/second" ./dme 3
+check 'the same seed gives other runs' cmp -s "$dir/first" "$dir/second"
+run 0 explore --random 5 --seed 10 --list "$dir/second" ./dme 3
+check 'other seeds give the same runs' [ "$(sort -u "$dir/first" "$dir/second" | wc -l)" -gt 5 ]
+run 0 explore --replay "$dir/first" --list "$dir/second" ./dme 3
+out '5 sequences'
+sed 's/"sequence":[0-9]*,//' "$dir/first" >"$dir/a"
+sed 's/"sequence":[0-9]*,//' "$dir/second" >"$dir/b"
+check 'a replay is not what was recorded' cmp -s "$dir/a" "$dir/b"
+
+# A prefix: U1 first. What comes after is free.
+cat >"$dir/prefix" <<'JSON'
+{"threads":{"U1":[{"op":"send","sync":false,"port":"controller","label":"request(1)","peer":"C"}],"C":[{"op":"receive","sync":false,"port":"controller","label":"request(1)","peer":"U1","peer_index":1}]}}
+JSON
+for seed in 1 2 3; do
+    run 0 explore --prefix "$dir/prefix" --seed $seed --list - ./tdme
+    out '"C":[{"op":"receive","sync":false,"port":"controller","label":"request(1)","peer":"U1","peer_index":1,'
+done
+
+# ---- programs that do not follow -----------------------------------------------------------------------------------
+
+run 0 explore --list "$dir/two" ./wrong send 2 m
+run 72 explore --replay "$dir/two" ./wrong send 3 m
+err ':1: cannot follow: extra event: thread A, event 3'
+run 72 explore --replay "$dir/two" ./wrong send 1 m
+err 'missing event: thread A, event 2: the sequence has send to_b m to B, the program ends'
+run 72 explore --replay "$dir/two" ./wrong send 2 n
+err 'the program has send to_b n'
+run 72 explore --replay "$dir/two" ./wrong short 2
+err 'missing event: thread B, event 2'
+run 0 explore --list "$dir/short" ./wrong short 2
+run 72 explore --replay "$dir/short" ./wrong send 2 m
+err 'extra event: thread B, event 2: the sequence has ended here, the program can receive to_b m from A'
+run 73 explore --list "$dir/dead" ./wrong deadlock
+run 72 explore --replay "$dir/dead" ./wrong send 1
+printf '{"threads":{}}\n' >"$dir/nothing"
+run 72 explore --replay "$dir/nothing" ./wrong deadlock
+err 'missing termination'
+run 72 explore --random 2 --twice ./wrong fickle "$dir/fickle"
+err 'local event odd'
+
+# ---- programs in trouble -------------------------------------------------------------------------------------------
+
+run 73 explore ./wrong deadlock
+err 'deadlock: A waits to receive to_a *; B waits to receive to_b *'
+run 73 explore ./wrong maybe
+out '2 sequences, all there are, 1 with a deadlock'
+run 75 explore ./wrong crash
+err 'crashed: Aborted'
+run 75 explore ./wrong fail
+err 'exit code 3'
+run 75 explore ./wrong leave
+err 'ended before its threads did'
+run 75 explore ./wrong theft
+err 'thread A receives from port to_b, which belongs to B'
+run 74 explore --run-time 300 ./wrong spin
+err 'did not end within 300 ms'
+run 74 explore --events 500 ./wrong chatter
+err 'more than 500 events'
+run 70 explore true
+err 'is it linked with libantiphon-threads'
+run 70 explore --run-time 100 sleep 100
+err 'did not run its threads within'
+run 70 explore ./no-such-program
+err 'No such file'
+
+# A random run in trouble names its seed, and that seed leads there again.
+run 73 explore --random 20 --seed 1 ./wrong maybe
+seed=$(sed -n 's/.*(--random 1 --seed \([0-9]*\)): B waits to receive to_b never.*/\1/p' "$dir/err")
+run 73 explore --random 1 --seed "${seed:-0}" ./wrong maybe
+err 'B waits to receive to_b never'
+
+# ---- sequences that are none ---------------------------------------------------------------------------------------
+
+# refuses TEXT MESSAGE: a file with that line is refused with that message.
+refuses() {
+    printf '%s\n' "$1" >"$dir/bad"
+    run 71 explore --replay "$dir/bad" ./wrong send 1
+    err "$2"
+}
+refuses '{"threads":' 'bad:1: not JSON'
+refuses '{"sequence":1}' 'no sequence'
+refuses '{"deadlock":3,"threads":{}}' 'deadlock is neither'
+refuses '{"threads":{"Z":[]}}' 'no thread Z'
+refuses '{"threads":{"A":{}}}' 'no array'
+refuses '{"threads":{"A":[{}]}}' 'thread A, event 1: no op'
+refuses '{"threads":{"A":[{"op":"push","label":"m"}]}}' 'none of send'
+refuses '{"threads":{"A":[{"op":"local","label":"a b"}]}}' 'without blanks'
+refuses '{"threads":{"A":[{"op":"send","label":"m"}]}}' 'no port'
+refuses '{"threads":{"A":[{"op":"send","label":"m","port":"q"}]}}' 'no port of that name'
+refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b"}]}}' 'no peer'
+refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"Q"}]}}' 'name of the peer'
+refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"B"}]}}' 'sync is neither'
+refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"C","sync":true}]}}' 'belongs to another'
+refuses '{"threads":{"B":[{"op":"receive","label":"m","port":"to_b","peer":"A","sync":true,"peer_index":0}]}}' 'from 1'
+: >"$dir/empty"
+run 71 explore --replay "$dir/empty" ./wrong send 1
+err 'holds no sequence'
+run 71 explore --replay "$dir/no-such" ./wrong send 1
+err 'No such file'
+
+# ---- the command line ----------------------------------------------------------------------------------------------
+
+run 2 explore
+err 'needs a program'
+run 2 explore --random 0 ./tdme
+err '--random 0: a number from 1'
+run 2 explore --twice ./tdme
+err '--twice goes with --random'
+run 2 explore --random 3 --replay "$dir/two" ./tdme
+err 'only one of'
+run 2 explore --frob ./tdme
+err 'there is no option --frob'
+run 2 explore --list
+err 'needs an argument'
+run 4 explore --list "$dir/no/such/folder" ./tdme
+run 0 explore --limit 7 ./tdme
+out '7 sequences, 0'
+run 0 explore --help
+out 'usage: antiphon explore'
+
+# Without control they just run.
+for program in 'dp 5' tdme 'dme 4' buffer 'commit 3' figure3 figure5 figure12 figure14; do
+    # shellcheck disable=SC2086
+    timeout 60 ./$program >"$dir/out" 2>"$dir/err"
+    code=$?
+    told="(without control) $program"
+    check "exit code $code" [ $code -eq 0 ]
+done
+
+finish

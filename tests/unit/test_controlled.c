@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_controlled.c - a program under control: threads that run alone, exclusions, and a program that is gone. */
+#include "reach/controlled.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIME_MS = 30000, MOST = 400 };
+
+static char error[600], path[600];
+
+static aphi_controlled *start(const char *name, const char *argument)
+{
+    const char *folder = getenv("ANTIPHON_SUBJECTS");
+    if (!folder)
+        fail_msg("ANTIPHON_SUBJECTS does not name the folder of the programs under test");
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    aphi_controlled *p = aphi_controlled_open((char *[]){path, (char *)argument, NULL}, TIME_MS, error, sizeof error);
+    if (!p)
+        fail_msg("%s", error);
+    return p;
+}
+
+static void run(aphi_controlled *p, const aphi_controlled_order *order, aphi_recording *r)
+{
+    if (!aphi_controlled_run(p, order, r, error, sizeof error))
+        fail_msg("%s", error);
+}
+
+/* The events of one thread, to be forced on it alone. */
+static size_t events_of(const aphi_recording *r, size_t thread, aphi_recorded *events)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->event_count; i++)
+        if (r->events[i].at.thread == thread)
+            events[n++] = r->events[i];
+    return n;
+}
+
+static size_t samples_of(const aphi_recording *r, aphi_controlled_sample *samples)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->event_count; i++)
+        if (r->events[i].did == APHI_DID_RECEIVE) {
+            samples[n] = (aphi_controlled_sample){.port = r->events[i].port, .label = r->events[i].label};
+            memcpy(samples[n++].payload, r->events[i].payload, sizeof samples->payload);
+        }
+    return n;
+}
+
+/* ---- alone ------------------------------------------------------------------------------------------------------- */
+
+static void each_thread_alone(aphi_controlled *p, const aphi_recording *whole)
+{
+    aphi_recorded events[MOST];
+    aphi_controlled_sample samples[MOST];
+    aphi_recording r = {0};
+    aphi_controlled_order o = aphi_controlled_freely(0, TIME_MS);
+    o.whole = true;
+    o.forced = events;
+    o.samples = samples;
+    o.sample_count = samples_of(whole, samples);
+    for (size_t thread = 0; thread < aphi_controlled_cast(p)->thread_count; thread++) {
+        o.alone = (int)thread;
+        o.forced_count = events_of(whole, thread, events);
+        run(p, &o, &r);
+        assert_int_equal(r.end, APHI_RECORDING_ENDED);
+        assert_int_equal(r.event_count, o.forced_count);
+        for (size_t i = 0; i < r.event_count; i++) {
+            assert_int_equal(r.events[i].did, events[i].did);
+            assert_int_equal(r.events[i].label, events[i].label);
+            assert_int_equal(r.events[i].open_count, events[i].open_count);
+        }
+    }
+    aphi_recording_free(&r);
+}
+
+static void test_alone(void **state)
+{
+    aphi_recording whole = {0};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        aphi_controlled *p = i ? start("dp", "3") : start("dme", "3");
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            aphi_controlled_order o = aphi_controlled_freely(seed, TIME_MS);
+            run(p, &o, &whole);
+            assert_int_equal(whole.end, APHI_RECORDING_ENDED);
+            each_thread_alone(p, &whole);
+        }
+        aphi_controlled_close(p);
+    }
+    aphi_recording_free(&whole);
+}
+
+/* A thread alone that is told less than it does, or else than it does. */
+static void test_alone_wrong(void **state)
+{
+    aphi_controlled *p = start("figure14", NULL);
+    aphi_recording whole = {0}, r = {0};
+    aphi_recorded events[MOST];
+    aphi_controlled_order o = aphi_controlled_freely(1, TIME_MS);
+    (void)state;
+    run(p, &o, &whole);
+    o.alone = (int)aphi_cast_thread_named(aphi_controlled_cast(p), "L2");
+    o.whole = true;
+    o.forced = events;
+    o.forced_count = events_of(&whole, (size_t)o.alone, events);
+    assert_int_equal(o.forced_count, 4);
+    run(p, &o, &r);
+    assert_int_equal(r.end, APHI_RECORDING_ENDED);
+    assert_int_equal(r.events[2].open_count, 2); /* where the model has one */
+
+    o.forced_count = 1; /* then it sends, synchronously */
+    run(p, &o, &r);
+    assert_int_equal(r.end, APHI_RECORDING_DIVERGED);
+    assert_non_null(strstr(r.detail, "extra event: thread L2, event 2"));
+
+    o.forced_count = 2; /* then it waits, which is no event */
+    run(p, &o, &r);
+    assert_int_equal(r.end, APHI_RECORDING_DEADLOCK);
+    assert_int_equal(r.standings[o.alone].stand, APHI_STANDS_RECEIVING);
+    assert_int_equal(r.standings[o.alone].open_count, 2);
+
+    o.forced_count = 4;
+    events[1].label = aphi_cast_label(aphi_controlled_cast(p), "other");
+    run(p, &o, &r);
+    assert_int_equal(r.end, APHI_RECORDING_DIVERGED);
+    assert_non_null(strstr(r.detail, "missing event: thread L2, event 2"));
+    aphi_recording_free(&whole);
+    aphi_recording_free(&r);
+    aphi_controlled_close(p);
+}
+
+/* ---- exclusions -------------------------------------------------------------------------------------------------- */
+
+static void test_exclusions(void **state)
+{
+    aphi_controlled *p = start("figure3", NULL);
+    aphi_recording r = {0};
+    aphi_controlled_exclusion excluded[2] = {{.thread = 2, .send = {0, 1}}, {.thread = 2, .send = {1, 1}}};
+    aphi_controlled_order o = aphi_controlled_freely(0, TIME_MS);
+    (void)state;
+    run(p, &o, &r);
+    assert_int_equal(r.events[1].did, APHI_DID_RECEIVE);
+    assert_int_equal(r.events[1].peer.thread, 0);
+    assert_int_equal(r.events[1].available_count, 2);
+
+    o.excluded = excluded;
+    o.excluded_count = 1; /* the first receive only: the second may take it */
+    run(p, &o, &r);
+    assert_int_equal(r.end, APHI_RECORDING_ENDED);
+    assert_int_equal(r.events[1].peer.thread, 1);
+    assert_int_equal(r.events[3].peer.thread, 0);
+
+    o.excluded_count = 2;
+    run(p, &o, &r);
+    assert_int_equal(r.end, APHI_RECORDING_BLOCKED);
+    assert_int_equal(r.event_count, 0);
+    aphi_recording_free(&r);
+    aphi_controlled_close(p);
+}
+
+/* ---- a program that is gone -------------------------------------------------------------------------------------- */
+
+static void test_gone(void **state)
+{
+    char *words[] = {"sh", "-c", "printf 'antiphon-threads 1\\nthread A\\nready\\n' >&${ANTIPHON_THREADS#*,}", NULL};
+    aphi_controlled *p = aphi_controlled_open(words, TIME_MS, error, sizeof error);
+    aphi_recording r = {0};
+    aphi_controlled_order o = aphi_controlled_freely(1, TIME_MS);
+    (void)state;
+    assert_non_null(p);
+    assert_false(aphi_controlled_run(p, &o, &r, error, sizeof error));
+    assert_non_null(strstr(error, "ended between two runs"));
+    aphi_controlled_close(p);
+    aphi_recording_free(&r);
+}
+
+/* What is not understood is said, and believed to be nothing. */
+static void test_babble(void **state)
+{
+    static const char *const lines[] = {"hello", "antiphon-threads 2", "antiphon-threads 1\\nport 0 pair 0 p",
+                                        "antiphon-threads 1\\nthread A\\nport 0 lifo 0 p", ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char command[300];
+        snprintf(command, sizeof command, "printf '%s\\n' >&${ANTIPHON_THREADS#*,}", lines[i]);
+        assert_null(aphi_controlled_open((char *[]){"sh", "-c", command, NULL}, TIME_MS, error, sizeof error));
+        assert_non_null(strstr(error, "is not understood"));
+    }
+}
+
+static void test_answers(void **state)
+{
+    static const char *const answers[] = {"nonsense", "outcome odd 0 x", "e 0 s 0 1 7 a 0 0 00", "e 9 l 0 1 0 a 0 0 00",
+                                          "o 0 a", "a 0 1 0 a 0", "w 3 ended 0 -", "w 0 sits 0 -"};
+    aphi_recording r = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        char command[400];
+        snprintf(command, sizeof command, "printf 'antiphon-threads 1\\nthread A\\nready\\n%s\\ndone\\n' >&"
+                 "${ANTIPHON_THREADS#*,}; read line <&${ANTIPHON_THREADS%%,*}", answers[i]);
+        char *words[] = {"bash", "-c", command, NULL};
+        aphi_controlled *p = aphi_controlled_open(words, TIME_MS, error, sizeof error);
+        aphi_controlled_order o = aphi_controlled_freely(1, TIME_MS);
+        assert_non_null(p);
+        assert_false(aphi_controlled_run(p, &o, &r, error, sizeof error));
+        assert_non_null(strstr(error, "is not understood"));
+        aphi_controlled_close(p);
+    }
+    aphi_recording_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alone),      cmocka_unit_test(test_alone_wrong), cmocka_unit_test(test_exclusions),
+        cmocka_unit_test(test_gone),       cmocka_unit_test(test_babble),      cmocka_unit_test(test_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
