@@ -20,7 +20,8 @@
 
 enum { NONE = UINT32_MAX };
 
-/* An event is a node: those of a thread follow one another, and the one at the end is what it waits in. */
+/* An event is two nodes: it is entered upon, and done. In between, who sends synchronously stands in line. The events of a
+ * thread follow one another, and the one at the end is what it waits in. */
 typedef struct order {
     const aphi_situation *at;
     uint32_t *base;          /* by thread: its first node */
@@ -41,9 +42,14 @@ typedef struct order {
 
 /* ---- the order of events ----------------------------------------------------------------------------------------- */
 
+static uint32_t entry_of(const order *o, unsigned thread, unsigned index)
+{
+    return o->base[thread] + 2 * index;
+}
+
 static uint32_t node_of(const order *o, unsigned thread, unsigned index)
 {
-    return o->base[thread] + index;
+    return entry_of(o, thread, index) + 1;
 }
 
 /* The send with that number in a channel, if it was asynchronous and had to wait for room. */
@@ -79,12 +85,13 @@ static void note_receive(order *o, unsigned thread, unsigned index, uint32_t *ne
     if (p->channels[channel].medium != APHI_MEDIUM_PORT)
         return;
     unsigned port = p->channels[channel].port;
+    uint32_t entry = entry_of(o, step->peer, step->peer_index);
     if (newest[port] != NONE) {
-        o->next[newest[port]] = send;
+        o->next[newest[port]] = entry;
         o->last[newest[port]] = 0;
     }
-    newest[port] = send;
-    o->last[send] = (uint16_t)(port + 1);
+    newest[port] = entry;
+    o->last[entry] = (uint16_t)(port + 1);
 }
 
 static void order_events(order *o)
@@ -100,7 +107,7 @@ static void order_events(order *o)
     for (unsigned c = 0; c < p->channel_count; c++)
         o->fronts[c] = o->at->first[c] == o->at->end[c]
                            ? NONE
-                           : node_of(o, p->channels[c].sender, o->at->messages[p->channels[c].base + o->at->first[c]].index);
+                           : entry_of(o, p->channels[c].sender, o->at->messages[p->channels[c].base + o->at->first[c]].index);
     free(newest);
     free(received);
 }
@@ -111,7 +118,7 @@ static void order_open(order *o, const aphi_situation *at)
     *o = (order){.at = at, .base = aphi_alloc((p->thread_count + 1) * sizeof *o->base)};
     for (size_t t = 0; t < p->thread_count; t++) {
         o->base[t] = o->node_count;
-        o->node_count += at->done[t] + 1u;
+        o->node_count += 2 * (at->done[t] + 1u);
     }
     o->base[p->thread_count] = o->node_count;
     size_t bytes = o->node_count * sizeof(uint32_t);
