@@ -251,7 +251,7 @@ static int exit_of(const reach *r)
     return r->result.end == APHI_TEAM_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
 
-static void print_wide(char *text, size_t size, unsigned __int128 number)
+static void print_wide(char *text, size_t size, aphi_wide number)
 {
     char digits[48];
     size_t n = sizeof digits;
