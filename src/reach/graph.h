@@ -15,8 +15,8 @@ typedef struct aphi_graph {
     bool overflow;                /* there are more paths than 128 bits hold */
 } aphi_graph;
 
-/* The model must be sound. False: it is too large, or has synchronous sends to a port with one queue for all senders, for
- * which this is not defined. */
+/* The model must be sound. False: it is too large, or has synchronous sends to a port with one queue for all senders,
+ * for which this is not defined. */
 bool aphi_graph_measure(const aphi_alts *a, aphi_graph *g, char *why, size_t size);
 
 #endif
