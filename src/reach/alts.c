@@ -204,11 +204,10 @@ static bool find_cycle(const aphi_alts_component *c, uint32_t *at)
     return found;
 }
 
-static aphi_alts_flaw check_component(const aphi_alts *a, size_t component, char *why, size_t size)
+static aphi_alts_flaw check_states(const aphi_alts *a, size_t component, char *why, size_t size)
 {
     const aphi_alts_component *c = &a->components[component];
     aphi_alts_flaw flaw = APHI_ALTS_SOUND;
-    uint32_t at;
     for (uint32_t s = 0; s < c->states && !flaw; s++) {
         flaw = check_mixed(c, s, why, size);
         if (!flaw)
@@ -216,19 +215,27 @@ static aphi_alts_flaw check_component(const aphi_alts *a, size_t component, char
         if (!flaw)
             flaw = check_open(a, component, s, why, size);
     }
-    if (!flaw && find_cycle(c, &at)) {
-        snprintf(why, size, "component %s, state %" PRIu32 ": it can be reached again from itself, so runs have no "
-                 "end; give a bound (--unroll N), or count the rounds in the model", c->name, at);
-        flaw = APHI_ALTS_CYCLIC;
-    }
     return flaw;
 }
 
+static aphi_alts_flaw check_cycles(const aphi_alts_component *c, char *why, size_t size)
+{
+    uint32_t at;
+    if (!find_cycle(c, &at))
+        return APHI_ALTS_SOUND;
+    snprintf(why, size, "component %s, state %" PRIu32 ": it can be reached again from itself, so runs have no end; "
+             "give a bound (--unroll N), or count the rounds in the model", c->name, at);
+    return APHI_ALTS_CYCLIC;
+}
+
+/* Cycles last: who unrolls them wants to know that nothing else is wrong. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 {
     aphi_alts_flaw flaw = APHI_ALTS_SOUND;
     for (size_t i = 0; i < a->component_count && !flaw; i++)
-        flaw = check_component(a, i, why, size);
+        flaw = check_states(a, i, why, size);
+    for (size_t i = 0; i < a->component_count && !flaw; i++)
+        flaw = check_cycles(&a->components[i], why, size);
     return flaw;
 }
 

@@ -91,7 +91,7 @@ typedef enum aphi_alts_flaw {
     APHI_ALTS_MIXED,     /* R1 */
     APHI_ALTS_AMBIGUOUS, /* R2 */
     APHI_ALTS_OPEN,      /* somebody receives from a port that is not his own, or sends to his own */
-    APHI_ALTS_CYCLIC,
+    APHI_ALTS_CYCLIC,    /* and nothing else is wrong */
 } aphi_alts_flaw;
 
 /* What is wrong, if something is: why names component and state. It also looks at what cannot be
