@@ -147,18 +147,19 @@ static bool hopeful(const aphi_situation *at)
 /* The receiver to sort by. *complete: nothing new can come to it. */
 static unsigned pick(const aphi_situation *at, bool *complete)
 {
-    uint64_t awake = at->head->awake, doubtful = 0;
+    uint64_t awake = at->head->awake, doubtful = 0, from[APHI_ALTS_COMPONENTS_MAX];
     *complete = true;
     for (uint64_t rest = awake & ~at->queue_readers; rest; rest &= rest - 1) {
         unsigned r = (unsigned)__builtin_ctzll(rest);
-        if (!suppliers(at, r))
+        from[r] = suppliers(at, r);
+        if (!from[r])
             return r;
         doubtful |= (uint64_t)1 << r;
     }
     for (uint64_t rest = doubtful; rest; rest &= rest - 1) {
         unsigned r = (unsigned)__builtin_ctzll(rest);
         uint64_t bit = (uint64_t)1 << r;
-        if (!(suppliers(at, r) & roused(at, awake & ~bit, bit)))
+        if (!(from[r] & roused(at, awake & ~bit, bit)))
             return r;
     }
     *complete = false;

@@ -74,6 +74,14 @@ typedef struct aphi_plan {
 bool aphi_plan_make(aphi_plan *p, const aphi_alts *a, char *why, size_t size);
 void aphi_plan_free(aphi_plan *p);
 
+/* How many bits are set. Inline, because not every processor that we build for has an instruction for it. */
+static inline uint32_t aphi_plan_bits(uint64_t set)
+{
+    set -= set >> 1 & 0x5555555555555555u;
+    set = (set & 0x3333333333333333u) + (set >> 2 & 0x3333333333333333u);
+    return (uint32_t)(((set + (set >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
 /* The move of a receiving state by an input, or NULL. */
 static inline const aphi_plan_move *aphi_plan_find(const aphi_plan *p, const aphi_plan_state *s, unsigned input,
                                                    bool exact)
@@ -82,7 +90,7 @@ static inline const aphi_plan_move *aphi_plan_find(const aphi_plan *p, const aph
     if (s->kind != APHI_PLAN_RECEIVE || !(s->open & bit))
         return NULL;
     if (exact)
-        return &p->moves[s->first + (uint32_t)__builtin_popcountll(s->open & (bit - 1))];
+        return &p->moves[s->first + aphi_plan_bits(s->open & (bit - 1))];
     for (uint32_t i = s->first; i < s->first + s->count; i++)
         if (p->moves[i].input == input)
             return &p->moves[i];
