@@ -41,7 +41,8 @@ void aphi_sequence_close(aphi_sequence *s);
 void aphi_sequence_take(aphi_sequence *s, const aphi_explorer *e);
 /* Puts the race set of a receive, an event of the thread, into races: sends that it could have taken instead, when all
  * that happened before them and before it happens again. A send that is still waiting at the end has the index after
- * the last. */
+ * the last. For ports with one queue for all senders it may find too many: what other such queues say about the order
+ * of sends is not looked at. */
 void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index);
 /* Did event i of thread t happen before event j of thread u, or is it the same? */
 bool aphi_sequence_before(const aphi_sequence *s, unsigned t, unsigned i, unsigned u, unsigned j);
