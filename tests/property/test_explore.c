@@ -536,8 +536,9 @@ static void compare(unsigned mediums)
     seed = 0x9e3779b97f4a7c15u + mediums;
     while (sum.models < MODELS)
         compare_one(&sum, mediums);
-    print_message("%zu models, %zu with a choice, %zu sequences, %zu deadlocks, %llu blocked, %zu receives with races\n",
-                  sum.models, sum.several, sum.sequences, sum.deadlocks, (unsigned long long)sum.blocked, sum.races);
+    print_message("%zu models, %zu with a choice, %zu sequences, %zu deadlocks, %llu blocked, "
+                  "%zu receives with races\n", sum.models, sum.several, sum.sequences, sum.deadlocks,
+                  (unsigned long long)sum.blocked, sum.races);
     /* Or it has shown nothing. */
     assert_true(sum.several > MODELS / 4 && sum.deadlocks > 0 && sum.races > MODELS / 10);
 }
