@@ -139,12 +139,23 @@ static int apply(reach *r, int option)
 
 /* ---- visits ------------------------------------------------------------------------------------------------------ */
 
+/* Who waits, and where. */
+static void tell_deadlock(const visitor *v, char *why, size_t size)
+{
+    const aphi_plan *p = &v->r->plan;
+    size_t used = (size_t)snprintf(why, size, "it ends in a deadlock:");
+    for (size_t t = 0, told = 0; t < p->thread_count && used < size; t++)
+        if (p->states[v->sequence.ends[t]].kind != APHI_PLAN_TERMINAL)
+            used += (size_t)snprintf(why + used, size - used, "%s component %s waits in state %u", told++ ? "," : "",
+                                     v->r->alts.components[t].name, v->sequence.ends[t] - p->threads[t].base);
+}
+
 static bool is_wrong(visitor *v, char *why, size_t size)
 {
     const reach *r = v->r;
     unsigned t, u;
     if (r->deadlock_free && v->sequence.deadlock) {
-        snprintf(why, size, "it ends in a deadlock");
+        tell_deadlock(v, why, size);
         return true;
     }
     if (r->exclusive_label == SIZE_MAX || !aphi_sequence_overlap(&v->sequence, r->exclusive_label, &t, &u))

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 /* An event is two nodes: it is entered upon, and done. In between, who sends synchronously stands in line. The events
  *                        of a

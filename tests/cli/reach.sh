@@ -80,6 +80,8 @@ out 'careless: 1 sequence, 1 of them deadlocks'
 run 1 reach --exclusive enter "$dir/careless.alts"
 out 'sequence 1 is wrong: A and B can both be after enter at one time'
 err '"label":"enter"'
+run 1 reach --deadlock-free "$dir/careless.alts"
+out 'it ends in a deadlock: component A waits in state 2, component B waits in state 2'
 run 1 reach --deadlock-free --json "$dir/careless.alts"
 out '"holds":false'
 
