@@ -46,6 +46,17 @@ typedef struct aph_program {
     int component_count, port_count;
 } aph_program;
 
+/* A program in a file of its own ends with APH_PROGRAM(my_program), which makes it known to `antiphon reach`. */
+#define APH_PROGRAM(program_) \
+    const aph_model *aph_model_main(void) \
+    { \
+        static aph_model model_; \
+        model_ = (aph_model){.version = APH_MODEL_VERSION, .name = (program_).name, .summary = (program_).summary, \
+                             .step = aph_program_step, .program = &(program_)}; \
+        return &model_; \
+    }
+void aph_program_step(aph *m, aph_value *state); /* of its model: says that it is a program, not a server */
+
 /* ---- what a component may do ------------------------------------------------------------------------------------- */
 
 /* A label is a string, or an array of a string and integers: APH_ARRAY_OF(aph_str("req"), aph_int(2)) reads req(2). */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program.c - the message-passing program that a command is given: a built-in one by its name, or a file. */
+ * program.c - the message-passing program that a command is given: a built-in one by its name, a file of text,
+ * or one in C. */
 #include "cli/program.h"
 
 #include "cli/exits.h"
+#include "cli/spec.h"
 #include "models/programs.h"
 #include "reach/altstext.h"
 #include "reach/unfold.h"
@@ -21,7 +23,7 @@ static int no_such(const char *name)
     for (size_t i = 0; i < n; i++)
         fprintf(stderr, families[i]->most ? "%s %s-N (N from %d to %d)" : "%s %s", i ? "," : "", families[i]->name,
                 families[i]->least, families[i]->most);
-    fputs("; a file ends in .alts\n", stderr);
+    fputs("; a file ends in .alts, .c or .so\n", stderr);
     return APHI_EXIT_MODEL_NO_SUCH;
 }
 
@@ -41,19 +43,48 @@ static int open_file(const char *name, aphi_alts *a)
     return problem == APHI_ALTS_UNREADABLE ? APHI_EXIT_MODEL_UNREADABLE : APHI_EXIT_PROGRAM_SYNTAX;
 }
 
-static int open_builtin(const char *name, aphi_alts *a)
+static int unfold(const aph_program *program, aphi_alts *a)
 {
     char why[500];
-    aph_program *program = aph_program_named(name);
-    if (!program)
-        return no_such(name);
-    bool unfolded = aphi_unfold(program, a, why, sizeof why);
-    aph_program_free(program);
-    if (unfolded)
+    if (aphi_unfold(program, a, why, sizeof why))
         return 0;
     fprintf(stderr, "antiphon: %s\n", why);
     aphi_alts_free(a);
     return APHI_EXIT_MODEL_CALL;
+}
+
+static int open_builtin(const char *name, aphi_alts *a)
+{
+    aph_program *program = aph_program_named(name);
+    if (!program)
+        return no_such(name);
+    int code = unfold(program, a);
+    aph_program_free(program);
+    return code;
+}
+
+static int open_compiled(const char *name, aphi_alts *a)
+{
+    aphi_spec spec;
+    aphi_spec_error error;
+    int code = APHI_EXIT_MODEL_NO_MAIN;
+    if (!aphi_spec_open(name, &spec, &error)) {
+        fprintf(stderr, "antiphon: %s\n", error.message);
+        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+    }
+    if (spec.model->program)
+        code = unfold(spec.model->program, a);
+    else
+        fprintf(stderr, "antiphon: %s is a model of a server: a program ends with APH_PROGRAM(the_program)\n", name);
+    aphi_spec_close(&spec);
+    return code;
+}
+
+static int open_any(const char *name, aphi_alts *a)
+{
+    if (ends_with(name, ".alts"))
+        return open_file(name, a);
+    return ends_with(name, ".c") || ends_with(name, ".so") ? open_compiled(name, a) : open_builtin(name, a);
 }
 
 static int check(const char *name, uint32_t unroll, aphi_alts *a)
@@ -74,7 +105,7 @@ static int check(const char *name, uint32_t unroll, aphi_alts *a)
 
 int aphi_program_open(const char *name, uint32_t unroll, aphi_alts *a)
 {
-    int code = ends_with(name, ".alts") ? open_file(name, a) : open_builtin(name, a);
+    int code = open_any(name, a);
     if (code)
         return code;
     code = check(name, unroll, a);

@@ -67,7 +67,7 @@ static void help(void)
 {
     fputs("usage: antiphon reach [OPTION]... MODEL\n\n"
           "Visits every partially ordered run of a message-passing program exactly once, and counts them. MODEL is a\n"
-          "built-in program, dp-N, tdme or dme-N, or a file that ends in .alts.\n\n"
+          "built-in program, dp-N, tdme or dme-N, or a file: .alts, or .c or .so that has one by APH_PROGRAM.\n\n"
           "  -j, --jobs N      threads (default: 1)\n"
           "  --list            print each sequence, one JSON object a line\n"
           "  --races           with --list: the race set of each receive\n"

@@ -55,6 +55,12 @@ aph_value aph_take(aph *m, int port, aph_value labels)
     return aph_at(labels, (size_t)aph_int_of(which));
 }
 
+void aph_program_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aphi_step_miscalled(m, "this is a message-passing program, no server: it is for antiphon reach");
+}
+
 void aph_halt(aph *m)
 {
     for (;;) /* nobody answers this event: the step is left */

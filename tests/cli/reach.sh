@@ -143,6 +143,58 @@ err 'split.alts:'
 run 0 reach --print dot dp-2
 out 'digraph "dp-2"'
 
+# ---- programs in C ---------------------------------------------------------------------------------------------------
+
+cat >"$dir/greeting.c" <<'EOF'
+#include <antiphon/component.h>
+
+enum { HOST, ANN, BEN };
+
+static void host(aph *m, aph_value *state)
+{
+    int64_t greeted = aph_is_int(*state) ? aph_int_of(*state) : 0;
+    if (greeted == 2)
+        aph_halt(m);
+    aph_select(m, 2, (aph_alternative[]){{0, aph_str("ann"), true}, {1, aph_str("ben"), greeted == 1 || OPEN}});
+    *state = aph_int(greeted + 1);
+}
+
+static void guest(aph *m, aph_value *state)
+{
+    const char *name = aph_data(m);
+    (void)state;
+    aph_pass(m, name[0] == 'b', aph_str(name));
+    aph_note(m, "greeted");
+    aph_halt(m);
+}
+
+static const aph_component components[] = {
+    {.name = "host", .step = host}, {.name = "ann", .step = guest, .data = "ann"},
+    {.name = "ben", .step = guest, .data = "ben"}};
+static const aph_port ports[] = {{.name = "a", .owner = HOST}, {.name = "b", .owner = HOST}};
+static const aph_program program = {.name = "greeting", .summary = "two guests", .components = components,
+                                    .ports = ports, .component_count = 3, .port_count = 2};
+APH_PROGRAM(program)
+EOF
+sed 's/OPEN/true/' "$dir/greeting.c" >"$dir/open.c"
+sed 's/OPEN/false/' "$dir/greeting.c" >"$dir/guarded.c"
+run 0 reach "$dir/open.c"
+out 'greeting: 2 sequences, 0 of them deadlock'
+run 0 reach "$dir/guarded.c"
+out 'greeting: 1 sequence, 0 of them deadlock'
+sed 's/aph_halt(m);$/aph_post(m, 7, aph_str("x"));/' "$dir/open.c" >"$dir/astray.c"
+run 42 reach "$dir/astray.c"
+err 'it names a port that the program does not have'
+echo '{"f":"x"}' >"$dir/history.jsonl"
+"$ANTIPHON" check "$dir/open.c" "$dir/history.jsonl" >"$dir/out" 2>"$dir/err"
+check 'a program is taken for a server' test $? -ne 0
+printf '#include <antiphon/model.h>\nstatic void s(aph *m, aph_value *v) { (void)v; aph_recv(m); }\n' >"$dir/server.c"
+printf 'static const aph_model x = {.version = APH_MODEL_VERSION, .name = "x", .step = s};\nAPH_MODEL(x)\n' >>"$dir/server.c"
+run 36 reach "$dir/server.c"
+err 'is a model of a server'
+
+# ---- models that are wrong -------------------------------------------------------------------------------------------
+
 # wrong CODE MESSAGE MOVES-OF-A: what is wrong is told with component and state.
 wrong() {
     printf 'alts m\ncomponent A\ncomponent B\nport p of A\nport q of B\nbehaviour A states 3 initial 0\n%b' "$3" >"$dir/m.alts"
