@@ -5,6 +5,7 @@
 #include "cli/program.h"
 
 #include "cli/exits.h"
+#include "cli/leave.h"
 #include "cli/spec.h"
 #include "models/programs.h"
 #include "reach/altstext.h"
@@ -46,11 +47,16 @@ static int open_file(const char *name, aphi_alts *a)
 static int unfold(const aph_program *program, aphi_alts *a)
 {
     char why[500];
-    if (aphi_unfold(program, a, why, sizeof why))
+    aphi_leave_forbid(true);
+    bool unfolded = aphi_unfold(program, a, why, sizeof why);
+    aphi_leave_forbid(false);
+    if (unfolded)
         return 0;
     fprintf(stderr, "antiphon: %s\n", why);
     aphi_alts_free(a);
-    return APHI_EXIT_MODEL_CALL;
+    aphi_ending ending = aphi_unfold_ending();
+    return ending == APHI_CRASHED ? APHI_EXIT_MODEL_CRASH
+           : ending == APHI_OUT_OF_TIME ? APHI_EXIT_MODEL_STUCK : APHI_EXIT_MODEL_CALL;
 }
 
 static int open_builtin(const char *name, aphi_alts *a)

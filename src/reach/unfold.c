@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "tree/component_events.h"
-#include "tree/step.h"
+#include "tree/guard.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +20,9 @@
 #include <string.h>
 
 enum { STATES_MAX = 4 << 20, IDLE_MAX = 1000, NAME_MAX_BYTES = 200 };
+
+static const size_t memory_max = (size_t)4 << 30;
+static _Thread_local aphi_ending last_ending;
 
 typedef struct unfolding {
     const aph_program *program;
@@ -144,6 +147,7 @@ static bool run_until_waiting(unfolding *u, aph_value *head, aph_value *answers)
         u->answers = *answers;
         u->at = 0;
         aphi_ending ending = aphi_step_run(&u->model, head, answer, u);
+        last_ending = ending;
         if (ending == APHI_LEFT)
             return true;
         if (ending != APHI_ENDED)
@@ -214,11 +218,13 @@ static bool unfold_component(const aph_program *program, aphi_alts *a, size_t co
                    .model = {.version = APH_MODEL_VERSION, .name = c->name, .step = c->step, .data = c->data}};
     aph_root_add(mark_unfolding, &u);
     aph_value head = c->initial ? c->initial(c->data) : aph_object(), answers = aph_array(0, NULL);
+    aphi_guard_arm(&u.model, 0, memory_max);
     bool done = run_until_waiting(&u, &head, &answers);
     if (done) {
         number_of(&u, head, answers);
         done = unfold_all(&u);
     }
+    aphi_guard_disarm();
     if (done)
         aphi_alts_fill(a, component, 0, (uint32_t)u.count, u.move_count, u.from, u.moves);
     aph_root_remove(mark_unfolding, &u);
@@ -227,6 +233,11 @@ static bool unfold_component(const aph_program *program, aphi_alts *a, size_t co
     free(u.from);
     free(u.moves);
     return done;
+}
+
+aphi_ending aphi_unfold_ending(void)
+{
+    return last_ending;
 }
 
 bool aphi_unfold(const aph_program *program, aphi_alts *a, char *why, size_t size)

@@ -185,6 +185,12 @@ out 'greeting: 1 sequence, 0 of them deadlock'
 sed 's/aph_halt(m);$/aph_post(m, 7, aph_str("x"));/' "$dir/open.c" >"$dir/astray.c"
 run 42 reach "$dir/astray.c"
 err 'it names a port that the program does not have'
+sed 's/aph_note(m, "greeted");/*(volatile int *)0 = 1;/' "$dir/open.c" >"$dir/crashing.c"
+run 38 reach "$dir/crashing.c"
+err 'component ann of greeting: '
+sed 's/aph_note(m, "greeted");/for (volatile int i = 0;; i++) {}/' "$dir/open.c" >"$dir/stuck.c"
+run 39 reach "$dir/stuck.c"
+err 'its step does not end'
 echo '{"f":"x"}' >"$dir/history.jsonl"
 "$ANTIPHON" check "$dir/open.c" "$dir/history.jsonl" >"$dir/out" 2>"$dir/err"
 check 'a program is taken for a server' test $? -ne 0
