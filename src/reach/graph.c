@@ -80,7 +80,7 @@ static uint32_t number_of(graph *g, const uint32_t *words, size_t n)
     size_t at = place_of(g, words, n);
     if (!g->table[at]) {
         APHI_RESERVE(g->at, g->at_capacity, g->count + 2);
-        APHI_RESERVE(g->words, g->word_capacity, g->word_count + n);
+        APHI_RESERVE(g->words, g->word_capacity, g->word_count + n + 1);
         memcpy(g->words + g->word_count, words, n * sizeof *words);
         g->word_count += n;
         g->at[++g->count] = g->word_count;
