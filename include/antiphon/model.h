@@ -141,6 +141,9 @@ typedef struct aph_model {
     uint64_t waived;                 /* bit i: the i-th waiver is allowed; at most 64. For the program to set */
     /* Servers that are wrong, to test testers with; the last is NULL. */
     const struct aph_model *const *mutants;
+
+    /* For `antiphon reach`: this is no server but a message-passing program. component.h says how to make one. */
+    const struct aph_program *program;
 } aph_model;
 
 /* A model in a file of its own ends with APH_MODEL(my_model), which makes it known to `antiphon`. */

@@ -47,6 +47,13 @@
     X(SUBJECT, 51, "the subject cannot be started or found") \
     X(SCRIPT, 52, "a script cannot be read, or is malformed") \
     X(LISTEN, 53, "a server cannot listen, or not go on") \
+    X(PROGRAM_SYNTAX, 60, "a model of a message-passing program is malformed") \
+    X(PROGRAM_MIXED, 61, "a state of a component mixes sends, receives or local events") \
+    X(PROGRAM_AMBIGUOUS, 62, "a state of a component receives the same message in two ways") \
+    X(PROGRAM_OPEN, 63, "a component uses a port that is not its to use") \
+    X(PROGRAM_CYCLIC, 64, "a component can go in circles, and no bound was given") \
+    X(PROGRAM_LARGE, 65, "a model of a message-passing program is too large") \
+    X(CHECKPOINT, 66, "a checkpoint cannot be read, or is of another model") \
     X(PROGRAM, 70, "a program cannot be started, or does not use the threads library") \
     X(SEQUENCE, 71, "a sequence cannot be read, or has other threads and ports than the program") \
     X(DIVERGED, 72, "a program cannot follow a sequence: events are missing, extra or others") \

@@ -35,7 +35,7 @@ _antiphon() {
         --subject) words=$(_antiphon_subjects) ;;
         --break) words=$("${COMP_WORDS[0]}" fault --list 2>/dev/null | sed 's/[[:space:]].*//') ;;
         --operators) words=$("${COMP_WORDS[0]}" mutate --help 2>/dev/null | sed -n 's/^ \{23\}\([a-z][a-z]*\) .*/\1/p') ;;
-        --junit | --equivalent | --report | --trace | --output | --folder) files=yes ;;
+        --junit | --equivalent | --report | --trace | --output | --folder | --checkpoint) files=yes ;;
         *)
             case $word in
             -*) words=$(_antiphon_options "$command") ;;
