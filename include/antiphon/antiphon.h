@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * antiphon.h - everything: values, models, the oracle. */
+ * antiphon.h - everything: values, models, components, the oracle. */
 #ifndef ANTIPHON_H
 #define ANTIPHON_H
 #include <antiphon/codec.h>
+#include <antiphon/component.h>
 #include <antiphon/generate.h>
 #include <antiphon/model.h>
 #include <antiphon/oracle.h>

@@ -4,7 +4,7 @@
  *
  * Idea:       what the target can still do depends only on the situation. So a situation is searched once, and what was found is a set
  *             of suffixes (suffixes.h); the sets of the situations after it, each with the events of the step before it, are united.
- * Reductions: what is no choice is done at once and not remembered (situation.c). Of the choices, only those of a set of agents are
+ * Reductions: what is no choice is done at once and not remembered (scenery.c). Of the choices, only those of a set of agents are
  *             followed to which nobody else can add one before one of them moves (a persistent set). What cannot influence
  *             the target is left out. docs/local-sequences.md says why nothing is lost.
  * Races:      runs are followed in the one order in which each receive of the target comes as late as it can. Then the
@@ -15,7 +15,7 @@
 #include "reach/locally.h"
 
 #include "base/memory.h"
-#include "reach/situation.h"
+#include "reach/scenery.h"
 #include "reach/suffixes.h"
 
 #include <assert.h>
@@ -66,12 +66,12 @@ static int by_rival(const void *a, const void *b)
 }
 
 /* Adds the race set of a receive of the target: its other steps, each message once. The steps must be those of now. */
-static size_t add_rivals(const aphi_locally *l, const aphi_step *taken, uint32_t *event, size_t n)
+static size_t add_rivals(const aphi_locally *l, const aphi_scenery_step *taken, uint32_t *event, size_t n)
 {
     const aphi_scenery *y = &l->scenery;
     size_t target = y->ground.target, first = n;
     for (uint32_t i = y->first_step[target]; i < y->first_step[target + 1]; i++) {
-        const aphi_step *s = &y->steps[i];
+        const aphi_scenery_step *s = &y->steps[i];
         bool same = s->move == taken->move && s->channel == taken->channel && s->sender == taken->sender &&
                     s->entry == taken->entry;
         if (same && !s->twin)
@@ -91,7 +91,7 @@ static size_t add_rivals(const aphi_locally *l, const aphi_step *taken, uint32_t
     return kept;
 }
 
-static void note_receive(aphi_locally *l, const aphi_step *step)
+static void note_receive(aphi_locally *l, const aphi_scenery_step *step)
 {
     const aphi_scenery *y = &l->scenery;
     const aphi_ground_move *m = &y->ground.parts[y->ground.target].moves[step->move];
@@ -111,7 +111,7 @@ static const aphi_ground_move *target_move(const aphi_locally *l, const uint32_t
     return &part->moves[part->first[v[l->scenery.ground.target]]];
 }
 
-static void take(aphi_locally *l, uint32_t *v, const aphi_step *step)
+static void take(aphi_locally *l, uint32_t *v, const aphi_scenery_step *step)
 {
     size_t target = l->scenery.ground.target;
     if (step->agent == target && !step->enters)
@@ -229,7 +229,7 @@ static uint32_t explore(aphi_locally *l, uint32_t *v);
 static uint32_t branch(aphi_locally *l, const uint32_t *v, uint64_t agents)
 {
     const aphi_scenery *y = &l->scenery;
-    aphi_step *steps = aphi_copy(y->steps, y->step_count * sizeof *steps);
+    aphi_scenery_step *steps = aphi_copy(y->steps, y->step_count * sizeof *steps);
     size_t count = y->step_count, bytes = y->size * sizeof *v;
     uint32_t *next = aphi_alloc(bytes), set = APHI_SUFFIXES_NONE;
     for (size_t i = 0; i < count; i++) {
@@ -275,9 +275,9 @@ static bool target_is_done(const aphi_locally *l, const uint32_t *v)
 }
 
 /* The first step of these agents that may be taken. */
-static const aphi_step *only_step(const aphi_scenery *y, uint64_t agents)
+static const aphi_scenery_step *only_step(const aphi_scenery *y, uint64_t agents)
 {
-    const aphi_step *s = y->steps;
+    const aphi_scenery_step *s = y->steps;
     while (!(agents >> s->agent & 1) || !s->allowed)
         s++;
     return s;
@@ -303,7 +303,7 @@ static uint32_t explore(aphi_locally *l, uint32_t *v)
         uint64_t agents = choose_agents(l);
         if (steps_of(y, agents) > 1)
             return remember(l, v, agents);
-        aphi_step step = *only_step(y, agents);
+        aphi_scenery_step step = *only_step(y, agents);
         take(l, v, &step);
     }
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * situation.c - the steps of situation.h.
+ * situation.c - take a step of a run.
  *
- * Every choice belongs to an agent, which is a component: to the receiver what it receives, synchronous or not; to the owner of a
- * contended queue who enters it next. All other sends are no choice and are made at once: they only add to channels of
- * their own, or to bags, which takes nothing from anybody. */
+ * Idea:       who could receive what is kept up to date as messages come and states change, never looked for.
+ * Invariants: 1. between calls every thread is in a terminal state, or waits: in a receive, in a synchronous send that is in
+ *                its channel, or in an asynchronous one whose channel is full
+ *             2. candidates of a channel that keeps order speak of the message at its front
+ *             3. candidates of ports with one queue are left to queues.c
+ * Cost:       a few table lookups an event. */
 #include "reach/situation.h"
 
 #include "base/memory.h"
@@ -13,402 +16,219 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- contents ---------------------------------------------------------------------------------------------------- */
-
-static uint32_t entry_of(const aphi_scenery *y, uint32_t class, bool named, size_t sender, bool knows)
+void aphi_situation_open(aphi_situation *at, const aphi_plan *plan)
 {
-    uint32_t who = named ? (uint32_t)sender + 1 : 0;
-    return (class * ((uint32_t)y->ground.part_count + 1) + who) * 2 + knows;
+    size_t threads = plan->thread_count, channels = plan->channel_count;
+    *at = (aphi_situation){.plan = plan};
+    at->size = sizeof *at->head + threads * (3 * sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)) +
+               channels * 2 * sizeof(uint16_t);
+    if (plan->unordered)
+        at->size += channels * (sizeof(uint64_t) + sizeof(uint16_t));
+    at->size = (at->size + 7) / 8 * 8;
+    at->messages = aphi_alloc((plan->message_room + 1) * sizeof *at->messages);
+    at->steps = aphi_alloc((plan->log_room + 1) * sizeof *at->steps);
+    at->everybody = threads == 64 ? UINT64_MAX : ((uint64_t)1 << threads) - 1;
+    for (size_t t = 0; t < threads; t++)
+        if (plan->threads[t].ordered)
+            at->queue_readers |= (uint64_t)1 << t;
 }
 
-static uint32_t entry_class(const aphi_scenery *y, uint32_t entry)
+void aphi_situation_close(aphi_situation *at)
 {
-    return entry / 2 / ((uint32_t)y->ground.part_count + 1);
+    free(at->messages);
+    free(at->steps);
 }
 
-static uint16_t entry_sender(const aphi_scenery *y, uint32_t entry, const aphi_ground_channel *channel)
+void aphi_situation_at(aphi_situation *at, void *block)
 {
-    return channel->named ? (uint16_t)(entry / 2 % ((uint32_t)y->ground.part_count + 1) - 1) : channel->sender;
+    size_t threads = at->plan->thread_count, channels = at->plan->channel_count;
+    char *p = at->now = block;
+    at->head = (void *)p;
+    p += sizeof *at->head;
+    at->nonempty = (void *)p;
+    at->candidates = at->nonempty + threads;
+    at->asleep = at->candidates + threads;
+    at->taken = at->asleep + threads;
+    at->state = (void *)(at->taken + (at->plan->unordered ? channels : 0));
+    at->done = (void *)(at->state + threads);
+    at->first = at->done + threads;
+    at->end = at->first + channels;
+    at->slept_until = at->end + channels;
 }
 
-static const uint32_t *content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
+/* ---- candidates -------------------------------------------------------------------------------------------------- */
+
+static inline const aphi_plan_move *move_by(const aphi_situation *at, unsigned receiver, unsigned input)
 {
-    size_t size;
-    const uint32_t *entries = aphi_keyed_key(&y->contents[channel], v[y->ground.part_count + channel], &size);
-    *count = size / sizeof *entries;
-    return entries;
+    return aphi_plan_find(at->plan, &at->plan->states[at->state[receiver]], input,
+                          at->plan->threads[receiver].inputs <= 64);
 }
 
-/* A copy of the content with room for one more. */
-static uint32_t *edit(aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
+static inline const aphi_message *message_in(const aphi_situation *at, unsigned channel, unsigned slot)
 {
-    const uint32_t *entries = content(y, v, channel, count);
-    APHI_RESERVE(y->scratch, y->scratch_capacity, *count + 1);
-    if (*count)
-        memcpy(y->scratch, entries, *count * sizeof *entries);
-    return y->scratch;
+    return &at->messages[at->plan->channels[channel].base + slot];
 }
 
-static void store(aphi_scenery *y, uint32_t *v, uint32_t channel, size_t count)
+bool aphi_situation_takes(const aphi_situation *at, unsigned receiver, unsigned channel, unsigned slot)
 {
-    v[y->ground.part_count + channel] =
-        aphi_keyed_number(&y->contents[channel], y->scratch, count * sizeof *y->scratch);
+    return !(at->taken[channel] >> slot & 1) && move_by(at, receiver, message_in(at, channel, slot)->input);
 }
 
-static void put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry)
+static bool takes_any(const aphi_situation *at, unsigned receiver, unsigned channel)
 {
-    size_t n;
-    uint32_t *e = edit(y, v, channel, &n);
-    size_t at = n;
-    while (y->ground.channels[channel].bag && at > 0 && e[at - 1] > entry)
-        at--;
-    memmove(&e[at + 1], &e[at], (n - at) * sizeof *e);
-    e[at] = entry;
-    store(y, v, channel, n + 1);
+    for (unsigned slot = at->first[channel]; slot < at->end[channel]; slot++)
+        if (aphi_situation_takes(at, receiver, channel, slot))
+            return true;
+    return false;
 }
 
-static void take_out(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry)
+/* The thread has come to a receive: what could it take? */
+static void look_around(aphi_situation *at, unsigned thread)
 {
-    size_t n, at = 0;
-    uint32_t *e = edit(y, v, channel, &n);
-    while (e[at] != entry)
-        at++;
-    memmove(&e[at], &e[at + 1], (n - at - 1) * sizeof *e);
-    store(y, v, channel, n - 1);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static void forget_in_channel(aphi_scenery *y, uint32_t *v, uint32_t channel)
-{
-    size_t n;
-    uint32_t *e = edit(y, v, channel, &n);
-    for (size_t i = 0; i < n; i++)
-        e[i] &= ~1u;
-    if (y->ground.channels[channel].bag)
-        qsort(e, n, sizeof *e, by_number);
-    store(y, v, channel, n);
-}
-
-/* ---- who knows --------------------------------------------------------------------------------------------------- */
-
-static uint64_t known(const aphi_scenery *y, const uint32_t *v)
-{
-    return v[y->size - 2] | (uint64_t)v[y->size - 1] << 32;
-}
-
-static void set_known(const aphi_scenery *y, uint32_t *v, uint64_t mask)
-{
-    v[y->size - 2] = (uint32_t)mask;
-    v[y->size - 1] = (uint32_t)(mask >> 32);
-}
-
-static void learn(const aphi_scenery *y, uint32_t *v, uint64_t mask)
-{
-    if (y->races)
-        set_known(y, v, known(y, v) | mask);
-}
-
-static bool knows(const aphi_scenery *y, const uint32_t *v, size_t c)
-{
-    return y->races && known(y, v) >> c & 1;
-}
-
-/* ---- making and freeing ------------------------------------------------------------------------------------------ */
-
-aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t target, bool races)
-{
-    *y = (aphi_scenery){.races = races};
-    aphi_ground_status status = aphi_ground_make(&y->ground, a, target, races);
-    y->size = y->ground.part_count + y->ground.channel_count + 2;
-    y->contents = aphi_alloc_zero((y->ground.channel_count + 1) * sizeof *y->contents);
-    for (size_t i = 0; i < y->ground.channel_count; i++)
-        aphi_keyed_number(&y->contents[i], "", 0);
-    return status;
-}
-
-void aphi_scenery_free(aphi_scenery *y)
-{
-    for (size_t i = 0; i < y->ground.channel_count; i++)
-        aphi_keyed_free(&y->contents[i]);
-    free(y->contents);
-    free(y->steps);
-    free(y->scratch);
-    aphi_ground_free(&y->ground);
-}
-
-void aphi_scenery_start(aphi_scenery *y, uint32_t *v)
-{
-    memset(v, 0, y->size * sizeof *v);
-    for (size_t c = 0; c < y->ground.part_count; c++)
-        v[c] = y->ground.parts[c].initial;
-    if (y->races)
-        set_known(y, v, UINT64_MAX);
-}
-
-/* ---- sends that are no choice ------------------------------------------------------------------------------------ */
-
-static const aphi_ground_move *only_move(const aphi_scenery *y, const uint32_t *v, size_t c)
-{
-    const aphi_ground_part *part = &y->ground.parts[c];
-    return &part->moves[part->first[v[c]]];
-}
-
-static bool gone(const aphi_scenery *y, const uint32_t *v, size_t c)
-{
-    return v[c] == y->ground.parts[c].states;
-}
-
-static bool full(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port, size_t c)
-{
-    if (port->limit[c] == 0)
-        return false;
-    uint32_t channel = port->by_sender[c];
-    size_t n, own = 0;
-    const uint32_t *e = content(y, v, channel, &n);
-    for (size_t i = 0; i < n; i++)
-        own += entry_sender(y, e[i], &y->ground.channels[channel]) == c;
-    return own >= port->limit[c];
-}
-
-static void enter(aphi_scenery *y, uint32_t *v, const aphi_ground_port *port, size_t c, const aphi_ground_move *m)
-{
-    uint32_t channel = port->by_sender[c];
-    learn(y, v, UINT64_C(1) << c);
-    put(y, v, channel, entry_of(y, m->class, y->ground.channels[channel].named, c, knows(y, v, c)));
-}
-
-bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
-{
-    const aphi_ground_move *m = only_move(y, v, c);
-    const aphi_ground_port *port = &y->ground.ports[m->port];
-    if (!gone(y, v, port->owner)) {
-        if (port->contended || full(y, v, port, c))
-            return false;
-        enter(y, v, port, c, m);
+    const aphi_plan_thread *t = &at->plan->threads[thread];
+    uint64_t found = 0;
+    for (uint64_t rest = at->nonempty[thread] & ~t->ordered; rest; rest &= rest - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(rest), channel = t->into[bit];
+        bool can = t->unordered >> bit & 1 ? takes_any(at, thread, channel)
+                                           : move_by(at, thread, message_in(at, channel, at->first[channel])->input) != NULL;
+        found |= (uint64_t)can << bit;
     }
-    v[c] = m->target;
-    return true;
+    at->candidates[thread] = found;
+    if (found)
+        at->head->awake |= (uint64_t)1 << thread;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void forget(aphi_scenery *y, uint32_t *v)
+static void put(aphi_situation *at, unsigned channel, aphi_message message)
 {
-    set_known(y, v, 0);
-    for (size_t i = 0; i < y->ground.channel_count; i++)
-        if (v[y->ground.part_count + i])
-            forget_in_channel(y, v, (uint32_t)i);
-}
-
-void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_step *step)
-{
-    const aphi_ground_move *m = &y->ground.parts[step->enters ? step->sender : step->agent].moves[step->move];
-    uint64_t who = UINT64_C(1) << step->agent;
-    if (step->enters) {
-        enter(y, v, &y->ground.ports[m->port], step->sender, m);
-        v[step->sender] = m->target;
+    const aphi_plan_channel *c = &at->plan->channels[channel];
+    uint64_t bit = (uint64_t)1 << c->bit;
+    bool front = at->first[channel] == at->end[channel] || c->medium == APHI_MEDIUM_UNORDERED;
+    at->messages[c->base + at->end[channel]++] = message;
+    at->nonempty[c->receiver] |= bit;
+    if (!front || c->medium == APHI_MEDIUM_PORT || !move_by(at, c->receiver, message.input))
         return;
-    }
-    v[step->agent] = m->target;
-    if (step->channel == APHI_GROUND_NO_CHANNEL) {
-        v[step->sender] = only_move(y, v, step->sender)->target;
-        who |= UINT64_C(1) << step->sender;
-    } else {
-        take_out(y, v, step->channel, step->entry);
-    }
-    if (y->races && step->agent == y->ground.target)
-        forget(y, v);
-    learn(y, v, who);
+    at->candidates[c->receiver] |= bit;
+    at->asleep[c->receiver] &= ~bit;
+    at->head->awake |= (uint64_t)1 << c->receiver;
 }
 
-static void add_step(aphi_scenery *y, aphi_step step)
+static inline void note_step(aphi_situation *at, unsigned thread, aphi_step step)
 {
-    APHI_RESERVE(y->steps, y->step_capacity, y->step_count + 1);
-    y->steps[y->step_count++] = step;
-    y->enabled |= UINT64_C(1) << step.agent;
-    if (step.allowed)
-        y->allowed |= UINT64_C(1) << step.agent;
+    step.state = at->state[thread];
+    at->steps[at->plan->threads[thread].log + at->done[thread]++] = step;
 }
 
-/* Whether entry i of a bag is like the one before it: of the same class and sender, and nothing hangs on which is taken. */
-static bool repeats(const uint32_t *e, size_t i, bool knowing)
+static bool is_full(const aphi_situation *at, unsigned channel)
 {
-    return i > 0 && (knowing ? e[i] >> 1 == e[i - 1] >> 1 : e[i] == e[i - 1]);
+    unsigned in_transit = (unsigned)(at->end[channel] - at->first[channel]);
+    const aphi_plan_channel *c = &at->plan->channels[channel];
+    if (c->medium == APHI_MEDIUM_UNORDERED)
+        in_transit = at->end[channel] - (unsigned)__builtin_popcountll(at->taken[channel]);
+    return in_transit >= c->capacity;
 }
 
-static void look_at_channel(aphi_scenery *y, const uint32_t *v, aphi_step step, const aphi_ground_move *m)
+/* The thread goes on until it has to wait. */
+static void go_on(aphi_situation *at, unsigned thread)
 {
-    const aphi_ground_channel *channel = &y->ground.channels[step.channel];
-    bool knowing = !y->races || knows(y, v, step.agent);
-    size_t n;
-    const uint32_t *e = content(y, v, step.channel, &n);
-    for (size_t i = 0; i < (channel->bag ? n : n > 0); i++) {
-        if (entry_class(y, e[i]) != m->class || (channel->bag && repeats(e, i, knowing)))
-            continue;
-        step.entry = e[i];
-        step.sender = entry_sender(y, e[i], channel);
-        step.allowed = knowing || e[i] % 2;
-        step.twin = channel->bag && i + 1 < n && e[i] >> 1 == e[i + 1] >> 1;
-        add_step(y, step);
-    }
-}
-
-/* Whether something that c sent to the port before is still in transit there. */
-static bool behind_own(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port, size_t c)
-{
-    uint32_t channel = port->by_sender[c];
-    if (!port->ordered || channel == APHI_GROUND_NO_CHANNEL)
-        return false;
-    size_t n;
-    const uint32_t *e = content(y, v, channel, &n);
-    for (size_t i = 0; i < n; i++)
-        if (entry_sender(y, e[i], &y->ground.channels[channel]) == c)
-            return true;
-    return false;
-}
-
-static void look_at_waiting(aphi_scenery *y, const uint32_t *v, aphi_step step, const aphi_ground_move *m)
-{
-    for (size_t c = 0; c < y->ground.part_count; c++) {
-        const aphi_ground_move *send = only_move(y, v, c);
-        if (y->ground.parts[c].kind[v[c]] != APHI_GROUND_SYNC || send->class != m->class ||
-            behind_own(y, v, &y->ground.ports[m->port], c))
-            continue;
-        step.sender = (uint16_t)c;
-        step.allowed = !y->races || knows(y, v, step.agent) || knows(y, v, c);
-        add_step(y, step);
-    }
-}
-
-static void look_at_receives(aphi_scenery *y, const uint32_t *v, size_t agent)
-{
-    const aphi_ground_part *part = &y->ground.parts[agent];
-    for (uint32_t i = part->first[v[agent]]; i < part->first[v[agent] + 1]; i++) {
-        const aphi_ground_move *m = &part->moves[i];
-        const aphi_ground_port *port = &y->ground.ports[m->port];
-        aphi_step step = {.move = i, .agent = (uint16_t)agent, .channel = APHI_GROUND_NO_CHANNEL};
-        if (port->synced)
-            look_at_waiting(y, v, step, m);
-        for (uint32_t k = 0; k < port->channels; k++) {
-            step.channel = port->channel + k;
-            look_at_channel(y, v, step, m);
+    const aphi_plan *p = at->plan;
+    for (;;) {
+        const aphi_plan_state *s = &p->states[at->state[thread]];
+        switch ((aphi_plan_kind)s->kind) {
+        case APHI_PLAN_TERMINAL:
+            at->head->ended |= (uint64_t)1 << thread;
+            return;
+        case APHI_PLAN_RECEIVE:
+            look_around(at, thread);
+            return;
+        case APHI_PLAN_PASS:
+            put(at, s->channel, (aphi_message){.input = s->input, .index = at->done[thread], .sync = true});
+            return;
+        case APHI_PLAN_POST:
+            if (is_full(at, s->channel))
+                return;
+            put(at, s->channel, (aphi_message){.input = s->input, .index = at->done[thread]});
+            break;
+        case APHI_PLAN_LOCAL:
+            break;
         }
+        note_step(at, thread, (aphi_step){0});
+        at->state[thread] = p->moves[s->first].target;
     }
 }
 
-static void look_at_entries(aphi_scenery *y, const uint32_t *v, size_t agent)
+void aphi_situation_begin(aphi_situation *at)
 {
-    for (size_t c = 0; c < y->ground.part_count; c++) {
-        if (y->ground.parts[c].kind[v[c]] != APHI_GROUND_SEND)
-            continue;
-        const aphi_ground_port *port = &y->ground.ports[only_move(y, v, c)->port];
-        if (port->contended && port->owner == agent)
-            add_step(y, (aphi_step){.move = y->ground.parts[c].first[v[c]], .agent = (uint16_t)agent,
-                                    .sender = (uint16_t)c, .enters = true, .allowed = true});
+    memset(at->now, 0, at->size);
+    for (size_t t = 0; t < at->plan->thread_count; t++)
+        at->state[t] = at->plan->threads[t].initial;
+    for (size_t t = 0; t < at->plan->thread_count; t++)
+        go_on(at, (unsigned)t);
+}
+
+static void take_out(aphi_situation *at, unsigned channel, unsigned slot)
+{
+    const aphi_plan_channel *c = &at->plan->channels[channel];
+    if (c->medium == APHI_MEDIUM_UNORDERED) {
+        at->taken[channel] |= (uint64_t)1 << slot;
+        while (at->first[channel] < at->end[channel] && (at->taken[channel] >> at->first[channel] & 1))
+            at->first[channel]++;
+    } else {
+        at->first[channel]++;
+    }
+    if (at->first[channel] == at->end[channel])
+        at->nonempty[c->receiver] &= ~((uint64_t)1 << c->bit);
+}
+
+static void wake(aphi_situation *at, unsigned thread)
+{
+    const aphi_plan_thread *t = &at->plan->threads[thread];
+    uint64_t bit = (uint64_t)1 << thread;
+    at->candidates[thread] = at->asleep[thread] = 0;
+    at->head->awake &= ~bit;
+    at->head->slept &= ~bit;
+    for (uint64_t rest = t->unordered; rest; rest &= rest - 1)
+        at->slept_until[t->into[__builtin_ctzll(rest)]] = 0;
+}
+
+/* The sender of what was taken may go on: it waited for that, or for room. */
+static void release(aphi_situation *at, unsigned channel, bool sync)
+{
+    unsigned sender = at->plan->channels[channel].sender;
+    const aphi_plan_state *s = &at->plan->states[at->state[sender]];
+    if (sync) {
+        note_step(at, sender, (aphi_step){0});
+        at->state[sender] = at->plan->moves[s->first].target;
+        go_on(at, sender);
+    } else if (s->kind == APHI_PLAN_POST && s->channel == channel) {
+        go_on(at, sender);
     }
 }
 
-void aphi_scenery_look(aphi_scenery *y, const uint32_t *v)
+void aphi_situation_receive(aphi_situation *at, unsigned receiver, unsigned channel, unsigned slot)
 {
-    y->step_count = 0;
-    y->enabled = y->allowed = 0;
-    for (size_t c = 0; c < y->ground.part_count; c++) {
-        y->first_step[c] = (uint32_t)y->step_count;
-        if (gone(y, v, c))
-            continue;
-        if (y->ground.parts[c].kind[v[c]] == APHI_GROUND_RECEIVE)
-            look_at_receives(y, v, c);
-        look_at_entries(y, v, c);
+    aphi_message m = *message_in(at, channel, slot);
+    const aphi_plan_move *move = move_by(at, receiver, m.input);
+    assert(move);
+    note_step(at, receiver, (aphi_step){.input = m.input, .peer = at->plan->channels[channel].sender,
+                                        .peer_index = m.index, .sync = m.sync});
+    take_out(at, channel, slot);
+    wake(at, receiver);
+    at->state[receiver] = move->target;
+    release(at, channel, m.sync);
+    go_on(at, receiver);
+}
+
+void aphi_situation_sleep(aphi_situation *at, unsigned receiver)
+{
+    const aphi_plan_thread *t = &at->plan->threads[receiver];
+    uint64_t bit = (uint64_t)1 << receiver;
+    at->asleep[receiver] = at->candidates[receiver];
+    at->head->slept |= bit;
+    at->head->awake &= ~bit;
+    for (uint64_t rest = t->unordered; rest; rest &= rest - 1) {
+        unsigned channel = t->into[__builtin_ctzll(rest)];
+        at->slept_until[channel] = at->end[channel];
     }
-    y->first_step[y->ground.part_count] = (uint32_t)y->step_count;
-}
-
-/* ---- what matters, and what may still come ----------------------------------------------------------------------- */
-
-void aphi_scenery_prune(aphi_scenery *y, uint32_t *v, uint64_t also)
-{
-    const aphi_ground *g = &y->ground;
-    uint64_t matter = UINT64_C(1) << g->target | also, before;
-    do {
-        before = matter;
-        for (size_t c = 0; c < g->part_count; c++)
-            if (matter >> c & 1)
-                matter |= g->parts[c].needs[v[c]];
-            else if (g->parts[c].reaches[v[c]] & matter)
-                matter |= UINT64_C(1) << c;
-    } while (matter != before);
-    for (size_t c = 0; c < g->part_count; c++)
-        if (!(matter >> c & 1))
-            v[c] = g->parts[c].states;
-    for (size_t i = 0; i < g->channel_count; i++)
-        if (!(matter >> g->ports[g->channels[i].port].owner & 1))
-            v[g->part_count + i] = 0;
-    if (y->races)
-        set_known(y, v, known(y, v) & matter);
-}
-
-/* Whether what c may still send to the port gives the owner a choice that it has not now. */
-static bool feeds(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port, size_t c, size_t owner)
-{
-    const aphi_ground *g = &y->ground;
-    uint32_t channel = port->by_sender[c];
-    if (channel != APHI_GROUND_NO_CHANNEL && v[g->part_count + channel] && !port->synced &&
-        (!g->channels[channel].bag || (port->plain && !y->races)))
-        return false;
-    const uint64_t *future = &g->parts[c].future[v[c] * g->words];
-    const uint64_t *accept = &g->parts[owner].accept[v[owner] * g->words];
-    for (uint32_t i = port->word; i < port->word + port->words; i++)
-        if (future[i] & accept[i])
-            return true;
-    return false;
-}
-
-static uint64_t feeders(const aphi_scenery *y, const uint32_t *v, size_t owner)
-{
-    const aphi_ground *g = &y->ground;
-    const aphi_ground_part *part = &g->parts[owner];
-    uint64_t found = 0;
-    for (size_t c = 0; c < g->part_count; c++)
-        if (g->parts[c].contends[v[c]] >> owner & 1)
-            found |= UINT64_C(1) << c;
-    if (part->kind[v[owner]] != APHI_GROUND_RECEIVE)
-        return found;
-    for (uint32_t i = part->first[v[owner]]; i < part->first[v[owner] + 1]; i++) {
-        if (i > part->first[v[owner]] && part->moves[i].port == part->moves[i - 1].port)
-            continue;
-        const aphi_ground_port *port = &g->ports[part->moves[i].port];
-        for (size_t c = 0; c < g->part_count; c++)
-            if (g->parts[c].reaches[v[c]] >> owner & 1 && feeds(y, v, port, c, owner))
-                found |= UINT64_C(1) << c;
-    }
-    return found;
-}
-
-void aphi_scenery_prospects(aphi_scenery *y, const uint32_t *v)
-{
-    const aphi_ground *g = &y->ground;
-    for (size_t c = 0; c < g->part_count; c++) {
-        uint8_t kind = g->parts[c].kind[v[c]];
-        y->fed_by[c] = feeders(y, v, c);
-        y->waits_for[c] = 0;
-        if (kind == APHI_GROUND_SEND || kind == APHI_GROUND_SYNC)
-            y->waits_for[c] = UINT64_C(1) << g->ports[only_move(y, v, c)->port].owner;
-    }
-}
-
-uint64_t aphi_scenery_movable(const aphi_scenery *y, uint64_t from, uint64_t still)
-{
-    uint64_t movable = from & ~still, before;
-    do {
-        before = movable;
-        for (size_t c = 0; c < y->ground.part_count; c++)
-            if (!((movable | still) >> c & 1) && (y->fed_by[c] | y->waits_for[c]) & movable)
-                movable |= UINT64_C(1) << c;
-    } while (movable != before);
-    return movable;
 }

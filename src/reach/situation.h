@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * situation.h - where all components of a ground are and what is in transit, and the steps that can be taken.
+ * situation.h - where a run is: the state of each thread, what is in transit, who could receive what.
  *
- * A situation is an array of numbers: the state of each component, the content of each channel, and two words of bits that say which
- * components know of the target's last receive (used only with races; what that is good for: locally.c). Contents are interned
- * lists of entries, an entry being a class of labels, perhaps a sender, and again a bit for knowing. */
+ * What has to be restored when the search goes back lies in one block (`now`), which is copied whole. Messages and steps are
+ * only ever appended, so going back needs no more than the old ends of their lists. */
 #ifndef APHI_REACH_SITUATION_H
 #define APHI_REACH_SITUATION_H
 
-#include "reach/ground.h"
-#include "reach/keyed.h"
+#include "reach/explore.h"
 
-typedef struct aphi_step {
-    uint32_t move;           /* of the receiver; of the sender if it enters a contended queue */
-    uint32_t entry;          /* what is taken from a channel */
-    uint32_t channel;        /* APHI_GROUND_NO_CHANNEL: a synchronous message */
-    uint16_t agent;          /* who decides: the owner of the port */
-    uint16_t sender;
-    bool enters;             /* a send into a contended queue; else a receive */
-    bool allowed;            /* with races: it knows of the target's last receive */
-    bool twin;               /* another message in the same bag has the same class and sender */
-} aphi_step;
+typedef struct aphi_message {
+    uint16_t input;  /* of the receiver */
+    uint16_t index;  /* the sender's event */
+    bool sync;       /* the sender waits */
+} aphi_message;
 
-typedef struct aphi_scenery {
-    aphi_ground ground;
-    bool races;
-    size_t size;             /* numbers in a situation */
-    aphi_keyed *contents;    /* of each channel */
-    aphi_step *steps;        /* of the situation that was looked at last, those of one agent together */
-    size_t step_count, step_capacity;
-    uint32_t first_step[APHI_ALTS_COMPONENTS_MAX + 1];
-    uint64_t enabled, allowed;                     /* agents that have a step, and an allowed one */
-    uint64_t fed_by[APHI_ALTS_COMPONENTS_MAX];     /* who may still give this agent one more choice */
-    uint64_t waits_for[APHI_ALTS_COMPONENTS_MAX];  /* of one that is about to send: who must act first */
-    uint32_t *scratch;
-    size_t scratch_capacity;
-} aphi_scenery;
+/* Sets of threads. */
+typedef struct aphi_situation_head {
+    uint64_t awake;  /* those with a candidate that does not sleep */
+    uint64_t slept;  /* those of whose candidates some sleep */
+    uint64_t ended;  /* those in a terminal state */
+} aphi_situation_head;
 
-aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t target, bool races);
-void aphi_scenery_free(aphi_scenery *y);
-void aphi_scenery_start(aphi_scenery *y, uint32_t *v);
+typedef struct aphi_situation {
+    const aphi_plan *plan;
+    char *now;                /* the block; what follows points into it */
+    size_t size;              /* of it */
+    aphi_situation_head *head;
+    uint64_t *nonempty;       /* by thread: channels into it that hold something, by their bits */
+    uint64_t *candidates;     /* of these, those from which it could receive now */
+    uint64_t *asleep;         /* of these, those which it is not to receive from */
+    uint64_t *taken;          /* by channel, unordered ones only: slots that were received */
+    uint32_t *state;          /* by thread */
+    uint16_t *done;           /* by thread: its steps so far */
+    uint16_t *first, *end;    /* by channel: what is in transit; all below first was received */
+    uint16_t *slept_until;    /* by channel, unordered ones only: slots below it sleep */
+    /* Not in the block: only appended to. */
+    aphi_message *messages;
+    aphi_step *steps;
+    uint64_t everybody;       /* all threads */
+    uint64_t queue_readers;   /* those who own a port with one queue for all senders */
+} aphi_situation;
 
-/* Lets a component make its send, if nothing keeps it from it and nobody else's choice depends on when. */
-bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c);
-/* Takes a step. The target's receive makes everybody forget, with races. */
-void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_step *step);
-/* Components that cannot influence the target any more, nor one of `also`, are put out of the way with what is sent to them. */
-void aphi_scenery_prune(aphi_scenery *y, uint32_t *v, uint64_t also);
-/* Lists all steps: fills steps, first_step, enabled and allowed. */
-void aphi_scenery_look(aphi_scenery *y, const uint32_t *v);
-/* Fills fed_by and waits_for. */
-void aphi_scenery_prospects(aphi_scenery *y, const uint32_t *v);
-/* Those who may still move while the agents in `still` do not, if at first those of `from` can. */
-uint64_t aphi_scenery_movable(const aphi_scenery *y, uint64_t from, uint64_t still);
+void aphi_situation_open(aphi_situation *at, const aphi_plan *plan);
+void aphi_situation_close(aphi_situation *at);
+/* From now on the situation is the one in this block, of at->size bytes; the caller's. */
+void aphi_situation_at(aphi_situation *at, void *block);
+void aphi_situation_begin(aphi_situation *at); /* of the model */
+/* The receiver takes that message, and everybody goes on as far as possible without another receive. */
+void aphi_situation_receive(aphi_situation *at, unsigned receiver, unsigned channel, unsigned slot);
+/* The receiver is not to take what it could take now. */
+void aphi_situation_sleep(aphi_situation *at, unsigned receiver);
+/* Is there, in the slot of an unordered channel, a message that the receiver could take? */
+bool aphi_situation_takes(const aphi_situation *at, unsigned receiver, unsigned channel, unsigned slot);
 
 #endif

@@ -101,6 +101,16 @@ static aph_value perform(aph *m, aph_event *event)
     return answer;
 }
 
+aph_value aphi_step_perform(aph *m, aph_event *event)
+{
+    return perform(m, event);
+}
+
+void aphi_step_miscalled(aph *m, const char *why)
+{
+    miscalled(m, "%s", why);
+}
+
 aph_request aph_recv(aph *m)
 {
     if (*m->waiting) {

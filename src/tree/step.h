@@ -27,5 +27,9 @@ aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answere
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,
                            aphi_answerer *answerer, void *context);
 const char *aphi_step_reason(void);
+/* For calls of a step that are defined elsewhere: asks the answerer, or leaves the step. */
+aph_value aphi_step_perform(aph *m, aph_event *event);
+/* The model made a call that means nothing: leaves the step. */
+_Noreturn void aphi_step_miscalled(aph *m, const char *why);
 
 #endif

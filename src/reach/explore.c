@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * explore.c - visit every partially ordered run of a model exactly once.
+ *
+ * Idea:       the only free choice of a run is which message a receive takes. What is not a receive is done at once, so a
+ *             situation is: everybody waits, for a message or for somebody to take one. A fork picks one receiver and sorts
+ *             all runs from here by what it takes next: each message that it could take now, or one that comes later.
+ *             Sorting is what makes it exactly once: no run is in two branches, and none in neither. In the last branch
+ *             the messages that are there sleep: the receiver waits until another one comes.
+ *             That branch is empty if no other message can come. So a receiver that nobody can send anything new to is
+ *             picked first, and then has no such branch; and a branch is left as soon as a receiver that sleeps can no
+ *             longer be woken. Both are told from what components may still send, which errs on the safe side only.
+ * Picture:    fork: D takes a, or b, or what comes later (a and b sleep)
+ *                   |--- a --- ...      the situation before the fork is kept once;
+ *                   |--- b --- ...      each branch begins with a copy of it
+ *                   `--- later --- ...
+ * Invariants: 1. a message that a receiver could take stays so until it takes one: only the owner of a port receives from
+ *                it, and at most one message a channel can be taken. (Where all senders share one queue, it may come to be
+ *                behind another: queues.c.)
+ *             2. asleep is part of candidates, and all of them when a receiver begins to sleep
+ *             3. messages and steps below the marks of a kept situation are never written over: branches only append
+ * Cost:       a copy of the situation a branch, some hundred bytes; memory is that times the depth of the tree.
+ * Not done:   race tables, as in the literature: there, a complete run is analysed for what could have been different.
+ *             Here the question is asked before the run goes on, so a branch costs what is different about it only.
+ * Read next:  plan.h; docs/reach.md, for the argument; tests/property/test_explore.c. */
+#include "reach/explore.h"
+
+#include "base/memory.h"
+#include "reach/queues.h"
+#include "reach/situation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LATER = UINT16_MAX };
+
+typedef struct choice {
+    uint16_t channel; /* or LATER */
+    uint16_t slot;
+} choice;
+
+typedef struct fork {
+    uint32_t first, next, end; /* its choices */
+    uint32_t all;              /* how many there were, before some were given away */
+    uint16_t receiver;
+} fork_point;
+
+struct aphi_explorer {
+    aphi_situation at;      /* the situation at hand; at.now is kept[depth] */
+    char *kept;             /* situations, at.size bytes each */
+    size_t kept_capacity;   /* in situations */
+    fork_point *forks;
+    size_t depth, fork_capacity;
+    choice *choices;
+    size_t choice_count, choice_capacity;
+    aphi_visit *visit;
+    void *context;
+    aphi_explored told;
+    bool stopped;
+};
+
+/* ---- what can still happen --------------------------------------------------------------------------------------- */
+
+static inline const uint64_t *row_of(const aphi_situation *at, unsigned thread)
+{
+    const aphi_plan *p = at->plan;
+    return p->later + (size_t)p->states[at->state[thread]].row * p->thread_count;
+}
+
+/* Inputs among `reach` that a message from sender would bring anew: in a channel that keeps order, and is not empty, it would
+ * be behind. */
+static inline uint64_t anew(const aphi_situation *at, unsigned sender, unsigned receiver, uint64_t reach)
+{
+    const aphi_plan_thread *r = &at->plan->threads[receiver];
+    uint64_t full = at->nonempty[receiver] & ~r->unordered & ~r->ordered;
+    if (r->inputs > 64)
+        return reach;
+    while (full && reach) {
+        const aphi_plan_channel *c = &at->plan->channels[r->into[__builtin_ctzll(full)]];
+        if (c->sender == sender)
+            reach &= ~c->inputs;
+        full &= full - 1;
+    }
+    return reach;
+}
+
+static inline bool waits_on(const aphi_situation *at, unsigned thread, unsigned receiver)
+{
+    const aphi_plan_state *s = &at->plan->states[at->state[thread]];
+    return (s->kind == APHI_PLAN_PASS || s->kind == APHI_PLAN_POST) &&
+           at->plan->channels[s->channel].receiver == receiver;
+}
+
+/* May x, if it goes on, get y going? */
+static inline bool rouses(const aphi_situation *at, unsigned x, unsigned y)
+{
+    const aphi_plan_state *s = &at->plan->states[at->state[y]];
+    if (s->kind != APHI_PLAN_RECEIVE)
+        return waits_on(at, y, x);
+    uint64_t reach = row_of(at, x)[y] & s->open;
+    return reach && (!(at->head->slept >> y & 1) || anew(at, x, y, reach));
+}
+
+/* Threads that may go on if those of `seed` do, and those of `frozen` do not. */
+static uint64_t roused(const aphi_situation *at, uint64_t seed, uint64_t frozen)
+{
+    uint64_t live = seed, fresh = seed, rest = at->everybody & ~seed & ~frozen & ~at->head->ended;
+    while (fresh && rest) {
+        unsigned x = (unsigned)__builtin_ctzll(fresh);
+        fresh &= fresh - 1;
+        for (uint64_t others = rest; others; others &= others - 1) {
+            unsigned y = (unsigned)__builtin_ctzll(others);
+            if (rouses(at, x, y)) {
+                uint64_t bit = (uint64_t)1 << y;
+                live |= bit;
+                fresh |= bit;
+                rest &= ~bit;
+            }
+        }
+    }
+    return live;
+}
+
+/* Threads, whoever they are, that may send the receiver something new, if they go on. */
+static uint64_t suppliers(const aphi_situation *at, unsigned receiver)
+{
+    uint64_t open = at->plan->states[at->state[receiver]].open, found = 0;
+    uint64_t others = at->everybody & ~at->head->ended & ~((uint64_t)1 << receiver);
+    for (; others; others &= others - 1) {
+        unsigned x = (unsigned)__builtin_ctzll(others);
+        uint64_t reach = row_of(at, x)[receiver] & open;
+        if (reach && anew(at, x, receiver, reach))
+            found |= (uint64_t)1 << x;
+    }
+    return found;
+}
+
+/* Can those that sleep still be woken? One that reads a queue shared by all may also be stuck for good. */
+static bool hopeful(const aphi_situation *at)
+{
+    uint64_t asleep = at->head->slept & ~at->head->awake & ~at->queue_readers;
+    return !asleep || !(asleep & ~roused(at, at->head->awake, 0));
+}
+
+/* The receiver to sort by. *complete: nothing new can come to it. */
+static unsigned pick(const aphi_situation *at, bool *complete)
+{
+    uint64_t awake = at->head->awake, doubtful = 0;
+    *complete = true;
+    for (uint64_t rest = awake & ~at->queue_readers; rest; rest &= rest - 1) {
+        unsigned r = (unsigned)__builtin_ctzll(rest);
+        if (!suppliers(at, r))
+            return r;
+        doubtful |= (uint64_t)1 << r;
+    }
+    for (uint64_t rest = doubtful; rest; rest &= rest - 1) {
+        unsigned r = (unsigned)__builtin_ctzll(rest);
+        uint64_t bit = (uint64_t)1 << r;
+        if (!(suppliers(at, r) & roused(at, awake & ~bit, bit)))
+            return r;
+    }
+    *complete = false;
+    return (unsigned)__builtin_ctzll(awake);
+}
+
+/* ---- forks ------------------------------------------------------------------------------------------------------- */
+
+static void add_choice(aphi_explorer *e, unsigned channel, unsigned slot)
+{
+    APHI_RESERVE(e->choices, e->choice_capacity, e->choice_count + 1);
+    e->choices[e->choice_count++] = (choice){.channel = (uint16_t)channel, .slot = (uint16_t)slot};
+}
+
+static void list_choices(aphi_explorer *e, unsigned receiver, bool complete)
+{
+    const aphi_situation *at = &e->at;
+    const aphi_plan_thread *r = &at->plan->threads[receiver];
+    for (uint64_t rest = at->candidates[receiver] & ~at->asleep[receiver]; rest; rest &= rest - 1) {
+        unsigned channel = r->into[__builtin_ctzll(rest)];
+        if (at->plan->channels[channel].medium != APHI_MEDIUM_UNORDERED) {
+            add_choice(e, channel, at->first[channel]);
+            continue;
+        }
+        for (unsigned slot = at->slept_until[channel]; slot < at->end[channel]; slot++)
+            if (aphi_situation_takes(at, receiver, channel, slot))
+                add_choice(e, channel, slot);
+    }
+    if (!complete)
+        add_choice(e, LATER, 0);
+}
+
+static void make_choice(aphi_explorer *e, unsigned receiver, choice c)
+{
+    if (c.channel == LATER)
+        aphi_situation_sleep(&e->at, receiver);
+    else
+        aphi_situation_receive(&e->at, receiver, c.channel, c.slot);
+}
+
+/* The situation at hand is kept; from now on the one at hand is the next place. */
+static void push_fork(aphi_explorer *e, unsigned receiver, size_t first)
+{
+    if (e->depth + 2 > e->kept_capacity) {
+        e->kept_capacity = 2 * (e->depth + 2);
+        e->kept = aphi_realloc(e->kept, e->kept_capacity * e->at.size);
+    }
+    APHI_RESERVE(e->forks, e->fork_capacity, e->depth + 1);
+    e->forks[e->depth++] = (fork_point){.first = (uint32_t)first, .next = (uint32_t)first,
+                                        .end = (uint32_t)e->choice_count, .all = (uint32_t)(e->choice_count - first),
+                                        .receiver = (uint16_t)receiver};
+    e->told.forks++;
+}
+
+static void leaf(aphi_explorer *e)
+{
+    aphi_situation *at = &e->at;
+    if (at->head->slept && !aphi_queues_stuck(at)) {
+        e->told.blocked++;
+        return;
+    }
+    e->told.sequences++;
+    e->told.deadlocks += at->head->ended != at->everybody;
+    if (e->visit && !e->visit(e->context, e))
+        e->stopped = true;
+}
+
+/* Goes on from the situation at hand until a fork, which it pushes, or the end. */
+static void descend(aphi_explorer *e)
+{
+    aphi_situation *at = &e->at;
+    for (;;) {
+        bool complete;
+        if (at->plan->port_queues)
+            aphi_queues_refresh(at);
+        if (!at->head->awake) {
+            leaf(e);
+            return;
+        }
+        if (at->head->slept && !hopeful(at)) {
+            e->told.blocked++;
+            return;
+        }
+        unsigned receiver = pick(at, &complete);
+        size_t first = e->choice_count;
+        list_choices(e, receiver, complete);
+        if (e->choice_count > first + 1) {
+            push_fork(e, receiver, first);
+            return;
+        }
+        e->choice_count = first;
+        make_choice(e, receiver, e->choices[first]);
+    }
+}
+
+/* The next branch of the newest fork becomes the situation at hand. */
+static void enter_next(aphi_explorer *e)
+{
+    fork_point *f = &e->forks[e->depth - 1];
+    choice c = e->choices[f->next++];
+    aphi_situation_at(&e->at, e->kept + e->depth * e->at.size);
+    memcpy(e->at.now, e->kept + (e->depth - 1) * e->at.size, e->at.size);
+    make_choice(e, f->receiver, c);
+}
+
+bool aphi_explorer_go(aphi_explorer *e, uint64_t forks)
+{
+    uint64_t until = e->told.forks + forks;
+    while (e->depth && e->told.forks < until && !e->stopped) {
+        fork_point *f = &e->forks[e->depth - 1];
+        if (f->next == f->end) {
+            e->choice_count = f->first;
+            e->depth--;
+            continue;
+        }
+        enter_next(e);
+        descend(e);
+    }
+    return e->depth == 0 || e->stopped;
+}
+
+/* ---- beginning, branches ----------------------------------------------------------------------------------------- */
+
+aphi_explorer *aphi_explorer_open(const aphi_plan *plan, aphi_visit *visit, void *context)
+{
+    aphi_explorer *e = aphi_alloc_zero(sizeof *e);
+    aphi_situation_open(&e->at, plan);
+    e->kept_capacity = 16;
+    e->kept = aphi_alloc(e->kept_capacity * e->at.size);
+    APHI_RESERVE(e->choices, e->choice_capacity, 1);
+    e->visit = visit;
+    e->context = context;
+    return e;
+}
+
+void aphi_explorer_close(aphi_explorer *e)
+{
+    aphi_situation_close(&e->at);
+    free(e->kept);
+    free(e->forks);
+    free(e->choices);
+    free(e);
+}
+
+static void begin(aphi_explorer *e)
+{
+    e->depth = e->choice_count = 0;
+    e->stopped = false;
+    aphi_situation_at(&e->at, e->kept);
+    aphi_situation_begin(&e->at);
+    descend(e);
+}
+
+bool aphi_explorer_begin(aphi_explorer *e, const aphi_branch *branch)
+{
+    begin(e);
+    if (!branch)
+        return true;
+    for (size_t i = 0; i < branch->count; i++) {
+        fork_point *f = e->depth == i + 1 ? &e->forks[i] : NULL;
+        if (!f || branch->choices[i] >= f->all)
+            return false;
+        f->next = f->first + branch->choices[i];
+        enter_next(e);
+        f->end = f->next; /* the others belong to somebody else */
+        descend(e);
+    }
+    return true;
+}
+
+bool aphi_explorer_walk(aphi_explorer *e, uint64_t (*draw)(void *context, uint64_t n), void *context)
+{
+    uint64_t before = e->told.sequences;
+    begin(e);
+    for (size_t i = 0; e->depth == i + 1; i++) {
+        fork_point *f = &e->forks[i];
+        f->next = f->first + (uint32_t)draw(context, f->all);
+        enter_next(e);
+        f->end = f->next;
+        descend(e);
+    }
+    e->depth = 0;
+    return e->told.sequences > before;
+}
+
+bool aphi_explorer_split(aphi_explorer *e, aphi_branch *branch)
+{
+    size_t at = 0;
+    while (at < e->depth && e->forks[at].next == e->forks[at].end)
+        at++;
+    if (at == e->depth)
+        return false;
+    APHI_RESERVE(branch->choices, branch->capacity, at + 1);
+    branch->count = at + 1;
+    for (size_t i = 0; i < at; i++)
+        branch->choices[i] = (uint16_t)(e->forks[i].next - 1 - e->forks[i].first);
+    branch->choices[at] = (uint16_t)(--e->forks[at].end - e->forks[at].first);
+    return true;
+}
+
+double aphi_explorer_share(const aphi_explorer *e)
+{
+    double share = 1, each = 1;
+    for (size_t i = 0; i < e->depth; i++) {
+        const fork_point *f = &e->forks[i];
+        each /= f->all;
+        share -= each * (f->end - f->next);
+    }
+    return share - (e->depth ? each : 0);
+}
+
+aphi_explored aphi_explorer_told(const aphi_explorer *e)
+{
+    return e->told;
+}
+
+bool aphi_explorer_stopped(const aphi_explorer *e)
+{
+    return e->stopped;
+}
+
+const aphi_step *aphi_explorer_steps(const aphi_explorer *e, size_t thread, size_t *count)
+{
+    *count = e->at.done[thread];
+    return e->at.steps + e->at.plan->threads[thread].log;
+}
+
+uint32_t aphi_explorer_state(const aphi_explorer *e, size_t thread)
+{
+    return e->at.state[thread];
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * unfold.c - run a component's step with each message that it can receive, and write down the graph.
+ *
+ * Idea:       a state of the graph is where a step waits: the state at its head and the answers that it was given since.
+ *             Both are values, so equal ones are one word, and what comes back to the same head is the same state.
+ * Invariants: every state below `done` has its moves; the others wait
+ * Cost:       a run of a step for each state, from its head.
+ * Read next:  component.h, for what a step may call; alts.c, for what is made of it. */
+#include "reach/unfold.h"
+
+#include "base/memory.h"
+#include "tree/component_events.h"
+#include "tree/step.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATES_MAX = 4 << 20, IDLE_MAX = 1000, NAME_MAX_BYTES = 200 };
+
+typedef struct unfolding {
+    const aph_program *program;
+    aphi_alts *alts;
+    size_t component;
+    aph_model model;
+    aph_value *states;  /* [head, answers] each */
+    size_t count, capacity;
+    uint32_t *table;    /* from values to states, each + 1 */
+    size_t table_size;
+    uint32_t *from;     /* moves so far */
+    aphi_alts_move *moves;
+    size_t move_count, from_capacity, move_capacity;
+    aph_value answers;  /* of the run at hand */
+    size_t at;          /* the next of them */
+    aph_event event;    /* where it was left */
+    char *why;
+    size_t why_size;
+} unfolding;
+
+static void mark_unfolding(void *context)
+{
+    unfolding *u = context;
+    for (size_t i = 0; i < u->count; i++)
+        aph_mark(u->states[i]);
+}
+
+/* ---- states ------------------------------------------------------------------------------------------------------ */
+
+static size_t place_of(const unfolding *u, aph_value state)
+{
+    size_t at = aph_hash(state) & (u->table_size - 1);
+    while (u->table[at] && u->states[u->table[at] - 1] != state)
+        at = (at + 1) & (u->table_size - 1);
+    return at;
+}
+
+static void rehash(unfolding *u)
+{
+    u->table_size = u->table_size ? 2 * u->table_size : 256;
+    free(u->table);
+    u->table = aphi_alloc_zero(u->table_size * sizeof *u->table);
+    for (size_t i = 0; i < u->count; i++)
+        u->table[place_of(u, u->states[i])] = (uint32_t)i + 1;
+}
+
+static uint32_t number_of(unfolding *u, aph_value head, aph_value answers)
+{
+    aph_value state = APH_ARRAY_OF(head, answers);
+    if (2 * (u->count + 1) > u->table_size)
+        rehash(u);
+    size_t at = place_of(u, state);
+    if (!u->table[at]) {
+        APHI_RESERVE(u->states, u->capacity, u->count + 1);
+        u->states[u->count++] = state;
+        u->table[at] = (uint32_t)u->count;
+    }
+    return u->table[at] - 1;
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
+
+static bool fault(unfolding *u, const char *what)
+{
+    snprintf(u->why, u->why_size, "component %s of %s: %s", u->program->components[u->component].name, u->program->name,
+             what);
+    return false;
+}
+
+/* The text of a label; false if it is none. */
+static bool label_text(aph_value label, char *text, size_t size)
+{
+    aph_value head = aph_is_str(label) ? label : aph_at(label, 0);
+    size_t n, used;
+    if (!head || !aph_is_str(head))
+        return false;
+    const char *bytes = aph_bytes_of(&head, &n);
+    used = (size_t)snprintf(text, size, "%.*s", (int)n, bytes);
+    for (size_t i = 1; !aph_is_str(label) && i < aph_count(label) && used < size; i++) {
+        if (!aph_is_int(aph_at(label, i)))
+            return false;
+        used += (size_t)snprintf(text + used, size - used, "%s%" PRId64 "%s", i == 1 ? "(" : ",",
+                                 aph_int_of(aph_at(label, i)), i + 1 == aph_count(label) ? ")" : "");
+    }
+    return used > 0 && used < size;
+}
+
+static bool add_move(unfolding *u, uint32_t from, aphi_alts_op op, bool sync, int64_t port, aph_value label, uint32_t target)
+{
+    char text[NAME_MAX_BYTES];
+    if (op != APHI_ALTS_LOCAL && (port < 0 || port >= u->program->port_count))
+        return fault(u, "it names a port that the program does not have");
+    if (!label_text(label, text, sizeof text))
+        return fault(u, "a label is no string, nor an array of a string and integers, or it is too long");
+    size_t number = aphi_alts_add_label(u->alts, text);
+    if (number == SIZE_MAX)
+        return fault(u, "there are too many labels");
+    APHI_RESERVE(u->from, u->from_capacity, u->move_count + 1);
+    APHI_RESERVE(u->moves, u->move_capacity, u->move_count + 1);
+    u->from[u->move_count] = from;
+    u->moves[u->move_count++] = (aphi_alts_move){.target = target, .port = (uint16_t)port, .label = (uint16_t)number,
+                                                 .op = (uint8_t)op, .sync = sync};
+    return true;
+}
+
+static bool answer(void *context, const aph_event *event, aph_value *answer)
+{
+    unfolding *u = context;
+    if (u->at < aph_count(u->answers)) {
+        *answer = aph_at(u->answers, u->at++);
+        return true;
+    }
+    u->event = *event;
+    return false;
+}
+
+/* Runs the step from *head with the answers until it waits. Steps that end on the way begin anew at their head. */
+static bool run_until_waiting(unfolding *u, aph_value *head, aph_value *answers)
+{
+    for (int idle = 0; idle < IDLE_MAX; idle++) {
+        u->answers = *answers;
+        u->at = 0;
+        aphi_ending ending = aphi_step_run(&u->model, head, answer, u);
+        if (ending == APHI_LEFT)
+            return true;
+        if (ending != APHI_ENDED)
+            return fault(u, ending == APHI_MISCALLED || ending == APHI_CRASHED ? aphi_step_reason()
+                            : ending == APHI_NEVER ? "it calls aph_never, which has no meaning here"
+                                                   : "its step does not end");
+        *answers = aph_array(0, NULL);
+    }
+    return fault(u, "its step ends again and again without doing anything: one that is over calls aph_halt");
+}
+
+/* The state in which the step waits after one more answer. */
+static bool follow(unfolding *u, aph_value head, aph_value answers, aph_value more, uint32_t *target)
+{
+    answers = aph_push(answers, more);
+    if (!run_until_waiting(u, &head, &answers))
+        return false;
+    *target = number_of(u, head, answers);
+    return true;
+}
+
+static bool take_select(unfolding *u, uint32_t state, aph_value head, aph_value answers, aph_value open)
+{
+    for (size_t i = 0; i < aph_count(open); i++) {
+        aph_value alternative = aph_at(open, i);
+        uint32_t target;
+        if (!follow(u, head, answers, aph_at(alternative, 2), &target) ||
+            !add_move(u, state, APHI_ALTS_RECEIVE, false, aph_int_of(aph_at(alternative, 0)), aph_at(alternative, 1),
+                      target))
+            return false;
+    }
+    return true;
+}
+
+static bool take_event(unfolding *u, uint32_t state, aph_value head, aph_value answers)
+{
+    aph_event e = u->event;
+    uint32_t target;
+    bool ours = e.kind == APH_EVENT_OTHER;
+    if (!ours)
+        return fault(u, "it makes a call that a component has no use for: see component.h");
+    if (!strcmp(e.name, APHI_EVENT_HALT))
+        return true;
+    if (!strcmp(e.name, APHI_EVENT_SELECT))
+        return take_select(u, state, head, answers, e.value);
+    bool local = !strcmp(e.name, APHI_EVENT_NOTE);
+    return follow(u, head, answers, aph_bool(true), &target) &&
+           add_move(u, state, local ? APHI_ALTS_LOCAL : APHI_ALTS_SEND, !strcmp(e.name, APHI_EVENT_PASS), e.to, e.value,
+                    target);
+}
+
+static bool unfold_all(unfolding *u)
+{
+    for (size_t done = 0; done < u->count; done++) {
+        aph_value head = aph_at(u->states[done], 0), answers = aph_at(u->states[done], 1);
+        if (!run_until_waiting(u, &head, &answers) || !take_event(u, (uint32_t)done, head, answers))
+            return false;
+        if (u->count > STATES_MAX)
+            return fault(u, "it has too many states: give its counters a bound");
+    }
+    return true;
+}
+
+static bool unfold_component(const aph_program *program, aphi_alts *a, size_t component, char *why, size_t size)
+{
+    const aph_component *c = &program->components[component];
+    unfolding u = {.program = program, .alts = a, .component = component, .why = why, .why_size = size,
+                   .model = {.version = APH_MODEL_VERSION, .name = c->name, .step = c->step, .data = c->data}};
+    aph_root_add(mark_unfolding, &u);
+    aph_value head = c->initial ? c->initial(c->data) : aph_object(), answers = aph_array(0, NULL);
+    bool done = run_until_waiting(&u, &head, &answers);
+    if (done) {
+        number_of(&u, head, answers);
+        done = unfold_all(&u);
+    }
+    if (done)
+        aphi_alts_fill(a, component, 0, (uint32_t)u.count, u.move_count, u.from, u.moves);
+    aph_root_remove(mark_unfolding, &u);
+    free(u.states);
+    free(u.table);
+    free(u.from);
+    free(u.moves);
+    return done;
+}
+
+bool aphi_unfold(const aph_program *program, aphi_alts *a, char *why, size_t size)
+{
+    static const aphi_medium mediums[] = {[APH_FIFO_PAIR] = APHI_MEDIUM_PAIR, [APH_FIFO_PORT] = APHI_MEDIUM_PORT,
+                                          [APH_UNORDERED] = APHI_MEDIUM_UNORDERED};
+    aphi_alts_init(a, program->name);
+    for (int i = 0; i < program->component_count; i++)
+        aphi_alts_add_component(a, program->components[i].name);
+    for (int i = 0; i < program->port_count; i++) {
+        const aph_port *p = &program->ports[i];
+        aphi_alts_add_port(a, p->name, (size_t)p->owner, mediums[p->medium], (uint32_t)p->capacity);
+    }
+    for (size_t i = 0; i < a->component_count; i++)
+        if (!unfold_component(program, a, i, why, size))
+            return false;
+    return true;
+}
