@@ -149,14 +149,15 @@ static void settle(aphi_locally *l, uint32_t *v)
 
 /* ---- which choices to follow ------------------------------------------------------------------------------------- */
 
-/* The smallest set of agents that holds `set` and to which nobody else can add a choice while none of it moves. */
+/* The smallest set of agents that holds `set` and to which nobody else can add a choice while none of it moves. Who is about to
+ * send moves when the receiver does, so the receiver must be in it too. */
 static uint64_t persistent(const aphi_scenery *y, uint64_t set, uint64_t moving)
 {
     for (;;) {
         uint64_t others = aphi_scenery_movable(y, moving, set), more = set;
         for (size_t c = 0; c < y->ground.part_count; c++)
             if (set >> c & 1)
-                more |= y->fed_by[c] & others;
+                more |= (y->fed_by[c] & others) | y->waits_for[c];
         if (more == set)
             return set;
         set = more;
