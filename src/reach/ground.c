@@ -367,8 +367,8 @@ static void futures(aphi_ground *g, size_t c)
     free(order);
 }
 
-/* The most asynchronous sends to a port on one way through the component. */
-static uint32_t longest_way(const aphi_ground_part *part, const uint32_t *order, size_t port)
+/* For each state, the most asynchronous sends to a port on one way on from it. */
+static uint32_t *longest_ways(const aphi_ground_part *part, const uint32_t *order, size_t port)
 {
     uint32_t *most = aphi_alloc_zero((part->states + 1) * sizeof *most);
     for (uint32_t i = 0; i < part->states; i++) {
@@ -379,9 +379,7 @@ static uint32_t longest_way(const aphi_ground_part *part, const uint32_t *order,
                 most[s] = most[part->moves[k].target] + here;
         }
     }
-    uint32_t result = most[part->initial];
-    free(most);
-    return result;
+    return most;
 }
 
 static void count_sends(work *w, const aphi_ground *g)
@@ -394,7 +392,9 @@ static void count_sends(work *w, const aphi_ground *g)
         for (uint32_t s = 0; s < part->states; s++)
             if (part->kind[s] == APHI_GROUND_SEND && !w->longest[c][part->moves[part->first[s]].port]) {
                 uint16_t port = part->moves[part->first[s]].port;
-                w->longest[c][port] = longest_way(part, order, port);
+                uint32_t *most = longest_ways(part, order, port);
+                w->longest[c][port] = most[part->initial];
+                free(most);
             }
         free(order);
     }
@@ -462,8 +462,11 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     for (size_t c = 0; c < g->part_count; c++) {
         port->by_sender[c] = w->longest[c][p] ? shared : APHI_GROUND_NO_CHANNEL;
         if (w->longest[c][p] && shared == APHI_GROUND_NO_CHANNEL) {
+            uint32_t *order = last_first(&g->parts[c]);
             channel.sender = (uint16_t)c;
             channel.named = false;
+            channel.left = longest_ways(&g->parts[c], order, p);
+            free(order);
             port->by_sender[c] = add_channel(g, port, channel);
         }
     }
@@ -542,6 +545,8 @@ void aphi_ground_free(aphi_ground *g)
         free(g->ports[p].by_sender);
         free(g->ports[p].limit);
     }
+    for (size_t i = 0; i < g->channel_count; i++)
+        free(g->channels[i].left);
     free(g->parts);
     free(g->ports);
     free(g->channels);

@@ -59,6 +59,7 @@ typedef struct aphi_ground_channel {
     bool bag;
     bool named;                /* entries tell their sender */
     uint16_t sender;           /* of a queue that is not contended */
+    uint32_t *left;            /* of such a queue: in a state of the sender, how many messages it may still send there */
 } aphi_ground_channel;
 
 typedef struct aphi_ground {

@@ -15,6 +15,7 @@
 #include "reach/locally.h"
 
 #include "base/memory.h"
+#include "reach/commute.h"
 #include "reach/scenery.h"
 #include "reach/suffixes.h"
 
@@ -28,6 +29,7 @@ struct aphi_locally {
     const aphi_alts *model;
     aphi_locally_options options;
     aphi_scenery scenery;
+    aphi_commute *commute;        /* NULL with races */
     aphi_suffixes suffixes;
     aphi_keyed events;            /* five numbers, and three for each rival */
     aphi_keyed memo;
@@ -284,6 +286,23 @@ static const aphi_scenery_step *only_step(const aphi_scenery *y, uint64_t agents
     return s;
 }
 
+/* Takes a step that may be taken alone, if there is one. */
+static bool take_alone(aphi_locally *l, uint32_t *v)
+{
+    if (!l->commute)
+        return false;
+    size_t count = l->scenery.step_count;
+    aphi_scenery_step *steps = aphi_copy(l->scenery.steps, count * sizeof *steps);
+    size_t i = 0;
+    while (i < count && !aphi_commute_alone(l->commute, v, &steps[i]))
+        i++;
+    aphi_scenery_look(&l->scenery, v);
+    if (i < count)
+        take(l, v, &steps[i]);
+    free(steps);
+    return i < count;
+}
+
 /* The suffixes of the target from here on, but for the events that it leaves on the trail: they come before. */
 static uint32_t explore(aphi_locally *l, uint32_t *v)
 {
@@ -302,8 +321,11 @@ static uint32_t explore(aphi_locally *l, uint32_t *v)
         if (l->options.races && hopeless(l))
             return APHI_SUFFIXES_NONE;
         uint64_t agents = choose_agents(l);
-        if (steps_of(y, agents) > 1)
+        if (steps_of(y, agents) > 1) {
+            if (take_alone(l, v))
+                continue;
             return remember(l, v, agents);
+        }
         aphi_scenery_step step = *only_step(y, agents);
         take(l, v, &step);
     }
@@ -314,6 +336,7 @@ static void search(aphi_locally *l)
     uint32_t *v = aphi_alloc(l->scenery.size * sizeof *v);
     l->packed = aphi_alloc(l->scenery.size * (sizeof *v + 1));
     aphi_scenery_start(&l->scenery, v);
+    l->commute = l->options.races ? NULL : aphi_commute_open(&l->scenery);
     l->root = explore(l, v);
     while (l->trail_count > 0)
         l->root = aphi_suffixes_prepend(&l->suffixes, l->trail[--l->trail_count], l->root);
@@ -342,6 +365,8 @@ aphi_locally *aphi_locally_open(const aphi_alts *a, size_t component, aphi_local
 
 void aphi_locally_close(aphi_locally *l)
 {
+    if (l->commute)
+        aphi_commute_close(l->commute);
     aphi_scenery_free(&l->scenery);
     aphi_suffixes_free(&l->suffixes);
     aphi_keyed_free(&l->events);

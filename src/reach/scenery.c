@@ -15,13 +15,13 @@
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t entry_of(const aphi_scenery *y, uint32_t class, bool named, size_t sender, bool knows)
+uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows)
 {
-    uint32_t who = named ? (uint32_t)sender + 1 : 0;
+    uint32_t who = y->ground.channels[channel].named ? (uint32_t)sender + 1 : 0;
     return (class * ((uint32_t)y->ground.part_count + 1) + who) * 2 + knows;
 }
 
-static uint32_t entry_class(const aphi_scenery *y, uint32_t entry)
+uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry)
 {
     return entry / 2 / ((uint32_t)y->ground.part_count + 1);
 }
@@ -31,7 +31,7 @@ static uint16_t entry_sender(const aphi_scenery *y, uint32_t entry, const aphi_g
     return channel->named ? (uint16_t)(entry / 2 % ((uint32_t)y->ground.part_count + 1) - 1) : channel->sender;
 }
 
-static const uint32_t *content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
+const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
 {
     size_t size;
     const uint32_t *entries = aphi_keyed_key(&y->contents[channel], v[y->ground.part_count + channel], &size);
@@ -42,7 +42,7 @@ static const uint32_t *content(const aphi_scenery *y, const uint32_t *v, uint32_
 /* A copy of the content with room for one more. */
 static uint32_t *edit(aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
 {
-    const uint32_t *entries = content(y, v, channel, count);
+    const uint32_t *entries = aphi_scenery_content(y, v, channel, count);
     APHI_RESERVE(y->scratch, y->scratch_capacity, *count + 1);
     if (*count)
         memcpy(y->scratch, entries, *count * sizeof *entries);
@@ -55,7 +55,7 @@ static void store(aphi_scenery *y, uint32_t *v, uint32_t channel, size_t count)
         aphi_keyed_number(&y->contents[channel], y->scratch, count * sizeof *y->scratch);
 }
 
-static void put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry)
+void aphi_scenery_put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry)
 {
     size_t n;
     uint32_t *e = edit(y, v, channel, &n);
@@ -169,7 +169,7 @@ static bool full(const aphi_scenery *y, const uint32_t *v, const aphi_ground_por
         return false;
     uint32_t channel = port->by_sender[c];
     size_t n, own = 0;
-    const uint32_t *e = content(y, v, channel, &n);
+    const uint32_t *e = aphi_scenery_content(y, v, channel, &n);
     for (size_t i = 0; i < n; i++)
         own += entry_sender(y, e[i], &y->ground.channels[channel]) == c;
     return own >= port->limit[c];
@@ -179,7 +179,7 @@ static void enter(aphi_scenery *y, uint32_t *v, const aphi_ground_port *port, si
 {
     uint32_t channel = port->by_sender[c];
     learn(y, v, UINT64_C(1) << c);
-    put(y, v, channel, entry_of(y, m->class, y->ground.channels[channel].named, c, knows(y, v, c)));
+    aphi_scenery_put(y, v, channel, aphi_scenery_entry(y, channel, m->class, c, knows(y, v, c)));
 }
 
 bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
@@ -246,9 +246,9 @@ static void look_at_channel(aphi_scenery *y, const uint32_t *v, aphi_scenery_ste
     const aphi_ground_channel *channel = &y->ground.channels[step.channel];
     bool knowing = !y->races || knows(y, v, step.agent);
     size_t n;
-    const uint32_t *e = content(y, v, step.channel, &n);
+    const uint32_t *e = aphi_scenery_content(y, v, step.channel, &n);
     for (size_t i = 0; i < (channel->bag ? n : n > 0); i++) {
-        if (entry_class(y, e[i]) != m->class || (channel->bag && repeats(e, i, knowing)))
+        if (aphi_scenery_class(y, e[i]) != m->class || (channel->bag && repeats(e, i, knowing)))
             continue;
         step.entry = e[i];
         step.sender = entry_sender(y, e[i], channel);
@@ -265,7 +265,7 @@ static bool behind_own(const aphi_scenery *y, const uint32_t *v, const aphi_grou
     if (!port->ordered || channel == APHI_GROUND_NO_CHANNEL)
         return false;
     size_t n;
-    const uint32_t *e = content(y, v, channel, &n);
+    const uint32_t *e = aphi_scenery_content(y, v, channel, &n);
     for (size_t i = 0; i < n; i++)
         if (entry_sender(y, e[i], &y->ground.channels[channel]) == c)
             return true;

@@ -41,6 +41,12 @@ aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t
 void aphi_scenery_free(aphi_scenery *y);
 void aphi_scenery_start(aphi_scenery *y, uint32_t *v);
 
+/* The entry that a component's message of that class is in its channel. */
+uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows);
+uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry);
+/* What is in a channel, in order. Valid until something is put anywhere. */
+const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count);
+void aphi_scenery_put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry);
 /* Lets a component make its send, if nothing keeps it from it and nobody else's choice depends on when. */
 bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c);
 /* Takes a step. The target's receive makes everybody forget, with races. */
