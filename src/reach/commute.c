@@ -29,12 +29,12 @@ typedef struct pair {
     uint32_t channel, entry;       /* VISIBLE: an event of the target */
 } pair;
 
-typedef struct circle {
-    uint64_t members;
+typedef struct circle_info {
+    uint64_t members, reach;       /* reach: whom they ever send to */
     bool usable;
     uint32_t *inner, *outer;       /* channels to members: from members, from others */
     size_t inner_count, outer_count;
-} circle;
+} circle_info;
 
 typedef struct choice {
     uint32_t agent, channel, entry, sender;
@@ -48,7 +48,7 @@ enum { NOWHERE = UINT32_MAX };
 
 struct aphi_commute {
     aphi_scenery *y;
-    circle *circles;               /* of each component; those of one circle are equal */
+    circle_info *circles;               /* of each component; those of one circle are equal */
     pair **possible;               /* of each channel, what may ever enter it: entry and sender */
     size_t *possible_count;
     aphi_keyed places, sent, taken, games;
@@ -101,7 +101,7 @@ static void check_port(aphi_commute *k, const aphi_ground_port *port, uint64_t s
     }
 }
 
-static void list_channels(aphi_commute *k, circle *circle)
+static void list_channels(aphi_commute *k, circle_info *circle)
 {
     const aphi_ground *g = &k->y->ground;
     circle->inner = aphi_alloc((g->channel_count + 1) * sizeof *circle->inner);
@@ -129,13 +129,17 @@ static void make_circles(aphi_commute *k)
     k->circles = aphi_alloc_zero((g->part_count + 1) * sizeof *k->circles);
     uint64_t *senders = aphi_alloc((g->port_count + 1) * sizeof *senders);
     for (size_t c = 0; c < g->part_count; c++)
-        k->circles[c] = (circle){.members = UINT64_C(1) << c, .usable = true};
+        k->circles[c] = (circle_info){.members = UINT64_C(1) << c, .usable = true};
     for (size_t p = 0; p < g->port_count; p++)
         join(k, senders[p] = senders_of(g, p), g->ports[p].owner);
     for (size_t p = 0; p < g->port_count; p++)
         check_port(k, &g->ports[p], senders[p]);
-    for (size_t c = 0; c < g->part_count; c++)
+    for (size_t c = 0; c < g->part_count; c++) {
         list_channels(k, &k->circles[c]);
+        for (size_t i = 0; i < g->part_count; i++)
+            if (k->circles[c].members >> i & 1)
+                k->circles[c].reach |= g->parts[i].reaches[g->parts[i].initial];
+    }
     free(senders);
 }
 
@@ -169,7 +173,7 @@ aphi_commute *aphi_commute_open(aphi_scenery *y)
     aphi_commute *k = aphi_alloc_zero(sizeof *k);
     k->y = y;
     k->v = aphi_alloc(y->size * sizeof *k->v);
-    k->place = aphi_alloc((y->size + 1) * sizeof *k->place);
+    k->place = aphi_alloc((y->size + 3) * sizeof *k->place);
     make_circles(k);
     list_possible(k);
     return k;
@@ -193,9 +197,10 @@ void aphi_commute_close(aphi_commute *k)
     free(k);
 }
 
-/* ---- places: the states of members, what is between them, how much may still come from outside -------------------- */
+/* ---- places: the states of members, what is between them, how much may still come from outside, and who is gone --- */
 
-static uint32_t place_of(aphi_commute *k, const circle *circle, const uint32_t *v, const uint32_t *budgets)
+static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint32_t *v, const uint32_t *budgets,
+                         uint64_t gone)
 {
     size_t n = 0;
     for (size_t c = 0; c < k->y->ground.part_count; c++)
@@ -205,12 +210,15 @@ static uint32_t place_of(aphi_commute *k, const circle *circle, const uint32_t *
         k->place[n++] = v[k->y->ground.part_count + circle->inner[i]];
     for (size_t i = 0; i < circle->outer_count; i++)
         k->place[n++] = budgets[i];
+    k->place[n++] = (uint32_t)gone;
+    k->place[n++] = (uint32_t)(gone >> 32);
     k->place[n++] = (uint32_t)__builtin_ctzll(circle->members);
     return aphi_keyed_number(&k->places, k->place, n * sizeof *k->place);
 }
 
-/* Writes a place into k->v, everybody else being gone; returns the budgets, valid until a place is made. */
-static const uint32_t *unfold_place(aphi_commute *k, const circle *circle, uint32_t place)
+/* Writes a place into k->v, as if everybody else were gone; returns the budgets and after them the two words of those who
+ * are, valid until a place is made. */
+static const uint32_t *unfold_place(aphi_commute *k, const circle_info *circle, uint32_t place)
 {
     const aphi_ground *g = &k->y->ground;
     const uint32_t *p = aphi_keyed_key(&k->places, place, NULL);
@@ -233,12 +241,16 @@ static uint32_t budget_of(const aphi_commute *k, const uint32_t *v, uint32_t cha
     return (uint32_t)n + c->left[v[c->sender]];
 }
 
-static uint32_t place_now(aphi_commute *k, const circle *circle, const uint32_t *v)
+static uint32_t place_now(aphi_commute *k, const circle_info *circle, const uint32_t *v)
 {
     uint32_t *budgets = aphi_alloc((circle->outer_count + 1) * sizeof *budgets);
     for (size_t i = 0; i < circle->outer_count; i++)
         budgets[i] = budget_of(k, v, circle->outer[i]);
-    uint32_t place = place_of(k, circle, v, budgets);
+    uint64_t gone = 0;
+    for (size_t c = 0; c < k->y->ground.part_count; c++)
+        if (circle->reach >> c & 1 && v[c] == k->y->ground.parts[c].states)
+            gone |= UINT64_C(1) << c;
+    uint32_t place = place_of(k, circle, v, budgets, gone & ~circle->members);
     free(budgets);
     return place;
 }
@@ -254,8 +266,8 @@ static void tell(aphi_commute *k, uint32_t channel, uint32_t entry)
     k->log[at] = (pair){channel, entry};
 }
 
-/* Makes the sends of a member as far as they go. */
-static void settle_member(aphi_commute *k, const circle *circle, size_t c)
+/* Makes the sends of a member as far as they go. What is sent to those who are gone is nothing. */
+static void settle_member(aphi_commute *k, const circle_info *circle, size_t c, uint64_t gone)
 {
     const aphi_ground *g = &k->y->ground;
     const aphi_ground_part *part = &g->parts[c];
@@ -269,7 +281,7 @@ static void settle_member(aphi_commute *k, const circle *circle, size_t c)
             if (kind != APHI_GROUND_SEND || !aphi_scenery_send(k->y, k->v, c))
                 return;
             const aphi_ground_port *port = &g->ports[m->port];
-            if (!(circle->members >> port->owner & 1))
+            if (!((circle->members | gone) >> port->owner & 1))
                 tell(k, port->by_sender[c], aphi_scenery_entry(k->y, port->by_sender[c], m->class, c, false));
         }
         if (c == g->target)
@@ -318,7 +330,7 @@ static bool is_inner_step(aphi_commute *k, const choice *x)
 }
 
 /* The index of an outer channel, or outer_count. */
-static size_t outer_index(const circle *circle, uint32_t channel)
+static size_t outer_index(const circle_info *circle, uint32_t channel)
 {
     size_t i = 0;
     while (i < circle->outer_count && circle->outer[i] != channel)
@@ -326,10 +338,11 @@ static size_t outer_index(const circle *circle, uint32_t channel)
     return i;
 }
 
-static result take_anew(aphi_commute *k, const circle *circle, uint32_t place, const choice *x)
+static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t place, const choice *x)
 {
     const uint32_t *from = unfold_place(k, circle, place);
-    uint32_t *budgets = aphi_copy(from, (circle->outer_count + 1) * sizeof *budgets);
+    uint32_t *budgets = aphi_copy(from, (circle->outer_count + 2) * sizeof *budgets);
+    uint64_t gone = from[circle->outer_count] | (uint64_t)from[circle->outer_count + 1] << 32;
     size_t outer = outer_index(circle, x->channel);
     result r = {NOWHERE, 0};
     uint32_t move = move_for(k, x);
@@ -348,15 +361,15 @@ static result take_anew(aphi_commute *k, const circle *circle, uint32_t place, c
         aphi_scenery_take(k->y, k->v, &step);
         for (size_t c = 0; c < k->y->ground.part_count; c++)
             if (circle->members >> c & 1)
-                settle_member(k, circle, c);
-        r.place = place_of(k, circle, k->v, budgets);
+                settle_member(k, circle, c, gone);
+        r.place = place_of(k, circle, k->v, budgets, gone);
         r.sent = aphi_keyed_number(&k->sent, k->log, k->log_count * sizeof *k->log);
     }
     free(budgets);
     return r;
 }
 
-static result take(aphi_commute *k, const circle *circle, uint32_t place, const choice *x)
+static result take(aphi_commute *k, const circle_info *circle, uint32_t place, const choice *x)
 {
     uint32_t key[5] = {place, x->agent, x->channel, x->entry, x->sender};
     size_t before = k->taken.count;
@@ -397,7 +410,7 @@ static uint32_t new_lead(aphi_commute *k, uint32_t lead, uint32_t more, uint32_t
 
 typedef struct game {
     aphi_commute *k;
-    const circle *circle;
+    const circle_info *circle;
     choice t;
 } game;
 
@@ -479,7 +492,7 @@ static bool play(game *q, uint32_t second, uint32_t first, uint32_t lead)
 
 bool aphi_commute_alone(aphi_commute *k, const uint32_t *v, const aphi_scenery_step *step)
 {
-    const circle *circle = &k->circles[step->agent];
+    const circle_info *circle = &k->circles[step->agent];
     if (!circle->usable || step->enters)
         return false;
     game q = {k, circle, {step->agent, step->channel, step->entry, step->sender}};

@@ -442,7 +442,27 @@ static uint32_t add_channel(aphi_ground *g, aphi_ground_port *port, aphi_ground_
     return (uint32_t)g->channel_count++;
 }
 
-/* A bag for all that is alike or in no order, one queue for a contended port, else a queue for each sender. */
+/* Whether some class on the port is sent by more than one component. */
+static bool shared_class(const aphi_ground *g, size_t p)
+{
+    const aphi_ground_port *port = &g->ports[p];
+    uint32_t *by = aphi_alloc_zero(((size_t)port->words * 64 + 1) * sizeof *by);
+    bool shared = false;
+    for (size_t c = 0; c < g->part_count; c++)
+        for (uint32_t s = 0; s < g->parts[c].states; s++) {
+            const aphi_ground_move *m = &g->parts[c].moves[g->parts[c].first[s]];
+            if (g->parts[c].kind[s] != APHI_GROUND_SEND || m->port != p)
+                continue;
+            uint32_t *sender = &by[m->class - port->word * 64];
+            shared |= *sender && *sender != c + 1;
+            *sender = (uint32_t)c + 1;
+        }
+    free(by);
+    return shared;
+}
+
+/* A bag for all that is alike or in no order, one queue for a contended port, else a queue for each sender. Where nobody sends more
+ * than once there is no order either: then a bag tells less, if messages of different senders can be alike. */
 static void place_channels(const work *w, aphi_ground *g, size_t p)
 {
     aphi_ground_port *port = &g->ports[p];
@@ -450,11 +470,13 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     bool own = port->owner == w->target, unordered = w->a->ports[p].medium == APHI_MEDIUM_UNORDERED;
     bool alike = port->plain && !own && !t.limited && !(port->synced && !unordered) &&
                  (!w->races || unordered || t.single);
+    bool once = t.single && !own && !t.limited && !port->synced && w->a->ports[p].medium == APHI_MEDIUM_PAIR &&
+                shared_class(g, p);
     port->plain = alike;
     port->ordered = !unordered;
     port->contended = w->a->ports[p].medium == APHI_MEDIUM_PORT && t.senders > 1 && (!alike || w->races);
     port->channel = (uint32_t)g->channel_count;
-    aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered,
+    aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
                                    .named = own || t.limited || (port->contended && port->synced)};
     uint32_t shared = APHI_GROUND_NO_CHANNEL;
     if ((channel.bag || port->contended) && t.senders > 0)
