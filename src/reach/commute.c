@@ -266,12 +266,12 @@ static void tell(aphi_commute *k, uint32_t channel, uint32_t entry)
     k->log[at] = (pair){channel, entry};
 }
 
-/* Makes the sends of a member as far as they go. What is sent to those who are gone is nothing. */
-static void settle_member(aphi_commute *k, const circle_info *circle, size_t c, uint64_t gone)
+/* Makes the sends of a member as far as they go; false if there was none. What is sent to those who are gone is nothing. */
+static bool settle_member(aphi_commute *k, const circle_info *circle, size_t c, uint64_t gone)
 {
     const aphi_ground *g = &k->y->ground;
     const aphi_ground_part *part = &g->parts[c];
-    for (;;) {
+    for (uint32_t start = k->v[c];;) {
         uint32_t first = part->first[k->v[c]];
         const aphi_ground_move *m = &part->moves[first];
         uint8_t kind = part->kind[k->v[c]];
@@ -279,13 +279,53 @@ static void settle_member(aphi_commute *k, const circle_info *circle, size_t c, 
             k->v[c] = m->target;
         } else {
             if (kind != APHI_GROUND_SEND || !aphi_scenery_send(k->y, k->v, c))
-                return;
+                return k->v[c] != start;
             const aphi_ground_port *port = &g->ports[m->port];
             if (!((circle->members | gone) >> port->owner & 1))
                 tell(k, port->by_sender[c], aphi_scenery_entry(k->y, port->by_sender[c], m->class, c, false));
         }
         if (c == g->target)
             tell(k, VISIBLE, first);
+    }
+}
+
+/* A member that waits for one queue of another member, and for nothing else, takes what comes: that is no choice. */
+static bool receive_forced(aphi_commute *k, const circle_info *circle, size_t c)
+{
+    const aphi_ground *g = &k->y->ground;
+    const aphi_ground_part *part = &g->parts[c];
+    uint32_t s = k->v[c], first = part->first[s];
+    if (part->kind[s] != APHI_GROUND_RECEIVE)
+        return false;
+    for (uint32_t i = first + 1; i < part->first[s + 1]; i++)
+        if (part->moves[i].port != part->moves[first].port)
+            return false;
+    const aphi_ground_port *port = &g->ports[part->moves[first].port];
+    const aphi_ground_channel *channel = &g->channels[port->channel];
+    if (port->synced || port->channels != 1 || channel->bag || !(circle->members >> channel->sender & 1))
+        return false;
+    size_t n;
+    const uint32_t *e = aphi_scenery_content(k->y, k->v, port->channel, &n);
+    for (uint32_t i = first; n > 0 && i < part->first[s + 1]; i++)
+        if (part->moves[i].class == aphi_scenery_class(k->y, e[0])) {
+            if (c == g->target)
+                tell(k, VISIBLE, i);
+            aphi_scenery_take(k->y, k->v, &(aphi_scenery_step){.move = i, .entry = e[0], .channel = port->channel,
+                                                                .agent = (uint16_t)c, .sender = channel->sender});
+            return true;
+        }
+    return false;
+}
+
+static void settle(aphi_commute *k, const circle_info *circle, uint64_t gone)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t c = 0; c < k->y->ground.part_count; c++)
+            if (circle->members >> c & 1) {
+                again |= settle_member(k, circle, c, gone);
+                again |= receive_forced(k, circle, c);
+            }
     }
 }
 
@@ -359,9 +399,7 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
             tell(k, VISIBLE, x->sender);
         }
         aphi_scenery_take(k->y, k->v, &step);
-        for (size_t c = 0; c < k->y->ground.part_count; c++)
-            if (circle->members >> c & 1)
-                settle_member(k, circle, c, gone);
+        settle(k, circle, gone);
         r.place = place_of(k, circle, k->v, budgets, gone);
         r.sent = aphi_keyed_number(&k->sent, k->log, k->log_count * sizeof *k->log);
     }
