@@ -474,39 +474,53 @@ static bool respond(game *q, uint32_t second, uint32_t first, uint32_t lead, con
     return ahead != NOWHERE && play(q, s.place, f.place, ahead);
 }
 
-/* All that the environment may give in a place. What is behind t in its queue cannot come before t. */
-static bool outer_choices(game *q, uint32_t second, uint32_t first, uint32_t lead)
+/* Adds what the environment may give to the place in k->v. What is behind t in its queue cannot come before t. */
+static size_t list_outer(const game *q, const uint32_t *budgets, choice *all, size_t n)
 {
-    aphi_commute *k = q->k;
+    const aphi_ground *g = &q->k->y->ground;
     for (size_t i = 0; i < q->circle->outer_count; i++) {
-        uint32_t channel = q->circle->outer[i];
-        bool behind = channel == q->t.channel && !k->y->ground.channels[channel].bag;
-        for (size_t j = 0; j < k->possible_count[channel]; j++) {
-            const pair *p = &k->possible[channel][j];
-            choice x = {k->y->ground.ports[k->y->ground.channels[channel].port].owner, channel, p->entry, p->channel};
-            if (channel == q->t.channel && p->entry == q->t.entry)
-                x.sender = q->t.sender;
-            else if (behind)
+        uint32_t channel = q->circle->outer[i], owner = g->ports[g->channels[channel].port].owner;
+        const uint64_t *accept = &g->parts[owner].accept[q->k->v[owner] * g->words];
+        for (size_t j = 0; budgets[i] > 0 && j < q->k->possible_count[channel]; j++) {
+            const pair *p = &q->k->possible[channel][j];
+            uint32_t class = aphi_scenery_class(q->k->y, p->entry);
+            bool is_t = channel == q->t.channel && p->entry == q->t.entry;
+            if (!(accept[class / 64] >> class % 64 & 1) || (!is_t && channel == q->t.channel && !g->channels[channel].bag))
                 continue;
-            if (!respond(q, second, first, lead, &x))
-                return false;
+            all[n++] = is_t ? q->t : (choice){owner, channel, p->entry, p->channel};
         }
     }
-    return true;
+    return n;
 }
 
-static bool inner_choices(game *q, uint32_t second, uint32_t first, uint32_t lead)
+static size_t list_inner(const game *q, choice *all)
 {
-    aphi_commute *k = q->k;
-    unfold_place(k, q->circle, second);
-    aphi_scenery_look(k->y, k->v);
-    size_t n = k->y->step_count;
-    choice *all = aphi_alloc((n + 1) * sizeof *all);
-    for (size_t i = 0; i < n; i++) {
-        const aphi_scenery_step *s = &k->y->steps[i];
+    aphi_scenery_look(q->k->y, q->k->v);
+    for (size_t i = 0; i < q->k->y->step_count; i++) {
+        const aphi_scenery_step *s = &q->k->y->steps[i];
         all[i] = (choice){s->agent, s->channel, s->entry, s->sender};
     }
-    bool good = n > 0 || take(k, q->circle, second, &q->t).place != NOWHERE;
+    return q->k->y->step_count;
+}
+
+static size_t room_for_choices(const game *q)
+{
+    size_t n = q->k->y->ground.part_count * q->k->y->ground.part_count;
+    for (size_t i = 0; i < q->circle->outer_count; i++)
+        n += q->k->possible_count[q->circle->outer[i]];
+    for (size_t i = 0; i < q->circle->inner_count; i++)
+        n += q->k->possible_count[q->circle->inner[i]];
+    return n;
+}
+
+static bool try_all(game *q, uint32_t second, uint32_t first, uint32_t lead)
+{
+    choice *all = aphi_alloc(room_for_choices(q) * sizeof *all);
+    const uint32_t *budgets = unfold_place(q->k, q->circle, second);
+    size_t inner = list_inner(q, all), n = list_outer(q, budgets, all, inner);
+    bool good = inner > 0;
+    for (size_t i = 0; i < n && !good; i++)
+        good = same_choice(&all[i], &q->t);
     for (size_t i = 0; i < n && good; i++)
         good = respond(q, second, first, lead, &all[i]);
     free(all);
@@ -521,8 +535,7 @@ static bool play(game *q, uint32_t second, uint32_t first, uint32_t lead)
     uint32_t at = aphi_keyed_number(&k->games, key, sizeof key);
     if (at < before)
         return k->won[at];
-    bool won = k->places.count < PLACES_MAX && inner_choices(q, second, first, lead) &&
-               outer_choices(q, second, first, lead);
+    bool won = k->places.count < PLACES_MAX && try_all(q, second, first, lead);
     APHI_RESERVE(k->won, k->won_capacity, k->games.count);
     k->won[at] = won;
     return won;
