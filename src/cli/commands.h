@@ -11,6 +11,7 @@ int aphi_command_replay(int count, char **words);
 int aphi_command_init(int count, char **words);
 int aphi_command_models(int count, char **words);
 int aphi_command_refine(int count, char **words);
+int aphi_command_reach(int count, char **words);
 int aphi_command_serve(int count, char **words);
 int aphi_command_subject(int count, char **words);
 int aphi_command_fault(int count, char **words);

@@ -46,7 +46,14 @@
     X(MALFORMED, 50, "the subject sent bytes that are no message of the protocol") \
     X(SUBJECT, 51, "the subject cannot be started or found") \
     X(SCRIPT, 52, "a script cannot be read, or is malformed") \
-    X(LISTEN, 53, "a server cannot listen, or not go on")
+    X(LISTEN, 53, "a server cannot listen, or not go on") \
+    X(PROGRAM_SYNTAX, 60, "a model of a message-passing program is malformed") \
+    X(PROGRAM_MIXED, 61, "a state of a component mixes sends, receives or local events") \
+    X(PROGRAM_AMBIGUOUS, 62, "a state of a component receives the same message in two ways") \
+    X(PROGRAM_OPEN, 63, "a component uses a port that is not its to use") \
+    X(PROGRAM_CYCLIC, 64, "a component can go in circles, and no bound was given") \
+    X(PROGRAM_LARGE, 65, "a model of a message-passing program is too large") \
+    X(CHECKPOINT, 66, "a checkpoint cannot be read, or is of another model")
 
 typedef enum aphi_exit {
 #define X(name, code, text) APHI_EXIT_##name = code,

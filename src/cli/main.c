@@ -27,6 +27,7 @@ static const struct command {
     {"init", aphi_command_init, "begin a model of your own"},
     {"models", aphi_command_models, "list the built-in models, or the mutants of one"},
     {"refine", aphi_command_refine, "does one model's behaviour across the network stay within another's?"},
+    {"reach", aphi_command_reach, "visit every partially ordered run of a message-passing program, once"},
     {"serve", aphi_command_serve, "run a model as a server"},
     {"subject", aphi_command_subject, "start a server that Antiphon knows how to test, or list them"},
     {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},

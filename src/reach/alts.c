@@ -232,3 +232,115 @@ aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
         flaw = check_component(a, i, why, size);
     return flaw;
 }
+
+/* ---- unrolling --------------------------------------------------------------------------------------------------- */
+
+/* Strongly connected parts of a component, by Tarjan's algorithm; part[s] is the number of its part. */
+typedef struct parts {
+    const aphi_alts_component *c;
+    uint32_t *part, *index, *low, *stack, *path, *next;
+    size_t stacked, depth;
+    uint32_t count, clock;
+} parts;
+
+static void enter_state(parts *p, uint32_t s)
+{
+    p->index[s] = p->low[s] = ++p->clock;
+    p->stack[p->stacked++] = s;
+    p->path[p->depth] = s;
+    p->next[p->depth++] = p->c->first[s];
+}
+
+static void leave_state(parts *p, uint32_t s)
+{
+    p->depth--;
+    if (p->low[s] == p->index[s]) {
+        uint32_t member;
+        do {
+            member = p->stack[--p->stacked];
+            p->part[member] = p->count;
+        } while (member != s);
+        p->count++;
+    }
+    if (p->depth && p->low[s] < p->low[p->path[p->depth - 1]])
+        p->low[p->path[p->depth - 1]] = p->low[s];
+}
+
+static void find_parts(parts *p)
+{
+    for (uint32_t root = 0; root < p->c->states; root++) {
+        if (p->index[root])
+            continue;
+        enter_state(p, root);
+        while (p->depth) {
+            uint32_t s = p->path[p->depth - 1];
+            if (p->next[p->depth - 1] == p->c->first[s + 1]) {
+                leave_state(p, s);
+                continue;
+            }
+            uint32_t target = p->c->moves[p->next[p->depth - 1]++].target;
+            if (!p->index[target])
+                enter_state(p, target);
+            else if (p->part[target] == UINT32_MAX && p->index[target] < p->low[s])
+                p->low[s] = p->index[target];
+        }
+    }
+}
+
+/* A copy of a state for each round of its cycle. A move inside a cycle that goes back, to a state that was found earlier, begins
+ * the next round; after the last there is none, and the run ends there. */
+static void unroll_component(aphi_alts *a, size_t component, const parts *p, uint32_t times)
+{
+    const aphi_alts_component *c = &a->components[component];
+    size_t room = (size_t)c->first[c->states] * times, count = 0;
+    uint32_t *from = aphi_alloc((room + 1) * sizeof *from);
+    aphi_alts_move *moves = aphi_alloc((room + 1) * sizeof *moves);
+    for (uint32_t s = 0; s < c->states; s++)
+        for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
+            for (uint32_t round = 0; round < times; round++) {
+                aphi_alts_move m = c->moves[i];
+                bool inside = p->part[s] == p->part[m.target], back = inside && p->index[m.target] <= p->index[s];
+                uint32_t next = !inside ? 0 : round + back;
+                if (next == times)
+                    continue;
+                m.target = m.target * times + next;
+                from[count] = s * times + round;
+                moves[count++] = m;
+            }
+    aphi_alts_fill(a, component, c->initial * times, c->states * times, count, from, moves);
+    free(from);
+    free(moves);
+}
+
+static void unroll_one(aphi_alts *a, size_t component, uint32_t times)
+{
+    size_t bytes = (a->components[component].states + 1) * sizeof(uint32_t);
+    parts p = {.c = &a->components[component], .part = aphi_alloc(bytes), .index = aphi_alloc_zero(bytes),
+               .low = aphi_alloc(bytes), .stack = aphi_alloc(bytes), .path = aphi_alloc(bytes), .next = aphi_alloc(bytes)};
+    memset(p.part, 0xff, bytes);
+    find_parts(&p);
+    unroll_component(a, component, &p, times);
+    free(p.part);
+    free(p.index);
+    free(p.low);
+    free(p.stack);
+    free(p.path);
+    free(p.next);
+}
+
+bool aphi_alts_unroll(aphi_alts *a, uint32_t times, char *why, size_t size)
+{
+    uint32_t at;
+    for (size_t i = 0; i < a->component_count; i++) {
+        const aphi_alts_component *c = &a->components[i];
+        if (!find_cycle(c, &at))
+            continue;
+        if ((uint64_t)c->states * times > UNROLLED_MAX) {
+            snprintf(why, size, "component %s has %" PRIu32 " states: unrolled %" PRIu32 " times, they are too many", c->name,
+                     c->states, times);
+            return false;
+        }
+        unroll_one(a, i, times);
+    }
+    return true;
+}

@@ -351,21 +351,23 @@ bool aphi_explorer_split(aphi_explorer *e, aphi_branch *branch)
         return false;
     APHI_RESERVE(branch->choices, branch->capacity, at + 1);
     branch->count = at + 1;
+    branch->share = 1;
+    for (size_t i = 0; i <= at; i++)
+        branch->share /= e->forks[i].all;
     for (size_t i = 0; i < at; i++)
         branch->choices[i] = (uint16_t)(e->forks[i].next - 1 - e->forks[i].first);
     branch->choices[at] = (uint16_t)(--e->forks[at].end - e->forks[at].first);
     return true;
 }
 
-double aphi_explorer_share(const aphi_explorer *e)
+double aphi_explorer_left(const aphi_explorer *e)
 {
-    double share = 1, each = 1;
+    double left = 0, each = 1;
     for (size_t i = 0; i < e->depth; i++) {
-        const fork_point *f = &e->forks[i];
-        each /= f->all;
-        share -= each * (f->end - f->next);
+        each /= e->forks[i].all;
+        left += each * (e->forks[i].end - e->forks[i].next);
     }
-    return share - (e->depth ? each : 0);
+    return left;
 }
 
 aphi_explored aphi_explorer_told(const aphi_explorer *e)

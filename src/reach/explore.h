@@ -15,6 +15,7 @@ typedef struct aphi_explorer aphi_explorer;
 typedef struct aphi_branch {
     uint16_t *choices; /* free() frees it */
     size_t count, capacity;
+    double share;      /* of the whole tree, if all branches of a fork were alike */
 } aphi_branch;
 
 typedef struct aphi_explored {
@@ -37,8 +38,8 @@ bool aphi_explorer_go(aphi_explorer *e, uint64_t forks);
 bool aphi_explorer_walk(aphi_explorer *e, uint64_t (*draw)(void *context, uint64_t n), void *context);
 /* Gives a branch away, the largest that is left; false if there is none. branch is written over. */
 bool aphi_explorer_split(aphi_explorer *e, aphi_branch *branch);
-/* The share of the tree that is done, if all branches of a fork were alike. */
-double aphi_explorer_share(const aphi_explorer *e);
+/* The share of the whole tree that is left to this explorer, if all branches of a fork were alike. */
+double aphi_explorer_left(const aphi_explorer *e);
 aphi_explored aphi_explorer_told(const aphi_explorer *e);
 bool aphi_explorer_stopped(const aphi_explorer *e); /* visit returned false */
 

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
+ *
+ * Idea:       workers visit (src/reach/team.c); what a visit does depends on what was asked for: nothing but counting, which
+ *             is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. */
+#include "cli/commands.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/exits.h"
+#include "cli/program.h"
+#include "reach/altstext.h"
+#include "reach/graph.h"
+#include "reach/sequence.h"
+#include "reach/team.h"
+#include "report/terminal.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOBS_MAX = 256, PARTS = 1000000 };
+
+typedef struct reach {
+    const char *model;
+    aphi_alts alts;
+    aphi_plan plan;
+    aphi_team_options team;
+    uint64_t jobs, sample, seed, unroll, every, limit;
+    const char *exclusive, *print, *component;
+    size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
+    bool list, races, json, states, total_orders, deadlock_free;
+    pthread_mutex_t lock;     /* of what follows, and of stdout */
+    uint64_t listed;
+    bool violated, unwritten;
+    char why[300];
+    aphi_team_result result;
+    aphi_graph graph;
+    int64_t begun_ns, search_ns;
+} reach;
+
+typedef struct visitor {
+    reach *r;
+    aphi_sequence sequence;
+} visitor;
+
+static volatile sig_atomic_t interrupted;
+
+enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, CHECKPOINT, EVERY, RESUME,
+       LIMIT, UNROLL, PRINT, COMPONENT, HELP };
+
+static const struct option options[] = {
+    {"jobs", required_argument, NULL, 'j'},         {"list", no_argument, NULL, LIST},
+    {"races", no_argument, NULL, RACES},            {"sample", required_argument, NULL, SAMPLE},
+    {"seed", required_argument, NULL, SEED},        {"json", no_argument, NULL, JSON},
+    {"states", no_argument, NULL, STATES},          {"total-orders", no_argument, NULL, TOTAL_ORDERS},
+    {"deadlock-free", no_argument, NULL, DEADLOCK_FREE}, {"exclusive", required_argument, NULL, EXCLUSIVE},
+    {"checkpoint", required_argument, NULL, CHECKPOINT}, {"every", required_argument, NULL, EVERY},
+    {"resume", no_argument, NULL, RESUME},          {"limit", required_argument, NULL, LIMIT},
+    {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
+    {"component", required_argument, NULL, COMPONENT}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
+
+static void help(void)
+{
+    fputs("usage: antiphon reach [OPTION]... MODEL\n\n"
+          "Visits every partially ordered run of a message-passing program exactly once, and counts them. MODEL is a\n"
+          "built-in program, dp-N, tdme or dme-N, or a file that ends in .alts.\n\n"
+          "  -j, --jobs N      threads (default: 1)\n"
+          "  --list            print each sequence, one JSON object a line\n"
+          "  --races           with --list: the race set of each receive\n"
+          "  --sample N        N random sequences instead of all; with --list they are printed\n"
+          "  --seed N          of the sample (default: 1)\n"
+          "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
+          "  --exclusive EVENT two components in the state after their local event EVENT at one time are a failure\n"
+          "  --limit N         stop after about N sequences\n"
+          "  --checkpoint FILE keep there what is left to do\n"
+          "  --every SECONDS   between checkpoints (default: 60)\n"
+          "  --resume          begin with what the checkpoint says\n"
+          "  --unroll N        let a component be in each state of a cycle N times at most\n"
+          "  --states          also count states and transitions of all interleavings, up to strong bisimulation\n"
+          "  --total-orders    also count the interleavings\n"
+          "  --print FORMAT    print the model instead: alts, dot (for Graphviz), or aut (of one component)\n"
+          "  --component NAME  the component for --print aut\n"
+          "  --json            print one JSON object\n"
+          "  --help            this\n\n"
+          "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no such\n"
+          "program, 60 to 65 something wrong with it, 66 with the checkpoint. antiphon help lists all.\n",
+          stdout);
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static int take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(optarg, &end, 10);
+    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
+        return 0;
+    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
+                      (unsigned long long)most);
+}
+
+static int take_format(reach *r)
+{
+    r->print = optarg;
+    if (!strcmp(optarg, "alts") || !strcmp(optarg, "dot") || !strcmp(optarg, "aut"))
+        return 0;
+    return aphi_usage("--print %s: alts, dot or aut, please", optarg);
+}
+
+/* 0 if the option is fine, else an exit code. */
+static int apply(reach *r, int option)
+{
+    switch (option) {
+    case 'j': return take_number("jobs", 1, JOBS_MAX, &r->jobs);
+    case LIST: r->list = true; return 0;
+    case RACES: r->races = true; return 0;
+    case SAMPLE: return take_number("sample", 1, UINT64_MAX, &r->sample);
+    case SEED: return take_number("seed", 0, UINT64_MAX, &r->seed);
+    case JSON: r->json = true; return 0;
+    case STATES: r->states = true; return 0;
+    case TOTAL_ORDERS: r->total_orders = true; return 0;
+    case DEADLOCK_FREE: r->deadlock_free = true; return 0;
+    case EXCLUSIVE: r->exclusive = optarg; return 0;
+    case CHECKPOINT: r->team.checkpoint = optarg; return 0;
+    case EVERY: return take_number("every", 0, 1000000, &r->every);
+    case RESUME: r->team.resume = true; return 0;
+    case LIMIT: return take_number("limit", 1, UINT64_MAX, &r->limit);
+    case UNROLL: return take_number("unroll", 1, 1000, &r->unroll);
+    case PRINT: return take_format(r);
+    case COMPONENT: r->component = optarg; return 0;
+    default: return APHI_EXIT_USAGE;
+    }
+}
+
+/* ---- visits ------------------------------------------------------------------------------------------------------ */
+
+static bool is_wrong(visitor *v, char *why, size_t size)
+{
+    const reach *r = v->r;
+    unsigned t, u;
+    if (r->deadlock_free && v->sequence.deadlock) {
+        snprintf(why, size, "it ends in a deadlock");
+        return true;
+    }
+    if (r->exclusive_label == SIZE_MAX || !aphi_sequence_overlap(&v->sequence, r->exclusive_label, &t, &u))
+        return false;
+    snprintf(why, size, "%s and %s can both be after %s at one time", r->alts.components[t].name, r->alts.components[u].name,
+             r->exclusive);
+    return true;
+}
+
+static bool visit(void *context, aphi_explorer *e)
+{
+    visitor *v = context;
+    reach *r = v->r;
+    char why[300];
+    aphi_sequence_take(&v->sequence, e);
+    bool wrong = is_wrong(v, why, sizeof why), go_on = true;
+    if (!wrong && !r->list)
+        return true;
+    pthread_mutex_lock(&r->lock);
+    if (r->violated || (r->list && r->limit && r->listed == r->limit)) {
+        go_on = false; /* another worker has ended the search */
+    } else {
+        v->sequence.number = ++r->listed;
+        aphi_sequence_write(&v->sequence, wrong && !r->list ? stderr : stdout, r->races);
+        go_on = !wrong && !ferror(stdout) && !(r->list && r->listed == r->limit);
+        r->unwritten |= ferror(stdout);
+        r->violated = wrong;
+        if (wrong)
+            snprintf(r->why, sizeof r->why, "%s", why);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return go_on;
+}
+
+static void show_progress(uint64_t sequences, double share)
+{
+    (void)sequences;
+    aphi_progress_at((uint64_t)(share * PARTS));
+}
+
+static uint64_t draw(void *context, uint64_t n)
+{
+    uint64_t *seed = context, x = *seed += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (x ^ x >> 31) % n;
+}
+
+static void take_sample(reach *r, visitor *v)
+{
+    aphi_explorer *e = aphi_explorer_open(&r->plan, v ? visit : NULL, v);
+    for (uint64_t found = 0; found < r->sample && !interrupted && !aphi_explorer_stopped(e);)
+        found += aphi_explorer_walk(e, draw, &r->seed);
+    r->result.told = aphi_explorer_told(e);
+    r->result.end = interrupted ? APHI_TEAM_STOPPED : APHI_TEAM_DONE;
+    aphi_explorer_close(e);
+}
+
+static void search(reach *r)
+{
+    bool looks = r->list || r->deadlock_free || r->exclusive;
+    visitor *visitors = aphi_alloc_zero(r->jobs * sizeof *visitors);
+    void **contexts = aphi_alloc_zero(r->jobs * sizeof *contexts);
+    for (size_t i = 0; i < r->jobs; i++) {
+        visitors[i].r = r;
+        aphi_sequence_open(&visitors[i].sequence, &r->plan);
+        contexts[i] = &visitors[i];
+    }
+    r->team.plan = &r->plan;
+    r->team.jobs = (unsigned)r->jobs;
+    r->team.visit = looks ? visit : NULL;
+    r->team.contexts = contexts;
+    r->team.every = (double)r->every;
+    r->team.limit = r->limit;
+    r->team.stop = &interrupted;
+    r->team.progress = show_progress;
+    if (r->sample) {
+        take_sample(r, looks ? visitors : NULL);
+    } else {
+        aphi_progress_begin("searching, in parts of a million", PARTS);
+        r->result = aphi_team_search(&r->team);
+        aphi_progress_end();
+    }
+    for (size_t i = 0; i < r->jobs; i++)
+        aphi_sequence_close(&visitors[i].sequence);
+    free(visitors);
+    free(contexts);
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static int exit_of(const reach *r)
+{
+    if (r->unwritten || r->result.end == APHI_TEAM_UNWRITTEN)
+        return APHI_EXIT_WRITE;
+    if (r->violated)
+        return APHI_EXIT_FAIL;
+    if (r->result.end == APHI_TEAM_UNREADABLE)
+        return APHI_EXIT_CHECKPOINT;
+    if (interrupted)
+        return APHI_EXIT_INTERRUPTED;
+    if (r->graph.overflow)
+        return APHI_EXIT_UNKNOWN;
+    return r->result.end == APHI_TEAM_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
+}
+
+static void print_wide(char *text, size_t size, unsigned __int128 number)
+{
+    char digits[48];
+    size_t n = sizeof digits;
+    digits[--n] = '\0';
+    do
+        digits[--n] = (char)('0' + (int)(number % 10));
+    while ((number /= 10) != 0);
+    snprintf(text, size, "%s", digits + n);
+}
+
+static void tell_json(const reach *r)
+{
+    const aphi_explored *told = &r->result.told;
+    char wide[48];
+    printf("{\"model\":\"%s\",\"complete\":%s,\"%s\":%llu,\"deadlocks\":%llu,\"blocked\":%llu", r->alts.name,
+           r->result.end == APHI_TEAM_DONE && !r->sample ? "true" : "false", r->sample ? "sampled" : "po",
+           (unsigned long long)told->sequences, (unsigned long long)told->deadlocks, (unsigned long long)told->blocked);
+    if (r->states)
+        printf(",\"states\":%llu,\"transitions\":%llu", (unsigned long long)r->graph.states,
+               (unsigned long long)r->graph.transitions);
+    if (r->total_orders && !r->graph.overflow) {
+        print_wide(wide, sizeof wide, r->graph.paths);
+        printf(",\"total_orders\":%s", wide);
+    }
+    if (r->deadlock_free || r->exclusive)
+        printf(",\"holds\":%s", r->violated ? "false" : "true");
+    printf(",\"seconds\":%.6f}\n", (double)r->search_ns / 1e9);
+}
+
+static void put_graph(aphi_buffer *out, const reach *r)
+{
+    if (r->states) {
+        aphi_buffer_str(out, "  interleaved: ");
+        aphi_report_count(out, r->graph.states);
+        aphi_buffer_str(out, " states and ");
+        aphi_report_count(out, r->graph.transitions);
+        aphi_buffer_str(out, " transitions, up to strong bisimulation\n");
+    }
+    if (r->total_orders) {
+        char wide[48];
+        print_wide(wide, sizeof wide, r->graph.paths);
+        aphi_buffer_format(out, "  total orders: %s\n", r->graph.overflow ? "more than 128 bits hold" : wide);
+    }
+}
+
+static void tell_text(const reach *r)
+{
+    aphi_buffer out = {0};
+    const aphi_explored *told = &r->result.told;
+    aphi_buffer_format(&out, "%s: ", r->alts.name);
+    aphi_report_count(&out, told->sequences);
+    aphi_buffer_format(&out, " %ssequence%s", r->sample ? "random " : "", told->sequences == 1 ? "" : "s");
+    if (r->result.end != APHI_TEAM_DONE)
+        aphi_buffer_str(&out, " so far");
+    aphi_buffer_str(&out, ", ");
+    aphi_report_count(&out, told->deadlocks);
+    aphi_buffer_format(&out, " of them deadlock%s, in ", told->deadlocks == 1 ? "s" : "");
+    aphi_report_duration(&out, r->search_ns);
+    aphi_buffer_byte(&out, '\n');
+    if (r->violated)
+        aphi_buffer_format(&out, "  sequence %llu is wrong: %s\n", (unsigned long long)r->listed, r->why);
+    else if (r->deadlock_free || r->exclusive)
+        aphi_buffer_format(&out, "  %s\n", r->result.end == APHI_TEAM_DONE ? "none is wrong" : "none so far is wrong");
+    put_graph(&out, r);
+    fwrite(out.data, 1, out.n, r->list ? stderr : stdout);
+    aphi_buffer_free(&out);
+}
+
+static int tell(reach *r)
+{
+    if (r->result.why[0])
+        fprintf(stderr, "antiphon: %s\n", r->result.why);
+    if (r->result.end != APHI_TEAM_UNREADABLE) {
+        if (r->json)
+            tell_json(r);
+        else
+            tell_text(r);
+    }
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "antiphon: the result could not be written: %s\n", strerror(errno));
+        r->unwritten = true;
+    }
+    return exit_of(r);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static int print_model(reach *r)
+{
+    size_t component = r->component ? aphi_alts_component_named(&r->alts, r->component) : 0;
+    if (component == SIZE_MAX)
+        return aphi_usage("--component %s: %s has no component of that name", r->component, r->alts.name);
+    if (!strcmp(r->print, "aut") && !r->component)
+        return aphi_usage("--print aut needs --component NAME: a file holds one component");
+    if (!strcmp(r->print, "aut"))
+        aphi_aut_write(&r->alts, component, stdout);
+    else if (!strcmp(r->print, "dot"))
+        aphi_dot_write(&r->alts, stdout);
+    else
+        aphi_alts_write(&r->alts, stdout);
+    return fflush(stdout) || ferror(stdout) ? APHI_EXIT_WRITE : APHI_EXIT_PASS;
+}
+
+static int run_plan(reach *r)
+{
+    r->exclusive_label = r->exclusive ? aphi_alts_label_named(&r->alts, r->exclusive) : SIZE_MAX;
+    if (r->exclusive && r->exclusive_label == SIZE_MAX)
+        return aphi_usage("--exclusive %s: %s has no event of that name", r->exclusive, r->alts.name);
+    if ((r->states || r->total_orders) && !aphi_graph_measure(&r->alts, &r->graph, r->why, sizeof r->why)) {
+        fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
+        return APHI_EXIT_PROGRAM_LARGE;
+    }
+    r->begun_ns = aphi_clock_ns();
+    search(r);
+    r->search_ns = aphi_clock_ns() - r->begun_ns;
+    return tell(r);
+}
+
+static int run(reach *r)
+{
+    struct sigaction action = {.sa_handler = on_interrupt}, before[2];
+    int code = aphi_program_open(r->model, (uint32_t)r->unroll, &r->alts);
+    if (code)
+        return code;
+    sigaction(SIGINT, &action, &before[0]);
+    sigaction(SIGTERM, &action, &before[1]);
+    pthread_mutex_init(&r->lock, NULL);
+    if (r->print) {
+        code = print_model(r);
+    } else if (!aphi_plan_make(&r->plan, &r->alts, r->why, sizeof r->why)) {
+        fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
+        code = APHI_EXIT_PROGRAM_LARGE;
+    } else {
+        code = run_plan(r);
+        aphi_plan_free(&r->plan);
+    }
+    aphi_alts_free(&r->alts);
+    pthread_mutex_destroy(&r->lock);
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
+    return code;
+}
+
+static int check_options(const reach *r)
+{
+    if (r->list && r->json)
+        return aphi_usage("--list prints sequences and --json one object: choose one of them");
+    if (r->races && !r->list)
+        return aphi_usage("--races goes with --list");
+    if (r->team.resume && !r->team.checkpoint)
+        return aphi_usage("--resume needs --checkpoint FILE");
+    if (r->sample && (r->team.checkpoint || r->limit))
+        return aphi_usage("--sample goes without --checkpoint and --limit: a sample is random");
+    return 0;
+}
+
+int aphi_command_reach(int count, char **words)
+{
+    reach r = {.jobs = 1, .seed = 1, .every = 60};
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(count, words, ":hj:", options, NULL)) != -1) {
+        if (option == HELP || option == 'h') {
+            help();
+            return APHI_EXIT_PASS;
+        }
+        if (option == ':')
+            return aphi_usage("%s needs a value; see antiphon reach --help", words[optind - 1]);
+        if (option == '?')
+            return aphi_usage("there is no option %s; see antiphon reach --help", words[optind - 1]);
+        if (apply(&r, option))
+            return APHI_EXIT_USAGE;
+    }
+    if (count - optind != 1)
+        return aphi_usage("reach needs one model; see antiphon reach --help");
+    r.model = words[optind];
+    return check_options(&r) ? APHI_EXIT_USAGE : run(&r);
+}

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * altstext.c - models of message-passing programs as text.
+ *
+ * Idea:       lines of words. The first says what it is; then components, ports and behaviours. A behaviour is a list of moves,
+ *             or the name of an Aldebaran file in which a label p!m posts m to p, p!!m passes it, p?m takes it, and any
+ *             other is an event of the component's own.
+ * Invariants: what is read is written as it was, and reads again as the same model
+ * Cost:       names are looked up by walking: fine for what people write and for what is unfolded from built-in programs. */
+#include "reach/altstext.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATES_MAX = 4 << 20, NAME_BYTES = 200, WORDS = 8, FILE_BYTES = 256 << 20 };
+
+/* ---- lines and words --------------------------------------------------------------------------------------------- */
+
+typedef struct text {
+    const char *name, *at, *end;
+    size_t line;
+    char words[WORDS][NAME_BYTES + 1];
+    size_t count;
+    const char *folder;     /* where files that it names are; NULL: it may name none */
+    aphi_alts *alts;
+    uint32_t *from;         /* moves of the behaviour at hand */
+    aphi_alts_move *moves;
+    size_t move_count, from_capacity, move_capacity;
+    size_t component;       /* whose it is; SIZE_MAX: none */
+    uint32_t states, initial;
+    bool *filled;           /* by component */
+    aphi_alts_problem problem;
+    char *why;
+    size_t why_size;
+} text;
+
+__attribute__((format(printf, 2, 3))) static bool wrong(text *t, const char *format, ...)
+{
+    va_list args;
+    size_t used = (size_t)snprintf(t->why, t->why_size, "%s:%zu: ", t->name, t->line);
+    va_start(args, format);
+    if (used < t->why_size)
+        vsnprintf(t->why + used, t->why_size - used, format, args);
+    va_end(args);
+    t->problem = t->problem ? t->problem : APHI_ALTS_MALFORMED;
+    return false;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static const char cannot[] = "a control character, a blank, one of \" \\ ! ?, or a # at its beginning";
+
+/* What can be written in every format, and read again. */
+static bool is_name(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)bytes[i] <= ' ' || bytes[i] == 0x7f || strchr("\"\\!?", bytes[i]))
+            return false;
+    return n > 0 && *bytes != '#';
+}
+
+/* One word more, of the line that ends there. */
+static bool read_word(text *t, const char **at, const char *end)
+{
+    const char *begin = *at;
+    while (*at < end && !is_space(**at))
+        ++*at;
+    size_t n = (size_t)(*at - begin);
+    if (t->count == WORDS)
+        return wrong(t, "more words than any line has");
+    if (n > NAME_BYTES)
+        return wrong(t, "a word of more than %d bytes", NAME_BYTES);
+    memcpy(t->words[t->count], begin, n);
+    t->words[t->count++][n] = '\0';
+    return is_name(begin, n) || wrong(t, "a name has a character that it cannot have: %s", cannot);
+}
+
+/* The words of the next line that has some; count 0 at the end. What follows # is a comment, at the beginning of a word. */
+static bool read_line(text *t)
+{
+    t->count = 0;
+    while (t->at < t->end && t->count == 0) {
+        const char *end = memchr(t->at, '\n', (size_t)(t->end - t->at)), *at = t->at;
+        end = end ? end : t->end;
+        t->line++;
+        t->at = end < t->end ? end + 1 : end;
+        for (;;) {
+            while (at < end && is_space(*at))
+                at++;
+            if (at == end || *at == '#')
+                break;
+            if (!read_word(t, &at, end))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_number(const char *word, uint32_t most, uint32_t *number)
+{
+    char *end;
+    if (*word < '0' || *word > '9' || strlen(word) > 9)
+        return false;
+    unsigned long value = strtoul(word, &end, 10);
+    *number = (uint32_t)value;
+    return !*end && value <= most;
+}
+
+/* ---- behaviours -------------------------------------------------------------------------------------------------- */
+
+static bool add_move(text *t, uint32_t from, aphi_alts_op op, bool sync, const char *port, const char *label, uint32_t target)
+{
+    size_t p = op == APHI_ALTS_LOCAL ? 0 : aphi_alts_port_named(t->alts, port);
+    if (p == SIZE_MAX)
+        return wrong(t, "there is no port %s; ports are declared before behaviours: port NAME of COMPONENT", port);
+    size_t l = aphi_alts_add_label(t->alts, label);
+    if (l == SIZE_MAX)
+        return wrong(t, "more than %d labels", APHI_ALTS_LABELS_MAX);
+    APHI_RESERVE(t->from, t->from_capacity, t->move_count + 1);
+    APHI_RESERVE(t->moves, t->move_capacity, t->move_count + 1);
+    t->from[t->move_count] = from;
+    t->moves[t->move_count++] = (aphi_alts_move){.target = target, .port = (uint16_t)p, .label = (uint16_t)l,
+                                                 .op = (uint8_t)op, .sync = sync};
+    return true;
+}
+
+/* 0 -> 1 post p m */
+static bool read_move(text *t)
+{
+    static const struct {
+        const char *name;
+        aphi_alts_op op;
+        bool sync;
+    } verbs[] = {{"post", APHI_ALTS_SEND, false}, {"pass", APHI_ALTS_SEND, true}, {"take", APHI_ALTS_RECEIVE, false},
+                 {"note", APHI_ALTS_LOCAL, false}};
+    uint32_t from, target;
+    size_t verb = 0;
+    if (t->component == SIZE_MAX)
+        return wrong(t, "a move outside a behaviour: behaviour COMPONENT states N initial S comes first");
+    if (t->count < 5 || strcmp(t->words[1], "->") != 0)
+        return wrong(t, "a move reads STATE -> STATE post|pass|take PORT LABEL, or STATE -> STATE note LABEL");
+    if (!is_number(t->words[0], t->states - 1, &from) || !is_number(t->words[2], t->states - 1, &target))
+        return wrong(t, "states of this behaviour are numbers from 0 to %" PRIu32, t->states - 1);
+    while (verb < 4 && strcmp(verbs[verb].name, t->words[3]) != 0)
+        verb++;
+    bool local = verb < 4 && verbs[verb].op == APHI_ALTS_LOCAL;
+    if (verb == 4 || t->count != (local ? 5u : 6u))
+        return wrong(t, "after the states: post, pass or take with a port and a label, or note with a label");
+    return add_move(t, from, verbs[verb].op, verbs[verb].sync, t->words[4], t->words[local ? 4 : 5], target);
+}
+
+static void finish_behaviour(text *t)
+{
+    if (t->component != SIZE_MAX)
+        aphi_alts_fill(t->alts, t->component, t->initial, t->states, t->move_count, t->from, t->moves);
+    t->component = SIZE_MAX;
+    t->move_count = 0;
+}
+
+/* ---- Aldebaran --------------------------------------------------------------------------------------------------- */
+
+static void skip(text *t)
+{
+    while (t->at < t->end && is_space(*t->at))
+        t->at++;
+}
+
+static bool expect(text *t, char c)
+{
+    skip(t);
+    if (t->at == t->end || *t->at != c)
+        return wrong(t, "a '%c' is missing", c);
+    t->at++;
+    return true;
+}
+
+static bool read_number(text *t, uint32_t most, uint32_t *number)
+{
+    char digits[10];
+    size_t n = 0;
+    skip(t);
+    while (t->at < t->end && *t->at >= '0' && *t->at <= '9' && n < sizeof digits - 1)
+        digits[n++] = *t->at++;
+    digits[n] = '\0';
+    return is_number(digits, most, number) || wrong(t, "a number from 0 to %" PRIu32 " is missing", most);
+}
+
+static bool end_line(text *t)
+{
+    skip(t);
+    if (t->at < t->end && *t->at == '\r')
+        t->at++;
+    if (t->at < t->end && *t->at != '\n')
+        return wrong(t, "something follows the ')'");
+    t->at += t->at < t->end;
+    t->line++;
+    return true;
+}
+
+/* A label, in quotes or up to the comma. */
+static bool read_label(text *t, char *label)
+{
+    size_t n = 0;
+    skip(t);
+    bool quoted = t->at < t->end && *t->at == '"';
+    t->at += quoted;
+    for (; t->at < t->end && *t->at != '\n' && *t->at != (quoted ? '"' : ','); t->at++) {
+        if (n == NAME_BYTES || !*t->at)
+            return wrong(t, n == NAME_BYTES ? "a label of more than 200 bytes" : "a NUL byte");
+        label[n++] = *t->at;
+    }
+    while (!quoted && n && is_space(label[n - 1]))
+        n--;
+    label[n] = '\0';
+    if (quoted && !expect(t, '"'))
+        return false;
+    return n || wrong(t, "a label is empty");
+}
+
+/* p!m, p!!m, p?m, or an event of its own. */
+static bool add_labelled(text *t, uint32_t from, char *label, uint32_t target)
+{
+    char *mark = strpbrk(label, "!?");
+    bool local = !mark, receive = mark && *mark == '?', sync = mark && *mark == '!' && mark[1] == '!';
+    char *message = mark ? mark + 1 + sync : label;
+    if (mark)
+        *mark = '\0';
+    if (!is_name(message, strlen(message)) || (mark && !is_name(label, strlen(label))))
+        return wrong(t, "a label is PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot have %s", cannot);
+    return add_move(t, from, local ? APHI_ALTS_LOCAL : receive ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND, sync, label, message,
+                    target);
+}
+
+static bool read_aut(text *t)
+{
+    char label[NAME_BYTES + 1];
+    uint32_t moves, from, target;
+    t->line = 1;
+    if (t->end - t->at < 3 || memcmp(t->at, "des", 3) != 0)
+        return wrong(t, "it begins with des (INITIAL, TRANSITIONS, STATES)");
+    t->at += 3;
+    if (!expect(t, '(') || !read_number(t, STATES_MAX, &t->initial) || !expect(t, ',') ||
+        !read_number(t, 999999999, &moves) || !expect(t, ',') || !read_number(t, STATES_MAX, &t->states) || !expect(t, ')'))
+        return false;
+    if (t->initial >= t->states)
+        return wrong(t, "the initial state is none of the %" PRIu32 " states", t->states);
+    if (!end_line(t))
+        return false;
+    for (skip(t); t->at < t->end; skip(t)) {
+        if (*t->at == '\n') {
+            t->at++;
+            t->line++;
+            continue;
+        }
+        if (!expect(t, '(') || !read_number(t, t->states - 1, &from) || !expect(t, ',') || !read_label(t, label) ||
+            !expect(t, ',') || !read_number(t, t->states - 1, &target) || !expect(t, ')') ||
+            !add_labelled(t, from, label, target) || !end_line(t))
+            return false;
+    }
+    return t->move_count == moves || wrong(t, "%zu transitions, but the first line says %" PRIu32, t->move_count, moves);
+}
+
+bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, size_t component, char *why, size_t size)
+{
+    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .component = component, .why = why, .why_size = size};
+    bool read = read_aut(&t);
+    if (read)
+        finish_behaviour(&t);
+    free(t.from);
+    free(t.moves);
+    return read;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static char *read_bytes(const char *name, size_t *n)
+{
+    FILE *file = fopen(name, "rb");
+    aphi_buffer bytes = {0};
+    char chunk[65536];
+    size_t got;
+    if (!file)
+        return NULL;
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && bytes.n < FILE_BYTES)
+        aphi_buffer_add(&bytes, chunk, got);
+    bool failed = ferror(file);
+    fclose(file);
+    *n = bytes.n;
+    if (failed) {
+        aphi_buffer_free(&bytes);
+        return NULL;
+    }
+    return aphi_buffer_text(&bytes);
+}
+
+/* behaviour D from d.aut */
+static bool read_other(text *t, size_t component, const char *name)
+{
+    char *path;
+    size_t n = 0;
+    if (!t->folder)
+        return wrong(t, "a file cannot be named here");
+    if (asprintf(&path, "%s%s", *name == '/' ? "" : t->folder, name) < 0)
+        abort();
+    char *bytes = read_bytes(path, &n);
+    bool read = bytes && aphi_aut_read(path, bytes, n, t->alts, component, t->why, t->why_size);
+    if (!bytes) {
+        t->problem = APHI_ALTS_UNREADABLE;
+        wrong(t, "%s cannot be read: %s", path, strerror(errno));
+    } else if (!read) {
+        t->problem = APHI_ALTS_MALFORMED;
+    }
+    free(bytes);
+    free(path);
+    return read;
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+static bool read_component(text *t)
+{
+    if (t->count != 2)
+        return wrong(t, "a component reads component NAME");
+    if (aphi_alts_component_named(t->alts, t->words[1]) != SIZE_MAX)
+        return wrong(t, "there is a component %s already", t->words[1]);
+    if (aphi_alts_add_component(t->alts, t->words[1]) == SIZE_MAX)
+        return wrong(t, "more than %d components", APHI_ALTS_COMPONENTS_MAX);
+    return true;
+}
+
+/* port P of D [fifo-pair|fifo-port|unordered] [capacity N] */
+static bool read_port(text *t)
+{
+    static const char *const mediums[] = {[APHI_MEDIUM_PAIR] = "fifo-pair", [APHI_MEDIUM_PORT] = "fifo-port",
+                                          [APHI_MEDIUM_UNORDERED] = "unordered"};
+    uint32_t capacity = 0;
+    size_t medium = 0, owner = t->count > 3 ? aphi_alts_component_named(t->alts, t->words[3]) : 0, at = 4;
+    if (t->count < 4 || strcmp(t->words[2], "of") != 0)
+        return wrong(t, "a port reads port NAME of COMPONENT [fifo-pair|fifo-port|unordered] [capacity N]");
+    if (owner == SIZE_MAX)
+        return wrong(t, "there is no component %s; components are declared before ports", t->words[3]);
+    if (aphi_alts_port_named(t->alts, t->words[1]) != SIZE_MAX)
+        return wrong(t, "there is a port %s already", t->words[1]);
+    if (at < t->count && strcmp(t->words[at], "capacity") != 0) {
+        while (medium < 3 && strcmp(mediums[medium], t->words[at]) != 0)
+            medium++;
+        at++;
+    }
+    if (medium == 3)
+        return wrong(t, "a medium is fifo-pair, fifo-port or unordered, not %s", t->words[at - 1]);
+    if (at + 2 == t->count && !strcmp(t->words[at], "capacity") && is_number(t->words[at + 1], 1000000, &capacity) && capacity)
+        at += 2;
+    if (at != t->count)
+        return wrong(t, "after the medium only capacity N may follow, N from 1 to 1000000");
+    if (capacity && medium == APHI_MEDIUM_PORT)
+        return wrong(t, "a fifo-port takes no capacity: its senders share one queue, which is never full");
+    if (aphi_alts_add_port(t->alts, t->words[1], owner, (aphi_medium)medium, capacity) == SIZE_MAX)
+        return wrong(t, "more than %d ports", APHI_ALTS_PORTS_MAX);
+    return true;
+}
+
+/* behaviour D states N initial S, or behaviour D from FILE */
+static bool read_behaviour(text *t)
+{
+    size_t component = t->count > 1 ? aphi_alts_component_named(t->alts, t->words[1]) : 0;
+    finish_behaviour(t);
+    if (component == SIZE_MAX)
+        return wrong(t, "there is no component %s", t->words[1]);
+    if (t->count > 1 && t->filled[component])
+        return wrong(t, "the behaviour of %s was given already", t->words[1]);
+    if (t->count > 1)
+        t->filled[component] = true;
+    if (t->count == 4 && !strcmp(t->words[2], "from"))
+        return read_other(t, component, t->words[3]);
+    if (t->count != 6 || strcmp(t->words[2], "states") != 0 || strcmp(t->words[4], "initial") != 0)
+        return wrong(t, "a behaviour reads behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE.aut");
+    if (!is_number(t->words[3], STATES_MAX, &t->states) || !t->states || !is_number(t->words[5], t->states - 1, &t->initial))
+        return wrong(t, "states are 1 to %d, and the initial one is one of them, from 0", STATES_MAX);
+    t->component = component;
+    return true;
+}
+
+static bool read_rest(text *t)
+{
+    while (read_line(t)) {
+        const char *what = t->words[0];
+        bool read;
+        if (t->count == 0)
+            return true;
+        if (!strcmp(what, "component"))
+            read = t->component == SIZE_MAX ? read_component(t) : wrong(t, "components come before behaviours");
+        else if (!strcmp(what, "port"))
+            read = t->component == SIZE_MAX ? read_port(t) : wrong(t, "ports come before behaviours");
+        else if (!strcmp(what, "behaviour"))
+            read = read_behaviour(t);
+        else if (*what >= '0' && *what <= '9')
+            read = read_move(t);
+        else
+            read = wrong(t, "%s is none of component, port, behaviour, or a move that begins with a state", what);
+        if (!read)
+            return false;
+    }
+    return false;
+}
+
+static bool read_model(text *t)
+{
+    if (!read_line(t))
+        return false;
+    if (t->count != 2 || strcmp(t->words[0], "alts") != 0) {
+        aphi_alts_init(t->alts, "");
+        return wrong(t, "the first line reads alts NAME");
+    }
+    aphi_alts_init(t->alts, t->words[1]);
+    if (!read_rest(t))
+        return false;
+    finish_behaviour(t);
+    for (size_t i = 0; i < t->alts->component_count; i++)
+        if (!t->filled[i])
+            return wrong(t, "component %s has no behaviour: behaviour %s states N initial S", t->alts->components[i].name,
+                         t->alts->components[i].name);
+    return t->alts->component_count > 0 || wrong(t, "there is no component");
+}
+
+static aphi_alts_problem read_text(text *t)
+{
+    *t->alts = (aphi_alts){0};
+    t->filled = aphi_alloc_zero(APHI_ALTS_COMPONENTS_MAX * sizeof *t->filled);
+    t->component = SIZE_MAX;
+    if (!read_model(t))
+        aphi_alts_free(t->alts);
+    free(t->filled);
+    free(t->from);
+    free(t->moves);
+    return t->problem;
+}
+
+bool aphi_alts_read(const char *name, const char *bytes, size_t n, aphi_alts *a, char *why, size_t size)
+{
+    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .why = why, .why_size = size};
+    return read_text(&t) == APHI_ALTS_READ;
+}
+
+aphi_alts_problem aphi_alts_read_file(const char *name, aphi_alts *a, char *why, size_t size)
+{
+    size_t n = 0;
+    char *bytes = read_bytes(name, &n), *folder = aphi_copy(name, strlen(name) + 1), *slash = strrchr(folder, '/');
+    folder[slash ? slash - folder + 1 : 0] = '\0';
+    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .folder = folder, .why = why, .why_size = size};
+    if (bytes) {
+        read_text(&t);
+    } else {
+        snprintf(why, size, "%s cannot be read: %s", name, strerror(errno));
+        t.problem = APHI_ALTS_UNREADABLE;
+    }
+    free(bytes);
+    free(folder);
+    return t.problem;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static void write_port(const aphi_alts *a, const aphi_alts_port *p, FILE *out)
+{
+    static const char *const mediums[] = {[APHI_MEDIUM_PAIR] = "fifo-pair", [APHI_MEDIUM_PORT] = "fifo-port",
+                                          [APHI_MEDIUM_UNORDERED] = "unordered"};
+    fprintf(out, "port %s of %s %s", p->name, a->components[p->owner].name, mediums[p->medium]);
+    if (p->capacity)
+        fprintf(out, " capacity %" PRIu32, p->capacity);
+    putc('\n', out);
+}
+
+static void write_behaviour(const aphi_alts *a, const aphi_alts_component *c, FILE *out)
+{
+    fprintf(out, "\nbehaviour %s states %" PRIu32 " initial %" PRIu32 "\n", c->name, c->states, c->initial);
+    for (uint32_t s = 0; s < c->states; s++)
+        for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++) {
+            const aphi_alts_move *m = &c->moves[i];
+            const char *verb = m->op == APHI_ALTS_RECEIVE ? "take" : m->sync ? "pass" : "post";
+            fprintf(out, "%" PRIu32 " -> %" PRIu32 " ", s, m->target);
+            if (m->op == APHI_ALTS_LOCAL)
+                fprintf(out, "note %s\n", a->labels[m->label]);
+            else
+                fprintf(out, "%s %s %s\n", verb, a->ports[m->port].name, a->labels[m->label]);
+        }
+}
+
+void aphi_alts_write(const aphi_alts *a, FILE *out)
+{
+    fprintf(out, "alts %s\n\n", a->name);
+    for (size_t i = 0; i < a->component_count; i++)
+        fprintf(out, "component %s\n", a->components[i].name);
+    for (size_t i = 0; i < a->port_count; i++)
+        write_port(a, &a->ports[i], out);
+    for (size_t i = 0; i < a->component_count; i++)
+        write_behaviour(a, &a->components[i], out);
+}
+
+static void put_label(const aphi_alts *a, const aphi_alts_move *m, FILE *out)
+{
+    if (m->op != APHI_ALTS_LOCAL)
+        fprintf(out, "%s%s", a->ports[m->port].name, m->op == APHI_ALTS_RECEIVE ? "?" : m->sync ? "!!" : "!");
+    fputs(a->labels[m->label], out);
+}
+
+void aphi_aut_write(const aphi_alts *a, size_t component, FILE *out)
+{
+    const aphi_alts_component *c = &a->components[component];
+    fprintf(out, "des (%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\n", c->initial, c->first[c->states], c->states);
+    for (uint32_t s = 0; s < c->states; s++)
+        for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++) {
+            fprintf(out, "(%" PRIu32 ", \"", s);
+            put_label(a, &c->moves[i], out);
+            fprintf(out, "\", %" PRIu32 ")\n", c->moves[i].target);
+        }
+}
+
+void aphi_dot_write(const aphi_alts *a, FILE *out)
+{
+    fprintf(out, "digraph \"%s\" {\n    node [shape=circle];\n", a->name);
+    for (size_t t = 0; t < a->component_count; t++) {
+        const aphi_alts_component *c = &a->components[t];
+        fprintf(out, "    subgraph cluster_%zu {\n        label=\"%s\";\n", t, c->name);
+        for (uint32_t s = 0; s < c->states; s++)
+            fprintf(out, "        s%zu_%" PRIu32 " [label=\"%" PRIu32 "\"%s];\n", t, s, s,
+                    s == c->initial ? ", penwidth=2" : c->first[s] == c->first[s + 1] ? ", shape=doublecircle" : "");
+        for (uint32_t s = 0; s < c->states; s++)
+            for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++) {
+                fprintf(out, "        s%zu_%" PRIu32 " -> s%zu_%" PRIu32 " [label=\"", t, s, t, c->moves[i].target);
+                put_label(a, &c->moves[i], out);
+                fputs("\"];\n", out);
+            }
+        fputs("    }\n", out);
+    }
+    fputs("}\n", out);
+}

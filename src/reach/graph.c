@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * graph.c - compose a model's components, one step of somebody at a time, and measure what comes out.
+ *
+ * Idea:       breadth first. Every step is one event, and components do not come back to a state, so what is found later is
+ *             never before what was found earlier: going through all of it from the end, a state's successors are done
+ *             before it. Then strong bisimulation is equality: two states are the same if they have the same events to
+ *             states that are the same. So is counting paths.
+ * Invariants: a situation is words: the state of each component, then for each port how many messages it holds, and these.
+ *             Messages of a medium are kept in an order that does not show what cannot be seen.
+ * Cost:       all situations in memory: some hundred bytes each. */
+#include "reach/graph.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SITUATIONS_MAX = 40000000, MESSAGES_MAX = 4096 };
+
+typedef struct edge {
+    uint64_t event;   /* who does what */
+    uint32_t target;  /* a situation; then its class */
+} edge;
+
+typedef struct graph {
+    const aphi_alts *alts;
+    uint32_t *words;     /* all situations */
+    size_t word_count, word_capacity;
+    size_t *at;          /* where a situation begins; one more than there are */
+    size_t count, at_capacity;
+    uint32_t *table;     /* situations, then classes; each + 1 */
+    size_t table_size;
+    edge *edges;         /* of situations, then of classes */
+    size_t edge_count, edge_capacity;
+    size_t *first_edge;
+    size_t first_capacity;
+    uint32_t *now, *next; /* the situation at hand, and one after a step */
+    size_t now_size, next_size;
+    bool too_large;
+} graph;
+
+/* ---- situations -------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_words(const uint32_t *words, size_t n)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u ^ n;
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ words[i]) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+static size_t place_of(const graph *g, const uint32_t *words, size_t n)
+{
+    size_t at = hash_words(words, n) & (g->table_size - 1);
+    for (; g->table[at]; at = (at + 1) & (g->table_size - 1)) {
+        size_t begin = g->at[g->table[at] - 1], end = g->at[g->table[at]];
+        if (end - begin == n && !memcmp(g->words + begin, words, n * sizeof *words))
+            break;
+    }
+    return at;
+}
+
+static void grow_table(graph *g)
+{
+    g->table_size = g->table_size ? 2 * g->table_size : 1024;
+    free(g->table);
+    g->table = aphi_alloc_zero(g->table_size * sizeof *g->table);
+    for (size_t i = 0; i < g->count; i++)
+        g->table[place_of(g, g->words + g->at[i], g->at[i + 1] - g->at[i])] = (uint32_t)i + 1;
+}
+
+static uint32_t number_of(graph *g, const uint32_t *words, size_t n)
+{
+    if (2 * (g->count + 1) > g->table_size)
+        grow_table(g);
+    size_t at = place_of(g, words, n);
+    if (!g->table[at]) {
+        APHI_RESERVE(g->at, g->at_capacity, g->count + 2);
+        APHI_RESERVE(g->words, g->word_capacity, g->word_count + n);
+        memcpy(g->words + g->word_count, words, n * sizeof *words);
+        g->word_count += n;
+        g->at[++g->count] = g->word_count;
+        g->table[at] = (uint32_t)g->count;
+    }
+    return g->table[at] - 1;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t event_of(unsigned kind, size_t sender, const aphi_alts_move *m)
+{
+    return (uint64_t)kind << 56 | (uint64_t)sender << 32 | (uint64_t)(m->op == APHI_ALTS_LOCAL ? 0 : m->port) << 16 | m->label;
+}
+
+enum { EVENT_LOCAL, EVENT_POST, EVENT_TAKE, EVENT_PASS };
+
+static void add_edge(graph *g, uint64_t event)
+{
+    uint32_t target = number_of(g, g->next, g->next_size);
+    APHI_RESERVE(g->edges, g->edge_capacity, g->edge_count + 1);
+    g->edges[g->edge_count++] = (edge){.event = event, .target = target};
+}
+
+static void copy_now(graph *g)
+{
+    memcpy(g->next, g->now, g->now_size * sizeof *g->now);
+    g->next_size = g->now_size;
+}
+
+/* Where the messages of a port are counted. */
+static size_t port_place(const graph *g, size_t port)
+{
+    size_t at = g->alts->component_count;
+    for (size_t i = 0; i < port; i++)
+        at += 1 + g->now[at];
+    return at;
+}
+
+static void put_message(graph *g, size_t place, size_t at, uint32_t message)
+{
+    memmove(g->next + at + 1, g->next + at, (g->next_size - at) * sizeof *g->next);
+    g->next[at] = message;
+    g->next[place]++;
+    g->next_size++;
+}
+
+static void post(graph *g, size_t t, const aphi_alts_move *m)
+{
+    const aphi_alts_port *port = &g->alts->ports[m->port];
+    size_t place = port_place(g, m->port), end = place + 1 + g->now[place], at = end, own = 0;
+    uint32_t message = (uint32_t)t << 16 | m->label;
+    for (size_t i = place + 1; i < end; i++)
+        own += g->now[i] >> 16 == t;
+    if ((port->capacity && own >= port->capacity) || g->now[place] >= MESSAGES_MAX) {
+        g->too_large |= g->now[place] >= MESSAGES_MAX;
+        return;
+    }
+    copy_now(g);
+    while (port->medium == APHI_MEDIUM_PAIR && at > place + 1 && g->now[at - 1] >> 16 > t)
+        at--;
+    while (port->medium == APHI_MEDIUM_UNORDERED && at > place + 1 && g->now[at - 1] > message)
+        at--;
+    put_message(g, place, at, message);
+    g->next[t] = m->target;
+    add_edge(g, event_of(EVENT_POST, t, m));
+}
+
+static bool comes_first(const graph *g, aphi_medium medium, size_t place, size_t at)
+{
+    if (at == place + 1)
+        return true;
+    if (medium == APHI_MEDIUM_PORT)
+        return false;
+    if (medium == APHI_MEDIUM_PAIR)
+        return g->now[at - 1] >> 16 != g->now[at] >> 16;
+    return g->now[at - 1] != g->now[at]; /* of equal ones, one */
+}
+
+static void take(graph *g, size_t t, const aphi_alts_move *m)
+{
+    aphi_medium medium = g->alts->ports[m->port].medium;
+    size_t place = port_place(g, m->port);
+    for (size_t at = place + 1; at < place + 1 + g->now[place]; at++) {
+        if ((g->now[at] & 0xffff) != m->label || !comes_first(g, medium, place, at))
+            continue;
+        copy_now(g);
+        memmove(g->next + at, g->next + at + 1, (g->next_size - at - 1) * sizeof *g->next);
+        g->next[place]--;
+        g->next_size--;
+        g->next[t] = m->target;
+        add_edge(g, event_of(EVENT_TAKE, g->now[at] >> 16, m));
+    }
+}
+
+static void pass(graph *g, size_t t, const aphi_alts_move *m)
+{
+    const aphi_alts_port *port = &g->alts->ports[m->port];
+    const aphi_alts_component *owner = &g->alts->components[port->owner];
+    size_t place = port_place(g, m->port);
+    uint32_t state = g->now[port->owner];
+    for (size_t at = place + 1; port->medium == APHI_MEDIUM_PAIR && at < place + 1 + g->now[place]; at++)
+        if (g->now[at] >> 16 == t)
+            return; /* it would overtake */
+    for (uint32_t i = owner->first[state]; i < owner->first[state + 1]; i++)
+        if (owner->moves[i].op == APHI_ALTS_RECEIVE && owner->moves[i].port == m->port && owner->moves[i].label == m->label) {
+            copy_now(g);
+            g->next[t] = m->target;
+            g->next[port->owner] = owner->moves[i].target;
+            add_edge(g, event_of(EVENT_PASS, t, m));
+        }
+}
+
+static void step(graph *g, size_t t, const aphi_alts_move *m)
+{
+    if (m->op == APHI_ALTS_RECEIVE) {
+        take(g, t, m);
+    } else if (m->op == APHI_ALTS_LOCAL) {
+        copy_now(g);
+        g->next[t] = m->target;
+        add_edge(g, event_of(EVENT_LOCAL, t, m));
+    } else if (m->sync) {
+        pass(g, t, m);
+    } else {
+        post(g, t, m);
+    }
+}
+
+static void expand(graph *g, size_t situation)
+{
+    size_t begin = g->at[situation];
+    APHI_RESERVE(g->first_edge, g->first_capacity, situation + 2);
+    g->first_edge[situation] = g->edge_count;
+    g->now_size = g->at[situation + 1] - begin;
+    memcpy(g->now, g->words + begin, g->now_size * sizeof *g->now);
+    for (size_t t = 0; t < g->alts->component_count; t++) {
+        const aphi_alts_component *c = &g->alts->components[t];
+        for (uint32_t i = c->first[g->now[t]]; i < c->first[g->now[t] + 1]; i++)
+            step(g, t, &c->moves[i]);
+    }
+    g->first_edge[situation + 1] = g->edge_count;
+}
+
+static void compose(graph *g)
+{
+    size_t room = g->alts->component_count + g->alts->port_count * (1 + (size_t)MESSAGES_MAX) + 1;
+    g->now = aphi_alloc_zero(room * sizeof *g->now);
+    g->next = aphi_alloc_zero(room * sizeof *g->next);
+    APHI_RESERVE(g->at, g->at_capacity, 1);
+    g->at[0] = 0;
+    for (size_t t = 0; t < g->alts->component_count; t++)
+        g->now[t] = g->alts->components[t].initial;
+    number_of(g, g->now, g->alts->component_count + g->alts->port_count);
+    for (size_t i = 0; i < g->count && !g->too_large; i++) {
+        expand(g, i);
+        g->too_large |= g->count > SITUATIONS_MAX;
+    }
+    free(g->now);
+    free(g->next);
+}
+
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
+
+static int by_event(const void *a, const void *b)
+{
+    const edge *x = a, *y = b;
+    if (x->event != y->event)
+        return x->event < y->event ? -1 : 1;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+/* The edges with classes for targets, each once. */
+static size_t sign(const graph *g, const uint32_t *class_of, size_t situation, edge *out)
+{
+    size_t n = g->first_edge[situation + 1] - g->first_edge[situation], kept = 0;
+    memcpy(out, g->edges + g->first_edge[situation], n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        out[i].target = class_of[out[i].target];
+    qsort(out, n, sizeof *out, by_event);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || by_event(&out[i], &out[i - 1]))
+            out[kept++] = out[i];
+    return kept;
+}
+
+/* The words of a signature: a class is numbered as a situation is. */
+static size_t spell(const edge *edges, size_t n, uint32_t *words)
+{
+    for (size_t i = 0; i < n; i++) {
+        words[3 * i] = (uint32_t)(edges[i].event >> 32);
+        words[3 * i + 1] = (uint32_t)edges[i].event;
+        words[3 * i + 2] = edges[i].target;
+    }
+    return 3 * n;
+}
+
+static void count_class(aphi_graph *out, const edge *edges, size_t n, unsigned __int128 *paths)
+{
+    unsigned __int128 sum = n == 0;
+    for (size_t i = 0; i < n; i++) {
+        out->overflow |= sum + paths[edges[i].target] < sum;
+        sum += paths[edges[i].target];
+    }
+    paths[out->states++] = sum;
+    out->transitions += n;
+}
+
+static void classify(graph *g, aphi_graph *out)
+{
+    graph classes = {.alts = g->alts};
+    uint32_t *class_of = aphi_alloc(g->count * sizeof *class_of);
+    unsigned __int128 *paths = aphi_alloc(g->count * sizeof *paths);
+    size_t widest = 0;
+    for (size_t i = 0; i < g->count; i++)
+        widest = g->first_edge[i + 1] - g->first_edge[i] > widest ? g->first_edge[i + 1] - g->first_edge[i] : widest;
+    edge *edges = aphi_alloc((widest + 1) * sizeof *edges);
+    uint32_t *words = aphi_alloc((3 * widest + 1) * sizeof *words);
+    APHI_RESERVE(classes.at, classes.at_capacity, 1);
+    classes.at[0] = 0;
+    for (size_t i = g->count; i-- > 0;) {
+        size_t n = sign(g, class_of, i, edges), before = classes.count;
+        class_of[i] = number_of(&classes, words, spell(edges, n, words));
+        if (classes.count > before)
+            count_class(out, edges, n, paths);
+    }
+    out->paths = paths[class_of[0]];
+    out->situations = g->count;
+    free(class_of);
+    free(paths);
+    free(edges);
+    free(words);
+    free(classes.at);
+    free(classes.words);
+    free(classes.table);
+}
+
+static bool is_defined(const aphi_alts *a, char *why, size_t size)
+{
+    for (size_t t = 0; t < a->component_count; t++) {
+        const aphi_alts_component *c = &a->components[t];
+        for (uint32_t i = 0; i < c->first[c->states]; i++)
+            if (c->moves[i].op == APHI_ALTS_SEND && c->moves[i].sync && a->ports[c->moves[i].port].medium == APHI_MEDIUM_PORT) {
+                snprintf(why, size, "component %s sends synchronously to %s, which has one queue for all senders: standing in "
+                         "line is no event, so interleavings are not counted", c->name, a->ports[c->moves[i].port].name);
+                return false;
+            }
+    }
+    return true;
+}
+
+bool aphi_graph_measure(const aphi_alts *a, aphi_graph *out, char *why, size_t size)
+{
+    graph g = {.alts = a};
+    *out = (aphi_graph){0};
+    if (!is_defined(a, why, size))
+        return false;
+    compose(&g);
+    if (g.too_large)
+        snprintf(why, size, "there are more than %zu situations, too many to compose", g.count - 1);
+    else
+        classify(&g, out);
+    free(g.words);
+    free(g.at);
+    free(g.table);
+    free(g.edges);
+    free(g.first_edge);
+    return !g.too_large;
+}

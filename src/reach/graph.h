@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * graph.h - a model's components composed, all interleavings of them: how large that is. */
+#ifndef APHI_REACH_GRAPH_H
+#define APHI_REACH_GRAPH_H
+
+#include "reach/alts.h"
+
+typedef struct aphi_graph {
+    uint64_t states, transitions; /* up to strong bisimulation */
+    uint64_t situations;          /* states before that */
+    unsigned __int128 paths;      /* total orders: from the first state to one without transitions */
+    bool overflow;                /* there are more paths than 128 bits hold */
+} aphi_graph;
+
+/* The model must be sound. False: it is too large, or has synchronous sends to a port with one queue for all senders, for
+ * which this is not defined. */
+bool aphi_graph_measure(const aphi_alts *a, aphi_graph *g, char *why, size_t size);
+
+#endif

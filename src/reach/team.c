@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * team.c - search a model with several threads.
+ *
+ * Idea:       each worker has an explorer. One that has nothing to do is hungry; another that sees it gives away its largest
+ *             branch. All branches pass through one list, so when everybody puts down his work, that list is all that is
+ *             left to do: then it is written to the checkpoint, and everybody goes on.
+ *             Workers search depth first, so what is pending is a fork or two a level: there is never much to keep.
+ * Invariants: 1. a branch is in the list, or with one worker; never both
+ *             2. work is over when the list is empty and everybody is hungry
+ * Cost:       a look at two flags every SLICE forks. */
+#include "reach/team.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SLICE = 8192, LINE_MAX_CHOICES = 100000, LOOK_NS = 100000000 };
+
+typedef struct team team;
+
+typedef struct worker {
+    team *team;
+    aphi_explorer *explorer;
+    pthread_t thread;
+    aphi_explored seen;     /* what of its explorer is in the sum already */
+    double left;            /* of the tree, to it */
+} worker;
+
+struct team {
+    const aphi_team_options *options;
+    worker *workers;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    aphi_branch *list;
+    size_t count, capacity;
+    unsigned hungry;
+    atomic_bool wanted;     /* somebody is hungry, and the list is empty */
+    atomic_bool down;       /* put down your work */
+    bool over;
+    bool stopping;          /* by a visit, the limit or a signal */
+    uint64_t before;        /* sequences of runs before */
+    aphi_team_result result;
+};
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+static void give(team *t, const aphi_branch *branch)
+{
+    APHI_RESERVE(t->list, t->capacity, t->count + 1);
+    t->list[t->count++] = (aphi_branch){.choices = aphi_copy(branch->choices, branch->count * sizeof *branch->choices),
+                                        .count = branch->count, .capacity = branch->count, .share = branch->share};
+    if (t->count > t->result.pending_max)
+        t->result.pending_max = t->count;
+    atomic_store(&t->wanted, false);
+    pthread_cond_broadcast(&t->changed);
+}
+
+static void add_told(aphi_explored *sum, const aphi_explored *now, const aphi_explored *before)
+{
+    sum->sequences += now->sequences - before->sequences;
+    sum->deadlocks += now->deadlocks - before->deadlocks;
+    sum->blocked += now->blocked - before->blocked;
+    sum->forks += now->forks - before->forks;
+}
+
+static void sum_up(worker *w)
+{
+    team *t = w->team;
+    aphi_explored now = aphi_explorer_told(w->explorer);
+    add_told(&t->result.told, &now, &w->seen);
+    w->seen = now;
+    w->left = aphi_explorer_left(w->explorer);
+    const aphi_team_options *o = t->options;
+    bool enough = o->limit && t->result.told.sequences - t->before >= o->limit;
+    if (enough || aphi_explorer_stopped(w->explorer) || (o->stop && *o->stop)) {
+        t->stopping = true;
+        atomic_store(&t->down, true);
+    }
+}
+
+/* ---- a worker ---------------------------------------------------------------------------------------------------- */
+
+/* Waits for a branch; false: there is no more to do. The lock is held. */
+static bool next_branch(team *t, aphi_branch *branch)
+{
+    t->hungry++;
+    for (;;) {
+        if (t->count == 0 && t->hungry == t->options->jobs && !t->down)
+            t->over = true;
+        pthread_cond_broadcast(&t->changed);
+        if (t->over)
+            return false;
+        if (t->count && !t->down)
+            break;
+        atomic_store(&t->wanted, t->count == 0);
+        pthread_cond_wait(&t->changed, &t->lock);
+    }
+    t->hungry--;
+    *branch = t->list[--t->count];
+    return true;
+}
+
+/* Gives away what the flags ask for. */
+static void share_out(worker *w, aphi_branch *scratch)
+{
+    team *t = w->team;
+    bool all = atomic_load(&t->down);
+    while ((all || atomic_load(&t->wanted)) && aphi_explorer_split(w->explorer, scratch))
+        give(t, scratch);
+}
+
+static void search_branch(worker *w, const aphi_branch *branch, aphi_branch *scratch)
+{
+    team *t = w->team;
+    aphi_explorer_begin(w->explorer, branch);
+    for (bool done = false; !done;) {
+        done = aphi_explorer_go(w->explorer, SLICE);
+        pthread_mutex_lock(&t->lock);
+        sum_up(w);
+        share_out(w, scratch);
+        pthread_mutex_unlock(&t->lock);
+        if (atomic_load(&t->down))
+            return; /* all of it was given away; a visit that stops leaves its explorer where it is, so nothing is lost */
+    }
+}
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    team *t = w->team;
+    aphi_branch branch, scratch = {0};
+    pthread_mutex_lock(&t->lock);
+    while (next_branch(t, &branch)) {
+        pthread_mutex_unlock(&t->lock);
+        search_branch(w, &branch, &scratch);
+        free(branch.choices);
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    free(scratch.choices);
+    return NULL;
+}
+
+/* ---- the checkpoint ---------------------------------------------------------------------------------------------- */
+
+/* Text: a head with the model and the counts, then a line of choices for each branch; the empty line is the whole tree. */
+static uint64_t fingerprint(const aphi_plan *p)
+{
+    uint64_t h = 1469598103934665603u;
+    for (size_t i = 0; i < p->state_count; i++) {
+        const aphi_plan_state *s = &p->states[i];
+        h = (h ^ s->kind ^ (uint64_t)s->channel << 8 ^ (uint64_t)s->input << 24 ^ (uint64_t)s->count << 40) * 1099511628211u;
+        for (uint32_t m = s->first; m < s->first + s->count; m++)
+            h = (h ^ p->moves[m].target ^ (uint64_t)p->moves[m].input << 32) * 1099511628211u;
+    }
+    for (size_t i = 0; i < p->channel_count; i++)
+        h = (h ^ p->channels[i].medium ^ (uint64_t)p->channels[i].capacity << 8) * 1099511628211u;
+    return h;
+}
+
+static bool write_list(const team *t, FILE *file)
+{
+    const aphi_explored *told = &t->result.told;
+    fprintf(file, "antiphon reach checkpoint 1\nmodel %016" PRIx64 "\n", fingerprint(t->options->plan));
+    fprintf(file, "counts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\nbranches %zu\n", told->sequences, told->deadlocks,
+            told->blocked, told->forks, t->count);
+    for (size_t i = 0; i < t->count; i++) {
+        for (size_t j = 0; j < t->list[i].count; j++)
+            fprintf(file, j ? " %u" : "%u", t->list[i].choices[j]);
+        putc('\n', file);
+    }
+    return !ferror(file);
+}
+
+static bool write_checkpoint(team *t)
+{
+    char *name;
+    if (asprintf(&name, "%s.new", t->options->checkpoint) < 0)
+        return false;
+    FILE *file = fopen(name, "w");
+    bool written = file && write_list(t, file);
+    if (file && (fflush(file) || fsync(fileno(file))))
+        written = false;
+    if (file && fclose(file))
+        written = false;
+    written = written && !rename(name, t->options->checkpoint);
+    if (!written)
+        snprintf(t->result.why, sizeof t->result.why, "%s cannot be written: %s", t->options->checkpoint, strerror(errno));
+    free(name);
+    return written;
+}
+
+static bool read_branch(char *line, aphi_branch *branch)
+{
+    for (char *at = line; *at && *at != '\n';) {
+        char *end;
+        if (*at < '0' || *at > '9' || branch->count == LINE_MAX_CHOICES)
+            return false;
+        unsigned long choice = strtoul(at, &end, 10);
+        if (choice >= UINT16_MAX || (*end != ' ' && *end != '\n') || (*end == ' ' && end[1] == '\n'))
+            return false;
+        APHI_RESERVE(branch->choices, branch->capacity, branch->count + 1);
+        branch->choices[branch->count++] = (uint16_t)choice;
+        at = *end == ' ' ? end + 1 : end;
+    }
+    return true;
+}
+
+/* Every branch must be one of this model: an explorer tries it. */
+static bool take_branch(team *t, char *line)
+{
+    aphi_branch branch = {0};
+    bool fits = read_branch(line, &branch) && (branch.count == 0 || aphi_explorer_begin(t->workers[0].explorer, &branch));
+    branch.share = branch.count ? aphi_explorer_left(t->workers[0].explorer) : 1;
+    if (fits)
+        give(t, &branch);
+    free(branch.choices);
+    return fits;
+}
+
+static bool read_list(team *t, FILE *file, char **line, size_t *size)
+{
+    aphi_explored *told = &t->result.told;
+    uint64_t model;
+    size_t count, taken = 0;
+    if (fscanf(file, "antiphon reach checkpoint 1\nmodel %" SCNx64 "\n", &model) != 1 ||
+        fscanf(file, "counts %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "\nbranches %zu", &told->sequences,
+               &told->deadlocks, &told->blocked, &told->forks, &count) != 5 || getc(file) != '\n') {
+        snprintf(t->result.why, sizeof t->result.why, "%s is no checkpoint of antiphon reach", t->options->checkpoint);
+        return false;
+    }
+    if (model != fingerprint(t->options->plan)) {
+        snprintf(t->result.why, sizeof t->result.why, "%s was made for another model", t->options->checkpoint);
+        return false;
+    }
+    while (getline(line, size, file) > 0 && taken < count && strchr(*line, '\n') && take_branch(t, *line))
+        taken++;
+    if (taken != count || !feof(file)) {
+        snprintf(t->result.why, sizeof t->result.why, "%s is damaged at its branch %zu", t->options->checkpoint, taken + 1);
+        return false;
+    }
+    return true;
+}
+
+static bool read_checkpoint(team *t)
+{
+    FILE *file = fopen(t->options->checkpoint, "r");
+    char *line = NULL;
+    size_t size = 0;
+    if (!file) {
+        snprintf(t->result.why, sizeof t->result.why, "%s cannot be read: %s", t->options->checkpoint, strerror(errno));
+        return false;
+    }
+    bool read = read_list(t, file, &line, &size);
+    free(line);
+    fclose(file);
+    return read;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static void report(team *t)
+{
+    double left = 0;
+    for (unsigned i = 0; i < t->options->jobs; i++)
+        left += t->workers[i].left;
+    for (size_t i = 0; i < t->count; i++)
+        left += t->list[i].share;
+    if (t->options->progress && left < 1)
+        t->options->progress(t->result.told.sequences, 1 - left);
+}
+
+/* Everybody has put down his work. */
+static void save(team *t)
+{
+    if (t->options->checkpoint && !write_checkpoint(t)) {
+        t->result.end = APHI_TEAM_UNWRITTEN;
+        t->over = true;
+    }
+    if (t->stopping) {
+        t->over = true;
+        t->result.end = t->result.end ? t->result.end : APHI_TEAM_STOPPED;
+    }
+    atomic_store(&t->down, false);
+    pthread_cond_broadcast(&t->changed);
+}
+
+/* Looks after the workers until they are done. The lock is held. */
+static void look_after(team *t)
+{
+    int64_t saved = aphi_clock_ns();
+    while (!t->over) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&t->changed, &t->lock, &until);
+        report(t);
+        bool due = t->options->checkpoint && (double)(aphi_clock_ns() - saved) > t->options->every * 1e9;
+        if ((due || (t->options->stop && *t->options->stop)) && !t->over)
+            atomic_store(&t->down, true);
+        t->stopping |= t->options->stop && *t->options->stop;
+        if (t->down && t->hungry == t->options->jobs) {
+            save(t);
+            saved = aphi_clock_ns();
+        }
+    }
+}
+
+static void run(team *t)
+{
+    pthread_mutex_lock(&t->lock);
+    for (unsigned i = 0; i < t->options->jobs; i++)
+        if (pthread_create(&t->workers[i].thread, NULL, work, &t->workers[i]))
+            abort();
+    look_after(t);
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    for (unsigned i = 0; i < t->options->jobs; i++)
+        pthread_join(t->workers[i].thread, NULL);
+    /* One that is done leaves a checkpoint from which nothing is left to do. */
+    if (t->options->checkpoint && t->result.end == APHI_TEAM_DONE && !write_checkpoint(t))
+        t->result.end = APHI_TEAM_UNWRITTEN;
+}
+
+aphi_team_result aphi_team_search(const aphi_team_options *options)
+{
+    team t = {.options = options};
+    pthread_mutex_init(&t.lock, NULL);
+    pthread_cond_init(&t.changed, NULL);
+    t.workers = aphi_alloc_zero(options->jobs * sizeof *t.workers);
+    for (unsigned i = 0; i < options->jobs; i++) {
+        t.workers[i].team = &t;
+        t.workers[i].explorer = aphi_explorer_open(options->plan, NULL, NULL);
+    }
+    if (options->resume && !read_checkpoint(&t))
+        t.result.end = APHI_TEAM_UNREADABLE;
+    else if (!options->resume)
+        give(&t, &(aphi_branch){.share = 1});
+    t.before = t.result.told.sequences;
+    for (unsigned i = 0; i < options->jobs; i++) {
+        aphi_explorer_close(t.workers[i].explorer);
+        t.workers[i].explorer = aphi_explorer_open(options->plan, options->visit,
+                                                   options->contexts ? options->contexts[i] : NULL);
+    }
+    if (t.result.end == APHI_TEAM_DONE)
+        run(&t);
+    for (unsigned i = 0; i < options->jobs; i++)
+        aphi_explorer_close(t.workers[i].explorer);
+    for (size_t i = 0; i < t.count; i++)
+        free(t.list[i].choices);
+    free(t.list);
+    free(t.workers);
+    pthread_cond_destroy(&t.changed);
+    pthread_mutex_destroy(&t.lock);
+    return t.result;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_explore.c - the search visits each partially ordered sequence of random models exactly once.
+ *
+ * The other side is naive and shares nothing with the search but the model: it takes one step after the other in every
+ * order, with queues that are really filled, and collects what each complete run looks like. Two runs are the same if each
+ * thread does the same events, and each receive takes the message of the same event. */
+#include "base/memory.h"
+#include "reach/explore.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MODELS = 6000, THREADS = 5, EVENTS = 16, IN_TRANSIT = 32, STATES = 8, PREFIXES_MAX = 3000 };
+
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+
+static uint64_t seed;
+
+static unsigned below(unsigned n)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (unsigned)((seed * 0x2545f4914f6cdd1du) >> 33) % n;
+}
+
+/* ---- sets of strings --------------------------------------------------------------------------------------------- */
+
+typedef struct set {
+    char **items;
+    size_t count, size;
+} set;
+
+static size_t place(const set *s, const char *text, size_t n)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+    size_t at = (h ^ h >> 32) & (s->size - 1);
+    while (s->items[at] && (memcmp(s->items[at], &n, sizeof n) || memcmp(s->items[at] + sizeof n, text, n)))
+        at = (at + 1) & (s->size - 1);
+    return at;
+}
+
+static bool add(set *s, const char *text, size_t n)
+{
+    if (2 * (s->count + 1) > s->size) {
+        set old = *s;
+        s->size = old.size ? 2 * old.size : 64;
+        s->items = aphi_alloc_zero(s->size * sizeof *s->items);
+        for (size_t i = 0; i < old.size; i++)
+            if (old.items[i]) {
+                size_t length;
+                memcpy(&length, old.items[i], sizeof length);
+                s->items[place(s, old.items[i] + sizeof length, length)] = old.items[i];
+            }
+        free(old.items);
+    }
+    size_t at = place(s, text, n);
+    if (s->items[at])
+        return false;
+    s->items[at] = aphi_alloc(sizeof n + n);
+    memcpy(s->items[at], &n, sizeof n);
+    memcpy(s->items[at] + sizeof n, text, n);
+    s->count++;
+    return true;
+}
+
+static void drop(set *s)
+{
+    for (size_t i = 0; i < s->size; i++)
+        free(s->items[i]);
+    free(s->items);
+    *s = (set){0};
+}
+
+/* ---- the naive side ---------------------------------------------------------------------------------------------- */
+
+/* What a sequence is compared by; also what a run is told apart by on the way. */
+typedef struct look {
+    uint8_t op, sync, port, label, peer, index;
+} look;
+
+typedef struct message {
+    uint8_t sender, index, port, label;
+} message;
+
+typedef struct world {
+    uint8_t state[THREADS], done[THREADS];
+    look events[THREADS][EVENTS];
+    message transit[IN_TRANSIT]; /* in the order of sending */
+    uint8_t in_transit;
+} world;
+
+typedef struct naive {
+    const aphi_alts *a;
+    set prefixes, complete;
+    size_t deadlocks;
+    bool too_many;
+} naive;
+
+static size_t picture(const naive *n, const world *w, char *out)
+{
+    size_t used = 0;
+    for (size_t t = 0; t < n->a->component_count; t++) {
+        out[used++] = (char)w->done[t];
+        memcpy(out + used, w->events[t], w->done[t] * sizeof(look));
+        used += w->done[t] * sizeof(look);
+    }
+    return used;
+}
+
+static const aphi_alts_move *moves_of(const naive *n, const world *w, size_t t, size_t *count)
+{
+    const aphi_alts_component *c = &n->a->components[t];
+    *count = c->first[w->state[t] + 1] - c->first[w->state[t]];
+    return c->moves + c->first[w->state[t]];
+}
+
+static void note(world *w, size_t t, const aphi_alts_move *m, look l)
+{
+    assert_true(w->done[t] < EVENTS);
+    w->events[t][w->done[t]++] = l;
+    w->state[t] = (uint8_t)m->target;
+}
+
+static bool has_room(const naive *n, const world *w, size_t t, size_t port)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < w->in_transit; i++)
+        used += w->transit[i].sender == t && w->transit[i].port == port;
+    return !n->a->ports[port].capacity || used < n->a->ports[port].capacity;
+}
+
+/* May transit[i] be received before all that was sent before it? */
+static bool may_come(const naive *n, const world *w, size_t i)
+{
+    aphi_medium medium = n->a->ports[w->transit[i].port].medium;
+    for (size_t j = 0; j < i && medium != APHI_MEDIUM_UNORDERED; j++)
+        if (w->transit[j].port == w->transit[i].port &&
+            (medium == APHI_MEDIUM_PORT || w->transit[j].sender == w->transit[i].sender))
+            return false;
+    return true;
+}
+
+static void walk(naive *n, const world *w);
+
+/* In a queue for all senders, a synchronous message stands in line too: its sender waits there. So it is put into the
+ * queue first, and the sender goes on when it is received. Elsewhere nobody can tell. */
+static bool stands_in_line(const world *w, size_t t, size_t port)
+{
+    for (size_t i = 0; i < w->in_transit; i++)
+        if (w->transit[i].sender == t && w->transit[i].port == port && w->transit[i].index == w->done[t])
+            return true;
+    return false;
+}
+
+static bool send(naive *n, const world *w, size_t t, const aphi_alts_move *m)
+{
+    world next = *w;
+    if (m->sync ? stands_in_line(w, t, m->port) : !has_room(n, w, t, m->port))
+        return false;
+    assert_true(w->in_transit < IN_TRANSIT);
+    next.transit[next.in_transit++] = (message){(uint8_t)t, w->done[t], (uint8_t)m->port, (uint8_t)m->label};
+    if (!m->sync)
+        note(&next, t, m, (look){.op = APHI_ALTS_SEND, .port = (uint8_t)m->port, .label = (uint8_t)m->label});
+    walk(n, &next);
+    return true;
+}
+
+static bool receive(naive *n, const world *w, size_t t, const aphi_alts_move *m)
+{
+    bool could = false;
+    for (size_t i = 0; i < w->in_transit; i++) {
+        message x = w->transit[i];
+        if (x.port != m->port || x.label != m->label || !may_come(n, w, i))
+            continue;
+        world next = *w;
+        bool sync = x.index == w->done[x.sender];
+        memmove(next.transit + i, next.transit + i + 1, (w->in_transit - i - 1u) * sizeof *next.transit);
+        next.in_transit--;
+        note(&next, t, m, (look){.op = APHI_ALTS_RECEIVE, .sync = sync, .port = (uint8_t)m->port,
+                                 .label = (uint8_t)m->label, .peer = x.sender, .index = x.index});
+        if (sync) {
+            size_t count;
+            const aphi_alts_move *s = moves_of(n, w, x.sender, &count);
+            note(&next, x.sender, s, (look){.op = APHI_ALTS_SEND, .sync = true, .port = (uint8_t)s->port,
+                                            .label = (uint8_t)s->label});
+        }
+        walk(n, &next);
+        could = true;
+    }
+    return could;
+}
+
+static bool step(naive *n, const world *w, size_t t, const aphi_alts_move *m)
+{
+    if (m->op == APHI_ALTS_SEND)
+        return send(n, w, t, m);
+    if (m->op == APHI_ALTS_RECEIVE)
+        return receive(n, w, t, m);
+    world next = *w;
+    note(&next, t, m, (look){.op = APHI_ALTS_LOCAL, .label = (uint8_t)m->label});
+    walk(n, &next);
+    return true;
+}
+
+static void walk(naive *n, const world *w)
+{
+    char key[sizeof(world)];
+    size_t length = picture(n, w, key), all = length;
+    memcpy(key + all, w->transit, w->in_transit * sizeof *w->transit);
+    all += w->in_transit * sizeof *w->transit;
+    n->too_many |= n->prefixes.count > PREFIXES_MAX;
+    if (n->too_many || !add(&n->prefixes, key, all))
+        return;
+    bool moved = false, ended = true;
+    for (size_t t = 0; t < n->a->component_count; t++) {
+        size_t count;
+        const aphi_alts_move *m = moves_of(n, w, t, &count);
+        ended &= count == 0;
+        for (size_t i = 0; i < count; i++)
+            moved |= step(n, w, t, &m[i]);
+    }
+    if (!moved && add(&n->complete, key, length))
+        n->deadlocks += !ended;
+}
+
+/* ---- the search -------------------------------------------------------------------------------------------------- */
+
+typedef struct searched {
+    const aphi_plan *plan;
+    set complete;
+    size_t twice;
+} searched;
+
+static look look_of(const aphi_plan *p, size_t t, const aphi_step *s)
+{
+    const aphi_plan_state *from = &p->states[s->state];
+    if (from->kind == APHI_PLAN_LOCAL)
+        return (look){.op = APHI_ALTS_LOCAL, .label = (uint8_t)from->label};
+    if (from->kind != APHI_PLAN_RECEIVE)
+        return (look){.op = APHI_ALTS_SEND, .sync = from->kind == APHI_PLAN_PASS,
+                      .port = (uint8_t)p->channels[from->channel].port, .label = (uint8_t)from->label};
+    size_t input = p->threads[t].input_base + s->input;
+    return (look){.op = APHI_ALTS_RECEIVE, .sync = s->sync, .port = (uint8_t)p->input_ports[input],
+                  .label = (uint8_t)p->input_labels[input], .peer = (uint8_t)s->peer, .index = (uint8_t)s->peer_index};
+}
+
+static bool collect(void *context, aphi_explorer *e)
+{
+    searched *s = context;
+    char key[sizeof(world)];
+    size_t used = 0, count;
+    for (size_t t = 0; t < s->plan->thread_count; t++) {
+        const aphi_step *steps = aphi_explorer_steps(e, t, &count);
+        key[used++] = (char)count;
+        for (size_t i = 0; i < count; i++) {
+            look l = look_of(s->plan, t, &steps[i]);
+            memcpy(key + used, &l, sizeof l);
+            used += sizeof l;
+        }
+    }
+    s->twice += !add(&s->complete, key, used);
+    return true;
+}
+
+/* ---- random models ----------------------------------------------------------------------------------------------- */
+
+/* A port that is the component's own, or one that is not; SIZE_MAX if there is none. */
+static size_t random_port(const aphi_alts *a, size_t t, bool own)
+{
+    size_t found = SIZE_MAX;
+    unsigned met = 0;
+    for (size_t p = 0; p < a->port_count; p++)
+        if ((a->ports[p].owner == t) == own && below(++met) == 0)
+            found = p;
+    return found;
+}
+
+static void random_state(aphi_alts *a, size_t t, uint32_t state, uint32_t states, uint32_t *from, aphi_alts_move *moves,
+                         size_t *count)
+{
+    unsigned kind = below(16), alternatives = kind < 8 ? 1 + below(4) : 1;
+    uint32_t left = states - state - 1;
+    bool receives = kind < 8 && random_port(a, t, true) != SIZE_MAX, sends = !receives && kind < 15;
+    for (unsigned i = 0; left && i < alternatives; i++) {
+        size_t port = receives || sends ? random_port(a, t, receives) : 0;
+        bool again = false;
+        if (port == SIZE_MAX)
+            return;
+        aphi_alts_move m = {.op = receives ? APHI_ALTS_RECEIVE : sends ? APHI_ALTS_SEND : APHI_ALTS_LOCAL,
+                            .port = (uint16_t)port, .label = (uint16_t)below((unsigned)a->label_count),
+                            .target = state + 1 + (below(4) ? 0 : below(left)), .sync = sends && below(3) == 0};
+        for (size_t j = *count; j-- > 0 && from[j] == state;)
+            again |= !receives || (moves[j].port == m.port && moves[j].label == m.label);
+        if (again)
+            continue;
+        from[*count] = state;
+        moves[(*count)++] = m;
+    }
+}
+
+static void random_model(aphi_alts *a, unsigned mediums)
+{
+    static const char *const names[] = {"A", "B", "C", "D", "E", "F"};
+    aphi_alts_init(a, "random");
+    unsigned threads = 3 + below(THREADS - 2), ports = 1 + below(4), labels = 1 + below(2);
+    for (unsigned i = 0; i < threads; i++)
+        aphi_alts_add_component(a, names[i]);
+    for (unsigned i = 0; i < ports; i++) {
+        aphi_medium medium = mediums == 3 ? (aphi_medium)below(3) : (aphi_medium)mediums;
+        aphi_alts_add_port(a, names[i], below(threads), medium, medium == APHI_MEDIUM_PORT || below(2) ? 0 : 1 + below(2));
+    }
+    for (unsigned i = 0; i < labels; i++)
+        aphi_alts_add_label(a, names[i]);
+    for (unsigned t = 0; t < threads; t++) {
+        uint32_t from[STATES * 4], states = 2 + below(STATES - 2);
+        aphi_alts_move moves[STATES * 4];
+        size_t count = 0;
+        for (uint32_t s = 0; s < states; s++)
+            random_state(a, t, s, states, from, moves, &count);
+        aphi_alts_fill(a, t, 0, states, count, from, moves);
+    }
+}
+
+/* ---- the comparison ---------------------------------------------------------------------------------------------- */
+
+typedef struct totals {
+    size_t models, sequences, deadlocks, several;
+    uint64_t blocked;
+} totals;
+
+static void assert_equal_sets(const set *a, const set *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->size; i++)
+        if (a->items[i]) {
+            size_t length;
+            memcpy(&length, a->items[i], sizeof length);
+            assert_non_null(b->items[place(b, a->items[i] + sizeof length, length)]);
+        }
+}
+
+static void search_and_compare(const aphi_plan *p, const naive *n, totals *sum)
+{
+    searched s = {.plan = p};
+    aphi_explorer *e = aphi_explorer_open(p, collect, &s);
+    assert_true(aphi_explorer_begin(e, NULL));
+    assert_true(aphi_explorer_go(e, UINT64_MAX / 2));
+    aphi_explored told = aphi_explorer_told(e);
+    assert_int_equal(s.twice, 0);
+    assert_equal_sets(&s.complete, &n->complete);
+    assert_int_equal(told.sequences, n->complete.count);
+    assert_int_equal(told.deadlocks, n->deadlocks);
+    sum->models++;
+    sum->sequences += told.sequences;
+    sum->deadlocks += told.deadlocks;
+    sum->several += told.sequences > 1;
+    sum->blocked += told.blocked;
+    aphi_explorer_close(e);
+    drop(&s.complete);
+}
+
+static void compare_one(totals *sum, unsigned mediums)
+{
+    char why[300] = "";
+    aphi_alts a;
+    aphi_plan p;
+    uint64_t at = seed;
+    random_model(&a, mediums);
+    naive n = {.a = &a};
+    world w = {0};
+    if (aphi_alts_check(&a, why, sizeof why) || !aphi_plan_make(&p, &a, why, sizeof why))
+        fail_msg("seed %llx: %s", (unsigned long long)at, why);
+    walk(&n, &w);
+    if (!n.too_many)
+        search_and_compare(&p, &n, sum);
+    aphi_plan_free(&p);
+    aphi_alts_free(&a);
+    drop(&n.prefixes);
+    drop(&n.complete);
+}
+
+static void compare(unsigned mediums)
+{
+    totals sum = {0};
+    seed = 0x9e3779b97f4a7c15u + mediums;
+    while (sum.models < MODELS)
+        compare_one(&sum, mediums);
+    print_message("%zu models, %zu with a choice, %zu sequences, %zu deadlocks, %llu blocked\n", sum.models, sum.several,
+                  sum.sequences, sum.deadlocks, (unsigned long long)sum.blocked);
+    assert_true(sum.several > MODELS / 4 && sum.deadlocks > 0); /* or it has shown nothing */
+}
+
+static void pairs(void **state)
+{
+    (void)state;
+    compare(APHI_MEDIUM_PAIR);
+}
+
+static void queues(void **state)
+{
+    (void)state;
+    compare(APHI_MEDIUM_PORT);
+}
+
+static void unordered(void **state)
+{
+    (void)state;
+    compare(APHI_MEDIUM_UNORDERED);
+}
+
+static void mixed(void **state)
+{
+    (void)state;
+    compare(3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs), cmocka_unit_test(unordered), cmocka_unit_test(queues),
+                                       cmocka_unit_test(mixed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
