@@ -410,6 +410,18 @@ static void note_synced(aphi_ground *g)
                 g->ports[g->parts[c].moves[g->parts[c].first[s]].port].synced = true;
 }
 
+static size_t sender_count(const aphi_ground *g, size_t port)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < g->part_count; c++) {
+        bool sends = false;
+        for (uint32_t s = 0; s < g->parts[c].states; s++)
+            sends |= is_send(g->parts[c].kind[s]) && g->parts[c].moves[g->parts[c].first[s]].port == port;
+        n += sends;
+    }
+    return n;
+}
+
 typedef struct traffic {
     size_t senders, last;     /* who sends asynchronously: how many, and one of them */
     bool limited, single;     /* somebody may have to wait; nobody sends more than once */
@@ -475,9 +487,10 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     port->plain = alike;
     port->ordered = !unordered;
     port->contended = w->a->ports[p].medium == APHI_MEDIUM_PORT && t.senders > 1 && (!alike || w->races);
+    port->lined = w->a->ports[p].medium == APHI_MEDIUM_PORT && port->synced && sender_count(g, p) > 1;
     port->channel = (uint32_t)g->channel_count;
     aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
-                                   .named = own || t.limited || (port->contended && port->synced)};
+                                   .named = own || t.limited};
     uint32_t shared = APHI_GROUND_NO_CHANNEL;
     if ((channel.bag || port->contended) && t.senders > 0)
         shared = add_channel(g, port, channel);
@@ -503,7 +516,7 @@ static bool place_all(work *w, aphi_ground *g)
         g->ports[p].by_sender = aphi_alloc(g->part_count * sizeof *g->ports[p].by_sender);
         g->ports[p].limit = aphi_alloc_zero(g->part_count * sizeof *g->ports[p].limit);
         place_channels(w, g, p);
-        contended |= g->ports[p].contended;
+        contended |= (g->ports[p].contended && w->races) || g->ports[p].lined;
     }
     for (size_t c = 0; c < g->part_count; c++)
         free(w->longest[c]);
@@ -538,7 +551,7 @@ static aphi_ground_status build(work *w, aphi_ground *g)
             return APHI_GROUND_TOO_LARGE;
         futures(g, c);
     }
-    return contended && w->races ? APHI_GROUND_CONTENDED : APHI_GROUND_READY;
+    return contended ? APHI_GROUND_CONTENDED : APHI_GROUND_READY;
 }
 
 aphi_ground_status aphi_ground_make(aphi_ground *g, const aphi_alts *a, size_t target, bool races)

@@ -49,6 +49,7 @@ typedef struct aphi_ground_port {
     uint32_t *by_sender;       /* the channel that a component's sends enter */
     uint32_t *limit;           /* how many of its messages may be in transit; 0: never too many */
     bool contended;            /* one queue for several senders: the order of sends matters */
+    bool lined;                /* one queue for several senders, in which synchronous ones stand too: not provided for */
     bool ordered;              /* what is sent synchronously waits for what its sender sent before */
     bool synced;               /* some send to it is synchronous */
     bool plain;                /* one bag of messages that are all alike: the owner has no choice among them */
@@ -72,7 +73,7 @@ typedef struct aphi_ground {
 typedef enum aphi_ground_status {
     APHI_GROUND_READY,
     APHI_GROUND_TOO_LARGE,     /* more states in a component than are provided for */
-    APHI_GROUND_CONTENDED,     /* race sets are asked for, and several components send to one queue */
+    APHI_GROUND_CONTENDED,     /* several components send to one queue: with race sets, or some of them synchronously */
 } aphi_ground_status;
 
 /* The model must be sound (aphi_alts_check). With races, what a race set may depend on is kept apart. */
