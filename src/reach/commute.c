@@ -396,7 +396,7 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
         k->log_count = 0;
         if (x->agent == k->y->ground.target || (x->channel == APHI_GROUND_NO_CHANNEL && x->sender == k->y->ground.target)) {
             tell(k, VISIBLE, move);
-            tell(k, VISIBLE, x->sender);
+            tell(k, VISIBLE, x->sender * 2 + (x->channel == APHI_GROUND_NO_CHANNEL));
         }
         aphi_scenery_take(k->y, k->v, &step);
         settle(k, circle, gone);

@@ -142,11 +142,13 @@ static bool advance(aphi_locally *l, uint32_t *v, size_t c)
     return true;
 }
 
-static void settle(aphi_locally *l, uint32_t *v)
+static bool settle(aphi_locally *l, uint32_t *v)
 {
+    bool any = false;
     for (size_t c = 0; c < l->scenery.ground.part_count; c++)
         while (advance(l, v, c))
-            ;
+            any = true;
+    return any;
 }
 
 /* ---- which choices to follow ------------------------------------------------------------------------------------- */
@@ -303,15 +305,23 @@ static bool take_alone(aphi_locally *l, uint32_t *v)
     return i < count;
 }
 
+/* A queue is no longer contended when its owner is gone, so there may be something to settle after that. */
+static void settle_and_prune(aphi_locally *l, uint32_t *v)
+{
+    settle(l, v);
+    do {
+        if (l->options.races)
+            aphi_scenery_look(&l->scenery, v);
+        aphi_scenery_prune(&l->scenery, v, waiting(l));
+    } while (settle(l, v));
+}
+
 /* The suffixes of the target from here on, but for the events that it leaves on the trail: they come before. */
 static uint32_t explore(aphi_locally *l, uint32_t *v)
 {
     aphi_scenery *y = &l->scenery;
     for (;;) {
-        settle(l, v);
-        if (l->options.races)
-            aphi_scenery_look(y, v);
-        aphi_scenery_prune(y, v, waiting(l));
+        settle_and_prune(l, v);
         aphi_scenery_look(y, v);
         if (target_is_done(l, v) && !waiting(l))
             return APHI_SUFFIXES_END;
