@@ -2,8 +2,8 @@
  *
  * philosophers.c - dp-N: N philosophers eat once each, with N forks; all messages are synchronous.
  *
- * Philosopher i has fork i to the left and fork i + 1 to the right. Number 0 takes the right one first, the others the left
- * one, so nobody waits for ever. Forks are given back in the order in which they were taken. */
+ * Philosopher i has fork i to the left and fork i + 1 to the right. Number 0 takes the right one first, the others the
+ * left one, so nobody waits for ever. Forks are given back in the order in which they were taken. */
 #include "programs.h"
 
 typedef struct seat {

@@ -22,8 +22,8 @@ const aph_family *const *aph_families(size_t *n);
 /* The program of that name, as dp-3; NULL if there is none. aph_program_free ends it. */
 aph_program *aph_program_named(const char *name);
 
-/* For families: a program with so many components and ports, to be filled in; aph_program_free frees it and all names and
- * data given to it by the functions below. */
+/* For families: a program with so many components and ports, to be filled in; aph_program_free frees it and all names
+ * and data given to it by the functions below. */
 aph_program *aph_program_make(const char *summary, int components, int ports, const char *name, ...)
     __attribute__((format(printf, 4, 5)));
 /* Fills in component `at`; data is copied. */

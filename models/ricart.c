@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ricart.c - dme-N: mutual exclusion of N processes by the algorithm of Ricart and Agrawala; all messages are asynchronous.
+ * ricart.c - dme-N: mutual exclusion of N processes by the algorithm of Ricart and Agrawala; all messages are
+ * asynchronous.
  *
- * Process i is three components. D, its main program, asks C for a number and all others for their leave, and enters. H, its
- * helper, takes the requests of others and asks C what to do. C, its coordinator, decides: a request that comes later than
- * its own is deferred until D has left. Numbers grow; of equal ones, the lower process is earlier. */
+ * Process i is three components. D, its main program, asks C for a number and all others for their leave, and enters.
+ * H, its helper, takes the requests of others and asks C what to do. C, its coordinator, decides: a request that comes
+ * later than its own is deferred until D has left. Numbers grow; of equal ones, the lower process is earlier. */
 #include "programs.h"
 
 enum { D, H, C, PARTS };                          /* components of a process */
@@ -171,7 +172,8 @@ static aph_program *make(int size)
         for (int part = 0; part < PARTS; part++)
             aph_program_component(p, i * PARTS + part, steps[part], &at, sizeof at, "%c%d", "DHC"[part], i + 1);
         for (int port = 0; port < PORTS; port++)
-            aph_program_port(p, port_of(i, port), i * PARTS + owners[port], APH_FIFO_PAIR, 0, "%s%d", names[port], i + 1);
+            aph_program_port(p, port_of(i, port), i * PARTS + owners[port], APH_FIFO_PAIR, 0, "%s%d", names[port],
+                             i + 1);
     }
     return p;
 }

@@ -2,8 +2,8 @@
  *
  * token.c - tdme: three users of one token, which a controller hands out; all messages are asynchronous.
  *
- * A user asks, gets the token, enters and leaves its critical section, and gives the token back. The controller grants the
- * token whenever it is free and somebody waits: to the one who has waited longest. */
+ * A user asks, gets the token, enters and leaves its critical section, and gives the token back. The controller grants
+ * the token whenever it is free and somebody waits: to the one who has waited longest. */
 #include "programs.h"
 
 enum { USERS = 3, CONTROLLER = USERS };
@@ -25,7 +25,7 @@ static void user(aph *m, aph_value *state)
     aph_halt(m);
 }
 
-/* The state is {waiting: users in the order of their requests, holder: a user, asked: how many, given_back: how many}. */
+/* The state is {waiting: users in the order of their requests, holder: a user, asked: a set of users}. */
 static int64_t number_in(aph_value state, const char *name)
 {
     aph_value v = aph_get(state, aph_str(name));

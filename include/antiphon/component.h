@@ -2,9 +2,9 @@
  *
  * component.h - write a message-passing program as small C programs that send to and receive from ports.
  *
- * A component is a step as in model.h: a plain C function, run until it halts, that is a pure function of *state and of what
- * the calls below return. It is never run against others: it is unfolded into a transition system, by running it with
- * each message that it is ready to receive. A step that is run again from its head must not hold resources.
+ * A component is a step as in model.h: a plain C function, run until it halts, that is a pure function of *state and of
+ * what the calls below return. It is never run against others: it is unfolded into a transition system, by running it
+ * with each message that it is ready to receive. A step that is run again from its head must not hold resources.
  *
  * The only free choice of a program is which message is received next: a component does one thing at a time, but for a
  * receive, which may be open to several messages. */

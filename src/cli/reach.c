@@ -2,8 +2,8 @@
  *
  * reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
  *
- * Idea:       workers visit (src/reach/team.c); what a visit does depends on what was asked for: nothing but counting, which
- *             is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. */
+ * Idea:       workers visit (src/reach/team.c); what a visit does depends on what was asked for: nothing but counting,
+ *             which is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. */
 #include "cli/commands.h"
 
 #include "base/clock.h"
@@ -86,8 +86,8 @@ static void help(void)
           "  --component NAME  the component for --print aut\n"
           "  --json            print one JSON object\n"
           "  --help            this\n\n"
-          "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no such\n"
-          "program, 60 to 65 something wrong with it, 66 with the checkpoint. antiphon help lists all.\n",
+          "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no\n"
+          "such program, 60 to 65 something wrong with it, 66 with the checkpoint. antiphon help lists all.\n",
           stdout);
 }
 
@@ -149,8 +149,8 @@ static bool is_wrong(visitor *v, char *why, size_t size)
     }
     if (r->exclusive_label == SIZE_MAX || !aphi_sequence_overlap(&v->sequence, r->exclusive_label, &t, &u))
         return false;
-    snprintf(why, size, "%s and %s can both be after %s at one time", r->alts.components[t].name, r->alts.components[u].name,
-             r->exclusive);
+    snprintf(why, size, "%s and %s can both be after %s at one time", r->alts.components[t].name,
+             r->alts.components[u].name, r->exclusive);
     return true;
 }
 
@@ -251,7 +251,7 @@ static int exit_of(const reach *r)
     return r->result.end == APHI_TEAM_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
 
-static void print_wide(char *text, size_t size, unsigned __int128 number)
+static void print_wide(char *text, size_t size, aphi_wide number)
 {
     char digits[48];
     size_t n = sizeof digits;

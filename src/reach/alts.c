@@ -2,9 +2,7 @@
  *
  * alts.c - make models of message-passing programs, check them, unroll their cycles.
  *
- * Idea:       names are few and are looked up by walking, but for labels, of which a model may have thousands: their
- *             table is kept sorted by hash in a side array only while a model is made, so here they are walked from the
- *             newest, which is where a match mostly is.
+ * Idea:       names are few and are looked up by walking, from the newest for labels, which is where a match mostly is.
  * Cost:       checking is linear in the moves, but for R2, which is quadratic in the receives of one state. */
 #include "reach/alts.h"
 
@@ -128,21 +126,22 @@ static aphi_alts_flaw check_mixed(const aphi_alts_component *c, uint32_t s, char
     size_t n = c->first[s + 1] - c->first[s];
     for (size_t i = 1; i < n; i++)
         if (m[0].op != m[i].op || m[i].op != APHI_ALTS_RECEIVE) {
-            snprintf(why, size, "component %s, state %" PRIu32 ": %s and %s leave it; a state has one send, or one local "
-                     "event, or receives only: split it", c->name, s, op_name(m[0].op),
+            snprintf(why, size, "component %s, state %" PRIu32 ": %s and %s leave it; a state has one send, or one "
+                     "local event, or receives only: split it", c->name, s, op_name(m[0].op),
                      m[0].op == m[i].op ? "another one" : op_name(m[i].op));
             return APHI_ALTS_MIXED;
         }
     return APHI_ALTS_SOUND;
 }
 
-static aphi_alts_flaw check_ambiguous(const aphi_alts *a, const aphi_alts_component *c, uint32_t s, char *why, size_t size)
+static aphi_alts_flaw check_ambiguous(const aphi_alts *a, const aphi_alts_component *c, uint32_t s, char *why,
+                                      size_t size)
 {
     for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
         for (uint32_t j = c->first[s]; j < i; j++)
             if (c->moves[i].port == c->moves[j].port && c->moves[i].label == c->moves[j].label) {
-                snprintf(why, size, "component %s, state %" PRIu32 ": two receives of %s from %s leave it; what is received "
-                         "must decide where to go: merge them", c->name, s, a->labels[c->moves[i].label],
+                snprintf(why, size, "component %s, state %" PRIu32 ": two receives of %s from %s leave it; what is "
+                         "received must decide where to go: merge them", c->name, s, a->labels[c->moves[i].label],
                          a->ports[c->moves[i].port].name);
                 return APHI_ALTS_AMBIGUOUS;
             }
@@ -205,11 +204,10 @@ static bool find_cycle(const aphi_alts_component *c, uint32_t *at)
     return found;
 }
 
-static aphi_alts_flaw check_component(const aphi_alts *a, size_t component, char *why, size_t size)
+static aphi_alts_flaw check_states(const aphi_alts *a, size_t component, char *why, size_t size)
 {
     const aphi_alts_component *c = &a->components[component];
     aphi_alts_flaw flaw = APHI_ALTS_SOUND;
-    uint32_t at;
     for (uint32_t s = 0; s < c->states && !flaw; s++) {
         flaw = check_mixed(c, s, why, size);
         if (!flaw)
@@ -217,19 +215,27 @@ static aphi_alts_flaw check_component(const aphi_alts *a, size_t component, char
         if (!flaw)
             flaw = check_open(a, component, s, why, size);
     }
-    if (!flaw && find_cycle(c, &at)) {
-        snprintf(why, size, "component %s, state %" PRIu32 ": it can be reached again from itself, so runs have no end; give "
-                 "a bound (--unroll N), or count the rounds in the model", c->name, at);
-        flaw = APHI_ALTS_CYCLIC;
-    }
     return flaw;
 }
 
+static aphi_alts_flaw check_cycles(const aphi_alts_component *c, char *why, size_t size)
+{
+    uint32_t at;
+    if (!find_cycle(c, &at))
+        return APHI_ALTS_SOUND;
+    snprintf(why, size, "component %s, state %" PRIu32 ": it can be reached again from itself, so runs have no end; "
+             "give a bound (--unroll N), or count the rounds in the model", c->name, at);
+    return APHI_ALTS_CYCLIC;
+}
+
+/* Cycles last: who unrolls them wants to know that nothing else is wrong. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 {
     aphi_alts_flaw flaw = APHI_ALTS_SOUND;
     for (size_t i = 0; i < a->component_count && !flaw; i++)
-        flaw = check_component(a, i, why, size);
+        flaw = check_states(a, i, why, size);
+    for (size_t i = 0; i < a->component_count && !flaw; i++)
+        flaw = check_cycles(&a->components[i], why, size);
     return flaw;
 }
 
@@ -287,8 +293,8 @@ static void find_parts(parts *p)
     }
 }
 
-/* A copy of a state for each round of its cycle. A move inside a cycle that goes back, to a state that was found earlier, begins
- * the next round; after the last there is none, and the run ends there. */
+/* A copy of a state for each round of its cycle. A move inside a cycle that goes back, to a state that was found
+ * earlier, begins the next round; after the last there is none, and the run ends there. */
 static void unroll_component(aphi_alts *a, size_t component, const parts *p, uint32_t times)
 {
     const aphi_alts_component *c = &a->components[component];
@@ -316,7 +322,8 @@ static void unroll_one(aphi_alts *a, size_t component, uint32_t times)
 {
     size_t bytes = (a->components[component].states + 1) * sizeof(uint32_t);
     parts p = {.c = &a->components[component], .part = aphi_alloc(bytes), .index = aphi_alloc_zero(bytes),
-               .low = aphi_alloc(bytes), .stack = aphi_alloc(bytes), .path = aphi_alloc(bytes), .next = aphi_alloc(bytes)};
+               .low = aphi_alloc(bytes), .stack = aphi_alloc(bytes), .path = aphi_alloc(bytes),
+               .next = aphi_alloc(bytes)};
     memset(p.part, 0xff, bytes);
     find_parts(&p);
     unroll_component(a, component, &p, times);
@@ -336,8 +343,8 @@ bool aphi_alts_unroll(aphi_alts *a, uint32_t times, char *why, size_t size)
         if (!find_cycle(c, &at))
             continue;
         if ((uint64_t)c->states * times > UNROLLED_MAX) {
-            snprintf(why, size, "component %s has %" PRIu32 " states: unrolled %" PRIu32 " times, they are too many", c->name,
-                     c->states, times);
+            snprintf(why, size, "component %s has %" PRIu32 " states: unrolled %" PRIu32 " times, they are too many",
+                     c->name, c->states, times);
             return false;
         }
         unroll_one(a, i, times);

@@ -2,9 +2,9 @@
  *
  * alts.h - a closed model of a message-passing program: annotated transition systems that meet at ports.
  *
- * A model is a set of components. A component is a graph of states; each transition sends to a port, receives from one of
- * the component's own ports, or is an event of its own (local). A port has one owner, who alone receives from it; anybody
- * else may send to it. A receive takes what is sent, synchronously or asynchronously, if port and label agree.
+ * A model is a set of components. A component is a graph of states; each transition sends to a port, receives from one
+ * of the component's own ports, or is an event of its own (local). A port has one owner, who alone receives from it;
+ * anybody else may send to it. A receive takes what is sent, synchronously or asynchronously, if port and label agree.
  *
  *     component   first: |0|1|3|3|        transitions of state s: moves[first[s]] .. moves[first[s + 1] - 1]
  *                 moves: |p!a|q?b|q?c|    a state without any is terminal
@@ -15,9 +15,9 @@
  *   closed: the owner of a port is the only one to receive from it, and never sends to it
  *   acyclic: no component comes back to a state (aphi_alts_unroll makes it so, up to a bound)
  *
- * Mediums hold what was sent asynchronously and is not received yet. What is sent synchronously never enters one: its sender
- * waits until it is received. It overtakes nothing from its own sender on a port that keeps order: the receiver takes first
- * what that sender sent there before. */
+ * Mediums hold what was sent asynchronously and is not received yet. What is sent synchronously never enters one: its
+ * sender waits until it is received. It overtakes nothing from its own sender on a port that keeps order: the receiver
+ * takes first what that sender sent there before. */
 #ifndef APHI_REACH_ALTS_H
 #define APHI_REACH_ALTS_H
 
@@ -71,11 +71,12 @@ typedef struct aphi_alts {
 
 void aphi_alts_init(aphi_alts *a, const char *name);
 void aphi_alts_free(aphi_alts *a);
-/* The number of the component, port or label of that name; SIZE_MAX if there is none, or if there is no room for one. */
+/* The number of the component, port or label of that name; SIZE_MAX if there is none. */
 size_t aphi_alts_component_named(const aphi_alts *a, const char *name);
 size_t aphi_alts_port_named(const aphi_alts *a, const char *name);
 size_t aphi_alts_label_named(const aphi_alts *a, const char *name);
-/* Adds one. The name must be new for components and ports; a label that is known keeps its number. */
+/* Adds one; SIZE_MAX if there are too many. The name must be new for components and ports; a label that is known keeps
+ * its number. */
 size_t aphi_alts_add_component(aphi_alts *a, const char *name);
 size_t aphi_alts_add_port(aphi_alts *a, const char *name, size_t owner, aphi_medium medium, uint32_t capacity);
 size_t aphi_alts_add_label(aphi_alts *a, const char *name);
@@ -90,13 +91,14 @@ typedef enum aphi_alts_flaw {
     APHI_ALTS_MIXED,     /* R1 */
     APHI_ALTS_AMBIGUOUS, /* R2 */
     APHI_ALTS_OPEN,      /* somebody receives from a port that is not his own, or sends to his own */
-    APHI_ALTS_CYCLIC,
+    APHI_ALTS_CYCLIC,    /* and nothing else is wrong */
 } aphi_alts_flaw;
 
-/* What is wrong, if something is: why names component and state. What cannot be reached inside a component counts too. */
+/* What is wrong, if something is: why names component and state. It also looks at what cannot be
+ * reached. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size);
-/* Makes components with cycles acyclic: no run enters a state more than `times` times; where it would, it ends. The bound
- * counts for each cycle on its own, the way a state is entered from within its cycle. False: it becomes too large. */
+/* Makes components with cycles acyclic: no run enters a state more than `times` times; where it would, it ends. Each
+ * cycle is bounded on its own. False: it becomes too large. */
 bool aphi_alts_unroll(aphi_alts *a, uint32_t times, char *why, size_t size);
 
 #endif

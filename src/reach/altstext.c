@@ -2,11 +2,12 @@
  *
  * altstext.c - models of message-passing programs as text.
  *
- * Idea:       lines of words. The first says what it is; then components, ports and behaviours. A behaviour is a list of moves,
- *             or the name of an Aldebaran file in which a label p!m posts m to p, p!!m passes it, p?m takes it, and any
- *             other is an event of the component's own.
+ * Idea:       lines of words. The first says what it is; then components, ports and behaviours. A behaviour is a list
+ *             of moves, or the name of an Aldebaran file in which a label p!m posts m to p, p!!m passes it, p?m takes
+ *             it, and any other is an event of the component's own.
  * Invariants: what is read is written as it was, and reads again as the same model
- * Cost:       names are looked up by walking: fine for what people write and for what is unfolded from built-in programs. */
+ * Cost:       names are looked up by walking: fine for what people write and for what is unfolded from built-in
+ *             programs. */
 #include "reach/altstext.h"
 
 #include "base/buffer.h"
@@ -84,7 +85,8 @@ static bool read_word(text *t, const char **at, const char *end)
     return is_name(begin, n) || wrong(t, "a name has a character that it cannot have: %s", cannot);
 }
 
-/* The words of the next line that has some; count 0 at the end. What follows # is a comment, at the beginning of a word. */
+/* The words of the next line that has some; count 0 at the end. What follows # is a comment, at the beginning of a
+ * word. */
 static bool read_line(text *t)
 {
     t->count = 0;
@@ -117,7 +119,8 @@ static bool is_number(const char *word, uint32_t most, uint32_t *number)
 
 /* ---- behaviours -------------------------------------------------------------------------------------------------- */
 
-static bool add_move(text *t, uint32_t from, aphi_alts_op op, bool sync, const char *port, const char *label, uint32_t target)
+static bool add_move(text *t, uint32_t from, aphi_alts_op op, bool sync, const char *port, const char *label,
+                     uint32_t target)
 {
     size_t p = op == APHI_ALTS_LOCAL ? 0 : aphi_alts_port_named(t->alts, port);
     if (p == SIZE_MAX)
@@ -236,8 +239,8 @@ static bool add_labelled(text *t, uint32_t from, char *label, uint32_t target)
         *mark = '\0';
     if (!is_name(message, strlen(message)) || (mark && !is_name(label, strlen(label))))
         return wrong(t, "a label is PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot have %s", cannot);
-    return add_move(t, from, local ? APHI_ALTS_LOCAL : receive ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND, sync, label, message,
-                    target);
+    aphi_alts_op op = local ? APHI_ALTS_LOCAL : receive ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND;
+    return add_move(t, from, op, sync, label, message, target);
 }
 
 static bool read_aut(text *t)
@@ -249,7 +252,8 @@ static bool read_aut(text *t)
         return wrong(t, "it begins with des (INITIAL, TRANSITIONS, STATES)");
     t->at += 3;
     if (!expect(t, '(') || !read_number(t, STATES_MAX, &t->initial) || !expect(t, ',') ||
-        !read_number(t, 999999999, &moves) || !expect(t, ',') || !read_number(t, STATES_MAX, &t->states) || !expect(t, ')'))
+        !read_number(t, 999999999, &moves) || !expect(t, ',') || !read_number(t, STATES_MAX, &t->states) ||
+        !expect(t, ')'))
         return false;
     if (t->initial >= t->states)
         return wrong(t, "the initial state is none of the %" PRIu32 " states", t->states);
@@ -266,12 +270,15 @@ static bool read_aut(text *t)
             !add_labelled(t, from, label, target) || !end_line(t))
             return false;
     }
-    return t->move_count == moves || wrong(t, "%zu transitions, but the first line says %" PRIu32, t->move_count, moves);
+    return t->move_count == moves ||
+           wrong(t, "%zu transitions, but the first line says %" PRIu32, t->move_count, moves);
 }
 
-bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, size_t component, char *why, size_t size)
+bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, size_t component, char *why,
+                   size_t size)
 {
-    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .component = component, .why = why, .why_size = size};
+    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .component = component, .why = why,
+              .why_size = size};
     bool read = read_aut(&t);
     if (read)
         finish_behaviour(&t);
@@ -357,7 +364,8 @@ static bool read_port(text *t)
     }
     if (medium == 3)
         return wrong(t, "a medium is fifo-pair, fifo-port or unordered, not %s", t->words[at - 1]);
-    if (at + 2 == t->count && !strcmp(t->words[at], "capacity") && is_number(t->words[at + 1], 1000000, &capacity) && capacity)
+    if (at + 2 == t->count && !strcmp(t->words[at], "capacity") && is_number(t->words[at + 1], 1000000, &capacity) &&
+        capacity)
         at += 2;
     if (at != t->count)
         return wrong(t, "after the medium only capacity N may follow, N from 1 to 1000000");
@@ -382,8 +390,9 @@ static bool read_behaviour(text *t)
     if (t->count == 4 && !strcmp(t->words[2], "from"))
         return read_other(t, component, t->words[3]);
     if (t->count != 6 || strcmp(t->words[2], "states") != 0 || strcmp(t->words[4], "initial") != 0)
-        return wrong(t, "a behaviour reads behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE.aut");
-    if (!is_number(t->words[3], STATES_MAX, &t->states) || !t->states || !is_number(t->words[5], t->states - 1, &t->initial))
+        return wrong(t, "a behaviour reads behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE");
+    if (!is_number(t->words[3], STATES_MAX, &t->states) || !t->states ||
+        !is_number(t->words[5], t->states - 1, &t->initial))
         return wrong(t, "states are 1 to %d, and the initial one is one of them, from 0", STATES_MAX);
     t->component = component;
     return true;
@@ -426,8 +435,8 @@ static bool read_model(text *t)
     finish_behaviour(t);
     for (size_t i = 0; i < t->alts->component_count; i++)
         if (!t->filled[i])
-            return wrong(t, "component %s has no behaviour: behaviour %s states N initial S", t->alts->components[i].name,
-                         t->alts->components[i].name);
+            return wrong(t, "component %s has no behaviour: behaviour %s states N initial S",
+                         t->alts->components[i].name, t->alts->components[i].name);
     return t->alts->component_count > 0 || wrong(t, "there is no component");
 }
 

@@ -2,9 +2,10 @@
  *
  * explore.c - visit every partially ordered run of a model exactly once.
  *
- * Idea:       the only free choice of a run is which message a receive takes. What is not a receive is done at once, so a
- *             situation is: everybody waits, for a message or for somebody to take one. A fork picks one receiver and sorts
- *             all runs from here by what it takes next: each message that it could take now, or one that comes later.
+ * Idea:       the only free choice of a run is which message a receive takes. What is not a receive is done at once, so
+ *             a situation is: everybody waits, for a message or for somebody to take one. A fork picks one receiver and
+ *             sorts all runs from here by what it takes next: each message that it could take now, or one that comes
+ *             later.
  *             Sorting is what makes it exactly once: no run is in two branches, and none in neither. In the last branch
  *             the messages that are there sleep: the receiver waits until another one comes.
  *             That branch is empty if no other message can come. So a receiver that nobody can send anything new to is
@@ -14,9 +15,10 @@
  *                   |--- a --- ...      the situation before the fork is kept once;
  *                   |--- b --- ...      each branch begins with a copy of it
  *                   `--- later --- ...
- * Invariants: 1. a message that a receiver could take stays so until it takes one: only the owner of a port receives from
- *                it, and at most one message a channel can be taken. (Where all senders share one queue, it may come to be
- *                behind another: queues.c.)
+ * Invariants: 1. a message that a receiver could take stays so until it takes one: only the owner of a port receives
+ *             from
+ *                it, and at most one message a channel can be taken. (Where all senders share one queue, it may come to
+ *                be behind another: queues.c.)
  *             2. asleep is part of candidates, and all of them when a receiver begins to sleep
  *             3. messages and steps below the marks of a kept situation are never written over: branches only append
  * Cost:       a copy of the situation a branch, some hundred bytes; memory is that times the depth of the tree.
@@ -67,8 +69,8 @@ static inline const uint64_t *row_of(const aphi_situation *at, unsigned thread)
     return p->later + (size_t)p->states[at->state[thread]].row * p->thread_count;
 }
 
-/* Inputs among `reach` that a message from sender would bring anew: in a channel that keeps order, and is not empty, it would
- * be behind. */
+/* Inputs among `reach` that a message from sender would bring anew: in a channel that keeps order, and is not empty, it
+ * would be behind. */
 static inline uint64_t anew(const aphi_situation *at, unsigned sender, unsigned receiver, uint64_t reach)
 {
     const aphi_plan_thread *r = &at->plan->threads[receiver];

@@ -2,9 +2,9 @@
  *
  * explore.h - visit every partially ordered run of a model exactly once.
  *
- * An explorer is one worker: it has a tree to search, or a branch of it that somebody gave away. A branch is a list of small
- * numbers, which choice to take at each fork on the way to it, and means the same to every explorer of the same plan: it
- * can be kept in a file or sent elsewhere. */
+ * An explorer is one worker: it has a tree to search, or a branch of it that somebody gave away. A branch is a list of
+ * small numbers, which choice to take at each fork on the way to it, and means the same to every explorer of the same
+ * plan: it can be kept in a file or sent elsewhere. */
 #ifndef APHI_REACH_EXPLORE_H
 #define APHI_REACH_EXPLORE_H
 
@@ -34,7 +34,8 @@ void aphi_explorer_close(aphi_explorer *e);
 bool aphi_explorer_begin(aphi_explorer *e, const aphi_branch *branch);
 /* Goes on until so many more forks were met or all is done, which it returns: true, nothing is left. */
 bool aphi_explorer_go(aphi_explorer *e, uint64_t forks);
-/* One run to its end, by random choices at forks; draw(n) is below n. False: it was blocked. Leaves nothing to search. */
+/* One run to its end, by random choices at forks; draw(n) is below n. False: it was blocked. It leaves nothing to
+ * search. */
 bool aphi_explorer_walk(aphi_explorer *e, uint64_t (*draw)(void *context, uint64_t n), void *context);
 /* Gives a branch away, the largest that is left; false if there is none. branch is written over. */
 bool aphi_explorer_split(aphi_explorer *e, aphi_branch *branch);

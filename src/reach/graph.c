@@ -2,12 +2,12 @@
  *
  * graph.c - compose a model's components, one step of somebody at a time, and measure what comes out.
  *
- * Idea:       breadth first. Every step is one event, and components do not come back to a state, so what is found later is
- *             never before what was found earlier: going through all of it from the end, a state's successors are done
- *             before it. Then strong bisimulation is equality: two states are the same if they have the same events to
- *             states that are the same. So is counting paths.
- * Invariants: a situation is words: the state of each component, then for each port how many messages it holds, and these.
- *             Messages of a medium are kept in an order that does not show what cannot be seen.
+ * Idea:       breadth first. Every step is one event, and components do not come back to a state, so what is found
+ *             later is never before what was found earlier: going through all of it from the end, a state's successors
+ *             are done before it. Then strong bisimulation is equality: two states are the same if they have the same
+ *             events to states that are the same. So is counting paths.
+ * Invariants: a situation is words: the state of each component, then for each port how many messages it holds, and
+ *             these. Messages of a medium are kept in an order that does not show what cannot be seen.
  * Cost:       all situations in memory: some hundred bytes each. */
 #include "reach/graph.h"
 
@@ -93,7 +93,8 @@ static uint32_t number_of(graph *g, const uint32_t *words, size_t n)
 
 static uint64_t event_of(unsigned kind, size_t sender, const aphi_alts_move *m)
 {
-    return (uint64_t)kind << 56 | (uint64_t)sender << 32 | (uint64_t)(m->op == APHI_ALTS_LOCAL ? 0 : m->port) << 16 | m->label;
+    uint64_t port = m->op == APHI_ALTS_LOCAL ? 0 : m->port;
+    return (uint64_t)kind << 56 | (uint64_t)sender << 32 | port << 16 | m->label;
 }
 
 enum { EVENT_LOCAL, EVENT_POST, EVENT_TAKE, EVENT_PASS };
@@ -185,13 +186,15 @@ static void pass(graph *g, size_t t, const aphi_alts_move *m)
     for (size_t at = place + 1; port->medium == APHI_MEDIUM_PAIR && at < place + 1 + g->now[place]; at++)
         if (g->now[at] >> 16 == t)
             return; /* it would overtake */
-    for (uint32_t i = owner->first[state]; i < owner->first[state + 1]; i++)
-        if (owner->moves[i].op == APHI_ALTS_RECEIVE && owner->moves[i].port == m->port && owner->moves[i].label == m->label) {
-            copy_now(g);
-            g->next[t] = m->target;
-            g->next[port->owner] = owner->moves[i].target;
-            add_edge(g, event_of(EVENT_PASS, t, m));
-        }
+    for (uint32_t i = owner->first[state]; i < owner->first[state + 1]; i++) {
+        const aphi_alts_move *r = &owner->moves[i];
+        if (r->op != APHI_ALTS_RECEIVE || r->port != m->port || r->label != m->label)
+            continue;
+        copy_now(g);
+        g->next[t] = m->target;
+        g->next[port->owner] = r->target;
+        add_edge(g, event_of(EVENT_PASS, t, m));
+    }
 }
 
 static void step(graph *g, size_t t, const aphi_alts_move *m)
@@ -277,9 +280,9 @@ static size_t spell(const edge *edges, size_t n, uint32_t *words)
     return 3 * n;
 }
 
-static void count_class(aphi_graph *out, const edge *edges, size_t n, unsigned __int128 *paths)
+static void count_class(aphi_graph *out, const edge *edges, size_t n, aphi_wide *paths)
 {
-    unsigned __int128 sum = n == 0;
+    aphi_wide sum = n == 0;
     for (size_t i = 0; i < n; i++) {
         out->overflow |= sum + paths[edges[i].target] < sum;
         sum += paths[edges[i].target];
@@ -292,7 +295,7 @@ static void classify(graph *g, aphi_graph *out)
 {
     graph classes = {.alts = g->alts};
     uint32_t *class_of = aphi_alloc(g->count * sizeof *class_of);
-    unsigned __int128 *paths = aphi_alloc(g->count * sizeof *paths);
+    aphi_wide *paths = aphi_alloc(g->count * sizeof *paths);
     size_t widest = 0;
     for (size_t i = 0; i < g->count; i++)
         widest = g->first_edge[i + 1] - g->first_edge[i] > widest ? g->first_edge[i + 1] - g->first_edge[i] : widest;
@@ -321,12 +324,14 @@ static bool is_defined(const aphi_alts *a, char *why, size_t size)
 {
     for (size_t t = 0; t < a->component_count; t++) {
         const aphi_alts_component *c = &a->components[t];
-        for (uint32_t i = 0; i < c->first[c->states]; i++)
-            if (c->moves[i].op == APHI_ALTS_SEND && c->moves[i].sync && a->ports[c->moves[i].port].medium == APHI_MEDIUM_PORT) {
-                snprintf(why, size, "component %s sends synchronously to %s, which has one queue for all senders: standing in "
-                         "line is no event, so interleavings are not counted", c->name, a->ports[c->moves[i].port].name);
-                return false;
-            }
+        for (uint32_t i = 0; i < c->first[c->states]; i++) {
+            const aphi_alts_move *m = &c->moves[i];
+            if (m->op != APHI_ALTS_SEND || !m->sync || a->ports[m->port].medium != APHI_MEDIUM_PORT)
+                continue;
+            snprintf(why, size, "component %s sends synchronously to %s, which has one queue for all senders: standing "
+                     "in line is no event, so interleavings are not counted", c->name, a->ports[m->port].name);
+            return false;
+        }
     }
     return true;
 }

@@ -6,15 +6,17 @@
 
 #include "reach/alts.h"
 
+__extension__ typedef unsigned __int128 aphi_wide;
+
 typedef struct aphi_graph {
     uint64_t states, transitions; /* up to strong bisimulation */
     uint64_t situations;          /* states before that */
-    unsigned __int128 paths;      /* total orders: from the first state to one without transitions */
+    aphi_wide paths;      /* total orders: from the first state to one without transitions */
     bool overflow;                /* there are more paths than 128 bits hold */
 } aphi_graph;
 
-/* The model must be sound. False: it is too large, or has synchronous sends to a port with one queue for all senders, for
- * which this is not defined. */
+/* The model must be sound. False: it is too large, or has synchronous sends to a port with one queue for all senders,
+ * for which this is not defined. */
 bool aphi_graph_measure(const aphi_alts *a, aphi_graph *g, char *why, size_t size);
 
 #endif

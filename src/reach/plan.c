@@ -45,7 +45,8 @@ static void count_inputs(making *m)
     }
 }
 
-/* Inputs of a thread are all that somebody sends to its ports or that it receives there, in the order of ports and labels. */
+/* Inputs of a thread are all that somebody sends to its ports or that it receives there, in the order of ports and
+ * labels. */
 static bool number_inputs(making *m)
 {
     aphi_plan *p = m->plan;
@@ -69,7 +70,8 @@ static bool number_inputs(making *m)
                 *input = (uint16_t)(p->input_count - thread->input_base);
             }
         if (p->input_count - thread->input_base >= UINT16_MAX) {
-            snprintf(m->why, m->why_size, "component %s can be sent too many different messages", a->components[t].name);
+            snprintf(m->why, m->why_size, "component %s can be sent too many different messages",
+                     a->components[t].name);
             return false;
         }
         thread->inputs = (uint16_t)(p->input_count - thread->input_base);

@@ -62,8 +62,8 @@ typedef struct aphi_plan {
     aphi_plan_move *moves;
     aphi_plan_channel *channels;
     uint16_t *input_ports, *input_labels;
-    /* later[row * thread_count + t]: inputs of t that a component in a state with that row may send it, sooner or later,
-     * whatever happens. */
+    /* later[row * thread_count + t]: inputs of t that a component in a state with that row may send it, sooner or
+     * later, whatever happens. */
     uint64_t *later;
     size_t thread_count, state_count, channel_count, input_count, message_room, log_room;
     bool port_queues;    /* some port has one queue for all */

@@ -2,10 +2,10 @@
  *
  * queues.c - ports whose senders share one queue: which message can be at its front.
  *
- * Idea:       in which order such a queue was filled is not part of a sequence; it shows only in what is received from it. So
- *             messages are not put in order when they are sent. A message can be at the front if no other one in the same
- *             port had to be sent before it. When it is received, it was sent before all the others: that is an order
- *             between threads like any other, and is followed from then on.
+ * Idea:       in which order such a queue was filled is not part of a sequence; it shows only in what is received from
+ *             it. So messages are not put in order when they are sent. A message can be at the front if no other one in
+ *             the same port had to be sent before it. When it is received, it was sent before all the others: that is
+ *             an order between threads like any other, and is followed from then on.
  * Picture:    X: u --> s'           if p gives s before s', then s -> s', so u before s is refuted:
  *             Y: t --> s            from another port, t cannot be behind what comes after s'
  * Invariants: what must come before what, all of it together, has no cycles
@@ -20,7 +20,8 @@
 
 enum { NONE = UINT32_MAX };
 
-/* An event is two nodes: it is entered upon, and done. In between, who sends synchronously stands in line. The events of a
+/* An event is two nodes: it is entered upon, and done. In between, who sends synchronously stands in line. The events
+ *                        of a
  * thread follow one another, and the one at the end is what it waits in. */
 typedef struct order {
     const aphi_situation *at;
@@ -104,10 +105,11 @@ static void order_events(order *o)
         for (unsigned i = 0; i < o->at->done[t]; i++)
             if (p->states[o->at->steps[p->threads[t].log + i].state].kind == APHI_PLAN_RECEIVE)
                 note_receive(o, t, i, newest, received);
-    for (unsigned c = 0; c < p->channel_count; c++)
-        o->fronts[c] = o->at->first[c] == o->at->end[c]
-                           ? NONE
-                           : entry_of(o, p->channels[c].sender, o->at->messages[p->channels[c].base + o->at->first[c]].index);
+    for (unsigned c = 0; c < p->channel_count; c++) {
+        const aphi_message *front = &o->at->messages[p->channels[c].base + o->at->first[c]];
+        bool empty = o->at->first[c] == o->at->end[c];
+        o->fronts[c] = empty ? NONE : entry_of(o, p->channels[c].sender, front->index);
+    }
     free(newest);
     free(received);
 }
@@ -207,7 +209,8 @@ static bool is_taken(const aphi_situation *at, unsigned channel)
 {
     const aphi_plan_channel *c = &at->plan->channels[channel];
     return aphi_plan_find(at->plan, &at->plan->states[at->state[c->receiver]],
-                          at->messages[c->base + at->first[channel]].input, at->plan->threads[c->receiver].inputs <= 64);
+                          at->messages[c->base + at->first[channel]].input,
+                          at->plan->threads[c->receiver].inputs <= 64);
 }
 
 static void refresh_thread(aphi_situation *at, order *o, unsigned thread)

@@ -8,8 +8,8 @@
 
 /* Brings candidates from such ports up to date. */
 void aphi_queues_refresh(aphi_situation *at);
-/* Nobody can go on but those that sleep. Can it be that these are stuck for good, each behind a message that it does not
- * take? False: at least one could take what it was told not to. */
+/* Nobody can go on but those that sleep. Can it be that these are stuck for good, each behind a message that it does
+ * not take? False: at least one could take what it was told not to. */
 bool aphi_queues_stuck(aphi_situation *at);
 
 #endif

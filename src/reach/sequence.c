@@ -2,11 +2,11 @@
  *
  * sequence.c - one complete sequence: events, clocks, races.
  *
- * Idea:       the search notes what each thread did; from that, sends are matched with receives, and clocks are found by
- *             going through all threads, each as far as what it depends on is known.
+ * Idea:       the search notes what each thread did; from that, sends are matched with receives, and clocks are found
+ *             by going through all threads, each as far as what it depends on is known.
  * Invariants: 1. a synchronous pair has one clock
- *             2. mediums are no threads: they have no entry in a clock. That a full one makes its sender wait orders the
- *                send after the receive that made room
+ *             2. mediums are no threads: they have no entry in a clock. That a full one makes its sender wait orders
+ *                the send after the receive that made room
  * Cost:       events times threads. */
 #include "reach/sequence.h"
 

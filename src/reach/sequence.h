@@ -19,8 +19,8 @@ typedef struct aphi_event {
     uint32_t waited;      /* of a send for which there was no room at first: the receive after which there was, + 1 */
 } aphi_event;
 
-/* Events of a thread lie together: thread t has first[t] .. first[t + 1] - 1. A clock has an entry for each thread: how many
- * of its events happened before the event, or are it. */
+/* Events of a thread lie together: thread t has first[t] .. first[t + 1] - 1. A clock has an entry for each thread: how
+ * many of its events happened before the event, or are it. */
 typedef struct aphi_sequence {
     const aphi_plan *plan;
     uint64_t number;
@@ -39,8 +39,9 @@ void aphi_sequence_open(aphi_sequence *s, const aphi_plan *plan);
 void aphi_sequence_close(aphi_sequence *s);
 /* Takes the explorer's sequence. Valid until the next. */
 void aphi_sequence_take(aphi_sequence *s, const aphi_explorer *e);
-/* Puts the race set of a receive, an event of the thread, into races: sends that it could have taken instead, when all that
- * happened before them and before it happens again. A send that is still waiting at the end has the index after the last. */
+/* Puts the race set of a receive, an event of the thread, into races: sends that it could have taken instead, when all
+ * that happened before them and before it happens again. A send that is still waiting at the end has the index after
+ * the last. */
 void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index);
 /* Did event i of thread t happen before event j of thread u, or is it the same? */
 bool aphi_sequence_before(const aphi_sequence *s, unsigned t, unsigned i, unsigned u, unsigned j);

@@ -3,7 +3,8 @@
  * situation.c - take a step of a run.
  *
  * Idea:       who could receive what is kept up to date as messages come and states change, never looked for.
- * Invariants: 1. between calls every thread is in a terminal state, or waits: in a receive, in a synchronous send that is in
+ * Invariants: 1. between calls every thread is in a terminal state, or waits: in a receive, in a synchronous send that
+ *             is in
  *                its channel, or in an asynchronous one whose channel is full
  *             2. candidates of a channel that keeps order speak of the message at its front
  *             3. candidates of ports with one queue are left to queues.c
@@ -89,8 +90,8 @@ static void look_around(aphi_situation *at, unsigned thread)
     uint64_t found = 0;
     for (uint64_t rest = at->nonempty[thread] & ~t->ordered; rest; rest &= rest - 1) {
         unsigned bit = (unsigned)__builtin_ctzll(rest), channel = t->into[bit];
-        bool can = t->unordered >> bit & 1 ? takes_any(at, thread, channel)
-                                           : move_by(at, thread, message_in(at, channel, at->first[channel])->input) != NULL;
+        unsigned input = message_in(at, channel, at->first[channel])->input;
+        bool can = t->unordered >> bit & 1 ? takes_any(at, thread, channel) : move_by(at, thread, input) != NULL;
         found |= (uint64_t)can << bit;
     }
     at->candidates[thread] = found;

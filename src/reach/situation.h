@@ -2,8 +2,8 @@
  *
  * situation.h - where a run is: the state of each thread, what is in transit, who could receive what.
  *
- * What has to be restored when the search goes back lies in one block (`now`), which is copied whole. Messages and steps are
- * only ever appended, so going back needs no more than the old ends of their lists. */
+ * What has to be restored when the search goes back lies in one block (`now`), which is copied whole. Messages and
+ * steps are only ever appended, so going back needs no more than the old ends of their lists. */
 #ifndef APHI_REACH_SITUATION_H
 #define APHI_REACH_SITUATION_H
 

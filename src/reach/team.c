@@ -2,10 +2,10 @@
  *
  * team.c - search a model with several threads.
  *
- * Idea:       each worker has an explorer. One that has nothing to do is hungry; another that sees it gives away its largest
- *             branch. All branches pass through one list, so when everybody puts down his work, that list is all that is
- *             left to do: then it is written to the checkpoint, and everybody goes on.
- *             Workers search depth first, so what is pending is a fork or two a level: there is never much to keep.
+ * Idea:       each worker has an explorer. One that has nothing to do is hungry; another that sees it gives away its
+ *             largest branch. All branches pass through one list, so when everybody puts down his work, that list is
+ *             all that is left to do: then it is written to the checkpoint, and everybody goes on. Workers search depth
+ *             first, so what is pending is a fork or two a level: there is never much to keep.
  * Invariants: 1. a branch is in the list, or with one worker; never both
  *             2. work is over when the list is empty and everybody is hungry
  * Cost:       a look at two flags every SLICE forks. */
@@ -129,7 +129,7 @@ static void search_branch(worker *w, const aphi_branch *branch, aphi_branch *scr
         share_out(w, scratch);
         pthread_mutex_unlock(&t->lock);
         if (atomic_load(&t->down))
-            return; /* all of it was given away; a visit that stops leaves its explorer where it is, so nothing is lost */
+            return; /* all of it was given away, also by one whose visit stopped it: nothing is lost */
     }
 }
 
@@ -152,13 +152,15 @@ static void *work(void *argument)
 
 /* ---- the checkpoint ---------------------------------------------------------------------------------------------- */
 
-/* Text: a head with the model and the counts, then a line of choices for each branch; the empty line is the whole tree. */
+/* Text: a head with the model and the counts, then a line of choices for each branch; the empty line is the whole tree.
+ *       */
 static uint64_t fingerprint(const aphi_plan *p)
 {
     uint64_t h = 1469598103934665603u;
     for (size_t i = 0; i < p->state_count; i++) {
         const aphi_plan_state *s = &p->states[i];
-        h = (h ^ s->kind ^ (uint64_t)s->channel << 8 ^ (uint64_t)s->input << 24 ^ (uint64_t)s->count << 40) * 1099511628211u;
+        h ^= s->kind ^ (uint64_t)s->channel << 8 ^ (uint64_t)s->input << 24 ^ (uint64_t)s->count << 40;
+        h *= 1099511628211u;
         for (uint32_t m = s->first; m < s->first + s->count; m++)
             h = (h ^ p->moves[m].target ^ (uint64_t)p->moves[m].input << 32) * 1099511628211u;
     }
@@ -171,8 +173,8 @@ static bool write_list(const team *t, FILE *file)
 {
     const aphi_explored *told = &t->result.told;
     fprintf(file, "antiphon reach checkpoint 1\nmodel %016" PRIx64 "\n", fingerprint(t->options->plan));
-    fprintf(file, "counts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\nbranches %zu\n", told->sequences, told->deadlocks,
-            told->blocked, told->forks, t->count);
+    fprintf(file, "counts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\nbranches %zu\n", told->sequences,
+            told->deadlocks, told->blocked, told->forks, t->count);
     for (size_t i = 0; i < t->count; i++) {
         for (size_t j = 0; j < t->list[i].count; j++)
             fprintf(file, j ? " %u" : "%u", t->list[i].choices[j]);
@@ -194,7 +196,8 @@ static bool write_checkpoint(team *t)
         written = false;
     written = written && !rename(name, t->options->checkpoint);
     if (!written)
-        snprintf(t->result.why, sizeof t->result.why, "%s cannot be written: %s", t->options->checkpoint, strerror(errno));
+        snprintf(t->result.why, sizeof t->result.why, "%s cannot be written: %s", t->options->checkpoint,
+                 strerror(errno));
     free(name);
     return written;
 }
@@ -219,7 +222,9 @@ static bool read_branch(char *line, aphi_branch *branch)
 static bool take_branch(team *t, char *line)
 {
     aphi_branch branch = {0};
-    bool fits = read_branch(line, &branch) && (branch.count == 0 || aphi_explorer_begin(t->workers[0].explorer, &branch));
+    bool fits = read_branch(line, &branch);
+    if (fits && branch.count)
+        fits = aphi_explorer_begin(t->workers[0].explorer, &branch);
     branch.share = branch.count ? aphi_explorer_left(t->workers[0].explorer) : 1;
     if (fits)
         give(t, &branch);
@@ -245,7 +250,8 @@ static bool read_list(team *t, FILE *file, char **line, size_t *size)
     while (getline(line, size, file) > 0 && taken < count && strchr(*line, '\n') && take_branch(t, *line))
         taken++;
     if (taken != count || !feof(file)) {
-        snprintf(t->result.why, sizeof t->result.why, "%s is damaged at its branch %zu", t->options->checkpoint, taken + 1);
+        snprintf(t->result.why, sizeof t->result.why, "%s is damaged at its branch %zu", t->options->checkpoint,
+                 taken + 1);
         return false;
     }
     return true;

@@ -2,8 +2,9 @@
  *
  * unfold.c - run a component's step with each message that it can receive, and write down the graph.
  *
- * Idea:       a state of the graph is where a step waits: the state at its head and the answers that it was given since.
- *             Both are values, so equal ones are one word, and what comes back to the same head is the same state.
+ * Idea:       a state of the graph is where a step waits: the state at its head and the answers that it was given
+ *             since. Both are values, so equal ones are one word, and what comes back to the same head is the same
+ *             state.
  * Invariants: every state below `done` has its moves; the others wait
  * Cost:       a run of a step for each state, from its head.
  * Read next:  component.h, for what a step may call; alts.c, for what is made of it. */
@@ -106,7 +107,8 @@ static bool label_text(aph_value label, char *text, size_t size)
     return used > 0 && used < size;
 }
 
-static bool add_move(unfolding *u, uint32_t from, aphi_alts_op op, bool sync, int64_t port, aph_value label, uint32_t target)
+static bool add_move(unfolding *u, uint32_t from, aphi_alts_op op, bool sync, int64_t port, aph_value label,
+                     uint32_t target)
 {
     char text[NAME_MAX_BYTES];
     if (op != APHI_ALTS_LOCAL && (port < 0 || port >= u->program->port_count))

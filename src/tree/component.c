@@ -32,9 +32,11 @@ void aph_note(aph *m, const char *label)
 int aph_select(aph *m, size_t n, const aph_alternative *alternatives)
 {
     aph_value open = aph_array(0, NULL);
-    for (size_t i = 0; i < n; i++)
-        if (alternatives[i].open)
-            open = aph_push(open, APH_ARRAY_OF(aph_int(alternatives[i].port), alternatives[i].label, aph_int((int64_t)i)));
+    for (size_t i = 0; i < n; i++) {
+        const aph_alternative *a = &alternatives[i];
+        if (a->open)
+            open = aph_push(open, APH_ARRAY_OF(aph_int(a->port), a->label, aph_int((int64_t)i)));
+    }
     if (aph_count(open) == 0)
         aphi_step_miscalled(m, "aph_select has no alternative that is open: a component that is over calls aph_halt");
     return (int)aph_int_of(aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_OTHER, .name = APHI_EVENT_SELECT,

@@ -3,8 +3,8 @@
  * test_explore.c - the search visits each partially ordered sequence of random models exactly once.
  *
  * The other side is naive and shares nothing with the search but the model: it takes one step after the other in every
- * order, with queues that are really filled, and collects what each complete run looks like. Two runs are the same if each
- * thread does the same events, and each receive takes the message of the same event. */
+ * order, with queues that are really filled, and collects what each complete run looks like. Two runs are the same if
+ * each thread does the same events, and each receive takes the message of the same event. */
 #include "base/memory.h"
 #include "reach/explore.h"
 
@@ -316,7 +316,8 @@ static void random_model(aphi_alts *a, unsigned mediums)
         aphi_alts_add_component(a, names[i]);
     for (unsigned i = 0; i < ports; i++) {
         aphi_medium medium = mediums == 3 ? (aphi_medium)below(3) : (aphi_medium)mediums;
-        aphi_alts_add_port(a, names[i], below(threads), medium, medium == APHI_MEDIUM_PORT || below(2) ? 0 : 1 + below(2));
+        bool limited = medium != APHI_MEDIUM_PORT && below(2);
+        aphi_alts_add_port(a, names[i], below(threads), medium, limited ? 1 + below(2) : 0);
     }
     for (unsigned i = 0; i < labels; i++)
         aphi_alts_add_label(a, names[i]);
@@ -394,8 +395,8 @@ static void compare(unsigned mediums)
     seed = 0x9e3779b97f4a7c15u + mediums;
     while (sum.models < MODELS)
         compare_one(&sum, mediums);
-    print_message("%zu models, %zu with a choice, %zu sequences, %zu deadlocks, %llu blocked\n", sum.models, sum.several,
-                  sum.sequences, sum.deadlocks, (unsigned long long)sum.blocked);
+    print_message("%zu models, %zu with a choice, %zu sequences, %zu deadlocks, %llu blocked\n", sum.models,
+                  sum.several, sum.sequences, sum.deadlocks, (unsigned long long)sum.blocked);
     assert_true(sum.several > MODELS / 4 && sum.deadlocks > 0); /* or it has shown nothing */
 }
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_alts.c - any bytes are a model of a message-passing program or an error with a line; a model written and read
+ * again is the same. So for Aldebaran files. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "reach/altstext.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char *written(const aphi_alts *a, size_t *n)
+{
+    char *text;
+    FILE *out = open_memstream(&text, n);
+    aphi_alts_write(a, out);
+    fclose(out);
+    return text;
+}
+
+static void try_model(const char *data, size_t size)
+{
+    aphi_alts a, again;
+    char why[300] = "";
+    size_t n, m;
+    if (!aphi_alts_read("fuzz", data, size, &a, why, sizeof why)) {
+        assert(!strncmp(why, "fuzz:", 5));
+        return;
+    }
+    char *text = written(&a, &n);
+    assert(aphi_alts_read("again", text, n, &again, why, sizeof why));
+    char *twice = written(&again, &m);
+    assert(n == m && !memcmp(text, twice, n));
+    if (aphi_alts_check(&a, why, sizeof why) == APHI_ALTS_CYCLIC && aphi_alts_unroll(&a, 2, why, sizeof why))
+        assert(aphi_alts_check(&a, why, sizeof why) == APHI_ALTS_SOUND);
+    free(text);
+    free(twice);
+    aphi_alts_free(&again);
+    aphi_alts_free(&a);
+}
+
+static void try_aldebaran(const char *data, size_t size)
+{
+    static const char head[] = "alts m\ncomponent A\ncomponent B\nport p of A\nport q of B\n"
+                               "behaviour A states 1 initial 0\nbehaviour B states 1 initial 0\n";
+    aphi_alts a;
+    char why[300] = "";
+    assert(aphi_alts_read("head", head, sizeof head - 1, &a, why, sizeof why));
+    if (!aphi_aut_read("fuzz", data, size, &a, 0, why, sizeof why))
+        assert(!strncmp(why, "fuzz:", 5));
+    else
+        aphi_alts_check(&a, why, sizeof why);
+    aphi_alts_free(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    try_model((const char *)data, size);
+    try_aldebaran((const char *)data, size);
+    return 0;
+}
