@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench mutants mutants-http soak fuzz install clean
+.PHONY: all demo test bench table-one table-one-full mutants mutants-http soak fuzz install clean
 
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -29,6 +29,13 @@ test: build/setup.stamp
 
 bench: all
 	@tools/bench
+
+# The numbers of the programs that antiphon reach has built in; the full one visits all of dme-4.
+table-one: all
+	@tools/table-one
+
+table-one-full: all
+	@tools/table-one --full
 
 # Each mutant of the swap server must be rejected, every time.
 mutants: all

@@ -172,18 +172,19 @@ static bool visit(void *context, aphi_explorer *e)
     reach *r = v->r;
     char why[300];
     aphi_sequence_take(&v->sequence, e);
-    bool wrong = is_wrong(v, why, sizeof why), go_on = true;
+    bool wrong = is_wrong(v, why, sizeof why), go_on;
     if (!wrong && !r->list)
         return true;
     pthread_mutex_lock(&r->lock);
-    if (r->violated || (r->list && r->limit && r->listed == r->limit)) {
+    if (r->violated) {
         go_on = false; /* another worker has ended the search */
     } else {
         v->sequence.number = ++r->listed;
         aphi_sequence_write(&v->sequence, wrong && !r->list ? stderr : stdout, r->races);
-        go_on = !wrong && !ferror(stdout) && !(r->list && r->listed == r->limit);
         r->unwritten |= ferror(stdout);
         r->violated = wrong;
+        /* Beyond the limit, what other workers have at hand is told too: it is counted, and will not come again. */
+        go_on = !wrong && !r->unwritten && !(r->limit && r->listed >= r->limit);
         if (wrong)
             snprintf(r->why, sizeof r->why, "%s", why);
     }

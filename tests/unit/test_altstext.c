@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_altstext.c - models as text: what is written reads as the same model, and what is wrong is said with its line. */
+ * test_altstext.c - models as text: what is written reads as the same model, and what is wrong is said with its
+ * line. */
 #include "reach/altstext.h"
 
 #include "models/programs.h"

@@ -34,7 +34,7 @@ _antiphon() {
         --color) words='auto always never' ;;
         --subject) words=$(_antiphon_subjects) ;;
         --break) words=$("${COMP_WORDS[0]}" fault --list 2>/dev/null | sed 's/[[:space:]].*//') ;;
-        --junit | --report | --trace | --output | --folder) files=yes ;;
+        --junit | --report | --trace | --output | --folder | --checkpoint) files=yes ;;
         *)
             case $word in
             -*) words=$(_antiphon_options "$command") ;;

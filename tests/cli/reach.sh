@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# reach.sh - antiphon reach: the numbers that are known, lists, properties, threads, checkpoints, and models that are wrong.
+. "$ANTIPHON_ROOT/tests/cli/lib.sh"
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+# numbers MODEL PO STATES TRANSITIONS TOTAL_ORDERS
+numbers() {
+    run 0 reach "$1" --states --total-orders --json
+    out "\"model\":\"$1\",\"complete\":true,\"po\":$2,\"deadlocks\":0,"
+    out "\"states\":$3,\"transitions\":$4,\"total_orders\":$5,"
+}
+numbers dp-2 2 18 20 4
+numbers dp-3 6 76 126 238
+numbers dp-4 14 322 712 94526
+numbers dp-5 30 1364 3770 108549484
+numbers dp-6 62 5778 19164 217113360382
+numbers dp-7 126 24476 94710 914369733963612
+numbers dp-8 254 103682 458512 6904140714122889870
+numbers dp-9 510 439204 2185074 82353853284452516565900
+run 0 reach tdme --json
+out '"po":30,'
+run 0 reach -j 3 dme-3 --json
+out '"po":4032,"deadlocks":0,'
+
+# ---- sequences -------------------------------------------------------------------------------------------------------
+
+# Each once, whoever finds it: the lists of one thread and of four are the same but for order and numbers.
+run 0 reach --list --races dme-3
+sed 's/"sequence":[0-9]*//' "$dir/out" | sort >"$dir/one"
+check 'a sequence is missing' test "$(wc -l <"$dir/one")" -eq 4032
+check 'a sequence is there twice' test "$(uniq "$dir/one" | wc -l)" -eq 4032
+run 0 reach --list --races -j 4 dme-3
+sed 's/"sequence":[0-9]*//' "$dir/out" | sort >"$dir/four"
+check 'four threads find something else' cmp -s "$dir/one" "$dir/four"
+
+run 0 reach --list --races dp-2
+out '{"sequence":1,"deadlock":false,"threads":{"P0":[{"op":"send","sync":true,"port":"fork1","label":"get(0)","peer":"F1",'
+out '"open":[["fork1","get(0)"],["fork1","get(1)"]],"race":[["P1",1]]}'
+run 0 reach --list dp-2
+no_out '"race"'
+
+# A sample is drawn from what there is, and the same seed draws the same.
+run 0 reach --list --races --sample 50 --seed 7 dme-3
+sed 's/"sequence":[0-9]*//' "$dir/out" >"$dir/sample"
+check 'a sample is too small' test "$(wc -l <"$dir/sample")" -eq 50
+check 'a sample is none of the sequences' test -z "$(sort -u "$dir/sample" | comm -23 - "$dir/one")"
+run 0 reach --list --races --sample 50 --seed 7 dme-3
+sed 's/"sequence":[0-9]*//' "$dir/out" >"$dir/again"
+check 'the same seed draws something else' cmp -s "$dir/sample" "$dir/again"
+
+# ---- properties ------------------------------------------------------------------------------------------------------
+
+run 0 reach --exclusive enter --deadlock-free dme-3
+out 'none is wrong'
+run 0 reach --exclusive enter tdme
+run 2 reach --exclusive nothing tdme
+err '--exclusive nothing: tdme has no event of that name'
+
+# Two that enter whenever they like, and wait for each other at the end.
+cat >"$dir/careless.alts" <<'EOF'
+alts careless
+component A
+component B
+port a of A
+port b of B
+behaviour A states 4 initial 0
+0 -> 1 note enter
+1 -> 2 note leave
+2 -> 3 take a token
+behaviour B states 4 initial 0
+0 -> 1 note enter
+1 -> 2 note leave
+2 -> 3 take b token
+EOF
+run 0 reach "$dir/careless.alts"
+out 'careless: 1 sequence, 1 of them deadlocks'
+run 1 reach --exclusive enter "$dir/careless.alts"
+out 'sequence 1 is wrong: A and B can both be after enter at one time'
+err '"label":"enter"'
+run 1 reach --deadlock-free --json "$dir/careless.alts"
+out '"holds":false'
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+
+# Stopped again and again, it finds each sequence once.
+rm -f "$dir/all"
+options=
+for _ in 1 2 3 4 5 6 7 8; do
+    # shellcheck disable=SC2086 # nothing, or one word
+    "$ANTIPHON" reach -j 2 --list --limit 600 --checkpoint "$dir/left" $options dme-3 >>"$dir/all" 2>"$dir/err"
+    code=$?
+    options=--resume
+    [ $code -eq 3 ] || break
+done
+told='reach --limit, resumed'
+check 'it does not end' test $code -eq 0
+check 'what was stopped and resumed is not the same' test "$(sed 's/"sequence":[0-9]*//' "$dir/all" | sort -u | wc -l)" -eq 4032
+check 'something was found twice' test "$(wc -l <"$dir/all")" -eq 4032
+run 0 reach --checkpoint "$dir/left" --resume --json dme-3
+out '"po":4032,'
+
+run 66 reach --checkpoint "$dir/left" --resume dp-3
+err 'was made for another model'
+run 66 reach --checkpoint "$dir/none" --resume dp-3
+err 'cannot be read'
+run 3 reach --limit 1 --checkpoint "$dir/damaged" dme-4
+sed -i '$s/$/ 60000/' "$dir/damaged"
+run 66 reach --checkpoint "$dir/damaged" --resume dme-4
+err 'is damaged at its branch'
+echo nonsense >"$dir/damaged"
+run 66 reach --checkpoint "$dir/damaged" --resume dme-3
+err 'is no checkpoint'
+run 4 reach --checkpoint "$dir/no/such/folder" dp-3
+err 'cannot be written'
+
+# ---- models as text --------------------------------------------------------------------------------------------------
+
+run 0 reach --print alts tdme
+cp "$dir/out" "$dir/tdme.alts"
+run 0 reach --print alts "$dir/tdme.alts"
+check 'a model that is written and read is another' cmp -s "$dir/out" "$dir/tdme.alts"
+run 0 reach --json "$dir/tdme.alts"
+out '"po":30,'
+
+# The same, with one component from a file of its own.
+run 0 reach --print aut --component C tdme
+cp "$dir/out" "$dir/c.aut"
+sed '/^behaviour C /,$d' "$dir/tdme.alts" >"$dir/split.alts"
+echo 'behaviour C from c.aut' >>"$dir/split.alts"
+run 0 reach --json "$dir/split.alts"
+out '"po":30,'
+sed -i 's/?request/?!request/' "$dir/c.aut"
+run 60 reach "$dir/split.alts"
+err 'c.aut:2: a label is PORT!MESSAGE'
+rm "$dir/c.aut"
+run 31 reach "$dir/split.alts"
+err 'split.alts:'
+run 0 reach --print dot dp-2
+out 'digraph "dp-2"'
+
+# wrong CODE MESSAGE MOVES-OF-A: what is wrong is told with component and state.
+wrong() {
+    printf 'alts m\ncomponent A\ncomponent B\nport p of A\nport q of B\nbehaviour A states 3 initial 0\n%b' "$3" >"$dir/m.alts"
+    printf 'behaviour B states 1 initial 0\n' >>"$dir/m.alts"
+    run "$1" reach "$dir/m.alts"
+    err "$2"
+}
+wrong 61 'component A, state 0: a send and a receive leave it' '0 -> 1 post q x\n0 -> 2 take p x\n'
+wrong 61 'component A, state 0: a send and another one leave it' '0 -> 1 post q x\n0 -> 2 post q y\n'
+wrong 62 'component A, state 0: two receives of x from p leave it' '0 -> 1 take p x\n0 -> 2 take p x\n'
+wrong 63 'component A, state 1: it receives from q, a port of B' '0 -> 1 post q x\n1 -> 2 take q x\n'
+wrong 63 'component A, state 0: it sends to p, its own port' '0 -> 1 post p x\n'
+wrong 64 'component A, state 0: it can be reached again from itself' '0 -> 1 post q x\n1 -> 0 note again\n'
+run 0 reach --unroll 2 --list "$dir/m.alts"
+check 'two rounds are not two sends' test "$(grep -o '"op":"send"' "$dir/out" | wc -l)" -eq 2
+wrong 60 'm.alts:7: a move reads' '0 1 post q x\n'
+run 30 reach nothing
+err 'there is no program nothing'
+run 30 reach dp-1
+run 31 reach "$dir/nothing.alts"
+
+run 2 reach
+run 2 reach --races dp-2
+err '--races goes with --list'
+run 2 reach --resume dp-2
+run 2 reach -j 0 dp-2
+run 2 reach --print aut dp-2
+run 0 reach --help
+
+finish
