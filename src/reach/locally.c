@@ -261,6 +261,8 @@ static uint32_t remember(aphi_locally *l, const uint32_t *v, uint64_t agents)
     uint32_t at = aphi_keyed_number(&l->memo, l->packed, size);
     if (at < before)
         return l->found[at];
+    APHI_RESERVE(l->found, l->found_capacity, l->memo.count);
+    l->found[at] = APHI_SUFFIXES_NONE;
     if ((l->options.states_max && before >= l->options.states_max) || l->depth >= DEPTH_MAX)
         l->status = APHI_LOCALLY_TOO_LARGE;
     if (l->status != APHI_LOCALLY_DONE)
@@ -268,7 +270,6 @@ static uint32_t remember(aphi_locally *l, const uint32_t *v, uint64_t agents)
     l->depth++;
     uint32_t set = branch(l, v, agents);
     l->depth--;
-    APHI_RESERVE(l->found, l->found_capacity, l->memo.count);
     l->found[at] = set;
     return set;
 }
@@ -350,6 +351,8 @@ static void search(aphi_locally *l)
     l->root = explore(l, v);
     while (l->trail_count > 0)
         l->root = aphi_suffixes_prepend(&l->suffixes, l->trail[--l->trail_count], l->root);
+    if (l->status != APHI_LOCALLY_DONE)
+        l->root = APHI_SUFFIXES_NONE;
     free(v);
 }
 
