@@ -2,8 +2,10 @@
  *
  * local.c - antiphon reach --local: what each component does in all runs of a model.
  *
- * Idea: a task is a component and a kind, by events or with race sets. Threads take task after task and find its sequences directly
- *       (src/reach/locally.h), or all of them are collected first from all sequences of the model (src/reach/projection.h).
+ * Idea: a task is a component and a kind, by events or with race sets. Threads take task after task and find its
+ *       sequences directly
+ *       (src/reach/locally.h), or all of them are collected first from all sequences of the model
+ *       (src/reach/projection.h).
  *       Of a component the sequences with the most in them are written as its suite. */
 #include "cli/local.h"
 
@@ -90,7 +92,8 @@ typedef struct suite {
 
 static void put_event(suite *s, const aphi_local_event *e)
 {
-    static const char *const ops[] = {[APHI_ALTS_SEND] = "send", [APHI_ALTS_RECEIVE] = "receive", [APHI_ALTS_LOCAL] = "local"};
+    static const char *const ops[] = {
+        [APHI_ALTS_SEND] = "send", [APHI_ALTS_RECEIVE] = "receive", [APHI_ALTS_LOCAL] = "local"};
     const aphi_alts *a = s->l->a;
     aphi_buffer_format(&s->line, "{\"op\":\"%s\"", ops[e->op]);
     if (e->op != APHI_ALTS_LOCAL) {
@@ -166,9 +169,11 @@ static int explain(const local *at, size_t component, aphi_locally_status status
         fprintf(stderr, "antiphon: %s: the sequences of %s are too many to find\n", at->a->name, name);
         return APHI_EXIT_PROGRAM_LARGE;
     }
-    fprintf(stderr, "antiphon: %s: a port that is one queue has several senders; then %s of %s cannot be found directly: "
-                    "use --by-projection%s\n",
-            at->a->name, kind == EVENTS ? "the sequences" : "the race sets", name, kind == EVENTS ? "" : " or --events-only");
+    bool races = kind == RACE_SETS;
+    fprintf(stderr,
+            "antiphon: %s: a port that is one queue has several senders; then %s of %s cannot be found directly: "
+            "use --by-projection%s\n",
+            at->a->name, races ? "the race sets" : "the sequences", name, races ? " or --events-only" : "");
     return APHI_EXIT_UNKNOWN;
 }
 

@@ -88,7 +88,7 @@ static void help(void)
           "  --total-orders    also count the interleavings\n"
           "  --print FORMAT    print the model instead: alts, dot (for Graphviz), or aut (of one component)\n"
           "  --component NAME  the component for --print aut\n"
-          "  --local           count the sequences of each component instead, found without listing those of the model\n"
+          "  --local           count the sequences of each component instead, without listing those of the model\n"
           "  --events-only     with --local: without race sets\n"
           "  --by-projection   with --local: from all sequences of the model\n"
           "  --suite DIR       with --local: write them, a file for each component\n"

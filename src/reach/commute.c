@@ -2,9 +2,9 @@
  *
  * commute.c - a game between two copies of a circle.
  *
- * Two copies start alike. The first has taken the step t in advance; the second does what it likes, and the first does the same.
- * What the first has sent and the second not yet is its lead, a list for each channel. The step may be taken alone if, whatever the
- * second does,
+ * Two copies start alike. The first has taken the step t in advance; the second does what it likes, and the first does
+ * the same. What the first has sent and the second not yet is its lead, a list for each channel. The step may be taken
+ * alone if, whatever the second does,
  *   1. the first can do it too, and what the second sends is what the lead begins with (so the lead is never behind);
  *   2. as long as the second has not taken t, it can always go on by itself: it takes t in every complete run;
  *   3. when it takes t, both are in the same place and the lead is empty.
@@ -13,8 +13,8 @@
  *              |        |        |       //     first: always where the second will be once it has taken t
  *     first    o --x--> o --y--> o  =====
  *
- * What the environment may send is taken as larger than it is: any message that a sender ever sends on a channel, as often as the
- * sender can still send there. Components are acyclic, so the game ends; results are remembered.
+ * What the environment may send is taken as larger than it is: any message that a sender ever sends on a channel, as
+ * often as the sender can still send there. Components are acyclic, so the game ends; results are remembered.
  * Cost: the places of a circle times its steps, at worst; the game is lost soon where it is lost. */
 #include "reach/commute.h"
 
@@ -197,7 +197,8 @@ void aphi_commute_close(aphi_commute *k)
     free(k);
 }
 
-/* ---- places: the states of members, what is between them, how much may still come from outside, and who is gone --- */
+/* ---- places: the states of members, what is between them, how much may still come from outside, and who is gone ---
+ * */
 
 static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint32_t *v, const uint32_t *budgets,
                          uint64_t gone)
@@ -216,8 +217,8 @@ static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint3
     return aphi_keyed_number(&k->places, k->place, n * sizeof *k->place);
 }
 
-/* Writes a place into k->v, as if everybody else were gone; returns the budgets and after them the two words of those who
- * are, valid until a place is made. */
+/* Writes a place into k->v, as if everybody else were gone; returns the budgets and after them the two words of those
+ * who are, valid until a place is made. */
 static const uint32_t *unfold_place(aphi_commute *k, const circle_info *circle, uint32_t place)
 {
     const aphi_ground *g = &k->y->ground;
@@ -266,7 +267,8 @@ static void tell(aphi_commute *k, uint32_t channel, uint32_t entry)
     k->log[at] = (pair){channel, entry};
 }
 
-/* Makes the sends of a member as far as they go; false if there was none. What is sent to those who are gone is nothing. */
+/* Makes the sends of a member as far as they go; false if there was none. What is sent to those who are gone is
+ * nothing. */
 static bool settle_member(aphi_commute *k, const circle_info *circle, size_t c, uint64_t gone)
 {
     const aphi_ground *g = &k->y->ground;
@@ -289,32 +291,16 @@ static bool settle_member(aphi_commute *k, const circle_info *circle, size_t c, 
     }
 }
 
-/* A member that waits for one queue of another member, and for nothing else, takes what comes: that is no choice. */
+/* Takes what a member receives from another one without a choice. */
 static bool receive_forced(aphi_commute *k, const circle_info *circle, size_t c)
 {
-    const aphi_ground *g = &k->y->ground;
-    const aphi_ground_part *part = &g->parts[c];
-    uint32_t s = k->v[c], first = part->first[s];
-    if (part->kind[s] != APHI_GROUND_RECEIVE)
+    aphi_scenery_step step;
+    if (!aphi_scenery_forced(k->y, k->v, c, &step) || !(circle->members >> step.sender & 1))
         return false;
-    for (uint32_t i = first + 1; i < part->first[s + 1]; i++)
-        if (part->moves[i].port != part->moves[first].port)
-            return false;
-    const aphi_ground_port *port = &g->ports[part->moves[first].port];
-    const aphi_ground_channel *channel = &g->channels[port->channel];
-    if (port->synced || port->channels != 1 || channel->bag || !(circle->members >> channel->sender & 1))
-        return false;
-    size_t n;
-    const uint32_t *e = aphi_scenery_content(k->y, k->v, port->channel, &n);
-    for (uint32_t i = first; n > 0 && i < part->first[s + 1]; i++)
-        if (part->moves[i].class == aphi_scenery_class(k->y, e[0])) {
-            if (c == g->target)
-                tell(k, VISIBLE, i);
-            aphi_scenery_take(k->y, k->v, &(aphi_scenery_step){.move = i, .entry = e[0], .channel = port->channel,
-                                                                .agent = (uint16_t)c, .sender = channel->sender});
-            return true;
-        }
-    return false;
+    if (c == k->y->ground.target)
+        tell(k, VISIBLE, step.move);
+    aphi_scenery_take(k->y, k->v, &step);
+    return true;
 }
 
 static void settle(aphi_commute *k, const circle_info *circle, uint64_t gone)
@@ -394,9 +380,10 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
         aphi_scenery_step step = {.move = move, .entry = x->entry, .channel = x->channel, .agent = (uint16_t)x->agent,
                                   .sender = (uint16_t)x->sender};
         k->log_count = 0;
-        if (x->agent == k->y->ground.target || (x->channel == APHI_GROUND_NO_CHANNEL && x->sender == k->y->ground.target)) {
+        bool sync = x->channel == APHI_GROUND_NO_CHANNEL;
+        if (x->agent == k->y->ground.target || (sync && x->sender == k->y->ground.target)) {
             tell(k, VISIBLE, move);
-            tell(k, VISIBLE, x->sender * 2 + (x->channel == APHI_GROUND_NO_CHANNEL));
+            tell(k, VISIBLE, x->sender * 2 + sync);
         }
         aphi_scenery_take(k->y, k->v, &step);
         settle(k, circle, gone);
@@ -485,7 +472,8 @@ static size_t list_outer(const game *q, const uint32_t *budgets, choice *all, si
             const pair *p = &q->k->possible[channel][j];
             uint32_t class = aphi_scenery_class(q->k->y, p->entry);
             bool is_t = channel == q->t.channel && p->entry == q->t.entry;
-            if (!(accept[class / 64] >> class % 64 & 1) || (!is_t && channel == q->t.channel && !g->channels[channel].bag))
+            bool behind = !is_t && channel == q->t.channel && !g->channels[channel].bag;
+            if (!(accept[class / 64] >> class % 64 & 1) || behind)
                 continue;
             all[n++] = is_t ? q->t : (choice){owner, channel, p->entry, p->channel};
         }

@@ -2,9 +2,9 @@
  *
  * commute.h - steps that may be taken alone, because whatever happens before them might as well happen after.
  *
- * Components that talk mostly to each other form a circle. A step of a circle is tried against all that its environment may still do
- * to the circle: if taking the step first always leads to the same place with the same messages sent, no later, then no other
- * step need be followed beside it. */
+ * Components that talk mostly to each other form a circle. A step of a circle is tried against all that its
+ * environment may still do to the circle: if taking the step first always leads to the same place with the same
+ * messages sent, no later, then no other step need be followed beside it. */
 #ifndef APHI_REACH_COMMUTE_H
 #define APHI_REACH_COMMUTE_H
 

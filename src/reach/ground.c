@@ -3,12 +3,14 @@
  * ground.c - from a model to the ground of ground.h, in four steps.
  *
  * 1. Feeds: the pairs of port and label that occur, sorted. A move is then a feed and a state to go to.
- * 2. Refinement: at first all states of a component are in one block and all labels of a port in one class. States whose moves
- *    differ in class or block are split, labels that some state of the owner does not treat alike are split, until nothing is.
- *    Both relations together are a bisimulation of the whole model that leaves the target as it is. Local events of others
- *    are skipped first: nobody sees them.
+ * 2. Refinement: at first all states of a component are in one block and all labels of a port in one class. States
+ * whose moves
+ *    differ in class or block are split, labels that some state of the owner does not treat alike are split, until
+ *    nothing is. Both relations together are a bisimulation of the whole model that leaves the target as it is. Local
+ *    events of others are skipped first: nobody sees them.
  * 3. Quotient: the blocks that can be reached become the states.
- * 4. Futures, channels: what can still be sent in a state, from the last states backwards; how a port's messages are kept.
+ * 4. Futures, channels: what can still be sent in a state, from the last states backwards; how a port's messages are
+ * kept.
  *
  * Cost: refinement is the plain method, a round over all moves for each round that splits. */
 #include "reach/ground.h"
@@ -294,7 +296,8 @@ static void place_classes(work *w, aphi_ground *g)
 /* States of a part such that each comes after those that its moves lead to. */
 static uint32_t *last_first(const aphi_ground_part *part)
 {
-    uint32_t *order = aphi_alloc((part->states + 1) * sizeof *order), *stack = aphi_alloc((part->states + 1) * sizeof *stack);
+    uint32_t *order = aphi_alloc((part->states + 1) * sizeof *order);
+    uint32_t *stack = aphi_alloc((part->states + 1) * sizeof *stack);
     uint32_t *next = aphi_alloc((part->states + 1) * sizeof *next), n = 0, depth = 1;
     memset(next, 0xff, (part->states + 1) * sizeof *next);
     stack[0] = part->initial;
@@ -473,8 +476,9 @@ static bool shared_class(const aphi_ground *g, size_t p)
     return shared;
 }
 
-/* A bag for all that is alike or in no order, one queue for a contended port, else a queue for each sender. Where nobody sends more
- * than once there is no order either: then a bag tells less, if messages of different senders can be alike. */
+/* A bag for all that is alike or in no order, one queue for a contended port, else a queue for each sender. Where
+ * nobody sends more than once there is no order either: then a bag tells less, if messages of different senders can be
+ * alike. */
 static void place_channels(const work *w, aphi_ground *g, size_t p)
 {
     aphi_ground_port *port = &g->ports[p];

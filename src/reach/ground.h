@@ -2,9 +2,9 @@
  *
  * ground.h - a model made ready for finding the sequences of one component, the target.
  *
- * What the target cannot tell apart is made one: states of the other components that behave alike, and labels on a port that its
- * owner treats alike (classes). The target itself, and the labels on its ports, stay as they are. Mediums become channels, each a
- * queue or a bag. For each state of a component it is known what can still come of it.
+ * What the target cannot tell apart is made one: states of the other components that behave alike, and labels on a
+ * port that its owner treats alike (classes). The target itself, and the labels on its ports, stay as they are.
+ * Mediums become channels, each a queue or a bag. For each state of a component it is known what can still come of it.
  *
  *     model (alts.h)  --->  ground: graphs of blocks, classes of labels, channels, futures  --->  locally.c
  */
@@ -27,13 +27,15 @@ typedef struct aphi_ground_move {
     uint16_t port, label;  /* the label as the model has it; of a merged move, one of them */
 } aphi_ground_move;
 
-/* A component. The state numbered `states` is one more, without moves: where a component is put that no longer matters. */
+/* A component. The state numbered `states` is one more, without moves: where a component is put that no longer
+ * matters. */
 typedef struct aphi_ground_part {
     uint32_t initial, states;
     uint8_t *kind;
     uint32_t *first;
     aphi_ground_move *moves;
-    /* Of a state, `words` of the ground: classes that can still be sent, and classes that are received in this state. */
+    /* Of a state, `words` of the ground: classes that can still be sent, and classes that are received in this state.
+     * */
     uint64_t *future, *accept;
     uint64_t *reaches;     /* components that may still be sent something */
     uint64_t *needs;       /* components that must receive for this one to go on: synchronous sends, and full mediums */
@@ -49,7 +51,7 @@ typedef struct aphi_ground_port {
     uint32_t *by_sender;       /* the channel that a component's sends enter */
     uint32_t *limit;           /* how many of its messages may be in transit; 0: never too many */
     bool contended;            /* one queue for several senders: the order of sends matters */
-    bool lined;                /* one queue for several senders, in which synchronous ones stand too: not provided for */
+    bool lined;                /* one queue for several senders, and some are synchronous: not provided for */
     bool ordered;              /* what is sent synchronously waits for what its sender sent before */
     bool synced;               /* some send to it is synchronous */
     bool plain;                /* one bag of messages that are all alike: the owner has no choice among them */
@@ -60,7 +62,7 @@ typedef struct aphi_ground_channel {
     bool bag;
     bool named;                /* entries tell their sender */
     uint16_t sender;           /* of a queue that is not contended */
-    uint32_t *left;            /* of such a queue: in a state of the sender, how many messages it may still send there */
+    uint32_t *left;            /* of such a queue: what the sender may still send there, by its state */
 } aphi_ground_channel;
 
 typedef struct aphi_ground {

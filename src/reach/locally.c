@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locally.c - a search over situations that remembers, for each, the set of sequences that the target can still come to have.
+ * locally.c - a search over situations that remembers what the target can still do in each.
  *
- * Idea:       what the target can still do depends only on the situation. So a situation is searched once, and what was found is a set
- *             of suffixes (suffixes.h); the sets of the situations after it, each with the events of the step before it, are united.
- * Reductions: what is no choice is done at once and not remembered (scenery.c). Of the choices, only those of a set of agents are
- *             followed to which nobody else can add one before one of them moves (a persistent set). What cannot influence
- *             the target is left out. docs/local-sequences.md says why nothing is lost.
+ * Idea:       what the target can still do depends only on the situation. So a situation is searched once, and what was
+ *             found is a set of suffixes (suffixes.h); the sets of the situations after it, each with the events of the
+ *             step before it, are united.
+ * Reductions: what is no choice is done at once and not remembered (scenery.c). Of the choices, only those of a set of
+ *             agents are followed to which nobody else can add one before one of them moves (a persistent set), or one
+ *             that may be taken alone (commute.c). What cannot influence the target is left out.
+ *             docs/local-sequences.md says why nothing is lost.
  * Races:      runs are followed in the one order in which each receive of the target comes as late as it can. Then the
- *             race set of a receive is what lies ready when it is made. The order is kept by bits: after a receive of the
- *             target only that may happen which knows of it. Who could have acted before, did not, and never comes to know,
- *             makes the run one that is not complete: it is dropped.
+ *             race set of a receive is what lies ready when it is made. The order is kept by bits: after a receive of
+ *             the target only that may happen which knows of it. Who could have acted before, did not, and never comes
+ *             to know, makes the run one that is not complete: it is dropped.
  * Cost:       the situations with a choice, which are kept; each some hundred bytes. */
 #include "reach/locally.h"
 
@@ -135,6 +137,11 @@ static bool advance(aphi_locally *l, uint32_t *v, size_t c)
         v[c] = m->target;
         return true;
     }
+    aphi_scenery_step step;
+    if (!l->options.races && aphi_scenery_forced(&l->scenery, v, c, &step)) {
+        take(l, v, &step);
+        return true;
+    }
     if (part->kind[v[c]] != APHI_GROUND_SEND || !aphi_scenery_send(&l->scenery, v, c))
         return false;
     if (c == l->scenery.ground.target)
@@ -145,16 +152,19 @@ static bool advance(aphi_locally *l, uint32_t *v, size_t c)
 static bool settle(aphi_locally *l, uint32_t *v)
 {
     bool any = false;
-    for (size_t c = 0; c < l->scenery.ground.part_count; c++)
-        while (advance(l, v, c))
-            any = true;
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t c = 0; c < l->scenery.ground.part_count; c++)
+            while (advance(l, v, c))
+                any = again = true;
+    }
     return any;
 }
 
 /* ---- which choices to follow ------------------------------------------------------------------------------------- */
 
-/* The smallest set of agents that holds `set` and to which nobody else can add a choice while none of it moves. Who is about to
- * send moves when the receiver does, so the receiver must be in it too. */
+/* The smallest set of agents that holds `set` and to which nobody else can add a choice while none of it moves. Who is
+ * about to send moves when the receiver does, so the receiver must be in it too. */
 static uint64_t persistent(const aphi_scenery *y, uint64_t set, uint64_t moving)
 {
     for (;;) {
@@ -415,7 +425,8 @@ typedef struct walk {
     size_t capacity;
 } walk;
 
-/* The state of the component in the model itself after an event: what the restrictions R1 and R2 leave no choice about. */
+/* The state of the component in the model itself after an event: what the restrictions R1 and R2 leave no choice
+ * about. */
 static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const uint32_t *event)
 {
     for (uint32_t i = c->first[state]; i < c->first[state + 1]; i++) {
@@ -439,8 +450,9 @@ static bool walk_set(walk *w, uint32_t set, size_t depth, uint32_t state)
     for (size_t i = 0; i < n; i++) {
         size_t size;
         const uint32_t *e = aphi_keyed_key(&l->events, edges[i].first, &size);
-        w->events[depth] = (aphi_local_event){.op = (aphi_alts_op)e[EVENT_OP], .sync = e[EVENT_SYNC], .port = e[EVENT_PORT],
-                                              .label = e[EVENT_LABEL], .peer = e[EVENT_PEER], .state = state,
+        w->events[depth] = (aphi_local_event){.op = (aphi_alts_op)e[EVENT_OP], .sync = e[EVENT_SYNC],
+                                              .port = e[EVENT_PORT], .label = e[EVENT_LABEL],
+                                              .peer = e[EVENT_PEER], .state = state,
                                               .race = (const aphi_local_rival *)(e + EVENT_SIZE),
                                               .race_count = (size / sizeof *e - EVENT_SIZE) / 3};
         const aphi_alts_component *c = &l->model->components[l->scenery.ground.target];

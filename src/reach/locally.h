@@ -2,8 +2,9 @@
  *
  * locally.h - the sequences of one component in all runs of a model, found without listing the runs.
  *
- * A sequence is what the component does in a complete run: its sends, receives (with the sender) and local events. With races, each
- * receive also has its race set: which messages could have been received in its place, the rest of its past unchanged. */
+ * A sequence is what the component does in a complete run: its sends, receives (with the sender) and local events.
+ * With races, each receive also has its race set: which messages could have been received in its place, the rest of
+ * its past unchanged. */
 #ifndef APHI_REACH_LOCALLY_H
 #define APHI_REACH_LOCALLY_H
 

@@ -154,8 +154,8 @@ bool aphi_projection_walk(const aphi_projection *p, const aphi_alts *a, size_t c
         const uint32_t *e = aphi_keyed_key(all, i, &size), *end = e + size / sizeof *e;
         for (uint32_t state = a->components[component].initial; e < end; e += EVENT_SIZE + 3 * e[RIVALS]) {
             APHI_RESERVE(events, capacity, n + 1);
-            events[n++] = (aphi_local_event){.op = (aphi_alts_op)e[OP], .sync = e[SYNC], .port = e[PORT], .label = e[LABEL],
-                                             .peer = e[PEER], .state = state, .race_count = e[RIVALS],
+            events[n++] = (aphi_local_event){.op = (aphi_alts_op)e[OP], .sync = e[SYNC], .port = e[PORT],
+                                             .label = e[LABEL], .peer = e[PEER], .state = state, .race_count = e[RIVALS],
                                              .race = (const aphi_local_rival *)(e + EVENT_SIZE)};
             state = state_after(&a->components[component], state, e);
         }

@@ -2,8 +2,8 @@
  *
  * projection.h - the sequences of each component, collected from complete sequences of the whole model one by one.
  *
- * The slow way to what locally.h finds directly. A local sequence is kept as numbers: for each event op, sync, port, label, peer,
- * how many rivals, and for each rival port, label, sender, sorted. */
+ * The slow way to what locally.h finds directly. A local sequence is kept as numbers: for each event op, sync, port,
+ * label, peer, how many rivals, and for each rival port, label, sender, sorted. */
 #ifndef APHI_REACH_PROJECTION_H
 #define APHI_REACH_PROJECTION_H
 

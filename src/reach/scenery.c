@@ -2,9 +2,9 @@
  *
  * scenery.c - the steps of scenery.h.
  *
- * Every choice belongs to an agent, which is a component: to the receiver what it receives, synchronous or not; to the owner of a
- * contended queue who enters it next. All other sends are no choice and are made at once: they only add to channels of
- * their own, or to bags, which takes nothing from anybody. */
+ * Every choice belongs to an agent, which is a component: to the receiver what it receives, synchronous or not; to the
+ * owner of a contended queue who enters it next. All other sends are no choice and are made at once: they only add to
+ * channels of their own, or to bags, which takes nothing from anybody. */
 #include "reach/scenery.h"
 
 #include "base/memory.h"
@@ -128,6 +128,8 @@ aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t
     y->contents = aphi_alloc_zero((y->ground.channel_count + 1) * sizeof *y->contents);
     for (size_t i = 0; i < y->ground.channel_count; i++)
         aphi_keyed_number(&y->contents[i], "", 0);
+    for (size_t p = 0; p < y->ground.port_count; p++)
+        y->contended |= y->ground.ports[p].contended;
     return status;
 }
 
@@ -195,6 +197,30 @@ bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
     return true;
 }
 
+bool aphi_scenery_forced(const aphi_scenery *y, const uint32_t *v, size_t c, aphi_scenery_step *step)
+{
+    const aphi_ground *g = &y->ground;
+    const aphi_ground_part *part = &g->parts[c];
+    uint32_t first = part->first[v[c]], end = part->first[v[c] + 1];
+    if (part->kind[v[c]] != APHI_GROUND_RECEIVE)
+        return false;
+    const aphi_ground_port *port = &g->ports[part->moves[first].port];
+    if (port->synced || port->contended || port->channels != 1 || g->channels[port->channel].bag ||
+        v[g->part_count + port->channel] == 0)
+        return false;
+    size_t n;
+    uint32_t head = aphi_scenery_content(y, v, port->channel, &n)[0], found = end;
+    for (uint32_t i = first; i < end; i++) {
+        if (part->moves[i].port != part->moves[first].port)
+            return false;
+        if (part->moves[i].class == aphi_scenery_class(y, head))
+            found = i;
+    }
+    *step = (aphi_scenery_step){.move = found, .entry = head, .channel = port->channel, .agent = (uint16_t)c,
+                                .sender = g->channels[port->channel].sender, .allowed = true};
+    return found < end;
+}
+
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static void forget(aphi_scenery *y, uint32_t *v)
@@ -235,7 +261,8 @@ static void add_step(aphi_scenery *y, aphi_scenery_step step)
         y->allowed |= UINT64_C(1) << step.agent;
 }
 
-/* Whether entry i of a bag is like the one before it: of the same class and sender, and nothing hangs on which is taken. */
+/* Whether entry i of a bag is like the one before it: of the same class and sender, and nothing hangs on which is
+ * taken. */
 static bool repeats(const uint32_t *e, size_t i, bool knowing)
 {
     return i > 0 && (knowing ? e[i] >> 1 == e[i - 1] >> 1 : e[i] == e[i - 1]);
@@ -296,7 +323,8 @@ static void look_at_receives(aphi_scenery *y, const uint32_t *v, size_t agent)
             look_at_waiting(y, v, step, m);
         for (uint32_t k = 0; k < port->channels; k++) {
             step.channel = port->channel + k;
-            look_at_channel(y, v, step, m);
+            if (v[y->ground.part_count + step.channel])
+                look_at_channel(y, v, step, m);
         }
     }
 }
@@ -323,7 +351,8 @@ void aphi_scenery_look(aphi_scenery *y, const uint32_t *v)
             continue;
         if (y->ground.parts[c].kind[v[c]] == APHI_GROUND_RECEIVE)
             look_at_receives(y, v, c);
-        look_at_entries(y, v, c);
+        if (y->contended)
+            look_at_entries(y, v, c);
     }
     y->first_step[y->ground.part_count] = (uint32_t)y->step_count;
 }
@@ -373,7 +402,7 @@ static uint64_t feeders(const aphi_scenery *y, const uint32_t *v, size_t owner)
     const aphi_ground *g = &y->ground;
     const aphi_ground_part *part = &g->parts[owner];
     uint64_t found = 0;
-    for (size_t c = 0; c < g->part_count; c++)
+    for (size_t c = 0; y->contended && c < g->part_count; c++)
         if (g->parts[c].contends[v[c]] >> owner & 1)
             found |= UINT64_C(1) << c;
     if (part->kind[v[owner]] != APHI_GROUND_RECEIVE)

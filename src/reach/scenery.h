@@ -2,9 +2,10 @@
  *
  * scenery.h - where all components of a ground are and what is in transit, and the steps that can be taken.
  *
- * A situation is an array of numbers: the state of each component, the content of each channel, and two words of bits that say which
- * components know of the target's last receive (used only with races; what that is good for: locally.c). Contents are interned
- * lists of entries, an entry being a class of labels, perhaps a sender, and again a bit for knowing. */
+ * A situation is an array of numbers: the state of each component, the content of each channel, and two words of bits
+ * that say which components know of the target's last receive (used only with races; what that is good for:
+ * locally.c). Contents are interned lists of entries, an entry being a class of labels, perhaps a sender, and again a
+ * bit for knowing. */
 #ifndef APHI_REACH_SCENERY_H
 #define APHI_REACH_SCENERY_H
 
@@ -24,7 +25,7 @@ typedef struct aphi_scenery_step {
 
 typedef struct aphi_scenery {
     aphi_ground ground;
-    bool races;
+    bool races, contended;   /* contended: some port is */
     size_t size;             /* numbers in a situation */
     aphi_keyed *contents;    /* of each channel */
     aphi_scenery_step *steps;        /* of the situation that was looked at last, those of one agent together */
@@ -49,9 +50,12 @@ const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, u
 void aphi_scenery_put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry);
 /* Lets a component make its send, if nothing keeps it from it and nobody else's choice depends on when. */
 bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c);
+/* Whether c waits for one queue and for nothing else, and something that it takes is there: then that is no choice. */
+bool aphi_scenery_forced(const aphi_scenery *y, const uint32_t *v, size_t c, aphi_scenery_step *step);
 /* Takes a step. The target's receive makes everybody forget, with races. */
 void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *step);
-/* Components that cannot influence the target any more, nor one of `also`, are put out of the way with what is sent to them. */
+/* Components that cannot influence the target any more, nor one of `also`, are put out of the way with what is sent to
+ * them. */
 void aphi_scenery_prune(aphi_scenery *y, uint32_t *v, uint64_t also);
 /* Lists all steps: fills steps, first_step, enabled and allowed. */
 void aphi_scenery_look(aphi_scenery *y, const uint32_t *v);

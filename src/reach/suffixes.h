@@ -2,8 +2,8 @@
  *
  * suffixes.h - sets of sequences of numbers, shared: equal sets are the same number.
  *
- * A set is a node of an acyclic automaton: whether the empty sequence is in it, and for each first number the set of what may
- * follow. Nodes are interned, so that a set costs only what it does not share with others. */
+ * A set is a node of an acyclic automaton: whether the empty sequence is in it, and for each first number the set of
+ * what may follow. Nodes are interned, so that a set costs only what it does not share with others. */
 #ifndef APHI_REACH_SUFFIXES_H
 #define APHI_REACH_SUFFIXES_H
 

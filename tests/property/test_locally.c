@@ -2,8 +2,8 @@
  *
  * test_locally.c - local sequences found directly are those found by projection, on random models of all kinds.
  *
- * The other side visits every complete sequence of the whole model (which test_explore.c compares with a naive enumeration) and
- * projects it to each component, race sets by their definition over what happened before what. */
+ * The other side visits every complete sequence of the whole model (which test_explore.c compares with a naive
+ * enumeration) and projects it to each component, race sets by their definition over what happened before what. */
 #include "random_alts.h"
 #include "reach/projection.h"
 
@@ -51,7 +51,8 @@ static bool look_up(void *context, const aphi_local_event *events, size_t count)
     return true;
 }
 
-static void compare_component(const aphi_alts *a, collector *c, size_t component, bool races, uint64_t seed, compared *sum)
+static void compare_component(const aphi_alts *a, collector *c, size_t component, bool races, uint64_t seed,
+                              compared *sum)
 {
     aphi_locally *l = aphi_locally_open(a, component, (aphi_locally_options){.races = races});
     aphi_keyed *set = races ? &c->projection.by_races[component] : &c->projection.by_events[component];
@@ -63,7 +64,7 @@ static void compare_component(const aphi_alts *a, collector *c, size_t component
         assert_int_equal(aphi_locally_outcome(l), APHI_LOCALLY_DONE);
         assert_true(aphi_locally_walk(l, look_up, &m));
         if (m.strangers || m.found != expected || aphi_locally_count(l) != expected)
-            fail_msg("seed %llx, component %zu, races %d: %zu sequences by projection; %zu found, %zu of them strangers",
+            fail_msg("seed %llx, component %zu, races %d: %zu by projection; %zu found, %zu of them strangers",
                      (unsigned long long)seed, component, races, expected, m.found, m.strangers);
         sum->several += expected > 1;
         sum->sequences += expected;
