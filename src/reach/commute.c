@@ -2,9 +2,9 @@
  *
  * commute.c - a game between two copies of a circle.
  *
- * Two copies start alike. The first has taken the step t in advance; the second does what it likes, and the first does
- * the same. What the first has sent and the second not yet is its lead, a list for each channel. The step may be taken
- * alone if, whatever the second does,
+ * Two copies start alike. The first has taken the step t in advance; the second does what it likes, and the first
+ * does the same. What the first has sent and the second not yet is its lead, a list for each channel. The step may
+ * be taken alone if, whatever the second does,
  *   1. the first can do it too, and what the second sends is what the lead begins with (so the lead is never behind);
  *   2. as long as the second has not taken t, it can always go on by itself: it takes t in every complete run;
  *   3. when it takes t, both are in the same place and the lead is empty.

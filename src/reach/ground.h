@@ -4,7 +4,8 @@
  *
  * What the target cannot tell apart is made one: states of the other components that behave alike, and labels on a
  * port that its owner treats alike (classes). The target itself, and the labels on its ports, stay as they are.
- * Mediums become channels, each a queue or a bag. For each state of a component it is known what can still come of it.
+ * Mediums become channels, each a queue or a bag. For each state of a component it is known what can still come of
+ * it.
  *
  *     model (alts.h)  --->  ground: graphs of blocks, classes of labels, channels, futures  --->  locally.c
  */

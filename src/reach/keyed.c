@@ -21,7 +21,8 @@ static uint64_t hash_of(const unsigned char *p, size_t n)
         h ^= h >> 32;
     }
     uint64_t rest = 0;
-    memcpy(&rest, p, n);
+    if (n)
+        memcpy(&rest, p, n);
     h = (h ^ rest) * 0xc4ceb9fe1a85ec53u;
     return h ^ h >> 29;
 }
@@ -77,7 +78,7 @@ uint32_t aphi_keyed_number(aphi_keyed *t, const void *key, size_t size)
     for (; t->slots[at]; at = (at + 1) & (t->slot_count - 1)) {
         uint32_t number = t->slots[at] - 1;
         size_t length = t->start[number + 1] - t->start[number];
-        if (length == size && memcmp(t->bytes + t->start[number], key, size) == 0)
+        if (length == size && (!size || memcmp(t->bytes + t->start[number], key, size) == 0))
             return number;
     }
     uint32_t number = add(t, key, size);

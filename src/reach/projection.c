@@ -155,7 +155,8 @@ bool aphi_projection_walk(const aphi_projection *p, const aphi_alts *a, size_t c
         for (uint32_t state = a->components[component].initial; e < end; e += EVENT_SIZE + 3 * e[RIVALS]) {
             APHI_RESERVE(events, capacity, n + 1);
             events[n++] = (aphi_local_event){.op = (aphi_alts_op)e[OP], .sync = e[SYNC], .port = e[PORT],
-                                             .label = e[LABEL], .peer = e[PEER], .state = state, .race_count = e[RIVALS],
+                                             .label = e[LABEL], .peer = e[PEER], .state = state,
+                                             .race_count = e[RIVALS],
                                              .race = (const aphi_local_rival *)(e + EVENT_SIZE)};
             state = state_after(&a->components[component], state, e);
         }

@@ -2,9 +2,9 @@
  *
  * scenery.c - the steps of scenery.h.
  *
- * Every choice belongs to an agent, which is a component: to the receiver what it receives, synchronous or not; to the
- * owner of a contended queue who enters it next. All other sends are no choice and are made at once: they only add to
- * channels of their own, or to bags, which takes nothing from anybody. */
+ * Every choice belongs to an agent, which is a component: to the receiver what it receives, synchronous or not; to
+ * the owner of a contended queue who enters it next. All other sends are no choice and are made at once: they only
+ * add to channels of their own, or to bags, which takes nothing from anybody. */
 #include "reach/scenery.h"
 
 #include "base/memory.h"

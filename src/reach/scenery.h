@@ -2,10 +2,10 @@
  *
  * scenery.h - where all components of a ground are and what is in transit, and the steps that can be taken.
  *
- * A situation is an array of numbers: the state of each component, the content of each channel, and two words of bits
- * that say which components know of the target's last receive (used only with races; what that is good for:
- * locally.c). Contents are interned lists of entries, an entry being a class of labels, perhaps a sender, and again a
- * bit for knowing. */
+ * A situation is an array of numbers: the state of each component, the content of each channel, and two words of
+ * bits that say which components know of the target's last receive (used only with races; what that is good for:
+ * locally.c). Contents are interned lists of entries, an entry being a class of labels, perhaps a sender, and again
+ * a bit for knowing. */
 #ifndef APHI_REACH_SCENERY_H
 #define APHI_REACH_SCENERY_H
 

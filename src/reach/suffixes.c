@@ -5,8 +5,7 @@
  * A node is a key of a table: one edge {0 or 1 for the empty sequence, 0}, then its edges. Unions are remembered by
  * the pair of their parts.
  * Invariants: 1. the edges of a node rise by first number. 2. no edge leads to the empty set. 3. a node is made after
- *             those
- *             that it leads to. */
+ *             those that it leads to. */
 #include "reach/suffixes.h"
 
 #include "base/memory.h"
