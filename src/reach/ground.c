@@ -5,8 +5,8 @@
  * 1. Feeds: the pairs of port and label that occur, sorted. A move is then a feed and a state to go to.
  * 2. Refinement: at first all states of a component are in one block and all labels of a port in one class. States
  *    whose moves differ in class or block are split, labels that some state of the owner does not treat alike are
- *    split, until nothing is. Both relations together are a bisimulation of the whole model that leaves the target as it is. Local
- *    events of others are skipped first: nobody sees them.
+ *    split, until nothing is. Both relations together are a bisimulation of the whole model that leaves the target as
+ *    it is. Local events of others are skipped first: nobody sees them.
  * 3. Quotient: the blocks that can be reached become the states.
  * 4. Futures, channels: what can still be sent in a state, from the last states backwards; how messages are kept.
  *

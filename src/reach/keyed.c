@@ -45,7 +45,7 @@ const void *aphi_keyed_key(const aphi_keyed *t, uint32_t number, size_t *size)
 
 static void grow(aphi_keyed *t)
 {
-    size_t larger = t->slot_count ? t->slot_count * 2 : 64;
+    size_t larger = t->slot_count ? t->slot_count * 4 : 16;
     free(t->slots);
     t->slots = aphi_alloc_zero(larger * sizeof *t->slots);
     t->slot_count = larger;
