@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/exits.h"
+#include "cli/local.h"
 #include "cli/program.h"
 #include "reach/altstext.h"
 #include "reach/graph.h"
@@ -32,7 +33,8 @@ typedef struct reach {
     uint64_t jobs, sample, seed, unroll, every, limit;
     const char *exclusive, *print, *component;
     size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
-    bool list, races, json, states, total_orders, deadlock_free;
+    bool list, races, json, states, total_orders, deadlock_free, local;
+    aphi_local_options local_options;
     pthread_mutex_t lock;     /* of what follows, and of stdout */
     uint64_t listed;
     bool violated, unwritten;
@@ -50,7 +52,7 @@ typedef struct visitor {
 static volatile sig_atomic_t interrupted;
 
 enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, CHECKPOINT, EVERY, RESUME,
-       LIMIT, UNROLL, PRINT, COMPONENT, HELP };
+       LIMIT, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, HELP };
 
 static const struct option options[] = {
     {"jobs", required_argument, NULL, 'j'},         {"list", no_argument, NULL, LIST},
@@ -61,6 +63,8 @@ static const struct option options[] = {
     {"checkpoint", required_argument, NULL, CHECKPOINT}, {"every", required_argument, NULL, EVERY},
     {"resume", no_argument, NULL, RESUME},          {"limit", required_argument, NULL, LIMIT},
     {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
+    {"local", no_argument, NULL, LOCAL},            {"by-projection", no_argument, NULL, BY_PROJECTION},
+    {"events-only", no_argument, NULL, EVENTS_ONLY}, {"suite", required_argument, NULL, SUITE},
     {"component", required_argument, NULL, COMPONENT}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
 
 static void help(void)
@@ -84,6 +88,10 @@ static void help(void)
           "  --total-orders    also count the interleavings\n"
           "  --print FORMAT    print the model instead: alts, dot (for Graphviz), or aut (of one component)\n"
           "  --component NAME  the component for --print aut\n"
+          "  --local           count the sequences of each component instead, without listing those of the model\n"
+          "  --events-only     with --local: without race sets\n"
+          "  --by-projection   with --local: from all sequences of the model\n"
+          "  --suite DIR       with --local: write them, a file for each component\n"
           "  --json            print one JSON object\n"
           "  --help            this\n\n"
           "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no\n"
@@ -133,6 +141,10 @@ static int apply(reach *r, int option)
     case UNROLL: return take_number("unroll", 1, 1000, &r->unroll);
     case PRINT: return take_format(r);
     case COMPONENT: r->component = optarg; return 0;
+    case LOCAL: r->local = true; return 0;
+    case BY_PROJECTION: r->local_options.by_projection = true; return 0;
+    case EVENTS_ONLY: r->local_options.events_only = true; return 0;
+    case SUITE: r->local_options.suite = optarg; return 0;
     default: return APHI_EXIT_USAGE;
     }
 }
@@ -399,6 +411,10 @@ static int run(reach *r)
     pthread_mutex_init(&r->lock, NULL);
     if (r->print) {
         code = print_model(r);
+    } else if (r->local) {
+        r->local_options.jobs = (unsigned)r->jobs;
+        r->local_options.json = r->json;
+        code = aphi_local(&r->alts, &r->local_options);
     } else if (!aphi_plan_make(&r->plan, &r->alts, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
         code = APHI_EXIT_PROGRAM_LARGE;
@@ -419,6 +435,11 @@ static int check_options(const reach *r)
         return aphi_usage("--list prints sequences and --json one object: choose one of them");
     if (r->races && !r->list)
         return aphi_usage("--races goes with --list");
+    if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
+        return aphi_usage("--by-projection, --events-only and --suite go with --local");
+    if (r->local && (r->list || r->sample || r->states || r->total_orders || r->deadlock_free || r->exclusive ||
+                     r->team.checkpoint || r->limit || r->print))
+        return aphi_usage("--local is for itself: of the other options only -j, --unroll and --json go with it");
     if (r->team.resume && !r->team.checkpoint)
         return aphi_usage("--resume needs --checkpoint FILE");
     if (r->sample && (r->team.checkpoint || r->limit))

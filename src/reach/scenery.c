@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * scenery.c - the steps of scenery.h.
+ *
+ * Every choice belongs to an agent, which is a component: to the receiver what it receives, synchronous or not; to
+ * the owner of a contended queue who enters it next. All other sends are no choice and are made at once: they only
+ * add to channels of their own, or to bags, which takes nothing from anybody. */
+#include "reach/scenery.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- contents ---------------------------------------------------------------------------------------------------- */
+
+uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows)
+{
+    uint32_t who = y->ground.channels[channel].named ? (uint32_t)sender + 1 : 0;
+    return (class * ((uint32_t)y->ground.part_count + 1) + who) * 2 + knows;
+}
+
+uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry)
+{
+    return entry / 2 / ((uint32_t)y->ground.part_count + 1);
+}
+
+static uint16_t entry_sender(const aphi_scenery *y, uint32_t entry, const aphi_ground_channel *channel)
+{
+    return channel->named ? (uint16_t)(entry / 2 % ((uint32_t)y->ground.part_count + 1) - 1) : channel->sender;
+}
+
+const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
+{
+    size_t size;
+    const uint32_t *entries = aphi_keyed_key(&y->contents[channel], v[y->ground.part_count + channel], &size);
+    *count = size / sizeof *entries;
+    return entries;
+}
+
+/* A copy of the content with room for one more. */
+static uint32_t *edit(aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
+{
+    const uint32_t *entries = aphi_scenery_content(y, v, channel, count);
+    APHI_RESERVE(y->scratch, y->scratch_capacity, *count + 1);
+    if (*count)
+        memcpy(y->scratch, entries, *count * sizeof *entries);
+    return y->scratch;
+}
+
+static void store(aphi_scenery *y, uint32_t *v, uint32_t channel, size_t count)
+{
+    v[y->ground.part_count + channel] =
+        aphi_keyed_number(&y->contents[channel], y->scratch, count * sizeof *y->scratch);
+}
+
+void aphi_scenery_put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry)
+{
+    size_t n;
+    uint32_t *e = edit(y, v, channel, &n);
+    size_t at = n;
+    while (y->ground.channels[channel].bag && at > 0 && e[at - 1] > entry)
+        at--;
+    memmove(&e[at + 1], &e[at], (n - at) * sizeof *e);
+    e[at] = entry;
+    store(y, v, channel, n + 1);
+}
+
+static void take_out(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry)
+{
+    size_t n, at = 0;
+    uint32_t *e = edit(y, v, channel, &n);
+    while (e[at] != entry)
+        at++;
+    memmove(&e[at], &e[at + 1], (n - at - 1) * sizeof *e);
+    store(y, v, channel, n - 1);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void forget_in_channel(aphi_scenery *y, uint32_t *v, uint32_t channel)
+{
+    size_t n;
+    uint32_t *e = edit(y, v, channel, &n);
+    for (size_t i = 0; i < n; i++)
+        e[i] &= ~1u;
+    if (y->ground.channels[channel].bag)
+        qsort(e, n, sizeof *e, by_number);
+    store(y, v, channel, n);
+}
+
+/* ---- who knows --------------------------------------------------------------------------------------------------- */
+
+static uint64_t known(const aphi_scenery *y, const uint32_t *v)
+{
+    return v[y->size - 2] | (uint64_t)v[y->size - 1] << 32;
+}
+
+static void set_known(const aphi_scenery *y, uint32_t *v, uint64_t mask)
+{
+    v[y->size - 2] = (uint32_t)mask;
+    v[y->size - 1] = (uint32_t)(mask >> 32);
+}
+
+static void learn(const aphi_scenery *y, uint32_t *v, uint64_t mask)
+{
+    if (y->races)
+        set_known(y, v, known(y, v) | mask);
+}
+
+static bool knows(const aphi_scenery *y, const uint32_t *v, size_t c)
+{
+    return y->races && known(y, v) >> c & 1;
+}
+
+/* ---- making and freeing ------------------------------------------------------------------------------------------ */
+
+aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t target, bool races)
+{
+    *y = (aphi_scenery){.races = races};
+    aphi_ground_status status = aphi_ground_make(&y->ground, a, target, races);
+    y->size = y->ground.part_count + y->ground.channel_count + 2;
+    y->contents = aphi_alloc_zero((y->ground.channel_count + 1) * sizeof *y->contents);
+    for (size_t i = 0; i < y->ground.channel_count; i++)
+        aphi_keyed_number(&y->contents[i], "", 0);
+    for (size_t p = 0; p < y->ground.port_count; p++)
+        y->contended |= y->ground.ports[p].contended;
+    return status;
+}
+
+void aphi_scenery_free(aphi_scenery *y)
+{
+    for (size_t i = 0; i < y->ground.channel_count; i++)
+        aphi_keyed_free(&y->contents[i]);
+    free(y->contents);
+    free(y->steps);
+    free(y->scratch);
+    aphi_ground_free(&y->ground);
+}
+
+void aphi_scenery_start(aphi_scenery *y, uint32_t *v)
+{
+    memset(v, 0, y->size * sizeof *v);
+    for (size_t c = 0; c < y->ground.part_count; c++)
+        v[c] = y->ground.parts[c].initial;
+    if (y->races)
+        set_known(y, v, UINT64_MAX);
+}
+
+/* ---- sends that are no choice ------------------------------------------------------------------------------------ */
+
+static const aphi_ground_move *only_move(const aphi_scenery *y, const uint32_t *v, size_t c)
+{
+    const aphi_ground_part *part = &y->ground.parts[c];
+    return &part->moves[part->first[v[c]]];
+}
+
+static bool gone(const aphi_scenery *y, const uint32_t *v, size_t c)
+{
+    return v[c] == y->ground.parts[c].states;
+}
+
+static bool full(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port, size_t c)
+{
+    if (port->limit[c] == 0)
+        return false;
+    uint32_t channel = port->by_sender[c];
+    size_t n, own = 0;
+    const uint32_t *e = aphi_scenery_content(y, v, channel, &n);
+    for (size_t i = 0; i < n; i++)
+        own += entry_sender(y, e[i], &y->ground.channels[channel]) == c;
+    return own >= port->limit[c];
+}
+
+static void enter(aphi_scenery *y, uint32_t *v, const aphi_ground_port *port, size_t c, const aphi_ground_move *m)
+{
+    uint32_t channel = port->by_sender[c];
+    learn(y, v, UINT64_C(1) << c);
+    aphi_scenery_put(y, v, channel, aphi_scenery_entry(y, channel, m->class, c, knows(y, v, c)));
+}
+
+bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
+{
+    const aphi_ground_move *m = only_move(y, v, c);
+    const aphi_ground_port *port = &y->ground.ports[m->port];
+    if (!gone(y, v, port->owner)) {
+        if (port->contended || full(y, v, port, c))
+            return false;
+        enter(y, v, port, c, m);
+    }
+    v[c] = m->target;
+    return true;
+}
+
+bool aphi_scenery_forced(const aphi_scenery *y, const uint32_t *v, size_t c, aphi_scenery_step *step)
+{
+    const aphi_ground *g = &y->ground;
+    const aphi_ground_part *part = &g->parts[c];
+    uint32_t first = part->first[v[c]], end = part->first[v[c] + 1];
+    if (part->kind[v[c]] != APHI_GROUND_RECEIVE)
+        return false;
+    const aphi_ground_port *port = &g->ports[part->moves[first].port];
+    if (port->synced || port->contended || port->channels != 1 || g->channels[port->channel].bag ||
+        v[g->part_count + port->channel] == 0)
+        return false;
+    size_t n;
+    uint32_t head = aphi_scenery_content(y, v, port->channel, &n)[0], found = end;
+    for (uint32_t i = first; i < end; i++) {
+        if (part->moves[i].port != part->moves[first].port)
+            return false;
+        if (part->moves[i].class == aphi_scenery_class(y, head))
+            found = i;
+    }
+    *step = (aphi_scenery_step){.move = found, .entry = head, .channel = port->channel, .agent = (uint16_t)c,
+                                .sender = g->channels[port->channel].sender, .allowed = true};
+    return found < end;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static void forget(aphi_scenery *y, uint32_t *v)
+{
+    set_known(y, v, 0);
+    for (size_t i = 0; i < y->ground.channel_count; i++)
+        if (v[y->ground.part_count + i])
+            forget_in_channel(y, v, (uint32_t)i);
+}
+
+void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *step)
+{
+    const aphi_ground_move *m = &y->ground.parts[step->enters ? step->sender : step->agent].moves[step->move];
+    uint64_t who = UINT64_C(1) << step->agent;
+    if (step->enters) {
+        enter(y, v, &y->ground.ports[m->port], step->sender, m);
+        v[step->sender] = m->target;
+        return;
+    }
+    v[step->agent] = m->target;
+    if (step->channel == APHI_GROUND_NO_CHANNEL) {
+        v[step->sender] = only_move(y, v, step->sender)->target;
+        who |= UINT64_C(1) << step->sender;
+    } else {
+        take_out(y, v, step->channel, step->entry);
+    }
+    if (y->races && step->agent == y->ground.target)
+        forget(y, v);
+    learn(y, v, who);
+}
+
+static void add_step(aphi_scenery *y, aphi_scenery_step step)
+{
+    APHI_RESERVE(y->steps, y->step_capacity, y->step_count + 1);
+    y->steps[y->step_count++] = step;
+    y->enabled |= UINT64_C(1) << step.agent;
+    if (step.allowed)
+        y->allowed |= UINT64_C(1) << step.agent;
+}
+
+/* Whether entry i of a bag is like the one before it: of the same class and sender, and nothing hangs on which is
+ * taken. */
+static bool repeats(const uint32_t *e, size_t i, bool knowing)
+{
+    return i > 0 && (knowing ? e[i] >> 1 == e[i - 1] >> 1 : e[i] == e[i - 1]);
+}
+
+static void look_at_channel(aphi_scenery *y, const uint32_t *v, aphi_scenery_step step, const aphi_ground_move *m)
+{
+    const aphi_ground_channel *channel = &y->ground.channels[step.channel];
+    bool knowing = !y->races || knows(y, v, step.agent);
+    size_t n;
+    const uint32_t *e = aphi_scenery_content(y, v, step.channel, &n);
+    for (size_t i = 0; i < (channel->bag ? n : n > 0); i++) {
+        if (aphi_scenery_class(y, e[i]) != m->class || (channel->bag && repeats(e, i, knowing)))
+            continue;
+        step.entry = e[i];
+        step.sender = entry_sender(y, e[i], channel);
+        step.allowed = knowing || e[i] % 2;
+        step.twin = channel->bag && i + 1 < n && e[i] >> 1 == e[i + 1] >> 1;
+        add_step(y, step);
+    }
+}
+
+/* Whether something that c sent to the port before is still in transit there. */
+static bool behind_own(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port, size_t c)
+{
+    uint32_t channel = port->by_sender[c];
+    if (!port->ordered || channel == APHI_GROUND_NO_CHANNEL)
+        return false;
+    size_t n;
+    const uint32_t *e = aphi_scenery_content(y, v, channel, &n);
+    for (size_t i = 0; i < n; i++)
+        if (entry_sender(y, e[i], &y->ground.channels[channel]) == c)
+            return true;
+    return false;
+}
+
+static void look_at_waiting(aphi_scenery *y, const uint32_t *v, aphi_scenery_step step, const aphi_ground_move *m)
+{
+    for (size_t c = 0; c < y->ground.part_count; c++) {
+        const aphi_ground_move *send = only_move(y, v, c);
+        if (y->ground.parts[c].kind[v[c]] != APHI_GROUND_SYNC || send->class != m->class ||
+            behind_own(y, v, &y->ground.ports[m->port], c))
+            continue;
+        step.sender = (uint16_t)c;
+        step.allowed = !y->races || knows(y, v, step.agent) || knows(y, v, c);
+        add_step(y, step);
+    }
+}
+
+static void look_at_receives(aphi_scenery *y, const uint32_t *v, size_t agent)
+{
+    const aphi_ground_part *part = &y->ground.parts[agent];
+    for (uint32_t i = part->first[v[agent]]; i < part->first[v[agent] + 1]; i++) {
+        const aphi_ground_move *m = &part->moves[i];
+        const aphi_ground_port *port = &y->ground.ports[m->port];
+        aphi_scenery_step step = {.move = i, .agent = (uint16_t)agent, .channel = APHI_GROUND_NO_CHANNEL};
+        if (port->synced)
+            look_at_waiting(y, v, step, m);
+        for (uint32_t k = 0; k < port->channels; k++) {
+            step.channel = port->channel + k;
+            if (v[y->ground.part_count + step.channel])
+                look_at_channel(y, v, step, m);
+        }
+    }
+}
+
+static void look_at_entries(aphi_scenery *y, const uint32_t *v, size_t agent)
+{
+    for (size_t c = 0; c < y->ground.part_count; c++) {
+        if (y->ground.parts[c].kind[v[c]] != APHI_GROUND_SEND)
+            continue;
+        const aphi_ground_port *port = &y->ground.ports[only_move(y, v, c)->port];
+        if (port->contended && port->owner == agent)
+            add_step(y, (aphi_scenery_step){.move = y->ground.parts[c].first[v[c]], .agent = (uint16_t)agent,
+                                    .sender = (uint16_t)c, .enters = true, .allowed = true});
+    }
+}
+
+void aphi_scenery_look(aphi_scenery *y, const uint32_t *v)
+{
+    y->step_count = 0;
+    y->enabled = y->allowed = 0;
+    for (size_t c = 0; c < y->ground.part_count; c++) {
+        y->first_step[c] = (uint32_t)y->step_count;
+        if (gone(y, v, c))
+            continue;
+        if (y->ground.parts[c].kind[v[c]] == APHI_GROUND_RECEIVE)
+            look_at_receives(y, v, c);
+        if (y->contended)
+            look_at_entries(y, v, c);
+    }
+    y->first_step[y->ground.part_count] = (uint32_t)y->step_count;
+}
+
+/* ---- what matters, and what may still come ----------------------------------------------------------------------- */
+
+void aphi_scenery_prune(aphi_scenery *y, uint32_t *v, uint64_t also)
+{
+    const aphi_ground *g = &y->ground;
+    uint64_t matter = UINT64_C(1) << g->target | also, before;
+    do {
+        before = matter;
+        for (size_t c = 0; c < g->part_count; c++)
+            if (matter >> c & 1)
+                matter |= g->parts[c].needs[v[c]];
+            else if (g->parts[c].reaches[v[c]] & matter)
+                matter |= UINT64_C(1) << c;
+    } while (matter != before);
+    for (size_t c = 0; c < g->part_count; c++)
+        if (!(matter >> c & 1))
+            v[c] = g->parts[c].states;
+    for (size_t i = 0; i < g->channel_count; i++)
+        if (!(matter >> g->ports[g->channels[i].port].owner & 1))
+            v[g->part_count + i] = 0;
+    if (y->races)
+        set_known(y, v, known(y, v) & matter);
+}
+
+/* Whether what c may still send to the port gives the owner a choice that it has not now. */
+static bool feeds(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port, size_t c, size_t owner)
+{
+    const aphi_ground *g = &y->ground;
+    uint32_t channel = port->by_sender[c];
+    if (channel != APHI_GROUND_NO_CHANNEL && v[g->part_count + channel] && !port->synced &&
+        (!g->channels[channel].bag || (port->plain && !y->races)))
+        return false;
+    const uint64_t *future = &g->parts[c].future[v[c] * g->words];
+    const uint64_t *accept = &g->parts[owner].accept[v[owner] * g->words];
+    for (uint32_t i = port->word; i < port->word + port->words; i++)
+        if (future[i] & accept[i])
+            return true;
+    return false;
+}
+
+static uint64_t feeders(const aphi_scenery *y, const uint32_t *v, size_t owner)
+{
+    const aphi_ground *g = &y->ground;
+    const aphi_ground_part *part = &g->parts[owner];
+    uint64_t found = 0;
+    for (size_t c = 0; y->contended && c < g->part_count; c++)
+        if (g->parts[c].contends[v[c]] >> owner & 1)
+            found |= UINT64_C(1) << c;
+    if (part->kind[v[owner]] != APHI_GROUND_RECEIVE)
+        return found;
+    for (uint32_t i = part->first[v[owner]]; i < part->first[v[owner] + 1]; i++) {
+        if (i > part->first[v[owner]] && part->moves[i].port == part->moves[i - 1].port)
+            continue;
+        const aphi_ground_port *port = &g->ports[part->moves[i].port];
+        for (size_t c = 0; c < g->part_count; c++)
+            if (g->parts[c].reaches[v[c]] >> owner & 1 && feeds(y, v, port, c, owner))
+                found |= UINT64_C(1) << c;
+    }
+    return found;
+}
+
+void aphi_scenery_prospects(aphi_scenery *y, const uint32_t *v)
+{
+    const aphi_ground *g = &y->ground;
+    for (size_t c = 0; c < g->part_count; c++) {
+        uint8_t kind = g->parts[c].kind[v[c]];
+        y->fed_by[c] = feeders(y, v, c);
+        y->waits_for[c] = 0;
+        if (kind == APHI_GROUND_SEND || kind == APHI_GROUND_SYNC)
+            y->waits_for[c] = UINT64_C(1) << g->ports[only_move(y, v, c)->port].owner;
+    }
+}
+
+uint64_t aphi_scenery_movable(const aphi_scenery *y, uint64_t from, uint64_t still)
+{
+    uint64_t movable = from & ~still, before;
+    do {
+        before = movable;
+        for (size_t c = 0; c < y->ground.part_count; c++)
+            if (!((movable | still) >> c & 1) && (y->fed_by[c] | y->waits_for[c]) & movable)
+                movable |= UINT64_C(1) << c;
+    } while (movable != before);
+    return movable;
+}

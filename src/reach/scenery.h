@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * scenery.h - where all components of a ground are and what is in transit, and the steps that can be taken.
+ *
+ * A situation is an array of numbers: the state of each component, the content of each channel, and two words of
+ * bits that say which components know of the target's last receive (used only with races; what that is good for:
+ * locally.c). Contents are interned lists of entries, an entry being a class of labels, perhaps a sender, and again
+ * a bit for knowing. */
+#ifndef APHI_REACH_SCENERY_H
+#define APHI_REACH_SCENERY_H
+
+#include "reach/ground.h"
+#include "reach/keyed.h"
+
+typedef struct aphi_scenery_step {
+    uint32_t move;           /* of the receiver; of the sender if it enters a contended queue */
+    uint32_t entry;          /* what is taken from a channel */
+    uint32_t channel;        /* APHI_GROUND_NO_CHANNEL: a synchronous message */
+    uint16_t agent;          /* who decides: the owner of the port */
+    uint16_t sender;
+    bool enters;             /* a send into a contended queue; else a receive */
+    bool allowed;            /* with races: it knows of the target's last receive */
+    bool twin;               /* another message in the same bag has the same class and sender */
+} aphi_scenery_step;
+
+typedef struct aphi_scenery {
+    aphi_ground ground;
+    bool races, contended;   /* contended: some port is */
+    size_t size;             /* numbers in a situation */
+    aphi_keyed *contents;    /* of each channel */
+    aphi_scenery_step *steps;        /* of the situation that was looked at last, those of one agent together */
+    size_t step_count, step_capacity;
+    uint32_t first_step[APHI_ALTS_COMPONENTS_MAX + 1];
+    uint64_t enabled, allowed;                     /* agents that have a step, and an allowed one */
+    uint64_t fed_by[APHI_ALTS_COMPONENTS_MAX];     /* who may still give this agent one more choice */
+    uint64_t waits_for[APHI_ALTS_COMPONENTS_MAX];  /* of one that is about to send: who must act first */
+    uint32_t *scratch;
+    size_t scratch_capacity;
+} aphi_scenery;
+
+aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t target, bool races);
+void aphi_scenery_free(aphi_scenery *y);
+void aphi_scenery_start(aphi_scenery *y, uint32_t *v);
+
+/* The entry that a component's message of that class is in its channel. */
+uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows);
+uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry);
+/* What is in a channel, in order. Valid until something is put anywhere. */
+const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count);
+void aphi_scenery_put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry);
+/* Lets a component make its send, if nothing keeps it from it and nobody else's choice depends on when. */
+bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c);
+/* Whether c waits for one queue and for nothing else, and something that it takes is there: then that is no choice. */
+bool aphi_scenery_forced(const aphi_scenery *y, const uint32_t *v, size_t c, aphi_scenery_step *step);
+/* Takes a step. The target's receive makes everybody forget, with races. */
+void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *step);
+/* Components that cannot influence the target any more, nor one of `also`, are put out of the way with what is sent to
+ * them. */
+void aphi_scenery_prune(aphi_scenery *y, uint32_t *v, uint64_t also);
+/* Lists all steps: fills steps, first_step, enabled and allowed. */
+void aphi_scenery_look(aphi_scenery *y, const uint32_t *v);
+/* Fills fed_by and waits_for. */
+void aphi_scenery_prospects(aphi_scenery *y, const uint32_t *v);
+/* Those who may still move while the agents in `still` do not, if at first those of `from` can. */
+uint64_t aphi_scenery_movable(const aphi_scenery *y, uint64_t from, uint64_t still);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * suffixes.c - the automata of suffixes.h.
+ *
+ * A node is a key of a table: one edge {0 or 1 for the empty sequence, 0}, then its edges. Unions are remembered by
+ * the pair of their parts.
+ * Invariants: 1. the edges of a node rise by first number. 2. no edge leads to the empty set. 3. a node is made after
+ *             those that it leads to. */
+#include "reach/suffixes.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t node(aphi_suffixes *s, const aphi_suffixes_edge *edges, size_t count)
+{
+    return aphi_keyed_number(&s->nodes, edges, count * sizeof *edges);
+}
+
+void aphi_suffixes_init(aphi_suffixes *s)
+{
+    *s = (aphi_suffixes){0};
+    uint32_t none = node(s, &(aphi_suffixes_edge){0, 0}, 1), end = node(s, &(aphi_suffixes_edge){1, 0}, 1);
+    assert(none == APHI_SUFFIXES_NONE && end == APHI_SUFFIXES_END);
+}
+
+void aphi_suffixes_free(aphi_suffixes *s)
+{
+    aphi_keyed_free(&s->nodes);
+    aphi_keyed_free(&s->unions);
+    free(s->union_results);
+    *s = (aphi_suffixes){0};
+}
+
+const aphi_suffixes_edge *aphi_suffixes_edges(const aphi_suffixes *s, uint32_t set, size_t *count, bool *has_empty)
+{
+    size_t size;
+    const aphi_suffixes_edge *e = aphi_keyed_key(&s->nodes, set, &size);
+    *count = size / sizeof *e - 1;
+    *has_empty = e[0].first;
+    return e + 1;
+}
+
+uint32_t aphi_suffixes_prepend(aphi_suffixes *s, uint32_t first, uint32_t rest)
+{
+    if (rest == APHI_SUFFIXES_NONE)
+        return APHI_SUFFIXES_NONE;
+    aphi_suffixes_edge edges[2] = {{0, 0}, {first, rest}};
+    return node(s, edges, 2);
+}
+
+/* Merges the edges of a and b into out, which has room. Making unions moves the nodes: each edge is looked up anew. */
+static size_t merge(aphi_suffixes *s, uint32_t a, uint32_t b, aphi_suffixes_edge *out)
+{
+    size_t na, nb, n = 1, i = 0, j = 0;
+    bool ea, eb;
+    aphi_suffixes_edges(s, a, &na, &ea);
+    aphi_suffixes_edges(s, b, &nb, &eb);
+    out[0] = (aphi_suffixes_edge){ea || eb, 0};
+    while (i < na || j < nb) {
+        aphi_suffixes_edge x = {0}, y = {0};
+        if (i < na)
+            x = aphi_suffixes_edges(s, a, &na, &ea)[i];
+        if (j < nb)
+            y = aphi_suffixes_edges(s, b, &nb, &eb)[j];
+        if (j == nb || (i < na && x.first < y.first)) {
+            out[n++] = x;
+            i++;
+        } else if (i == na || y.first < x.first) {
+            out[n++] = y;
+            j++;
+        } else {
+            out[n++] = (aphi_suffixes_edge){x.first, aphi_suffixes_union(s, x.rest, y.rest)};
+            i++, j++;
+        }
+    }
+    return n;
+}
+
+uint32_t aphi_suffixes_union(aphi_suffixes *s, uint32_t a, uint32_t b)
+{
+    if (a == b || b == APHI_SUFFIXES_NONE)
+        return a;
+    if (a == APHI_SUFFIXES_NONE)
+        return b;
+    uint32_t pair[2] = {a < b ? a : b, a < b ? b : a};
+    size_t known = s->unions.count;
+    uint32_t at = aphi_keyed_number(&s->unions, pair, sizeof pair);
+    if (at < known)
+        return s->union_results[at];
+    size_t na, nb;
+    bool empty;
+    aphi_suffixes_edges(s, a, &na, &empty);
+    aphi_suffixes_edges(s, b, &nb, &empty);
+    aphi_suffixes_edge *out = aphi_alloc((na + nb + 1) * sizeof *out);
+    size_t n = merge(s, a, b, out);
+    uint32_t result = node(s, out, n);
+    free(out);
+    /* The unions made meanwhile have later numbers; this one is asked for again only now. */
+    APHI_RESERVE(s->union_results, s->union_capacity, s->unions.count);
+    s->union_results[at] = result;
+    return result;
+}
+
+uint64_t aphi_suffixes_count(const aphi_suffixes *s, uint32_t set)
+{
+    uint64_t *counts = aphi_alloc(((size_t)set + 1) * sizeof *counts);
+    for (uint32_t i = 0; i <= set; i++) {
+        size_t n;
+        bool empty;
+        const aphi_suffixes_edge *e = aphi_suffixes_edges(s, i, &n, &empty);
+        counts[i] = empty;
+        for (size_t k = 0; k < n; k++)
+            if (__builtin_add_overflow(counts[i], counts[e[k].rest], &counts[i]))
+                counts[i] = UINT64_MAX;
+    }
+    uint64_t result = counts[set];
+    free(counts);
+    return result;
+}

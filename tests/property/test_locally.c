@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_locally.c - local sequences found directly are those found by projection, on random models of all kinds.
+ *
+ * The other side visits every complete sequence of the whole model (which test_explore.c compares with a naive
+ * enumeration) and projects it to each component, race sets by their definition over what happened before what. */
+#include "random_alts.h"
+#include "reach/projection.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { MODELS = 3000, FORKS_MAX = 20000 };
+
+typedef struct compared {
+    size_t models, several, sequences, left_out, raced;
+} compared;
+
+typedef struct collector {
+    aphi_projection projection;
+    aphi_sequence sequence;
+} collector;
+
+static bool collect(void *context, aphi_explorer *e)
+{
+    collector *c = context;
+    aphi_sequence_take(&c->sequence, e);
+    aphi_projection_add(&c->projection, &c->sequence);
+    return true;
+}
+
+typedef struct membership {
+    aphi_projection *projection;
+    aphi_keyed *set;
+    bool races;
+    size_t strangers, found;
+} membership;
+
+static bool look_up(void *context, const aphi_local_event *events, size_t count)
+{
+    membership *m = context;
+    size_t length, before = m->set->count;
+    const uint32_t *text = aphi_projection_text(m->projection, events, count, m->races, &length);
+    aphi_keyed_number(m->set, text, length * sizeof *text);
+    m->strangers += m->set->count > before;
+    m->found++;
+    return true;
+}
+
+static void compare_component(const aphi_alts *a, collector *c, size_t component, bool races, uint64_t seed,
+                              compared *sum)
+{
+    aphi_locally *l = aphi_locally_open(a, component, (aphi_locally_options){.races = races});
+    aphi_keyed *set = races ? &c->projection.by_races[component] : &c->projection.by_events[component];
+    size_t expected = set->count;
+    membership m = {.projection = &c->projection, .set = set, .races = races};
+    if (aphi_locally_outcome(l) == APHI_LOCALLY_CONTENDED) {
+        sum->left_out++;
+    } else {
+        assert_int_equal(aphi_locally_outcome(l), APHI_LOCALLY_DONE);
+        assert_true(aphi_locally_walk(l, look_up, &m));
+        if (m.strangers || m.found != expected || aphi_locally_count(l) != expected)
+            fail_msg("seed %llx, component %zu, races %d: %zu by projection; %zu found, %zu of them strangers",
+                     (unsigned long long)seed, component, races, expected, m.found, m.strangers);
+        sum->several += expected > 1;
+        sum->sequences += expected;
+        sum->raced += races && expected > c->projection.by_events[component].count;
+    }
+    aphi_locally_close(l);
+}
+
+static void compare_model(const aphi_alts *a, const aphi_plan *plan, uint64_t seed, compared *sum)
+{
+    collector c;
+    aphi_projection_open(&c.projection, a->component_count);
+    aphi_sequence_open(&c.sequence, plan);
+    aphi_explorer *e = aphi_explorer_open(plan, collect, &c);
+    assert_true(aphi_explorer_begin(e, NULL));
+    if (aphi_explorer_go(e, FORKS_MAX)) {
+        sum->models++;
+        for (size_t i = 0; i < a->component_count; i++) {
+            compare_component(a, &c, i, false, seed, sum);
+            compare_component(a, &c, i, true, seed, sum);
+        }
+    }
+    aphi_explorer_close(e);
+    aphi_sequence_close(&c.sequence);
+    aphi_projection_close(&c.projection);
+}
+
+static compared compare(random_shape shape)
+{
+    compared sum = {0};
+    uint64_t seed = 0x9e3779b97f4a7c15u + shape.mediums * 7 + shape.sync;
+    for (size_t tried = 0; sum.models < MODELS && tried < 2 * MODELS; tried++) {
+        uint64_t at = seed;
+        char why[300] = "";
+        aphi_alts a;
+        aphi_plan plan;
+        random_alts(&a, shape, &seed);
+        if (aphi_alts_check(&a, why, sizeof why) || !aphi_plan_make(&plan, &a, why, sizeof why))
+            fail_msg("seed %llx: %s", (unsigned long long)at, why);
+        compare_model(&a, &plan, at, &sum);
+        aphi_plan_free(&plan);
+        aphi_alts_free(&a);
+    }
+    print_message("%zu models, %zu sequences, %zu times several, %zu times more with race sets, %zu times left out\n",
+                  sum.models, sum.sequences, sum.several, sum.raced, sum.left_out);
+    assert_int_equal(sum.models, MODELS);
+    assert_true(sum.several > MODELS / 4); /* or it has shown nothing */
+    return sum;
+}
+
+static void asynchronous_pairs(void **state)
+{
+    (void)state;
+    compared sum = compare((random_shape){4, 4, 2, 8, APHI_MEDIUM_PAIR, 0, false});
+    assert_true(sum.left_out == 0 && sum.raced > 0);
+}
+
+static void mixed_pairs(void **state)
+{
+    (void)state;
+    compared sum = compare((random_shape){5, 4, 2, 7, APHI_MEDIUM_PAIR, 4, false});
+    assert_true(sum.left_out == 0 && sum.raced > 0);
+}
+
+static void synchronous(void **state)
+{
+    (void)state;
+    compared sum = compare((random_shape){5, 4, 2, 8, APHI_MEDIUM_PAIR, 12, false});
+    assert_true(sum.left_out == 0 && sum.raced > 0);
+}
+
+static void unordered(void **state)
+{
+    (void)state;
+    compared sum = compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_UNORDERED, 3, false});
+    assert_true(sum.left_out == 0 && sum.raced > 0);
+}
+
+static void queues(void **state)
+{
+    (void)state;
+    compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 1, false});
+}
+
+/* Models in which many receives lead to the same place: what is merged and what commutes has something to do. */
+static void flat(void **state)
+{
+    (void)state;
+    compare((random_shape){5, 6, 1, 7, APHI_MEDIUM_PAIR, 1, true});
+}
+
+static void all_mediums(void **state)
+{
+    (void)state;
+    compare((random_shape){5, 4, 2, 7, 3, 3, false});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asynchronous_pairs), cmocka_unit_test(mixed_pairs), cmocka_unit_test(synchronous),
+        cmocka_unit_test(unordered),          cmocka_unit_test(queues),      cmocka_unit_test(flat),
+        cmocka_unit_test(all_mediums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
