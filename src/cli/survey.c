@@ -719,7 +719,7 @@ static void help(void)
           "  --out DIR           where the pages go (default: survey)\n"
           "  --messages N        a server passes after so many without a violation (default: 20000)\n"
           "  --time SECONDS      or after so long (default: 10)\n"
-          "  --shrink-time S     make a violation small for at most so long (default: 5)\n"
+          "  --shrink-time S     make a violation small for at most so long (default: 30)\n"
           "  --connections N     at most so many at once (default: 10)\n"
           "  --pipeline N        at most so many requests in flight on one (default: 1)\n"
           "  --seed N            what chance decides (default: 1)\n"
@@ -790,7 +790,7 @@ static int read_options(survey *s, int count, char **words)
 
 int aphi_command_survey(int count, char **words)
 {
-    survey s = {.folder = "survey", .messages = "20000", .time = "10", .shrink_time = "5", .seed = 1,
+    survey s = {.folder = "survey", .messages = "20000", .time = "10", .shrink_time = "30", .seed = 1,
                 .connections = "10", .pipeline = "1"};
     aphi_spec_error error;
     int code = read_options(&s, count, words);
