@@ -57,12 +57,18 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
 
 /* ---- what to send ------------------------------------------------------------------------------------------------ */
 
-/* A queue that is mostly short soon shows in which order values came into it; in a long one that stays open, and the
- * orders to look through multiply. */
-static const char shape[] = APH_SHAPE([
-    {"f": "enqueue", "value": {"fresh": "int"}},
-    {"weight": 2, "of": {"f": "dequeue"}}
-]);
+enum { WAVE = 16 }; /* requests */
+
+/* In waves: a queue that gets long shows what is wrong with long ones, and one that is empty again in which order
+ * values came into it. Where that stays open, the orders to look through multiply. */
+static aph_value generate(aph_gen *g)
+{
+    uint64_t number = aph_gen_number(g);
+    bool rising = number / WAVE % 3 == 0;
+    if (aph_gen_weighted(g, rising ? 3 : 1, rising ? 1 : 2) == 1)
+        return aph_record("f", aph_str("dequeue"));
+    return aph_record("f", aph_str("enqueue"), "value", aph_int((int64_t)number + 1));
+}
 
 /* ---- mutants ----------------------------------------------------------------------------------------------------- */
 
@@ -128,6 +134,6 @@ const aph_model aph_model_queue = {
     .rpc = true,
     .reads = reads,
     .jepsen = jepsen,
-    .shape = shape,
+    .generate = generate,
     .mutants = mutants,
 };

@@ -41,6 +41,7 @@ typedef struct world {
     size_t connections;
     uint32_t in_flight[CONNECTIONS_MAX];
     int64_t labels[CONNECTIONS_MAX][DEPTH]; /* in flight, oldest first */
+    aph_value sent[CONNECTIONS_MAX][DEPTH]; /* the same */
     aph_value wire[CONNECTIONS_MAX];        /* requests under way to the server */
     uint64_t messages;
     aph_verdict verdict;
@@ -52,8 +53,11 @@ static void mark_world(void *context)
     aph_mark(w->x.state);
     aph_mark(w->x.answers);
     aph_mark(w->x.mail);
-    for (size_t c = 0; c < w->connections; c++)
+    for (size_t c = 0; c < w->connections; c++) {
         aph_mark(w->wire[c]);
+        for (size_t i = 0; i < w->in_flight[c]; i++)
+            aph_mark(w->sent[c][i]);
+    }
 }
 
 static size_t pick(void *context, size_t n)
@@ -105,6 +109,7 @@ static bool arrive_at_client(world *w, size_t c)
     aphi_labelled_add(w->seen, w->labels[c][0] + 1, message);
     w->in_flight[c]--;
     memmove(w->labels[c], w->labels[c] + 1, w->in_flight[c] * sizeof w->labels[c][0]);
+    memmove(w->sent[c], w->sent[c] + 1, w->in_flight[c] * sizeof w->sent[c][0]);
     w->messages++;
     w->verdict = aph_oracle_received(w->oracle, (int64_t)c, message);
     return true;
@@ -142,6 +147,17 @@ static void wait_for(world *w, const aphi_action *a)
             fail_msg("the answer %d never comes", (int)a->waits_for);
 }
 
+/* Is one of its part in flight on another connection, though one of them is to be alone? */
+static bool meets(const world *w, size_t connection, aph_value message)
+{
+    const aph_model *m = w->model;
+    for (size_t c = 0; m->alone && c < w->connections; c++)
+        for (size_t i = 0; c != connection && i < w->in_flight[c]; i++)
+            if (m->part(w->sent[c][i]) == m->part(message) && (m->alone(message) || m->alone(w->sent[c][i])))
+                return true;
+    return false;
+}
+
 static void act(world *w)
 {
     aphi_knowledge known = {.seen = w->seen, .in_flight = w->in_flight, .connections = w->connections};
@@ -151,6 +167,9 @@ static void act(world *w)
     if (!a.send || w->verdict != APH_PASS)
         return;
     aph_value message = aphi_expression_fill(a.send, w->seen, w->model->functions);
+    while (meets(w, c, message) && w->verdict == APH_PASS)
+        pass_time(w);
+    w->sent[c][w->in_flight[c]] = message;
     w->wire[c] = aph_push(w->wire[c], message);
     w->labels[c][w->in_flight[c]++] = a.label;
     aphi_labelled_add(w->seen, a.label, message);
