@@ -57,15 +57,15 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
 
 /* ---- what to send ------------------------------------------------------------------------------------------------ */
 
-enum { WAVE = 16 }; /* requests */
+enum { WAVE = 8, /* requests */ FEW = 8 /* connections */ };
 
 /* In waves: a queue that gets long shows what is wrong with long ones, and one that is empty again in which order
- * values came into it. Where that stays open, the orders to look through multiply. */
+ * values came into it. Where that stays open, and many came at once, the orders to look through multiply. */
 static aph_value generate(aph_gen *g)
 {
     uint64_t number = aph_gen_number(g);
-    bool rising = number / WAVE % 3 == 0;
-    if (aph_gen_weighted(g, rising ? 3 : 1, rising ? 1 : 2) == 1)
+    bool rising = aph_gen_connections(g) <= FEW && number / WAVE % 4 == 0;
+    if (aph_gen_weighted(g, rising ? 3 : 1, rising ? 1 : 3) == 1)
         return aph_record("f", aph_str("dequeue"));
     return aph_record("f", aph_str("enqueue"), "value", aph_int((int64_t)number + 1));
 }

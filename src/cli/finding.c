@@ -193,6 +193,14 @@ static void fill_timeline(telling *t)
                                   .words = t->options->model->words};
 }
 
+/* Which waivers the last run needs; APH_NIL if none is allowed, or it did not pass. */
+static aph_value needs_of(const telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    return c->outcome == APHI_FINDING_PASS ? aphi_waive_needs(t->options->model, c->trace, t->options->environment)
+                                           : APH_NIL;
+}
+
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
 
 static void field(FILE *out, const char *name, aph_value v)
@@ -241,7 +249,7 @@ static void tell_json(const telling *t)
         field(out, "kinds", c->kinds);
     if (c->branches)
         field(out, "branches", c->branches);
-    aph_value waived = aphi_waive_counts(t->options->model, c->branches);
+    aph_value waived = needs_of(t);
     if (waived)
         field(out, "waived", waived);
     fputs("}\n", out);
@@ -383,7 +391,7 @@ static void tell_people(const telling *t)
                               "start it anew, or give its command with --run\n");
     if (c->outcome == APHI_FINDING_PASS || c->outcome == APHI_FINDING_VACUOUS)
         tell_branches(&out, t);
-    aphi_waive_tell(&out, t->options->model, t->options->known, c->branches);
+    aphi_waive_tell(&out, t->options->model, t->options->known, needs_of(t));
     fwrite(out.data ? out.data : "", 1, out.n, stdout);
     aphi_buffer_free(&out);
 }

@@ -4,8 +4,11 @@
 #include "cli/waive.h"
 
 #include "cli/commands.h"
+#include "cli/judge.h"
 
 #include <string.h>
+
+enum { JUDGE_MS = 5000 };
 
 int aphi_waive_add(aphi_waived *w, const char *name)
 {
@@ -59,25 +62,30 @@ uint64_t aphi_waive_known(const char *const *known, aph_model *model)
     return more;
 }
 
-static int64_t times(const aph_waiver *w, aph_value branches)
+aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment)
 {
-    aph_value count = branches ? aph_get(branches, aph_str(w->alternatives[1])) : APH_NIL;
-    return count ? aph_int_of(count) : 0;
+    aphi_judge_options options = {.oracle = {.environment = environment, .patient = true, .time_ms = JUDGE_MS,
+                                             .memory = (size_t)1024 << 20},
+                                  .format = APHI_FORMAT_JSONL};
+    aph_value needs = APH_NIL;
+    for (size_t i = 0; model->waivers && model->waivers[i].name; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+        if (!(model->waived & bit))
+            continue;
+        aph_model without = *model;
+        without.waived &= ~bit;
+        aph_value verdict = aph_field(aphi_judge(&without, trace, &options), "verdict");
+        needs = aph_set(needs ? needs : aph_object(), aph_str(model->waivers[i].name),
+                        aph_str(aph_str_is(verdict, "fail") ? "needed"
+                                : aph_str_is(verdict, "pass") ? "not needed" : "unclear"));
+    }
+    return needs;
 }
 
-void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, aph_value branches)
+void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, aph_value needs)
 {
-    for (size_t i = 0; model->waivers && model->waivers[i].name; i++)
-        if (((model->waived & ~known) >> i & 1) && !times(&model->waivers[i], branches))
-            aphi_buffer_format(out, "the waiver %s was never used\n", model->waivers[i].name);
-}
-
-aph_value aphi_waive_counts(const aph_model *model, aph_value branches)
-{
-    aph_value all = APH_NIL;
-    for (size_t i = 0; model->waivers && model->waivers[i].name; i++)
-        if (model->waived >> i & 1)
-            all = aph_set(all ? all : aph_object(), aph_str(model->waivers[i].name),
-                          aph_int(times(&model->waivers[i], branches)));
-    return all;
+    for (size_t i = 0; needs && model->waivers[i].name; i++)
+        if (!(known >> i & 1) && aph_str_is(aph_field(needs, model->waivers[i].name), "not needed"))
+            aphi_buffer_format(out, "the waiver %s was never used: the last run is explained without it\n",
+                               model->waivers[i].name);
 }

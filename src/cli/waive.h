@@ -22,10 +22,10 @@ bool aphi_waive_in(const aphi_waived *w, aph_model *model);
 /* The model with what a subject is known for allowed; what the model does not know is none of it. A set of bits: which
  * of them nobody has asked for by name. */
 uint64_t aphi_waive_known(const char *const *known, aph_model *model);
-/* A line for each waiver that is allowed and that no explanation needed, but for those that are known. branches: by
- * name, how often. */
-void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, aph_value branches);
-/* The same for programs: by name, how often it was needed. APH_NIL if none is allowed. */
-aph_value aphi_waive_counts(const aph_model *model, aph_value branches);
+/* Which of those that are allowed a trace needs, by name: "needed" if it is not explained without it, "not needed", or
+ * "unclear". APH_NIL if none is allowed. */
+aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment);
+/* A line for each that is not needed, but for those that are known. */
+void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, aph_value needs);
 
 #endif
