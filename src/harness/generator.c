@@ -429,9 +429,9 @@ bool aphi_generator_is_calm(const aphi_generator *g)
     return g->now.calm;
 }
 
-int64_t aphi_generator_rename(aphi_generator *g, int64_t connection, int64_t label)
+int64_t aphi_generator_rename(aphi_generator *g, int64_t on, int64_t label)
 {
-    struct connection *x = &g->connections[connection];
+    connection *x = &g->connections[on];
     uint64_t most = x->sent < g->depth ? x->sent : g->depth;
     g->label += 2;
     for (uint64_t k = 1; k <= most; k++)
