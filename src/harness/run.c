@@ -11,8 +11,9 @@
  *             after one second and after three: a subject that is merely slow to accept is not blamed before that.
  * Aside:      where some requests are to be alone with their part of the state, an action of a busy stretch that has to
  *             wait, for an answer or because it would meet another, waits aside, and those behind it go on: else few
- *             requests would be in flight. Actions of one connection, and those that would meet, keep their order. What
- *             was aside gets a new label when it is performed, for labels rise in a script.
+ *             requests would be in flight. Or it joins the one that it would meet, on its connection. Actions of one
+ *             connection, and those that would meet, keep their order. What was aside gets a new label when it is
+ *             performed, for labels rise in a script.
  * Read next:  witness.h, net.h, generator.h */
 #include "harness/run.h"
 
@@ -82,6 +83,7 @@ typedef struct peer {
 /* Requests in flight on a part of the state. Parts whose hashes agree share one: a request may wait a little longer. */
 typedef struct crowd {
     uint32_t all, alone;
+    int64_t latest; /* connection */
 } crowd;
 
 /* An action that waits while others go on, and what it is about. */
@@ -407,6 +409,7 @@ static void push_asked(run *r, int64_t connection, asked a)
     r->owed++;
     crowd_of(r, a.part)->all++;
     crowd_of(r, a.part)->alone += a.alone;
+    crowd_of(r, a.part)->latest = connection;
     r->waited[(uint64_t)a.label / 2 & (WAITED - 1)] = a.label;
 }
 
@@ -864,6 +867,18 @@ static bool may_wait_aside(const run *r)
            (a->wait == APHI_WAIT_NOTHING || a->wait == APHI_WAIT_ANSWER) && !aphi_generator_is_calm(r->generator);
 }
 
+/* On the connection where its part is in flight it meets nobody, and where parts are kept apart that is what is to be
+ * in flight there. */
+static void join_its_part(run *r, aside *a)
+{
+    aside joined = *a;
+    if (!r->options->apart || !a->action.send || !r->generator || aphi_generator_is_calm(r->generator))
+        return;
+    joined.action.connection = crowd_of(r, a->part)->latest;
+    if (has_room(r, &joined.action) && !is_held_up(r, &joined, r->aside_count))
+        *a = joined;
+}
+
 /* False: it has to wait where it is, and so have all behind it. */
 static bool perform_or_set_aside(run *r)
 {
@@ -871,6 +886,8 @@ static bool perform_or_set_aside(run *r)
     if (!ready && !may_wait_aside(r))
         return false;
     aside a = look_at_action(r, &r->action);
+    if (ready && is_held_up(r, &a, r->aside_count))
+        join_its_part(r, &a);
     bool goes = ready && !is_held_up(r, &a, r->aside_count);
     if (!goes && !may_wait_aside(r))
         return false;

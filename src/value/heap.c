@@ -183,7 +183,7 @@ static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const 
 {
     heap *h = &the_heap;
     content c = {hash, shape, detail, count, slots, slot_bytes};
-    if (h->nodes >= h->buckets)
+    if (2 * h->nodes >= h->buckets) /* each node that is passed in a bucket is likely to be a miss in the caches */
         rehash(h);
     struct aph_node **recent = &h->recent[hash >> 32 & (RECENT - 1)];
     if (*recent && has_content(*recent, &c))
