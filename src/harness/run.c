@@ -738,7 +738,8 @@ static bool next_action(run *r)
         r->action = o->script->actions[r->script_at++];
         return r->has_action = true;
     }
-    if (o->messages && r->result.facts.requests + r->result.facts.answers + r->owed + 2 * r->aside_count >= o->messages) {
+    uint64_t to_come = r->owed + 2 * r->aside_count;
+    if (o->messages && r->result.facts.requests + r->result.facts.answers + to_come >= o->messages) {
         r->over = true;
         return false;
     }
