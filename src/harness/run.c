@@ -11,9 +11,8 @@
  *             after one second and after three: a subject that is merely slow to accept is not blamed before that.
  * Aside:      where some requests are to be alone with their part of the state, an action of a busy stretch that has to
  *             wait, for an answer or because it would meet another, waits aside, and those behind it go on: else few
- *             requests would be in flight. Or it joins the one that it would meet, on its connection. Actions of one
- *             connection, and those that would meet, keep their order. What was aside gets a new label when it is
- *             performed, for labels rise in a script.
+ *             requests would be in flight. Or it joins the one that it would meet, on its connection. Those that would
+ *             meet keep their order. What was aside gets a new label when it is performed, for labels rise in a script.
  * Read next:  witness.h, net.h, generator.h */
 #include "harness/run.h"
 
@@ -657,11 +656,9 @@ static bool would_meet(run *r, const aside *a)
 /* Has it to stay behind one of the first n that are aside? */
 static bool is_behind(const run *r, const aside *a, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        const aside *b = &r->aside[i];
-        if (b->action.connection == a->action.connection || (b->part == a->part && (b->alone || a->alone)))
+    for (size_t i = 0; i < n; i++)
+        if (r->aside[i].part == a->part && (r->aside[i].alone || a->alone))
             return true;
-    }
     return false;
 }
 
@@ -689,7 +686,7 @@ static aside look_at_action(const run *r, const aphi_action *a)
 static bool is_held_up(run *r, const aside *a, size_t n)
 {
     return r->model->alone &&
-           (is_behind(r, a, n) || is_out_of_place(r, a) || (a->action.send && would_meet(r, a)));
+           (is_out_of_place(r, a) || (a->action.send && (is_behind(r, a, n) || would_meet(r, a))));
 }
 
 static bool has_room(run *r, const aphi_action *a)
@@ -861,11 +858,11 @@ static void perform_aside(run *r)
 }
 
 /* Whoever waits in a calm stretch is there to see what it waits for. */
-static bool may_wait_aside(const run *r)
+static bool may_wait_aside(run *r)
 {
     const aphi_action *a = &r->action;
     return r->model->alone && r->paired && !r->solo && !r->buffer && r->generator && r->aside_count < ASIDE_MAX &&
-           (a->wait == APHI_WAIT_NOTHING || a->wait == APHI_WAIT_ANSWER) && !aphi_generator_is_calm(r->generator);
+           (wait_is_over(r, a) || a->wait == APHI_WAIT_ANSWER) && !aphi_generator_is_calm(r->generator);
 }
 
 /* On the connection where its part is in flight it meets nobody, and where parts are kept apart that is what is to be
@@ -893,10 +890,13 @@ static bool perform_or_set_aside(run *r)
     if (!goes && !may_wait_aside(r))
         return false;
     r->has_action = false;
-    if (goes)
+    if (goes) {
         perform(r, &a.action);
-    else
-        r->aside[r->aside_count++] = a;
+        return true;
+    }
+    if (a.action.wait != APHI_WAIT_ANSWER) /* its pause is over, and is no longer one since the latest action */
+        a.action.wait = APHI_WAIT_NOTHING;
+    r->aside[r->aside_count++] = a;
     return true;
 }
 
@@ -1032,7 +1032,7 @@ static int64_t time_to_wait(run *r)
         return HOLD;
     if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
         int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
-        return left < 0 ? 0 : left < TICK ? left : TICK;
+        return left <= 0 || left > TICK ? TICK : left; /* it is over: the action waits for something else */
     }
     if (r->has_action && r->action.wait == APHI_WAIT_QUIET)
         return QUIET;
