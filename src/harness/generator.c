@@ -424,6 +424,24 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     return a;
 }
 
+bool aphi_generator_is_calm(const aphi_generator *g)
+{
+    return g->now.calm;
+}
+
+int64_t aphi_generator_rename(aphi_generator *g, int64_t on, int64_t label)
+{
+    connection *x = &g->connections[on];
+    uint64_t most = x->sent < g->depth ? x->sent : g->depth;
+    g->label += 2;
+    for (uint64_t k = 1; k <= most; k++)
+        if (x->labels[(x->sent - k) % g->depth] == label)
+            x->labels[(x->sent - k) % g->depth] = g->label;
+    if (g->last_label == label)
+        g->last_label = g->label;
+    return g->label;
+}
+
 void aphi_generator_keep_apart(aphi_generator *g)
 {
     g->apart = g->model->part != NULL;

@@ -34,6 +34,11 @@ void aphi_generator_keep_apart(aphi_generator *g);
  * What is known is as of the action before; an action waits only for answers to requests that this generator made.
  * An action with the label 0 is none: the model's generator is at fault, and aphi_generator_error says how. */
 aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known);
+/* An action on that connection is performed later than others that were made after it: its new label, greater than all
+ * before. Waits for it that are made from now on are for the new one. */
+int64_t aphi_generator_rename(aphi_generator *g, int64_t on, int64_t label);
+/* Of the latest action: each waits for the one before. */
+bool aphi_generator_is_calm(const aphi_generator *g);
 const char *aphi_generator_error(const aphi_generator *g);
 
 /* What kind of request it is, a string; given as a message or as an expression. */

@@ -9,6 +9,10 @@
  *             long the machine made us wait, and not at all while the subject has work to do. Whoever sends a part of a
  *             message is not silent, but must come to its end some time. Where nobody lets us in, the kernel asks again
  *             after one second and after three: a subject that is merely slow to accept is not blamed before that.
+ * Aside:      where some requests are to be alone with their part of the state, an action of a busy stretch that has to
+ *             wait, for an answer or because it would meet another, waits aside, and those behind it go on: else few
+ *             requests would be in flight. Or it joins the one that it would meet, on its connection. Those that would
+ *             meet keep their order. What was aside gets a new label when it is performed, for labels rise in a script.
  * Read next:  witness.h, net.h, generator.h */
 #include "harness/run.h"
 
@@ -41,12 +45,15 @@ enum {
     LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
     STATE_EVERY = 64,          /* requests between two looks at the model's state; more, where that has many parts */
     HELD_MAX = 8,              /* calls that wait for an answer while others come */
+    ASIDE_MAX = 64,            /* actions that wait while others go on */
+    CROWDS = 1 << 12,          /* a power of two */
 };
 static const int64_t TICK = 10000000;         /* nanoseconds */
 static const int64_t QUIET = 1000000;         /* silence that counts as quiet if nothing is owed */
 static const int64_t QUIET_UNPAIRED = 20000000; /* or if it is not known what is owed */
 static const int64_t HOLD = 500000;             /* nothing came for so long: those that wait are answered */
 static const int64_t SHOW_EVERY = 100000000;
+static const int64_t COUNT_EVERY = 500000000; /* branches, in a long run; in a short one sooner, for the generator */
 static const int64_t PATIENCE = 400000000;
 static const int64_t PATIENCE_DIALING = 4000000000;
 enum {
@@ -71,6 +78,19 @@ typedef struct peer {
     asked *queue;
     size_t head, count, capacity; /* capacity: a power of two */
 } peer;
+
+/* Requests in flight on a part of the state. Parts whose hashes agree share one: a request may wait a little longer. */
+typedef struct crowd {
+    uint32_t all, alone;
+    int64_t latest; /* connection */
+} crowd;
+
+/* An action that waits while others go on, and what it is about. */
+typedef struct aside {
+    aphi_action action;
+    aph_value part;
+    bool alone;
+} aside;
 
 /* A call that has its answer coming. */
 typedef struct held {
@@ -99,6 +119,10 @@ typedef struct run {
     uint32_t *in_flight;    /* by connection: requests without an answer */
     size_t peer_count;
     uint64_t owed;          /* in all */
+    crowd *crowds;          /* by the hash of the part, if the model says what is to be alone */
+    aside aside[ASIDE_MAX]; /* oldest first */
+    size_t aside_count;
+    int64_t last_label;     /* of an action that was performed */
     int64_t *waited;        /* labels of requests without an answer, by label modulo WAITED */
 
     aphi_action action;     /* the next */
@@ -128,7 +152,7 @@ typedef struct run {
     aphi_buffer trace;
     off_t trace_size;       /* on disk */
     bool trace_failed;
-    int64_t looked_at, shown_at;
+    int64_t looked_at, shown_at, count_at;
     bool awake;             /* the clock was read since the last wait */
 } run;
 
@@ -361,6 +385,11 @@ static void retire(run *r, int64_t connection)
     r->left = true;
 }
 
+static crowd *crowd_of(const run *r, aph_value part)
+{
+    return &r->crowds[aph_hash(part) & (CROWDS - 1)];
+}
+
 static void push_asked(run *r, int64_t connection, asked a)
 {
     peer *p = peer_of(r, connection);
@@ -377,6 +406,9 @@ static void push_asked(run *r, int64_t connection, asked a)
     p->queue[(p->head + p->count++) & (p->capacity - 1)] = a;
     r->in_flight[connection]++;
     r->owed++;
+    crowd_of(r, a.part)->all++;
+    crowd_of(r, a.part)->alone += a.alone;
+    crowd_of(r, a.part)->latest = connection;
     r->waited[(uint64_t)a.label / 2 & (WAITED - 1)] = a.label;
 }
 
@@ -390,6 +422,8 @@ static bool pop_asked(run *r, int64_t connection, asked *a)
     p->count--;
     r->in_flight[connection]--;
     r->owed--;
+    crowd_of(r, a->part)->all--;
+    crowd_of(r, a->part)->alone -= a->alone;
     int64_t *slot = &r->waited[(uint64_t)a->label / 2 & (WAITED - 1)];
     if (*slot == a->label)
         *slot = 0;
@@ -579,41 +613,86 @@ static bool is_quiet(const run *r)
     return (!r->paired || !r->owed) && r->silent >= silence_of(r);
 }
 
+static bool is_aside(const run *r, int64_t label)
+{
+    for (size_t i = 0; i < r->aside_count; i++)
+        if (r->aside[i].action.label == label)
+            return true;
+    return false;
+}
+
+static bool is_answered(const run *r, int64_t label)
+{
+    return r->waited[(uint64_t)label / 2 & (WAITED - 1)] != label && !is_aside(r, label);
+}
+
 static bool wait_is_over(run *r, const aphi_action *a)
 {
     switch (a->wait) {
     case APHI_WAIT_NOTHING: return true;
-    case APHI_WAIT_ANSWER: return r->waited[(uint64_t)(a->waits_for - 1) / 2 & (WAITED - 1)] != a->waits_for - 1;
+    case APHI_WAIT_ANSWER: return is_answered(r, a->waits_for - 1);
     case APHI_WAIT_QUIET: return is_quiet(r);
     case APHI_WAIT_PAUSE: return r->now - r->acted_at >= a->waits_for * 1000;
     }
     return true;
 }
 
-/* Would the request meet one of its part on another connection, though one of them is to be alone? */
-static bool would_meet(const run *r, const aphi_action *a)
+/* Would the request meet one of its part that is in flight on another connection, though one of them is to be alone? */
+static bool would_meet(run *r, const aside *a)
+{
+    const crowd *c = crowd_of(r, a->part);
+    const peer *p = peer_of(r, a->action.connection);
+    crowd others = *c;
+    for (size_t k = 0; others.all && k < p->count; k++) {
+        const asked *q = &p->queue[(p->head + k) & (p->capacity - 1)];
+        if (crowd_of(r, q->part) == c) {
+            others.all--;
+            others.alone -= q->alone;
+        }
+    }
+    return a->alone ? others.all : others.alone;
+}
+
+/* Has it to stay behind one of the first n that are aside? */
+static bool is_behind(const run *r, const aside *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (r->aside[i].part == a->part && (r->aside[i].alone || a->alone))
+            return true;
+    return false;
+}
+
+/* The generator keeps parts apart and closes what is idle by what is in flight: it does not see what is aside. */
+static bool is_out_of_place(run *r, const aside *a)
+{
+    const peer *p = peer_of(r, a->action.connection);
+    if (!p->count || r->options->script)
+        return false;
+    return !a->action.send ||
+           (r->options->apart && p->queue[(p->head + p->count - 1) & (p->capacity - 1)].part != a->part);
+}
+
+/* What the action is about, as of now, for it may have holes. */
+static aside look_at_action(const run *r, const aphi_action *a)
 {
     const aph_model *m = r->model;
     if (!m->alone || !a->send)
-        return false;
+        return (aside){.action = *a};
     aph_value message = aphi_expression_fill(a->send, r->labelled, m->functions);
-    aph_value part = m->part ? m->part(message) : APH_NIL;
-    bool alone = m->alone(message);
-    for (size_t i = 0; i < r->peer_count; i++) {
-        const peer *p = &r->peers[i];
-        for (size_t k = 0; (int64_t)i != a->connection && k < p->count; k++) {
-            const asked *q = &p->queue[(p->head + k) & (p->capacity - 1)];
-            if (q->part == part && (alone || q->alone))
-                return true;
-        }
-    }
-    return false;
+    return (aside){.action = *a, .part = m->part ? m->part(message) : APH_NIL, .alone = m->alone(message)};
+}
+
+/* n: those aside that are before it. */
+static bool is_held_up(run *r, const aside *a, size_t n)
+{
+    return r->model->alone &&
+           (is_out_of_place(r, a) || (a->action.send && (is_behind(r, a, n) || would_meet(r, a))));
 }
 
 static bool has_room(run *r, const aphi_action *a)
 {
     size_t flight = r->datagrams ? LOSSY_FLIGHT : r->paired ? 0 : r->solo ? 1 : r->buffer;
-    if ((r->solo && r->owed) || (flight && r->since_quiet >= flight) || would_meet(r, a))
+    if ((r->solo && r->owed) || (flight && r->since_quiet >= flight))
         return false;
     peer_of(r, a->connection);
     /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
@@ -656,7 +735,8 @@ static bool next_action(run *r)
         r->action = o->script->actions[r->script_at++];
         return r->has_action = true;
     }
-    if (o->messages && r->result.facts.requests + r->result.facts.answers + r->owed >= o->messages) {
+    uint64_t to_come = r->owed + 2 * r->aside_count;
+    if (o->messages && r->result.facts.requests + r->result.facts.answers + to_come >= o->messages) {
         r->over = true;
         return false;
     }
@@ -677,13 +757,13 @@ static bool next_action(run *r)
     return r->has_action = true;
 }
 
-static void write_down_action(run *r)
+static void write_down_action(run *r, const aphi_action *a)
 {
     if (r->result.script.count == SCRIPT_MAX) {
         r->result.script_whole = false;
         return;
     }
-    aphi_script_add(&r->result.script, &r->action);
+    aphi_script_add(&r->result.script, a);
 }
 
 /* What a script sends must mean something to the model: else its end would say nothing of the subject. */
@@ -727,27 +807,106 @@ static void send_message(run *r, const aphi_action *a)
     note_moment(r, APHI_MOMENT_SENT, a->connection, a->label, message, number);
 }
 
-static void perform(run *r)
+static void rename_wait(aphi_action *a, int64_t old, int64_t label)
 {
-    const aphi_action *a = &r->action;
-    write_down_action(r);
+    if (a->wait == APHI_WAIT_ANSWER && a->waits_for == old + 1)
+        a->waits_for = label + 1;
+}
+
+/* Labels rise in a script, also where one action came to be performed after a later one. */
+static void keep_labels_rising(run *r, aphi_action *a)
+{
+    if (a->label < r->last_label) {
+        int64_t old = a->label;
+        a->label = aphi_generator_rename(r->generator, a->connection, old);
+        rename_wait(&r->action, old, a->label);
+        for (size_t i = 0; i < r->aside_count; i++)
+            rename_wait(&r->aside[i].action, old, a->label);
+    }
+    r->last_label = a->label;
+}
+
+static void perform(run *r, aphi_action *a)
+{
+    keep_labels_rising(r, a);
+    write_down_action(r, a);
     if (a->send) {
         send_message(r, a);
     } else {
         part(r, a->connection);
     }
     r->acted_at = r->now;
+}
+
+/* What those aside are about is looked at again only when they may go: that costs more. */
+static void perform_aside(run *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->aside_count; i++) {
+        aside a = r->aside[i];
+        bool goes = !r->ended && wait_is_over(r, &a.action) && has_room(r, &a.action) && !is_held_up(r, &a, kept);
+        if (goes) {
+            a = look_at_action(r, &a.action);
+            goes = !is_held_up(r, &a, kept);
+        }
+        if (goes)
+            perform(r, &a.action);
+        r->aside[kept] = a;
+        kept += !goes;
+    }
+    r->aside_count = kept;
+}
+
+/* Whoever waits in a calm stretch is there to see what it waits for. */
+static bool may_wait_aside(run *r)
+{
+    const aphi_action *a = &r->action;
+    return r->model->alone && r->paired && !r->solo && !r->buffer && r->generator && r->aside_count < ASIDE_MAX &&
+           (wait_is_over(r, a) || a->wait == APHI_WAIT_ANSWER) && !aphi_generator_is_calm(r->generator);
+}
+
+/* On the connection where its part is in flight it meets nobody, and where parts are kept apart that is what is to be
+ * in flight there. */
+static void join_its_part(run *r, aside *a)
+{
+    aside joined = *a;
+    if (!r->options->apart || !a->action.send || !r->generator || aphi_generator_is_calm(r->generator))
+        return;
+    joined.action.connection = crowd_of(r, a->part)->latest;
+    if (has_room(r, &joined.action) && !is_held_up(r, &joined, r->aside_count))
+        *a = joined;
+}
+
+/* False: it has to wait where it is, and so have all behind it. */
+static bool perform_or_set_aside(run *r)
+{
+    bool ready = wait_is_over(r, &r->action) && has_room(r, &r->action);
+    if (!ready && !may_wait_aside(r))
+        return false;
+    aside a = look_at_action(r, &r->action);
+    if (ready && is_held_up(r, &a, r->aside_count))
+        join_its_part(r, &a);
+    bool goes = ready && !is_held_up(r, &a, r->aside_count);
+    if (!goes && !may_wait_aside(r))
+        return false;
     r->has_action = false;
+    if (goes) {
+        perform(r, &a.action);
+        return true;
+    }
+    if (a.action.wait != APHI_WAIT_ANSWER) /* its pause is over, and is no longer one since the latest action */
+        a.action.wait = APHI_WAIT_NOTHING;
+    r->aside[r->aside_count++] = a;
+    return true;
 }
 
 /* Every action whose time has come. */
 static void act(run *r)
 {
-    for (int i = 0; i < ACTIONS_IN_TURN && !r->ended && next_action(r); i++) {
-        if (!wait_is_over(r, &r->action) || !has_room(r, &r->action))
+    perform_aside(r);
+    for (int i = 0; i < ACTIONS_IN_TURN && !r->ended && next_action(r); i++)
+        if (!perform_or_set_aside(r))
             return;
-        perform(r);
-    }
 }
 
 /* ---- silence ----------------------------------------------------------------------------------------------------- */
@@ -854,7 +1013,7 @@ static void listen_to_silence(run *r)
     if (!r->paired && r->silent >= silence_of(r))
         call_it_even(r);
     /* Where nobody knows what is owed, only patience tells that nothing more will come. */
-    if (r->over && !r->has_action && aphi_net_idle(r->net) &&
+    if (r->over && !r->has_action && !r->aside_count && aphi_net_idle(r->net) &&
         (r->paired ? !r->owed : r->silent >= (r->datagrams ? silence_of(r) : patience_of(r))))
         end_quietly(r);
     if (r->ended || r->silent < TICK)
@@ -873,7 +1032,7 @@ static int64_t time_to_wait(run *r)
         return HOLD;
     if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
         int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
-        return left < 0 ? 0 : left < TICK ? left : TICK;
+        return left <= 0 || left > TICK ? TICK : left; /* it is over: the action waits for something else */
     }
     if (r->has_action && r->action.wait == APHI_WAIT_QUIET)
         return QUIET;
@@ -908,7 +1067,9 @@ static void count_explanations(run *r)
 static void show(run *r)
 {
     r->result.facts.ns = r->now - r->began;
-    if (r->witness) {
+    if (r->witness && (r->ended || r->now >= r->count_at)) {
+        int64_t part = r->result.facts.ns / 16; /* so that it costs a part of the run only */
+        r->count_at = r->now + (part < COUNT_EVERY ? part : COUNT_EVERY);
         count_branches(r);
         count_explanations(r);
     }
@@ -926,6 +1087,7 @@ static void look_at_limits(run *r)
     if ((o->until_ns && r->now >= o->until_ns && !o->script) || (!r->over && one_is_late(r))) {
         r->over = true;
         r->has_action = false;
+        r->aside_count = 0;
     }
     if (!r->witness && aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
         aph_collect();
@@ -973,6 +1135,10 @@ static void mark_run(void *context)
         aph_mark(r->kinds[i].name);
     for (size_t i = 0; i < r->held_count; i++)
         aph_mark(r->held[i].answer);
+    for (size_t i = 0; i < r->aside_count; i++) {
+        aph_mark(r->aside[i].action.send);
+        aph_mark(r->aside[i].part);
+    }
     aph_mark(r->state);
     aph_mark(r->result.kinds);
     aph_mark(r->result.branches);
@@ -1081,6 +1247,7 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     r->moments = aphi_alloc(MOMENTS_MAX * sizeof *r->moments);
     r->numbers = aphi_alloc(MOMENTS_MAX * sizeof *r->numbers);
     r->waited = aphi_alloc_zero(WAITED * sizeof *r->waited);
+    r->crowds = aphi_alloc_zero(CROWDS * sizeof *r->crowds);
     r->labelled = aphi_labelled_open(REMEMBERED);
     r->next_name = (int64_t)options->connections;
     r->choice = aphi_choice_seed(options->seed);
@@ -1105,11 +1272,12 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     free(r->peers);
     free(r->in_flight);
     free(r->waited);
+    free(r->crowds);
     free(r->moments);
     free(r->numbers);
     r->moments = NULL;
     r->options = NULL;
-    r->peer_count = r->held_count = 0;
+    r->peer_count = r->held_count = r->aside_count = 0;
     r->has_action = false;
     aphi_buffer_free(&r->trace);
     return &r->result;

@@ -7,7 +7,8 @@
  * Invariants: 1. two nodes of equal shape, detail and slots are one node
  *             2. a node's slots hold values of the same heap, made before it: the graph has no cycles
  *             3. nothing is freed but in aph_collect and aph_heap_close
- * Cost:       one probe to make a node; a collection visits every node once.
+ * Cost:       one probe to make a node; a collection visits every node once. The table is larger than the processor's
+ *             caches, so the nodes looked up of late are in a small one before it.
  * Not done:   counting references: models would have to, and would get it wrong.
  * Read next:  object.c, the only shape with structure of its own. */
 #include "value/heap.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0, FIRST_BUCKETS = 4096 };
+enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0, FIRST_BUCKETS = 4096, RECENT = 2048 };
 
 typedef struct chunk {
     struct chunk *next;
@@ -32,6 +33,7 @@ typedef struct root {
 
 typedef struct heap {
     struct aph_node **bucket;
+    struct aph_node **recent; /* RECENT of them, by hash: each is in the table, too, or NULL */
     size_t buckets, nodes, bytes, bytes_kept;
     struct aph_node *free_list[CLASSES];
     chunk *chunks;
@@ -124,6 +126,8 @@ static void rehash(heap *h)
     free(h->bucket);
     h->bucket = bucket;
     h->buckets = grown;
+    if (!h->recent)
+        h->recent = aphi_alloc_zero(RECENT * sizeof *h->recent);
 }
 
 /* Nodes are small and mostly equal if their hashes are: a few words are compared here sooner than memcmp is called. */
@@ -141,30 +145,53 @@ static inline bool same_bytes(const void *a, const void *b, size_t n)
     return true;
 }
 
+/* What a node is made of. */
+typedef struct content {
+    uint64_t hash;
+    aphi_shape shape;
+    uint8_t detail;
+    uint32_t count;
+    const void *slots;
+    size_t slot_bytes;
+} content;
+
+static inline bool has_content(const struct aph_node *node, const content *c)
+{
+    return node->hash == c->hash && node->shape == c->shape && node->detail == c->detail && node->count == c->count &&
+           same_bytes(node->slot, c->slots, c->slot_bytes);
+}
+
+static struct aph_node *make_node(heap *h, const content *c, uint64_t symbols)
+{
+    struct aph_node *node = node_alloc(h, c->slot_bytes);
+    struct aph_node **bucket = &h->bucket[c->hash & (h->buckets - 1)];
+    node->next = *bucket;
+    node->hash = c->hash;
+    node->symbols = symbols;
+    node->count = c->count;
+    node->shape = (uint8_t)c->shape;
+    node->detail = c->detail;
+    node->mark = h->epoch;
+    if (c->slot_bytes)
+        memcpy(node->slot, c->slots, c->slot_bytes);
+    *bucket = node;
+    return node;
+}
+
 static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const void *slots, size_t slot_bytes,
                         uint64_t hash, uint64_t symbols)
 {
     heap *h = &the_heap;
-    if (h->nodes >= h->buckets)
+    content c = {hash, shape, detail, count, slots, slot_bytes};
+    if (2 * h->nodes >= h->buckets) /* each node that is passed in a bucket is likely to be a miss in the caches */
         rehash(h);
-    struct aph_node **bucket = &h->bucket[hash & (h->buckets - 1)];
-    for (struct aph_node *node = *bucket; node; node = node->next)
-        if (node->hash == hash && node->shape == shape && node->detail == detail && node->count == count &&
-            same_bytes(node->slot, slots, slot_bytes))
-            return node;
-    struct aph_node *node = node_alloc(h, slot_bytes);
-    bucket = &h->bucket[hash & (h->buckets - 1)];
-    node->next = *bucket;
-    node->hash = hash;
-    node->symbols = symbols;
-    node->count = count;
-    node->shape = (uint8_t)shape;
-    node->detail = detail;
-    node->mark = h->epoch;
-    if (slot_bytes)
-        memcpy(node->slot, slots, slot_bytes);
-    *bucket = node;
-    return node;
+    struct aph_node **recent = &h->recent[hash >> 32 & (RECENT - 1)];
+    if (*recent && has_content(*recent, &c))
+        return *recent;
+    struct aph_node *node = h->bucket[hash & (h->buckets - 1)];
+    while (node && !has_content(node, &c))
+        node = node->next;
+    return *recent = node ? node : make_node(h, &c, symbols);
 }
 
 static bool slots_are_values(aphi_shape shape)
@@ -262,6 +289,8 @@ void aph_collect(void)
                 node_release(h, node);
             }
         }
+    if (h->recent)
+        memset(h->recent, 0, RECENT * sizeof *h->recent);
     h->bytes_kept = h->bytes;
 }
 
@@ -289,6 +318,7 @@ void aph_heap_close(void)
         free(c);
     }
     free(h->bucket);
+    free(h->recent);
     free(h->roots);
     free(h->marking);
     *h = (heap){0};

@@ -359,6 +359,24 @@ static void test_kinds_that_can_be_made(void **unused)
     assert_int_equal(aph_count(aphi_generator_kinds(&model)), 3);
 }
 
+/* What waits for an action that was given a new label waits for the new one; later labels are greater. */
+static void test_renamed(void **unused)
+{
+    (void)unused;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "kinds", .generate = gen_kinds};
+    clerk *k = clerk_open(&model, 1, 3, 8);
+    aphi_knowledge known = {.seen = k->seen, .in_flight = k->in_flight, .connections = k->connections};
+    aphi_action first = aphi_generator_next(k->generator, &known);
+    int64_t label = aphi_generator_rename(k->generator, first.connection, first.label);
+    assert_true(label > first.label);
+    aphi_action second = aphi_generator_next(k->generator, &known);
+    assert_true(aphi_generator_is_calm(k->generator));
+    assert_int_equal(second.wait, APHI_WAIT_ANSWER);
+    assert_int_equal(second.waits_for, label + 1);
+    assert_true(second.label > label);
+    clerk_close(k);
+}
+
 /* A kind after which a branch was reached is wanted more than its generator makes it. */
 static void test_kinds_are_tasted(void **unused)
 {
@@ -427,6 +445,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_parts_are_kept_apart, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_faulty_generator, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_that_can_be_made, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_renamed, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_are_tasted, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_what_it_may_ask, fresh_heap, fresh_heap),
     };
