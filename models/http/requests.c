@@ -10,9 +10,9 @@
 #include "http.h"
 
 enum {
-    FEW = 10,   /* connections */
-    LOOKS = 96, /* messages that are looked at for a validator, from the latest */
-    WRITES = 8, /* targets written since, of which it is known */
+    FEW = 10,    /* connections */
+    LOOKS = 256, /* messages that are looked at for a validator, from the latest */
+    WRITES = 8,  /* targets written since, of which it is known */
 };
 
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */
@@ -56,18 +56,21 @@ const aph_function aphi_http_functions[] = {
 
 /* ---- parts of requests ------------------------------------------------------------------------------------------- */
 
+static bool is_old(aph_value target) { return aph_str_is(target, "/old") || aph_str_is(target, "/older"); }
+
 /* A write is alone with its target, so where there are many connections there are more targets: they would wait for
  * each other. */
 static aph_value gen_target(aph_gen *g, bool writes)
 {
     aph_value wished = aph_field(aph_gen_wish(g), "target");
+    bool follows = wished && !(writes && aph_str_is(wished, "/older"));
     uint64_t connections = aph_gen_connections(g), many = connections > FEW ? 4 * connections : 0;
     switch (writes ? aph_gen_weighted(g, 192, 8, 1) : aph_gen_weighted(g, 18, 1, 6)) {
     case 1: return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
     case 2: return aph_str(writes || aph_gen_below(g, 2) ? "/old" : "/older");
     default: break;
     }
-    if (wished && aph_gen_weighted(g, 3, 1) == 0)
+    if (follows && aph_gen_weighted(g, 3, 1) == 0)
         return wished;
     uint64_t which = aph_gen_below(g, 3 + many);
     return which < 3 ? aph_strf("/%c", (int)('a' + which)) : aph_strf("/many-%llu", (unsigned long long)which);
@@ -119,21 +122,24 @@ static aph_value target_of(aph_gen *g, size_t i, int64_t asked)
     return APH_NIL;
 }
 
-/* An answer that has the field: latest ones more likely, and those that can match most of all. So with no write to the
- * target since; and for conditions that compare strongly, with a strong tag. */
-static bool gen_answer(aph_gen *g, const char *field, bool strong, shown *s)
+/* An answer that has the field: latest ones more likely. If picky, one that can match: with no write to the target
+ * since; and for a condition that compares strongly, with a strong tag. */
+static bool gen_answer(aph_gen *g, const char *field, bool strong, bool picky, shown *s)
 {
     int64_t label;
     aph_value message, value;
     for (size_t i = 0; i < LOOKS && aph_gen_seen(g, i, &label, &message); i++) {
         if (label % 2)
             note_request(s, message);
-        if (label % 2 || !(value = aph_field(message, field)))
+        if (label % 2 || !(value = aph_field(message, field)) ||
+            (picky && strong && aph_truth(aph_field(value, "weak"))))
+            continue;
+        aph_value target = target_of(g, i, label - 1);
+        if (picky && is_written(s, target))
             continue;
         s->label = label;
-        s->target = target_of(g, i, label - 1);
-        bool weak = strong && aph_truth(aph_field(value, "weak"));
-        if (aph_gen_below(g, weak || is_written(s, s->target) ? 6 : 2) == 0)
+        s->target = target;
+        if (aph_gen_below(g, 2) == 0)
             break;
     }
     return s->label != 0;
@@ -143,7 +149,8 @@ static bool gen_answer(aph_gen *g, const char *field, bool strong, shown *s)
 static aph_value gen_shown(aph_gen *g, const char *field, bool strong, const char *function, aph_value *target)
 {
     shown s = {0};
-    if (!gen_answer(g, field, strong, &s))
+    bool picky = aph_gen_weighted(g, 3, 1) == 0 && gen_answer(g, field, strong, true, &s);
+    if (!picky && !gen_answer(g, field, strong, false, &s))
         return APH_NIL;
     if (s.target && aph_gen_weighted(g, 8, 1) == 0)
         *target = s.target;
@@ -160,14 +167,17 @@ static aph_value gen_tag(aph_gen *g, bool strong, aph_value *target)
     return hole ? hole : aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
 }
 
+/* Of several tags some match, and some do not. */
 static aph_value gen_tags(aph_gen *g, bool strong, aph_value *target)
 {
     aph_value tags[3];
     size_t n = 1 + aph_gen_weighted(g, 6, 3, 1);
     if (aph_gen_weighted(g, 9, 1) == 1)
         return aph_str("*");
-    for (size_t i = 0; i < n; i++)
-        tags[i] = gen_tag(g, strong, target);
+    for (size_t i = 0; i < n; i++) {
+        aph_value other = n > 1 && aph_gen_below(g, 3) == 0 ? gen_shown(g, "tag", false, "changed", target) : APH_NIL;
+        tags[i] = other ? other : gen_tag(g, strong, target);
+    }
     return aph_array(n, tags);
 }
 
@@ -213,7 +223,7 @@ aph_value aphi_http_generate(aph_gen *g)
     aph_value drawn = target;
     if (which != 4)
         request = with_condition(g, methods[which], request, &target);
-    if (writes && (aph_str_is(target, "/older") || (aph_str_is(target, "/old") && aph_gen_weighted(g, 63, 1) == 0)))
+    if (writes && is_old(target) && (aph_str_is(target, "/older") || aph_gen_weighted(g, 63, 1) == 0))
         target = drawn; /* what is old is only old once */
     request = aph_put(request, "target", target);
     return which == 1 || which == 4 ? aph_put(request, "body", gen_body(g)) : request;
