@@ -354,8 +354,8 @@ static void test_kinds_that_can_be_made(void **unused)
     model.generate = gen_holes;
     aph_value kinds = aphi_generator_kinds(&model);
     assert_true(aph_count(kinds) == 2 && aph_has(kinds, aph_str("early")) && aph_has(kinds, aph_str("late")));
-    model = (aph_model){.version = APH_MODEL_VERSION, .name = "shape", .shape = "[{\"f\": \"get\"}, {\"f\": {\"one of\": "
-                        "[\"put\", \"del\"]}}]"};
+    model = (aph_model){.version = APH_MODEL_VERSION, .name = "shape",
+                        .shape = "[{\"f\": \"get\"}, {\"f\": {\"one of\": [\"put\", \"del\"]}}]"};
     assert_int_equal(aph_count(aphi_generator_kinds(&model)), 3);
 }
 
