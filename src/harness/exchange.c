@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "harness/candidate.h"
+#include "harness/expression.h"
 
 enum { ACTIONS_MAX = 4, PASSES_MAX = 2 };
 
@@ -39,9 +40,12 @@ static bool clashes(aph_value send, aph_value others, aph_value value)
     return false;
 }
 
+/* Nor is there anything yet that would fill a hole in the first. */
 static bool is_usual(const aphi_script *c, aph_value values)
 {
     aph_value field, value;
+    if (c->actions[0].send && aphi_expression_newest(c->actions[0].send) != 0)
+        return false;
     for (size_t i = 0; i < c->count; i++)
         for (size_t f = 0; aph_kind_of(c->actions[i].send) == APH_OBJECT &&
                            aph_pair_at(c->actions[i].send, f, &field, &value); f++)

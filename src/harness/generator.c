@@ -34,7 +34,7 @@ enum {
     TRIES = 16,         /* draws for a request that has to do with the one before */
     FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
     KINDS_DRAWS = 1000, /* to see which kinds there are */
-    OFTEN = 10,         /* of these: what is said so often may be said elsewhere, too */
+    OFTEN = 18,         /* of these: what is said so often may be said elsewhere, too */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
     LONG_RUN = 1024,    /* actions */
