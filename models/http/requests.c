@@ -4,11 +4,16 @@
  *
  * Idea:       Few targets, so that requests meet; conditions made of what the server showed: its tags as they were,
  *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they
- *             were shown for. Now and then a target that nobody wrote, and one that was perhaps there before and is
- *             seldom written: what is old has other tags than what is new, where versions are told by seconds. */
+ *             were shown for, and mostly such as can still match. Now and then a target that nobody wrote, and those
+ *             that were perhaps there before: one is seldom written, one never. What is old has other tags than what
+ *             is new, where versions are told by seconds. */
 #include "http.h"
 
-enum { FEW = 10 }; /* connections */
+enum {
+    FEW = 10,    /* connections */
+    LOOKS = 256, /* messages that are looked at for a validator, from the latest */
+    WRITES = 8,  /* targets written since, of which it is known */
+};
 
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */
 
@@ -51,18 +56,21 @@ const aph_function aphi_http_functions[] = {
 
 /* ---- parts of requests ------------------------------------------------------------------------------------------- */
 
+static bool is_old(aph_value target) { return aph_str_is(target, "/old") || aph_str_is(target, "/older"); }
+
 /* A write is alone with its target, so where there are many connections there are more targets: they would wait for
  * each other. */
 static aph_value gen_target(aph_gen *g, bool writes)
 {
     aph_value wished = aph_field(aph_gen_wish(g), "target");
+    bool follows = wished && !(writes && aph_str_is(wished, "/older"));
     uint64_t connections = aph_gen_connections(g), many = connections > FEW ? 4 * connections : 0;
     switch (writes ? aph_gen_weighted(g, 192, 8, 1) : aph_gen_weighted(g, 18, 1, 6)) {
     case 1: return aph_strf("/nobody-wrote-%llu", (unsigned long long)aph_gen_below(g, 4));
-    case 2: return aph_str("/old");
+    case 2: return aph_str(writes || aph_gen_below(g, 2) ? "/old" : "/older");
     default: break;
     }
-    if (wished && aph_gen_weighted(g, 3, 1) == 0)
+    if (follows && aph_gen_weighted(g, 3, 1) == 0)
         return wished;
     uint64_t which = aph_gen_below(g, 3 + many);
     return which < 3 ? aph_strf("/%c", (int)('a' + which)) : aph_strf("/many-%llu", (unsigned long long)which);
@@ -78,50 +86,105 @@ static aph_value gen_body(aph_gen *g)
     }
 }
 
-/* The target of the request that a hole's answer was for. */
-static aph_value target_of(aph_gen *g, aph_value hole)
+/* ---- what was shown ---------------------------------------------------------------------------------------------- */
+
+typedef struct shown {
+    int64_t label;
+    aph_value target;           /* of the request; APH_NIL: not known any more */
+    aph_value written[WRITES];  /* by requests that are later than what is looked at */
+    size_t written_count;
+} shown;
+
+static bool is_written(const shown *s, aph_value target)
 {
-    int64_t label, asked = aph_int_of(aph_at(aph_field(hole, "$"), 0)) - 1;
+    for (size_t i = 0; i < s->written_count; i++)
+        if (s->written[i] == target)
+            return true;
+    return false;
+}
+
+static void note_request(shown *s, aph_value request)
+{
+    aph_value target = aph_field(request, "target"), method = aph_field(request, "method");
+    bool reads = aph_str_is(method, "GET") || aph_str_is(method, "HEAD");
+    if (!reads && s->written_count < WRITES && !is_written(s, target))
+        s->written[s->written_count++] = target;
+}
+
+/* The target of a request, which is the i-th latest message or an earlier one. */
+static aph_value target_of(aph_gen *g, size_t i, int64_t asked)
+{
+    int64_t label;
     aph_value message;
-    for (size_t i = 0; aph_gen_seen(g, i, &label, &message); i++)
+    for (; aph_gen_seen(g, i, &label, &message); i++)
         if (label == asked)
             return aph_field(message, "target");
     return APH_NIL;
 }
 
-/* A hole; and in four of five, its target. */
-static aph_value gen_shown(aph_gen *g, const char *field, const char *function, aph_value *target)
+/* An answer that has the field: latest ones more likely. If picky, one that can match: with no write to the target
+ * since; and for a condition that compares strongly, with a strong tag. */
+static bool gen_answer(aph_gen *g, const char *field, bool strong, bool picky, shown *s)
 {
-    aph_value hole = aph_gen_hole(g, APH_ARRAY_OF(aph_str(field)), function), asked = APH_NIL;
-    if (hole)
-        asked = target_of(g, hole);
-    if (asked && aph_gen_weighted(g, 4, 1) == 0)
-        *target = asked;
-    return hole;
+    int64_t label;
+    aph_value message, value;
+    for (size_t i = 0; i < LOOKS && aph_gen_seen(g, i, &label, &message); i++) {
+        if (label % 2)
+            note_request(s, message);
+        if (label % 2 || !(value = aph_field(message, field)) ||
+            (picky && strong && aph_truth(aph_field(value, "weak"))))
+            continue;
+        aph_value target = target_of(g, i, label - 1);
+        if (picky && is_written(s, target))
+            continue;
+        s->label = label;
+        s->target = target;
+        if (aph_gen_below(g, 2) == 0)
+            break;
+    }
+    return s->label != 0;
 }
 
-static aph_value gen_tag(aph_gen *g, aph_value *target)
+/* A hole; and mostly, its target. */
+static aph_value gen_shown(aph_gen *g, const char *field, bool strong, const char *function, aph_value *target)
+{
+    shown s = {0};
+    bool picky = aph_gen_weighted(g, 3, 1) == 0 && gen_answer(g, field, strong, true, &s);
+    if (!picky && !gen_answer(g, field, strong, false, &s))
+        return APH_NIL;
+    if (s.target && aph_gen_weighted(g, 8, 1) == 0)
+        *target = s.target;
+    return aph_hole(s.label, APH_ARRAY_OF(aph_str(field)), function);
+}
+
+/* ---- conditions -------------------------------------------------------------------------------------------------- */
+
+static aph_value gen_tag(aph_gen *g, bool strong, aph_value *target)
 {
     static const char *const names[] = {"id", "weakened", "strengthened", "changed"};
-    aph_value hole = gen_shown(g, "tag", names[aph_gen_weighted(g, 6, 4, 2, 1)], target);
+    size_t name = strong ? aph_gen_weighted(g, 4, 4, 2, 1) : aph_gen_weighted(g, 6, 4, 2, 1);
+    aph_value hole = gen_shown(g, "tag", strong, names[name], target);
     return hole ? hole : aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
 }
 
-static aph_value gen_tags(aph_gen *g, aph_value *target)
+/* Of several tags some match, and some do not. */
+static aph_value gen_tags(aph_gen *g, bool strong, aph_value *target)
 {
     aph_value tags[3];
     size_t n = 1 + aph_gen_weighted(g, 6, 3, 1);
     if (aph_gen_weighted(g, 9, 1) == 1)
         return aph_str("*");
-    for (size_t i = 0; i < n; i++)
-        tags[i] = gen_tag(g, target);
+    for (size_t i = 0; i < n; i++) {
+        aph_value other = n > 1 && aph_gen_below(g, 3) == 0 ? gen_shown(g, "tag", false, "changed", target) : APH_NIL;
+        tags[i] = other ? other : gen_tag(g, strong, target);
+    }
     return aph_array(n, tags);
 }
 
 static aph_value gen_time(aph_gen *g, aph_value *target)
 {
     static const char *const names[] = {"id", "earlier", "later"};
-    aph_value hole = gen_shown(g, "modified", names[aph_gen_weighted(g, 3, 2, 1)], target);
+    aph_value hole = gen_shown(g, "modified", false, names[aph_gen_weighted(g, 3, 2, 1)], target);
     return hole ? hole : aph_int(1000000000);
 }
 
@@ -130,7 +193,7 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
     int64_t first = (int64_t)aph_gen_below(g, 8), last = first + (int64_t)aph_gen_below(g, 8);
     request = aph_put(request, "range", APH_ARRAY_OF(aph_int(first), aph_int(last)));
     switch (aph_gen_weighted(g, 2, 2, 1)) {
-    case 1: return aph_put(request, "if-range", gen_tag(g, target));
+    case 1: return aph_put(request, "if-range", gen_tag(g, true, target));
     case 2: return aph_put(request, "if-range", gen_time(g, target));
     default: return request;
     }
@@ -139,11 +202,11 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
 static aph_value with_condition(aph_gen *g, const char *method, aph_value request, aph_value *target)
 {
     bool get = !strcmp(method, "GET"), head = !strcmp(method, "HEAD");
-    switch (get    ? aph_gen_weighted(g, 16, 8, 10, 2, 4, 4)
-            : head ? aph_gen_weighted(g, 40, 4, 10, 2, 4, 1)
+    switch (get    ? aph_gen_weighted(g, 14, 12, 10, 2, 4, 4)
+            : head ? aph_gen_weighted(g, 36, 8, 10, 2, 4, 1)
                    : aph_gen_weighted(g, 6, 4, 6, 2, 0, 0)) {
-    case 1: return aph_put(request, "if-match", gen_tags(g, target));
-    case 2: return aph_put(request, "if-none-match", gen_tags(g, target));
+    case 1: return aph_put(request, "if-match", gen_tags(g, true, target));
+    case 2: return aph_put(request, "if-none-match", gen_tags(g, false, target));
     case 3: return aph_put(request, "if-unmodified-since", gen_time(g, target));
     case 4: return aph_put(request, "if-modified-since", gen_time(g, target));
     case 5: return with_range(g, request, target);
@@ -160,7 +223,7 @@ aph_value aphi_http_generate(aph_gen *g)
     aph_value drawn = target;
     if (which != 4)
         request = with_condition(g, methods[which], request, &target);
-    if (writes && aph_str_is(target, "/old") && aph_gen_weighted(g, 63, 1) == 0)
+    if (writes && is_old(target) && (aph_str_is(target, "/older") || aph_gen_weighted(g, 63, 1) == 0))
         target = drawn; /* what is old is only old once */
     request = aph_put(request, "target", target);
     return which == 1 || which == 4 ? aph_put(request, "body", gen_body(g)) : request;

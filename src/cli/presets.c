@@ -149,9 +149,10 @@ static const char lighttpd_conf[] =
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
 /* What has just been written is special to servers that tell versions apart by seconds: Apache's tags are weak then. So
- * there is something that is older than the test. */
-static const char old_document[] = "what was there before\n";
-#define OLD_DOCUMENT {.name = "www/old", .text = old_document, .old = true}
+ * there is something that is older than the test; and something that stays so, since tests do not write to it. */
+static const char old_document[] = "what was there before\n", older_document[] = "what stays as it was before\n";
+#define OLD_DOCUMENTS \
+    {.name = "www/old", .text = old_document, .old = true}, {.name = "www/older", .text = older_document, .old = true}
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -163,7 +164,7 @@ static const preset presets[] = {
     {.name = "apache", .what = "Apache with WebDAV", APACHE,
      .module = APACHE_MODULES "mod_dav_fs.so", .module_package = "apache2-bin",
      .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "weak-tag-ends-list"},
-     .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENT}, .file_count = 3},
+     .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "apache-proxy", .what = "Apache as a forward proxy", APACHE, .calls = true,
      .module = APACHE_MODULES "mod_proxy_http.so", .module_package = "apache2-bin",
      .known = {"options-slash"},
@@ -171,12 +172,12 @@ static const preset presets[] = {
     {.name = "nginx", .what = "nginx with WebDAV", .program = "nginx", .package = "nginx",
      .arguments = " -p '{dir}' -c '{dir}/nginx.conf' -e stderr", .as_root = " -g 'user root root;'",
      .known = {"conditional-writes-ignored", "head-range"},
-     .files = {{.name = "www"}, {.name = "nginx.conf", .text = nginx_conf}, OLD_DOCUMENT}, .file_count = 3},
+     .files = {{.name = "www"}, {.name = "nginx.conf", .text = nginx_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "lighttpd", .what = "lighttpd with WebDAV", .program = "lighttpd", .package = "lighttpd",
      .module = LIGHTTPD_MODULES "mod_webdav.so", .module_package = "lighttpd-mod-webdav",
      .arguments = " -D -f '{dir}/lighttpd.conf'",
      .known = {"if-match-read-ignored", "if-unmodified-since-read-ignored"},
-     .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_conf}, OLD_DOCUMENT}, .file_count = 3},
+     .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "web", .what = "Antiphon's own web server", .program = "web", .arguments = " {port}"},
 };
 enum { PRESETS = sizeof presets / sizeof *presets };

@@ -8,7 +8,7 @@
 #include "cli/exits.h"
 #include "harness/subject.h"
 
-enum { APHI_PRESET_FILES = 3, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
+enum { APHI_PRESET_FILES = 4, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
 
 /* The command and the files that a preset became; options of a subject point into it. All zero at first. */
 typedef struct aphi_preset_made {

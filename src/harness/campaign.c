@@ -49,6 +49,7 @@ typedef struct campaign {
     aphi_choice choice;
     FILE *log;               /* of the steps of shrinking, or NULL */
     aphi_finding wanted;     /* what a shrunk script must come to */
+    aph_value values;        /* what requests often say, while shrinking */
     bool deaf;               /* a signal stops no run any more: the last ones are short, and what they show is wanted */
     unsigned again_runs;     /* of the script that was last run again */
 } campaign;
@@ -451,10 +452,11 @@ static void shrink(campaign *c)
     c->wanted = r->outcome;
     name_trace(c, AGAIN);
     bool seen_whole = !r->run->moments_before;
+    c->values = aphi_generator_values(c->options->model);
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.reorder = seen_whole ? reorder : NULL,
                                                            .budget_ns = c->options->shrink_ns, .step = forward_step,
-                                                           .context = c});
+                                                           .context = c, .values = c->values});
     if (c->log)
         fclose(c->log);
     r->reproduced = small.reproduced;
@@ -545,6 +547,7 @@ static void mark_campaign(void *context)
     campaign *c = context;
     aph_mark(c->result.kinds);
     aph_mark(c->result.branches);
+    aph_mark(c->values);
 }
 
 static bool prepare_folder(campaign *c)

@@ -34,6 +34,7 @@ enum {
     TRIES = 16,         /* draws for a request that has to do with the one before */
     FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
     KINDS_DRAWS = 1000, /* to see which kinds there are */
+    OFTEN = 18,         /* of these: what is said so often may be said elsewhere, too */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
     LONG_RUN = 1024,    /* actions */
@@ -515,22 +516,72 @@ void aphi_generator_close(aphi_generator *g)
     free(g);
 }
 
-aph_value aphi_generator_kinds(const aph_model *model)
+/* Takes note of a request. */
+typedef aph_value note_request(const aph_model *model, aph_value noted, aph_value request);
+
+/* Of KINDS_DRAWS requests, drawn by somebody who has seen nothing. */
+static aph_value note_draws(const aph_model *model, note_request *note)
 {
     char error[300];
-    aph_value kinds = aph_object();
+    aph_value noted = aph_object();
     aphi_generator *g = aphi_generator_open(model, 0, 1, 1, error, sizeof error);
     if (!g)
-        return kinds;
+        return noted;
     aphi_labelled *nothing = aphi_labelled_open(1);
     g->gen.known = &(aphi_knowledge){.seen = nothing};
     for (; g->gen.number < KINDS_DRAWS; g->gen.number++) {
         aph_value request = draw_sound(g);
-        /* What kind it is may be for the hole in it to say. */
-        if (request && (model->kind || aphi_expression_newest(aph_field(request, "f")) == 0))
-            kinds = aph_set(kinds, aphi_request_kind(model, request), aph_bool(true));
+        if (request)
+            noted = note(model, noted, request);
     }
     aphi_generator_close(g);
     aphi_labelled_close(nothing);
-    return kinds;
+    return noted;
+}
+
+/* What kind it is may be for the hole in it to say. */
+static aph_value note_kind(const aph_model *model, aph_value kinds, aph_value request)
+{
+    if (!model->kind && aphi_expression_newest(aph_field(request, "f")) != 0)
+        return kinds;
+    return aph_set(kinds, aphi_request_kind(model, request), aph_bool(true));
+}
+
+aph_value aphi_generator_kinds(const aph_model *model) { return note_draws(model, note_kind); }
+
+/* What was said by a field of the request: [value, how often, the fields of such requests]. */
+static aph_value said_again(aph_value before, aph_value value, aph_value request)
+{
+    aph_value fields = before ? aph_at(before, 2) : aph_object(), field, ignored;
+    for (size_t i = 0; aph_pair_at(request, i, &field, &ignored); i++)
+        fields = aph_has(fields, field) ? fields : aph_set(fields, field, aph_bool(true));
+    return APH_ARRAY_OF(value, aph_int(before ? aph_int_of(aph_at(before, 1)) + 1 : 1), fields);
+}
+
+/* By field, and by the value as a key. */
+static aph_value note_values(const aph_model *model, aph_value noted, aph_value request)
+{
+    aph_value field, value;
+    (void)model;
+    for (size_t i = 0; aph_kind_of(request) == APH_OBJECT && aph_pair_at(request, i, &field, &value); i++) {
+        aph_value of_field = aph_get(noted, field);
+        if (aphi_expression_newest(value) != 0)
+            continue;
+        of_field = of_field ? of_field : aph_object();
+        noted = aph_set(noted, field, aph_set(of_field, value, said_again(aph_get(of_field, value), value, request)));
+    }
+    return noted;
+}
+
+aph_value aphi_generator_values(const aph_model *model)
+{
+    aph_value all = aph_object(), noted = note_draws(model, note_values), field, of_field, key, item;
+    for (size_t i = 0; aph_pair_at(noted, i, &field, &of_field); i++) {
+        aph_value often = aph_array(0, NULL);
+        for (size_t k = 0; aph_pair_at(of_field, k, &key, &item); k++)
+            if (aph_int_of(aph_at(item, 1)) >= OFTEN)
+                often = aph_push(often, APH_ARRAY_OF(aph_at(item, 0), aph_at(item, 2)));
+        all = aph_set(all, field, often);
+    }
+    return all;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "harness/candidate.h"
+#include "harness/exchange.h"
 #include "harness/simplify.h"
 
 enum { PAIRS_MAX = 8 }; /* actions, of which all pairs are tried */
@@ -277,7 +278,7 @@ bool aphi_polish(aphi_trial *s)
 {
     static bool (*const steps[])(aphi_trial *) = {
         single_actions, pairs_of_actions, merge_connections, number_connections, whole_writes, shorten_waits,
-        drop_waits,     drop_fields,      simplify_leaves,   simplify_messages,  mend_holes,
+        drop_waits,     drop_fields,      aphi_exchange,     simplify_leaves,    simplify_messages, mend_holes,
     };
     bool changed = true;
     while (changed && !s->over && !s->fell) {

@@ -22,6 +22,8 @@ typedef struct aphi_shrink_options {
     /* A line for each step: "removed 128 of 500 requests: still fails", and where it is. May be NULL. */
     void (*step)(void *context, const char *what, const aphi_script *best);
     void *context; /* of run, reorder and step */
+    /* What requests often say (aphi_generator_values), which the caller keeps alive; APH_NIL: not known. */
+    aph_value values;
 } aphi_shrink_options;
 
 typedef struct aphi_shrunk {

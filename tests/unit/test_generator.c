@@ -377,6 +377,29 @@ static void test_renamed(void **unused)
     clerk_close(k);
 }
 
+static aph_value gen_values(aph_gen *g)
+{
+    if (aph_gen_below(g, 2))
+        return aph_record("f", aph_str("put"), "body", aph_int((int64_t)aph_gen_number(g)));
+    return aph_record("f", aph_str("del"), "tag", aph_hole(2, aph_array(0, NULL), "id"));
+}
+
+/* What is said often, and beside what; not what is said once, nor what is for a hole to say. */
+static void test_values_that_come_up(void **unused)
+{
+    (void)unused;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "values", .generate = gen_values};
+    aph_value values = aphi_generator_values(&model), f = aph_field(values, "f");
+    assert_int_equal(aph_count(f), 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool put = aph_str_is(aph_at(aph_at(f, i), 0), "put");
+        aph_value beside = aph_at(aph_at(f, i), 1);
+        assert_true(aph_has(beside, aph_str("body")) == put && aph_has(beside, aph_str("tag")) == !put);
+    }
+    assert_int_equal(aph_count(aph_field(values, "body")), 0);
+    assert_int_equal(aph_count(aph_field(values, "tag")), 0);
+}
+
 /* A kind after which a branch was reached is wanted more than its generator makes it. */
 static void test_kinds_are_tasted(void **unused)
 {
@@ -446,6 +469,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_faulty_generator, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_that_can_be_made, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_renamed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_values_that_come_up, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_are_tasted, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_what_it_may_ask, fresh_heap, fresh_heap),
     };

@@ -45,6 +45,7 @@ typedef struct failure {
     aphi_choice chance;
     bool says_taken;
     unsigned steps;
+    aph_value values; /* that requests often have */
 } failure;
 
 static int run(void *context, const aphi_script *s)
@@ -71,11 +72,16 @@ static void count_step(void *context, const char *what, const aphi_script *best)
 
 static void mark_script(void *context) { aphi_script_mark(context); }
 
+static void mark_values(void *context) { aph_mark(((failure *)context)->values); }
+
 static aphi_shrunk shrink(failure *f, const char *lines)
 {
     aphi_script s = parse(lines);
     aph_root_add(mark_script, &s);
-    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = f, .step = count_step});
+    aph_root_add(mark_values, f);
+    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = f, .step = count_step,
+                                                                  .values = f->values});
+    aph_root_remove(mark_values, f);
     aph_root_remove(mark_script, &s);
     assert_int_equal(got.runs, f->runs);
     aphi_script_free(&s);
@@ -374,6 +380,53 @@ static void test_budget(void **unused)
 
 /* ---- relevance --------------------------------------------------------------------------------------------------- */
 
+/* ---- what is exchanged ------------------------------------------------------------------------------------------- */
+
+/* A read fails of what is old, or was written before; and so does an erase with a body. */
+static bool read_or_odd(const aphi_script *s, size_t *taken)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        aph_value m = s->actions[i].send, key = aph_field(m, "key");
+        *taken = i + 1;
+        if (aph_str_is(aph_field(m, "f"), "erase") && aph_field(m, "body"))
+            return true;
+        if (!aph_str_is(aph_field(m, "f"), "read"))
+            continue;
+        bool there = aph_str_is(key, "old");
+        for (size_t k = 0; k < i; k++)
+            there = there || (aph_str_is(aph_field(s->actions[k].send, "f"), "write") &&
+                              aph_field(s->actions[k].send, "key") == key && aph_field(s->actions[k].send, "body"));
+        if (there)
+            return true;
+    }
+    return false;
+}
+
+#define WRITE_READ \
+    "{\"label\":1,\"conn\":0,\"send\":{\"body\":0,\"f\":\"write\",\"key\":\"k\"}}\n" \
+    "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"k\"}}\n"
+
+static void exchanges_to(const char *values, const char *expected)
+{
+    failure f = {.fails = read_or_odd};
+    assert_true(aph_json_read(values, strlen(values), &f.values, NULL));
+    aphi_shrunk got = shrink(&f, WRITE_READ);
+    is_script(&got.script, expected);
+    assert_true(got.minimal);
+    aphi_script_free(&got.script);
+}
+
+/* The write is not needed where something is already; but nothing is said that requests never say together. */
+static void test_exchanges(void **unused)
+{
+    (void)unused;
+    exchanges_to("{\"key\":[[\"k\",{\"f\":true,\"key\":true,\"body\":true}],[\"old\",{\"f\":true,\"key\":true}]]}",
+                 "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"old\"}}\n");
+    exchanges_to("{\"f\":[[\"erase\",{\"f\":true,\"key\":true}],[\"read\",{\"f\":true,\"key\":true}]]}",
+                 "{\"label\":1,\"conn\":0,\"send\":{\"body\":0,\"f\":\"write\",\"key\":\"\"}}\n"
+                 "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"\"}}\n");
+}
+
 static void test_relevance(void **unused)
 {
     (void)unused;
@@ -408,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_never_again),
         cmocka_unit_test(test_told_to_stop),
         cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_relevance),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
