@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spacetime_page.c - what components did, as pictures on a self-contained page.
+ * swimlanes_page.c - what components did, as pictures on a self-contained page.
  *
- * Idea:       as in the terminal (spacetime.c), but arrows slant: from the row of the send to that of the receive. Each
+ * Idea:       as in the terminal (swimlanes.c), but arrows slant: from the row of the send to that of the receive. Each
  *             row has one event or one message, so labels, which stand in the row of theirs, never lie on each other.
  * Safety:     there is no script. Every text goes through add_text, which leaves no character that could begin or end
  *             markup, and spells out what would turn the direction of writing. The policy of the page allows the two
  *             styles whose hashes it names, and nothing else. */
-#include "report/spacetime.h"
+#include "report/swimlanes.h"
 
 #include "base/memory.h"
 #include "report/utf8.h"
@@ -59,8 +59,8 @@ static void add_text(aphi_buffer *out, const char *text, size_t most)
 /* ---- where things are -------------------------------------------------------------------------------------------- */
 
 typedef struct picture {
-    const aphi_spacetime *s;
-    aphi_spacetime_row *rows;
+    const aphi_swimlanes *s;
+    aphi_swimlanes_row *rows;
     size_t count;
     size_t *row_of;        /* of each event */
     size_t *first, *last;  /* rows of each lane; first > last: it does nothing */
@@ -97,7 +97,7 @@ static void note_rows(picture *p)
     for (size_t i = 0; i < p->count; i++)
         for (int end = 0; end < 2; end++) {
             size_t event = end ? p->rows[i].receive : p->rows[i].event;
-            if (event == APHI_SPACETIME_NONE)
+            if (event == APHI_SWIMLANES_NONE)
                 continue;
             size_t lane = p->s->events[event].lane;
             p->row_of[event] = i;
@@ -106,11 +106,11 @@ static void note_rows(picture *p)
         }
 }
 
-static void picture_open(picture *p, const aphi_spacetime *s)
+static void picture_open(picture *p, const aphi_swimlanes *s)
 {
     size_t label = 0, note = 0, name = 0;
     *p = (picture){.s = s};
-    p->rows = aphi_spacetime_rows(s, &p->count);
+    p->rows = aphi_swimlanes_rows(s, &p->count);
     p->row_of = aphi_alloc((s->count + 1) * sizeof *p->row_of);
     p->first = aphi_alloc((s->lane_count + 1) * sizeof *p->first);
     p->last = aphi_alloc((s->lane_count + 1) * sizeof *p->last);
@@ -178,19 +178,19 @@ static void add_arrow(const picture *p, size_t send, size_t receive, aphi_buffer
                        y2 - dy * 11 - dx * 4.5);
 }
 
-static const char *class_of(aphi_spacetime_mark mark)
+static const char *class_of(aphi_swimlanes_mark mark)
 {
     static const char *const names[] = {
-        [APHI_SPACETIME_PLAIN] = "event", [APHI_SPACETIME_SAME] = "event same",
-        [APHI_SPACETIME_CHANGED] = "event changed", [APHI_SPACETIME_WRONG] = "event wrong"};
+        [APHI_SWIMLANES_PLAIN] = "event", [APHI_SWIMLANES_SAME] = "event same",
+        [APHI_SWIMLANES_CHANGED] = "event changed", [APHI_SWIMLANES_WRONG] = "event wrong"};
     return names[mark];
 }
 
 /* The label: over the arrow if it is level, else beside the end that is in this row. */
-static void add_label(const picture *p, const aphi_spacetime_row *row, aphi_buffer *out)
+static void add_label(const picture *p, const aphi_swimlanes_row *row, aphi_buffer *out)
 {
-    const aphi_spacetime_event *e = &p->s->events[row->event];
-    bool level = row->receive != APHI_SPACETIME_NONE, has_partner = e->partner < p->s->count;
+    const aphi_swimlanes_event *e = &p->s->events[row->event];
+    bool level = row->receive != APHI_SWIMLANES_NONE, has_partner = e->partner < p->s->count;
     bool rightwards = has_partner && p->s->events[e->partner].lane > e->lane;
     size_t x = x_of(p, row->event), y = y_of(p, row->event) + 4;
     const char *class = "label";
@@ -201,12 +201,12 @@ static void add_label(const picture *p, const aphi_spacetime_row *row, aphi_buff
                       : (x - (x - other < 2 * p->lane_width ? (x - other) / 2 : p->lane_width / 2));
         y -= 9;
         class = "label middle";
-    } else if (has_partner && e->kind == APHI_SPACETIME_SEND && rightwards) {
+    } else if (has_partner && e->kind == APHI_SWIMLANES_SEND && rightwards) {
         x -= 10;
         class = "label left";
-    } else if (has_partner && e->kind == APHI_SPACETIME_RECEIVE && !rightwards) {
+    } else if (has_partner && e->kind == APHI_SWIMLANES_RECEIVE && !rightwards) {
         x += 10;
-    } else if (has_partner && e->kind == APHI_SPACETIME_RECEIVE) {
+    } else if (has_partner && e->kind == APHI_SWIMLANES_RECEIVE) {
         x -= 10;
         class = "label left";
     } else {
@@ -219,24 +219,24 @@ static void add_label(const picture *p, const aphi_spacetime_row *row, aphi_buff
 
 static void add_title(const picture *p, size_t event, aphi_buffer *out)
 {
-    static const char *const verbs[] = {[APHI_SPACETIME_SEND] = " sends ", [APHI_SPACETIME_RECEIVE] = " receives ",
-                                        [APHI_SPACETIME_LOCAL] = ": "};
-    const aphi_spacetime_event *e = &p->s->events[event];
+    static const char *const verbs[] = {[APHI_SWIMLANES_SEND] = " sends ", [APHI_SWIMLANES_RECEIVE] = " receives ",
+                                        [APHI_SWIMLANES_LOCAL] = ": "};
+    const aphi_swimlanes_event *e = &p->s->events[event];
     add_text(out, p->s->lanes[e->lane], NOTE_MAX);
     aphi_buffer_str(out, verbs[e->kind]);
     add_text(out, e->label, NOTE_MAX);
     if (e->partner < p->s->count) {
-        aphi_buffer_str(out, e->kind == APHI_SPACETIME_SEND ? " to " : " from ");
+        aphi_buffer_str(out, e->kind == APHI_SWIMLANES_SEND ? " to " : " from ");
         add_text(out, p->s->lanes[p->s->events[e->partner].lane], NOTE_MAX);
-    } else if (e->kind == APHI_SPACETIME_SEND) {
+    } else if (e->kind == APHI_SWIMLANES_SEND) {
         aphi_buffer_str(out, ", which nobody takes");
     }
 }
 
-static void add_notes(const picture *p, const aphi_spacetime_row *row, aphi_buffer *out)
+static void add_notes(const picture *p, const aphi_swimlanes_row *row, aphi_buffer *out)
 {
     const char *first = p->s->events[row->event].note;
-    const char *second = row->receive != APHI_SPACETIME_NONE ? p->s->events[row->receive].note : NULL;
+    const char *second = row->receive != APHI_SWIMLANES_NONE ? p->s->events[row->receive].note : NULL;
     if (!first && !second)
         return;
     aphi_buffer_format(out, "<text class=\"note\" x=\"%zu\" y=\"%zu\">", notes_x(p), y_of(p, row->event) + 4);
@@ -249,39 +249,39 @@ static void add_notes(const picture *p, const aphi_spacetime_row *row, aphi_buff
     aphi_buffer_str(out, "</text>");
 }
 
-static aphi_spacetime_mark mark_of(const picture *p, const aphi_spacetime_row *row)
+static aphi_swimlanes_mark mark_of(const picture *p, const aphi_swimlanes_row *row)
 {
-    aphi_spacetime_mark a = p->s->events[row->event].mark;
-    if (row->receive == APHI_SPACETIME_NONE)
+    aphi_swimlanes_mark a = p->s->events[row->event].mark;
+    if (row->receive == APHI_SWIMLANES_NONE)
         return a;
-    aphi_spacetime_mark b = p->s->events[row->receive].mark;
-    if (a == APHI_SPACETIME_SAME || b == APHI_SPACETIME_SAME)
-        return a == APHI_SPACETIME_SAME ? b : a;
+    aphi_swimlanes_mark b = p->s->events[row->receive].mark;
+    if (a == APHI_SWIMLANES_SAME || b == APHI_SWIMLANES_SAME)
+        return a == APHI_SWIMLANES_SAME ? b : a;
     return a > b ? a : b;
 }
 
 static void add_row(const picture *p, size_t i, aphi_buffer *out)
 {
-    const aphi_spacetime_row *row = &p->rows[i];
-    const aphi_spacetime_event *e = &p->s->events[row->event];
+    const aphi_swimlanes_row *row = &p->rows[i];
+    const aphi_swimlanes_event *e = &p->s->events[row->event];
     size_t x = x_of(p, row->event), y = y_of(p, row->event);
     aphi_buffer_format(out, "<g class=\"%s\"><title>", class_of(mark_of(p, row)));
     add_title(p, row->event, out);
     aphi_buffer_format(out, "</title><text class=\"row\" x=\"%d\" y=\"%zu\">%zu</text>", LEFT - 14, y + 4, i + 1);
-    if (row->receive != APHI_SPACETIME_NONE)
+    if (row->receive != APHI_SWIMLANES_NONE)
         add_arrow(p, row->event, row->receive, out);
-    else if (e->kind == APHI_SPACETIME_RECEIVE && e->partner < p->s->count)
+    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < p->s->count)
         add_arrow(p, e->partner, row->event, out);
-    if (e->kind == APHI_SPACETIME_LOCAL)
+    if (e->kind == APHI_SWIMLANES_LOCAL)
         aphi_buffer_format(out, "<circle class=\"ring\" cx=\"%zu\" cy=\"%zu\" r=\"4.5\"/>", x, y);
-    else if (row->receive == APHI_SPACETIME_NONE)
+    else if (row->receive == APHI_SWIMLANES_NONE)
         aphi_buffer_format(out, "<circle class=\"dot\" cx=\"%zu\" cy=\"%zu\" r=\"3.5\"/>", x, y);
     add_label(p, row, out);
     add_notes(p, row, out);
     aphi_buffer_str(out, "</g>\n");
 }
 
-void aphi_spacetime_svg(aphi_buffer *out, const aphi_spacetime *s)
+void aphi_swimlanes_svg(aphi_buffer *out, const aphi_swimlanes *s)
 {
     picture p;
     picture_open(&p, s);
@@ -299,12 +299,12 @@ void aphi_spacetime_svg(aphi_buffer *out, const aphi_spacetime *s)
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
-void aphi_spacetime_page_begin(aphi_buffer *out, const char *title, const char *lead)
+void aphi_swimlanes_page_begin(aphi_buffer *out, const char *title, const char *lead)
 {
     aphi_buffer_str(out,
                     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                    "style-src 'sha256-" PAGE_CSS_HASH "' 'sha256-" SPACETIME_CSS_HASH "'; "
+                    "style-src 'sha256-" PAGE_CSS_HASH "' 'sha256-" SWIMLANES_CSS_HASH "'; "
                     "base-uri 'none'; form-action 'none'\">\n"
                     "<meta name=\"referrer\" content=\"no-referrer\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
@@ -312,7 +312,7 @@ void aphi_spacetime_page_begin(aphi_buffer *out, const char *title, const char *
     aphi_buffer_str(out, "</title>\n<style>");
     aphi_buffer_add(out, page_css, sizeof page_css);
     aphi_buffer_str(out, "</style>\n<style>");
-    aphi_buffer_add(out, spacetime_css, sizeof spacetime_css);
+    aphi_buffer_add(out, swimlanes_css, sizeof swimlanes_css);
     aphi_buffer_str(out, "</style>\n</head>\n<body>\n<main>\n<h1>");
     add_text(out, title, NOTE_MAX);
     aphi_buffer_str(out, "</h1>\n<p class=\"headline\">");
@@ -323,7 +323,7 @@ void aphi_spacetime_page_begin(aphi_buffer *out, const char *title, const char *
                          "<span><b class=\"wrong\">\u2500\u25b6</b> wrong</span></p>\n");
 }
 
-static void add_card(aphi_buffer *out, const aphi_spacetime *s)
+static void add_card(aphi_buffer *out, const aphi_swimlanes *s)
 {
     aphi_buffer_str(out, "<section class=\"card\">\n<h2>");
     add_text(out, s->title ? s->title : "", NOTE_MAX);
@@ -333,8 +333,8 @@ static void add_card(aphi_buffer *out, const aphi_spacetime *s)
         add_text(out, s->remark, SIZE_MAX);
         aphi_buffer_str(out, "</p>\n");
     }
-    aphi_buffer_str(out, "<div class=\"spacetime\">\n");
-    aphi_spacetime_svg(out, s);
+    aphi_buffer_str(out, "<div class=\"swimlanes\">\n");
+    aphi_swimlanes_svg(out, s);
     aphi_buffer_str(out, "</div>\n");
     bool any = false;
     for (size_t lane = 0; s->ends && lane < s->lane_count; lane++) {
@@ -348,12 +348,12 @@ static void add_card(aphi_buffer *out, const aphi_spacetime *s)
     aphi_buffer_str(out, any ? "</ul>\n</section>\n" : "</section>\n");
 }
 
-void aphi_spacetime_page_add(aphi_buffer *out, const aphi_spacetime *s)
+void aphi_swimlanes_page_add(aphi_buffer *out, const aphi_swimlanes *s)
 {
     add_card(out, s);
 }
 
-void aphi_spacetime_page_pair(aphi_buffer *out, const aphi_spacetime *left, const aphi_spacetime *right)
+void aphi_swimlanes_page_pair(aphi_buffer *out, const aphi_swimlanes *left, const aphi_swimlanes *right)
 {
     aphi_buffer_str(out, "<div class=\"pair\">\n");
     add_card(out, left);
@@ -361,7 +361,7 @@ void aphi_spacetime_page_pair(aphi_buffer *out, const aphi_spacetime *left, cons
     aphi_buffer_str(out, "</div>\n");
 }
 
-void aphi_spacetime_page_end(aphi_buffer *out)
+void aphi_swimlanes_page_end(aphi_buffer *out)
 {
     aphi_buffer_str(out, "</main>\n</body>\n</html>\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spacetime.c - what components did, as rows, and drawn for a terminal.
+ * swimlanes.c - what components did, as rows, and drawn for a terminal.
  *
  * Idea:       a row is found by asking each lane what its next event is. A send waits until its receiver is there, so
  *             that most messages take one row; only when nobody can go on otherwise is a send drawn alone, and its
@@ -9,7 +9,7 @@
  * Invariants: 1. rows go down in each lane, from a send to its receive, and from `after` to the event
  *             2. every event is in exactly one row
  * Cost:       rows times lanes. */
-#include "report/spacetime.h"
+#include "report/swimlanes.h"
 
 #include "base/memory.h"
 #include "report/cells.h"
@@ -24,7 +24,7 @@ enum { STEP_MIN = 4, STEP_MAX = 14, TEXT_MIN = 24, LABEL_COLUMNS = 200 };
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 typedef struct order {
-    const aphi_spacetime *s;
+    const aphi_swimlanes *s;
     size_t *next;  /* of each lane: the place of its next event, or count */
     size_t *later; /* of each event: the next of its lane */
     bool *done;
@@ -38,40 +38,40 @@ static bool is_done(const order *o, size_t event)
 /* Is it the next of its lane, and what it waits for has happened? Its partner aside. */
 static bool is_next(const order *o, size_t event)
 {
-    const aphi_spacetime_event *e = &o->s->events[event];
+    const aphi_swimlanes_event *e = &o->s->events[event];
     return o->next[e->lane] == event && is_done(o, e->after);
 }
 
 /* Can it be drawn with all that belongs to it? */
-static bool is_ready(const order *o, size_t event, aphi_spacetime_row *row)
+static bool is_ready(const order *o, size_t event, aphi_swimlanes_row *row)
 {
-    const aphi_spacetime_event *e = &o->s->events[event];
-    *row = (aphi_spacetime_row){event, APHI_SPACETIME_NONE};
+    const aphi_swimlanes_event *e = &o->s->events[event];
+    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
     if (!is_next(o, event))
         return false;
-    if (e->kind == APHI_SPACETIME_LOCAL || e->partner >= o->s->count)
+    if (e->kind == APHI_SWIMLANES_LOCAL || e->partner >= o->s->count)
         return true;
-    if (e->kind == APHI_SPACETIME_RECEIVE)
+    if (e->kind == APHI_SWIMLANES_RECEIVE)
         return o->done[e->partner];
     row->receive = e->partner;
     return !o->done[e->partner] && is_next(o, e->partner);
 }
 
-static bool is_ready_alone(const order *o, size_t event, aphi_spacetime_row *row)
+static bool is_ready_alone(const order *o, size_t event, aphi_swimlanes_row *row)
 {
-    const aphi_spacetime_event *e = &o->s->events[event];
-    *row = (aphi_spacetime_row){event, APHI_SPACETIME_NONE};
-    return is_next(o, event) && e->kind == APHI_SPACETIME_SEND && !e->sync;
+    const aphi_swimlanes_event *e = &o->s->events[event];
+    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
+    return is_next(o, event) && e->kind == APHI_SWIMLANES_SEND && !e->sync;
 }
 
-static bool is_left(const order *o, size_t event, aphi_spacetime_row *row)
+static bool is_left(const order *o, size_t event, aphi_swimlanes_row *row)
 {
-    *row = (aphi_spacetime_row){event, APHI_SPACETIME_NONE};
+    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
     return o->next[o->s->events[event].lane] == event;
 }
 
-static bool find(const order *o, aphi_spacetime_row *row,
-                 bool (*fits)(const order *o, size_t event, aphi_spacetime_row *row))
+static bool find(const order *o, aphi_swimlanes_row *row,
+                 bool (*fits)(const order *o, size_t event, aphi_swimlanes_row *row))
 {
     for (size_t lane = 0; lane < o->s->lane_count; lane++)
         if (o->next[lane] < o->s->count && fits(o, o->next[lane], row))
@@ -87,9 +87,9 @@ static void take(order *o, size_t event)
     o->next[o->s->events[event].lane] = o->later[event];
 }
 
-aphi_spacetime_row *aphi_spacetime_rows(const aphi_spacetime *s, size_t *count)
+aphi_swimlanes_row *aphi_swimlanes_rows(const aphi_swimlanes *s, size_t *count)
 {
-    aphi_spacetime_row *rows = aphi_alloc((s->count + 1) * sizeof *rows);
+    aphi_swimlanes_row *rows = aphi_alloc((s->count + 1) * sizeof *rows);
     order o = {.s = s, .next = aphi_alloc((s->lane_count + 1) * sizeof *o.next),
                .later = aphi_alloc((s->count + 1) * sizeof *o.later), .done = aphi_alloc_zero(s->count + 1)};
     for (size_t lane = 0; lane < s->lane_count; lane++)
@@ -115,10 +115,10 @@ aphi_spacetime_row *aphi_spacetime_rows(const aphi_spacetime *s, size_t *count)
 /* ---- the terminal ------------------------------------------------------------------------------------------------ */
 
 typedef struct drawing {
-    const aphi_spacetime *s;
+    const aphi_swimlanes *s;
     const aphi_terminal *t;
     aphi_buffer *out;
-    aphi_spacetime_row *rows;
+    aphi_swimlanes_row *rows;
     size_t row_count;
     size_t *row_of;    /* of each event */
     size_t *last_row;  /* of each lane + 1; 0: it does nothing */
@@ -136,12 +136,12 @@ static uint32_t glyph(const drawing *d, uint32_t unicode, char ascii)
     return d->t->unicode ? unicode : (uint32_t)(unsigned char)ascii;
 }
 
-static aphi_ink ink_of(aphi_spacetime_mark mark)
+static aphi_ink ink_of(aphi_swimlanes_mark mark)
 {
     switch (mark) {
-    case APHI_SPACETIME_SAME: return APHI_INK_DIM;
-    case APHI_SPACETIME_CHANGED: return APHI_INK_YELLOW;
-    case APHI_SPACETIME_WRONG: return APHI_INK_ALARM;
+    case APHI_SWIMLANES_SAME: return APHI_INK_DIM;
+    case APHI_SWIMLANES_CHANGED: return APHI_INK_YELLOW;
+    case APHI_SWIMLANES_WRONG: return APHI_INK_ALARM;
     default: return APHI_INK_NONE;
     }
 }
@@ -170,16 +170,16 @@ static void draw_arrow(drawing *d, size_t from, size_t to, bool late, aphi_ink i
     aphi_cells_put(&d->line, a < b ? b - 1 : b + 1, a < b ? glyph(d, 0x25b6, '>') : glyph(d, 0x25c0, '<'), ink);
 }
 
-static void draw_shape(drawing *d, const aphi_spacetime_row *row, aphi_ink ink)
+static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
 {
-    const aphi_spacetime_event *e = &d->s->events[row->event];
-    if (row->receive != APHI_SPACETIME_NONE)
+    const aphi_swimlanes_event *e = &d->s->events[row->event];
+    if (row->receive != APHI_SWIMLANES_NONE)
         draw_arrow(d, e->lane, d->s->events[row->receive].lane, false, ink);
-    else if (e->kind == APHI_SPACETIME_RECEIVE && e->partner < d->s->count)
+    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < d->s->count)
         draw_arrow(d, d->s->events[e->partner].lane, e->lane, true, ink);
     else
         aphi_cells_put(&d->line, column(d, e->lane),
-                       e->kind == APHI_SPACETIME_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
+                       e->kind == APHI_SWIMLANES_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
 }
 
 /* Text that is safe and at most so many columns. */
@@ -193,17 +193,17 @@ static void put_short(const drawing *d, const char *text, size_t columns, aphi_b
 }
 
 /* What is said of a row: label, where the other end is, notes. */
-static void put_words(const drawing *d, const aphi_spacetime_row *row, aphi_buffer *out)
+static void put_words(const drawing *d, const aphi_swimlanes_row *row, aphi_buffer *out)
 {
-    const aphi_spacetime *s = d->s;
-    const aphi_spacetime_event *e = &s->events[row->event];
-    const char *more = row->receive != APHI_SPACETIME_NONE ? s->events[row->receive].note : NULL;
+    const aphi_swimlanes *s = d->s;
+    const aphi_swimlanes_event *e = &s->events[row->event];
+    const char *more = row->receive != APHI_SWIMLANES_NONE ? s->events[row->receive].note : NULL;
     put_short(d, e->label, LABEL_COLUMNS, out);
-    if (row->receive == APHI_SPACETIME_NONE && e->kind == APHI_SPACETIME_SEND && e->partner >= s->count)
+    if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND && e->partner >= s->count)
         aphi_buffer_str(out, " (never taken)");
-    else if (row->receive == APHI_SPACETIME_NONE && e->kind == APHI_SPACETIME_SEND)
+    else if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND)
         aphi_buffer_format(out, " (taken in %zu)", d->row_of[e->partner] + 1);
-    else if (e->kind == APHI_SPACETIME_RECEIVE && e->partner < s->count)
+    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < s->count)
         aphi_buffer_format(out, " (sent in %zu)", d->row_of[e->partner] + 1);
     for (int i = 0; i < 2; i++, e = NULL) {
         const char *note = e ? e->note : more;
@@ -214,14 +214,14 @@ static void put_words(const drawing *d, const aphi_spacetime_row *row, aphi_buff
     }
 }
 
-static aphi_spacetime_mark mark_of(const drawing *d, const aphi_spacetime_row *row)
+static aphi_swimlanes_mark mark_of(const drawing *d, const aphi_swimlanes_row *row)
 {
-    aphi_spacetime_mark a = d->s->events[row->event].mark, b = APHI_SPACETIME_PLAIN;
-    if (row->receive == APHI_SPACETIME_NONE)
+    aphi_swimlanes_mark a = d->s->events[row->event].mark, b = APHI_SWIMLANES_PLAIN;
+    if (row->receive == APHI_SWIMLANES_NONE)
         return a;
     b = d->s->events[row->receive].mark;
-    if (a == APHI_SPACETIME_SAME || b == APHI_SPACETIME_SAME)
-        return a == b ? a : a == APHI_SPACETIME_SAME ? b : a;
+    if (a == APHI_SWIMLANES_SAME || b == APHI_SWIMLANES_SAME)
+        return a == b ? a : a == APHI_SWIMLANES_SAME ? b : a;
     return a > b ? a : b;
 }
 
@@ -242,16 +242,16 @@ static size_t fitting(const char *text, size_t columns)
 
 static void draw_row(drawing *d, size_t i)
 {
-    const aphi_spacetime_row *row = &d->rows[i];
-    aphi_spacetime_mark mark = mark_of(d, row);
+    const aphi_swimlanes_row *row = &d->rows[i];
+    aphi_swimlanes_mark mark = mark_of(d, row);
     aphi_ink ink = ink_of(mark);
     aphi_buffer words = {0}, number = {0};
     size_t room = d->t->columns > d->text + TEXT_MIN ? d->t->columns - d->text : TEXT_MIN;
     draw_lanes(d, i);
     draw_shape(d, row, ink);
-    if (mark == APHI_SPACETIME_CHANGED)
+    if (mark == APHI_SWIMLANES_CHANGED)
         aphi_cells_put(&d->line, 0, glyph(d, 0x2260, '~'), ink);
-    if (mark == APHI_SPACETIME_WRONG)
+    if (mark == APHI_SWIMLANES_WRONG)
         aphi_cells_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
     aphi_buffer_format(&number, "%zu", i + 1);
     aphi_cells_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
@@ -298,15 +298,15 @@ static void put_line(drawing *d, const char *before, const char *text, aphi_ink 
 /* Where everything is. */
 static void lay_out(drawing *d)
 {
-    const aphi_spacetime *s = d->s;
+    const aphi_swimlanes *s = d->s;
     size_t widest = 2, digits = 1;
-    d->rows = aphi_spacetime_rows(s, &d->row_count);
+    d->rows = aphi_swimlanes_rows(s, &d->row_count);
     d->row_of = aphi_alloc((s->count + 1) * sizeof *d->row_of);
     d->last_row = aphi_alloc_zero((s->lane_count + 1) * sizeof *d->last_row);
     for (size_t i = 0; i < d->row_count; i++)
         for (int end = 0; end < 2; end++) {
             size_t event = end ? d->rows[i].receive : d->rows[i].event;
-            if (event == APHI_SPACETIME_NONE)
+            if (event == APHI_SWIMLANES_NONE)
                 continue;
             d->row_of[event] = i;
             d->last_row[s->events[event].lane] = i + 1;
@@ -326,7 +326,7 @@ static void lay_out(drawing *d)
     d->text = d->gutter + 1 + s->lane_count * d->step + 2;
 }
 
-void aphi_spacetime_draw(aphi_buffer *out, const aphi_spacetime *s, const aphi_terminal *t)
+void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_terminal *t)
 {
     drawing d = {.s = s, .t = t, .out = out};
     lay_out(&d);
