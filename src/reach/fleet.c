@@ -421,13 +421,15 @@ static void lead(void *context, aphi_team *t)
         free(bytes);
     }
     sum_up(f, t);
-    aphi_team_check(t);
     if (aphi_team_is_down(t) && !f->down_ns)
         go_down(f);
     if (f->down_ns && aphi_team_is_idle(t) && all_have_put(f))
         save(f, t);
     else if (!f->down_ns && feed(f, t))
         aphi_team_end_with(t, APHI_TEAM_DONE, "");
+    /* Last: between two checkpoints, however near, everybody gets something to do. */
+    if (!aphi_team_is_over(t))
+        aphi_team_check(t);
     worry(f, t, aphi_clock_ns());
 }
 

@@ -49,6 +49,8 @@ struct aphi_team {
     bool stopping;          /* by a visit, the limit or a signal */
     uint64_t before;        /* sequences of runs before */
     int64_t saved_ns;       /* when the last checkpoint was written */
+    int64_t down_ns;        /* when work was last put down */
+    int64_t cost_ns;        /* of a checkpoint */
     aphi_explored others;   /* what teams elsewhere have done */
     double others_left;
     aphi_team_result result;
@@ -357,7 +359,8 @@ void aphi_team_want(aphi_team *t)
 
 void aphi_team_put_down(aphi_team *t)
 {
-    atomic_store(&t->down, true);
+    if (!atomic_exchange(&t->down, true))
+        t->down_ns = aphi_clock_ns();
 }
 
 bool aphi_team_is_down(const aphi_team *t)
@@ -388,11 +391,17 @@ bool aphi_team_is_interrupted(const aphi_team *t)
     return t->result.interrupted;
 }
 
+/* However often it was asked for, most of the time is for the search. */
+static bool is_due(const aphi_team *t, int64_t passed_ns)
+{
+    return (double)passed_ns > t->options->every * 1e9 && passed_ns > 9 * t->cost_ns;
+}
+
 void aphi_team_check(aphi_team *t)
 {
     if (has_enough(t) || is_signalled(t))
         aphi_team_stop(t, is_signalled(t));
-    else if (t->options->checkpoint && (double)(aphi_clock_ns() - t->saved_ns) > t->options->every * 1e9)
+    else if (t->options->checkpoint && is_due(t, aphi_clock_ns() - t->saved_ns))
         aphi_team_put_down(t);
 }
 
@@ -403,6 +412,7 @@ void aphi_team_save(aphi_team *t)
     else if (t->stopping)
         aphi_team_end_with(t, APHI_TEAM_STOPPED, "");
     t->saved_ns = aphi_clock_ns();
+    t->cost_ns = t->saved_ns - t->down_ns;
     aphi_team_go_on(t);
 }
 

@@ -55,18 +55,18 @@ static void rows_go_down(void **state)
     char *text = drawn(&s, true);
     assert_string_equal(text, "t\n"
                               "       A     B     C\n"
-                              "  1    │     ●     │     first (taken in 4)\n"
-                              "  2    │     │◀────┤     go\n"
-                              "≠ 3    │◀──────────┤     second; race: first\n"
-                              "  4    │◀┄┄┄┄┤           first (sent in 1)\n");
+                              "  1    │     ●     │    first (taken in 4)\n"
+                              "  2    │     │◀────┤    go\n"
+                              "≠ 3    │◀──────────┤    second; race: first\n"
+                              "  4    │◀┄┄┄┄┤          first (sent in 1)\n");
     free(text);
     text = drawn(&s, false);
     assert_string_equal(text, "t\n"
                               "       A     B     C\n"
-                              "  1    |     *     |     first (taken in 4)\n"
-                              "  2    |     |<----+     go\n"
-                              "~ 3    |<----------+     second; race: first\n"
-                              "  4    |<....+           first (sent in 1)\n");
+                              "  1    |     *     |    first (taken in 4)\n"
+                              "  2    |     |<----+    go\n"
+                              "~ 3    |<----------+    second; race: first\n"
+                              "  4    |<....+          first (sent in 1)\n");
     free(text);
 }
 
