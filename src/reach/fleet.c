@@ -2,9 +2,9 @@
  *
  * fleet.c - search a model with several processes, on one machine or on many.
  *
- * Idea:       each process has a team (team.c). The one of rank 0 leads: it knows who has nothing to do, asks the one who
- *             has most left for a branch, and passes it on. All branches that change hands pass through its list, so that
- *             a checkpoint is written as if there were one process: everybody puts down his work and sends it.
+ * Idea:       each process has a team (team.c). The one of rank 0 leads: it knows who has nothing to do, asks the one
+ *             who has most left for a branch, and passes it on. All branches that change hands pass through its list,
+ *             so that a checkpoint is written as if there were one process: everybody puts down his work and sends it.
  *
  *               others -> 0   STATUS counts, what is left   HUNGRY     BRANCH one   NONE to give   PUT all down
  *                             STOP, all of you              SAY what a visit has to say
@@ -335,8 +335,8 @@ static void worry(aphi_fleet *f, aphi_team *t, int64_t now)
     for (int r = 1; r < f->link->size; r++) {
         int64_t silent = now - f->members[r].heard_ns;
         if (silent > UNEASY_NS && f->down_ns && now - f->down_ns > UNEASY_NS && !f->told_uneasy) {
-            fprintf(stderr, "antiphon: the process of rank %d does not answer; it may have died. What was done since the "
-                            "last checkpoint, if there is one, is lost without it\n", r);
+            fprintf(stderr, "antiphon: the process of rank %d does not answer; it may have died. What was done since "
+                            "the last checkpoint, if there is one, is lost without it\n", r);
             f->told_uneasy = true;
         }
         if (silent <= LOST_NS)

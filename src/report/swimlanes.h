@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swimlanes.h - draw what the components of a message-passing program did: a lane for each, time downwards, an arrow for
- * each message.
+ * swimlanes.h - draw what the components of a message-passing program did: a lane for each, time downwards, an arrow
+ * for each message.
  *
  *        P0    P1    F0
  *   1    ├─────┼────▶│    get

@@ -149,8 +149,8 @@ static void open_fleet(fleet *f, const char *name, int size)
     for (int i = 0; i < size; i++) {
         rank *r = &f->ranks[i];
         f->post.last[i] = &f->post.first[i];
-        r->box = (box){&f->post, {APHI_LINK_VERSION, i, size, &r->box, send_letter, receive_letter, nothing_unsent, NULL,
-                                  NULL}};
+        r->box = (box){&f->post, {APHI_LINK_VERSION, i, size, &r->box, send_letter, receive_letter, nothing_unsent,
+                                  NULL, NULL}};
         r->options = (aphi_team_options){.plan = &f->plan, .jobs = i % 2 ? 2 : 1, .every = 1000};
         r->fleet = aphi_fleet_open(&r->box.link, hear, r);
     }
