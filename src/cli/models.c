@@ -60,8 +60,8 @@ int aphi_command_models(int count, char **words)
 {
     if (count > 1 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
         puts("usage: antiphon models [SPEC]\n\n"
-             "Lists the built-in models and programs, name and summary. With SPEC, a built-in model or a file: the mutants that it\n"
-             "declares, wrong variants that antiphon serve --mutate serves, by number or name.");
+             "Lists the built-in models and programs, name and summary. With SPEC, a built-in model or a file: the\n"
+             "mutants that it declares, wrong variants that antiphon serve --mutate serves, by number or name.");
         return APHI_EXIT_PASS;
     }
     if (count > 2 || (count > 1 && words[1][0] == '-'))

@@ -56,8 +56,8 @@ const aphi_link *aphi_mpirun_join(void)
 {
     void *library = load();
     if (!library) {
-        fprintf(stderr, "antiphon: mpirun has started several processes, but %s cannot be loaded: %s. It is built where "
-                        "MPI is installed (Debian: libopenmpi-dev)\n", LIBRARY, dlerror());
+        fprintf(stderr, "antiphon: mpirun has started several processes, but %s cannot be loaded: %s. It is built "
+                        "where MPI is installed (Debian: libopenmpi-dev)\n", LIBRARY, dlerror());
         return NULL;
     }
     aphi_link_opener *opener;

@@ -89,7 +89,7 @@ static void help(void)
           "  --list            print each sequence, one JSON object a line\n"
           "  --races           with --list: the race set of each receive\n"
           "  --draw N          draw the first N sequences as space-time diagrams, and stop\n"
-          "  --report FILE     a page with the first ten sequences drawn, or as many as --draw says, and the wrong one\n"
+          "  --report FILE     a page with the first ten sequences, or as many as --draw says, and the wrong one\n"
           "  --sample N        N random sequences instead of all; with --list they are printed\n"
           "  --seed N          of the sample (default: 1)\n"
           "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
@@ -501,7 +501,8 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->exclusive_label = r->exclusive ? aphi_alts_label_named(&r->alts, r->exclusive) : SIZE_MAX;
     if (r->exclusive && r->exclusive_label == SIZE_MAX)
         return aphi_usage("--exclusive %s: %s has no event of that name", r->exclusive, r->alts.name);
-    if ((r->states || r->total_orders) && !follows(r) && !aphi_graph_measure(&r->alts, &r->graph, r->why, sizeof r->why)) {
+    bool measures = (r->states || r->total_orders) && !follows(r);
+    if (measures && !aphi_graph_measure(&r->alts, &r->graph, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
@@ -525,8 +526,8 @@ static int run_search(reach *r)
     uint64_t own = aphi_team_fingerprint(&r->plan);
     int code = APHI_EXIT_RANKS;
     if (follows(r) && own != r->announced) {
-        fprintf(stderr, "antiphon: %s: the process of rank %d has another model of that name than the one of rank 0; it "
-                        "must be the same on all machines\n", r->model, r->link->rank);
+        fprintf(stderr, "antiphon: %s: the process of rank %d has another model of that name than the one of rank 0; "
+                        "it must be the same on all machines\n", r->model, r->link->rank);
     } else {
         code = run_plan(r, own);
     }
@@ -559,12 +560,14 @@ static int run(reach *r)
     return code;
 }
 
-/* One of several processes. The others look for the model only when rank 0 has it: what is wrong with it is told once. */
+/* One of several processes. The others look for the model only when rank 0 has it: what is wrong with it is told
+ * once. */
 static int run_together(reach *r)
 {
     int code = APHI_EXIT_PASS;
     if (r->sample || r->draw || r->page || r->local || r->print)
-        return aphi_usage("--sample, --draw, --report, --local and --print are for one process: without mpirun, please");
+        return aphi_usage("--sample, --draw, --report, --local and --print are for one process: without mpirun, "
+                          "please");
     r->link = aphi_mpirun_join();
     if (!r->link)
         return APHI_EXIT_RANKS;

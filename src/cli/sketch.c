@@ -2,9 +2,9 @@
  *
  * sketch.c - sequences of a model drawn one after the other, each compared with the one before.
  *
- * Idea:       events of a sequence become events of a picture (src/report/swimlanes.h). What both sequences have in common
- *             is a beginning of each component's events, closed under what happened before. A receive that comes right
- *             after it and took something else than before is what was changed; all that follows is new.
+ * Idea:       events of a sequence become events of a picture (src/report/swimlanes.h). What both sequences have in
+ *             common is a beginning of each component's events, closed under what happened before. A receive that comes
+ *             right after it and took something else than before is what was changed; all that follows is new.
  * Invariants: 1. an event is the same only if all that happened before it is */
 #include "cli/sketch.h"
 
@@ -56,7 +56,8 @@ aphi_sketch *aphi_sketch_open(const aphi_plan *plan, bool draws, const char *pag
 static bool is_alike(const aphi_event *a, const aphi_event *b)
 {
     bool paired = a->op == APHI_ALTS_RECEIVE || (a->op == APHI_ALTS_SEND && a->sync);
-    return a->state == b->state && a->op == b->op && (!paired || (a->peer == b->peer && a->peer_index == b->peer_index));
+    bool meets = a->peer == b->peer && a->peer_index == b->peer_index;
+    return a->state == b->state && a->op == b->op && (!paired || meets);
 }
 
 /* Cuts what is the same of a thread where the other end of a message is not. True: something was cut. */

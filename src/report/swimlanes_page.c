@@ -319,7 +319,8 @@ void aphi_swimlanes_page_begin(aphi_buffer *out, const char *title, const char *
     add_text(out, lead, SIZE_MAX);
     aphi_buffer_str(out, "</p>\n<p class=\"key faint\"><span>time goes down</span><span>\u25cf a send, or where one "
                          "arrives</span><span>\u25cb an event of its own</span><span>"
-                         "<b class=\"changed\">\u2500\u25b6</b> changed against the sequence before; what is as there is pale</span>"
+                         "<b class=\"changed\">\u2500\u25b6</b> changed against the sequence before; "
+                         "what is as there is pale</span>"
                          "<span><b class=\"wrong\">\u2500\u25b6</b> wrong</span></p>\n");
 }
 

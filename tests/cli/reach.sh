@@ -137,7 +137,7 @@ fi
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 run 0 reach --draw 2 dp-2
-check 'the first drawing is another' cmp "$dir/out" "$ANTIPHON_ROOT/tests/cli/reach-draw.txt"
+check 'a drawing is another' cmp <(sed '$d' "$dir/out") "$ANTIPHON_ROOT/tests/cli/reach-draw.txt"
 LC_ALL=C run 0 reach --draw 1 dp-2
 check 'it is not ASCII' test -z "$(LC_ALL=C tr -d '\n -~' <"$dir/out")"
 run 0 reach --draw 3 --sample 3 dme-3
