@@ -112,6 +112,7 @@ kill -KILL "$(pgrep -P "$job" -x antiphon | tail -n 1)"
 wait "$job"
 code=$?
 check 'nobody minds that a process was killed' test $code -ne 0
+err 'rank'
 run 3 reach dme-4 --checkpoint "$dir/left" --resume --limit 1
 
 # ---- what goes wrong -------------------------------------------------------------------------------------------------
