@@ -54,6 +54,7 @@
     X(PROGRAM_CYCLIC, 64, "a component can go in circles, and no bound was given") \
     X(PROGRAM_LARGE, 65, "a model of a message-passing program is too large") \
     X(CHECKPOINT, 66, "a checkpoint cannot be read, or is of another model") \
+    X(RANKS, 67, "processes that search together cannot: one is silent, has another model, or MPI is missing") \
     X(PROGRAM, 70, "a program cannot be started, or does not use the threads library") \
     X(SEQUENCE, 71, "a sequence cannot be read, or has other threads and ports than the program") \
     X(DIVERGED, 72, "a program cannot follow a sequence: events are missing, extra or others") \

@@ -5,9 +5,26 @@
 #include "cli/exits.h"
 #include "cli/spec.h"
 #include "models/models.h"
+#include "models/programs.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* Those that antiphon reach knows. */
+static void list_programs(void)
+{
+    size_t n;
+    const aph_family *const *families = aph_families(&n);
+    puts("\nprograms, for antiphon reach:");
+    for (size_t i = 0; i < n; i++) {
+        char name[40];
+        snprintf(name, sizeof name, families[i]->most ? "%s-N" : "%s", families[i]->name);
+        printf("%-10s  %s", name, families[i]->summary);
+        if (families[i]->most)
+            printf("; N from %d to %d", families[i]->least, families[i]->most);
+        putchar('\n');
+    }
+}
 
 static int list_models(void)
 {
@@ -15,6 +32,7 @@ static int list_models(void)
     const aph_model *const *models = aph_models(&n);
     for (size_t i = 0; i < n; i++)
         printf("%-10s  %s\n", models[i]->name, models[i]->summary);
+    list_programs();
     return APHI_EXIT_PASS;
 }
 
@@ -42,8 +60,8 @@ int aphi_command_models(int count, char **words)
 {
     if (count > 1 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
         puts("usage: antiphon models [SPEC]\n\n"
-             "Lists the built-in models, name and summary. With SPEC, a built-in model or a file: the mutants that it\n"
-             "declares, wrong variants that antiphon serve --mutate serves, by number or name.");
+             "Lists the built-in models and programs, name and summary. With SPEC, a built-in model or a file: the\n"
+             "mutants that it declares, wrong variants that antiphon serve --mutate serves, by number or name.");
         return APHI_EXIT_PASS;
     }
     if (count > 2 || (count > 1 && words[1][0] == '-'))

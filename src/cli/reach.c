@@ -3,15 +3,20 @@
  * reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
  *
  * Idea:       workers visit (src/reach/team.c); what a visit does depends on what was asked for: nothing but counting,
- *             which is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. */
+ *             which is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. Started
+ *             by mpirun, there are several processes (src/reach/fleet.c); only the one of rank 0 prints, and the others
+ *             say to it what there is to tell. */
 #include "cli/commands.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/exits.h"
 #include "cli/local.h"
+#include "cli/mpirun.h"
 #include "cli/program.h"
+#include "cli/sketch.h"
 #include "reach/altstext.h"
+#include "reach/fleet.h"
 #include "reach/graph.h"
 #include "reach/sequence.h"
 #include "reach/team.h"
@@ -23,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MAX = 256, PARTS = 1000000 };
+enum { JOBS_MAX = 256, PARTS = 1000000, DRAWN_MAX = 10000, ON_PAGE = 10 };
 
 typedef struct reach {
     const char *model;
@@ -31,7 +36,8 @@ typedef struct reach {
     aphi_plan plan;
     aphi_team_options team;
     uint64_t jobs, sample, seed, unroll, every, limit;
-    const char *exclusive, *print, *component;
+    uint64_t draw;            /* so many on the terminal, and no more are visited; 0: none */
+    const char *exclusive, *print, *component, *page;
     size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
     bool list, races, json, states, total_orders, deadlock_free, local;
     aphi_local_options local_options;
@@ -42,6 +48,11 @@ typedef struct reach {
     aphi_team_result result;
     aphi_graph graph;
     int64_t begun_ns, search_ns;
+    aphi_sketch *sketch;      /* if something is drawn */
+    uint64_t drawn;
+    const aphi_link *link;    /* to other processes, or NULL */
+    aphi_fleet *fleet;
+    uint64_t announced;       /* the fingerprint of what rank 0 searches */
 } reach;
 
 typedef struct visitor {
@@ -52,7 +63,8 @@ typedef struct visitor {
 static volatile sig_atomic_t interrupted;
 
 enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, CHECKPOINT, EVERY, RESUME,
-       LIMIT, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, HELP };
+       LIMIT, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW, REPORT,
+       HELP };
 
 static const struct option options[] = {
     {"jobs", required_argument, NULL, 'j'},         {"list", no_argument, NULL, LIST},
@@ -65,6 +77,7 @@ static const struct option options[] = {
     {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
     {"local", no_argument, NULL, LOCAL},            {"by-projection", no_argument, NULL, BY_PROJECTION},
     {"events-only", no_argument, NULL, EVENTS_ONLY}, {"suite", required_argument, NULL, SUITE},
+    {"draw", required_argument, NULL, DRAW},        {"report", required_argument, NULL, REPORT},
     {"component", required_argument, NULL, COMPONENT}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
 
 static void help(void)
@@ -75,6 +88,8 @@ static void help(void)
           "  -j, --jobs N      threads (default: 1)\n"
           "  --list            print each sequence, one JSON object a line\n"
           "  --races           with --list: the race set of each receive\n"
+          "  --draw N          draw the first N sequences as space-time diagrams, and stop\n"
+          "  --report FILE     a page with the first ten sequences, or as many as --draw says, and the wrong one\n"
           "  --sample N        N random sequences instead of all; with --list they are printed\n"
           "  --seed N          of the sample (default: 1)\n"
           "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
@@ -94,8 +109,10 @@ static void help(void)
           "  --suite DIR       with --local: write them, a file for each component\n"
           "  --json            print one JSON object\n"
           "  --help            this\n\n"
+          "Started by mpirun, its processes search together: mpirun -n 4 antiphon reach dme-4\n\n"
           "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no\n"
-          "such program, 60 to 65 something wrong with it, 66 with the checkpoint. antiphon help lists all.\n",
+          "such program, 60 to 65 something wrong with it, 66 with the checkpoint, 67 with processes that search\n"
+          "together. antiphon help lists all.\n",
           stdout);
 }
 
@@ -126,6 +143,8 @@ static int apply(reach *r, int option)
     switch (option) {
     case 'j': return take_number("jobs", 1, JOBS_MAX, &r->jobs);
     case LIST: r->list = true; return 0;
+    case DRAW: return take_number("draw", 1, DRAWN_MAX, &r->draw);
+    case REPORT: r->page = optarg; return 0;
     case RACES: r->races = true; return 0;
     case SAMPLE: return take_number("sample", 1, UINT64_MAX, &r->sample);
     case SEED: return take_number("seed", 0, UINT64_MAX, &r->seed);
@@ -177,28 +196,88 @@ static bool is_wrong(visitor *v, char *why, size_t size)
     return true;
 }
 
+static bool follows(const reach *r)
+{
+    return r->link && r->link->rank > 0;
+}
+
+static void draw(reach *r, aphi_sequence *s, const char *wrong)
+{
+    if (!r->sketch || (!wrong && r->drawn >= (r->draw ? r->draw : ON_PAGE)))
+        return;
+    aphi_sketch_add(r->sketch, s, wrong, r->exclusive_label);
+    r->drawn++;
+}
+
+/* To rank 0: what is wrong, if something is, and the sequence without its number, which it gets there. */
+static void say(reach *r, aphi_sequence *s, const char *wrong)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    fprintf(out, "%s%c", wrong ? wrong : "", 0);
+    size_t head = strlen(wrong ? wrong : "") + 1;
+    s->number = 0;
+    aphi_sequence_write(s, out, r->races);
+    fclose(out);
+    const char *rest = text + head + strlen("{\"sequence\":0");
+    memmove(text + head, rest, n - (size_t)(rest - text));
+    aphi_fleet_say(r->fleet, text, n - strlen("{\"sequence\":0"));
+    free(text);
+}
+
+/* At rank 0: what another said. */
+static bool hear(void *context, const char *bytes, size_t n)
+{
+    reach *r = context;
+    const char *end = memchr(bytes, 0, n);
+    pthread_mutex_lock(&r->lock);
+    bool wrong = end > bytes;
+    if (end && !r->violated) {
+        FILE *out = wrong && !r->list ? stderr : stdout;
+        fprintf(out, "{\"sequence\":%llu", (unsigned long long)++r->listed);
+        fwrite(end + 1, 1, n - (size_t)(end + 1 - bytes), out);
+        r->unwritten |= ferror(stdout);
+        r->violated = wrong;
+        if (wrong)
+            snprintf(r->why, sizeof r->why, "%.*s", (int)(end - bytes), bytes);
+    }
+    bool go_on = !r->violated && !r->unwritten && !(r->limit && r->listed >= r->limit);
+    pthread_mutex_unlock(&r->lock);
+    return go_on;
+}
+
+/* Tells the sequence; the lock is held. False: that was enough. */
+static bool tell_sequence(reach *r, aphi_sequence *s, const char *wrong)
+{
+    if (r->violated)
+        return false; /* another worker has ended the search */
+    s->number = ++r->listed;
+    if (follows(r))
+        say(r, s, wrong);
+    else if (r->list || wrong)
+        aphi_sequence_write(s, wrong && !r->list ? stderr : stdout, r->races);
+    draw(r, s, wrong);
+    r->unwritten |= ferror(stdout);
+    r->violated = wrong;
+    if (wrong)
+        snprintf(r->why, sizeof r->why, "%s", wrong);
+    /* Beyond the limit, what other workers have at hand is told too: it is counted, and will not come again. */
+    return !wrong && !r->unwritten && !(r->limit && r->list && r->listed >= r->limit) &&
+           !(r->draw && r->drawn >= r->draw);
+}
+
 static bool visit(void *context, aphi_explorer *e)
 {
     visitor *v = context;
     reach *r = v->r;
     char why[300];
     aphi_sequence_take(&v->sequence, e);
-    bool wrong = is_wrong(v, why, sizeof why), go_on;
-    if (!wrong && !r->list)
+    bool wrong = is_wrong(v, why, sizeof why);
+    if (!wrong && !r->list && !r->sketch)
         return true;
     pthread_mutex_lock(&r->lock);
-    if (r->violated) {
-        go_on = false; /* another worker has ended the search */
-    } else {
-        v->sequence.number = ++r->listed;
-        aphi_sequence_write(&v->sequence, wrong && !r->list ? stderr : stdout, r->races);
-        r->unwritten |= ferror(stdout);
-        r->violated = wrong;
-        /* Beyond the limit, what other workers have at hand is told too: it is counted, and will not come again. */
-        go_on = !wrong && !r->unwritten && !(r->limit && r->listed >= r->limit);
-        if (wrong)
-            snprintf(r->why, sizeof r->why, "%s", why);
-    }
+    bool go_on = tell_sequence(r, &v->sequence, wrong ? why : NULL);
     pthread_mutex_unlock(&r->lock);
     return go_on;
 }
@@ -209,7 +288,7 @@ static void show_progress(uint64_t sequences, double share)
     aphi_progress_at((uint64_t)(share * PARTS));
 }
 
-static uint64_t draw(void *context, uint64_t n)
+static uint64_t choose(void *context, uint64_t n)
 {
     uint64_t *seed = context, x = *seed += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -221,7 +300,7 @@ static void take_sample(reach *r, visitor *v)
 {
     aphi_explorer *e = aphi_explorer_open(&r->plan, v ? visit : NULL, v);
     for (uint64_t found = 0; found < r->sample && !interrupted && !aphi_explorer_stopped(e);)
-        found += aphi_explorer_walk(e, draw, &r->seed);
+        found += aphi_explorer_walk(e, choose, &r->seed);
     r->result.told = aphi_explorer_told(e);
     r->result.end = interrupted ? APHI_TEAM_STOPPED : APHI_TEAM_DONE;
     aphi_explorer_close(e);
@@ -229,7 +308,7 @@ static void take_sample(reach *r, visitor *v)
 
 static void search(reach *r)
 {
-    bool looks = r->list || r->deadlock_free || r->exclusive;
+    bool looks = r->list || r->deadlock_free || r->exclusive || r->sketch;
     visitor *visitors = aphi_alloc_zero(r->jobs * sizeof *visitors);
     void **contexts = aphi_alloc_zero(r->jobs * sizeof *contexts);
     for (size_t i = 0; i < r->jobs; i++) {
@@ -249,7 +328,7 @@ static void search(reach *r)
         take_sample(r, looks ? visitors : NULL);
     } else {
         aphi_progress_begin("searching, in parts of a million", PARTS);
-        r->result = aphi_team_search(&r->team);
+        r->result = r->fleet ? aphi_fleet_search(r->fleet, &r->team) : aphi_team_search(&r->team);
         aphi_progress_end();
     }
     for (size_t i = 0; i < r->jobs; i++)
@@ -268,10 +347,14 @@ static int exit_of(const reach *r)
         return APHI_EXIT_FAIL;
     if (r->result.end == APHI_TEAM_UNREADABLE)
         return APHI_EXIT_CHECKPOINT;
-    if (interrupted)
+    if (r->result.end == APHI_TEAM_LOST)
+        return APHI_EXIT_RANKS;
+    if (interrupted || r->result.interrupted)
         return APHI_EXIT_INTERRUPTED;
     if (r->graph.overflow)
         return APHI_EXIT_UNKNOWN;
+    if (r->draw && r->drawn >= r->draw && !r->deadlock_free && !r->exclusive)
+        return APHI_EXIT_PASS; /* all that was asked for is done */
     return r->result.end == APHI_TEAM_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
 
@@ -321,27 +404,46 @@ static void put_graph(aphi_buffer *out, const reach *r)
     }
 }
 
+static void put_text(aphi_buffer *out, const reach *r)
+{
+    const aphi_explored *told = &r->result.told;
+    aphi_buffer_format(out, "%s: ", r->alts.name);
+    aphi_report_count(out, told->sequences);
+    aphi_buffer_format(out, " %ssequence%s", r->sample ? "random " : "", told->sequences == 1 ? "" : "s");
+    if (r->result.end != APHI_TEAM_DONE)
+        aphi_buffer_str(out, " so far");
+    aphi_buffer_str(out, ", ");
+    aphi_report_count(out, told->deadlocks);
+    aphi_buffer_format(out, " of them deadlock%s, in ", told->deadlocks == 1 ? "s" : "");
+    aphi_report_duration(out, r->search_ns);
+    aphi_buffer_byte(out, '\n');
+    if (r->violated)
+        aphi_buffer_format(out, "  sequence %llu is wrong: %s\n", (unsigned long long)r->listed, r->why);
+    else if (r->deadlock_free || r->exclusive)
+        aphi_buffer_format(out, "  %s\n", r->result.end == APHI_TEAM_DONE ? "none is wrong" : "none so far is wrong");
+    put_graph(out, r);
+}
+
 static void tell_text(const reach *r)
 {
     aphi_buffer out = {0};
-    const aphi_explored *told = &r->result.told;
-    aphi_buffer_format(&out, "%s: ", r->alts.name);
-    aphi_report_count(&out, told->sequences);
-    aphi_buffer_format(&out, " %ssequence%s", r->sample ? "random " : "", told->sequences == 1 ? "" : "s");
-    if (r->result.end != APHI_TEAM_DONE)
-        aphi_buffer_str(&out, " so far");
-    aphi_buffer_str(&out, ", ");
-    aphi_report_count(&out, told->deadlocks);
-    aphi_buffer_format(&out, " of them deadlock%s, in ", told->deadlocks == 1 ? "s" : "");
-    aphi_report_duration(&out, r->search_ns);
-    aphi_buffer_byte(&out, '\n');
-    if (r->violated)
-        aphi_buffer_format(&out, "  sequence %llu is wrong: %s\n", (unsigned long long)r->listed, r->why);
-    else if (r->deadlock_free || r->exclusive)
-        aphi_buffer_format(&out, "  %s\n", r->result.end == APHI_TEAM_DONE ? "none is wrong" : "none so far is wrong");
-    put_graph(&out, r);
+    put_text(&out, r);
     fwrite(out.data, 1, out.n, r->list ? stderr : stdout);
     aphi_buffer_free(&out);
+}
+
+static void end_sketch(reach *r)
+{
+    aphi_buffer lead = {0};
+    put_text(&lead, r);
+    char *text = aphi_buffer_text(&lead);
+    for (char *at = text; (at = strchr(at, '\n'));)
+        *at = at[1] ? ';' : '.';
+    if (!aphi_sketch_close(r->sketch, text)) {
+        fprintf(stderr, "antiphon: %s cannot be written: %s\n", r->page, strerror(errno));
+        r->unwritten = true;
+    }
+    free(text);
 }
 
 static int tell(reach *r)
@@ -385,19 +487,52 @@ static int print_model(reach *r)
     return fflush(stdout) || ferror(stdout) ? APHI_EXIT_WRITE : APHI_EXIT_PASS;
 }
 
-static int run_plan(reach *r)
+/* Tells the others, when nothing can go wrong here any more. */
+static void announce(reach *r, uint64_t fingerprint)
+{
+    if (!r->link || follows(r))
+        return;
+    r->announced = fingerprint;
+    aphi_fleet_announce(r->fleet, fingerprint);
+}
+
+static int run_plan(reach *r, uint64_t fingerprint)
 {
     r->exclusive_label = r->exclusive ? aphi_alts_label_named(&r->alts, r->exclusive) : SIZE_MAX;
     if (r->exclusive && r->exclusive_label == SIZE_MAX)
         return aphi_usage("--exclusive %s: %s has no event of that name", r->exclusive, r->alts.name);
-    if ((r->states || r->total_orders) && !aphi_graph_measure(&r->alts, &r->graph, r->why, sizeof r->why)) {
+    bool measures = (r->states || r->total_orders) && !follows(r);
+    if (measures && !aphi_graph_measure(&r->alts, &r->graph, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
+    if (r->draw || r->page)
+        r->sketch = aphi_sketch_open(&r->plan, r->draw, r->page);
+    announce(r, fingerprint);
     r->begun_ns = aphi_clock_ns();
     search(r);
     r->search_ns = aphi_clock_ns() - r->begun_ns;
-    return tell(r);
+    if (r->sketch)
+        end_sketch(r);
+    return follows(r) ? APHI_EXIT_PASS : tell(r);
+}
+
+static int run_search(reach *r)
+{
+    if (!aphi_plan_make(&r->plan, &r->alts, r->why, sizeof r->why)) {
+        fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
+        return APHI_EXIT_PROGRAM_LARGE;
+    }
+    uint64_t own = aphi_team_fingerprint(&r->plan);
+    int code = APHI_EXIT_RANKS;
+    if (follows(r) && own != r->announced) {
+        fprintf(stderr, "antiphon: %s: the process of rank %d has another model of that name than the one of rank 0; "
+                        "it must be the same on all machines\n", r->model, r->link->rank);
+    } else {
+        code = run_plan(r, own);
+    }
+    aphi_plan_free(&r->plan);
+    return code;
 }
 
 static int run(reach *r)
@@ -415,12 +550,8 @@ static int run(reach *r)
         r->local_options.jobs = (unsigned)r->jobs;
         r->local_options.json = r->json;
         code = aphi_local(&r->alts, &r->local_options);
-    } else if (!aphi_plan_make(&r->plan, &r->alts, r->why, sizeof r->why)) {
-        fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
-        code = APHI_EXIT_PROGRAM_LARGE;
     } else {
-        code = run_plan(r);
-        aphi_plan_free(&r->plan);
+        code = run_search(r);
     }
     aphi_alts_free(&r->alts);
     pthread_mutex_destroy(&r->lock);
@@ -429,16 +560,46 @@ static int run(reach *r)
     return code;
 }
 
+/* One of several processes. The others look for the model only when rank 0 has it: what is wrong with it is told
+ * once. */
+static int run_together(reach *r)
+{
+    int code = APHI_EXIT_PASS;
+    if (r->sample || r->draw || r->page || r->local || r->print)
+        return aphi_usage("--sample, --draw, --report, --local and --print are for one process: without mpirun, "
+                          "please");
+    r->link = aphi_mpirun_join();
+    if (!r->link)
+        return APHI_EXIT_RANKS;
+    r->fleet = aphi_fleet_open(r->link, hear, r);
+    bool begins = !follows(r) || (r->announced = aphi_fleet_await(r->fleet)) != 0;
+    if (begins)
+        code = run(r);
+    if (follows(r) ? code != APHI_EXIT_PASS : r->result.end == APHI_TEAM_LOST) {
+        fflush(NULL);
+        r->link->abandon(r->link->context, code);
+    }
+    if (!r->announced && !follows(r))
+        aphi_fleet_announce(r->fleet, 0);
+    r->link->close(r->link->context);
+    aphi_fleet_close(r->fleet);
+    return code;
+}
+
 static int check_options(const reach *r)
 {
     if (r->list && r->json)
         return aphi_usage("--list prints sequences and --json one object: choose one of them");
+    if ((r->draw || r->page) && r->list)
+        return aphi_usage("--list prints sequences, --draw and --report draw them: choose one of them");
+    if (r->draw && r->json)
+        return aphi_usage("--draw draws sequences and --json prints one object: choose one of them");
     if (r->races && !r->list)
         return aphi_usage("--races goes with --list");
     if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
         return aphi_usage("--by-projection, --events-only and --suite go with --local");
     if (r->local && (r->list || r->sample || r->states || r->total_orders || r->deadlock_free || r->exclusive ||
-                     r->team.checkpoint || r->limit || r->print))
+                     r->team.checkpoint || r->limit || r->print || r->draw || r->page))
         return aphi_usage("--local is for itself: of the other options only -j, --unroll and --json go with it");
     if (r->team.resume && !r->team.checkpoint)
         return aphi_usage("--resume needs --checkpoint FILE");
@@ -468,5 +629,9 @@ int aphi_command_reach(int count, char **words)
     if (count - optind != 1)
         return aphi_usage("reach needs one model; see antiphon reach --help");
     r.model = words[optind];
-    return check_options(&r) ? APHI_EXIT_USAGE : run(&r);
+    if (check_options(&r))
+        return APHI_EXIT_USAGE;
+    if (r.draw)
+        r.jobs = 1; /* the first are those of one worker, each near the one before */
+    return aphi_mpirun_is_used() ? run_together(&r) : run(&r);
 }

@@ -23,9 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SLICE = 8192, LINE_MAX_CHOICES = 100000, LOOK_NS = 100000000 };
+enum { SLICE = 8192, LINE_MAX_CHOICES = 100000, LOOK_NS = 100000000, OFTEN_NS = 3000000 };
 
-typedef struct team team;
+typedef struct aphi_team team;
 
 typedef struct worker {
     team *team;
@@ -35,7 +35,7 @@ typedef struct worker {
     double left;            /* of the tree, to it */
 } worker;
 
-struct team {
+struct aphi_team {
     const aphi_team_options *options;
     worker *workers;
     pthread_mutex_t lock;
@@ -48,6 +48,11 @@ struct team {
     bool over;
     bool stopping;          /* by a visit, the limit or a signal */
     uint64_t before;        /* sequences of runs before */
+    int64_t saved_ns;       /* when the last checkpoint was written */
+    int64_t down_ns;        /* when work was last put down */
+    int64_t cost_ns;        /* of a checkpoint */
+    aphi_explored others;   /* what teams elsewhere have done */
+    double others_left;
     aphi_team_result result;
 };
 
@@ -64,12 +69,25 @@ static void give(team *t, const aphi_branch *branch)
     pthread_cond_broadcast(&t->changed);
 }
 
+static const aphi_explored nothing;
+
 static void add_told(aphi_explored *sum, const aphi_explored *now, const aphi_explored *before)
 {
     sum->sequences += now->sequences - before->sequences;
     sum->deadlocks += now->deadlocks - before->deadlocks;
     sum->blocked += now->blocked - before->blocked;
     sum->forks += now->forks - before->forks;
+}
+
+static bool has_enough(const aphi_team *t)
+{
+    uint64_t limit = t->options->limit;
+    return limit && t->result.told.sequences + t->others.sequences - t->before >= limit;
+}
+
+static bool is_signalled(const aphi_team *t)
+{
+    return t->options->stop && *t->options->stop;
 }
 
 static void sum_up(worker *w)
@@ -79,12 +97,8 @@ static void sum_up(worker *w)
     add_told(&t->result.told, &now, &w->seen);
     w->seen = now;
     w->left = aphi_explorer_left(w->explorer);
-    const aphi_team_options *o = t->options;
-    bool enough = o->limit && t->result.told.sequences - t->before >= o->limit;
-    if (enough || aphi_explorer_stopped(w->explorer) || (o->stop && *o->stop)) {
-        t->stopping = true;
-        atomic_store(&t->down, true);
-    }
+    if (has_enough(t) || is_signalled(t) || aphi_explorer_stopped(w->explorer))
+        aphi_team_stop(t, is_signalled(t));
 }
 
 /* ---- a worker ---------------------------------------------------------------------------------------------------- */
@@ -93,10 +107,12 @@ static void sum_up(worker *w)
 static bool next_branch(team *t, aphi_branch *branch)
 {
     t->hungry++;
+    pthread_cond_broadcast(&t->changed);
     for (;;) {
-        if (t->count == 0 && t->hungry == t->options->jobs && !t->down)
+        if (!t->options->look && t->count == 0 && t->hungry == t->options->jobs && !t->down && !t->over) {
             t->over = true;
-        pthread_cond_broadcast(&t->changed);
+            pthread_cond_broadcast(&t->changed);
+        }
         if (t->over)
             return false;
         if (t->count && !t->down)
@@ -154,7 +170,7 @@ static void *work(void *argument)
 
 /* Text: a head with the model and the counts, then a line of choices for each branch; the empty line is the whole tree.
  *       */
-static uint64_t fingerprint(const aphi_plan *p)
+uint64_t aphi_team_fingerprint(const aphi_plan *p)
 {
     uint64_t h = 1469598103934665603u;
     for (size_t i = 0; i < p->state_count; i++) {
@@ -171,8 +187,8 @@ static uint64_t fingerprint(const aphi_plan *p)
 
 static bool write_list(const team *t, FILE *file)
 {
-    const aphi_explored *told = &t->result.told;
-    fprintf(file, "antiphon reach checkpoint 1\nmodel %016" PRIx64 "\n", fingerprint(t->options->plan));
+    aphi_explored all = aphi_team_told(t), *told = &all;
+    fprintf(file, "antiphon reach checkpoint 1\nmodel %016" PRIx64 "\n", aphi_team_fingerprint(t->options->plan));
     fprintf(file, "counts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\nbranches %zu\n", told->sequences,
             told->deadlocks, told->blocked, told->forks, t->count);
     for (size_t i = 0; i < t->count; i++) {
@@ -243,7 +259,7 @@ static bool read_list(team *t, FILE *file, char **line, size_t *size)
         snprintf(t->result.why, sizeof t->result.why, "%s is no checkpoint of antiphon reach", t->options->checkpoint);
         return false;
     }
-    if (model != fingerprint(t->options->plan)) {
+    if (model != aphi_team_fingerprint(t->options->plan)) {
         snprintf(t->result.why, sizeof t->result.why, "%s was made for another model", t->options->checkpoint);
         return false;
     }
@@ -272,56 +288,172 @@ static bool read_checkpoint(team *t)
     return read;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- looking after them ------------------------------------------------------------------------------------------ */
 
 static void report(team *t)
+{
+    double left = aphi_team_left(t) + t->others_left;
+    if (t->options->progress && left < 1)
+        t->options->progress(t->result.told.sequences + t->others.sequences, 1 - left);
+}
+
+/* Looks at one team that is alone. */
+static void look(team *t)
+{
+    aphi_team_check(t);
+    if (t->down && t->hungry == t->options->jobs)
+        aphi_team_save(t);
+}
+
+/* Looks after the workers until they are done. The lock is held. */
+static void look_after(team *t)
+{
+    t->saved_ns = aphi_clock_ns();
+    while (!t->over) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += t->options->look ? OFTEN_NS : LOOK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&t->changed, &t->lock, &until);
+        report(t);
+        if (t->over)
+            break;
+        if (t->options->look)
+            t->options->look(t->options->look_context, t);
+        else
+            look(t);
+    }
+}
+
+/* ---- for look ---------------------------------------------------------------------------------------------------- */
+
+bool aphi_team_is_idle(const aphi_team *t)
+{
+    return t->hungry == t->options->jobs;
+}
+
+size_t aphi_team_waiting(const aphi_team *t)
+{
+    return t->count;
+}
+
+void aphi_team_give(aphi_team *t, const aphi_branch *branch)
+{
+    give(t, branch);
+}
+
+bool aphi_team_take(aphi_team *t, aphi_branch *branch)
+{
+    if (!t->count)
+        return false;
+    *branch = t->list[0];
+    memmove(t->list, t->list + 1, --t->count * sizeof *t->list);
+    return true;
+}
+
+void aphi_team_want(aphi_team *t)
+{
+    atomic_store(&t->wanted, true);
+}
+
+void aphi_team_put_down(aphi_team *t)
+{
+    if (!atomic_exchange(&t->down, true))
+        t->down_ns = aphi_clock_ns();
+}
+
+bool aphi_team_is_down(const aphi_team *t)
+{
+    return atomic_load(&t->down);
+}
+
+void aphi_team_go_on(aphi_team *t)
+{
+    atomic_store(&t->down, false);
+    pthread_cond_broadcast(&t->changed);
+}
+
+bool aphi_team_is_stopping(const aphi_team *t)
+{
+    return t->stopping;
+}
+
+void aphi_team_stop(aphi_team *t, bool interrupted)
+{
+    t->stopping = true;
+    t->result.interrupted |= interrupted;
+    aphi_team_put_down(t);
+}
+
+bool aphi_team_is_interrupted(const aphi_team *t)
+{
+    return t->result.interrupted;
+}
+
+/* However often it was asked for, most of the time is for the search. */
+static bool is_due(const aphi_team *t, int64_t passed_ns)
+{
+    return (double)passed_ns > t->options->every * 1e9 && passed_ns > 9 * t->cost_ns;
+}
+
+void aphi_team_check(aphi_team *t)
+{
+    if (has_enough(t) || is_signalled(t))
+        aphi_team_stop(t, is_signalled(t));
+    else if (t->options->checkpoint && is_due(t, aphi_clock_ns() - t->saved_ns))
+        aphi_team_put_down(t);
+}
+
+void aphi_team_save(aphi_team *t)
+{
+    if (t->options->checkpoint && !write_checkpoint(t))
+        aphi_team_end_with(t, APHI_TEAM_UNWRITTEN, t->result.why);
+    else if (t->stopping)
+        aphi_team_end_with(t, APHI_TEAM_STOPPED, "");
+    t->saved_ns = aphi_clock_ns();
+    t->cost_ns = t->saved_ns - t->down_ns;
+    aphi_team_go_on(t);
+}
+
+bool aphi_team_is_over(const aphi_team *t)
+{
+    return t->over;
+}
+
+void aphi_team_end_with(aphi_team *t, aphi_team_end end, const char *why)
+{
+    if (why != t->result.why)
+        snprintf(t->result.why, sizeof t->result.why, "%s", why);
+    t->result.end = end;
+    t->over = true;
+    pthread_cond_broadcast(&t->changed);
+}
+
+aphi_explored aphi_team_told(const aphi_team *t)
+{
+    aphi_explored sum = t->result.told;
+    add_told(&sum, &t->others, &nothing);
+    return sum;
+}
+
+double aphi_team_left(const aphi_team *t)
 {
     double left = 0;
     for (unsigned i = 0; i < t->options->jobs; i++)
         left += t->workers[i].left;
     for (size_t i = 0; i < t->count; i++)
         left += t->list[i].share;
-    if (t->options->progress && left < 1)
-        t->options->progress(t->result.told.sequences, 1 - left);
+    return left;
 }
 
-/* Everybody has put down his work. */
-static void save(team *t)
+void aphi_team_hear(aphi_team *t, const aphi_explored *others, double left)
 {
-    if (t->options->checkpoint && !write_checkpoint(t)) {
-        t->result.end = APHI_TEAM_UNWRITTEN;
-        t->over = true;
-    }
-    if (t->stopping) {
-        t->over = true;
-        t->result.end = t->result.end ? t->result.end : APHI_TEAM_STOPPED;
-    }
-    atomic_store(&t->down, false);
-    pthread_cond_broadcast(&t->changed);
+    t->others = *others;
+    t->others_left = left;
 }
 
-/* Looks after the workers until they are done. The lock is held. */
-static void look_after(team *t)
-{
-    int64_t saved = aphi_clock_ns();
-    while (!t->over) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += LOOK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&t->changed, &t->lock, &until);
-        report(t);
-        bool due = t->options->checkpoint && (double)(aphi_clock_ns() - saved) > t->options->every * 1e9;
-        if ((due || (t->options->stop && *t->options->stop)) && !t->over)
-            atomic_store(&t->down, true);
-        t->stopping |= t->options->stop && *t->options->stop;
-        if (t->down && t->hungry == t->options->jobs) {
-            save(t);
-            saved = aphi_clock_ns();
-        }
-    }
-}
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void run(team *t)
 {
@@ -351,7 +483,7 @@ aphi_team_result aphi_team_search(const aphi_team_options *options)
     }
     if (options->resume && !read_checkpoint(&t))
         t.result.end = APHI_TEAM_UNREADABLE;
-    else if (!options->resume)
+    else if (!options->resume && !options->empty)
         give(&t, &(aphi_branch){.share = 1});
     t.before = t.result.told.sequences;
     for (unsigned i = 0; i < options->jobs; i++) {
@@ -361,6 +493,7 @@ aphi_team_result aphi_team_search(const aphi_team_options *options)
     }
     if (t.result.end == APHI_TEAM_DONE)
         run(&t);
+    t.result.told = aphi_team_told(&t);
     for (unsigned i = 0; i < options->jobs; i++)
         aphi_explorer_close(t.workers[i].explorer);
     for (size_t i = 0; i < t.count; i++)

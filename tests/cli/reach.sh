@@ -118,6 +118,56 @@ err 'is no checkpoint'
 run 4 reach --checkpoint "$dir/no/such/folder" dp-3
 err 'cannot be written'
 
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+# peak ARGUMENT...: how many kilobytes the program had at most.
+peak() {
+    python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" "$@"
+}
+# A hundred times as many sequences need no more of it: a byte for each would be seen.
+if ! sanitized; then
+    told='reach --limit, its memory'
+    few=$(peak reach --limit 20000 dme-4)
+    many=$(peak reach --limit 2000000 dme-4)
+    check "memory grows with what was found: $few, then $many kB" test "$many" -lt $((few + 1024))
+fi
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+run 0 reach --draw 2 dp-2
+check 'a drawing is another' cmp <(sed '$d' "$dir/out") "$ANTIPHON_ROOT/tests/cli/reach-draw.txt"
+LC_ALL=C run 0 reach --draw 1 dp-2
+check 'it is not ASCII' test -z "$(LC_ALL=C tr -d '\n -~' <"$dir/out")"
+run 0 reach --draw 3 --sample 3 dme-3
+check 'a sample is not drawn' test "$(grep -c '^sequence ' "$dir/out")" -eq 3
+run 0 reach --draw 1 "$dir/careless.alts"
+out 'sequence 1: a deadlock'
+out 'A waits in state 2: it would receive token'
+run 1 reach --draw 1 --exclusive enter "$dir/careless.alts"
+out '✗ 1'
+run 3 reach --draw 1 --deadlock-free dme-3
+run 2 reach --draw 1 --list dp-2
+err 'choose one of them'
+run 2 reach --draw 0 dp-2
+run 2 reach --draw 1 --local dp-2
+
+run 0 reach --report "$dir/page.html" dme-3
+out 'dme-3: 4,032 sequences'
+check 'the page has not ten pictures' test "$(grep -c '<svg' "$dir/page.html")" -eq 10
+check 'nothing is marked as changed' grep -q 'class="event changed"' "$dir/page.html"
+check 'the page has a script' test "$(grep -c '<script' "$dir/page.html")" -eq 0
+run 0 reach --report "$dir/page.html" --draw 2 dp-3
+check 'the page has not two pictures' test "$(grep -c '<svg' "$dir/page.html")" -eq 2
+run 1 reach --deadlock-free --report "$dir/page.html" "$dir/careless.alts"
+check 'the page does not say what is wrong' grep -q 'it ends in a deadlock' "$dir/page.html"
+sed 's/note enter/note <script>alert(1)<\/script>/' "$dir/careless.alts" >"$dir/hostile.alts"
+run 0 reach --report "$dir/page.html" "$dir/hostile.alts"
+check 'a label became markup' test "$(grep -c '<script' "$dir/page.html")" -eq 0
+run 4 reach --report "$dir/no/such/folder.html" dp-2
+err 'cannot be written'
+
 # ---- models as text --------------------------------------------------------------------------------------------------
 
 run 0 reach --print alts tdme

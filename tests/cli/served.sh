@@ -10,7 +10,7 @@ cd "$dir" || exit 1
 serve="'$ANTIPHON' serve"
 
 # Models that speak for themselves: swap-impl speaks bytes in chunks, and is for refine; a proxy asks others.
-models=$("$ANTIPHON" models | sed 's/ .*//' | grep -v -x -e swap-impl -e http-proxy)
+models=$("$ANTIPHON" models | sed '/^$/,$d; s/ .*//' | grep -v -x -e swap-impl -e http-proxy)
 check 'no models' [ -n "$models" ]
 
 for model in $models; do

@@ -2,9 +2,9 @@
 #
 # bash completion for antiphon. The program itself says what there is: commands and options are those of its help.
 
-# The built-in models: the first word of each line.
+# The built-in models: the first word of each line, up to the programs, which no other command takes.
 _antiphon_models() {
-    "${COMP_WORDS[0]}" models 2>/dev/null | sed 's/[[:space:]].*//'
+    "${COMP_WORDS[0]}" models 2>/dev/null | sed '/^$/,$d; s/[[:space:]].*//'
 }
 
 # The servers that it can start: the same.

@@ -32,7 +32,7 @@ _antiphon() {
         elif [[ $command == mutate ]]; then
             _files
         else
-            found=(${(f)"$($program models 2>/dev/null | sed 's/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
+            found=(${(f)"$($program models 2>/dev/null | sed '/^$/,$d; s/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
             _describe model found
             _files
         fi

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sketch.c - sequences of a model drawn one after the other, each compared with the one before.
+ *
+ * Idea:       events of a sequence become events of a picture (src/report/swimlanes.h). What both sequences have in
+ *             common is a beginning of each component's events, closed under what happened before. A receive that comes
+ *             right after it and took something else than before is what was changed; all that follows is new.
+ * Invariants: 1. an event is the same only if all that happened before it is */
+#include "cli/sketch.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "report/swimlanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct aphi_sketch {
+    const aphi_plan *plan;
+    bool draws;
+    const char *page_name;
+    aphi_buffer page;
+    aphi_terminal terminal;
+    const char **lanes;
+    bool *ports;             /* of each component: it has several, so that labels alone do not say enough */
+    uint64_t count;
+    /* the sequence before */
+    uint32_t *first;
+    aphi_event *events;
+    uint32_t *same;          /* of each thread: so many events are as they were there */
+};
+
+aphi_sketch *aphi_sketch_open(const aphi_plan *plan, bool draws, const char *page)
+{
+    aphi_sketch *k = aphi_alloc_zero(sizeof *k);
+    size_t n = plan->thread_count, *owned = aphi_alloc_zero((n + 1) * sizeof *owned);
+    k->plan = plan;
+    k->draws = draws;
+    k->page_name = page;
+    k->terminal = aphi_terminal_of(stdout, APHI_COLOUR_AUTO);
+    k->lanes = aphi_alloc((n + 1) * sizeof *k->lanes);
+    k->ports = aphi_alloc_zero(n + 1);
+    k->first = aphi_alloc_zero((n + 1) * sizeof *k->first);
+    k->same = aphi_alloc_zero((n + 1) * sizeof *k->same);
+    k->events = aphi_alloc((plan->log_room + 1) * sizeof *k->events);
+    for (size_t t = 0; t < n; t++)
+        k->lanes[t] = plan->alts->components[t].name;
+    for (size_t p = 0; p < plan->alts->port_count; p++)
+        k->ports[plan->alts->ports[p].owner] = ++owned[plan->alts->ports[p].owner] > 1;
+    free(owned);
+    return k;
+}
+
+/* ---- what was changed -------------------------------------------------------------------------------------------- */
+
+static bool is_alike(const aphi_event *a, const aphi_event *b)
+{
+    bool paired = a->op == APHI_ALTS_RECEIVE || (a->op == APHI_ALTS_SEND && a->sync);
+    bool meets = a->peer == b->peer && a->peer_index == b->peer_index;
+    return a->state == b->state && a->op == b->op && (!paired || meets);
+}
+
+/* Cuts what is the same of a thread where the other end of a message is not. True: something was cut. */
+static bool cut(aphi_sketch *k, const aphi_sequence *s, unsigned t)
+{
+    for (uint32_t i = 0; i < k->same[t]; i++) {
+        const aphi_event *e = &s->events[s->first[t] + i];
+        bool paired = e->op == APHI_ALTS_RECEIVE || (e->op == APHI_ALTS_SEND && e->sync);
+        if (paired && e->peer_index >= k->same[e->peer]) {
+            k->same[t] = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void compare(aphi_sketch *k, const aphi_sequence *s)
+{
+    size_t n = k->plan->thread_count;
+    for (size_t t = 0; t < n; t++) {
+        uint32_t now = s->first[t + 1] - s->first[t], then = k->first[t + 1] - k->first[t], i = 0;
+        while (i < now && i < then && is_alike(&s->events[s->first[t] + i], &k->events[k->first[t] + i]))
+            i++;
+        k->same[t] = i;
+    }
+    for (bool again = true; again;) {
+        again = false;
+        for (unsigned t = 0; t < n; t++)
+            again |= cut(k, s, t);
+    }
+}
+
+/* The receive of the sequence before that this one does differently, or NULL. */
+static const aphi_event *changed(const aphi_sketch *k, const aphi_sequence *s, unsigned t, uint32_t i)
+{
+    const aphi_event *e = &s->events[s->first[t] + i], *b = &k->events[k->first[t] + i];
+    if (!k->count || i != k->same[t] || e->op != APHI_ALTS_RECEIVE || i >= k->first[t + 1] - k->first[t])
+        return NULL;
+    return b->state == e->state && (b->peer != e->peer || b->peer_index != e->peer_index) ? b : NULL;
+}
+
+static void keep(aphi_sketch *k, const aphi_sequence *s)
+{
+    size_t n = k->plan->thread_count;
+    memcpy(k->first, s->first, (n + 1) * sizeof *k->first);
+    memcpy(k->events, s->events, s->first[n] * sizeof *k->events);
+    k->count++;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* A label; with its port, where the receiver has several. */
+static void put_label(const aphi_sketch *k, unsigned receiver, uint16_t port, uint16_t label, aphi_buffer *out)
+{
+    if (k->ports[receiver])
+        aphi_buffer_format(out, "%s ", k->plan->alts->ports[port].name);
+    aphi_buffer_str(out, k->plan->alts->labels[label]);
+}
+
+static char *label_of(const aphi_sketch *k, unsigned thread, const aphi_event *e)
+{
+    aphi_buffer out = {0};
+    if (e->op == APHI_ALTS_RECEIVE)
+        put_label(k, thread, e->port, e->label, &out);
+    else if (e->op == APHI_ALTS_SEND)
+        put_label(k, e->peer, e->port, e->label, &out);
+    else
+        aphi_buffer_str(&out, k->plan->alts->labels[e->label]);
+    return aphi_buffer_text(&out);
+}
+
+/* A send, by who sends it; one that was not done waits in its state. */
+static void put_send(const aphi_sketch *k, const aphi_sequence *s, uint32_t race, aphi_buffer *out)
+{
+    uint32_t sender = race >> 16, index = race & 0xffff, done = s->first[sender + 1] - s->first[sender];
+    uint32_t state = index < done ? s->events[s->first[sender] + index].state : s->ends[sender];
+    const aphi_plan_channel *c = &k->plan->channels[k->plan->states[state].channel];
+    put_label(k, c->receiver, c->port, k->plan->states[state].label, out);
+    aphi_buffer_format(out, " from %s", k->lanes[sender]);
+}
+
+static char *note_of(const aphi_sketch *k, aphi_sequence *s, unsigned t, uint32_t i)
+{
+    aphi_buffer out = {0};
+    const aphi_event *before = changed(k, s, t, i);
+    if (s->events[s->first[t] + i].op != APHI_ALTS_RECEIVE)
+        return NULL;
+    if (before) {
+        aphi_buffer_str(&out, "before: ");
+        put_label(k, t, before->port, before->label, &out);
+        aphi_buffer_format(&out, " from %s", k->lanes[before->peer]);
+    }
+    aphi_sequence_race(s, t, i);
+    for (size_t j = 0; j < s->race_count; j++) {
+        aphi_buffer_str(&out, j ? ", " : before ? "; race: " : "race: ");
+        put_send(k, s, s->races[j], &out);
+    }
+    return out.n ? aphi_buffer_text(&out) : NULL;
+}
+
+/* What a component waits for at the end, or NULL: it has come to its end. */
+static char *end_of(const aphi_sketch *k, const aphi_sequence *s, unsigned t)
+{
+    const aphi_plan *p = k->plan;
+    const aphi_plan_state *state = &p->states[s->ends[t]];
+    aphi_buffer out = {0};
+    if (state->kind == APHI_PLAN_TERMINAL)
+        return NULL;
+    aphi_buffer_format(&out, "%s waits in state %u: ", k->lanes[t], s->ends[t] - p->threads[t].base);
+    if (state->kind == APHI_PLAN_RECEIVE) {
+        aphi_buffer_str(&out, "it would receive ");
+        for (uint32_t i = 0; i < state->count; i++) {
+            uint32_t input = p->threads[t].input_base + p->moves[state->first + i].input;
+            aphi_buffer_str(&out, i ? ", " : "");
+            put_label(k, t, p->input_ports[input], p->input_labels[input], &out);
+        }
+    } else {
+        const aphi_plan_channel *c = &p->channels[state->channel];
+        aphi_buffer_str(&out, state->kind == APHI_PLAN_PASS ? "nobody takes its " : "there is no room for its ");
+        put_label(k, c->receiver, c->port, state->label, &out);
+        aphi_buffer_format(&out, ", which is for %s", k->lanes[c->receiver]);
+    }
+    return aphi_buffer_text(&out);
+}
+
+/* ---- the picture ------------------------------------------------------------------------------------------------- */
+
+static size_t place(const aphi_sequence *s, unsigned thread, uint32_t index)
+{
+    return s->first[thread] + index;
+}
+
+static aphi_swimlanes_event event_of(const aphi_sketch *k, aphi_sequence *s, unsigned t, uint32_t i, size_t wrong)
+{
+    const aphi_event *e = &s->events[s->first[t] + i];
+    static const aphi_swimlanes_kind kinds[] = {[APHI_ALTS_SEND] = APHI_SWIMLANES_SEND,
+                                                [APHI_ALTS_RECEIVE] = APHI_SWIMLANES_RECEIVE,
+                                                [APHI_ALTS_LOCAL] = APHI_SWIMLANES_LOCAL};
+    aphi_swimlanes_event out = {.lane = t, .kind = kinds[e->op], .sync = e->sync, .partner = APHI_SWIMLANES_NONE,
+                                .after = APHI_SWIMLANES_NONE, .label = label_of(k, t, e), .note = note_of(k, s, t, i)};
+    if (e->op != APHI_ALTS_LOCAL && e->matched)
+        out.partner = place(s, e->peer, e->peer_index);
+    if (e->waited)
+        out.after = place(s, e->peer, e->waited - 1);
+    if (k->count)
+        out.mark = i < k->same[t] ? APHI_SWIMLANES_SAME : changed(k, s, t, i) ? APHI_SWIMLANES_CHANGED : out.mark;
+    if (e->op == APHI_ALTS_LOCAL && e->label == wrong)
+        out.mark = APHI_SWIMLANES_WRONG;
+    return out;
+}
+
+static void show(aphi_sketch *k, const aphi_swimlanes *picture)
+{
+    aphi_buffer out = {0};
+    if (k->draws) {
+        aphi_swimlanes_draw(&out, picture, &k->terminal);
+        aphi_buffer_byte(&out, '\n');
+        fwrite(out.data, 1, out.n, stdout);
+    }
+    if (k->page_name)
+        aphi_swimlanes_page_add(&k->page, picture);
+    aphi_buffer_free(&out);
+}
+
+void aphi_sketch_add(aphi_sketch *k, aphi_sequence *s, const char *wrong, size_t label)
+{
+    size_t n = k->plan->thread_count, count = s->first[n];
+    aphi_swimlanes_event *events = aphi_alloc((count + 1) * sizeof *events);
+    char **ends = aphi_alloc((n + 1) * sizeof *ends), title[100];
+    compare(k, s);
+    for (unsigned t = 0; t < n; t++) {
+        ends[t] = end_of(k, s, t);
+        for (uint32_t i = 0; i < s->first[t + 1] - s->first[t]; i++)
+            events[s->first[t] + i] = event_of(k, s, t, i, wrong ? label : SIZE_MAX);
+    }
+    snprintf(title, sizeof title, "sequence %llu%s", (unsigned long long)s->number,
+             s->deadlock ? ": a deadlock" : "");
+    show(k, &(aphi_swimlanes){.title = title, .lanes = k->lanes, .lane_count = n, .events = events, .count = count,
+                              .ends = (const char *const *)ends, .remark = wrong});
+    keep(k, s);
+    for (size_t i = 0; i < count; i++) {
+        free((char *)events[i].label);
+        free((char *)events[i].note);
+    }
+    for (size_t t = 0; t < n; t++)
+        free(ends[t]);
+    free(events);
+    free(ends);
+}
+
+static bool write_page(const aphi_sketch *k, const char *lead)
+{
+    aphi_buffer head = {0}, foot = {0};
+    FILE *file = fopen(k->page_name, "w");
+    aphi_swimlanes_page_begin(&head, k->plan->alts->name, lead);
+    aphi_swimlanes_page_end(&foot);
+    bool good = file && fwrite(head.data, 1, head.n, file) == head.n &&
+                fwrite(k->page.data, 1, k->page.n, file) == k->page.n && fwrite(foot.data, 1, foot.n, file) == foot.n;
+    if (file && fclose(file))
+        good = false;
+    aphi_buffer_free(&head);
+    aphi_buffer_free(&foot);
+    return good;
+}
+
+bool aphi_sketch_close(aphi_sketch *k, const char *lead)
+{
+    bool good = !k->page_name || write_page(k, lead);
+    aphi_buffer_free(&k->page);
+    free(k->lanes);
+    free(k->ports);
+    free(k->first);
+    free(k->events);
+    free(k->same);
+    free(k);
+    return good;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * swimlanes.c - what components did, as rows, and drawn for a terminal.
+ *
+ * Idea:       a row is found by asking each lane what its next event is. A send waits until its receiver is there, so
+ *             that most messages take one row; only when nobody can go on otherwise is a send drawn alone, and its
+ *             receive later. Lanes are on the left, what is said about a row on the right of them: texts never hide
+ *             arrows.
+ * Invariants: 1. rows go down in each lane, from a send to its receive, and from `after` to the event
+ *             2. every event is in exactly one row
+ * Cost:       rows times lanes. */
+#include "report/swimlanes.h"
+
+#include "base/memory.h"
+#include "report/cells.h"
+#include "report/utf8.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_MIN = 4, STEP_MAX = 14, TEXT_MIN = 24, LABEL_COLUMNS = 200 };
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+typedef struct order {
+    const aphi_swimlanes *s;
+    size_t *next;  /* of each lane: the place of its next event, or count */
+    size_t *later; /* of each event: the next of its lane */
+    bool *done;
+} order;
+
+static bool is_done(const order *o, size_t event)
+{
+    return event >= o->s->count || o->done[event];
+}
+
+/* Is it the next of its lane, and what it waits for has happened? Its partner aside. */
+static bool is_next(const order *o, size_t event)
+{
+    const aphi_swimlanes_event *e = &o->s->events[event];
+    return o->next[e->lane] == event && is_done(o, e->after);
+}
+
+/* Can it be drawn with all that belongs to it? */
+static bool is_ready(const order *o, size_t event, aphi_swimlanes_row *row)
+{
+    const aphi_swimlanes_event *e = &o->s->events[event];
+    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
+    if (!is_next(o, event))
+        return false;
+    if (e->kind == APHI_SWIMLANES_LOCAL || e->partner >= o->s->count)
+        return true;
+    if (e->kind == APHI_SWIMLANES_RECEIVE)
+        return o->done[e->partner];
+    row->receive = e->partner;
+    return !o->done[e->partner] && is_next(o, e->partner);
+}
+
+static bool is_ready_alone(const order *o, size_t event, aphi_swimlanes_row *row)
+{
+    const aphi_swimlanes_event *e = &o->s->events[event];
+    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
+    return is_next(o, event) && e->kind == APHI_SWIMLANES_SEND && !e->sync;
+}
+
+static bool is_left(const order *o, size_t event, aphi_swimlanes_row *row)
+{
+    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
+    return o->next[o->s->events[event].lane] == event;
+}
+
+static bool find(const order *o, aphi_swimlanes_row *row,
+                 bool (*fits)(const order *o, size_t event, aphi_swimlanes_row *row))
+{
+    for (size_t lane = 0; lane < o->s->lane_count; lane++)
+        if (o->next[lane] < o->s->count && fits(o, o->next[lane], row))
+            return true;
+    return false;
+}
+
+static void take(order *o, size_t event)
+{
+    if (event >= o->s->count)
+        return;
+    o->done[event] = true;
+    o->next[o->s->events[event].lane] = o->later[event];
+}
+
+aphi_swimlanes_row *aphi_swimlanes_rows(const aphi_swimlanes *s, size_t *count)
+{
+    aphi_swimlanes_row *rows = aphi_alloc((s->count + 1) * sizeof *rows);
+    order o = {.s = s, .next = aphi_alloc((s->lane_count + 1) * sizeof *o.next),
+               .later = aphi_alloc((s->count + 1) * sizeof *o.later), .done = aphi_alloc_zero(s->count + 1)};
+    for (size_t lane = 0; lane < s->lane_count; lane++)
+        o.next[lane] = s->count;
+    for (size_t i = s->count; i-- > 0;) {
+        assert(s->events[i].lane < s->lane_count);
+        o.later[i] = o.next[s->events[i].lane];
+        o.next[s->events[i].lane] = i;
+    }
+    *count = 0;
+    while (find(&o, &rows[*count], is_ready) || find(&o, &rows[*count], is_ready_alone) ||
+           find(&o, &rows[*count], is_left)) {
+        take(&o, rows[*count].event);
+        take(&o, rows[*count].receive);
+        ++*count;
+    }
+    free(o.next);
+    free(o.later);
+    free(o.done);
+    return rows;
+}
+
+/* ---- the terminal ------------------------------------------------------------------------------------------------ */
+
+typedef struct drawing {
+    const aphi_swimlanes *s;
+    const aphi_terminal *t;
+    aphi_buffer *out;
+    aphi_swimlanes_row *rows;
+    size_t row_count;
+    size_t *row_of;    /* of each event */
+    size_t *last_row;  /* of each lane + 1; 0: it does nothing */
+    size_t gutter, step, text;
+    aphi_cells line;
+} drawing;
+
+static size_t column(const drawing *d, size_t lane)
+{
+    return d->gutter + 1 + lane * d->step + d->step / 2;
+}
+
+static uint32_t glyph(const drawing *d, uint32_t unicode, char ascii)
+{
+    return d->t->unicode ? unicode : (uint32_t)(unsigned char)ascii;
+}
+
+static aphi_ink ink_of(aphi_swimlanes_mark mark)
+{
+    switch (mark) {
+    case APHI_SWIMLANES_SAME: return APHI_INK_DIM;
+    case APHI_SWIMLANES_CHANGED: return APHI_INK_YELLOW;
+    case APHI_SWIMLANES_WRONG: return APHI_INK_ALARM;
+    default: return APHI_INK_NONE;
+    }
+}
+
+/* The lanes at a row: those that have not ended; those that wait to the end are there to the end. */
+static void draw_lanes(drawing *d, size_t row)
+{
+    for (size_t lane = 0; lane < d->s->lane_count; lane++) {
+        bool waits = d->s->ends && d->s->ends[lane];
+        if (row < d->last_row[lane])
+            aphi_cells_put(&d->line, column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
+        else if (waits)
+            aphi_cells_put(&d->line, column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
+    }
+}
+
+static void draw_arrow(drawing *d, size_t from, size_t to, bool late, aphi_ink ink)
+{
+    size_t a = column(d, from), b = column(d, to), low = a < b ? a : b, high = a < b ? b : a;
+    for (size_t x = low + 1; x < high; x++) {
+        bool crosses = !aphi_cells_blank(&d->line, x, x + 1);
+        uint32_t line = late ? glyph(d, 0x2504, '.') : glyph(d, 0x2500, '-');
+        aphi_cells_put(&d->line, x, crosses ? glyph(d, 0x253c, '+') : line, ink);
+    }
+    aphi_cells_put(&d->line, a, a < b ? glyph(d, 0x251c, '+') : glyph(d, 0x2524, '+'), ink);
+    aphi_cells_put(&d->line, a < b ? b - 1 : b + 1, a < b ? glyph(d, 0x25b6, '>') : glyph(d, 0x25c0, '<'), ink);
+}
+
+static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
+{
+    const aphi_swimlanes_event *e = &d->s->events[row->event];
+    if (row->receive != APHI_SWIMLANES_NONE)
+        draw_arrow(d, e->lane, d->s->events[row->receive].lane, false, ink);
+    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < d->s->count)
+        draw_arrow(d, d->s->events[e->partner].lane, e->lane, true, ink);
+    else
+        aphi_cells_put(&d->line, column(d, e->lane),
+                       e->kind == APHI_SWIMLANES_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
+}
+
+/* Text that is safe and at most so many columns. */
+static void put_short(const drawing *d, const char *text, size_t columns, aphi_buffer *out)
+{
+    aphi_buffer clean = {0};
+    aphi_utf8_clean(&clean, text, d->t->unicode);
+    aphi_buffer_byte(&clean, '\0');
+    aphi_utf8_cut_middle(out, clean.data, columns, d->t->unicode);
+    aphi_buffer_free(&clean);
+}
+
+/* What is said of a row: label, where the other end is, notes. */
+static void put_words(const drawing *d, const aphi_swimlanes_row *row, aphi_buffer *out)
+{
+    const aphi_swimlanes *s = d->s;
+    const aphi_swimlanes_event *e = &s->events[row->event];
+    const char *more = row->receive != APHI_SWIMLANES_NONE ? s->events[row->receive].note : NULL;
+    put_short(d, e->label, LABEL_COLUMNS, out);
+    if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND && e->partner >= s->count)
+        aphi_buffer_str(out, " (never taken)");
+    else if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND)
+        aphi_buffer_format(out, " (taken in %zu)", d->row_of[e->partner] + 1);
+    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < s->count)
+        aphi_buffer_format(out, " (sent in %zu)", d->row_of[e->partner] + 1);
+    for (int i = 0; i < 2; i++, e = NULL) {
+        const char *note = e ? e->note : more;
+        if (note) {
+            aphi_buffer_str(out, "; ");
+            aphi_utf8_clean(out, note, d->t->unicode);
+        }
+    }
+}
+
+static aphi_swimlanes_mark mark_of(const drawing *d, const aphi_swimlanes_row *row)
+{
+    aphi_swimlanes_mark a = d->s->events[row->event].mark, b = APHI_SWIMLANES_PLAIN;
+    if (row->receive == APHI_SWIMLANES_NONE)
+        return a;
+    b = d->s->events[row->receive].mark;
+    if (a == APHI_SWIMLANES_SAME || b == APHI_SWIMLANES_SAME)
+        return a == b ? a : a == APHI_SWIMLANES_SAME ? b : a;
+    return a > b ? a : b;
+}
+
+/* How many bytes of the text go into so many columns: whole words, if there are any. */
+static size_t fitting(const char *text, size_t columns)
+{
+    size_t at = 0, words = 0, used = 0, n = strlen(text);
+    while (at < n && used < columns) {
+        uint32_t p;
+        size_t taken = aphi_utf8_next(text + at, n - at, &p);
+        at += taken ? taken : 1;
+        used++;
+        if (at < n && text[at] == ' ')
+            words = at;
+    }
+    return at == n ? n : words ? words : at;
+}
+
+static void draw_row(drawing *d, size_t i)
+{
+    const aphi_swimlanes_row *row = &d->rows[i];
+    aphi_swimlanes_mark mark = mark_of(d, row);
+    aphi_ink ink = ink_of(mark);
+    aphi_buffer words = {0}, number = {0};
+    size_t room = d->t->columns > d->text + TEXT_MIN ? d->t->columns - d->text : TEXT_MIN;
+    draw_lanes(d, i);
+    draw_shape(d, row, ink);
+    if (mark == APHI_SWIMLANES_CHANGED)
+        aphi_cells_put(&d->line, 0, glyph(d, 0x2260, '~'), ink);
+    if (mark == APHI_SWIMLANES_WRONG)
+        aphi_cells_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
+    aphi_buffer_format(&number, "%zu", i + 1);
+    aphi_cells_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
+    put_words(d, row, &words);
+    aphi_buffer_byte(&words, '\0');
+    for (const char *at = words.data;;) {
+        size_t n = fitting(at, room);
+        aphi_cells_bytes(&d->line, d->text, at, n, ink);
+        aphi_cells_flush(&d->line, d->out, d->t);
+        at += n;
+        while (*at == ' ')
+            at++;
+        if (!*at)
+            break;
+        draw_lanes(d, i + 1);
+    }
+    aphi_buffer_free(&words);
+    aphi_buffer_free(&number);
+}
+
+static void draw_names(drawing *d)
+{
+    for (size_t lane = 0; lane < d->s->lane_count; lane++) {
+        aphi_buffer name = {0};
+        put_short(d, d->s->lanes[lane], d->step - 1, &name);
+        aphi_buffer_byte(&name, '\0');
+        aphi_cells_text(&d->line, column(d, lane) - aphi_utf8_columns(name.data) / 2, name.data, APHI_INK_BOLD);
+        aphi_buffer_free(&name);
+    }
+    aphi_cells_flush(&d->line, d->out, d->t);
+}
+
+static void put_line(drawing *d, const char *before, const char *text, aphi_ink ink)
+{
+    aphi_buffer clean = {0};
+    aphi_buffer_str(&clean, before);
+    aphi_utf8_clean(&clean, text, d->t->unicode);
+    aphi_buffer_byte(&clean, '\0');
+    aphi_terminal_paint(d->out, d->t, ink, clean.data);
+    aphi_buffer_byte(d->out, '\n');
+    aphi_buffer_free(&clean);
+}
+
+/* Where everything is. */
+static void lay_out(drawing *d)
+{
+    const aphi_swimlanes *s = d->s;
+    size_t widest = 2, digits = 1;
+    d->rows = aphi_swimlanes_rows(s, &d->row_count);
+    d->row_of = aphi_alloc((s->count + 1) * sizeof *d->row_of);
+    d->last_row = aphi_alloc_zero((s->lane_count + 1) * sizeof *d->last_row);
+    for (size_t i = 0; i < d->row_count; i++)
+        for (int end = 0; end < 2; end++) {
+            size_t event = end ? d->rows[i].receive : d->rows[i].event;
+            if (event == APHI_SWIMLANES_NONE)
+                continue;
+            d->row_of[event] = i;
+            d->last_row[s->events[event].lane] = i + 1;
+        }
+    for (size_t n = d->row_count; n >= 10; n /= 10)
+        digits++;
+    for (size_t lane = 0; lane < s->lane_count; lane++) {
+        size_t n = aphi_utf8_columns(s->lanes[lane]);
+        widest = n > widest ? n : widest;
+    }
+    d->gutter = 2 + digits;
+    size_t most = d->t->columns > d->gutter + TEXT_MIN ? d->t->columns - d->gutter - TEXT_MIN : 0;
+    most /= s->lane_count ? s->lane_count : 1;
+    d->step = widest + 2 < STEP_MAX ? widest + 2 : STEP_MAX;
+    d->step = d->step > most ? most : d->step;
+    d->step = d->step < STEP_MIN ? STEP_MIN : d->step < 6 && most >= 6 ? 6 : d->step;
+    d->text = d->gutter + 1 + s->lane_count * d->step + 2;
+}
+
+void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_terminal *t)
+{
+    drawing d = {.s = s, .t = t, .out = out};
+    lay_out(&d);
+    if (s->title)
+        put_line(&d, "", s->title, APHI_INK_BOLD);
+    draw_names(&d);
+    for (size_t i = 0; i < d.row_count; i++)
+        draw_row(&d, i);
+    for (size_t lane = 0; s->ends && lane < s->lane_count; lane++)
+        if (s->ends[lane])
+            put_line(&d, "  ", s->ends[lane], APHI_INK_NONE);
+    if (s->remark)
+        put_line(&d, "  ", s->remark, APHI_INK_DIM);
+    aphi_cells_deinit(&d.line);
+    free(d.rows);
+    free(d.row_of);
+    free(d.last_row);
+}
