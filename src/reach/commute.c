@@ -54,6 +54,7 @@ struct aphi_commute {
     circle_info *circles;               /* of each component; those of one circle are equal */
     pair **possible;               /* of each channel, what may ever enter it: entry and sender */
     size_t *possible_count;
+    uint64_t **later;              /* of each component and state, as in ground.h: classes it may receive from then on */
     aphi_keyed places, sent, taken, games, rough;
     result *results;               /* of each key in taken */
     result *rests;                 /* of each key in rough: where a place comes to rest */
@@ -173,6 +174,33 @@ static void list_possible(aphi_commute *k)
         }
 }
 
+/* Components are acyclic and small: rounds until nothing changes are soon over. */
+static uint64_t *later_of(const aphi_ground *g, const aphi_ground_part *part)
+{
+    size_t size = ((size_t)part->states + 1) * g->words;
+    uint64_t *later = aphi_alloc((size + 1) * sizeof *later);
+    memcpy(later, part->accept, size * sizeof *later);
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t s = part->states; s-- > 0;)
+            for (uint32_t i = part->first[s]; i < part->first[s + 1]; i++)
+                for (size_t w = 0; w < g->words; w++) {
+                    uint64_t more = later[part->moves[i].target * g->words + w] & ~later[s * g->words + w];
+                    later[s * g->words + w] |= more;
+                    again |= more != 0;
+                }
+    }
+    return later;
+}
+
+static void list_later(aphi_commute *k)
+{
+    const aphi_ground *g = &k->y->ground;
+    k->later = aphi_alloc((g->part_count + 1) * sizeof *k->later);
+    for (size_t c = 0; c < g->part_count; c++)
+        k->later[c] = later_of(g, &g->parts[c]);
+}
+
 aphi_commute *aphi_commute_open(aphi_scenery *y)
 {
     aphi_commute *k = aphi_alloc_zero(sizeof *k);
@@ -182,6 +210,7 @@ aphi_commute *aphi_commute_open(aphi_scenery *y)
     k->nothing = aphi_keyed_number(&k->sent, NULL, 0);
     make_circles(k);
     list_possible(k);
+    list_later(k);
     return k;
 }
 
@@ -190,6 +219,7 @@ void aphi_commute_close(aphi_commute *k)
     for (size_t c = 0; c < k->y->ground.part_count; c++) {
         free(k->circles[c].inner);
         free(k->circles[c].outer);
+        free(k->later[c]);
     }
     for (size_t i = 0; i < k->y->ground.channel_count; i++)
         free(k->possible[i]);
@@ -198,7 +228,7 @@ void aphi_commute_close(aphi_commute *k)
     aphi_keyed_free(&k->taken);
     aphi_keyed_free(&k->games);
     aphi_keyed_free(&k->rough);
-    void *all[] = {k->circles, k->possible, k->possible_count, k->results, k->rests, k->won, k->v, k->place, k->log};
+    void *all[] = {k->circles, k->possible, k->possible_count, k->later, k->results, k->rests, k->won, k->v, k->place, k->log};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     free(k);
@@ -207,6 +237,21 @@ void aphi_commute_close(aphi_commute *k)
 /* ---- places: the states of members, what is between them, how much may still come from outside, and who is gone ---
  * */
 
+/* Whether the owner, in that state, may ever receive something from the channel. */
+static bool is_open(const aphi_commute *k, uint32_t channel, const uint32_t *v)
+{
+    const aphi_ground *g = &k->y->ground;
+    size_t owner = g->ports[g->channels[channel].port].owner;
+    const uint64_t *later = &k->later[owner][v[owner] * g->words];
+    for (size_t i = 0; i < k->possible_count[channel]; i++) {
+        uint32_t class = aphi_scenery_class(k->y, k->possible[channel][i].entry);
+        if (later[class / 64] >> class % 64 & 1)
+            return true;
+    }
+    return false;
+}
+
+/* What cannot matter any more is left out. */
 static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint32_t *v, const uint32_t *budgets,
                          uint64_t gone)
 {
@@ -221,7 +266,7 @@ static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint3
     for (size_t i = 0; i < circle->inner_count; i++)
         k->place[n++] = v[k->y->ground.part_count + circle->inner[i]];
     for (size_t i = 0; i < circle->outer_count; i++)
-        k->place[n++] = budgets[i];
+        k->place[n++] = budgets[i] && is_open(k, circle->outer[i], v) ? budgets[i] : 0;
     k->place[n++] = (uint32_t)gone;
     k->place[n++] = (uint32_t)(gone >> 32);
     k->place[n++] = (uint32_t)__builtin_ctzll(circle->members);
@@ -245,11 +290,7 @@ static const uint32_t *unfold_place(aphi_commute *k, const circle_info *circle, 
 /* How many messages may still be taken from a channel. A bag has no order: what it gives need not be counted. */
 static uint32_t budget_of(const aphi_commute *k, const uint32_t *v, uint32_t channel)
 {
-    const aphi_ground *g = &k->y->ground;
-    const aphi_ground_channel *c = &g->channels[channel];
-    size_t owner = g->ports[c->port].owner;
-    if (v[owner] == g->parts[owner].states)
-        return 0;
+    const aphi_ground_channel *c = &k->y->ground.channels[channel];
     if (!c->left)
         return 1;
     size_t n;
