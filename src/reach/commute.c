@@ -54,7 +54,7 @@ struct aphi_commute {
     circle_info *circles;               /* of each component; those of one circle are equal */
     pair **possible;               /* of each channel, what may ever enter it: entry and sender */
     size_t *possible_count;
-    uint64_t **later;              /* of each component and state, as in ground.h: classes it may receive from then on */
+    uint64_t **later;              /* of each component and state, as in ground.h: classes it may still receive */
     aphi_keyed places, sent, taken, games, rough;
     result *results;               /* of each key in taken */
     result *rests;                 /* of each key in rough: where a place comes to rest */
@@ -228,7 +228,8 @@ void aphi_commute_close(aphi_commute *k)
     aphi_keyed_free(&k->taken);
     aphi_keyed_free(&k->games);
     aphi_keyed_free(&k->rough);
-    void *all[] = {k->circles, k->possible, k->possible_count, k->later, k->results, k->rests, k->won, k->v, k->place, k->log};
+    void *all[] = {k->circles, k->possible, k->possible_count, k->later, k->results,
+                   k->rests, k->won, k->v, k->place, k->log};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     free(k);
