@@ -8,6 +8,9 @@
  *   1. the first can do it too, and what the second sends is what the lead begins with (so the lead is never behind);
  *   2. as long as the second has not taken t, it can always go on by itself: it takes t in every complete run;
  *   3. when it takes t, both are in the same place and the lead is empty.
+ * After each choice both copies come to rest: steps inside of the circle that may be taken alone, by the same game in
+ * the place then reached, are taken with it. Else a member that is busy with what t gave it could not follow. Since the
+ * first copy may have done so before the second, it need not follow a step inside of the circle that it cannot take.
  *
  *     second   o --x--> o --y--> o --t--> o
  *              |        |        |       //     first: always where the second will be once it has taken t
@@ -51,10 +54,13 @@ struct aphi_commute {
     circle_info *circles;               /* of each component; those of one circle are equal */
     pair **possible;               /* of each channel, what may ever enter it: entry and sender */
     size_t *possible_count;
-    aphi_keyed places, sent, taken, games;
+    uint64_t **later;              /* of each component and state, as in ground.h: classes it may still receive */
+    aphi_keyed places, sent, taken, games, rough;
     result *results;               /* of each key in taken */
+    result *rests;                 /* of each key in rough: where a place comes to rest */
     uint8_t *won;                  /* of each key in games */
-    size_t result_capacity, won_capacity;
+    size_t result_capacity, won_capacity, rest_capacity;
+    uint32_t nothing;              /* in sent: no message at all */
     uint32_t *v, *place;           /* scratch */
     pair *log;
     size_t log_count, log_capacity;
@@ -168,14 +174,43 @@ static void list_possible(aphi_commute *k)
         }
 }
 
+/* Components are acyclic and small: rounds until nothing changes are soon over. */
+static uint64_t *later_of(const aphi_ground *g, const aphi_ground_part *part)
+{
+    size_t size = ((size_t)part->states + 1) * g->words;
+    uint64_t *later = aphi_alloc((size + 1) * sizeof *later);
+    memcpy(later, part->accept, size * sizeof *later);
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t s = part->states; s-- > 0;)
+            for (uint32_t i = part->first[s]; i < part->first[s + 1]; i++)
+                for (size_t w = 0; w < g->words; w++) {
+                    uint64_t more = later[part->moves[i].target * g->words + w] & ~later[s * g->words + w];
+                    later[s * g->words + w] |= more;
+                    again |= more != 0;
+                }
+    }
+    return later;
+}
+
+static void list_later(aphi_commute *k)
+{
+    const aphi_ground *g = &k->y->ground;
+    k->later = aphi_alloc((g->part_count + 1) * sizeof *k->later);
+    for (size_t c = 0; c < g->part_count; c++)
+        k->later[c] = later_of(g, &g->parts[c]);
+}
+
 aphi_commute *aphi_commute_open(aphi_scenery *y)
 {
     aphi_commute *k = aphi_alloc_zero(sizeof *k);
     k->y = y;
     k->v = aphi_alloc(y->size * sizeof *k->v);
     k->place = aphi_alloc((y->size + 3) * sizeof *k->place);
+    k->nothing = aphi_keyed_number(&k->sent, NULL, 0);
     make_circles(k);
     list_possible(k);
+    list_later(k);
     return k;
 }
 
@@ -184,6 +219,7 @@ void aphi_commute_close(aphi_commute *k)
     for (size_t c = 0; c < k->y->ground.part_count; c++) {
         free(k->circles[c].inner);
         free(k->circles[c].outer);
+        free(k->later[c]);
     }
     for (size_t i = 0; i < k->y->ground.channel_count; i++)
         free(k->possible[i]);
@@ -191,7 +227,9 @@ void aphi_commute_close(aphi_commute *k)
     aphi_keyed_free(&k->sent);
     aphi_keyed_free(&k->taken);
     aphi_keyed_free(&k->games);
-    void *all[] = {k->circles, k->possible, k->possible_count, k->results, k->won, k->v, k->place, k->log};
+    aphi_keyed_free(&k->rough);
+    void *all[] = {k->circles, k->possible, k->possible_count, k->later, k->results,
+                   k->rests, k->won, k->v, k->place, k->log};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     free(k);
@@ -200,17 +238,36 @@ void aphi_commute_close(aphi_commute *k)
 /* ---- places: the states of members, what is between them, how much may still come from outside, and who is gone ---
  * */
 
+/* Whether the owner, in that state, may ever receive something from the channel. */
+static bool is_open(const aphi_commute *k, uint32_t channel, const uint32_t *v)
+{
+    const aphi_ground *g = &k->y->ground;
+    size_t owner = g->ports[g->channels[channel].port].owner;
+    const uint64_t *later = &k->later[owner][v[owner] * g->words];
+    for (size_t i = 0; i < k->possible_count[channel]; i++) {
+        uint32_t class = aphi_scenery_class(k->y, k->possible[channel][i].entry);
+        if (later[class / 64] >> class % 64 & 1)
+            return true;
+    }
+    return false;
+}
+
+/* What cannot matter any more is left out. */
 static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint32_t *v, const uint32_t *budgets,
                          uint64_t gone)
 {
     size_t n = 0;
+    uint64_t reach = 0;
     for (size_t c = 0; c < k->y->ground.part_count; c++)
-        if (circle->members >> c & 1)
+        if (circle->members >> c & 1) {
             k->place[n++] = v[c];
+            reach |= k->y->ground.parts[c].reaches[v[c]];
+        }
+    gone &= reach;
     for (size_t i = 0; i < circle->inner_count; i++)
         k->place[n++] = v[k->y->ground.part_count + circle->inner[i]];
     for (size_t i = 0; i < circle->outer_count; i++)
-        k->place[n++] = budgets[i];
+        k->place[n++] = budgets[i] && is_open(k, circle->outer[i], v) ? budgets[i] : 0;
     k->place[n++] = (uint32_t)gone;
     k->place[n++] = (uint32_t)(gone >> 32);
     k->place[n++] = (uint32_t)__builtin_ctzll(circle->members);
@@ -394,6 +451,8 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
     return r;
 }
 
+static result rest_of(aphi_commute *k, const circle_info *circle, result r);
+
 static result take(aphi_commute *k, const circle_info *circle, uint32_t place, const choice *x)
 {
     uint32_t key[5] = {place, x->agent, x->channel, x->entry, x->sender};
@@ -401,7 +460,7 @@ static result take(aphi_commute *k, const circle_info *circle, uint32_t place, c
     uint32_t at = aphi_keyed_number(&k->taken, key, sizeof key);
     if (at < before)
         return k->results[at];
-    result r = take_anew(k, circle, place, x);
+    result r = rest_of(k, circle, take_anew(k, circle, place, x));
     APHI_RESERVE(k->results, k->result_capacity, k->taken.count);
     k->results[at] = r;
     return r;
@@ -446,7 +505,19 @@ static bool same_choice(const choice *x, const choice *y)
     return x->agent == y->agent && x->channel == y->channel && x->entry == y->entry && x->sender == y->sender;
 }
 
-/* The second copy makes the choice x. */
+static bool is_inner(const game *q, const choice *x)
+{
+    return outer_index(q->circle, x->channel) == q->circle->outer_count;
+}
+
+/* Whether t comes from outside and from a bag: then a place does not tell whether it was taken. */
+static bool is_from_bag(const game *q)
+{
+    return !is_inner(q, &q->t) && q->k->y->ground.channels[q->t.channel].bag;
+}
+
+/* The second copy makes the choice x. What goes on inside of the circle the first may have done before, on its way to
+ * rest: then it stays. When both come to be alike, the second has taken t on its way to rest. */
 static bool respond(game *q, uint32_t second, uint32_t first, uint32_t lead, const choice *x)
 {
     result s = take(q->k, q->circle, second, x);
@@ -455,9 +526,13 @@ static bool respond(game *q, uint32_t second, uint32_t first, uint32_t lead, con
     if (same_choice(x, &q->t))
         return s.place == first && s.sent == lead;
     result f = take(q->k, q->circle, first, x);
+    if (f.place == NOWHERE && is_inner(q, x))
+        f = (result){first, q->k->nothing};
     if (f.place == NOWHERE)
         return false;
     uint32_t ahead = new_lead(q->k, lead, f.sent, s.sent);
+    if (s.place == f.place && ahead == q->k->nothing && !is_from_bag(q))
+        return true;
     return ahead != NOWHERE && play(q, s.place, f.place, ahead);
 }
 
@@ -527,6 +602,41 @@ static bool play(game *q, uint32_t second, uint32_t first, uint32_t lead)
     APHI_RESERVE(k->won, k->won_capacity, k->games.count);
     k->won[at] = won;
     return won;
+}
+
+/* An inner step of the place that may be taken alone, taken; a place of NOWHERE if there is none. */
+static result rest_once(aphi_commute *k, const circle_info *circle, uint32_t place)
+{
+    game q = {.k = k, .circle = circle};
+    choice *all = aphi_alloc(room_for_choices(&q) * sizeof *all);
+    unfold_place(k, circle, place);
+    size_t n = list_inner(&q, all);
+    result r = {NOWHERE, 0};
+    for (size_t i = 0; i < n && r.place == NOWHERE; i++) {
+        q.t = all[i];
+        r = take(k, circle, place, &q.t);
+        if (r.place != NOWHERE && !play(&q, place, r.place, r.sent))
+            r.place = NOWHERE;
+    }
+    free(all);
+    return r;
+}
+
+/* Takes inner steps that may be taken alone, until there is none. What they lead to is at rest already. */
+static result rest_of(aphi_commute *k, const circle_info *circle, result r)
+{
+    if (r.place == NOWHERE)
+        return r;
+    size_t before = k->rough.count;
+    uint32_t at = aphi_keyed_number(&k->rough, &r.place, sizeof r.place);
+    if (at >= before) {
+        result rest = rest_once(k, circle, r.place);
+        APHI_RESERVE(k->rests, k->rest_capacity, k->rough.count);
+        k->rests[at] = rest;
+    }
+    if (k->rests[at].place == NOWHERE)
+        return r;
+    return (result){k->rests[at].place, new_lead(k, r.sent, k->rests[at].sent, k->nothing)};
 }
 
 bool aphi_commute_alone(aphi_commute *k, const uint32_t *v, const aphi_scenery_step *step)

@@ -268,20 +268,30 @@ static bool repeats(const uint32_t *e, size_t i, bool knowing)
     return i > 0 && (knowing ? e[i] >> 1 == e[i - 1] >> 1 : e[i] == e[i - 1]);
 }
 
-static void look_at_channel(aphi_scenery *y, const uint32_t *v, aphi_scenery_step step, const aphi_ground_move *m)
+/* Adds the steps that take the entry by one of the moves from step.move up to `end`, which are all on its port. */
+static void look_at_entry(aphi_scenery *y, aphi_scenery_step step, uint32_t end)
+{
+    const aphi_ground_move *moves = y->ground.parts[step.agent].moves;
+    uint32_t class = aphi_scenery_class(y, step.entry);
+    for (; step.move < end; step.move++)
+        if (moves[step.move].class == class)
+            add_step(y, step);
+}
+
+static void look_at_channel(aphi_scenery *y, const uint32_t *v, aphi_scenery_step step, uint32_t end)
 {
     const aphi_ground_channel *channel = &y->ground.channels[step.channel];
     bool knowing = !y->races || knows(y, v, step.agent);
     size_t n;
     const uint32_t *e = aphi_scenery_content(y, v, step.channel, &n);
     for (size_t i = 0; i < (channel->bag ? n : n > 0); i++) {
-        if (aphi_scenery_class(y, e[i]) != m->class || (channel->bag && repeats(e, i, knowing)))
+        if (channel->bag && repeats(e, i, knowing))
             continue;
         step.entry = e[i];
         step.sender = entry_sender(y, e[i], channel);
         step.allowed = knowing || e[i] % 2;
         step.twin = channel->bag && i + 1 < n && e[i] >> 1 == e[i + 1] >> 1;
-        add_step(y, step);
+        look_at_entry(y, step, end);
     }
 }
 
@@ -312,19 +322,23 @@ static void look_at_waiting(aphi_scenery *y, const uint32_t *v, aphi_scenery_ste
     }
 }
 
+/* The receives of a state, those that follow each other on one port together: most channels are empty. */
 static void look_at_receives(aphi_scenery *y, const uint32_t *v, size_t agent)
 {
     const aphi_ground_part *part = &y->ground.parts[agent];
-    for (uint32_t i = part->first[v[agent]]; i < part->first[v[agent] + 1]; i++) {
-        const aphi_ground_move *m = &part->moves[i];
-        const aphi_ground_port *port = &y->ground.ports[m->port];
+    uint32_t end = part->first[v[agent] + 1], next;
+    for (uint32_t i = part->first[v[agent]]; i < end; i = next) {
+        const aphi_ground_port *port = &y->ground.ports[part->moves[i].port];
+        for (next = i + 1; next < end && part->moves[next].port == part->moves[i].port;)
+            next++;
         aphi_scenery_step step = {.move = i, .agent = (uint16_t)agent, .channel = APHI_GROUND_NO_CHANNEL};
-        if (port->synced)
-            look_at_waiting(y, v, step, m);
+        for (; port->synced && step.move < next; step.move++)
+            look_at_waiting(y, v, step, &part->moves[step.move]);
+        step.move = i;
         for (uint32_t k = 0; k < port->channels; k++) {
             step.channel = port->channel + k;
             if (v[y->ground.part_count + step.channel])
-                look_at_channel(y, v, step, m);
+                look_at_channel(y, v, step, next);
         }
     }
 }
