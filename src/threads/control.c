@@ -143,6 +143,7 @@ static _Noreturn void diverge(aphi_control *c, unsigned thread, const aphi_force
 {
     const char *name = thread_name(c, thread);
     unsigned index = c->slots[thread].index + 1;
+    c->tape->diverged = thread;
     if (!f)
         leave(c, APHI_OUTCOME_DIVERGED, "extra event: thread %s, event %u: the sequence has ended here, the program %s",
               name, index, does);
