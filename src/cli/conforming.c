@@ -247,12 +247,20 @@ static void tell_threads(const conforming *x, aphi_buffer *out)
         const aphi_alone_told *told = &x->told[i];
         if (!told->by_events && !told->untested)
             continue;
-        aphi_buffer_format(out, "  %s: %" PRIu64 " sequences by events, %" PRIu64 " with race sets",
-                           x->alts.components[i].name, told->by_events, told->by_races);
+        aphi_buffer_format(out, "  %s: %" PRIu64 " sequence%s by events", x->alts.components[i].name, told->by_events,
+                           told->by_events == 1 ? "" : "s");
+        if (told->by_races >= told->by_events) /* or else the tests were not finished */
+            aphi_buffer_format(out, ", %" PRIu64 " with race sets", told->by_races);
         if (told->untested)
             aphi_buffer_format(out, "; %" PRIu64 " not tested: no message %s was seen", told->untested, told->unknown);
         aphi_buffer_byte(out, '\n');
     }
+}
+
+static void put_count(aphi_buffer *out, uint64_t n, const char *what)
+{
+    aphi_report_count(out, n);
+    aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
 static void tell_text(const conforming *x)
@@ -264,8 +272,13 @@ static void tell_text(const conforming *x)
         tell_difference(x, &x->c.surplus, &out);
     aphi_buffer_format(&out, "%s and %s%s: M <= CP %s, M ~ CP %s\n", x->alts.name, x->name,
                        x->thread ? " (one thread)" : "", holding_names[at_least(x)], holding_names[both(x)]);
-    aphi_buffer_format(&out, "  %" PRIu64 " sequences%s of the model, %" PRIu64 " tests, %" PRIu64 " runs, in ",
-                       x->visited, x->complete ? "" : ", not all,", x->c.sequences, x->c.runs);
+    aphi_buffer_format(&out, "  %s", x->complete ? "" : "not all: ");
+    put_count(&out, x->visited, "sequence");
+    aphi_buffer_str(&out, " of the model, ");
+    put_count(&out, x->c.tests, "test");
+    aphi_buffer_str(&out, ", ");
+    put_count(&out, x->c.runs, "run");
+    aphi_buffer_str(&out, ", in ");
     aphi_report_duration(&out, x->ns);
     aphi_buffer_byte(&out, '\n');
     if (x->local)
@@ -330,7 +343,7 @@ static void tell_json(const conforming *x)
                              aph_str(x->local ? "local" : "global"), "at_least", aph_str(names[at_least(x)]),
                              "equivalent", aph_str(names[both(x)]), "exit", aph_int(exit_of(x)), "sequences",
                              aph_int((int64_t)x->visited), "complete", aph_bool(x->complete), "tests",
-                             aph_int((int64_t)x->c.sequences), "runs", aph_int((int64_t)x->c.runs));
+                             aph_int((int64_t)x->c.tests), "runs", aph_int((int64_t)x->c.runs));
     v = aph_put(aph_put(v, "differences", found), "milliseconds", aph_int(x->ns / 1000000));
     if (x->local)
         v = aph_put(v, "threads", threads_value(x));

@@ -171,7 +171,7 @@ void aphi_conformity_differ(aphi_conformity *c, aphi_breach breach, int alone, a
     aphi_difference *d = aphi_breach_is_lack(breach) ? &c->lack : &c->surplus;
     if (d->breach)
         return;
-    *d = (aphi_difference){.breach = breach, .alone = alone, .sequence = c->sequences, .at = at, .run = c->recording};
+    *d = (aphi_difference){.breach = breach, .alone = alone, .sequence = c->sequence, .at = at, .run = c->recording};
     c->recording = (aphi_recording){0};
     snprintf(d->detail, sizeof d->detail, "%s", detail);
     for (size_t i = 0; i < c->forced_count; i++)
@@ -358,7 +358,8 @@ static void compare_races(aphi_conformity *c, aphi_sequence *s)
 
 bool aphi_conformity_try(aphi_conformity *c, aphi_sequence *s)
 {
-    c->sequences++;
+    c->tests++;
+    c->sequence++;
     aphi_conformity_force(c, s);
     if (!aphi_conformity_run(c, true, 0))
         return false;

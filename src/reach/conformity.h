@@ -40,7 +40,7 @@ typedef struct aphi_rivals {
 typedef struct aphi_difference { /* where model and program part; all by the numbers of the program's cast */
     aphi_breach breach;
     int alone;              /* the thread that was tested alone, or -1 */
-    uint64_t sequence;      /* which of the sequences, from 1 */
+    uint64_t sequence;      /* which of the sequences, from 1: of the model, or of the thread */
     aphi_place at;          /* the event to blame; index 0: none */
     bool expects;           /* the model has an event there: */
     aphi_recorded expected;
@@ -55,7 +55,8 @@ typedef struct aphi_conformity {
     uint16_t *threads, *ports; /* the cast's numbers of components and ports */
     uint32_t *labels;
     uint64_t time_ms, events_max;
-    uint64_t sequences, runs;
+    uint64_t sequence;             /* the one at hand, from 1 */
+    uint64_t tests, runs;
     aphi_difference lack, surplus; /* the first breach of M <= CP, and of CP <= M */
     bool lost;                     /* the program is gone; error says why */
     char error[512];

@@ -457,12 +457,20 @@ static void find_races(const trial *t, const uint32_t *offers, size_t count, uin
     }
 }
 
-/* Counts the model's race sets of the sequence, each combination once. */
-static void count_races(const trial *t, const numbers *found)
+/* The race set that the model has for a receive, as numbers. */
+static void note_races(const aphi_rivals *rivals, numbers *found)
 {
-    aphi_keyed_number(&t->a->race_sets[t->component], found->items, found->count * sizeof *found->items);
+    *more(found, 1) = (uint32_t)rivals->count;
+    for (size_t k = 0; k < rivals->count; k++) {
+        const aphi_rival *r = &rivals->items[k];
+        uint32_t *to = more(found, 3);
+        to[0] = r->send.thread;
+        to[1] = r->port;
+        to[2] = r->label;
+    }
 }
 
+/* Also counts the model's race sets, each combination once. */
 static bool compare_timing(const trial *t, const uint32_t *timing, size_t size)
 {
     aphi_conformity *c = t->a->c;
@@ -476,16 +484,9 @@ static bool compare_timing(const trial *t, const uint32_t *timing, size_t size)
         find_races(t, timing + 1, count, i);
         if (!aphi_conformity_compare(c, c->threads[t->component], (aphi_place){c->threads[t->component], i + 1}))
             return false;
-        *more(found, 1) = (uint32_t)c->of_model.count;
-        for (size_t k = 0; k < c->of_model.count; k++) {
-            const aphi_rival *r = &c->of_model.items[k];
-            uint32_t *to = more(found, 3);
-            to[0] = r->send.thread;
-            to[1] = r->port;
-            to[2] = r->label;
-        }
+        note_races(&c->of_model, found);
     }
-    count_races(t, found);
+    aphi_keyed_number(&t->a->race_sets[t->component], found->items, found->count * sizeof *found->items);
     return true;
 }
 
@@ -513,7 +514,8 @@ static bool try_one(trial *t, aphi_alone_told *told)
         told->untested++;
         return true;
     }
-    t->a->c->sequences++;
+    t->a->c->tests++;
+    t->a->c->sequence = t->number + 1;
     told->by_events++;
     force_trial(t);
     return run_trial(t) && judge(t) && compare_all(t);

@@ -118,20 +118,17 @@ static void choose_rows(drawing *w, size_t rows)
         show_past(w, d->model.items[i].send);
     for (size_t i = 0; i < d->program.count; i++)
         show_past(w, d->program.items[i].send);
-    size_t left_out = 0, shown = 0;
+    size_t left_out = 0, rows_left = rows;
     for (size_t i = r->event_count; i-- > 0;) {
-        w->shown[i] |= !d->at.index;
-        if (w->shown[i] && r->events[i].did == APHI_DID_SEND && r->events[i].sync && d->alone < 0)
-            w->shown[i] = false; /* its receive shows it */
-        else if (w->shown[i] && ++shown > rows)
-            w->shown[i] = false;
-        else if (w->shown[i])
-            continue;
-        left_out++;
+        bool elsewhere = r->events[i].did == APHI_DID_SEND && r->events[i].sync && d->alone < 0; /* at its receive */
+        bool wanted = (w->shown[i] || !d->at.index) && !elsewhere;
+        w->shown[i] = wanted && rows_left;
+        rows_left -= w->shown[i];
+        left_out += !w->shown[i] && !elsewhere;
     }
-    if (shown < r->event_count || left_out)
-        aphi_buffer_format(w->out, "  (the %zu of %zu events that lead there)\n", shown < rows ? shown : rows,
-                           r->event_count);
+    if (left_out)
+        aphi_buffer_format(w->out, "  (without %zu event%s that this does not follow from, or long before it)\n", left_out,
+                           left_out == 1 ? "" : "s");
 }
 
 static void place_lanes(drawing *w)
