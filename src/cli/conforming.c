@@ -210,11 +210,11 @@ static const struct {
     const char *name, *text;
 } breaches[] = {
     [APHI_BREACH_MISSING] = {"missing", "the program cannot do an event of the model"},
-    [APHI_BREACH_STUCK] = {"stuck", "where the model ends, the program waits for ever"},
     [APHI_BREACH_ENDLESS] = {"endless", "the program does not terminate"},
     [APHI_BREACH_CRASHED] = {"crashed", "the program crashed, or ended with an error"},
     [APHI_BREACH_FEWER] = {"fewer", "a receive cannot take what the model's could have taken"},
     [APHI_BREACH_EXTRA] = {"extra", "the program goes on where the model does not"},
+    [APHI_BREACH_STUCK] = {"stuck", "where the model ends, the program waits for ever"},
     [APHI_BREACH_ENDS] = {"ends", "the program ends where the model waits for ever"},
     [APHI_BREACH_MORE] = {"more", "a receive could take what the model's could not"},
 };
@@ -291,10 +291,12 @@ static aph_value rivals_value(const conforming *x, const aphi_rivals *r)
 {
     const aphi_cast *c = cast_of(x);
     aph_value all = aph_array(0, NULL);
-    for (size_t i = 0; i < r->count; i++)
-        all = aph_push(all, aph_record("thread", aph_str(c->threads[r->items[i].send.thread]), "index",
-                                       aph_int(r->items[i].send.index), "port", aph_str(c->ports[r->items[i].port].name),
-                                       "label", aph_str(c->labels[r->items[i].label])));
+    for (size_t i = 0; i < r->count; i++) {
+        const aphi_rival *rival = &r->items[i];
+        all = aph_push(all, aph_record("thread", aph_str(c->threads[rival->send.thread]), "index",
+                                       aph_int(rival->send.index), "port", aph_str(c->ports[rival->port].name),
+                                       "label", aph_str(c->labels[rival->label])));
+    }
     return all;
 }
 

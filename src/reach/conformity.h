@@ -3,8 +3,8 @@
  * conformity.h - does a program on the threads library do what a model of it says, and nothing else?
  *
  * Two relations are decided by tests. M <= CP: all that the model can do, the program can. CP <= M: all that the
- * program can do, the model can. Both together are M ~ CP. Tests are the sequences of the model (conformity.c), or
- * those of each component alone (conformity_alone.c). */
+ * program can do, the model can; to wait for something more counts as doing it. Both together are M ~ CP. Tests are the
+ * sequences of the model (conformity.c), or those of each component alone (conformity_alone.c). */
 #ifndef APHI_REACH_CONFORMITY_H
 #define APHI_REACH_CONFORMITY_H
 
@@ -14,11 +14,11 @@
 typedef enum aphi_breach {
     APHI_BREACH_NONE,
     APHI_BREACH_MISSING,   /* an event of the model cannot be done */
-    APHI_BREACH_STUCK,     /* where the model ends, the program waits for ever */
     APHI_BREACH_ENDLESS,   /* a run takes too long */
     APHI_BREACH_CRASHED,   /* a run ends by a signal, or with an error */
     APHI_BREACH_FEWER,     /* a receive could not take what the model could have taken */
     APHI_BREACH_EXTRA,     /* where the model ends or waits for ever, the program has another event */
+    APHI_BREACH_STUCK,     /* where the model ends, the program waits for ever */
     APHI_BREACH_ENDS,      /* where the model waits for ever, the program ends */
     APHI_BREACH_MORE,      /* a receive could take what the model could not */
 } aphi_breach;

@@ -127,8 +127,8 @@ static void choose_rows(drawing *w, size_t rows)
         left_out += !w->shown[i] && !elsewhere;
     }
     if (left_out)
-        aphi_buffer_format(w->out, "  (without %zu event%s that this does not follow from, or long before it)\n", left_out,
-                           left_out == 1 ? "" : "s");
+        aphi_buffer_format(w->out, "  (without %zu event%s that this does not follow from, or long before it)\n",
+                           left_out, left_out == 1 ? "" : "s");
 }
 
 static void place_lanes(drawing *w)
