@@ -159,6 +159,8 @@ static void test_threads(conforming *x)
     for (size_t i = 0; i < x->alts.component_count && !x->c.lack.breach && !x->c.lost && !interrupted; i++)
         if (!x->thread || !strcmp(x->thread, x->alts.components[i].name))
             x->told[i] = aphi_alone_try(x->alone, i);
+    if (!x->thread)
+        aphi_alone_settle(x->alone);
 }
 
 static aphi_alone_told all_told(const conforming *x)
@@ -233,7 +235,10 @@ static void tell_difference(const conforming *x, const aphi_difference *d, aphi_
     aphi_buffer_str(out, "  ");
     if (d->alone >= 0)
         aphi_buffer_format(out, "thread %s alone, ", c->threads[d->alone]);
-    aphi_buffer_format(out, "sequence %" PRIu64, d->sequence);
+    if (d->sequence)
+        aphi_buffer_format(out, "sequence %" PRIu64, d->sequence);
+    else
+        aphi_buffer_str(out, "the whole program, to capture messages");
     if (d->at.index)
         aphi_buffer_format(out, ", event %" PRIu32 " of %s", d->at.index, c->threads[d->at.thread]);
     aphi_buffer_format(out, ": %s\n\n", d->detail);
@@ -252,7 +257,8 @@ static void tell_threads(const conforming *x, aphi_buffer *out)
         if (told->by_races >= told->by_events) /* or else the tests were not finished */
             aphi_buffer_format(out, ", %" PRIu64 " with race sets", told->by_races);
         if (told->untested)
-            aphi_buffer_format(out, "; %" PRIu64 " not tested: no message %s was seen", told->untested, told->unknown);
+            aphi_buffer_format(out, "; %" PRIu64 " not tested to the end: no message %s was seen", told->untested,
+                               told->unknown);
         aphi_buffer_byte(out, '\n');
     }
 }

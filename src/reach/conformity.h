@@ -79,7 +79,7 @@ bool aphi_conformity_try(aphi_conformity *c, aphi_sequence *s);
 
 typedef struct aphi_alone_told {
     uint64_t by_events, by_races; /* sequences of the thread that were tested */
-    uint64_t untested;            /* by events: nobody knows what some message of them carries */
+    uint64_t untested;            /* not to their end: nobody knows what some message of them carries */
     char unknown[100];            /* one of these messages: port and label */
 } aphi_alone_told;
 
@@ -92,6 +92,9 @@ void aphi_alone_add(aphi_alone *a, aphi_sequence *s);
 void aphi_alone_capture(aphi_alone *a, uint64_t random_runs);
 /* Tests the thread of a component with all that was added, until a breach is found. */
 aphi_alone_told aphi_alone_try(aphi_alone *a, size_t component);
+
+/* If nothing was found, tells that the whole program crashed or did not end while messages were captured. */
+void aphi_alone_settle(aphi_alone *a);
 
 /* ---- for both ---------------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,9 @@
  *             the first is asked of the model's state on one side, of the thread's own open list on the other.
  * Messages:   What a message carries is not in the model. It is captured, by port and label, from runs of the whole
  *             program: of one sequence of the model for each message that is needed, and if that does not do, by
- *             chance.
+ *             chance. What comes before a message that was never seen is tested all the same: the thread must come to
+ *             wait for it. Should the whole program crash or not end in such a run, that is told if no thread shows
+ *             anything wrong alone.
  * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE numbers for each event, then
  *                the state in which it ends.
  *             2. `timings` has, for a number of `events`, the offers of messages to the component: OFFER_SIZE numbers
@@ -54,6 +56,8 @@ struct aphi_alone {
     aphi_keyed *events, *timings, *race_sets; /* of each component */
     carried *carried;
     size_t carried_count, carried_capacity;
+    aphi_breach trouble;      /* of a run of the whole program, and what it did */
+    aphi_recording troubled;
     numbers key, offers;
 };
 
@@ -79,6 +83,7 @@ void aphi_alone_close(aphi_alone *a)
     }
     for (size_t i = 0; i < a->carried_count; i++)
         free(a->carried[i].way);
+    aphi_recording_free(&a->troubled);
     free(a->events);
     free(a->timings);
     free(a->race_sets);
@@ -224,9 +229,12 @@ void aphi_alone_add(aphi_alone *a, aphi_sequence *s)
 
 /* ---- what messages carry ----------------------------------------------------------------------------------------- */
 
-static void look_at(aphi_alone *a)
+/* One run of the whole program; true if it came to an end. */
+static bool look(aphi_alone *a, uint64_t seed)
 {
-    const aphi_recording *r = &a->c->recording;
+    aphi_recording *r = &a->c->recording;
+    if (!aphi_conformity_run(a->c, false, seed))
+        return false;
     for (size_t i = 0; i < r->event_count; i++) {
         const aphi_recorded *e = &r->events[i];
         carried *m = e->did == APHI_DID_SEND ? carried_as(a, e->port, e->label) : NULL;
@@ -235,6 +243,14 @@ static void look_at(aphi_alone *a)
             memcpy(m->payload, e->payload, sizeof m->payload);
         }
     }
+    bool endless = r->end == APHI_RECORDING_ENDLESS;
+    bool crashed = r->end == APHI_RECORDING_CRASHED || r->end == APHI_RECORDING_FAILED;
+    if ((endless || crashed) && !a->trouble) {
+        a->trouble = endless ? APHI_BREACH_ENDLESS : APHI_BREACH_CRASHED;
+        a->troubled = *r;
+        *r = (aphi_recording){0};
+    }
+    return !endless;
 }
 
 static void force_way(aphi_conformity *c, const carried *m)
@@ -244,29 +260,39 @@ static void force_way(aphi_conformity *c, const carried *m)
     c->forced_count = m->way_count;
 }
 
+static bool is_done(const aphi_alone *a)
+{
+    for (size_t i = 0; i < a->carried_count; i++)
+        if (!a->carried[i].known)
+            return false;
+    return true;
+}
+
 void aphi_alone_capture(aphi_alone *a, uint64_t random_runs)
 {
-    aphi_conformity *c = a->c;
     bool ends = true;
-    for (size_t i = 0; i < a->carried_count && ends && !c->lost; i++) {
-        if (a->carried[i].known)
-            continue;
-        force_way(c, &a->carried[i]);
-        if (aphi_conformity_run(c, false, 0))
-            look_at(a);
-        ends = c->recording.end != APHI_RECORDING_ENDLESS;
-    }
-    c->forced_count = 0;
-    for (uint64_t seed = 1; seed <= random_runs && ends && !c->lost; seed++) {
-        size_t unknown = 0;
-        for (size_t i = 0; i < a->carried_count; i++)
-            unknown += !a->carried[i].known;
-        if (!unknown)
-            return;
-        if (aphi_conformity_run(c, false, seed))
-            look_at(a);
-        ends = c->recording.end != APHI_RECORDING_ENDLESS;
-    }
+    for (size_t i = 0; i < a->carried_count && ends; i++)
+        if (!a->carried[i].known) {
+            force_way(a->c, &a->carried[i]);
+            ends = look(a, 0);
+        }
+    a->c->forced_count = 0;
+    for (uint64_t seed = 1; seed <= random_runs && ends && !is_done(a); seed++)
+        ends = look(a, seed);
+}
+
+void aphi_alone_settle(aphi_alone *a)
+{
+    aphi_conformity *c = a->c;
+    if (!a->trouble || c->lack.breach || c->lost)
+        return;
+    aphi_recording_free(&c->recording);
+    c->recording = a->troubled;
+    a->troubled = (aphi_recording){0};
+    c->sequence = 0;
+    char detail[sizeof c->recording.detail];
+    memcpy(detail, c->recording.detail, sizeof detail);
+    aphi_conformity_differ(c, a->trouble, -1, (aphi_place){0}, detail);
 }
 
 /* ---- a run alone ------------------------------------------------------------------------------------------------- */
@@ -277,6 +303,7 @@ typedef struct trial { /* one event sequence of one component */
     uint32_t number;       /* among its event sequences */
     const uint32_t *key;
     size_t count;          /* events */
+    size_t known;          /* of these, up to a receive of what nobody knows */
     bool stuck_sending;    /* at the end the component waits in a send, which is forced, too */
 } trial;
 
@@ -301,30 +328,30 @@ static void force_trial(trial *t)
     const aphi_alts_component *l = &alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
     c->forced_count = 0;
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->known; i++)
         force_event(t, t->key + i * EVENT_SIZE);
     const aphi_alts_move *move = l->first[end] < l->first[end + 1] ? &l->moves[l->first[end]] : NULL;
-    t->stuck_sending = move && move->op == APHI_ALTS_SEND;
+    t->stuck_sending = t->known == t->count && move && move->op == APHI_ALTS_SEND;
     if (t->stuck_sending)
         force_event(t, (uint32_t[EVENT_SIZE]){move->op, move->sync, move->port, move->label,
                                               alts->ports[move->port].owner, end});
 }
 
-/* False: nobody knows what one of the messages carries. */
-static bool is_known(trial *t, aphi_alone_told *told)
+/* Finds how far the test can go. */
+static void find_known(trial *t, aphi_alone_told *told)
 {
     const aphi_conformity *c = t->a->c;
-    for (size_t i = 0; i < t->count; i++) {
-        const uint32_t *k = t->key + i * EVENT_SIZE;
+    for (t->known = 0; t->known < t->count; t->known++) {
+        const uint32_t *k = t->key + t->known * EVENT_SIZE;
         const carried *m = k[OP] == APHI_ALTS_RECEIVE
             ? carried_as(t->a, c->ports[k[PORT]], c->labels[k[LABEL]]) : NULL;
         if (m && !m->known) {
+            told->untested++;
             snprintf(told->unknown, sizeof told->unknown, "%s %s", c->plan->alts->ports[k[PORT]].name,
                      c->plan->alts->labels[k[LABEL]]);
-            return false;
+            return;
         }
     }
-    return true;
 }
 
 static bool run_trial(trial *t)
@@ -362,6 +389,34 @@ static void breach(const trial *t, aphi_breach b, size_t index)
     if (b == APHI_BREACH_ENDS)
         snprintf(detail, sizeof detail, "the model waits for ever there");
     aphi_conformity_differ(c, b, thread, (aphi_place){thread, (uint32_t)index}, detail);
+}
+
+/* Where nobody knows what comes next, the thread must wait for it. */
+static bool waits_for(const trial *t, const uint32_t *k)
+{
+    const aphi_conformity *c = t->a->c;
+    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
+    for (uint32_t i = s->open; s->stand == APHI_STANDS_RECEIVING && i < s->open + s->open_count; i++) {
+        const aphi_opening *o = &c->recording.openings[i];
+        if (o->port == c->ports[k[PORT]] && (o->label == APHI_LABEL_ANY || o->label == c->labels[k[LABEL]]))
+            return true;
+    }
+    return false;
+}
+
+static void judge_begun(trial *t)
+{
+    aphi_conformity *c = t->a->c;
+    size_t done = c->recording.event_count;
+    if (c->recording.end == APHI_RECORDING_CRASHED || c->recording.end == APHI_RECORDING_FAILED) {
+        breach(t, APHI_BREACH_CRASHED, 0);
+    } else if (c->recording.end == APHI_RECORDING_ENDLESS) {
+        breach(t, APHI_BREACH_ENDLESS, 0);
+    } else if (done < t->known || !waits_for(t, t->key + t->known * EVENT_SIZE)) {
+        if (done >= t->known)
+            force_event(t, t->key + t->known * EVENT_SIZE); /* it is what the model expects */
+        breach(t, APHI_BREACH_MISSING, done + 1);
+    }
 }
 
 /* True if the thread did what the sequence says, and came to its end as it does. */
@@ -491,34 +546,37 @@ static bool compare_timing(const trial *t, const uint32_t *timing, size_t size)
 }
 
 /* Compares with each timing that the model has for these events. */
-static bool compare_all(const trial *t)
+static void compare_all(const trial *t)
 {
     const aphi_keyed *timings = &t->a->timings[t->component];
     for (uint32_t i = 0; i < timings->count; i++) {
         size_t size;
         const uint32_t *timing = aphi_keyed_key(timings, i, &size);
         if (timing[0] == t->number && !compare_timing(t, timing, size / sizeof *timing))
-            return false;
+            return;
     }
-    return true;
 }
 
 /* ---- a thread ---------------------------------------------------------------------------------------------------- */
 
-static bool try_one(trial *t, aphi_alone_told *told)
+static void try_one(trial *t, aphi_alone_told *told)
 {
     size_t size;
     t->key = aphi_keyed_key(&t->a->events[t->component], t->number, &size);
     t->count = (size / sizeof *t->key - 1) / EVENT_SIZE;
-    if (!is_known(t, told)) {
-        told->untested++;
-        return true;
-    }
+    find_known(t, told);
     t->a->c->tests++;
     t->a->c->sequence = t->number + 1;
-    told->by_events++;
     force_trial(t);
-    return run_trial(t) && judge(t) && compare_all(t);
+    if (!run_trial(t))
+        return;
+    if (t->known < t->count) {
+        judge_begun(t);
+        return;
+    }
+    told->by_events++;
+    if (judge(t))
+        compare_all(t);
 }
 
 aphi_alone_told aphi_alone_try(aphi_alone *a, size_t component)

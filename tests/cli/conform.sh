@@ -159,7 +159,7 @@ out 'M <= CP is not certain, M ~ CP is not certain'
 out 'not all: 3 sequences'
 talk z 1 >"$dir/unseen.alts"
 run 3 conform --local --thread B --captures 3 "$dir/unseen.alts" ./wrong send 1 m
-out '1 not tested: no message to_b z was seen'
+out '1 not tested to the end: no message to_b z was seen'
 
 # ---- what does not fit together ------------------------------------------------------------------------------------
 
