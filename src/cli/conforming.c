@@ -218,6 +218,7 @@ static const struct {
     [APHI_BREACH_EXTRA] = {"extra", "the program goes on where the model does not"},
     [APHI_BREACH_STUCK] = {"stuck", "where the model ends, the program waits for ever"},
     [APHI_BREACH_ENDS] = {"ends", "the program ends where the model waits for ever"},
+    [APHI_BREACH_WAITS] = {"waits", "the program waits for something else than the model"},
     [APHI_BREACH_MORE] = {"more", "a receive could take what the model's could not"},
 };
 

@@ -282,20 +282,54 @@ static void judge_diverged(aphi_conformity *c)
     aphi_conformity_differ(c, APHI_BREACH_MISSING, -1, at, detail);
 }
 
+/* What a thread does at the end of a deadlock, compared with the state of its component. */
+static aphi_breach judge_standing(const aphi_conformity *c, const aphi_plan_state *end, const aphi_standing *s)
+{
+    bool sends = s->stand == APHI_STANDS_SENDING || s->stand == APHI_STANDS_WITHOUT_ROOM;
+    switch (end->kind) {
+    case APHI_PLAN_TERMINAL: return s->stand == APHI_STANDS_ENDED ? APHI_BREACH_NONE : APHI_BREACH_STUCK;
+    case APHI_PLAN_RECEIVE:
+        return s->stand == APHI_STANDS_RECEIVING ? APHI_BREACH_NONE
+               : s->stand == APHI_STANDS_ENDED ? APHI_BREACH_ENDS : APHI_BREACH_WAITS;
+    default:
+        if (s->stand == APHI_STANDS_ENDED)
+            return APHI_BREACH_ENDS;
+        return sends && s->port == c->ports[c->plan->channels[end->channel].port] && s->label == c->labels[end->label]
+                && (s->stand == APHI_STANDS_SENDING) == (end->kind == APHI_PLAN_PASS)
+            ? APHI_BREACH_NONE : APHI_BREACH_WAITS;
+    }
+}
+
+/* True if each thread ends, or waits, as its component does. */
+static bool judge_standings(aphi_conformity *c, const aphi_sequence *s)
+{
+    char detail[sizeof c->recording.detail];
+    memcpy(detail, c->recording.detail, sizeof detail);
+    for (unsigned t = 0; t < c->plan->thread_count; t++) {
+        const aphi_plan_state *end = &c->plan->states[s->ends[t]];
+        aphi_breach b = judge_standing(c, end, &c->recording.standings[c->threads[t]]);
+        if (b) {
+            aphi_conformity_differ(c, b, -1, (aphi_place){c->threads[t], s->first[t + 1] - s->first[t] + 1}, detail);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* True if the program did what the sequence says, up to its end. */
-static bool judge_end(aphi_conformity *c, bool deadlock)
+static bool judge_end(aphi_conformity *c, const aphi_sequence *s)
 {
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
     switch (c->recording.end) {
     case APHI_RECORDING_ENDED:
-        if (deadlock)
+        if (s->deadlock)
             aphi_conformity_differ(c, APHI_BREACH_ENDS, -1, (aphi_place){0}, "the model waits for ever there");
-        return !deadlock;
+        return !s->deadlock;
     case APHI_RECORDING_DEADLOCK:
-        if (!deadlock)
+        if (!s->deadlock)
             aphi_conformity_differ(c, APHI_BREACH_STUCK, -1, (aphi_place){0}, detail);
-        return deadlock;
+        return s->deadlock && judge_standings(c, s);
     case APHI_RECORDING_ENDLESS:
         aphi_conformity_differ(c, APHI_BREACH_ENDLESS, -1, (aphi_place){0}, detail);
         return false;
@@ -363,7 +397,7 @@ bool aphi_conformity_try(aphi_conformity *c, aphi_sequence *s)
     aphi_conformity_force(c, s);
     if (!aphi_conformity_run(c, true, 0))
         return false;
-    if (judge_end(c, s->deadlock))
+    if (judge_end(c, s))
         compare_races(c, s);
     return !c->lost && !c->lack.breach;
 }

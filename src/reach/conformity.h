@@ -20,6 +20,7 @@ typedef enum aphi_breach {
     APHI_BREACH_EXTRA,     /* where the model ends or waits for ever, the program has another event */
     APHI_BREACH_STUCK,     /* where the model ends, the program waits for ever */
     APHI_BREACH_ENDS,      /* where the model waits for ever, the program ends */
+    APHI_BREACH_WAITS,     /* where the model waits for ever, the program waits for something else */
     APHI_BREACH_MORE,      /* a receive could take what the model could not */
 } aphi_breach;
 

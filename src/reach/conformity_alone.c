@@ -427,8 +427,11 @@ static bool judge(const trial *t)
     uint32_t end = t->key[t->count * EVENT_SIZE];
     size_t done = c->recording.event_count;
     bool stays = l->first[end] < l->first[end + 1];
-    if (t->stuck_sending && done >= c->forced_count)
-        return true;
+    if (t->stuck_sending && done + 1 >= c->forced_count) {
+        if (done < c->forced_count)
+            breach(t, c->recording.end == APHI_RECORDING_ENDED ? APHI_BREACH_ENDS : APHI_BREACH_WAITS, done + 1);
+        return done >= c->forced_count;
+    }
     if (c->recording.end <= APHI_RECORDING_DEADLOCK && done != c->forced_count) {
         breach(t, APHI_BREACH_MISSING, done + 1);
         return false;
@@ -461,9 +464,9 @@ static bool model_is_open(const trial *t, uint32_t state, const uint32_t *offer)
     return false;
 }
 
-static bool program_is_open(const aphi_conformity *c, const aphi_recorded *e, const uint32_t *offer)
+static bool program_is_open(const aphi_conformity *c, uint32_t open, uint32_t open_count, const uint32_t *offer)
 {
-    for (uint32_t i = e->open; i < e->open + e->open_count; i++) {
+    for (uint32_t i = open; i < open + open_count; i++) {
         const aphi_opening *o = &c->recording.openings[i];
         if (o->port == c->ports[offer[FROM_PORT]]
             && (o->label == APHI_LABEL_ANY || o->label == c->labels[offer[FROM_LABEL]]))
@@ -494,10 +497,15 @@ static bool is_hidden(const aphi_plan *p, const uint32_t *offers, size_t count, 
     return false;
 }
 
-/* Puts both race sets of a receive (from 0) into of_model and of_program. */
+/* Puts both race sets of a receive (from 0) into of_model and of_program. After the last event it is the receive in
+ * which the thread waits for ever. */
 static void find_races(const trial *t, const uint32_t *offers, size_t count, uint32_t receive)
 {
     aphi_conformity *c = t->a->c;
+    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
+    const aphi_recorded *e = receive < t->count ? &c->recording.events[receive] : NULL;
+    uint32_t open = e ? e->open : s->open, open_count = e ? e->open_count : s->open_count;
+    uint32_t state = t->key[receive * EVENT_SIZE + (e ? STATE : 0)];
     c->of_model.count = c->of_program.count = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t *o = offers + i * OFFER_SIZE;
@@ -505,9 +513,9 @@ static void find_races(const trial *t, const uint32_t *offers, size_t count, uin
             || is_hidden(c->plan, offers, count, i, receive))
             continue;
         aphi_rival rival = {{c->threads[o[SENDER]], 0}, c->ports[o[FROM_PORT]], c->labels[o[FROM_LABEL]]};
-        if (model_is_open(t, t->key[receive * EVENT_SIZE + STATE], o) && !aphi_rivals_have(&c->of_model, &rival))
+        if (model_is_open(t, state, o) && !aphi_rivals_have(&c->of_model, &rival))
             aphi_rivals_add(&c->of_model, rival);
-        if (program_is_open(c, &c->recording.events[receive], o) && !aphi_rivals_have(&c->of_program, &rival))
+        if (program_is_open(c, open, open_count, o) && !aphi_rivals_have(&c->of_program, &rival))
             aphi_rivals_add(&c->of_program, rival);
     }
 }
@@ -533,8 +541,10 @@ static bool compare_timing(const trial *t, const uint32_t *timing, size_t size)
     size_t count = (size - 1) / OFFER_SIZE;
     found->count = 0;
     *more(found, 1) = t->number;
-    for (uint32_t i = 0; i < t->count; i++) {
-        if (t->key[i * EVENT_SIZE] != APHI_ALTS_RECEIVE)
+    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
+    bool waits = s->stand == APHI_STANDS_RECEIVING && !t->stuck_sending;
+    for (uint32_t i = 0; i < t->count + waits; i++) {
+        if (i < t->count && t->key[i * EVENT_SIZE] != APHI_ALTS_RECEIVE)
             continue;
         find_races(t, timing + 1, count, i);
         if (!aphi_conformity_compare(c, c->threads[t->component], (aphi_place){c->threads[t->component], i + 1}))
