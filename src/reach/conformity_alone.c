@@ -35,7 +35,9 @@
 
 enum { OP, SYNC, PORT, LABEL, PEER, STATE, EVENT_SIZE };
 enum { RECEIVED, FROM_PORT, FROM_LABEL, SENDER, KNOWN, BEHIND, BEHIND_HIGH, OFFER_SIZE };
-enum { NEVER = UINT32_MAX, OFFERS_IN_QUEUE_MAX = 64 };
+enum { OFFERS_IN_QUEUE_MAX = 64 };
+
+static const uint32_t never = UINT32_MAX; /* received */
 
 typedef struct numbers {
     uint32_t *items;
@@ -124,7 +126,7 @@ static void add_offers_of(aphi_alone *a, const aphi_sequence *s, unsigned thread
         const aphi_event *e = &s->events[s->first[c->sender] + send];
         const aphi_plan_state *from = &s->plan->states[send < count ? e->state : s->ends[c->sender]];
         uint32_t *o = more(&a->offers, OFFER_SIZE);
-        o[RECEIVED] = send < count && e->matched ? e->peer_index : NEVER;
+        o[RECEIVED] = send < count && e->matched ? e->peer_index : never;
         o[FROM_PORT] = c->port;
         o[FROM_LABEL] = from->label;
         o[SENDER] = c->sender;
