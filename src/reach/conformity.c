@@ -221,13 +221,19 @@ static bool contains(const aphi_rivals *a, const aphi_rivals *b)
     return true;
 }
 
+static void sort(aphi_rivals *r)
+{
+    if (r->count)
+        qsort(r->items, r->count, sizeof *r->items, by_rival);
+}
+
 bool aphi_conformity_compare(aphi_conformity *c, int alone, aphi_place at)
 {
     bool fewer = !contains(&c->of_program, &c->of_model), more = !contains(&c->of_model, &c->of_program);
     if (!fewer && !more)
         return true;
-    qsort(c->of_model.items, c->of_model.count, sizeof *c->of_model.items, by_rival);
-    qsort(c->of_program.items, c->of_program.count, sizeof *c->of_program.items, by_rival);
+    sort(&c->of_model);
+    sort(&c->of_program);
     if (fewer)
         aphi_conformity_differ(c, APHI_BREACH_FEWER, alone, at, "in the model it could have taken more");
     else
