@@ -7,9 +7,9 @@
  *     scramble NUMBER model     prints a model of it, for antiphon conform
  *
  * Threads send, synchronously or not, receive and select, on ports of every medium, some with little room. What a
- * thread received decides what it sends, and which of its steps it skips; labels say who sent it. The count knows nothing of threads, clocks
- * or races: it tries every interleaving of steps, each queue in the order in which messages came, and counts what
- * differs in the end. */
+ * thread received decides what it sends, and which of its steps it skips; labels say who sent it. The count knows
+ * nothing of threads, clocks or races: it tries every interleaving of steps, each queue in the order in which messages
+ * came, and counts what differs in the end. */
 #include <antiphon/threads.h>
 
 #include <stdio.h>
