@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench table-one table-one-full mutants mutants-http survey replays soak fuzz install clean
+.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-threads survey replays soak fuzz install clean
 
 all: build/setup.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -44,6 +44,10 @@ mutants: all
 # The same of the web server, and the real ones.
 mutants-http: all
 	@tools/mutants-http
+
+# Mutants of a message-passing program, tested thread by thread: each must be killed, or be known to be equivalent.
+mutants-threads: all
+	@tools/mutants-threads
 
 # What each web server breaks and chooses: pages in build/survey.
 survey: all

@@ -24,6 +24,7 @@ int aphi_command_survey(int count, char **words);
 int aphi_test_quietly(int count, char **words, aph_value *found);
 int aphi_command_mutate(int count, char **words);
 int aphi_command_explore(int count, char **words);
+int aphi_command_conform(int count, char **words);
 
 /* "antiphon: " and a message on stderr; returns APHI_EXIT_USAGE. */
 int aphi_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));

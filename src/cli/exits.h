@@ -61,6 +61,7 @@
     X(DEADLOCK, 73, "threads of a program wait for ever") \
     X(ENDLESS, 74, "a program does not terminate") \
     X(CRASHED, 75, "a program crashed, or ended with an error") \
+    X(MISMATCH, 76, "a model and a program do not have the same threads and ports") \
     X(SOURCE_IO, 80, "a C source cannot be read") \
     X(SOURCE_MALFORMED, 81, "a C source is none") \
     X(SOURCE_BUILD, 82, "a C source does not build even as it is") \

@@ -34,6 +34,7 @@ static const struct command {
     {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},
     {"mutate", aphi_command_mutate, "change a C source in one place at a time, and see whether a test notices"},
     {"explore", aphi_command_explore, "run a message-passing program in every order of its messages"},
+    {"conform", aphi_command_conform, "does a message-passing program do what its model says, and nothing else?"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -272,7 +272,7 @@ static bool send_order(aphi_controlled *p, const aphi_controlled_order *o)
 
 /* ---- what came of it --------------------------------------------------------------------------------------------- */
 
-static bool take_outcome(aphi_recording *r, const char *line)
+static bool take_outcome(const aphi_controlled *p, aphi_recording *r, const char *line)
 {
     static const struct {
         const char *name;
@@ -291,7 +291,7 @@ static bool take_outcome(aphi_recording *r, const char *line)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!strcmp(name, ends[i].name)) {
             r->end = ends[i].end;
-            return true;
+            return r->end != APHI_RECORDING_DIVERGED || (size_t)r->number < p->cast.thread_count;
         }
     return false;
 }
@@ -392,7 +392,7 @@ static bool take_answer(aphi_controlled *p, aphi_recording *r, int64_t deadline_
         aphi_standing *s;
         switch (line[0]) {
         case 'o':
-            understood = line[1] == 'u' ? take_outcome(r, line) : take_opening(p, r, open, line);
+            understood = line[1] == 'u' ? take_outcome(p, r, line) : take_opening(p, r, open, line);
             break;
         case 'e':
             understood = take_event(p, r, counts, line);

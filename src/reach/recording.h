@@ -94,7 +94,7 @@ typedef enum aphi_recording_end {
     APHI_RECORDING_ENDED,
     APHI_RECORDING_DEADLOCK,
     APHI_RECORDING_BLOCKED,  /* the rest was excluded by the order */
-    APHI_RECORDING_DIVERGED, /* the order cannot be followed: detail says where */
+    APHI_RECORDING_DIVERGED, /* the order cannot be followed: number is the thread, detail says where */
     APHI_RECORDING_ENDLESS,
     APHI_RECORDING_CRASHED,  /* number is the signal */
     APHI_RECORDING_FAILED,   /* number is the exit code */

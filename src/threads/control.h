@@ -97,6 +97,7 @@ typedef struct aphi_waiting { /* for what a thread waits at the end */
 
 typedef struct aphi_tape {
     aphi_outcome outcome;
+    unsigned diverged; /* the thread that did */
     char detail[400];
     uint32_t event_count, item_count;
     aphi_waiting waiting[APH_THREADS_MAX];

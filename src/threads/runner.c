@@ -13,7 +13,7 @@
  *                            x THREAD PEER INDEX                        a send that is excluded
  *                            m PORT LABEL HEX                           what a message carries
  *                        go
- *                 we:    outcome NAME NUMBER DETAIL
+ *                 we:    outcome NAME NUMBER DETAIL                     NUMBER: a signal, an exit code, a thread
  *                        e THREAD OP SYNC FREE PORT LABEL PEER INDEX HEX, and after a receive
  *                            o PORT LABEL                               it was open to
  *                            a PEER INDEX PORT LABEL SYNC               available to a free one
@@ -199,7 +199,7 @@ static void report_outcome(runner *r, bool late, int status)
     else if (t->outcome == APHI_OUTCOME_NONE)
         fprintf(r->out, "outcome failed 0 the program ended before its threads did\n");
     else
-        fprintf(r->out, "outcome %s 0 %s\n", outcomes[t->outcome], t->detail);
+        fprintf(r->out, "outcome %s %u %s\n", outcomes[t->outcome], t->diverged, t->detail);
 }
 
 static void report(runner *r, bool late, int status)
@@ -242,6 +242,7 @@ static bool wait_for(pid_t child, uint64_t time_ms, int *status)
 static void clear_tape(aphi_tape *t)
 {
     t->outcome = APHI_OUTCOME_NONE;
+    t->diverged = 0;
     t->detail[0] = 0;
     t->event_count = t->item_count = 0;
     memset(t->waiting, 0, sizeof t->waiting);

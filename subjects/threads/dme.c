@@ -151,15 +151,8 @@ static aph_thread_port *port(aph_threads *group, const char *what, aph_thread *o
     return aph_threads_port(group, name, owner, APH_THREAD_FIFO_PAIR, 0);
 }
 
-int main(int count, char **words)
+static void set_up(aph_threads *group)
 {
-    if (count > 1)
-        size = atoi(words[1]);
-    if (size < 2 || size > SIZE_MOST) {
-        fprintf(stderr, "usage: dme [N], N from 2 to %d\n", SIZE_MOST);
-        return 2;
-    }
-    aph_threads *group = aph_threads_open();
     for (int i = 0; i < size; i++) {
         process *p = &processes[i];
         p->number = i;
@@ -172,6 +165,18 @@ int main(int count, char **words)
         p->answer = port(group, "answer", h, p);
         p->input = port(group, "input", c, p);
     }
+}
+
+int main(int count, char **words)
+{
+    if (count > 1)
+        size = atoi(words[1]);
+    if (size < 2 || size > SIZE_MOST) {
+        fprintf(stderr, "usage: dme [N], N from 2 to %d\n", SIZE_MOST);
+        return 2;
+    }
+    aph_threads *group = aph_threads_open();
+    set_up(group);
     aph_threads_run(group);
     aph_threads_close(group);
     return 0;

@@ -4,11 +4,12 @@
  *
  *     scramble NUMBER           runs its threads
  *     scramble NUMBER count     prints how many orders there are, and how many of them end in a deadlock
+ *     scramble NUMBER model     prints a model of it, for antiphon conform
  *
  * Threads send, synchronously or not, receive and select, on ports of every medium, some with little room. What a
- * thread received decides what it sends, and which of its steps it skips. The count knows nothing of threads, clocks
- * or races: it tries every interleaving of steps, each queue in the order in which messages came, and counts what
- * differs in the end. */
+ * thread received decides what it sends, and which of its steps it skips; labels say who sent it. The count knows
+ * nothing of threads, clocks or races: it tries every interleaving of steps, each queue in the order in which messages
+ * came, and counts what differs in the end. */
 #include <antiphon/threads.h>
 
 #include <stdio.h>
@@ -103,16 +104,19 @@ static int learn(int known, int label, int sender) { return known * 5 + label * 
 
 /* ---- running it -------------------------------------------------------------------------------------------------- */
 
-static const char *const label_names[] = {"a", "b"};
+static const char *const label_names[LABELS][THREADS] = {{"a0", "a1", "a2", "a3"}, {"b0", "b1", "b2", "b3"}};
 static aph_thread_port *ports[PORTS];
 
 static int receive(aph_thread *self, const step *s, int known)
 {
-    aph_choice choices[PORTS];
+    aph_choice choices[PORTS * THREADS];
     size_t n = 0;
     for (int p = 0; p < program.ports; p++)
-        if (s->open[p] >= 0)
-            choices[n++] = (aph_choice){ports[p], s->open[p] < LABELS ? label_names[s->open[p]] : NULL, false};
+        if (s->open[p] == LABELS)
+            choices[n++] = (aph_choice){.port = ports[p]};
+        else
+            for (int t = 0; t < program.threads && s->open[p] >= 0; t++)
+                choices[n++] = (aph_choice){ports[p], label_names[s->open[p]][t], false};
     aph_message m = aph_thread_select(self, choices, n);
     return learn(known, m.label[0] - 'a', (int)m.payload.number);
 }
@@ -127,7 +131,8 @@ static void body(aph_thread *self, void *argument)
         if (!s->sends)
             known = receive(self, s, known);
         else
-            (s->sync ? aph_thread_send_sync : aph_thread_send)(self, ports[s->port], label_names[label_of(s, known)],
+            (s->sync ? aph_thread_send_sync : aph_thread_send)(self, ports[s->port],
+                                                               label_names[label_of(s, known)][thread],
                                                                aph_payload_number(thread));
     }
 }
@@ -150,6 +155,76 @@ static void run(void)
     }
     aph_threads_run(group);
     aph_threads_close(group);
+}
+
+/* ---- a model of it ----------------------------------------------------------------------------------------------- */
+
+/* What a thread knows is less than this. */
+enum { KNOWN_MOST = 1000, STATES_MOST = (STEPS + 1) * KNOWN_MOST };
+
+static struct {
+    int numbers[STEPS + 1][KNOWN_MOST]; /* from 1; 0: not met yet */
+    int at[STATES_MOST], known[STATES_MOST];
+    int count;
+} unfolded;
+
+/* The state, by its number, in which steps are skipped already. */
+static int state_after(int thread, int at, int known)
+{
+    while (at < program.count[thread] && is_skipped(&program.steps[thread][at], known))
+        at++;
+    int *number = &unfolded.numbers[at][known];
+    if (!*number) {
+        unfolded.at[unfolded.count] = at;
+        unfolded.known[unfolded.count] = known;
+        *number = ++unfolded.count;
+    }
+    return *number - 1;
+}
+
+/* The moves of a state, printed if they are wanted. */
+static void unfold(int thread, int state, bool printed)
+{
+    int at = unfolded.at[state], known = unfolded.known[state];
+    const step *s = &program.steps[thread][at];
+    if (at == program.count[thread])
+        return;
+    if (s->sends) {
+        int next = state_after(thread, at + 1, known);
+        if (printed)
+            printf("%d -> %d %s p%d %s\n", state, next, s->sync ? "pass" : "post", s->port,
+                   label_names[label_of(s, known)][thread]);
+        return;
+    }
+    for (int p = 0; p < program.ports; p++)
+        for (int label = 0; label < LABELS; label++)
+            for (int from = 0; from < program.threads; from++) {
+                if (s->open[p] < 0 || (s->open[p] < LABELS && s->open[p] != label) || from == thread)
+                    continue;
+                int next = state_after(thread, at + 1, learn(known, label, from));
+                if (printed)
+                    printf("%d -> %d take p%d %s\n", state, next, p, label_names[label][from]);
+            }
+}
+
+static void print_model(const char *number)
+{
+    static const char *const mediums[] = {"fifo-pair", "fifo-port", "unordered"};
+    printf("alts scramble-%s\n", number);
+    for (int t = 0; t < program.threads; t++)
+        printf("component T%d\n", t);
+    for (int p = 0; p < program.ports; p++)
+        printf(program.room[p] ? "port p%d of T%d %s capacity %d\n" : "port p%d of T%d %s\n", p, program.owner[p],
+               mediums[program.medium[p]], program.room[p]);
+    for (int t = 0; t < program.threads; t++) {
+        memset(&unfolded, 0, sizeof unfolded);
+        state_after(t, 0, 0);
+        for (int state = 0; state < unfolded.count; state++)
+            unfold(t, state, false);
+        printf("behaviour T%d states %d initial 0\n", t, unfolded.count);
+        for (int state = 0; state < unfolded.count; state++)
+            unfold(t, state, true);
+    }
 }
 
 /* ---- counting by brute force ------------------------------------------------------------------------------------- */
@@ -323,11 +398,13 @@ static void explore(const situation *before)
 int main(int count, char **words)
 {
     if (count < 2) {
-        fputs("usage: scramble NUMBER [count]\n", stderr);
+        fputs("usage: scramble NUMBER [count | model]\n", stderr);
         return 2;
     }
     make_program(strtoull(words[1], NULL, 10));
-    if (count > 2) {
+    if (count > 2 && !strcmp(words[2], "model")) {
+        print_model(words[1]);
+    } else if (count > 2) {
         explore(&(situation){.at = {0}});
         printf("%zu %lu\n", ends.count, deadlocks);
         empty(&seen);

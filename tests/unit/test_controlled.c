@@ -202,7 +202,8 @@ static void test_babble(void **state)
 static void test_answers(void **state)
 {
     static const char *const answers[] = {"nonsense", "outcome odd 0 x", "e 0 s 0 1 7 a 0 0 00", "e 9 l 0 1 0 a 0 0 00",
-                                          "o 0 a", "a 0 1 0 a 0", "w 3 ended 0 -", "w 0 sits 0 -"};
+                                          "o 0 a", "a 0 1 0 a 0", "w 3 ended 0 -", "w 0 sits 0 -",
+                                          "outcome diverged 1 x", "outcome diverged -1 x"};
     aphi_recording r = {0};
     (void)state;
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * conforming.c - antiphon conform MODEL PROGRAM: does a program do what its model says, and nothing else?
+ *
+ * Idea:       The model's sequences are visited as antiphon reach does, one after the other. Each is a test for the
+ *             whole program; or, with --local, all are collected first, and each thread is tested alone. */
+#include "cli/commands.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/exits.h"
+#include "cli/program.h"
+#include "reach/conformity.h"
+#include "report/spacetime.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 40 };
+
+typedef enum holding { HOLDS, FAILS, UNDECIDED } holding;
+
+typedef struct conforming {
+    const char *model, *name, *thread;
+    uint64_t time_ms, limit, unroll, captures;
+    bool local, json, at_least;
+    aphi_alts alts;
+    aphi_plan plan;
+    aphi_controlled *program;
+    aphi_conformity c;
+    aphi_alone *alone;
+    aphi_alone_told *told;  /* of each component */
+    aphi_sequence sequence;
+    uint64_t visited;       /* sequences of the model */
+    bool complete;          /* all of them */
+    int64_t ns;
+} conforming;
+
+static volatile sig_atomic_t interrupted;
+
+enum { LOCAL = 256, THREAD, AT_LEAST, LIMIT, UNROLL, RUN_TIME, CAPTURES, JSON, HELP };
+
+static const struct option options[] = {
+    {"local", no_argument, NULL, LOCAL},          {"thread", required_argument, NULL, THREAD},
+    {"at-least", no_argument, NULL, AT_LEAST},    {"limit", required_argument, NULL, LIMIT},
+    {"unroll", required_argument, NULL, UNROLL},  {"run-time", required_argument, NULL, RUN_TIME},
+    {"captures", required_argument, NULL, CAPTURES}, {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, HELP},            {NULL, 0, NULL, 0}};
+
+static void help(void)
+{
+    fputs("usage: antiphon conform [OPTION]... MODEL PROGRAM [ARGUMENT]...\n\n"
+          "Tests a program on libantiphon-threads with all sequences of a model: can it do all that the model can\n"
+          "(M <= CP), and nothing else (M ~ CP)? MODEL is one that antiphon reach takes. Threads and ports have the\n"
+          "same names on both sides.\n\n"
+          "  --local           test each thread alone: its environment is played, what messages carry is captured\n"
+          "  --thread NAME     with --local: this thread only\n"
+          "  --at-least        only M <= CP is asked for: the program may do more\n"
+          "  --limit N         stop after N sequences of the model\n"
+          "  --unroll N        let a component be in each state of a cycle N times at most\n"
+          "  --run-time MS     a run that takes longer does not terminate (default: 10000)\n"
+          "  --captures N      with --local: random runs to see messages in, at most (default: 200)\n"
+          "  --json            print one JSON object\n"
+          "  --help            this\n\n"
+          "exit codes: 0 it conforms, 1 it does not, 2 usage, 3 not certain, 4 not written, 5 interrupted, 30 no such\n"
+          "model, 60 to 65 something wrong with it, 70 no such program, or not on the library, 74 a run does not\n"
+          "terminate, 75 one crashed, 76 model and program have other threads or ports. antiphon help lists all.\n",
+          stdout);
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static int take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(optarg, &end, 10);
+    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
+        return 0;
+    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
+                      (unsigned long long)most);
+}
+
+static int apply(conforming *x, int option)
+{
+    switch (option) {
+    case LOCAL: x->local = true; return 0;
+    case THREAD: x->thread = optarg; return 0;
+    case AT_LEAST: x->at_least = true; return 0;
+    case LIMIT: return take_number("limit", 1, UINT64_MAX, &x->limit);
+    case UNROLL: return take_number("unroll", 1, 1000, &x->unroll);
+    case RUN_TIME: return take_number("run-time", 1, 86400000, &x->time_ms);
+    case CAPTURES: return take_number("captures", 0, UINT32_MAX, &x->captures);
+    case JSON: x->json = true; return 0;
+    default: return APHI_EXIT_USAGE;
+    }
+}
+
+/* -1: go on. */
+static int take_options(conforming *x, int count, char **words)
+{
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(count, words, "+:", options, NULL)) != -1) {
+        if (option == HELP) {
+            help();
+            return APHI_EXIT_PASS;
+        }
+        if (option == ':')
+            return aphi_usage("%s needs an argument", words[optind - 1]);
+        if (option == '?')
+            return aphi_usage("there is no option %s; see antiphon conform --help", words[optind - 1]);
+        int code = apply(x, option);
+        if (code)
+            return code;
+    }
+    if (count - optind < 2)
+        return aphi_usage("conform needs a model and a program; see antiphon conform --help");
+    if (x->thread && !x->local)
+        return aphi_usage("--thread goes with --local");
+    return -1;
+}
+
+/* ---- testing ----------------------------------------------------------------------------------------------------- */
+
+static bool visit(void *context, aphi_explorer *e)
+{
+    conforming *x = context;
+    aphi_sequence_take(&x->sequence, e);
+    x->visited++;
+    bool more = true;
+    if (x->local)
+        aphi_alone_add(x->alone, &x->sequence);
+    else
+        more = aphi_conformity_try(&x->c, &x->sequence);
+    return more && !interrupted && (!x->limit || x->visited < x->limit);
+}
+
+static void visit_all(conforming *x)
+{
+    aphi_explorer *e = aphi_explorer_open(&x->plan, visit, x);
+    aphi_sequence_open(&x->sequence, &x->plan);
+    aphi_explorer_begin(e, NULL);
+    while (!aphi_explorer_go(e, 1000000) && !aphi_explorer_stopped(e))
+        continue;
+    x->complete = !aphi_explorer_stopped(e);
+    aphi_sequence_close(&x->sequence);
+    aphi_explorer_close(e);
+}
+
+static void test_threads(conforming *x)
+{
+    aphi_alone_capture(x->alone, x->captures);
+    for (size_t i = 0; i < x->alts.component_count && !x->c.lack.breach && !x->c.lost && !interrupted; i++)
+        if (!x->thread || !strcmp(x->thread, x->alts.components[i].name))
+            x->told[i] = aphi_alone_try(x->alone, i);
+    if (!x->thread)
+        aphi_alone_settle(x->alone);
+}
+
+static aphi_alone_told all_told(const conforming *x)
+{
+    aphi_alone_told sum = {0};
+    for (size_t i = 0; i < x->alts.component_count && x->local; i++) {
+        sum.by_events += x->told[i].by_events;
+        sum.by_races += x->told[i].by_races;
+        sum.untested += x->told[i].untested;
+        if (*x->told[i].unknown)
+            memcpy(sum.unknown, x->told[i].unknown, sizeof sum.unknown);
+    }
+    return sum;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+static const char *const holding_names[] = {"holds", "fails", "is not certain"};
+
+static holding at_least(const conforming *x)
+{
+    if (x->c.lack.breach)
+        return FAILS;
+    return x->complete && !interrupted && !all_told(x).untested ? HOLDS : UNDECIDED;
+}
+
+static holding both(const conforming *x)
+{
+    return x->c.surplus.breach ? FAILS : at_least(x);
+}
+
+static int exit_of(const conforming *x)
+{
+    if (x->c.lack.breach == APHI_BREACH_ENDLESS)
+        return APHI_EXIT_ENDLESS;
+    if (x->c.lack.breach == APHI_BREACH_CRASHED)
+        return APHI_EXIT_CRASHED;
+    holding h = x->at_least ? at_least(x) : both(x);
+    if (h == FAILS)
+        return APHI_EXIT_FAIL;
+    if (interrupted)
+        return APHI_EXIT_INTERRUPTED;
+    return h == HOLDS ? APHI_EXIT_PASS : APHI_EXIT_UNKNOWN;
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *text;
+} breaches[] = {
+    [APHI_BREACH_MISSING] = {"missing", "the program cannot do an event of the model"},
+    [APHI_BREACH_ENDLESS] = {"endless", "the program does not terminate"},
+    [APHI_BREACH_CRASHED] = {"crashed", "the program crashed, or ended with an error"},
+    [APHI_BREACH_FEWER] = {"fewer", "a receive cannot take what the model's could have taken"},
+    [APHI_BREACH_EXTRA] = {"extra", "the program goes on where the model does not"},
+    [APHI_BREACH_STUCK] = {"stuck", "where the model ends, the program waits for ever"},
+    [APHI_BREACH_ENDS] = {"ends", "the program ends where the model waits for ever"},
+    [APHI_BREACH_WAITS] = {"waits", "the program waits for something else than the model"},
+    [APHI_BREACH_MORE] = {"more", "a receive could take what the model's could not"},
+};
+
+static const aphi_cast *cast_of(const conforming *x)
+{
+    return aphi_controlled_cast(x->program);
+}
+
+static void tell_difference(const conforming *x, const aphi_difference *d, aphi_buffer *out)
+{
+    aphi_terminal t = aphi_terminal_of(stdout, APHI_COLOUR_AUTO);
+    const aphi_cast *c = cast_of(x);
+    aphi_buffer_format(out, "\n%s: %s\n", aphi_breach_is_lack(d->breach) ? "M <= CP fails" : "CP <= M fails",
+                       breaches[d->breach].text);
+    aphi_buffer_str(out, "  ");
+    if (d->alone >= 0)
+        aphi_buffer_format(out, "thread %s alone, ", c->threads[d->alone]);
+    if (d->sequence)
+        aphi_buffer_format(out, "sequence %" PRIu64, d->sequence);
+    else
+        aphi_buffer_str(out, "the whole program, to capture messages");
+    if (d->at.index)
+        aphi_buffer_format(out, ", event %" PRIu32 " of %s", d->at.index, c->threads[d->at.thread]);
+    aphi_buffer_format(out, ": %s\n\n", d->detail);
+    aphi_spacetime_draw(out, c, d, &t, ROWS);
+    aphi_buffer_byte(out, '\n');
+}
+
+static void tell_threads(const conforming *x, aphi_buffer *out)
+{
+    for (size_t i = 0; i < x->alts.component_count; i++) {
+        const aphi_alone_told *told = &x->told[i];
+        if (!told->by_events && !told->untested)
+            continue;
+        aphi_buffer_format(out, "  %s: %" PRIu64 " sequence%s by events", x->alts.components[i].name, told->by_events,
+                           told->by_events == 1 ? "" : "s");
+        if (told->by_races >= told->by_events) /* or else the tests were not finished */
+            aphi_buffer_format(out, ", %" PRIu64 " with race sets", told->by_races);
+        if (told->untested)
+            aphi_buffer_format(out, "; %" PRIu64 " not tested to the end: no message %s was seen", told->untested,
+                               told->unknown);
+        aphi_buffer_byte(out, '\n');
+    }
+}
+
+static void put_count(aphi_buffer *out, uint64_t n, const char *what)
+{
+    aphi_report_count(out, n);
+    aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
+}
+
+static void tell_text(const conforming *x)
+{
+    aphi_buffer out = {0};
+    if (x->c.lack.breach)
+        tell_difference(x, &x->c.lack, &out);
+    if (x->c.surplus.breach)
+        tell_difference(x, &x->c.surplus, &out);
+    aphi_buffer_format(&out, "%s and %s%s: M <= CP %s, M ~ CP %s\n", x->alts.name, x->name,
+                       x->thread ? " (one thread)" : "", holding_names[at_least(x)], holding_names[both(x)]);
+    aphi_buffer_format(&out, "  %s", x->complete ? "" : "not all: ");
+    put_count(&out, x->visited, "sequence");
+    aphi_buffer_str(&out, " of the model, ");
+    put_count(&out, x->c.tests, "test");
+    aphi_buffer_str(&out, ", ");
+    put_count(&out, x->c.runs, "run");
+    aphi_buffer_str(&out, ", in ");
+    aphi_report_duration(&out, x->ns);
+    aphi_buffer_byte(&out, '\n');
+    if (x->local)
+        tell_threads(x, &out);
+    fwrite(out.data, 1, out.n, stdout);
+    aphi_buffer_free(&out);
+}
+
+static aph_value rivals_value(const conforming *x, const aphi_rivals *r)
+{
+    const aphi_cast *c = cast_of(x);
+    aph_value all = aph_array(0, NULL);
+    for (size_t i = 0; i < r->count; i++) {
+        const aphi_rival *rival = &r->items[i];
+        all = aph_push(all, aph_record("thread", aph_str(c->threads[rival->send.thread]), "index",
+                                       aph_int(rival->send.index), "port", aph_str(c->ports[rival->port].name),
+                                       "label", aph_str(c->labels[rival->label])));
+    }
+    return all;
+}
+
+static aph_value difference_value(const conforming *x, const aphi_difference *d)
+{
+    const aphi_cast *c = cast_of(x);
+    aph_value v = aph_record("relation", aph_str(aphi_breach_is_lack(d->breach) ? "M <= CP" : "CP <= M"), "breach",
+                             aph_str(breaches[d->breach].name), "detail", aph_str(d->detail), "sequence",
+                             aph_int((int64_t)d->sequence));
+    if (d->alone >= 0)
+        v = aph_put(v, "alone", aph_str(c->threads[d->alone]));
+    if (d->at.index)
+        v = aph_put(aph_put(v, "thread", aph_str(c->threads[d->at.thread])), "event", aph_int(d->at.index));
+    if (d->breach == APHI_BREACH_FEWER || d->breach == APHI_BREACH_MORE)
+        v = aph_put(aph_put(v, "model_race", rivals_value(x, &d->model)), "program_race", rivals_value(x, &d->program));
+    aphi_buffer line = {0};
+    aph_value run;
+    aph_json_error error;
+    aphi_recording_write(c, &d->run, NULL, d->sequence, &line);
+    if (aph_json_read(line.data, line.n, &run, &error))
+        v = aph_put(v, "run", aph_field(run, "threads"));
+    aphi_buffer_free(&line);
+    return v;
+}
+
+static aph_value threads_value(const conforming *x)
+{
+    aph_value all = aph_array(0, NULL);
+    for (size_t i = 0; i < x->alts.component_count; i++)
+        all = aph_push(all, aph_record("name", aph_str(x->alts.components[i].name), "by_events",
+                                       aph_int((int64_t)x->told[i].by_events), "by_races",
+                                       aph_int((int64_t)x->told[i].by_races), "untested",
+                                       aph_int((int64_t)x->told[i].untested)));
+    return all;
+}
+
+static void tell_json(const conforming *x)
+{
+    static const char *const names[] = {"holds", "fails", "unknown"};
+    aph_value found = aph_array(0, NULL);
+    if (x->c.lack.breach)
+        found = aph_push(found, difference_value(x, &x->c.lack));
+    if (x->c.surplus.breach)
+        found = aph_push(found, difference_value(x, &x->c.surplus));
+    aph_value v = aph_record("model", aph_str(x->alts.name), "program", aph_str(x->name), "mode",
+                             aph_str(x->local ? "local" : "global"), "at_least", aph_str(names[at_least(x)]),
+                             "equivalent", aph_str(names[both(x)]), "exit", aph_int(exit_of(x)), "sequences",
+                             aph_int((int64_t)x->visited), "complete", aph_bool(x->complete), "tests",
+                             aph_int((int64_t)x->c.tests), "runs", aph_int((int64_t)x->c.runs));
+    v = aph_put(aph_put(v, "differences", found), "milliseconds", aph_int(x->ns / 1000000));
+    if (x->local)
+        v = aph_put(v, "threads", threads_value(x));
+    aph_json_write(stdout, v);
+    fputc('\n', stdout);
+}
+
+static int tell(const conforming *x)
+{
+    if (x->json)
+        tell_json(x);
+    else
+        tell_text(x);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "antiphon: the result could not be written: %s\n", strerror(errno));
+        return APHI_EXIT_WRITE;
+    }
+    return exit_of(x);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static int test(conforming *x)
+{
+    char error[512];
+    if (!aphi_conformity_open(&x->c, &x->plan, x->program, x->local, error, sizeof error)) {
+        fprintf(stderr, "antiphon: %s and %s: %s\n", x->alts.name, x->name, error);
+        return APHI_EXIT_MISMATCH;
+    }
+    int64_t begun = aphi_clock_ns();
+    x->c.time_ms = x->time_ms;
+    if (x->local) {
+        x->alone = aphi_alone_open(&x->c);
+        x->told = aphi_alloc_zero((x->alts.component_count + 1) * sizeof *x->told);
+    }
+    visit_all(x);
+    if (x->local)
+        test_threads(x);
+    x->ns = aphi_clock_ns() - begun;
+    int code = APHI_EXIT_PROGRAM;
+    if (x->c.lost)
+        fprintf(stderr, "antiphon: %s: %s\n", x->name, x->c.error);
+    else
+        code = tell(x);
+    aphi_alone_close(x->alone);
+    free(x->told);
+    aphi_conformity_close(&x->c);
+    return code;
+}
+
+static int start(conforming *x, char **words)
+{
+    char error[512];
+    if (x->thread && aphi_alts_component_named(&x->alts, x->thread) == SIZE_MAX)
+        return aphi_usage("--thread %s: %s has no component of that name", x->thread, x->alts.name);
+    if (!aphi_plan_make(&x->plan, &x->alts, error, sizeof error)) {
+        fprintf(stderr, "antiphon: %s: %s\n", x->model, error);
+        return APHI_EXIT_PROGRAM_LARGE;
+    }
+    int code = APHI_EXIT_PROGRAM;
+    x->program = aphi_controlled_open(words, x->time_ms, error, sizeof error);
+    if (x->program)
+        code = test(x);
+    else
+        fprintf(stderr, "antiphon: %s\n", error);
+    aphi_controlled_close(x->program);
+    aphi_plan_free(&x->plan);
+    return code;
+}
+
+int aphi_command_conform(int count, char **words)
+{
+    conforming x = {.time_ms = 10000, .captures = 200};
+    int code = take_options(&x, count, words);
+    if (code >= 0)
+        return code;
+    x.model = words[optind];
+    x.name = words[optind + 1];
+    char **program = words + optind + 1;
+    code = aphi_program_open(x.model, (uint32_t)x.unroll, &x.alts);
+    if (code)
+        return code;
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    code = start(&x, program);
+    aphi_alts_free(&x.alts);
+    return code;
+}

@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * conformity_alone.c - each thread of a program tested alone, with what its component does in sequences of the model.
+ *
+ * Idea:       The thread runs, and a driver plays all others: it gives it the messages that the sequence has, one at
+ *             each receive, and takes what it sends. Sequences in which the component does the same are one test.
+ *
+ *                 model     ... sequences ...  --project-->  events of D1: send choose, receive num(1), ...
+ *                 program   D1 alone           <--forced--        |
+ *                                              --open lists-->  race sets, compared with the model's
+ *
+ * Race sets:  A receive could have taken a message instead if it is open to it, and the message may lie ready by then:
+ *             its sending does not follow from the receive, it is not received before, and nothing is before it in its
+ *             queue. All but the first are the model's to say. So each test keeps, for all messages to the thread, how
+ *             many events of the thread their sending follows from (its timestamp, as far as the thread is concerned);
+ *             the first is asked of the model's state on one side, of the thread's own open list on the other.
+ * Messages:   What a message carries is not in the model. It is captured, by port and label, from runs of the whole
+ *             program: of one sequence of the model for each message that is needed, and if that does not do, by
+ *             chance. What comes before a message that was never seen is tested all the same: the thread must come to
+ *             wait for it. Should the whole program crash or not end in such a run, that is told if no thread shows
+ *             anything wrong alone.
+ * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE numbers for each event, then
+ *                the state in which it ends.
+ *             2. `timings` has, for a number of `events`, the offers of messages to the component: OFFER_SIZE numbers
+ *                each, sorted by channel, in the order of their sending.
+ * Cost:       a run for each event sequence of each component; memory for all of them.
+ * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 13. */
+#include "reach/conformity.h"
+
+#include "base/memory.h"
+#include "reach/keyed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OP, SYNC, PORT, LABEL, PEER, STATE, EVENT_SIZE };
+enum { RECEIVED, FROM_PORT, FROM_LABEL, SENDER, KNOWN, BEHIND, BEHIND_HIGH, OFFER_SIZE };
+enum { OFFERS_IN_QUEUE_MAX = 64 };
+
+static const uint32_t never = UINT32_MAX; /* received */
+
+typedef struct numbers {
+    uint32_t *items;
+    size_t count, capacity;
+} numbers;
+
+typedef struct carried { /* what a message with this port and label carries */
+    uint16_t port;
+    uint32_t label;      /* of the program's cast */
+    bool known;
+    unsigned char payload[16];
+    aphi_recorded *way;  /* a sequence of the model in which it is received */
+    size_t way_count;
+} carried;
+
+struct aphi_alone {
+    aphi_conformity *c;
+    aphi_keyed *events, *timings, *race_sets; /* of each component */
+    carried *carried;
+    size_t carried_count, carried_capacity;
+    aphi_breach trouble;      /* of a run of the whole program, and what it did */
+    aphi_recording troubled;
+    numbers key, offers;
+};
+
+aphi_alone *aphi_alone_open(aphi_conformity *c)
+{
+    size_t n = c->plan->thread_count + 1;
+    aphi_alone *a = aphi_alloc_zero(sizeof *a);
+    a->c = c;
+    a->events = aphi_alloc_zero(n * sizeof *a->events);
+    a->timings = aphi_alloc_zero(n * sizeof *a->timings);
+    a->race_sets = aphi_alloc_zero(n * sizeof *a->race_sets);
+    return a;
+}
+
+void aphi_alone_close(aphi_alone *a)
+{
+    if (!a)
+        return;
+    for (size_t i = 0; i < a->c->plan->thread_count; i++) {
+        aphi_keyed_free(&a->events[i]);
+        aphi_keyed_free(&a->timings[i]);
+        aphi_keyed_free(&a->race_sets[i]);
+    }
+    for (size_t i = 0; i < a->carried_count; i++)
+        free(a->carried[i].way);
+    aphi_recording_free(&a->troubled);
+    free(a->events);
+    free(a->timings);
+    free(a->race_sets);
+    free(a->carried);
+    free(a->key.items);
+    free(a->offers.items);
+    free(a);
+}
+
+static uint32_t *more(numbers *n, size_t count)
+{
+    APHI_RESERVE(n->items, n->capacity, n->count + count);
+    n->count += count;
+    return n->items + n->count - count;
+}
+
+/* ---- tests from a sequence --------------------------------------------------------------------------------------- */
+
+/* How many events of the thread must have happened before the send can. */
+static uint32_t known_at(const aphi_sequence *s, unsigned sender, uint32_t send, unsigned thread)
+{
+    size_t n = s->plan->thread_count;
+    const aphi_event *e = &s->events[s->first[sender] + send];
+    uint32_t known = send ? s->clocks[(s->first[sender] + send - 1) * n + thread] : 0;
+    if (send < s->first[sender + 1] - s->first[sender] && e->waited) {
+        uint32_t waited = s->clocks[(s->first[e->peer] + e->waited - 1) * n + thread];
+        known = waited > known ? waited : known;
+    }
+    return known;
+}
+
+static void add_offers_of(aphi_alone *a, const aphi_sequence *s, unsigned thread, const aphi_plan_channel *c,
+                          size_t channel)
+{
+    uint32_t count = s->first[c->sender + 1] - s->first[c->sender];
+    for (uint32_t i = s->channel_first[channel]; i < s->channel_end[channel]; i++) {
+        uint32_t send = s->by_channel[i];
+        const aphi_event *e = &s->events[s->first[c->sender] + send];
+        const aphi_plan_state *from = &s->plan->states[send < count ? e->state : s->ends[c->sender]];
+        uint32_t *o = more(&a->offers, OFFER_SIZE);
+        o[RECEIVED] = send < count && e->matched ? e->peer_index : never;
+        o[FROM_PORT] = c->port;
+        o[FROM_LABEL] = from->label;
+        o[SENDER] = c->sender;
+        o[KNOWN] = known_at(s, c->sender, send, thread);
+        o[BEHIND] = send; /* for find_behind, which writes over it */
+        o[BEHIND_HIGH] = 0;
+    }
+}
+
+/* In a queue for all senders: which other offers must have been sent before this one, as bits. */
+static uint64_t behind(const aphi_alone *a, const aphi_sequence *s, const uint32_t *sends, size_t i)
+{
+    const uint32_t *o = &a->offers.items[i * OFFER_SIZE];
+    uint64_t bits = 0;
+    if (s->plan->alts->ports[o[FROM_PORT]].medium != APHI_MEDIUM_PORT)
+        return 0;
+    for (size_t k = 0; k < a->offers.count / OFFER_SIZE && k < OFFERS_IN_QUEUE_MAX; k++) {
+        const uint32_t *other = &a->offers.items[k * OFFER_SIZE];
+        if (k != i && other[FROM_PORT] == o[FROM_PORT] && known_at(s, o[SENDER], sends[i], other[SENDER]) > sends[k])
+            bits |= (uint64_t)1 << k;
+    }
+    return bits;
+}
+
+static void find_behind(aphi_alone *a, const aphi_sequence *s)
+{
+    size_t count = a->offers.count / OFFER_SIZE;
+    uint32_t *sends = aphi_alloc((count + 1) * sizeof *sends);
+    for (size_t i = 0; i < count; i++)
+        sends[i] = a->offers.items[i * OFFER_SIZE + BEHIND];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits = behind(a, s, sends, i);
+        a->offers.items[i * OFFER_SIZE + BEHIND] = (uint32_t)bits;
+        a->offers.items[i * OFFER_SIZE + BEHIND_HIGH] = (uint32_t)(bits >> 32);
+    }
+    free(sends);
+}
+
+static uint32_t add_events(aphi_alone *a, const aphi_sequence *s, unsigned thread)
+{
+    uint32_t base = s->plan->threads[thread].base;
+    a->key.count = 0;
+    for (uint32_t i = s->first[thread]; i < s->first[thread + 1]; i++) {
+        const aphi_event *e = &s->events[i];
+        bool local = e->op == APHI_ALTS_LOCAL;
+        uint32_t *k = more(&a->key, EVENT_SIZE);
+        k[OP] = e->op;
+        k[SYNC] = !local && e->sync;
+        k[PORT] = local ? 0 : e->port;
+        k[LABEL] = e->label;
+        k[PEER] = local ? 0 : e->peer;
+        k[STATE] = e->state - base;
+    }
+    *more(&a->key, 1) = s->ends[thread] - base;
+    return aphi_keyed_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
+}
+
+static carried *carried_as(const aphi_alone *a, uint16_t port, uint32_t label)
+{
+    for (size_t i = 0; i < a->carried_count; i++)
+        if (a->carried[i].port == port && a->carried[i].label == label)
+            return &a->carried[i];
+    return NULL;
+}
+
+/* Messages that were not received in any sequence before: this one leads to them. */
+static void add_ways(aphi_alone *a, const aphi_sequence *s)
+{
+    aphi_conformity *c = a->c;
+    for (uint32_t i = 0; i < s->first[s->plan->thread_count]; i++) {
+        const aphi_event *e = &s->events[i];
+        if (e->op != APHI_ALTS_RECEIVE || carried_as(a, c->ports[e->port], c->labels[e->label]))
+            continue;
+        aphi_conformity_force(c, s);
+        APHI_RESERVE(a->carried, a->carried_capacity, a->carried_count + 1);
+        a->carried[a->carried_count++] = (carried){
+            .port = c->ports[e->port],
+            .label = c->labels[e->label],
+            .way = aphi_copy(c->forced, c->forced_count * sizeof *c->forced),
+            .way_count = c->forced_count,
+        };
+    }
+}
+
+void aphi_alone_add(aphi_alone *a, aphi_sequence *s)
+{
+    const aphi_plan *p = s->plan;
+    for (unsigned t = 0; t < p->thread_count; t++) {
+        uint32_t number = add_events(a, s, t);
+        a->offers.count = 0;
+        for (unsigned i = 0; i < p->threads[t].into_count; i++)
+            add_offers_of(a, s, t, &p->channels[p->threads[t].into[i]], p->threads[t].into[i]);
+        find_behind(a, s);
+        a->key.count = 0;
+        *more(&a->key, 1) = number;
+        if (a->offers.count)
+            memcpy(more(&a->key, a->offers.count), a->offers.items, a->offers.count * sizeof *a->offers.items);
+        aphi_keyed_number(&a->timings[t], a->key.items, a->key.count * sizeof *a->key.items);
+    }
+    add_ways(a, s);
+}
+
+/* ---- what messages carry ----------------------------------------------------------------------------------------- */
+
+/* One run of the whole program; true if it came to an end. */
+static bool look(aphi_alone *a, uint64_t seed)
+{
+    aphi_recording *r = &a->c->recording;
+    if (!aphi_conformity_run(a->c, false, seed))
+        return false;
+    for (size_t i = 0; i < r->event_count; i++) {
+        const aphi_recorded *e = &r->events[i];
+        carried *m = e->did == APHI_DID_SEND ? carried_as(a, e->port, e->label) : NULL;
+        if (m && !m->known) {
+            m->known = true;
+            memcpy(m->payload, e->payload, sizeof m->payload);
+        }
+    }
+    bool endless = r->end == APHI_RECORDING_ENDLESS;
+    bool crashed = r->end == APHI_RECORDING_CRASHED || r->end == APHI_RECORDING_FAILED;
+    if ((endless || crashed) && !a->trouble) {
+        a->trouble = endless ? APHI_BREACH_ENDLESS : APHI_BREACH_CRASHED;
+        a->troubled = *r;
+        *r = (aphi_recording){0};
+    }
+    return !endless;
+}
+
+static void force_way(aphi_conformity *c, const carried *m)
+{
+    APHI_RESERVE(c->forced, c->forced_capacity, m->way_count);
+    memcpy(c->forced, m->way, m->way_count * sizeof *m->way);
+    c->forced_count = m->way_count;
+}
+
+static bool is_done(const aphi_alone *a)
+{
+    for (size_t i = 0; i < a->carried_count; i++)
+        if (!a->carried[i].known)
+            return false;
+    return true;
+}
+
+void aphi_alone_capture(aphi_alone *a, uint64_t random_runs)
+{
+    bool ends = true;
+    for (size_t i = 0; i < a->carried_count && ends; i++)
+        if (!a->carried[i].known) {
+            force_way(a->c, &a->carried[i]);
+            ends = look(a, 0);
+        }
+    a->c->forced_count = 0;
+    for (uint64_t seed = 1; seed <= random_runs && ends && !is_done(a); seed++)
+        ends = look(a, seed);
+}
+
+void aphi_alone_settle(aphi_alone *a)
+{
+    aphi_conformity *c = a->c;
+    if (!a->trouble || c->lack.breach || c->lost)
+        return;
+    aphi_recording_free(&c->recording);
+    c->recording = a->troubled;
+    a->troubled = (aphi_recording){0};
+    c->sequence = 0;
+    char detail[sizeof c->recording.detail];
+    memcpy(detail, c->recording.detail, sizeof detail);
+    aphi_conformity_differ(c, a->trouble, -1, (aphi_place){0}, detail);
+}
+
+/* ---- a run alone ------------------------------------------------------------------------------------------------- */
+
+typedef struct trial { /* one event sequence of one component */
+    aphi_alone *a;
+    unsigned component;
+    uint32_t number;       /* among its event sequences */
+    const uint32_t *key;
+    size_t count;          /* events */
+    size_t known;          /* of these, up to a receive of what nobody knows */
+    bool stuck_sending;    /* at the end the component waits in a send, which is forced, too */
+} trial;
+
+static void force_event(trial *t, const uint32_t *k)
+{
+    aphi_conformity *c = t->a->c;
+    aphi_recorded e = {.did = (aphi_did)k[OP], .at = {c->threads[t->component], (uint32_t)c->forced_count + 1},
+                       .label = c->labels[k[LABEL]]};
+    if (k[OP] != APHI_ALTS_LOCAL) {
+        e.sync = k[SYNC];
+        e.port = c->ports[k[PORT]];
+        e.peer.thread = c->threads[k[PEER]];
+    }
+    APHI_RESERVE(c->forced, c->forced_capacity, c->forced_count + 1);
+    c->forced[c->forced_count++] = e;
+}
+
+static void force_trial(trial *t)
+{
+    aphi_conformity *c = t->a->c;
+    const aphi_alts *alts = c->plan->alts;
+    const aphi_alts_component *l = &alts->components[t->component];
+    uint32_t end = t->key[t->count * EVENT_SIZE];
+    c->forced_count = 0;
+    for (size_t i = 0; i < t->known; i++)
+        force_event(t, t->key + i * EVENT_SIZE);
+    const aphi_alts_move *move = l->first[end] < l->first[end + 1] ? &l->moves[l->first[end]] : NULL;
+    t->stuck_sending = t->known == t->count && move && move->op == APHI_ALTS_SEND;
+    if (t->stuck_sending)
+        force_event(t, (uint32_t[EVENT_SIZE]){move->op, move->sync, move->port, move->label,
+                                              alts->ports[move->port].owner, end});
+}
+
+/* Finds how far the test can go. */
+static void find_known(trial *t, aphi_alone_told *told)
+{
+    const aphi_conformity *c = t->a->c;
+    for (t->known = 0; t->known < t->count; t->known++) {
+        const uint32_t *k = t->key + t->known * EVENT_SIZE;
+        const carried *m = k[OP] == APHI_ALTS_RECEIVE
+            ? carried_as(t->a, c->ports[k[PORT]], c->labels[k[LABEL]]) : NULL;
+        if (m && !m->known) {
+            told->untested++;
+            snprintf(told->unknown, sizeof told->unknown, "%s %s", c->plan->alts->ports[k[PORT]].name,
+                     c->plan->alts->labels[k[LABEL]]);
+            return;
+        }
+    }
+}
+
+static bool run_trial(trial *t)
+{
+    aphi_conformity *c = t->a->c;
+    aphi_controlled_order o = aphi_controlled_freely(0, c->time_ms);
+    aphi_controlled_sample *samples = aphi_alloc((t->a->carried_count + 1) * sizeof *samples);
+    for (size_t i = 0; i < t->a->carried_count; i++) {
+        const carried *m = &t->a->carried[i];
+        if (m->known) {
+            samples[o.sample_count] = (aphi_controlled_sample){.port = m->port, .label = m->label};
+            memcpy(samples[o.sample_count++].payload, m->payload, sizeof m->payload);
+        }
+    }
+    o.samples = samples;
+    o.forced = c->forced;
+    o.forced_count = c->forced_count;
+    o.alone = c->threads[t->component];
+    o.whole = !t->stuck_sending;
+    o.events_max = t->stuck_sending ? c->forced_count : c->events_max;
+    c->runs++;
+    c->lost = !aphi_controlled_run(c->program, &o, &c->recording, c->error, sizeof c->error);
+    free(samples);
+    return !c->lost;
+}
+
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
+
+static void breach(const trial *t, aphi_breach b, size_t index)
+{
+    aphi_conformity *c = t->a->c;
+    uint16_t thread = c->threads[t->component];
+    char detail[sizeof c->recording.detail];
+    memcpy(detail, c->recording.detail, sizeof detail);
+    if (b == APHI_BREACH_ENDS)
+        snprintf(detail, sizeof detail, "the model waits for ever there");
+    aphi_conformity_differ(c, b, thread, (aphi_place){thread, (uint32_t)index}, detail);
+}
+
+/* Where nobody knows what comes next, the thread must wait for it. */
+static bool waits_for(const trial *t, const uint32_t *k)
+{
+    const aphi_conformity *c = t->a->c;
+    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
+    for (uint32_t i = s->open; s->stand == APHI_STANDS_RECEIVING && i < s->open + s->open_count; i++) {
+        const aphi_opening *o = &c->recording.openings[i];
+        if (o->port == c->ports[k[PORT]] && (o->label == APHI_LABEL_ANY || o->label == c->labels[k[LABEL]]))
+            return true;
+    }
+    return false;
+}
+
+static void judge_begun(trial *t)
+{
+    aphi_conformity *c = t->a->c;
+    size_t done = c->recording.event_count;
+    if (c->recording.end == APHI_RECORDING_CRASHED || c->recording.end == APHI_RECORDING_FAILED) {
+        breach(t, APHI_BREACH_CRASHED, 0);
+    } else if (c->recording.end == APHI_RECORDING_ENDLESS) {
+        breach(t, APHI_BREACH_ENDLESS, 0);
+    } else if (done < t->known || !waits_for(t, t->key + t->known * EVENT_SIZE)) {
+        if (done >= t->known)
+            force_event(t, t->key + t->known * EVENT_SIZE); /* it is what the model expects */
+        breach(t, APHI_BREACH_MISSING, done + 1);
+    }
+}
+
+/* True if the thread did what the sequence says, and came to its end as it does. */
+static bool judge(const trial *t)
+{
+    aphi_conformity *c = t->a->c;
+    const aphi_alts_component *l = &c->plan->alts->components[t->component];
+    uint32_t end = t->key[t->count * EVENT_SIZE];
+    size_t done = c->recording.event_count;
+    bool stays = l->first[end] < l->first[end + 1];
+    if (t->stuck_sending && done + 1 >= c->forced_count) {
+        if (done < c->forced_count)
+            breach(t, c->recording.end == APHI_RECORDING_ENDED ? APHI_BREACH_ENDS : APHI_BREACH_WAITS, done + 1);
+        return done >= c->forced_count;
+    }
+    if (c->recording.end <= APHI_RECORDING_DEADLOCK && done != c->forced_count) {
+        breach(t, APHI_BREACH_MISSING, done + 1);
+        return false;
+    }
+    switch (c->recording.end) {
+    case APHI_RECORDING_ENDED:
+        if (stays)
+            breach(t, APHI_BREACH_ENDS, 0);
+        return !stays;
+    case APHI_RECORDING_DEADLOCK:
+        if (!stays)
+            breach(t, APHI_BREACH_STUCK, 0);
+        return stays;
+    case APHI_RECORDING_DIVERGED:
+        breach(t, done < c->forced_count ? APHI_BREACH_MISSING : APHI_BREACH_EXTRA, done + 1);
+        return false;
+    case APHI_RECORDING_ENDLESS: breach(t, APHI_BREACH_ENDLESS, 0); return false;
+    default: breach(t, APHI_BREACH_CRASHED, 0); return false;
+    }
+}
+
+/* ---- race sets --------------------------------------------------------------------------------------------------- */
+
+static bool model_is_open(const trial *t, uint32_t state, const uint32_t *offer)
+{
+    const aphi_alts_component *l = &t->a->c->plan->alts->components[t->component];
+    for (uint32_t i = l->first[state]; i < l->first[state + 1]; i++)
+        if (l->moves[i].port == offer[FROM_PORT] && l->moves[i].label == offer[FROM_LABEL])
+            return true;
+    return false;
+}
+
+static bool program_is_open(const aphi_conformity *c, uint32_t open, uint32_t open_count, const uint32_t *offer)
+{
+    for (uint32_t i = open; i < open + open_count; i++) {
+        const aphi_opening *o = &c->recording.openings[i];
+        if (o->port == c->ports[offer[FROM_PORT]]
+            && (o->label == APHI_LABEL_ANY || o->label == c->labels[offer[FROM_LABEL]]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_left(const uint32_t *offer, uint32_t receive)
+{
+    return offer[RECEIVED] >= receive;
+}
+
+/* Is another message before it in its queue when the receive comes? */
+static bool is_hidden(const aphi_plan *p, const uint32_t *offers, size_t count, size_t at, uint32_t receive)
+{
+    const uint32_t *o = offers + at * OFFER_SIZE;
+    aphi_medium medium = p->alts->ports[o[FROM_PORT]].medium;
+    uint64_t bits = (uint64_t)o[BEHIND_HIGH] << 32 | o[BEHIND];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *other = offers + i * OFFER_SIZE;
+        bool before = medium == APHI_MEDIUM_PORT && i < OFFERS_IN_QUEUE_MAX && bits >> i & 1;
+        before |= medium != APHI_MEDIUM_UNORDERED && i < at && other[SENDER] == o[SENDER]
+            && other[FROM_PORT] == o[FROM_PORT];
+        if (before && is_left(other, receive))
+            return true;
+    }
+    return false;
+}
+
+/* Puts both race sets of a receive (from 0) into of_model and of_program. After the last event it is the receive in
+ * which the thread waits for ever. */
+static void find_races(const trial *t, const uint32_t *offers, size_t count, uint32_t receive)
+{
+    aphi_conformity *c = t->a->c;
+    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
+    const aphi_recorded *e = receive < t->count ? &c->recording.events[receive] : NULL;
+    uint32_t open = e ? e->open : s->open, open_count = e ? e->open_count : s->open_count;
+    uint32_t state = t->key[receive * EVENT_SIZE + (e ? STATE : 0)];
+    c->of_model.count = c->of_program.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *o = offers + i * OFFER_SIZE;
+        if (!is_left(o, receive) || o[RECEIVED] == receive || o[KNOWN] > receive
+            || is_hidden(c->plan, offers, count, i, receive))
+            continue;
+        aphi_rival rival = {{c->threads[o[SENDER]], 0}, c->ports[o[FROM_PORT]], c->labels[o[FROM_LABEL]]};
+        if (model_is_open(t, state, o) && !aphi_rivals_have(&c->of_model, &rival))
+            aphi_rivals_add(&c->of_model, rival);
+        if (program_is_open(c, open, open_count, o) && !aphi_rivals_have(&c->of_program, &rival))
+            aphi_rivals_add(&c->of_program, rival);
+    }
+}
+
+/* The race set that the model has for a receive, as numbers. */
+static void note_races(const aphi_rivals *rivals, numbers *found)
+{
+    *more(found, 1) = (uint32_t)rivals->count;
+    for (size_t k = 0; k < rivals->count; k++) {
+        const aphi_rival *r = &rivals->items[k];
+        uint32_t *to = more(found, 3);
+        to[0] = r->send.thread;
+        to[1] = r->port;
+        to[2] = r->label;
+    }
+}
+
+/* Also counts the model's race sets, each combination once. */
+static bool compare_timing(const trial *t, const uint32_t *timing, size_t size)
+{
+    aphi_conformity *c = t->a->c;
+    numbers *found = &t->a->key;
+    size_t count = (size - 1) / OFFER_SIZE;
+    found->count = 0;
+    *more(found, 1) = t->number;
+    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
+    bool waits = s->stand == APHI_STANDS_RECEIVING && !t->stuck_sending;
+    for (uint32_t i = 0; i < t->count + waits; i++) {
+        if (i < t->count && t->key[i * EVENT_SIZE] != APHI_ALTS_RECEIVE)
+            continue;
+        find_races(t, timing + 1, count, i);
+        if (!aphi_conformity_compare(c, c->threads[t->component], (aphi_place){c->threads[t->component], i + 1}))
+            return false;
+        note_races(&c->of_model, found);
+    }
+    aphi_keyed_number(&t->a->race_sets[t->component], found->items, found->count * sizeof *found->items);
+    return true;
+}
+
+/* Compares with each timing that the model has for these events. */
+static void compare_all(const trial *t)
+{
+    const aphi_keyed *timings = &t->a->timings[t->component];
+    for (uint32_t i = 0; i < timings->count; i++) {
+        size_t size;
+        const uint32_t *timing = aphi_keyed_key(timings, i, &size);
+        if (timing[0] == t->number && !compare_timing(t, timing, size / sizeof *timing))
+            return;
+    }
+}
+
+/* ---- a thread ---------------------------------------------------------------------------------------------------- */
+
+static void try_one(trial *t, aphi_alone_told *told)
+{
+    size_t size;
+    t->key = aphi_keyed_key(&t->a->events[t->component], t->number, &size);
+    t->count = (size / sizeof *t->key - 1) / EVENT_SIZE;
+    find_known(t, told);
+    t->a->c->tests++;
+    t->a->c->sequence = t->number + 1;
+    force_trial(t);
+    if (!run_trial(t))
+        return;
+    if (t->known < t->count) {
+        judge_begun(t);
+        return;
+    }
+    told->by_events++;
+    if (judge(t))
+        compare_all(t);
+}
+
+aphi_alone_told aphi_alone_try(aphi_alone *a, size_t component)
+{
+    aphi_alone_told told = {0};
+    aphi_conformity *c = a->c;
+    for (uint32_t i = 0; i < a->events[component].count && !c->lack.breach && !c->lost; i++) {
+        trial t = {.a = a, .component = (unsigned)component, .number = i};
+        try_one(&t, &told);
+    }
+    told.by_races = a->race_sets[component].count;
+    return told;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spacetime.c - messages between threads as a space-time diagram in text.
+ *
+ * Idea:       A row is an array of columns, each with one character: first all lanes are drawn, then what happens goes
+ *             over them. A synchronous message is one row, that of its receive; the row of its send is left out.
+ * Cost:       rows times lanes. */
+#include "report/spacetime.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MARGIN = 4, LANE_LEAST = 5 };
+
+typedef struct glyphs {
+    const char *line, *solid, *dashed, *right, *left, *sent, *event, *from_left, *from_right, *corner, *mark, *cross;
+} glyphs;
+
+static const glyphs unicode = {"│", "─", "╌", "▶", "◀", "●", "○", "├", "┤", "╰─", "✗", "┼"};
+static const glyphs ascii = {"|", "-", ".", ">", "<", "*", "o", "+", "+", "`-", "x", "+"};
+
+typedef struct drawing {
+    aphi_buffer *out;
+    const aphi_cast *cast;
+    const aphi_difference *d;
+    const aphi_terminal *terminal;
+    const glyphs *g;
+    aphi_races races;
+    bool *shown;            /* of each event */
+    bool lane[APHI_CAST_THREADS_MAX];
+    size_t middle[APHI_CAST_THREADS_MAX]; /* the column of each lane */
+    size_t width;
+    const char **row;
+} drawing;
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+void aphi_spacetime_event(aphi_buffer *out, const aphi_cast *c, const aphi_recorded *e)
+{
+    static const char *const names[] = {"send", "receive", "local event"};
+    if (e->did == APHI_DID_LOCAL)
+        aphi_buffer_format(out, "%s %s", names[e->did], c->labels[e->label]);
+    else
+        aphi_buffer_format(out, "%s%s %s %s %s %s", e->sync ? "synchronous " : "", names[e->did],
+                           c->ports[e->port].name, c->labels[e->label], e->did == APHI_DID_SEND ? "to" : "from",
+                           c->threads[e->peer.thread]);
+}
+
+void aphi_spacetime_rivals(aphi_buffer *out, const aphi_cast *c, const aphi_rivals *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const aphi_rival *x = &r->items[i];
+        aphi_buffer_format(out, "%s%s %s from %s", i ? ", " : "", c->ports[x->port].name, c->labels[x->label],
+                           c->threads[x->send.thread]);
+        if (x->send.index)
+            aphi_buffer_format(out, ":%" PRIu32, x->send.index);
+    }
+    if (!r->count)
+        aphi_buffer_str(out, "nothing");
+}
+
+static void put_place(const drawing *w, aphi_place at)
+{
+    aphi_buffer_str(w->out, w->cast->threads[at.thread]);
+    if (at.index)
+        aphi_buffer_format(w->out, ":%" PRIu32, at.index);
+}
+
+static void put_words(const drawing *w, const aphi_recorded *e)
+{
+    const aphi_cast *c = w->cast;
+    if (e->did == APHI_DID_RECEIVE) {
+        put_place(w, e->peer);
+        aphi_buffer_str(w->out, e->sync ? " passes" : "'s message");
+        aphi_buffer_format(w->out, " %s %s %s ", c->ports[e->port].name, c->labels[e->label],
+                           e->sync ? "to" : "reaches");
+        put_place(w, e->at);
+    } else {
+        put_place(w, e->at);
+        if (e->did == APHI_DID_LOCAL)
+            aphi_buffer_format(w->out, " %s", c->labels[e->label]);
+        else
+            aphi_buffer_format(w->out, " %s %s %s to %s", e->sync ? "passes" : "sends", c->ports[e->port].name,
+                               c->labels[e->label], c->threads[e->peer.thread]);
+    }
+}
+
+/* ---- what is shown ----------------------------------------------------------------------------------------------- */
+
+static bool is_at(const aphi_recorded *e, aphi_place at)
+{
+    return e->at.thread == at.thread && e->at.index == at.index;
+}
+
+/* Shows what the event follows from; one that did not happen follows from what its thread did before. */
+static void show_past(drawing *w, aphi_place at)
+{
+    const aphi_recording *r = &w->d->run;
+    size_t threads = w->cast->thread_count, found = SIZE_MAX;
+    for (size_t i = 0; i < r->event_count; i++)
+        if (r->events[i].at.thread == at.thread && r->events[i].at.index <= at.index)
+            found = i;
+    for (size_t i = 0; i < r->event_count && found != SIZE_MAX; i++)
+        if (w->races.clocks[found * threads + r->events[i].at.thread] >= r->events[i].at.index)
+            w->shown[i] = true;
+}
+
+static void choose_rows(drawing *w, size_t rows)
+{
+    const aphi_difference *d = w->d;
+    const aphi_recording *r = &d->run;
+    aphi_races_find(w->cast, r, &w->races);
+    show_past(w, d->at);
+    for (size_t i = 0; i < d->model.count; i++)
+        show_past(w, d->model.items[i].send);
+    for (size_t i = 0; i < d->program.count; i++)
+        show_past(w, d->program.items[i].send);
+    size_t left_out = 0, rows_left = rows;
+    for (size_t i = r->event_count; i-- > 0;) {
+        bool elsewhere = r->events[i].did == APHI_DID_SEND && r->events[i].sync && d->alone < 0; /* at its receive */
+        bool wanted = (w->shown[i] || !d->at.index) && !elsewhere;
+        w->shown[i] = wanted && rows_left;
+        rows_left -= w->shown[i];
+        left_out += !w->shown[i] && !elsewhere;
+    }
+    if (left_out)
+        aphi_buffer_format(w->out, "  (without %zu event%s that this does not follow from, or long before it)\n",
+                           left_out, left_out == 1 ? "" : "s");
+}
+
+static void place_lanes(drawing *w)
+{
+    const aphi_recording *r = &w->d->run;
+    size_t at = MARGIN, lane = LANE_LEAST;
+    if (w->d->at.index)
+        w->lane[w->d->at.thread] = true;
+    for (size_t i = 0; i < r->event_count; i++)
+        if (w->shown[i]) {
+            w->lane[r->events[i].at.thread] = true;
+            if (r->events[i].did != APHI_DID_LOCAL)
+                w->lane[r->events[i].peer.thread] = true;
+        }
+    for (size_t i = 0; i < w->d->program.count; i++)
+        w->lane[w->d->program.items[i].send.thread] = true;
+    for (size_t i = 0; i < w->cast->thread_count; i++)
+        if (w->lane[i] && strlen(w->cast->threads[i]) + 2 > lane)
+            lane = strlen(w->cast->threads[i]) + 2;
+    for (size_t i = 0; i < w->cast->thread_count; i++)
+        if (w->lane[i]) {
+            w->middle[i] = at + lane / 2;
+            at += lane;
+        }
+    w->width = at;
+    w->row = aphi_alloc((at + 1) * sizeof *w->row);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static void clear_row(drawing *w)
+{
+    for (size_t i = 0; i < w->width; i++)
+        w->row[i] = " ";
+    for (size_t i = 0; i < w->cast->thread_count; i++)
+        if (w->lane[i])
+            w->row[w->middle[i]] = w->g->line;
+}
+
+static void put_row(const drawing *w)
+{
+    for (size_t i = 0; i < w->width; i++)
+        aphi_buffer_str(w->out, w->row[i]);
+    aphi_buffer_byte(w->out, ' ');
+}
+
+static void draw_arrow(drawing *w, unsigned from, unsigned to, bool sync)
+{
+    size_t a = w->middle[from], b = w->middle[to], low = a < b ? a : b, high = a < b ? b : a;
+    const char *shaft = sync ? w->g->solid : w->g->dashed;
+    for (size_t i = low + 1; i < high; i++)
+        w->row[i] = w->row[i] == w->g->line ? w->g->cross : shaft;
+    w->row[a] = a < b ? w->g->from_left : w->g->from_right;
+    if (a < b)
+        w->row[b - 1] = w->g->right;
+    else if (a > b)
+        w->row[b + 1] = w->g->left;
+}
+
+static void draw_event(drawing *w, const aphi_recorded *e, bool marked)
+{
+    clear_row(w);
+    if (marked)
+        w->row[1] = w->g->mark;
+    if (e->did == APHI_DID_LOCAL)
+        w->row[w->middle[e->at.thread]] = w->g->event;
+    else if (e->did == APHI_DID_RECEIVE)
+        draw_arrow(w, e->peer.thread, e->at.thread, e->sync);
+    else if (w->d->alone >= 0) /* a send of a thread that runs alone: the driver takes it at once */
+        draw_arrow(w, e->at.thread, e->peer.thread, e->sync);
+    else
+        w->row[w->middle[e->at.thread]] = w->g->sent;
+    aphi_buffer_str(w->out, marked ? aphi_terminal_ink(w->terminal, APHI_INK_ALARM) : "");
+    put_row(w);
+    put_words(w, e);
+    aphi_buffer_str(w->out, marked ? aphi_terminal_ink(w->terminal, APHI_INK_NONE) : "");
+    aphi_buffer_byte(w->out, '\n');
+}
+
+/* A remark that hangs on a lane. What is to the right of the lane gives way. */
+static void begin_remark(drawing *w, unsigned thread, const char *side)
+{
+    clear_row(w);
+    for (size_t i = 0; i < w->middle[thread]; i++)
+        aphi_buffer_str(w->out, w->row[i]);
+    aphi_buffer_format(w->out, "%s in the %s", w->g->corner, side);
+}
+
+static void remark_races(drawing *w, const char *side, const aphi_rivals *r)
+{
+    begin_remark(w, w->d->at.thread, side);
+    aphi_buffer_str(w->out, r->count ? ", it could have taken instead: " : ", it could have taken nothing else");
+    if (r->count)
+        aphi_spacetime_rivals(w->out, w->cast, r);
+    aphi_buffer_byte(w->out, '\n');
+}
+
+/* What the model has and the program does not, or the other way round. */
+static void remark_event(drawing *w)
+{
+    const aphi_difference *d = w->d;
+    clear_row(w);
+    w->row[1] = w->row[w->middle[d->at.thread]] = w->g->mark;
+    put_row(w);
+    put_place(w, d->at);
+    aphi_buffer_byte(w->out, '\n');
+    begin_remark(w, d->at.thread, "model: ");
+    if (d->expects)
+        aphi_spacetime_event(w->out, w->cast, &d->expected);
+    else
+        aphi_buffer_str(w->out, "nothing more");
+    aphi_buffer_byte(w->out, '\n');
+    begin_remark(w, d->at.thread, "program: ");
+    const char *does = strstr(d->detail, ", the program ");
+    aphi_buffer_format(w->out, "it %s\n", does ? does + strlen(", the program ") : "does not get there");
+}
+
+static void draw_names(const drawing *w)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < w->cast->thread_count; i++) {
+        size_t n = strlen(w->cast->threads[i]);
+        if (!w->lane[i])
+            continue;
+        for (size_t start = w->middle[i] - (n - 1) / 2; at < start; at++)
+            aphi_buffer_byte(w->out, ' ');
+        aphi_buffer_str(w->out, w->cast->threads[i]);
+        at += n;
+    }
+    aphi_buffer_byte(w->out, '\n');
+}
+
+void aphi_spacetime_draw(aphi_buffer *out, const aphi_cast *cast, const aphi_difference *d, const aphi_terminal *t,
+                         size_t rows)
+{
+    drawing w = {.out = out, .cast = cast, .d = d, .terminal = t, .g = t->unicode ? &unicode : &ascii};
+    bool found = false;
+    w.shown = aphi_alloc_zero((d->run.event_count + 1) * sizeof *w.shown);
+    choose_rows(&w, rows);
+    place_lanes(&w);
+    draw_names(&w);
+    for (size_t i = 0; i < d->run.event_count; i++) {
+        bool marked = d->at.index && is_at(&d->run.events[i], d->at);
+        if (!w.shown[i])
+            continue;
+        draw_event(&w, &d->run.events[i], marked);
+        found |= marked;
+        if (marked && (d->breach == APHI_BREACH_FEWER || d->breach == APHI_BREACH_MORE)) {
+            remark_races(&w, "model", &d->model);
+            remark_races(&w, "program", &d->program);
+        }
+    }
+    if (d->at.index && !found)
+        remark_event(&w);
+    aphi_races_free(&w.races);
+    free(w.shown);
+    free(w.row);
+}

@@ -1,0 +1,238 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# conform.sh - antiphon conform: programs that do what their models say, as a whole and thread by thread, and others.
+. "$ANTIPHON_ROOT/tests/cli/lib.sh"
+: "${ANTIPHON_SUBJECTS:?names the folder of the programs under test}"
+cd "$ANTIPHON_SUBJECTS" || exit 1
+models=$ANTIPHON_ROOT/examples/programs
+
+# number NAME FILE: that number in a file of JSON, the sum if it is there more than once.
+number() { grep -o "\"$1\":[0-9]*" "$2" | awk -F: '{ sum += $2 } END { print sum + 0 }'; }
+
+# conforms MODEL PROGRAM...: it does, as a whole and thread by thread; of threads, as many sequences are tested as antiphon reach
+# finds in quite another way.
+conforms() {
+    local model=$1
+    shift
+    run 0 conform "$model" "$@"
+    out 'M <= CP holds, M ~ CP holds'
+    run 0 conform --local --json "$model" "$@"
+    out '"at_least":"holds"'
+    out '"equivalent":"holds"'
+    "$ANTIPHON" reach --local --json "$model" >"$dir/reach"
+    check 'other sequences by events' [ "$(number by_events "$dir/out")" = "$(number local_events "$dir/reach")" ]
+    check 'other sequences with race sets' [ "$(number by_races "$dir/out")" = "$(number local_race_sets "$dir/reach")" ]
+}
+
+# ---- programs that are right ---------------------------------------------------------------------------------------
+
+conforms dp-2 ./dp 2
+conforms dp-3 ./dp 3
+conforms dp-5 ./dp 5
+conforms tdme ./tdme
+conforms dme-2 ./dme 2
+conforms "$models/bounded-buffer.c" ./buffer
+conforms "$models/two-phase.c" ./commit 2
+conforms "$models/figure5.alts" ./figure5
+run 0 conform --local dme-3 ./dme 3
+out '4,032 sequences of the model, 315 tests'
+out 'C1: 54 sequences by events, 60 with race sets'
+run 0 conform --local --thread H2 dme-3 ./dme 3
+out '36 tests'
+no_out 'H1:'
+if ! sanitized; then # half a minute with sanitizers
+    run 0 conform dme-3 ./dme 3
+    out '4,032 sequences of the model, 4,032 tests'
+fi
+
+# ---- the paper's examples ------------------------------------------------------------------------------------------
+
+# more MODEL THREAD EVENT RIVAL: the program can do all that the model can, and more, which this event shows, in tests of the whole
+# program and of the thread alone.
+more() {
+    local program=./$1 model=$models/$1.alts
+    for way in '' --local; do
+        # shellcheck disable=SC2086 # no word, or one
+        run 1 conform $way "$model" "$program"
+        out 'M <= CP holds, M ~ CP fails'
+        out "event $3 of $2: in the program it could have taken more"
+        out 'in the model, it could have taken nothing else'
+        out "in the program, it could have taken instead: $4"
+        # shellcheck disable=SC2086
+        run 0 conform $way --at-least "$model" "$program"
+    done
+    run 1 conform --local --thread "$2" "$model" "$program"
+    run 0 conform --local --thread L1 "$model" "$program"
+}
+
+more figure3 L3 1 'px m from L1'
+more figure12 L4 2 'p2 m from L3'
+more figure14 L2 3 'p2 m from L3'
+
+# The picture, with both sides.
+run 1 conform "$models/figure12.alts" ./figure12
+cat >"$dir/wanted" <<'END'
+      L1   L2   L3   L4
+      ├────┼────┼───▶│   L1:1 passes p1 m to L4:1
+ ✗    │    ├────┼───▶│   L2:1 passes p1 m to L4:2
+      │    │    │    ╰─ in the model, it could have taken nothing else
+      │    │    │    ╰─ in the program, it could have taken instead: p2 m from L3:1
+      │    │    ├───▶│   L3:1 passes p2 m to L4:3
+END
+sed -n '/^ *L1 /,/^$/p' "$dir/out" | sed '/^$/d' >"$dir/picture"
+check 'another picture' diff "$dir/wanted" "$dir/picture"
+LC_ALL=C run 1 conform "$models/figure12.alts" ./figure12
+out '     |    |    |    `- in the model, it could have taken nothing else'
+
+# The same for machines.
+run 1 conform --json --local "$models/figure14.alts" ./figure14
+out '"alone":"L2","breach":"more"'
+out '"event":3,"model_race":[],"program_race":[{"index":0,"label":"m","port":"p2","thread":"L3"}],"relation":"CP <= M"'
+out '"equivalent":"fails","exit":1'
+
+# The other way round: a model that allows either order, of a program that does not; which thread cannot is found.
+sed -e 's/^behaviour L3 .*/behaviour L3 states 4 initial 0/' -e 's/^0 -> 1 take py m/&\n0 -> 3 take px m\n3 -> 2 take py m/' \
+    "$models/figure3.alts" >"$dir/either.alts"
+conforms "$dir/either.alts" ./figure3
+run 1 conform --local "$models/bounded-buffer.c" ./buffer 2 2 1
+out 'M <= CP fails, M ~ CP fails'
+out 'in the model: synchronous receive deposit put('
+out 'in the program: it receives withdraw get'
+run 1 conform --json "$models/bounded-buffer.c" ./buffer 2 2 1
+out '"relation":"M <= CP"'
+
+# ---- programs that are wrong ---------------------------------------------------------------------------------------
+
+# talk LABEL TAKES: A posts a message, B takes it, or waits for more; C does nothing.
+talk() {
+    printf 'alts talk\ncomponent A\ncomponent B\ncomponent C\nport to_a of A\nport to_b of B\n'
+    printf 'behaviour A states 2 initial 0\n0 -> 1 post to_b %s\nbehaviour B states %d initial 0\n' "$1" $(($2 + 1))
+    for ((i = 0; i < $2; i++)); do printf '%d -> %d take to_b %s\n' "$i" $((i + 1)) "$1"; done
+    printf 'behaviour C states 1 initial 0\n'
+}
+talk m 1 >"$dir/talk.alts"
+conforms "$dir/talk.alts" ./wrong send 1 m
+for way in '' --local; do
+    # shellcheck disable=SC2086
+    {
+        run 1 conform $way "$dir/talk.alts" ./wrong send 2 m
+        out 'M <= CP holds, M ~ CP fails'
+        out 'the program goes on where the model does not'
+        run 1 conform $way "$dir/talk.alts" ./wrong send 1 n
+        out 'M <= CP fails'
+        out 'in the model: send to_b m to B'
+        out 'in the program: it has send to_b n'
+        run 1 conform $way "$dir/talk.alts" ./wrong short 1
+        out 'in the program: it ends'
+        run 75 conform $way "$dir/talk.alts" ./wrong crash
+        out 'the program crashed, or ended with an error'
+        run 75 conform $way "$dir/talk.alts" ./wrong fail
+        out 'the program ended with exit code 3'
+        run 75 conform $way "$dir/talk.alts" ./wrong leave
+        run 74 conform $way --run-time 300 "$dir/talk.alts" ./wrong spin
+        out 'the program does not terminate'
+    }
+done
+talk m 2 >"$dir/waits.alts"
+run 1 conform "$dir/waits.alts" ./wrong send 1 m
+out 'the program ends where the model waits for ever'
+run 1 conform --local --thread B "$dir/waits.alts" ./wrong send 1 m
+out 'the program ends where the model waits for ever'
+run 1 conform --local --thread B "$dir/talk.alts" ./wrong send 2 m
+out 'where the model ends, the program waits for ever'
+
+# A deadlock that both have is none of our business.
+sed 's/^0 -> 1 post .*/0 -> 1 take to_a m/' "$dir/talk.alts" >"$dir/deadlock.alts"
+conforms "$dir/deadlock.alts" ./wrong deadlock
+# Nor is a synchronous send that nobody receives.
+sed -e '/take px m/d' -e 's/^behaviour L3 .*/behaviour L3 states 2 initial 0/' "$models/figure3.alts" >"$dir/left.alts"
+run 0 conform --local --thread L1 "$dir/left.alts" ./figure3
+sed 's/pass px m/pass px n/' "$dir/left.alts" >"$dir/other.alts"
+run 1 conform --local --thread L1 "$dir/other.alts" ./figure3
+out 'in the model: synchronous send px n to L3'
+
+# ---- programs made at random ---------------------------------------------------------------------------------------
+
+# said: the verdicts on both relations.
+said() { grep -o '"at_least":"[a-z]*"\|"equivalent":"[a-z]*"' "$dir/out" | tr '\n' ' '; }
+
+# Each conforms to its own model. If one move of the model is changed, tests of the whole program and of its threads, which
+# have little in common, come to the same verdicts.
+agreed=0
+for n in $(seq 1 40); do
+    ./scramble "$n" model >"$dir/random.alts"
+    run 0 conform "$dir/random.alts" ./scramble "$n"
+    run 0 conform --local "$dir/random.alts" ./scramble "$n"
+    awk -v n="$n" '
+        { line[NR] = $0 }
+        / -> / { move[++moves] = NR }
+        END {
+            chosen = moves ? move[n * 7 % moves + 1] : 0
+            for (i = 1; i <= NR; i++) {
+                if (i == chosen && line[i] ~ / take /) continue
+                if (i == chosen && n % 2) sub(/ a/, " b", line[i]) || sub(/ b/, " a", line[i])
+                else if (i == chosen) sub(/ pass /, " post ", line[i]) || sub(/ post /, " pass ", line[i])
+                print line[i]
+            }
+        }' "$dir/random.alts" >"$dir/changed.alts"
+    "$ANTIPHON" conform --json "$dir/changed.alts" ./scramble "$n" >"$dir/out" 2>"$dir/err"
+    whole=$(said)
+    "$ANTIPHON" conform --json --local "$dir/changed.alts" ./scramble "$n" >"$dir/out" 2>"$dir/err"
+    told="conform --local (random program $n, its model changed)"
+    check "it says $(said), of the whole program $whole" [ "$whole" = "$(said)" ]
+    case $whole in *fails*) agreed=$((agreed + 1)) ;; esac
+done
+told='conform (random programs)'
+check "only $agreed of 40 changes were seen" [ $agreed -ge 10 ]
+
+# ---- not certain ---------------------------------------------------------------------------------------------------
+
+run 3 conform --limit 3 tdme ./tdme
+out 'M <= CP is not certain, M ~ CP is not certain'
+out 'not all: 3 sequences'
+talk z 1 >"$dir/unseen.alts"
+run 3 conform --local --thread B --captures 3 "$dir/unseen.alts" ./wrong send 1 m
+out '1 not tested to the end: no message to_b z was seen'
+
+# ---- what does not fit together ------------------------------------------------------------------------------------
+
+run 76 conform tdme ./dp
+err 'the model has a component U0, the program has no thread of that name'
+run 76 conform dp-2 ./dp 3
+err 'the program has a thread P2, the model has no component of that name'
+sed 's/to_a of A/to_a of B/' "$dir/talk.alts" >"$dir/owner.alts"
+run 76 conform "$dir/owner.alts" ./wrong
+err 'port to_a belongs to B in the model, to A in the program'
+sed '/to_a/d' "$dir/talk.alts" >"$dir/port.alts"
+run 76 conform "$dir/port.alts" ./wrong
+err 'the program has a port to_a, the model has none of that name'
+sed 's/to_a of A/& unordered/' "$dir/talk.alts" >"$dir/medium.alts"
+run 0 conform "$dir/medium.alts" ./wrong
+run 76 conform --local "$dir/medium.alts" ./wrong
+err 'port to_a is unordered with capacity 0 in the model, fifo-pair'
+talk a-label-that-no-program-could-have-sent 1 >"$dir/long.alts"
+run 76 conform "$dir/long.alts" ./wrong
+err '1 to 31 printable characters'
+
+run 70 conform dp-3 ./no-such-program
+run 30 conform no-such-model ./dp
+run 2 conform dp-3
+err 'conform needs a model and a program'
+run 2 conform --thread P0 dp-3 ./dp
+err '--thread goes with --local'
+run 2 conform --local --thread P7 dp-3 ./dp
+err 'dp-3 has no component of that name'
+run 2 conform --limit 0 dp-3 ./dp
+err '--limit 0: a number from 1'
+run 2 conform --frob dp-3 ./dp
+err 'there is no option --frob'
+run 2 conform --limit
+err 'needs an argument'
+run 0 conform --help
+out 'usage: antiphon conform'
+"$ANTIPHON" conform dp-2 ./dp 2 >/dev/full 2>"$dir/err"
+code=$?
+check "exit code $code for a full disk" [ $code -eq 4 ]
+
+finish
