@@ -440,6 +440,20 @@ static _Noreturn void deadlock(aphi_control *c)
     leave(c, APHI_OUTCOME_DEADLOCK, "%s", text);
 }
 
+/* Queues are in the order in which threads came to send, which differs from run to run; the seed must not see that. */
+static int by_sender(const void *a, const void *b)
+{
+    const match *x = a, *y = b;
+    unsigned from_x = x->note->message.sender->number, from_y = y->note->message.sender->number;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->choice != y->choice)
+        return x->choice < y->choice ? -1 : 1;
+    if (from_x != from_y)
+        return from_x < from_y ? -1 : 1;
+    return (x->note->index > y->note->index) - (x->note->index < y->note->index);
+}
+
 static void decide_freely(aphi_control *c)
 {
     static match found[MATCHES_MAX]; /* under the lock */
@@ -448,6 +462,7 @@ static void decide_freely(aphi_control *c)
         count += matches_of(c, i, found + count, MATCHES_MAX - count, &excluded);
     if (count == MATCHES_MAX)
         aphi_threads_die("there are %d messages to choose from, too many to be controlled", MATCHES_MAX);
+    qsort(found, count, sizeof *found, by_sender);
     if (count) {
         match m = found[c->order->seed ? draw(c, count) : 0];
         if (c->order->whole) {
