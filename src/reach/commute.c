@@ -47,7 +47,7 @@ typedef struct result {
     uint32_t place, sent;          /* NOWHERE: it cannot be taken */
 } result;
 
-enum { NOWHERE = UINT32_MAX };
+static const uint32_t NOWHERE = UINT32_MAX;
 
 struct aphi_commute {
     aphi_scenery *y;

@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATES_MAX = 65534, NOWHERE = UINT32_MAX };
+enum { STATES_MAX = 65534 };
+static const uint32_t NOWHERE = UINT32_MAX;
 
 typedef struct work {
     const aphi_alts *a;
