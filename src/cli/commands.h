@@ -28,5 +28,7 @@ int aphi_command_conform(int count, char **words);
 
 /* "antiphon: " and a message on stderr; returns APHI_EXIT_USAGE. */
 int aphi_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The option's argument (optarg) as a number within the limits: 0, or as aphi_usage. */
+int aphi_take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value);
 
 #endif

@@ -74,27 +74,16 @@ static void help(void)
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static int take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(optarg, &end, 10);
-    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
-        return 0;
-    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
-                      (unsigned long long)most);
-}
-
 static int apply(conforming *x, int option)
 {
     switch (option) {
     case LOCAL: x->local = true; return 0;
     case THREAD: x->thread = optarg; return 0;
     case AT_LEAST: x->at_least = true; return 0;
-    case LIMIT: return take_number("limit", 1, UINT64_MAX, &x->limit);
-    case UNROLL: return take_number("unroll", 1, 1000, &x->unroll);
-    case RUN_TIME: return take_number("run-time", 1, 86400000, &x->time_ms);
-    case CAPTURES: return take_number("captures", 0, UINT32_MAX, &x->captures);
+    case LIMIT: return aphi_take_number("limit", 1, UINT64_MAX, &x->limit);
+    case UNROLL: return aphi_take_number("unroll", 1, 1000, &x->unroll);
+    case RUN_TIME: return aphi_take_number("run-time", 1, 86400000, &x->time_ms);
+    case CAPTURES: return aphi_take_number("captures", 0, UINT32_MAX, &x->captures);
     case JSON: x->json = true; return 0;
     default: return APHI_EXIT_USAGE;
     }

@@ -72,30 +72,19 @@ static void help(void)
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static int take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(optarg, &end, 10);
-    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
-        return 0;
-    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
-                      (unsigned long long)most);
-}
-
 static int apply(exploration *x, int option)
 {
     switch (option) {
     case LIST: x->list = optarg; return 0;
     case RACES: x->races = true; return 0;
-    case RANDOM: return take_number("random", 1, UINT32_MAX, &x->random);
-    case SEED: return take_number("seed", 1, UINT32_MAX, &x->seed);
+    case RANDOM: return aphi_take_number("random", 1, UINT32_MAX, &x->random);
+    case SEED: return aphi_take_number("seed", 1, UINT32_MAX, &x->seed);
     case TWICE: x->twice = true; return 0;
     case REPLAY: x->replay = optarg; return 0;
     case PREFIX: x->prefix = optarg; return 0;
-    case LIMIT: return take_number("limit", 1, UINT64_MAX, &x->limit);
-    case RUN_TIME: return take_number("run-time", 1, 86400000, &x->time_ms);
-    case EVENTS: return take_number("events", 1, 200000, &x->events_max);
+    case LIMIT: return aphi_take_number("limit", 1, UINT64_MAX, &x->limit);
+    case RUN_TIME: return aphi_take_number("run-time", 1, 86400000, &x->time_ms);
+    case EVENTS: return aphi_take_number("events", 1, 200000, &x->events_max);
     case JSON: x->json = true; return 0;
     default: return APHI_EXIT_USAGE;
     }

@@ -7,8 +7,11 @@
 
 #include <antiphon/value.h>
 
+#include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef APHI_VERSION
@@ -47,6 +50,17 @@ int aphi_usage(const char *format, ...)
     fputc('\n', stderr);
     va_end(args);
     return APHI_EXIT_USAGE;
+}
+
+int aphi_take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(optarg, &end, 10);
+    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
+        return 0;
+    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
+                      (unsigned long long)most);
 }
 
 static void help(FILE *out)

@@ -118,17 +118,6 @@ static void help(void)
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static int take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(optarg, &end, 10);
-    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
-        return 0;
-    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
-                      (unsigned long long)most);
-}
-
 static int take_format(reach *r)
 {
     r->print = optarg;
@@ -141,23 +130,23 @@ static int take_format(reach *r)
 static int apply(reach *r, int option)
 {
     switch (option) {
-    case 'j': return take_number("jobs", 1, JOBS_MAX, &r->jobs);
+    case 'j': return aphi_take_number("jobs", 1, JOBS_MAX, &r->jobs);
     case LIST: r->list = true; return 0;
-    case DRAW: return take_number("draw", 1, DRAWN_MAX, &r->draw);
+    case DRAW: return aphi_take_number("draw", 1, DRAWN_MAX, &r->draw);
     case REPORT: r->page = optarg; return 0;
     case RACES: r->races = true; return 0;
-    case SAMPLE: return take_number("sample", 1, UINT64_MAX, &r->sample);
-    case SEED: return take_number("seed", 0, UINT64_MAX, &r->seed);
+    case SAMPLE: return aphi_take_number("sample", 1, UINT64_MAX, &r->sample);
+    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &r->seed);
     case JSON: r->json = true; return 0;
     case STATES: r->states = true; return 0;
     case TOTAL_ORDERS: r->total_orders = true; return 0;
     case DEADLOCK_FREE: r->deadlock_free = true; return 0;
     case EXCLUSIVE: r->exclusive = optarg; return 0;
     case CHECKPOINT: r->team.checkpoint = optarg; return 0;
-    case EVERY: return take_number("every", 0, 1000000, &r->every);
+    case EVERY: return aphi_take_number("every", 0, 1000000, &r->every);
     case RESUME: r->team.resume = true; return 0;
-    case LIMIT: return take_number("limit", 1, UINT64_MAX, &r->limit);
-    case UNROLL: return take_number("unroll", 1, 1000, &r->unroll);
+    case LIMIT: return aphi_take_number("limit", 1, UINT64_MAX, &r->limit);
+    case UNROLL: return aphi_take_number("unroll", 1, 1000, &r->unroll);
     case PRINT: return take_format(r);
     case COMPONENT: r->component = optarg; return 0;
     case LOCAL: r->local = true; return 0;
