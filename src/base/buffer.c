@@ -44,6 +44,27 @@ void aphi_buffer_format(aphi_buffer *b, const char *format, ...)
     b->n += (size_t)n;
 }
 
+size_t aphi_decimal(char to[APHI_DECIMAL_MAX], int64_t i)
+{
+    char digits[APHI_DECIMAL_MAX];
+    size_t n = 0, at = 0;
+    uint64_t rest = i < 0 ? -(uint64_t)i : (uint64_t)i;
+    do
+        digits[n++] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (i < 0)
+        to[at++] = '-';
+    while (n)
+        to[at++] = digits[--n];
+    return at;
+}
+
+void aphi_buffer_int(aphi_buffer *b, int64_t i)
+{
+    APHI_RESERVE(b->data, b->capacity, b->n + APHI_DECIMAL_MAX);
+    b->n += aphi_decimal(b->data + b->n, i);
+}
+
 char *aphi_buffer_text(aphi_buffer *b)
 {
     APHI_RESERVE(b->data, b->capacity, b->n + 1);

@@ -5,6 +5,7 @@
 #define APHI_BASE_BUFFER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct aphi_buffer {
     char *data; /* free() frees it; NUL-terminated after aphi_buffer_text */
@@ -15,7 +16,13 @@ void aphi_buffer_add(aphi_buffer *b, const void *bytes, size_t n);
 void aphi_buffer_byte(aphi_buffer *b, char c);
 void aphi_buffer_str(aphi_buffer *b, const char *text);
 void aphi_buffer_format(aphi_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void aphi_buffer_int(aphi_buffer *b, int64_t i);
 char *aphi_buffer_text(aphi_buffer *b);
 void aphi_buffer_free(aphi_buffer *b);
+
+/* Write i in decimal, without a NUL; returns how many characters that took. Integers are keys and are in every trace line:
+ * printf would take ten times as long. */
+#define APHI_DECIMAL_MAX 20
+size_t aphi_decimal(char to[APHI_DECIMAL_MAX], int64_t i);
 
 #endif

@@ -381,7 +381,7 @@ static void write_value(aphi_buffer *b, aph_value v)
     switch (aph_kind_of(v)) {
     case APH_NULL: aphi_buffer_str(b, "null"); break;
     case APH_BOOL: aphi_buffer_str(b, aph_truth(v) ? "true" : "false"); break;
-    case APH_INT: aphi_buffer_format(b, "%lld", (long long)aph_int_of(v)); break;
+    case APH_INT: aphi_buffer_int(b, aph_int_of(v)); break;
     case APH_STR: write_string(b, v); break;
     case APH_ARRAY: write_items(b, v, v->count); break;
     case APH_OBJECT:

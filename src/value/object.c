@@ -14,6 +14,7 @@
  * Not done:   hash tries: smaller constants, but no order of keys to print and compare by. */
 #include "value/heap.h"
 
+#include "base/buffer.h"
 #include "base/rare.h"
 
 #include <assert.h>
@@ -35,6 +36,10 @@ aph_value aphi_key(aph_value v)
 {
     if (aph_is_str(v))
         return v;
+    if (aph_is_int(v)) {
+        char digits[APHI_DECIMAL_MAX];
+        return aph_bytes(digits, aphi_decimal(digits, aph_int_of(v)));
+    }
     char *text = aph_json_text(v, NULL);
     aph_value key = aph_str(text);
     free(text);
