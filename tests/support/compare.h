@@ -45,7 +45,7 @@ bool compare_many(const subject *s, size_t histories, unsigned slow);
 bool compare_many_in(const subject *s, enumerate_env env, size_t histories);
 
 uint64_t compare_seed(void);
-/* The number of cases for this run. Under sanitizers a tenth. */
+/* The number of cases for this run. Under sanitizers a tenth, but 500 of those that have so many. */
 size_t compare_cases(size_t usual);
 /* Prints; false unless a tenth at least of the histories was valid, and a tenth invalid. */
 bool compare_report(const char *name, const compare_count *count);
