@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fail.c - to say what the world did wrong; see fail.h. */
+#include "base/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool aphi_fail(char *error, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error, size, format, arguments);
+    va_end(arguments);
+    return false;
+}

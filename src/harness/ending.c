@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ending.c - how a run ends: by what the oracle says, by the death of the subject, or in silence.
+ *
+ * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
+ *             long the machine made us wait, and not at all while the subject has work to do. Whoever sends a part of a
+ *             message is not silent, but must come to its end some time. Where nobody lets us in, the kernel asks again
+ *             after one second and after three: a subject that is merely slow to accept is not blamed before that. */
+#include "harness/running.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const int64_t QUIET_UNPAIRED = 20000000; /* silence that counts as quiet if it is not known what is owed */
+static const int64_t PATIENCE = 400000000;
+static const int64_t PATIENCE_DIALING = 4000000000;
+enum {
+    PATIENCES_TRICKLING = 25,  /* without a whole message, while bytes come */
+    PATIENCES_LATE = 4,        /* for a request while others are answered */
+    PATIENCE_PARTS_DYING = 4,  /* this part of it, for the end of a process to be seen after that of its connections */
+};
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+void aphi_run_end(aphi_running *r, aphi_finding outcome, const char *format, ...)
+{
+    if (r->ended)
+        return;
+    r->ended = true;
+    r->result.outcome = outcome;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->result.why, sizeof r->result.why, format, args);
+    va_end(args);
+}
+
+static void end_by_fault(aphi_running *r, aph_fault fault, const char *message, int64_t connection)
+{
+    if (fault == APH_FAULT_ANSWER) {
+        aphi_run_end(r, APHI_FINDING_FAIL, "an answer on connection %lld, on which nothing was asked",
+                     (long long)connection);
+        return;
+    }
+    aphi_run_end(r, APHI_FINDING_TROUBLE, "%s", message);
+    r->result.fault = fault;
+}
+
+static void blame(aphi_running *r)
+{
+    uint64_t number = aphi_witness_last(r->witness) + 1, first = aphi_ledger_first(r);
+    for (uint64_t i = r->moment_count; i-- > first;)
+        if (r->numbers[i & (APHI_MOMENTS_MAX - 1)] == number) {
+            r->result.blamed = (int64_t)(i - first);
+            return;
+        }
+}
+
+static void end_by_verdict(aphi_running *r, aph_verdict verdict)
+{
+    const aphi_seat *seat = aphi_jury_dissenter(aphi_witness_jury(r->witness));
+    const char *message = "";
+    aph_fault fault = seat && seat->oracle ? aph_oracle_fault(seat->oracle, &message) : APH_FAULT_NONE;
+    aph_limit limit = seat && seat->oracle ? aph_oracle_limit(seat->oracle) : APH_LIMIT_NONE;
+    blame(r);
+    if (fault) {
+        uint64_t place = (aphi_ledger_first(r) + (uint64_t)r->result.blamed) & (APHI_MOMENTS_MAX - 1);
+        int64_t connection = r->result.blamed >= 0 ? r->moments[place].connection : -1;
+        end_by_fault(r, fault, message, connection);
+    } else if (verdict == APH_FAIL) {
+        aphi_run_end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
+    } else {
+        r->result.undecided = limit == APH_LIMIT_WINDOW || limit == APH_LIMIT_TIME;
+        aphi_run_end(r, APHI_FINDING_UNKNOWN, "%s",
+                     limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
+                     : limit == APH_LIMIT_SOLVER ? "the solver could not decide in its time"
+                     : limit == APH_LIMIT_WINDOW ? "explanations had been given up to save memory"
+                                                 : "the oracle took too long");
+    }
+}
+
+bool aphi_run_is_stopped(const aphi_running *r)
+{
+    return r->options->stop && *r->options->stop;
+}
+
+void aphi_run_judge(aphi_running *r, bool all)
+{
+    if (!r->witness || r->ended)
+        return;
+    aph_verdict verdict = aphi_witness_tell(r->witness, r->now, all);
+    if (verdict == APH_UNKNOWN && aphi_run_is_stopped(r))
+        aphi_run_end(r, APHI_FINDING_STOPPED, "stopped by a signal");
+    else if (verdict != APH_PASS)
+        end_by_verdict(r, verdict);
+}
+
+int64_t aphi_run_patience(const aphi_running *r)
+{
+    return r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+}
+
+/* Is the subject's process no more? Its connections may be seen to end a moment before it does. */
+static bool has_exited(aphi_running *r, bool soon, char *how, size_t size)
+{
+    int64_t until = aphi_clock_ns() + (soon ? aphi_run_patience(r) / PATIENCE_PARTS_DYING : 0);
+    while (aphi_subject_look(r->options->subject, how, size) != APHI_SUBJECT_EXITED) {
+        if (aphi_clock_ns() >= until || !aphi_subject_is_ours(r->options->subject))
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return true;
+}
+
+void aphi_run_end_dead(aphi_running *r, const char *what)
+{
+    char how[160];
+    if (r->ended)
+        return;
+    if (has_exited(r, *what, how, sizeof how))
+        APHI_JUDGE_AND_END(r, APHI_FINDING_DEAD, "the subject %s", how);
+    else
+        APHI_JUDGE_AND_END(r, APHI_FINDING_DEAD, "%s", what);
+}
+
+/* ---- silence ----------------------------------------------------------------------------------------------------- */
+
+/* What has not come in this time does not come. A lossy network is given as long as one that owes an answer: what it
+ * was too early to call lost would be blamed on the subject. */
+int64_t aphi_run_silence(const aphi_running *r)
+{
+    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+    return r->paired ? APHI_QUIET : r->datagrams ? patience : QUIET_UNPAIRED;
+}
+
+bool aphi_run_one_is_late(aphi_running *r)
+{
+    int64_t long_ago = r->now - PATIENCES_LATE * aphi_run_patience(r);
+    for (size_t i = 0; r->paired && i < r->peer_count; i++)
+        if (r->peers[i].count && r->peers[i].queue[r->peers[i].head].at < long_ago)
+            return true;
+    return false;
+}
+
+/* The oldest request without an answer, on a connection that somebody accepted if there is one; its label, or 0. */
+static int64_t oldest_owed(const aphi_running *r, int64_t *connection)
+{
+    int64_t label = 0;
+    bool let_in = false;
+    for (size_t i = 0; i < r->peer_count; i++) {
+        const aphi_peer *p = &r->peers[i];
+        bool in = p->count && !aphi_net_is_dialing(r->net, (int64_t)i);
+        if (!p->count || (let_in && !in) || (label && let_in == in && p->queue[p->head].label > label))
+            continue;
+        let_in = in;
+        *connection = (int64_t)i;
+        label = p->queue[p->head].label;
+    }
+    return label;
+}
+
+static void end_starved(aphi_running *r)
+{
+    char how[160], more[200] = "";
+    aphi_subject_state state = aphi_subject_look(r->options->subject, how, sizeof how);
+    if (state == APHI_SUBJECT_EXITED) {
+        aphi_run_end_dead(r, "");
+        return;
+    }
+    int64_t connection = -1, label = oldest_owed(r, &connection);
+    if (state == APHI_SUBJECT_STOPPED)
+        snprintf(more, sizeof more, "; the subject %s", how);
+    else if (label && aphi_net_is_dialing(r->net, connection))
+        snprintf(more, sizeof more, ": nobody accepted the connection in %.1f s", (double)r->silent / 1e9);
+    else if (r->silent < r->wordless)
+        snprintf(more, sizeof more, ": there was no whole message in %.1f s, though bytes came",
+                 (double)r->wordless / 1e9);
+    else if (!aphi_net_idle(r->net))
+        snprintf(more, sizeof more, ", and the subject does not read what is sent to it");
+    if (label)
+        APHI_JUDGE_AND_END(r, APHI_FINDING_STARVED, "request %lld on connection %lld was not answered in %.1f s%s",
+                           (long long)label, (long long)connection, (double)aphi_run_patience(r) / 1e9, more);
+    else
+        APHI_JUDGE_AND_END(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent%s",
+                           more);
+}
+
+/* Nothing more is to be done, and nothing more is to come. */
+static void end_quietly(aphi_running *r)
+{
+    aphi_run_judge(r, true);
+    if (!r->ended && r->witness && !r->model->rpc && !r->datagrams && !r->left) {
+        aph_verdict verdict = aphi_witness_quiet(r->witness);
+        if (verdict == APH_FAIL)
+            aphi_run_end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
+        else if (verdict != APH_PASS)
+            end_by_verdict(r, verdict);
+    }
+    aphi_run_end(r, APHI_FINDING_PASS, "everything that was seen is explained");
+}
+
+/* Where answers are not of one request each, nobody knows what is owed; after a silence, nothing. */
+static void call_it_even(aphi_running *r)
+{
+    aphi_question a;
+    for (size_t i = 0; r->owed && i < r->peer_count; i++)
+        while (aphi_ledger_pop(r, (int64_t)i, &a))
+            continue;
+    if (!r->datagrams)
+        r->since_quiet = 0;
+    if (!r->datagrams || !r->witness || r->drained == r->moment_count)
+        return;
+    aphi_run_judge(r, true);
+    r->drained = r->moment_count;
+    r->since_quiet = 0;
+    if (!r->ended && aphi_witness_quiet(r->witness) != APH_PASS)
+        end_by_verdict(r, APH_UNKNOWN);
+}
+
+/* It owes us something, if only to read, and nothing has come for longer than that may last. */
+static bool is_starved(const aphi_running *r)
+{
+    int64_t patience = aphi_run_patience(r), connection = 0;
+    if (!(r->paired && r->owed) && aphi_net_idle(r->net))
+        return false;
+    if (r->silent < patience)
+        return r->wordless >= PATIENCES_TRICKLING * patience;
+    bool dialing = oldest_owed(r, &connection) && aphi_net_is_dialing(r->net, connection);
+    return !dialing || r->silent >= PATIENCE_DIALING;
+}
+
+void aphi_run_listen_to_silence(aphi_running *r)
+{
+    char how[160];
+    if (!r->paired && r->silent >= aphi_run_silence(r))
+        call_it_even(r);
+    /* Where nobody knows what is owed, only patience tells that nothing more will come. */
+    if (r->over && !r->has_action && !r->aside_count && aphi_net_idle(r->net) &&
+        (r->paired ? !r->owed : r->silent >= (r->datagrams ? aphi_run_silence(r) : aphi_run_patience(r))))
+        end_quietly(r);
+    if (r->ended || r->silent < APHI_TICK)
+        return;
+    if (has_exited(r, false, how, sizeof how))
+        aphi_run_end_dead(r, "");
+    else if (is_starved(r))
+        end_starved(r);
+}

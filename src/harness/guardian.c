@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * guardian.c - whoever carries our mark, and the process that ends them if we are killed; see guardian.h. */
+#include "harness/guardian.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/memory.h"
+
+#define MS INT64_C(1000000)
+
+void aphi_doze(int64_t *ns)
+{
+    struct timespec t = {.tv_nsec = *ns};
+    nanosleep(&t, NULL);
+    *ns = *ns * 3 / 2 < MS ? *ns * 3 / 2 : MS;
+}
+
+/* ---- processes by their mark ------------------------------------------------------------------------------------- */
+
+static bool has_mark(const char *pid, const char *mark)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    aphi_buffer text = {0};
+    char piece[4096];
+    for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;)
+        aphi_buffer_add(&text, piece, (size_t)n);
+    close(fd);
+    aphi_buffer_byte(&text, 0);
+    bool found = false;
+    for (size_t i = 0; i < text.n && !found; i += strlen(text.data + i) + 1)
+        found = !strcmp(text.data + i, mark);
+    aphi_buffer_free(&text);
+    return found;
+}
+
+void aphi_stray_add(aphi_strays *found, pid_t pid)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->pids[i] == pid)
+            return;
+    }
+    APHI_RESERVE(found->pids, found->capacity, found->count + 1);
+    found->pids[found->count++] = pid;
+}
+
+size_t aphi_marked(const char *mark, bool killing, aphi_strays *found)
+{
+    DIR *processes = opendir("/proc");
+    if (!processes)
+        return 0;
+    size_t n = 0;
+    for (struct dirent *entry; (entry = readdir(processes));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !has_mark(entry->d_name, mark))
+            continue;
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        aphi_stray_add(found, pid);
+        n++;
+        if (killing)
+            kill(pid, SIGKILL);
+    }
+    closedir(processes);
+    return n;
+}
+
+void aphi_sweep(const char *mark, aphi_strays *found)
+{
+    int64_t pause = APHI_DOZE_FIRST, until = aphi_clock_ns() + 1000 * MS;
+    while (aphi_marked(mark, true, found) > 0 && aphi_clock_ns() < until)
+        aphi_doze(&pause);
+}
+
+/* ---- the guardian ------------------------------------------------------------------------------------------------ */
+
+static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *where)
+{
+    (void)about, (void)flag, (void)where;
+    remove(path);
+    return 0;
+}
+
+void aphi_remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+
+/* Ends the group, if its leader is there and of our session: the number may be another's by now. Some servers (nginx)
+ * write their title over their environment, and so over the mark. */
+static void end_group(const aphi_legacy *left)
+{
+    pid_t group = left->group;
+    if (group > 0 && getpgid(group) == group && getsid(group) == left->session)
+        kill(-group, SIGKILL);
+}
+
+/* The end of the pipe is the subject being closed; parent is a pidfd: whoever else has inherited the pipe, that we are
+ * gone shows there. */
+static void guard(int pipe_end, int parent, const char *mark, const aphi_legacy *left)
+{
+    setsid(); /* what is meant for our terminal's foreground is not meant for it */
+    char *inherited = getenv("ANTIPHON_SUBJECT");
+    if (inherited)
+        *inherited = 'x'; /* if we are a subject ourselves, who sweeps by our mark must leave the guardian its work */
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    int high = parent < 0 ? -1 : fcntl(parent, F_DUPFD, 3);
+    dup2(pipe_end, 0);
+    if (high >= 0)
+        dup2(high, 1);
+    close_range(high >= 0 ? 2 : 1, ~0u, 0);
+    struct pollfd ends[] = {{.fd = 0, .events = POLLIN}, {.fd = high >= 0 ? 1 : -1, .events = POLLIN}};
+    while (poll(ends, 2, -1) <= 0) {
+    }
+    end_group(left);
+    aphi_sweep(mark, &(aphi_strays){0});
+    if (left->has_folder)
+        aphi_remove_folder(left->folder);
+    _exit(0);
+}
+
+bool aphi_guardian_start(aphi_guardian *g, const char *mark)
+{
+    int ends[2];
+    void *shared = mmap(NULL, sizeof *g->legacy, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return false;
+    g->legacy = shared;
+    g->legacy->session = getsid(0);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    int ourselves = (int)syscall(SYS_pidfd_open, getpid(), 0); /* -1 before Linux 5.3 */
+    g->pid = fork();
+    if (g->pid == 0)
+        guard(ends[0], ourselves, mark, g->legacy);
+    close(ends[0]);
+    if (ourselves >= 0)
+        close(ourselves);
+    g->pipe = ends[1];
+    return g->pid > 0;
+}
+
+void aphi_guardian_stop(aphi_guardian *g)
+{
+    if (g->pipe >= 0)
+        close(g->pipe);
+    if (g->pid > 0)
+        waitpid(g->pid, NULL, 0);
+    if (g->legacy)
+        munmap(g->legacy, sizeof *g->legacy);
+}

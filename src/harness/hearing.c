@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hearing.c - what comes in a run: answers, calls, and the ends of connections. */
+#include "harness/running.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+aph_value aphi_run_asked(void *context, int64_t connection)
+{
+    aphi_running *r = context;
+    const aphi_peer *p = aphi_ledger_peer(r, connection);
+    return p->count ? p->queue[p->head].message : APH_NIL;
+}
+
+static uint64_t tell_received(aphi_running *r, const aphi_arrival *a, uint64_t request)
+{
+    return r->witness ? aphi_witness_received(r->witness, aphi_ledger_name(r, a->connection), a->message, request) : 0;
+}
+
+static void arrived_message(aphi_running *r, const aphi_arrival *a)
+{
+    aphi_question q = {.number = APHI_NO_REQUEST};
+    bool answer = aphi_ledger_pop(r, a->connection, &q);
+    int64_t label = answer ? q.label + 1 : 0;
+    aphi_ledger_peer(r, a->connection)->was_answered = true;
+    if (answer)
+        r->kinds[q.kind].answered++;
+    r->result.facts.answers++;
+    if (label)
+        aphi_labelled_add(r->labelled, label, a->message);
+    uint64_t number = tell_received(r, a, q.number);
+    aphi_ledger_note(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
+    if (a->last)
+        aphi_ledger_part(r, a->connection);
+}
+
+static void answer_call(aphi_running *r, aphi_held call)
+{
+    r->call = call.name;
+    if (call.answer == aph_bool(false)) {
+        aphi_net_hang_up(r->net, call.connection);
+    } else if (!aphi_net_post(r->net, call.connection, call.answer, 0)) {
+        aphi_run_end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+        return;
+    }
+    int64_t name = aphi_ledger_name(r, call.connection);
+    uint64_t number = r->witness ? aphi_witness_sent(r->witness, name, call.answer, r->now) : 0;
+    aphi_ledger_note(r, APHI_MOMENT_SENT, call.connection, 0, call.answer, number);
+}
+
+/* One of those that wait, not always the one that waits longest; of one connection, which has an order, that one. */
+void aphi_run_answer_held(aphi_running *r)
+{
+    size_t i = (size_t)aphi_choice_below(&r->choice, r->held_count), k = 0;
+    while (r->held[k].connection != r->held[i].connection)
+        k++;
+    aphi_held call = r->held[k];
+    memmove(r->held + k, r->held + k + 1, (--r->held_count - k) * sizeof *r->held);
+    answer_call(r, call);
+}
+
+static bool is_held(const aphi_running *r, int64_t connection)
+{
+    for (size_t i = 0; i < r->held_count; i++)
+        if (r->held[i].connection == connection)
+            return true;
+    return false;
+}
+
+/* On a connection that the subject opened we are the server: the model says what it answers. Some wait, so that the
+ * subject has several at a time and is not answered in the order in which it asked. */
+static void arrived_call(aphi_running *r, const aphi_arrival *a)
+{
+    r->call = APH_ACCEPTED + (int64_t)r->called;
+    uint64_t number = tell_received(r, a, APHI_NO_REQUEST);
+    aphi_ledger_note(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
+    if (!r->model->respond)
+        return;
+    aphi_held call = {a->connection, r->call, r->model->respond(a->message, r->called++)};
+    if (!r->model->calls_apart || (!is_held(r, a->connection) && aphi_choice_chance(&r->choice, 1, 2))) {
+        answer_call(r, call);
+        return;
+    }
+    if (r->held_count == APHI_HELD_MAX)
+        aphi_run_answer_held(r);
+    r->held[r->held_count++] = call;
+}
+
+static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word)
+{
+    if (a->connection >= APH_ACCEPTED) {
+        if (!r->model->calls_apart)
+            aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+        return;
+    }
+    const aphi_peer *p = aphi_ledger_peer(r, a->connection);
+    bool owes = p->count > 0, answered = p->was_answered;
+    aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+    aphi_ledger_lose(r, a->connection);
+    aphi_ledger_retire(r, a->connection);
+    /* A request may have crossed the close; then the system breaks the connection off. */
+    if (r->model->closes == APH_CLOSES_SETTLED && a->kind != APHI_ARRIVED_REFUSED && (!owes || answered))
+        return;
+    char what[256];
+    bool refused = a->kind == APHI_ARRIVED_REFUSED;
+    r->result.unreached = refused && !r->result.facts.answers && !r->datagrams;
+    snprintf(what, sizeof what, "connection %lld: %s%s%s", (long long)a->connection,
+             refused && !r->datagrams ? "the subject did not let us in: " : "", a->why,
+             !refused && owes                             ? ", and an answer was owed on it"
+             : refused && !r->result.facts.answers        ? "; is it there, at this address?"
+                                                          : "");
+    aphi_run_end_dead(r, what);
+}
+
+void aphi_run_arrived(void *context, const aphi_arrival *a)
+{
+    aphi_running *r = context;
+    if (aphi_arrival_says(a))
+        r->wordless = 0;
+    if (r->ended)
+        return;
+    if (!r->awake) { /* the wait is over: what arrives with this is of now, not of when the wait began */
+        r->awake = true;
+        r->now = aphi_clock_ns();
+    }
+    switch (a->kind) {
+    case APHI_ARRIVED_CALL: break;
+    case APHI_ARRIVED_MESSAGE:
+        if (a->connection < APH_ACCEPTED)
+            arrived_message(r, a);
+        else
+            arrived_call(r, a);
+        break;
+    case APHI_ARRIVED_MALFORMED:
+        r->call = APH_ACCEPTED + (int64_t)r->called;
+        aphi_ledger_note(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
+        APHI_JUDGE_AND_END(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
+                           (long long)a->connection, a->why);
+        break;
+    case APHI_ARRIVED_END: arrived_end(r, a, "closed"); break;
+    case APHI_ARRIVED_RESET: arrived_end(r, a, "reset"); break;
+    case APHI_ARRIVED_REFUSED: arrived_end(r, a, "refused"); break;
+    case APHI_ARRIVED_CROWD:
+        aphi_run_end(r, APHI_FINDING_UNKNOWN, "the subject has opened more connections to us than we take: %s", a->why);
+        break;
+    case APHI_ARRIVED_UNABLE:
+        if (a->connection >= APH_ACCEPTED)
+            aphi_run_end(r, APHI_FINDING_TROUBLE, "a connection that the subject opens to us cannot be taken: %s; "
+                         "allow more open files (ulimit -n)", a->why);
+        else
+            aphi_run_end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer "
+                         "--connections, or allow more open files (ulimit -n)", (long long)a->connection, a->why);
+        break;
+    }
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ports.c - ports of this machine; see ports.h. */
+#include "harness/ports.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/fail.h"
+#include "base/memory.h"
+
+in_port_t aphi_port_free(in_port_t port, bool datagrams)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, (datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    bool bound = bind(fd, (struct sockaddr *)&at, size) == 0 && getsockname(fd, (struct sockaddr *)&at, &size) == 0;
+    close(fd);
+    return bound ? ntohs(at.sin_port) : 0;
+}
+
+/* Asks the kernel for the socket that would get what is sent to 127.0.0.1 at that port: the same lookup, without a
+ * packet being sent. (The tables in /proc/net cost milliseconds: all connections are in them.) */
+bool aphi_port_listens(in_port_t port, bool datagrams)
+{
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 question;
+    } request = {
+        .head = {.nlmsg_len = sizeof request, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .question = {.sdiag_family = AF_INET,
+                     .sdiag_protocol = datagrams ? IPPROTO_UDP : IPPROTO_TCP,
+                     .idiag_states = ~0u,
+                     /* which is ours and which the peer's differs between TCP and UDP: both are the same here */
+                     .id = {.idiag_sport = htons(port),
+                            .idiag_dport = htons(port),
+                            .idiag_src = {htonl(INADDR_LOOPBACK)},
+                            .idiag_dst = {htonl(INADDR_LOOPBACK)},
+                            .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
+    union {
+        struct nlmsghdr head;
+        char room[1024];
+    } answer;
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0)
+        return false;
+    bool found = send(fd, &request, sizeof request, 0) == sizeof request &&
+                 recv(fd, &answer, sizeof answer, 0) >= (ssize_t)sizeof answer.head &&
+                 answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
+    close(fd);
+    return found;
+}
+
+bool aphi_port_connects(in_port_t port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0;
+    if (fd >= 0)
+        close(fd);
+    return connected;
+}
+
+bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,
+                       char *error, size_t size)
+{
+    const char *colon = strrchr(target, ':');
+    bool v6 = target[0] == '[';
+    const char *end = v6 ? strchr(target, ']') : colon;
+    if (!colon || !end || (v6 && end + 1 != colon) || (!v6 && memchr(target, ':', (size_t)(colon - target)))) {
+        return aphi_fail(error, size, "%s is not HOST:PORT or [V6]:PORT", target);
+    }
+    char *host = aphi_copy(target + v6, (size_t)(end - target - v6) + 1);
+    host[end - target - v6] = 0;
+    char *rest;
+    unsigned long port = strtoul(colon + 1, &rest, 10);
+    if (colon[1] < '0' || colon[1] > '9' || *rest || port == 0 || port > 65535 || !*host) {
+        free(host);
+        return aphi_fail(error, size, "%s is not HOST:PORT with a port of 1 to 65535", target);
+    }
+    struct addrinfo wanted = {.ai_family = v6 ? AF_INET6 : AF_UNSPEC,
+                              .ai_socktype = datagrams ? SOCK_DGRAM : SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int failed = getaddrinfo(host, colon + 1, &wanted, &found);
+    if (failed) {
+        aphi_fail(error, size, "%s: %s is not known: %s", target, host, gai_strerror(failed));
+        free(host);
+        return false;
+    }
+    free(host);
+    memcpy(address, found->ai_addr, found->ai_addrlen);
+    *address_size = found->ai_addrlen;
+    freeaddrinfo(found);
+    return true;
+}
