@@ -40,6 +40,7 @@ typedef struct aph_wire {
     aph_value message;
     bool last;                  /* the sender says that nothing follows on this connection */
     size_t at;                  /* the first byte that is wrong */
+    bool beyond;                /* what is wrong is only that it is longer than is read here: nobody is to blame */
     char why[160];
 } aph_wire;
 
@@ -52,7 +53,7 @@ const char *aph_sink_here(const aph_sink *out);
 typedef struct aph_codec {
     const char *name;
     size_t size;   /* what the kind of codec makes of it */
-    size_t limit;  /* a message of more bytes is malformed; 0: 16 MiB */
+    size_t limit;  /* a message of more bytes is malformed; 0: beyond 16 MiB is not read */
     aph_decoded (*decode)(const struct aph_codec *codec, aph_wire *wire);
     /* False: this is not a message of the protocol; nothing was put. */
     bool (*encode)(const struct aph_codec *codec, aph_side side, aph_value message, aph_sink *out);

@@ -149,7 +149,8 @@ static aph_decoded measure(aph_wire *w, const aphi_http_head *h, const said *s, 
     size_t most = limit - h->end, n = 0;
     for (size_t i = 0; i < s->digits.n && n <= most; i++)
         n = n * 10 + (size_t)(s->digits.text[i] - '0');
-    if (n > most)
+    w->beyond = n > most;
+    if (w->beyond)
         return aphi_http_wrong(w, s->length->at, "RFC 9110 8.6: a Content-Length beyond the limit of %zu bytes", limit);
     *length = n;
     return APH_DECODED;
@@ -252,7 +253,8 @@ static aph_decoded read_chunk(aph_wire *w, size_t at, size_t limit, chunk *c)
     if (result == APH_DECODED)
         result = expect_crlf(w, at, "after a chunk's size");
     c->data = at + 2;
-    if (result == APH_DECODED && c->size > limit - c->data)
+    w->beyond = result == APH_DECODED && c->size > limit - c->data;
+    if (w->beyond)
         return aphi_http_wrong(w, start, "RFC 9112 7.1: a chunk beyond the limit of %zu bytes", limit);
     if (result == APH_DECODED && c->size > w->count - c->data)
         return aphi_http_more(w, "the middle of a chunk");
@@ -297,7 +299,8 @@ static aph_decoded check_to_the_end(aph_wire *w, size_t limit)
 {
     if (!w->ended)
         return APH_MORE;
-    if (w->count >= limit)
+    w->beyond = w->count >= limit;
+    if (w->beyond)
         return aphi_http_wrong(w, limit, "a message of more than %zu bytes", limit);
     w->used = w->count;
     return APH_DECODED;

@@ -231,4 +231,4 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
     return result;
 }
 
-const aph_codec aphi_http_codec = {.name = "http", .limit = LIMIT, .decode = decode, .encode = aphi_http_print};
+const aph_codec aphi_http_codec = {.name = "http", .decode = decode, .encode = aphi_http_print};

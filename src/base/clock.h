@@ -7,5 +7,7 @@
 #include <stdint.h>
 
 int64_t aphi_clock_ns(void);
+/* How long the processors of this machine have been idle, added up; negative if the system does not tell. */
+int64_t aphi_clock_idle_ns(void);
 
 #endif

@@ -332,7 +332,8 @@ static void tell_shrinking(aphi_buffer *out, const telling *t)
     const aphi_campaign *c = t->campaign;
     if (!c->shrunk)
         return;
-    aphi_buffer_str(out, "shrunk to ");
+    bool smaller = c->run->script.count < c->actions;
+    aphi_buffer_str(out, smaller ? "shrunk to " : "nothing was removed from ");
     count_of(out, c->run->script.count, "request");
     aphi_buffer_str(out, " in ");
     aphi_report_duration(out, c->shrink_ns);

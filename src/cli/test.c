@@ -249,6 +249,12 @@ static int read_options(tester *t, int count, char **words)
     if (rest < 1 || rest > (t->replaying ? 2 : 1))
         return aphi_usage(t->replaying ? "replay takes a script, and perhaps a model; see antiphon replay --help"
                                        : "test takes one model; see antiphon test --help");
+    return -1;
+}
+
+/* Is it said who is tested, and once? Negative: yes; else the exit code. */
+static int check_subject(const tester *t)
+{
     if (t->subject.run && strstr(t->subject.run, "{listen}") && !t->listens)
         return aphi_usage("{listen} in the command stands for the port of --listen, which is not given");
     int ways = (t->subject.target != NULL) + (t->subject.run != NULL) + (t->preset != NULL);
@@ -497,6 +503,8 @@ static int test(int count, char **words, aph_value *found)
     tester t = fresh_tester(false);
     t.told.found = found;
     int code = read_options(&t, count, words);
+    if (code < 0)
+        code = check_subject(&t);
     if (code >= 0)
         return code;
     if (t.campaign.time_ns < 0)
@@ -548,6 +556,11 @@ int aphi_command_replay(int count, char **words)
     if (!aphi_script_read(file, &t.script, error, sizeof error)) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_SCRIPT;
+    }
+    code = check_subject(&t);
+    if (code >= 0) {
+        free_tester(&t);
+        return code;
     }
     char recorded[4096];
     snprintf(recorded, sizeof recorded, "%s.trace", file);

@@ -22,7 +22,7 @@ enum {
 
 static bool is_quiet(const aphi_running *r)
 {
-    return (!r->paired || !r->owed) && r->silent >= aphi_run_silence(r);
+    return (!r->paired || !r->owed) && aphi_run_is_silent(r);
 }
 
 static bool is_aside(const aphi_running *r, int64_t label)

@@ -36,16 +36,18 @@ enum {
     AGAIN_TRIES_STOPPED = 5, /* the same if somebody waits for us to end */
     UNDECIDED_MAX = 4,       /* runs */
     KEPT_TRIES = 3,
-    DOUBT_RUNS = 10,         /* that pass, before a silence is doubted */
+    DOUBT_RUNS = 10,         /* in which what may have been chance is to happen again */
+    LAST_PATIENCES = 8,      /* for the run that confirms a small script, when the time is up */
 };
 #define LAST "trace.jsonl"        /* in the folder: the trace of the run in the result */
 #define AGAIN "trace.again.jsonl" /* and of one that may take its place */
+static const int64_t SHRINKING = 30000000000; /* unless another time is given for it */
 static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
 
 typedef struct campaign {
     aphi_campaign result;
     const aphi_campaign_options *options;
-    int64_t began, until;
+    int64_t began, until;    /* until: of runs that look for a failure; then of those that make it small */
     aphi_choice choice;
     FILE *log;               /* of the steps of shrinking, or NULL */
     aphi_finding wanted;     /* what a shrunk script must come to */
@@ -238,8 +240,8 @@ static bool judge_again(campaign *c)
 /* A run that is too hard to judge says nothing of the subject: a few of them are made up for by easier ones. */
 static bool goes_on(campaign *c)
 {
-    return c->result.outcome == APHI_FINDING_UNKNOWN && aphi_subject_is_ours(c->options->subject) &&
-           c->result.undecided++ < UNDECIDED_MAX;
+    return c->result.outcome == APHI_FINDING_UNKNOWN && c->result.run->too_hard &&
+           aphi_subject_is_ours(c->options->subject) && c->result.undecided++ < UNDECIDED_MAX;
 }
 
 /* Nothing was tested if there is nothing at the address. */
@@ -286,6 +288,7 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
         aphi_run_options how = plain(c);
         how.script = script;
         how.seed = script->seed;
+        how.until_ns = c->until;
         aphi_run *run = fresh_run(c, &how, true);
         if (!run)
             return false;
@@ -297,7 +300,8 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
             judge_again(c);
         if (is_failure(c->result.outcome) && (c->wanted == APHI_FINDING_PASS || c->result.outcome == c->wanted))
             return true;
-        if (run->outcome == APHI_FINDING_STOPPED || run->outcome == APHI_FINDING_TROUBLE)
+        if (run->outcome == APHI_FINDING_STOPPED || run->outcome == APHI_FINDING_TROUBLE ||
+            (c->until && aphi_clock_ns() >= c->until))
             return false;
     }
     return false;
@@ -344,6 +348,7 @@ static int try_candidate(void *context, const aphi_script *candidate)
     how.script = candidate;
     how.seed = candidate->seed;
     how.progress = NULL;
+    how.until_ns = c->until;
     if (!how.patience_ns)
         how.patience_ns = PATIENCE_SHRINKING;
     if (is_stopped(c))
@@ -392,6 +397,11 @@ static void unlink_again(campaign *c)
     name_trace(c, LAST);
 }
 
+static int64_t shrinking_ns(const campaign *c)
+{
+    return c->options->shrink_ns ? c->options->shrink_ns : SHRINKING;
+}
+
 /* The small script is to fail once more, with a trace. If it does not, the run that failed first stays the result. */
 static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *before)
 {
@@ -403,6 +413,9 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
         aphi_guard_resume();
     }
     r->run = NULL;
+    int64_t patience = c->options->patience_ns ? c->options->patience_ns : APHI_PATIENCE;
+    int64_t least = aphi_clock_ns() + LAST_PATIENCES * patience;
+    c->until = least > c->until ? least : c->until;
     bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : AGAIN_TRIES, false);
     memcpy(trace, r->trace, sizeof trace);
     name_trace(c, LAST);
@@ -421,16 +434,45 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
     return false;
 }
 
-/* A subject may have been slow, this once: what it was silent about is no proof if it never is again. */
-static void doubt_silence(campaign *c)
+/* What does its script come to once more? Nothing of this run is kept. */
+static bool happens_again(campaign *c)
+{
+    aphi_campaign before = c->result;
+    aphi_run_options how = plain(c);
+    how.script = &before.run->script;
+    how.seed = before.run->script.seed;
+    how.until_ns = c->until;
+    how.progress = NULL;
+    aphi_run *run = fresh_run(c, &how, false);
+    bool again = run && run->outcome == before.outcome;
+    aphi_run_free(run);
+    c->result = before;
+    return again;
+}
+
+/* A subject may have been slow, this once, or a request crossed the close of its connection, and the system broke it
+ * off: what never happens again is no proof. */
+static void settle_doubt(campaign *c)
 {
     aphi_campaign *r = &c->result;
-    if (r->outcome != APHI_FINDING_STARVED || is_stopped(c) || r->shrink_runs < DOUBT_RUNS)
+    bool starved = r->outcome == APHI_FINDING_STARVED;
+    if (!r->run->doubtful || (!starved && r->outcome != APHI_FINDING_DEAD) || r->shrunk || r->again || r->presumed ||
+        !r->run->script_whole || c->options->script)
+        return;
+    uint64_t runs = r->shrink_runs;
+    c->until = aphi_clock_ns() + shrinking_ns(c);
+    for (; runs < DOUBT_RUNS && !is_stopped(c) && aphi_clock_ns() < c->until; runs++)
+        if (happens_again(c))
+            return;
+    if (is_stopped(c))
         return;
     r->outcome = APHI_FINDING_UNKNOWN;
     size_t n = strlen(r->why);
-    snprintf(r->why + n, sizeof r->why - n, "; but in %llu more runs of the same script it was: it may have been slow, "
-             "and --patience gives it more time", (unsigned long long)r->shrink_runs);
+    snprintf(r->why + n, sizeof r->why - n, starved
+             ? "; but in %llu more runs of the same script it was: it may have been slow, and --patience gives it more "
+               "time"
+             : "; but in %llu more runs of the same script it was not so: a connection that is closed while a request "
+               "is on its way is broken off by the system", (unsigned long long)runs);
 }
 
 static void shrink(campaign *c)
@@ -446,6 +488,8 @@ static void shrink(campaign *c)
     }
     int64_t began = aphi_clock_ns();
     aphi_campaign before = *r;
+    r->actions = r->run->script.count;
+    c->until = began + shrinking_ns(c);
     char log[sizeof r->trace];
     snprintf(log, sizeof log, "%.4000s/shrink.log", c->options->folder);
     c->log = fopen(log, "w"); /* without it, nothing is lost but the log */
@@ -455,7 +499,7 @@ static void shrink(campaign *c)
     c->values = aphi_generator_values(c->options->model);
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.reorder = seen_whole ? reorder : NULL,
-                                                           .budget_ns = c->options->shrink_ns, .step = forward_step,
+                                                           .budget_ns = shrinking_ns(c), .step = forward_step,
                                                            .context = c, .values = c->values});
     if (c->log)
         fclose(c->log);
@@ -472,7 +516,6 @@ static void shrink(campaign *c)
         memcpy(r->why, before.why, sizeof r->why);
         say(c, is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
                              : "the failure did not happen again in any run of its script");
-        doubt_silence(c);
     }
     aphi_script_free(&small.script);
     r->shrink_ns = aphi_clock_ns() - began;
@@ -582,6 +625,8 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
         r->reject_ns = aphi_clock_ns() - c->began;
         if (r->run && is_failure(r->outcome) && options->shrink)
             shrink(c);
+        if (r->run && is_failure(r->outcome))
+            settle_doubt(c);
         if (r->run && is_failure(r->outcome) && !options->script)
             keep_script(c);
         if (r->run)

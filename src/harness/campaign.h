@@ -49,7 +49,8 @@ typedef struct aphi_campaign {
     int64_t ns, reject_ns, shrink_ns; /* in all; until the run that failed had failed; shrinking */
     bool unstarted;              /* with TROUBLE: the subject is to blame, it did not start */
     bool presumed;               /* that the subject was in the model's initial state: it could not be reset */
-    bool shrunk, again;          /* made small; a script kept from an earlier campaign failed again */
+    bool shrunk, again;          /* looked for a smaller one; a script kept from an earlier campaign failed again */
+    size_t actions;              /* of the script that failed first, if shrunk */
     unsigned reproduced, confirmed;
     uint64_t shrink_runs;
     bool minimal;

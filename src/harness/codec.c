@@ -73,10 +73,12 @@ static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t lim
 }
 
 /* APH_MORE, unless more cannot help. */
-static aph_decoded more(aph_wire *w, size_t limit)
+static aph_decoded more(const aph_codec *codec, aph_wire *w, size_t limit)
 {
-    if (w->count >= limit)
+    if (w->count >= limit) {
+        w->beyond = !codec->limit;
         return malformed(w, limit, "a message of more than %zu bytes", limit);
+    }
     if (w->ended && w->count)
         return malformed(w, w->count, "the end comes in the middle of a message, after %zu bytes of it", w->count);
     return APH_MORE;
@@ -87,9 +89,10 @@ aph_decoded aph_decode(const aph_codec *codec, aph_wire *w)
     codec = or_json(codec);
     size_t limit = aphi_codec_limit(codec);
     require(w->scanned <= w->count, codec, "bytes that were scanned are gone");
+    w->beyond = false;
     aph_decoded result = w->count ? decode_within(codec, w, limit) : APH_MORE;
     if (result == APH_MORE)
-        result = more(w, limit);
+        result = more(codec, w, limit);
     if (result != APH_MORE)
         w->scanned = 0;
     w->why[sizeof w->why - 1] = '\0';
@@ -296,6 +299,7 @@ aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
     uint64_t length = 0;
     for (size_t i = 0; i < codec->size; i++)
         length = length << 8 | w->bytes[i];
+    w->beyond = !codec->limit && length > limit - codec->size;
     if (codec->size > limit || length > limit - codec->size)
         return malformed(w, 0, "a length of %llu, in a message of at most %zu bytes", (unsigned long long)length,
                          limit);

@@ -3,9 +3,11 @@
  * ending.c - how a run ends: by what the oracle says, by the death of the subject, or in silence.
  *
  * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
- *             long the machine made us wait, and not at all while the subject has work to do. Whoever sends a part of a
- *             message is not silent, but must come to its end some time. Where nobody lets us in, the kernel asks again
- *             after one second and after three: a subject that is merely slow to accept is not blamed before that. */
+ *             long the machine made us wait. While no processor is idle, somebody waits for one, and it may be the
+ *             subject: then only a part of it counts. Whoever sends a part of a message is not silent, but must come to
+ *             its end some time. Where nobody lets us in, the kernel asks again after one second and after three: a
+ *             subject that is merely slow to accept is not blamed before that. Silence is doubtful all the same:
+ *             campaign.c looks whether it happens again. */
 #include "harness/running.h"
 
 #include "base/clock.h"
@@ -16,11 +18,12 @@
 #include <time.h>
 
 static const int64_t QUIET_UNPAIRED = 20000000; /* silence that counts as quiet if it is not known what is owed */
-static const int64_t PATIENCE = 400000000;
 static const int64_t PATIENCE_DIALING = 4000000000;
 enum {
     PATIENCES_TRICKLING = 25,  /* without a whole message, while bytes come */
     PATIENCES_LATE = 4,        /* for a request while others are answered */
+    COUNTED_LOADED = 4,        /* one of so many of its moments counts, while no processor is idle; */
+    COUNTED_LOADED_QUIET = 16, /* the same where it is short, and nothing but quiet is told by it */
     PATIENCE_PARTS_DYING = 4,  /* this part of it, for the end of a process to be seen after that of its connections */
 };
 
@@ -73,6 +76,7 @@ static void end_by_verdict(aphi_running *r, aph_verdict verdict)
     } else if (verdict == APH_FAIL) {
         aphi_run_end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
     } else {
+        r->result.too_hard = true;
         r->result.undecided = limit == APH_LIMIT_WINDOW || limit == APH_LIMIT_TIME;
         aphi_run_end(r, APHI_FINDING_UNKNOWN, "%s",
                      limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
@@ -100,7 +104,7 @@ void aphi_run_judge(aphi_running *r, bool all)
 
 int64_t aphi_run_patience(const aphi_running *r)
 {
-    return r->options->patience_ns ? r->options->patience_ns : PATIENCE;
+    return r->options->patience_ns ? r->options->patience_ns : APHI_PATIENCE;
 }
 
 /* Is the subject's process no more? Its connections may be seen to end a moment before it does. */
@@ -115,7 +119,7 @@ static bool has_exited(aphi_running *r, bool soon, char *how, size_t size)
     return true;
 }
 
-void aphi_run_end_dead(aphi_running *r, const char *what)
+void aphi_run_end_dead(aphi_running *r, const char *what, bool doubtful)
 {
     char how[160];
     if (r->ended)
@@ -124,16 +128,56 @@ void aphi_run_end_dead(aphi_running *r, const char *what)
         APHI_JUDGE_AND_END(r, APHI_FINDING_DEAD, "the subject %s", how);
     else
         APHI_JUDGE_AND_END(r, APHI_FINDING_DEAD, "%s", what);
+    r->result.doubtful = doubtful && *what;
 }
 
 /* ---- silence ----------------------------------------------------------------------------------------------------- */
 
-/* What has not come in this time does not come. A lossy network is given as long as one that owes an answer: what it
+/* A lossy network is given as long as one that owes an answer: what it
  * was too early to call lost would be blamed on the subject. */
 int64_t aphi_run_silence(const aphi_running *r)
 {
-    int64_t patience = r->options->patience_ns ? r->options->patience_ns : PATIENCE;
-    return r->paired ? APHI_QUIET : r->datagrams ? patience : QUIET_UNPAIRED;
+    return r->paired ? APHI_QUIET : r->datagrams ? aphi_run_patience(r) : QUIET_UNPAIRED;
+}
+
+static int64_t idle_now(const aphi_running *r)
+{
+    return r->options->idle_ns ? r->options->idle_ns() : aphi_clock_idle_ns();
+}
+
+void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard, bool said)
+{
+    r->silent = heard || said ? 0 : r->silent + passed;
+    r->wordless = said ? 0 : r->wordless + passed;
+    bool is_long = r->silent >= (r->paired ? APHI_TICK : APHI_QUIET); /* asking the system takes its time */
+    if (is_long && !r->idle_at)
+        r->idle = idle_now(r);
+    r->idle_at = !is_long ? 0 : r->idle_at ? r->idle_at : r->now;
+}
+
+/* Has it been silent for so long, where only one of so many moments counts while no processor is idle? */
+static bool is_silent_for(const aphi_running *r, int64_t ns, int counted)
+{
+    if (r->silent < ns || r->silent >= ns * counted || !r->idle_at || r->idle < 0)
+        return r->silent >= ns;
+    int64_t passed = r->now - r->idle_at, idle = idle_now(r) - r->idle;
+    double share = passed <= 0 || idle <= 0 ? 0 : (double)idle / (double)passed;
+    return (double)r->silent * (share > 1 ? 1 : share) >= (double)ns;
+}
+
+bool aphi_run_is_silent(const aphi_running *r)
+{
+    return is_silent_for(r, aphi_run_silence(r), r->paired ? 1 : r->datagrams ? COUNTED_LOADED : COUNTED_LOADED_QUIET);
+}
+
+static bool is_past_patience(const aphi_running *r)
+{
+    return is_silent_for(r, aphi_run_patience(r), COUNTED_LOADED);
+}
+
+bool aphi_run_is_trickling(const aphi_running *r)
+{
+    return r->silent < r->wordless && r->wordless >= aphi_run_patience(r);
 }
 
 bool aphi_run_one_is_late(aphi_running *r)
@@ -167,9 +211,10 @@ static void end_starved(aphi_running *r)
     char how[160], more[200] = "";
     aphi_subject_state state = aphi_subject_look(r->options->subject, how, sizeof how);
     if (state == APHI_SUBJECT_EXITED) {
-        aphi_run_end_dead(r, "");
+        aphi_run_end_dead(r, "", false);
         return;
     }
+    r->result.doubtful = state != APHI_SUBJECT_STOPPED;
     int64_t connection = -1, label = oldest_owed(r, &connection);
     if (state == APHI_SUBJECT_STOPPED)
         snprintf(more, sizeof more, "; the subject %s", how);
@@ -194,6 +239,7 @@ static void end_quietly(aphi_running *r)
     aphi_run_judge(r, true);
     if (!r->ended && r->witness && !r->model->rpc && !r->datagrams && !r->left) {
         aph_verdict verdict = aphi_witness_quiet(r->witness);
+        r->result.doubtful = true;
         if (verdict == APH_FAIL)
             aphi_run_end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
         else if (verdict != APH_PASS)
@@ -223,11 +269,11 @@ static void call_it_even(aphi_running *r)
 /* It owes us something, if only to read, and nothing has come for longer than that may last. */
 static bool is_starved(const aphi_running *r)
 {
-    int64_t patience = aphi_run_patience(r), connection = 0;
+    int64_t connection = 0;
     if (!(r->paired && r->owed) && aphi_net_idle(r->net))
         return false;
-    if (r->silent < patience)
-        return r->wordless >= PATIENCES_TRICKLING * patience;
+    if (!is_past_patience(r))
+        return aphi_run_is_trickling(r) && r->wordless >= PATIENCES_TRICKLING * aphi_run_patience(r);
     bool dialing = oldest_owed(r, &connection) && aphi_net_is_dialing(r->net, connection);
     return !dialing || r->silent >= PATIENCE_DIALING;
 }
@@ -235,16 +281,16 @@ static bool is_starved(const aphi_running *r)
 void aphi_run_listen_to_silence(aphi_running *r)
 {
     char how[160];
-    if (!r->paired && r->silent >= aphi_run_silence(r))
+    if (!r->paired && aphi_run_is_silent(r))
         call_it_even(r);
     /* Where nobody knows what is owed, only patience tells that nothing more will come. */
     if (r->over && !r->has_action && !r->aside_count && aphi_net_idle(r->net) &&
-        (r->paired ? !r->owed : r->silent >= (r->datagrams ? aphi_run_silence(r) : aphi_run_patience(r))))
+        (r->paired ? !r->owed : is_past_patience(r)))
         end_quietly(r);
     if (r->ended || r->silent < APHI_TICK)
         return;
     if (has_exited(r, false, how, sizeof how))
-        aphi_run_end_dead(r, "");
+        aphi_run_end_dead(r, "", false);
     else if (is_starved(r))
         end_starved(r);
 }

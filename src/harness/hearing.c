@@ -112,7 +112,9 @@ static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word
              !refused && owes                             ? ", and an answer was owed on it"
              : refused && !r->result.facts.answers        ? "; is it there, at this address?"
                                                           : "");
-    aphi_run_end_dead(r, what);
+    /* A close that crosses a request is seen as a reset, or where closing is allowed as an end without an answer. */
+    aphi_run_end_dead(r, what, a->kind == APHI_ARRIVED_RESET ||
+                                   (r->model->closes == APH_CLOSES_SETTLED && a->kind == APHI_ARRIVED_END));
 }
 
 void aphi_run_arrived(void *context, const aphi_arrival *a)
@@ -138,6 +140,12 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
         r->call = APH_ACCEPTED + (int64_t)r->called;
         aphi_ledger_note(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
         APHI_JUDGE_AND_END(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
+                           (long long)a->connection, a->why);
+        break;
+    case APHI_ARRIVED_BEYOND:
+        r->call = APH_ACCEPTED + (int64_t)r->called;
+        aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
+        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "connection %lld: %s, which is our limit, not the protocol's",
                            (long long)a->connection, a->why);
         break;
     case APHI_ARRIVED_END: arrived_end(r, a, "closed"); break;

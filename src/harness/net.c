@@ -6,7 +6,7 @@
  *             message, and a byte at the moment when it may act on it. Outboxes are written at the head of a turn, so
  *             the caller can put its trace on disk between posting and writing.
  * Invariants: 1. a connection has a socket from the first turn after a post until it ended or was hung up
- *             2. an inbox holds less than a codec's limit and one read
+ *             2. an inbox holds less than a codec's limit and one read; all of them, less than INBOXES_MAX and one read
  *             3. a channel whose outbox is not empty is listed in `filled`; one that is listed may have become empty
  *             4. one that is hung up with a filled outbox is no connection's any more, only `filled` knows it: what is
  *                posted on that connection next goes over a socket of its own
@@ -40,7 +40,10 @@ enum {
     CHUNK_PAUSE = 100000,   /* nanoseconds between two writes of a message that goes in pieces */
     CHUNKS = 3,             /* pieces of a message before the rest goes at once: what could be learnt was learnt */
     SHOWN = 256,            /* bytes of what is malformed */
+    INBOX_KEPT = 1 << 20,   /* of one that is empty */
 };
+
+static const size_t INBOXES_MAX = (size_t)256 << 20; /* bytes, of all connections together */
 
 typedef struct channel {
     int64_t connection;
@@ -77,6 +80,7 @@ struct aphi_net {
     channel **filled;          /* outboxes to be written */
     size_t filled_count, filled_capacity;
     size_t open;
+    size_t inboxes;         /* bytes that they have room for, all together */
     int arrivals;           /* in this turn */
     bool heard;             /* bytes, in this turn */
     unsigned char *read_buffer;
@@ -104,6 +108,14 @@ aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, 
     return n;
 }
 
+static void free_inbox(aphi_net *n, channel *l)
+{
+    n->inboxes -= l->in_capacity;
+    free(l->inbox);
+    l->inbox = NULL;
+    l->in_capacity = 0;
+}
+
 static void shut(aphi_net *n, channel *l)
 {
     if (l->fd < 0)
@@ -111,12 +123,10 @@ static void shut(aphi_net *n, channel *l)
     close(l->fd);
     l->fd = -1;
     n->open--;
-    if (l->connection >= APH_ACCEPTED) { /* it never comes back */
+    if (l->connection >= APH_ACCEPTED) /* it never comes back */
         n->calls--;
-        free(l->inbox);
-        l->inbox = NULL;
-        l->in_capacity = 0;
-    }
+    if (l->connection >= APH_ACCEPTED || l->in_capacity > INBOX_KEPT)
+        free_inbox(n, l);
     l->connecting = l->broken = false;
     l->in_head = l->in_tail = l->scanned = 0;
     l->outbox.n = l->out_head = l->piecewise_end = 0;
@@ -128,7 +138,7 @@ static void drop(aphi_net *n, channel *l)
     if (!l)
         return;
     shut(n, l);
-    free(l->inbox);
+    free_inbox(n, l);
     aphi_buffer_free(&l->outbox);
     free(l);
 }
@@ -426,7 +436,10 @@ static bool take_messages(aphi_net *n, channel *l, bool ended)
             snprintf(wire.why, sizeof wire.why, "the connection was closed in the middle of a message");
         }
         if (decoded == APH_MALFORMED) {
-            malformed(n, l, &wire);
+            if (wire.beyond)
+                tell_end(n, l, APHI_ARRIVED_BEYOND, wire.why);
+            else
+                malformed(n, l, &wire);
             return false;
         }
         if (decoded == APH_MORE)
@@ -437,19 +450,24 @@ static bool take_messages(aphi_net *n, channel *l, bool ended)
             tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_MESSAGE, .connection = l->connection,
                                     .message = wire.message, .last = wire.last});
     }
-    if (l->in_head == l->in_tail)
+    if (l->in_head == l->in_tail) {
         l->in_head = l->in_tail = 0;
+        if (l->in_capacity > INBOX_KEPT)
+            free_inbox(n, l);
+    }
     return l->fd >= 0;
 }
 
-static void keep(channel *l, const unsigned char *bytes, size_t count)
+static void keep(aphi_net *n, channel *l, const unsigned char *bytes, size_t count)
 {
     if (l->in_head && l->in_tail + count > l->in_capacity) {
         memmove(l->inbox, l->inbox + l->in_head, l->in_tail - l->in_head);
         l->in_tail -= l->in_head;
         l->in_head = 0;
     }
+    n->inboxes -= l->in_capacity;
     APHI_RESERVE(l->inbox, l->in_capacity, l->in_tail + count);
+    n->inboxes += l->in_capacity;
     memcpy(l->inbox + l->in_tail, bytes, count);
     l->in_tail += count;
 }
@@ -476,7 +494,11 @@ static void read_channel(aphi_net *n, channel *l)
             return;
         }
         n->heard = l->heard = true;
-        keep(l, n->read_buffer, (size_t)count);
+        keep(n, l, n->read_buffer, (size_t)count);
+        if (n->inboxes > INBOXES_MAX) {
+            tell_end(n, l, APHI_ARRIVED_BEYOND, "messages that are not complete take more than 256 MiB, all together");
+            return;
+        }
         if (!take_messages(n, l, false) || (count < READ_SIZE && !n->datagrams))
             return;
     }

@@ -13,6 +13,7 @@ enum { APHI_NET_CALLS_MAX = 4096 }; /* connections that the subject has opened t
 typedef enum aphi_arrival_kind {
     APHI_ARRIVED_MESSAGE,
     APHI_ARRIVED_MALFORMED, /* bytes that are no message; message holds them as a string, cut to 256 */
+    APHI_ARRIVED_BEYOND,    /* more than we keep of a message, or of all that are not complete; why says what */
     APHI_ARRIVED_CALL,      /* it opened a connection to us */
     APHI_ARRIVED_END,       /* the subject closed the connection, between messages */
     APHI_ARRIVED_RESET,     /* it broke it off */

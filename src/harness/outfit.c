@@ -108,8 +108,8 @@ bool aphi_outfit_write(aphi_outfit *o, char *error, size_t size)
     if (!make_folder(o))
         return aphi_fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
     if (strpbrk(o->folder, "\"'\\$%{}*?[]\n"))
-        return aphi_fail(error, size, "%s: such a path cannot be written into the configuration of a server; set TMPDIR "
-                         "to a plainer one", o->folder);
+        return aphi_fail(error, size, "%s: such a path cannot be written into the configuration of a server; set "
+                         "TMPDIR to a plainer one", o->folder);
     if (o->owned && chown(o->folder, o->owner, o->group) != 0)
         return aphi_fail(error, size, "%s cannot be given to the user of the subject: %s", o->folder, strerror(errno));
     if (o->owned && !is_reachable(o, error, size))

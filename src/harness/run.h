@@ -11,6 +11,8 @@
 
 #include <signal.h>
 
+#define APHI_PATIENCE INT64_C(400000000) /* nanoseconds, unless another one is given */
+
 #define APHI_FINDINGS(X) \
     X(PASS, "pass") \
     X(FAIL, "fail")           /* nothing that the model allows explains what was seen */ \
@@ -47,14 +49,15 @@ typedef struct aphi_run_options {
     size_t connections, depth;   /* at most so many, and so many requests in flight on one */
     bool apart;                  /* no connection has requests of several parts in flight: they are judged faster */
     uint64_t messages;           /* sent and received, then it ends; 0: no limit */
-    int64_t until_ns;            /* by the clock; 0: no limit */
-    int64_t patience_ns;         /* how long it may owe an answer and be silent; 0: 400 ms */
+    int64_t until_ns;            /* by the clock: then nothing more is sent, and a script is given up; 0: no limit */
+    int64_t patience_ns;         /* how long it may owe an answer and be silent; 0: APHI_PATIENCE */
     int caller;                  /* socket on which the subject may call us; 0: none */
     unsigned called;             /* the port at which it is to do so; 0: that of the socket */
     int trace;                   /* descriptor of an empty file that gets the trace; -1: none */
     const char *trace_name;      /* for messages */
     bool blind;                  /* judge nothing: to measure what judging costs */
     size_t memory;               /* for the oracle; 0: no limit */
+    int64_t (*idle_ns)(void);    /* of the processors, added up; NULL: aphi_clock_idle_ns */
     const volatile sig_atomic_t *stop;
     void (*progress)(void *context, const aphi_run_facts *facts); /* now and then; may be NULL */
     void *context;
@@ -72,6 +75,8 @@ typedef struct aphi_run {
     uint64_t moments_before;     /* that are no longer there */
     int64_t blamed;              /* with FAIL: place in moments of what nothing explains; -1 if it is not there */
     bool unreached;              /* with DEAD: no connection was ever let in */
+    bool doubtful;               /* with STARVED and DEAD: chance may be to blame, if it does not happen again */
+    bool too_hard;               /* with UNKNOWN: for the oracle; an easier run may do */
     bool undecided;              /* with UNKNOWN: whoever has the whole trace may know more */
     aph_value kinds;             /* by kind of request: [sent, answered] */
     aph_value branches;          /* by name, how often; APH_NIL if there are none */

@@ -92,6 +92,7 @@ typedef struct aphi_running {
     int64_t acted_at;
     int64_t silent;         /* nanoseconds without a byte, as counted */
     int64_t wordless;       /* and without a message */
+    int64_t idle, idle_at;  /* idle time of the processors at a moment of this silence; 0: it is still too short */
     bool ended;             /* the result is there */
     int64_t next_name;      /* for a connection that is opened again */
     uint64_t called;        /* messages on connections that the subject opened */
@@ -159,14 +160,20 @@ void aphi_run_answer_held(aphi_running *r);
 /* The first end counts. */
 void aphi_run_end(aphi_running *r, aphi_finding outcome, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The subject is no more, if it is one of ours; or what says what it did. */
-void aphi_run_end_dead(aphi_running *r, const char *what);
+/* The subject is no more, if it is one of ours; or what says what it did, and whether that may have been chance. */
+void aphi_run_end_dead(aphi_running *r, const char *what, bool doubtful);
 /* Tell the oracle, and hear what it says. */
 void aphi_run_judge(aphi_running *r, bool all);
 bool aphi_run_is_stopped(const aphi_running *r);
-/* How long it may owe an answer and be silent; and what has not come in this time does not come. */
+/* How long it may owe an answer and be silent. */
 int64_t aphi_run_patience(const aphi_running *r);
+/* What has not come in this time does not come; and has it been silent for so long? */
 int64_t aphi_run_silence(const aphi_running *r);
+bool aphi_run_is_silent(const aphi_running *r);
+/* The turn is over: was it silent? */
+void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard, bool said);
+/* Bytes come, but no message has for longer than silence may last. */
+bool aphi_run_is_trickling(const aphi_running *r);
 /* A request has waited far longer than silence may last, though others were answered. */
 bool aphi_run_one_is_late(aphi_running *r);
 /* Ends the run, if nothing more is to come or it is too long that nothing came. */

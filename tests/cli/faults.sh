@@ -113,6 +113,22 @@ out 'there was no whole message'
 against 8 12 "$(hostile unlet)" --connections 20 --patience 0.2
 out 'was not answered'
 
+# The time that is given is all the time there is, also for a message that never ends.
+against 3 8 "$(hostile trickle)" --time 2
+out 'the time was up, and there was no whole message'
+
+# What never happens again is no proof: a subject may be slow, and a close that crosses a request is seen as a reset.
+for shrink in --no-shrink --shrink-time=2; do
+    rm -f "$pids.once"
+    against 3 60 "$(hostile once-hang)" "$shrink" --messages 100
+    out 'it may have been slow'
+    rm -f "$pids.once"
+    against 3 60 "$(hostile once-reset)" "$shrink" --messages 100
+    out 'Connection reset by peer'
+    out 'is broken off by the system'
+done
+rm -f "$pids.once"
+
 against 50 10 "$(hostile garbage)"
 out 'what came is not a message'
 against 50 10 "$(hostile cut)"
@@ -124,8 +140,8 @@ out 'nothing that the model allows explains'
 
 # What never ends is not waited for, nor kept in memory.
 orphan=14 against 1 15 "$(hostile flood)"
-against 50 15 "$(hostile gigabyte)"
-out 'what came is not a message'
+against 3 15 "$(hostile gigabyte)"
+out 'a message of more than 16777216 bytes, which is our limit'
 if ! sanitized; then
     told='test, a gigabyte as an answer'
     peak=$("$python" -S -c '
@@ -134,6 +150,13 @@ subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNUL
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" test kv --folder "$folder" --no-shrink \
         --run "$(hostile gigabyte 1)")
     check "it took $peak KB" [ "$peak" -lt 200000 ]
+    gone
+    {
+        echo '{"antiphon":1,"script":"kv","environment":"tcp","seed":1}'
+        for i in $(seq 0 99); do echo "{\"label\":$((2 * i + 1)),\"conn\":$i,\"send\":{\"f\":\"get\",\"key\":\"a\"}}"; done
+    } >"$dir/hoard.script"
+    run 3 replay --run "$(hostile hoard)" --folder "$folder" "$dir/hoard.script"
+    out 'messages that are not complete take more than 256 MiB'
     gone
 fi
 
@@ -152,6 +175,10 @@ run 51 test kv --target 4000 --folder "$folder"
 err 'is not HOST:PORT'
 run 51 test kv --target 127.0.0.1:1 --folder "$folder" --no-shrink
 err 'the subject did not let us in: Connection refused; is it there, at this address?'
+
+run 52 replay "$dir/no-such.script"
+err 'no-such.script'
+no_err 'where is the subject'
 
 # ---- a disk that is full, and other trouble of our own ---------------------------------------------------------------
 

@@ -54,7 +54,7 @@ run 0 replay --run "'$ANTIPHON' serve ./news.c --port {port} --delay 0.1" left.s
 
 # Nothing is sent unasked in these environments until all is quiet.
 for env in sync tcp:1 tcp:3; do
-    run 0 test ./news.c --env $env --connections 3 --messages 100 --seed 1 --run "$room news"
+    run 0 test ./news.c --env $env --connections 3 --messages 60 --seed 1 --run "$room news"
 done
 
 # A request may cross the end of its connection.

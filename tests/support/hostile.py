@@ -5,6 +5,7 @@
 # usage: python3 hostile.py PORT MODE [NUMBER] [PIDFILE]
 #
 # It behaves until it has had NUMBER requests (default: 5), then MODE happens; from then on, or once, as the mode says.
+# With once-MODE it happens once and never again, however often the server is started: PIDFILE.once tells.
 # PIDFILE gets its process id, so that a test can see that it is gone.
 import os
 import resource
@@ -20,6 +21,10 @@ after = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 if len(sys.argv) > 4:
     with open(sys.argv[4], 'w') as out:
         out.write(str(os.getpid()))
+
+once = mode.startswith('once-') and sys.argv[4] + '.once'
+if once:
+    mode = 'right' if os.path.exists(once) else mode[5:]
 
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 data = {}
@@ -73,6 +78,8 @@ def forever():
 def strike(peer, right):
     """The request with the number has come, on this connection; right is what a right server would answer. True: the
     connection is no more."""
+    if once:
+        open(once, 'w').close()
     if mode == 'kill':
         os.kill(os.getpid(), signal.SIGKILL)
     elif mode == 'crash':
@@ -110,6 +117,8 @@ def strike(peer, right):
             send_all(peer, block)
             block = block[-(1 << 20):]
         send_all(peer, b'"\n')
+    elif mode == 'hoard':  # much of a message to each, the end of which never comes
+        send_all(peer, b'"' + b'x' * (6 << 20))
     elif mode == 'flood':
         endlessly(peer, right * 1000)
     elif mode == 'twice':
@@ -164,7 +173,7 @@ def serve():
                 line, inboxes[fd] = inboxes[fd].split(b'\n', 1)
                 requests += 1
                 right = answer(line)
-                if requests == after and mode not in ('right', 'late', 'noisy', 'bytes', 'slow'):
+                if (requests == after or mode == 'hoard') and mode not in ('right', 'late', 'noisy', 'bytes', 'slow'):
                     gone = strike(peer, right)
                 elif mode == 'bytes':
                     dribble(peer, right, 0)

@@ -213,8 +213,13 @@ static void test_limit(void **unused)
     memset(bytes, 'x', much);
     aph_wire w = {.bytes = bytes, .count = much - 1};
     assert_int_equal(aph_decode(NULL, &w), APH_MORE);
+    assert_false(w.beyond);
     w.count = much;
     assert_int_equal(aph_decode(NULL, &w), APH_MALFORMED);
+    assert_true(w.beyond); /* which is no fault of the sender's; beyond a limit of the protocol's it is */
+    lines.limit = much;
+    assert_int_equal(aph_decode(&lines, &w), APH_MALFORMED);
+    assert_false(w.beyond);
     free(bytes);
 }
 

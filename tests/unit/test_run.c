@@ -64,6 +64,8 @@ static int serve_request(int fd, char *line)
     }
     if (!strcmp(line, "\"die\""))
         _exit(3);
+    if (!strcmp(line, "\"late\""))
+        usleep(450000);
     if (!strcmp(line, "\"wrong\""))
         say(fd, "\"right\"\n");
     else if (!strcmp(line, "\"twice\""))
@@ -139,6 +141,7 @@ typedef struct world {
     int trace;
     aphi_run *run;
     int64_t took;
+    int64_t (*idle_ns)(void);
 } world;
 
 static void mark_world(void *context)
@@ -203,7 +206,7 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_findi
     read_script(w, actions);
     aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1,
                                 .connections = 4, .depth = 4, .patience_ns = 200 * MS, .trace = w->trace,
-                                .trace_name = w->trace_path};
+                                .trace_name = w->trace_path, .idle_ns = w->idle_ns};
     int64_t began = aphi_clock_ns();
     w->run = aphi_run_go(&options);
     w->took = aphi_clock_ns() - began;
@@ -283,7 +286,18 @@ static void test_starved(void **state)
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':1,'send':'silent'}\n",
        APHI_FINDING_STARVED, "request 3 on connection 1 was not answered");
     assert_true(w->took >= 200 * MS);
+    assert_true(w->run->doubtful);
     expect_whole_trace(w, 4);
+}
+
+static int64_t never_idle(void) { return 1; }
+
+/* While others have all processors, a subject cannot help being late. */
+static void test_late_under_load(void **state)
+{
+    world *w = *state;
+    w->idle_ns = never_idle;
+    go(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_FINDING_PASS, "explained");
 }
 
 /* Parts of a message break the silence, as long as they come. */
@@ -306,7 +320,9 @@ static void test_dead(void **state)
 
 static void test_reset(void **state)
 {
-    go(*state, &echo, "{'label':1,'conn':0,'send':'reset'}\n", APHI_FINDING_DEAD, "reset");
+    world *w = *state;
+    go(w, &echo, "{'label':1,'conn':0,'send':'reset'}\n", APHI_FINDING_DEAD, "reset");
+    assert_true(w->run->doubtful);
 }
 
 static void test_refused(void **state)
@@ -458,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_pass),           TEST(test_wrong_answer),    TEST(test_unasked_answer), TEST(test_starved),
+        TEST(test_late_under_load),
         TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
         TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
         TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose),         TEST(test_does_not_read),
