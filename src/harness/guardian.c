@@ -32,10 +32,10 @@ void aphi_doze(int64_t *ns)
 
 /* ---- processes by their mark ------------------------------------------------------------------------------------- */
 
-static bool has_mark(const char *pid, const char *mark)
+bool aphi_is_marked(pid_t pid, const char *mark)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -69,9 +69,9 @@ size_t aphi_marked(const char *mark, bool killing, aphi_strays *found)
         return 0;
     size_t n = 0;
     for (struct dirent *entry; (entry = readdir(processes));) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !has_mark(entry->d_name, mark))
-            continue;
         pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid <= 0 || !aphi_is_marked(pid, mark))
+            continue;
         aphi_stray_add(found, pid);
         n++;
         if (killing)

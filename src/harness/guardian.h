@@ -21,6 +21,7 @@ typedef struct aphi_strays { /* processes with the mark that are, or may become,
 } aphi_strays;
 
 void aphi_stray_add(aphi_strays *found, pid_t pid);
+bool aphi_is_marked(pid_t pid, const char *mark);
 /* How many processes carry the mark; they are killed if that is wanted. */
 size_t aphi_marked(const char *mark, bool killing, aphi_strays *found);
 /* Kills whoever carries the mark, until nobody does. */

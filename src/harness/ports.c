@@ -3,10 +3,12 @@
  * ports.c - ports of this machine; see ports.h. */
 #include "harness/ports.h"
 
+#include <dirent.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@ in_port_t aphi_port_free(in_port_t port, bool datagrams)
 
 /* Asks the kernel for the socket that would get what is sent to 127.0.0.1 at that port: the same lookup, without a
  * packet being sent. (The tables in /proc/net cost milliseconds: all connections are in them.) */
-bool aphi_port_listens(in_port_t port, bool datagrams)
+uint32_t aphi_port_listener(in_port_t port, bool datagrams)
 {
     struct {
         struct nlmsghdr head;
@@ -43,18 +45,36 @@ bool aphi_port_listens(in_port_t port, bool datagrams)
                             .idiag_src = {htonl(INADDR_LOOPBACK)},
                             .idiag_dst = {htonl(INADDR_LOOPBACK)},
                             .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
-    union {
+    struct {
         struct nlmsghdr head;
+        struct inet_diag_msg found;
         char room[1024];
     } answer;
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0)
-        return false;
+        return 0;
     bool found = send(fd, &request, sizeof request, 0) == sizeof request &&
-                 recv(fd, &answer, sizeof answer, 0) >= (ssize_t)sizeof answer.head &&
+                 recv(fd, &answer, sizeof answer, 0) >= (ssize_t)offsetof(typeof(answer), room) &&
                  answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
     close(fd);
-    return found;
+    return found ? answer.found.idiag_inode : 0;
+}
+
+bool aphi_port_is_held_by(uint32_t socket, pid_t pid)
+{
+    char path[64], wanted[32], name[32];
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    snprintf(wanted, sizeof wanted, "socket:[%u]", socket);
+    DIR *files = opendir(path);
+    bool held = false;
+    for (struct dirent *entry; files && !held && (entry = readdir(files));) {
+        ssize_t n = readlinkat(dirfd(files), entry->d_name, name, sizeof name - 1);
+        name[n > 0 ? n : 0] = 0;
+        held = !strcmp(name, wanted);
+    }
+    if (files)
+        closedir(files);
+    return held;
 }
 
 bool aphi_port_connects(in_port_t port)

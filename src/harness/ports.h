@@ -7,12 +7,17 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 /* Can a socket be bound to the port on the loopback address? 0: to any. The port, or 0 if it is taken. */
 in_port_t aphi_port_free(in_port_t port, bool datagrams);
-/* Would somebody get what is sent to 127.0.0.1 at that port? Nothing is sent. */
-bool aphi_port_listens(in_port_t port, bool datagrams);
+/* The socket, as the system numbers them, that would get what is sent to 127.0.0.1 at that port; 0 if there is none.
+ * Nothing is sent. */
+uint32_t aphi_port_listener(in_port_t port, bool datagrams);
+/* Has the process that socket? False too if we may not know. */
+bool aphi_port_is_held_by(uint32_t socket, pid_t pid);
 bool aphi_port_connects(in_port_t port);
 /* HOST:PORT or [V6]:PORT. False with a message. */
 bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,

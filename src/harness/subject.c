@@ -46,6 +46,7 @@ enum {
     STOP_RESET_MS = 100,    /* and between two runs */
     START_STOPPED_MS = 1000, /* to start if we are to end: a last run may be wanted */
     CONNECT_AFTER_MS = 300, /* until then the kernel is asked for its socket */
+    ANOTHERS_AFTER_MS = 2000, /* until then it must be the subject's own */
     PORTS = 5,              /* to be tried if others take them in between */
 };
 #define MS INT64_C(1000000)
@@ -234,16 +235,40 @@ void aphi_subject_kill_all(void)
 
 static in_port_t port_of(const aphi_subject *s) { return ntohs(((const struct sockaddr_in *)&s->address)->sin_port); }
 
-/* Late: what the kernel does not tell (a socket in a container's network, a kernel without this) shows if one connects.
- * Datagrams show nothing. */
-static bool listens_at(const aphi_subject *s, in_port_t port, bool late)
+/* Is it a socket of the subject's, or of somebody whom we know to be another? Most have it in their first process. */
+static bool is_anothers(const aphi_subject *s, uint32_t socket)
 {
-    return aphi_port_listens(port, s->datagrams) || (late && !s->datagrams && aphi_port_connects(port));
+    if (aphi_port_is_held_by(socket, s->group))
+        return false;
+    DIR *processes = opendir("/proc");
+    bool anothers = false, ours = false;
+    for (struct dirent *entry; processes && !ours && (entry = readdir(processes));) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid <= 0 || !aphi_port_is_held_by(socket, pid))
+            continue;
+        ours = getpgid(pid) == s->group || aphi_is_marked(pid, s->mark);
+        anothers = true;
+    }
+    if (processes)
+        closedir(processes);
+    return anothers && !ours;
 }
 
-static bool listens(const aphi_subject *s, bool late)
+/* Whoever took the port just before the subject could is not what is to be tested: the subject is about to end. If it
+ * does not, the other may listen on its behalf (a container's port is held by a helper of the system's). What the
+ * kernel does not tell (a socket in a container's network, a kernel without this) shows if one connects. Datagrams show
+ * nothing. */
+static bool listens_at(const aphi_subject *s, in_port_t port, int64_t waited)
 {
-    return (!s->behind || listens_at(s, s->behind, late)) && listens_at(s, port_of(s), late);
+    uint32_t socket = aphi_port_listener(port, s->datagrams);
+    if (socket)
+        return waited > ANOTHERS_AFTER_MS * MS || !is_anothers(s, socket);
+    return waited > CONNECT_AFTER_MS * MS && !s->datagrams && aphi_port_connects(port);
+}
+
+static bool listens(const aphi_subject *s, int64_t waited)
+{
+    return (!s->behind || listens_at(s, s->behind, waited)) && listens_at(s, port_of(s), waited);
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -392,7 +417,7 @@ static outcome wait_until_it_listens(aphi_subject *s)
 {
     int64_t pause = APHI_DOZE_FIRST, start = aphi_clock_ns(), now = start;
     for (; now - start < s->start_ms * MS; now = aphi_clock_ns()) {
-        if (listens(s, now - start > CONNECT_AFTER_MS * MS))
+        if (listens(s, now - start))
             return LISTENS;
         if (!is_there(s))
             return ENDED;
@@ -444,6 +469,15 @@ static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
     return true;
 }
 
+/* Has somebody else taken its port, just now? It may be free again, but then the subject has said so. */
+static bool was_taken(const aphi_subject *s)
+{
+    char output[800];
+    tail_from(s, s->printed, output, sizeof output);
+    return !aphi_port_free(port_of(s), s->datagrams) || strstr(output, "ddress already in use") ||
+           strstr(output, "EADDRINUSE");
+}
+
 static bool start(aphi_subject *s, char *error, size_t size)
 {
     char what[200], end[80];
@@ -453,8 +487,7 @@ static bool start(aphi_subject *s, char *error, size_t size)
             return false;
         if (came == LISTENS)
             return true;
-        bool taken = came == ENDED && aphi_port_free(port_of(s), s->datagrams) == 0; /* by somebody else, just now */
-        if (!taken)
+        if (came != ENDED || !was_taken(s))
             break;
         stop(s, 0);
     }

@@ -176,6 +176,33 @@ err 'is not HOST:PORT'
 run 51 test kv --target 127.0.0.1:1 --folder "$folder" --no-shrink
 err 'the subject did not let us in: Connection refused; is it there, at this address?'
 
+# Another program takes the port first: that is not what is tested, and the subject is started again elsewhere.
+cat >"$dir/thief.sh" <<'END'
+if [ "$3" = steals ] && ! [ -e "$2/stolen" ]; then
+    env -u ANTIPHON_SUBJECT setsid python3 -S -c '
+import os, socket, sys, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", int(sys.argv[1])))
+s.listen()
+with open(sys.argv[2] + "/thief", "w") as out: out.write(str(os.getpid()))
+os.rename(sys.argv[2] + "/thief", sys.argv[2] + "/stolen")
+time.sleep(60)' "$1" "$2" &
+    while ! [ -e "$2/stolen" ]; do sleep 0.02; done
+elif [ "$3" = says ] && ! [ -e "$2/said" ]; then
+    : >"$2/said"
+    echo 'bind: Address already in use' >&2
+    exit 1
+fi
+shift 3
+exec "$@"
+END
+mkdir "$dir/theft"
+for way in steals says; do
+    against 0 30 "sh $dir/thief.sh {port} $dir/theft $way $(hostile right)" --messages 50
+done
+kill "$(cat "$dir/theft/stolen")"
+
 run 52 replay "$dir/no-such.script"
 err 'no-such.script'
 no_err 'where is the subject'
