@@ -137,6 +137,9 @@ typedef struct aph_model {
     /* Each request is answered once, on its connection and in its connection's order, whatever else the server says on
      * connections of its own. So it always is with rpc. */
     bool answers;
+    /* For `antiphon serve`: a value for the choice of that name, from a random number; APH_NIL: any of its sort. NULL:
+     * so it is for all. For choices that must suit the codec. */
+    aph_value (*draw)(const char *name, uint64_t random);
     const aph_waiver *waivers;       /* the last has no name */
     uint64_t waived;                 /* bit i: the i-th waiver is allowed; at most 64. For the program to set */
     /* Servers that are wrong, to test testers with; the last is NULL. */

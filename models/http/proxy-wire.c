@@ -9,8 +9,8 @@
  * Idea:       http-message.c knows how messages are framed and what fields are. Here they are sorted by what a proxy
  *             has to do with them: those that it must keep ("fields": the names that we send), the way so far ("via"),
  *             and all others ("more", a line each), which it may add. What is about one connection only is left out,
- *             and so are the fields that Connection names. An answer without Via was made by the proxy itself, if by
- *             anybody: all of its fields are of the last kind.
+ *             and so are the fields that Connection names. What comes to a client without Via was made by the proxy
+ *             itself, if by anybody: all of its fields are of the last kind.
  * Hosts:      "here" is the address at which the tester listens. A target with "to" is in absolute form.
  * To send:    "hop" are fields that Connection is to name, "chunked": true is a body in chunks. Neither is ever read.
  * Read next:  proxy.c, http-message.c */
@@ -277,6 +277,12 @@ static aph_value read_answer(const aph_wire *w, aph_value fields, aph_value more
                       "more", more, "body", aph_field(got, "body"));
 }
 
+/* A proxy asks in origin form, and so its answers come from the origin server, with Via or without. */
+static bool is_asked_by_a_proxy(aph_value asked)
+{
+    return asked && aph_field(asked, "target") && !aph_field(asked, "to");
+}
+
 static aph_decoded decode(const aph_codec *codec, aph_wire *w)
 {
     (void)codec;
@@ -286,7 +292,7 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
     aph_value fields, more, via;
     if (!read_via(aph_field(aph_field(w->message, "fields"), "via"), &via))
         return aphi_http_wrong(w, 0, "RFC 9110 7.6.3: a member of Via is not a protocol and a name");
-    sort_fields(w, !aph_count(via), &fields, &more);
+    sort_fields(w, !aph_count(via) && !is_asked_by_a_proxy(w->asked), &fields, &more);
     w->last = aph_truth(aph_field(w->message, "close"));
     w->message = w->side == APH_TO_SERVER ? read_request(w, fields, more) : read_answer(w, fields, more);
     w->message = aph_put(w->message, "via", via);

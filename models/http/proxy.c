@@ -102,8 +102,9 @@ static void pass_back(aph *m, int64_t client, aph_value answer)
 
 /* Where nothing is passed on the answer is the proxy's own, and as it likes. Without Via, all of its fields are in
  * "more". */
-static void answer_itself(aph *m, int64_t client, int64_t least)
+static void answer_itself(aph *m, int64_t client, aph_value request, int64_t least)
 {
+    aph_value body = is_method(request, "HEAD") ? aph_str("") : aph_choose(m, APH_STR, "body of its own answer");
     aph_value fields = aph_object(), via = aph_array(0, NULL);
     int has = aph_either(m, "its own answer has no Via", "its own answer has a Via", "its own answer has Via and type");
     if (has > 0)
@@ -113,7 +114,7 @@ static void answer_itself(aph *m, int64_t client, int64_t least)
     aph_clause(m, least == 200 ? "RFC 9110 7.6.2" : "RFC 9110 15.6");
     aph_send(m, client, aph_record("status", aph_choose_within(m, least, 599, "status of its own answer"),
                                    "fields", fields, "via", via, "date", date_of(m, aph_object()),
-                                   "more", any_fields(m), "body", aph_choose(m, APH_STR, "body of its own answer")));
+                                   "more", any_fields(m), "body", body));
 }
 
 /* ---- what waits -------------------------------------------------------------------------------------------------- */
@@ -151,9 +152,9 @@ static aph_value pass_back_all(aph *m, int64_t client, aph_value queue)
     while (aph_count(queue)) {
         aph_value oldest = aph_at(queue, 0), answer = aph_field(oldest, "answer");
         if (may_not_go_further(aph_field(oldest, "asks")))
-            answer_itself(m, client, 200);
+            answer_itself(m, client, aph_field(oldest, "asks"), 200);
         else if (answer == aph_bool(false))
-            answer_itself(m, client, 500);
+            answer_itself(m, client, aph_field(oldest, "asks"), 500);
         else if (answer)
             pass_back(m, client, answer);
         else
@@ -217,16 +218,22 @@ static void check_request(aph *m, aph_value request)
         aph_unknown_request(m, "\"max-forwards\" is a number, and only for OPTIONS");
 }
 
-static void take_request(aph *m, aph_request q, aph_value *state)
+/* asks: what is made of the request. */
+static void take_request_as(aph *m, aph_request q, aph_value asks, aph_value *state)
 {
-    check_request(m, q.message);
     aph_value queue = aph_get(*state, aph_int(q.from));
     if (!queue)
         queue = aph_array(0, NULL);
     if (aph_count(queue) == CALLS_MAX)
         aph_unknown_request(m, "a client with so many requests in flight");
-    aph_value one = aph_record("call", aph_int(free_call(queue)), "asks", q.message);
+    aph_value one = aph_record("call", aph_int(free_call(queue)), "asks", asks);
     go_on(m, q.from, aph_push(queue, one), state);
+}
+
+static void take_request(aph *m, aph_request q, aph_value *state)
+{
+    check_request(m, q.message);
+    take_request_as(m, q, q.message, state);
 }
 
 /* The origin server hung up: what is idempotent may be tried once more. */
@@ -236,7 +243,8 @@ static bool asks_again(aph *m, aph_value request)
     return !is_method(request, "POST") && aph_either(m, "the proxy gives up", "the proxy asks again") == 1;
 }
 
-static void take_answer(aph *m, aph_request q, aph_value *state)
+/* repeats: what may not be asked twice is, too. */
+static void take_answer_as(aph *m, aph_request q, bool repeats, aph_value *state)
 {
     int64_t client = client_of(q.from);
     aph_value queue = aph_get(*state, aph_int(client));
@@ -244,12 +252,15 @@ static void take_answer(aph *m, aph_request q, aph_value *state)
     if (i == aph_count(queue))
         aph_never(m);
     aph_value one = aph_at(queue, i);
-    if (q.message == aph_bool(false) && asks_again(m, aph_field(one, "asks")))
+    aph_value asks = aph_field(one, "asks");
+    if (q.message == aph_bool(false) && ((repeats && is_method(asks, "POST")) || asks_again(m, asks)))
         one = aph_remove(one, aph_str("asked"));
     else
         one = aph_put(one, "answer", q.message);
     go_on(m, client, aph_replace(queue, i, one), state);
 }
+
+static void take_answer(aph *m, aph_request q, aph_value *state) { take_answer_as(m, q, false, state); }
 
 static void step(aph *m, aph_value *state)
 {
@@ -259,6 +270,75 @@ static void step(aph *m, aph_value *state)
     else
         take_request(m, q, state);
 }
+
+/* ---- as served --------------------------------------------------------------------------------------------------- */
+
+static aph_value draw(const char *name, uint64_t random)
+{
+    if (!strcmp(name, "the proxy's name in Via"))
+        return aph_strf("proxy-%u", (unsigned)(random % 3));
+    if (!strcmp(name, "fields that the proxy adds"))
+        return random % 2 ? aph_str("") : aph_strf("x-proxy: %u\n", (unsigned)(random >> 8) % 100);
+    if (!strcmp(name, "type of its own answer"))
+        return aph_str("text/plain");
+    return random % 2 ? aph_str("") : aph_str("no");
+}
+
+/* ---- mutants ----------------------------------------------------------------------------------------------------- */
+
+/* A request that is changed before it is passed on; an answer is not. */
+#define CHANGES_REQUESTS(step_, changed) \
+    static void step_(aph *m, aph_value *state) \
+    { \
+        aph_request q = aph_recv(m); \
+        if (q.from < 0) { \
+            take_answer(m, q, state); \
+            return; \
+        } \
+        check_request(m, q.message); \
+        aph_value request = q.message, fields = aph_field(request, "fields"); \
+        (void)fields; \
+        take_request_as(m, q, (changed), state); \
+    }
+CHANGES_REQUESTS(step_keeps_host, aph_put(request, "to", aph_field(request, "host")))
+CHANGES_REQUESTS(step_loses_marks, aph_put(request, "fields", aph_remove(fields, aph_str("x-mark"))))
+CHANGES_REQUESTS(step_forgets_via, aph_remove(request, aph_str("via")))
+CHANGES_REQUESTS(step_loses_bodies, aph_put(request, "body", aph_str("")))
+
+static void step_repeats(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    if (q.from < 0)
+        take_answer_as(m, q, true, state);
+    else
+        take_request(m, q, state);
+}
+
+static void step_drops_tags(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value fields = aph_field(q.message, "fields");
+    if (q.from < 0 && fields)
+        q.message = aph_put(q.message, "fields", aph_remove(fields, aph_str("etag")));
+    if (q.from < 0)
+        take_answer(m, q, state);
+    else
+        take_request(m, q, state);
+}
+
+#define MUTANT(name_, step_, summary_) \
+    &(const aph_model){.version = APH_MODEL_VERSION, .name = (name_), .step = (step_), .summary = (summary_), \
+                       .codec = &aphi_proxy_wire, .respond = aphi_proxy_respond, .calls_apart = true, .draw = draw}
+
+static const aph_model *const mutants[] = {
+    MUTANT("keeps-host", step_keeps_host, "Host is passed on as the client said it"),
+    MUTANT("loses-marks", step_loses_marks, "one field of requests is not passed on"),
+    MUTANT("forgets-via", step_forgets_via, "of Via, only the proxy itself is passed on"),
+    MUTANT("loses-bodies", step_loses_bodies, "requests are passed on without their bodies"),
+    MUTANT("drops-tags", step_drops_tags, "ETag of answers is not passed on"),
+    MUTANT("repeats-posts", step_repeats, "what is not idempotent is asked again, too"),
+    NULL,
+};
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -279,6 +359,8 @@ const aph_model aph_model_http_proxy = {
     .codec = &aphi_proxy_wire,
     .generate = aphi_proxy_generate,
     .respond = aphi_proxy_respond,
+    .draw = draw,
+    .mutants = mutants,
     .waivers = waivers,
     .closes = APH_CLOSES_SETTLED,
 };

@@ -27,14 +27,15 @@ typedef struct serve {
     bool delayed, lossy; /* such options were given */
 } serve;
 
-enum { PORT = 256, HOST, SEED, DELAY, MUTATE, ENV, LOSS, DUPLICATE, HELP };
+enum { PORT = 256, HOST, SEED, DELAY, MUTATE, ENV, LOSS, DUPLICATE, CALLS, HELP };
 
 static const struct option options[] = {
     {"port", required_argument, NULL, PORT},     {"host", required_argument, NULL, HOST},
     {"seed", required_argument, NULL, SEED},     {"delay", required_argument, NULL, DELAY},
     {"mutate", required_argument, NULL, MUTATE}, {"env", required_argument, NULL, ENV},
     {"loss", required_argument, NULL, LOSS},     {"duplicate", required_argument, NULL, DUPLICATE},
-    {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0}};
+    {"calls", required_argument, NULL, CALLS},   {"help", no_argument, NULL, HELP},
+    {NULL, 0, NULL, 0}};
 
 static void help(void)
 {
@@ -50,6 +51,7 @@ static void help(void)
           "  --delay MS        the mean of the delays of requests and of answers, in milliseconds (default: 1)\n"
           "  --loss PERCENT    of datagrams, each way (default: 5)\n"
           "  --duplicate PERCENT   the same, of those that arrive twice\n"
+          "  --calls HOST:PORT where those are whom the model asks, if it is of a server that asks others\n"
           "  --mutate MUTANT   serve a wrong variant of the model, by number or name (see antiphon models SPEC)\n"
           "  --help            this\n\n"
           "exit codes: 0 interrupted by SIGINT or SIGTERM, 2 usage, 53 cannot listen; 30 and up, something wrong with\n"
@@ -105,6 +107,7 @@ static int apply(serve *s, int option)
         return whole(optarg, UINT64_MAX, &s->server.seed) ? 0 : aphi_usage("--seed %s: a number, please", optarg);
     case DELAY: return take_delay(s);
     case MUTATE: s->mutate = optarg; return 0;
+    case CALLS: s->server.calls = optarg; return 0;
     case ENV: return take_environment(s);
     case LOSS:
     case DUPLICATE:
@@ -124,6 +127,17 @@ static int compare(const serve *s)
         return aphi_usage("--loss and --duplicate are for --env udp: connections lose nothing");
     if (s->delayed && s->server.through == APHI_SERVE_SYNC)
         return aphi_usage("--delay is not for --env sync: there nothing is delayed");
+    return 0;
+}
+
+static int check_calls(const serve *s, const aph_model *model)
+{
+    if (model->respond && !s->server.calls)
+        return aphi_usage("%s is of a server that asks others: --calls HOST:PORT says where they are", model->name);
+    if (!model->respond && s->server.calls)
+        return aphi_usage("--calls is for models of servers that ask others, and %s is not one", model->name);
+    if (model->respond && s->server.through == APHI_SERVE_UDP)
+        return aphi_usage("%s asks others over connections, not with datagrams", model->name);
     return 0;
 }
 
@@ -250,12 +264,10 @@ int aphi_command_serve(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    if (spec.model->respond) {
-        aphi_spec_close(&spec);
-        return aphi_usage("%s is of a server that asks others, and here nobody could answer it", words[optind]);
-    }
     const aph_model *model = s.mutate ? aphi_mutant_named(spec.model, s.mutate) : spec.model;
-    int code = model ? run(&s, model) : APHI_EXIT_USAGE;
+    int code = model ? check_calls(&s, spec.model) : APHI_EXIT_USAGE;
+    if (!code)
+        code = run(&s, model);
     aphi_spec_close(&spec);
     return code;
 }

@@ -99,9 +99,13 @@ static aph_value draw_of_length(aphi_choice *c, size_t n)
     return v;
 }
 
-static aph_value draw(aphi_actor *a, aph_kind sort)
+/* name: of the choice, or NULL. */
+static aph_value draw(aphi_actor *a, aph_kind sort, const char *name)
 {
     const aph_codec *codec = a->model->codec;
+    aph_value drawn = name && a->model->draw ? a->model->draw(name, aphi_choice_bits(&a->choice)) : APH_NIL;
+    if (drawn)
+        return drawn;
     switch (sort) {
     case APH_BOOL: return aph_bool(aphi_choice_chance(&a->choice, 1, 2));
     case APH_INT: return aph_int(draw_int(&a->choice));
@@ -121,7 +125,7 @@ static aph_value drawn(aphi_actor *a, aph_value v)
     aphi_symset_collect(&symbols, v);
     for (size_t i = 0; i < symbols.count; i++) {
         aph_value symbol = aphi_symset_at(&symbols, i);
-        aphi_bindings_set(&values, symbol, draw(a, aph_symbol_sort(symbol)));
+        aphi_bindings_set(&values, symbol, draw(a, aph_symbol_sort(symbol), NULL));
     }
     v = aphi_substitute(v, &values);
     aphi_symset_deinit(&symbols);
@@ -148,8 +152,9 @@ static bool leave(attempt *t, int where)
 static bool put(attempt *t, int64_t to, aph_value message)
 {
     aphi_actor *a = t->actor;
-    aphi_act_sent sent = {.to = to, .at = a->bytes.n};
-    if (!aphi_encode(a->model->codec, APH_FROM_SERVER, message, &a->bytes)) {
+    aphi_act_sent sent = {.to = to, .at = a->bytes.n, .message = message};
+    aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* where it asks, it is a client */
+    if (!aphi_encode_at(a->model->codec, a->here, side, message, &a->bytes)) {
         char *text = aph_json_text(message, NULL);
         snprintf(a->why, sizeof a->why, "it sends what is no message of its codec, %s: %.100s",
                  a->model->codec ? a->model->codec->name : aph_codec_json.name, text);
@@ -176,7 +181,7 @@ static bool answer_new(attempt *t, const aph_event *e, aph_value *answer)
     case APH_EVENT_CHOOSE:
         if (e->bounded && e->low > e->high)
             return leave(t, AT_NEVER);
-        *answer = e->bounded ? aph_int(draw_within(&a->choice, e->low, e->high)) : draw(a, e->sort);
+        *answer = e->bounded ? aph_int(draw_within(&a->choice, e->low, e->high)) : draw(a, e->sort, e->name);
         return true;
     case APH_EVENT_DECIDE: /* nothing is symbolic, so what is no boolean is an operation that cannot be taken */
         *answer = e->value;
@@ -290,9 +295,9 @@ static void mark(void *context)
         aph_mark(a->log->answers[i].value);
 }
 
-void aphi_actor_open(aphi_actor *a, const aph_model *model, uint64_t seed)
+void aphi_actor_open(aphi_actor *a, const aph_model *model, const char *here, uint64_t seed)
 {
-    *a = (aphi_actor){.model = model, .choice = aphi_choice_seed(seed)};
+    *a = (aphi_actor){.model = model, .here = here, .choice = aphi_choice_seed(seed)};
     a->log = aphi_alloc_zero(sizeof *a->log);
     a->work = aphi_alloc_zero(sizeof *a->work);
     a->state = drawn(a, model->initial ? model->initial(model) : aph_object());

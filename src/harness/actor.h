@@ -28,8 +28,9 @@ typedef enum aphi_act_fault {
 
 /* A message to be sent: bytes of the actor's buffer. */
 typedef struct aphi_act_sent {
-    int64_t to;
+    int64_t to;         /* negative: a connection of the model's own */
     size_t at, n;
+    aph_value message;
 } aphi_act_sent;
 
 typedef struct aphi_act_log aphi_act_log;
@@ -37,6 +38,7 @@ typedef struct aphi_act_log aphi_act_log;
 /* All fields are to be read only. */
 typedef struct aphi_actor {
     const aph_model *model;
+    const char *here;         /* HOST:PORT of those whom the model asks, as the codec is told; NULL: nobody */
     aphi_choice choice;
     aph_value state;          /* at the head of the step in which it waits */
     aphi_act_log *log, *work; /* answers to events since the head: those that count, those being tried */
@@ -49,7 +51,7 @@ typedef struct aphi_actor {
 
 /* Draws the unknowns of the initial state. The model must outlive the actor, which is a root by itself. Steps are
  * guarded (tree/guard.h) until it is closed. */
-void aphi_actor_open(aphi_actor *a, const aph_model *model, uint64_t seed);
+void aphi_actor_open(aphi_actor *a, const aph_model *model, const char *here, uint64_t seed);
 void aphi_actor_close(aphi_actor *a);
 /* Runs to the first receive; what it sends before is in sent. TAKEN, or a fault. */
 aphi_act aphi_actor_begin(aphi_actor *a);

@@ -4,10 +4,10 @@
  *
  * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
  *             long the machine made us wait. While no processor is idle, somebody waits for one, and it may be the
- *             subject: then only a part of it counts. Whoever sends a part of a message is not silent, but must come to
- *             its end some time. Where nobody lets us in, the kernel asks again after one second and after three: a
- *             subject that is merely slow to accept is not blamed before that. Silence is doubtful all the same:
- *             campaign.c looks whether it happens again. */
+ *             subject: then only a part of it counts. Whoever sends a part of a message, or calls us, is not silent,
+ *             but must answer some time. Where nobody lets us in, the kernel asks again after one second and after
+ *             three: a subject that is merely slow to accept is not blamed before that. Silence is doubtful all the
+ *             same: campaign.c looks whether it happens again. */
 #include "harness/running.h"
 
 #include "base/clock.h"
@@ -145,10 +145,10 @@ static int64_t idle_now(const aphi_running *r)
     return r->options->idle_ns ? r->options->idle_ns() : aphi_clock_idle_ns();
 }
 
-void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard, bool said)
+void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard)
 {
-    r->silent = heard || said ? 0 : r->silent + passed;
-    r->wordless = said ? 0 : r->wordless + passed;
+    r->silent = heard ? 0 : r->silent + passed;
+    r->wordless = r->paired && !r->owed ? 0 : r->wordless + passed;
     bool is_long = r->silent >= (r->paired ? APHI_TICK : APHI_QUIET); /* asking the system takes its time */
     if (is_long && !r->idle_at)
         r->idle = idle_now(r);
@@ -175,9 +175,19 @@ static bool is_past_patience(const aphi_running *r)
     return is_silent_for(r, aphi_run_patience(r), COUNTED_LOADED);
 }
 
-bool aphi_run_is_trickling(const aphi_running *r)
+bool aphi_run_is_wordless(const aphi_running *r)
 {
     return r->silent < r->wordless && r->wordless >= aphi_run_patience(r);
+}
+
+const char *aphi_run_wordless(const aphi_running *r, char *text, size_t size)
+{
+    double seconds = (double)r->wordless / 1e9;
+    if (r->called)
+        snprintf(text, size, "there was no answer in %.1f s, though the subject called us", seconds);
+    else
+        snprintf(text, size, "there was no whole message in %.1f s, though bytes came", seconds);
+    return text;
 }
 
 bool aphi_run_one_is_late(aphi_running *r)
@@ -220,9 +230,8 @@ static void end_starved(aphi_running *r)
         snprintf(more, sizeof more, "; the subject %s", how);
     else if (label && aphi_net_is_dialing(r->net, connection))
         snprintf(more, sizeof more, ": nobody accepted the connection in %.1f s", (double)r->silent / 1e9);
-    else if (r->silent < r->wordless)
-        snprintf(more, sizeof more, ": there was no whole message in %.1f s, though bytes came",
-                 (double)r->wordless / 1e9);
+    else if (!is_past_patience(r))
+        snprintf(more, sizeof more, ": %s", aphi_run_wordless(r, how, sizeof how));
     else if (!aphi_net_idle(r->net))
         snprintf(more, sizeof more, ", and the subject does not read what is sent to it");
     if (label)
@@ -273,7 +282,7 @@ static bool is_starved(const aphi_running *r)
     if (!(r->paired && r->owed) && aphi_net_idle(r->net))
         return false;
     if (!is_past_patience(r))
-        return aphi_run_is_trickling(r) && r->wordless >= PATIENCES_TRICKLING * aphi_run_patience(r);
+        return aphi_run_is_wordless(r) && r->wordless >= PATIENCES_TRICKLING * aphi_run_patience(r);
     bool dialing = oldest_owed(r, &connection) && aphi_net_is_dialing(r->net, connection);
     return !dialing || r->silent >= PATIENCE_DIALING;
 }

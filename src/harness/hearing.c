@@ -120,7 +120,7 @@ static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word
 void aphi_run_arrived(void *context, const aphi_arrival *a)
 {
     aphi_running *r = context;
-    if (aphi_arrival_says(a))
+    if (aphi_arrival_says(a) && a->connection < APH_ACCEPTED)
         r->wordless = 0;
     if (r->ended)
         return;

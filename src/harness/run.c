@@ -90,14 +90,14 @@ static void show(aphi_running *r)
 static void look_at_limits(aphi_running *r)
 {
     const aphi_run_options *o = r->options;
+    char what[120];
     if (aphi_run_is_stopped(r))
         APHI_JUDGE_AND_END(r, APHI_FINDING_STOPPED, "stopped by a signal");
     bool late = o->until_ns && r->now >= o->until_ns;
     if (late && o->script)
         APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "the time was up before the script was at its end");
-    if (late && aphi_run_is_trickling(r))
-        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "the time was up, and there was no whole message in %.1f s, though "
-                           "bytes came", (double)r->wordless / 1e9);
+    if (late && aphi_run_is_wordless(r))
+        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "the time was up, and %s", aphi_run_wordless(r, what, sizeof what));
     if (late || (!r->over && aphi_run_one_is_late(r))) {
         r->over = true;
         r->has_action = false;
@@ -118,7 +118,7 @@ static void turn(aphi_running *r)
     int arrivals = aphi_net_turn(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
     int64_t passed = r->now - before < APHI_TICK ? r->now - before : APHI_TICK;
-    aphi_run_count_silence(r, passed, aphi_net_heard(r->net), arrivals > 0);
+    aphi_run_count_silence(r, passed, arrivals > 0 || aphi_net_heard(r->net));
     while (r->held_count && arrivals == 0 && !r->ended)
         aphi_run_answer_held(r);
     aphi_ledger_write(r);

@@ -91,7 +91,7 @@ typedef struct aphi_running {
     size_t script_at;
     int64_t acted_at;
     int64_t silent;         /* nanoseconds without a byte, as counted */
-    int64_t wordless;       /* and without a message */
+    int64_t wordless;       /* and without a message on a connection of ours, while one is owed */
     int64_t idle, idle_at;  /* idle time of the processors at a moment of this silence; 0: it is still too short */
     bool ended;             /* the result is there */
     int64_t next_name;      /* for a connection that is opened again */
@@ -171,9 +171,10 @@ int64_t aphi_run_patience(const aphi_running *r);
 int64_t aphi_run_silence(const aphi_running *r);
 bool aphi_run_is_silent(const aphi_running *r);
 /* The turn is over: was it silent? */
-void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard, bool said);
-/* Bytes come, but no message has for longer than silence may last. */
-bool aphi_run_is_trickling(const aphi_running *r);
+void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard);
+/* It is not silent, but has said no word for longer than silence may last; and how to say that. */
+bool aphi_run_is_wordless(const aphi_running *r);
+const char *aphi_run_wordless(const aphi_running *r, char *text, size_t size);
 /* A request has waited far longer than silence may last, though others were answered. */
 bool aphi_run_one_is_late(aphi_running *r);
 /* Ends the run, if nothing more is to come or it is too long that nothing came. */

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "harness/ports.h"
 #include "harness/wire.h"
 #include "harness/serving.h"
 
@@ -120,14 +121,31 @@ static bool listen_at(aphi_server *s, const struct addrinfo *a)
     return bind(s->listener, a->ai_addr, a->ai_addrlen) == 0 && (datagrams || listen(s->listener, BACKLOG) == 0);
 }
 
+static void write_address(const struct sockaddr_storage *at, socklen_t size, char *text, size_t text_size)
+{
+    char host[64] = "?", port[8] = "?";
+    getnameinfo((const struct sockaddr *)at, size, host, sizeof host, port, sizeof port,
+                NI_NUMERICHOST | NI_NUMERICSERV);
+    snprintf(text, text_size, at->ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
 static void learn_address(aphi_server *s)
 {
     struct sockaddr_storage at;
     socklen_t size = sizeof at;
-    char host[64] = "?", port[8] = "?";
     getsockname(s->listener, (struct sockaddr *)&at, &size);
-    getnameinfo((struct sockaddr *)&at, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
-    snprintf(s->address, sizeof s->address, at.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    write_address(&at, size, s->address, sizeof s->address);
+}
+
+/* Whom the model asks, if anybody. */
+static bool learn_called(aphi_server *s, char *error, size_t error_size)
+{
+    if (!s->options.calls)
+        return true;
+    if (!aphi_port_resolve(s->options.calls, false, &s->called, &s->called_size, error, error_size))
+        return false;
+    write_address(&s->called, s->called_size, s->here, sizeof s->here);
+    return true;
 }
 
 static bool listen_somewhere(aphi_server *s, char *error, size_t error_size)
@@ -201,9 +219,10 @@ aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *
         s->options.delay_ns = 0;
     s->choice = aphi_choice_seed(~options->seed);
     s->epoll = s->listener = s->timer = s->wake = -1;
-    aphi_actor_open(&s->actor, model, options->seed);
+    bool known = learn_called(s, error, error_size);
+    aphi_actor_open(&s->actor, model, *s->here ? s->here : NULL, options->seed);
     aph_root_add(mark, s);
-    if (!open_descriptors(s, error, error_size)) {
+    if (!known || !open_descriptors(s, error, error_size)) {
         aphi_server_close(s);
         return NULL;
     }

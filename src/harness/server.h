@@ -19,6 +19,7 @@ typedef struct aphi_serve_options {
     aphi_served_through through;
     uint64_t seed;
     int64_t delay_ns;         /* mean, of requests and of answers; not for APHI_SERVE_SYNC */
+    const char *calls;        /* HOST:PORT of those whom the model asks; NULL: nobody */
     unsigned loss, duplicate; /* of a hundred datagrams, each way */
 } aphi_serve_options;
 

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 typedef struct aphi_streams aphi_streams;
 typedef struct aphi_datagrams aphi_datagrams;
@@ -30,6 +31,9 @@ struct aphi_server {
     uint64_t changes;            /* of the model's state: requests taken */
     aphi_serve_stats stats;
     char address[80];
+    struct sockaddr_storage called; /* whom the model asks */
+    socklen_t called_size;
+    char here[80];               /* the same as text; empty: nobody */
     aphi_streams *streams;       /* one of the two */
     aphi_datagrams *datagrams;
 };

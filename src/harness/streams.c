@@ -14,7 +14,10 @@
  *                were taken and its answers written, not before
  *             4. a number of a stream is never used again; its lowest bits are its slot, so that it is found at once. A
  *                number whose slot is taken is passed over
- * Cost:       constant for a message, but for the agenda. */
+ * Calls:      where the model asks others, we open a stream: what comes on it is for the connection of the model's own
+ *             that it stands for. Where calls are apart (model.h), a stream that has had its answer is used for another
+ *             call. If it ends without an answer, the model receives false.
+ * Cost:       constant for a message, but for the agenda, and for finding one of the streams that we opened. */
 #include "harness/serving.h"
 
 #include "base/memory.h"
@@ -36,6 +39,7 @@ enum {
     INBOX_MAX = 1024,       /* requests of a stream that wait */
     OUT_BUSY = 1 << 20,     /* bytes that wait to be written, before nothing more is taken */
     OUT_MAX = 64 << 20,     /* before it is closed */
+    CALLS_FEW = 32,         /* streams of ours that are opened although another one could be used again */
 };
 static const int64_t linger_ns = 1000000000; /* for a client to see its last answers, when we close */
 
@@ -45,6 +49,10 @@ typedef struct stream {
     int fd;                  /* -1: it is gone */
     int64_t number;
     struct stream *next_spare;
+    bool calls;              /* we opened it; then: */
+    struct stream *next_call;
+    int64_t own;             /* the model's connection that it stands for; 0: none now */
+    aph_value asked;         /* on it; APH_NIL once it was answered */
     uint32_t interest;       /* what epoll was told */
     aphi_buffer in, out;
     size_t in_start, scanned;
@@ -66,6 +74,8 @@ struct aphi_streams {
     size_t count;            /* of streams */
     int64_t number;          /* of the latest */
     stream *spare;
+    stream *calls;           /* those that we opened */
+    size_t call_count;
     uint32_t *dirty;         /* slots */
     size_t dirty_count, dirty_capacity;
     size_t refused;          /* streams whose first request the model could not take */
@@ -119,6 +129,13 @@ static void watch_listener(aphi_server *s, bool on)
 static void drop(aphi_server *s, stream *c)
 {
     aphi_streams *t = s->streams;
+    stream **link = &t->calls;
+    while (c->calls && *link != c)
+        link = &(*link)->next_call;
+    if (c->calls) {
+        *link = c->next_call;
+        t->call_count--;
+    }
     close(c->fd);
     c->fd = -1;
     t->refused -= c->refused_at != 0;
@@ -154,6 +171,8 @@ void aphi_streams_mark(aphi_server *s)
         stream *c = t->slots[i];
         for (size_t k = 0; c && k < c->count; k++)
             aph_mark(c->inbox[(c->first + k) % INBOX_MAX]);
+        if (c)
+            aph_mark(c->asked);
     }
 }
 
@@ -180,13 +199,14 @@ static stream *fresh(aphi_streams *t)
     return t->slots[slot] = c;
 }
 
-static void admit(aphi_server *s, int fd)
+/* NULL: it was closed. */
+static stream *admit(aphi_server *s, int fd)
 {
     stream *c = fresh(s->streams);
     if (!c) {
         close(fd);
         aphi_server_complain(s, "there are %d connections already: one more was closed", SLOTS_MAX);
-        return;
+        return NULL;
     }
     c->fd = fd;
     c->interest = EPOLLIN;
@@ -195,9 +215,9 @@ static void admit(aphi_server *s, int fd)
     if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e)) {
         aphi_server_complain(s, "a connection cannot be watched: %s", strerror(errno));
         drop(s, c);
-        return;
+        return NULL;
     }
-    s->stats.connections++;
+    return c;
 }
 
 void aphi_streams_accept(aphi_server *s)
@@ -205,7 +225,7 @@ void aphi_streams_accept(aphi_server *s)
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            admit(s, fd);
+            s->stats.connections += admit(s, fd) != NULL;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             aphi_server_complain(s, "no more connections for now: %s", strerror(errno));
             watch_listener(s, false);
@@ -248,11 +268,61 @@ static void end(aphi_server *s, stream *c)
     soil(s, c);
 }
 
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* The stream for a call of the model's: that of its connection, if it has one; or one that is free; or a new one. */
+static stream *find_call(aphi_server *s, int64_t own)
+{
+    aphi_streams *t = s->streams;
+    stream *idle = NULL;
+    for (stream *c = t->calls; c; c = c->next_call) {
+        if (c->own == own)
+            return c;
+        if (!c->own && !c->at_end && !c->ended)
+            idle = c;
+    }
+    return t->call_count < CALLS_FEW && aphi_choice_chance(&s->choice, 1, 4) ? NULL : idle;
+}
+
+static stream *open_call(aphi_server *s)
+{
+    aphi_streams *t = s->streams;
+    int fd = socket(s->called.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        aphi_server_fail(s, "no socket to ask others");
+        return NULL;
+    }
+    stream *c = admit(s, fd);
+    if (!c)
+        return NULL;
+    c->calls = true;
+    c->next_call = t->calls;
+    t->calls = c;
+    t->call_count++;
+    if (connect(fd, (const struct sockaddr *)&s->called, s->called_size) && errno != EINPROGRESS)
+        c->at_end = true; /* nobody is there: as if it had hung up */
+    c->blocked = !c->at_end;
+    soil(s, c);
+    return c;
+}
+
+static stream *stream_to_ask(aphi_server *s, int64_t own)
+{
+    stream *c = find_call(s, own);
+    if (!c)
+        c = open_call(s);
+    if (c)
+        c->own = own;
+    return c;
+}
+
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static void deliver(aphi_server *s, const aphi_act_sent *sent)
 {
-    stream *c = stream_numbered(s->streams, sent->to);
+    stream *c = sent->to < 0 ? stream_to_ask(s, sent->to) : stream_numbered(s->streams, sent->to);
+    if (c && c->calls)
+        c->asked = sent->message;
     if (!c || c->shut)
         return; /* it is gone: what is sent to it is lost */
     if (c->out.n - c->out_start + sent->n > OUT_MAX) {
@@ -281,7 +351,11 @@ static bool flush(aphi_server *s, stream *c)
             c->out_start += (size_t)n;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             c->blocked = true;
-        } else if (errno != EINTR) {
+        } else if (errno == EINTR) {
+            continue;
+        } else if (c->calls) {
+            c->out.n = c->released = c->out_start; /* that it is no more shows when it is read */
+        } else {
             drop(s, c);
             return false;
         }
@@ -314,7 +388,8 @@ static void arrived(aphi_server *s, stream *c, aph_value message)
 /* Decodes what is there, as far as there is room for requests. */
 static void decode(aphi_server *s, stream *c)
 {
-    aph_wire w = {.side = APH_TO_SERVER, .ended = c->at_end, .scanned = c->scanned};
+    aph_wire w = {.side = c->calls ? APH_FROM_SERVER : APH_TO_SERVER, .ended = c->at_end, .scanned = c->scanned,
+                  .asked = c->asked, .here = *s->here ? s->here : NULL};
     aph_decoded result = APH_DECODED;
     while (result == APH_DECODED && c->count < INBOX_MAX) {
         w.count = c->in.n - c->in_start;
@@ -326,6 +401,8 @@ static void decode(aphi_server *s, stream *c)
         }
     }
     c->scanned = w.scanned;
+    if (c->asked && !c->count && (result == APH_MALFORMED || c->at_end))
+        arrived(s, c, aph_bool(false));
     if (result == APH_MALFORMED) {
         aphi_server_malformed(s, c->number, &w);
         end(s, c);
@@ -372,8 +449,13 @@ void aphi_streams_deliver(aphi_server *s)
 static bool take(aphi_server *s, stream *c)
 {
     while (can_take(s, c)) {
-        switch (aphi_server_take(s, c->number, c->inbox[c->first])) {
-        case APHI_ACT_TAKEN: remove_first(s, c); break;
+        int64_t from = c->calls ? c->own : c->number;
+        switch (aphi_server_take(s, from, c->inbox[c->first])) {
+        case APHI_ACT_TAKEN:
+            remove_first(s, c);
+            c->own = s->model->calls_apart ? 0 : c->own;
+            c->asked = APH_NIL;
+            break;
         case APHI_ACT_NOT_NOW: refuse(s, c); return true;
         case APHI_ACT_UNKNOWN:
             remove_first(s, c);
@@ -412,13 +494,26 @@ static void hang_up(aphi_server *s, stream *c)
     aphi_agenda_add(&s->agenda, (aphi_due){.ns = s->now + linger_ns, .kind = LINGERED, .owner = c->number});
 }
 
+/* It is no more. On one of ours, the model is told so. */
+static void break_off(aphi_server *s, stream *c)
+{
+    if (!c->calls) {
+        drop(s, c);
+        return;
+    }
+    epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+    c->at_end = true;
+    c->out_start = c->released = c->out.n = 0;
+    soil(s, c);
+}
+
 static void on_readable(aphi_server *s, stream *c)
 {
     aphi_streams *t = s->streams;
     ssize_t n = recv(c->fd, t->buffer, sizeof t->buffer, MSG_DONTWAIT);
     if (n < 0) {
         if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-            drop(s, c);
+            break_off(s, c);
     } else if (c->shut) {
         if (n == 0)
             drop(s, c);
@@ -442,7 +537,7 @@ void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events)
     if (!c)
         return;
     if (events & EPOLLERR) {
-        drop(s, c);
+        break_off(s, c);
         return;
     }
     if (events & EPOLLOUT) {
@@ -464,7 +559,9 @@ void aphi_streams_due(aphi_server *s, const aphi_due *due)
             c->due++;
         take(s, c);
         break;
-    case ANSWER: c->released += due->detail; break;
+    case ANSWER: /* what was to go out may be gone, if the stream was broken off */
+        c->released = c->released + due->detail < c->out.n ? c->released + due->detail : c->out.n;
+        break;
     case LINGERED: drop(s, c); return;
     }
     if (!s->failed && c->fd >= 0)
@@ -478,7 +575,7 @@ static void settle(aphi_server *s, stream *c)
             return;
     } while (can_take(s, c));
     if (c->ended && !c->shut && !c->count && !c->out.n) {
-        if (recv(c->fd, s->streams->buffer, 1, MSG_DONTWAIT | MSG_PEEK) == 0) {
+        if (c->calls || recv(c->fd, s->streams->buffer, 1, MSG_DONTWAIT | MSG_PEEK) == 0) {
             drop(s, c); /* the client has ended too */
             return;
         }

@@ -38,6 +38,11 @@ run 1 check "$model" wrong.jsonl
 printf '%s\n' '{"conn":0,"send":"a"}' '{"conn":4294967296,"recv":"c"}' >unasked.jsonl
 run 1 check "$model" unasked.jsonl
 
+# The model asks, too, if it is served; if nobody is there, it is as if they had hung up.
+run 0 test "$model" --listen 0 --run "'$ANTIPHON' serve '$model' --port {port} --calls 127.0.0.1:{listen} --seed 1" \
+    --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --json
+out '"verdict":"pass"'
+
 run 2 test "$model" --listen 70000 --run "$relay" --messages 10
 err '--listen 70000'
 finish

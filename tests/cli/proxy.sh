@@ -26,6 +26,15 @@ for wrong in hop via again host slash forwards body client; do
     out '"verdict":"fail"'
 done
 
+# One that asks on and on is not waited for for ever, though it is never silent.
+rm -rf .antiphon
+cat >hangs.script <<'END'
+{"antiphon":1,"script":"http-proxy","environment":"tcp","seed":1}
+{"label":1,"conn":0,"send":{"method":"GET","to":"here","target":"/z","host":"here","fields":{}}}
+END
+run 8 replay --listen 0 --run "$(forward forever)" --patience 0.1 hangs.script
+out 'though the subject called us'
+
 # ---- what is whose ---------------------------------------------------------------------------------------------------
 
 # Two clients ask the same; only the answers tell for whom each call was.
@@ -77,7 +86,7 @@ err 'this model knows the methods'
 
 rm -rf .antiphon
 run 1 test http-proxy --subject apache-proxy --time 20 --seed 1
-out 'shrunk to 1 request'
+out ' 1 request in '
 out '"target":"*"'
 rm -rf .antiphon
 run 0 test http-proxy --subject apache-proxy --waive options-slash --messages 3000 --connections 20 --seed 1 --json
@@ -96,7 +105,7 @@ done
 # All the way: shrunk, and run again.
 rm -rf .antiphon
 run 1 test http-proxy --subject apache-proxy --waive options-slash --seed 1 --break-calls drop-response-body
-out 'shrunk to 1 request'
+out ' 1 request in '
 out '--break-calls drop-response-body'
 run 1 replay --listen 0 --break-calls drop-response-body --subject apache-proxy .antiphon/*.script
 run 0 replay --listen 0 --subject apache-proxy .antiphon/*.script
@@ -108,5 +117,9 @@ err 'there is no such kind'
 run 2 test kv --run 'true {port}' --break-calls nothing
 err '--break-calls is for subjects that call us'
 run 2 serve http-proxy
-err 'asks others'
+err '--calls HOST:PORT says where they are'
+run 2 serve kv --calls 127.0.0.1:1
+err 'kv is not one'
+run 53 serve http-proxy --calls nowhere
+err 'nowhere is not HOST:PORT'
 finish

@@ -9,21 +9,25 @@
 cd "$dir" || exit 1
 serve="'$ANTIPHON' serve"
 
-# Models that speak for themselves: swap-impl speaks bytes in chunks, and is for refine; a proxy asks others.
-models=$("$ANTIPHON" models | sed '/^$/,$d; s/ .*//' | grep -v -x -e swap-impl -e http-proxy)
+# Models that speak for themselves: swap-impl speaks bytes in chunks, and is for refine.
+models=$("$ANTIPHON" models | sed '/^$/,$d; s/ .*//' | grep -v -x swap-impl)
 check 'no models' [ -n "$models" ]
 
 for model in $models; do
+    # A proxy asks others: the tester.
+    calls=() listens=
+    [ "$model" != http-proxy ] || { calls=(--listen 0) listens='--calls 127.0.0.1:{listen}'; }
     for delay in 0 2; do
-        run 0 test "$model" --run "$serve $model --port {port} --delay $delay --seed 7" --messages 2000 --seed 11 --json
+        run 0 test "$model" "${calls[@]}" --run "$serve $model --port {port} --delay $delay --seed 7 $listens" \
+            --messages 2000 --seed 11 --json
         out '"verdict":"pass"'
     done
     mutants=$("$ANTIPHON" models "$model" | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p')
     check "$model has no mutants" [ -n "$mutants" ]
     for mutant in $mutants; do
         rm -rf .antiphon
-        run 1 test "$model" --run "$serve $model --port {port} --delay 0.1 --mutate $mutant" --time 20 --seed 13 --json \
-            --no-shrink
+        run 1 test "$model" "${calls[@]}" --run "$serve $model --port {port} --delay 0.1 --mutate $mutant $listens" \
+            --time 20 --seed 13 --json --no-shrink
         out '"verdict":"fail"'
     done
 done

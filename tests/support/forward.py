@@ -63,7 +63,7 @@ def end_to_end(fields):
 
 def exchange(address, method, message):
     """The answer to a request, over a connection that may have been used before; None if there is none."""
-    for again in range(2):
+    for again in range(1 << 30 if wrong == "forever" else 2):
         with lock:
             pool = idle.setdefault(address, [])
             up = pool.pop() if pool and not again else None

@@ -51,7 +51,7 @@ static void expect(aphi_actor *a, int64_t from, const char *json, const char *ex
 
 static void open_and_begin(aphi_actor *a, const aph_model *model, uint64_t seed)
 {
-    aphi_actor_open(a, model, seed);
+    aphi_actor_open(a, model, NULL, seed);
     assert_int_equal(aphi_actor_begin(a), APHI_ACT_TAKEN);
 }
 
@@ -266,7 +266,7 @@ static void expect_fault(aph_step *step, const aph_codec *codec, aphi_act_fault 
 {
     const aph_model model = {.version = APH_MODEL_VERSION, .name = "wrong", .step = step, .codec = codec};
     aphi_actor a;
-    aphi_actor_open(&a, &model, 1);
+    aphi_actor_open(&a, &model, NULL, 1);
     aphi_act act = aphi_actor_begin(&a);
     for (int i = 0; i < 2 && act == APHI_ACT_TAKEN; i++)
         act = take(&a, 1, "\"abc\"");
