@@ -9,6 +9,7 @@
  *             changes nothing (polish.c). 6. Say how often the result fails.
  * Cost:       Runs: a few for a guess that is right, else about k log(n/k) for k needed of n actions; then some ten for
  *             each action that is left. A subject that fails with a rate p takes up to log(0.02)/log(1-p) as many.
+ *             Where few runs fit into the time, those that only make sure are left out, and cutting comes first.
  * Read next:  trial.h, tests/property/test_shrink_planted.c */
 #include "harness/shrink.h"
 
@@ -46,7 +47,10 @@ static bool waiting_is_cheap(aphi_trial *s)
 {
     if (s->best.count <= PROBE)
         return true;
-    int64_t few = time_of_waiting(s, PROBE_FEW), more = time_of_waiting(s, PROBE);
+    int64_t few = time_of_waiting(s, PROBE_FEW);
+    if (s->hurried)
+        return true; /* it is the start of the subject that takes time, and so would another probe */
+    int64_t more = time_of_waiting(s, PROBE);
     int64_t all = (more - few) / (PROBE - PROBE_FEW) * (int64_t)s->best.count;
     return !s->over && all < (s->deadline - s->start) / 10;
 }
@@ -101,7 +105,7 @@ static bool fails_in_some_way(aphi_trial *s, bool *serial)
 static void learn_rate(aphi_trial *s)
 {
     size_t taken = s->taken;
-    for (int i = 0; i < CHECKS; i++)
+    for (int i = 0; i < CHECKS && !s->hurried; i++)
         aphi_trial_check(s);
     aphi_trial_measure(s);
     s->shaken = false;
@@ -113,7 +117,7 @@ static void learn_rate(aphi_trial *s)
 static void cut_off(aphi_trial *s, bool serial)
 {
     bool cut = aphi_pieces_cut(s, s->taken);
-    for (int i = 0; serial && i < ONE_BY_ONE && aphi_pieces_cut(s, s->best.count - 1); i++)
+    for (int i = 0; serial && !s->hurried && i < ONE_BY_ONE && aphi_pieces_cut(s, s->best.count - 1); i++)
         ;
     if (cut || s->taken > 0)
         return;

@@ -5,7 +5,8 @@
  * Idea:       A run that fails proves something, one that passes little, if the best script fails only with a rate p: a
  *             candidate passes for good after n runs with (1-p)^n < 0.02. p is learnt by running the best itself now
  *             and then: candidates that pass say nothing about it, and those that fail are chosen for it.
- * Invariants: 1. Best has failed, in a run, as it stands; taken from candidates, it has done so twice.
+ * Invariants: 1. Best has failed, in a run, as it stands; taken from candidates, it has done so twice, unless runs are
+ *                so slow that few of them fit into the time.
  *             2. A candidate is not run again if it passed often enough.
  *             3. While best always fails, firm is such a one. A best that turns out not to always fail is given up for
  *                it.
@@ -21,6 +22,7 @@
 
 enum {
     CHECK_EVERY = 8, /* passing candidates, until best is run again */
+    RUNS_ENOUGH = 80, /* in the time that there is, for each of them to be sure */
     FALLS_MAX = 5,   /* times to go back to a script that always failed */
 };
 
@@ -121,6 +123,7 @@ bool aphi_trial_run(aphi_trial *s, const aphi_script *script)
         return false;
     int result = s->run(s->options->context, script);
     s->last_ns = aphi_clock_ns() - now;
+    s->hurried = s->last_ns > (s->deadline - s->start) / RUNS_ENOUGH;
     s->runs++;
     if (result < 0)
         s->stopped = s->over = true;
@@ -193,6 +196,8 @@ void aphi_trial_measure(aphi_trial *s)
  * rarer. Best itself would with a probability of 0.98. */
 static bool fails_again(aphi_trial *s, aphi_tried *t)
 {
+    if (s->hurried && aphi_trial_is_certain(s))
+        return true;
     unsigned runs = aphi_trial_is_certain(s) ? 2 : (unsigned)(4 / aphi_trial_rate(s));
     for (unsigned i = 0; i < runs && !s->over; i++) {
         if (aphi_trial_run(s, &s->candidate))

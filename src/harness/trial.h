@@ -29,6 +29,7 @@ typedef struct aphi_trial {
     unsigned passed_since_check;
     uint64_t runs;
     int64_t start, deadline, last_ns;
+    bool hurried; /* few runs fit into the time: none is to be sure of what another said */
     bool cheap;   /* to wait for every answer */
     bool stopped; /* a run said so */
     bool over;    /* stopped, or the budget is used up */

@@ -45,6 +45,8 @@ typedef struct failure {
     aphi_choice chance;
     bool says_taken;
     unsigned steps;
+    size_t half;            /* so many actions */
+    uint64_t runs_to_half;  /* until there were at most so many; 0: there never were */
     aph_value values; /* that requests often have */
 } failure;
 
@@ -68,6 +70,8 @@ static void count_step(void *context, const char *what, const aphi_script *best)
     assert_true(strlen(what) > 0);
     assert_true(best->count > 0);
     f->steps++;
+    if (best->count <= f->half && !f->runs_to_half)
+        f->runs_to_half = f->runs;
 }
 
 static void mark_script(void *context) { aphi_script_mark(context); }
@@ -325,6 +329,27 @@ static void test_sometimes(void **unused)
     assert_true(right >= 47);
 }
 
+/* Where few runs fit into the time, they are for cutting, from the first on. */
+static void test_slow_runs(void **unused)
+{
+    (void)unused;
+    aphi_script s = {0};
+    for (int i = 0; i < 500; i++) {
+        const char *what = i == 120 ? "a" : i == 380 ? "b" : "c";
+        aph_value send = aph_record("f", aph_str(what), "x", aph_int(i));
+        aphi_script_add(&s, &(aphi_action){.label = 2 * i + 1, .connection = i % 7, .send = send});
+    }
+    aph_root_add(mark_script, &s);
+    failure f = {.fails = a_then_b, .says_taken = true, .run_ns = 20000000, .half = 250};
+    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = &f, .step = count_step,
+                                                                  .budget_ns = 40 * f.run_ns});
+    aph_root_remove(mark_script, &s);
+    assert_in_range(f.runs_to_half, 1, 6);
+    assert_true(got.script.count <= 250);
+    aphi_script_free(&s);
+    aphi_script_free(&got.script);
+}
+
 static bool never(const aphi_script *s, size_t *taken)
 {
     (void)s, (void)taken;
@@ -365,7 +390,9 @@ static void test_budget(void **unused)
 {
     (void)unused;
     failure f = {.fails = a_then_b, .run_ns = 10000000};
-    aphi_script s = parse(three);
+    aphi_script s = parse("{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\",\"x\":[1,2,{\"y\":\"zzz\"}],\"n\":1000}}\n"
+                          "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"c\",\"x\":[\"zzz\"],\"n\":2000}}\n"
+                          "{\"label\":5,\"conn\":2,\"send\":{\"f\":\"b\",\"x\":[\"yyy\",3,4],\"n\":3000}}\n");
     aph_root_add(mark_script, &s);
     aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = &f, .budget_ns = 250000000, .confirm = 3});
     aph_root_remove(mark_script, &s);
@@ -458,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_simplifies_values),
         cmocka_unit_test(test_holes),
         cmocka_unit_test(test_sometimes),
+        cmocka_unit_test(test_slow_runs),
         cmocka_unit_test(test_never_again),
         cmocka_unit_test(test_told_to_stop),
         cmocka_unit_test(test_budget),
