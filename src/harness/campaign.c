@@ -356,7 +356,8 @@ static int try_candidate(void *context, const aphi_script *candidate)
     aphi_run *run = fresh_run(c, &how, true); /* the trace decides, if the run cannot */
     if (!run)
         return -1;
-    int taken = judged_again(c, run) == c->wanted ? (int)run->script.count : 0;
+    bool able = run->outcome != APHI_FINDING_TROUBLE || run->fault != APH_FAULT_NONE; /* a full disk tells nothing */
+    int taken = !able ? -1 : judged_again(c, run) == c->wanted ? (int)run->script.count : 0;
     aphi_run_free(run);
     return taken;
 }

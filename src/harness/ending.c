@@ -292,9 +292,9 @@ void aphi_run_listen_to_silence(aphi_running *r)
     char how[160];
     if (!r->paired && aphi_run_is_silent(r))
         call_it_even(r);
-    /* Where nobody knows what is owed, only patience tells that nothing more will come. */
+    /* What comes twice would come now. Where nobody knows what is owed, only patience tells that nothing more will. */
     if (r->over && !r->has_action && !r->aside_count && aphi_net_idle(r->net) &&
-        (r->paired ? !r->owed : is_past_patience(r)))
+        (r->paired ? !r->owed && r->silent >= APHI_QUIET : is_past_patience(r)))
         end_quietly(r);
     if (r->ended || r->silent < APHI_TICK)
         return;

@@ -40,7 +40,7 @@ enum {
     CHUNK_PAUSE = 100000,   /* nanoseconds between two writes of a message that goes in pieces */
     CHUNKS = 3,             /* pieces of a message before the rest goes at once: what could be learnt was learnt */
     SHOWN = 256,            /* bytes of what is malformed */
-    INBOX_KEPT = 1 << 20,   /* of one that is empty */
+    INBOX_KEPT = 32 << 10,  /* bytes of room of one that is empty */
 };
 
 static const size_t INBOXES_MAX = (size_t)256 << 20; /* bytes, of all connections together */

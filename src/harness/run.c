@@ -44,7 +44,7 @@ static int64_t time_to_wait(aphi_running *r)
     }
     if (r->has_action && r->action.wait == APHI_WAIT_QUIET)
         return APHI_QUIET;
-    if (!r->paired && r->silent < aphi_run_silence(r))
+    if (r->paired ? r->over && !r->owed : r->silent < aphi_run_silence(r))
         return APHI_QUIET;
     return APHI_TICK;
 }
