@@ -208,7 +208,7 @@ static void send_message(aphi_running *r, const aphi_action *a)
     r->result.facts.requests++;
     r->since_quiet++;
     if (!r->paired)
-        r->silent = 0; /* what was sent just now may still be answered */
+        r->silent = r->wordless = 0; /* what was sent just now may still be answered */
     aphi_labelled_add(r->labelled, a->label, message);
     int64_t name = aphi_ledger_name(r, a->connection);
     uint64_t number = r->witness ? aphi_witness_sent(r->witness, name, message, r->now) : 0;

@@ -145,10 +145,12 @@ static int64_t idle_now(const aphi_running *r)
     return r->options->idle_ns ? r->options->idle_ns() : aphi_clock_idle_ns();
 }
 
-void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard)
+void aphi_run_count_silence(aphi_running *r, int64_t passed, bool arrived, bool heard)
 {
-    r->silent = heard ? 0 : r->silent + passed;
-    r->wordless = r->paired && !r->owed ? 0 : r->wordless + passed;
+    bool let_in = arrived && !heard; /* or dropped: both begin a silence */
+    r->silent = arrived || heard ? 0 : r->silent + passed;
+    r->wordless = r->spoke || let_in || (r->paired && !r->owed) ? 0 : r->wordless + passed;
+    r->spoke = false;
     bool is_long = r->silent >= (r->paired ? APHI_TICK : APHI_QUIET); /* asking the system takes its time */
     if (is_long && !r->idle_at)
         r->idle = idle_now(r);

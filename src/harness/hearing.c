@@ -121,7 +121,7 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
 {
     aphi_running *r = context;
     if (aphi_arrival_says(a) && a->connection < APH_ACCEPTED)
-        r->wordless = 0;
+        r->spoke = true;
     if (r->ended)
         return;
     if (!r->awake) { /* the wait is over: what arrives with this is of now, not of when the wait began */

@@ -118,7 +118,7 @@ static void turn(aphi_running *r)
     int arrivals = aphi_net_turn(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
     int64_t passed = r->now - before < APHI_TICK ? r->now - before : APHI_TICK;
-    aphi_run_count_silence(r, passed, arrivals > 0 || aphi_net_heard(r->net));
+    aphi_run_count_silence(r, passed, arrivals > 0, aphi_net_heard(r->net));
     while (r->held_count && arrivals == 0 && !r->ended)
         aphi_run_answer_held(r);
     aphi_ledger_write(r);

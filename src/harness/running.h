@@ -92,6 +92,7 @@ typedef struct aphi_running {
     int64_t acted_at;
     int64_t silent;         /* nanoseconds without a byte, as counted */
     int64_t wordless;       /* and without a message on a connection of ours, while one is owed */
+    bool spoke;             /* there was such a message in this turn */
     int64_t idle, idle_at;  /* idle time of the processors at a moment of this silence; 0: it is still too short */
     bool ended;             /* the result is there */
     int64_t next_name;      /* for a connection that is opened again */
@@ -170,8 +171,8 @@ int64_t aphi_run_patience(const aphi_running *r);
 /* What has not come in this time does not come; and has it been silent for so long? */
 int64_t aphi_run_silence(const aphi_running *r);
 bool aphi_run_is_silent(const aphi_running *r);
-/* The turn is over: was it silent? */
-void aphi_run_count_silence(aphi_running *r, int64_t passed, bool heard);
+/* The turn is over: did something arrive, and were bytes heard? */
+void aphi_run_count_silence(aphi_running *r, int64_t passed, bool arrived, bool heard);
 /* It is not silent, but has said no word for longer than silence may last; and how to say that. */
 bool aphi_run_is_wordless(const aphi_running *r);
 const char *aphi_run_wordless(const aphi_running *r, char *text, size_t size);
