@@ -20,7 +20,7 @@ extern "C" {
 /* What holds messages that were posted and are not received yet. */
 typedef enum aph_medium {
     APH_FIFO_PAIR,  /* in the order in which each sender sent them */
-    APH_FIFO_PORT,  /* in the order in which they were sent, whoever did; it takes no capacity */
+    APH_FIFO_PORT,  /* in the order in which they were sent, whoever did */
     APH_UNORDERED,
 } aph_medium;
 

@@ -369,8 +369,6 @@ static bool read_port(text *t)
         at += 2;
     if (at != t->count)
         return wrong(t, "after the medium only capacity N may follow, N from 1 to 1000000");
-    if (capacity && medium == APHI_MEDIUM_PORT)
-        return wrong(t, "a fifo-port takes no capacity: its senders share one queue, which is never full");
     if (aphi_alts_add_port(t->alts, t->words[1], owner, (aphi_medium)medium, capacity) == SIZE_MAX)
         return wrong(t, "more than %d ports", APHI_ALTS_PORTS_MAX);
     return true;

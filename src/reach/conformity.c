@@ -362,10 +362,8 @@ static aphi_rival rival_of(const aphi_recording *r, aphi_place send)
 
 static aphi_rival rival_in_model(const aphi_conformity *c, const aphi_sequence *s, uint32_t race)
 {
-    unsigned sender = race >> 16, send = race & 0xffff;
-    bool done = send < s->first[sender + 1] - s->first[sender];
-    const aphi_plan_state *from = &c->plan->states[done ? s->events[s->first[sender] + send].state : s->ends[sender]];
-    return (aphi_rival){{c->threads[sender], send + 1}, c->ports[c->plan->channels[from->channel].port],
+    const aphi_plan_state *from = aphi_sequence_race_state(s, race);
+    return (aphi_rival){{c->threads[race >> 16], (race & 0xffff) + 1}, c->ports[c->plan->channels[from->channel].port],
                         c->labels[from->label]};
 }
 

@@ -11,9 +11,9 @@
  *
  * Race sets:  A receive could have taken a message instead if it is open to it, and the message may lie ready by then:
  *             its sending does not follow from the receive, it is not received before, and nothing is before it in its
- *             queue. All but the first are the model's to say. So each test keeps, for all messages to the thread, how
- *             many events of the thread their sending follows from (its timestamp, as far as the thread is concerned);
- *             the first is asked of the model's state on one side, of the thread's own open list on the other.
+ *             queue. All but the first are the model's to say. So each test keeps, for each receive, the messages that
+ *             may lie ready; the first is asked of the model's state on one side, of the thread's own open list on the
+ *             other.
  * Messages:   What a message carries is not in the model. It is captured, by port and label, from runs of the whole
  *             program: of one sequence of the model for each message that is needed, and if that does not do, by
  *             chance. What comes before a message that was never seen is tested all the same: the thread must come to
@@ -21,8 +21,8 @@
  *             anything wrong alone.
  * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE numbers for each event, then
  *                the state in which it ends.
- *             2. `timings` has, for a number of `events`, the offers of messages to the component: OFFER_SIZE numbers
- *                each, sorted by channel, in the order of their sending.
+ *             2. `timings` has, for a number of `events`, the messages that may lie ready at its receives: OFFER_SIZE
+ *                numbers each, sorted, and each once.
  * Cost:       a run for each event sequence of each component; memory for all of them.
  * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 13. */
 #include "reach/conformity.h"
@@ -34,10 +34,7 @@
 #include <string.h>
 
 enum { OP, SYNC, PORT, LABEL, PEER, STATE, EVENT_SIZE };
-enum { RECEIVED, FROM_PORT, FROM_LABEL, SENDER, KNOWN, BEHIND, BEHIND_HIGH, OFFER_SIZE };
-enum { OFFERS_IN_QUEUE_MAX = 64 };
-
-static const uint32_t never = UINT32_MAX; /* received */
+enum { AT_RECEIVE, FROM_PORT, FROM_LABEL, SENDER, OFFER_SIZE };
 
 typedef struct numbers {
     uint32_t *items;
@@ -104,65 +101,46 @@ static uint32_t *more(numbers *n, size_t count)
 
 /* ---- tests from a sequence --------------------------------------------------------------------------------------- */
 
-/* How many events of the thread must have happened before the send can. */
-static uint32_t known_at(const aphi_sequence *s, unsigned sender, uint32_t send, unsigned thread)
+static int by_offer(const void *a, const void *b)
 {
-    size_t n = s->plan->thread_count;
-    const aphi_event *e = &s->events[s->first[sender] + send];
-    uint32_t known = send ? s->clocks[(s->first[sender] + send - 1) * n + thread] : 0;
-    if (send < s->first[sender + 1] - s->first[sender] && e->waited) {
-        uint32_t waited = s->clocks[(s->first[e->peer] + e->waited - 1) * n + thread];
-        known = waited > known ? waited : known;
-    }
-    return known;
+    const uint32_t *x = a, *y = b;
+    size_t i = 0;
+    while (i + 1 < OFFER_SIZE && x[i] == y[i])
+        i++;
+    return (x[i] > y[i]) - (x[i] < y[i]);
 }
 
-static void add_offers_of(aphi_alone *a, const aphi_sequence *s, unsigned thread, const aphi_plan_channel *c,
-                          size_t channel)
+/* What may lie ready when the thread comes to that event, a receive. */
+static void add_offers(aphi_alone *a, aphi_sequence *s, unsigned thread, uint32_t index)
 {
-    uint32_t count = s->first[c->sender + 1] - s->first[c->sender];
-    for (uint32_t i = s->channel_first[channel]; i < s->channel_end[channel]; i++) {
-        uint32_t send = s->by_channel[i];
-        const aphi_event *e = &s->events[s->first[c->sender] + send];
-        const aphi_plan_state *from = &s->plan->states[send < count ? e->state : s->ends[c->sender]];
+    aphi_sequence_offers(s, thread, index);
+    for (size_t i = 0; i < s->race_count; i++) {
+        const aphi_plan_state *from = aphi_sequence_race_state(s, s->races[i]);
         uint32_t *o = more(&a->offers, OFFER_SIZE);
-        o[RECEIVED] = send < count && e->matched ? e->peer_index : never;
-        o[FROM_PORT] = c->port;
+        o[AT_RECEIVE] = index;
+        o[FROM_PORT] = s->plan->channels[from->channel].port;
         o[FROM_LABEL] = from->label;
-        o[SENDER] = c->sender;
-        o[KNOWN] = known_at(s, c->sender, send, thread);
-        o[BEHIND] = send; /* for find_behind, which writes over it */
-        o[BEHIND_HIGH] = 0;
+        o[SENDER] = s->races[i] >> 16;
     }
 }
 
-/* In a queue for all senders: which other offers must have been sent before this one, as bits. */
-static uint64_t behind(const aphi_alone *a, const aphi_sequence *s, const uint32_t *sends, size_t i)
+static void find_offers(aphi_alone *a, aphi_sequence *s, unsigned thread)
 {
-    const uint32_t *o = &a->offers.items[i * OFFER_SIZE];
-    uint64_t bits = 0;
-    if (s->plan->alts->ports[o[FROM_PORT]].medium != APHI_MEDIUM_PORT)
-        return 0;
-    for (size_t k = 0; k < a->offers.count / OFFER_SIZE && k < OFFERS_IN_QUEUE_MAX; k++) {
-        const uint32_t *other = &a->offers.items[k * OFFER_SIZE];
-        if (k != i && other[FROM_PORT] == o[FROM_PORT] && known_at(s, o[SENDER], sends[i], other[SENDER]) > sends[k])
-            bits |= (uint64_t)1 << k;
-    }
-    return bits;
-}
-
-static void find_behind(aphi_alone *a, const aphi_sequence *s)
-{
-    size_t count = a->offers.count / OFFER_SIZE;
-    uint32_t *sends = aphi_alloc((count + 1) * sizeof *sends);
+    uint32_t events = s->first[thread + 1] - s->first[thread];
+    a->offers.count = 0;
+    for (uint32_t i = 0; i < events; i++)
+        if (s->events[s->first[thread] + i].op == APHI_ALTS_RECEIVE)
+            add_offers(a, s, thread, i);
+    if (s->plan->states[s->ends[thread]].kind == APHI_PLAN_RECEIVE)
+        add_offers(a, s, thread, events);
+    size_t count = a->offers.count / OFFER_SIZE, kept = 0;
+    uint32_t *items = a->offers.items;
+    if (count)
+        qsort(items, count, OFFER_SIZE * sizeof *items, by_offer);
     for (size_t i = 0; i < count; i++)
-        sends[i] = a->offers.items[i * OFFER_SIZE + BEHIND];
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bits = behind(a, s, sends, i);
-        a->offers.items[i * OFFER_SIZE + BEHIND] = (uint32_t)bits;
-        a->offers.items[i * OFFER_SIZE + BEHIND_HIGH] = (uint32_t)(bits >> 32);
-    }
-    free(sends);
+        if (kept == 0 || by_offer(&items[i * OFFER_SIZE], &items[(kept - 1) * OFFER_SIZE]))
+            memmove(&items[kept++ * OFFER_SIZE], &items[i * OFFER_SIZE], OFFER_SIZE * sizeof *items);
+    a->offers.count = kept * OFFER_SIZE;
 }
 
 static uint32_t add_events(aphi_alone *a, const aphi_sequence *s, unsigned thread)
@@ -216,10 +194,7 @@ void aphi_alone_add(aphi_alone *a, aphi_sequence *s)
     const aphi_plan *p = s->plan;
     for (unsigned t = 0; t < p->thread_count; t++) {
         uint32_t number = add_events(a, s, t);
-        a->offers.count = 0;
-        for (unsigned i = 0; i < p->threads[t].into_count; i++)
-            add_offers_of(a, s, t, &p->channels[p->threads[t].into[i]], p->threads[t].into[i]);
-        find_behind(a, s);
+        find_offers(a, s, t);
         a->key.count = 0;
         *more(&a->key, 1) = number;
         if (a->offers.count)
@@ -477,28 +452,6 @@ static bool program_is_open(const aphi_conformity *c, uint32_t open, uint32_t op
     return false;
 }
 
-static bool is_left(const uint32_t *offer, uint32_t receive)
-{
-    return offer[RECEIVED] >= receive;
-}
-
-/* Is another message before it in its queue when the receive comes? */
-static bool is_hidden(const aphi_plan *p, const uint32_t *offers, size_t count, size_t at, uint32_t receive)
-{
-    const uint32_t *o = offers + at * OFFER_SIZE;
-    aphi_medium medium = p->alts->ports[o[FROM_PORT]].medium;
-    uint64_t bits = (uint64_t)o[BEHIND_HIGH] << 32 | o[BEHIND];
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t *other = offers + i * OFFER_SIZE;
-        bool before = medium == APHI_MEDIUM_PORT && i < OFFERS_IN_QUEUE_MAX && bits >> i & 1;
-        before |= medium != APHI_MEDIUM_UNORDERED && i < at && other[SENDER] == o[SENDER]
-            && other[FROM_PORT] == o[FROM_PORT];
-        if (before && is_left(other, receive))
-            return true;
-    }
-    return false;
-}
-
 /* Puts both race sets of a receive (from 0) into of_model and of_program. After the last event it is the receive in
  * which the thread waits for ever. */
 static void find_races(const trial *t, const uint32_t *offers, size_t count, uint32_t receive)
@@ -511,13 +464,10 @@ static void find_races(const trial *t, const uint32_t *offers, size_t count, uin
     c->of_model.count = c->of_program.count = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t *o = offers + i * OFFER_SIZE;
-        if (!is_left(o, receive) || o[RECEIVED] == receive || o[KNOWN] > receive
-            || is_hidden(c->plan, offers, count, i, receive))
-            continue;
         aphi_rival rival = {{c->threads[o[SENDER]], 0}, c->ports[o[FROM_PORT]], c->labels[o[FROM_LABEL]]};
-        if (model_is_open(t, state, o) && !aphi_rivals_have(&c->of_model, &rival))
+        if (o[AT_RECEIVE] == receive && model_is_open(t, state, o))
             aphi_rivals_add(&c->of_model, rival);
-        if (program_is_open(c, open, open_count, o) && !aphi_rivals_have(&c->of_program, &rival))
+        if (o[AT_RECEIVE] == receive && program_is_open(c, open, open_count, o))
             aphi_rivals_add(&c->of_program, rival);
     }
 }

@@ -440,7 +440,7 @@ static traffic traffic_of(const work *w, aphi_ground_port *port, size_t p)
         t.senders++;
         t.last = c;
         t.single &= most == 1;
-        if (from->medium != APHI_MEDIUM_PORT && from->capacity && most > from->capacity) {
+        if (from->capacity && most > from->capacity) {
             port->limit[c] = from->capacity;
             t.limited = true;
         }
@@ -490,7 +490,7 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     port->plain = alike;
     port->ordered = !unordered;
     port->contended = w->a->ports[p].medium == APHI_MEDIUM_PORT && t.senders > 1 && (!alike || w->races);
-    port->lined = w->a->ports[p].medium == APHI_MEDIUM_PORT && port->synced && sender_count(g, p) > 1;
+    port->lined = w->a->ports[p].medium == APHI_MEDIUM_PORT && (port->synced || t.limited) && sender_count(g, p) > 1;
     port->channel = (uint32_t)g->channel_count;
     aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
                                    .named = own || t.limited};

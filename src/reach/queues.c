@@ -20,15 +20,15 @@
 
 #define NONE UINT32_MAX
 
-/* An event is two nodes: it is entered upon, and done. In between, who sends synchronously stands in line. The events
- *                        of a
- * thread follow one another, and the one at the end is what it waits in. */
+/* An event is two nodes: it is entered upon, and done. In between, who sends synchronously stands in line; who sends
+ * asynchronously enters upon it when there is room. The events of a thread follow one another, and the one at the end
+ * is what it waits in. */
 typedef struct order {
     const aphi_situation *at;
     uint32_t *base;          /* by thread: its first node */
     uint32_t node_count;
     uint32_t *partner;       /* of a send, its receive; of a synchronous receive, its send */
-    uint32_t *room;          /* of a receive: the send that could only then be done */
+    uint32_t *room;          /* of a receive: the send that could only then be entered upon */
     uint32_t *next;          /* of a send: the one received next from the same port; of the last, NONE */
     uint16_t *last;          /* of a send that was received last from a port with one queue: the port + 1 */
     uint32_t *stack;
@@ -61,7 +61,7 @@ static void note_room(order *o, unsigned channel, unsigned received, uint32_t re
         return;
     const aphi_message *m = &o->at->messages[c->base + received + c->capacity];
     if (!m->sync)
-        o->room[receive] = node_of(o, c->sender, m->index);
+        o->room[receive] = entry_of(o, c->sender, m->index);
 }
 
 static unsigned channel_from(const aphi_plan *p, unsigned receiver, unsigned sender, unsigned input)

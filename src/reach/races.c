@@ -9,12 +9,14 @@
  *                  did not cause what its thread did before,
  *               3. it was received after r, or not at all,
  *               4. the medium could have delivered it: on a port that keeps order, all that the same thread sent there
- *                  before had been received before r; where a port is one queue, also all that caused it.
+ *                  before had been received before r; where a port is one queue, there is an order of what caused
+ *                  either in which the queues gave what they gave, and it is first (lines.c).
  *             Synchronous sends that still wait at the end are candidates, too.
- * Cost:       receives times sends to their thread, and as much again for 4. */
+ * Cost:       receives times sends to their thread, and as much again for 4; times events where a port is one queue. */
 #include "reach/recording.h"
 
 #include "base/memory.h"
+#include "reach/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,12 @@ typedef struct finder {
     size_t offer_count, offer_capacity;
     const uint32_t *last[APHI_CAST_THREADS_MAX]; /* clock of the last event of each thread, NULL: none yet */
     size_t events_of[APHI_CAST_THREADS_MAX];
+    const uint32_t **before; /* by event: clock of the one before it in its thread, NULL: none */
+    uint32_t *waited;        /* by event, of a send that had to wait for room: the receive that made it, from 1 */
+    aphi_lines lines;        /* what these three say: */
+    uint32_t *first;
+    aphi_event *done;
+    bool *shared;
 } finder;
 
 static uint32_t *clock_of(const finder *f, size_t event)
@@ -88,8 +96,10 @@ static void join_room(finder *f, const aphi_recorded *e, uint32_t *clock)
     for (size_t i = 0; freed + capacity < sent + 1 && &f->recording->events[i] < e; i++) {
         const aphi_recorded *r = &f->recording->events[i];
         if (r->did == APHI_DID_RECEIVE && r->port == e->port && !r->sync && r->peer.thread == e->at.thread
-            && ++freed + capacity == sent + 1)
+            && ++freed + capacity == sent + 1) {
             join(f, clock, clock_of(f, i));
+            f->waited[e - f->recording->events] = r->at.index;
+        }
     }
 }
 
@@ -101,7 +111,7 @@ static void run_clocks(finder *f)
     for (size_t i = 0; i < r->event_count; i++) {
         const aphi_recorded *e = &r->events[i];
         uint32_t *clock = clock_of(f, i);
-        const uint32_t *before = f->last[e->at.thread];
+        const uint32_t *before = f->before[i] = f->last[e->at.thread];
         memset(clock, 0, threads * sizeof *clock);
         join(f, clock, before);
         clock[e->at.thread] = e->at.index;
@@ -149,49 +159,102 @@ static bool caused_by(const uint32_t *clock, aphi_place at)
     return clock && clock[at.thread] >= at.index;
 }
 
+static void add_past(const finder *f, const uint32_t *clock, uint32_t *happened)
+{
+    for (size_t i = 0; clock && i < f->cast->thread_count; i++)
+        happened[i] = clock[i] > happened[i] ? clock[i] : happened[i];
+}
+
+/* In a queue for all, could the message be first when its receiver comes to r? */
+static bool leads(const finder *f, size_t r, const offer *o)
+{
+    uint32_t happened[APHI_CAST_THREADS_MAX] = {0};
+    add_past(f, o->sync ? o->before : o->clock, happened);
+    happened[o->at.thread] = o->at.index - 1;
+    add_past(f, f->before[r], happened);
+    return aphi_lines_lead(&f->lines, happened, o->at.thread, o->at.index - 1, o->port);
+}
+
 /* 4. of the idea above. */
-static bool deliverable(const finder *f, const aphi_recorded *r, const offer *o)
+static bool deliverable(const finder *f, size_t r, const offer *o)
 {
     aphi_cast_medium medium = f->cast->ports[o->port].medium;
     if (medium == APHI_CAST_UNORDERED)
         return true;
     for (size_t i = 0; i < f->offer_count; i++) {
         const offer *before = &f->offers[i];
-        if (before->port != o->port || before == o || before->received < r->at.index)
-            continue;
-        if (before->at.thread == o->at.thread && before->at.index < o->at.index)
-            return false;
-        if (medium == APHI_CAST_PORT && !before->sync && !o->sync && caused_by(o->clock, before->at))
+        if (before->port == o->port && before->received >= f->recording->events[r].at.index
+            && before->at.thread == o->at.thread && before->at.index < o->at.index)
             return false;
     }
-    return true;
+    return medium != APHI_CAST_PORT || leads(f, r, o);
 }
 
-static bool races_with(const finder *f, const aphi_recorded *r, const offer *o)
+static bool races_with(const finder *f, size_t event, const offer *o)
 {
+    const aphi_recorded *r = &f->recording->events[event];
     if (o->at.thread == r->peer.thread && o->at.index == r->peer.index)
         return false;
     return f->cast->ports[o->port].owner == r->at.thread && o->received > r->at.index && is_open(f->recording, r, o)
-        && !caused_by(o->sync ? o->before : o->clock, r->at) && deliverable(f, r, o);
+        && !caused_by(o->sync ? o->before : o->clock, r->at) && deliverable(f, event, o);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+/* The events, thread by thread. */
+static void fill_lines(finder *f)
+{
+    const aphi_recording *r = f->recording;
+    size_t threads = f->cast->thread_count;
+    f->first = aphi_alloc_zero((threads + 1) * sizeof *f->first);
+    f->done = aphi_alloc_zero((r->event_count + 1) * sizeof *f->done);
+    f->shared = aphi_alloc_zero((f->cast->port_count + 1) * sizeof *f->shared);
+    for (size_t i = 0; i < threads; i++)
+        f->first[i + 1] = f->first[i] + (uint32_t)f->events_of[i];
+    for (size_t i = 0; i < f->cast->port_count; i++)
+        f->shared[i] = f->cast->ports[i].medium == APHI_CAST_PORT;
+    for (size_t i = 0; i < r->event_count; i++) {
+        const aphi_recorded *e = &r->events[i];
+        static const uint8_t ops[] = {[APHI_DID_SEND] = APHI_ALTS_SEND, [APHI_DID_RECEIVE] = APHI_ALTS_RECEIVE,
+                                      [APHI_DID_LOCAL] = APHI_ALTS_LOCAL};
+        f->done[f->first[e->at.thread] + e->at.index - 1] =
+            (aphi_event){.op = ops[e->did], .sync = e->sync, .port = e->port, .matched = e->peer.index > 0,
+                         .peer = e->peer.thread, .peer_index = e->peer.index - 1, .waited = f->waited[i]};
+    }
+    f->lines = (aphi_lines){.thread_count = threads, .port_count = f->cast->port_count, .first = f->first,
+                            .events = f->done, .shared = f->shared};
+}
+
+static void drop(finder *f)
+{
+    free(f->offers);
+    free(f->before);
+    free(f->waited);
+    free(f->first);
+    free(f->done);
+    free(f->shared);
 }
 
 void aphi_races_find(const aphi_cast *c, const aphi_recording *r, aphi_races *races)
 {
     finder f = {.cast = c, .recording = r, .races = races};
+    f.before = aphi_alloc((r->event_count + 1) * sizeof *f.before);
+    f.waited = aphi_alloc_zero((r->event_count + 1) * sizeof *f.waited);
     run_clocks(&f);
     add_waiting(&f);
+    fill_lines(&f);
     races->send_count = 0;
     APHI_RESERVE(races->first, races->first_capacity, r->event_count + 1);
     for (size_t i = 0; i < r->event_count; i++) {
         races->first[i] = (uint32_t)races->send_count;
         for (size_t k = 0; k < f.offer_count && r->events[i].did == APHI_DID_RECEIVE; k++)
-            if (races_with(&f, &r->events[i], &f.offers[k])) {
+            if (races_with(&f, i, &f.offers[k])) {
                 APHI_RESERVE(races->sends, races->send_capacity, races->send_count + 1);
                 races->sends[races->send_count++] = f.offers[k].at;
             }
     }
     races->first[r->event_count] = (uint32_t)races->send_count;
-    free(f.offers);
+    drop(&f);
 }
 
 void aphi_races_free(aphi_races *races)

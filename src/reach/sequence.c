@@ -7,10 +7,11 @@
  * Invariants: 1. a synchronous pair has one clock
  *             2. mediums are no threads: they have no entry in a clock. That a full one makes its sender wait orders
  *                the send after the receive that made room
- * Cost:       events times threads. */
+ * Cost:       events times threads; of a race, as much again for each send to a port with one queue. */
 #include "reach/sequence.h"
 
 #include "base/memory.h"
+#include "reach/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,9 @@ void aphi_sequence_open(aphi_sequence *s, const aphi_plan *plan)
     s->channel_first = aphi_alloc((plan->channel_count + 1) * sizeof *s->channel_first);
     s->channel_end = aphi_alloc((plan->channel_count + 1) * sizeof *s->channel_end);
     s->races = aphi_alloc((plan->message_room + 1) * sizeof *s->races);
+    s->shared = aphi_alloc((plan->alts->port_count + 1) * sizeof *s->shared);
+    for (size_t p = 0; p < plan->alts->port_count; p++)
+        s->shared[p] = plan->alts->ports[p].medium == APHI_MEDIUM_PORT;
 }
 
 void aphi_sequence_close(aphi_sequence *s)
@@ -38,6 +42,7 @@ void aphi_sequence_close(aphi_sequence *s)
     free(s->by_channel);
     free(s->channel_first);
     free(s->channel_end);
+    free(s->shared);
     free(s->races);
 }
 
@@ -68,7 +73,7 @@ static void match(aphi_sequence *s)
             if (s->events[i].op == APHI_ALTS_RECEIVE) {
                 aphi_event *send = &s->events[s->first[s->events[i].peer] + s->events[i].peer_index];
                 send->matched = true;
-                send->peer_index = (uint16_t)(i - s->first[t]);
+                send->peer_index = i - s->first[t];
             }
 }
 
@@ -222,50 +227,74 @@ static bool is_received_before(const aphi_sequence *s, unsigned sender, uint32_t
     return send < s->first[sender + 1] - s->first[sender] && e->matched && e->peer_index < index;
 }
 
-/* In a queue for all, does something else stand before the send that is still there at the receive? */
-static bool is_behind(const aphi_sequence *s, size_t channel, uint32_t send, uint32_t index)
+/* What happened before the event, or the one in which the thread waits, joined to so many events of each thread. */
+static void add_past(const aphi_sequence *s, unsigned thread, uint32_t index, uint32_t *happened)
 {
-    const aphi_plan_channel *all = s->plan->channels;
-    for (size_t c = 0; c < s->plan->channel_count; c++)
-        for (uint32_t i = s->channel_first[c]; all[c].port == all[channel].port && i < s->channel_end[c]; i++)
-            if (!is_received_before(s, all[c].sender, s->by_channel[i], index) &&
-                follows(s, all[channel].sender, send, all[c].sender, s->by_channel[i]))
-                return true;
-    return false;
+    bool done = index < s->first[thread + 1] - s->first[thread];
+    const aphi_event *e = &s->events[s->first[thread] + index];
+    const uint16_t *own = index ? clock_of(s, thread, index - 1) : NULL;
+    const uint16_t *room = done && e->waited ? clock_of(s, e->peer, e->waited - 1) : NULL;
+    for (size_t t = 0; t < s->plan->thread_count; t++) {
+        happened[t] = own && own[t] > happened[t] ? own[t] : happened[t];
+        happened[t] = room && room[t] > happened[t] ? room[t] : happened[t];
+    }
 }
 
-static bool is_open(const aphi_plan *p, const aphi_event *receive, unsigned thread, uint32_t send_state)
+/* In a queue for all, could the send be first when the thread comes to its event? */
+static bool leads(const aphi_sequence *s, const aphi_plan_channel *c, uint32_t send, unsigned thread, uint32_t index)
 {
-    return aphi_plan_find(p, &p->states[receive->state], p->states[send_state].input, p->threads[thread].inputs <= 64);
+    aphi_lines lines = {.thread_count = s->plan->thread_count, .port_count = s->plan->alts->port_count,
+                        .first = s->first, .events = s->events, .shared = s->shared};
+    uint32_t happened[APHI_ALTS_COMPONENTS_MAX] = {0};
+    add_past(s, thread, index, happened);
+    add_past(s, c->sender, send, happened);
+    return aphi_lines_lead(&lines, happened, c->sender, send, c->port);
 }
 
-/* The sends of one channel that the receive could have taken. */
-static void race_channel(aphi_sequence *s, size_t channel, unsigned thread, uint32_t index)
+/* The sends of one channel that the receive could have taken, if it were open to them. */
+static void offer_channel(aphi_sequence *s, size_t channel, unsigned thread, uint32_t index)
 {
-    const aphi_plan *p = s->plan;
-    const aphi_plan_channel *c = &p->channels[channel];
+    const aphi_plan_channel *c = &s->plan->channels[channel];
     const aphi_event *r = &s->events[s->first[thread] + index];
-    uint32_t count = s->first[c->sender + 1] - s->first[c->sender];
+    bool done = index < s->first[thread + 1] - s->first[thread];
     for (uint32_t i = s->channel_first[channel]; i < s->channel_end[channel]; i++) {
         uint32_t send = s->by_channel[i];
-        uint32_t state = send < count ? s->events[s->first[c->sender] + send].state : s->ends[c->sender];
         if (is_received_before(s, c->sender, send, index))
             continue;
-        bool own = r->peer == c->sender && r->peer_index == send;
-        if (!own && is_open(p, r, thread, state) && !follows(s, c->sender, send, thread, index) &&
-            (c->medium != APHI_MEDIUM_PORT || !is_behind(s, channel, send, index)))
+        bool own = done && r->peer == c->sender && r->peer_index == send;
+        if (!own && !follows(s, c->sender, send, thread, index) &&
+            (c->medium != APHI_MEDIUM_PORT || leads(s, c, send, thread, index)))
             s->races[s->race_count++] = (uint32_t)c->sender << 16 | send;
         if (c->medium != APHI_MEDIUM_UNORDERED)
             return; /* the others are behind this one */
     }
 }
 
-void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index)
+void aphi_sequence_offers(aphi_sequence *s, unsigned thread, unsigned index)
 {
     const aphi_plan_thread *t = &s->plan->threads[thread];
     s->race_count = 0;
     for (unsigned i = 0; i < t->into_count; i++)
-        race_channel(s, t->into[i], thread, index);
+        offer_channel(s, t->into[i], thread, index);
+}
+
+const aphi_plan_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t race)
+{
+    uint32_t sender = race >> 16, send = race & 0xffff;
+    bool done = send < s->first[sender + 1] - s->first[sender];
+    return &s->plan->states[done ? s->events[s->first[sender] + send].state : s->ends[sender]];
+}
+
+void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index)
+{
+    const aphi_plan *p = s->plan;
+    const aphi_plan_state *at = &p->states[s->events[s->first[thread] + index].state];
+    size_t kept = 0;
+    aphi_sequence_offers(s, thread, index);
+    for (size_t i = 0; i < s->race_count; i++)
+        if (aphi_plan_find(p, at, aphi_sequence_race_state(s, s->races[i])->input, p->threads[thread].inputs <= 64))
+            s->races[kept++] = s->races[i];
+    s->race_count = kept;
 }
 
 /* ---- properties -------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ typedef struct aphi_event {
     bool matched;         /* a send that was received, or a receive */
     uint16_t port, label; /* no port of a local event */
     uint16_t peer;        /* the other thread */
-    uint16_t peer_index;  /* of its event, from 0; if matched */
+    uint32_t peer_index;  /* of its event, from 0; if matched */
     uint32_t waited;      /* of a send for which there was no room at first: the receive after which there was, + 1 */
 } aphi_event;
 
@@ -31,6 +31,7 @@ typedef struct aphi_sequence {
     uint32_t *ends;       /* the states that threads have come to */
     uint32_t *by_channel; /* scratch: sends of each channel, in order */
     uint32_t *channel_first, *channel_end;
+    bool *shared;         /* by port: it has one queue for all senders */
     uint32_t *races;      /* of one receive: senders' threads << 16 | indices */
     size_t race_count;
 } aphi_sequence;
@@ -41,9 +42,13 @@ void aphi_sequence_close(aphi_sequence *s);
 void aphi_sequence_take(aphi_sequence *s, const aphi_explorer *e);
 /* Puts the race set of a receive, an event of the thread, into races: sends that it could have taken instead, when all
  * that happened before them and before it happens again. A send that is still waiting at the end has the index after
- * the last. For ports with one queue for all senders it may find too many: what other such queues say about the order
- * of sends is not looked at. */
+ * the last. */
 void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index);
+/* The same, whether the receive is open to them or not. The index after the last is that of a receive in which the
+ * thread still waits at the end. */
+void aphi_sequence_offers(aphi_sequence *s, unsigned thread, unsigned index);
+/* Where a send of a race set goes, and what it sends: a state of the plan. */
+const aphi_plan_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t race);
 /* Did event i of thread t happen before event j of thread u, or is it the same? */
 bool aphi_sequence_before(const aphi_sequence *s, unsigned t, unsigned i, unsigned u, unsigned j);
 /* Two threads that can both be in the state right after a local event of that label at one time; false: no two can. */

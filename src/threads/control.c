@@ -17,7 +17,8 @@
  * One queue a port: which of two sends comes first in the queue of a FIFO_PORT port is decided when one of them is
  *             received: then it came before all others that are there. Such decisions are causes, too. A message can be
  *             received if none that is still there must have come before it, by causes and decisions: then some order
- *             of sends explains all queues.
+ *             of sends explains all queues. A synchronous message stands in line, too: it enters the queue before the
+ *             send is done.
  * Cost:       A receive costs two context switches. A look at a queue is quadratic in its length, and for FIFO_PORT
  *             linear in the length of the tape for each pair, or worse where decisions went against the order of sends.
  * Not done:   deciding while threads run: it would be faster, but the seed would not determine the run. */
@@ -53,6 +54,7 @@ typedef struct backlink { /* what was before an event: places on the tape, from 
     uint32_t previous; /* of its thread */
     uint32_t partner;  /* the send of a receive; also the other half of a synchronous pair */
     uint32_t ahead;    /* of a send that left a FIFO_PORT port: what left before it */
+    uint32_t room;     /* of a send to such a port: the receive that made room for it */
 } backlink;
 
 typedef struct match {
@@ -73,7 +75,8 @@ struct aphi_control {
     note *queues[APH_PORTS_MAX];
     uint32_t left_last[APH_PORTS_MAX]; /* the send that left a FIFO_PORT port last, on the tape */
     backlink links[APHI_TAPE_EVENTS + 1];
-    bool reached[APHI_TAPE_EVENTS + 1]; /* for one look */
+    bool reached[APHI_TAPE_EVENTS + 1]; /* for one look: events that follow, */
+    bool entered[APHI_TAPE_EVENTS + 1]; /* and sends that enter their queue only then */
 };
 
 /* ---- the end of a run -------------------------------------------------------------------------------------------- */
@@ -202,30 +205,62 @@ static void tape_send(aphi_control *c, unsigned thread, const aph_thread_port *t
 
 /* ---- who may take what ------------------------------------------------------------------------------------------- */
 
-/* What must have come before an asynchronous send in the queue of its port. */
+/* What must have come before a send in the queue of its port. */
 static uint32_t ahead_of(const aphi_control *c, uint32_t place)
 {
     const aphi_taped *e = &c->tape->events[place - 1];
-    if (e->op != APHI_SEND || e->sync || c->group->ports[e->port]->medium != APH_THREAD_FIFO_PORT)
+    if (e->op != APHI_SEND || c->group->ports[e->port]->medium != APH_THREAD_FIFO_PORT)
         return 0;
     return e->peer.index ? c->links[place].ahead : c->left_last[e->port];
 }
 
-/* Must the send a have come before the send b? Both are on the tape. */
-static bool precedes(aphi_control *c, uint32_t a, uint32_t b)
+/* The receive without which there would be no room for one more message of the sender; 0: there is room. */
+static uint32_t room_for(const aphi_control *c, const aph_thread *sender, const aph_thread_port *to)
 {
-    bool more = true;
-    memset(c->reached, 0, (c->tape->event_count + 1) * sizeof *c->reached);
-    c->reached[a] = true;
-    while (more && !c->reached[b]) {
-        more = false;
-        for (uint32_t i = 1; i <= c->tape->event_count; i++) {
-            const backlink *l = &c->links[i];
-            if (!c->reached[i] && (c->reached[l->previous] || c->reached[l->partner] || c->reached[ahead_of(c, i)]))
-                c->reached[i] = more = true;
+    uint32_t place = 0, sent = 0, received = 0;
+    for (uint32_t i = 0; i < c->tape->event_count; i++) {
+        const aphi_taped *e = &c->tape->events[i];
+        sent += e->op == APHI_SEND && !e->sync && e->port == to->number && e->thread == sender->number;
+    }
+    for (uint32_t i = 0; i < c->tape->event_count && received + to->capacity < sent + 1; i++) {
+        const aphi_taped *e = &c->tape->events[i];
+        if (e->op == APHI_RECEIVE && !e->sync && e->port == to->number && e->peer.thread == sender->number) {
+            received++;
+            place = i + 1;
         }
     }
-    return c->reached[b];
+    return place;
+}
+
+static bool reach(aphi_control *c, uint32_t i)
+{
+    const backlink *l = &c->links[i];
+    bool entered = c->reached[l->previous] || c->reached[l->room] || c->entered[ahead_of(c, i)];
+    bool reached = entered || c->reached[l->partner];
+    bool more = (entered && !c->entered[i]) || (reached && !c->reached[i]);
+    c->entered[i] |= entered;
+    c->reached[i] |= reached;
+    return more;
+}
+
+/* Must a, of those that are in the port, have come before b? Not a synchronous one: nothing follows from it yet. */
+static bool precedes(aphi_control *c, const note *a, const note *b, const aph_thread_port *p)
+{
+    bool more = true;
+    size_t size = (c->tape->event_count + 1) * sizeof *c->reached;
+    if (a->message.sync)
+        return false;
+    memset(c->reached, 0, size);
+    memset(c->entered, 0, size);
+    c->reached[a->taped] = c->entered[a->taped] = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 1; i <= c->tape->event_count; i++)
+            more |= reach(c, i);
+    }
+    if (!b->message.sync)
+        return c->entered[b->taped];
+    return c->reached[c->slots[b->message.sender->number].last] || c->entered[c->left_last[p->number]];
 }
 
 static bool deliverable(aphi_control *c, const aph_thread_port *p, const note *n)
@@ -235,11 +270,11 @@ static bool deliverable(aphi_control *c, const aph_thread_port *p, const note *n
     for (const note *before = c->queues[p->number]; before != n; before = before->next)
         if (before->message.sender == n->message.sender)
             return false;
-    if (p->medium == APH_THREAD_FIFO_PAIR || n->message.sync)
+    if (p->medium == APH_THREAD_FIFO_PAIR)
         return true;
     /* All others, as decisions may go against the order in which they were taped. */
     for (const note *other = c->queues[p->number]; other; other = other->next)
-        if (other != n && !other->message.sync && precedes(c, other->taped, n->taped))
+        if (other != n && precedes(c, other, n, p))
             return false;
     return true;
 }
@@ -321,12 +356,10 @@ static void link_pair(aphi_control *c, const match *m)
 {
     uint32_t receive = c->tape->event_count, send = m->note->message.sync ? receive - 1 : m->note->taped;
     c->links[receive].partner = send;
-    if (m->note->message.sync) {
+    if (m->note->message.sync)
         c->links[send].partner = receive;
-    } else {
-        c->links[send].ahead = c->left_last[m->port->number];
-        c->left_last[m->port->number] = send;
-    }
+    c->links[send].ahead = c->left_last[m->port->number];
+    c->left_last[m->port->number] = send;
 }
 
 /* The thread takes the message; both sides go on. Others: all that could have been done instead. */
@@ -582,7 +615,9 @@ void aphi_control_send(aph_thread *self, aph_thread_port *to, const char *label,
             pause_in(c, self, APHI_LACKS_ROOM);
         if (waits)
             check_forced(c, self, APHI_SEND, to, label, sync);
+        uint32_t room = to->capacity && to->medium == APH_THREAD_FIFO_PORT ? room_for(c, self, to) : 0;
         tape_send(c, self->number, to, &m, 0);
+        c->links[c->tape->event_count].room = room;
         put_note(c, self, to, &m);
     }
     pthread_mutex_unlock(&c->lock);

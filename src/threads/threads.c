@@ -250,13 +250,11 @@ bool aphi_threads_accepts(const aph_choice *c, const aph_thread_port *port, cons
 static bool deliverable(const aph_thread_port *p, size_t i)
 {
     const aph_message *m = &p->ring[(p->first + i) & (p->size - 1)];
-    if (p->medium == APH_THREAD_UNORDERED)
-        return true;
-    for (size_t k = 0; k < i; k++) {
-        const aph_message *before = &p->ring[(p->first + k) & (p->size - 1)];
-        if (before->sender == m->sender || (p->medium == APH_THREAD_FIFO_PORT && !m->sync && !before->sync))
+    if (p->medium != APH_THREAD_FIFO_PAIR)
+        return p->medium == APH_THREAD_UNORDERED || i == 0;
+    for (size_t k = 0; k < i; k++)
+        if (p->ring[(p->first + k) & (p->size - 1)].sender == m->sender)
             return false;
-    }
     return true;
 }
 

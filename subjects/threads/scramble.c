@@ -87,7 +87,8 @@ static void make_program(uint64_t number)
     for (int p = 0; p < program.ports; p++) {
         program.owner[p] = chance(program.threads);
         program.medium[p] = chance(3);
-        program.room[p] = program.medium[p] != APH_THREAD_FIFO_PORT && chance(4) == 0 ? 1 : 0;
+        bool shared = program.medium[p] == APH_THREAD_FIFO_PORT; /* nothing is drawn: older numbers stay as they were */
+        program.room[p] = (shared ? number % 7 == 5 : chance(4) == 0) ? 1 : 0;
     }
     if (program.ports > 1)
         program.owner[1] = (program.owner[0] + 1) % program.threads;
@@ -231,12 +232,14 @@ static void print_model(const char *number)
 
 typedef struct sent {
     int sender, label, index;
+    bool sync; /* the sender stands in line */
 } sent;
 
 typedef struct situation {
     int at[THREADS], known[THREADS], events[THREADS];
     sent queues[PORTS][QUEUE];
     int lengths[PORTS];
+    bool in_line[THREADS];
     char did[THREADS][TEXT / THREADS];
 } situation;
 
@@ -318,8 +321,16 @@ static void try_send(const situation *s, int t, const step *step_now)
     if (!step_now->sync) {
         if (program.room[p] && queued_of(s, p, t) >= program.room[p])
             return;
-        next.queues[p][next.lengths[p]++] = (sent){t, label, s->events[t] + 1};
+        next.queues[p][next.lengths[p]++] = (sent){t, label, s->events[t] + 1, false};
         write_event(&next, t, 's', p, label, 0, 0);
+        explore(&next);
+        return;
+    }
+    if (program.medium[p] == APH_THREAD_FIFO_PORT) {
+        if (s->in_line[t])
+            return;
+        next.queues[p][next.lengths[p]++] = (sent){t, label, s->events[t] + 1, true};
+        next.in_line[t] = true;
         explore(&next);
         return;
     }
@@ -352,7 +363,11 @@ static void try_receive(const situation *s, int t, const step *step_now)
                 continue;
             next.lengths[p]--;
             memmove(&next.queues[p][i], &next.queues[p][i + 1], (size_t)(next.lengths[p] - i) * sizeof m);
-            write_event(&next, t, 'r', p, m.label, m.sender, m.index);
+            if (m.sync) {
+                write_event(&next, m.sender, 'S', p, m.label, t, s->events[t] + 1);
+                next.in_line[m.sender] = false;
+            }
+            write_event(&next, t, m.sync ? 'R' : 'r', p, m.label, m.sender, m.index);
             next.known[t] = learn(next.known[t], m.label, m.sender);
             explore(&next);
         }

@@ -160,7 +160,7 @@ said() { grep -o '"at_least":"[a-z]*"\|"equivalent":"[a-z]*"' "$dir/out" | tr '\
 # Each conforms to its own model. If one move of the model is changed, tests of the whole program and of its threads, which
 # have little in common, come to the same verdicts.
 agreed=0
-for n in $(seq 1 40); do
+for n in $(seq 1 38) 159 215; do # 159: somebody waits in line of a queue for all
     ./scramble "$n" model >"$dir/random.alts"
     run 0 conform "$dir/random.alts" ./scramble "$n"
     run 0 conform --local "$dir/random.alts" ./scramble "$n"

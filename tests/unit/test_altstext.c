@@ -90,7 +90,6 @@ static void wrong(void **state)
         {HEAD "port p of A\n", "m:5: there is a port p already"},
         {HEAD "port q of C\n", "m:5: there is no component C"},
         {HEAD "port q of A magic\n", "m:5: a medium is"},
-        {HEAD "port q of A fifo-port capacity 2\n", "m:5: a fifo-port takes no capacity"},
         {HEAD "port q of A capacity 0\n", "m:5: after the medium"},
         {HEAD "0 -> 1 post p x\n", "m:5: a move outside a behaviour"},
         {HEAD "behaviour A states 0 initial 0\n", "m:5: states are"},
