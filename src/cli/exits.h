@@ -55,6 +55,7 @@
     X(PROGRAM_LARGE, 65, "a model of a message-passing program is too large") \
     X(CHECKPOINT, 66, "a checkpoint cannot be read, or is of another model") \
     X(RANKS, 67, "processes that search together cannot: one is silent, has another model, or MPI is missing") \
+    X(PENDING, 68, "what is pending is more than memory may hold, and cannot be kept in a file") \
     X(PROGRAM, 70, "a program cannot be started, or does not use the threads library") \
     X(SEQUENCE, 71, "a sequence cannot be read, or has other threads and ports than the program") \
     X(DIVERGED, 72, "a program cannot follow a sequence: events are missing, extra or others") \

@@ -35,7 +35,7 @@ typedef struct reach {
     aphi_alts alts;
     aphi_plan plan;
     aphi_team_options team;
-    uint64_t jobs, sample, seed, unroll, every, limit;
+    uint64_t jobs, sample, seed, unroll, every, limit, memory;
     uint64_t draw;            /* so many on the terminal, and no more are visited; 0: none */
     const char *exclusive, *print, *component, *page;
     size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
@@ -63,7 +63,7 @@ typedef struct visitor {
 static volatile sig_atomic_t interrupted;
 
 enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, CHECKPOINT, EVERY, RESUME,
-       LIMIT, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW, REPORT,
+       LIMIT, MEMORY, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW, REPORT,
        HELP };
 
 static const struct option options[] = {
@@ -74,6 +74,7 @@ static const struct option options[] = {
     {"deadlock-free", no_argument, NULL, DEADLOCK_FREE}, {"exclusive", required_argument, NULL, EXCLUSIVE},
     {"checkpoint", required_argument, NULL, CHECKPOINT}, {"every", required_argument, NULL, EVERY},
     {"resume", no_argument, NULL, RESUME},          {"limit", required_argument, NULL, LIMIT},
+    {"memory", required_argument, NULL, MEMORY},
     {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
     {"local", no_argument, NULL, LOCAL},            {"by-projection", no_argument, NULL, BY_PROJECTION},
     {"events-only", no_argument, NULL, EVENTS_ONLY}, {"suite", required_argument, NULL, SUITE},
@@ -98,6 +99,7 @@ static void help(void)
           "  --checkpoint FILE keep there what is left to do\n"
           "  --every SECONDS   between checkpoints (default: 60)\n"
           "  --resume          begin with what the checkpoint says\n"
+          "  --memory MB       keep no more than that of what is pending in memory, and the rest in a file in TMPDIR\n"
           "  --unroll N        let a component be in each state of a cycle N times at most\n"
           "  --states          also count states and transitions of all interleavings, up to strong bisimulation\n"
           "  --total-orders    also count the interleavings\n"
@@ -112,7 +114,7 @@ static void help(void)
           "Started by mpirun, its processes search together: mpirun -n 4 antiphon reach dme-4\n\n"
           "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no\n"
           "such program, 60 to 65 something wrong with it, 66 with the checkpoint, 67 with processes that search\n"
-          "together. antiphon help lists all.\n",
+          "together, 68 with the file of --memory. antiphon help lists all.\n",
           stdout);
 }
 
@@ -146,6 +148,7 @@ static int apply(reach *r, int option)
     case EVERY: return aphi_take_number("every", 0, 1000000, &r->every);
     case RESUME: r->team.resume = true; return 0;
     case LIMIT: return aphi_take_number("limit", 1, UINT64_MAX, &r->limit);
+    case MEMORY: return aphi_take_number("memory", 1, 1 << 30, &r->memory);
     case UNROLL: return aphi_take_number("unroll", 1, 1000, &r->unroll);
     case PRINT: return take_format(r);
     case COMPONENT: r->component = optarg; return 0;
@@ -311,6 +314,7 @@ static void search(reach *r)
     r->team.contexts = contexts;
     r->team.every = (double)r->every;
     r->team.limit = r->limit;
+    r->team.memory = r->memory << 20;
     r->team.stop = &interrupted;
     r->team.progress = show_progress;
     if (r->sample) {
@@ -338,6 +342,8 @@ static int exit_of(const reach *r)
         return APHI_EXIT_CHECKPOINT;
     if (r->result.end == APHI_TEAM_LOST)
         return APHI_EXIT_RANKS;
+    if (r->result.end == APHI_TEAM_UNSHELVED)
+        return APHI_EXIT_PENDING;
     if (interrupted || r->result.interrupted)
         return APHI_EXIT_INTERRUPTED;
     if (r->graph.overflow)
@@ -503,7 +509,7 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->search_ns = aphi_clock_ns() - r->begun_ns;
     if (r->sketch)
         end_sketch(r);
-    return follows(r) ? APHI_EXIT_PASS : tell(r);
+    return follows(r) && r->result.end != APHI_TEAM_UNSHELVED ? APHI_EXIT_PASS : tell(r);
 }
 
 static int run_search(reach *r)
@@ -564,7 +570,7 @@ static int run_together(reach *r)
     bool begins = !follows(r) || (r->announced = aphi_fleet_await(r->fleet)) != 0;
     if (begins)
         code = run(r);
-    if (follows(r) ? code != APHI_EXIT_PASS : r->result.end == APHI_TEAM_LOST) {
+    if (follows(r) ? code != APHI_EXIT_PASS : code == APHI_EXIT_RANKS || code == APHI_EXIT_PENDING) {
         fflush(NULL);
         r->link->abandon(r->link->context, code);
     }
@@ -588,12 +594,12 @@ static int check_options(const reach *r)
     if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
         return aphi_usage("--by-projection, --events-only and --suite go with --local");
     if (r->local && (r->list || r->sample || r->states || r->total_orders || r->deadlock_free || r->exclusive ||
-                     r->team.checkpoint || r->limit || r->print || r->draw || r->page))
+                     r->team.checkpoint || r->limit || r->memory || r->print || r->draw || r->page))
         return aphi_usage("--local is for itself: of the other options only -j, --unroll and --json go with it");
     if (r->team.resume && !r->team.checkpoint)
         return aphi_usage("--resume needs --checkpoint FILE");
-    if (r->sample && (r->team.checkpoint || r->limit))
-        return aphi_usage("--sample goes without --checkpoint and --limit: a sample is random");
+    if (r->sample && (r->team.checkpoint || r->limit || r->memory))
+        return aphi_usage("--sample goes without --checkpoint, --limit and --memory: a sample is random");
     return 0;
 }
 

@@ -15,6 +15,8 @@
  *                   |--- a --- ...      the situation before the fork is kept once;
  *                   |--- b --- ...      each branch begins with a copy of it
  *                   `--- later --- ...
+ *             Nothing is left at a fork whose branches were all entered or given away; at the bottom it is forgotten,
+ *             but for the way that was taken there.
  * Invariants: 1. a message that a receiver could take stays so until it takes one: only the owner of a port receives
  *             from
  *                it, and at most one message a channel can be taken. (Where all senders share one queue, it may come to
@@ -55,6 +57,10 @@ struct aphi_explorer {
     size_t depth, fork_capacity;
     choice *choices;
     size_t choice_count, choice_capacity;
+    uint16_t *prefix;       /* ways taken at the forks before the first: nothing is left there */
+    size_t prefix_count, prefix_capacity;
+    double prefix_share;    /* of the tree, beyond them */
+    size_t bound;           /* bytes; SIZE_MAX: none */
     aphi_visit *visit;
     void *context;
     aphi_explored told;
@@ -265,10 +271,27 @@ static void enter_next(aphi_explorer *e)
     make_choice(e, f->receiver, c);
 }
 
+/* Arrays grow by doubling: half of the bound is for what is in them. */
+static bool is_beyond(const aphi_explorer *e, size_t bytes)
+{
+    size_t used = e->depth * (e->at.size + sizeof *e->forks) + e->choice_count * sizeof *e->choices;
+    return used > bytes / 2 && e->depth > 2;
+}
+
+bool aphi_explorer_is_full(const aphi_explorer *e, double part)
+{
+    return e->bound != SIZE_MAX && is_beyond(e, (size_t)((double)e->bound * part));
+}
+
+void aphi_explorer_bound(aphi_explorer *e, size_t bytes)
+{
+    e->bound = bytes ? bytes : SIZE_MAX;
+}
+
 bool aphi_explorer_go(aphi_explorer *e, uint64_t forks)
 {
     uint64_t until = e->told.forks + forks;
-    while (e->depth && e->told.forks < until && !e->stopped) {
+    while (e->depth && e->told.forks < until && !e->stopped && !is_beyond(e, e->bound)) {
         fork_point *f = &e->forks[e->depth - 1];
         if (f->next == f->end) {
             e->choice_count = f->first;
@@ -292,6 +315,7 @@ aphi_explorer *aphi_explorer_open(const aphi_plan *plan, aphi_visit *visit, void
     APHI_RESERVE(e->choices, e->choice_capacity, 1);
     e->visit = visit;
     e->context = context;
+    e->bound = SIZE_MAX;
     return e;
 }
 
@@ -301,12 +325,40 @@ void aphi_explorer_close(aphi_explorer *e)
     free(e->kept);
     free(e->forks);
     free(e->choices);
+    free(e->prefix);
     free(e);
+}
+
+/* Forgets forks at the bottom at which nothing is left. */
+static void drop_bottom(aphi_explorer *e)
+{
+    size_t n = 0;
+    while (n < e->depth && e->forks[n].next == e->forks[n].end)
+        n++;
+    if (n == 0)
+        return;
+    APHI_RESERVE(e->prefix, e->prefix_capacity, e->prefix_count + n);
+    for (size_t i = 0; i < n; i++) {
+        e->prefix[e->prefix_count++] = (uint16_t)(e->forks[i].next - 1 - e->forks[i].first);
+        e->prefix_share /= e->forks[i].all;
+    }
+    uint32_t base = n < e->depth ? e->forks[n].first : (uint32_t)e->choice_count;
+    e->depth -= n;
+    e->choice_count -= base;
+    memmove(e->forks, e->forks + n, e->depth * sizeof *e->forks);
+    memmove(e->kept, e->kept + n * e->at.size, e->depth * e->at.size);
+    memmove(e->choices, e->choices + base, e->choice_count * sizeof *e->choices);
+    for (size_t i = 0; i < e->depth; i++) {
+        e->forks[i].first -= base;
+        e->forks[i].next -= base;
+        e->forks[i].end -= base;
+    }
 }
 
 static void begin(aphi_explorer *e)
 {
-    e->depth = e->choice_count = 0;
+    e->depth = e->choice_count = e->prefix_count = 0;
+    e->prefix_share = 1;
     e->stopped = false;
     aphi_situation_at(&e->at, e->kept);
     aphi_situation_begin(&e->at);
@@ -319,13 +371,14 @@ bool aphi_explorer_begin(aphi_explorer *e, const aphi_branch *branch)
     if (!branch)
         return true;
     for (size_t i = 0; i < branch->count; i++) {
-        fork_point *f = e->depth == i + 1 ? &e->forks[i] : NULL;
-        if (!f || branch->choices[i] >= f->all)
+        fork_point *f = e->forks;
+        if (e->depth == 0 || branch->choices[i] >= f->all)
             return false;
         f->next = f->first + branch->choices[i];
         enter_next(e);
         f->end = f->next; /* the others belong to somebody else */
         descend(e);
+        drop_bottom(e);
     }
     return true;
 }
@@ -347,25 +400,22 @@ bool aphi_explorer_walk(aphi_explorer *e, uint64_t (*draw)(void *context, uint64
 
 bool aphi_explorer_split(aphi_explorer *e, aphi_branch *branch)
 {
-    size_t at = 0;
-    while (at < e->depth && e->forks[at].next == e->forks[at].end)
-        at++;
-    if (at == e->depth)
+    drop_bottom(e);
+    if (e->depth == 0)
         return false;
-    APHI_RESERVE(branch->choices, branch->capacity, at + 1);
-    branch->count = at + 1;
-    branch->share = 1;
-    for (size_t i = 0; i <= at; i++)
-        branch->share /= e->forks[i].all;
-    for (size_t i = 0; i < at; i++)
-        branch->choices[i] = (uint16_t)(e->forks[i].next - 1 - e->forks[i].first);
-    branch->choices[at] = (uint16_t)(--e->forks[at].end - e->forks[at].first);
+    APHI_RESERVE(branch->choices, branch->capacity, e->prefix_count + 1);
+    branch->count = e->prefix_count + 1;
+    branch->share = e->prefix_share / e->forks[0].all;
+    if (e->prefix_count)
+        memcpy(branch->choices, e->prefix, e->prefix_count * sizeof *e->prefix);
+    branch->choices[e->prefix_count] = (uint16_t)(--e->forks[0].end - e->forks[0].first);
+    drop_bottom(e);
     return true;
 }
 
 double aphi_explorer_left(const aphi_explorer *e)
 {
-    double left = 0, each = 1;
+    double left = 0, each = e->prefix_share;
     for (size_t i = 0; i < e->depth; i++) {
         each /= e->forks[i].all;
         left += each * (e->forks[i].end - e->forks[i].next);

@@ -32,8 +32,13 @@ aphi_explorer *aphi_explorer_open(const aphi_plan *plan, aphi_visit *visit, void
 void aphi_explorer_close(aphi_explorer *e);
 /* Begins at the root, or at a branch. False: the branch does not exist in this model. */
 bool aphi_explorer_begin(aphi_explorer *e, const aphi_branch *branch);
-/* Goes on until so many more forks were met or all is done, which it returns: true, nothing is left. */
+/* What is pending is to take about so many bytes at most, or two forks; 0, as at the beginning: no bound. */
+void aphi_explorer_bound(aphi_explorer *e, size_t bytes);
+/* Goes on until so many more forks were met or all is done, which it returns: true, nothing is left. It stops at the
+ * bound, too: then some must be given away before it can go on. */
 bool aphi_explorer_go(aphi_explorer *e, uint64_t forks);
+/* Does what is pending take more than that part of the bound? */
+bool aphi_explorer_is_full(const aphi_explorer *e, double part);
 /* One run to its end, by random choices at forks; draw(n) is below n. False: it was blocked. It leaves nothing to
  * search. */
 bool aphi_explorer_walk(aphi_explorer *e, uint64_t (*draw)(void *context, uint64_t n), void *context);

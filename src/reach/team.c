@@ -3,16 +3,19 @@
  * team.c - search a model with several threads.
  *
  * Idea:       each worker has an explorer. One that has nothing to do is hungry; another that sees it gives away its
- *             largest branch. All branches pass through one list, so when everybody puts down his work, that list is
- *             all that is left to do: then it is written to the checkpoint, and everybody goes on. Workers search depth
- *             first, so what is pending is a fork or two a level: there is never much to keep.
- * Invariants: 1. a branch is in the list, or with one worker; never both
- *             2. work is over when the list is empty and everybody is hungry
+ *             largest branch. All branches pass through one shelf, so when everybody puts down his work, that is all
+ *             that is left to do: then it is written to the checkpoint, and everybody goes on. Workers search depth
+ *             first, so what is pending is a fork or two a level: there is never much to keep. If memory is bounded, a
+ *             worker that has too much gives away what is nearest to the root until half is left, and the shelf has a
+ *             file.
+ * Invariants: 1. a branch is on the shelf, or with one worker; never both
+ *             2. work is over when the shelf is empty and everybody is hungry
  * Cost:       a look at two flags every SLICE forks. */
 #include "reach/team.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "reach/shelf.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,10 +43,9 @@ struct aphi_team {
     worker *workers;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    aphi_branch *list;
-    size_t count, capacity;
+    aphi_shelf shelf;
     unsigned hungry;
-    atomic_bool wanted;     /* somebody is hungry, and the list is empty */
+    atomic_bool wanted;     /* somebody is hungry, and the shelf is empty */
     atomic_bool down;       /* put down your work */
     bool over;
     bool stopping;          /* by a visit, the limit or a signal */
@@ -56,15 +58,25 @@ struct aphi_team {
     aphi_team_result result;
 };
 
-/* ---- the list ---------------------------------------------------------------------------------------------------- */
+/* ---- the shelf --------------------------------------------------------------------------------------------------- */
+
+static void lose_pending(team *t)
+{
+    char why[sizeof t->result.why];
+    snprintf(why, sizeof why, "what is pending needs more than --memory gives, and a file for it cannot be used: %s",
+             strerror(errno));
+    aphi_team_end_with(t, APHI_TEAM_UNSHELVED, why);
+}
+
+static bool is_empty(const team *t)
+{
+    return aphi_shelf_count(&t->shelf) == 0;
+}
 
 static void give(team *t, const aphi_branch *branch)
 {
-    APHI_RESERVE(t->list, t->capacity, t->count + 1);
-    t->list[t->count++] = (aphi_branch){.choices = aphi_copy(branch->choices, branch->count * sizeof *branch->choices),
-                                        .count = branch->count, .capacity = branch->count, .share = branch->share};
-    if (t->count > t->result.pending_max)
-        t->result.pending_max = t->count;
+    if (!aphi_shelf_put(&t->shelf, branch))
+        lose_pending(t);
     atomic_store(&t->wanted, false);
     pthread_cond_broadcast(&t->changed);
 }
@@ -109,29 +121,35 @@ static bool next_branch(team *t, aphi_branch *branch)
     t->hungry++;
     pthread_cond_broadcast(&t->changed);
     for (;;) {
-        if (!t->options->look && t->count == 0 && t->hungry == t->options->jobs && !t->down && !t->over) {
+        if (!t->options->look && is_empty(t) && t->hungry == t->options->jobs && !t->down && !t->over) {
             t->over = true;
             pthread_cond_broadcast(&t->changed);
         }
         if (t->over)
             return false;
-        if (t->count && !t->down)
+        if (!is_empty(t) && !t->down)
             break;
-        atomic_store(&t->wanted, t->count == 0);
+        atomic_store(&t->wanted, is_empty(t));
         pthread_cond_wait(&t->changed, &t->lock);
     }
+    if (!aphi_shelf_take(&t->shelf, branch)) {
+        lose_pending(t);
+        return false;
+    }
     t->hungry--;
-    *branch = t->list[--t->count];
     return true;
 }
 
-/* Gives away what the flags ask for. */
-static void share_out(worker *w, aphi_branch *scratch)
+/* Gives away what the flags ask for, and what is too much. True: that was all, also of one whose visit stopped it. The
+ * lock is held. */
+static bool share_out(worker *w, aphi_branch *scratch)
 {
     team *t = w->team;
-    bool all = atomic_load(&t->down);
-    while ((all || atomic_load(&t->wanted)) && aphi_explorer_split(w->explorer, scratch))
+    bool all = atomic_load(&t->down), full = aphi_explorer_is_full(w->explorer, 1);
+    while ((all || atomic_load(&t->wanted) || (full && aphi_explorer_is_full(w->explorer, 0.5))) &&
+           aphi_explorer_split(w->explorer, scratch))
         give(t, scratch);
+    return all;
 }
 
 static void search_branch(worker *w, const aphi_branch *branch, aphi_branch *scratch)
@@ -142,10 +160,8 @@ static void search_branch(worker *w, const aphi_branch *branch, aphi_branch *scr
         done = aphi_explorer_go(w->explorer, SLICE);
         pthread_mutex_lock(&t->lock);
         sum_up(w);
-        share_out(w, scratch);
+        done |= share_out(w, scratch) || t->over;
         pthread_mutex_unlock(&t->lock);
-        if (atomic_load(&t->down))
-            return; /* all of it was given away, also by one whose visit stopped it: nothing is lost */
     }
 }
 
@@ -154,6 +170,10 @@ static void *work(void *argument)
     worker *w = argument;
     team *t = w->team;
     aphi_branch branch, scratch = {0};
+    void **contexts = t->options->contexts;
+    /* Made here, it lies in memory of this thread: what is written all the time shares no line with another's. */
+    w->explorer = aphi_explorer_open(t->options->plan, t->options->visit, contexts ? contexts[w - t->workers] : NULL);
+    aphi_explorer_bound(w->explorer, t->options->memory / 2 / t->options->jobs);
     pthread_mutex_lock(&t->lock);
     while (next_branch(t, &branch)) {
         pthread_mutex_unlock(&t->lock);
@@ -162,6 +182,7 @@ static void *work(void *argument)
         pthread_mutex_lock(&t->lock);
     }
     pthread_mutex_unlock(&t->lock);
+    aphi_explorer_close(w->explorer);
     free(scratch.choices);
     return NULL;
 }
@@ -185,18 +206,21 @@ uint64_t aphi_team_fingerprint(const aphi_plan *p)
     return h;
 }
 
+static void write_branch(void *context, const aphi_branch *branch)
+{
+    FILE *file = context;
+    for (size_t j = 0; j < branch->count; j++)
+        fprintf(file, j ? " %u" : "%u", branch->choices[j]);
+    putc('\n', file);
+}
+
 static bool write_list(const team *t, FILE *file)
 {
     aphi_explored all = aphi_team_told(t), *told = &all;
     fprintf(file, "antiphon reach checkpoint 1\nmodel %016" PRIx64 "\n", aphi_team_fingerprint(t->options->plan));
     fprintf(file, "counts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\nbranches %zu\n", told->sequences,
-            told->deadlocks, told->blocked, told->forks, t->count);
-    for (size_t i = 0; i < t->count; i++) {
-        for (size_t j = 0; j < t->list[i].count; j++)
-            fprintf(file, j ? " %u" : "%u", t->list[i].choices[j]);
-        putc('\n', file);
-    }
-    return !ferror(file);
+            told->deadlocks, told->blocked, told->forks, aphi_shelf_count(&t->shelf));
+    return aphi_shelf_each(&t->shelf, write_branch, file) && !ferror(file);
 }
 
 static bool write_checkpoint(team *t)
@@ -235,20 +259,20 @@ static bool read_branch(char *line, aphi_branch *branch)
 }
 
 /* Every branch must be one of this model: an explorer tries it. */
-static bool take_branch(team *t, char *line)
+static bool take_branch(team *t, aphi_explorer *tries, char *line)
 {
     aphi_branch branch = {0};
     bool fits = read_branch(line, &branch);
     if (fits && branch.count)
-        fits = aphi_explorer_begin(t->workers[0].explorer, &branch);
-    branch.share = branch.count ? aphi_explorer_left(t->workers[0].explorer) : 1;
+        fits = aphi_explorer_begin(tries, &branch);
+    branch.share = branch.count ? aphi_explorer_left(tries) : 1;
     if (fits)
         give(t, &branch);
     free(branch.choices);
     return fits;
 }
 
-static bool read_list(team *t, FILE *file, char **line, size_t *size)
+static bool read_list(team *t, FILE *file, aphi_explorer *tries, char **line, size_t *size)
 {
     aphi_explored *told = &t->result.told;
     uint64_t model;
@@ -263,7 +287,7 @@ static bool read_list(team *t, FILE *file, char **line, size_t *size)
         snprintf(t->result.why, sizeof t->result.why, "%s was made for another model", t->options->checkpoint);
         return false;
     }
-    while (getline(line, size, file) > 0 && taken < count && strchr(*line, '\n') && take_branch(t, *line))
+    while (getline(line, size, file) > 0 && taken < count && strchr(*line, '\n') && take_branch(t, tries, *line))
         taken++;
     if (taken != count || !feof(file)) {
         snprintf(t->result.why, sizeof t->result.why, "%s is damaged at its branch %zu", t->options->checkpoint,
@@ -282,7 +306,9 @@ static bool read_checkpoint(team *t)
         snprintf(t->result.why, sizeof t->result.why, "%s cannot be read: %s", t->options->checkpoint, strerror(errno));
         return false;
     }
-    bool read = read_list(t, file, &line, &size);
+    aphi_explorer *tries = aphi_explorer_open(t->options->plan, NULL, NULL);
+    bool read = read_list(t, file, tries, &line, &size);
+    aphi_explorer_close(tries);
     free(line);
     fclose(file);
     return read;
@@ -335,7 +361,7 @@ bool aphi_team_is_idle(const aphi_team *t)
 
 size_t aphi_team_waiting(const aphi_team *t)
 {
-    return t->count;
+    return aphi_shelf_count(&t->shelf);
 }
 
 void aphi_team_give(aphi_team *t, const aphi_branch *branch)
@@ -345,11 +371,10 @@ void aphi_team_give(aphi_team *t, const aphi_branch *branch)
 
 bool aphi_team_take(aphi_team *t, aphi_branch *branch)
 {
-    if (!t->count)
-        return false;
-    *branch = t->list[0];
-    memmove(t->list, t->list + 1, --t->count * sizeof *t->list);
-    return true;
+    bool empty = is_empty(t), taken = aphi_shelf_take_old(&t->shelf, branch);
+    if (!empty && !taken)
+        lose_pending(t);
+    return taken;
 }
 
 void aphi_team_want(aphi_team *t)
@@ -439,11 +464,9 @@ aphi_explored aphi_team_told(const aphi_team *t)
 
 double aphi_team_left(const aphi_team *t)
 {
-    double left = 0;
+    double left = t->shelf.share;
     for (unsigned i = 0; i < t->options->jobs; i++)
         left += t->workers[i].left;
-    for (size_t i = 0; i < t->count; i++)
-        left += t->list[i].share;
     return left;
 }
 
@@ -476,29 +499,20 @@ aphi_team_result aphi_team_search(const aphi_team_options *options)
     team t = {.options = options};
     pthread_mutex_init(&t.lock, NULL);
     pthread_cond_init(&t.changed, NULL);
+    aphi_shelf_open(&t.shelf, options->memory / 2);
     t.workers = aphi_alloc_zero(options->jobs * sizeof *t.workers);
-    for (unsigned i = 0; i < options->jobs; i++) {
+    for (unsigned i = 0; i < options->jobs; i++)
         t.workers[i].team = &t;
-        t.workers[i].explorer = aphi_explorer_open(options->plan, NULL, NULL);
-    }
     if (options->resume && !read_checkpoint(&t))
         t.result.end = APHI_TEAM_UNREADABLE;
     else if (!options->resume && !options->empty)
         give(&t, &(aphi_branch){.share = 1});
     t.before = t.result.told.sequences;
-    for (unsigned i = 0; i < options->jobs; i++) {
-        aphi_explorer_close(t.workers[i].explorer);
-        t.workers[i].explorer = aphi_explorer_open(options->plan, options->visit,
-                                                   options->contexts ? options->contexts[i] : NULL);
-    }
     if (t.result.end == APHI_TEAM_DONE)
         run(&t);
     t.result.told = aphi_team_told(&t);
-    for (unsigned i = 0; i < options->jobs; i++)
-        aphi_explorer_close(t.workers[i].explorer);
-    for (size_t i = 0; i < t.count; i++)
-        free(t.list[i].choices);
-    free(t.list);
+    t.result.filed = t.shelf.filed_ever;
+    aphi_shelf_close(&t.shelf);
     free(t.workers);
     pthread_cond_destroy(&t.changed);
     pthread_mutex_destroy(&t.lock);

@@ -20,6 +20,7 @@ typedef struct aphi_team_options {
     double every;               /* seconds between checkpoints */
     bool resume;                /* begin with what the checkpoint says */
     uint64_t limit;             /* stop after about so many sequences; 0: none */
+    uint64_t memory;            /* bytes for what is pending; what goes beyond is kept in a file; 0: no bound */
     const volatile sig_atomic_t *stop;
     void (*progress)(uint64_t sequences, double share);
     /* If there is one, the team is one of several (fleet.c): look is called every few milliseconds, and says when to
@@ -34,13 +35,14 @@ typedef enum aphi_team_end {
     APHI_TEAM_STOPPED,     /* by a visit, the limit or the signal; what is left is in the checkpoint */
     APHI_TEAM_UNREADABLE,  /* the checkpoint; why says why */
     APHI_TEAM_UNWRITTEN,
+    APHI_TEAM_UNSHELVED,   /* what is beyond the bound of memory cannot be kept in a file; why says why */
     APHI_TEAM_LOST,        /* another team does not answer */
 } aphi_team_end;
 
 typedef struct aphi_team_result {
     aphi_team_end end;
     aphi_explored told;    /* of all runs, with those before the checkpoint */
-    size_t pending_max;    /* branches that waited at one time, at most */
+    size_t filed;          /* branches that were kept in a file for a time */
     bool interrupted;      /* by the signal, here or elsewhere */
     char why[300];
 } aphi_team_result;
@@ -51,12 +53,12 @@ uint64_t aphi_team_fingerprint(const aphi_plan *p);
 
 /* ---- for look ---------------------------------------------------------------------------------------------------- */
 
-bool aphi_team_is_idle(const aphi_team *t);      /* nobody has work at hand; some may wait in the list */
-size_t aphi_team_waiting(const aphi_team *t);    /* branches in the list */
+bool aphi_team_is_idle(const aphi_team *t);      /* nobody has work at hand; some may wait on the shelf */
+size_t aphi_team_waiting(const aphi_team *t);    /* branches on the shelf */
 void aphi_team_give(aphi_team *t, const aphi_branch *branch);
 bool aphi_team_take(aphi_team *t, aphi_branch *branch); /* the one that waited longest; free() frees its choices */
 void aphi_team_want(aphi_team *t);               /* asks the workers for a branch */
-void aphi_team_put_down(aphi_team *t);           /* asks them to put all into the list, and wait */
+void aphi_team_put_down(aphi_team *t);           /* asks them to put all on the shelf, and wait */
 bool aphi_team_is_down(const aphi_team *t);      /* that was asked, here or by a worker that must stop */
 void aphi_team_go_on(aphi_team *t);
 bool aphi_team_is_stopping(const aphi_team *t);

@@ -134,6 +134,32 @@ if ! sanitized; then
     check "memory grows with what was found: $few, then $many kB" test "$many" -lt $((few + 1024))
 fi
 
+# Runs so long that what is pending is much: it is kept in a file, where one can be made. (test_shelf.c has the counts.)
+awk 'BEGIN {
+    print "alts long\ncomponent R\ncomponent S0\ncomponent S1\ncomponent S2\nport p of R\nbehaviour R states 12001 initial 0"
+    for (i = 0; i < 12000; i++) print i, "->", i + 1, "take p x"
+    for (t = 0; t < 3; t++) {
+        print "behaviour S" t " states 4001 initial 0"
+        for (i = 0; i < 4000; i++) print i, "->", i + 1, "post p x"
+    }
+}' >"$dir/long.alts"
+run 3 reach --limit 100 --memory 1 "$dir/long.alts"
+out 'sequences so far'
+if ! sanitized; then
+    told='reach --memory'
+    few=$(peak reach --limit 100 --memory 1 "$dir/long.alts")
+    many=$(peak reach --limit 100 "$dir/long.alts")
+    check "memory is not bounded: $few kB, without a bound $many" test $((4 * few)) -lt "$many"
+fi
+TMPDIR=$dir/none run 68 reach --memory 1 "$dir/long.alts"
+err 'a file for it cannot be used: No such file or directory'
+bash -c 'trap "" XFSZ; ulimit -f 200; exec "$@"' - "$ANTIPHON" reach --memory 1 "$dir/long.alts" >"$dir/out" 2>"$dir/err"
+code=$?
+told='reach --memory, a disk that is full'
+check "exit code $code, not 68" test $code -eq 68
+err 'a file for it cannot be used: File too large'
+run 2 reach --memory 1 --sample 2 dp-2
+
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 run 0 reach --draw 2 dp-2
