@@ -11,7 +11,9 @@
 #include "cli/exits.h"
 #include "cli/program.h"
 #include "reach/conformity.h"
+#include "report/parting.h"
 #include "report/spacetime.h"
+#include "report/swimlanes.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -25,7 +27,7 @@ enum { ROWS = 40 };
 typedef enum holding { HOLDS, FAILS, UNDECIDED } holding;
 
 typedef struct conforming {
-    const char *model, *name, *thread;
+    const char *model, *name, *thread, *page;
     uint64_t time_ms, limit, unroll, captures;
     bool local, json, at_least;
     aphi_alts alts;
@@ -42,14 +44,14 @@ typedef struct conforming {
 
 static volatile sig_atomic_t interrupted;
 
-enum { LOCAL = 256, THREAD, AT_LEAST, LIMIT, UNROLL, RUN_TIME, CAPTURES, JSON, HELP };
+enum { LOCAL = 256, THREAD, AT_LEAST, LIMIT, UNROLL, RUN_TIME, CAPTURES, REPORT, JSON, HELP };
 
 static const struct option options[] = {
     {"local", no_argument, NULL, LOCAL},          {"thread", required_argument, NULL, THREAD},
     {"at-least", no_argument, NULL, AT_LEAST},    {"limit", required_argument, NULL, LIMIT},
     {"unroll", required_argument, NULL, UNROLL},  {"run-time", required_argument, NULL, RUN_TIME},
     {"captures", required_argument, NULL, CAPTURES}, {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, HELP},            {NULL, 0, NULL, 0}};
+    {"report", required_argument, NULL, REPORT},  {"help", no_argument, NULL, HELP},            {NULL, 0, NULL, 0}};
 
 static void help(void)
 {
@@ -64,6 +66,7 @@ static void help(void)
           "  --unroll N        let a component be in each state of a cycle N times at most\n"
           "  --run-time MS     a run that takes longer does not terminate (default: 10000)\n"
           "  --captures N      with --local: random runs to see messages in, at most (default: 200)\n"
+          "  --report FILE     a page: where they part, model and program side by side\n"
           "  --json            print one JSON object\n"
           "  --help            this\n\n"
           "exit codes: 0 it conforms, 1 it does not, 2 usage, 3 not certain, 4 not written, 5 interrupted, 30 no such\n"
@@ -84,6 +87,7 @@ static int apply(conforming *x, int option)
     case UNROLL: return aphi_take_number("unroll", 1, 1000, &x->unroll);
     case RUN_TIME: return aphi_take_number("run-time", 1, 86400000, &x->time_ms);
     case CAPTURES: return aphi_take_number("captures", 0, UINT32_MAX, &x->captures);
+    case REPORT: x->page = optarg; return 0;
     case JSON: x->json = true; return 0;
     default: return APHI_EXIT_USAGE;
     }
@@ -216,13 +220,12 @@ static const aphi_cast *cast_of(const conforming *x)
     return aphi_controlled_cast(x->program);
 }
 
-static void tell_difference(const conforming *x, const aphi_difference *d, aphi_buffer *out)
+/* Two lines: which relation fails and why; which sequence, and which event of whom. */
+static void put_difference(const conforming *x, const aphi_difference *d, aphi_buffer *out)
 {
-    aphi_terminal t = aphi_terminal_of(stdout, APHI_COLOUR_AUTO);
     const aphi_cast *c = cast_of(x);
-    aphi_buffer_format(out, "\n%s: %s\n", aphi_breach_is_lack(d->breach) ? "M <= CP fails" : "CP <= M fails",
+    aphi_buffer_format(out, "%s: %s\n  ", aphi_breach_is_lack(d->breach) ? "M <= CP fails" : "CP <= M fails",
                        breaches[d->breach].text);
-    aphi_buffer_str(out, "  ");
     if (d->alone >= 0)
         aphi_buffer_format(out, "thread %s alone, ", c->threads[d->alone]);
     if (d->sequence)
@@ -231,8 +234,18 @@ static void tell_difference(const conforming *x, const aphi_difference *d, aphi_
         aphi_buffer_str(out, "the whole program, to capture messages");
     if (d->at.index)
         aphi_buffer_format(out, ", event %" PRIu32 " of %s", d->at.index, c->threads[d->at.thread]);
-    aphi_buffer_format(out, ": %s\n\n", d->detail);
-    aphi_spacetime_draw(out, c, d, &t, ROWS);
+    aphi_buffer_format(out, ": %s\n", d->detail);
+}
+
+static void tell_difference(const conforming *x, const aphi_difference *d, aphi_buffer *out)
+{
+    aphi_terminal t = aphi_terminal_of(stdout, APHI_COLOUR_AUTO);
+    if (!d->breach)
+        return;
+    aphi_buffer_byte(out, '\n');
+    put_difference(x, d, out);
+    aphi_buffer_byte(out, '\n');
+    aphi_spacetime_draw(out, cast_of(x), d, &t, ROWS);
     aphi_buffer_byte(out, '\n');
 }
 
@@ -259,29 +272,70 @@ static void put_count(aphi_buffer *out, uint64_t n, const char *what)
     aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
+static void put_verdict(const conforming *x, aphi_buffer *out)
+{
+    aphi_buffer_format(out, "%s and %s%s: M <= CP %s, M ~ CP %s\n", x->alts.name, x->name,
+                       x->thread ? " (one thread)" : "", holding_names[at_least(x)], holding_names[both(x)]);
+    aphi_buffer_format(out, "  %s", x->complete ? "" : "not all: ");
+    put_count(out, x->visited, "sequence");
+    aphi_buffer_str(out, " of the model, ");
+    put_count(out, x->c.tests, "test");
+    aphi_buffer_str(out, ", ");
+    put_count(out, x->c.runs, "run");
+    aphi_buffer_str(out, ", in ");
+    aphi_report_duration(out, x->ns);
+    aphi_buffer_byte(out, '\n');
+}
+
 static void tell_text(const conforming *x)
 {
     aphi_buffer out = {0};
-    if (x->c.lack.breach)
-        tell_difference(x, &x->c.lack, &out);
-    if (x->c.surplus.breach)
-        tell_difference(x, &x->c.surplus, &out);
-    aphi_buffer_format(&out, "%s and %s%s: M <= CP %s, M ~ CP %s\n", x->alts.name, x->name,
-                       x->thread ? " (one thread)" : "", holding_names[at_least(x)], holding_names[both(x)]);
-    aphi_buffer_format(&out, "  %s", x->complete ? "" : "not all: ");
-    put_count(&out, x->visited, "sequence");
-    aphi_buffer_str(&out, " of the model, ");
-    put_count(&out, x->c.tests, "test");
-    aphi_buffer_str(&out, ", ");
-    put_count(&out, x->c.runs, "run");
-    aphi_buffer_str(&out, ", in ");
-    aphi_report_duration(&out, x->ns);
-    aphi_buffer_byte(&out, '\n');
+    tell_difference(x, &x->c.lack, &out);
+    tell_difference(x, &x->c.surplus, &out);
+    put_verdict(x, &out);
     if (x->local)
         tell_threads(x, &out);
     fwrite(out.data, 1, out.n, stdout);
     aphi_buffer_free(&out);
 }
+
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
+
+/* One line of text. */
+static char *flat(aphi_buffer *text)
+{
+    char *line = aphi_buffer_text(text);
+    for (char *at = line; (at = strchr(at, '\n'));)
+        *at = at[1] ? ';' : '.';
+    return line;
+}
+
+static bool write_page(const conforming *x)
+{
+    aphi_buffer page = {0}, lead = {0};
+    const aphi_difference *found[] = {&x->c.lack, &x->c.surplus};
+    put_verdict(x, &lead);
+    for (size_t i = 0; i < 2; i++)
+        if (found[i]->breach) {
+            aphi_buffer_byte(&lead, ' ');
+            put_difference(x, found[i], &lead);
+        }
+    char *line = flat(&lead);
+    aphi_swimlanes_page_begin(&page, x->alts.name, line);
+    for (size_t i = 0; i < 2; i++)
+        if (found[i]->breach)
+            aphi_parting_add(&page, cast_of(x), found[i]);
+    aphi_swimlanes_page_end(&page);
+    FILE *file = fopen(x->page, "w");
+    bool good = file && fwrite(page.data, 1, page.n, file) == page.n;
+    if (file && fclose(file))
+        good = false;
+    free(line);
+    aphi_buffer_free(&page);
+    return good;
+}
+
+/* ---- as JSON ----------------------------------------------------------------------------------------------------- */
 
 static aph_value rivals_value(const conforming *x, const aphi_rivals *r)
 {
@@ -351,6 +405,10 @@ static void tell_json(const conforming *x)
 
 static int tell(const conforming *x)
 {
+    if (x->page && !write_page(x)) {
+        fprintf(stderr, "antiphon: %s cannot be written: %s\n", x->page, strerror(errno));
+        return APHI_EXIT_WRITE;
+    }
     if (x->json)
         tell_json(x);
     else

@@ -124,6 +124,7 @@ bool aphi_conformity_open(aphi_conformity *c, const aphi_plan *plan, aphi_contro
 static void free_difference(aphi_difference *d)
 {
     aphi_recording_free(&d->run);
+    free(d->forced);
     free(d->model.items);
     free(d->program.items);
 }
@@ -173,6 +174,8 @@ void aphi_conformity_differ(aphi_conformity *c, aphi_breach breach, int alone, a
         return;
     *d = (aphi_difference){.breach = breach, .alone = alone, .sequence = c->sequence, .at = at, .run = c->recording};
     c->recording = (aphi_recording){0};
+    d->forced = aphi_copy(c->forced, c->forced_count * sizeof *c->forced);
+    d->forced_count = c->forced_count;
     snprintf(d->detail, sizeof d->detail, "%s", detail);
     for (size_t i = 0; i < c->forced_count; i++)
         if (c->forced[i].at.thread == at.thread && c->forced[i].at.index == at.index) {

@@ -43,6 +43,8 @@ typedef struct aphi_difference { /* where model and program part; all by the num
     int alone;              /* the thread that was tested alone, or -1 */
     uint64_t sequence;      /* which of the sequences, from 1: of the model, or of the thread */
     aphi_place at;          /* the event to blame; index 0: none */
+    aphi_recorded *forced;  /* the events of the model, thread by thread, or those of the thread alone */
+    size_t forced_count;
     bool expects;           /* the model has an event there: */
     aphi_recorded expected;
     char detail[480];

@@ -186,6 +186,22 @@ done
 told='conform (random programs)'
 check "only $agreed of 40 changes were seen" [ $agreed -ge 10 ]
 
+# ---- the page ------------------------------------------------------------------------------------------------------
+
+# Both sides, with the event that differs and its race sets.
+run 1 conform --report "$dir/page.html" "$models/figure12.alts" ./figure12
+told='conform --report'
+for text in 'CP &lt;= M fails' 'sequence 1, event 2 of L4' '>the model<' '>the program<' \
+    'L4, event 2: could have taken instead: nothing' 'L4, event 2: could have taken instead: p2 m from L3:1'; do
+    check "the page lacks $text" grep -q "$text" "$dir/page.html"
+done
+run 1 conform --local --report "$dir/page.html" "$models/bounded-buffer.c" ./buffer 2 2 1
+check 'an event that the program does not have' grep -q 'B, event 2: the program receives withdraw get' "$dir/page.html"
+run 0 conform --report "$dir/page.html" tdme ./tdme
+check 'the verdict' grep -q 'M ~ CP holds' "$dir/page.html"
+run 4 conform --report "$dir/no/such/folder.html" tdme ./tdme
+err 'cannot be written'
+
 # ---- not certain ---------------------------------------------------------------------------------------------------
 
 run 3 conform --limit 3 tdme ./tdme

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * parting.c - where model and program part, side by side.
+ *
+ * Idea:       both sides are lists of events: the sequence that was forced, and what was recorded. Each becomes a
+ *             picture (swimlanes.h) with the same lanes. Of a thread that ran alone, the driver's ends of messages are
+ *             added, so that there are arrows.
+ * Cost:       events squared, to find partners. */
+#include "report/parting.h"
+
+#include "base/memory.h"
+#include "report/spacetime.h"
+#include "report/swimlanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct side {
+    const aphi_cast *cast;
+    const aphi_difference *d;
+    const aphi_recorded *events;
+    size_t count;
+    bool is_model;
+    aphi_swimlanes_event *drawn;
+    size_t drawn_count;
+    size_t *place;        /* of each event, among those drawn */
+    char *ends[APHI_CAST_THREADS_MAX];
+    char *remark;         /* about the event to blame, if it is there */
+} side;
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static char *label_of(const side *s, const aphi_recorded *e)
+{
+    aphi_buffer out = {0};
+    if (e->did != APHI_DID_LOCAL)
+        aphi_buffer_format(&out, "%s ", s->cast->ports[e->port].name);
+    aphi_buffer_str(&out, s->cast->labels[e->label]);
+    return aphi_buffer_text(&out);
+}
+
+static bool is_blamed(const side *s, const aphi_recorded *e)
+{
+    return s->d->at.index && e->at.thread == s->d->at.thread && e->at.index == s->d->at.index;
+}
+
+/* What differs about the event to blame. */
+static char *note_of(const side *s)
+{
+    aphi_buffer out = {0};
+    if (s->d->breach == APHI_BREACH_FEWER || s->d->breach == APHI_BREACH_MORE) {
+        aphi_buffer_str(&out, "could have taken instead: ");
+        aphi_spacetime_rivals(&out, s->cast, s->is_model ? &s->d->model : &s->d->program);
+    } else {
+        aphi_buffer_str(&out, s->is_model ? "the program does not do this" : "the model does not have this");
+    }
+    return aphi_buffer_text(&out);
+}
+
+static char *remark_of(const side *s, const char *note)
+{
+    aphi_buffer out = {0};
+    aphi_buffer_format(&out, "%s, event %u: %s", s->cast->threads[s->d->at.thread], s->d->at.index, note);
+    return aphi_buffer_text(&out);
+}
+
+/* Below the lane of an event that one side does not have. */
+static void add_end(side *s)
+{
+    aphi_place at = s->d->at;
+    aphi_buffer out = {0};
+    if (!at.index)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        if (is_blamed(s, &s->events[i]))
+            return;
+    const char *does = strstr(s->d->detail, ", the program ");
+    aphi_buffer_format(&out, "%s, event %u: ", s->cast->threads[at.thread], at.index);
+    if (s->is_model)
+        aphi_buffer_str(&out, "the model has nothing more");
+    else
+        aphi_buffer_format(&out, "the program %s", does ? does + strlen(", the program ") : "does not get there");
+    s->ends[at.thread] = aphi_buffer_text(&out);
+}
+
+/* ---- the picture ------------------------------------------------------------------------------------------------- */
+
+static size_t find(const side *s, aphi_place at)
+{
+    for (size_t i = 0; at.index && i < s->count; i++)
+        if (s->events[i].at.thread == at.thread && s->events[i].at.index == at.index)
+            return i;
+    return SIZE_MAX;
+}
+
+static aphi_swimlanes_event *add(side *s, size_t lane, aphi_swimlanes_kind kind, const aphi_recorded *e)
+{
+    aphi_swimlanes_event *to = &s->drawn[s->drawn_count++];
+    *to = (aphi_swimlanes_event){.lane = lane, .kind = kind, .partner = APHI_SWIMLANES_NONE,
+                                 .after = APHI_SWIMLANES_NONE, .sync = e->did != APHI_DID_LOCAL && e->sync,
+                                 .label = label_of(s, e)};
+    return to;
+}
+
+/* The driver's end of the message of the event that was added last. */
+static void add_driver(side *s, const aphi_recorded *e)
+{
+    bool sends = e->did == APHI_DID_SEND;
+    size_t own = s->drawn_count - 1;
+    add(s, e->peer.thread, sends ? APHI_SWIMLANES_RECEIVE : APHI_SWIMLANES_SEND, e)->partner = own;
+    s->drawn[own].partner = s->drawn_count - 1;
+}
+
+static void add_events(side *s)
+{
+    static const aphi_swimlanes_kind kinds[] = {[APHI_DID_SEND] = APHI_SWIMLANES_SEND,
+                                                [APHI_DID_RECEIVE] = APHI_SWIMLANES_RECEIVE,
+                                                [APHI_DID_LOCAL] = APHI_SWIMLANES_LOCAL};
+    for (size_t i = 0; i < s->count; i++) {
+        const aphi_recorded *e = &s->events[i];
+        s->place[i] = s->drawn_count;
+        aphi_swimlanes_event *to = add(s, e->at.thread, kinds[e->did], e);
+        if (is_blamed(s, e)) {
+            to->mark = APHI_SWIMLANES_WRONG;
+            to->note = note_of(s);
+            s->remark = remark_of(s, to->note);
+        }
+        if (s->d->alone >= 0 && e->did != APHI_DID_LOCAL)
+            add_driver(s, e);
+    }
+    for (size_t i = 0; i < s->count && s->d->alone < 0; i++) {
+        size_t partner = s->events[i].did == APHI_DID_LOCAL ? SIZE_MAX : find(s, s->events[i].peer);
+        if (partner != SIZE_MAX)
+            s->drawn[s->place[i]].partner = s->place[partner];
+    }
+}
+
+static aphi_swimlanes make(side *s)
+{
+    s->drawn = aphi_alloc((2 * s->count + 1) * sizeof *s->drawn);
+    s->place = aphi_alloc((s->count + 1) * sizeof *s->place);
+    add_events(s);
+    add_end(s);
+    return (aphi_swimlanes){.title = s->is_model ? "the model" : "the program",
+                            .lanes = (const char *const *)s->cast->threads, .lane_count = s->cast->thread_count,
+                            .events = s->drawn, .count = s->drawn_count, .ends = (const char *const *)s->ends,
+                            .remark = s->remark};
+}
+
+static void drop(side *s)
+{
+    for (size_t i = 0; i < s->drawn_count; i++) {
+        free((char *)s->drawn[i].label);
+        free((char *)s->drawn[i].note);
+    }
+    for (size_t i = 0; i < s->cast->thread_count; i++)
+        free(s->ends[i]);
+    free(s->remark);
+    free(s->drawn);
+    free(s->place);
+}
+
+void aphi_parting_add(aphi_buffer *page, const aphi_cast *cast, const aphi_difference *d)
+{
+    side model = {.cast = cast, .d = d, .events = d->forced, .count = d->forced_count, .is_model = true};
+    side program = {.cast = cast, .d = d, .events = d->run.events, .count = d->run.event_count};
+    aphi_swimlanes left = make(&model), right = make(&program);
+    aphi_swimlanes_page_pair(page, &left, &right);
+    drop(&model);
+    drop(&program);
+}
