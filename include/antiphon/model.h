@@ -43,6 +43,10 @@ bool aph_decide(aph *m, aph_value condition, const char *name);  /* branch on a 
         aph_either_(m, sizeof names_ / sizeof *names_, names_); \
     })
 int aph_either_(aph *m, size_t n, const char *const *names);
+/* The answer of this step, an object, will have this value in this field; APH_NIL: it will not have the field. That
+ * changes nothing of what the step may do; but where the answer is known already and has it otherwise, this way is left
+ * at once. For models with rpc that have many ways: say it as soon as it is certain. */
+void aph_foretell(aph *m, const char *field, aph_value value);
 /* The clause of the specification that the next choice, decision or message is about: "RFC 9110 13.1.2". */
 void aph_clause(aph *m, const char *clause);
 /* Here is a violation that servers are known for, one of the model's waivers. False, unless the user allows it by name
@@ -130,8 +134,8 @@ typedef struct aph_model {
     /* What the server does with this request takes time in which others of its part could come in between, and the
      * specification allows that: none of another connection is in flight with it. NULL: no such request. */
     bool (*alone)(aph_value request);
-    /* Names of branches, choices and kinds that a run must have reached, or it is `vacuous`; the last is NULL. NULL:
-     * every kind of request that can be made was answered at least once. */
+    /* Names of branches and alternatives that a run must have reached, and of kinds of requests that it must have had
+     * answered, or it is `vacuous`; the last is NULL. NULL: every kind of request that can be made was answered. */
     const char *const *floors;
     aph_closing closes;
     /* Each request is answered once, on its connection and in its connection's order, whatever else the server says on

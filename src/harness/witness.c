@@ -165,7 +165,7 @@ bool aphi_witness_knows(aphi_witness *w, int64_t connection, aph_value message, 
     aph_request request = {connection, message};
     bool waiting = true;
     aphi_guard_arm(m, now + THINK, w->memory);
-    aphi_ending ending = aphi_step_feed(m, &state, &request, &waiting, answers_nothing, NULL);
+    aphi_ending ending = aphi_step_feed(m, &state, &request, &waiting, APH_NIL, answers_nothing, NULL);
     *why = aphi_step_reason();
     return ending != APHI_UNKNOWN_REQUEST;
 }

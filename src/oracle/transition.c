@@ -475,7 +475,8 @@ static bool run_on(aphi_machine *m, aphi_core *core)
         m->steps++;
         bool waiting = m->rpc && !m->request_taken;
         aph_request request = {m->key->from, m->key->message};
-        aphi_ending ending = aphi_step_feed(m->model, &core->state, &request, &waiting, answer_event, m);
+        aphi_ending ending = aphi_step_feed(m->model, &core->state, &request, &waiting, m->key->expected, answer_event,
+                                            m);
         m->request_taken |= m->rpc && !waiting;
         if (ending == APHI_ENDED) {
             core->answers = APH_NIL;

@@ -28,6 +28,7 @@ struct aph {
     const char *clause;
     const aph_request *request; /* for the first receive, while *waiting */
     bool *waiting;
+    aph_value expected;         /* the answer, if it is known */
     aphi_guarded guarded;
 };
 
@@ -47,11 +48,11 @@ const char *aphi_step_reason(void)
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context)
 {
     bool waiting = false;
-    return aphi_step_feed(model, state, NULL, &waiting, answerer, context);
+    return aphi_step_feed(model, state, NULL, &waiting, APH_NIL, answerer, context);
 }
 
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,
-                           aphi_answerer *answerer, void *context)
+                           aph_value expected, aphi_answerer *answerer, void *context)
 {
     struct aph m;
     m.model = model;
@@ -61,6 +62,7 @@ aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_r
     m.clause = NULL;
     m.request = request;
     m.waiting = waiting;
+    m.expected = expected;
     aphi_guard_enter(&m.guarded);
     int why = sigsetjmp(m.guarded.escape, 0);
     if (!why)
@@ -175,6 +177,28 @@ bool aph_waive(aph *m, const char *name)
         if (strcmp(w[i].name, name) == 0)
             return (m->model->waived >> i & 1) && aph_either_(m, 2, w[i].alternatives) == 1;
     return false;
+}
+
+/* Whatever its unknowns are, v is not what was seen. */
+static bool is_other(aph_value v, aph_value seen)
+{
+    aph_value key, item;
+    if (v == seen || !aph_is_symbolic(v))
+        return v != seen;
+    if (aph_kind_of(v) != APH_OBJECT)
+        return !seen;
+    if (aph_kind_of(seen) != APH_OBJECT || aph_count(v) != aph_count(seen))
+        return true;
+    for (size_t i = 0; aph_pair_at(v, i, &key, &item); i++)
+        if (is_other(item, aph_get(seen, key)))
+            return true;
+    return false;
+}
+
+void aph_foretell(aph *m, const char *field, aph_value v)
+{
+    if (m->expected && is_other(v, aph_field(m->expected, field)))
+        leave(m, APHI_LEFT);
 }
 
 void aph_clause(aph *m, const char *clause)

@@ -23,9 +23,10 @@ typedef enum aphi_ending {
  * the reason is left in aphi_step_reason.
  * After APHI_CRASHED and APHI_OUT_OF_TIME the heap must not be used to make values again. */
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context);
-/* The same, but a receive takes *request without asking the answerer, if *waiting, which it then clears. */
+/* The same, but a receive takes *request without asking the answerer, if *waiting, which it then clears. If the answer
+ * is known already, APH_NIL if not, the step is left where it foretells another one. */
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,
-                           aphi_answerer *answerer, void *context);
+                           aph_value expected, aphi_answerer *answerer, void *context);
 const char *aphi_step_reason(void);
 /* For calls of a step that are defined elsewhere: asks the answerer, or leaves the step. */
 aph_value aphi_step_perform(aph *m, aph_event *event);
