@@ -71,6 +71,12 @@ static int64_t draw_within(aphi_choice *c, int64_t low, int64_t high)
     }
 }
 
+/* Models name first what servers mostly do. */
+static uint64_t draw_way(aphi_choice *c, uint64_t count)
+{
+    return aphi_choice_chance(c, 1, 2) ? 0 : aphi_choice_below(c, count);
+}
+
 /* Mostly short and plain, from few enough that they meet; sometimes long, empty, or bytes that need care. */
 static aph_value draw_str(aphi_choice *c)
 {
@@ -186,7 +192,7 @@ static bool answer_new(attempt *t, const aph_event *e, aph_value *answer)
     case APH_EVENT_DECIDE: /* nothing is symbolic, so what is no boolean is an operation that cannot be taken */
         *answer = e->value;
         return aph_kind_of(e->value) == APH_BOOL || leave(t, AT_NEVER);
-    case APH_EVENT_EITHER: *answer = aph_int((int64_t)aphi_choice_below(&a->choice, e->count)); return true;
+    case APH_EVENT_EITHER: *answer = aph_int((int64_t)draw_way(&a->choice, e->count)); return true;
     default: return leave(t, AT_NEVER);
     }
 }
