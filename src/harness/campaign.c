@@ -562,6 +562,13 @@ static void demand_kinds(aphi_campaign *r, aph_value kinds)
     }
 }
 
+static bool is_reached(const aphi_campaign *r, aph_value name)
+{
+    aph_value times = r->branches ? aph_get(r->branches, name) : APH_NIL;
+    aph_value counts = r->kinds ? aph_get(r->kinds, name) : APH_NIL;
+    return (times && aph_int_of(times)) || (counts && aph_int_of(aph_at(counts, 1)));
+}
+
 /* Below the floors a pass says nothing. */
 static void look_at_floors(campaign *c)
 {
@@ -578,11 +585,10 @@ static void look_at_floors(campaign *c)
         demand_kinds(r, aphi_generator_kinds(c->options->model));
     }
     for (; floors && *floors; floors++) {
-        aph_value name = aph_str(*floors);
-        if (!(r->branches && aph_has(r->branches, name)) && !(r->kinds && aph_has(r->kinds, name))) {
-            r->outcome = APHI_FINDING_VACUOUS;
-            snprintf(r->why, sizeof r->why, "the run never came to \"%.200s\"", *floors);
-        }
+        if (is_reached(r, aph_str(*floors)))
+            continue;
+        r->outcome = APHI_FINDING_VACUOUS;
+        snprintf(r->why, sizeof r->why, "the run never came to \"%.200s\"", *floors);
     }
 }
 
