@@ -8,392 +8,328 @@
  * A request may have conditions: "if-match" and "if-none-match", an array of TAGs or "*"; "if-modified-since" and
  * "if-unmodified-since", a TIME; "if-range", a TAG or a TIME, with "range", [FIRST, LAST]. TAG is {"opaque": STRING,
  * "weak": BOOL}, or in a request a STRING, which is short for a strong one; TIME is in seconds. What is on the wire
- * besides is wire.c's affair.
+ * besides is wire.c's affair: "chunked" and "expect" say how a request is sent.
  *
  * Idea:       All that the server may choose is a choice: which validators it has, whether it shows them, which of the
- *             statuses that fit. What a resource's validators are is decided as late as can be, when they are first
- *             shown or compared: so a wrong guess is found out at once. What was there before the test is not known
- *             until it shows either.
- * State:      by target, {"body": ..., "tag": TAG or false, "modified": TIME or false}, or false if there is nothing;
- *             and "before", an opaque tag that it cannot have.
- *             A field that is missing is not decided yet, a target that is missing not known. */
+ *             statuses that fit. What the answer will have is foretold as soon as it is certain, so that no time is
+ *             lost on choices that it does not show.
+ * State:      resource.c has what is there, conditions.c what conditions say of it.
+ * Read next:  resource.c, conditions.c, wire.c, requests.c, docs/http.md */
 #include "http.h"
+#include "resource.h"
 
-static aph_value none(void) { return aph_bool(false); }
-
-static bool is_method(aph_value request, const char *name)
-{
-    return aph_str_is(aph_field(request, "method"), name);
-}
-
-static bool only_reads(aph_value request)
-{
-    return is_method(request, "GET") || is_method(request, "HEAD");
-}
-
-/* ---- what is there ----------------------------------------------------------------------------------------------- */
-
-/* The resource, or APH_NIL if there is nothing. */
-static aph_value look(aph *m, aph_value state, aph_value target)
-{
-    aph_value known = aph_get(state, target);
-    if (known)
-        return known == none() ? APH_NIL : known;
-    if (aph_either(m, "nothing was there before", "something was there before") == 0)
-        return APH_NIL;
-    return aph_record("body", aph_choose(m, APH_STR, "what was there before"));
-}
-
-static aph_value kept(aph_value state, aph_value target, aph_value resource)
-{
-    return aph_set(state, target, resource ? resource : none());
-}
-
-/* A tag that a server really has can be written down; one that is not known yet is left to be found out. */
-static aph_value choose_opaque(aph *m)
-{
-    aph_value opaque = aph_choose(m, APH_STR, "opaque tag");
-    if (aph_is_str(opaque) && !aphi_http_is_opaque(opaque))
-        aph_never(m);
-    return opaque;
-}
-
-/* A strong tag is of one content only. Where the length is the same, servers that make tags of the length and of a time
- * in seconds are let off: within a second it shows nothing but how fast we are. */
-static bool reuses(aph *m, aph_value tag, aph_value before)
-{
-    aph_clause(m, "RFC 9110 8.8.1");
-    return aph_decide(m, aph_eq(aph_field(tag, "opaque"), before), "the strong tag of another content");
-}
-
-/* The current tag, or APH_NIL if it has none. A weak tag may become strong: a server that tells versions apart by
- * seconds cannot say at first whether it will. */
-static aph_value tag_of(aph *m, aph_value *resource)
-{
-    aph_value tag = aph_field(*resource, "tag");
-    if (!tag) {
-        aph_clause(m, "RFC 9110 8.8.3");
-        int made = aph_either(m, "strong tag", "weak tag", "no tag");
-        tag = made == 2 ? none() : aph_record("opaque", choose_opaque(m), "weak", aph_bool(made == 1));
-        aph_value before = aph_field(*resource, "before");
-        if (made == 0 && before && reuses(m, tag, before))
-            aph_never(m);
-    } else if (tag != none() && aph_truth(aph_field(tag, "weak"))) {
-        aph_clause(m, "RFC 9110 8.8.1");
-        if (aph_either(m, "the weak tag stays", "the weak tag turns strong") == 1)
-            tag = aph_put(tag, "weak", aph_bool(false));
-    }
-    *resource = aph_put(*resource, "tag", tag);
-    return tag == none() ? APH_NIL : tag;
-}
-
-/* When it was modified, or APH_NIL if the server does not know. */
-static aph_value modified_of(aph *m, aph_value *resource)
-{
-    aph_value modified = aph_field(*resource, "modified");
-    if (!modified) {
-        aph_clause(m, "RFC 9110 8.8.2");
-        modified = aph_either(m, "modification date", "no modification date") == 1
-                       ? none() : aph_choose_within(m, 0, APH_HTTP_TIME_MAX, "modified");
-        *resource = aph_put(*resource, "modified", modified);
-    }
-    return modified == none() ? APH_NIL : modified;
-}
-
-/* ---- conditions -------------------------------------------------------------------------------------------------- */
-
-typedef enum comparison { STRONG, WEAK } comparison;
-
-static bool is_weak(aph_value tag) { return !aph_is_str(tag) && aph_truth(aph_field(tag, "weak")); }
-
-static bool same_tag(aph *m, aph_value asked, aph_value tag, comparison how, const char *name)
-{
-    if (how == STRONG && (is_weak(asked) || is_weak(tag)))
-        return false;
-    aph_value opaque = aph_is_str(asked) ? asked : aph_field(asked, "opaque");
-    aph_clause(m, how == STRONG ? "RFC 9110 13.1.1" : "RFC 9110 13.1.2");
-    return aph_decide(m, aph_eq(opaque, aph_field(tag, "opaque")), name);
-}
-
-/* Where tags are compared strongly, a weak one is none that matches; but others may follow. */
-static bool ends_list(aph *m, aph_value asked, size_t i)
-{
-    return i + 1 < aph_count(asked) && is_weak(aph_at(asked, i)) && aph_waive(m, "weak-tag-ends-list");
-}
-
-/* Is the current tag one of those? "*" is any. */
-static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how, const char *name)
-{
-    if (!*resource)
-        return false;
-    if (aph_is_str(asked))
-        return true;
-    aph_value tag = tag_of(m, resource);
-    for (size_t i = 0; tag && i < aph_count(asked); i++) {
-        if (same_tag(m, aph_at(asked, i), tag, how, name))
-            return true;
-        if (how == STRONG && ends_list(m, asked, i))
-            return false;
-    }
-    return false;
-}
-
-static bool modified_since(aph *m, aph_value since, aph_value *resource, const char *name)
-{
-    aph_value modified = modified_of(m, resource);
-    return modified && aph_decide(m, aph_lt(since, modified), name);
-}
-
-/* Where nothing is, there is no date to be compared: that the condition is ignored then, or fails, can both be read
- * from the RFC. */
-static bool unmodified_since(aph *m, aph_value since, aph_value *resource)
-{
-    aph_clause(m, "RFC 9110 13.1.4");
-    if (!*resource)
-        return aph_either(m, "If-Unmodified-Since holds of nothing", "If-Unmodified-Since fails of nothing") == 0;
-    return !modified_since(m, since, resource, "If-Unmodified-Since: it was modified");
-}
-
-/* False: the method must not be performed, and the answer is 412. */
-static bool may_be_done(aph *m, aph_value request, aph_value *resource)
-{
-    aph_value if_match = aph_field(request, "if-match"), since = aph_field(request, "if-unmodified-since");
-    if (if_match && only_reads(request) && aph_waive(m, "if-match-read-ignored"))
-        return true;
-    if (if_match)
-        return matches(m, if_match, resource, STRONG, "If-Match: the tag matches");
-    if (since && only_reads(request) && aph_waive(m, "if-unmodified-since-read-ignored"))
-        return true;
-    if (since && !only_reads(request) && aph_waive(m, "if-unmodified-since-now"))
-        return false;
-    return !since || unmodified_since(m, since, resource);
-}
-
-/* Does the client have it already? */
-static bool is_known(aph *m, aph_value request, aph_value *resource)
-{
-    aph_value if_none_match = aph_field(request, "if-none-match"), since = aph_field(request, "if-modified-since");
-    comparison how = WEAK;
-    if (if_none_match) {
-        if (!only_reads(request) && aph_waive(m, "if-none-match-strong"))
-            how = STRONG;
-        return matches(m, if_none_match, resource, how, "If-None-Match: the tag matches");
-    }
-    if (!since || !only_reads(request) || !modified_of(m, resource))
-        return false;
-    aph_clause(m, "RFC 9110 13.1.3");
-    if (modified_since(m, since, resource, "If-Modified-Since: it was modified"))
-        return false;
-    aph_clause(m, "RFC 9110 13.1.3");
-    return aph_either(m, "If-Modified-Since is regarded", "If-Modified-Since is disregarded") == 0;
-}
-
-/* In the order of RFC 9110 13.2.2; 0 if they hold. */
-static int failed_condition(aph *m, aph_value request, aph_value *resource)
-{
-    if (!only_reads(request) && aph_waive(m, "conditional-writes-ignored"))
-        return 0;
-    if (!may_be_done(m, request, resource)) {
-        aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
-        return 412;
-    }
-    if (is_known(m, request, resource)) {
-        aph_clause(m, aph_field(request, "if-none-match") ? "RFC 9110 13.1.2" : "RFC 9110 13.1.3");
-        return only_reads(request) ? 304 : 412;
-    }
-    return 0;
-}
+enum { SPAN_MAX = 8 }; /* bytes of a range of which every part is looked at */
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static aph_value answer(int status, aph_value body)
+static aph_value with(aph *m, aph_value said, const char *field, aph_value v)
 {
-    return aph_record("status", aph_int(status), "body", body);
+    aph_foretell(m, field, v);
+    return v ? aph_put(said, field, v) : said;
 }
 
 static aph_value any_body(aph *m) { return aph_choose(m, APH_STR, "any body"); }
 
+static aph_value answer(aph *m, int status, aph_value body)
+{
+    aph_value said = with(m, aph_object(), "status", aph_int(status));
+    return aph_put(said, "body", body ? body : any_body(m));
+}
+
+static aph_value no_body(aph_value request) { return aphi_http_is_method(request, "HEAD") ? aph_str("") : APH_NIL; }
+
 /* What a request that failed is told is for people. */
 static aph_value answer_failed(aph *m, aph_value request, int status)
 {
-    return answer(status, is_method(request, "HEAD") || status == 304 ? aph_str("") : any_body(m));
+    return answer(m, status, no_body(request));
 }
 
 static aph_value with_tag(aph *m, aph_value said, aph_value *resource)
 {
-    aph_value tag = tag_of(m, resource);
+    aph_value tag = aphi_http_tag(m, resource, true);
     return tag ? aph_put(said, "tag", tag) : said;
 }
 
 static aph_value with_date(aph *m, aph_value said, aph_value *resource)
 {
-    aph_value modified = modified_of(m, resource);
+    aph_value modified = aphi_http_modified(m, resource, true);
     return modified ? aph_put(said, "modified", modified) : said;
-}
-
-static aph_value with_validators(aph *m, aph_value said, aph_value *resource)
-{
-    return with_date(m, with_tag(m, said, resource), resource);
 }
 
 /* Where a server may show them, and need not. That there are none to be shown is as good as not to show them. */
 static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
 {
-    if (aph_field(*resource, "modified") == none() ||
+    if (aphi_http_has_no(*resource, "modified") ||
         aph_either(m, "no date is shown there", "the date is shown there") == 0)
-        return said;
-    aph_value modified = modified_of(m, resource);
-    if (!modified)
+        return with(m, said, "modified", APH_NIL);
+    said = with_date(m, said, resource);
+    if (aphi_http_has_no(*resource, "modified"))
         aph_never(m);
-    return aph_put(said, "modified", modified);
+    return said;
+}
+
+static aph_value perhaps_with_tag(aph *m, aph_value said, aph_value *resource)
+{
+    if (aphi_http_has_no(*resource, "tag") || aph_either(m, "no tag is shown there", "the tag is shown there") == 0)
+        return with(m, said, "tag", APH_NIL);
+    said = with_tag(m, said, resource);
+    if (aphi_http_has_no(*resource, "tag"))
+        aph_never(m);
+    return said;
 }
 
 static aph_value perhaps_with_validators(aph *m, aph_value said, aph_value *resource)
 {
-    if (aph_field(*resource, "tag") != none() && aph_either(m, "no tag is shown there", "the tag is shown there")) {
-        aph_value tag = tag_of(m, resource);
-        if (!tag)
-            aph_never(m);
-        said = aph_put(said, "tag", tag);
-    }
-    return perhaps_with_date(m, said, resource);
+    return perhaps_with_date(m, perhaps_with_tag(m, said, resource), resource);
 }
+
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 /* A range that is asked for may be given, if the client has the rest of this very version. */
 static bool gives_range(aph *m, aph_value request, aph_value *resource)
 {
-    aph_value if_range = aph_field(request, "if-range");
     if (!aph_field(request, "range"))
         return false;
     aph_clause(m, "RFC 9110 14.2");
-    if (!is_method(request, "GET") && !aph_waive(m, "head-range"))
+    if (!aphi_http_is_method(request, "GET") && !aph_waive(m, "head-range"))
         return false;
-    aph_clause(m, "RFC 9110 13.1.5");
-    if (if_range && aph_is_int(if_range)) {
-        aph_value modified = modified_of(m, resource);
-        if (!modified || !aph_decide(m, aph_eq(modified, if_range), "If-Range: the date matches"))
-            return false;
-    } else if (if_range) {
-        aph_value tag = tag_of(m, resource);
-        if (!tag || !same_tag(m, if_range, tag, STRONG, "If-Range: the tag matches"))
-            return false;
-    }
+    if (!aphi_http_may_give_part(m, request, resource))
+        return false;
     aph_clause(m, "RFC 9110 14.2");
     return aph_either(m, "the range is given", "the range is ignored") == 0;
 }
 
-/* Of something that is not known, any part. */
-static aph_value answer_some_range(aph *m, aph_value *resource)
+/* A part has the tag, and unless the client is known to have them, all other fields that the whole would have. */
+static aph_value with_fields_of_part(aph *m, aph_value request, aph_value said, aph_value *resource)
 {
-    if (aph_either(m, "a part", "no part") == 0) {
-        aph_value said = answer(206, any_body(m));
-        return perhaps_with_date(m, with_tag(m, aph_put(said, "range", aph_choose(m, APH_STR, "any range")), resource),
-                                 resource);
-    }
-    aph_value failed = answer(416, any_body(m));
-    return aph_either(m, "416 tells the length", "416 does not") == 1
-               ? failed : aph_put(failed, "range", aph_choose(m, APH_STR, "any range"));
-}
-
-static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
-{
-    if (!aph_is_str(aph_field(*resource, "body")))
-        return answer_some_range(m, resource);
-    aph_value range = aph_field(request, "range"), body = aph_field(*resource, "body");
-    int64_t first = aph_int_of(aph_at(range, 0)), last = aph_int_of(aph_at(range, 1)), n = (int64_t)aph_count(body);
-    if (first >= n) {
-        aph_clause(m, "RFC 9110 15.5.17");
-        aph_value failed = answer(416, any_body(m));
-        return aph_either(m, "416 tells the length", "416 does not") == 1
-                   ? failed : aph_put(failed, "range", aph_strf("bytes */%lld", (long long)n));
-    }
-    last = last < n ? last : n - 1;
-    size_t length = is_method(request, "HEAD") ? 0 : (size_t)(last - first + 1);
-    aph_value said = answer(206, aph_substr(body, (size_t)first, length));
-    said = aph_put(said, "range", aph_strf("bytes %lld-%lld/%lld", (long long)first, (long long)last, (long long)n));
     said = with_tag(m, said, resource);
     aph_clause(m, "RFC 9110 15.3.7");
     return aph_field(request, "if-range") ? perhaps_with_date(m, said, resource) : with_date(m, said, resource);
 }
 
-/* ---- methods ----------------------------------------------------------------------------------------------------- */
+static aph_value answer_no_range(aph *m, aph_value request, aph_value length)
+{
+    aph_clause(m, "RFC 9110 15.5.17");
+    aph_value failed = answer_failed(m, request, 416);
+    return with(m, failed, "range", aph_either(m, "416 tells the length", "416 does not") == 0 ? length : APH_NIL);
+}
+
+static aph_value any_part(aph *m, aph_value request)
+{
+    return with(m, answer(m, 206, no_body(request)), "range", aph_choose(m, APH_STR, "any range"));
+}
+
+/* Of something that is not known, any part. */
+static aph_value answer_some_range(aph *m, aph_value request, aph_value *resource)
+{
+    if (aph_either(m, "a part", "no part") == 1)
+        return answer_no_range(m, request, aph_choose(m, APH_STR, "any range"));
+    return with_fields_of_part(m, request, any_part(m, request), resource);
+}
+
+static aph_value part_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
+{
+    size_t length = aphi_http_is_method(request, "HEAD") ? 0 : (size_t)(last - first + 1), n = aph_count(body);
+    aph_value said = answer(m, 206, aph_substr(body, (size_t)first, length));
+    aph_clause(m, "RFC 9110 14.4");
+    bool told = aph_either(m, "206 tells the whole length", "206 does not tell the whole length") == 0;
+    return with(m, said, "range", told ? aph_strf("bytes %lld-%lld/%zu", (long long)first, (long long)last, n)
+                                       : aph_strf("bytes %lld-%lld/*", (long long)first, (long long)last));
+}
+
+/* A server may give less than was asked for. How much is chosen byte by byte; of a long range it is left open, unless
+ * the choice is made for good. */
+static aph_value less_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
+{
+    if (last - first < SPAN_MAX) {
+        while (first < last && aph_either(m, "it begins there", "it begins later") == 1)
+            first++;
+        while (first < last && aph_either(m, "it ends there", "it ends sooner") == 1)
+            last--;
+        return part_of(m, request, body, first, last);
+    }
+    aph_value from = aph_choose_within(m, first, last, "where the part begins");
+    return aph_is_int(from) ? part_of(m, request, body, aph_int_of(from), last) : any_part(m, request);
+}
+
+static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
+{
+    aph_value range = aph_field(request, "range"), body = aph_field(*resource, "body");
+    if (!aph_is_str(body))
+        return answer_some_range(m, request, resource);
+    int64_t first = aph_int_of(aph_at(range, 0)), last = aph_int_of(aph_at(range, 1)), n = (int64_t)aph_count(body);
+    if (first >= n)
+        return answer_no_range(m, request, aph_strf("bytes */%lld", (long long)n));
+    last = last < n ? last : n - 1;
+    aph_foretell(m, "status", aph_int(206));
+    aph_clause(m, "RFC 9110 15.3.7");
+    bool all = aph_either(m, "all of the range is given", "less than the range is given") == 0;
+    aph_value said = (all ? part_of : less_of)(m, request, body, first, last);
+    return with_fields_of_part(m, request, said, resource);
+}
+
+/* ---- GET and HEAD ------------------------------------------------------------------------------------------------ */
+
+static aph_value answer_nothing(aph *m, aph_value request)
+{
+    aph_clause(m, "RFC 9110 15.5.5");
+    return answer_failed(m, request, aph_either(m, "404 for nothing", "410 for nothing") == 0 ? 404 : 410);
+}
+
+/* HEAD may leave out what is found out while content is made. */
+static aph_value with_tag_unless_head(aph *m, aph_value request, aph_value said, aph_value *resource)
+{
+    aph_clause(m, "RFC 9110 9.3.2");
+    return aphi_http_is_method(request, "HEAD") ? perhaps_with_tag(m, said, resource) : with_tag(m, said, resource);
+}
 
 static aph_value read(aph *m, aph_value request, aph_value *resource)
 {
-    if (!*resource) {
-        aph_clause(m, "RFC 9110 15.5.5");
-        return answer_failed(m, request, 404);
-    }
-    int failed = failed_condition(m, request, resource);
-    if (failed == 304) {
+    if (!*resource)
+        return answer_nothing(m, request);
+    switch (aphi_http_judge(m, request, resource)) {
+    case APHI_HTTP_FAILS: return answer_failed(m, request, 412);
+    case APHI_HTTP_KNOWN:
+        aph_foretell(m, "status", aph_int(304));
         aph_clause(m, "RFC 9110 15.4.5");
-        return perhaps_with_date(m, with_tag(m, answer(304, aph_str("")), resource), resource);
+        return perhaps_with_date(m, with_tag_unless_head(m, request, answer(m, 304, aph_str("")), resource), resource);
+    default: break;
     }
-    if (failed)
-        return perhaps_with_validators(m, answer_failed(m, request, failed), resource);
     if (gives_range(m, request, resource))
         return answer_range(m, request, resource);
-    aph_value body = is_method(request, "HEAD") ? aph_str("") : aph_field(*resource, "body");
-    return with_validators(m, answer(200, body), resource);
+    if (aphi_http_is_method(request, "HEAD"))
+        return perhaps_with_validators(m, answer(m, 200, aph_str("")), resource);
+    aph_foretell(m, "status", aph_int(200));
+    aph_either(m, "content is read");
+    return with_date(m, with_tag(m, answer(m, 200, aph_field(*resource, "body")), resource), resource);
 }
 
-/* What is there after a write; "before" is the strong tag that content of another length had. One that was never shown
- * can have been any other, and is as good as none. */
-static aph_value replaced(aph_value was, aph_value body)
+/* ---- PUT and DELETE ---------------------------------------------------------------------------------------------- */
+
+/* Is a write of which a condition failed told that all is well, since it is already as it should be? Not if it was
+ * If-None-Match. */
+static bool is_applied(aph *m, aphi_http_outcome outcome, aph_value resource, aph_value body)
 {
-    aph_value now = aph_record("body", body), tag = aph_field(was, "tag"), old = aph_field(was, "body");
-    bool strong = tag && tag != none() && !aph_truth(aph_field(tag, "weak")) && aph_is_str(aph_field(tag, "opaque"));
-    if (strong && aph_is_str(old) && aph_count(old) != aph_count(body))
-        now = aph_put(now, "before", aph_field(tag, "opaque"));
-    return now;
+    if (outcome != APHI_HTTP_FAILS || !resource != !body)
+        return false;
+    aph_clause(m, "RFC 9110 13.1.1");
+    if (aph_either(m, "412 for what failed", "success for what is already so") == 0)
+        return false;
+    if (body && !aph_decide(m, aph_eq(aph_field(resource, "body"), body), "what is written is already there"))
+        aph_never(m);
+    return true;
 }
 
-static aph_value write(aph *m, aph_value request, aph_value *resource)
+static aph_value answer_replaced(aph *m, aph_value *resource)
 {
-    int failed = failed_condition(m, request, resource);
-    if (failed)
-        return answer_failed(m, request, failed);
-    aph_value was = *resource;
-    *resource = replaced(was, aph_field(request, "body"));
     aph_clause(m, "RFC 9110 9.3.4");
-    aph_value said = !was ? answer(201, any_body(m))
-                     : aph_either(m, "204 for what was replaced", "200 for what was replaced") == 0
-                         ? answer(204, aph_str("")) : answer(200, any_body(m));
+    bool none = aph_either(m, "204 for what was replaced", "200 for what was replaced") == 0;
+    aph_value said = none ? answer(m, 204, aph_str("")) : answer(m, 200, APH_NIL);
     return perhaps_with_validators(m, said, resource);
 }
 
-static aph_value delete(aph *m, aph_value request, aph_value *resource)
+static aph_value write(aph *m, aph_value request, aph_value *resource, aph_value *past)
 {
-    if (!*resource) {
-        aph_clause(m, "RFC 9110 13.2.1");
-        return answer_failed(m, request, 404);
-    }
-    int failed = failed_condition(m, request, resource);
-    if (failed)
-        return answer_failed(m, request, failed);
-    *resource = APH_NIL;
-    aph_clause(m, "RFC 9110 9.3.5");
-    return aph_either(m, "204 for what was deleted", "200 for what was deleted") == 0 ? answer(204, aph_str(""))
-                                                                                    : answer(200, any_body(m));
+    aph_value was = *resource, body = aph_field(request, "body");
+    aphi_http_outcome outcome = aphi_http_judge(m, request, resource);
+    if (outcome != APHI_HTTP_HOLDS)
+        return is_applied(m, outcome, *resource, body) ? answer_replaced(m, resource)
+                                                       : answer_failed(m, request, 412);
+    *resource = aphi_http_replace(*resource, body, past);
+    if (was)
+        return answer_replaced(m, resource);
+    aph_clause(m, "RFC 9110 9.3.4");
+    return perhaps_with_validators(m, answer(m, 201, APH_NIL), resource);
 }
 
-/* What POST does is the server's own affair: nothing, or anything to this resource. */
+/* 202: it is going to be done. */
+static aph_value answer_deleted(aph *m, aph_value *resource, aph_value *past)
+{
+    aph_clause(m, "RFC 9110 9.3.5");
+    int how = aph_either(m, "204 for what was deleted", "200 for what was deleted", "202 for what will be deleted");
+    aph_value said = how == 0 ? answer(m, 204, aph_str("")) : answer(m, how == 1 ? 200 : 202, APH_NIL);
+    if (*resource)
+        *resource = how == 2 ? aph_put(*resource, "leaving", aph_bool(true))
+                             : aphi_http_replace(*resource, APH_NIL, past);
+    return said;
+}
+
+/* Conditions are not looked at where the answer would be no success (13.2.1); and to be rid of nothing can be one. */
+static aph_value delete(aph *m, aph_value request, aph_value *resource, aph_value *past)
+{
+    aph_clause(m, "RFC 9110 13.2.1");
+    if (!*resource && aph_either(m, "DELETE of nothing fails", "DELETE of nothing is a success") == 0)
+        return answer_nothing(m, request);
+    aphi_http_outcome outcome = aphi_http_judge(m, request, resource);
+    if (outcome != APHI_HTTP_HOLDS && !is_applied(m, outcome, *resource, APH_NIL))
+        return answer_failed(m, request, 412);
+    return answer_deleted(m, resource, past);
+}
+
+/* ---- POST -------------------------------------------------------------------------------------------------------- */
+
+/* What POST does is the server's own affair: nothing, or anything to this resource. Conditions are ignored where it has
+ * nothing to do with what is there (13.2.1), and whether it has, nobody can tell. */
 static aph_value post(aph *m, bool *forgotten)
 {
     aph_clause(m, "RFC 9110 9.3.3");
-    if (aph_either(m, "POST is refused", "POST is done") == 0)
-        return aph_record("status", aph_choose_within(m, 400, 499, "refusal"), "body", any_body(m));
+    int how = aph_either(m, "POST is refused", "POST is done", "POST refers to another resource",
+                         "POST is not understood");
+    if (how == 0) /* that the method is not allowed is said elsewhere */
+        return aph_record("status", aph_choose_within(m, 406, 499, "refusal"), "body", any_body(m));
+    if (how == 3)
+        return aph_record("status", aph_choose_within(m, 400, 404, "refusal"), "body", any_body(m));
     *forgotten = true;
+    if (how == 2)
+        return answer(m, 303, APH_NIL);
     aph_value said = aph_record("status", aph_choose_within(m, 200, 299, "success"), "body", any_body(m));
     aph_value shown = aph_object();
     return perhaps_with_validators(m, said, &shown);
 }
 
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+/* Whatever is asked. */
+static int error_at_any_time(aph *m)
+{
+    static const int statuses[] = {0, 500, 503, 429, 403};
+    aph_clause(m, "RFC 9110 15");
+    return statuses[aph_either(m, "the request is dealt with", "500: the server failed", "503: the server is busy",
+                               "429: too many requests", "403: it is forbidden")];
+}
+
+/* Every server has GET and HEAD, and no other method (9.1); and it need not take every content. */
+static int refusal_of_write(aph *m, aph_value request)
+{
+    static const int statuses[] = {0, 405, 501, 409, 411, 413, 415, 417, 507};
+    aph_clause(m, "RFC 9110 9.1");
+    if (!aphi_http_is_method(request, "PUT"))
+        return statuses[aph_either(m, "the method is there", "405: the method is not allowed",
+                                   "501: the method is not there")];
+    return statuses[aph_either(m, "the content is taken", "405: PUT is not allowed", "501: PUT is not there",
+                               "409: the content is in conflict", "411: the content has no length",
+                               "413: the content is too large", "415: the content is of no type for it",
+                               "417: it is not for those who wait", "507: there is no room for the content")];
+}
+
+/* 0 if it is dealt with. */
+static int refusal(aph *m, aph_value request)
+{
+    int status = error_at_any_time(m);
+    if (!status && !aphi_http_only_reads(request))
+        status = refusal_of_write(m, request);
+    if (status)
+        aph_foretell(m, "status", aph_int(status));
+    return status;
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
 static const char *kind(aph_value request)
 {
     static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_method(request, names[i]))
+        if (aphi_http_is_method(request, names[i]))
             return names[i];
     return "other";
 }
@@ -412,27 +348,54 @@ static bool is_resource(aph_value target)
     return true;
 }
 
-static aph_value serve(aph *m, aph_value request, aph_value *state)
+static void check_request(aph *m, aph_value request)
 {
-    aph_value target = aph_field(request, "target"), said;
-    bool forgotten = false;
-    if (!is_resource(target))
+    bool writes = aphi_http_is_method(request, "PUT") || aphi_http_is_method(request, "POST");
+    if (!is_resource(aph_field(request, "target")))
         aph_unknown_request(m, "a request needs a \"target\" such as \"/a\", one segment of plain characters");
-    bool writes = is_method(request, "PUT") || is_method(request, "POST");
     if (!strcmp(kind(request), "other"))
         aph_unknown_request(m, "this model knows the methods GET, HEAD, PUT, POST and DELETE");
     if (writes && !aph_is_str(aph_field(request, "body")))
         aph_unknown_request(m, "PUT and POST need a \"body\", a string");
-    aph_value resource = look(m, *state, target);
-    if (only_reads(request))
+}
+
+/* An answer with "date" is older than what it tells of. */
+static aph_value dated(aph *m, aph_value said)
+{
+    if (!aph_field(said, "modified") || !aph_waive(m, "last-modified-ahead"))
+        return with(m, said, "date", APH_NIL);
+    return aph_put(said, "date", aph_choose_within(m, 0, APH_HTTP_TIME_MAX, "the date of the answer"));
+}
+
+/* What a write has done of which the server said that it failed itself, nobody knows. */
+static aph_value refuse(aph *m, aph_value request, int status, aph_value *state)
+{
+    if (status >= 500 && status != 501 && !aphi_http_only_reads(request))
+        *state = aphi_http_forget(*state, aph_field(request, "target"));
+    aph_value said = answer_failed(m, request, status);
+    aph_clause(m, "RFC 9110 15.5.6");
+    return with(m, said, "allow", status == 405 && !aph_waive(m, "405-without-allow") ? aph_bool(true) : APH_NIL);
+}
+
+static aph_value serve(aph *m, aph_value request, aph_value *state)
+{
+    aph_value target = aph_field(request, "target"), past, said;
+    bool forgotten = false;
+    check_request(m, request);
+    int refused = refusal(m, request);
+    if (refused)
+        return refuse(m, request, refused, state);
+    aph_value resource = aphi_http_look(m, *state, target, &past);
+    if (aphi_http_only_reads(request))
         said = read(m, request, &resource);
-    else if (is_method(request, "PUT"))
-        said = write(m, request, &resource);
-    else if (is_method(request, "DELETE"))
-        said = delete(m, request, &resource);
+    else if (aphi_http_is_method(request, "PUT"))
+        said = write(m, request, &resource, &past);
+    else if (aphi_http_is_method(request, "DELETE"))
+        said = delete(m, request, &resource, &past);
     else
         said = post(m, &forgotten);
-    *state = forgotten ? aph_remove(*state, target) : kept(*state, target, resource);
+    said = dated(m, said);
+    *state = forgotten ? aphi_http_forget(*state, target) : aphi_http_keep(*state, target, resource, past);
     return said;
 }
 
@@ -445,7 +408,7 @@ static void step(aph *m, aph_value *state)
 static aph_value part(aph_value request) { return aph_field(request, "target"); }
 
 /* Nothing in the RFC says that a write is done in one moment. */
-static bool alone(aph_value request) { return !only_reads(request); }
+static bool alone(aph_value request) { return !aphi_http_only_reads(request); }
 
 /* ---- mutants ----------------------------------------------------------------------------------------------------- */
 
@@ -473,7 +436,7 @@ static void step_loses_writes(aph *m, aph_value *state)
     aph_request q = aph_recv(m);
     aph_value before = *state;
     serve_as(m, state, q, q.message);
-    if (is_method(q.message, "PUT"))
+    if (aphi_http_is_method(q.message, "PUT"))
         *state = before;
 }
 
@@ -482,7 +445,7 @@ static void step_keeps_deleted(aph *m, aph_value *state)
     aph_request q = aph_recv(m);
     aph_value before = *state;
     serve_as(m, state, q, q.message);
-    if (is_method(q.message, "DELETE"))
+    if (aphi_http_is_method(q.message, "DELETE"))
         *state = before;
 }
 
@@ -490,7 +453,7 @@ static void step_adds_a_byte(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
     aph_value said = serve(m, q.message, state), body = aph_field(said, "body");
-    if (is_method(q.message, "GET") && aph_field(said, "status") == aph_int(200))
+    if (aphi_http_is_method(q.message, "GET") && aph_field(said, "status") == aph_int(200))
         said = aph_put(said, "body", aph_concat(body, aph_str("!")));
     aph_send(m, q.from, said);
 }
@@ -511,7 +474,8 @@ static const aph_model *const mutants[] = {
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static const aph_waiver waivers[] = {
-    APH_WAIVER("if-none-match-strong", "PUT and DELETE compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
+    APH_WAIVER("if-none-match-strong",
+               "PUT, DELETE and requests with Range compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
     APH_WAIVER("weak-tag-ends-list", "lists compared strongly are read up to their first weak tag (RFC 9110 13.1.1)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE are done whatever their conditions say (RFC 9110 13.2.1)"),
     APH_WAIVER("head-range", "HEAD with Range is answered 206, as if it were GET (RFC 9110 14.2)"),
@@ -519,8 +483,25 @@ static const aph_waiver waivers[] = {
     APH_WAIVER("if-match-read-ignored", "GET and HEAD are done whatever If-Match says (RFC 9110 13.1.1)"),
     APH_WAIVER("if-unmodified-since-read-ignored",
                "GET and HEAD are done whatever If-Unmodified-Since says (RFC 9110 13.1.4)"),
+    APH_WAIVER("if-unmodified-since-range-ignored",
+               "GET and HEAD with Range are done whatever If-Unmodified-Since says (RFC 9110 13.1.4)"),
+    APH_WAIVER("if-unmodified-since-beside-if-match",
+               "If-Unmodified-Since counts although there is If-Match (RFC 9110 13.1.4)"),
+    APH_WAIVER("if-modified-since-beside-if-none-match",
+               "If-Modified-Since counts although there is If-None-Match (RFC 9110 13.1.3)"),
+    APH_WAIVER("if-match-beside-star",
+               "PUT where nothing is, with If-None-Match: *, is done whatever If-Match says (RFC 9110 13.1.1)"),
+    APH_WAIVER("epoch-is-no-date", "the first second of 1970 is taken for no date (RFC 9110 13.1.4)"),
+    APH_WAIVER("405-without-allow", "405 does not tell which methods are allowed (RFC 9110 15.5.6)"),
+    APH_WAIVER("last-modified-ahead", "Last-Modified is later than Date (RFC 9110 8.8.2.1)"),
+    APH_WAIVER("if-none-match-beside-others",
+               "GET and HEAD are done although If-None-Match matches, if If-Unmodified-Since or If-Range is there, too "
+               "(RFC 9110 13.1.2)"),
     {0},
 };
+
+/* Of a server that refuses everything nothing was tested. */
+static const char *const floors[] = {"GET", "HEAD", "PUT", "POST", "DELETE", "content is read", NULL};
 
 const aph_model aph_model_http = {
     .version = APH_MODEL_VERSION,
@@ -535,6 +516,7 @@ const aph_model aph_model_http = {
     .codec = &aphi_http_wire,
     .generate = aphi_http_generate,
     .functions = aphi_http_functions,
+    .floors = floors,
     .waivers = waivers,
     .mutants = mutants,
     .closes = APH_CLOSES_SETTLED,

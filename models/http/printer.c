@@ -4,8 +4,8 @@
  *
  * Idea:       the head is written into a buffer of its own, and each part is checked as it is added: a value that
  *             would not be read back the same is no message. Only a head that is right goes out, and the body after it.
- * Not done:   chunks: a value does not say how it was framed. And, in a response to HEAD, the length of what a GET
- *             would have had: the printer is not told the request.
+ * Not done:   chunks, but for who asks for them: a value does not say how it was framed. And, in a response to HEAD,
+ *             the length of what a GET would have had: the printer is not told the request.
  * Read next:  http-message.c */
 #include "http-message.h"
 
@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 #include <time.h>
+
+enum { CHUNK = 7 }; /* bytes of short ones */
 
 /* ---- a head in the making ---------------------------------------------------------------------------------------- */
 
@@ -243,4 +245,32 @@ bool aphi_http_print(const aph_codec *codec, aph_side side, aph_value message, a
     if (t.data != t.little)
         free(t.data);
     return right;
+}
+
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
+
+bool aphi_http_has_length(aphi_span printed, size_t *n)
+{
+    static const char length[] = "Content-Length: ";
+    const char *end = memmem(printed.text, printed.n, "\r\n\r\n", 4);
+    const char *before = memrchr(printed.text, '\n', (size_t)(end - printed.text));
+    const char *line = before ? before + 1 : printed.text;
+    if (strncmp(line, length, sizeof length - 1) != 0)
+        return false;
+    *n = (size_t)(line - printed.text);
+    return true;
+}
+
+void aphi_http_put_chunks(aph_sink *out, aphi_span body)
+{
+    static const char head[] = "Transfer-Encoding: chunked\r\n\r\n", last[] = "0\r\n\r\n";
+    char line[32];
+    aph_sink_put(out, head, sizeof head - 1);
+    for (size_t n; body.n; body = (aphi_span){body.text + n, body.n - n}) {
+        n = body.n < CHUNK || body.n > CHUNK * CHUNK ? body.n : CHUNK;
+        aph_sink_put(out, line, (size_t)snprintf(line, sizeof line, "%zx\r\n", n));
+        aph_sink_put(out, body.text, n);
+        aph_sink_put(out, "\r\n", 2);
+    }
+    aph_sink_put(out, last, sizeof last - 1);
 }

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NAMES_MAX = 16, CHUNK = 7, FORWARDS_DIGITS_MAX = 9 };
+enum { NAMES_MAX = 16, FORWARDS_DIGITS_MAX = 9 };
 
 static const char *const known_in_requests[] = {
     "accept", "authorization", "content-type", "cookie", "if-match", "if-modified-since", "if-none-match",
@@ -399,34 +399,19 @@ static void put_connection(aph_sink *out, aph_value hop)
         put_str(out, "\r\n");
 }
 
-static void put_chunks(aph_sink *out, aphi_span body)
-{
-    char line[32];
-    for (size_t n; body.n; body = (aphi_span){body.text + n, body.n - n}) {
-        n = body.n < CHUNK || body.n > CHUNK * CHUNK ? body.n : CHUNK;
-        aph_sink_put(out, line, (size_t)snprintf(line, sizeof line, "%zx\r\n", n));
-        aph_sink_put(out, body.text, n);
-        put_str(out, "\r\n");
-    }
-    put_str(out, "0\r\n\r\n");
-}
-
-/* What was printed, with Connection and in chunks as the message says. The length is the last line of a head. */
+/* What was printed, with Connection and in chunks as the message says. */
 static void put_printed(aph_sink *out, aphi_span all, aph_value m)
 {
-    static const char length[] = "Content-Length: ";
     const char *end = memmem(all.text, all.n, "\r\n\r\n", 4);
-    const char *before = memrchr(all.text, '\n', (size_t)(end - all.text)), *line = before ? before + 1 : all.text;
-    size_t head = (size_t)(end + 2 - all.text);
-    bool chunked = aph_truth(aph_field(m, "chunked")) && !strncmp(line, length, sizeof length - 1);
-    aph_sink_put(out, all.text, chunked ? (size_t)(line - all.text) : head);
+    size_t head = (size_t)(end + 2 - all.text), kept = head;
+    bool chunked = aph_truth(aph_field(m, "chunked")) && aphi_http_has_length(all, &kept);
+    aph_sink_put(out, all.text, kept);
     put_connection(out, aph_field(m, "hop"));
-    put_str(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
-    aphi_span body = {all.text + head + 2, all.n - head - 2};
+    aphi_span rest = {all.text + head, all.n - head};
     if (chunked)
-        put_chunks(out, body);
+        aphi_http_put_chunks(out, (aphi_span){rest.text + 2, rest.n - 2});
     else
-        aph_sink_put(out, body.text, body.n);
+        aph_sink_put(out, rest.text, rest.n);
 }
 
 static bool encode(const aph_codec *codec, aph_side side, aph_value m, aph_sink *out)

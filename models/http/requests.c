@@ -6,13 +6,15 @@
  *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they
  *             were shown for, and mostly such as can still match. Now and then a target that nobody wrote, and those
  *             that were perhaps there before: one is seldom written, one never. What is old has other tags than what
- *             is new, where versions are told by seconds. */
+ *             is new, where versions are told by seconds. Several conditions in one request are of one answer, so that
+ *             some hold and some do not, and it shows which of them counts. */
 #include "http.h"
 
 enum {
     FEW = 10,    /* connections */
     LOOKS = 256, /* messages that are looked at for a validator, from the latest */
     WRITES = 8,  /* targets written since, of which it is known */
+    LONG = 4 << 10, VERY_LONG = 40 << 10, /* bytes of a body, at most */
 };
 
 /* ---- functions for holes ----------------------------------------------------------------------------------------- */
@@ -76,13 +78,36 @@ static aph_value gen_target(aph_gen *g, bool writes)
     return which < 3 ? aph_strf("/%c", (int)('a' + which)) : aph_strf("/many-%llu", (unsigned long long)which);
 }
 
-/* Mostly another one each time, so that it shows who wrote it; now and then the same again. */
+/* All bytes that there are, in an order of its own. */
+static aph_value gen_bytes(aph_gen *g, size_t most)
+{
+    unsigned char bytes[VERY_LONG];
+    size_t n = 1 + aph_gen_below(g, most), step = 1 + 2 * aph_gen_below(g, 128);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)(aph_gen_number(g) + i * step + i / 256);
+    return aph_bytes(bytes, n);
+}
+
+/* Mostly another one each time, so that it shows who wrote it; now and then the same again; seldom a long one. */
 static aph_value gen_body(aph_gen *g)
 {
-    switch (aph_gen_weighted(g, 8, 2, 1)) {
+    switch (aph_gen_weighted(g, 800, 200, 100, 40, 20, 1)) {
     case 0: return aph_strf("body %llu", (unsigned long long)aph_gen_number(g));
     case 1: return aph_str("again");
-    default: return aph_str("");
+    case 2: return aph_str("");
+    case 3: return gen_bytes(g, 16);
+    case 4: return gen_bytes(g, LONG);
+    default: return gen_bytes(g, VERY_LONG);
+    }
+}
+
+static aph_value with_body(aph_gen *g, aph_value request)
+{
+    request = aph_put(request, "body", gen_body(g));
+    switch (aph_gen_weighted(g, 30, 2, 1)) {
+    case 1: return aph_put(request, "chunked", aph_bool(true));
+    case 2: return aph_put(request, "expect", aph_bool(true));
+    default: return request;
     }
 }
 
@@ -190,7 +215,8 @@ static aph_value gen_time(aph_gen *g, aph_value *target)
 
 static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
 {
-    int64_t first = (int64_t)aph_gen_below(g, 8), last = first + (int64_t)aph_gen_below(g, 8);
+    int64_t first = (int64_t)aph_gen_below(g, aph_gen_weighted(g, 15, 1) == 0 ? 8 : LONG);
+    int64_t last = first + (int64_t)aph_gen_below(g, 8);
     request = aph_put(request, "range", APH_ARRAY_OF(aph_int(first), aph_int(last)));
     switch (aph_gen_weighted(g, 2, 2, 1)) {
     case 1: return aph_put(request, "if-range", gen_tag(g, true, target));
@@ -199,17 +225,46 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
     }
 }
 
+/* One condition made of that answer. */
+static aph_value gen_of(aph_gen *g, int64_t label, char letter)
+{
+    static const char *const tags[] = {"id", "changed", "weakened"}, *const times[] = {"id", "earlier", "later"};
+    bool tag = letter == 'm' || letter == 'n';
+    if (tag && aph_gen_weighted(g, 9, 1) == 1)
+        return aph_str("*");
+    aph_value hole = tag ? aph_hole(label, APH_ARRAY_OF(aph_str("tag")), tags[aph_gen_weighted(g, 4, 2, 1)])
+                         : aph_hole(label, APH_ARRAY_OF(aph_str("modified")), times[aph_gen_weighted(g, 1, 1, 1)]);
+    return tag ? APH_ARRAY_OF(hole) : hole;
+}
+
+/* Several, of one answer: If-(m)atch, If-(n)one-match, If-(u)nmodified-since, If-modified-(s)ince; and a (r)ange. */
+static aph_value with_several(aph_gen *g, aph_value request, bool reads, aph_value *target)
+{
+    static const char *const together[] = {"mu", "mn", "un", "ns", "mnus", "ms", "us", "nr", "mr", "nur"};
+    static const char *const names[] = {"mif-match", "nif-none-match", "uif-unmodified-since", "sif-modified-since"};
+    shown s = {0};
+    const char *letters = together[aph_gen_below(g, reads ? 10 : 6)];
+    if (!gen_answer(g, "tag", true, true, &s) && !gen_answer(g, "tag", false, false, &s))
+        return request;
+    *target = s.target ? s.target : *target;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strchr(letters, *names[i]))
+            request = aph_put(request, names[i] + 1, gen_of(g, s.label, *names[i]));
+    return strchr(letters, 'r') ? with_range(g, request, target) : request;
+}
+
 static aph_value with_condition(aph_gen *g, const char *method, aph_value request, aph_value *target)
 {
     bool get = !strcmp(method, "GET"), head = !strcmp(method, "HEAD");
-    switch (get    ? aph_gen_weighted(g, 14, 12, 10, 2, 4, 4)
-            : head ? aph_gen_weighted(g, 36, 8, 10, 2, 4, 1)
-                   : aph_gen_weighted(g, 6, 4, 6, 2, 0, 0)) {
+    switch (get    ? aph_gen_weighted(g, 14, 12, 10, 2, 4, 4, 3)
+            : head ? aph_gen_weighted(g, 36, 8, 10, 2, 4, 1, 3)
+                   : aph_gen_weighted(g, 12, 8, 12, 4, 0, 0, 2)) {
     case 1: return aph_put(request, "if-match", gen_tags(g, true, target));
     case 2: return aph_put(request, "if-none-match", gen_tags(g, false, target));
     case 3: return aph_put(request, "if-unmodified-since", gen_time(g, target));
     case 4: return aph_put(request, "if-modified-since", gen_time(g, target));
     case 5: return with_range(g, request, target);
+    case 6: return with_several(g, request, get || head, target);
     default: return request;
     }
 }
@@ -221,10 +276,10 @@ aph_value aphi_http_generate(aph_gen *g)
     bool writes = which != 0 && which != 3;
     aph_value target = gen_target(g, writes), request = aph_record("method", aph_str(methods[which]));
     aph_value drawn = target;
-    if (which != 4)
+    if (which != 4 || aph_gen_weighted(g, 3, 1) == 1)
         request = with_condition(g, methods[which], request, &target);
     if (writes && is_old(target) && (aph_str_is(target, "/older") || aph_gen_weighted(g, 63, 1) == 0))
         target = drawn; /* what is old is only old once */
     request = aph_put(request, "target", target);
-    return which == 1 || which == 4 ? aph_put(request, "body", gen_body(g)) : request;
+    return which == 1 || which == 4 ? with_body(g, request) : request;
 }

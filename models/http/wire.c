@@ -4,7 +4,8 @@
  *
  * Idea:       http-message.c knows how messages are framed and what fields are; here the fields that the model speaks
  *             of get their meaning: tags, lists of them, times and ranges. All other fields are left out: the model has
- *             nothing to say of them. */
+ *             nothing to say of them. "date" is only there where it is before "modified", and "allow" where
+ *             the status demands it. */
 #include "http.h"
 #include "dates.h"
 #include "http-message.h"
@@ -201,6 +202,18 @@ static aph_value field_of(const known *k, aph_value v)
     }
 }
 
+/* Validators of an answer that is no success are of what it says itself, if of anything, and so are those of a success
+ * that leaves nothing; Content-Range means something with two statuses only (RFC 9110 8.8.3, 14.4). */
+static bool is_about_resource(const aph_wire *w, const known *k, aph_value status)
+{
+    if (w->side == APH_TO_SERVER)
+        return true;
+    int64_t number = aph_int_of(status);
+    if (k->is == TEXT)
+        return number == 206 || number == 416;
+    return number == 304 || (number / 100 == 2 && !aph_str_is(aph_field(w->asked, "method"), "DELETE"));
+}
+
 static bool take_fields(aph_wire *w, const known *all, size_t n, aph_value fields, aph_value *message)
 {
     for (size_t i = 0; i < n; i++) {
@@ -212,9 +225,32 @@ static bool take_fields(aph_wire *w, const known *all, size_t n, aph_value field
             w->at = 0;
             return false;
         }
-        if (v)
+        if (v && is_about_resource(w, &all[i], aph_field(*message, "status")))
             *message = aph_put(*message, all[i].name, v);
     }
+    return true;
+}
+
+/* Is there such a field among the other ones? A line of them ends with "\n". */
+static bool has_other(aph_value more, const char *name)
+{
+    size_t n, length = strlen(name);
+    const char *at = aph_bytes_of(&more, &n), *end = at + n, *line_end;
+    for (; at < end && (line_end = memchr(at, '\n', (size_t)(end - at))); at = line_end + 1)
+        if ((size_t)(line_end - at) > length && !memcmp(at, name, length) && at[length] == ':')
+            return true;
+    return false;
+}
+
+static bool take_answer(aph_wire *w, aph_value got, aph_value *message)
+{
+    if (!take_fields(w, said, COUNT(said), aph_field(got, "fields"), message))
+        return false;
+    if (aph_field(got, "status") == aph_int(405) && has_other(aph_field(got, "more"), "allow"))
+        *message = aph_put(*message, "allow", aph_bool(true));
+    aph_value date = aph_field(got, "date"), modified = aph_field(*message, "modified");
+    if (modified && aph_int_of(date) >= 0 && aph_int_of(date) < aph_int_of(modified))
+        *message = aph_put(*message, "date", date);
     return true;
 }
 
@@ -248,11 +284,29 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
         understood = take_fields(w, asked, COUNT(asked), fields, &message);
     } else {
         message = aph_record("status", aph_field(got, "status"));
-        understood = take_fields(w, said, COUNT(said), fields, &message);
+        understood = take_answer(w, got, &message);
     }
     w->message = body ? aph_put(message, "body", body) : message;
     w->last = aph_truth(aph_field(got, "close"));
     return understood ? APH_DECODED : APH_MALFORMED;
+}
+
+/* In chunks, if it has a body. */
+static bool put_chunked(aph_value sent, aph_sink *out)
+{
+    aph_value printed;
+    if (!aph_encode(&aphi_http_codec, APH_TO_SERVER, sent, &printed))
+        return false;
+    aphi_span all;
+    all.text = aph_bytes_of(&printed, &all.n);
+    size_t kept, n = aph_count(aph_field(sent, "body"));
+    if (!aphi_http_has_length(all, &kept)) {
+        aph_sink_put(out, all.text, all.n);
+        return true;
+    }
+    aph_sink_put(out, all.text, kept);
+    aphi_http_put_chunks(out, (aphi_span){all.text + all.n - n, n});
+    return true;
 }
 
 static bool encode(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
@@ -264,13 +318,19 @@ static bool encode(const aph_codec *codec, aph_side side, aph_value message, aph
     if (side == APH_TO_SERVER) {
         if (!give_fields(asked, COUNT(asked), message, &fields))
             return false;
+        if (aph_truth(aph_field(message, "expect")))
+            fields = aph_put(fields, "expect", aph_str("100-continue"));
         sent = aph_record("method", aph_field(message, "method"), "target", aph_field(message, "target"));
     } else {
         if (!give_fields(said, COUNT(said), message, &fields))
             return false;
-        sent = aph_record("status", aph_field(message, "status"), "date", aph_int(-1), "more", aph_str(""));
+        aph_value status = aph_field(message, "status"), date = aph_field(message, "date");
+        sent = aph_record("status", status, "date", date ? date : aph_int(-1),
+                          "more", aph_str(aph_field(message, "allow") ? "allow: GET, HEAD\n" : ""));
     }
     sent = aph_put(sent, "fields", fields);
+    if (side == APH_TO_SERVER && body && aph_truth(aph_field(message, "chunked")))
+        return put_chunked(aph_put(sent, "body", body), out);
     return aphi_http_codec.encode(&aphi_http_codec, side, body ? aph_put(sent, "body", body) : sent, out);
 }
 

@@ -110,7 +110,11 @@ static void say_request(saying *s, aph_value request)
     add(s, aph_field(request, "target"));
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         add_field(s, request, fields[i][0], fields[i][1]);
+    if (aph_truth(aph_field(request, "expect")))
+        add_text(s, "  Expect: 100-continue");
     add_body(s, aph_field(request, "body"), true);
+    if (aph_truth(aph_field(request, "chunked")))
+        add_text(s, " in chunks");
 }
 
 static void say_answer(saying *s, aph_value answer)
@@ -119,7 +123,12 @@ static void say_answer(saying *s, aph_value answer)
     add(s, status);
     add_field(s, answer, "tag", "ETag");
     add_field(s, answer, "modified", "Last-Modified");
+    add_field(s, answer, "date", "Date");
+    if (aph_field(answer, "date"))
+        add_text(s, ", earlier (RFC 9110 8.8.2.1)");
     add_field(s, answer, "range", "Content-Range");
+    if (aph_field(answer, "allow"))
+        add_text(s, "  Allow");
     add_body(s, aph_field(answer, "body"), status == aph_int(200) || status == aph_int(206));
 }
 

@@ -37,7 +37,7 @@ typedef struct preset {
     const char *as_root;  /* more of them, if we are root */
     const char *owner;    /* the user as whom it then runs; NULL: ours */
     bool calls;
-    const char *known[5]; /* the waivers of what it does wrong; docs/http.md has the clauses */
+    const char *known[12]; /* the waivers of what it does wrong; docs/http.md has the clauses */
     aphi_subject_file files[APHI_PRESET_FILES];
     size_t file_count;
 } preset;
@@ -163,7 +163,10 @@ static const char old_document[] = "what was there before\n", older_document[] =
 static const preset presets[] = {
     {.name = "apache", .what = "Apache with WebDAV", APACHE,
      .module = APACHE_MODULES "mod_dav_fs.so", .module_package = "apache2-bin",
-     .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "weak-tag-ends-list"},
+     .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "weak-tag-ends-list",
+               "if-unmodified-since-beside-if-match", "if-modified-since-beside-if-none-match",
+               "if-none-match-beside-others", "if-match-beside-star", "epoch-is-no-date",
+               "if-unmodified-since-range-ignored"},
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "apache-proxy", .what = "Apache as a forward proxy", APACHE, .calls = true,
      .module = APACHE_MODULES "mod_proxy_http.so", .module_package = "apache2-bin",
@@ -171,12 +174,14 @@ static const preset presets[] = {
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_proxy_conf}}, .file_count = 2},
     {.name = "nginx", .what = "nginx with WebDAV", .program = "nginx", .package = "nginx",
      .arguments = " -p '{dir}' -c '{dir}/nginx.conf' -e stderr", .as_root = " -g 'user root root;'",
-     .known = {"conditional-writes-ignored", "head-range"},
+     .known = {"conditional-writes-ignored", "head-range", "if-unmodified-since-beside-if-match",
+               "if-modified-since-beside-if-none-match", "405-without-allow"},
      .files = {{.name = "www"}, {.name = "nginx.conf", .text = nginx_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "lighttpd", .what = "lighttpd with WebDAV", .program = "lighttpd", .package = "lighttpd",
      .module = LIGHTTPD_MODULES "mod_webdav.so", .module_package = "lighttpd-mod-webdav",
      .arguments = " -D -f '{dir}/lighttpd.conf'",
-     .known = {"if-match-read-ignored", "if-unmodified-since-read-ignored"},
+     .known = {"if-match-read-ignored", "if-unmodified-since-read-ignored", "if-unmodified-since-beside-if-match",
+               "last-modified-ahead"},
      .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "web", .what = "Antiphon's own web server", .program = "web", .arguments = " {port}"},
 };

@@ -12,6 +12,13 @@ run 0 test http --run "'$ANTIPHON' serve http --port {port} --delay 0.2" --messa
 run 0 test http --subject web --messages 5000 --connections 20 --seed 1
 run 0 check http .antiphon/trace.jsonl
 
+# Right servers that are not as most are; and one that says nothing, which is no pass.
+habits="python3 -S '$ANTIPHON_ROOT/tests/support/habits.py' {port}"
+run 0 test http --run "$habits odd" --patience 10 --messages 2000 --seed 1
+run 0 test http --run "$habits read-only" --patience 10 --messages 1000 --seed 1
+run 7 test http --run "$habits busy" --patience 10 --messages 200 --seed 1
+out 'never came to "content is read"'
+
 for mutant in "$ANTIPHON_SUBJECTS"/web-mutant-[0-9][0-9]; do
     rm -rf .antiphon
     "$ANTIPHON" test http --run "'$mutant' {port}" --time 20 --no-shrink --seed 1 --json >found

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * conditions.c - conditional requests: RFC 9110 13.
+ *
+ * Idea:       the order of 13.2.2. Of If-Match and If-Unmodified-Since the first that is there counts, and so of
+ *             If-None-Match and If-Modified-Since. What real servers do instead are waivers, each at the place where it
+ *             goes wrong. */
+#include "resource.h"
+
+typedef enum comparison { STRONG, WEAK } comparison;
+
+static bool is_weak(aph_value tag) { return !aph_is_str(tag) && aph_truth(aph_field(tag, "weak")); }
+
+static bool same_tag(aph *m, aph_value asked, aph_value tag, comparison how, const char *name)
+{
+    if (how == STRONG && (is_weak(asked) || is_weak(tag)))
+        return false;
+    aph_value opaque = aph_is_str(asked) ? asked : aph_field(asked, "opaque");
+    aph_clause(m, how == STRONG ? "RFC 9110 13.1.1" : "RFC 9110 13.1.2");
+    return aph_decide(m, aph_eq(opaque, aph_field(tag, "opaque")), name);
+}
+
+/* Where tags are compared strongly, a weak one is none that matches; but others may follow. */
+static bool ends_list(aph *m, aph_value asked, size_t i)
+{
+    return i + 1 < aph_count(asked) && is_weak(aph_at(asked, i)) && aph_waive(m, "weak-tag-ends-list");
+}
+
+/* Is the current tag one of those? "*" is any. */
+static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how, const char *name)
+{
+    if (!*resource)
+        return false;
+    if (aph_is_str(asked))
+        return true;
+    aph_value tag = aphi_http_tag(m, resource, false);
+    for (size_t i = 0; tag && i < aph_count(asked); i++) {
+        if (same_tag(m, aph_at(asked, i), tag, how, name))
+            return true;
+        if (how == STRONG && ends_list(m, asked, i))
+            return false;
+    }
+    return false;
+}
+
+static bool modified_since(aph *m, aph_value since, aph_value *resource, const char *name)
+{
+    aph_value modified = aphi_http_modified(m, resource, false);
+    return modified && aph_decide(m, aph_lt(since, modified), name);
+}
+
+/* ---- may it be done? --------------------------------------------------------------------------------------------- */
+
+/* Where nothing is, there is no date to be compared: that the condition is ignored then, or fails, can both be read
+ * from the RFC. */
+static bool unmodified_since(aph *m, aph_value request, aph_value since, aph_value *resource)
+{
+    bool reads = aphi_http_only_reads(request);
+    if (reads && aph_waive(m, "if-unmodified-since-read-ignored"))
+        return true;
+    if (reads && aph_field(request, "range") && aph_waive(m, "if-unmodified-since-range-ignored"))
+        return true;
+    if (since == aph_int(0) && aph_waive(m, "epoch-is-no-date"))
+        return true;
+    if (!reads && aph_waive(m, "if-unmodified-since-now"))
+        return false;
+    aph_clause(m, "RFC 9110 13.1.4");
+    if (!*resource)
+        return aph_either(m, "If-Unmodified-Since holds of nothing", "If-Unmodified-Since fails of nothing") == 0;
+    return !modified_since(m, since, resource, "If-Unmodified-Since: it was modified");
+}
+
+/* If-None-Match: * where nothing is, and all is well. */
+static bool is_to_be_new(aph_value request, aph_value resource)
+{
+    return !resource && aph_str_is(aph_field(request, "if-none-match"), "*");
+}
+
+static bool may_be_done(aph *m, aph_value request, aph_value *resource)
+{
+    aph_value if_match = aph_field(request, "if-match"), since = aph_field(request, "if-unmodified-since");
+    if (!if_match)
+        return !since || unmodified_since(m, request, since, resource);
+    if (aphi_http_only_reads(request) && aph_waive(m, "if-match-read-ignored"))
+        return true;
+    if (is_to_be_new(request, *resource) && aph_waive(m, "if-match-beside-star"))
+        return true;
+    if (!matches(m, if_match, resource, STRONG, "If-Match: the tag matches"))
+        return false;
+    return !since || !aph_waive(m, "if-unmodified-since-beside-if-match") ||
+           unmodified_since(m, request, since, resource);
+}
+
+/* ---- does the client have it already? ---------------------------------------------------------------------------- */
+
+/* The tag matches, so it is known; whatever else is asked. */
+static bool is_outvoted(aph *m, aph_value request)
+{
+    bool reads = aphi_http_only_reads(request);
+    return (reads && aph_field(request, "if-modified-since") && aph_waive(m, "if-modified-since-beside-if-none-match")) ||
+           (reads && (aph_field(request, "if-unmodified-since") || aph_field(request, "if-range")) &&
+            aph_waive(m, "if-none-match-beside-others"));
+}
+
+static bool is_known(aph *m, aph_value request, aph_value *resource)
+{
+    aph_value if_none_match = aph_field(request, "if-none-match"), since = aph_field(request, "if-modified-since");
+    bool reads = aphi_http_only_reads(request);
+    if (if_none_match) {
+        bool weakly = reads && !aph_field(request, "range");
+        comparison how = !weakly && aph_waive(m, "if-none-match-strong") ? STRONG : WEAK;
+        return matches(m, if_none_match, resource, how, "If-None-Match: the tag matches") && !is_outvoted(m, request);
+    }
+    if (!since || !reads || !aphi_http_modified(m, resource, false))
+        return false;
+    aph_clause(m, "RFC 9110 13.1.3");
+    if (modified_since(m, since, resource, "If-Modified-Since: it was modified"))
+        return false;
+    aph_clause(m, "RFC 9110 13.1.3");
+    return aph_either(m, "If-Modified-Since is regarded", "If-Modified-Since is disregarded") == 0;
+}
+
+static bool has_condition(aph_value request)
+{
+    return aph_field(request, "if-match") || aph_field(request, "if-none-match") ||
+           aph_field(request, "if-unmodified-since") || aph_field(request, "if-modified-since");
+}
+
+aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aph_value *resource)
+{
+    if (!has_condition(request))
+        return APHI_HTTP_HOLDS;
+    if (!aphi_http_only_reads(request) && aph_waive(m, "conditional-writes-ignored"))
+        return APHI_HTTP_HOLDS;
+    if (!may_be_done(m, request, resource)) {
+        aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
+        return APHI_HTTP_FAILS;
+    }
+    if (is_known(m, request, resource)) {
+        aph_clause(m, aph_field(request, "if-none-match") ? "RFC 9110 13.1.2" : "RFC 9110 13.1.3");
+        return APHI_HTTP_KNOWN;
+    }
+    return APHI_HTTP_HOLDS;
+}
+
+/* ---- If-Range ---------------------------------------------------------------------------------------------------- */
+
+bool aphi_http_may_give_part(aph *m, aph_value request, aph_value *resource)
+{
+    aph_value if_range = aph_field(request, "if-range");
+    if (!if_range)
+        return true;
+    aph_clause(m, "RFC 9110 13.1.5");
+    if (aph_is_int(if_range)) {
+        aph_value modified = aphi_http_modified(m, resource, false);
+        return modified && aph_decide(m, aph_eq(modified, if_range), "If-Range: the date matches");
+    }
+    aph_value tag = aphi_http_tag(m, resource, false);
+    return tag && same_tag(m, if_range, tag, STRONG, "If-Range: the tag matches");
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_http_model.c - what RFC 9110 lets a server do, and what not, one history for each: the order of conditions, what
+ * it may leave out, how it may refuse. Each is judged with what answers foretell and without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include "models/models.h"
+#include "small_history.h"
+
+/* ' stands for " in what follows. */
+#define GET "1>{'method':'GET','target':'/a'} "
+#define GET_IF(conditions) "1>{'method':'GET','target':'/a'," conditions "} "
+#define HEAD_IF(conditions) "1>{'method':'HEAD','target':'/a'," conditions "} "
+#define PUT(body) "1>{'method':'PUT','target':'/a','body':'" body "'} "
+#define PUT_IF(body, conditions) "1>{'method':'PUT','target':'/a','body':'" body "'," conditions "} "
+#define POST "1>{'method':'POST','target':'/a','body':'p'} "
+#define DELETE "1>{'method':'DELETE','target':'/a'} "
+#define DELETE_IF(conditions) "1>{'method':'DELETE','target':'/a'," conditions "} "
+#define SAYS(status) "1<{'status':" #status ",'body':''} "
+#define SAYS_MORE(status, more) "1<{'status':" #status ",'body':''," more "} "
+#define TAG(opaque) "'tag':{'opaque':'" opaque "','weak':false}"
+#define WEAK(opaque) "'tag':{'opaque':'" opaque "','weak':true}"
+#define SHOWS(body, opaque, time) "1<{'status':200,'body':'" body "'," TAG(opaque) ",'modified':" #time "} "
+#define THERE GET SHOWS("abcdef", "x", 1000)
+#define MATCH(opaque) "'if-match':['" opaque "']"
+#define NONE_MATCH(opaque) "'if-none-match':['" opaque "']"
+#define UNMODIFIED(time) "'if-unmodified-since':" #time
+#define MODIFIED(time) "'if-modified-since':" #time
+#define NOT_MODIFIED SAYS_MORE(304, TAG("x"))
+
+/* The verdict, with foresight and without, and without the model's promises: then nothing is foretold. */
+static void judged(const char *text, const char *waiver, aph_verdict expected)
+{
+    aph_model model = aph_model_http;
+    char json[2048];
+    assert_true(strlen(text) < sizeof json);
+    strcpy(json, text);
+    for (char *quote = json; (quote = strchr(quote, '\''));)
+        *quote = '"';
+    for (size_t i = 0; waiver && model.waivers[i].name; i++)
+        model.waived |= (uint64_t)!strcmp(model.waivers[i].name, waiver) << i;
+    assert_true(!waiver || model.waived);
+    small_history h = small_read(json);
+    for (int mode = 0; mode < 4; mode++) {
+        aph_oracle *o = small_open(&model, &(aph_oracle_options){.environment = "tcp", .distrust = mode & 2});
+        small_tell_all(o, &h, mode & 1);
+        if (o->verdict != expected)
+            fail_msg("%s (%s%s): %s, not %s", text, mode & 1 ? "foreseen" : "open", mode & 2 ? ", distrust" : "",
+                     aph_verdict_name(o->verdict), aph_verdict_name(expected));
+        aph_oracle_close(o);
+    }
+}
+
+static void may(const char *text) { judged(text, NULL, APH_PASS); }
+static void must_not(const char *text) { judged(text, NULL, APH_FAIL); }
+
+/* Not what a server may do, unless it is let off. */
+static void waived(const char *waiver, const char *text)
+{
+    must_not(text);
+    judged(text, waiver, APH_PASS);
+}
+
+/* ---- conditions -------------------------------------------------------------------------------------------------- */
+
+/* 13.2.2, 13.1.4: If-Unmodified-Since does not count beside If-Match. */
+static void if_match_comes_first(void **unused)
+{
+    (void)unused;
+    may(THERE GET_IF(MATCH("x") "," UNMODIFIED(1)) SHOWS("abcdef", "x", 1000));
+    waived("if-unmodified-since-beside-if-match", THERE GET_IF(MATCH("x") "," UNMODIFIED(1)) SAYS(412));
+    may(THERE PUT_IF("b", MATCH("x") "," UNMODIFIED(1)) SAYS(204));
+    waived("if-unmodified-since-beside-if-match", THERE PUT_IF("b", MATCH("x") "," UNMODIFIED(1)) SAYS(412));
+    may(THERE GET_IF(MATCH("y") "," UNMODIFIED(1000)) SAYS(412));
+    must_not(THERE GET_IF(MATCH("y") "," UNMODIFIED(1000)) SHOWS("abcdef", "x", 1000));
+    must_not(THERE PUT_IF("b", MATCH("y") "," UNMODIFIED(1000)) SAYS(204));
+}
+
+/* 13.1.3: If-Modified-Since does not count beside If-None-Match. */
+static void if_none_match_comes_before_dates(void **unused)
+{
+    (void)unused;
+    may(THERE GET_IF(NONE_MATCH("x") "," MODIFIED(1)) NOT_MODIFIED);
+    waived("if-modified-since-beside-if-none-match",
+           THERE GET_IF(NONE_MATCH("x") "," MODIFIED(1)) SHOWS("abcdef", "x", 1000));
+    may(THERE GET_IF(NONE_MATCH("y") "," MODIFIED(1000)) SHOWS("abcdef", "x", 1000));
+    must_not(THERE GET_IF(NONE_MATCH("y") "," MODIFIED(1000)) NOT_MODIFIED);
+    may(THERE GET_IF(MODIFIED(1000)) SHOWS("abcdef", "x", 1000)); /* alone it is only recommended */
+    may(THERE GET_IF(MODIFIED(1000)) NOT_MODIFIED);
+    must_not(THERE GET_IF(MODIFIED(999)) NOT_MODIFIED);
+    may(THERE PUT_IF("b", MODIFIED(1000)) SAYS(204)); /* it is for GET and HEAD */
+    must_not(THERE PUT_IF("b", MODIFIED(1000)) SAYS(412));
+}
+
+/* 13.2.2: what must not be done comes before what need not be. */
+static void first_412_then_304(void **unused)
+{
+    (void)unused;
+    may(THERE GET_IF(MATCH("y") "," NONE_MATCH("x")) SAYS(412));
+    must_not(THERE GET_IF(MATCH("y") "," NONE_MATCH("x")) NOT_MODIFIED);
+    may(THERE GET_IF(MATCH("x") "," NONE_MATCH("x")) NOT_MODIFIED);
+    must_not(THERE GET_IF(MATCH("x") "," NONE_MATCH("x")) SAYS(412));
+    may(THERE GET_IF(UNMODIFIED(1) "," NONE_MATCH("x")) SAYS(412));
+    must_not(THERE GET_IF(UNMODIFIED(1) "," NONE_MATCH("x")) NOT_MODIFIED);
+    waived("if-none-match-beside-others",
+           THERE GET_IF(UNMODIFIED(1000) "," NONE_MATCH("x")) SHOWS("abcdef", "x", 1000));
+    may(THERE PUT_IF("b", MATCH("x") "," NONE_MATCH("y")) SAYS(204));
+    may(THERE PUT_IF("b", MATCH("x") "," NONE_MATCH("x")) SAYS(412));
+    must_not(THERE PUT_IF("b", MATCH("x") "," NONE_MATCH("x")) SAYS(204));
+    must_not(THERE DELETE_IF(UNMODIFIED(1) "," NONE_MATCH("y")) SAYS(204));
+}
+
+/* 13.2.2: a range is looked at last. */
+static void ranges_come_last(void **unused)
+{
+    (void)unused;
+    may(THERE GET_IF(NONE_MATCH("x") ",'range':[0,1],'if-range':'y'") NOT_MODIFIED);
+    waived("if-none-match-beside-others",
+           THERE GET_IF(NONE_MATCH("x") ",'range':[0,1],'if-range':'y'") SHOWS("abcdef", "x", 1000));
+    must_not(THERE GET_IF(MATCH("y") ",'range':[9,9]") SAYS(416));
+    waived("if-unmodified-since-range-ignored",
+           THERE GET_IF(UNMODIFIED(1) ",'range':[9,9]") SAYS_MORE(416, "'range':'bytes\\u0020*/6'"));
+    waived("if-none-match-strong",
+           THERE GET_IF("'if-none-match':[{'opaque':'x','weak':true}],'range':[9,9]") SAYS(416));
+}
+
+static void other_peculiarities(void **unused)
+{
+    (void)unused;
+    waived("if-match-beside-star", DELETE SAYS(404) PUT_IF("b", MATCH("x") ",'if-none-match':'*'") SAYS(201));
+    waived("epoch-is-no-date", THERE GET_IF(UNMODIFIED(0)) SHOWS("abcdef", "x", 1000));
+    waived("last-modified-ahead", GET "1<{'status':200,'body':'a','modified':1000,'date':999} ");
+}
+
+/* 13.1.1, 13.1.4: what is already so may be told that all is well; but not what If-None-Match forbids. */
+static void what_is_already_so(void **unused)
+{
+    (void)unused;
+    may(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204));
+    may(THERE PUT_IF("abcdef", UNMODIFIED(1)) SAYS(200));
+    may(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204) GET SHOWS("abcdef", "x", 1000));
+    must_not(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204) GET SHOWS("abcdef", "z", 1000)); /* nothing was done */
+    must_not(THERE PUT_IF("other", MATCH("y")) SAYS(204));
+    must_not(THERE PUT_IF("abcdef", NONE_MATCH("x")) SAYS(204));
+    may(DELETE SAYS(204) DELETE_IF(MATCH("y")) SAYS(204));
+    may(DELETE SAYS(204) DELETE_IF(MATCH("y")) SAYS(412));
+    must_not(THERE DELETE_IF(MATCH("y")) SAYS(204));
+}
+
+/* ---- what may be left out, and what is told ---------------------------------------------------------------------- */
+
+/* 9.3.2 */
+static void head_may_leave_out(void **unused)
+{
+    (void)unused;
+    may(THERE HEAD_IF("'range':[0,1]") SAYS(200));
+    may(THERE HEAD_IF(NONE_MATCH("x")) SAYS(304));
+    must_not(THERE HEAD_IF(NONE_MATCH("y")) SAYS_MORE(200, TAG("z")));
+    must_not(THERE GET "1<{'status':200,'body':'abcdef'} ");
+    must_not(THERE GET_IF(NONE_MATCH("x")) SAYS(304));
+}
+
+/* 15.3.7, 14.4 */
+static void parts(void **unused)
+{
+    (void)unused;
+#define PART(body, range) "1<{'status':206,'body':'" body "','range':'bytes\\u0020" range "'," TAG("x") ",'modified':1000} "
+#define ASK GET_IF("'range':[1,4]")
+    may(THERE ASK PART("bcde", "1-4/6"));
+    may(THERE ASK PART("bcde", "1-4/*"));
+    may(THERE ASK PART("b", "1-1/6"));
+    may(THERE ASK PART("cd", "2-3/*"));
+    must_not(THERE ASK PART("bcd", "1-4/6"));
+    must_not(THERE ASK PART("bcdef", "1-5/6"));
+    must_not(THERE ASK PART("ab", "0-1/6"));
+    must_not(THERE ASK PART("bx", "1-2/6"));
+    must_not(THERE ASK PART("bcde", "1-4/7"));
+    must_not(THERE ASK "1<{'status':206,'body':'bcde','range':'bytes\\u00201-4/6','modified':1000} ");
+    must_not(THERE ASK "1<{'status':206,'body':'bcde','range':'bytes\\u00201-4/6'," TAG("x") "} ");
+    may(THERE GET_IF("'range':[1,4],'if-range':'x'")
+            "1<{'status':206,'body':'bcde','range':'bytes\\u00201-4/6'," TAG("x") "} ");
+}
+
+/* 9.3.5, 15.5.11 */
+static void nothing_to_delete(void **unused)
+{
+    (void)unused;
+    may(DELETE SAYS(204) DELETE SAYS(204) DELETE SAYS(404) GET SAYS(404));
+    may(DELETE SAYS(410) GET SAYS(410) GET SAYS(404));
+    may(DELETE SAYS(200) GET SAYS(404));
+    may(THERE DELETE SAYS(202) GET SHOWS("abcdef", "x", 1000) GET SAYS(404));
+    must_not(THERE DELETE SAYS(202) GET SAYS(404) GET SHOWS("abcdef", "x", 1000));
+    must_not(THERE DELETE SAYS(204) GET SHOWS("abcdef", "x", 1000));
+    must_not(THERE DELETE SAYS(410));
+    must_not(THERE GET SAYS(410));
+    must_not(DELETE SAYS(204) PUT("a") SAYS(204));
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+/* 9.1, 15.5.6, 15.6.2 */
+static void methods_need_not_be_there(void **unused)
+{
+    (void)unused;
+    may(THERE PUT("b") SAYS_MORE(405, "'allow':true") GET SHOWS("abcdef", "x", 1000));
+    waived("405-without-allow", THERE PUT("b") SAYS(405));
+    waived("405-without-allow", THERE POST SAYS(405));
+    may(THERE PUT("b") SAYS(501) DELETE SAYS(501) POST SAYS(501) GET SHOWS("abcdef", "x", 1000));
+    may(THERE PUT("b") SAYS(413) DELETE SAYS(403) POST SAYS(303));
+    must_not(THERE PUT("b") SAYS(501) GET "1<{'status':200,'body':'b'} ");
+    must_not(THERE PUT("b") SAYS(412));
+    must_not(THERE PUT("b") SAYS(303));
+    must_not(THERE GET SAYS(501));
+    must_not(THERE GET SAYS_MORE(405, "'allow':true"));
+}
+
+/* 15.6: what a write has done that the server failed at, nobody knows; a read has done nothing. */
+static void failures_at_any_time(void **unused)
+{
+    (void)unused;
+    may(GET SAYS(503) THERE GET SAYS(500) GET SAYS(429) GET SAYS(403) GET SHOWS("abcdef", "x", 1000));
+    may(THERE PUT("b") SAYS(503) GET SHOWS("abcdef", "x", 1000));
+    may(THERE PUT("b") SAYS(500) GET "1<{'status':200,'body':'b'} ");
+    may(THERE DELETE SAYS(500) GET SAYS(404));
+    must_not(THERE PUT("b") SAYS(429) GET "1<{'status':200,'body':'b'} ");
+    must_not(THERE GET SAYS(503) GET "1<{'status':200,'body':'b'} ");
+    must_not(THERE GET SAYS(404));
+    must_not(THERE GET SAYS(412));
+}
+
+/* ---- tags -------------------------------------------------------------------------------------------------------- */
+
+/* 8.8.1: a strong tag is of one content, for ever. */
+static void strong_tags_are_of_one_content(void **unused)
+{
+    (void)unused;
+    must_not(THERE PUT("b") SAYS(204) GET SHOWS("b", "x", 1001));
+    must_not(THERE PUT("b") SAYS(204) GET SHOWS("b", "y", 1001) PUT("cc") SAYS(204) GET SHOWS("cc", "x", 1002));
+    must_not(THERE DELETE SAYS(204) PUT("b") SAYS(201) GET SHOWS("b", "x", 1001));
+    must_not(THERE POST SAYS(200) PUT("b") SAYS(204) GET SHOWS("b", "x", 1001));
+    may(THERE PUT("b") SAYS(204) GET SHOWS("b", "y", 1001) PUT("abcdef") SAYS(204) GET SHOWS("abcdef", "x", 1002));
+    may(THERE PUT("fedcba") SAYS(204) GET SHOWS("fedcba", "x", 1000)); /* within a second */
+    may(THERE PUT("b") SAYS(204) GET "1<{'status':200,'body':'b'," WEAK("x") "} ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(if_match_comes_first),
+        cmocka_unit_test(if_none_match_comes_before_dates),
+        cmocka_unit_test(first_412_then_304),
+        cmocka_unit_test(ranges_come_last),
+        cmocka_unit_test(other_peculiarities),
+        cmocka_unit_test(what_is_already_so),
+        cmocka_unit_test(head_may_leave_out),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(nothing_to_delete),
+        cmocka_unit_test(methods_need_not_be_there),
+        cmocka_unit_test(failures_at_any_time),
+        cmocka_unit_test(strong_tags_are_of_one_content),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
