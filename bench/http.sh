@@ -19,11 +19,17 @@ server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$folder"' EXIT
 
 waivers() {
+    local names= one
     case $1 in
-    apache) echo --waive if-none-match-strong --waive weak-tag-ends-list --waive head-range --waive if-unmodified-since-now ;;
-    nginx) echo --waive conditional-writes-ignored --waive head-range ;;
-    lighttpd) echo --waive if-match-read-ignored --waive if-unmodified-since-read-ignored ;;
+    apache) names='if-none-match-strong weak-tag-ends-list head-range if-unmodified-since-now if-unmodified-since-range-ignored
+        if-unmodified-since-beside-if-match if-modified-since-beside-if-none-match if-none-match-beside-others
+        if-match-beside-star epoch-is-no-date' ;;
+    nginx) names='conditional-writes-ignored head-range if-unmodified-since-beside-if-match
+        if-modified-since-beside-if-none-match 405-without-allow last-modified-ahead' ;;
+    lighttpd) names='if-match-read-ignored if-unmodified-since-read-ignored if-unmodified-since-beside-if-match
+        last-modified-ahead' ;;
     esac
+    for one in $names; do echo --waive "$one"; done
 }
 
 # The server is started beforehand, so that all is one run and only that is measured.

@@ -175,7 +175,7 @@ static const preset presets[] = {
     {.name = "nginx", .what = "nginx with WebDAV", .program = "nginx", .package = "nginx",
      .arguments = " -p '{dir}' -c '{dir}/nginx.conf' -e stderr", .as_root = " -g 'user root root;'",
      .known = {"conditional-writes-ignored", "head-range", "if-unmodified-since-beside-if-match",
-               "if-modified-since-beside-if-none-match", "405-without-allow"},
+               "if-modified-since-beside-if-none-match", "405-without-allow", "last-modified-ahead"},
      .files = {{.name = "www"}, {.name = "nginx.conf", .text = nginx_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "lighttpd", .what = "lighttpd with WebDAV", .program = "lighttpd", .package = "lighttpd",
      .module = LIGHTTPD_MODULES "mod_webdav.so", .module_package = "lighttpd-mod-webdav",

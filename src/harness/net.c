@@ -58,8 +58,8 @@ typedef struct channel {
     size_t scanned;         /* by the codec, of the message at in_head */
     aphi_buffer outbox;     /* of datagrams, each after its length in four bytes */
     size_t out_head;
-    uint32_t chunk;         /* up to piecewise_end the outbox goes in pieces of this */
-    size_t piecewise_end;
+    uint32_t chunk;         /* from piecewise_begin to piecewise_end the outbox goes in pieces of this */
+    size_t piecewise_begin, piecewise_end;
     int64_t not_before;     /* the next piece */
 } channel;
 
@@ -129,7 +129,7 @@ static void shut(aphi_net *n, channel *l)
         free_inbox(n, l);
     l->connecting = l->broken = false;
     l->in_head = l->in_tail = l->scanned = 0;
-    l->outbox.n = l->out_head = l->piecewise_end = 0;
+    l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
     l->not_before = 0;
 }
 
@@ -288,6 +288,7 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     if (chunk && !n->datagrams) {
         size_t pieces = (size_t)CHUNKS * chunk, count = l->outbox.n - before;
         l->chunk = chunk;
+        l->piecewise_begin = before;
         l->piecewise_end = before + (pieces < count ? pieces : count);
     }
     list_filled(n, l);
@@ -349,16 +350,18 @@ static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
     if (l->out_head == l->outbox.n)
         return true;
     if (l->fd < 0 && (l->connection >= APH_ACCEPTED || !dial(n, l))) {
-        l->outbox.n = l->out_head = l->piecewise_end = 0;
+        l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
         return true;
     }
     while (!l->connecting && l->out_head < l->outbox.n) {
         size_t count = l->outbox.n - l->out_head;
-        bool piece = l->out_head < l->piecewise_end;
+        bool early = l->out_head < l->piecewise_begin, piece = !early && l->out_head < l->piecewise_end;
         if (now < l->not_before)
             return false;
         if (piece && count > l->chunk)
             count = l->chunk;
+        else if (early)
+            count = l->piecewise_begin - l->out_head;
         ssize_t written = write_some(n, l, count);
         if (written < 0 && errno == EINTR)
             continue;
@@ -371,7 +374,7 @@ static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
         if (written < 0) {
             /* What it sent before it broke off is still to be read, and then how it ended is told. */
             l->broken = errno == ECONNRESET;
-            l->outbox.n = l->out_head = l->piecewise_end = 0;
+            l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
             l->not_before = 0;
             watch(n, l, EPOLLIN | EPOLLRDHUP);
             return true;
@@ -383,7 +386,7 @@ static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
         watch(n, l, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
         return false;
     }
-    l->outbox.n = l->out_head = l->piecewise_end = 0;
+    l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
     watch(n, l, EPOLLIN | EPOLLRDHUP);
     return true;
 }
