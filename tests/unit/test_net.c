@@ -182,6 +182,30 @@ static void test_pieces(void **unused)
     finish(&p);
 }
 
+/* What waits before it goes at once. */
+static void test_pieces_of_its_own(void **unused)
+{
+    (void)unused;
+    char text[2001], first[4096];
+    ssize_t n = -1;
+    peer p = {.count = 0};
+    start(&p, NULL, false);
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    post(&p, 0, text);
+    assert_true(aphi_net_post(p.net, 0, aph_str("b"), 1));
+    aphi_net_turn(p.net, 0);
+    int fd = let_in(&p);
+    for (int i = 0; i < 1000 && n <= 0; i++) {
+        aphi_net_turn(p.net, 0);
+        n = recv(fd, first, sizeof first, MSG_DONTWAIT | MSG_PEEK);
+    }
+    assert_true(n >= (ssize_t)sizeof text + 2);
+    turn_until_idle(&p);
+    close(fd);
+    finish(&p);
+}
+
 static void test_decodes_across_reads(void **unused)
 {
     (void)unused;
@@ -437,6 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_both_ways),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_pieces_of_its_own),
         cmocka_unit_test(test_decodes_across_reads),
         cmocka_unit_test(test_end_reset_refused),
         cmocka_unit_test(test_no_call_back),
