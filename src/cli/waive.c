@@ -67,7 +67,7 @@ aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char
     aphi_judge_options options = {.oracle = {.environment = environment, .patient = true, .time_ms = JUDGE_MS,
                                              .memory = (size_t)1024 << 20},
                                   .format = APHI_FORMAT_JSONL};
-    aph_value needs = APH_NIL;
+    const char *found[64] = {0}; /* values would not outlive the next judgement */
     for (size_t i = 0; model->waivers && model->waivers[i].name; i++) {
         uint64_t bit = UINT64_C(1) << i;
         if (!(model->waived & bit))
@@ -75,10 +75,12 @@ aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char
         aph_model without = *model;
         without.waived &= ~bit;
         aph_value verdict = aph_field(aphi_judge(&without, trace, &options), "verdict");
-        needs = aph_set(needs ? needs : aph_object(), aph_str(model->waivers[i].name),
-                        aph_str(aph_str_is(verdict, "fail") ? "needed"
-                                : aph_str_is(verdict, "pass") ? "not needed" : "unclear"));
+        found[i] = aph_str_is(verdict, "fail") ? "needed" : aph_str_is(verdict, "pass") ? "not needed" : "unclear";
     }
+    aph_value needs = APH_NIL;
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        if (found[i])
+            needs = aph_set(needs ? needs : aph_object(), aph_str(model->waivers[i].name), aph_str(found[i]));
     return needs;
 }
 
