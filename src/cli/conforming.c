@@ -3,7 +3,8 @@
  * conforming.c - antiphon conform MODEL PROGRAM: does a program do what its model says, and nothing else?
  *
  * Idea:       The model's sequences are visited as antiphon reach does, one after the other. Each is a test for the
- *             whole program; or, with --local, all are collected first, and each thread is tested alone. */
+ *             whole program; or, with --local, all are collected first, and each thread is tested alone. With -j there
+ *             are several testers, each with a program of its own; what one finds stops all. */
 #include "cli/commands.h"
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "cli/exits.h"
 #include "cli/program.h"
 #include "reach/conformity.h"
+#include "reach/team.h"
 #include "report/parting.h"
 #include "report/spacetime.h"
 #include "report/swimlanes.h"
@@ -18,35 +20,55 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 40 };
+enum { ROWS = 40, JOBS_MAX = 256 };
 
 typedef enum holding { HOLDS, FAILS, UNDECIDED } holding;
 
-typedef struct conforming {
+typedef struct conforming conforming;
+
+typedef struct tester {
+    conforming *x;
+    aphi_controlled *program;
+    aphi_conformity c;
+    aphi_sequence sequence;
+    pthread_t thread;
+} tester;
+
+typedef struct finding {
+    const aphi_difference *d; /* or NULL */
+    const aphi_cast *cast;    /* whose numbers are in it */
+} finding;
+
+struct conforming {
     const char *model, *name, *thread, *page;
-    uint64_t time_ms, limit, unroll, captures;
+    uint64_t time_ms, limit, unroll, captures, jobs;
     bool local, json, at_least;
     aphi_alts alts;
     aphi_plan plan;
-    aphi_controlled *program;
-    aphi_conformity c;
+    char **words;           /* of the program */
+    tester *testers;
     aphi_alone *alone;
     aphi_alone_told *told;  /* of each component */
-    aphi_sequence sequence;
+    pthread_mutex_t lock;   /* of the next two */
     uint64_t visited;       /* sequences of the model */
-    bool complete;          /* all of them */
+    size_t next;            /* the component to test */
+    bool complete;          /* all sequences */
+    finding lack, surplus;  /* a breach of M <= CP, and of CP <= M */
+    uint64_t tests, runs;
     int64_t ns;
-} conforming;
+};
 
 static volatile sig_atomic_t interrupted;
 
 enum { LOCAL = 256, THREAD, AT_LEAST, LIMIT, UNROLL, RUN_TIME, CAPTURES, REPORT, JSON, HELP };
 
 static const struct option options[] = {
+    {"jobs", required_argument, NULL, 'j'},
     {"local", no_argument, NULL, LOCAL},          {"thread", required_argument, NULL, THREAD},
     {"at-least", no_argument, NULL, AT_LEAST},    {"limit", required_argument, NULL, LIMIT},
     {"unroll", required_argument, NULL, UNROLL},  {"run-time", required_argument, NULL, RUN_TIME},
@@ -59,6 +81,7 @@ static void help(void)
           "Tests a program on libantiphon-threads with all sequences of a model: can it do all that the model can\n"
           "(M <= CP), and nothing else (M ~ CP)? MODEL is one that antiphon reach takes. Threads and ports have the\n"
           "same names on both sides.\n\n"
+          "  -j, --jobs N      programs that run at a time (default: 1)\n"
           "  --local           test each thread alone: its environment is played, what messages carry is captured\n"
           "  --thread NAME     with --local: this thread only\n"
           "  --at-least        only M <= CP is asked for: the program may do more\n"
@@ -80,6 +103,7 @@ static void help(void)
 static int apply(conforming *x, int option)
 {
     switch (option) {
+    case 'j': return aphi_take_number("jobs", 1, JOBS_MAX, &x->jobs);
     case LOCAL: x->local = true; return 0;
     case THREAD: x->thread = optarg; return 0;
     case AT_LEAST: x->at_least = true; return 0;
@@ -99,7 +123,7 @@ static int take_options(conforming *x, int count, char **words)
     int option;
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(count, words, "+:", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:j:", options, NULL)) != -1) {
         if (option == HELP) {
             help();
             return APHI_EXIT_PASS;
@@ -123,37 +147,102 @@ static int take_options(conforming *x, int count, char **words)
 
 static bool visit(void *context, aphi_explorer *e)
 {
-    conforming *x = context;
-    aphi_sequence_take(&x->sequence, e);
-    x->visited++;
+    tester *t = context;
+    conforming *x = t->x;
     bool more = true;
+    aphi_sequence_take(&t->sequence, e);
+    pthread_mutex_lock(&x->lock);
+    uint64_t number = ++x->visited;
+    pthread_mutex_unlock(&x->lock);
+    t->c.sequence = number - 1;
     if (x->local)
-        aphi_alone_add(x->alone, &x->sequence);
+        aphi_alone_add(x->alone, &t->sequence);
     else
-        more = aphi_conformity_try(&x->c, &x->sequence);
-    return more && !interrupted && (!x->limit || x->visited < x->limit);
+        more = aphi_conformity_try(&t->c, &t->sequence);
+    return more && !interrupted && (!x->limit || number < x->limit);
 }
 
+/* To find what each component does takes one worker. */
 static void visit_all(conforming *x)
 {
-    aphi_explorer *e = aphi_explorer_open(&x->plan, visit, x);
-    aphi_sequence_open(&x->sequence, &x->plan);
-    aphi_explorer_begin(e, NULL);
-    while (!aphi_explorer_go(e, 1000000) && !aphi_explorer_stopped(e))
-        continue;
-    x->complete = !aphi_explorer_stopped(e);
-    aphi_sequence_close(&x->sequence);
-    aphi_explorer_close(e);
+    void **contexts = aphi_alloc(x->jobs * sizeof *contexts);
+    for (size_t i = 0; i < x->jobs; i++) {
+        contexts[i] = &x->testers[i];
+        aphi_sequence_open(&x->testers[i].sequence, &x->plan);
+    }
+    aphi_team_options team = {.plan = &x->plan, .jobs = x->local ? 1 : (unsigned)x->jobs, .visit = visit,
+                              .contexts = contexts, .slice = x->local ? 0 : 1, .stop = &interrupted};
+    x->complete = aphi_team_search(&team).end == APHI_TEAM_DONE;
+    for (size_t i = 0; i < x->jobs; i++)
+        aphi_sequence_close(&x->testers[i].sequence);
+    free(contexts);
+}
+
+static bool is_settled(const conforming *x)
+{
+    bool settled = interrupted;
+    for (size_t i = 0; i < x->jobs; i++)
+        settled |= x->testers[i].c.lack.breach || x->testers[i].c.lost;
+    return settled;
+}
+
+/* The next component to test; SIZE_MAX: there is none. */
+static size_t next_component(conforming *x, bool settled)
+{
+    size_t found = SIZE_MAX;
+    pthread_mutex_lock(&x->lock);
+    if (settled)
+        x->next = x->alts.component_count;
+    while (x->next < x->alts.component_count && found == SIZE_MAX) {
+        found = !x->thread || !strcmp(x->thread, x->alts.components[x->next].name) ? x->next : SIZE_MAX;
+        x->next++;
+    }
+    pthread_mutex_unlock(&x->lock);
+    return found;
+}
+
+static void *test_some(void *argument)
+{
+    tester *t = argument;
+    size_t i;
+    while ((i = next_component(t->x, interrupted || t->c.lack.breach || t->c.lost)) != SIZE_MAX)
+        t->x->told[i] = aphi_alone_try(t->x->alone, &t->c, i);
+    return NULL;
 }
 
 static void test_threads(conforming *x)
 {
     aphi_alone_capture(x->alone, x->captures);
-    for (size_t i = 0; i < x->alts.component_count && !x->c.lack.breach && !x->c.lost && !interrupted; i++)
-        if (!x->thread || !strcmp(x->thread, x->alts.components[i].name))
-            x->told[i] = aphi_alone_try(x->alone, i);
-    if (!x->thread)
+    if (is_settled(x))
+        return;
+    for (size_t i = 1; i < x->jobs; i++)
+        if (pthread_create(&x->testers[i].thread, NULL, test_some, &x->testers[i]))
+            abort();
+    test_some(&x->testers[0]);
+    for (size_t i = 1; i < x->jobs; i++)
+        pthread_join(x->testers[i].thread, NULL);
+    if (!x->thread && !is_settled(x))
         aphi_alone_settle(x->alone);
+}
+
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
+
+static void consider(finding *f, const aphi_difference *d, const aphi_cast *cast)
+{
+    if (d->breach && (!f->d || d->alone < f->d->alone || (d->alone == f->d->alone && d->sequence < f->d->sequence)))
+        *f = (finding){d, cast};
+}
+
+static void sum_up(conforming *x)
+{
+    for (size_t i = 0; i < x->jobs; i++) {
+        const tester *t = &x->testers[i];
+        const aphi_cast *cast = aphi_controlled_cast(t->program);
+        consider(&x->lack, &t->c.lack, cast);
+        consider(&x->surplus, &t->c.surplus, cast);
+        x->tests += t->c.tests;
+        x->runs += t->c.runs;
+    }
 }
 
 static aphi_alone_told all_told(const conforming *x)
@@ -175,21 +264,21 @@ static const char *const holding_names[] = {"holds", "fails", "is not certain"};
 
 static holding at_least(const conforming *x)
 {
-    if (x->c.lack.breach)
+    if (x->lack.d)
         return FAILS;
     return x->complete && !interrupted && !all_told(x).untested ? HOLDS : UNDECIDED;
 }
 
 static holding both(const conforming *x)
 {
-    return x->c.surplus.breach ? FAILS : at_least(x);
+    return x->surplus.d ? FAILS : at_least(x);
 }
 
 static int exit_of(const conforming *x)
 {
-    if (x->c.lack.breach == APHI_BREACH_ENDLESS)
+    if (x->lack.d && x->lack.d->breach == APHI_BREACH_ENDLESS)
         return APHI_EXIT_ENDLESS;
-    if (x->c.lack.breach == APHI_BREACH_CRASHED)
+    if (x->lack.d && x->lack.d->breach == APHI_BREACH_CRASHED)
         return APHI_EXIT_CRASHED;
     holding h = x->at_least ? at_least(x) : both(x);
     if (h == FAILS)
@@ -215,15 +304,11 @@ static const struct {
     [APHI_BREACH_MORE] = {"more", "a receive could take what the model's could not"},
 };
 
-static const aphi_cast *cast_of(const conforming *x)
-{
-    return aphi_controlled_cast(x->program);
-}
-
 /* Two lines: which relation fails and why; which sequence, and which event of whom. */
-static void put_difference(const conforming *x, const aphi_difference *d, aphi_buffer *out)
+static void put_difference(const finding *f, aphi_buffer *out)
 {
-    const aphi_cast *c = cast_of(x);
+    const aphi_difference *d = f->d;
+    const aphi_cast *c = f->cast;
     aphi_buffer_format(out, "%s: %s\n  ", aphi_breach_is_lack(d->breach) ? "M <= CP fails" : "CP <= M fails",
                        breaches[d->breach].text);
     if (d->alone >= 0)
@@ -237,15 +322,15 @@ static void put_difference(const conforming *x, const aphi_difference *d, aphi_b
     aphi_buffer_format(out, ": %s\n", d->detail);
 }
 
-static void tell_difference(const conforming *x, const aphi_difference *d, aphi_buffer *out)
+static void tell_difference(const finding *f, aphi_buffer *out)
 {
     aphi_terminal t = aphi_terminal_of(stdout, APHI_COLOUR_AUTO);
-    if (!d->breach)
+    if (!f->d)
         return;
     aphi_buffer_byte(out, '\n');
-    put_difference(x, d, out);
+    put_difference(f, out);
     aphi_buffer_byte(out, '\n');
-    aphi_spacetime_draw(out, cast_of(x), d, &t, ROWS);
+    aphi_spacetime_draw(out, f->cast, f->d, &t, ROWS);
     aphi_buffer_byte(out, '\n');
 }
 
@@ -279,9 +364,9 @@ static void put_verdict(const conforming *x, aphi_buffer *out)
     aphi_buffer_format(out, "  %s", x->complete ? "" : "not all: ");
     put_count(out, x->visited, "sequence");
     aphi_buffer_str(out, " of the model, ");
-    put_count(out, x->c.tests, "test");
+    put_count(out, x->tests, "test");
     aphi_buffer_str(out, ", ");
-    put_count(out, x->c.runs, "run");
+    put_count(out, x->runs, "run");
     aphi_buffer_str(out, ", in ");
     aphi_report_duration(out, x->ns);
     aphi_buffer_byte(out, '\n');
@@ -290,8 +375,8 @@ static void put_verdict(const conforming *x, aphi_buffer *out)
 static void tell_text(const conforming *x)
 {
     aphi_buffer out = {0};
-    tell_difference(x, &x->c.lack, &out);
-    tell_difference(x, &x->c.surplus, &out);
+    tell_difference(&x->lack, &out);
+    tell_difference(&x->surplus, &out);
     put_verdict(x, &out);
     if (x->local)
         tell_threads(x, &out);
@@ -313,18 +398,18 @@ static char *flat(aphi_buffer *text)
 static bool write_page(const conforming *x)
 {
     aphi_buffer page = {0}, lead = {0};
-    const aphi_difference *found[] = {&x->c.lack, &x->c.surplus};
+    const finding *found[] = {&x->lack, &x->surplus};
     put_verdict(x, &lead);
     for (size_t i = 0; i < 2; i++)
-        if (found[i]->breach) {
+        if (found[i]->d) {
             aphi_buffer_byte(&lead, ' ');
-            put_difference(x, found[i], &lead);
+            put_difference(found[i], &lead);
         }
     char *line = flat(&lead);
     aphi_swimlanes_page_begin(&page, x->alts.name, line);
     for (size_t i = 0; i < 2; i++)
-        if (found[i]->breach)
-            aphi_parting_add(&page, cast_of(x), found[i]);
+        if (found[i]->d)
+            aphi_parting_add(&page, found[i]->cast, found[i]->d);
     aphi_swimlanes_page_end(&page);
     FILE *file = fopen(x->page, "w");
     bool good = file && fwrite(page.data, 1, page.n, file) == page.n;
@@ -337,9 +422,8 @@ static bool write_page(const conforming *x)
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
 
-static aph_value rivals_value(const conforming *x, const aphi_rivals *r)
+static aph_value rivals_value(const aphi_cast *c, const aphi_rivals *r)
 {
-    const aphi_cast *c = cast_of(x);
     aph_value all = aph_array(0, NULL);
     for (size_t i = 0; i < r->count; i++) {
         const aphi_rival *rival = &r->items[i];
@@ -350,9 +434,10 @@ static aph_value rivals_value(const conforming *x, const aphi_rivals *r)
     return all;
 }
 
-static aph_value difference_value(const conforming *x, const aphi_difference *d)
+static aph_value difference_value(const finding *f)
 {
-    const aphi_cast *c = cast_of(x);
+    const aphi_difference *d = f->d;
+    const aphi_cast *c = f->cast;
     aph_value v = aph_record("relation", aph_str(aphi_breach_is_lack(d->breach) ? "M <= CP" : "CP <= M"), "breach",
                              aph_str(breaches[d->breach].name), "detail", aph_str(d->detail), "sequence",
                              aph_int((int64_t)d->sequence));
@@ -361,7 +446,7 @@ static aph_value difference_value(const conforming *x, const aphi_difference *d)
     if (d->at.index)
         v = aph_put(aph_put(v, "thread", aph_str(c->threads[d->at.thread])), "event", aph_int(d->at.index));
     if (d->breach == APHI_BREACH_FEWER || d->breach == APHI_BREACH_MORE)
-        v = aph_put(aph_put(v, "model_race", rivals_value(x, &d->model)), "program_race", rivals_value(x, &d->program));
+        v = aph_put(aph_put(v, "model_race", rivals_value(c, &d->model)), "program_race", rivals_value(c, &d->program));
     aphi_buffer line = {0};
     aph_value run;
     aph_json_error error;
@@ -387,15 +472,15 @@ static void tell_json(const conforming *x)
 {
     static const char *const names[] = {"holds", "fails", "unknown"};
     aph_value found = aph_array(0, NULL);
-    if (x->c.lack.breach)
-        found = aph_push(found, difference_value(x, &x->c.lack));
-    if (x->c.surplus.breach)
-        found = aph_push(found, difference_value(x, &x->c.surplus));
+    if (x->lack.d)
+        found = aph_push(found, difference_value(&x->lack));
+    if (x->surplus.d)
+        found = aph_push(found, difference_value(&x->surplus));
     aph_value v = aph_record("model", aph_str(x->alts.name), "program", aph_str(x->name), "mode",
                              aph_str(x->local ? "local" : "global"), "at_least", aph_str(names[at_least(x)]),
                              "equivalent", aph_str(names[both(x)]), "exit", aph_int(exit_of(x)), "sequences",
                              aph_int((int64_t)x->visited), "complete", aph_bool(x->complete), "tests",
-                             aph_int((int64_t)x->c.tests), "runs", aph_int((int64_t)x->c.runs));
+                             aph_int((int64_t)x->tests), "runs", aph_int((int64_t)x->runs));
     v = aph_put(aph_put(v, "differences", found), "milliseconds", aph_int(x->ns / 1000000));
     if (x->local)
         v = aph_put(v, "threads", threads_value(x));
@@ -428,35 +513,54 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static int test(conforming *x)
+static int open_tester(conforming *x, tester *t)
 {
     char error[512];
-    if (!aphi_conformity_open(&x->c, &x->plan, x->program, x->local, error, sizeof error)) {
+    t->x = x;
+    t->program = aphi_controlled_open(x->words, x->time_ms, error, sizeof error);
+    if (!t->program) {
+        fprintf(stderr, "antiphon: %s\n", error);
+        return APHI_EXIT_PROGRAM;
+    }
+    if (!aphi_conformity_open(&t->c, &x->plan, t->program, x->local, error, sizeof error)) {
         fprintf(stderr, "antiphon: %s and %s: %s\n", x->alts.name, x->name, error);
         return APHI_EXIT_MISMATCH;
     }
+    t->c.time_ms = x->time_ms;
+    return 0;
+}
+
+static void close_tester(tester *t)
+{
+    if (t->c.plan)
+        aphi_conformity_close(&t->c);
+    aphi_controlled_close(t->program);
+}
+
+static int test(conforming *x)
+{
     int64_t begun = aphi_clock_ns();
-    x->c.time_ms = x->time_ms;
     if (x->local) {
-        x->alone = aphi_alone_open(&x->c);
+        x->alone = aphi_alone_open(&x->testers[0].c);
         x->told = aphi_alloc_zero((x->alts.component_count + 1) * sizeof *x->told);
     }
     visit_all(x);
     if (x->local)
         test_threads(x);
     x->ns = aphi_clock_ns() - begun;
-    int code = APHI_EXIT_PROGRAM;
-    if (x->c.lost)
-        fprintf(stderr, "antiphon: %s: %s\n", x->name, x->c.error);
-    else
-        code = tell(x);
+    sum_up(x);
+    const tester *lost = NULL;
+    for (size_t i = 0; i < x->jobs; i++)
+        lost = x->testers[i].c.lost ? &x->testers[i] : lost;
+    if (lost)
+        fprintf(stderr, "antiphon: %s: %s\n", x->name, lost->c.error);
+    int code = lost ? APHI_EXIT_PROGRAM : tell(x);
     aphi_alone_close(x->alone);
     free(x->told);
-    aphi_conformity_close(&x->c);
     return code;
 }
 
-static int start(conforming *x, char **words)
+static int start(conforming *x)
 {
     char error[512];
     if (x->thread && aphi_alts_component_named(&x->alts, x->thread) == SIZE_MAX)
@@ -465,32 +569,36 @@ static int start(conforming *x, char **words)
         fprintf(stderr, "antiphon: %s: %s\n", x->model, error);
         return APHI_EXIT_PROGRAM_LARGE;
     }
-    int code = APHI_EXIT_PROGRAM;
-    x->program = aphi_controlled_open(words, x->time_ms, error, sizeof error);
-    if (x->program)
+    int code = 0;
+    x->testers = aphi_alloc_zero(x->jobs * sizeof *x->testers);
+    pthread_mutex_init(&x->lock, NULL);
+    for (size_t i = 0; i < x->jobs && !code; i++)
+        code = open_tester(x, &x->testers[i]);
+    if (!code)
         code = test(x);
-    else
-        fprintf(stderr, "antiphon: %s\n", error);
-    aphi_controlled_close(x->program);
+    for (size_t i = 0; i < x->jobs; i++)
+        close_tester(&x->testers[i]);
+    pthread_mutex_destroy(&x->lock);
+    free(x->testers);
     aphi_plan_free(&x->plan);
     return code;
 }
 
 int aphi_command_conform(int count, char **words)
 {
-    conforming x = {.time_ms = 10000, .captures = 200};
+    conforming x = {.time_ms = 10000, .captures = 200, .jobs = 1};
     int code = take_options(&x, count, words);
     if (code >= 0)
         return code;
     x.model = words[optind];
     x.name = words[optind + 1];
-    char **program = words + optind + 1;
+    x.words = words + optind + 1;
     code = aphi_program_open(x.model, (uint32_t)x.unroll, &x.alts);
     if (code)
         return code;
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    code = start(&x, program);
+    code = start(&x);
     aphi_alts_free(&x.alts);
     return code;
 }

@@ -93,8 +93,9 @@ void aphi_alone_close(aphi_alone *a);
 void aphi_alone_add(aphi_alone *a, aphi_sequence *s);
 /* Finds out what messages carry, by running the program as a whole, at most so many times by chance. */
 void aphi_alone_capture(aphi_alone *a, uint64_t random_runs);
-/* Tests the thread of a component with all that was added, until a breach is found. */
-aphi_alone_told aphi_alone_try(aphi_alone *a, size_t component);
+/* Tests the thread of a component with all that was added, until a breach is found. The program is that of c, which is
+ * the one of aphi_alone_open, or was opened like it. Several threads may do so at a time, for different components. */
+aphi_alone_told aphi_alone_try(aphi_alone *a, aphi_conformity *c, size_t component);
 
 /* If nothing was found, tells that the whole program crashed or did not end while messages were captured. */
 void aphi_alone_settle(aphi_alone *a);

@@ -276,6 +276,8 @@ void aphi_alone_settle(aphi_alone *a)
 
 typedef struct trial { /* one event sequence of one component */
     aphi_alone *a;
+    aphi_conformity *c;    /* whose program is tested */
+    numbers found;         /* scratch */
     unsigned component;
     uint32_t number;       /* among its event sequences */
     const uint32_t *key;
@@ -286,7 +288,7 @@ typedef struct trial { /* one event sequence of one component */
 
 static void force_event(trial *t, const uint32_t *k)
 {
-    aphi_conformity *c = t->a->c;
+    aphi_conformity *c = t->c;
     aphi_recorded e = {.did = (aphi_did)k[OP], .at = {c->threads[t->component], (uint32_t)c->forced_count + 1},
                        .label = c->labels[k[LABEL]]};
     if (k[OP] != APHI_ALTS_LOCAL) {
@@ -300,7 +302,7 @@ static void force_event(trial *t, const uint32_t *k)
 
 static void force_trial(trial *t)
 {
-    aphi_conformity *c = t->a->c;
+    aphi_conformity *c = t->c;
     const aphi_alts *alts = c->plan->alts;
     const aphi_alts_component *l = &alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
@@ -317,7 +319,7 @@ static void force_trial(trial *t)
 /* Finds how far the test can go. */
 static void find_known(trial *t, aphi_alone_told *told)
 {
-    const aphi_conformity *c = t->a->c;
+    const aphi_conformity *c = t->c;
     for (t->known = 0; t->known < t->count; t->known++) {
         const uint32_t *k = t->key + t->known * EVENT_SIZE;
         const carried *m = k[OP] == APHI_ALTS_RECEIVE
@@ -333,7 +335,7 @@ static void find_known(trial *t, aphi_alone_told *told)
 
 static bool run_trial(trial *t)
 {
-    aphi_conformity *c = t->a->c;
+    aphi_conformity *c = t->c;
     aphi_controlled_order o = aphi_controlled_freely(0, c->time_ms);
     aphi_controlled_sample *samples = aphi_alloc((t->a->carried_count + 1) * sizeof *samples);
     for (size_t i = 0; i < t->a->carried_count; i++) {
@@ -359,7 +361,7 @@ static bool run_trial(trial *t)
 
 static void breach(const trial *t, aphi_breach b, size_t index)
 {
-    aphi_conformity *c = t->a->c;
+    aphi_conformity *c = t->c;
     uint16_t thread = c->threads[t->component];
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
@@ -371,7 +373,7 @@ static void breach(const trial *t, aphi_breach b, size_t index)
 /* Where nobody knows what comes next, the thread must wait for it. */
 static bool waits_for(const trial *t, const uint32_t *k)
 {
-    const aphi_conformity *c = t->a->c;
+    const aphi_conformity *c = t->c;
     const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
     for (uint32_t i = s->open; s->stand == APHI_STANDS_RECEIVING && i < s->open + s->open_count; i++) {
         const aphi_opening *o = &c->recording.openings[i];
@@ -383,7 +385,7 @@ static bool waits_for(const trial *t, const uint32_t *k)
 
 static void judge_begun(trial *t)
 {
-    aphi_conformity *c = t->a->c;
+    aphi_conformity *c = t->c;
     size_t done = c->recording.event_count;
     if (c->recording.end == APHI_RECORDING_CRASHED || c->recording.end == APHI_RECORDING_FAILED) {
         breach(t, APHI_BREACH_CRASHED, 0);
@@ -399,7 +401,7 @@ static void judge_begun(trial *t)
 /* True if the thread did what the sequence says, and came to its end as it does. */
 static bool judge(const trial *t)
 {
-    aphi_conformity *c = t->a->c;
+    aphi_conformity *c = t->c;
     const aphi_alts_component *l = &c->plan->alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
     size_t done = c->recording.event_count;
@@ -434,7 +436,7 @@ static bool judge(const trial *t)
 
 static bool model_is_open(const trial *t, uint32_t state, const uint32_t *offer)
 {
-    const aphi_alts_component *l = &t->a->c->plan->alts->components[t->component];
+    const aphi_alts_component *l = &t->c->plan->alts->components[t->component];
     for (uint32_t i = l->first[state]; i < l->first[state + 1]; i++)
         if (l->moves[i].port == offer[FROM_PORT] && l->moves[i].label == offer[FROM_LABEL])
             return true;
@@ -456,7 +458,7 @@ static bool program_is_open(const aphi_conformity *c, uint32_t open, uint32_t op
  * which the thread waits for ever. */
 static void find_races(const trial *t, const uint32_t *offers, size_t count, uint32_t receive)
 {
-    aphi_conformity *c = t->a->c;
+    aphi_conformity *c = t->c;
     const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
     const aphi_recorded *e = receive < t->count ? &c->recording.events[receive] : NULL;
     uint32_t open = e ? e->open : s->open, open_count = e ? e->open_count : s->open_count;
@@ -486,10 +488,10 @@ static void note_races(const aphi_rivals *rivals, numbers *found)
 }
 
 /* Also counts the model's race sets, each combination once. */
-static bool compare_timing(const trial *t, const uint32_t *timing, size_t size)
+static bool compare_timing(trial *t, const uint32_t *timing, size_t size)
 {
-    aphi_conformity *c = t->a->c;
-    numbers *found = &t->a->key;
+    aphi_conformity *c = t->c;
+    numbers *found = &t->found;
     size_t count = (size - 1) / OFFER_SIZE;
     found->count = 0;
     *more(found, 1) = t->number;
@@ -508,7 +510,7 @@ static bool compare_timing(const trial *t, const uint32_t *timing, size_t size)
 }
 
 /* Compares with each timing that the model has for these events. */
-static void compare_all(const trial *t)
+static void compare_all(trial *t)
 {
     const aphi_keyed *timings = &t->a->timings[t->component];
     for (uint32_t i = 0; i < timings->count; i++) {
@@ -527,8 +529,8 @@ static void try_one(trial *t, aphi_alone_told *told)
     t->key = aphi_keyed_key(&t->a->events[t->component], t->number, &size);
     t->count = (size / sizeof *t->key - 1) / EVENT_SIZE;
     find_known(t, told);
-    t->a->c->tests++;
-    t->a->c->sequence = t->number + 1;
+    t->c->tests++;
+    t->c->sequence = t->number + 1;
     force_trial(t);
     if (!run_trial(t))
         return;
@@ -541,14 +543,13 @@ static void try_one(trial *t, aphi_alone_told *told)
         compare_all(t);
 }
 
-aphi_alone_told aphi_alone_try(aphi_alone *a, size_t component)
+aphi_alone_told aphi_alone_try(aphi_alone *a, aphi_conformity *c, size_t component)
 {
     aphi_alone_told told = {0};
-    aphi_conformity *c = a->c;
-    for (uint32_t i = 0; i < a->events[component].count && !c->lack.breach && !c->lost; i++) {
-        trial t = {.a = a, .component = (unsigned)component, .number = i};
+    trial t = {.a = a, .c = c, .component = (unsigned)component};
+    for (; t.number < a->events[component].count && !c->lack.breach && !c->lost; t.number++)
         try_one(&t, &told);
-    }
     told.by_races = a->race_sets[component].count;
+    free(t.found.items);
     return told;
 }

@@ -10,7 +10,7 @@
  *             file.
  * Invariants: 1. a branch is on the shelf, or with one worker; never both
  *             2. work is over when the shelf is empty and everybody is hungry
- * Cost:       a look at two flags every SLICE forks. */
+ * Cost:       a look at two flags every slice of forks. */
 #include "reach/team.h"
 
 #include "base/clock.h"
@@ -157,7 +157,7 @@ static void search_branch(worker *w, const aphi_branch *branch, aphi_branch *scr
     team *t = w->team;
     aphi_explorer_begin(w->explorer, branch);
     for (bool done = false; !done;) {
-        done = aphi_explorer_go(w->explorer, SLICE);
+        done = aphi_explorer_go(w->explorer, t->options->slice ? t->options->slice : SLICE);
         pthread_mutex_lock(&t->lock);
         sum_up(w);
         done |= share_out(w, scratch) || t->over;

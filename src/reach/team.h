@@ -16,6 +16,7 @@ typedef struct aphi_team_options {
     /* Called by each worker, at once, with its own context, at each sequence. NULL: they are counted. */
     aphi_visit *visit;
     void **contexts;            /* one a worker; NULL if there is no visit */
+    uint64_t slice;             /* forks between looks at who has nothing to do; 0: thousands. Few if visits are slow */
     const char *checkpoint;     /* a file, or NULL */
     double every;               /* seconds between checkpoints */
     bool resume;                /* begin with what the checkpoint says */

@@ -186,6 +186,20 @@ done
 told='conform (random programs)'
 check "only $agreed of 40 changes were seen" [ $agreed -ge 10 ]
 
+# ---- several at a time ---------------------------------------------------------------------------------------------
+
+for way in '' --local; do
+    run 0 conform -j 3 $way tdme ./tdme
+    out 'M <= CP holds, M ~ CP holds'
+    run 1 conform -j 3 $way "$models/figure12.alts" ./figure12
+    out 'in the program, it could have taken instead: p2 m from L3'
+    run 75 conform -j 3 $way "$dir/talk.alts" ./wrong crash
+done
+run 0 conform -j 2 --json dp-5 ./dp 5
+out '"runs":30,"sequences":30,"tests":30'
+run 0 conform -j 2 --json --local dme-2 ./dme 2
+run 2 conform -j 0 tdme ./tdme
+
 # ---- the page ------------------------------------------------------------------------------------------------------
 
 # Both sides, with the event that differs and its race sets.
