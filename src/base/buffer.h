@@ -20,8 +20,8 @@ void aphi_buffer_int(aphi_buffer *b, int64_t i);
 char *aphi_buffer_text(aphi_buffer *b);
 void aphi_buffer_free(aphi_buffer *b);
 
-/* Write i in decimal, without a NUL; returns how many characters that took. Integers are keys and are in every trace line:
- * printf would take ten times as long. */
+/* Write i in decimal, without a NUL; returns how many characters that took. Integers are keys and are in every trace
+ * line: printf would take ten times as long. */
 #define APHI_DECIMAL_MAX 20
 size_t aphi_decimal(char to[APHI_DECIMAL_MAX], int64_t i);
 

@@ -54,7 +54,7 @@ uint32_t aphi_port_listener(in_port_t port, bool datagrams)
     if (fd < 0)
         return 0;
     bool found = send(fd, &request, sizeof request, 0) == sizeof request &&
-                 recv(fd, &answer, sizeof answer, 0) >= (ssize_t)offsetof(typeof(answer), room) &&
+                 recv(fd, &answer, sizeof answer, 0) >= (ssize_t)(sizeof answer.head + sizeof answer.found) &&
                  answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
     close(fd);
     return found ? answer.found.idiag_inode : 0;
