@@ -475,6 +475,15 @@ static void keep(aphi_net *n, channel *l, const unsigned char *bytes, size_t cou
     l->in_tail += count;
 }
 
+/* What came is acknowledged at once where more is owed: a server that sends its answers in small pieces may hold the
+ * next one back until then, and the kernel would take forty milliseconds. */
+static void acknowledge(aphi_net *n, const channel *l)
+{
+    int one = 1;
+    if (!n->datagrams && l->connection < APH_ACCEPTED && n->listener.asked(n->listener.context, l->connection))
+        setsockopt(l->fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one);
+}
+
 static void read_channel(aphi_net *n, channel *l)
 {
     for (int i = 0; i < READS_IN_TURN && l->fd >= 0; i++) {
@@ -502,8 +511,12 @@ static void read_channel(aphi_net *n, channel *l)
             tell_end(n, l, APHI_ARRIVED_BEYOND, "messages that are not complete take more than 256 MiB, all together");
             return;
         }
-        if (!take_messages(n, l, false) || (count < READ_SIZE && !n->datagrams))
+        if (!take_messages(n, l, false))
             return;
+        if (count < READ_SIZE && !n->datagrams) {
+            acknowledge(n, l);
+            return;
+        }
     }
 }
 
