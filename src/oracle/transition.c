@@ -28,6 +28,7 @@
 enum {
     CACHE_SIZE = 128,        /* situations remembered: a search comes back to those that it has just left */
     IDLE_STEPS_MAX = 10000,  /* steps in a row without a receive */
+    WAYS_FOUND = 256,        /* places where named ways are found at once */
 };
 
 typedef struct key {
@@ -100,6 +101,7 @@ struct aphi_machine {
     bool counts;              /* which ways are taken */
     way *ways;
     size_t way_count, way_capacity;
+    uint32_t found[WAYS_FOUND]; /* by the address of the name: a way, plus 1; 0: none. A name may have several */
     uint32_t *went;           /* in this run */
     size_t went_count, went_capacity;
 };
@@ -206,17 +208,22 @@ static void path_answer(aphi_machine *m, aph_value answer)
     m->path[m->path_count++] = answer;
 }
 
-static uint32_t way_named(aphi_machine *m, const char *name, bool negated)
+static APHI_RARE uint32_t find_way_named(aphi_machine *m, const char *name, bool negated)
 {
-    for (uint32_t i = 0; i < m->way_count; i++)
-        if (m->ways[i].name == name && m->ways[i].negated == negated)
-            return i;
     for (uint32_t i = 0; i < m->way_count; i++)
         if (m->ways[i].negated == negated && !strcmp(m->ways[i].name, name))
             return i;
     APHI_RESERVE(m->ways, m->way_capacity, m->way_count + 1);
     m->ways[m->way_count] = (way){name, negated, 0};
     return (uint32_t)m->way_count++;
+}
+
+static uint32_t way_named(aphi_machine *m, const char *name, bool negated)
+{
+    uint32_t *found = &m->found[aphi_mix((uint64_t)(uintptr_t)name, negated) % WAYS_FOUND];
+    if (!*found || m->ways[*found - 1].name != name || m->ways[*found - 1].negated != negated)
+        *found = find_way_named(m, name, negated) + 1;
+    return *found - 1;
 }
 
 static void went(aphi_machine *m, const char *name, bool negated)

@@ -33,7 +33,10 @@ typedef struct root {
 
 typedef struct heap {
     struct aph_node **bucket;
-    struct aph_node **recent; /* RECENT of them, by hash: each is in the table, too, or NULL */
+    struct recent {
+        uint64_t hash;
+        struct aph_node *node; /* in the table, too; or NULL */
+    } *recent;             /* RECENT of them, by hash */
     size_t buckets, nodes, bytes, bytes_kept;
     struct aph_node *free_list[CLASSES];
     chunk *chunks;
@@ -185,13 +188,14 @@ static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const 
     content c = {hash, shape, detail, count, slots, slot_bytes};
     if (2 * h->nodes >= h->buckets) /* each node that is passed in a bucket is likely to be a miss in the caches */
         rehash(h);
-    struct aph_node **recent = &h->recent[hash >> 32 & (RECENT - 1)];
-    if (*recent && has_content(*recent, &c))
-        return *recent;
+    struct recent *recent = &h->recent[hash >> 32 & (RECENT - 1)];
+    if (recent->hash == hash && recent->node && has_content(recent->node, &c))
+        return recent->node;
     struct aph_node *node = h->bucket[hash & (h->buckets - 1)];
     while (node && !has_content(node, &c))
         node = node->next;
-    return *recent = node ? node : make_node(h, &c, symbols);
+    *recent = (struct recent){hash, node ? node : make_node(h, &c, symbols)};
+    return recent->node;
 }
 
 static bool slots_are_values(aphi_shape shape)
