@@ -49,7 +49,7 @@ typedef struct tester {
 
 enum {
     AGAIN_MS = 5000,       /* for judging the trace of a run again */
-    AGAIN_MS_LEAST = 1000, /* when the time is up */
+    AGAIN_MS_LEAST = 1000, /* at the beginning, and when the time is up */
 };
 
 enum {
@@ -342,7 +342,9 @@ static void show_note(void *context, const char *text)
 static aph_verdict judge_again(void *context, const char *trace)
 {
     tester *t = context;
-    int64_t left_ms = t->campaign.time_ns ? (t->began_ns + t->campaign.time_ns - aphi_clock_ns()) / 1000000 : AGAIN_MS;
+    int64_t so_far_ms = (aphi_clock_ns() - t->began_ns) / 1000000;
+    int64_t left_ms = t->campaign.time_ns ? t->campaign.time_ns / 1000000 - so_far_ms : AGAIN_MS;
+    left_ms = left_ms < so_far_ms ? left_ms : so_far_ms; /* what is hard to judge is not to take most of the time */
     left_ms = left_ms < AGAIN_MS_LEAST ? AGAIN_MS_LEAST : left_ms;
     aphi_judge_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
                                              .patient = true, .time_ms = left_ms < AGAIN_MS ? left_ms : AGAIN_MS},

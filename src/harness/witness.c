@@ -16,7 +16,7 @@
 
 enum { SIZE_FIRST = 1024, SIZE_LAST = 65536 };
 static const int64_t LATE = 100000000;       /* nanoseconds that a request may wait here for its end */
-static const int64_t THINK = 3000000000;     /* and that the oracle may take over what it is told at once */
+static const int64_t THINK = 1000000000;     /* and that the oracle may take over what it is told at once */
 
 typedef enum kind { SENT, RECEIVED, LOST } kind;
 
