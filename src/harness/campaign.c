@@ -501,7 +501,8 @@ static void shrink(campaign *c)
     aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
                                     &(aphi_shrink_options){.reorder = seen_whole ? reorder : NULL,
                                                            .budget_ns = shrinking_ns(c), .step = forward_step,
-                                                           .context = c, .values = c->values});
+                                                           .context = c, .values = c->values,
+                                                           .functions = c->options->model->functions});
     if (c->log)
         fclose(c->log);
     r->reproduced = small.reproduced;

@@ -277,8 +277,9 @@ static bool mend_holes(aphi_trial *s)
 bool aphi_polish(aphi_trial *s)
 {
     static bool (*const steps[])(aphi_trial *) = {
-        single_actions, pairs_of_actions, merge_connections, number_connections, whole_writes, shorten_waits,
-        drop_waits,     drop_fields,      aphi_exchange,     simplify_leaves,    simplify_messages, mend_holes,
+        single_actions, pairs_of_actions, merge_connections, number_connections,    whole_writes,
+        shorten_waits,  drop_waits,       drop_fields,       aphi_exchange_simpler, aphi_exchange,
+        simplify_leaves, simplify_messages, mend_holes,
     };
     bool changed = true;
     while (changed && !s->over && !s->fell) {

@@ -4,6 +4,8 @@
 #ifndef APHI_HARNESS_SHRINK_H
 #define APHI_HARNESS_SHRINK_H
 
+#include <antiphon/generate.h>
+
 #include "harness/script.h"
 
 /* One run of a candidate against a fresh subject. 0: it passes, or it cannot be run (a message that the codec cannot
@@ -24,6 +26,7 @@ typedef struct aphi_shrink_options {
     void *context; /* of run, reorder and step */
     /* What requests often say (aphi_generator_values), which the caller keeps alive; APH_NIL: not known. */
     aph_value values;
+    const aph_function *functions; /* of the model, for holes; may be NULL */
 } aphi_shrink_options;
 
 typedef struct aphi_shrunk {

@@ -79,6 +79,54 @@ bool aphi_simpler_leaf(aph_value v, size_t n, aph_value *simpler)
     }
 }
 
+/* ---- the order --------------------------------------------------------------------------------------------------- */
+
+/* See the invariant. */
+typedef struct size {
+    uint64_t of[6];
+} size;
+
+static void add_size(aph_value v, size *sum)
+{
+    aph_value key, item;
+    size_t n = aph_count(v);
+    int64_t i;
+    sum->of[0] += aphi_expression_is_hole(v) ? 2 : 1;
+    switch (aphi_expression_is_hole(v) ? APH_NULL : aph_kind_of(v)) {
+    case APH_ARRAY:
+        for (size_t k = 0; k < n; k++)
+            add_size(aph_at(v, k), sum);
+        break;
+    case APH_OBJECT:
+        for (size_t k = 0; aph_pair_at(v, k, &key, &item); k++)
+            add_size(item, sum);
+        break;
+    case APH_STR:
+        sum->of[1] += n;
+        for (const char *bytes = aph_bytes_of(&v, &n); n-- > 0;)
+            sum->of[2] += bytes[n] != 'a';
+        break;
+    case APH_INT:
+        i = aph_int_of(v);
+        sum->of[3] += i < 0 ? -(uint64_t)i : (uint64_t)i;
+        sum->of[4] += i < 0;
+        break;
+    case APH_BOOL: sum->of[5] += aph_truth(v); break;
+    default: break;
+    }
+}
+
+bool aphi_is_simpler(aph_value a, aph_value b)
+{
+    size of_a = {{0}}, of_b = {{0}};
+    size_t i = 0;
+    add_size(a, &of_a);
+    add_size(b, &of_b);
+    while (i < 5 && of_a.of[i] == of_b.of[i])
+        i++;
+    return of_a.of[i] < of_b.of[i];
+}
+
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 static bool without_item(aph_value array, size_t i, aph_value *simpler)
@@ -211,6 +259,21 @@ static bool count_holes(aph_value v, size_t *n, int64_t *label)
 }
 
 bool aphi_hole_at(aph_value v, size_t n, int64_t *label) { return count_holes(v, &n, label); }
+
+static aph_value refill(aph_value v, size_t *n, aph_value function)
+{
+    if (aphi_expression_is_hole(v))
+        return (*n)-- == 0 ? aph_put(v, "$", aph_replace(aph_field(v, "$"), 2, function)) : v;
+    aph_value part;
+    for (size_t i = 0; *n != SIZE_MAX && part_at(v, i, &part, NULL); i++) {
+        aph_value refilled = refill(part, n, function);
+        if (refilled != part)
+            part_at(v, i, &refilled, &v);
+    }
+    return v;
+}
+
+aph_value aphi_refill(aph_value v, size_t n, aph_value function) { return refill(v, &n, function); }
 
 aph_value aphi_relabel(aph_value v, aphi_new_label *to, const void *context)
 {

@@ -17,6 +17,9 @@ bool aphi_smaller(aph_value v, size_t n, aph_value *smaller);
  * takes most away comes first. */
 bool aphi_simpler_leaf(aph_value v, size_t n, aph_value *simpler);
 
+/* Is a before b in the order in which every step above goes down? */
+bool aphi_is_simpler(aph_value a, aph_value b);
+
 /* The n-th string, integer or boolean that is not in a hole; false beyond the last. */
 bool aphi_leaf_at(aph_value v, size_t n, aph_value *leaf);
 /* v with every such leaf that equals `from` replaced. */
@@ -24,6 +27,8 @@ aph_value aphi_replace_leaves(aph_value v, aph_value from, aph_value to);
 
 /* The label that the n-th hole refers to; false beyond the last. */
 bool aphi_hole_at(aph_value v, size_t n, int64_t *label);
+/* v with its n-th hole filled by that function. */
+aph_value aphi_refill(aph_value v, size_t n, aph_value function);
 /* v with every hole referring to another label. */
 typedef int64_t aphi_new_label(const void *context, int64_t label);
 aph_value aphi_relabel(aph_value v, aphi_new_label *to, const void *context);

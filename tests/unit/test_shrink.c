@@ -78,13 +78,16 @@ static void mark_script(void *context) { aphi_script_mark(context); }
 
 static void mark_values(void *context) { aph_mark(((failure *)context)->values); }
 
+static aph_value itself(aph_value v) { return v; }
+
 static aphi_shrunk shrink(failure *f, const char *lines)
 {
+    static const aph_function functions[] = {{"weakened", itself}, {"changed", itself}, {0}};
     aphi_script s = parse(lines);
     aph_root_add(mark_script, &s);
     aph_root_add(mark_values, f);
     aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = f, .step = count_step,
-                                                                  .values = f->values});
+                                                                  .values = f->values, .functions = functions});
     aph_root_remove(mark_values, f);
     aph_root_remove(mark_script, &s);
     assert_int_equal(got.runs, f->runs);
@@ -433,11 +436,12 @@ static bool read_or_odd(const aphi_script *s, size_t *taken)
     "{\"label\":1,\"conn\":0,\"send\":{\"body\":0,\"f\":\"write\",\"key\":\"k\"}}\n" \
     "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"k\"}}\n"
 
-static void exchanges_to(const char *values, const char *expected)
+static void exchanges_to(bool (*fails)(const aphi_script *, size_t *), const char *lines, const char *values,
+                         const char *expected)
 {
-    failure f = {.fails = read_or_odd};
+    failure f = {.fails = fails};
     assert_true(aph_json_read(values, strlen(values), &f.values, NULL));
-    aphi_shrunk got = shrink(&f, WRITE_READ);
+    aphi_shrunk got = shrink(&f, lines);
     is_script(&got.script, expected);
     assert_true(got.minimal);
     aphi_script_free(&got.script);
@@ -447,11 +451,104 @@ static void exchanges_to(const char *values, const char *expected)
 static void test_exchanges(void **unused)
 {
     (void)unused;
-    exchanges_to("{\"key\":[[\"k\",{\"f\":true,\"key\":true,\"body\":true}],[\"old\",{\"f\":true,\"key\":true}]]}",
+    exchanges_to(read_or_odd, WRITE_READ,
+                 "{\"key\":[[\"k\",{\"f\":true,\"key\":true,\"body\":true}],[\"old\",{\"f\":true,\"key\":true}]]}",
                  "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"old\"}}\n");
-    exchanges_to("{\"f\":[[\"erase\",{\"f\":true,\"key\":true}],[\"read\",{\"f\":true,\"key\":true}]]}",
+    exchanges_to(read_or_odd, WRITE_READ,
+                 "{\"f\":[[\"erase\",{\"f\":true,\"key\":true}],[\"read\",{\"f\":true,\"key\":true}]]}",
                  "{\"label\":1,\"conn\":0,\"send\":{\"body\":0,\"f\":\"write\",\"key\":\"\"}}\n"
                  "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"\"}}\n");
+}
+
+static bool says(const aphi_script *s, size_t i, const char *what)
+{
+    return aph_str_is(aph_field(s->actions[i].send, "f"), what);
+}
+
+/* The tag of the second write is weak, as is one that was made so; that of what is old always. */
+static bool weak_tag_of(const aphi_script *s, size_t *taken, const char *known)
+{
+    size_t writes = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        aph_value m = s->actions[i].send, function = aph_at(aph_field(aph_field(m, "tag"), "$"), 2);
+        bool made = aph_str_is(function, "weakened") && (!known || aph_str_is(aph_field(m, "key"), known));
+        *taken = i + 1;
+        if (known && !aph_field(m, "key"))
+            continue;
+        writes += says(s, i, "write");
+        if (says(s, i, "read") && function && writes && (writes > 1 || made))
+            return true;
+    }
+    return false;
+}
+
+static bool weak_tag(const aphi_script *s, size_t *taken) { return weak_tag_of(s, taken, NULL); }
+
+static bool weak_tag_of_old(const aphi_script *s, size_t *taken) { return weak_tag_of(s, taken, "old"); }
+
+/* What is done to the tag makes up for a write, perhaps if all is about something else. */
+static void test_exchanges_functions(void **unused)
+{
+    (void)unused;
+#define WRITE(label, key) "{\"label\":" label ",\"conn\":0,\"send\":{\"f\":\"write\"" key "}}\n"
+#define READ(key, function) \
+    "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"read\"" key ",\"tag\":{\"$\":[4,[\"tag\"],\"" function "\"]}}}\n"
+#define KEY(k) ",\"key\":\"" k "\""
+    static const char values[] = "{\"key\":[[\"k\",{\"f\":true,\"key\":true,\"tag\":true}],"
+                                 "[\"old\",{\"f\":true,\"key\":true,\"tag\":true}]]}";
+    static const char lines[] = WRITE("1", KEY("k")) WRITE("3", KEY("k")) READ(KEY("k"), "id");
+    exchanges_to(weak_tag, lines, values, WRITE("3", "") READ("", "weakened"));
+    exchanges_to(weak_tag_of_old, lines, values, WRITE("3", KEY("")) READ(KEY("old"), "weakened"));
+#undef KEY
+#undef READ
+#undef WRITE
+}
+
+/* A read of what is newer than it may be; or of what never has that tag. */
+static bool condition(const aphi_script *s, size_t *taken)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        aph_value m = s->actions[i].send;
+        *taken = i + 1;
+        bool since = aph_field(m, "since") != APH_NIL, match = aph_field(m, "match") != APH_NIL;
+        if (says(s, i, "read") && ((i > 0 && since) || (match && !since)))
+            return true;
+    }
+    return false;
+}
+
+/* One condition stands for another; but for no field that all requests have. */
+static void test_exchanges_fields(void **unused)
+{
+    (void)unused;
+    static const char lines[] = "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"write\",\"key\":\"\"}}\n"
+                                "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"\",\"since\":0}}\n";
+    exchanges_to(condition, lines,
+                 "{\"match\":[[\"x\",{\"f\":true,\"key\":true,\"match\":true}]],"
+                 "\"since\":[[1,{\"f\":true,\"key\":true,\"since\":true}]]}",
+                 "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"match\":\"\"}}\n");
+    exchanges_to(condition, lines,
+                 "{\"match\":[[\"x\",{\"f\":true,\"match\":true,\"since\":true}]]}",
+                 "{\"label\":1,\"conn\":0,\"send\":{}}\n"
+                 "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"since\":0}}\n");
+}
+
+static bool looks(const aphi_script *s, size_t *taken)
+{
+    *taken = 1;
+    return says(s, 0, "look") || says(s, 0, "get") || says(s, 0, "ask");
+}
+
+/* What is said becomes simpler, and never goes back. */
+static void test_exchanges_for_what_is_simpler(void **unused)
+{
+    (void)unused;
+    static const char values[] = "{\"f\":[[\"ask\",{\"f\":true}],[\"look\",{\"f\":true}],[\"get\",{\"f\":true}]]}";
+#define SAYS(what) "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"" what "\"}}\n"
+    exchanges_to(looks, SAYS("look"), values, SAYS("ask"));
+    exchanges_to(looks, SAYS("get"), values, SAYS("ask"));
+    exchanges_to(looks, SAYS("ask"), values, SAYS("ask"));
+#undef SAYS
 }
 
 static void test_relevance(void **unused)
@@ -490,6 +587,9 @@ int main(void)
         cmocka_unit_test(test_told_to_stop),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_exchanges_functions),
+        cmocka_unit_test(test_exchanges_fields),
+        cmocka_unit_test(test_exchanges_for_what_is_simpler),
         cmocka_unit_test(test_relevance),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
