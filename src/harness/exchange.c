@@ -9,8 +9,9 @@
  * Idea:       Some requests are there only because of what others happen to say. So one is removed, and what is left
  *             says what the model's own requests often say in that field: another target or method. The same value in
  *             several requests is one thing that they speak of, and is exchanged in all of them. Or a hole is filled by
- *             another function, and perhaps all speak of another thing. A request that is left alone may also say one
- *             thing more, or two things otherwise, or one field stands for another that is never said beside it.
+ *             another function, and perhaps all speak of another thing. If two are left, one may also say one thing
+ *             more; if one is left, it may say two things otherwise, or one field stands for another that is never said
+ *             beside it.
  * Invariants: 1. Every step has one action less, or as many and what is said is simpler by aphi_is_simpler, the order
  *             that simplify.c follows: so they end. As there, the steps are numbered: nobody holds values while a
  *             candidate runs.
@@ -26,7 +27,7 @@
 #include "harness/expression.h"
 #include "harness/simplify.h"
 
-enum { ACTIONS_MAX = 4, PASSES_MAX = 2 };
+enum { ACTIONS_MAX = 4, FEW = 2, PASSES_MAX = 2 };
 
 /* What a field says in a message; APH_NIL: there is no such field, or no message. */
 static aph_value said(aph_value send, aph_value field)
@@ -67,13 +68,13 @@ static bool is_first_to_say(const aphi_script *c, size_t i, aph_value field)
     return true;
 }
 
-/* In all messages that say the same there. */
+/* In all messages that say the same there; one that says nothing there, by itself. */
 static void say_otherwise(aphi_script *c, size_t i, aph_value field, aph_value value)
 {
     aph_value before = said(c->actions[i].send, field);
     for (size_t k = i; k < c->count; k++) {
         aph_value *send = &c->actions[k].send;
-        if (aph_kind_of(*send) == APH_OBJECT && said(*send, field) == before)
+        if (k == i || (before && said(*send, field) == before))
             *send = aph_set(*send, field, value);
     }
 }
@@ -87,7 +88,7 @@ static bool exchange_at(aphi_script *c, aph_value values, size_t i, exchanging h
     aph_value field, others;
     for (size_t f = 0; aph_pair_at(values, f, &field, &others); f++) {
         aph_value before = said(c->actions[i].send, field);
-        if ((!before && how != ADDED) || !is_first_to_say(c, i, field))
+        if (before ? !is_first_to_say(c, i, field) : how != ADDED)
             continue;
         for (size_t k = 0; k < aph_count(others); k++) {
             aph_value value = aph_at(aph_at(others, k), 0);
@@ -218,7 +219,7 @@ static bool removes_with_one(aphi_trial *s, size_t i)
 {
     for (size_t n = 0; goes_on(s); n++) {
         remove_action(s, i);
-        if (!exchange_one(&s->candidate, s->options->values, s->candidate.count == 1 ? ADDED : OTHER, n))
+        if (!exchange_one(&s->candidate, s->options->values, s->candidate.count <= FEW ? ADDED : OTHER, n))
             return false;
         if (is_taken(s))
             return true;
