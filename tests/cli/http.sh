@@ -27,15 +27,18 @@ done
 
 # A weak tag that was shown matches in If-None-Match, also of a write: 412 is due.
 rm -rf .antiphon
-run 1 test http --subject apache --seed 1 --waive weak-tag-ends-list --waive head-range --waive if-unmodified-since-now
-out 'If-None-Match: W/'
+others=(--waive weak-tag-ends-list --waive head-range --waive if-unmodified-since-now --waive if-unmodified-since-beside-if-match
+    --waive if-modified-since-beside-if-none-match --waive if-none-match-beside-others --waive if-match-beside-star
+    --waive epoch-is-no-date --waive if-unmodified-since-range-ignored)
+run 1 test http --subject apache --seed 1 "${others[@]}"
+out 'If-None-Match: '
+out 'W/"'
 out 'expected 412'
 rm -rf .antiphon
 run 0 test http --subject apache --messages 3000 --seed 1 --waive known --json
 out '"if-none-match-strong":"needed"'
 run 1 check http .antiphon/trace.jsonl
-run 0 check http .antiphon/trace.jsonl --waive if-none-match-strong --waive weak-tag-ends-list --waive head-range \
-    --waive if-unmodified-since-now
+run 0 check http .antiphon/trace.jsonl --waive if-none-match-strong "${others[@]}"
 
 # Writes whose conditions do not hold are done all the same.
 rm -rf .antiphon
