@@ -96,10 +96,12 @@ static bool may_be_done(aph *m, aph_value request, aph_value *resource)
 /* The tag matches, so it is known; whatever else is asked. */
 static bool is_outvoted(aph *m, aph_value request)
 {
-    bool reads = aphi_http_only_reads(request);
-    return (reads && aph_field(request, "if-modified-since") && aph_waive(m, "if-modified-since-beside-if-none-match")) ||
-           (reads && (aph_field(request, "if-unmodified-since") || aph_field(request, "if-range")) &&
-            aph_waive(m, "if-none-match-beside-others"));
+    if (!aphi_http_only_reads(request))
+        return false;
+    if (aph_field(request, "if-modified-since") && aph_waive(m, "if-modified-since-beside-if-none-match"))
+        return true;
+    return (aph_field(request, "if-unmodified-since") || aph_field(request, "if-range")) &&
+           aph_waive(m, "if-none-match-beside-others");
 }
 
 static bool is_known(aph *m, aph_value request, aph_value *resource)

@@ -168,7 +168,8 @@ static void head_may_leave_out(void **unused)
 static void parts(void **unused)
 {
     (void)unused;
-#define PART(body, range) "1<{'status':206,'body':'" body "','range':'bytes\\u0020" range "'," TAG("x") ",'modified':1000} "
+#define PART(body, range) \
+    "1<{'status':206,'body':'" body "','range':'bytes\\u0020" range "'," TAG("x") ",'modified':1000} "
 #define ASK GET_IF("'range':[1,4]")
     may(THERE ASK PART("bcde", "1-4/6"));
     may(THERE ASK PART("bcde", "1-4/*"));
