@@ -42,7 +42,8 @@ enum {
 #define LAST "trace.jsonl"        /* in the folder: the trace of the run in the result */
 #define AGAIN "trace.again.jsonl" /* and of one that may take its place */
 static const int64_t SHRINKING = 30000000000; /* unless another time is given for it */
-static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience */
+static const int64_t PATIENCE_SHRINKING = 60000000; /* a silent subject is shrunk with less patience, */
+static const int64_t PATIENCE_SURE = 2000000000;    /* and rejected with more: it may be slow every time */
 
 typedef struct campaign {
     aphi_campaign result;
@@ -132,6 +133,13 @@ static aphi_run_options plain(const campaign *c)
                               .caller = o->caller,
                               .called = o->called,
                               .progress = forward_progress, .context = (void *)c};
+}
+
+/* A silence that is to happen again must last, unless we were told how long one may. */
+static void be_sure(const campaign *c, aphi_run_options *how, aphi_finding wanted)
+{
+    if (wanted == APHI_FINDING_STARVED && !c->options->patience_ns)
+        how->patience_ns = PATIENCE_SURE;
 }
 
 static aph_value sum_of(aph_value a, aph_value b)
@@ -289,6 +297,7 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
         how.script = script;
         how.seed = script->seed;
         how.until_ns = c->until;
+        be_sure(c, &how, c->wanted);
         aphi_run *run = fresh_run(c, &how, true);
         if (!run)
             return false;
@@ -414,10 +423,12 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
         aphi_guard_resume();
     }
     r->run = NULL;
-    int64_t patience = c->options->patience_ns ? c->options->patience_ns : APHI_PATIENCE;
-    int64_t least = aphi_clock_ns() + LAST_PATIENCES * patience;
+    aphi_run_options how = {.patience_ns = c->options->patience_ns ? c->options->patience_ns : APHI_PATIENCE};
+    be_sure(c, &how, c->wanted);
+    int64_t least = aphi_clock_ns() + LAST_PATIENCES * how.patience_ns;
     c->until = least > c->until ? least : c->until;
-    bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : AGAIN_TRIES, false);
+    unsigned tries = c->wanted == APHI_FINDING_STARVED ? DOUBT_RUNS : AGAIN_TRIES;
+    bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : tries, false);
     memcpy(trace, r->trace, sizeof trace);
     name_trace(c, LAST);
     if (failed && !rename(trace, r->trace)) {
@@ -444,6 +455,7 @@ static bool happens_again(campaign *c)
     how.seed = before.run->script.seed;
     how.until_ns = c->until;
     how.progress = NULL;
+    be_sure(c, &how, before.outcome);
     aphi_run *run = fresh_run(c, &how, false);
     bool again = run && run->outcome == before.outcome;
     aphi_run_free(run);
@@ -457,10 +469,10 @@ static void settle_doubt(campaign *c)
 {
     aphi_campaign *r = &c->result;
     bool starved = r->outcome == APHI_FINDING_STARVED;
-    if (!r->run->doubtful || (!starved && r->outcome != APHI_FINDING_DEAD) || r->shrunk || r->again || r->presumed ||
+    if (!r->run->doubtful || (!starved && (r->outcome != APHI_FINDING_DEAD || r->again)) || r->shrunk || r->presumed ||
         !r->run->script_whole || c->options->script)
         return;
-    uint64_t runs = r->shrink_runs;
+    uint64_t runs = starved && r->reproduced ? 0 : r->shrink_runs; /* with little patience it was */
     c->until = aphi_clock_ns() + shrinking_ns(c);
     for (; runs < DOUBT_RUNS && !is_stopped(c) && aphi_clock_ns() < c->until; runs++)
         if (happens_again(c))

@@ -92,6 +92,9 @@ def strike(peer, right):
         os.kill(os.getpid(), signal.SIGSTOP)
     elif mode == 'hang':
         forever()
+    elif mode == 'doze':
+        time.sleep(1.2)
+        send_all(peer, right)
     elif mode == 'close':
         peer.close()
         return True
