@@ -365,8 +365,10 @@ static int try_candidate(void *context, const aphi_script *candidate)
     aphi_run *run = fresh_run(c, &how, true); /* the trace decides, if the run cannot */
     if (!run)
         return -1;
-    bool able = run->outcome != APHI_FINDING_TROUBLE || run->fault != APH_FAULT_NONE; /* a full disk tells nothing */
-    int taken = !able ? -1 : judged_again(c, run) == c->wanted ? (int)run->script.count : 0;
+    aphi_finding outcome = judged_again(c, run);
+    bool given_up = outcome == APHI_FINDING_UNKNOWN && aphi_clock_ns() >= c->until; /* tells nothing, as a full disk */
+    bool able = !given_up && (outcome != APHI_FINDING_TROUBLE || run->fault != APH_FAULT_NONE);
+    int taken = !able ? -1 : outcome == c->wanted ? (int)run->script.count : 0;
     aphi_run_free(run);
     return taken;
 }
@@ -521,7 +523,8 @@ static void shrink(campaign *c)
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;
     r->minimal = small.minimal;
-    r->shrunk = (small.reproduced || is_stopped(c)) && confirm(c, &small.script, &before);
+    bool worth = small.reproduced || (small.failed && !small.confirmed); /* the time may have been up before */
+    r->shrunk = (worth || is_stopped(c)) && confirm(c, &small.script, &before);
     if (!r->shrunk) {
         unlink_again(c);
         r->outcome = before.outcome;
@@ -529,6 +532,8 @@ static void shrink(campaign *c)
         r->unstarted = false;
         memcpy(r->why, before.why, sizeof r->why);
         say(c, is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
+             : !small.failed && small.ns >= shrinking_ns(c)
+                 ? "there was no time to see the failure happen again; --shrink-time gives it more"
                              : "the failure did not happen again in any run of its script");
     }
     aphi_script_free(&small.script);

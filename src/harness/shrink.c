@@ -204,6 +204,7 @@ aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const 
     s.deadline = s.start + budget / 10 * 8; /* the rest is for confirm */
     bool serial;
     if (failing->count > 0 && fails_in_some_way(&s, &serial)) {
+        result.failed = true;
         learn_rate(&s);
         result.minimal = shrink(&s, serial);
         s.over = s.stopped;

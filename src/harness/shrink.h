@@ -31,7 +31,8 @@ typedef struct aphi_shrink_options {
 
 typedef struct aphi_shrunk {
     aphi_script script;             /* to be freed */
-    unsigned reproduced, confirmed; /* times that it failed, of so many runs */
+    bool failed;                    /* again, in some run */
+    unsigned reproduced, confirmed; /* times that it failed, of so many runs at the end; 0: no time was left */
     uint64_t runs;                  /* in all */
     /* No single further step leads to a script that fails as reliably; false: the budget or a stop came first, or it
      * never failed again. */

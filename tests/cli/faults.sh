@@ -150,6 +150,14 @@ out 'on which nothing was asked'
 against 1 10 "$(hostile wrong)"
 out 'nothing that the model allows explains'
 
+# A run for which there was no time is not one that passed.
+told='test, a subject that takes long to start'
+"$ANTIPHON" test kv --run "sleep 0.6; exec $(hostile wrong)" --folder "$folder" --messages 50 --seed 1 --shrink-time 2 \
+    >"$dir/out" 2>"$dir/err"
+no_err 'did not happen again'
+check 'it does not fail each time' grep -q -e 'fails in \([0-9]*\) of \1 runs' -e 'no time to see' "$dir/out" "$dir/err"
+gone
+
 # What never ends is not waited for, nor kept in memory.
 orphan=14 against 1 15 "$(hostile flood)"
 against 3 15 "$(hostile gigabyte)"

@@ -383,6 +383,8 @@ static void test_told_to_stop(void **unused)
         aphi_shrunk got = shrink(&f, three);
         assert_int_equal(got.runs, at);
         assert_false(got.minimal);
+        assert_int_equal(got.failed, at > 1);
+        assert_int_equal(got.reproduced, got.confirmed); /* what was stopped is no run that passed */
         size_t taken;
         assert_true(a_then_b(&got.script, &taken)); /* the best so far */
         aphi_script_free(&got.script);
