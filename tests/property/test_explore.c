@@ -7,6 +7,7 @@
  * order, with queues that are really filled, and collects what each complete run looks like. Two runs are the same if
  * each thread does the same events, and each receive takes the message of the same event. */
 #include "base/memory.h"
+#include "compare.h"
 #include "reach/explore.h"
 #include "reach/sequence.h"
 
@@ -504,7 +505,7 @@ static void search_and_compare(const aphi_plan *p, const naive *n, totals *sum)
     drop(&s.complete);
 }
 
-static void compare_one(totals *sum, unsigned mediums)
+static void compare_random(totals *sum, unsigned mediums)
 {
     char why[300] = "";
     aphi_alts a;
@@ -527,14 +528,15 @@ static void compare_one(totals *sum, unsigned mediums)
 static void compare(unsigned mediums)
 {
     totals sum = {0};
+    const size_t models = compare_cases(MODELS);
     seed = 0x9e3779b97f4a7c15u + mediums;
-    while (sum.models < MODELS)
-        compare_one(&sum, mediums);
+    while (sum.models < models)
+        compare_random(&sum, mediums);
     print_message("%zu models, %zu with a choice, %zu sequences, %zu deadlocks, %llu blocked, "
                   "%zu receives with races\n", sum.models, sum.several, sum.sequences, sum.deadlocks,
                   (unsigned long long)sum.blocked, sum.races);
     /* Or it has shown nothing. */
-    assert_true(sum.several > MODELS / 4 && sum.deadlocks > 0 && sum.races > MODELS / 10);
+    assert_true(sum.several > models / 4 && sum.deadlocks > 0 && sum.races > models / 10);
 }
 
 static void pairs(void **state)
