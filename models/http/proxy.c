@@ -356,6 +356,7 @@ const aph_model aph_model_http_proxy = {
     .calls_apart = true,
     .answers = true,
     .kind = kind,
+    .words = aphi_proxy_words,
     .codec = &aphi_proxy_wire,
     .generate = aphi_proxy_generate,
     .respond = aphi_proxy_respond,

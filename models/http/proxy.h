@@ -10,6 +10,8 @@ extern const aph_model aph_model_http_proxy;
 
 /* Messages of the model to bytes and back. */
 extern const aph_codec aphi_proxy_wire;
+/* And to what people read. */
+aph_words aphi_proxy_words;
 
 /* What clients send, and what the origin server answers. */
 aph_value aphi_proxy_generate(aph_gen *g);

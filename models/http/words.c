@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * words.c - messages of the HTTP model as people write them.
+ * words.c - messages of the models of HTTP as people write them.
  *
  *     PUT /a  If-None-Match: W/"x"  "abc"
  *     200  ETag: "5-1a2b"  Last-Modified: 06 Nov 1994 08:49:37  "abc"
  *     412  (381 bytes)
  *
+ * and by way of a proxy
+ *
+ *     PUT http://here/a  x-mark: 7  "abc"
+ *     PUT /a  Host: here  x-mark: 7  Via: 1.1 p  "abc"
+ *     204  etag: "5-1a2b"  Via: 1.1 p  server: q
+ *
  * Idea:       what a value is tells how it is written: a tag has "opaque", a time is an integer, a list of integers is
  *             a range. So what is not known yet, a symbol, is none of them, and is left to whoever shows it. Dates are
  *             without what is always the same or follows from the rest. Of a long body, its size; the content that
- *             was asked for or stored also shows its beginning. */
+ *             was asked for or stored also shows its beginning. What passes a proxy has fields of any name: these are
+ *             called as they are in the message, those that the model knows as in RFC 9110. */
 #include "http.h"
+
 #include "dates.h"
+#include "proxy.h"
 
 #include <stdio.h>
 
@@ -58,12 +67,8 @@ static void add_time(saying *s, aph_value time)
         add(s, time);
 }
 
-static void add_field(saying *s, aph_value message, const char *name, const char *field)
+static void add_value(saying *s, aph_value v)
 {
-    aph_value v = aph_field(message, name);
-    if (!v)
-        return;
-    add(s, aph_strf("  %s: ", field));
     if (aph_is_int(v))
         add_time(s, v);
     else if (aph_kind_of(v) == APH_ARRAY && aph_is_int(aph_at(v, 0)) && aph_is_int(aph_at(v, 1)))
@@ -74,6 +79,15 @@ static void add_field(saying *s, aph_value message, const char *name, const char
         add_tag(s, v);
     else
         add(s, v);
+}
+
+static void add_field(saying *s, aph_value message, const char *name, const char *field)
+{
+    aph_value v = aph_field(message, name);
+    if (!v)
+        return;
+    add(s, aph_strf("  %s: ", field));
+    add_value(s, v);
 }
 
 static void add_body(saying *s, aph_value body, bool is_content)
@@ -132,14 +146,122 @@ static void say_answer(saying *s, aph_value answer)
     add_body(s, aph_field(answer, "body"), status == aph_int(200) || status == aph_int(206));
 }
 
+static bool is_request(aph_value message)
+{
+    return aph_is_str(aph_field(message, "method")) && aph_is_str(aph_field(message, "target"));
+}
+
+static aph_value said(const saying *s) { return s->n ? aph_array(s->n, s->pieces) : APH_NIL; }
+
 aph_value aphi_http_words(aph_value message)
 {
     saying s = {.n = 0};
     if (aph_kind_of(message) != APH_OBJECT)
         return APH_NIL;
-    if (aph_is_str(aph_field(message, "method")) && aph_is_str(aph_field(message, "target")))
+    if (is_request(message))
         say_request(&s, message);
     else if (aph_field(message, "status"))
         say_answer(&s, message);
-    return s.n ? aph_array(s.n, s.pieces) : APH_NIL;
+    return said(&s);
+}
+
+/* ---- by way of a proxy ------------------------------------------------------------------------------------------- */
+
+static void add_fields(saying *s, aph_value fields)
+{
+    aph_value name, value;
+    for (size_t i = 0; aph_kind_of(fields) == APH_OBJECT && aph_pair_at(fields, i, &name, &value); i++) {
+        add_text(s, "  ");
+        add(s, name);
+        add_text(s, ": ");
+        add_value(s, value);
+    }
+}
+
+/* Fields for the next one only, and that they are. */
+static void add_hop(saying *s, aph_value hop)
+{
+    aph_value name, value;
+    add_fields(s, hop);
+    for (size_t i = 0; aph_kind_of(hop) == APH_OBJECT && aph_pair_at(hop, i, &name, &value); i++) {
+        add_text(s, i ? ", " : "  Connection: ");
+        add(s, name);
+    }
+}
+
+static void add_via(saying *s, aph_value via)
+{
+    for (size_t i = 0; aph_kind_of(via) == APH_ARRAY && i < aph_count(via); i++) {
+        add_text(s, i ? ", " : "  Via: ");
+        add(s, aph_field(aph_at(via, i), "protocol"));
+        add_text(s, " ");
+        add(s, aph_field(aph_at(via, i), "by"));
+    }
+}
+
+/* Lines of fields that somebody added, in one line. */
+static void add_more(saying *s, aph_value more)
+{
+    size_t n, begin = 0;
+    if (!more)
+        return;
+    if (!aph_is_str(more)) {
+        add_text(s, "  fields ");
+        add(s, more);
+        return;
+    }
+    const char *text = aph_bytes_of(&more, &n);
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\n' || i + 1 == n) {
+            add_text(s, "  ");
+            add(s, aph_substr(more, begin, i + (text[i] != '\n') - begin));
+            begin = i + 1;
+        }
+}
+
+/* What all messages have. */
+static void say_passed(saying *s, aph_value message)
+{
+    aph_value body = aph_field(message, "body");
+    add_fields(s, aph_field(message, "fields"));
+    add_hop(s, aph_field(message, "hop"));
+    add_via(s, aph_field(message, "via"));
+    if (aph_field(message, "date") != aph_int(-1))
+        add_field(s, message, "date", "Date");
+    add_more(s, aph_field(message, "more"));
+    add_body(s, body, !aph_is_str(body) || aph_count(body));
+    if (aph_truth(aph_field(message, "chunked")))
+        add_text(s, " in chunks");
+}
+
+/* Host is said unless the target has it. */
+static void say_asked(saying *s, aph_value request)
+{
+    aph_value to = aph_field(request, "to"), forwards = aph_field(request, "max-forwards");
+    add(s, aph_field(request, "method"));
+    add_text(s, to ? " http://" : " ");
+    if (to)
+        add(s, to);
+    add(s, aph_field(request, "target"));
+    if (aph_field(request, "host") != to)
+        add_field(s, request, "host", "Host");
+    if (forwards) {
+        add_text(s, "  Max-Forwards: ");
+        add(s, forwards);
+    }
+    say_passed(s, request);
+}
+
+aph_value aphi_proxy_words(aph_value message)
+{
+    saying s = {.n = 0};
+    if (message == aph_bool(false))
+        add_text(&s, "hangs up");
+    if (is_request(message)) {
+        say_asked(&s, message);
+    } else if (aph_field(message, "status")) {
+        add(&s, aph_field(message, "status"));
+        say_passed(&s, message);
+    }
+    return said(&s);
 }

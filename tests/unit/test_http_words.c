@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_http_words.c - messages of HTTP as people write them: requests and answers, what is not known, what is long, and
- * what a server could send to do harm. */
+ * what a server could send to do harm; and the same by way of a proxy. */
 #include "models/http/http.h"
+#include "models/http/proxy.h"
 #include "report/message.h"
 
 #include <setjmp.h>
@@ -12,15 +13,18 @@
 
 #include <cmocka.h>
 
-static void said(const char *message, const char *expected)
+static void said_by(const aph_model *model, const char *message, const char *expected)
 {
     aphi_buffer out = {0};
     aph_value v;
     assert_true(aph_json_read(message, strlen(message), &v, NULL));
-    aphi_message_words(&out, v, aph_model_http.words, APHI_MESSAGE_WHOLE);
+    aphi_message_words(&out, v, model->words, APHI_MESSAGE_WHOLE);
     assert_string_equal(aphi_buffer_text(&out), expected);
     aphi_buffer_free(&out);
 }
+
+static void said(const char *message, const char *expected) { said_by(&aph_model_http, message, expected); }
+static void passed(const char *message, const char *expected) { said_by(&aph_model_http_proxy, message, expected); }
 
 static void requests(void **unused)
 {
@@ -73,10 +77,52 @@ static void harm(void **unused)
     said("{\"status\":200,\"modified\":999999999999999}", "200  Last-Modified: 999999999999999");
 }
 
+/* What a client asks a proxy, and what that asks. */
+static void asked_by_way_of_a_proxy(void **unused)
+{
+    (void)unused;
+    passed("{\"method\":\"GET\",\"to\":\"here\",\"target\":\"/a?b\",\"host\":\"here\",\"fields\":{\"x-mark\":\"7\"}}",
+           "GET http://here/a?b  x-mark: 7");
+    passed("{\"method\":\"OPTIONS\",\"to\":\"here\",\"target\":\"\",\"host\":\"other.example\",\"fields\":{},"
+           "\"max-forwards\":2}", "OPTIONS http://here  Host: other.example  Max-Forwards: 2");
+    passed("{\"method\":\"PUT\",\"to\":\"here\",\"target\":\"/\",\"host\":\"here\",\"fields\":{},\"hop\":{\"te\":\"trailers\","
+           "\"x-hop\":\"asked\"},\"via\":[{\"protocol\":\"1.0\",\"by\":\"fred\"}],\"body\":\"abc\",\"chunked\":true}",
+           "PUT http://here/  te: trailers  x-hop: asked  Connection: te, x-hop  Via: 1.0 fred  \"abc\" in chunks");
+    passed("{\"method\":\"GET\",\"target\":\"*\",\"host\":\"here\",\"fields\":{\"if-modified-since\":784111777},\"body\":\"\","
+           "\"via\":[{\"protocol\":\"1.0\",\"by\":\"fred\"},{\"protocol\":\"1.1\",\"by\":\"p\"}],\"more\":\"a: b\\nc: d\\n\"}",
+           "GET *  Host: here  if-modified-since: 06 Nov 1994 08:49:37  Via: 1.0 fred, 1.1 p  a: b  c: d");
+}
+
+static void answered_by_way_of_a_proxy(void **unused)
+{
+    (void)unused;
+    passed("{\"status\":204,\"fields\":{},\"body\":\"\"}", "204");
+    passed("{\"status\":404,\"fields\":{\"etag\":\"\\\"5\\\"\"},\"via\":[],\"date\":-1,\"more\":\"\",\"body\":"
+           "\"0123456789012345678901234567890123456789\"}", "404  etag: \"5\"  \"01234567890123456789…\" (40 bytes)");
+    passed("{\"status\":200,\"fields\":{},\"date\":784111777,\"more\":\"a: b\",\"body\":\"abc\"}",
+           "200  Date: 06 Nov 1994 08:49:37  a: b  \"abc\"");
+    passed("{\"status\":200,\"fields\":{},\"via\":[{\"protocol\":\"1.1\",\"by\":{\"?\":0,\"sort\":\"string\"}}],"
+           "\"date\":{\"?\":1,\"sort\":\"int\"},\"more\":{\"?\":2,\"sort\":\"string\"},\"body\":{\"?\":3,\"sort\":\"string\"}}",
+           "200  Via: 1.1 ?0  Date: ?1  fields ?2  body ?3");
+    passed("false", "hangs up");
+}
+
+static void others_and_harm_by_way_of_a_proxy(void **unused)
+{
+    (void)unused;
+    passed("7", "7");
+    passed("{\"a\":1}", "{\"a\":1}");
+    passed("{\"status\":200,\"fields\":[],\"hop\":7,\"via\":{},\"more\":\"\\u001b[2J\\r\",\"body\":[]}",
+           "200  \\u001b[2J\\r  body []");
+    passed("{\"status\":200,\"via\":[7,{}]}", "200  Via: null null, null null");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(requests), cmocka_unit_test(answers),
                                        cmocka_unit_test(unknowns), cmocka_unit_test(others_are_json),
-                                       cmocka_unit_test(harm)};
+                                       cmocka_unit_test(harm), cmocka_unit_test(asked_by_way_of_a_proxy),
+                                       cmocka_unit_test(answered_by_way_of_a_proxy),
+                                       cmocka_unit_test(others_and_harm_by_way_of_a_proxy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
