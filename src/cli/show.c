@@ -159,15 +159,6 @@ static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal
     aphi_buffer_free(line);
 }
 
-/* What is known of the unknowns. */
-static void show_given(aphi_buffer *out, aph_value given)
-{
-    for (size_t i = 0; i < aph_count(given); i++) {
-        aphi_buffer_str(out, i ? " and " : ", where ");
-        add_json(out, aph_at(given, i));
-    }
-}
-
 /* What led the model to an answer: choices and decisions by name, all with their clauses. */
 static void show_because(aphi_buffer *out, aph_value because, const aphi_terminal *t)
 {
@@ -204,7 +195,8 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
         add_json(&state, aph_field(a, "state"));
         aphi_buffer_str(out, "  with the state ");
         aphi_utf8_cut(out, aphi_buffer_text(&state), STATE_SHOWN, t->unicode);
-        show_given(out, aph_field(a, "given"));
+        aphi_buffer_str(out, aph_count(aph_field(a, "given")) ? ", where " : "");
+        aphi_message_given(out, aph_field(a, "given"), APHI_MESSAGE_WHOLE);
         aphi_buffer_str(out, ",\n");
         aphi_buffer_str(&order, "      if the requests were taken in this order (by line): ");
         add_lines(&order, aph_field(a, "order"));
@@ -215,6 +207,8 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
     }
     if (!aph_truth(aph_field(evidence, "all_allowed")))
         aphi_buffer_str(out, "    and there may be more.\n");
+    if (aphi_message_has_unknown(allowed))
+        aphi_buffer_str(out, "  Here " APHI_MESSAGE_UNKNOWNS ".\n");
 }
 
 static void show_failure(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)

@@ -385,6 +385,9 @@ static void put_allowed_one(aphi_buffer *out, aphi_buffer *scratch, aph_value a,
     } else {
         aphi_buffer_str(out, "null");
     }
+    aphi_buffer_str(out, ",\"given\":");
+    aphi_message_given(scratch, aph_field(a, "given"), STATE_BYTES);
+    put_scratch(out, scratch);
     aphi_buffer_str(out, ",\"order\":[");
     const char *comma = "";
     for (size_t i = from; i < n; i++)
@@ -403,7 +406,8 @@ static void put_allowed(aphi_buffer *out, aphi_buffer *scratch, aph_value allowe
         aphi_buffer_str(out, i ? "," : "");
         put_allowed_one(out, scratch, aph_at(allowed, i), words);
     }
-    aphi_buffer_format(out, "],\"allowed_more\":%zu,\n", n - i);
+    aphi_buffer_format(out, "],\"allowed_more\":%zu,\"unknowns\":\"%s\",\n", n - i,
+                       aphi_message_has_unknown(allowed) ? APHI_MESSAGE_UNKNOWNS "." : "");
 }
 
 static void put_branches(aphi_buffer *out, aph_value branches)

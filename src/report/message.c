@@ -162,6 +162,25 @@ void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t li
     add_bytes(&w, bytes, n, false);
 }
 
+void aphi_message_given(aphi_buffer *out, aph_value given, size_t limit)
+{
+    writer w = writer_of(out, limit);
+    for (size_t i = 0; i < aph_count(given) && has_room(&w); i++) {
+        add(&w, i ? " and " : "");
+        add_json(&w, aph_at(given, i));
+    }
+}
+
+bool aphi_message_has_unknown(aph_value v)
+{
+    aph_kind kind = aph_kind_of(v);
+    aph_value key, item = APH_NIL;
+    bool found = aph_is_int(aph_field(v, "?"));
+    for (size_t i = 0; (kind == APH_ARRAY || kind == APH_OBJECT) && i < aph_count(v) && !found; i++)
+        found = aphi_message_has_unknown(kind == APH_ARRAY ? aph_at(v, i) : aph_pair_at(v, i, &key, &item) ? item : v);
+    return found;
+}
+
 /* What the model makes of it: text, and values among it. */
 static void add_pieces(writer *w, aph_value pieces)
 {

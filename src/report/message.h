@@ -19,5 +19,11 @@ void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit);
 void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t limit);
 /* n bytes that may be anything, without quotes. */
 void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit);
+/* What is known of the unknowns of an explanation, an array of conditions. */
+void aphi_message_given(aphi_buffer *out, aph_value given, size_t limit);
+
+/* To be said once, if there is an unknown in what is shown. */
+#define APHI_MESSAGE_UNKNOWNS "?0, ?1, ... stand for any values that the server may choose"
+bool aphi_message_has_unknown(aph_value v);
 
 #endif

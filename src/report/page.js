@@ -412,6 +412,8 @@
                 rows.push(["clause", el("span", {}, ...a.clauses.map(c => el("span", {class: "clause"}, c)))]);
             if (a.state !== null)
                 rows.push(["state", el("code", {}, a.state)]);
+            if (a.given)
+                rows.push(["where", el("code", {}, a.given)]);
             if (a.order.length)
                 rows.push(["order", el("span", {}, ...a.order.map(jump))]);
             return el("div", {class: "allowed"}, pairs("", rows));
@@ -419,7 +421,8 @@
         return [card("What would have been allowed",
             faint("The explanations that were alive until the failing message: what each would have had there, the "
                 + "model's state, and an order in which the requests may have been taken."),
-            ...data.allowed.map(one), ...rest(data.allowed_more, `and ${plural(data.allowed_more, "more explanation")}`))];
+            ...data.allowed.map(one), ...rest(data.allowed_more, `and ${plural(data.allowed_more, "more explanation")}`),
+            ...rest(data.unknowns, data.unknowns))];
     }
 
     function branchCard() {

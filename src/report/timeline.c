@@ -633,6 +633,10 @@ static void tell_one(aphi_buffer *out, aph_value a, aph_words *words, const aphi
         aphi_buffer_str(&line, ", with the state ");
         aphi_message_json(&line, aph_field(a, "state"), STATE_BYTES);
     }
+    if (aph_count(aph_field(a, "given"))) {
+        aphi_buffer_str(&line, ", where ");
+        aphi_message_given(&line, aph_field(a, "given"), STATE_BYTES);
+    }
     if (aph_count(aph_field(a, "order"))) {
         aphi_buffer_str(&line, ", if the requests were taken in the order ");
         add_order(&line, aph_field(a, "order"));
@@ -659,6 +663,8 @@ static void tell_allowed(aphi_buffer *out, const aphi_timeline *t, const aphi_te
         tell_one(out, aph_at(t->allowed, i), t->words, terminal);
     if (n > ALLOWED_SHOWN)
         aphi_buffer_format(out, "    and %zu more\n", n - ALLOWED_SHOWN);
+    if (aphi_message_has_unknown(t->allowed))
+        aphi_buffer_str(out, "  Here " APHI_MESSAGE_UNKNOWNS ".\n");
 }
 
 static void tell_unreached(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal)

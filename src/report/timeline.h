@@ -23,7 +23,8 @@ typedef struct aphi_timeline {
     uint64_t earlier;          /* moments before those that are given */
     size_t failing;            /* place of the moment that nothing explains, or APHI_TIMELINE_NONE */
     /* What would have been allowed there, an object for each explanation that was alive:
-     * {"answer": ..., "clauses": [...], "state": ..., "order": [labels]}. Each field may be absent. */
+     * {"answer": ..., "clauses": [...], "state": ..., "given": [conditions on its unknowns], "order":
+     * [labels]}. Each field may be absent. */
     aph_value allowed;
     aph_value branches;        /* name -> times reached, 0 for never */
     aph_value script;          /* array of actions as on disk: the shrunk script. Its waits are drawn. */

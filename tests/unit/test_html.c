@@ -5,6 +5,7 @@
  *   test_html FOLDER    writes sample pages there, for tests/cli/report-html.sh, which looks at them in a browser */
 #include "base/memory.h"
 #include "report/html.h"
+#include "report/message.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -167,6 +168,25 @@ static void test_counterexample(void **state)
     free(page);
 }
 
+/* What the server may choose, and what is known of it. */
+static void test_unknowns(void **state)
+{
+    (void)state;
+    aphi_timeline t;
+    size_t n;
+    counterexample(&t);
+    char *page = page_of(&t, &n);
+    assert_true(aph_str_is(aph_field(data_of(page), "unknowns"), ""));
+    free(page);
+    t.allowed = json("[{\"answer\":{\"?\":0,\"sort\":\"int\"},\"given\":[{\"<\":[{\"?\":0,\"sort\":\"int\"},5]}]}]");
+    page = page_of(&t, &n);
+    aph_value data = data_of(page), first = aph_at(aph_field(data, "allowed"), 0);
+    assert_true(aph_str_is(aph_field(first, "answer"), "?0"));
+    assert_true(aph_str_is(aph_field(first, "given"), "(?0 < 5)"));
+    assert_true(aph_str_is(aph_field(data, "unknowns"), APHI_MESSAGE_UNKNOWNS "."));
+    free(page);
+}
+
 static void test_hostile(void **state)
 {
     (void)state;
@@ -280,7 +300,8 @@ static int write_samples(const char *folder)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counterexample), cmocka_unit_test(test_hostile), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_counterexample), cmocka_unit_test(test_unknowns),
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_worst),          cmocka_unit_test(test_nothing),
     };
     return argc > 1 ? write_samples(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,15 +81,19 @@ static void harm(void **unused)
 static void asked_by_way_of_a_proxy(void **unused)
 {
     (void)unused;
-    passed("{\"method\":\"GET\",\"to\":\"here\",\"target\":\"/a?b\",\"host\":\"here\",\"fields\":{\"x-mark\":\"7\"}}",
+    passed("{\"method\":\"GET\",\"to\":\"here\",\"target\":\"/a?b\",\"host\":\"here\","
+           "\"fields\":{\"x-mark\":\"7\"}}",
            "GET http://here/a?b  x-mark: 7");
     passed("{\"method\":\"OPTIONS\",\"to\":\"here\",\"target\":\"\",\"host\":\"other.example\",\"fields\":{},"
            "\"max-forwards\":2}", "OPTIONS http://here  Host: other.example  Max-Forwards: 2");
-    passed("{\"method\":\"PUT\",\"to\":\"here\",\"target\":\"/\",\"host\":\"here\",\"fields\":{},\"hop\":{\"te\":\"trailers\","
-           "\"x-hop\":\"asked\"},\"via\":[{\"protocol\":\"1.0\",\"by\":\"fred\"}],\"body\":\"abc\",\"chunked\":true}",
+    passed("{\"method\":\"PUT\",\"to\":\"here\",\"target\":\"/\",\"host\":\"here\",\"fields\":{},"
+           "\"hop\":{\"te\":\"trailers\",\"x-hop\":\"asked\"},\"via\":[{\"protocol\":\"1.0\",\"by\":\"fred\"}],"
+           "\"body\":\"abc\",\"chunked\":true}",
            "PUT http://here/  te: trailers  x-hop: asked  Connection: te, x-hop  Via: 1.0 fred  \"abc\" in chunks");
-    passed("{\"method\":\"GET\",\"target\":\"*\",\"host\":\"here\",\"fields\":{\"if-modified-since\":784111777},\"body\":\"\","
-           "\"via\":[{\"protocol\":\"1.0\",\"by\":\"fred\"},{\"protocol\":\"1.1\",\"by\":\"p\"}],\"more\":\"a: b\\nc: d\\n\"}",
+    passed("{\"method\":\"GET\",\"target\":\"*\",\"host\":\"here\",\"fields\":{\"if-modified-since\":784111777},"
+           "\"body\":\"\","
+           "\"via\":[{\"protocol\":\"1.0\",\"by\":\"fred\"},{\"protocol\":\"1.1\",\"by\":\"p\"}],"
+           "\"more\":\"a: b\\nc: d\\n\"}",
            "GET *  Host: here  if-modified-since: 06 Nov 1994 08:49:37  Via: 1.0 fred, 1.1 p  a: b  c: d");
 }
 
@@ -102,7 +106,8 @@ static void answered_by_way_of_a_proxy(void **unused)
     passed("{\"status\":200,\"fields\":{},\"date\":784111777,\"more\":\"a: b\",\"body\":\"abc\"}",
            "200  Date: 06 Nov 1994 08:49:37  a: b  \"abc\"");
     passed("{\"status\":200,\"fields\":{},\"via\":[{\"protocol\":\"1.1\",\"by\":{\"?\":0,\"sort\":\"string\"}}],"
-           "\"date\":{\"?\":1,\"sort\":\"int\"},\"more\":{\"?\":2,\"sort\":\"string\"},\"body\":{\"?\":3,\"sort\":\"string\"}}",
+           "\"date\":{\"?\":1,\"sort\":\"int\"},\"more\":{\"?\":2,\"sort\":\"string\"},"
+           "\"body\":{\"?\":3,\"sort\":\"string\"}}",
            "200  Via: 1.1 ?0  Date: ?1  fields ?2  body ?3");
     passed("false", "hangs up");
 }

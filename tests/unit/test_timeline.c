@@ -108,6 +108,29 @@ static void test_colours(void **state)
           "                         or \33[31m2                     \33[0m\33[2m│\33[0m\n");
 }
 
+/* What the server may choose: what is known of it, and once that this is what it is. */
+static void test_unknowns(void **state)
+{
+    (void)state;
+    aphi_moment m[8];
+    aphi_timeline t;
+    aphi_buffer out = {0};
+    forgetful(m, &t);
+    t.allowed = json("[{\"answer\":{\"?\":0,\"sort\":\"string\"},"
+                     "\"given\":[{\"not\":[{\"=\":[{\"?\":0,\"sort\":\"string\"},\"x\"]}]},"
+                     "{\"<\":[{\"?\":1,\"sort\":\"int\"},5]}]},{\"answer\":{\"a\":[{\"?\":0,\"sort\":\"int\"}]}}]");
+    aphi_timeline_tell(&out, &t, &plain);
+    assert_non_null(strstr(aphi_buffer_text(&out),
+          "\n  The explanations that came this far would have it otherwise:\n"
+          "    ?0, where not (?0 = \"x\") and (?1 < 5)\n"
+          "    {\"a\":[?0]}\n"
+          "  Here ?0, ?1, ... stand for any values that the server may choose.\n"
+          "\n"
+          "  To run it again:\n"));
+    aphi_buffer_free(&out);
+    assert_false(aphi_message_has_unknown(json("[{\"?\":\"x\"},{\"a\":{\"b\":[1,\"?\"]}},null]")));
+}
+
 /* The end of a run, all of it. */
 static void test_tell(void **state)
 {
@@ -336,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counterexample),
         cmocka_unit_test(test_colours),
+        cmocka_unit_test(test_unknowns),
         cmocka_unit_test(test_tell),
         cmocka_unit_test(test_other_moments),
         cmocka_unit_test(test_starved),
