@@ -169,6 +169,8 @@ static int explain(const local *at, size_t component, aphi_locally_status status
         fprintf(stderr, "antiphon: %s: the sequences of %s are too many to find\n", at->a->name, name);
         return APHI_EXIT_PROGRAM_LARGE;
     }
+    if (status == APHI_LOCALLY_STOPPED)
+        return APHI_EXIT_INTERRUPTED;
     bool races = kind == RACE_SETS;
     fprintf(stderr,
             "antiphon: %s: a port that is one queue has several senders; then %s of %s cannot be found directly: "
@@ -180,7 +182,8 @@ static int explain(const local *at, size_t component, aphi_locally_status status
 static int do_task(local *at, size_t component, unsigned kind)
 {
     int code = APHI_EXIT_PASS;
-    aphi_locally *l = aphi_locally_open(at->a, component, (aphi_locally_options){.races = kind == RACE_SETS});
+    aphi_locally *l = aphi_locally_open(
+        at->a, component, (aphi_locally_options){.races = kind == RACE_SETS, .stop = at->options->stop});
     if (aphi_locally_outcome(l) != APHI_LOCALLY_DONE)
         code = explain(at, component, aphi_locally_outcome(l), kind);
     else if (at->options->suite && kind + 1 == at->kinds && !write_suite(at, component, l))
@@ -245,7 +248,10 @@ static void project(local *at)
         aphi_sequence_open(&collectors[i].sequence, &at->plan);
         contexts[i] = &collectors[i];
     }
-    aphi_team_search(&(aphi_team_options){.plan = &at->plan, .jobs = jobs, .visit = collect, .contexts = contexts});
+    aphi_team_result found = aphi_team_search(&(aphi_team_options){
+        .plan = &at->plan, .jobs = jobs, .visit = collect, .contexts = contexts, .stop = at->options->stop});
+    if (found.end != APHI_TEAM_DONE)
+        at->code = APHI_EXIT_INTERRUPTED;
     for (unsigned i = 0; i < jobs; i++) {
         aphi_projection_merge(&at->projection, &collectors[i].projection);
         aphi_projection_close(&collectors[i].projection);
@@ -363,6 +369,8 @@ int aphi_local(const aphi_alts *a, const aphi_local_options *options)
     else
         find_directly(&at);
     at.ns = aphi_clock_ns() - begun;
+    if (at.code == APHI_EXIT_INTERRUPTED)
+        fprintf(stderr, "antiphon: %s: interrupted before all local sequences were found\n", a->name);
     int code = at.code ? at.code : tell(&at);
     pthread_mutex_destroy(&at.lock);
     free(at.counts);

@@ -491,15 +491,28 @@ static void announce(reach *r, uint64_t fingerprint)
     aphi_fleet_announce(r->fleet, fingerprint);
 }
 
+/* The label of a local event of some component; SIZE_MAX: there is none, though messages may have that label. */
+static size_t local_event(const aphi_alts *a, const char *name)
+{
+    size_t label = aphi_alts_label_named(a, name);
+    for (size_t t = 0; t < a->component_count; t++) {
+        const aphi_alts_component *c = &a->components[t];
+        for (uint32_t i = 0; i < c->first[c->states]; i++)
+            if (c->moves[i].op == APHI_ALTS_LOCAL && c->moves[i].label == label)
+                return label;
+    }
+    return SIZE_MAX;
+}
+
 static int run_plan(reach *r, uint64_t fingerprint)
 {
-    r->exclusive_label = r->exclusive ? aphi_alts_label_named(&r->alts, r->exclusive) : SIZE_MAX;
+    r->exclusive_label = r->exclusive ? local_event(&r->alts, r->exclusive) : SIZE_MAX;
     if (r->exclusive && r->exclusive_label == SIZE_MAX)
-        return aphi_usage("--exclusive %s: %s has no event of that name", r->exclusive, r->alts.name);
+        return aphi_usage("--exclusive %s: %s has no local event of that name", r->exclusive, r->alts.name);
     bool measures = (r->states || r->total_orders) && !follows(r);
-    if (measures && !aphi_graph_measure(&r->alts, &r->graph, r->why, sizeof r->why)) {
+    if (measures && !aphi_graph_measure(&r->alts, &r->graph, &interrupted, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
-        return APHI_EXIT_PROGRAM_LARGE;
+        return interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_PROGRAM_LARGE;
     }
     if (r->draw || r->page)
         r->sketch = aphi_sketch_open(&r->plan, r->draw, r->page);
@@ -544,6 +557,7 @@ static int run(reach *r)
     } else if (r->local) {
         r->local_options.jobs = (unsigned)r->jobs;
         r->local_options.json = r->json;
+        r->local_options.stop = &interrupted;
         code = aphi_local(&r->alts, &r->local_options);
     } else {
         code = run_search(r);

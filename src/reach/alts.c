@@ -241,12 +241,13 @@ aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 
 /* ---- unrolling --------------------------------------------------------------------------------------------------- */
 
-/* Strongly connected parts of a component, by Tarjan's algorithm; part[s] is the number of its part. */
+/* Strongly connected parts of a component, by Tarjan's algorithm; part[s] is the number of its part. A state is left
+ * when all that was found from it is: so a move to one that was left later, or to itself, closes a cycle. */
 typedef struct parts {
     const aphi_alts_component *c;
-    uint32_t *part, *index, *low, *stack, *path, *next;
+    uint32_t *part, *index, *low, *left, *stack, *path, *next;
     size_t stacked, depth;
-    uint32_t count, clock;
+    uint32_t count, clock, leaves;
 } parts;
 
 static void enter_state(parts *p, uint32_t s)
@@ -260,6 +261,7 @@ static void enter_state(parts *p, uint32_t s)
 static void leave_state(parts *p, uint32_t s)
 {
     p->depth--;
+    p->left[s] = p->leaves++;
     if (p->low[s] == p->index[s]) {
         uint32_t member;
         do {
@@ -293,8 +295,8 @@ static void find_parts(parts *p)
     }
 }
 
-/* A copy of a state for each round of its cycle. A move inside a cycle that goes back, to a state that was found
- * earlier, begins the next round; after the last there is none, and the run ends there. */
+/* A copy of a state for each round of its cycle. A move that closes a cycle begins the next round; after the last there
+ * is none, and the run ends there. Inside of a round no state comes twice. */
 static void unroll_component(aphi_alts *a, size_t component, const parts *p, uint32_t times)
 {
     const aphi_alts_component *c = &a->components[component];
@@ -305,7 +307,7 @@ static void unroll_component(aphi_alts *a, size_t component, const parts *p, uin
         for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
             for (uint32_t round = 0; round < times; round++) {
                 aphi_alts_move m = c->moves[i];
-                bool inside = p->part[s] == p->part[m.target], back = inside && p->index[m.target] <= p->index[s];
+                bool inside = p->part[s] == p->part[m.target], back = inside && p->left[m.target] >= p->left[s];
                 uint32_t next = !inside ? 0 : round + back;
                 if (next == times)
                     continue;
@@ -322,14 +324,15 @@ static void unroll_one(aphi_alts *a, size_t component, uint32_t times)
 {
     size_t bytes = (a->components[component].states + 1) * sizeof(uint32_t);
     parts p = {.c = &a->components[component], .part = aphi_alloc(bytes), .index = aphi_alloc_zero(bytes),
-               .low = aphi_alloc(bytes), .stack = aphi_alloc(bytes), .path = aphi_alloc(bytes),
-               .next = aphi_alloc(bytes)};
+               .low = aphi_alloc(bytes), .left = aphi_alloc(bytes), .stack = aphi_alloc(bytes),
+               .path = aphi_alloc(bytes), .next = aphi_alloc(bytes)};
     memset(p.part, 0xff, bytes);
     find_parts(&p);
     unroll_component(a, component, &p, times);
     free(p.part);
     free(p.index);
     free(p.low);
+    free(p.left);
     free(p.stack);
     free(p.path);
     free(p.next);

@@ -39,6 +39,7 @@ typedef struct graph {
     uint32_t *now, *next; /* the situation at hand, and one after a step */
     size_t now_size, next_size;
     bool too_large;
+    const volatile sig_atomic_t *stop;
 } graph;
 
 /* ---- situations -------------------------------------------------------------------------------------------------- */
@@ -227,6 +228,11 @@ static void expand(graph *g, size_t situation)
     g->first_edge[situation + 1] = g->edge_count;
 }
 
+static bool is_stopped(const graph *g)
+{
+    return g->stop && *g->stop;
+}
+
 static void compose(graph *g)
 {
     size_t room = g->alts->component_count + g->alts->port_count * (1 + (size_t)MESSAGES_MAX) + 1;
@@ -237,7 +243,7 @@ static void compose(graph *g)
     for (size_t t = 0; t < g->alts->component_count; t++)
         g->now[t] = g->alts->components[t].initial;
     number_of(g, g->now, g->alts->component_count + g->alts->port_count);
-    for (size_t i = 0; i < g->count && !g->too_large; i++) {
+    for (size_t i = 0; i < g->count && !g->too_large && !is_stopped(g); i++) {
         expand(g, i);
         g->too_large |= g->count > SITUATIONS_MAX;
     }
@@ -303,13 +309,14 @@ static void classify(graph *g, aphi_graph *out)
     uint32_t *words = aphi_alloc((3 * widest + 1) * sizeof *words);
     APHI_RESERVE(classes.at, classes.at_capacity, 1);
     classes.at[0] = 0;
-    for (size_t i = g->count; i-- > 0;) {
+    for (size_t i = g->count; i-- > 0 && !is_stopped(g);) {
         size_t n = sign(g, class_of, i, edges), before = classes.count;
         class_of[i] = number_of(&classes, words, spell(edges, n, words));
         if (classes.count > before)
             count_class(out, edges, n, paths);
     }
-    out->paths = paths[class_of[0]];
+    if (!is_stopped(g))
+        out->paths = paths[class_of[0]];
     out->situations = g->count;
     free(class_of);
     free(paths);
@@ -336,21 +343,24 @@ static bool is_defined(const aphi_alts *a, char *why, size_t size)
     return true;
 }
 
-bool aphi_graph_measure(const aphi_alts *a, aphi_graph *out, char *why, size_t size)
+bool aphi_graph_measure(const aphi_alts *a, aphi_graph *out, const volatile sig_atomic_t *stop, char *why, size_t size)
 {
-    graph g = {.alts = a};
+    graph g = {.alts = a, .stop = stop};
     *out = (aphi_graph){0};
     if (!is_defined(a, why, size))
         return false;
     compose(&g);
     if (g.too_large)
         snprintf(why, size, "there are more than %zu situations, too many to compose", g.count - 1);
-    else
+    else if (!is_stopped(&g))
         classify(&g, out);
+    bool measured = !g.too_large && !is_stopped(&g);
+    if (!g.too_large && !measured)
+        snprintf(why, size, "interrupted before all interleavings were composed");
     free(g.words);
     free(g.at);
     free(g.table);
     free(g.edges);
     free(g.first_edge);
-    return !g.too_large;
+    return measured;
 }

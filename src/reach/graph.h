@@ -6,6 +6,8 @@
 
 #include "reach/alts.h"
 
+#include <signal.h>
+
 __extension__ typedef unsigned __int128 aphi_wide;
 
 typedef struct aphi_graph {
@@ -15,8 +17,8 @@ typedef struct aphi_graph {
     bool overflow;                /* there are more paths than 128 bits hold */
 } aphi_graph;
 
-/* The model must be sound. False: it is too large, or has synchronous sends to a port with one queue for all senders,
- * for which this is not defined. */
-bool aphi_graph_measure(const aphi_alts *a, aphi_graph *g, char *why, size_t size);
+/* The model must be sound. False: it is too large, or *stop was set meanwhile (stop may be NULL), or it has synchronous
+ * sends to a port with one queue for all senders, for which this is not defined. */
+bool aphi_graph_measure(const aphi_alts *a, aphi_graph *g, const volatile sig_atomic_t *stop, char *why, size_t size);
 
 #endif

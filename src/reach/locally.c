@@ -275,6 +275,8 @@ static uint32_t remember(aphi_locally *l, const uint32_t *v, uint64_t agents)
     l->found[at] = APHI_SUFFIXES_NONE;
     if ((l->options.states_max && before >= l->options.states_max) || l->depth >= DEPTH_MAX)
         l->status = APHI_LOCALLY_TOO_LARGE;
+    if (l->options.stop && *l->options.stop)
+        l->status = APHI_LOCALLY_STOPPED;
     if (l->status != APHI_LOCALLY_DONE)
         return APHI_SUFFIXES_NONE;
     l->depth++;

@@ -10,6 +10,8 @@
 
 #include "reach/alts.h"
 
+#include <signal.h>
+
 typedef struct aphi_local_rival {
     uint32_t port, label, sender;
 } aphi_local_rival;
@@ -27,6 +29,7 @@ typedef struct aphi_local_event {
 typedef enum aphi_locally_status {
     APHI_LOCALLY_DONE,
     APHI_LOCALLY_TOO_LARGE,           /* a limit was hit: there is no answer */
+    APHI_LOCALLY_STOPPED,             /* nor is there here */
     /* Several components send to a port that is one queue: races cannot be found directly then, and nothing can if
      * somebody sends to it synchronously. Projection can. */
     APHI_LOCALLY_CONTENDED,
@@ -35,6 +38,7 @@ typedef enum aphi_locally_status {
 typedef struct aphi_locally_options {
     bool races;
     size_t states_max;                /* situations to remember at most; 0: no limit */
+    const volatile sig_atomic_t *stop; /* when it is set, the search ends; or NULL */
 } aphi_locally_options;
 
 typedef struct aphi_locally aphi_locally;

@@ -235,9 +235,11 @@ static bool write_checkpoint(team *t)
     if (file && fclose(file))
         written = false;
     written = written && !rename(name, t->options->checkpoint);
-    if (!written)
+    if (!written) {
         snprintf(t->result.why, sizeof t->result.why, "%s cannot be written: %s", t->options->checkpoint,
                  strerror(errno));
+        unlink(name);
+    }
     free(name);
     return written;
 }

@@ -57,7 +57,9 @@ run 0 reach --exclusive enter --deadlock-free dme-3
 out 'none is wrong'
 run 0 reach --exclusive enter tdme
 run 2 reach --exclusive nothing tdme
-err '--exclusive nothing: tdme has no event of that name'
+err '--exclusive nothing: tdme has no local event of that name'
+run 2 reach --exclusive choose dme-3 # a message of that name
+err '--exclusive choose: dme-3 has no local event of that name'
 
 # Two that enter whenever they like, and wait for each other at the end.
 cat >"$dir/careless.alts" <<'EOF'
@@ -275,6 +277,30 @@ printf 'static const aph_model x = {.version = APH_MODEL_VERSION, .name = "x", .
 run 36 reach "$dir/server.c"
 err 'is a model of a server'
 
+# ---- being told to stop ----------------------------------------------------------------------------------------------
+
+# listens PROCESS: it is the program, not yet the shell that starts it, and catches SIGINT.
+listens() { grep -qx antiphon "/proc/$1/comm" && grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status"; }
+stopped() {
+    told="$*"
+    "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
+    local job=$!
+    until listens $job; do sleep 0.05; done
+    kill -INT $job
+    wait $job
+    code=$?
+    check "exit code $code, not 5" test $code -eq 5
+}
+stopped reach dme-4
+out 'so far'
+stopped reach --states dme-4
+err 'interrupted before all interleavings were composed'
+stopped reach --local -j 2 dme-5
+err 'interrupted before all local sequences were found'
+quiet_out
+stopped reach --local --by-projection dme-4
+err 'interrupted before all local sequences were found'
+
 # ---- models that are wrong -------------------------------------------------------------------------------------------
 
 # wrong CODE MESSAGE MOVES-OF-A: what is wrong is told with component and state.
@@ -292,6 +318,26 @@ wrong 63 'component A, state 0: it sends to p, its own port' '0 -> 1 post p x\n'
 wrong 64 'component A, state 0: it can be reached again from itself' '0 -> 1 post q x\n1 -> 0 note again\n'
 run 0 reach --unroll 2 --list "$dir/m.alts"
 check 'two rounds are not two sends' test "$(grep -o '"op":"send"' "$dir/out" | wc -l)" -eq 2
+# Two ways through a cycle that meet again in it: both can be gone, in either order.
+cat >"$dir/met.alts" <<'END'
+alts met
+component A
+component B
+component C
+port p of A
+behaviour A states 4 initial 0
+0 -> 1 take p x
+0 -> 2 take p y
+1 -> 3 note met
+2 -> 3 note met
+3 -> 0 note again
+behaviour B states 2 initial 0
+0 -> 1 post p x
+behaviour C states 2 initial 0
+0 -> 1 post p y
+END
+run 0 reach --unroll 2 --list "$dir/met.alts"
+check 'a round is not gone to its end' test "$(grep -o '"label":"met"' "$dir/out" | wc -l)" -eq 4
 wrong 60 'm.alts:7: a move reads' '0 1 post q x\n'
 run 30 reach nothing
 err 'there is no program nothing'
