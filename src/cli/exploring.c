@@ -53,7 +53,7 @@ static void help(void)
           "Runs a program on libantiphon-threads under control: in every order in which its threads can exchange\n"
           "their messages, each exactly once, where orders differ if some receive takes another message.\n\n"
           "  --list FILE       write the sequences there, one JSON object a line; - is the standard output\n"
-          "  --races           with the race set of each receive\n"
+          "  --races           with the race set of each receive, and a vector timestamp of each event\n"
           "  --random N        N runs with random choices instead\n"
           "  --seed N          of the first of these; each has the next (default: 1)\n"
           "  --twice           replay each of these, and compare\n"
@@ -361,10 +361,10 @@ static void tell(const exploration *x, double seconds)
     FILE *out = x->listed == stdout ? stderr : stdout;
     if (*x->trouble)
         fprintf(stderr, "antiphon: %s: %s\n", x->name, x->trouble);
-    fprintf(out, "%s  %s: %" PRIu64 " sequences%s, %" PRIu64 " with a deadlock; %" PRIu64 " runs, %" PRIu64
-            " of them blocked, in %.2f s\n", verdict(x), x->name, x->told.sequences,
+    fprintf(out, "%s  %s: %" PRIu64 " sequence%s%s, %" PRIu64 " with a deadlock; %" PRIu64 " run%s, %" PRIu64
+            " of them blocked, in %.2f s\n", verdict(x), x->name, x->told.sequences, x->told.sequences == 1 ? "" : "s",
             x->complete && !x->random && !x->replay && !x->prefix ? ", all there are" : "", x->told.deadlocks,
-            x->told.runs, x->told.blocked, seconds);
+            x->told.runs, x->told.runs == 1 ? "" : "s", x->told.blocked, seconds);
 }
 
 static bool open_list(exploration *x)

@@ -88,7 +88,7 @@ static void help(void)
           "built-in program, dp-N, tdme or dme-N, or a file: .alts, or .c or .so that has one by APH_PROGRAM.\n\n"
           "  -j, --jobs N      threads (default: 1)\n"
           "  --list            print each sequence, one JSON object a line\n"
-          "  --races           with --list: the race set of each receive\n"
+          "  --races           with --list: the race set of each receive, and a vector timestamp of each event\n"
           "  --draw N          draw the first N sequences as space-time diagrams, and stop\n"
           "  --report FILE     a page with the first ten sequences, or as many as --draw says, and the wrong one\n"
           "  --sample N        N random sequences instead of all; with --list they are printed\n"

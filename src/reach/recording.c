@@ -173,6 +173,15 @@ static void write_races(const aphi_cast *c, const aphi_races *races, size_t even
     aphi_buffer_byte(out, ']');
 }
 
+static void write_clock(const aphi_cast *c, const aphi_races *races, size_t event, aphi_buffer *out)
+{
+    const uint32_t *clock = races->clocks + event * c->thread_count;
+    aphi_buffer_str(out, ",\"clock\":");
+    for (size_t i = 0; i < c->thread_count; i++)
+        aphi_buffer_format(out, "%c%" PRIu32, i ? ',' : '[', clock[i]);
+    aphi_buffer_byte(out, ']');
+}
+
 static void write_event(const aphi_cast *c, const aphi_recording *r, const aphi_races *races, const aphi_recorded *e,
                         aphi_buffer *out)
 {
@@ -193,6 +202,8 @@ static void write_event(const aphi_cast *c, const aphi_recording *r, const aphi_
         if (races)
             write_races(c, races, (size_t)(e - r->events), out);
     }
+    if (races)
+        write_clock(c, races, (size_t)(e - r->events), out);
     aphi_buffer_byte(out, '}');
 }
 

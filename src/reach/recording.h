@@ -133,7 +133,8 @@ void aphi_races_free(aphi_races *races);
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
 
-/* One line without its end: {"sequence":N,"deadlock":B,"threads":{...}}. races may be NULL. */
+/* One line without its end: {"sequence":N,"deadlock":B,"threads":{...}}. races may be NULL: then
+ * race sets and clocks are left out. */
 void aphi_recording_write(const aphi_cast *c, const aphi_recording *r, const aphi_races *races, uint64_t number,
                           aphi_buffer *out);
 /* The events of a sequence, thread after thread, not in an order of causes. False, with a message: it is none, or is of

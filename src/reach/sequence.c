@@ -366,6 +366,15 @@ static void put_races(aphi_sequence *s, unsigned thread, unsigned index, FILE *o
     putc(']', out);
 }
 
+static void put_clock(const aphi_sequence *s, unsigned thread, unsigned index, FILE *out)
+{
+    const uint16_t *clock = clock_of(s, thread, index);
+    fputs(",\"clock\":", out);
+    for (unsigned t = 0; t < s->plan->thread_count; t++)
+        fprintf(out, "%c%u", t ? ',' : '[', clock[t]);
+    putc(']', out);
+}
+
 static void put_event(aphi_sequence *s, unsigned thread, unsigned index, FILE *out, bool races)
 {
     static const char *const ops[] = {[APHI_ALTS_SEND] = "send", [APHI_ALTS_RECEIVE] = "receive",
@@ -390,6 +399,8 @@ static void put_event(aphi_sequence *s, unsigned thread, unsigned index, FILE *o
         if (races)
             put_races(s, thread, index, out);
     }
+    if (races)
+        put_clock(s, thread, index, out);
     putc('}', out);
 }
 

@@ -38,9 +38,10 @@ check 'four threads find something else' cmp -s "$dir/one" "$dir/four"
 
 run 0 reach --list --races dp-2
 out '{"sequence":1,"deadlock":false,"threads":{"P0":[{"op":"send","sync":true,"port":"fork1","label":"get(0)","peer":"F1",'
-out '"open":[["fork1","get(0)"],["fork1","get(1)"]],"race":[["P1",1]]}'
+out '"open":[["fork1","get(0)"],["fork1","get(1)"]],"race":[["P1",1]],"clock":[1,0,0,1]}'
 run 0 reach --list dp-2
 no_out '"race"'
+no_out '"clock"'
 
 # A sample is drawn from what there is, and the same seed draws the same.
 run 0 reach --list --races --sample 50 --seed 7 dme-3

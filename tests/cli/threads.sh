@@ -50,11 +50,11 @@ done
 
 # The open list of the second receive has a port more than the model's, and so its race set has a send more.
 run 0 explore --races --list - ./figure12
-out '"peer":"L2","peer_index":1,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]]}'
+out '"peer":"L2","peer_index":1,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]],"clock":[1,1,0,2]}'
 run 0 explore --races --list - ./figure14
-out '"peer":"L1","peer_index":3,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]]}'
+out '"peer":"L1","peer_index":3,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]],"clock":[3,3,0]}'
 run 0 explore --races --list - ./figure3
-out '"peer":"L1","peer_index":1,"open":[["px","*"],["py","*"]],"race":[["L2",1]]}'
+out '"peer":"L1","peer_index":1,"open":[["px","*"],["py","*"]],"race":[["L2",1]],"clock":[1,0,1]}'
 run 0 explore --races --list - ./figure5
 no_out '"race":[["'
 
