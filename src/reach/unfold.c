@@ -6,7 +6,7 @@
  *             since. Both are values, so equal ones are one word, and what comes back to the same head is the same
  *             state.
  * Invariants: every state below `done` has its moves; the others wait
- * Cost:       a run of a step for each state, from its head.
+ * Cost:       a run of a step for each state, from its head: what one step does is bounded, or it would be quadratic.
  * Read next:  component.h, for what a step may call; alts.c, for what is made of it. */
 #include "reach/unfold.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATES_MAX = 4 << 20, IDLE_MAX = 1000, NAME_MAX_BYTES = 200 };
+enum { STATES_MAX = 4 << 20, ANSWERS_MAX = 10000, IDLE_MAX = 1000, NAME_MAX_BYTES = 200 };
 
 static const size_t memory_max = (size_t)4 << 30;
 static _Thread_local aphi_ending last_ending;
@@ -162,6 +162,10 @@ static bool run_until_waiting(unfolding *u, aph_value *head, aph_value *answers)
 /* The state in which the step waits after one more answer. */
 static bool follow(unfolding *u, aph_value head, aph_value answers, aph_value more, uint32_t *target)
 {
+    if (aph_count(answers) >= ANSWERS_MAX) {
+        last_ending = APHI_OUT_OF_TIME;
+        return fault(u, "its step goes on and on: one that repeats something returns, and is run again");
+    }
     answers = aph_push(answers, more);
     if (!run_until_waiting(u, &head, &answers))
         return false;

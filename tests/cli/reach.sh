@@ -270,6 +270,9 @@ err 'component ann of greeting: '
 sed 's/aph_note(m, "greeted");/for (volatile int i = 0;; i++) {}/' "$dir/open.c" >"$dir/stuck.c"
 run 39 reach "$dir/stuck.c"
 err 'its step does not end'
+sed 's/aph_note(m, "greeted");/for (;;) aph_note(m, "greeted");/' "$dir/open.c" >"$dir/tireless.c"
+run 39 reach "$dir/tireless.c"
+err 'its step goes on and on'
 echo '{"f":"x"}' >"$dir/history.jsonl"
 "$ANTIPHON" check "$dir/open.c" "$dir/history.jsonl" >"$dir/out" 2>"$dir/err"
 check 'a program is taken for a server' test $? -ne 0
