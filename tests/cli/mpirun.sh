@@ -120,7 +120,7 @@ run 3 reach dme-4 --checkpoint "$dir/left" --resume --limit 1
 together 2 30 reach no-such-program
 check 'it is said more than once' test "$(grep -c 'there is no program' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --exclusive nothing
-check 'it is said more than once' test "$(grep -c 'no event of that name' "$dir/err")" -eq 1
+check 'it is said more than once' test "$(grep -c 'no local event of that name' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --draw 1
 err 'are for one process'
 
