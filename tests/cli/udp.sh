@@ -32,12 +32,12 @@ run 1 check --env tcp:1 swap "$dir/full"
 run 2 check --env tcp:0 swap "$dir/full"
 err 'tcp:N'
 
-# tried CODE ENV MODEL SERVE-OPTION...: the tester against a served model. What is silent for $patience is lost.
+# tried CODE ENV MODEL SERVE-OPTION...: the tester against a served model. What is silent for $patience is lost; it has $time seconds.
 tried() {
     local expected=$1 env=$2 model=$3
     shift 3
     told="test $model --env $env: serve $*"
-    "$ANTIPHON" test "$model" --env "$env" --time 3 --patience "$patience" --seed "${seed:-1}" --no-shrink --folder "$dir/tests" \
+    "$ANTIPHON" test "$model" --env "$env" --time "$time" --patience "$patience" --seed "${seed:-1}" --no-shrink --folder "$dir/tests" \
         --run "$ANTIPHON serve $model --port {port} --env ${env%%:*} $*" >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
     [ $code -eq "$expected" ]
@@ -45,13 +45,13 @@ tried() {
 
 # What the model itself does is never rejected; in three seconds, not every kind of request needs to have been answered.
 served() {
-    patience=0.4
+    patience=0.4 time=3
     tried 0 "$@" || [ $code -eq 7 ] || fault "exit code $code, not 0 or 7"
 }
 
 # A mutant is rejected, by one of a few seeds: what loss may explain, it explains.
 rejected() {
-    patience=0.05
+    patience=0.05 time=12 # where others take the processors, silence takes long
     for seed in 1 2 3 4 5 6; do
         tried 1 "$@" && return
     done
