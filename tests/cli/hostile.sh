@@ -9,7 +9,7 @@
 python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
 folder=$dir/folder
 kilobytes=$(sanitized && echo 800000 || echo 65536)
-seconds=20
+seconds=60 # a quarter of them count as silence where others take the processors, and a silence is had twice
 
 # Runs a command; its seconds and the kilobytes that it had at most go to the file that is named first.
 cat >"$dir/measure.py" <<'END_OF_PROGRAM'
