@@ -4,6 +4,7 @@
 #include "harness/guardian.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
@@ -110,7 +111,7 @@ static void end_group(const aphi_legacy *left)
 
 /* The end of the pipe is the subject being closed; parent is a pidfd: whoever else has inherited the pipe, that we are
  * gone shows there. */
-static void guard(int pipe_end, int parent, const char *mark, const aphi_legacy *left)
+static void guard(int pipe_end, int ready, int parent, const char *mark, const aphi_legacy *left)
 {
     setsid(); /* what is meant for our terminal's foreground is not meant for it */
     char *inherited = getenv("ANTIPHON_SUBJECT");
@@ -119,6 +120,7 @@ static void guard(int pipe_end, int parent, const char *mark, const aphi_legacy 
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    close(ready);
     int high = parent < 0 ? -1 : fcntl(parent, F_DUPFD, 3);
     dup2(pipe_end, 0);
     if (high >= 0)
@@ -134,9 +136,20 @@ static void guard(int pipe_end, int parent, const char *mark, const aphi_legacy 
     _exit(0);
 }
 
+/* Until the guardian is out of our group and mark, it would be ended with us: nobody may be started before that. Then it
+ * closes its end of this pipe. */
+static void wait_until_ready(const int ready[2])
+{
+    char none;
+    close(ready[1]);
+    while (read(ready[0], &none, 1) < 0 && errno == EINTR) {
+    }
+    close(ready[0]);
+}
+
 bool aphi_guardian_start(aphi_guardian *g, const char *mark)
 {
-    int ends[2];
+    int ends[2], ready[2];
     void *shared = mmap(NULL, sizeof *g->legacy, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return false;
@@ -144,10 +157,16 @@ bool aphi_guardian_start(aphi_guardian *g, const char *mark)
     g->legacy->session = getsid(0);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
+    if (pipe2(ready, O_CLOEXEC) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return false;
+    }
     int ourselves = (int)syscall(SYS_pidfd_open, getpid(), 0); /* -1 before Linux 5.3 */
     g->pid = fork();
     if (g->pid == 0)
-        guard(ends[0], ourselves, mark, g->legacy);
+        guard(ends[0], ready[1], ourselves, mark, g->legacy);
+    wait_until_ready(ready);
     close(ends[0]);
     if (ourselves >= 0)
         close(ourselves);
