@@ -136,8 +136,8 @@ static void guard(int pipe_end, int ready, int parent, const char *mark, const a
     _exit(0);
 }
 
-/* Until the guardian is out of our group and mark, it would be ended with us: nobody may be started before that. Then it
- * closes its end of this pipe. */
+/* Until the guardian is out of our group and mark, it would be ended with us: nobody may be started before that. Then
+ * it closes its end of this pipe. */
 static void wait_until_ready(const int ready[2])
 {
     char none;
