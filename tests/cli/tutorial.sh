@@ -26,18 +26,29 @@ stable() {
         -e 's/[0-9][0-9,.]* (ns|us|ms|s)\b/TIME/' -e 's/[0-9][0-9,]*/N/g' -e 's/(message|run)s?\b/\1/g'
 }
 
+# once: runs $command, and says whether it came to what the document shows; if not, $dir/diff has the difference.
+once() {
+    eval "$command" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    stable "$dir/out" >"$dir/is"
+    diff -u "$dir/should" "$dir/is" >"$dir/diff"
+}
+
 ran=0
-# try: runs $command, of which the document shows $dir/shown.
+# try: runs $command, of which the document shows $dir/shown. A failure that depends on who comes first may hide from
+# shrinking, where others take the processors; then it is looked for anew, as a reader would.
 try() {
+    local expected=0 more=2
     ran=$((ran + 1))
     told=${command#antiphon }
-    eval "$command" >"$dir/out" 2>"$dir/err" </dev/null
-    local code=$? expected=0
     case $(head -n 1 "$dir/shown") in fail*) expected=1 ;; esac
-    if [ $code -ne $expected ]; then fault "exit code $code, not $expected"; fi
     stable "$dir/shown" >"$dir/should"
-    stable "$dir/out" >"$dir/is"
-    if ! diff -u "$dir/should" "$dir/is" >"$dir/diff"; then
+    until once || [ $more -eq 0 ] || [[ $command != 'antiphon test'* ]]; do
+        more=$((more - 1))
+        rm -rf .antiphon
+    done
+    if [ $code -ne $expected ]; then fault "exit code $code, not $expected"; fi
+    if [ -s "$dir/diff" ]; then
         fault 'it does not say what the tutorial shows'
         sed -n '3,30p' "$dir/diff"
     fi
