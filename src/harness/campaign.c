@@ -245,11 +245,33 @@ static bool judge_again(campaign *c)
     return c->result.outcome != APHI_FINDING_PASS;
 }
 
-/* A run that is too hard to judge says nothing of the subject: a few of them are made up for by easier ones. */
+/* The trace of the n-th run that could not be judged in time, from 1. */
+static void name_undecided(const campaign *c, unsigned n, char name[FILENAME_MAX])
+{
+    snprintf(name, FILENAME_MAX, "%s/undecided-%u.jsonl", c->options->folder, n);
+}
+
+/* A run that is too hard to judge says nothing of the subject: a few of them are made up for by easier ones. Its trace is
+ * there for whoever has more time. */
 static bool goes_on(campaign *c)
 {
-    return c->result.outcome == APHI_FINDING_UNKNOWN && c->result.run->too_hard &&
-           aphi_subject_is_ours(c->options->subject) && c->result.undecided++ < UNDECIDED_MAX;
+    char name[FILENAME_MAX];
+    if (c->result.outcome != APHI_FINDING_UNKNOWN || !c->result.run->too_hard ||
+        !aphi_subject_is_ours(c->options->subject) || c->result.undecided++ >= UNDECIDED_MAX)
+        return false;
+    name_undecided(c, (unsigned)c->result.undecided, name);
+    if (rename(c->result.trace, name) != 0)
+        say(c, "the trace of a run that could not be judged in time is not kept: the folder does not let it be renamed");
+    return true;
+}
+
+static void unlink_undecided(const campaign *c)
+{
+    char name[FILENAME_MAX];
+    for (unsigned n = 1; n <= UNDECIDED_MAX; n++) {
+        name_undecided(c, n, name);
+        unlink(name);
+    }
 }
 
 /* Nothing was tested if there is nothing at the address. */
@@ -628,6 +650,7 @@ static bool prepare_folder(campaign *c)
         return false;
     }
     name_trace(c, LAST);
+    unlink_undecided(c);
     return true;
 }
 

@@ -49,7 +49,7 @@ typedef struct survivors {
 
 static void add_survivor(aph_oracle *o, survivors *s)
 {
-    aph_value unused;
+    aphi_parts unused;
     if (aphi_memo_seen(&o->memo, o->event_count, &o->core, o->bits, o->optional, &unused))
         return;
     aphi_memo_add(&o->memo, o->event_count, &o->core, o->bits, o->optional);
@@ -251,7 +251,7 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
         add_survivor(o, &s);
     bool more = o->frame_count || o->root_next < o->root_count;
     while (more && complete) {
-        more = aphi_search_elsewhere(o, aphi_memo_any) && aphi_search(o);
+        more = aphi_search_elsewhere(o, APHI_ANY_PART) && aphi_search(o);
         if (more)
             add_survivor(o, &s);
         complete = o->configurations <= o->budget_end && !o->fault && !o->limit;

@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No value has this word: its tag is that of no kind. */
-const aph_value aphi_memo_any = (aph_value)(uintptr_t)7;
-
 static uint64_t hash_of(uint64_t at, const aphi_core *c, const uint64_t *taken, const uint64_t *optional, size_t words)
 {
     uint64_t h = aphi_mix(at, (uint64_t)(uintptr_t)c->state);
@@ -47,7 +44,7 @@ static void rehash(aphi_memo *m)
 }
 
 bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
-                    const uint64_t *optional, aph_value *reason)
+                    const uint64_t *optional, aphi_parts *reason)
 {
     if (!m->count)
         return false;
@@ -73,7 +70,7 @@ uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const u
     APHI_RESERVE(m->entries, m->capacity, m->count + 1);
     APHI_RESERVE(m->bits, m->bits_capacity, (m->count + 1) * m->words);
     memcpy(m->bits + m->count * m->words, taken, m->words * sizeof *taken);
-    m->entries[m->count] = (aphi_memo_entry){*core, at, hash, *bucket, aphi_memo_any};
+    m->entries[m->count] = (aphi_memo_entry){*core, at, hash, *bucket, APHI_ANY_PART};
     *bucket = (uint32_t)++m->count;
     return *bucket - 1;
 }

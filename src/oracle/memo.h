@@ -6,11 +6,15 @@
 
 #include "oracle/transition.h"
 
+/* Parts of the state, a bit each; parts that share a bit count as one. */
+typedef uint64_t aphi_parts;
+#define APHI_ANY_PART UINT64_MAX
+
 typedef struct aphi_memo_entry {
     aphi_core core;
     uint64_t at, hash;
     uint32_t next;    /* in its bucket, plus 1 */
-    aph_value reason; /* the part of the state that it failed for, or aphi_memo_any */
+    aphi_parts reason; /* it failed for what is in these, whatever is in the others */
 } aphi_memo_entry;
 
 typedef struct aphi_memo {
@@ -21,15 +25,12 @@ typedef struct aphi_memo {
     size_t bucket_count;
 } aphi_memo;
 
-/* Stands for "not known to be any one part". */
-extern const aph_value aphi_memo_any;
-
 /* Is a configuration at least as good, at this observation, in the memo? If so, *reason is why.
  * At least as good: the same but for requests in `optional` (those that need never be taken), of which it took no
  *                   others. */
 bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
-                    const uint64_t *optional, aph_value *reason);
-/* Returns the number of the entry, whose reason is aphi_memo_any for now. */
+                    const uint64_t *optional, aphi_parts *reason);
+/* Returns the number of the entry, whose reason is APHI_ANY_PART for now. */
 uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
                        const uint64_t *optional);
 void aphi_memo_clear(aphi_memo *m, size_t words);

@@ -57,11 +57,8 @@ static void mark_oracle(void *context)
         aphi_core_mark(&o->frames[i].core);
         aph_mark(o->frames[i].part);
     }
-    for (size_t i = 0; i < o->memo.count; i++) {
+    for (size_t i = 0; i < o->memo.count; i++)
         aphi_core_mark(&o->memo.entries[i].core);
-        if (o->memo.entries[i].reason != aphi_memo_any)
-            aph_mark(o->memo.entries[i].reason);
-    }
     for (size_t i = 0; i < o->root_count; i++) {
         aphi_core_mark(&o->roots[i].core);
         aph_mark(o->roots[i].path);

@@ -14,7 +14,7 @@
  *             2. a request that leaves the state alone is taken as soon as its known answer fits
  *             3. of requests that are interchangeable only the one that ends first is tried
  *             4. only requests that may influence the target, directly or through others, are tried before it
- *             5. what failed for a request of one part of the state is not mended by reordering another part
+ *             5. what failed for some parts of the state is not mended by reordering what concerns none of them
  *             6. what later answers show to come first is tried first, and what leads to the target is
  *             7. explanations that take few of the requests that were lost are tried first
  * Invariants: 1. pending holds the requests in flight at `at`, soonest to end first
@@ -154,7 +154,7 @@ static void note_frame(aph_oracle *o, aphi_frame *f)
 }
 
 /* All that the frame could try has failed, for this reason: its configuration is refuted. */
-static void refute_frame(aph_oracle *o, aph_value reason)
+static void refute_frame(aph_oracle *o, aphi_parts reason)
 {
     note_frame(o, top(o));
     o->memo.entries[top(o)->memo].reason = reason;
@@ -240,9 +240,11 @@ static bool first_of_kind(aph_oracle *o, uint32_t asked)
     return true;
 }
 
+/* Can it make a difference to b whether a is taken before it? */
 static bool influences(const aph_oracle *o, const aphi_asked *a, const aphi_asked *b)
 {
-    return a->connection == b->connection || !o->model->commute(a->message, b->message);
+    return (a->connection == b->connection && a->id < b->id) ||
+           (a->part == b->part && !(o->model->commute && o->model->commute(a->message, b->message)));
 }
 
 /* Mark what may influence the target through requests in flight that have not been taken. */
@@ -266,9 +268,33 @@ static void relate(aph_oracle *o, const aphi_frame *f)
     }
 }
 
-static bool uses_commute(const aph_oracle *o, const aphi_frame *f)
+/* Are there requests that cannot make a difference to the target? */
+static bool relates(const aph_oracle *o, const aphi_frame *f)
 {
-    return o->model->commute && o->rpc && f->target != APHI_NONE;
+    return (o->model->commute || (o->parts && o->pipelined)) && o->rpc && f->target != APHI_NONE;
+}
+
+/* Do parts tell causes apart? Not where a full buffer makes everything on its connection wait. */
+static bool has_causes(const aph_oracle *o)
+{
+    return o->parts && !(o->pipelined && o->env.buffer) && !o->exhaustive;
+}
+
+static aphi_parts bit_of(const aph_oracle *o, aph_value part)
+{
+    return has_causes(o) ? (aphi_parts)1 << (aphi_mix((uint64_t)(uintptr_t)part, 0) >> 58) : APHI_ANY_PART;
+}
+
+/* The part of the target, and those of requests that may have to be taken before it or before those. */
+static aphi_parts concerns_of(const aph_oracle *o, const aphi_frame *f)
+{
+    if (f->target == APHI_NONE)
+        return APHI_ANY_PART;
+    aphi_parts all = bit_of(o, f->part);
+    for (size_t i = 0; o->pipelined && relates(o, f) && i < o->pending_count; i++)
+        if (o->related[i])
+            all |= bit_of(o, o->ops[o->pending[i]].part);
+    return all;
 }
 
 /* Is the request at this place in `pending` worth trying before the target? */
@@ -280,7 +306,7 @@ static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
         return false;
     if (o->parts && !o->pipelined && a->part != f->part)
         return false;
-    if (uses_commute(o, f) && !o->related[place])
+    if (relates(o, f) && !o->related[place])
         return false;
     return !hold_back(o, a) && first_of_kind(o, asked);
 }
@@ -418,7 +444,7 @@ static bool reach_from(aph_oracle *o, size_t i, const aphi_asked *target, uint32
     for (uint32_t place = 0; place < o->pending_count && !o->fault && !o->limit; place++) {
         const aphi_asked *a = &o->ops[o->pending[place]];
         size_t n, before = o->reached_count;
-        if (a == target || aphi_is_taken(o, a) || (o->parts && !o->pipelined && a->part != target->part) ||
+        if (a == target || aphi_is_taken(o, a) || (o->parts && a->part != target->part) ||
             hold_back(o, a) || !first_of_kind(o, o->pending[place]))
             continue;
         o->core = o->reached[i].core;
@@ -461,16 +487,31 @@ static bool find_way(aph_oracle *o, aphi_frame *f)
     return found || i < o->reached_count || o->fault || o->limit;
 }
 
-static void begin_trying(aph_oracle *o, const aphi_frame *f)
+static void begin_trying(aph_oracle *o, aphi_frame *f)
 {
     o->round++;
     o->lost_taken = o->lost_max == SIZE_MAX ? 0 : count_lost_taken(o, o->bits);
-    if (uses_commute(o, f))
+    if (relates(o, f))
         relate(o, f);
+    f->concerns = concerns_of(o, f);
     if (f->target != APHI_NONE)
         first_of_kind(o, f->target);
     for (size_t k = 0; k < f->candidate && k <= o->pending_count; k++)
         is_candidate(o, f, k);
+}
+
+static bool is_one_part(aphi_parts parts)
+{
+    return (parts & (parts - 1)) == 0;
+}
+
+/* A frame that has nothing left is not worth keeping. But if what is of one part had to wait for another, then what fails
+ * later for the one fails for the other, too. */
+static void drop_frame(aph_oracle *o)
+{
+    aphi_parts parts = top(o)->concerns | top(o)->reason;
+    if (--o->frame_count && !is_one_part(parts))
+        top(o)->passed |= parts;
 }
 
 /* Take the top frame's next possibility. */
@@ -501,9 +542,10 @@ static bool try_next(aph_oracle *o)
             const aphi_after *result = &results[f->result++];
             if (idle && !f->only && aphi_core_equal(&result->core, &o->core))
                 continue;
-            /* A frame that has nothing left is not worth keeping, unless for the reason of what failed before. */
-            if (f->result == n && !f->tainted && !has_more(o, f))
-                o->frame_count--;
+            f->passed = 0;
+            /* What is in the memo waits for the reason why it failed. */
+            if (f->result == n && !(f->noted && o->pipelined) && !has_more(o, f))
+                drop_frame(o);
             take(o, a, result);
             take_reads(o, a->part);
             return true;
@@ -529,21 +571,22 @@ bool aphi_search_next_root(aph_oracle *o)
     return true;
 }
 
-/* The configuration at hand leads nowhere, because of a part of the state or for a reason unknown. Find another. */
-bool aphi_search_elsewhere(aph_oracle *o, aph_value reason)
+bool aphi_search_elsewhere(aph_oracle *o, aphi_parts reason)
 {
-    if (!o->parts || o->pipelined || o->exhaustive)
-        reason = aphi_memo_any;
+    if (!has_causes(o))
+        reason = APHI_ANY_PART;
     o->setbacks++;
     while (o->frame_count && !o->fault && !o->limit) {
         aphi_frame *f = top(o);
         aphi_flight_back(o, f->at);
-        if (reason == aphi_memo_any || f->part == reason) {
-            f->tainted |= reason == aphi_memo_any;
+        if (reason & f->passed)
+            reason |= f->passed;
+        if (reason & f->concerns) {
+            f->reason |= reason;
             restore(o, f);
             if (try_next(o))
                 return true;
-            reason = f->tainted ? aphi_memo_any : f->part;
+            reason = f->reason | f->concerns;
         }
         refute_frame(o, reason);
     }
@@ -580,14 +623,15 @@ static bool branch_out(aph_oracle *o, uint32_t target, bool only)
         take(o, &o->ops[target], result);
         return true;
     }
-    aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part, reason;
+    aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part;
+    aphi_parts reason;
     if (n == 0)
-        return aphi_search_elsewhere(o, part);
+        return aphi_search_elsewhere(o, bit_of(o, part));
     if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
         return aphi_search_elsewhere(o, reason);
     push_frame(o, target, part, only);
     find_eager(o, top(o));
-    return try_next(o) || aphi_search_elsewhere(o, part);
+    return try_next(o) || aphi_search_elsewhere(o, top(o)->concerns);
 }
 
 /* ---- walking over the observations ------------------------------------------------------------------------------- */
@@ -646,10 +690,10 @@ static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
         return branch_out(o, e->asked, false);
     if (e->message == APHI_WILDCARD) {
         allow(o, aph_at(aph_get(o->core.mail, aph_int(e->connection)), 0));
-        return aphi_search_elsewhere(o, aphi_memo_any);
+        return aphi_search_elsewhere(o, APHI_ANY_PART);
     }
     if (!foreknown && !aphi_machine_match(o->machine, &o->core, e->connection, e->message))
-        return aphi_search_elsewhere(o, a ? a->part : aphi_memo_any);
+        return aphi_search_elsewhere(o, a ? bit_of(o, a->part) : APHI_ANY_PART);
     if (a)
         aphi_clear_bit(o->bits, a->slot);
     aphi_flight_pass(o);
@@ -699,7 +743,7 @@ static bool pass_quiet(aph_oracle *o, const aphi_seen_event *e)
     if (o->env.lossy)
         return pass_quiet_lossy(o, e);
     if (aphi_mail_waits_anywhere(&o->core))
-        return aphi_search_elsewhere(o, aphi_memo_any);
+        return aphi_search_elsewhere(o, APHI_ANY_PART);
     for (size_t i = 0; i < o->pending_count; i++) {
         const aphi_asked *a = &o->ops[o->pending[i]];
         if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a) && !aphi_is_given_up(o, a))

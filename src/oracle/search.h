@@ -76,8 +76,10 @@ typedef struct aphi_frame {
     bool noted;
     bool eager;            /* the likely one is to be tried even before the target */
     bool only;             /* nothing but the target may be taken */
-    bool tainted;          /* something below failed for a reason that is not known to be of this part */
-    aph_value part;
+    aph_value part;        /* of the target */
+    aphi_parts concerns;   /* parts that its possibilities are about: what it may try, and what that waits for */
+    aphi_parts reason;     /* what was tried failed for these, too */
+    aphi_parts passed;     /* choices since, of which nothing was left to try, were about these. They wait for each other */
 } aphi_frame;
 
 typedef struct aphi_root {
@@ -123,7 +125,7 @@ struct aph_oracle {
     aph_oracle_options options;
     aphi_env env;
     bool rpc, parts, eager; /* promises in use */
-    bool pipelined;        /* some connection had two requests in flight: parts no longer tell causes apart */
+    bool pipelined;        /* some connection had two requests in flight: what is of one part may wait for another */
     aphi_machine *machine;
     bool own_machine;
     aph_verdict verdict;
@@ -219,8 +221,8 @@ void aphi_oracle_free(aph_oracle *o, void *p);
         } \
     } while (0)
 
-/* An answer that stands for any. */
-#define APHI_WILDCARD aphi_memo_any
+/* An answer that stands for any. No value has this word: its tag is that of no kind. */
+#define APHI_WILDCARD ((aph_value)(uintptr_t)7)
 
 /* As aph_oracle_open, on a machine that several share (NULL: one of its own; else there is no deadline of its own
  * either). one_part: all requests will be of one part. */
@@ -248,8 +250,8 @@ void aphi_search_begin(aph_oracle *o);
 void aphi_search_start_window(aph_oracle *o);
 /* Drive the search to the end of the window. False if there is no explanation, or a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
-/* The configuration at hand leads nowhere, for a part of the state or for aphi_memo_any: find another. */
-bool aphi_search_elsewhere(aph_oracle *o, aph_value reason);
+/* The configuration at hand leads nowhere, for what is in these parts of the state: find another. */
+bool aphi_search_elsewhere(aph_oracle *o, aphi_parts reason);
 bool aphi_search_next_root(aph_oracle *o);
 /* Nothing counts as refuted any more. */
 void aphi_search_clear(aph_oracle *o);

@@ -15,8 +15,15 @@ static void same_verdicts(void **state)
     assert_true(compare_many(&subject_kv, compare_cases(101000), 100));
 }
 
+/* Many requests in flight, several on a connection: what is of one key waits for what is of another. */
+static void same_verdicts_in_a_crowd(void **state)
+{
+    (void)state;
+    assert_true(compare_crowded(&subject_kv, compare_cases(20000)));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_verdicts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_verdicts), cmocka_unit_test(same_verdicts_in_a_crowd)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -346,7 +346,18 @@ static history_shape shape_in(aphi_choice *c, const subject *s, enumerate_env en
     return shape;
 }
 
-bool compare_many_in(const subject *s, enumerate_env env, size_t histories)
+static history_shape crowded(aphi_choice *c, const subject *s, enumerate_env env)
+{
+    (void)env;
+    return (history_shape){.requests = 7 + aphi_choice_below(c, 5),
+                           .connections = 3 + (unsigned)aphi_choice_below(c, 3),
+                           .pipelining = 2 + (unsigned)aphi_choice_below(c, 2),
+                           .whole = aphi_choice_chance(c, 3, 4),
+                           .paired = s->model->rpc};
+}
+
+static bool compare_shaped(const subject *s, enumerate_env env, size_t histories,
+                           history_shape (*random_shape)(aphi_choice *, const subject *, enumerate_env))
 {
     compare_count count = {0};
     history h = {0};
@@ -354,7 +365,7 @@ bool compare_many_in(const subject *s, enumerate_env env, size_t histories)
     int64_t start = aphi_clock_ns();
     for (size_t i = 0; i < histories && !difference; i++) {
         aphi_choice c = aphi_choice_seed(compare_seed() * 1000003 + i);
-        history_shape shape = shape_in(&c, s, env);
+        history_shape shape = random_shape(&c, s, env);
         if (i % 256 == 0)
             aph_collect();
         history_make(&h, s, shape, &c);
@@ -372,4 +383,14 @@ bool compare_many_in(const subject *s, enumerate_env env, size_t histories)
     bool enough = compare_report(name, &count);
     printf("  %.1f s\n", (double)(aphi_clock_ns() - start) / 1e9);
     return !difference && enough;
+}
+
+bool compare_many_in(const subject *s, enumerate_env env, size_t histories)
+{
+    return compare_shaped(s, env, histories, shape_in);
+}
+
+bool compare_crowded(const subject *s, size_t histories)
+{
+    return compare_shaped(s, ENUMERATE_TCP, histories, crowded);
 }

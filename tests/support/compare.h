@@ -42,6 +42,8 @@ int compare_one(const subject *s, const history *h, bool slow, compare_count *co
 bool compare_many(const subject *s, size_t histories, unsigned slow);
 
 /* The same in another environment, at least half of them with moments of quiet: against enumeration alone. */
+/* Of histories with many requests in flight, several of them on a connection. */
+bool compare_crowded(const subject *s, size_t histories);
 bool compare_many_in(const subject *s, enumerate_env env, size_t histories);
 
 uint64_t compare_seed(void);

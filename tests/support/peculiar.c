@@ -56,7 +56,7 @@ static aph_value kv_request(aphi_choice *c)
     aph_value q = aph_record("f", ONE_OF(c, "get", "get", "put", "append", "append", "delete"));
     if (is(q, "put") || is(q, "append"))
         q = aph_put(q, "value", ONE_OF(c, "", "a", "b"));
-    return aph_put(q, "key", ONE_OF(c, "x", "x", "y"));
+    return aph_put(q, "key", ONE_OF(c, "x", "x", "y", "z"));
 }
 
 static aph_value kv_answer(aphi_choice *c)
@@ -371,7 +371,7 @@ static const aph_model counters = {.version = APH_MODEL_VERSION, .name = "counte
 
 static aph_value counters_request(aphi_choice *c)
 {
-    return aph_record("f", ONE_OF(c, "add", "get"), "key", ONE_OF(c, "x", "x", "y"));
+    return aph_record("f", ONE_OF(c, "add", "get"), "key", ONE_OF(c, "x", "x", "y", "z"));
 }
 
 static aph_value counters_answer(aphi_choice *c)
