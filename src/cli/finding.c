@@ -379,8 +379,9 @@ static void tell_people(const telling *t)
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
     if (c->undecided && c->outcome != APHI_FINDING_UNKNOWN) {
         count_of(&out, c->undecided, "run");
-        aphi_buffer_format(&out, " could not be judged in time, and narrower ones took their place; antiphon check has no "
-                                 "limit: %.*s/undecided-*.jsonl\n", (int)(strrchr(c->trace, '/') - c->trace), c->trace);
+        aphi_buffer_format(&out, " could not be judged in time, and narrower ones took their place; for antiphon "
+                                 "check, which has no limit: %.*s/undecided-*.jsonl\n",
+                           (int)(strrchr(c->trace, '/') - c->trace), c->trace);
     }
     tell_shrinking(&out, t);
     tell_divergence(&out, t);

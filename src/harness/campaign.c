@@ -251,8 +251,8 @@ static void name_undecided(const campaign *c, unsigned n, char name[FILENAME_MAX
     snprintf(name, FILENAME_MAX, "%s/undecided-%u.jsonl", c->options->folder, n);
 }
 
-/* A run that is too hard to judge says nothing of the subject: a few of them are made up for by easier ones. Its trace is
- * there for whoever has more time. */
+/* A run that is too hard to judge says nothing of the subject: a few of them are made up for by easier ones. Its trace
+ * is there for whoever has more time. */
 static bool goes_on(campaign *c)
 {
     char name[FILENAME_MAX];
@@ -261,7 +261,7 @@ static bool goes_on(campaign *c)
         return false;
     name_undecided(c, (unsigned)c->result.undecided, name);
     if (rename(c->result.trace, name) != 0)
-        say(c, "the trace of a run that could not be judged in time is not kept: the folder does not let it be renamed");
+        say(c, "the trace of a run that could not be judged in time is not kept: it cannot be renamed");
     return true;
 }
 

@@ -505,8 +505,8 @@ static bool is_one_part(aphi_parts parts)
     return (parts & (parts - 1)) == 0;
 }
 
-/* A frame that has nothing left is not worth keeping. But if what is of one part had to wait for another, then what fails
- * later for the one fails for the other, too. */
+/* A frame that has nothing left is not worth keeping. But if what is of one part had to wait for another, then what
+ * fails later for the one fails for the other, too. */
 static void drop_frame(aph_oracle *o)
 {
     aphi_parts parts = top(o)->concerns | top(o)->reason;

@@ -79,7 +79,7 @@ typedef struct aphi_frame {
     aph_value part;        /* of the target */
     aphi_parts concerns;   /* parts that its possibilities are about: what it may try, and what that waits for */
     aphi_parts reason;     /* what was tried failed for these, too */
-    aphi_parts passed;     /* choices since, of which nothing was left to try, were about these. They wait for each other */
+    aphi_parts passed;     /* frames above it that were not kept concerned these, and made one wait for another */
 } aphi_frame;
 
 typedef struct aphi_root {

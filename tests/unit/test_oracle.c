@@ -550,6 +550,22 @@ static uint64_t visits_of(const aph_model *model, const char *text, aph_verdict 
     return visits;
 }
 
+/* One read at the end tells in which order two writes of x came at the beginning. Between them others came in orders
+ * that nothing tells, on connections that tie their keys together: none of them has anything to do with it. */
+static void test_reasons_far_back(void **unused)
+{
+    (void)unused;
+    enum { ROUNDS = 16 };
+    char text[8192] = "1>{\"f\":\"write\",\"key\":\"x\",\"value\":1} 2>{\"f\":\"write\",\"key\":\"x\",\"value\":2} "
+                      "1<ok 2<ok ";
+    for (int i = 0; i < ROUNDS; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "3>{\"f\":\"write\",\"key\":%d,\"value\":1} 3>{\"f\":\"write\",\"key\":%d,\"value\":1} "
+                 "4>{\"f\":\"write\",\"key\":%d,\"value\":2} 3<ok 4<ok 3<ok ", i, i + ROUNDS, i);
+    strcat(text, "5>{\"f\":\"read\",\"key\":\"x\"} 5<1");
+    assert_true(visits_of(&aph_model_register, text, APH_PASS) < 20 * ROUNDS);
+}
+
 static void test_commuting_requests(void **unused)
 {
     (void)unused;
@@ -588,6 +604,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_window_stays_bounded, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_the_window_stays_bounded_under_load, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_failure_after_a_long_past, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_reasons_far_back, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_commuting_requests, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
