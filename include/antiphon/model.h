@@ -47,6 +47,14 @@ int aph_either_(aph *m, size_t n, const char *const *names);
  * changes nothing of what the step may do; but where the answer is known already and has it otherwise, this way is left
  * at once. For models with rpc that have many ways: say it as soon as it is certain. */
 void aph_foretell(aph *m, const char *field, aph_value value);
+/* As aph_either, and alternative i, if taken, foretells values[i] in the field; APH_NIL: it foretells nothing. Of up to
+ * 64 alternatives, those that an answer known already contradicts are not even tried. */
+#define aph_either_foretold(m, field, values, ...) \
+    __extension__({ \
+        static const char *const names_[] = {__VA_ARGS__}; \
+        aph_either_foretold_(m, field, values, sizeof names_ / sizeof *names_, names_); \
+    })
+int aph_either_foretold_(aph *m, const char *field, const aph_value *values, size_t n, const char *const *names);
 /* The clause of the specification that the next choice, decision or message is about: "RFC 9110 13.1.2". */
 void aph_clause(aph *m, const char *clause);
 /* Here is a violation that servers are known for, one of the model's waivers. False, unless the user allows it by name
@@ -178,6 +186,7 @@ typedef struct aph_event {
     int64_t low, high;
     size_t count;
     const char *const *names; /* of alternatives; valid while the model is */
+    uint64_t ruled_out;       /* alternatives, a bit each, that the answer contradicts, if it is known already */
     const char *name, *clause;
 } aph_event;
 

@@ -289,27 +289,43 @@ static aph_value post(aph *m, bool *forgotten)
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
+enum { REFUSALS_MAX = 9 };
+
+/* Statuses as what alternatives foretell; 0: nothing. */
+static const aph_value *foretold(size_t n, const int *statuses, aph_value values[REFUSALS_MAX])
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = statuses[i] ? aph_int(statuses[i]) : APH_NIL;
+    return values;
+}
+
+/* One of the statuses, each with its name. */
+#define EITHER_STATUS(m, statuses, ...) \
+    (statuses)[aph_either_foretold( \
+        m, "status", foretold(sizeof(statuses) / sizeof *(statuses), statuses, (aph_value[REFUSALS_MAX]){0}), \
+        __VA_ARGS__)]
+
 /* Whatever is asked. */
 static int error_at_any_time(aph *m)
 {
     static const int statuses[] = {0, 500, 503, 429, 403};
     aph_clause(m, "RFC 9110 15");
-    return statuses[aph_either(m, "the request is dealt with", "500: the server failed", "503: the server is busy",
-                               "429: too many requests", "403: it is forbidden")];
+    return EITHER_STATUS(m, statuses, "the request is dealt with", "500: the server failed", "503: the server is busy",
+                         "429: too many requests", "403: it is forbidden");
 }
 
 /* Every server has GET and HEAD, and no other method (9.1); and it need not take every content. */
 static int refusal_of_write(aph *m, aph_value request)
 {
-    static const int statuses[] = {0, 405, 501, 409, 411, 413, 415, 417, 507};
+    static const int unknown[] = {0, 405, 501}, untaken[REFUSALS_MAX] = {0, 405, 501, 409, 411, 413, 415, 417, 507};
     aph_clause(m, "RFC 9110 9.1");
     if (!aphi_http_is_method(request, "PUT"))
-        return statuses[aph_either(m, "the method is there", "405: the method is not allowed",
-                                   "501: the method is not there")];
-    return statuses[aph_either(m, "the content is taken", "405: PUT is not allowed", "501: PUT is not there",
-                               "409: the content is in conflict", "411: the content has no length",
-                               "413: the content is too large", "415: the content is of no type for it",
-                               "417: it is not for those who wait", "507: there is no room for the content")];
+        return EITHER_STATUS(m, unknown, "the method is there", "405: the method is not allowed",
+                             "501: the method is not there");
+    return EITHER_STATUS(m, untaken, "the content is taken", "405: PUT is not allowed", "501: PUT is not there",
+                         "409: the content is in conflict", "411: the content has no length",
+                         "413: the content is too large", "415: the content is of no type for it",
+                         "417: it is not for those who wait", "507: there is no room for the content");
 }
 
 /* 0 if it is dealt with. */

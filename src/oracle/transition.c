@@ -49,8 +49,8 @@ typedef struct entry {
 } entry;
 
 typedef struct branch {
-    uint32_t taken, count; /* alternatives: taken < count */
-    bool closed[2];        /* of a decision: this side is not satisfiable */
+    uint32_t taken, count; /* alternatives: taken < count, unless all are closed */
+    uint64_t closed;       /* of the first 64, a bit each: not to be taken */
 } branch;
 
 /* A named way that a step can take. */
@@ -187,9 +187,19 @@ static aph_value known(aphi_machine *m, aph_value v)
 
 /* ---- answering a step's events ----------------------------------------------------------------------------------- */
 
-static branch *next_branch(aphi_machine *m, uint32_t count)
+/* The next alternative, from `taken` on, that is not closed. False if there is none. */
+static bool find_open(branch *b)
 {
-    if (m->branch_at == m->branch_count) {
+    while (b->taken < b->count && b->taken < 64 && (b->closed >> b->taken & 1))
+        b->taken++;
+    return b->taken < b->count;
+}
+
+/* In a run that goes beyond those before, a branch is new: the caller sets what is closed. */
+static branch *next_branch(aphi_machine *m, uint32_t count, bool *is_new)
+{
+    *is_new = m->branch_at == m->branch_count;
+    if (*is_new) {
         APHI_RESERVE(m->branches, m->branch_capacity, m->branch_count + 1);
         m->branches[m->branch_count++] = (branch){.count = count};
     }
@@ -249,10 +259,15 @@ static void count_decide(aphi_machine *m, const aph_event *event, bool yes)
 
 static bool answer_either(aphi_machine *m, const aph_event *event, aph_value *answer)
 {
-    uint32_t taken = next_branch(m, (uint32_t)event->count)->taken;
-    *answer = aph_int(taken);
+    bool is_new;
+    branch *b = next_branch(m, (uint32_t)event->count, &is_new);
+    if (is_new)
+        b->closed = event->ruled_out;
+    if (!find_open(b))
+        return false;
+    *answer = aph_int(b->taken);
     if (m->counts)
-        count_either(m, event, taken);
+        count_either(m, event, b->taken);
     path_answer(m, *answer);
     return true;
 }
@@ -263,14 +278,11 @@ static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *an
     if (aph_kind_of(condition) == APH_BOOL) {
         *answer = condition;
     } else {
-        bool is_new = m->branch_at == m->branch_count;
-        branch *b = next_branch(m, 2);
-        if (is_new) {
-            b->closed[0] = !satisfiable(m, condition);
-            b->closed[1] = !satisfiable(m, aph_not(condition));
-            b->taken = b->closed[0];
-        }
-        if (b->closed[b->taken])
+        bool is_new;
+        branch *b = next_branch(m, 2, &is_new);
+        if (is_new)
+            b->closed = (satisfiable(m, condition) ? 0 : 1) | (satisfiable(m, aph_not(condition)) ? 0 : 2);
+        if (!find_open(b))
             return false;
         *answer = aph_bool(b->taken == 0);
         assume(m, b->taken == 0 ? condition : aph_not(condition));
@@ -354,7 +366,8 @@ static bool next_way(aphi_machine *m)
     m->branch_count = m->branch_at;
     while (m->branch_count) {
         branch *b = &m->branches[m->branch_count - 1];
-        if (++b->taken < b->count && !(b->count == 2 && b->closed[b->taken]))
+        b->taken++;
+        if (find_open(b))
             return true;
         m->branch_count--;
     }

@@ -174,8 +174,8 @@ bool aph_waive(aph *m, const char *name)
 {
     const aph_waiver *w = m->model->waivers;
     for (size_t i = 0; m->model->waived && w && w[i].name; i++)
-        if (strcmp(w[i].name, name) == 0)
-            return (m->model->waived >> i & 1) && aph_either_(m, 2, w[i].alternatives) == 1;
+        if ((m->model->waived >> i & 1) && strcmp(w[i].name, name) == 0)
+            return aph_either_(m, 2, w[i].alternatives) == 1;
     return false;
 }
 
@@ -199,6 +199,18 @@ void aph_foretell(aph *m, const char *field, aph_value v)
 {
     if (m->expected && is_other(v, aph_field(m->expected, field)))
         leave(m, APHI_LEFT);
+}
+
+int aph_either_foretold_(aph *m, const char *field, const aph_value *values, size_t n, const char *const *names)
+{
+    if (n > 64)
+        miscalled(m, "aph_either_foretold(\"%.60s\") has more than 64 alternatives: make several choices of it", field);
+    aph_event event = {.kind = APH_EVENT_EITHER, .count = n, .names = names};
+    aph_value seen = m->expected ? aph_field(m->expected, field) : APH_NIL;
+    for (size_t i = 0; m->expected && i < n; i++)
+        if (values[i] && is_other(values[i], seen))
+            event.ruled_out |= (uint64_t)1 << i;
+    return (int)aph_int_of(perform(m, &event));
 }
 
 void aph_clause(aph *m, const char *clause)
