@@ -60,7 +60,8 @@ static aph_value with_date(aph *m, aph_value said, aph_value *resource)
 static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
 {
     if (aphi_http_has_no(*resource, "modified") ||
-        aph_either(m, "no date is shown there", "the date is shown there") == 0)
+        aph_either_foretold(m, "modified", APH_VALUES(APH_NIL, APH_SOME), "no date is shown there",
+                            "the date is shown there") == 0)
         return with(m, said, "modified", APH_NIL);
     said = with_date(m, said, resource);
     if (aphi_http_has_no(*resource, "modified"))
@@ -70,7 +71,9 @@ static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
 
 static aph_value perhaps_with_tag(aph *m, aph_value said, aph_value *resource)
 {
-    if (aphi_http_has_no(*resource, "tag") || aph_either(m, "no tag is shown there", "the tag is shown there") == 0)
+    if (aphi_http_has_no(*resource, "tag") ||
+        aph_either_foretold(m, "tag", APH_VALUES(APH_NIL, APH_SOME), "no tag is shown there",
+                            "the tag is shown there") == 0)
         return with(m, said, "tag", APH_NIL);
     said = with_tag(m, said, resource);
     if (aphi_http_has_no(*resource, "tag"))
@@ -111,7 +114,8 @@ static aph_value answer_no_range(aph *m, aph_value request, aph_value length)
 {
     aph_clause(m, "RFC 9110 15.5.17");
     aph_value failed = answer_failed(m, request, 416);
-    return with(m, failed, "range", aph_either(m, "416 tells the length", "416 does not") == 0 ? length : APH_NIL);
+    int untold = aph_either_foretold(m, "range", APH_VALUES(length, APH_NIL), "416 tells the length", "416 does not");
+    return with(m, failed, "range", untold ? APH_NIL : length);
 }
 
 static aph_value any_part(aph *m, aph_value request)
@@ -132,9 +136,11 @@ static aph_value part_of(aph *m, aph_value request, aph_value body, int64_t firs
     size_t length = aphi_http_is_method(request, "HEAD") ? 0 : (size_t)(last - first + 1), n = aph_count(body);
     aph_value said = answer(m, 206, aph_substr(body, (size_t)first, length));
     aph_clause(m, "RFC 9110 14.4");
-    bool told = aph_either(m, "206 tells the whole length", "206 does not tell the whole length") == 0;
-    return with(m, said, "range", told ? aph_strf("bytes %lld-%lld/%zu", (long long)first, (long long)last, n)
-                                       : aph_strf("bytes %lld-%lld/*", (long long)first, (long long)last));
+    aph_value range[] = {aph_strf("bytes %lld-%lld/%zu", (long long)first, (long long)last, n),
+                         aph_strf("bytes %lld-%lld/*", (long long)first, (long long)last)};
+    int untold = aph_either_foretold(m, "range", range, "206 tells the whole length",
+                                     "206 does not tell the whole length");
+    return with(m, said, "range", range[untold]);
 }
 
 /* A server may give less than was asked for. How much is chosen byte by byte; of a long range it is left open, unless
@@ -173,7 +179,9 @@ static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
 static aph_value answer_nothing(aph *m, aph_value request)
 {
     aph_clause(m, "RFC 9110 15.5.5");
-    return answer_failed(m, request, aph_either(m, "404 for nothing", "410 for nothing") == 0 ? 404 : 410);
+    int gone = aph_either_foretold(m, "status", APH_VALUES(aph_int(404), aph_int(410)), "404 for nothing",
+                                   "410 for nothing");
+    return answer_failed(m, request, gone ? 410 : 404);
 }
 
 /* HEAD may leave out what is found out while content is made. */
@@ -213,7 +221,8 @@ static bool is_applied(aph *m, aphi_http_outcome outcome, aph_value resource, ap
     if (outcome != APHI_HTTP_FAILS || !resource != !body)
         return false;
     aph_clause(m, "RFC 9110 13.1.1");
-    if (aph_either(m, "412 for what failed", "success for what is already so") == 0)
+    if (aph_either_foretold(m, "status", APH_VALUES(aph_int(412), APH_ANY), "412 for what failed",
+                            "success for what is already so") == 0)
         return false;
     if (body && !aph_decide(m, aph_eq(aph_field(resource, "body"), body), "what is written is already there"))
         aph_never(m);
@@ -223,8 +232,9 @@ static bool is_applied(aph *m, aphi_http_outcome outcome, aph_value resource, ap
 static aph_value answer_replaced(aph *m, aph_value *resource)
 {
     aph_clause(m, "RFC 9110 9.3.4");
-    bool none = aph_either(m, "204 for what was replaced", "200 for what was replaced") == 0;
-    aph_value said = none ? answer(m, 204, aph_str("")) : answer(m, 200, APH_NIL);
+    int some = aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200)), "204 for what was replaced",
+                                   "200 for what was replaced");
+    aph_value said = some ? answer(m, 200, APH_NIL) : answer(m, 204, aph_str(""));
     return perhaps_with_validators(m, said, resource);
 }
 
@@ -246,7 +256,9 @@ static aph_value write(aph *m, aph_value request, aph_value *resource, aph_value
 static aph_value answer_deleted(aph *m, aph_value *resource, aph_value *past)
 {
     aph_clause(m, "RFC 9110 9.3.5");
-    int how = aph_either(m, "204 for what was deleted", "200 for what was deleted", "202 for what will be deleted");
+    int how = aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200), aph_int(202)),
+                                  "204 for what was deleted", "200 for what was deleted",
+                                  "202 for what will be deleted");
     aph_value said = how == 0 ? answer(m, 204, aph_str("")) : answer(m, how == 1 ? 200 : 202, APH_NIL);
     if (*resource)
         *resource = how == 2 ? aph_put(*resource, "leaving", aph_bool(true))
@@ -273,8 +285,8 @@ static aph_value delete(aph *m, aph_value request, aph_value *resource, aph_valu
 static aph_value post(aph *m, bool *forgotten)
 {
     aph_clause(m, "RFC 9110 9.3.3");
-    int how = aph_either(m, "POST is refused", "POST is done", "POST refers to another resource",
-                         "POST is not understood");
+    int how = aph_either_foretold(m, "status", APH_VALUES(APH_ANY, APH_ANY, aph_int(303), APH_ANY), "POST is refused",
+                                  "POST is done", "POST refers to another resource", "POST is not understood");
     if (how == 0) /* that the method is not allowed is said elsewhere */
         return aph_record("status", aph_choose_within(m, 406, 499, "refusal"), "body", any_body(m));
     if (how == 3)
@@ -291,11 +303,11 @@ static aph_value post(aph *m, bool *forgotten)
 
 enum { REFUSALS_MAX = 9 };
 
-/* Statuses as what alternatives foretell; 0: nothing. */
+/* Statuses as what alternatives foretell; 0: any. */
 static const aph_value *foretold(size_t n, const int *statuses, aph_value values[REFUSALS_MAX])
 {
     for (size_t i = 0; i < n; i++)
-        values[i] = statuses[i] ? aph_int(statuses[i]) : APH_NIL;
+        values[i] = statuses[i] ? aph_int(statuses[i]) : APH_ANY;
     return values;
 }
 

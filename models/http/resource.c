@@ -94,8 +94,13 @@ static void foretell(aph *m, bool shown, const char *validator, aph_value v)
 
 static aph_value choose_tag(aph *m, aph_value resource, bool shown)
 {
+    aph_value some = aph_symbol(APH_STR, 0);
     aph_clause(m, "RFC 9110 8.8.3");
-    int made = aph_either(m, "strong tag", "weak tag", "no tag");
+    int made = aph_either_foretold(m, "tag",
+                                   shown ? APH_VALUES(aph_record("opaque", some, "weak", aph_bool(false)),
+                                                      aph_record("opaque", some, "weak", aph_bool(true)), APH_NIL)
+                                         : APH_VALUES(APH_ANY, APH_ANY, APH_ANY),
+                                   "strong tag", "weak tag", "no tag");
     aph_value tag = made == 2 ? none() : aph_record("opaque", choose_opaque(m), "weak", aph_bool(made == 1));
     foretell(m, shown, "tag", tag);
     if (made == 0 && is_used_again(m, aph_field(tag, "opaque"), resource))
@@ -110,9 +115,11 @@ aph_value aphi_http_tag(aph *m, aph_value *resource, bool shown)
     if (!tag) {
         tag = choose_tag(m, *resource, shown);
     } else if (tag != none() && aph_truth(aph_field(tag, "weak"))) {
+        aph_value strong = aph_put(tag, "weak", aph_bool(false));
         aph_clause(m, "RFC 9110 8.8.1");
-        if (aph_either(m, "the weak tag stays", "the weak tag turns strong") == 1)
-            tag = aph_put(tag, "weak", aph_bool(false));
+        if (aph_either_foretold(m, "tag", shown ? APH_VALUES(tag, strong) : APH_VALUES(APH_ANY, APH_ANY),
+                                "the weak tag stays", "the weak tag turns strong") == 1)
+            tag = strong;
     }
     foretell(m, shown, "tag", tag);
     *resource = aph_put(*resource, "tag", tag);
@@ -124,8 +131,10 @@ aph_value aphi_http_modified(aph *m, aph_value *resource, bool shown)
     aph_value modified = aph_field(*resource, "modified");
     if (!modified) {
         aph_clause(m, "RFC 9110 8.8.2");
-        modified = aph_either(m, "modification date", "no modification date") == 1
-                       ? none() : aph_choose_within(m, 0, APH_HTTP_TIME_MAX, "modified");
+        int has_none = aph_either_foretold(m, "modified", shown ? APH_VALUES(APH_SOME, APH_NIL)
+                                                                : APH_VALUES(APH_ANY, APH_ANY),
+                                           "modification date", "no modification date");
+        modified = has_none ? none() : aph_choose_within(m, 0, APH_HTTP_TIME_MAX, "modified");
         *resource = aph_put(*resource, "modified", modified);
     }
     foretell(m, shown, "modified", modified);

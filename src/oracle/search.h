@@ -221,8 +221,8 @@ void aphi_oracle_free(aph_oracle *o, void *p);
         } \
     } while (0)
 
-/* An answer that stands for any. No value has this word: its tag is that of no kind. */
-#define APHI_WILDCARD ((aph_value)(uintptr_t)7)
+/* An answer that stands for any. */
+#define APHI_WILDCARD APH_ANY
 
 /* As aph_oracle_open, on a machine that several share (NULL: one of its own; else there is no deadline of its own
  * either). one_part: all requests will be of one part. */
