@@ -55,6 +55,8 @@ typedef struct campaign {
     aph_value values;        /* what requests often say, while shrinking */
     bool deaf;               /* a signal stops no run any more: the last ones are short, and what they show is wanted */
     unsigned again_runs;     /* of the script that was last run again */
+    int64_t patience_ns;     /* since a silence ended after all; 0: as the options say */
+    char slow[512];          /* what that was */
 } campaign;
 
 static bool is_failure(aphi_finding o)
@@ -128,7 +130,8 @@ static aphi_run_options plain(const campaign *c)
 {
     const aphi_campaign_options *o = c->options;
     return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
-                              .connections = o->connections, .depth = o->depth, .patience_ns = o->patience_ns,
+                              .connections = o->connections, .depth = o->depth,
+                              .patience_ns = c->patience_ns ? c->patience_ns : o->patience_ns,
                               .memory = o->memory, .blind = o->blind, .stop = c->deaf ? NULL : o->stop,
                               .caller = o->caller,
                               .called = o->called,
@@ -380,7 +383,7 @@ static int try_candidate(void *context, const aphi_script *candidate)
     how.seed = candidate->seed;
     how.progress = NULL;
     how.until_ns = c->until;
-    if (!how.patience_ns)
+    if (!c->options->patience_ns)
         how.patience_ns = PATIENCE_SHRINKING;
     if (is_stopped(c))
         return -1;
@@ -510,6 +513,37 @@ static void settle_doubt(campaign *c)
                "time"
              : "; but in %llu more runs of the same script it was not so: a connection that is closed while a request "
                "is on its way is broken off by the system", (unsigned long long)runs);
+}
+
+static int64_t end_of_time(const campaign *c)
+{
+    return c->options->time_ns ? c->began + c->options->time_ns : 0;
+}
+
+/* A silence that never happened again tells nothing of the rest: with more patience the search for a failure goes on,
+ * once. If it finds none, there is still that silence. */
+static bool goes_on_after_silence(campaign *c)
+{
+    aphi_campaign *r = &c->result;
+    c->until = end_of_time(c);
+    if (r->outcome != APHI_FINDING_UNKNOWN || r->run->outcome != APHI_FINDING_STARVED || c->options->patience_ns ||
+        c->patience_ns || !aphi_subject_is_ours(c->options->subject) || is_over(c))
+        return false;
+    memcpy(c->slow, r->why, sizeof c->slow);
+    c->patience_ns = PATIENCE_SURE;
+    c->wanted = APHI_FINDING_PASS;
+    r->reproduced = r->confirmed = 0;
+    r->shrink_runs = r->shrink_ns = 0;
+    r->actions = 0;
+    return true;
+}
+
+static void remember_silence(campaign *c)
+{
+    if (!*c->slow || c->result.outcome != APHI_FINDING_PASS)
+        return;
+    c->result.outcome = APHI_FINDING_UNKNOWN;
+    memcpy(c->result.why, c->slow, sizeof c->slow);
 }
 
 static void shrink(campaign *c)
@@ -654,13 +688,24 @@ static bool prepare_folder(campaign *c)
     return true;
 }
 
+/* What failed is made small, if it is no chance. */
+static void settle(campaign *c)
+{
+    aphi_campaign *r = &c->result;
+    r->reject_ns = aphi_clock_ns() - c->began;
+    if (r->run && is_failure(r->outcome) && c->options->shrink)
+        shrink(c);
+    if (r->run && is_failure(r->outcome))
+        settle_doubt(c);
+}
+
 aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
 {
     campaign *c = aphi_alloc_zero(sizeof *c);
     c->options = options;
     c->choice = aphi_choice_seed(options->seed);
     c->began = aphi_clock_ns();
-    c->until = options->time_ns ? c->began + options->time_ns : 0;
+    c->until = end_of_time(c);
     c->wanted = APHI_FINDING_PASS;
     aph_root_add(mark_campaign, c);
     aphi_campaign *r = &c->result;
@@ -670,11 +715,12 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
             fails_again(c, options->script, 1, true);
         else if (!try_kept_scripts(c) && !is_hopeless(c))
             make_up_runs(c);
-        r->reject_ns = aphi_clock_ns() - c->began;
-        if (r->run && is_failure(r->outcome) && options->shrink)
-            shrink(c);
-        if (r->run && is_failure(r->outcome))
-            settle_doubt(c);
+        settle(c);
+        while (r->run && goes_on_after_silence(c)) {
+            make_up_runs(c);
+            settle(c);
+        }
+        remember_silence(c);
         if (r->run && is_failure(r->outcome) && !options->script)
             keep_script(c);
         if (r->run)

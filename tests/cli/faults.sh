@@ -128,6 +128,9 @@ for shrink in --no-shrink --shrink-time=2; do
     out 'is broken off by the system'
 done
 rm -f "$pids.once"
+# But what comes after such a silence may be proof.
+against 1 60 "$(hostile once-hang-then-wrong)" --shrink-time=2
+rm -f "$pids.once"
 
 # Neither is a silence that ends, though it is there every time; on a busy machine it may not be noticed at all.
 for shrink in --no-shrink --shrink-time=2; do

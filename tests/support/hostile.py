@@ -5,7 +5,8 @@
 # usage: python3 hostile.py PORT MODE [NUMBER] [PIDFILE]
 #
 # It behaves until it has had NUMBER requests (default: 5), then MODE happens; from then on, or once, as the mode says.
-# With once-MODE it happens once and never again, however often the server is started: PIDFILE.once tells.
+# With once-MODE it happens once and never again, however often the server is started: PIDFILE.once tells. With
+# once-MODE-then-OTHER, the other one happens from then on.
 # PIDFILE gets its process id, so that a test can see that it is gone.
 import os
 import resource
@@ -24,7 +25,8 @@ if len(sys.argv) > 4:
 
 once = mode.startswith('once-') and sys.argv[4] + '.once'
 if once:
-    mode = 'right' if os.path.exists(once) else mode[5:]
+    first, _, then = mode[5:].partition('-then-')
+    mode = then or 'right' if os.path.exists(once) else first
 
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 data = {}
