@@ -127,9 +127,11 @@ aph_value aph_slice(aph_value array, size_t from, size_t n);
 /* Keys are strings; any other value given as a key stands for its JSON text. Logarithmic in the number of keys. */
 
 aph_value aph_get(aph_value object, aph_value key);     /* APH_NIL if absent, or if object is not an object */
+aph_value aph_field_(aph_value object, const char *name, size_t n);
 static APH_INLINE_ aph_value aph_field(aph_value object, const char *name) /* the same, with a literal name */
 {
-    return aph_get(object, aph_str(name));
+    size_t n = strlen(name);
+    return __builtin_constant_p(n) && n < 8 ? aph_get(object, aph_short_(name, n)) : aph_field_(object, name, n);
 }
 bool aph_has(aph_value object, aph_value key);
 aph_value aph_set(aph_value object, aph_value key, aph_value item);

@@ -17,6 +17,7 @@
  * Read next:  resource.c, conditions.c, wire.c, requests.c, docs/http.md */
 #include "http.h"
 #include "resource.h"
+#include "syntax.h"
 
 enum { SPAN_MAX = 8 }; /* bytes of a range of which every part is looked at */
 
@@ -355,11 +356,11 @@ static int refusal(aph *m, aph_value request)
 
 static const char *kind(aph_value request)
 {
-    static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (aphi_http_is_method(request, names[i]))
-            return names[i];
-    return "other";
+    return aphi_http_is_method(request, "GET")      ? "GET"
+           : aphi_http_is_method(request, "PUT")    ? "PUT"
+           : aphi_http_is_method(request, "HEAD")   ? "HEAD"
+           : aphi_http_is_method(request, "DELETE") ? "DELETE"
+           : aphi_http_is_method(request, "POST")   ? "POST" : "other";
 }
 
 /* One segment, of letters, digits and "-._~": what else a server makes of a path (a collection, a program) is not
@@ -370,9 +371,11 @@ static bool is_resource(aph_value target)
     const char *at = aph_is_str(target) ? aph_bytes_of(&target, &n) : "";
     if (*at != '/' || n < 2 || at[1] == '.')
         return false;
-    for (size_t i = 1; i < n; i++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~", at[i]) || !at[i])
+    for (size_t i = 1; i < n; i++) {
+        unsigned char c = (unsigned char)at[i];
+        if (!aphi_is_alpha(c) && !aphi_is_digit(c) && c != '-' && c != '.' && c != '_' && c != '~')
             return false;
+    }
     return true;
 }
 

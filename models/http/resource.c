@@ -14,11 +14,6 @@ enum { PAST = 3 }; /* strong tags that are remembered of a target */
 
 static aph_value none(void) { return aph_bool(false); }
 
-bool aphi_http_is_method(aph_value request, const char *name)
-{
-    return aph_str_is(aph_field(request, "method"), name);
-}
-
 bool aphi_http_only_reads(aph_value request)
 {
     return aphi_http_is_method(request, "GET") || aphi_http_is_method(request, "HEAD");

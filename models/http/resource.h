@@ -10,7 +10,11 @@
 #include <antiphon/antiphon.h>
 
 bool aphi_http_only_reads(aph_value request); /* GET and HEAD */
-bool aphi_http_is_method(aph_value request, const char *name);
+/* Here, so that a name that is a literal costs nothing. */
+static inline bool aphi_http_is_method(aph_value request, const char *name)
+{
+    return aph_str_is(aph_field(request, "method"), name);
+}
 
 /* What is at the target, or APH_NIL: nothing. *past is what is to be kept for later. */
 aph_value aphi_http_look(aph *m, aph_value state, aph_value target, aph_value *past);

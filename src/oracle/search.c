@@ -42,7 +42,7 @@ enum {
     WAY_NEAR = 4,
     WAY_CALM = 256,
     LIMITS_EVERY = 256,
-    COLLECT_SLACK = 8u << 20,
+    COLLECT_SLACK = 32u << 20,
 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@
 enum {
     CACHE_SIZE = 128,        /* situations remembered: a search comes back to those that it has just left */
     IDLE_STEPS_MAX = 10000,  /* steps in a row without a receive */
-    WAYS_FOUND = 256,        /* places where named ways are found at once */
+    WAYS_FOUND = 1024,       /* places where named ways are found at once */
 };
 
 typedef struct key {

@@ -206,6 +206,19 @@ aph_value aph_get(aph_value object, aph_value key)
     return get_slowly(object, key);
 }
 
+/* A long name is looked for as it stands: most have never to be made a value. */
+aph_value aph_field_(aph_value object, const char *name, size_t n)
+{
+    if (n < 8 || !is_object(object) || object->shape != APHI_PAIRS)
+        return aph_get(object, aph_bytes(name, n));
+    for (size_t i = 0; i < object->count; i++) {
+        aph_value key = object->slot[2 * i].v;
+        if (aphi_is_node(key) && key->shape == APHI_LONG_STR && key->count == n && !memcmp(key->slot, name, n))
+            return object->slot[2 * i + 1].v;
+    }
+    return APH_NIL;
+}
+
 bool aph_has(aph_value object, aph_value key)
 {
     bool found = false;
