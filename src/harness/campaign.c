@@ -473,8 +473,9 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
     return false;
 }
 
-/* What does its script come to once more? Nothing of this run is kept. */
-static bool happens_again(campaign *c)
+/* What does its script come to once more? Nothing of this run is kept. *ended: the silence was there, and was over
+ * after all. */
+static bool happens_again(campaign *c, bool *ended)
 {
     aphi_campaign before = c->result;
     aphi_run_options how = plain(c);
@@ -485,6 +486,7 @@ static bool happens_again(campaign *c)
     be_sure(c, &how, before.outcome);
     aphi_run *run = fresh_run(c, &how, false);
     bool again = run && run->outcome == before.outcome;
+    *ended = run && !again && before.outcome == APHI_FINDING_STARVED && run->silence_ns >= APHI_PATIENCE;
     aphi_run_free(run);
     c->result = before;
     return again;
@@ -499,10 +501,11 @@ static void settle_doubt(campaign *c)
     if (!r->run->doubtful || (!starved && (r->outcome != APHI_FINDING_DEAD || r->again)) || r->shrunk || r->presumed ||
         !r->run->script_whole || c->options->script)
         return;
-    uint64_t runs = starved && r->reproduced ? 0 : r->shrink_runs; /* with little patience it was */
+    uint64_t runs = r->shrink_runs;
     c->until = aphi_clock_ns() + shrinking_ns(c);
-    for (; runs < DOUBT_RUNS && !is_stopped(c) && aphi_clock_ns() < c->until; runs++)
-        if (happens_again(c))
+    bool ended = false;
+    for (; runs < DOUBT_RUNS && !ended && !is_stopped(c) && aphi_clock_ns() < c->until; runs++)
+        if (happens_again(c, &ended))
             return;
     if (is_stopped(c))
         return;
@@ -693,9 +696,14 @@ static void settle(campaign *c)
 {
     aphi_campaign *r = &c->result;
     r->reject_ns = aphi_clock_ns() - c->began;
-    if (r->run && is_failure(r->outcome) && c->options->shrink)
+    if (!r->run)
+        return;
+    bool starved = r->outcome == APHI_FINDING_STARVED;
+    if (starved) /* first: to shrink what was only slow takes long, and comes to nothing */
+        settle_doubt(c);
+    if (is_failure(r->outcome) && c->options->shrink)
         shrink(c);
-    if (r->run && is_failure(r->outcome))
+    if (is_failure(r->outcome) && !starved)
         settle_doubt(c);
 }
 

@@ -148,6 +148,8 @@ static int64_t idle_now(const aphi_running *r)
 void aphi_run_count_silence(aphi_running *r, int64_t passed, bool arrived, bool heard)
 {
     bool let_in = arrived && !heard; /* or dropped: both begin a silence */
+    if (arrived && r->owed && r->silent > r->result.silence_ns)
+        r->result.silence_ns = r->silent;
     r->silent = arrived || heard ? 0 : r->silent + passed;
     r->wordless = r->spoke || let_in || (r->paired && !r->owed) ? 0 : r->wordless + passed;
     r->spoke = false;

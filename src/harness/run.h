@@ -76,6 +76,7 @@ typedef struct aphi_run {
     int64_t blamed;              /* with FAIL: place in moments of what nothing explains; -1 if it is not there */
     bool unreached;              /* with DEAD: no connection was ever let in */
     bool doubtful;               /* with STARVED and DEAD: chance may be to blame, if it does not happen again */
+    int64_t silence_ns;          /* the longest that ended while something was owed */
     bool too_hard;               /* with UNKNOWN: for the oracle; an easier run may do */
     bool undecided;              /* with UNKNOWN: whoever has the whole trace may know more */
     aph_value kinds;             /* by kind of request: [sent, answered] */

@@ -235,11 +235,14 @@ void aphi_subject_kill_all(void)
 
 static in_port_t port_of(const aphi_subject *s) { return ntohs(((const struct sockaddr_in *)&s->address)->sin_port); }
 
-/* Is it a socket of the subject's, or of somebody whom we know to be another? Most have it in their first process. */
-static bool is_anothers(const aphi_subject *s, uint32_t socket)
+typedef enum holder { OURS, ANOTHER, NOBODY } holder;
+
+/* Who has the socket: the subject (mostly in its first process), another, or nobody whom we can see; he may just have
+ * ended. */
+static holder holder_of(const aphi_subject *s, uint32_t socket)
 {
     if (aphi_port_is_held_by(socket, s->group))
-        return false;
+        return OURS;
     DIR *processes = opendir("/proc");
     bool anothers = false, ours = false;
     for (struct dirent *entry; processes && !ours && (entry = readdir(processes));) {
@@ -251,7 +254,7 @@ static bool is_anothers(const aphi_subject *s, uint32_t socket)
     }
     if (processes)
         closedir(processes);
-    return anothers && !ours;
+    return ours ? OURS : anothers ? ANOTHER : NOBODY;
 }
 
 /* Whoever took the port just before the subject could is not what is to be tested: the subject is about to end. If it
@@ -261,9 +264,10 @@ static bool is_anothers(const aphi_subject *s, uint32_t socket)
 static bool listens_at(const aphi_subject *s, in_port_t port, int64_t waited)
 {
     uint32_t socket = aphi_port_listener(port, s->datagrams);
-    if (socket)
-        return waited > ANOTHERS_AFTER_MS * MS || !is_anothers(s, socket);
-    return waited > CONNECT_AFTER_MS * MS && !s->datagrams && aphi_port_connects(port);
+    holder who = socket ? holder_of(s, socket) : NOBODY;
+    if (who == NOBODY)
+        return waited > CONNECT_AFTER_MS * MS && (s->datagrams ? socket != 0 : aphi_port_connects(port));
+    return who == OURS || waited > ANOTHERS_AFTER_MS * MS;
 }
 
 static bool listens(const aphi_subject *s, int64_t waited)
