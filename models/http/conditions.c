@@ -87,8 +87,11 @@ static bool may_be_done(aph *m, aph_value request, aph_value *resource)
         return true;
     if (!matches(m, if_match, resource, STRONG, "If-Match: the tag matches"))
         return false;
-    return !since || !aph_waive(m, "if-unmodified-since-beside-if-match") ||
-           unmodified_since(m, request, since, resource);
+    if (since && aph_waive(m, "if-unmodified-since-beside-if-match"))
+        return unmodified_since(m, request, since, resource);
+    aph_clause(m, since ? "RFC 9110 13.1.4" : "RFC 9110 13.1.1");
+    aph_either(m, "If-Match holds");
+    return true;
 }
 
 /* ---- does the client have it already? ---------------------------------------------------------------------------- */
@@ -111,7 +114,11 @@ static bool is_known(aph *m, aph_value request, aph_value *resource)
     if (if_none_match) {
         bool weakly = reads && !aph_field(request, "range");
         comparison how = !weakly && aph_waive(m, "if-none-match-strong") ? STRONG : WEAK;
-        return matches(m, if_none_match, resource, how, "If-None-Match: the tag matches") && !is_outvoted(m, request);
+        if (matches(m, if_none_match, resource, how, "If-None-Match: the tag matches"))
+            return !is_outvoted(m, request);
+        aph_clause(m, since ? "RFC 9110 13.1.3" : "RFC 9110 13.1.2");
+        aph_either(m, "If-None-Match holds");
+        return false;
     }
     if (!since || !reads || !aphi_http_modified(m, resource, false))
         return false;

@@ -322,7 +322,6 @@ static const aph_value *foretold(size_t n, const int *statuses, aph_value values
 static int error_at_any_time(aph *m)
 {
     static const int statuses[] = {0, 500, 503, 429, 403};
-    aph_clause(m, "RFC 9110 15");
     return EITHER_STATUS(m, statuses, "the request is dealt with", "500: the server failed", "503: the server is busy",
                          "429: too many requests", "403: it is forbidden");
 }
@@ -331,7 +330,6 @@ static int error_at_any_time(aph *m)
 static int refusal_of_write(aph *m, aph_value request)
 {
     static const int unknown[] = {0, 405, 501}, untaken[REFUSALS_MAX] = {0, 405, 501, 409, 411, 413, 415, 417, 507};
-    aph_clause(m, "RFC 9110 9.1");
     if (!aphi_http_is_method(request, "PUT"))
         return EITHER_STATUS(m, unknown, "the method is there", "405: the method is not allowed",
                              "501: the method is not there");
@@ -405,7 +403,10 @@ static aph_value refuse(aph *m, aph_value request, int status, aph_value *state)
         *state = aphi_http_forget(*state, aph_field(request, "target"));
     aph_value said = answer_failed(m, request, status);
     aph_clause(m, "RFC 9110 15.5.6");
-    return with(m, said, "allow", status == 405 && !aph_waive(m, "405-without-allow") ? aph_bool(true) : APH_NIL);
+    bool allow = status == 405 && !aph_waive(m, "405-without-allow");
+    if (!allow)
+        aph_clause(m, "RFC 9110 15");
+    return with(m, said, "allow", allow ? aph_bool(true) : APH_NIL);
 }
 
 static aph_value serve(aph *m, aph_value request, aph_value *state)

@@ -288,7 +288,8 @@ static bool removes_any(aphi_trial *s)
     for (size_t i = 0; i < s->best.count && s->best.count > 1; i++)
         if (removes_with_function(s, i))
             return true;
-    return s->best.count == 2 && (removes_with_stand_in(s, 0) || removes_with_two(s, 0));
+    return s->best.count == 2 &&
+           (removes_with_stand_in(s, 0) || removes_with_stand_in(s, 1) || removes_with_two(s, 0));
 }
 
 static bool is_worth_it(const aphi_trial *s)

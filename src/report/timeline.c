@@ -32,6 +32,7 @@ enum {
     TRAIL = 4,         /* from the end of the longest label to the subject */
     LABEL_BYTES = 1000,
     ALLOWED_SHOWN = 8,
+    ALLOWED_DRAWN = 3, /* of these, in the picture */
     ORDER_SHOWN = 30,
     STATE_BYTES = 120,
     NAMES_SHOWN = 12,
@@ -532,16 +533,18 @@ static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
 {
     aph_value allowed = d->given->allowed;
     size_t shown = 0, n = aph_count(allowed);
-    for (size_t k = 0; k < n && shown < ALLOWED_SHOWN; k++) {
+    for (size_t k = 0; k < n; k++) {
         if (is_repeated(allowed, k))
             continue;
+        if (shown == ALLOWED_DRAWN) {
+            draw_remark(d, l, i, "or", "others, see below", hung);
+            return;
+        }
         aphi_buffer text = {0};
         allowed_text(&text, aph_at(allowed, k), d->given->words);
         draw_remark(d, l, i, shown++ ? "or" : "expected", aphi_buffer_text(&text), hung);
         aphi_buffer_free(&text);
     }
-    if (shown == ALLOWED_SHOWN && n > shown)
-        draw_remark(d, l, i, "or", "others", hung);
 }
 
 static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
