@@ -299,6 +299,68 @@ static void one_root(aph_oracle *o, const aphi_core *core, const uint64_t *bits,
     memmove(o->order, o->order + n, rest * sizeof *o->order);
 }
 
+/* Mark the requests in flight that the root has taken and that nothing in the window ends. False if there are none. */
+static bool find_settled(const aph_oracle *o, bool *settled)
+{
+    bool any = false;
+    for (size_t i = 0; i < o->pending_count; i++) {
+        const aphi_asked *a = &o->ops[o->pending[i]];
+        settled[o->pending[i]] = is_settled(o, a) && aphi_bit(o->root_bits, a->slot);
+    }
+    for (size_t i = o->at; i < o->event_count; i++)
+        if (o->events[i].asked != APHI_NONE)
+            settled[o->events[i].asked] = false;
+    for (size_t i = 0; i < o->pending_count; i++)
+        any |= settled[o->pending[i]];
+    return any;
+}
+
+/* The frame's places in pending, when those that are settled are no longer there. The search is at the frame. */
+static void shift_places(const aph_oracle *o, aphi_frame *f, const bool *settled)
+{
+    uint32_t tried = 0, before = 0;
+    for (size_t k = 0; k < f->candidate && k <= o->pending_count; k++) {
+        ptrdiff_t place = aphi_search_place(f, k);
+        tried += place != APHI_TARGET && settled[o->pending[place]];
+    }
+    for (size_t i = 0; i + 1 < f->likely; i++)
+        before += settled[o->pending[i]];
+    f->candidate -= tried;
+    f->likely -= before;
+}
+
+/* As settle, where the frames from the `oldest` on are kept; the search is at the first of them. `bits` are those of
+ * the configuration at the end. */
+static void settle_below(aph_oracle *o, size_t oldest, uint64_t *bits)
+{
+    bool *settled = aphi_alloc_zero((o->op_count + 1) * sizeof *settled);
+    uint32_t at = o->at;
+    if (find_settled(o, settled)) {
+        for (size_t i = oldest; i < o->frame_count; i++) {
+            while (o->at < o->frames[i].at)
+                aphi_flight_pass(o);
+            shift_places(o, &o->frames[i], settled);
+        }
+        aphi_flight_back(o, at);
+        size_t kept = 0;
+        for (size_t i = 0; i < o->pending_count; i++) {
+            uint32_t slot = o->ops[o->pending[i]].slot;
+            if (!settled[o->pending[i]]) {
+                o->pending[kept++] = o->pending[i];
+                continue;
+            }
+            for (size_t k = oldest; k < o->frame_count; k++)
+                aphi_clear_bit(o->frame_bits + k * o->words, slot);
+            aphi_clear_bit(o->root_bits, slot);
+            aphi_clear_bit(bits, slot);
+            aphi_clear_bit(o->used, slot);
+            aphi_clear_bit(o->optional, slot);
+        }
+        o->pending_count = kept;
+    }
+    free(settled);
+}
+
 /* Give up, untried, what the oldest frames could still try, and all before them. A failure will then not be certain. */
 static void let_go(aph_oracle *o)
 {
@@ -312,6 +374,7 @@ static void let_go(aph_oracle *o)
         kept ? o->frames[oldest] : (aphi_frame){.core = core, .at = o->at, .order_count = (uint32_t)o->order_count};
     one_root(o, &f.core, kept ? o->frame_bits + oldest * o->words : bits, f.order_count);
     aphi_flight_back(o, f.at);
+    settle_below(o, oldest, bits);
     uint32_t *keep = requests_since(o, &n);
     o->base_count = o->pending_count;
     o->event_base += f.at;

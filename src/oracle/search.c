@@ -311,16 +311,13 @@ static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
     return !hold_back(o, a) && first_of_kind(o, asked);
 }
 
-enum { TARGET = -1 };
-
-/* What candidate k of the frame is: the target, or a place in pending. First comes the target, then the likely one, or
- * the other way round, then the others as they stand. */
-static ptrdiff_t place_of(const aphi_frame *f, size_t k)
+/* First comes the target, then the likely one, or the other way round, then the others as they stand. */
+ptrdiff_t aphi_search_place(const aphi_frame *f, size_t k)
 {
     if (k < 2 && f->eager)
         k = 1 - k;
     if (k == 0)
-        return TARGET;
+        return APHI_TARGET;
     if (!f->likely)
         return (ptrdiff_t)k - 1;
     return (ptrdiff_t)(k == 1 ? f->likely - 1 : k - 1 < f->likely ? k - 2 : k - 1);
@@ -328,8 +325,8 @@ static ptrdiff_t place_of(const aphi_frame *f, size_t k)
 
 static bool is_candidate(aph_oracle *o, const aphi_frame *f, size_t k)
 {
-    ptrdiff_t place = place_of(f, k);
-    if (place == TARGET)
+    ptrdiff_t place = aphi_search_place(f, k);
+    if (place == APHI_TARGET)
         return f->target != APHI_NONE && aphi_can_arrive(o, &o->ops[f->target]);
     return !f->only && worth_trying(o, f, (size_t)place);
 }
@@ -528,9 +525,9 @@ static bool try_next(aph_oracle *o)
         }
         if (!is_candidate(o, f, f->candidate) && !resumed)
             continue;
-        ptrdiff_t place = place_of(f, f->candidate);
-        const aphi_asked *a = &o->ops[place == TARGET ? f->target : o->pending[place]];
-        if (place != TARGET)
+        ptrdiff_t place = aphi_search_place(f, f->candidate);
+        const aphi_asked *a = &o->ops[place == APHI_TARGET ? f->target : o->pending[place]];
+        if (place != APHI_TARGET)
             note_frame(o, f);
         size_t n;
         const aphi_after *results = feed(o, a, &n);

@@ -253,6 +253,9 @@ bool aphi_search(aph_oracle *o);
 /* The configuration at hand leads nowhere, for what is in these parts of the state: find another. */
 bool aphi_search_elsewhere(aph_oracle *o, aphi_parts reason);
 bool aphi_search_next_root(aph_oracle *o);
+/* What candidate k of the frame is: APHI_TARGET, or a place in `pending` as it is at the frame. */
+enum { APHI_TARGET = -1 };
+ptrdiff_t aphi_search_place(const aphi_frame *f, size_t k);
 /* Nothing counts as refuted any more. */
 void aphi_search_clear(aph_oracle *o);
 /* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with

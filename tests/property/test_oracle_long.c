@@ -5,6 +5,7 @@
 #include "tests/support/histories.h"
 
 #include "models/models.h"
+#include "oracle/search.h"
 
 #include <antiphon/oracle.h>
 
@@ -92,6 +93,7 @@ static aph_verdict judge(const aph_model *model, const history *h, aph_oracle_op
            options.distrust ? ", distrusting" : "", h->count, aph_verdict_name(v), widest);
     assert_true(v != APH_UNKNOWN || aph_oracle_limit(o) == APH_LIMIT_WINDOW);
     assert_true(options.patient || widest <= WINDOW_MOST);
+    assert_true(options.patient || o->pending_count <= WINDOW_MOST / 2); /* nor of requests that nothing will end */
     aph_oracle_close(o);
     return v;
 }
