@@ -28,6 +28,8 @@ int aphi_command_conform(int count, char **words);
 
 /* "antiphon: " and a message on stderr; returns APHI_EXIT_USAGE. */
 int aphi_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Digits and nothing else, and within the limits? */
+bool aphi_is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 /* The option's argument (optarg) as a number within the limits: 0, or as aphi_usage. */
 int aphi_take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value);
 

@@ -68,21 +68,13 @@ static int list(void)
     return fflush(stdout) == 0 ? APHI_EXIT_PASS : APHI_EXIT_WRITE;
 }
 
-static bool whole(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most;
-}
-
 /* 0 if the option is fine, else an exit code. */
 static int apply(faulty *f, int option)
 {
     uint64_t port;
     switch (option) {
     case LISTEN:
-        if (!whole(optarg, 0, 65535, &port))
+        if (!aphi_is_number(optarg, 0, 65535, &port))
             return aphi_usage("--listen %s: a port, please: a number up to 65535", optarg);
         f->port = (uint16_t)port;
         return 0;
@@ -90,10 +82,8 @@ static int apply(faulty *f, int option)
     case RUN: f->target.run = optarg; return 0;
     case OUTPUT: f->target.output = optarg; return 0;
     case BREAK: f->what = optarg; return 0;
-    case EVERY:
-        return whole(optarg, 1, UINT64_MAX, &f->every) ? 0 : aphi_usage("--every %s: a number from 1, please", optarg);
-    case SEED:
-        return whole(optarg, 0, UINT64_MAX, &f->seed) ? 0 : aphi_usage("--seed %s: a number, please", optarg);
+    case EVERY: return aphi_take_number("every", 1, UINT64_MAX, &f->every);
+    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &f->seed);
     default: return APHI_EXIT_USAGE;
     }
 }

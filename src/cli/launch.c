@@ -150,14 +150,6 @@ static int launch(const aphi_subject_options *options, uint64_t resets)
     return code;
 }
 
-static bool whole(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most;
-}
-
 int aphi_command_subject(int count, char **words)
 {
     aphi_subject_options options = {0};
@@ -169,7 +161,7 @@ int aphi_command_subject(int count, char **words)
         switch (option) {
         case OUTPUT: options.output = optarg; break;
         case RESETS:
-            if (!whole(optarg, 1, 1000000, &resets))
+            if (!aphi_is_number(optarg, 1, 1000000, &resets))
                 return aphi_usage("--resets %s: a number from 1 to 1000000, please", optarg);
             break;
         case HELP:

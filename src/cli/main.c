@@ -52,12 +52,17 @@ int aphi_usage(const char *format, ...)
     return APHI_EXIT_USAGE;
 }
 
-int aphi_take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+bool aphi_is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
 {
     char *end;
     errno = 0;
-    *value = strtoull(optarg, &end, 10);
-    if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
+    *value = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most;
+}
+
+int aphi_take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+{
+    if (aphi_is_number(optarg, least, most, value))
         return 0;
     return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
                       (unsigned long long)most);

@@ -84,22 +84,6 @@ static void help(void)
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static bool whole(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most;
-}
-
-static int take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
-{
-    if (whole(optarg, least, most, value))
-        return 0;
-    return aphi_usage("--%s %s: a number from %llu to %llu, please", name, optarg, (unsigned long long)least,
-                      (unsigned long long)most);
-}
-
 static int take_time(refine *r)
 {
     char *end;
@@ -114,7 +98,7 @@ static int take_time(refine *r)
 static int take_memory(refine *r)
 {
     uint64_t megabytes;
-    int code = take_number("memory", 0, 1 << 30, &megabytes);
+    int code = aphi_take_number("memory", 0, 1 << 30, &megabytes);
     r->options.memory = (size_t)megabytes << 20;
     return code;
 }
@@ -123,11 +107,11 @@ static int take_memory(refine *r)
 static int apply(refine *r, int option)
 {
     switch (option) {
-    case CLIENTS: return take_number("clients", 1, CLIENTS_MAX, &r->clients);
-    case MESSAGES: return take_number("messages", 1, MESSAGES_MAX, &r->messages);
-    case CHUNKS: return take_number("chunks", 1, 1 << 20, &r->chunks);
-    case RANDOM: return take_number("random", 0, UINT64_MAX, &r->random);
-    case SEED: return take_number("seed", 0, UINT64_MAX, &r->seed);
+    case CLIENTS: return aphi_take_number("clients", 1, CLIENTS_MAX, &r->clients);
+    case MESSAGES: return aphi_take_number("messages", 1, MESSAGES_MAX, &r->messages);
+    case CHUNKS: return aphi_take_number("chunks", 1, 1 << 20, &r->chunks);
+    case RANDOM: return aphi_take_number("random", 0, UINT64_MAX, &r->random);
+    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &r->seed);
     case TIME: return take_time(r);
     case MEMORY: return take_memory(r);
     case MUTATE: r->mutate = optarg; return 0;

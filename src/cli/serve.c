@@ -61,14 +61,6 @@ static void help(void)
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static bool whole(const char *text, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *value <= most;
-}
-
 static int take_environment(serve *s)
 {
     static const char *const names[] = {"tcp", "sync", "udp"};
@@ -98,20 +90,20 @@ static int apply(serve *s, int option)
     uint64_t value;
     switch (option) {
     case PORT:
-        if (!whole(optarg, 65535, &value))
+        if (!aphi_is_number(optarg, 0, 65535, &value))
             return aphi_usage("--port %s: a number up to 65535, please", optarg);
         s->server.port = (uint16_t)value;
         return 0;
     case HOST: s->server.host = optarg; return 0;
     case SEED:
-        return whole(optarg, UINT64_MAX, &s->server.seed) ? 0 : aphi_usage("--seed %s: a number, please", optarg);
+        return aphi_take_number("seed", 0, UINT64_MAX, &s->server.seed);
     case DELAY: return take_delay(s);
     case MUTATE: s->mutate = optarg; return 0;
     case CALLS: s->server.calls = optarg; return 0;
     case ENV: return take_environment(s);
     case LOSS:
     case DUPLICATE:
-        if (!whole(optarg, 100, &value))
+        if (!aphi_is_number(optarg, 0, 100, &value))
             return aphi_usage("%s: a number up to 100, please", optarg);
         *(option == LOSS ? &s->server.loss : &s->server.duplicate) = (unsigned)value;
         s->lossy = true;

@@ -745,7 +745,6 @@ static int add_server(survey *s, const char *option, const char *subject)
 
 static int apply(survey *s, int option)
 {
-    char *end;
     switch (option) {
     case SUBJECT: return add_server(s, "--subject", optarg);
     case RUN: return add_server(s, "--run", optarg);
@@ -753,10 +752,7 @@ static int apply(survey *s, int option)
     case MESSAGES: s->messages = optarg; return 0;
     case TIME: s->time = optarg; return 0;
     case SHRINK_TIME: s->shrink_time = optarg; return 0;
-    case SEED:
-        errno = 0;
-        s->seed = strtoull(optarg, &end, 10);
-        return *optarg && !*end && !errno ? 0 : aphi_usage("--seed %s: an integer is wanted", optarg);
+    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &s->seed);
     case CONNECTIONS: s->connections = optarg; return 0;
     default: s->pipeline = optarg; return 0;
     }

@@ -176,7 +176,7 @@ static int apply_number(tester *t, int option)
 static int apply(tester *t, int option)
 {
     aphi_colour colour;
-    char *end, error[256];
+    char error[256];
     switch (option) {
     case TARGET: t->subject.target = optarg; return 0;
     case RUN: t->subject.run = optarg; return 0;
@@ -185,10 +185,7 @@ static int apply(tester *t, int option)
     case ENV:
         t->campaign.environment = optarg;
         return aphi_env_named(optarg, &(aphi_env){0}) ? 0 : aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
-    case SEED:
-        errno = 0;
-        t->campaign.seed = strtoull(optarg, &end, 10);
-        return *optarg && !*end && !errno ? 0 : aphi_usage("--seed %s: an integer is wanted", optarg);
+    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &t->campaign.seed);
     case FOLDER: t->campaign.folder = optarg; return 0;
     case NO_SHRINK: t->campaign.shrink = false; return 0;
     case BLIND: t->campaign.blind = true; return 0;

@@ -15,7 +15,7 @@ err 'which servers?'
 run 2 survey --subject web
 err 'survey takes one model'
 run 2 survey http --subject web --seed x
-err '--seed x: an integer is wanted'
+err '--seed x: a number from 0'
 run 2 survey http --subject nobody --out nowhere
 err 'there is no subject nobody'
 run 30 survey no-such-model --subject web
