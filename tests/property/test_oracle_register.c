@@ -18,7 +18,7 @@ static void same_verdicts(void **state)
 static void same_verdicts_in_a_crowd(void **state)
 {
     (void)state;
-    assert_true(compare_crowded(&subject_register, compare_cases(20000)));
+    assert_true(compare_crowded(&subject_register, compare_cases(5000)));
 }
 
 int main(void)
