@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diverge.c - where a run first differs; see diverge.h. Messages are compared by label, in the order of the earlier
- * run, since labels are what two runs of a script have in common. */
+ * diverge.c - where a run first differs; see diverge.h.
+ *
+ * Idea:       messages are compared by label, in the order of the earlier run, since labels are what two runs of a
+ *             script have in common. A server that makes up tags or tells the time never says the same twice: what it
+ *             says first may have another name in each run, as long as that is always the same one. Only strings, and
+ *             integers as large as times, are names; and never what a request has said. */
 #include "cli/diverge.h"
 
 #include <stdio.h>
@@ -15,8 +19,50 @@ static const aphi_moment *moment_with(const aphi_run *run, int64_t label)
     return NULL;
 }
 
+#define NAME_LEAST 1000000 /* of integers: below that are statuses, counts and the like */
+
+typedef struct names {
+    aph_value now, then;     /* by what it was then, what it is now; and the other way round */
+    uint64_t renamed;
+} names;
+
+static bool is_name(aph_value v)
+{
+    return aph_is_str(v) ? aph_count(v) > 0 : aph_is_int(v) && aph_int_of(v) >= NAME_LEAST;
+}
+
+/* Is it the same thing in both runs? What is said for the first time may have another name, but not in a request. */
+static bool is_same(names *n, aph_value then, aph_value now, bool sent)
+{
+    aph_value key = APH_ARRAY_OF(then), back = APH_ARRAY_OF(now), known = aph_get(n->now, key);
+    if (known || aph_get(n->then, back))
+        return known == now && aph_get(n->then, back) == then;
+    if (then != now && (sent || aph_kind_of(then) != aph_kind_of(now) || !is_name(then) || !is_name(now)))
+        return false;
+    n->renamed += then != now;
+    n->now = aph_set(n->now, key, now);
+    n->then = aph_set(n->then, back, then);
+    return true;
+}
+
+static bool are_alike(names *n, aph_value then, aph_value now, bool sent)
+{
+    aph_kind kind = aph_kind_of(then);
+    aph_value key, item;
+    bool alike = kind == aph_kind_of(now) && aph_count(then) == aph_count(now);
+    if (kind == APH_OBJECT)
+        for (size_t i = 0; alike && aph_pair_at(then, i, &key, &item); i++)
+            alike = aph_has(now, key) && are_alike(n, item, aph_get(now, key), sent);
+    else if (kind == APH_ARRAY)
+        for (size_t i = 0; alike && i < aph_count(then); i++)
+            alike = are_alike(n, aph_at(then, i), aph_at(now, i), sent);
+    else
+        return is_same(n, then, now, sent);
+    return alike;
+}
+
 /* Compares one line; true if it has a message that differs. */
-static bool differs(aph_value line, const aphi_run *run, aphi_divergence *d)
+static bool differs(names *known, aph_value line, const aphi_run *run, aphi_divergence *d)
 {
     aph_value label = aph_field(line, "label");
     bool sent = aph_has(line, aph_str("send"));
@@ -24,7 +70,7 @@ static bool differs(aph_value line, const aphi_run *run, aphi_divergence *d)
         return false;
     const aphi_moment *m = moment_with(run, aph_int_of(label));
     aph_value then = aph_field(line, sent ? "send" : "recv");
-    if (m && m->message == then)
+    if (m && are_alike(known, then, m->message, sent))
         return false;
     *d = (aphi_divergence){.found = true, .label = aph_int_of(label), .then = then, .now = m ? m->message : APH_NIL,
                            .missing = !m};
@@ -37,6 +83,7 @@ bool aphi_diverge(const char *trace, const aphi_run *run, aphi_divergence *d)
     char *text = NULL;
     size_t capacity = 0;
     ssize_t n;
+    names known = {aph_object(), aph_object(), 0};
     *d = (aphi_divergence){0};
     if (!in)
         return false;
@@ -44,8 +91,9 @@ bool aphi_diverge(const char *trace, const aphi_run *run, aphi_divergence *d)
         aph_value line;
         aph_json_error error;
         if (aph_json_read(text, (size_t)n, &line, &error))
-            differs(line, run, d);
+            differs(&known, line, run, d);
     }
+    d->renamed = known.renamed;
     free(text);
     fclose(in);
     return true;

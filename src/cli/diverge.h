@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diverge.h - where a run first differs from an earlier one of the same script. */
+ * diverge.h - where a run first differs from an earlier one of the same script, but for what a server makes up. */
 #ifndef APHI_CLI_DIVERGE_H
 #define APHI_CLI_DIVERGE_H
 
@@ -11,6 +11,7 @@ typedef struct aphi_divergence {
     int64_t label;
     aph_value then, now;
     bool missing;        /* there is no such message now */
+    uint64_t renamed;    /* strings and times that the server made up, and that are others now */
 } aphi_divergence;
 
 /* trace: that of the earlier run. False if there is none that can be read. Lines without a label are passed over. */

@@ -350,7 +350,13 @@ static void tell_divergence(aphi_buffer *out, const telling *t)
     if (!t->options->recorded || !t->campaign->run || !aphi_diverge(t->options->recorded, t->campaign->run, &d))
         return;
     if (!d.found) {
-        aphi_buffer_str(out, "message by message as when it was recorded\n");
+        aphi_buffer_str(out, "message by message as when it was recorded");
+        if (d.renamed) {
+            aphi_buffer_str(out, ", but for ");
+            count_of(out, d.renamed, "value");
+            aphi_buffer_str(out, " that the subject makes up");
+        }
+        aphi_buffer_byte(out, '\n');
         return;
     }
     aphi_buffer_format(out, "it first differs from the recorded run at #%lld: then ", (long long)d.label);

@@ -55,4 +55,11 @@ run 1 test kv --run "$subject" --seed 19 --json
 out '"runs":1,'
 run 0 test kv --run "$serve kv --port {port}" --messages 200 --seed 23
 
+# A server that makes up its tags does the same again, with other tags.
+rm -rf .antiphon
+subject="python3 -S '$ANTIPHON_ROOT/tests/support/tagger.py' {port}"
+run 1 test etag-kv --run "$subject" --seed 29 --shrink-time 5
+run 1 replay --run "$subject" .antiphon/*.script
+out 'message by message as when it was recorded, but for 1 value that the subject makes up'
+
 finish
