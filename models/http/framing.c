@@ -7,7 +7,7 @@
  *             are there.
  * Invariants: 1. w->scanned is odd from here on; heads leave it even. A chunk that begins at s is kept as the odd one
  *                of s - 1 and s: a chunk begins with a digit, and the byte before it is LF, so it is known which
- *             2. nothing is believed of a length: what exceeds the limit is wrong when it is announced
+ *             2. nothing is believed of a length: what exceeds the limit is beyond it when it is announced
  * Cost:       each call reads the head again, at most 64 KiB, and the line of the chunk that is not complete
  * Read next:  http-message.c */
 #include "framing.h"
@@ -149,9 +149,8 @@ static aph_decoded measure(aph_wire *w, const aphi_http_head *h, const said *s, 
     size_t most = limit - h->end, n = 0;
     for (size_t i = 0; i < s->digits.n && n <= most; i++)
         n = n * 10 + (size_t)(s->digits.text[i] - '0');
-    w->beyond = n > most;
-    if (w->beyond)
-        return aphi_http_wrong(w, s->length->at, "RFC 9110 8.6: a Content-Length beyond the limit of %zu bytes", limit);
+    if (n > most)
+        return aphi_http_beyond(w, s->length->at, "by its Content-Length, a message", limit);
     *length = n;
     return APH_DECODED;
 }
@@ -199,6 +198,8 @@ typedef struct chunk {
     size_t size, data; /* where its bytes begin */
 } chunk;
 
+static const char LINE[] = "a line with a chunk's size";
+
 /* Extensions are ignored (RFC 9112 7.1.1). *at goes to what ends the line. */
 static aph_decoded skip_extensions(aph_wire *w, size_t start, size_t *at)
 {
@@ -206,8 +207,7 @@ static aph_decoded skip_extensions(aph_wire *w, size_t start, size_t *at)
     for (; *at < w->count && w->bytes[*at] != '\r'; ++*at) {
         unsigned char c = w->bytes[*at];
         if (*at - start >= APHI_HTTP_CHUNK_LINE_MAX)
-            return aphi_http_wrong(w, *at, "RFC 9112 7.1.1: more than %d bytes in the line of a chunk's size",
-                                   APHI_HTTP_CHUNK_LINE_MAX);
+            return aphi_http_beyond(w, *at, LINE, APHI_HTTP_CHUNK_LINE_MAX);
         if (!aphi_is_text(c) || (blank && !aphi_is_blank(c) && c != ';'))
             return aphi_http_wrong(w, *at, "RFC 9112 7.1: after a chunk's size stands CRLF or a semicolon");
         blank = blank && aphi_is_blank(c);
@@ -236,8 +236,7 @@ static aph_decoded read_size(aph_wire *w, size_t limit, size_t *at, size_t *size
     for (*size = 0; *at < w->count && (digit = aphi_hex_of(w->bytes[*at])) >= 0; ++*at) {
         *size = *size > limit ? *size : *size * 16 + (size_t)digit;
         if (*at - start >= APHI_HTTP_CHUNK_LINE_MAX)
-            return aphi_http_wrong(w, *at, "RFC 9112 7.1: more than %d digits in a chunk's size",
-                                   APHI_HTTP_CHUNK_LINE_MAX);
+            return aphi_http_beyond(w, *at, LINE, APHI_HTTP_CHUNK_LINE_MAX);
     }
     if (*at < w->count && *at == start)
         return aphi_http_wrong(w, start, "RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here");
@@ -253,9 +252,8 @@ static aph_decoded read_chunk(aph_wire *w, size_t at, size_t limit, chunk *c)
     if (result == APH_DECODED)
         result = expect_crlf(w, at, "after a chunk's size");
     c->data = at + 2;
-    w->beyond = result == APH_DECODED && c->size > limit - c->data;
-    if (w->beyond)
-        return aphi_http_wrong(w, start, "RFC 9112 7.1: a chunk beyond the limit of %zu bytes", limit);
+    if (result == APH_DECODED && c->size > limit - c->data)
+        return aphi_http_beyond(w, start, "by the size of a chunk, a message", limit);
     if (result == APH_DECODED && c->size > w->count - c->data)
         return aphi_http_more(w, "the middle of a chunk");
     return result == APH_DECODED && c->size ? expect_crlf(w, c->data + c->size, "after a chunk") : result;
@@ -299,9 +297,8 @@ static aph_decoded check_to_the_end(aph_wire *w, size_t limit)
 {
     if (!w->ended)
         return APH_MORE;
-    w->beyond = w->count >= limit;
-    if (w->beyond)
-        return aphi_http_wrong(w, limit, "a message of more than %zu bytes", limit);
+    if (w->count >= limit)
+        return aphi_http_beyond(w, limit, "a message", limit);
     w->used = w->count;
     return APH_DECODED;
 }

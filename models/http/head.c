@@ -26,6 +26,12 @@ aph_decoded aphi_http_wrong(aph_wire *w, size_t at, const char *format, ...)
     return APH_MALFORMED;
 }
 
+aph_decoded aphi_http_beyond(aph_wire *w, size_t at, const char *what, size_t limit)
+{
+    w->beyond = true;
+    return aphi_http_wrong(w, at, "%s of more than %zu bytes", what, limit);
+}
+
 aph_decoded aphi_http_more(aph_wire *w, const char *what)
 {
     return w->ended ? aphi_http_wrong(w, w->count, "RFC 9112 8: the connection ends in %s", what) : APH_MORE;
@@ -255,7 +261,7 @@ aph_decoded aphi_http_head_check(aph_wire *w)
     if (result != APH_MORE)
         return result;
     if (limit == APHI_HTTP_HEAD_MAX)
-        return aphi_http_wrong(w, limit, "RFC 9110 5.4: more than %d bytes before the body", APHI_HTTP_HEAD_MAX);
+        return aphi_http_beyond(w, limit, "a head", APHI_HTTP_HEAD_MAX);
     w->scanned = limit & ~(size_t)1; /* to look at one byte, or at one line, twice does no harm */
     return aphi_http_more(w, "the middle of a start line or of the fields");
 }
@@ -276,7 +282,7 @@ aph_decoded aphi_http_trailer_check(aph_wire *w, size_t from, size_t *end)
         from = *end;
     }
     if (limit - start == APHI_HTTP_TRAILER_MAX)
-        return aphi_http_wrong(w, limit, "RFC 9112 7.1.2: more than %d bytes of trailers", APHI_HTTP_TRAILER_MAX);
+        return aphi_http_beyond(w, limit, "trailers", APHI_HTTP_TRAILER_MAX);
     return aphi_http_more(w, "the middle of the trailers");
 }
 

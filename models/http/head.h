@@ -38,6 +38,8 @@ void *aphi_http_allocate(size_t bytes);
 
 /* Says what is wrong with the message. */
 aph_decoded aphi_http_wrong(aph_wire *w, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Says that the message is longer than is read here, which no clause forbids. */
+aph_decoded aphi_http_beyond(aph_wire *w, size_t at, const char *what, size_t limit);
 /* APH_MORE; after the end of the connection, what was not complete is wrong. */
 aph_decoded aphi_http_more(aph_wire *w, const char *what);
 
