@@ -33,7 +33,7 @@ typedef struct telling {
     aph_value evidence;       /* of a failure, or APH_NIL */
     aph_value run, allowed, script;
     aphi_timeline timeline;
-    char title[300], headline[700], replay[5000];
+    char title[300], headline[1500], replay[5000];
 } telling;
 
 static void mark_telling(void *context)
@@ -167,13 +167,25 @@ static void fill_replay(telling *t)
     aphi_buffer_free(&out);
 }
 
+/* Why, and which waiver has words for it. */
+static void fill_headline(telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    aphi_buffer out = {0};
+    aphi_buffer_str(&out, c->why);
+    if (c->outcome == APHI_FINDING_FAIL && !t->options->found && !t->options->json)
+        aphi_waive_hint(&out, t->options->model, c->trace, t->options->environment);
+    snprintf(t->headline, sizeof t->headline, "%s", aphi_buffer_text(&out));
+    aphi_buffer_free(&out);
+}
+
 static void fill_timeline(telling *t)
 {
     const aphi_campaign *c = t->campaign;
     const aphi_run *r = c->run;
     snprintf(t->title, sizeof t->title, "%s at %.200s%s%.60s", t->options->model->name, t->options->subject,
              t->options->breaks ? ", broken: " : "", t->options->breaks ? t->options->breaks : "");
-    snprintf(t->headline, sizeof t->headline, "%s", c->why);
+    fill_headline(t);
     if (*c->script)
         fill_replay(t);
     t->run = aph_record("model", aph_str(t->options->model->name), "subject", aph_str(t->options->subject),

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { JUDGE_MS = 5000 };
+enum { JUDGE_MS = 5000, HINT_MS = 100 };
 
 int aphi_waive_add(aphi_waived *w, const char *name)
 {
@@ -62,19 +62,25 @@ uint64_t aphi_waive_known(const char *const *known, aph_model *model)
     return more;
 }
 
-aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment)
+/* The verdict on a trace with just those allowed. */
+static aph_value judged(const aph_model *model, uint64_t waived, const char *trace, const char *environment, int ms)
 {
-    aphi_judge_options options = {.oracle = {.environment = environment, .patient = true, .time_ms = JUDGE_MS,
+    aphi_judge_options options = {.oracle = {.environment = environment, .patient = true, .time_ms = ms,
                                              .memory = (size_t)1024 << 20},
                                   .format = APHI_FORMAT_JSONL};
+    aph_model with = *model;
+    with.waived = waived;
+    return aph_field(aphi_judge(&with, trace, &options), "verdict");
+}
+
+aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment)
+{
     const char *found[64] = {0}; /* values would not outlive the next judgement */
     for (size_t i = 0; model->waivers && model->waivers[i].name; i++) {
         uint64_t bit = UINT64_C(1) << i;
         if (!(model->waived & bit))
             continue;
-        aph_model without = *model;
-        without.waived &= ~bit;
-        aph_value verdict = aph_field(aphi_judge(&without, trace, &options), "verdict");
+        aph_value verdict = judged(model, model->waived & ~bit, trace, environment, JUDGE_MS);
         found[i] = aph_str_is(verdict, "fail") ? "needed" : aph_str_is(verdict, "pass") ? "not needed" : "unclear";
     }
     aph_value needs = APH_NIL;
@@ -82,6 +88,16 @@ aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char
         if (found[i])
             needs = aph_set(needs ? needs : aph_object(), aph_str(model->waivers[i].name), aph_str(found[i]));
     return needs;
+}
+
+void aphi_waive_hint(aphi_buffer *out, const aph_model *model, const char *trace, const char *environment)
+{
+    for (size_t i = 0; model->waivers && model->waivers[i].name; i++) {
+        uint64_t more = model->waived | UINT64_C(1) << i;
+        if (more != model->waived && aph_str_is(judged(model, more, trace, environment, HINT_MS), "pass"))
+            aphi_buffer_format(out, "; --waive %s would allow it: %s", model->waivers[i].name,
+                               model->waivers[i].summary);
+    }
 }
 
 void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, aph_value needs)

@@ -25,6 +25,9 @@ uint64_t aphi_waive_known(const char *const *known, aph_model *model);
 /* Which of those that are allowed a trace needs, by name: "needed" if it is not explained without it, "not needed", or
  * "unclear". APH_NIL if none is allowed. */
 aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment);
+/* For each waiver that is not allowed, and with which a failing trace would be explained: "; --waive NAME would allow
+ * it: SUMMARY". It takes little time, and says nothing where that is not enough. */
+void aphi_waive_hint(aphi_buffer *out, const aph_model *model, const char *trace, const char *environment);
 /* A line for each that is not needed, but for those that are known. */
 void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, aph_value needs);
 
