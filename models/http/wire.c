@@ -8,9 +8,8 @@
  *             the status demands it. */
 #include "http.h"
 #include "dates.h"
+#include "head.h"
 #include "http-message.h"
-
-#include <stdio.h>
 
 bool aphi_http_is_opaque(aph_value v)
 {
@@ -139,20 +138,21 @@ typedef enum meaning { TAG, TAGS, TIME, RANGE, TAG_OR_TIME, TEXT } meaning;
 typedef struct known {
     const char *name, *field; /* in the model's messages, and on the wire */
     meaning is;
+    const char *clause; /* that says what it means */
 } known;
 
 static const known asked[] = {
-    {"if-match", "if-match", TAGS},
-    {"if-none-match", "if-none-match", TAGS},
-    {"if-modified-since", "if-modified-since", TIME},
-    {"if-unmodified-since", "if-unmodified-since", TIME},
-    {"range", "range", RANGE},
-    {"if-range", "if-range", TAG_OR_TIME},
+    {"if-match", "if-match", TAGS, "13.1.1"},
+    {"if-none-match", "if-none-match", TAGS, "13.1.2"},
+    {"if-modified-since", "if-modified-since", TIME, "13.1.3"},
+    {"if-unmodified-since", "if-unmodified-since", TIME, "13.1.4"},
+    {"range", "range", RANGE, "14.2"},
+    {"if-range", "if-range", TAG_OR_TIME, "13.1.5"},
 };
 static const known said[] = {
-    {"tag", "etag", TAG},
-    {"modified", "last-modified", TIME},
-    {"range", "content-range", TEXT},
+    {"tag", "etag", TAG, "8.8.3"},
+    {"modified", "last-modified", TIME, "8.8.2"},
+    {"range", "content-range", TEXT, "14.4"},
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -214,6 +214,18 @@ static bool is_about_resource(const aph_wire *w, const known *k, aph_value statu
     return number == 304 || (number / 100 == 2 && !aph_str_is(aph_field(w->asked, "method"), "DELETE"));
 }
 
+/* The first byte of the field's value is where it goes wrong. */
+static void say_wrong(aph_wire *w, const known *k)
+{
+    aphi_http_head head;
+    aphi_http_head_read(w, &head);
+    size_t i = 0;
+    while (i + 1 < head.count && !aphi_span_is(head.lines[i].name, k->field))
+        i++;
+    aphi_http_wrong(w, head.lines[i].at, "RFC 9110 %s: not a value that %s may have", k->clause, k->field);
+    aphi_http_head_free(&head);
+}
+
 static bool take_fields(aph_wire *w, const known *all, size_t n, aph_value fields, aph_value *message)
 {
     for (size_t i = 0; i < n; i++) {
@@ -221,8 +233,7 @@ static bool take_fields(aph_wire *w, const known *all, size_t n, aph_value field
         if (!field)
             continue;
         if (!meaning_of(&all[i], field, &v)) {
-            snprintf(w->why, sizeof w->why, "%s is not what RFC 9110 says it is", all[i].field);
-            w->at = 0;
+            say_wrong(w, &all[i]);
             return false;
         }
         if (v && is_about_resource(w, &all[i], aph_field(*message, "status")))

@@ -248,6 +248,21 @@ static void strong_tags_are_of_one_content(void **unused)
     may(THERE PUT("b") SAYS(204) GET "1<{'status':200,'body':'b'," WEAK("x") "} ");
 }
 
+/* 8.8.3: what is no tag is told with the clause, and where it stands. */
+static void what_is_no_tag(void **unused)
+{
+    (void)unused;
+    static const char *const wrong[] = {"x", "\"x", "w/\"x\"", "\"x y\"", "\"x\", \"y\""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char bytes[100];
+        int n = snprintf(bytes, sizeof bytes, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag: %s\r\n\r\n", wrong[i]);
+        aph_wire w = {.side = APH_FROM_SERVER, .bytes = (const unsigned char *)bytes, .count = (size_t)n};
+        assert_int_equal(aph_decode(aph_model_http.codec, &w), APH_MALFORMED);
+        assert_string_equal(w.why, "RFC 9110 8.8.3: not a value that etag may have");
+        assert_int_equal(w.at, strstr(bytes, "ETag: ") + 6 - bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +278,7 @@ int main(void)
         cmocka_unit_test(methods_need_not_be_there),
         cmocka_unit_test(failures_at_any_time),
         cmocka_unit_test(strong_tags_are_of_one_content),
+        cmocka_unit_test(what_is_no_tag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
