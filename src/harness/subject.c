@@ -282,7 +282,7 @@ static bool listens(const aphi_subject *s, int64_t waited)
 static bool is_simple(const char *command)
 {
     size_t word = strcspn(command, " ");
-    if (memchr(command, '=', word) || command[0] == ' ' || command[0] == '!')
+    if (memchr(command, '=', word) || command[0] == ' ' || command[0] == '!' || !strncmp(command, "exec ", 5))
         return false;
     for (const char *c = command; *c; c++) {
         const char *end = *c == '\'' ? strchr(c + 1, '\'') : NULL;
@@ -294,9 +294,11 @@ static bool is_simple(const char *command)
     return true;
 }
 
-/* Adds what stands before, with {port} and {target} filled in; it goes on in the background. */
+/* Adds what stands before, with {port} and {target} filled in; it goes on in the background. When it ends, as it does
+ * if somebody else has taken its port, so does the subject: nobody would get there. */
 static void put_before(const aphi_subject *s, aphi_buffer *out)
 {
+    aphi_buffer_str(out, "(");
     for (const char *c = s->before; *c;) {
         bool port = !strncmp(c, "{port}", 6), target = !strncmp(c, "{target}", 8);
         if (port || target)
@@ -305,7 +307,7 @@ static void put_before(const aphi_subject *s, aphi_buffer *out)
             aphi_buffer_byte(out, *c);
         c += port ? 6 : target ? 8 : 1;
     }
-    aphi_buffer_str(out, " & ");
+    aphi_buffer_str(out, "; kill -KILL $$) & ");
 }
 
 /* NULL: the folder could not be made. */

@@ -345,6 +345,23 @@ static void test_a_fixed_port_that_is_taken(void **unused)
     close(taken);
 }
 
+/* What stands before it finds its port taken; the next one is not. */
+static void test_a_port_before_it_that_is_taken(void **unused)
+{
+    (void)unused;
+    char mark[] = "/tmp/antiphon-test-before-XXXXXX", before[900];
+    close(mkstemp(mark));
+    snprintf(before, sizeof before, "sh -c 'if rm %s; then echo Address already in use; exit 3; fi 2>/dev/null; "
+             "exec %s --serve {port} %s'", mark, server, token);
+    aphi_subject_options options = {.run = command(""), .before = before, .start_ms = 3000};
+    aphi_subject *s = aphi_subject_open(&options, error, sizeof error);
+    assert_non_null(s);
+    reset(s);
+    assert_int_equal(access(mark, F_OK), -1);
+    assert_int_equal(ask(s, 'a'), 0);
+    aphi_subject_close(s);
+}
+
 static void test_datagrams(void **unused)
 {
     (void)unused;
@@ -581,6 +598,7 @@ int main(int argc, char **argv)
         TEST(test_crash_and_stop),
         TEST(test_what_does_not_start),
         TEST(test_a_fixed_port_that_is_taken),
+        TEST(test_a_port_before_it_that_is_taken),
         TEST(test_datagrams),
         TEST(test_its_folder_and_output),
         TEST(test_files),
