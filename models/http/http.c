@@ -302,7 +302,7 @@ static aph_value post(aph *m, bool *forgotten)
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
-enum { REFUSALS_MAX = 9 };
+enum { REFUSALS_MAX = 14 };
 
 /* Statuses as what alternatives foretell; 0: any. */
 static const aph_value *foretold(size_t n, const int *statuses, aph_value values[REFUSALS_MAX])
@@ -321,18 +321,21 @@ static const aph_value *foretold(size_t n, const int *statuses, aph_value values
 /* Whatever is asked. */
 static int error_at_any_time(aph *m)
 {
-    static const int statuses[] = {0, 500, 503, 429, 403};
+    static const int statuses[REFUSALS_MAX] = {0, 500, 503, 429, 403, 400, 401, 408, 421, 428, 431, 451, 502, 504};
     return EITHER_STATUS(m, statuses, "the request is dealt with", "500: the server failed", "503: the server is busy",
-                         "429: too many requests", "403: it is forbidden");
+                         "429: too many requests", "403: it is forbidden", "400: it is taken for a mistake",
+                         "401: who is it?", "408: it came too slowly", "421: it is for another server",
+                         "428: it needs a condition", "431: its fields are too large", "451: the law forbids it",
+                         "502: another server failed", "504: another server was slow");
 }
 
 /* Every server has GET and HEAD, and no other method (9.1); and it need not take every content. */
 static int refusal_of_write(aph *m, aph_value request)
 {
-    static const int unknown[] = {0, 405, 501}, untaken[REFUSALS_MAX] = {0, 405, 501, 409, 411, 413, 415, 417, 507};
+    static const int unknown[] = {0, 405, 501, 409}, untaken[] = {0, 405, 501, 409, 411, 413, 415, 417, 507};
     if (!aphi_http_is_method(request, "PUT"))
         return EITHER_STATUS(m, unknown, "the method is there", "405: the method is not allowed",
-                             "501: the method is not there");
+                             "501: the method is not there", "409: it is in conflict");
     return EITHER_STATUS(m, untaken, "the content is taken", "405: PUT is not allowed", "501: PUT is not there",
                          "409: the content is in conflict", "411: the content has no length",
                          "413: the content is too large", "415: the content is of no type for it",

@@ -529,13 +529,39 @@ static bool is_repeated(aph_value allowed, size_t i)
     return false;
 }
 
+/* Do they say nothing different in the fields that both have? */
+static bool differ_in_extent(aph_value a, aph_value b)
+{
+    aph_value key, item;
+    if (aph_kind_of(a) != APH_OBJECT || aph_kind_of(b) != APH_OBJECT)
+        return a == b;
+    for (size_t i = 0; aph_pair_at(a, i, &key, &item); i++) {
+        aph_value other = aph_get(b, key);
+        if (other && item != other && !aph_is_symbolic(item) && !aph_is_symbolic(other))
+            return false;
+    }
+    return true;
+}
+
+/* Has an earlier one said all that matters? */
+static bool is_variant(aph_value allowed, size_t i)
+{
+    aph_value answer = aph_field(aph_at(allowed, i), "answer");
+    for (size_t j = 0; j < i; j++)
+        if (differ_in_extent(aph_field(aph_at(allowed, j), "answer"), answer))
+            return true;
+    return false;
+}
+
 static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
 {
     aph_value allowed = d->given->allowed;
-    size_t shown = 0, n = aph_count(allowed);
+    size_t shown = 0, n = aph_count(allowed), variants = 0;
     for (size_t k = 0; k < n; k++) {
-        if (is_repeated(allowed, k))
+        if (is_variant(allowed, k)) {
+            variants += !is_repeated(allowed, k);
             continue;
+        }
         if (shown == ALLOWED_DRAWN) {
             draw_remark(d, l, i, "or", "others, see below", hung);
             return;
@@ -545,6 +571,8 @@ static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
         draw_remark(d, l, i, shown++ ? "or" : "expected", aphi_buffer_text(&text), hung);
         aphi_buffer_free(&text);
     }
+    if (variants)
+        draw_remark(d, l, i, "or", variants == 1 ? "a variant, see below" : "variants of it, see below", hung);
 }
 
 static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
