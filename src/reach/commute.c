@@ -434,10 +434,10 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
             budgets[outer] -= k->y->ground.channels[x->channel].left != NULL;
             aphi_scenery_put(k->y, k->v, x->channel, x->entry);
         }
-        aphi_scenery_step step = {.move = move, .entry = x->entry, .channel = x->channel, .agent = (uint16_t)x->agent,
-                                  .sender = (uint16_t)x->sender};
-        k->log_count = 0;
         bool sync = x->channel == APHI_GROUND_NO_CHANNEL;
+        aphi_scenery_step step = {.move = move, .entry = x->entry, .channel = x->channel, .agent = (uint16_t)x->agent,
+                                  .sender = (uint16_t)x->sender, .sync = sync};
+        k->log_count = 0;
         if (x->agent == k->y->ground.target || (sync && x->sender == k->y->ground.target)) {
             tell(k, VISIBLE, move);
             tell(k, VISIBLE, x->sender * 2 + sync);

@@ -349,7 +349,7 @@ static void future_of_state(const aphi_ground *g, aphi_ground_part *part, size_t
         part->reaches[s] |= owner;
         if (part->kind[s] == APHI_GROUND_SYNC || port->limit[c])
             part->needs[s] |= owner;
-        if (port->contended && part->kind[s] == APHI_GROUND_SEND)
+        if (port->contended)
             part->contends[s] |= owner;
     }
 }
@@ -489,16 +489,15 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
                 shared_class(g, p);
     port->plain = alike;
     port->ordered = !unordered;
-    port->contended = w->a->ports[p].medium == APHI_MEDIUM_PORT && t.senders > 1 && (!alike || w->races);
-    port->lined = w->a->ports[p].medium == APHI_MEDIUM_PORT && (port->synced || t.limited) && sender_count(g, p) > 1;
+    port->contended = w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1 && (!alike || w->races);
     port->channel = (uint32_t)g->channel_count;
     aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
-                                   .named = own || t.limited};
+                                   .named = own || t.limited || (port->contended && port->synced)};
     uint32_t shared = APHI_GROUND_NO_CHANNEL;
-    if ((channel.bag || port->contended) && t.senders > 0)
+    if (port->contended || (channel.bag && t.senders > 0))
         shared = add_channel(g, port, channel);
     for (size_t c = 0; c < g->part_count; c++) {
-        port->by_sender[c] = w->longest[c][p] ? shared : APHI_GROUND_NO_CHANNEL;
+        port->by_sender[c] = w->longest[c][p] || port->contended ? shared : APHI_GROUND_NO_CHANNEL;
         if (w->longest[c][p] && shared == APHI_GROUND_NO_CHANNEL) {
             uint32_t *order = last_first(&g->parts[c]);
             channel.sender = (uint16_t)c;
@@ -519,7 +518,7 @@ static bool place_all(work *w, aphi_ground *g)
         g->ports[p].by_sender = aphi_alloc(g->part_count * sizeof *g->ports[p].by_sender);
         g->ports[p].limit = aphi_alloc_zero(g->part_count * sizeof *g->ports[p].limit);
         place_channels(w, g, p);
-        contended |= (g->ports[p].contended && w->races) || g->ports[p].lined;
+        contended |= g->ports[p].contended && w->races;
     }
     for (size_t c = 0; c < g->part_count; c++)
         free(w->longest[c]);

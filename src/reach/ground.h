@@ -51,8 +51,8 @@ typedef struct aphi_ground_port {
     uint32_t channel, channels;
     uint32_t *by_sender;       /* the channel that a component's sends enter */
     uint32_t *limit;           /* how many of its messages may be in transit; 0: never too many */
-    bool contended;            /* one queue for several senders: the order of sends matters */
-    bool lined;                /* one queue for several senders, some synchronous or short of room: not provided for */
+    bool contended;            /* one queue for several senders, in which synchronous ones stand in line: the order
+                                * in which they enter it matters */
     bool ordered;              /* what is sent synchronously waits for what its sender sent before */
     bool synced;               /* some send to it is synchronous */
     bool plain;                /* one bag of messages that are all alike: the owner has no choice among them */

@@ -101,7 +101,7 @@ static void note_receive(aphi_locally *l, const aphi_scenery_step *step)
     const aphi_ground_move *m = &y->ground.parts[y->ground.target].moves[step->move];
     uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * y->step_count) * sizeof *event);
     event[EVENT_OP] = APHI_ALTS_RECEIVE;
-    event[EVENT_SYNC] = step->channel == APHI_GROUND_NO_CHANNEL;
+    event[EVENT_SYNC] = step->sync;
     event[EVENT_PORT] = m->port;
     event[EVENT_LABEL] = m->label;
     event[EVENT_PEER] = step->sender;
@@ -120,8 +120,8 @@ static void take(aphi_locally *l, uint32_t *v, const aphi_scenery_step *step)
     size_t target = l->scenery.ground.target;
     if (step->agent == target && !step->enters)
         note_receive(l, step);
-    else if (step->sender == target && (step->enters || step->channel == APHI_GROUND_NO_CHANNEL))
-        note_send(l, target_move(l, v), !step->enters);
+    else if (step->sender == target && step->enters != step->sync)
+        note_send(l, target_move(l, v), step->sync);
     aphi_scenery_take(&l->scenery, v, step);
 }
 

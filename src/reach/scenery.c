@@ -3,8 +3,8 @@
  * scenery.c - the steps of scenery.h.
  *
  * Every choice belongs to an agent, which is a component: to the receiver what it receives, synchronous or not; to
- * the owner of a contended queue who enters it next. All other sends are no choice and are made at once: they only
- * add to channels of their own, or to bags, which takes nothing from anybody. */
+ * the owner of a contended queue who enters it next, or stands in line there. All other sends are no choice and are
+ * made at once: they only add to channels of their own, or to bags, which takes nothing from anybody. */
 #include "reach/scenery.h"
 
 #include "base/memory.h"
@@ -15,20 +15,37 @@
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
+/* What may follow the class in an entry: nobody, or one of the senders. */
+static uint32_t whos(const aphi_scenery *y)
+{
+    return 2 * (uint32_t)y->ground.part_count + 1;
+}
+
 uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows)
 {
     uint32_t who = y->ground.channels[channel].named ? (uint32_t)sender + 1 : 0;
-    return (class * ((uint32_t)y->ground.part_count + 1) + who) * 2 + knows;
+    return (class * whos(y) + who) * 2 + knows;
+}
+
+/* The same of one that stands in line: it is as if each component were two senders. */
+static uint32_t entry_in_line(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows)
+{
+    return aphi_scenery_entry(y, channel, class, sender + y->ground.part_count, knows);
 }
 
 uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry)
 {
-    return entry / 2 / ((uint32_t)y->ground.part_count + 1);
+    return entry / 2 / whos(y);
 }
 
 static uint16_t entry_sender(const aphi_scenery *y, uint32_t entry, const aphi_ground_channel *channel)
 {
-    return channel->named ? (uint16_t)(entry / 2 % ((uint32_t)y->ground.part_count + 1) - 1) : channel->sender;
+    return channel->named ? (uint16_t)((entry / 2 % whos(y) - 1) % y->ground.part_count) : channel->sender;
+}
+
+static bool is_in_line(const aphi_scenery *y, uint32_t entry)
+{
+    return entry / 2 % whos(y) > y->ground.part_count;
 }
 
 const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
@@ -180,8 +197,9 @@ static bool full(const aphi_scenery *y, const uint32_t *v, const aphi_ground_por
 static void enter(aphi_scenery *y, uint32_t *v, const aphi_ground_port *port, size_t c, const aphi_ground_move *m)
 {
     uint32_t channel = port->by_sender[c];
+    bool sync = y->ground.parts[c].kind[v[c]] == APHI_GROUND_SYNC;
     learn(y, v, UINT64_C(1) << c);
-    aphi_scenery_put(y, v, channel, aphi_scenery_entry(y, channel, m->class, c, knows(y, v, c)));
+    aphi_scenery_put(y, v, channel, (sync ? entry_in_line : aphi_scenery_entry)(y, channel, m->class, c, knows(y, v, c)));
 }
 
 bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
@@ -237,15 +255,15 @@ void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *st
     uint64_t who = UINT64_C(1) << step->agent;
     if (step->enters) {
         enter(y, v, &y->ground.ports[m->port], step->sender, m);
-        v[step->sender] = m->target;
+        v[step->sender] = step->sync ? v[step->sender] : m->target;
         return;
     }
     v[step->agent] = m->target;
-    if (step->channel == APHI_GROUND_NO_CHANNEL) {
+    if (step->channel != APHI_GROUND_NO_CHANNEL)
+        take_out(y, v, step->channel, step->entry);
+    if (step->sync) {
         v[step->sender] = only_move(y, v, step->sender)->target;
         who |= UINT64_C(1) << step->sender;
-    } else {
-        take_out(y, v, step->channel, step->entry);
     }
     if (y->races && step->agent == y->ground.target)
         forget(y, v);
@@ -290,6 +308,7 @@ static void look_at_channel(aphi_scenery *y, const uint32_t *v, aphi_scenery_ste
         step.entry = e[i];
         step.sender = entry_sender(y, e[i], channel);
         step.allowed = knowing || e[i] % 2;
+        step.sync = is_in_line(y, e[i]);
         step.twin = channel->bag && i + 1 < n && e[i] >> 1 == e[i + 1] >> 1;
         look_at_entry(y, step, end);
     }
@@ -317,6 +336,7 @@ static void look_at_waiting(aphi_scenery *y, const uint32_t *v, aphi_scenery_ste
             behind_own(y, v, &y->ground.ports[m->port], c))
             continue;
         step.sender = (uint16_t)c;
+        step.sync = true;
         step.allowed = !y->races || knows(y, v, step.agent) || knows(y, v, c);
         add_step(y, step);
     }
@@ -332,7 +352,7 @@ static void look_at_receives(aphi_scenery *y, const uint32_t *v, size_t agent)
         for (next = i + 1; next < end && part->moves[next].port == part->moves[i].port;)
             next++;
         aphi_scenery_step step = {.move = i, .agent = (uint16_t)agent, .channel = APHI_GROUND_NO_CHANNEL};
-        for (; port->synced && step.move < next; step.move++)
+        for (; port->synced && !port->contended && step.move < next; step.move++)
             look_at_waiting(y, v, step, &part->moves[step.move]);
         step.move = i;
         for (uint32_t k = 0; k < port->channels; k++) {
@@ -343,15 +363,27 @@ static void look_at_receives(aphi_scenery *y, const uint32_t *v, size_t agent)
     }
 }
 
+/* Whether c, about to send synchronously to the contended port, is in the line already. */
+static bool stands(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port, size_t c)
+{
+    size_t n;
+    const uint32_t *e = aphi_scenery_content(y, v, port->channel, &n);
+    for (size_t i = 0; i < n; i++)
+        if (is_in_line(y, e[i]) && entry_sender(y, e[i], &y->ground.channels[port->channel]) == c)
+            return true;
+    return false;
+}
+
 static void look_at_entries(aphi_scenery *y, const uint32_t *v, size_t agent)
 {
     for (size_t c = 0; c < y->ground.part_count; c++) {
-        if (y->ground.parts[c].kind[v[c]] != APHI_GROUND_SEND)
+        bool sync = y->ground.parts[c].kind[v[c]] == APHI_GROUND_SYNC;
+        if (!sync && y->ground.parts[c].kind[v[c]] != APHI_GROUND_SEND)
             continue;
         const aphi_ground_port *port = &y->ground.ports[only_move(y, v, c)->port];
-        if (port->contended && port->owner == agent)
+        if (port->contended && port->owner == agent && !(sync ? stands(y, v, port, c) : full(y, v, port, c)))
             add_step(y, (aphi_scenery_step){.move = y->ground.parts[c].first[v[c]], .agent = (uint16_t)agent,
-                                    .sender = (uint16_t)c, .enters = true, .allowed = true});
+                                    .sender = (uint16_t)c, .enters = true, .sync = sync, .allowed = true});
     }
 }
 

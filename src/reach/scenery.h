@@ -15,10 +15,11 @@
 typedef struct aphi_scenery_step {
     uint32_t move;           /* of the receiver; of the sender if it enters a contended queue */
     uint32_t entry;          /* what is taken from a channel */
-    uint32_t channel;        /* APHI_GROUND_NO_CHANNEL: a synchronous message */
+    uint32_t channel;        /* APHI_GROUND_NO_CHANNEL: a synchronous message that stands in no line */
     uint16_t agent;          /* who decides: the owner of the port */
     uint16_t sender;
-    bool enters;             /* a send into a contended queue; else a receive */
+    bool enters;             /* into a contended queue, to be in it or to stand in line; else a receive */
+    bool sync;               /* the message is synchronous */
     bool allowed;            /* with races: it knows of the target's last receive */
     bool twin;               /* another message in the same bag has the same class and sender */
 } aphi_scenery_step;
@@ -42,7 +43,7 @@ aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t
 void aphi_scenery_free(aphi_scenery *y);
 void aphi_scenery_start(aphi_scenery *y, uint32_t *v);
 
-/* The entry that a component's message of that class is in its channel. */
+/* The entry that a component's asynchronous message of that class is in its channel. */
 uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows);
 uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry);
 /* What is in a channel, in order. Valid until something is put anywhere. */

@@ -148,7 +148,13 @@ static void unordered(void **state)
 static void queues(void **state)
 {
     (void)state;
-    compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 1, false});
+    compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 0, false});
+}
+
+static void lines(void **state)
+{
+    (void)state;
+    compare((random_shape){5, 3, 2, 7, APHI_MEDIUM_PORT, 4, false});
 }
 
 /* Models in which many receives lead to the same place: what is merged and what commutes has something to do. */
@@ -168,8 +174,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asynchronous_pairs), cmocka_unit_test(mixed_pairs), cmocka_unit_test(synchronous),
-        cmocka_unit_test(unordered),          cmocka_unit_test(queues),      cmocka_unit_test(flat),
-        cmocka_unit_test(all_mediums),
+        cmocka_unit_test(unordered),          cmocka_unit_test(queues),      cmocka_unit_test(lines),
+        cmocka_unit_test(flat),               cmocka_unit_test(all_mediums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ void random_alts(aphi_alts *a, random_shape shape, uint64_t *seed)
     }
     for (unsigned i = 0; i < ports; i++) {
         aphi_medium medium = (aphi_medium)(shape.mediums == 3 ? below(seed, 3) : shape.mediums);
-        bool unlimited = below(seed, medium == APHI_MEDIUM_PORT ? 8 : 2); /* few: they are left to projection */
+        bool unlimited = below(seed, 2);
         snprintf(name, sizeof name, "p%u", i);
         aphi_alts_add_port(a, name, below(seed, components), medium, unlimited ? 0 : 1 + below(seed, 2));
     }
