@@ -162,21 +162,13 @@ static bool write_suite(const local *at, size_t component, const aphi_locally *l
 
 /* ---- directly ---------------------------------------------------------------------------------------------------- */
 
-static int explain(const local *at, size_t component, aphi_locally_status status, unsigned kind)
+static int explain(const local *at, size_t component, aphi_locally_status status)
 {
-    const char *name = at->a->components[component].name;
-    if (status == APHI_LOCALLY_TOO_LARGE) {
-        fprintf(stderr, "antiphon: %s: the sequences of %s are too many to find\n", at->a->name, name);
-        return APHI_EXIT_PROGRAM_LARGE;
-    }
     if (status == APHI_LOCALLY_STOPPED)
         return APHI_EXIT_INTERRUPTED;
-    bool races = kind == RACE_SETS;
-    fprintf(stderr,
-            "antiphon: %s: a port that is one queue has several senders; then %s of %s cannot be found directly: "
-            "use --by-projection%s\n",
-            at->a->name, races ? "the race sets" : "the sequences", name, races ? " or --events-only" : "");
-    return APHI_EXIT_UNKNOWN;
+    fprintf(stderr, "antiphon: %s: the sequences of %s are too many to find\n", at->a->name,
+            at->a->components[component].name);
+    return APHI_EXIT_PROGRAM_LARGE;
 }
 
 static int do_task(local *at, size_t component, unsigned kind)
@@ -185,7 +177,7 @@ static int do_task(local *at, size_t component, unsigned kind)
     aphi_locally *l = aphi_locally_open(
         at->a, component, (aphi_locally_options){.races = kind == RACE_SETS, .stop = at->options->stop});
     if (aphi_locally_outcome(l) != APHI_LOCALLY_DONE)
-        code = explain(at, component, aphi_locally_outcome(l), kind);
+        code = explain(at, component, aphi_locally_outcome(l));
     else if (at->options->suite && kind + 1 == at->kinds && !write_suite(at, component, l))
         code = APHI_EXIT_WRITE;
     at->counts[component][kind] = aphi_locally_count(l);

@@ -25,7 +25,7 @@ static const uint32_t NOWHERE = UINT32_MAX;
 typedef struct work {
     const aphi_alts *a;
     size_t target, feed_count;
-    bool races;
+    bool races, named;     /* named: whatever is shared tells its senders */
     uint32_t *feeds;       /* port << 16 | label, sorted */
     uint32_t *class;       /* of each feed */
     uint32_t **block;      /* of each state of each component */
@@ -483,16 +483,18 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     aphi_ground_port *port = &g->ports[p];
     traffic t = traffic_of(w, port, p);
     bool own = port->owner == w->target, unordered = w->a->ports[p].medium == APHI_MEDIUM_UNORDERED;
+    bool lined = w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1;
     bool alike = port->plain && !own && !t.limited && !(port->synced && !unordered) &&
-                 (!w->races || unordered || t.single);
+                 (!w->races || unordered || (t.single && !lined));
     bool once = t.single && !own && !t.limited && !port->synced && w->a->ports[p].medium == APHI_MEDIUM_PAIR &&
                 shared_class(g, p);
     port->plain = alike;
     port->ordered = !unordered;
-    port->contended = w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1 && (!alike || w->races);
+    port->contended = lined && !alike;
+    g->contended |= port->contended;
     port->channel = (uint32_t)g->channel_count;
     aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
-                                   .named = own || t.limited || (port->contended && port->synced)};
+                                   .named = own || t.limited || (port->contended && port->synced) || w->named};
     uint32_t shared = APHI_GROUND_NO_CHANNEL;
     if (port->contended || (channel.bag && t.senders > 0))
         shared = add_channel(g, port, channel);
@@ -509,21 +511,22 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     }
 }
 
-static bool place_all(work *w, aphi_ground *g)
+/* With races, where somebody has to know what a message knows, and the queue with several senders keeps one from
+ * choosing the order: past.h. */
+static void place_all(work *w, aphi_ground *g)
 {
-    bool contended = false;
     count_sends(w, g);
     note_synced(g);
+    for (size_t p = 0; p < g->port_count; p++)
+        w->named |= w->races && w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1;
     for (size_t p = 0; p < g->port_count; p++) {
         g->ports[p].by_sender = aphi_alloc(g->part_count * sizeof *g->ports[p].by_sender);
         g->ports[p].limit = aphi_alloc_zero(g->part_count * sizeof *g->ports[p].limit);
         place_channels(w, g, p);
-        contended |= g->ports[p].contended && w->races;
     }
     for (size_t c = 0; c < g->part_count; c++)
         free(w->longest[c]);
     free(w->longest);
-    return contended;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -547,13 +550,13 @@ static aphi_ground_status build(work *w, aphi_ground *g)
     place_classes(w, g);
     for (size_t c = 0; c < g->part_count; c++)
         quotient_part(w, c, &g->parts[c]);
-    bool contended = place_all(w, g);
+    place_all(w, g);
     for (size_t c = 0; c < g->part_count; c++) {
         if (g->parts[c].states > STATES_MAX)
             return APHI_GROUND_TOO_LARGE;
         futures(g, c);
     }
-    return contended ? APHI_GROUND_CONTENDED : APHI_GROUND_READY;
+    return APHI_GROUND_READY;
 }
 
 aphi_ground_status aphi_ground_make(aphi_ground *g, const aphi_alts *a, size_t target, bool races)

@@ -68,6 +68,7 @@ typedef struct aphi_ground_channel {
 
 typedef struct aphi_ground {
     size_t target, part_count, port_count, channel_count, words;
+    bool contended;            /* some port is */
     aphi_ground_part *parts;
     aphi_ground_port *ports;
     aphi_ground_channel *channels;
@@ -76,7 +77,6 @@ typedef struct aphi_ground {
 typedef enum aphi_ground_status {
     APHI_GROUND_READY,
     APHI_GROUND_TOO_LARGE,     /* more states in a component than are provided for */
-    APHI_GROUND_CONTENDED,     /* several components send to one queue: with race sets, or some of them synchronously */
 } aphi_ground_status;
 
 /* The model must be sound (aphi_alts_check). With races, what a race set may depend on is kept apart. */

@@ -50,6 +50,8 @@ enum { EVENT_OP, EVENT_SYNC, EVENT_PORT, EVENT_LABEL, EVENT_PEER, EVENT_SIZE };
 
 static void note(aphi_locally *l, const uint32_t *event, size_t count)
 {
+    if (l->scenery.dated) /* the past has it */
+        return;
     APHI_RESERVE(l->trail, l->trail_capacity, l->trail_count + 1);
     l->trail[l->trail_count++] = aphi_keyed_number(&l->events, event, count * sizeof *event);
 }
@@ -69,6 +71,19 @@ static int by_rival(const void *a, const void *b)
     return 0;
 }
 
+/* Sorts the rivals of an event, from first to n, and keeps each once; returns where they end. */
+static size_t sort_rivals(uint32_t *event, size_t first, size_t n)
+{
+    qsort(&event[first], (n - first) / 3, 3 * sizeof *event, by_rival);
+    size_t kept = first;
+    for (size_t i = first; i < n; i += 3)
+        if (kept == first || by_rival(&event[i], &event[kept - 3])) {
+            memmove(&event[kept], &event[i], 3 * sizeof *event);
+            kept += 3;
+        }
+    return kept;
+}
+
 /* Adds the race set of a receive of the target: its other steps, each message once. The steps must be those of now. */
 static size_t add_rivals(const aphi_locally *l, const aphi_scenery_step *taken, uint32_t *event, size_t n)
 {
@@ -85,14 +100,7 @@ static size_t add_rivals(const aphi_locally *l, const aphi_scenery_step *taken, 
         memcpy(&event[n], rival, sizeof rival);
         n += 3;
     }
-    qsort(&event[first], (n - first) / 3, 3 * sizeof *event, by_rival);
-    size_t kept = first;
-    for (size_t i = first; i < n; i += 3)
-        if (kept == first || by_rival(&event[i], &event[kept - 3])) {
-            memmove(&event[kept], &event[i], 3 * sizeof *event);
-            kept += 3;
-        }
-    return kept;
+    return sort_rivals(event, first, n);
 }
 
 static void note_receive(aphi_locally *l, const aphi_scenery_step *step)
@@ -105,7 +113,7 @@ static void note_receive(aphi_locally *l, const aphi_scenery_step *step)
     event[EVENT_PORT] = m->port;
     event[EVENT_LABEL] = m->label;
     event[EVENT_PEER] = step->sender;
-    note(l, event, l->options.races ? add_rivals(l, step, event, EVENT_SIZE) : EVENT_SIZE);
+    note(l, event, l->scenery.late ? add_rivals(l, step, event, EVENT_SIZE) : EVENT_SIZE);
     free(event);
 }
 
@@ -134,7 +142,7 @@ static bool advance(aphi_locally *l, uint32_t *v, size_t c)
     if (part->kind[v[c]] == APHI_GROUND_LOCAL) {
         uint32_t event[EVENT_SIZE] = {APHI_ALTS_LOCAL, 0, 0, m->label, 0};
         note(l, event, EVENT_SIZE);
-        v[c] = m->target;
+        aphi_scenery_local(&l->scenery, v);
         return true;
     }
     aphi_scenery_step step;
@@ -194,11 +202,11 @@ static uint64_t choose_agents(const aphi_locally *l)
     uint64_t best = UINT64_MAX, target = UINT64_C(1) << y->ground.target;
     size_t least = steps_of(y, best);
     for (size_t c = 0; c < y->ground.part_count && least > 1; c++) {
-        if (!(y->allowed >> c & 1) || (l->options.races && c == y->ground.target))
+        if (!(y->allowed >> c & 1) || (y->late && c == y->ground.target))
             continue;
         uint64_t set = persistent(y, UINT64_C(1) << c, y->enabled);
         size_t n = steps_of(y, set);
-        if (n < least && !(l->options.races && set & target)) {
+        if (n < least && !(y->late && set & target)) {
             least = n;
             best = set;
         }
@@ -209,7 +217,7 @@ static uint64_t choose_agents(const aphi_locally *l)
 /* With races: agents that could act, but must learn of the target's last receive first. */
 static uint64_t waiting(const aphi_locally *l)
 {
-    return l->options.races ? l->scenery.enabled & ~l->scenery.allowed : 0;
+    return l->scenery.late ? l->scenery.enabled & ~l->scenery.allowed : 0;
 }
 
 /* Whether one of them can never learn of it. */
@@ -251,7 +259,7 @@ static uint32_t branch(aphi_locally *l, const uint32_t *v, uint64_t agents)
         if (!(agents >> steps[i].agent & 1) || !steps[i].allowed)
             continue;
         memcpy(next, v, bytes);
-        if (l->options.races && steps[i].agent == y->ground.target)
+        if (y->late && steps[i].agent == y->ground.target)
             aphi_scenery_look(&l->scenery, next);
         size_t mark = l->trail_count;
         take(l, next, &steps[i]);
@@ -323,10 +331,30 @@ static void settle_and_prune(aphi_locally *l, uint32_t *v)
 {
     settle(l, v);
     do {
-        if (l->options.races)
+        if (l->scenery.late)
             aphi_scenery_look(&l->scenery, v);
         aphi_scenery_prune(&l->scenery, v, waiting(l));
     } while (settle(l, v));
+}
+
+/* With the past: what the target did in a run that has come to its end. */
+static uint32_t tell_past(aphi_locally *l, uint32_t *v)
+{
+    aphi_scenery *y = &l->scenery;
+    uint32_t *past = aphi_scenery_past(y, v), set = APHI_SUFFIXES_END;
+    for (size_t i = aphi_past_count(&y->past, past); i-- > 0;) {
+        aphi_past_rival *rivals;
+        aphi_past_event e = aphi_past_told(&y->past, past, v, i, &rivals);
+        uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * e.rival_count) * sizeof *event);
+        memcpy(event, &(uint32_t[EVENT_SIZE]){e.op, e.sync, e.port, e.label, e.peer}, EVENT_SIZE * sizeof *event);
+        if (e.rival_count)
+            memcpy(event + EVENT_SIZE, rivals, 3 * e.rival_count * sizeof *event);
+        size_t size = sort_rivals(event, EVENT_SIZE, EVENT_SIZE + 3 * e.rival_count);
+        set = aphi_suffixes_prepend(&l->suffixes, aphi_keyed_number(&l->events, event, size * sizeof *event), set);
+        free(event);
+        free(rivals);
+    }
+    return set;
 }
 
 /* The suffixes of the target from here on, but for the events that it leaves on the trail: they come before. */
@@ -336,12 +364,14 @@ static uint32_t explore(aphi_locally *l, uint32_t *v)
     for (;;) {
         settle_and_prune(l, v);
         aphi_scenery_look(y, v);
-        if (target_is_done(l, v) && !waiting(l))
+        if (y->dated && !y->enabled)
+            return tell_past(l, v);
+        if (target_is_done(l, v) && !waiting(l) && !y->dated)
             return APHI_SUFFIXES_END;
         if (!y->allowed)
             return waiting(l) ? APHI_SUFFIXES_NONE : APHI_SUFFIXES_END;
         aphi_scenery_prospects(y, v);
-        if (l->options.races && hopeless(l))
+        if (y->late && hopeless(l))
             return APHI_SUFFIXES_NONE;
         uint64_t agents = choose_agents(l);
         if (steps_of(y, agents) > 1) {
@@ -363,6 +393,8 @@ static void search(aphi_locally *l)
     l->root = explore(l, v);
     while (l->trail_count > 0)
         l->root = aphi_suffixes_prepend(&l->suffixes, l->trail[--l->trail_count], l->root);
+    if (l->scenery.dated && l->scenery.past.overflow)
+        l->status = APHI_LOCALLY_TOO_LARGE;
     if (l->status != APHI_LOCALLY_DONE)
         l->root = APHI_SUFFIXES_NONE;
     free(v);
@@ -377,9 +409,6 @@ aphi_locally *aphi_locally_open(const aphi_alts *a, size_t component, aphi_local
     switch (aphi_scenery_init(&l->scenery, a, component, options.races)) {
     case APHI_GROUND_READY:
         search(l);
-        break;
-    case APHI_GROUND_CONTENDED:
-        l->status = APHI_LOCALLY_CONTENDED;
         break;
     case APHI_GROUND_TOO_LARGE:
         l->status = APHI_LOCALLY_TOO_LARGE;

@@ -30,9 +30,6 @@ typedef enum aphi_locally_status {
     APHI_LOCALLY_DONE,
     APHI_LOCALLY_TOO_LARGE,           /* a limit was hit: there is no answer */
     APHI_LOCALLY_STOPPED,             /* nor is there here */
-    /* Several components send to a port that is one queue: races cannot be found directly then, and nothing can if
-     * somebody sends to it synchronously. Projection can. */
-    APHI_LOCALLY_CONTENDED,
 } aphi_locally_status;
 
 typedef struct aphi_locally_options {

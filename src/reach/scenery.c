@@ -21,31 +21,31 @@ static uint32_t whos(const aphi_scenery *y)
     return 2 * (uint32_t)y->ground.part_count + 1;
 }
 
-uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows)
+uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, uint32_t mark)
 {
     uint32_t who = y->ground.channels[channel].named ? (uint32_t)sender + 1 : 0;
-    return (class * whos(y) + who) * 2 + knows;
+    return (class * whos(y) + who) * y->marks + mark;
 }
 
 /* The same of one that stands in line: it is as if each component were two senders. */
-static uint32_t entry_in_line(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows)
+static uint32_t entry_in_line(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, uint32_t mark)
 {
-    return aphi_scenery_entry(y, channel, class, sender + y->ground.part_count, knows);
+    return aphi_scenery_entry(y, channel, class, sender + y->ground.part_count, mark);
 }
 
 uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry)
 {
-    return entry / 2 / whos(y);
+    return entry / y->marks / whos(y);
 }
 
 static uint16_t entry_sender(const aphi_scenery *y, uint32_t entry, const aphi_ground_channel *channel)
 {
-    return channel->named ? (uint16_t)((entry / 2 % whos(y) - 1) % y->ground.part_count) : channel->sender;
+    return channel->named ? (uint16_t)((entry / y->marks % whos(y) - 1) % y->ground.part_count) : channel->sender;
 }
 
 static bool is_in_line(const aphi_scenery *y, uint32_t entry)
 {
-    return entry / 2 % whos(y) > y->ground.part_count;
+    return entry / y->marks % whos(y) > y->ground.part_count;
 }
 
 const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
@@ -126,13 +126,13 @@ static void set_known(const aphi_scenery *y, uint32_t *v, uint64_t mask)
 
 static void learn(const aphi_scenery *y, uint32_t *v, uint64_t mask)
 {
-    if (y->races)
+    if (y->late)
         set_known(y, v, known(y, v) | mask);
 }
 
 static bool knows(const aphi_scenery *y, const uint32_t *v, size_t c)
 {
-    return y->races && known(y, v) >> c & 1;
+    return y->late && known(y, v) >> c & 1;
 }
 
 /* ---- making and freeing ------------------------------------------------------------------------------------------ */
@@ -141,12 +141,17 @@ aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t
 {
     *y = (aphi_scenery){.races = races};
     aphi_ground_status status = aphi_ground_make(&y->ground, a, target, races);
+    y->late = races && !y->ground.contended;
+    y->dated = races && y->ground.contended;
+    y->marks = y->dated ? APHI_PAST_STAMPS : 2;
     y->size = y->ground.part_count + y->ground.channel_count + 2;
+    if (y->dated) {
+        aphi_past_open(&y->past, &y->ground);
+        y->size += aphi_past_size(&y->past) - 2;
+    }
     y->contents = aphi_alloc_zero((y->ground.channel_count + 1) * sizeof *y->contents);
     for (size_t i = 0; i < y->ground.channel_count; i++)
         aphi_keyed_number(&y->contents[i], "", 0);
-    for (size_t p = 0; p < y->ground.port_count; p++)
-        y->contended |= y->ground.ports[p].contended;
     return status;
 }
 
@@ -157,6 +162,8 @@ void aphi_scenery_free(aphi_scenery *y)
     free(y->contents);
     free(y->steps);
     free(y->scratch);
+    if (y->dated)
+        aphi_past_close(&y->past);
     aphi_ground_free(&y->ground);
 }
 
@@ -165,8 +172,15 @@ void aphi_scenery_start(aphi_scenery *y, uint32_t *v)
     memset(v, 0, y->size * sizeof *v);
     for (size_t c = 0; c < y->ground.part_count; c++)
         v[c] = y->ground.parts[c].initial;
-    if (y->races)
+    if (y->late)
         set_known(y, v, UINT64_MAX);
+    if (y->dated)
+        aphi_past_start(&y->past, aphi_scenery_past(y, v));
+}
+
+uint32_t *aphi_scenery_past(const aphi_scenery *y, uint32_t *v)
+{
+    return v + y->ground.part_count + y->ground.channel_count;
 }
 
 /* ---- sends that are no choice ------------------------------------------------------------------------------------ */
@@ -194,12 +208,35 @@ static bool full(const aphi_scenery *y, const uint32_t *v, const aphi_ground_por
     return own >= port->limit[c];
 }
 
+/* What matters of a message for the past. */
+static aphi_past_message message_of(const aphi_scenery *y, size_t sender, const aphi_ground_move *m)
+{
+    size_t receiver = y->ground.ports[m->port].owner;
+    bool seen = sender == y->ground.target || receiver == y->ground.target;
+    return (aphi_past_message){.sender = sender, .receiver = receiver, .port = m->port, .label = seen ? m->label : 0};
+}
+
+static uint32_t send_dated(aphi_scenery *y, uint32_t *v, size_t c, const aphi_ground_move *m)
+{
+    aphi_past_message message = message_of(y, c, m);
+    return aphi_past_send(&y->past, aphi_scenery_past(y, v), &message);
+}
+
 static void enter(aphi_scenery *y, uint32_t *v, const aphi_ground_port *port, size_t c, const aphi_ground_move *m)
 {
     uint32_t channel = port->by_sender[c];
     bool sync = y->ground.parts[c].kind[v[c]] == APHI_GROUND_SYNC;
     learn(y, v, UINT64_C(1) << c);
-    aphi_scenery_put(y, v, channel, (sync ? entry_in_line : aphi_scenery_entry)(y, channel, m->class, c, knows(y, v, c)));
+    uint32_t mark = sync ? 0 : y->dated ? send_dated(y, v, c, m) : knows(y, v, c);
+    aphi_scenery_put(y, v, channel, (sync ? entry_in_line : aphi_scenery_entry)(y, channel, m->class, c, mark));
+}
+
+void aphi_scenery_local(aphi_scenery *y, uint32_t *v)
+{
+    const aphi_ground_move *m = only_move(y, v, y->ground.target);
+    if (y->dated)
+        aphi_past_local(&y->past, aphi_scenery_past(y, v), m->label);
+    v[y->ground.target] = m->target;
 }
 
 bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
@@ -210,6 +247,8 @@ bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
         if (port->contended || full(y, v, port, c))
             return false;
         enter(y, v, port, c, m);
+    } else if (y->dated) {
+        send_dated(y, v, c, m);
     }
     v[c] = m->target;
     return true;
@@ -249,6 +288,15 @@ static void forget(aphi_scenery *y, uint32_t *v)
             forget_in_channel(y, v, (uint32_t)i);
 }
 
+static void receive_dated(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *step, const aphi_ground_move *m)
+{
+    /* The receiver may not tell apart what the sender does. */
+    aphi_past_message message = message_of(y, step->sender, step->sync ? only_move(y, v, step->sender) : m);
+    uint32_t state = step->agent == y->ground.target ? v[step->agent] : 0;
+    message.stamp = step->entry % y->marks;
+    (step->sync ? aphi_past_pass : aphi_past_receive)(&y->past, aphi_scenery_past(y, v), &message, state);
+}
+
 void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *step)
 {
     const aphi_ground_move *m = &y->ground.parts[step->enters ? step->sender : step->agent].moves[step->move];
@@ -258,6 +306,8 @@ void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *st
         v[step->sender] = step->sync ? v[step->sender] : m->target;
         return;
     }
+    if (y->dated)
+        receive_dated(y, v, step, m);
     v[step->agent] = m->target;
     if (step->channel != APHI_GROUND_NO_CHANNEL)
         take_out(y, v, step->channel, step->entry);
@@ -265,7 +315,7 @@ void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *st
         v[step->sender] = only_move(y, v, step->sender)->target;
         who |= UINT64_C(1) << step->sender;
     }
-    if (y->races && step->agent == y->ground.target)
+    if (y->late && step->agent == y->ground.target)
         forget(y, v);
     learn(y, v, who);
 }
@@ -299,17 +349,17 @@ static void look_at_entry(aphi_scenery *y, aphi_scenery_step step, uint32_t end)
 static void look_at_channel(aphi_scenery *y, const uint32_t *v, aphi_scenery_step step, uint32_t end)
 {
     const aphi_ground_channel *channel = &y->ground.channels[step.channel];
-    bool knowing = !y->races || knows(y, v, step.agent);
+    bool knowing = !y->late || knows(y, v, step.agent);
     size_t n;
     const uint32_t *e = aphi_scenery_content(y, v, step.channel, &n);
     for (size_t i = 0; i < (channel->bag ? n : n > 0); i++) {
-        if (channel->bag && repeats(e, i, knowing))
+        if (channel->bag && repeats(e, i, y->late && knowing))
             continue;
         step.entry = e[i];
         step.sender = entry_sender(y, e[i], channel);
-        step.allowed = knowing || e[i] % 2;
+        step.allowed = knowing || e[i] % y->marks;
         step.sync = is_in_line(y, e[i]);
-        step.twin = channel->bag && i + 1 < n && e[i] >> 1 == e[i + 1] >> 1;
+        step.twin = channel->bag && i + 1 < n && e[i] / y->marks == e[i + 1] / y->marks;
         look_at_entry(y, step, end);
     }
 }
@@ -337,7 +387,7 @@ static void look_at_waiting(aphi_scenery *y, const uint32_t *v, aphi_scenery_ste
             continue;
         step.sender = (uint16_t)c;
         step.sync = true;
-        step.allowed = !y->races || knows(y, v, step.agent) || knows(y, v, c);
+        step.allowed = !y->late || knows(y, v, step.agent) || knows(y, v, c);
         add_step(y, step);
     }
 }
@@ -397,7 +447,7 @@ void aphi_scenery_look(aphi_scenery *y, const uint32_t *v)
             continue;
         if (y->ground.parts[c].kind[v[c]] == APHI_GROUND_RECEIVE)
             look_at_receives(y, v, c);
-        if (y->contended)
+        if (y->ground.contended)
             look_at_entries(y, v, c);
     }
     y->first_step[y->ground.part_count] = (uint32_t)y->step_count;
@@ -418,12 +468,15 @@ void aphi_scenery_prune(aphi_scenery *y, uint32_t *v, uint64_t also)
                 matter |= UINT64_C(1) << c;
     } while (matter != before);
     for (size_t c = 0; c < g->part_count; c++)
-        if (!(matter >> c & 1))
+        if (!(matter >> c & 1) && !gone(y, v, c)) {
             v[c] = g->parts[c].states;
+            if (y->dated)
+                aphi_past_forget(&y->past, aphi_scenery_past(y, v), c);
+        }
     for (size_t i = 0; i < g->channel_count; i++)
         if (!(matter >> g->ports[g->channels[i].port].owner & 1))
             v[g->part_count + i] = 0;
-    if (y->races)
+    if (y->late)
         set_known(y, v, known(y, v) & matter);
 }
 
@@ -448,7 +501,7 @@ static uint64_t feeders(const aphi_scenery *y, const uint32_t *v, size_t owner)
     const aphi_ground *g = &y->ground;
     const aphi_ground_part *part = &g->parts[owner];
     uint64_t found = 0;
-    for (size_t c = 0; y->contended && c < g->part_count; c++)
+    for (size_t c = 0; y->ground.contended && c < g->part_count; c++)
         if (g->parts[c].contends[v[c]] >> owner & 1)
             found |= UINT64_C(1) << c;
     if (part->kind[v[owner]] != APHI_GROUND_RECEIVE)

@@ -2,15 +2,16 @@
  *
  * scenery.h - where all components of a ground are and what is in transit, and the steps that can be taken.
  *
- * A situation is an array of numbers: the state of each component, the content of each channel, and two words of
- * bits that say which components know of the target's last receive (used only with races; what that is good for:
- * locally.c). Contents are interned lists of entries, an entry being a class of labels, perhaps a sender, and again
- * a bit for knowing. */
+ * A situation is an array of numbers: the state of each component, the content of each channel, and, with races, what is
+ * known: two words of bits that say which components know of the target's last receive (what that is good for:
+ * locally.c), or the past (past.h) if several components send to one queue. Contents are interned lists of entries, an
+ * entry being a class of labels, perhaps a sender, and a mark: again a bit for knowing, or a stamp of the past. */
 #ifndef APHI_REACH_SCENERY_H
 #define APHI_REACH_SCENERY_H
 
 #include "reach/ground.h"
 #include "reach/keyed.h"
+#include "reach/past.h"
 
 typedef struct aphi_scenery_step {
     uint32_t move;           /* of the receiver; of the sender if it enters a contended queue */
@@ -26,7 +27,10 @@ typedef struct aphi_scenery_step {
 
 typedef struct aphi_scenery {
     aphi_ground ground;
-    bool races, contended;   /* contended: some port is */
+    bool races;
+    bool late, dated;        /* races by bits, the target's receives being late; races by the past */
+    aphi_past past;          /* if dated */
+    uint32_t marks;          /* how many there are */
     size_t size;             /* numbers in a situation */
     aphi_keyed *contents;    /* of each channel */
     aphi_scenery_step *steps;        /* of the situation that was looked at last, those of one agent together */
@@ -44,11 +48,13 @@ void aphi_scenery_free(aphi_scenery *y);
 void aphi_scenery_start(aphi_scenery *y, uint32_t *v);
 
 /* The entry that a component's asynchronous message of that class is in its channel. */
-uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, bool knows);
+uint32_t aphi_scenery_entry(const aphi_scenery *y, uint32_t channel, uint32_t class, size_t sender, uint32_t mark);
 uint32_t aphi_scenery_class(const aphi_scenery *y, uint32_t entry);
 /* What is in a channel, in order. Valid until something is put anywhere. */
 const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count);
 void aphi_scenery_put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry);
+/* The target has a local event. */
+void aphi_scenery_local(aphi_scenery *y, uint32_t *v);
 /* Lets a component make its send, if nothing keeps it from it and nobody else's choice depends on when. */
 bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c);
 /* Whether c waits for one queue and for nothing else, and something that it takes is there: then that is no choice. */
@@ -60,6 +66,8 @@ void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *st
 void aphi_scenery_prune(aphi_scenery *y, uint32_t *v, uint64_t also);
 /* Lists all steps: fills steps, first_step, enabled and allowed. */
 void aphi_scenery_look(aphi_scenery *y, const uint32_t *v);
+/* The part of a situation that is the past. */
+uint32_t *aphi_scenery_past(const aphi_scenery *y, uint32_t *v);
 /* Fills fed_by and waits_for. */
 void aphi_scenery_prospects(aphi_scenery *y, const uint32_t *v);
 /* Those who may still move while the agents in `still` do not, if at first those of `from` can. */

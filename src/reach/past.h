@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * past.h - what a situation must say of how it came about, so that race sets can be told where several components send
+ * to one queue.
+ *
+ * Of the target all events are kept, and of the others what they have sent to it. Each component and each message knows
+ * of so many of the target's events. If the target itself owns a queue with several senders, who could have been first
+ * in it depends on everything before: then all events of all components are kept, and what is known of each. */
+#ifndef APHI_REACH_PAST_H
+#define APHI_REACH_PAST_H
+
+#include "reach/ground.h"
+#include "reach/keyed.h"
+
+typedef struct aphi_past {
+    const aphi_ground *ground;
+    bool whole;              /* all events are kept */
+    bool overflow;           /* there were more than a stamp can number */
+    size_t width;            /* numbers of a clock: one, or one for each component */
+    size_t event_size;       /* numbers of an event */
+    size_t *rooms;           /* [port * components + sender]: where room is noted, from 1; 0: it never lacks */
+    size_t room_count, room_size;
+    aphi_keyed events, clocks;
+    uint32_t *now;           /* scratch: clocks and rooms */
+} aphi_past;
+
+/* A message: who sends what. */
+typedef struct aphi_past_message {
+    size_t sender, receiver;
+    uint16_t port, label;
+    uint32_t stamp;          /* of an asynchronous one */
+} aphi_past_message;
+
+typedef struct aphi_past_rival {
+    uint32_t port, label, sender;
+} aphi_past_rival;
+
+/* An event of the target. */
+typedef struct aphi_past_event {
+    uint32_t op, sync, port, label, peer;
+    size_t rival_count;
+} aphi_past_event;
+
+enum { APHI_PAST_STAMPS = 256 };
+
+void aphi_past_open(aphi_past *p, const aphi_ground *g);
+void aphi_past_close(aphi_past *p);
+/* How many numbers a situation needs for it: `at` below points to these. */
+size_t aphi_past_size(const aphi_past *p);
+void aphi_past_start(aphi_past *p, uint32_t *at);
+void aphi_past_local(aphi_past *p, uint32_t *at, uint16_t label);
+/* Returns the stamp of the message, below APHI_PAST_STAMPS. */
+uint32_t aphi_past_send(aphi_past *p, uint32_t *at, const aphi_past_message *m);
+/* The state is the one in which the receiver was. */
+void aphi_past_receive(aphi_past *p, uint32_t *at, const aphi_past_message *m, uint32_t state);
+void aphi_past_pass(aphi_past *p, uint32_t *at, const aphi_past_message *m, uint32_t state);
+/* A component that does not matter any more knows nothing. */
+void aphi_past_forget(aphi_past *p, uint32_t *at, size_t component);
+
+/* At the end of a run, in which components are in the states v: the events of the target, and the race set of each, in
+ * no order. */
+size_t aphi_past_count(const aphi_past *p, const uint32_t *at);
+aphi_past_event aphi_past_told(const aphi_past *p, const uint32_t *at, const uint32_t *v, size_t index,
+                               aphi_past_rival **rivals);
+
+#endif
