@@ -369,14 +369,14 @@ static void futures(aphi_ground *g, size_t c)
     free(order);
 }
 
-/* For each state, the most asynchronous sends to a port on one way on from it. */
-static uint32_t *longest_ways(const aphi_ground_part *part, const uint32_t *order, size_t port)
+/* For each state, the most asynchronous sends to a port, or receives from it, on one way on from it. */
+static uint32_t *longest_ways(const aphi_ground_part *part, const uint32_t *order, size_t port, aphi_ground_kind kind)
 {
     uint32_t *most = aphi_alloc_zero((part->states + 1) * sizeof *most);
     for (uint32_t i = 0; i < part->states; i++) {
         uint32_t s = order[i];
         for (uint32_t k = part->first[s]; k < part->first[s + 1]; k++) {
-            uint32_t here = part->kind[s] == APHI_GROUND_SEND && part->moves[k].port == port;
+            uint32_t here = part->kind[s] == kind && part->moves[k].port == port;
             if (most[part->moves[k].target] + here > most[s])
                 most[s] = most[part->moves[k].target] + here;
         }
@@ -394,7 +394,7 @@ static void count_sends(work *w, const aphi_ground *g)
         for (uint32_t s = 0; s < part->states; s++)
             if (part->kind[s] == APHI_GROUND_SEND && !w->longest[c][part->moves[part->first[s]].port]) {
                 uint16_t port = part->moves[part->first[s]].port;
-                uint32_t *most = longest_ways(part, order, port);
+                uint32_t *most = longest_ways(part, order, port, APHI_GROUND_SEND);
                 w->longest[c][port] = most[part->initial];
                 free(most);
             }
@@ -492,6 +492,11 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     port->ordered = !unordered;
     port->contended = lined && !alike;
     g->contended |= port->contended;
+    if (port->contended) {
+        uint32_t *order = last_first(&g->parts[port->owner]);
+        port->takes = longest_ways(&g->parts[port->owner], order, p, APHI_GROUND_RECEIVE);
+        free(order);
+    }
     port->channel = (uint32_t)g->channel_count;
     aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
                                    .named = own || t.limited || (port->contended && port->synced) || w->named};
@@ -504,7 +509,7 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
             uint32_t *order = last_first(&g->parts[c]);
             channel.sender = (uint16_t)c;
             channel.named = false;
-            channel.left = longest_ways(&g->parts[c], order, p);
+            channel.left = longest_ways(&g->parts[c], order, p, APHI_GROUND_SEND);
             free(order);
             port->by_sender[c] = add_channel(g, port, channel);
         }
@@ -584,6 +589,7 @@ void aphi_ground_free(aphi_ground *g)
     for (size_t p = 0; p < g->port_count; p++) {
         free(g->ports[p].by_sender);
         free(g->ports[p].limit);
+        free(g->ports[p].takes);
     }
     for (size_t i = 0; i < g->channel_count; i++)
         free(g->channels[i].left);

@@ -208,12 +208,29 @@ static bool full(const aphi_scenery *y, const uint32_t *v, const aphi_ground_por
     return own >= port->limit[c];
 }
 
+static bool short_of_room(const aphi_scenery *y, const aphi_ground_port *port)
+{
+    for (size_t c = 0; c < y->ground.part_count; c++)
+        if (port->limit[c])
+            return true;
+    return false;
+}
+
 /* What matters of a message for the past. */
 static aphi_past_message message_of(const aphi_scenery *y, size_t sender, const aphi_ground_move *m)
 {
     size_t receiver = y->ground.ports[m->port].owner;
     bool seen = sender == y->ground.target || receiver == y->ground.target;
     return (aphi_past_message){.sender = sender, .receiver = receiver, .port = m->port, .label = seen ? m->label : 0};
+}
+
+/* Whether the contended queue holds all that its owner can still receive from it: what enters now is never seen. Where
+ * room is short, somebody may still have to wait for it, and the queue is kept as it is. */
+static bool closed(const aphi_scenery *y, const uint32_t *v, const aphi_ground_port *port)
+{
+    size_t n;
+    aphi_scenery_content(y, v, port->channel, &n);
+    return n >= port->takes[v[port->owner]] && !short_of_room(y, port);
 }
 
 static uint32_t send_dated(aphi_scenery *y, uint32_t *v, size_t c, const aphi_ground_move *m)
@@ -243,7 +260,7 @@ bool aphi_scenery_send(aphi_scenery *y, uint32_t *v, size_t c)
 {
     const aphi_ground_move *m = only_move(y, v, c);
     const aphi_ground_port *port = &y->ground.ports[m->port];
-    if (!gone(y, v, port->owner)) {
+    if (!gone(y, v, port->owner) && !(port->contended && closed(y, v, port))) {
         if (port->contended || full(y, v, port, c))
             return false;
         enter(y, v, port, c, m);
@@ -288,6 +305,19 @@ static void forget(aphi_scenery *y, uint32_t *v)
             forget_in_channel(y, v, (uint32_t)i);
 }
 
+/* What the owner of contended queues has no time left to receive is dropped. */
+static void close_queues(aphi_scenery *y, uint32_t *v, size_t owner)
+{
+    for (size_t p = 0; y->ground.contended && p < y->ground.port_count; p++) {
+        const aphi_ground_port *port = &y->ground.ports[p];
+        size_t n;
+        if (port->owner != owner || !port->contended || !closed(y, v, port))
+            continue;
+        edit(y, v, port->channel, &n);
+        store(y, v, port->channel, port->takes[v[owner]]);
+    }
+}
+
 static void receive_dated(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *step, const aphi_ground_move *m)
 {
     /* The receiver may not tell apart what the sender does. */
@@ -311,6 +341,7 @@ void aphi_scenery_take(aphi_scenery *y, uint32_t *v, const aphi_scenery_step *st
     v[step->agent] = m->target;
     if (step->channel != APHI_GROUND_NO_CHANNEL)
         take_out(y, v, step->channel, step->entry);
+    close_queues(y, v, step->agent);
     if (step->sync) {
         v[step->sender] = only_move(y, v, step->sender)->target;
         who |= UINT64_C(1) << step->sender;
@@ -431,7 +462,7 @@ static void look_at_entries(aphi_scenery *y, const uint32_t *v, size_t agent)
         if (!sync && y->ground.parts[c].kind[v[c]] != APHI_GROUND_SEND)
             continue;
         const aphi_ground_port *port = &y->ground.ports[only_move(y, v, c)->port];
-        if (port->contended && port->owner == agent && !(sync ? stands(y, v, port, c) : full(y, v, port, c)))
+        if (port->contended && port->owner == agent && !closed(y, v, port) && !(sync ? stands(y, v, port, c) : full(y, v, port, c)))
             add_step(y, (aphi_scenery_step){.move = y->ground.parts[c].first[v[c]], .agent = (uint16_t)agent,
                                     .sender = (uint16_t)c, .enters = true, .sync = sync, .allowed = true});
     }
