@@ -516,8 +516,8 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     }
 }
 
-/* With races, where somebody has to know what a message knows, and the queue with several senders keeps one from
- * choosing the order: past.h. */
+/* With races and a queue for several senders, situations carry the past (past.h), in which every message has a sender.
+ */
 static void place_all(work *w, aphi_ground *g)
 {
     count_sends(w, g);

@@ -53,7 +53,7 @@ typedef struct aphi_ground_port {
     uint32_t *limit;           /* how many of its messages may be in transit; 0: never too many */
     bool contended;            /* one queue for several senders, in which synchronous ones stand in line: the order
                                 * in which they enter it matters */
-    uint32_t *takes;           /* of a contended port: the most that its owner can still receive from it, by its state */
+    uint32_t *takes;           /* of a contended port: the most that its owner can still receive, by its state */
     bool ordered;              /* what is sent synchronously waits for what its sender sent before */
     bool synced;               /* some send to it is synchronous */
     bool plain;                /* one bag of messages that are all alike: the owner has no choice among them */

@@ -12,7 +12,8 @@
  * Races:      runs are followed in the one order in which each receive of the target comes as late as it can. Then the
  *             race set of a receive is what lies ready when it is made. The order is kept by bits: after a receive of
  *             the target only that may happen which knows of it. Who could have acted before, did not, and never comes
- *             to know, makes the run one that is not complete: it is dropped.
+ *             to know, makes the run one that is not complete: it is dropped. Where several components send to one
+ *             queue there is no such order: situations carry the past, and race sets are found at the end (past.h).
  * Cost:       the situations with a choice, which are kept; each some hundred bytes. */
 #include "reach/locally.h"
 

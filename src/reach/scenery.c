@@ -462,7 +462,8 @@ static void look_at_entries(aphi_scenery *y, const uint32_t *v, size_t agent)
         if (!sync && y->ground.parts[c].kind[v[c]] != APHI_GROUND_SEND)
             continue;
         const aphi_ground_port *port = &y->ground.ports[only_move(y, v, c)->port];
-        if (port->contended && port->owner == agent && !closed(y, v, port) && !(sync ? stands(y, v, port, c) : full(y, v, port, c)))
+        if (port->contended && port->owner == agent && !closed(y, v, port) &&
+            !(sync ? stands(y, v, port, c) : full(y, v, port, c)))
             add_step(y, (aphi_scenery_step){.move = y->ground.parts[c].first[v[c]], .agent = (uint16_t)agent,
                                     .sender = (uint16_t)c, .enters = true, .sync = sync, .allowed = true});
     }

@@ -2,8 +2,8 @@
  *
  * scenery.h - where all components of a ground are and what is in transit, and the steps that can be taken.
  *
- * A situation is an array of numbers: the state of each component, the content of each channel, and, with races, what is
- * known: two words of bits that say which components know of the target's last receive (what that is good for:
+ * A situation is an array of numbers: the state of each component, the content of each channel, and, with races, what
+ * is known: two words of bits that say which components know of the target's last receive (what that is good for:
  * locally.c), or the past (past.h) if several components send to one queue. Contents are interned lists of entries, an
  * entry being a class of labels, perhaps a sender, and a mark: again a bit for knowing, or a stamp of the past. */
 #ifndef APHI_REACH_SCENERY_H

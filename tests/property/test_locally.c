@@ -139,13 +139,13 @@ static void unordered(void **state)
 static void queues(void **state)
 {
     (void)state;
-    compare((random_shape){4, 3, 2, 6, APHI_MEDIUM_PORT, 0, false});
+    compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 0, false});
 }
 
 static void lines(void **state)
 {
     (void)state;
-    compare((random_shape){4, 3, 2, 6, APHI_MEDIUM_PORT, 4, false});
+    compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 4, false});
 }
 
 /* Models in which many receives lead to the same place: what is merged and what commutes has something to do. */
@@ -158,7 +158,7 @@ static void flat(void **state)
 static void all_mediums(void **state)
 {
     (void)state;
-    compare((random_shape){4, 4, 2, 6, 3, 3, false});
+    compare((random_shape){5, 4, 2, 7, 3, 3, false});
 }
 
 int main(void)
