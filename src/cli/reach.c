@@ -13,6 +13,7 @@
 #include "cli/exits.h"
 #include "cli/local.h"
 #include "cli/mpirun.h"
+#include "cli/never.h"
 #include "cli/program.h"
 #include "cli/sketch.h"
 #include "reach/altstext.h"
@@ -39,6 +40,7 @@ typedef struct reach {
     uint64_t draw;            /* so many on the terminal, and no more are visited; 0: none */
     const char *exclusive, *print, *component, *page;
     size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
+    aphi_never never;
     bool list, races, json, states, total_orders, deadlock_free, local;
     aphi_local_options local_options;
     pthread_mutex_t lock;     /* of what follows, and of stdout */
@@ -62,8 +64,8 @@ typedef struct visitor {
 
 static volatile sig_atomic_t interrupted;
 
-enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, CHECKPOINT, EVERY, RESUME,
-       LIMIT, MEMORY, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW, REPORT,
+enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, NEVER, CHECKPOINT, EVERY,
+       RESUME, LIMIT, MEMORY, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW, REPORT,
        HELP };
 
 static const struct option options[] = {
@@ -74,7 +76,7 @@ static const struct option options[] = {
     {"deadlock-free", no_argument, NULL, DEADLOCK_FREE}, {"exclusive", required_argument, NULL, EXCLUSIVE},
     {"checkpoint", required_argument, NULL, CHECKPOINT}, {"every", required_argument, NULL, EVERY},
     {"resume", no_argument, NULL, RESUME},          {"limit", required_argument, NULL, LIMIT},
-    {"memory", required_argument, NULL, MEMORY},
+    {"memory", required_argument, NULL, MEMORY},    {"never", required_argument, NULL, NEVER},
     {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
     {"local", no_argument, NULL, LOCAL},            {"by-projection", no_argument, NULL, BY_PROJECTION},
     {"events-only", no_argument, NULL, EVENTS_ONLY}, {"suite", required_argument, NULL, SUITE},
@@ -95,6 +97,7 @@ static void help(void)
           "  --seed N          of the sample (default: 1)\n"
           "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
           "  --exclusive EVENT two components in the state after their local event EVENT at one time are a failure\n"
+          "  --never A=S,B=T   components A, B, ... in states S, T, ... at one time are a failure; may be given again\n"
           "  --limit N         stop after about N sequences\n"
           "  --checkpoint FILE keep there what is left to do\n"
           "  --every SECONDS   between checkpoints (default: 60)\n"
@@ -144,6 +147,7 @@ static int apply(reach *r, int option)
     case TOTAL_ORDERS: r->total_orders = true; return 0;
     case DEADLOCK_FREE: r->deadlock_free = true; return 0;
     case EXCLUSIVE: r->exclusive = optarg; return 0;
+    case NEVER: aphi_never_add(&r->never, optarg); return 0;
     case CHECKPOINT: r->team.checkpoint = optarg; return 0;
     case EVERY: return aphi_take_number("every", 0, 1000000, &r->every);
     case RESUME: r->team.resume = true; return 0;
@@ -173,12 +177,22 @@ static void tell_deadlock(const visitor *v, char *why, size_t size)
                                      v->r->alts.components[t].name, v->sequence.ends[t] - p->threads[t].base);
 }
 
+static bool has_property(const reach *r)
+{
+    return r->deadlock_free || r->exclusive || r->never.count;
+}
+
 static bool is_wrong(visitor *v, char *why, size_t size)
 {
     const reach *r = v->r;
     unsigned t, u;
     if (r->deadlock_free && v->sequence.deadlock) {
         tell_deadlock(v, why, size);
+        return true;
+    }
+    const char *broken = aphi_never_broken(&r->never, &v->sequence);
+    if (broken) {
+        snprintf(why, size, "%s can be at one time", broken);
         return true;
     }
     if (r->exclusive_label == SIZE_MAX || !aphi_sequence_overlap(&v->sequence, r->exclusive_label, &t, &u))
@@ -300,7 +314,7 @@ static void take_sample(reach *r, visitor *v)
 
 static void search(reach *r)
 {
-    bool looks = r->list || r->deadlock_free || r->exclusive || r->sketch;
+    bool looks = r->list || has_property(r) || r->sketch;
     visitor *visitors = aphi_alloc_zero(r->jobs * sizeof *visitors);
     void **contexts = aphi_alloc_zero(r->jobs * sizeof *contexts);
     for (size_t i = 0; i < r->jobs; i++) {
@@ -348,7 +362,7 @@ static int exit_of(const reach *r)
         return APHI_EXIT_INTERRUPTED;
     if (r->graph.overflow)
         return APHI_EXIT_UNKNOWN;
-    if (r->draw && r->drawn >= r->draw && !r->deadlock_free && !r->exclusive)
+    if (r->draw && r->drawn >= r->draw && !has_property(r))
         return APHI_EXIT_PASS; /* all that was asked for is done */
     return r->result.end == APHI_TEAM_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
@@ -378,7 +392,7 @@ static void tell_json(const reach *r)
         print_wide(wide, sizeof wide, r->graph.paths);
         printf(",\"total_orders\":%s", wide);
     }
-    if (r->deadlock_free || r->exclusive)
+    if (has_property(r))
         printf(",\"holds\":%s", r->violated ? "false" : "true");
     printf(",\"seconds\":%.6f}\n", (double)r->search_ns / 1e9);
 }
@@ -414,7 +428,7 @@ static void put_text(aphi_buffer *out, const reach *r)
     aphi_buffer_byte(out, '\n');
     if (r->violated)
         aphi_buffer_format(out, "  sequence %llu is wrong: %s\n", (unsigned long long)r->listed, r->why);
-    else if (r->deadlock_free || r->exclusive)
+    else if (has_property(r))
         aphi_buffer_format(out, "  %s\n", r->result.end == APHI_TEAM_DONE ? "none is wrong" : "none so far is wrong");
     put_graph(out, r);
 }
@@ -509,6 +523,9 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->exclusive_label = r->exclusive ? local_event(&r->alts, r->exclusive) : SIZE_MAX;
     if (r->exclusive && r->exclusive_label == SIZE_MAX)
         return aphi_usage("--exclusive %s: %s has no local event of that name", r->exclusive, r->alts.name);
+    int code = aphi_never_read(&r->never, &r->plan);
+    if (code)
+        return code;
     bool measures = (r->states || r->total_orders) && !follows(r);
     if (measures && !aphi_graph_measure(&r->alts, &r->graph, &interrupted, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
@@ -607,7 +624,7 @@ static int check_options(const reach *r)
         return aphi_usage("--races goes with --list");
     if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
         return aphi_usage("--by-projection, --events-only and --suite go with --local");
-    if (r->local && (r->list || r->sample || r->states || r->total_orders || r->deadlock_free || r->exclusive ||
+    if (r->local && (r->list || r->sample || r->states || r->total_orders || has_property(r) ||
                      r->team.checkpoint || r->limit || r->memory || r->print || r->draw || r->page))
         return aphi_usage("--local is for itself: of the other options only -j, --unroll and --json go with it");
     if (r->team.resume && !r->team.checkpoint)
@@ -617,9 +634,8 @@ static int check_options(const reach *r)
     return 0;
 }
 
-int aphi_command_reach(int count, char **words)
+static int command(reach *r, int count, char **words)
 {
-    reach r = {.jobs = 1, .seed = 1, .every = 60};
     int option;
     optind = 1;
     opterr = 0;
@@ -632,15 +648,23 @@ int aphi_command_reach(int count, char **words)
             return aphi_usage("%s needs a value; see antiphon reach --help", words[optind - 1]);
         if (option == '?')
             return aphi_usage("there is no option %s; see antiphon reach --help", words[optind - 1]);
-        if (apply(&r, option))
+        if (apply(r, option))
             return APHI_EXIT_USAGE;
     }
     if (count - optind != 1)
         return aphi_usage("reach needs one model; see antiphon reach --help");
-    r.model = words[optind];
-    if (check_options(&r))
+    r->model = words[optind];
+    if (check_options(r))
         return APHI_EXIT_USAGE;
-    if (r.draw)
-        r.jobs = 1; /* the first are those of one worker, each near the one before */
-    return aphi_mpirun_is_used() ? run_together(&r) : run(&r);
+    if (r->draw)
+        r->jobs = 1; /* the first are those of one worker, each near the one before */
+    return aphi_mpirun_is_used() ? run_together(r) : run(r);
+}
+
+int aphi_command_reach(int count, char **words)
+{
+    reach r = {.jobs = 1, .seed = 1, .every = 60};
+    int code = command(&r, count, words);
+    aphi_never_free(&r.never);
+    return code;
 }

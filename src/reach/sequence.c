@@ -299,20 +299,47 @@ void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index)
 
 /* ---- properties -------------------------------------------------------------------------------------------------- */
 
-/* Is the state after event i of t certainly left before u has done its event j? */
-static bool is_left_before(const aphi_sequence *s, unsigned t, uint32_t i, unsigned u, uint32_t j)
+/* Can t have done k events, and no more, when u has done l? If all pairs of some threads can, all of them can at one
+ * time: together with what happened before, that is a beginning of the sequence. */
+static bool coincide(const aphi_sequence *s, unsigned t, uint32_t k, unsigned u, uint32_t l)
 {
-    return i + 1 < s->first[t + 1] - s->first[t] && aphi_sequence_before(s, t, i + 1, u, j);
+    return !(k && clock_of(s, t, k - 1)[u] > l) && !(l && clock_of(s, u, l - 1)[t] > k);
+}
+
+/* How many events the thread has done when it is in the state, which it enters once at most. UINT32_MAX: it never is
+ * in it. */
+static uint32_t events_before(const aphi_sequence *s, aphi_standpoint at)
+{
+    uint32_t count = s->first[at.thread + 1] - s->first[at.thread];
+    for (uint32_t i = 0; i < count; i++)
+        if (s->events[s->first[at.thread] + i].state == at.state)
+            return i;
+    return s->ends[at.thread] == at.state ? count : UINT32_MAX;
+}
+
+bool aphi_sequence_meets(const aphi_sequence *s, const aphi_standpoint *points, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t done = events_before(s, points[i]);
+        if (done == UINT32_MAX)
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (!coincide(s, points[i].thread, done, points[k].thread, events_before(s, points[k])))
+                return false;
+    }
+    return true;
+}
+
+static bool is_local(const aphi_sequence *s, uint32_t event, size_t label)
+{
+    return s->events[event].op == APHI_ALTS_LOCAL && s->events[event].label == label;
 }
 
 static bool overlaps(const aphi_sequence *s, size_t label, unsigned t, unsigned u)
 {
     for (uint32_t i = s->first[t]; i < s->first[t + 1]; i++)
-        for (uint32_t j = s->first[u]; s->events[i].op == APHI_ALTS_LOCAL && s->events[i].label == label &&
-                                       j < s->first[u + 1]; j++)
-            if (s->events[j].op == APHI_ALTS_LOCAL && s->events[j].label == label &&
-                !is_left_before(s, t, i - s->first[t], u, j - s->first[u]) &&
-                !is_left_before(s, u, j - s->first[u], t, i - s->first[t]))
+        for (uint32_t j = s->first[u]; is_local(s, i, label) && j < s->first[u + 1]; j++)
+            if (is_local(s, j, label) && coincide(s, t, i + 1 - s->first[t], u, j + 1 - s->first[u]))
                 return true;
     return false;
 }

@@ -51,6 +51,12 @@ void aphi_sequence_offers(aphi_sequence *s, unsigned thread, unsigned index);
 const aphi_plan_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t race);
 /* Did event i of thread t happen before event j of thread u, or is it the same? */
 bool aphi_sequence_before(const aphi_sequence *s, unsigned t, unsigned i, unsigned u, unsigned j);
+/* Can these threads, each named once, be in these states, of the plan, all at one time? */
+typedef struct aphi_standpoint {
+    unsigned thread;
+    uint32_t state;
+} aphi_standpoint;
+bool aphi_sequence_meets(const aphi_sequence *s, const aphi_standpoint *points, size_t count);
 /* Two threads that can both be in the state right after a local event of that label at one time; false: no two can. */
 bool aphi_sequence_overlap(const aphi_sequence *s, size_t label, unsigned *t, unsigned *u);
 /* One JSON object and a newline (docs/reach.md). */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_never.c - states that components can be in at one time, told from sequences, are those of some interleaving.
+ *
+ * The other side is naive: it takes one step after the other in every order, with queues that are really filled, and
+ * notes which states of two and of three components it has seen together. */
+#include "compare.h"
+#include "random_alts.h"
+#include "reach/keyed.h"
+#include "reach/sequence.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MODELS = 4000, PARTS = 4, STATES = 8, IN_TRANSIT = 32, WORLDS_MAX = 20000, FORKS_MAX = 5000 };
+
+typedef struct seen {
+    bool pair[PARTS][STATES][PARTS][STATES];
+    bool triple[STATES][STATES][STATES];     /* of the first three components */
+} seen;
+
+/* ---- the naive side ---------------------------------------------------------------------------------------------- */
+
+typedef struct message {
+    uint8_t sender, port, label, waits;      /* waits: it is synchronous, its sender stands in line */
+} message;
+
+typedef struct world {
+    uint8_t state[PARTS], count;
+    message transit[IN_TRANSIT];             /* in the order of sending */
+} world;
+
+typedef struct naive {
+    const aphi_alts *a;
+    aphi_keyed worlds;
+    seen *seen;
+} naive;
+
+static const aphi_alts_move *move_of(const naive *n, const world *w, size_t t)
+{
+    return &n->a->components[t].moves[n->a->components[t].first[w->state[t]]];
+}
+
+static bool may_come(const naive *n, const world *w, size_t i)
+{
+    aphi_medium medium = n->a->ports[w->transit[i].port].medium;
+    for (size_t j = 0; j < i && medium != APHI_MEDIUM_UNORDERED; j++)
+        if (w->transit[j].port == w->transit[i].port &&
+            (medium == APHI_MEDIUM_PORT || w->transit[j].sender == w->transit[i].sender))
+            return false;
+    return true;
+}
+
+static void visit(naive *n, const world *w);
+
+static void send(naive *n, const world *w, size_t t, const aphi_alts_move *m)
+{
+    size_t own = 0, capacity = n->a->ports[m->port].capacity;
+    world next = *w;
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->transit[i].sender == t && w->transit[i].waits)
+            return;
+        own += w->transit[i].sender == t && w->transit[i].port == m->port;
+    }
+    if (!m->sync && capacity && own >= capacity)
+        return;
+    assert_true(w->count < IN_TRANSIT);
+    next.transit[next.count++] = (message){(uint8_t)t, (uint8_t)m->port, (uint8_t)m->label, m->sync};
+    if (!m->sync)
+        next.state[t] = (uint8_t)m->target;
+    visit(n, &next);
+}
+
+static void receive(naive *n, const world *w, size_t t, const aphi_alts_move *m)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        message x = w->transit[i];
+        if (x.port != m->port || x.label != m->label || !may_come(n, w, i))
+            continue;
+        world next = *w;
+        next.count--;
+        memmove(next.transit + i, next.transit + i + 1, (next.count - i) * sizeof *next.transit);
+        memset(next.transit + next.count, 0, sizeof *next.transit);
+        next.state[t] = (uint8_t)m->target;
+        if (x.waits)
+            next.state[x.sender] = (uint8_t)move_of(n, w, x.sender)->target;
+        visit(n, &next);
+    }
+}
+
+static void note(const naive *n, const world *w)
+{
+    for (size_t t = 0; t < n->a->component_count; t++)
+        for (size_t u = 0; u < n->a->component_count; u++)
+            n->seen->pair[t][w->state[t]][u][w->state[u]] = true;
+    n->seen->triple[w->state[0]][w->state[1]][w->state[2]] = true;
+}
+
+static void visit(naive *n, const world *w)
+{
+    size_t before = n->worlds.count;
+    if (before > WORLDS_MAX || aphi_keyed_number(&n->worlds, w, sizeof *w) < before)
+        return;
+    note(n, w);
+    for (size_t t = 0; t < n->a->component_count; t++) {
+        const aphi_alts_component *c = &n->a->components[t];
+        for (uint32_t i = c->first[w->state[t]]; i < c->first[w->state[t] + 1]; i++) {
+            const aphi_alts_move *m = &c->moves[i];
+            if (m->op == APHI_ALTS_SEND) {
+                send(n, w, t, m);
+            } else if (m->op == APHI_ALTS_RECEIVE) {
+                receive(n, w, t, m);
+            } else {
+                world next = *w;
+                next.state[t] = (uint8_t)m->target;
+                visit(n, &next);
+            }
+        }
+    }
+}
+
+/* ---- by sequences ------------------------------------------------------------------------------------------------ */
+
+typedef struct collector {
+    aphi_sequence sequence;
+    seen *seen;
+} collector;
+
+static bool meet(const aphi_sequence *s, size_t count, const unsigned *threads, const uint32_t *states)
+{
+    aphi_standpoint points[3];
+    for (size_t i = 0; i < count; i++)
+        points[i] = (aphi_standpoint){threads[i], s->plan->threads[threads[i]].base + states[i]};
+    return aphi_sequence_meets(s, points, count);
+}
+
+static void collect_pairs(const aphi_sequence *s, seen *into, unsigned t, unsigned u)
+{
+    const aphi_plan_thread *threads = s->plan->threads;
+    for (uint32_t i = 0; i < threads[t].states; i++)
+        for (uint32_t k = 0; k < threads[u].states; k++)
+            if (meet(s, 1 + (t != u), (unsigned[]){t, u}, (uint32_t[]){i, k}) && (t != u || i == k))
+                into->pair[t][i][u][k] = true;
+}
+
+static bool collect(void *context, aphi_explorer *e)
+{
+    collector *c = context;
+    aphi_sequence *s = &c->sequence;
+    const aphi_plan_thread *threads = s->plan->threads;
+    aphi_sequence_take(s, e);
+    for (unsigned t = 0; t < s->plan->thread_count; t++)
+        for (unsigned u = 0; u < s->plan->thread_count; u++)
+            collect_pairs(s, c->seen, t, u);
+    for (uint32_t i = 0; i < threads[0].states; i++)
+        for (uint32_t j = 0; j < threads[1].states; j++)
+            for (uint32_t k = 0; k < threads[2].states; k++)
+                if (meet(s, 3, (unsigned[]){0, 1, 2}, (uint32_t[]){i, j, k}))
+                    c->seen->triple[i][j][k] = true;
+    return true;
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+typedef struct tally {
+    size_t models, together, apart;      /* of triples */
+} tally;
+
+static void compare_model(const aphi_alts *a, const aphi_plan *plan, uint64_t seed, tally *sum)
+{
+    seen *told = calloc(1, sizeof *told), *found = calloc(1, sizeof *found);
+    naive n = {.a = a, .seen = found};
+    collector c = {.seen = told};
+    aphi_sequence_open(&c.sequence, plan);
+    aphi_explorer *e = aphi_explorer_open(plan, collect, &c);
+    assert_true(aphi_explorer_begin(e, NULL));
+    world start = {0};
+    for (size_t t = 0; t < a->component_count; t++)
+        start.state[t] = (uint8_t)a->components[t].initial;
+    visit(&n, &start);
+    if (n.worlds.count <= WORLDS_MAX && aphi_explorer_go(e, FORKS_MAX)) {
+        if (memcmp(told, found, sizeof *told))
+            fail_msg("seed %llx: other states at one time", (unsigned long long)seed);
+        sum->models++;
+        for (size_t i = 0; i < sizeof found->triple; i++)
+            *(((bool *)found->triple)[i] ? &sum->together : &sum->apart) += 1;
+    }
+    aphi_explorer_close(e);
+    aphi_sequence_close(&c.sequence);
+    aphi_keyed_free(&n.worlds);
+    free(told);
+    free(found);
+}
+
+static void states_at_one_time(void **state)
+{
+    (void)state;
+    tally sum = {0};
+    const size_t models = compare_cases(MODELS);
+    uint64_t seed = 0x2545f4914f6cdd1du;
+    for (size_t tried = 0; sum.models < models && tried < 4 * models; tried++) {
+        uint64_t at = seed;
+        char why[300] = "";
+        aphi_alts a;
+        aphi_plan plan;
+        random_alts(&a, (random_shape){PARTS, 4, 2, STATES - 2, 3, 4, false}, &seed);
+        if (a.component_count >= 3) {
+            if (aphi_alts_check(&a, why, sizeof why) || !aphi_plan_make(&plan, &a, why, sizeof why))
+                fail_msg("seed %llx: %s", (unsigned long long)at, why);
+            compare_model(&a, &plan, at, &sum);
+            aphi_plan_free(&plan);
+        }
+        aphi_alts_free(&a);
+    }
+    print_message("%zu models, %zu times three states at one time\n", sum.models, sum.together);
+    assert_int_equal(sum.models, models);
+    assert_true(sum.together > 8 * models && sum.apart > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(states_at_one_time)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
