@@ -10,7 +10,7 @@
 
 #include "http.h"
 
-enum { PAST = 3 }; /* strong tags that are remembered of a target */
+enum { PAST = 3 }; /* contents that were replaced and of which the strong tags are remembered */
 
 static aph_value none(void) { return aph_bool(false); }
 
@@ -71,7 +71,7 @@ static bool is_used_again(aph *m, aph_value opaque, aph_value resource)
     aph_value past = aph_field(resource, "past"), body = aph_field(resource, "body"), again = aph_bool(false);
     for (size_t i = 0; aph_is_str(body) && i < aph_count(past); i++) {
         aph_value one = aph_at(past, i);
-        if (aph_field(one, "length") != aph_int((int64_t)aph_count(body)))
+        if (one != none() && aph_field(one, "length") != aph_int((int64_t)aph_count(body)))
             again = aph_or(again, aph_eq(opaque, aph_field(one, "opaque")));
     }
     if (again == aph_bool(false))
@@ -149,12 +149,25 @@ static aph_value to_be_remembered(aph_value resource)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
+/* What was replaced moves on whether its tag is known or not: a server knows tags that it never showed, and it must not
+ * forget sooner than we do. */
+static aph_value remember(aph_value past, aph_value one)
+{
+    size_t n = aph_count(past);
+    if (!one && !n)
+        return past;
+    aph_value last = n ? aph_slice(past, n < PAST ? 0 : 1, n < PAST ? n : PAST - 1) : aph_array(0, NULL);
+    bool any = one;
+    for (size_t i = 0; i < aph_count(last); i++)
+        any |= aph_at(last, i) != none();
+    return any ? aph_push(last, one ? one : none()) : APH_NIL;
+}
+
 aph_value aphi_http_replace(aph_value was, aph_value body, aph_value *past)
 {
-    aph_value one = to_be_remembered(was), leaving = aph_field(was, "leaving");
-    size_t n = aph_count(*past);
-    if (one)
-        *past = aph_push(n ? aph_slice(*past, n < PAST ? 0 : 1, n < PAST ? n : PAST - 1) : aph_array(0, NULL), one);
+    aph_value leaving = aph_field(was, "leaving");
+    if (was)
+        *past = remember(*past, to_be_remembered(was));
     aph_value now = body ? with_past(aph_record("body", body), *past) : APH_NIL;
     return now && leaving ? aph_put(now, "leaving", leaving) : now;
 }
