@@ -247,6 +247,9 @@ static void strong_tags_are_of_one_content(void **unused)
     must_not(THERE POST SAYS(200) PUT("b") SAYS(204) GET SHOWS("b", "x", 1001));
     may(THERE PUT("b") SAYS(204) GET SHOWS("b", "y", 1001) PUT("abcdef") SAYS(204) GET SHOWS("abcdef", "x", 1002));
     may(THERE PUT("fedcba") SAYS(204) GET SHOWS("fedcba", "x", 1000)); /* within a second */
+    /* Three contents that were replaced are remembered, also such as were never shown. */
+    must_not(THERE PUT("a") SAYS(204) PUT("b") SAYS(204) PUT("c") SAYS(204) GET SHOWS("c", "x", 1002));
+    may(THERE PUT("a") SAYS(204) PUT("b") SAYS(204) PUT("c") SAYS(204) PUT("d") SAYS(204) GET SHOWS("d", "x", 1002));
     may(THERE PUT("b") SAYS(204) GET "1<{'status':200,'body':'b'," WEAK("x") "} ");
 }
 
