@@ -3,7 +3,8 @@
  * resource.h - what is at a target of an HTTP server: its content and its validators.
  *
  * A resource is {"body": ..., "tag": TAG or false, "modified": TIME or false}; a field that is missing is not decided
- * yet. "past" are strong tags that it had with content of other lengths, "leaving" says that it will be deleted. */
+ * yet. "past" are the strong tags, with lengths, of what it replaced last, or false for one that was not shown;
+ * "leaving" says that it will be deleted. */
 #ifndef APH_MODELS_HTTP_RESOURCE_H
 #define APH_MODELS_HTTP_RESOURCE_H
 
