@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "cli/count.h"
 #include "cli/exits.h"
 #include "cli/local.h"
 #include "cli/mpirun.h"
@@ -41,7 +42,7 @@ typedef struct reach {
     const char *exclusive, *print, *component, *page;
     size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
     aphi_never never;
-    bool list, races, json, states, total_orders, deadlock_free, local;
+    bool list, races, json, states, total_orders, deadlock_free, count, local;
     aphi_local_options local_options;
     pthread_mutex_t lock;     /* of what follows, and of stdout */
     uint64_t listed;
@@ -65,8 +66,8 @@ typedef struct visitor {
 static volatile sig_atomic_t interrupted;
 
 enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, NEVER, CHECKPOINT, EVERY,
-       RESUME, LIMIT, MEMORY, UNROLL, PRINT, COMPONENT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW, REPORT,
-       HELP };
+       RESUME, LIMIT, MEMORY, UNROLL, PRINT, COMPONENT, COUNT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW,
+       REPORT, HELP };
 
 static const struct option options[] = {
     {"jobs", required_argument, NULL, 'j'},         {"list", no_argument, NULL, LIST},
@@ -78,6 +79,7 @@ static const struct option options[] = {
     {"resume", no_argument, NULL, RESUME},          {"limit", required_argument, NULL, LIMIT},
     {"memory", required_argument, NULL, MEMORY},    {"never", required_argument, NULL, NEVER},
     {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
+    {"count", no_argument, NULL, COUNT},
     {"local", no_argument, NULL, LOCAL},            {"by-projection", no_argument, NULL, BY_PROJECTION},
     {"events-only", no_argument, NULL, EVENTS_ONLY}, {"suite", required_argument, NULL, SUITE},
     {"draw", required_argument, NULL, DRAW},        {"report", required_argument, NULL, REPORT},
@@ -108,6 +110,7 @@ static void help(void)
           "  --total-orders    also count the interleavings\n"
           "  --print FORMAT    print the model instead: alts, dot (for Graphviz), or aut (of one component)\n"
           "  --component NAME  the component for --print aut\n"
+          "  --count           count them without visiting each: what is alike is counted once, and kept in memory\n"
           "  --local           count the sequences of each component instead, without listing those of the model\n"
           "  --events-only     with --local: without race sets\n"
           "  --by-projection   with --local: from all sequences of the model\n"
@@ -156,6 +159,7 @@ static int apply(reach *r, int option)
     case UNROLL: return aphi_take_number("unroll", 1, 1000, &r->unroll);
     case PRINT: return take_format(r);
     case COMPONENT: r->component = optarg; return 0;
+    case COUNT: r->count = true; return 0;
     case LOCAL: r->local = true; return 0;
     case BY_PROJECTION: r->local_options.by_projection = true; return 0;
     case EVENTS_ONLY: r->local_options.events_only = true; return 0;
@@ -367,31 +371,18 @@ static int exit_of(const reach *r)
     return r->result.end == APHI_TEAM_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
 
-static void print_wide(char *text, size_t size, aphi_wide number)
-{
-    char digits[48];
-    size_t n = sizeof digits;
-    digits[--n] = '\0';
-    do
-        digits[--n] = (char)('0' + (int)(number % 10));
-    while ((number /= 10) != 0);
-    snprintf(text, size, "%s", digits + n);
-}
-
 static void tell_json(const reach *r)
 {
     const aphi_explored *told = &r->result.told;
-    char wide[48];
+    char wide[APHI_WIDE_TEXT];
     printf("{\"model\":\"%s\",\"complete\":%s,\"%s\":%llu,\"deadlocks\":%llu,\"blocked\":%llu", r->alts.name,
            r->result.end == APHI_TEAM_DONE && !r->sample ? "true" : "false", r->sample ? "sampled" : "po",
            (unsigned long long)told->sequences, (unsigned long long)told->deadlocks, (unsigned long long)told->blocked);
     if (r->states)
         printf(",\"states\":%llu,\"transitions\":%llu", (unsigned long long)r->graph.states,
                (unsigned long long)r->graph.transitions);
-    if (r->total_orders && !r->graph.overflow) {
-        print_wide(wide, sizeof wide, r->graph.paths);
-        printf(",\"total_orders\":%s", wide);
-    }
+    if (r->total_orders && !r->graph.overflow)
+        printf(",\"total_orders\":%s", aphi_wide_text(r->graph.paths, wide));
     if (has_property(r))
         printf(",\"holds\":%s", r->violated ? "false" : "true");
     printf(",\"seconds\":%.6f}\n", (double)r->search_ns / 1e9);
@@ -407,9 +398,9 @@ static void put_graph(aphi_buffer *out, const reach *r)
         aphi_buffer_str(out, " transitions, up to strong bisimulation\n");
     }
     if (r->total_orders) {
-        char wide[48];
-        print_wide(wide, sizeof wide, r->graph.paths);
-        aphi_buffer_format(out, "  total orders: %s\n", r->graph.overflow ? "more than 128 bits hold" : wide);
+        char wide[APHI_WIDE_TEXT];
+        aphi_buffer_format(out, "  total orders: %s\n",
+                           r->graph.overflow ? "more than 128 bits hold" : aphi_wide_text(r->graph.paths, wide));
     }
 }
 
@@ -576,6 +567,8 @@ static int run(reach *r)
         r->local_options.json = r->json;
         r->local_options.stop = &interrupted;
         code = aphi_local(&r->alts, &r->local_options);
+    } else if (r->count) {
+        code = aphi_count(&r->alts, r->json, &interrupted);
     } else {
         code = run_search(r);
     }
@@ -591,9 +584,9 @@ static int run(reach *r)
 static int run_together(reach *r)
 {
     int code = APHI_EXIT_PASS;
-    if (r->sample || r->draw || r->page || r->local || r->print)
-        return aphi_usage("--sample, --draw, --report, --local and --print are for one process: without mpirun, "
-                          "please");
+    if (r->sample || r->draw || r->page || r->count || r->local || r->print)
+        return aphi_usage("--sample, --draw, --report, --count, --local and --print are for one process: without "
+                          "mpirun, please");
     r->link = aphi_mpirun_join();
     if (!r->link)
         return APHI_EXIT_RANKS;
@@ -612,6 +605,13 @@ static int run_together(reach *r)
     return code;
 }
 
+/* Asked for something that only visits, or interleavings, can tell. */
+static bool needs_search(const reach *r)
+{
+    return r->list || r->sample || r->states || r->total_orders || has_property(r) || r->team.checkpoint || r->limit ||
+           r->memory || r->print || r->draw || r->page;
+}
+
 static int check_options(const reach *r)
 {
     if (r->list && r->json)
@@ -624,9 +624,10 @@ static int check_options(const reach *r)
         return aphi_usage("--races goes with --list");
     if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
         return aphi_usage("--by-projection, --events-only and --suite go with --local");
-    if (r->local && (r->list || r->sample || r->states || r->total_orders || has_property(r) ||
-                     r->team.checkpoint || r->limit || r->memory || r->print || r->draw || r->page))
+    if (r->local && (r->count || needs_search(r)))
         return aphi_usage("--local is for itself: of the other options only -j, --unroll and --json go with it");
+    if (r->count && (r->jobs > 1 || needs_search(r)))
+        return aphi_usage("--count is for itself: of the other options only --unroll and --json go with it");
     if (r->team.resume && !r->team.checkpoint)
         return aphi_usage("--resume needs --checkpoint FILE");
     if (r->sample && (r->team.checkpoint || r->limit || r->memory))

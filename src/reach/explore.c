@@ -8,9 +8,7 @@
  *             later.
  *             Sorting is what makes it exactly once: no run is in two branches, and none in neither. In the last branch
  *             the messages that are there sleep: the receiver waits until another one comes.
- *             That branch is empty if no other message can come. So a receiver that nobody can send anything new to is
- *             picked first, and then has no such branch; and a branch is left as soon as a receiver that sleeps can no
- *             longer be woken. Both are told from what components may still send, which errs on the safe side only.
+ *             That branch may be empty, which is told early where it can be (forks.c).
  * Picture:    fork: D takes a, or b, or what comes later (a and b sleep)
  *                   |--- a --- ...      the situation before the fork is kept once;
  *                   |--- b --- ...      each branch begins with a copy of it
@@ -30,18 +28,10 @@
 #include "reach/explore.h"
 
 #include "base/memory.h"
-#include "reach/queues.h"
-#include "reach/situation.h"
+#include "reach/forks.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LATER = UINT16_MAX };
-
-typedef struct choice {
-    uint16_t channel; /* or LATER */
-    uint16_t slot;
-} choice;
 
 typedef struct fork {
     uint32_t first, next, end; /* its choices */
@@ -55,8 +45,7 @@ struct aphi_explorer {
     size_t kept_capacity;   /* in situations */
     fork_point *forks;
     size_t depth, fork_capacity;
-    choice *choices;
-    size_t choice_count, choice_capacity;
+    aphi_choices choices;
     uint16_t *prefix;       /* ways taken at the forks before the first: nothing is left there */
     size_t prefix_count, prefix_capacity;
     double prefix_share;    /* of the tree, beyond them */
@@ -67,144 +56,7 @@ struct aphi_explorer {
     bool stopped;
 };
 
-/* ---- what can still happen --------------------------------------------------------------------------------------- */
-
-static inline const uint64_t *row_of(const aphi_situation *at, unsigned thread)
-{
-    const aphi_plan *p = at->plan;
-    return p->later + (size_t)p->states[at->state[thread]].row * p->thread_count;
-}
-
-/* Inputs among `reach` that a message from sender would bring anew: in a channel that keeps order, and is not empty, it
- * would be behind. */
-static inline uint64_t anew(const aphi_situation *at, unsigned sender, unsigned receiver, uint64_t reach)
-{
-    const aphi_plan_thread *r = &at->plan->threads[receiver];
-    uint64_t full = at->nonempty[receiver] & ~r->unordered & ~r->ordered;
-    if (r->inputs > 64)
-        return reach;
-    while (full && reach) {
-        const aphi_plan_channel *c = &at->plan->channels[r->into[__builtin_ctzll(full)]];
-        if (c->sender == sender)
-            reach &= ~c->inputs;
-        full &= full - 1;
-    }
-    return reach;
-}
-
-static inline bool waits_on(const aphi_situation *at, unsigned thread, unsigned receiver)
-{
-    const aphi_plan_state *s = &at->plan->states[at->state[thread]];
-    return (s->kind == APHI_PLAN_PASS || s->kind == APHI_PLAN_POST) &&
-           at->plan->channels[s->channel].receiver == receiver;
-}
-
-/* May x, if it goes on, get y going? */
-static inline bool rouses(const aphi_situation *at, unsigned x, unsigned y)
-{
-    const aphi_plan_state *s = &at->plan->states[at->state[y]];
-    if (s->kind != APHI_PLAN_RECEIVE)
-        return waits_on(at, y, x);
-    uint64_t reach = row_of(at, x)[y] & s->open;
-    return reach && (!(at->head->slept >> y & 1) || anew(at, x, y, reach));
-}
-
-/* Threads that may go on if those of `seed` do, and those of `frozen` do not. */
-static uint64_t roused(const aphi_situation *at, uint64_t seed, uint64_t frozen)
-{
-    uint64_t live = seed, fresh = seed, rest = at->everybody & ~seed & ~frozen & ~at->head->ended;
-    while (fresh && rest) {
-        unsigned x = (unsigned)__builtin_ctzll(fresh);
-        fresh &= fresh - 1;
-        for (uint64_t others = rest; others; others &= others - 1) {
-            unsigned y = (unsigned)__builtin_ctzll(others);
-            if (rouses(at, x, y)) {
-                uint64_t bit = (uint64_t)1 << y;
-                live |= bit;
-                fresh |= bit;
-                rest &= ~bit;
-            }
-        }
-    }
-    return live;
-}
-
-/* Threads, whoever they are, that may send the receiver something new, if they go on. */
-static uint64_t suppliers(const aphi_situation *at, unsigned receiver)
-{
-    uint64_t open = at->plan->states[at->state[receiver]].open, found = 0;
-    uint64_t others = at->everybody & ~at->head->ended & ~((uint64_t)1 << receiver);
-    for (; others; others &= others - 1) {
-        unsigned x = (unsigned)__builtin_ctzll(others);
-        uint64_t reach = row_of(at, x)[receiver] & open;
-        if (reach && anew(at, x, receiver, reach))
-            found |= (uint64_t)1 << x;
-    }
-    return found;
-}
-
-/* Can those that sleep still be woken? One that reads a queue shared by all may also be stuck for good. */
-static bool hopeful(const aphi_situation *at)
-{
-    uint64_t asleep = at->head->slept & ~at->head->awake & ~at->queue_readers;
-    return !asleep || !(asleep & ~roused(at, at->head->awake, 0));
-}
-
-/* The receiver to sort by. *complete: nothing new can come to it. */
-static unsigned pick(const aphi_situation *at, bool *complete)
-{
-    uint64_t awake = at->head->awake, doubtful = 0, from[APHI_ALTS_COMPONENTS_MAX];
-    *complete = true;
-    for (uint64_t rest = awake & ~at->queue_readers; rest; rest &= rest - 1) {
-        unsigned r = (unsigned)__builtin_ctzll(rest);
-        from[r] = suppliers(at, r);
-        if (!from[r])
-            return r;
-        doubtful |= (uint64_t)1 << r;
-    }
-    for (uint64_t rest = doubtful; rest; rest &= rest - 1) {
-        unsigned r = (unsigned)__builtin_ctzll(rest);
-        uint64_t bit = (uint64_t)1 << r;
-        if (!(from[r] & roused(at, awake & ~bit, bit)))
-            return r;
-    }
-    *complete = false;
-    return (unsigned)__builtin_ctzll(awake);
-}
-
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
-
-static void add_choice(aphi_explorer *e, unsigned channel, unsigned slot)
-{
-    APHI_RESERVE(e->choices, e->choice_capacity, e->choice_count + 1);
-    e->choices[e->choice_count++] = (choice){.channel = (uint16_t)channel, .slot = (uint16_t)slot};
-}
-
-static void list_choices(aphi_explorer *e, unsigned receiver, bool complete)
-{
-    const aphi_situation *at = &e->at;
-    const aphi_plan_thread *r = &at->plan->threads[receiver];
-    for (uint64_t rest = at->candidates[receiver] & ~at->asleep[receiver]; rest; rest &= rest - 1) {
-        unsigned channel = r->into[__builtin_ctzll(rest)];
-        if (at->plan->channels[channel].medium != APHI_MEDIUM_UNORDERED) {
-            add_choice(e, channel, at->first[channel]);
-            continue;
-        }
-        for (unsigned slot = at->slept_until[channel]; slot < at->end[channel]; slot++)
-            if (aphi_situation_takes(at, receiver, channel, slot))
-                add_choice(e, channel, slot);
-    }
-    if (!complete)
-        add_choice(e, LATER, 0);
-}
-
-static void make_choice(aphi_explorer *e, unsigned receiver, choice c)
-{
-    if (c.channel == LATER)
-        aphi_situation_sleep(&e->at, receiver);
-    else
-        aphi_situation_receive(&e->at, receiver, c.channel, c.slot);
-}
 
 /* The situation at hand is kept; from now on the one at hand is the next place. */
 static void push_fork(aphi_explorer *e, unsigned receiver, size_t first)
@@ -215,20 +67,15 @@ static void push_fork(aphi_explorer *e, unsigned receiver, size_t first)
     }
     APHI_RESERVE(e->forks, e->fork_capacity, e->depth + 1);
     e->forks[e->depth++] = (fork_point){.first = (uint32_t)first, .next = (uint32_t)first,
-                                        .end = (uint32_t)e->choice_count, .all = (uint32_t)(e->choice_count - first),
+                                        .end = (uint32_t)e->choices.count, .all = (uint32_t)(e->choices.count - first),
                                         .receiver = (uint16_t)receiver};
     e->told.forks++;
 }
 
-static void leaf(aphi_explorer *e)
+static void end_sequence(aphi_explorer *e)
 {
-    aphi_situation *at = &e->at;
-    if (at->head->slept && !aphi_queues_stuck(at)) {
-        e->told.blocked++;
-        return;
-    }
     e->told.sequences++;
-    e->told.deadlocks += at->head->ended != at->everybody;
+    e->told.deadlocks += e->at.head->ended != e->at.everybody;
     if (e->visit && !e->visit(e->context, e))
         e->stopped = true;
 }
@@ -236,28 +83,12 @@ static void leaf(aphi_explorer *e)
 /* Goes on from the situation at hand until a fork, which it pushes, or the end. */
 static void descend(aphi_explorer *e)
 {
-    aphi_situation *at = &e->at;
-    for (;;) {
-        bool complete;
-        if (at->plan->port_queues)
-            aphi_queues_refresh(at);
-        if (!at->head->awake) {
-            leaf(e);
-            return;
-        }
-        if (at->head->slept && !hopeful(at)) {
-            e->told.blocked++;
-            return;
-        }
-        unsigned receiver = pick(at, &complete);
-        size_t first = e->choice_count;
-        list_choices(e, receiver, complete);
-        if (e->choice_count > first + 1) {
-            push_fork(e, receiver, first);
-            return;
-        }
-        e->choice_count = first;
-        make_choice(e, receiver, e->choices[first]);
+    size_t first = e->choices.count;
+    unsigned receiver;
+    switch (aphi_forks_descend(&e->at, &e->choices, &receiver)) {
+    case APHI_FORKS_FORK: push_fork(e, receiver, first); return;
+    case APHI_FORKS_SEQUENCE: end_sequence(e); return;
+    case APHI_FORKS_BLOCKED: e->told.blocked++; return;
     }
 }
 
@@ -265,16 +96,16 @@ static void descend(aphi_explorer *e)
 static void enter_next(aphi_explorer *e)
 {
     fork_point *f = &e->forks[e->depth - 1];
-    choice c = e->choices[f->next++];
+    aphi_choice c = e->choices.at[f->next++];
     aphi_situation_at(&e->at, e->kept + e->depth * e->at.size);
     memcpy(e->at.now, e->kept + (e->depth - 1) * e->at.size, e->at.size);
-    make_choice(e, f->receiver, c);
+    aphi_forks_take(&e->at, f->receiver, c);
 }
 
 /* Arrays grow by doubling: half of the bound is for what is in them. */
 static bool is_beyond(const aphi_explorer *e, size_t bytes)
 {
-    size_t used = e->depth * (e->at.size + sizeof *e->forks) + e->choice_count * sizeof *e->choices;
+    size_t used = e->depth * (e->at.size + sizeof *e->forks) + e->choices.count * sizeof *e->choices.at;
     return used > bytes / 2 && e->depth > 2;
 }
 
@@ -294,7 +125,7 @@ bool aphi_explorer_go(aphi_explorer *e, uint64_t forks)
     while (e->depth && e->told.forks < until && !e->stopped && !is_beyond(e, e->bound)) {
         fork_point *f = &e->forks[e->depth - 1];
         if (f->next == f->end) {
-            e->choice_count = f->first;
+            e->choices.count = f->first;
             e->depth--;
             continue;
         }
@@ -312,7 +143,7 @@ aphi_explorer *aphi_explorer_open(const aphi_plan *plan, aphi_visit *visit, void
     aphi_situation_open(&e->at, plan);
     e->kept_capacity = 16;
     e->kept = aphi_alloc(e->kept_capacity * e->at.size);
-    APHI_RESERVE(e->choices, e->choice_capacity, 1);
+    APHI_RESERVE(e->choices.at, e->choices.capacity, 1);
     e->visit = visit;
     e->context = context;
     e->bound = SIZE_MAX;
@@ -324,7 +155,7 @@ void aphi_explorer_close(aphi_explorer *e)
     aphi_situation_close(&e->at);
     free(e->kept);
     free(e->forks);
-    free(e->choices);
+    free(e->choices.at);
     free(e->prefix);
     free(e);
 }
@@ -342,12 +173,12 @@ static void drop_bottom(aphi_explorer *e)
         e->prefix[e->prefix_count++] = (uint16_t)(e->forks[i].next - 1 - e->forks[i].first);
         e->prefix_share /= e->forks[i].all;
     }
-    uint32_t base = n < e->depth ? e->forks[n].first : (uint32_t)e->choice_count;
+    uint32_t base = n < e->depth ? e->forks[n].first : (uint32_t)e->choices.count;
     e->depth -= n;
-    e->choice_count -= base;
+    e->choices.count -= base;
     memmove(e->forks, e->forks + n, e->depth * sizeof *e->forks);
     memmove(e->kept, e->kept + n * e->at.size, e->depth * e->at.size);
-    memmove(e->choices, e->choices + base, e->choice_count * sizeof *e->choices);
+    memmove(e->choices.at, e->choices.at + base, e->choices.count * sizeof *e->choices.at);
     for (size_t i = 0; i < e->depth; i++) {
         e->forks[i].first -= base;
         e->forks[i].next -= base;
@@ -357,7 +188,7 @@ static void drop_bottom(aphi_explorer *e)
 
 static void begin(aphi_explorer *e)
 {
-    e->depth = e->choice_count = e->prefix_count = 0;
+    e->depth = e->choices.count = e->prefix_count = 0;
     e->prefix_share = 1;
     e->stopped = false;
     aphi_situation_at(&e->at, e->kept);

@@ -5,10 +5,9 @@
 #define APHI_REACH_GRAPH_H
 
 #include "reach/alts.h"
+#include "reach/wide.h"
 
 #include <signal.h>
-
-__extension__ typedef unsigned __int128 aphi_wide;
 
 typedef struct aphi_graph {
     uint64_t states, transitions; /* up to strong bisimulation */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_explore.c - the search visits each partially ordered sequence of random models exactly once, and its race sets
- * are what they are defined to be.
+ * test_explore.c - the search visits each partially ordered sequence of random models exactly once, its race sets are what
+ * they are defined to be, and counting without visits comes to the same.
  *
  * The other side is naive and shares nothing with the search but the model: it takes one step after the other in every
  * order, with queues that are really filled, and collects what each complete run looks like. Two runs are the same if
  * each thread does the same events, and each receive takes the message of the same event. */
 #include "base/memory.h"
 #include "compare.h"
+#include "reach/counting.h"
 #include "reach/explore.h"
 #include "reach/sequence.h"
 
@@ -469,7 +470,7 @@ static void random_model(aphi_alts *a, unsigned mediums)
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */
 
 typedef struct totals {
-    size_t models, sequences, deadlocks, several, races;
+    size_t models, sequences, deadlocks, several, races, remembered;
     uint64_t blocked;
 } totals;
 
@@ -495,7 +496,12 @@ static void search_and_compare(const aphi_plan *p, const naive *n, totals *sum)
     assert_equal_sets(&s.complete, &n->complete);
     assert_int_equal(told.sequences, n->complete.count);
     assert_int_equal(told.deadlocks, n->deadlocks);
+    aphi_counted counted = aphi_counting(p, NULL, NULL);
+    assert_false(counted.overflow || counted.stopped);
+    assert_true(counted.sequences == n->complete.count);
+    assert_true(counted.deadlocks == n->deadlocks);
     sum->models++;
+    sum->remembered += counted.situations;
     sum->sequences += told.sequences;
     sum->deadlocks += told.deadlocks;
     sum->several += told.sequences > 1;
@@ -537,6 +543,7 @@ static void compare(unsigned mediums)
                   (unsigned long long)sum.blocked, sum.races);
     /* Or it has shown nothing. */
     assert_true(sum.several > models / 4 && sum.deadlocks > 0 && sum.races > models / 10);
+    assert_true(sum.remembered > models / 4 || mediums == APHI_MEDIUM_PORT);
 }
 
 static void pairs(void **state)

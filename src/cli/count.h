@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * count.h - antiphon reach --count: how many sequences there are, without visiting them. */
+#ifndef APHI_CLI_COUNT_H
+#define APHI_CLI_COUNT_H
+
+#include "reach/alts.h"
+
+#include <signal.h>
+
+/* Returns an exit code. When *stop is set, it ends. */
+int aphi_count(const aphi_alts *alts, bool json, const volatile sig_atomic_t *stop);
+
+#endif

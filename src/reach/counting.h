@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * counting.h - how many partially ordered runs a model has, without visiting them. */
+#ifndef APHI_REACH_COUNTING_H
+#define APHI_REACH_COUNTING_H
+
+#include "reach/plan.h"
+#include "reach/wide.h"
+
+#include <signal.h>
+
+typedef struct aphi_counted {
+    aphi_wide sequences, deadlocks; /* of them */
+    bool overflow;                  /* there are more than 128 bits hold */
+    bool stopped;                   /* there is no answer */
+    size_t situations;              /* that were remembered */
+} aphi_counted;
+
+/* When *stop is set, it ends. progress, if there is one, is told now and then which share is done, if all branches of a
+ * fork were alike. */
+aphi_counted aphi_counting(const aphi_plan *plan, const volatile sig_atomic_t *stop, void (*progress)(double share));
+
+#endif
