@@ -101,6 +101,7 @@ typedef struct aphi_running {
     aphi_held held[APHI_HELD_MAX];
     size_t held_count;
     aphi_choice choice;     /* which calls wait */
+    uint64_t broken_off;    /* connections, before their first answer, with several requests on them */
     bool left;              /* a connection was closed: what would have come on it is not seen */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */

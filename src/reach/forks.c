@@ -2,10 +2,12 @@
  *
  * forks.c - where runs part: which receiver to sort by, and what it may take.
  *
- * Idea:       a fork that has no last branch, "what comes later", is better than one that has: so a receiver that nobody
- *             can send anything new to is picked first; and a branch is left as soon as a receiver that sleeps can no
- *             longer be woken. Both are told from what components may still send, which errs on the safe side only.
- * Invariants: what is picked depends on the situation alone, without how it came about (but for ports with one queue). */
+ * Idea:       a fork that has no last branch, "what comes later", is better than one that has: so a receiver that
+ *             nobody can send anything new to is picked first; and a branch is left as soon as a receiver that sleeps
+ *             can no longer be woken. Both are told from what components may still send, which errs on the safe side
+ *             only.
+ * Invariants: what is picked depends on the situation alone, not on how it came about (but for ports with one
+ *             queue). */
 #include "reach/forks.h"
 
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_explore.c - the search visits each partially ordered sequence of random models exactly once, its race sets are what
- * they are defined to be, and counting without visits comes to the same.
+ * test_explore.c - the search visits each partially ordered sequence of random models exactly once, its race sets are
+ * what they are defined to be, and counting without visits comes to the same.
  *
  * The other side is naive and shares nothing with the search but the model: it takes one step after the other in every
  * order, with queues that are really filled, and collects what each complete run looks like. Two runs are the same if
