@@ -64,6 +64,9 @@ void aph_clause(aph *m, const char *clause);
 /* Here is a violation that servers are known for, one of the model's waivers. False, unless the user allows it by name
  * (--waive): then it is a free choice whether this server has it. */
 bool aph_waive(aph *m, const char *name);
+/* As aph_waive; and where there is a choice, either side of it foretells that value of the field, as
+ * aph_either_foretold does. */
+bool aph_waive_foretold(aph *m, const char *name, const char *field, aph_value without, aph_value waived);
 /* This branch is not to be taken: the model does not describe it. */
 void aph_never(aph *m) __attribute__((noreturn));
 /* The request is not one that this model knows: reported as bad input, with the reason. */

@@ -394,7 +394,7 @@ static void check_request(aph *m, aph_value request)
 /* An answer with "date" is older than what it tells of. */
 static aph_value dated(aph *m, aph_value said)
 {
-    if (!aph_field(said, "modified") || !aph_waive(m, "last-modified-ahead"))
+    if (!aph_field(said, "modified") || !aph_waive_foretold(m, "last-modified-ahead", "date", APH_NIL, APH_SOME))
         return with(m, said, "date", APH_NIL);
     return aph_put(said, "date", aph_choose_within(m, 0, APH_HTTP_TIME_MAX, "the date of the answer"));
 }
@@ -406,7 +406,7 @@ static aph_value refuse(aph *m, aph_value request, int status, aph_value *state)
         *state = aphi_http_forget(*state, aph_field(request, "target"));
     aph_value said = answer_failed(m, request, status);
     aph_clause(m, "RFC 9110 15.5.6");
-    bool allow = status == 405 && !aph_waive(m, "405-without-allow");
+    bool allow = status == 405 && !aph_waive_foretold(m, "405-without-allow", "allow", APH_SOME, APH_NIL);
     if (!allow)
         aph_clause(m, "RFC 9110 15");
     return with(m, said, "allow", allow ? aph_bool(true) : APH_NIL);

@@ -116,7 +116,7 @@ typedef struct aphi_running {
     aphi_buffer trace;
     off_t trace_size;       /* on disk */
     bool trace_failed;
-    int64_t looked_at, shown_at, count_at;
+    int64_t looked_at, shown_at, count_at, judged_at;
     bool awake;             /* the clock was read since the last wait */
 } aphi_running;
 

@@ -170,13 +170,20 @@ int aph_either_(aph *m, size_t n, const char *const *names)
     return (int)aph_int_of(perform(m, &(aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
 }
 
-bool aph_waive(aph *m, const char *name)
+/* The waiver, if the user allows it; or NULL. */
+static const aph_waiver *allowed_waiver(const aph *m, const char *name)
 {
     const aph_waiver *w = m->model->waivers;
     for (size_t i = 0; m->model->waived && w && w[i].name; i++)
         if ((m->model->waived >> i & 1) && strcmp(w[i].name, name) == 0)
-            return aph_either_(m, 2, w[i].alternatives) == 1;
-    return false;
+            return &w[i];
+    return NULL;
+}
+
+bool aph_waive(aph *m, const char *name)
+{
+    const aph_waiver *w = allowed_waiver(m, name);
+    return w && aph_either_(m, 2, w->alternatives) == 1;
 }
 
 /* Whatever its unknowns are, v is not what was seen. */
@@ -216,6 +223,12 @@ int aph_either_foretold_(aph *m, const char *field, const aph_value *values, siz
         if (contradicts(values[i], seen))
             event.ruled_out |= (uint64_t)1 << i;
     return (int)aph_int_of(perform(m, &event));
+}
+
+bool aph_waive_foretold(aph *m, const char *name, const char *field, aph_value without, aph_value waived)
+{
+    const aph_waiver *w = allowed_waiver(m, name);
+    return w && aph_either_foretold_(m, field, APH_VALUES(without, waived), 2, w->alternatives) == 1;
 }
 
 void aph_clause(aph *m, const char *clause)

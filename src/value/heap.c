@@ -8,7 +8,9 @@
  *             2. a node's slots hold values of the same heap, made before it: the graph has no cycles
  *             3. nothing is freed but in aph_collect and aph_heap_close
  * Cost:       one probe to make a node; a collection visits every node once. The table is larger than the processor's
- *             caches, so the nodes looked up of late are in a small one before it.
+ *             caches, so the nodes looked up of late are in a small one before it; and an entry has 16 bits of the
+ *             hash beside the address, so that a node that is another is hardly ever looked at. Entries lie by hash,
+ *             so that a collection, and a larger table, go from one end to the other.
  * Not done:   counting references: models would have to, and would get it wrong.
  * Read next:  object.c, the only shape with structure of its own. */
 #include "value/heap.h"
@@ -19,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0, FIRST_BUCKETS = 4096, RECENT = 2048 };
+enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0, FIRST_ENTRIES = 4096, RECENT = 2048,
+       ADDRESS_BITS = 48, AHEAD = 16 /* entries of which the nodes are fetched before they are needed */ };
 
 typedef struct chunk {
     struct chunk *next;
@@ -32,12 +35,13 @@ typedef struct root {
 } root;
 
 typedef struct heap {
-    struct aph_node **bucket;
+    uint64_t *table;       /* addresses of nodes, below the first bits of their hashes; 0: none. By hash, or next to
+                            * where that would be */
     struct recent {
         uint64_t hash;
         struct aph_node *node; /* in the table, too; or NULL */
     } *recent;             /* RECENT of them, by hash */
-    size_t buckets, nodes, bytes, bytes_kept;
+    size_t entries, nodes, bytes, bytes_kept;
     struct aph_node *free_list[CLASSES];
     chunk *chunks;
     char *fresh;           /* unused rest of the newest chunk */
@@ -116,19 +120,51 @@ static void node_release(heap *h, struct aph_node *node)
     }
 }
 
-static void rehash(heap *h)
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static struct aph_node *node_in(uint64_t entry)
 {
-    size_t grown = h->buckets ? h->buckets * 2 : FIRST_BUCKETS;
-    struct aph_node **bucket = aphi_alloc_zero(grown * sizeof *bucket);
-    for (size_t i = 0; i < h->buckets; i++)
-        for (struct aph_node *node = h->bucket[i], *next; node; node = next) {
-            next = node->next;
-            node->next = bucket[node->hash & (grown - 1)];
-            bucket[node->hash & (grown - 1)] = node;
+    return (struct aph_node *)(uintptr_t)(entry & (((uint64_t)1 << ADDRESS_BITS) - 1));
+}
+
+static uint64_t entry_of(const struct aph_node *node)
+{
+    assert((uint64_t)(uintptr_t)node >> ADDRESS_BITS == 0);
+    return node->hash >> ADDRESS_BITS << ADDRESS_BITS | (uint64_t)(uintptr_t)node;
+}
+
+static void fetch_ahead(const heap *h, size_t i)
+{
+    if (i + AHEAD < h->entries && h->table[i + AHEAD])
+        __builtin_prefetch(node_in(h->table[i + AHEAD]));
+}
+
+/* A table of so many entries, for the nodes that are marked, or for all. The others are released. */
+static void make_table(heap *h, size_t entries, bool all)
+{
+    uint64_t *table = aphi_alloc_zero(entries * sizeof *table);
+    for (size_t i = 0; i < h->entries; i++) {
+        struct aph_node *node = node_in(h->table[i]);
+        fetch_ahead(h, i);
+        if (!node)
+            continue;
+        if (!all && node->mark != h->epoch) {
+            node_release(h, node);
+            continue;
         }
-    free(h->bucket);
-    h->bucket = bucket;
-    h->buckets = grown;
+        size_t at = node->hash & (entries - 1);
+        while (table[at])
+            at = (at + 1) & (entries - 1);
+        table[at] = h->table[i];
+    }
+    free(h->table);
+    h->table = table;
+    h->entries = entries;
+}
+
+static void enlarge(heap *h)
+{
+    make_table(h, h->entries ? h->entries * 2 : FIRST_ENTRIES, true);
     if (!h->recent)
         h->recent = aphi_alloc_zero(RECENT * sizeof *h->recent);
 }
@@ -167,8 +203,6 @@ static inline bool has_content(const struct aph_node *node, const content *c)
 static struct aph_node *make_node(heap *h, const content *c, uint64_t symbols)
 {
     struct aph_node *node = node_alloc(h, c->slot_bytes);
-    struct aph_node **bucket = &h->bucket[c->hash & (h->buckets - 1)];
-    node->next = *bucket;
     node->hash = c->hash;
     node->symbols = symbols;
     node->count = c->count;
@@ -177,7 +211,18 @@ static struct aph_node *make_node(heap *h, const content *c, uint64_t symbols)
     node->mark = h->epoch;
     if (c->slot_bytes)
         memcpy(node->slot, c->slots, c->slot_bytes);
-    *bucket = node;
+    return node;
+}
+
+/* The node with that content, in the table. */
+static struct aph_node *find_or_make(heap *h, const content *c, uint64_t symbols)
+{
+    size_t at = c->hash & (h->entries - 1);
+    for (; h->table[at]; at = (at + 1) & (h->entries - 1))
+        if (h->table[at] >> ADDRESS_BITS == c->hash >> ADDRESS_BITS && has_content(node_in(h->table[at]), c))
+            return node_in(h->table[at]);
+    struct aph_node *node = make_node(h, c, symbols);
+    h->table[at] = entry_of(node);
     return node;
 }
 
@@ -186,15 +231,12 @@ static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const 
 {
     heap *h = &the_heap;
     content c = {hash, shape, detail, count, slots, slot_bytes};
-    if (2 * h->nodes >= h->buckets) /* each node that is passed in a bucket is likely to be a miss in the caches */
-        rehash(h);
+    if (2 * h->nodes >= h->entries)
+        enlarge(h);
     struct recent *recent = &h->recent[hash >> 32 & (RECENT - 1)];
     if (recent->hash == hash && recent->node && has_content(recent->node, &c))
         return recent->node;
-    struct aph_node *node = h->bucket[hash & (h->buckets - 1)];
-    while (node && !has_content(node, &c))
-        node = node->next;
-    *recent = (struct recent){hash, node ? node : make_node(h, &c, symbols)};
+    *recent = (struct recent){hash, find_or_make(h, &c, symbols)};
     return recent->node;
 }
 
@@ -284,17 +326,10 @@ void aph_collect(void)
     h->epoch ^= 1;
     for (size_t i = 0; i < h->root_count; i++)
         h->roots[i].mark(h->roots[i].context);
-    for (size_t i = 0; i < h->buckets; i++)
-        for (struct aph_node **link = &h->bucket[i], *node; (node = *link);) {
-            if (node->mark == h->epoch) {
-                link = &node->next;
-            } else {
-                *link = node->next;
-                node_release(h, node);
-            }
-        }
-    if (h->recent)
+    if (h->entries) {
+        make_table(h, h->entries, false);
         memset(h->recent, 0, RECENT * sizeof *h->recent);
+    }
     h->bytes_kept = h->bytes;
 }
 
@@ -311,17 +346,14 @@ size_t aph_heap_bytes_kept(void)
 void aph_heap_close(void)
 {
     heap *h = &the_heap;
-    for (size_t i = 0; i < h->buckets; i++)
-        for (struct aph_node *node = h->bucket[i], *next; node; node = next) {
-            next = node->next;
-            if (node->size_class == CLASS_LARGE)
-                free(node);
-        }
+    for (size_t i = 0; i < h->entries; i++)
+        if (h->table[i] && node_in(h->table[i])->size_class == CLASS_LARGE)
+            free(node_in(h->table[i]));
     for (chunk *c = h->chunks, *next; c; c = next) {
         next = c->next;
         free(c);
     }
-    free(h->bucket);
+    free(h->table);
     free(h->recent);
     free(h->roots);
     free(h->marking);

@@ -26,8 +26,10 @@ typedef enum aphi_shape {
 enum { APHI_PAIRS_MAX = 8 };
 
 struct aph_node {
-    struct aph_node *next; /* in its bucket */
-    uint64_t hash;
+    union {
+        uint64_t hash;
+        struct aph_node *next; /* of one that is free */
+    };
     uint64_t symbols;      /* Bloom mask of the symbols inside: bit number % 64 */
     uint32_t count;
     uint8_t shape, detail, mark, size_class;
