@@ -11,7 +11,7 @@
  *             several requests is one thing that they speak of, and is exchanged in all of them. Or a hole is filled by
  *             another function, and perhaps all speak of another thing. If two are left, one may also say one thing
  *             more; if one is left, it may say two things otherwise, or one field stands for another that is never said
- *             beside it.
+ *             beside it, or it is of another kind and has a field more.
  * Invariants: 1. Every step has one action less, or as many and what is said is simpler by aphi_is_simpler, the order
  *             that simplify.c follows: so they end. As there, the steps are numbered: nobody holds values while a
  *             candidate runs.
@@ -79,8 +79,8 @@ static void say_otherwise(aphi_script *c, size_t i, aph_value field, aph_value v
     }
 }
 
-/* Another value; only if it is simpler; or a field more, too. */
-typedef enum exchanging { OTHER, SIMPLER, ADDED } exchanging;
+/* Another value; only if it is simpler; or a field more, too; or only that. */
+typedef enum exchanging { OTHER, SIMPLER, ADDED, MORE } exchanging;
 
 /* The n-th exchange of what the i-th action says; counts *n down by those that there are. */
 static bool exchange_at(aphi_script *c, aph_value values, size_t i, exchanging how, size_t *n)
@@ -88,7 +88,7 @@ static bool exchange_at(aphi_script *c, aph_value values, size_t i, exchanging h
     aph_value field, others;
     for (size_t f = 0; aph_pair_at(values, f, &field, &others); f++) {
         aph_value before = said(c->actions[i].send, field);
-        if (before ? !is_first_to_say(c, i, field) : how != ADDED)
+        if (before ? how == MORE || !is_first_to_say(c, i, field) : how != ADDED && how != MORE)
             continue;
         for (size_t k = 0; k < aph_count(others); k++) {
             aph_value value = aph_at(aph_at(others, k), 0);
@@ -280,6 +280,45 @@ static bool removes_with_stand_in(aphi_trial *s, size_t i)
     return false;
 }
 
+/* The fields that requests have which say this there. */
+static aph_value company(aph_value values, aph_value field, aph_value value)
+{
+    aph_value others = aph_get(values, field);
+    for (size_t k = 0; k < aph_count(others); k++)
+        if (aph_at(aph_at(others, k), 0) == value)
+            return aph_at(aph_at(others, k), 1);
+    return APH_NIL;
+}
+
+/* Do the messages differ in a field that says which others there can be, such as the method? */
+static bool is_of_another_kind(aph_value values, aph_value send, aph_value before)
+{
+    aph_value field, value;
+    for (size_t f = 0; aph_pair_at(send, f, &field, &value); f++)
+        if (value != said(before, field) && company(values, field, value) != company(values, field, said(before, field)))
+            return true;
+    return false;
+}
+
+/* The request that is left is of another kind, and has a field more. */
+static bool removes_with_kind(aphi_trial *s, size_t i)
+{
+    aph_value values = s->options->values;
+    for (size_t n = 0; goes_on(s); n++) {
+        for (size_t k = 0; goes_on(s); k++) {
+            remove_action(s, i);
+            aph_value *send = &s->candidate.actions[0].send, before = *send;
+            if (!exchange_one(&s->candidate, values, OTHER, n))
+                return false;
+            if (!is_of_another_kind(values, *send, before) || !exchange_one(&s->candidate, values, MORE, k))
+                break;
+            if (is_taken(s))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool removes_any(aphi_trial *s)
 {
     for (size_t i = 0; i < s->best.count && s->best.count > 1; i++)
@@ -289,7 +328,8 @@ static bool removes_any(aphi_trial *s)
         if (removes_with_function(s, i))
             return true;
     return s->best.count == 2 &&
-           (removes_with_stand_in(s, 0) || removes_with_stand_in(s, 1) || removes_with_two(s, 0));
+           (removes_with_stand_in(s, 0) || removes_with_stand_in(s, 1) || removes_with_kind(s, 0) ||
+            removes_with_kind(s, 1) || removes_with_two(s, 0));
 }
 
 static bool is_worth_it(const aphi_trial *s)

@@ -34,7 +34,8 @@ enum {
     TRIES = 16,         /* draws for a request that has to do with the one before */
     FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
     KINDS_DRAWS = 1000, /* to see which kinds there are */
-    OFTEN = 18,         /* of these: what is said so often may be said elsewhere, too */
+    VALUES_DRAWS = 5000, /* enough to tell what is never said beside what */
+    OFTEN = 90,         /* of these: what is said so often may be said elsewhere, too */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
     LONG_RUN = 1024,    /* actions */
@@ -519,8 +520,8 @@ void aphi_generator_close(aphi_generator *g)
 /* Takes note of a request. */
 typedef aph_value note_request(const aph_model *model, aph_value noted, aph_value request);
 
-/* Of KINDS_DRAWS requests, drawn by somebody who has seen nothing. */
-static aph_value note_draws(const aph_model *model, note_request *note)
+/* Of so many requests, drawn by somebody who has seen nothing. */
+static aph_value note_draws(const aph_model *model, uint64_t draws, note_request *note)
 {
     char error[300];
     aph_value noted = aph_object();
@@ -529,7 +530,7 @@ static aph_value note_draws(const aph_model *model, note_request *note)
         return noted;
     aphi_labelled *nothing = aphi_labelled_open(1);
     g->gen.known = &(aphi_knowledge){.seen = nothing};
-    for (; g->gen.number < KINDS_DRAWS; g->gen.number++) {
+    for (; g->gen.number < draws; g->gen.number++) {
         aph_value request = draw_sound(g);
         if (request)
             noted = note(model, noted, request);
@@ -547,7 +548,7 @@ static aph_value note_kind(const aph_model *model, aph_value kinds, aph_value re
     return aph_set(kinds, aphi_request_kind(model, request), aph_bool(true));
 }
 
-aph_value aphi_generator_kinds(const aph_model *model) { return note_draws(model, note_kind); }
+aph_value aphi_generator_kinds(const aph_model *model) { return note_draws(model, KINDS_DRAWS, note_kind); }
 
 /* What was said by a field of the request: [value, how often, the fields of such requests]. */
 static aph_value said_again(aph_value before, aph_value value, aph_value request)
@@ -575,7 +576,7 @@ static aph_value note_values(const aph_model *model, aph_value noted, aph_value 
 
 aph_value aphi_generator_values(const aph_model *model)
 {
-    aph_value all = aph_object(), noted = note_draws(model, note_values), field, of_field, key, item;
+    aph_value all = aph_object(), noted = note_draws(model, VALUES_DRAWS, note_values), field, of_field, key, item;
     for (size_t i = 0; aph_pair_at(noted, i, &field, &of_field); i++) {
         aph_value often = aph_array(0, NULL);
         for (size_t k = 0; aph_pair_at(of_field, k, &key, &item); k++)
