@@ -294,9 +294,11 @@ static aph_value company(aph_value values, aph_value field, aph_value value)
 static bool is_of_another_kind(aph_value values, aph_value send, aph_value before)
 {
     aph_value field, value;
-    for (size_t f = 0; aph_pair_at(send, f, &field, &value); f++)
-        if (value != said(before, field) && company(values, field, value) != company(values, field, said(before, field)))
+    for (size_t f = 0; aph_pair_at(send, f, &field, &value); f++) {
+        aph_value other = said(before, field);
+        if (value != other && company(values, field, value) != company(values, field, other))
             return true;
+    }
     return false;
 }
 

@@ -43,9 +43,9 @@ tried() {
     [ $code -eq "$expected" ]
 }
 
-# What the model itself does is never rejected; in three seconds, not every kind of request needs to have been answered.
+# What the model itself does is never rejected; in two seconds, not every kind of request needs to have been answered.
 served() {
-    patience=0.4 time=3
+    patience=0.4 time=2
     tried 0 "$@" || [ $code -eq 7 ] || fault "exit code $code, not 0 or 7"
 }
 
