@@ -3,12 +3,14 @@
  * waive.c - known violations that the user allows. */
 #include "cli/waive.h"
 
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/judge.h"
+#include "report/terminal.h"
 
 #include <string.h>
 
-enum { JUDGE_MS = 5000, HINT_MS = 100 };
+enum { JUDGE_MS = 5000 /* all of them together */, HINT_MS = 100 };
 
 int aphi_waive_add(aphi_waived *w, const char *name)
 {
@@ -76,13 +78,19 @@ static aph_value judged(const aph_model *model, uint64_t waived, const char *tra
 aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment)
 {
     const char *found[64] = {0}; /* values would not outlive the next judgement */
+    int64_t until = aphi_clock_ns() + JUDGE_MS * INT64_C(1000000);
+    int left = __builtin_popcountll(model->waived), all = left;
+    aphi_progress_begin("looking which waivers were needed", (uint64_t)all);
     for (size_t i = 0; model->waivers && model->waivers[i].name; i++) {
         uint64_t bit = UINT64_C(1) << i;
         if (!(model->waived & bit))
             continue;
-        aph_value verdict = judged(model, model->waived & ~bit, trace, environment, JUDGE_MS);
+        aphi_progress_at((uint64_t)(all - left));
+        int ms = (int)((until - aphi_clock_ns()) / 1000000 / left--);
+        aph_value verdict = judged(model, model->waived & ~bit, trace, environment, ms > 1 ? ms : 1);
         found[i] = aph_str_is(verdict, "fail") ? "needed" : aph_str_is(verdict, "pass") ? "not needed" : "unclear";
     }
+    aphi_progress_end();
     aph_value needs = APH_NIL;
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
         if (found[i])
