@@ -17,6 +17,7 @@ enum {
     ACTIONS_IN_TURN = 256,
     SCRIPT_MAX = 1 << 17,      /* actions that a script may have */
     LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
+    DROPPED_MAX = 16,          /* requests lost behind others, before we care */
     STATE_EVERY = 64,          /* requests between two looks at the model's state; more, where that has many parts */
 };
 
@@ -101,6 +102,12 @@ static bool is_held_up(aphi_running *r, const aphi_aside *a, size_t n)
            (is_out_of_place(r, a) || (a->action.send && (is_behind(r, a, n) || would_meet(r, a))));
 }
 
+/* Where the subject closes so often that much of what is sent behind other requests is lost, nothing is. */
+static size_t depth_of(const aphi_running *r)
+{
+    return r->dropped > DROPPED_MAX + r->result.facts.answers / 2 ? 1 : r->options->depth;
+}
+
 static bool has_room(aphi_running *r, const aphi_action *a)
 {
     size_t flight = r->datagrams ? LOSSY_FLIGHT : r->paired ? 0 : r->solo ? 1 : r->buffer;
@@ -110,7 +117,7 @@ static bool has_room(aphi_running *r, const aphi_action *a)
     /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
     if (r->buffer && r->in_flight[a->connection] >= r->buffer)
         return false;
-    return r->options->script || r->in_flight[a->connection] < r->options->depth;
+    return r->options->script || r->in_flight[a->connection] < depth_of(r);
 }
 
 /* The state of some explanation, as far as it is one value: objects of several parts are put together. */

@@ -57,6 +57,7 @@ typedef struct campaign {
     unsigned again_runs;     /* of the script that was last run again */
     int64_t patience_ns;     /* since a silence ended after all; 0: as the options say */
     char slow[512];          /* what that was */
+    char hindered[512];      /* what kept a candidate from being tried, such as a full disk */
 } campaign;
 
 static bool is_failure(aphi_finding o)
@@ -394,6 +395,8 @@ static int try_candidate(void *context, const aphi_script *candidate)
     bool given_up = outcome == APHI_FINDING_UNKNOWN && aphi_clock_ns() >= c->until; /* tells nothing, as a full disk */
     bool able = !given_up && (outcome != APHI_FINDING_TROUBLE || run->fault != APH_FAULT_NONE);
     int taken = !able ? -1 : outcome == c->wanted ? (int)run->script.count : 0;
+    if (!able && !given_up)
+        memcpy(c->hindered, run->why, sizeof c->hindered);
     aphi_run_free(run);
     return taken;
 }
@@ -473,23 +476,35 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
     return false;
 }
 
-/* What does its script come to once more? Nothing of this run is kept. *ended: the silence was there, and was over
- * after all. */
-static bool happens_again(campaign *c, bool *ended)
+typedef enum recurrence {
+    RECURS,
+    IS_OTHERWISE,
+    IS_OVER, /* the silence was there, and was over after all */
+    IS_CUT,  /* the run could not be made, or its time was up: it tells nothing */
+} recurrence;
+
+/* What does its script come to once more? Nothing of this run is kept. */
+static recurrence happens_again(campaign *c)
 {
     aphi_campaign before = c->result;
     aphi_run_options how = plain(c);
     how.script = &before.run->script;
     how.seed = before.run->script.seed;
-    how.until_ns = c->until;
     how.progress = NULL;
     be_sure(c, &how, before.outcome);
+    int64_t least = aphi_clock_ns() + LAST_PATIENCES * (how.patience_ns ? how.patience_ns : APHI_PATIENCE);
+    how.until_ns = least > c->until ? least : c->until;
     aphi_run *run = fresh_run(c, &how, false);
-    bool again = run && run->outcome == before.outcome;
-    *ended = run && !again && before.outcome == APHI_FINDING_STARVED && run->silence_ns >= APHI_PATIENCE;
+    bool starved = before.outcome == APHI_FINDING_STARVED;
+    recurrence what = !run || run->outcome == APHI_FINDING_TROUBLE ||
+                              (run->outcome == APHI_FINDING_UNKNOWN && aphi_clock_ns() >= how.until_ns)
+                          ? IS_CUT
+                      : run->outcome == before.outcome                    ? RECURS
+                      : starved && run->silence_ns >= APHI_PATIENCE ? IS_OVER
+                                                                          : IS_OTHERWISE;
     aphi_run_free(run);
     c->result = before;
-    return again;
+    return what;
 }
 
 /* A subject may have been slow, this once, or a request crossed the close of its connection, and the system broke it
@@ -503,11 +518,14 @@ static void settle_doubt(campaign *c)
         return;
     uint64_t runs = r->shrink_runs;
     c->until = aphi_clock_ns() + shrinking_ns(c);
-    bool ended = false;
-    for (; runs < DOUBT_RUNS && !ended && !is_stopped(c) && aphi_clock_ns() < c->until; runs++)
-        if (happens_again(c, &ended))
+    recurrence what = IS_OTHERWISE;
+    while (runs < DOUBT_RUNS && what == IS_OTHERWISE && !is_stopped(c) && (!runs || aphi_clock_ns() < c->until)) {
+        what = happens_again(c);
+        if (what == RECURS)
             return;
-    if (is_stopped(c))
+        runs += what != IS_CUT;
+    }
+    if (is_stopped(c) || !runs) /* what was seen stands */
         return;
     r->outcome = APHI_FINDING_UNKNOWN;
     size_t n = strlen(r->why);
@@ -590,7 +608,10 @@ static void shrink(campaign *c)
         r->fault = before.fault;
         r->unstarted = false;
         memcpy(r->why, before.why, sizeof r->why);
-        say(c, is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
+        if (*c->hindered)
+            say(c, c->hindered);
+        say(c, *c->hindered ? "so the failure could not be made smaller"
+             : is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
              : !small.failed && small.ns >= shrinking_ns(c)
                  ? "there was no time to see the failure happen again; --shrink-time gives it more"
                              : "the failure did not happen again in any run of its script");
@@ -651,7 +672,7 @@ static void look_at_floors(campaign *c)
 {
     aphi_campaign *r = &c->result;
     const char *const *floors = c->options->model->floors;
-    if (r->outcome != APHI_FINDING_PASS || c->options->script)
+    if (r->outcome != APHI_FINDING_PASS || (c->options->script && c->options->script->count))
         return;
     if (!r->answers) {
         r->outcome = APHI_FINDING_VACUOUS;

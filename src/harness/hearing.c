@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ANSWERS_A_BREAK = 100 }; /* that a subject gives, for each connection that it may break off */
+enum { BREAKS = 8 }; /* connections that may be broken off, and one more for each answer */
 
 aph_value aphi_run_asked(void *context, int64_t connection)
 {
@@ -92,8 +92,8 @@ static void arrived_call(aphi_running *r, const aphi_arrival *a)
 }
 
 /* May the connection end as it did, where the model lets the subject close it? A request may have crossed the close.
- * Where several had, unread ones break the connection off, and answers before them can be lost with it: now and then
- * that is so of a server that is right, but one that does no better is rejected. */
+ * Where several had, unread ones break the connection off, and answers before them can be lost with it. So it is with
+ * servers that close after each answer, and do not wait for us to have read it; one that does no better is rejected. */
 static bool crossed(aphi_running *r, const aphi_arrival *a, const aphi_peer *p)
 {
     if (r->model->closes != APH_CLOSES_SETTLED || a->kind == APHI_ARRIVED_REFUSED)
@@ -101,7 +101,7 @@ static bool crossed(aphi_running *r, const aphi_arrival *a, const aphi_peer *p)
     if (!p->count || p->was_answered)
         return true;
     return a->kind == APHI_ARRIVED_RESET && p->count > 1 &&
-           ++r->broken_off <= r->result.facts.answers / ANSWERS_A_BREAK;
+           ++r->broken_off <= BREAKS + r->result.facts.answers;
 }
 
 static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word)
@@ -112,12 +112,15 @@ static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word
         return;
     }
     const aphi_peer *p = aphi_ledger_peer(r, a->connection);
-    bool owes = p->count > 0, allowed = crossed(r, a, p);
+    size_t owed = p->count;
+    bool owes = owed > 0, allowed = crossed(r, a, p);
     aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     aphi_ledger_lose(r, a->connection);
     aphi_ledger_retire(r, a->connection);
-    if (allowed)
+    if (allowed) {
+        r->dropped += owed;
         return;
+    }
     char what[256];
     bool refused = a->kind == APHI_ARRIVED_REFUSED;
     r->result.unreached = refused && !r->result.facts.answers && !r->datagrams;

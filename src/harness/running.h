@@ -102,6 +102,7 @@ typedef struct aphi_running {
     size_t held_count;
     aphi_choice choice;     /* which calls wait */
     uint64_t broken_off;    /* connections, before their first answer, with several requests on them */
+    uint64_t dropped;       /* requests that were on their way when their connection was closed */
     bool left;              /* a connection was closed: what would have come on it is not seen */
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */

@@ -82,8 +82,13 @@ static void on_tick(int signal, siginfo_t *info, void *context)
     if (called_off || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
         guard.expired = 1;
     uintptr_t at = interrupted_at(context);
-    if (guard.expired && guard.inside && at >= guard.model_code.low && at < guard.model_code.high)
-        siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
+    if (!guard.expired || !guard.inside || at < guard.model_code.low || at >= guard.model_code.high)
+        return;
+    sigset_t tick; /* who leaves by a jump must let the next one in */
+    sigemptyset(&tick);
+    sigaddset(&tick, SIGRTMIN + 1);
+    pthread_sigmask(SIG_UNBLOCK, &tick, NULL);
+    siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
 }
 
 static const char *crash_name(int signal)
@@ -161,7 +166,8 @@ static void catch_crashes(void)
 
 static void start_timer(void)
 {
-    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER};
+    /* A tick does not interrupt another: where the machine stands still for a while, they would fill the stack. */
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     action.sa_sigaction = on_tick;
     sigemptyset(&action.sa_mask);
     sigaction(SIGRTMIN + 1, &action, &guard.old_tick);
