@@ -47,12 +47,14 @@ int aph_either_(aph *m, size_t n, const char *const *names);
  * changes nothing of what the step may do; but where the answer is known already and has it otherwise, this way is left
  * at once. For models with rpc that have many ways: say it as soon as it is certain. */
 void aph_foretell(aph *m, const char *field, aph_value value);
-/* As aph_either, and alternative i, if taken, foretells values[i] of the field: also APH_SOME or APH_ANY. Of up to 64
- * alternatives, those that an answer known already contradicts are not even tried.
+/* As aph_either, and alternative i, if taken, foretells values[i] of the field: also APH_SOME, APH_ANY or APH_WITHIN.
+ * Of up to 64 alternatives, those that an answer known already contradicts are not even tried.
  *     aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200)), "204 for it", "200 for it") */
 #define APH_VALUES(...) ((const aph_value[]){__VA_ARGS__})
 #define APH_ANY ((aph_value)(uintptr_t)7)   /* it will have the field or not, whatever it is */
 #define APH_SOME ((aph_value)(uintptr_t)15) /* it will have the field, whatever it is */
+/* It will be an integer from low to high, both from 0 to 65535. */
+#define APH_WITHIN(low, high) ((aph_value)((uintptr_t)(low) << 32 | (uintptr_t)(high) << 16 | 23))
 #define aph_either_foretold(m, field, values, ...) \
     __extension__({ \
         static const char *const names_[] = {__VA_ARGS__}; \

@@ -302,13 +302,18 @@ static aph_value post(aph *m, bool *forgotten)
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
-enum { REFUSALS_MAX = 14 };
+/* In place of a status: one of those that say nothing of the resource, and that need not be told apart. The others of
+ * their class are told apart, or mean something. */
+enum { REFUSALS_MAX = 19, OTHER_4XX = -4, OTHER_5XX = -5, FIRST_4XX = 417, FIRST_5XX = 505 };
 
 /* Statuses as what alternatives foretell; 0: any. */
 static const aph_value *foretold(size_t n, const int *statuses, aph_value values[REFUSALS_MAX])
 {
     for (size_t i = 0; i < n; i++)
-        values[i] = statuses[i] ? aph_int(statuses[i]) : APH_ANY;
+        values[i] = statuses[i] == OTHER_4XX   ? APH_WITHIN(FIRST_4XX, 499)
+                    : statuses[i] == OTHER_5XX ? APH_WITHIN(FIRST_5XX, 599)
+                    : statuses[i]              ? aph_int(statuses[i])
+                                               : APH_ANY;
     return values;
 }
 
@@ -321,12 +326,15 @@ static const aph_value *foretold(size_t n, const int *statuses, aph_value values
 /* Whatever is asked. */
 static int error_at_any_time(aph *m)
 {
-    static const int statuses[REFUSALS_MAX] = {0, 500, 503, 429, 403, 400, 401, 408, 421, 428, 431, 451, 502, 504};
+    static const int statuses[REFUSALS_MAX] = {0,   500, 503, 429, 403, 400, 401, 408, 421,       428,
+                                               431, 451, 502, 504, 402, 406, 414, OTHER_4XX, OTHER_5XX};
     return EITHER_STATUS(m, statuses, "the request is dealt with", "500: the server failed", "503: the server is busy",
                          "429: too many requests", "403: it is forbidden", "400: it is taken for a mistake",
                          "401: who is it?", "408: it came too slowly", "421: it is for another server",
                          "428: it needs a condition", "431: its fields are too large", "451: the law forbids it",
-                         "502: another server failed", "504: another server was slow");
+                         "502: another server failed", "504: another server was slow", "402: it is to be paid for",
+                         "406: it is not to be had like that", "414: its target is too long",
+                         "another 4xx: it is not done", "another 5xx: the server failed");
 }
 
 /* Every server has GET and HEAD, and no other method (9.1); and it need not take every content. */
@@ -348,7 +356,7 @@ static int refusal(aph *m, aph_value request)
     int status = error_at_any_time(m);
     if (!status && !aphi_http_only_reads(request))
         status = refusal_of_write(m, request);
-    if (status)
+    if (status > 0)
         aph_foretell(m, "status", aph_int(status));
     return status;
 }
@@ -399,12 +407,21 @@ static aph_value dated(aph *m, aph_value said)
     return aph_put(said, "date", aph_choose_within(m, 0, APH_HTTP_TIME_MAX, "the date of the answer"));
 }
 
+static aph_value answer_other(aph *m, aph_value request, int first, int last)
+{
+    return aph_record("status", aph_choose_within(m, first, last, "another status"), "body",
+                      aphi_http_is_method(request, "HEAD") ? aph_str("") : any_body(m));
+}
+
 /* What a write has done of which the server said that it failed itself, nobody knows. */
 static aph_value refuse(aph *m, aph_value request, int status, aph_value *state)
 {
-    if (status >= 500 && status != 501 && !aphi_http_only_reads(request))
+    bool failed = status == OTHER_5XX || (status >= 500 && status != 501);
+    if (failed && !aphi_http_only_reads(request))
         *state = aphi_http_forget(*state, aph_field(request, "target"));
-    aph_value said = answer_failed(m, request, status);
+    aph_value said = status == OTHER_4XX   ? answer_other(m, request, FIRST_4XX, 499)
+                     : status == OTHER_5XX ? answer_other(m, request, FIRST_5XX, 599)
+                                           : answer_failed(m, request, status);
     aph_clause(m, "RFC 9110 15.5.6");
     bool allow = status == 405 && !aph_waive_foretold(m, "405-without-allow", "allow", APH_SOME, APH_NIL);
     if (!allow)

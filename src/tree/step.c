@@ -208,8 +208,17 @@ void aph_foretell(aph *m, const char *field, aph_value v)
         leave(m, APHI_LEFT);
 }
 
+static bool is_without(uintptr_t within, aph_value seen)
+{
+    return !aph_is_int(seen) || aph_int_of(seen) < (int64_t)(within >> 32) ||
+           aph_int_of(seen) > (int64_t)(within >> 16 & 0xffff);
+}
+
 static bool contradicts(aph_value foretold, aph_value seen)
 {
+    uintptr_t word = (uintptr_t)foretold;
+    if ((word & 0xffff) == ((uintptr_t)APH_WITHIN(0, 0) & 0xffff))
+        return is_without(word, seen);
     return foretold == APH_SOME ? !seen : foretold != APH_ANY && is_other(foretold, seen);
 }
 

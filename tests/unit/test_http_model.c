@@ -226,6 +226,12 @@ static void failures_at_any_time(void **unused)
     may(GET SAYS(503) THERE GET SAYS(500) GET SAYS(429) GET SAYS(403) GET SHOWS("abcdef", "x", 1000));
     may(THERE GET SAYS(400) GET SAYS(401) GET SAYS(408) GET SAYS(421) GET SAYS(428) GET SAYS(431) GET SAYS(451)
             GET SAYS(502) GET SAYS(504) DELETE SAYS(409) PUT("b") SAYS(428) GET SHOWS("abcdef", "x", 1000));
+    may(THERE GET SAYS(402) GET SAYS(406) GET SAYS(414) GET SAYS(499) GET SAYS(599) PUT("b") SAYS(422) DELETE SAYS(423)
+            GET SHOWS("abcdef", "x", 1000));
+    may(THERE PUT("b") SAYS(508) GET "1<{'status':200,'body':'b'} ");
+    must_not(THERE PUT("b") SAYS(422) GET "1<{'status':200,'body':'b'} ");
+    must_not(THERE GET SAYS(407));
+    must_not(THERE GET SAYS(600));
     may(THERE PUT("b") SAYS(503) GET SHOWS("abcdef", "x", 1000));
     may(THERE PUT("b") SAYS(500) GET "1<{'status':200,'body':'b'} ");
     may(THERE DELETE SAYS(500) GET SAYS(404));
