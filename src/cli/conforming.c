@@ -527,6 +527,7 @@ static int open_tester(conforming *x, tester *t)
         return APHI_EXIT_MISMATCH;
     }
     t->c.time_ms = x->time_ms;
+    aphi_controlled_heed(t->program, &interrupted);
     return 0;
 }
 
@@ -550,7 +551,7 @@ static int test(conforming *x)
     x->ns = aphi_clock_ns() - begun;
     sum_up(x);
     const tester *lost = NULL;
-    for (size_t i = 0; i < x->jobs; i++)
+    for (size_t i = 0; i < x->jobs && !interrupted; i++)
         lost = x->testers[i].c.lost ? &x->testers[i] : lost;
     if (lost)
         fprintf(stderr, "antiphon: %s: %s\n", x->name, lost->c.error);

@@ -46,7 +46,9 @@ static void tell_text(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
 {
     aphi_buffer out = {0};
     aphi_buffer_format(&out, "%s: ", alts->name);
-    if (c->stopped) {
+    if (c->too_large) {
+        aphi_buffer_str(&out, "more memory is needed to count the sequences, --memory MB allows it");
+    } else if (c->stopped) {
         aphi_buffer_str(&out, "interrupted before all sequences were counted");
     } else if (c->overflow) {
         aphi_buffer_str(&out, "more sequences than 128 bits hold");
@@ -65,7 +67,7 @@ static void tell_text(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
     aphi_buffer_free(&out);
 }
 
-int aphi_count(const aphi_alts *alts, bool json, const volatile sig_atomic_t *stop)
+int aphi_count(const aphi_alts *alts, size_t bytes, bool json, const volatile sig_atomic_t *stop)
 {
     aphi_plan plan;
     char why[300];
@@ -75,7 +77,7 @@ int aphi_count(const aphi_alts *alts, bool json, const volatile sig_atomic_t *st
     }
     int64_t begun = aphi_clock_ns();
     aphi_progress_begin("counting, in parts of a million", PARTS);
-    aphi_counted counted = aphi_counting(&plan, stop, show_progress);
+    aphi_counted counted = aphi_counting(&plan, bytes, stop, show_progress);
     aphi_progress_end();
     int64_t ns = aphi_clock_ns() - begun;
     aphi_plan_free(&plan);
@@ -87,7 +89,7 @@ int aphi_count(const aphi_alts *alts, bool json, const volatile sig_atomic_t *st
         fprintf(stderr, "antiphon: the result could not be written: %s\n", strerror(errno));
         return APHI_EXIT_WRITE;
     }
-    if (counted.stopped)
+    if (counted.stopped && !counted.too_large)
         return APHI_EXIT_INTERRUPTED;
-    return counted.overflow ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
+    return counted.overflow || counted.too_large ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }

@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-/* Returns an exit code. When *stop is set, it ends. */
-int aphi_count(const aphi_alts *alts, bool json, const volatile sig_atomic_t *stop);
+/* Returns an exit code. When *stop is set, it ends, and when it would take more memory than so many bytes. */
+int aphi_count(const aphi_alts *alts, size_t bytes, bool json, const volatile sig_atomic_t *stop);
 
 #endif

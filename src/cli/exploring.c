@@ -170,6 +170,8 @@ static void list(exploration *x, const aphi_recording *r)
 
 static void lost(exploration *x, const char *error)
 {
+    if (interrupted)
+        return;
     x->code = APHI_EXIT_PROGRAM;
     snprintf(x->trouble, sizeof x->trouble, "%s", error);
 }
@@ -423,6 +425,7 @@ int aphi_command_explore(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_PROGRAM;
     }
+    aphi_controlled_heed(x.program, &interrupted);
     if (!open_list(&x)) {
         aphi_controlled_close(x.program);
         return APHI_EXIT_WRITE;

@@ -106,6 +106,8 @@ static int check(const char *name, uint32_t unroll, aphi_alts *a)
         code = aphi_alts_unroll(a, unroll, why, sizeof why) ? 0 : APHI_EXIT_PROGRAM_LARGE;
     if (code)
         fprintf(stderr, "antiphon: %s: %s\n", name, why);
+    else if (!aphi_alts_is_fed(a, why, sizeof why))
+        fprintf(stderr, "antiphon: %s: %s: is the model whole?\n", name, why);
     return code;
 }
 

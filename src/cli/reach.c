@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MAX = 256, PARTS = 1000000, DRAWN_MAX = 10000, ON_PAGE = 10 };
+enum { JOBS_MAX = 256, PARTS = 1000000, DRAWN_MAX = 10000, ON_PAGE = 10, COUNTING_MB = 4096 };
 
 typedef struct reach {
     const char *model;
@@ -104,7 +104,8 @@ static void help(void)
           "  --checkpoint FILE keep there what is left to do\n"
           "  --every SECONDS   between checkpoints (default: 60)\n"
           "  --resume          begin with what the checkpoint says\n"
-          "  --memory MB       keep no more than that of what is pending in memory, and the rest in a file in TMPDIR\n"
+          "  --memory MB       keep no more than that of what is pending in memory, and the rest in a file in TMPDIR;\n"
+          "                    with --count: give up beyond (default: 4096)\n"
           "  --unroll N        let a component be in each state of a cycle N times at most\n"
           "  --states          also count states and transitions of all interleavings, up to strong bisimulation\n"
           "  --total-orders    also count the interleavings\n"
@@ -568,7 +569,7 @@ static int run(reach *r)
         r->local_options.stop = &interrupted;
         code = aphi_local(&r->alts, &r->local_options);
     } else if (r->count) {
-        code = aphi_count(&r->alts, r->json, &interrupted);
+        code = aphi_count(&r->alts, (size_t)(r->memory ? r->memory : COUNTING_MB) << 20, r->json, &interrupted);
     } else {
         code = run_search(r);
     }
@@ -609,7 +610,7 @@ static int run_together(reach *r)
 static bool needs_search(const reach *r)
 {
     return r->list || r->sample || r->states || r->total_orders || has_property(r) || r->team.checkpoint || r->limit ||
-           r->memory || r->print || r->draw || r->page;
+           r->print || r->draw || r->page;
 }
 
 static int check_options(const reach *r)
@@ -624,10 +625,10 @@ static int check_options(const reach *r)
         return aphi_usage("--races goes with --list");
     if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
         return aphi_usage("--by-projection, --events-only and --suite go with --local");
-    if (r->local && (r->count || needs_search(r)))
+    if (r->local && (r->count || r->memory || needs_search(r)))
         return aphi_usage("--local is for itself: of the other options only -j, --unroll and --json go with it");
     if (r->count && (r->jobs > 1 || needs_search(r)))
-        return aphi_usage("--count is for itself: of the other options only --unroll and --json go with it");
+        return aphi_usage("--count is for itself: of the other options only --memory, --unroll and --json go with it");
     if (r->team.resume && !r->team.checkpoint)
         return aphi_usage("--resume needs --checkpoint FILE");
     if (r->sample && (r->team.checkpoint || r->limit || r->memory))

@@ -228,6 +228,35 @@ static aphi_alts_flaw check_cycles(const aphi_alts_component *c, char *why, size
     return APHI_ALTS_CYCLIC;
 }
 
+/* Does the state wait for ports only that nobody sends to? */
+static bool waits_for_nobody(const aphi_alts_component *c, uint32_t s, const bool *fed)
+{
+    for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
+        if (c->moves[i].op != APHI_ALTS_RECEIVE || fed[c->moves[i].port])
+            return false;
+    return c->first[s] < c->first[s + 1];
+}
+
+bool aphi_alts_is_fed(const aphi_alts *a, char *why, size_t size)
+{
+    bool *fed = aphi_alloc_zero((a->port_count + 1) * sizeof *fed), all = true;
+    for (size_t t = 0; t < a->component_count; t++)
+        for (uint32_t i = 0; i < a->components[t].first[a->components[t].states]; i++)
+            if (a->components[t].moves[i].op == APHI_ALTS_SEND)
+                fed[a->components[t].moves[i].port] = true;
+    for (size_t t = 0; t < a->component_count && all; t++) {
+        const aphi_alts_component *c = &a->components[t];
+        for (uint32_t s = 0; s < c->states && all; s++) {
+            all = !waits_for_nobody(c, s, fed);
+            if (!all)
+                snprintf(why, size, "component %s, state %" PRIu32 ": it receives from %s, and no component ever sends "
+                         "there", c->name, s, a->ports[c->moves[c->first[s]].port].name);
+        }
+    }
+    free(fed);
+    return all;
+}
+
 /* Cycles last: who unrolls them wants to know that nothing else is wrong. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 {

@@ -97,6 +97,9 @@ typedef enum aphi_alts_flaw {
 /* What is wrong, if something is: why names component and state. It also looks at what cannot be
  * reached. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size);
+/* Can each state that waits be sent something? If not, why says which cannot: that is a deadlock, or the model leaves
+ * out who sends there. */
+bool aphi_alts_is_fed(const aphi_alts *a, char *why, size_t size);
 /* Makes components with cycles acyclic: no run enters a state more than `times` times; where it would, it ends. Each
  * cycle is bounded on its own. False: it becomes too large. */
 bool aphi_alts_unroll(aphi_alts *a, uint32_t times, char *why, size_t size);

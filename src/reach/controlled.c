@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 10000, LINE = 1024 };
+enum { GRACE_MS = 10000, LINE = 1024, LOOK_MS = 100 /* between two looks at *stop */ };
 
 struct aphi_controlled {
     pid_t pid;
@@ -33,6 +33,7 @@ struct aphi_controlled {
     size_t at, end;
     aphi_cast cast;
     aphi_buffer order;
+    const volatile sig_atomic_t *stop; /* or NULL */
 };
 
 static bool fail(char *error, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -54,7 +55,9 @@ static heard fill(aphi_controlled *p, int64_t deadline_ns)
     for (;;) {
         int64_t left = (deadline_ns - aphi_clock_ns()) / 1000000;
         struct pollfd wait = {.fd = p->from, .events = POLLIN};
-        int n = left <= 0 ? 0 : poll(&wait, 1, left > 60000 ? 60000 : (int)left);
+        if (p->stop && *p->stop)
+            return HEARD_NOTHING;
+        int n = left <= 0 ? 0 : poll(&wait, 1, left > LOOK_MS ? LOOK_MS : (int)left);
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0 && left <= 0)
@@ -409,6 +412,11 @@ static bool take_answer(aphi_controlled *p, aphi_recording *r, int64_t deadline_
         if (!understood)
             return fail(error, size, "the program says what is not understood: %.200s", line);
     }
+}
+
+void aphi_controlled_heed(aphi_controlled *p, const volatile sig_atomic_t *stop)
+{
+    p->stop = stop;
 }
 
 bool aphi_controlled_run(aphi_controlled *p, const aphi_controlled_order *order, aphi_recording *r, char *error,

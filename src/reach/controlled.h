@@ -8,6 +8,8 @@
 
 #include "reach/recording.h"
 
+#include <signal.h>
+
 typedef struct aphi_controlled aphi_controlled;
 
 typedef struct aphi_controlled_exclusion { /* the next receive of a thread must not take this */
@@ -43,6 +45,8 @@ aphi_controlled_order aphi_controlled_freely(uint64_t seed, uint64_t time_ms);
 aphi_controlled *aphi_controlled_open(char *const *words, uint64_t time_ms, char *error, size_t size);
 void aphi_controlled_close(aphi_controlled *p);
 aphi_cast *aphi_controlled_cast(aphi_controlled *p);
+/* When *stop is set, the run at hand ends, too, as if the program were gone. */
+void aphi_controlled_heed(aphi_controlled *p, const volatile sig_atomic_t *stop);
 /* One run. False, with a message: the program itself is gone, and can be closed only. */
 bool aphi_controlled_run(aphi_controlled *p, const aphi_controlled_order *order, aphi_recording *r, char *error,
                          size_t size);

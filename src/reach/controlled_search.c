@@ -17,7 +17,8 @@
  *             happening; such a run ends blocked and is not counted.
  * Invariants: 1. The prefix of a fork is all that happened before it, in an order of causes: it can be replayed.
  *             2. A receive without a partner yet, told not to take some messages, is the next event of its thread.
- * Cost:       a run of the program for each order, and for each blocked one. Memory: the forks of one run.
+ * Cost:       a run of the program for each order, and for each blocked one. Memory: the forks of one run, and the
+ *             events of those runs in which they were met.
  * Not done:   sharing with the search on models, which has all states at hand and need not run anything twice. */
 #include "reach/controlled_search.h"
 
@@ -26,9 +27,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a run did, for the forks that were met in it. */
+typedef struct track {
+    size_t forks;
+    aphi_recorded events[];
+} track;
+
 typedef struct fork_of_ways {
-    aphi_recorded *prefix;
-    size_t prefix_count;
+    track *track;
+    size_t prefix_count; /* of its events */
     aphi_place receive;
     aphi_available *options;
     size_t option_count, at;
@@ -59,12 +66,13 @@ static bool same_place(aphi_place a, aphi_place b)
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
 
-static void add_fork(search *s, size_t event, const aphi_controlled_exclusion *excluded, size_t excluded_count)
+static void add_fork(search *s, track *t, size_t event, const aphi_controlled_exclusion *excluded,
+                     size_t excluded_count)
 {
     const aphi_recorded *e = &s->recording.events[event];
     size_t before = e->sync ? event - 1 : event; /* its send is the event just before */
     fork_of_ways f = {
-        .prefix = aphi_copy(s->recording.events, before * sizeof *s->recording.events),
+        .track = t,
         .prefix_count = before,
         .receive = e->at,
         .options = aphi_copy(s->recording.options + e->available, e->available_count * sizeof *f.options),
@@ -74,12 +82,19 @@ static void add_fork(search *s, size_t event, const aphi_controlled_exclusion *e
     };
     APHI_RESERVE(s->forks, s->fork_capacity, s->fork_count + 1);
     s->forks[s->fork_count++] = f;
+    t->forks++;
+}
+
+static void let_go(track *t)
+{
+    if (--t->forks == 0)
+        free(t);
 }
 
 static void drop_fork(search *s)
 {
     fork_of_ways *f = &s->forks[--s->fork_count];
-    free(f->prefix);
+    let_go(f->track);
     free(f->options);
     free(f->excluded);
 }
@@ -88,17 +103,23 @@ static void drop_fork(search *s)
 static void add_forks(search *s, const aphi_controlled_exclusion *ordered, size_t count)
 {
     aphi_controlled_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
+    size_t bytes = s->recording.event_count * sizeof *s->recording.events;
+    track *t = aphi_alloc(sizeof *t + bytes);
+    t->forks = 1; /* until all were added */
+    if (bytes)
+        memcpy(t->events, s->recording.events, bytes);
     for (size_t i = 0; i < s->recording.event_count; i++) {
         const aphi_recorded *e = &s->recording.events[i];
         if (e->did != APHI_DID_RECEIVE || !e->free)
             continue;
-        add_fork(s, i, excluded, count);
+        add_fork(s, t, i, excluded, count);
         size_t kept = 0;
         for (size_t k = 0; k < count; k++)
             if (excluded[k].thread != e->at.thread)
                 excluded[kept++] = excluded[k];
         count = kept;
     }
+    let_go(t);
     free(excluded);
 }
 
@@ -149,12 +170,13 @@ static aphi_controlled_end run(search *s, const aphi_controlled_exclusion *exclu
     if (!aphi_controlled_run(s->program, &s->order, &s->recording, error, size))
         return APHI_CONTROLLED_LOST;
     aphi_races_find(aphi_controlled_cast(s->program), &s->recording, &s->races);
-    bool go_on = tell(s);
+    if (!tell(s))
+        return APHI_CONTROLLED_STOPPED;
     add_forks(s, excluded, count);
     for (size_t i = 0; i < s->fork_count; i++)
         if (!s->forks[i].neither && !s->forks[i].raced)
             look_for_races(s, &s->forks[i]);
-    return go_on ? APHI_CONTROLLED_ALL : APHI_CONTROLLED_STOPPED;
+    return APHI_CONTROLLED_ALL;
 }
 
 /* The prefix of a fork, and the receive with its new partner. */
@@ -179,7 +201,7 @@ static aphi_controlled_end next_branch(search *s, char *error, size_t size)
     }
     APHI_RESERVE(s->forced, s->forced_capacity, f->prefix_count + 2);
     if (f->prefix_count)
-        memcpy(s->forced, f->prefix, f->prefix_count * sizeof *f->prefix);
+        memcpy(s->forced, f->track->events, f->prefix_count * sizeof *s->forced);
     s->order.forced = s->forced;
     s->order.forced_count = f->prefix_count;
     size_t count = 0;

@@ -40,7 +40,8 @@ typedef struct counter {
     double done;            /* share of the whole */
     void (*progress)(double share);
     const volatile sig_atomic_t *stop;
-    bool overflow, stopped;
+    size_t bytes;           /* that may be remembered */
+    bool overflow, stopped, too_large;
 } counter;
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
@@ -97,7 +98,11 @@ static void look_up(counter *k)
 {
     if (++k->forks % FORKS_BETWEEN)
         return;
-    k->stopped |= k->stop && *k->stop;
+    /* Arrays grow by doubling, and the table of keys by four. */
+    size_t held = k->memo.byte_capacity + k->memo.start_capacity * sizeof *k->memo.start +
+                  k->memo.slot_count * sizeof *k->memo.slots + k->count_capacity * sizeof *k->counts;
+    k->too_large |= held > k->bytes;
+    k->stopped |= k->too_large || (k->stop && *k->stop);
     if (k->progress)
         k->progress(k->done);
 }
@@ -158,9 +163,10 @@ static count count_from(counter *k, size_t depth, double share)
     return found;
 }
 
-aphi_counted aphi_counting(const aphi_plan *plan, const volatile sig_atomic_t *stop, void (*progress)(double share))
+aphi_counted aphi_counting(const aphi_plan *plan, size_t bytes, const volatile sig_atomic_t *stop,
+                           void (*progress)(double share))
 {
-    counter k = {.stop = stop, .progress = progress, .kept_capacity = 16};
+    counter k = {.bytes = bytes, .stop = stop, .progress = progress, .kept_capacity = 16};
     aphi_situation_open(&k.at, plan);
     k.kept = aphi_alloc(k.kept_capacity * k.at.size);
     k.key = aphi_alloc(NUMBER_BYTES * (1 + 3 * plan->thread_count + plan->channel_count + plan->message_room));
@@ -168,7 +174,7 @@ aphi_counted aphi_counting(const aphi_plan *plan, const volatile sig_atomic_t *s
     aphi_situation_begin(&k.at);
     count all = count_from(&k, 0, 1);
     aphi_counted answer = {.sequences = all.sequences, .deadlocks = all.deadlocks, .overflow = k.overflow,
-                           .stopped = k.stopped, .situations = k.memo.count};
+                           .stopped = k.stopped, .too_large = k.too_large, .situations = k.memo.count};
     aphi_situation_close(&k.at);
     aphi_keyed_free(&k.memo);
     free(k.kept);

@@ -12,12 +12,13 @@
 typedef struct aphi_counted {
     aphi_wide sequences, deadlocks; /* of them */
     bool overflow;                  /* there are more than 128 bits hold */
-    bool stopped;                   /* there is no answer */
+    bool stopped, too_large;        /* there is no answer */
     size_t situations;              /* that were remembered */
 } aphi_counted;
 
-/* When *stop is set, it ends. progress, if there is one, is told now and then which share is done, if all branches of a
- * fork were alike. */
-aphi_counted aphi_counting(const aphi_plan *plan, const volatile sig_atomic_t *stop, void (*progress)(double share));
+/* When *stop is set, it ends, and when what is remembered takes more than so many bytes. progress, if there is one, is
+ * told now and then which share is done, if all branches of a fork were alike. */
+aphi_counted aphi_counting(const aphi_plan *plan, size_t bytes, const volatile sig_atomic_t *stop,
+                           void (*progress)(double share));
 
 #endif

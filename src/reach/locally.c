@@ -158,13 +158,20 @@ static bool advance(aphi_locally *l, uint32_t *v, size_t c)
     return true;
 }
 
+static bool is_stopped(aphi_locally *l)
+{
+    if (l->options.stop && *l->options.stop)
+        l->status = APHI_LOCALLY_STOPPED;
+    return l->status == APHI_LOCALLY_STOPPED;
+}
+
 static bool settle(aphi_locally *l, uint32_t *v)
 {
     bool any = false;
     for (bool again = true; again;) {
         again = false;
         for (size_t c = 0; c < l->scenery.ground.part_count; c++)
-            while (advance(l, v, c))
+            while (!is_stopped(l) && advance(l, v, c))
                 any = again = true;
     }
     return any;
@@ -284,9 +291,7 @@ static uint32_t remember(aphi_locally *l, const uint32_t *v, uint64_t agents)
     l->found[at] = APHI_SUFFIXES_NONE;
     if ((l->options.states_max && before >= l->options.states_max) || l->depth >= DEPTH_MAX)
         l->status = APHI_LOCALLY_TOO_LARGE;
-    if (l->options.stop && *l->options.stop)
-        l->status = APHI_LOCALLY_STOPPED;
-    if (l->status != APHI_LOCALLY_DONE)
+    if (is_stopped(l) || l->status != APHI_LOCALLY_DONE)
         return APHI_SUFFIXES_NONE;
     l->depth++;
     uint32_t set = branch(l, v, agents);
@@ -364,6 +369,8 @@ static uint32_t explore(aphi_locally *l, uint32_t *v)
     aphi_scenery *y = &l->scenery;
     for (;;) {
         settle_and_prune(l, v);
+        if (is_stopped(l))
+            return APHI_SUFFIXES_NONE;
         aphi_scenery_look(y, v);
         if (y->dated && !y->enabled)
             return tell_past(l, v);

@@ -29,6 +29,7 @@ typedef struct offer { /* a send, as receives see it */
     uint32_t received; /* index of the receive; UINT32_MAX: not received */
     const uint32_t *before; /* clock of what made it happen, NULL: nothing did */
     uint32_t *clock;        /* of itself, NULL: it still waits */
+    uint32_t behind;        /* where the last of those was received that its sender sent to the port before; 0: none */
 } offer;
 
 typedef struct finder {
@@ -143,6 +144,20 @@ static void add_waiting(finder *f)
     }
 }
 
+/* Offers of a thread are in its order. */
+static void stand_in_line(finder *f)
+{
+    size_t ports = f->cast->port_count;
+    uint32_t *last = aphi_alloc_zero((f->cast->thread_count * ports + 1) * sizeof *last);
+    for (size_t i = 0; i < f->offer_count; i++) {
+        offer *o = &f->offers[i];
+        uint32_t *before = &last[o->at.thread * ports + o->port];
+        o->behind = *before;
+        *before = o->received > *before ? o->received : *before;
+    }
+    free(last);
+}
+
 /* ---- races ------------------------------------------------------------------------------------------------------- */
 
 static bool is_open(const aphi_recording *r, const aphi_recorded *e, const offer *o)
@@ -181,12 +196,8 @@ static bool deliverable(const finder *f, size_t r, const offer *o)
     aphi_cast_medium medium = f->cast->ports[o->port].medium;
     if (medium == APHI_CAST_UNORDERED)
         return true;
-    for (size_t i = 0; i < f->offer_count; i++) {
-        const offer *before = &f->offers[i];
-        if (before->port == o->port && before->received >= f->recording->events[r].at.index
-            && before->at.thread == o->at.thread && before->at.index < o->at.index)
-            return false;
-    }
+    if (o->behind >= f->recording->events[r].at.index)
+        return false;
     return medium != APHI_CAST_PORT || leads(f, r, o);
 }
 
@@ -242,6 +253,7 @@ void aphi_races_find(const aphi_cast *c, const aphi_recording *r, aphi_races *ra
     f.waited = aphi_alloc_zero((r->event_count + 1) * sizeof *f.waited);
     run_clocks(&f);
     add_waiting(&f);
+    stand_in_line(&f);
     fill_lines(&f);
     races->send_count = 0;
     APHI_RESERVE(races->first, races->first_capacity, r->event_count + 1);

@@ -156,6 +156,16 @@ static struct {
     uint64_t rated, rate;    /* at so many messages, and what it was */
 } progress;
 
+/* Whole seconds: the last digit of anything finer could not be read. */
+static void add_left(aphi_buffer *out, int64_t ns)
+{
+    int64_t s = (ns + SECOND_NS - 1) / SECOND_NS;
+    if (s < 60)
+        aphi_buffer_format(out, "%lld s left", (long long)s);
+    else
+        aphi_buffer_format(out, "%lld min %02lld s left", (long long)(s / 60), (long long)(s % 60));
+}
+
 void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *what, uint64_t done, uint64_t total,
                         int64_t ns)
 {
@@ -174,6 +184,10 @@ void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *wh
         aphi_buffer_str(&line, "  ");
         aphi_report_duration(&line, ns);
     }
+    if (done && done < total) { /* if it goes on as it did */
+        aphi_buffer_str(&line, ", about ");
+        add_left(&line, (int64_t)((double)ns * (double)(total - done) / (double)done));
+    }
     aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
     /* A terminal wraps when its last column is written: leave it free. */
     aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns - 1, t->unicode);
@@ -190,16 +204,6 @@ static void add_count(aphi_buffer *out, uint64_t count, const char *before, cons
     aphi_buffer_str(out, before);
     aphi_report_count(out, count);
     aphi_buffer_str(out, after);
-}
-
-/* Whole seconds: the last digit of anything finer could not be read. */
-static void add_left(aphi_buffer *out, int64_t ns)
-{
-    int64_t s = (ns + SECOND_NS - 1) / SECOND_NS;
-    if (s < 60)
-        aphi_buffer_format(out, "%lld s left", (long long)s);
-    else
-        aphi_buffer_format(out, "%lld min %02lld s left", (long long)(s / 60), (long long)(s % 60));
 }
 
 static void add_part(aphi_buffer *out, live_part part, const aphi_live *l)

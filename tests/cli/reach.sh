@@ -40,6 +40,8 @@ for more in '-j 2' --list '--sample 3' '--limit 3' --deadlock-free --states --lo
     run 2 reach --count $more dme-3
     err 'is for itself'
 done
+run 3 reach --count --memory 1 dme-4
+out 'more memory is needed'
 # Five messages in any order are 120 sequences: of 18 such pairs there are 120 ^ 18, and 120 ^ 19 is more than 2 ^ 128.
 pairs() {
     echo 'alts pairs'
@@ -116,6 +118,7 @@ behaviour B states 4 initial 0
 EOF
 run 0 reach "$dir/careless.alts"
 out 'careless: 1 sequence, 1 of them deadlocks'
+err 'component A, state 2: it receives from a, and no component ever sends there: is the model whole?'
 run 1 reach --exclusive enter "$dir/careless.alts"
 out 'sequence 1 is wrong: A and B can both be after enter at one time'
 err '"label":"enter"'

@@ -128,6 +128,10 @@ run 74 explore --run-time 300 ./wrong spin
 err 'did not end within 300 ms'
 run 74 explore --events 500 ./wrong chatter
 err 'more than 500 events'
+run 74 explore --events 20000 ./wrong chatter
+err 'more than 20000 events'
+run 0 explore ./wrong send 5000 m
+out '1 sequence, all there are'
 run 70 explore true
 err 'is it linked with libantiphon-threads'
 run 70 explore --run-time 100 sleep 100

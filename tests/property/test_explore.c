@@ -496,7 +496,7 @@ static void search_and_compare(const aphi_plan *p, const naive *n, totals *sum)
     assert_equal_sets(&s.complete, &n->complete);
     assert_int_equal(told.sequences, n->complete.count);
     assert_int_equal(told.deadlocks, n->deadlocks);
-    aphi_counted counted = aphi_counting(p, NULL, NULL);
+    aphi_counted counted = aphi_counting(p, SIZE_MAX, NULL, NULL);
     assert_false(counted.overflow || counted.stopped);
     assert_true(counted.sequences == n->complete.count);
     assert_true(counted.deadlocks == n->deadlocks);

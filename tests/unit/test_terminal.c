@@ -206,9 +206,11 @@ static void tells(const aphi_terminal *t, uint64_t done, uint64_t total, int64_t
 static void test_progress_text(void **state)
 {
     (void)state;
-    const aphi_terminal t = {.unicode = true, .columns = 60}, narrow = {.unicode = true, .columns = 40};
+    const aphi_terminal t = {.unicode = true, .columns = 100}, narrow = {.unicode = true, .columns = 40};
     tells(&t, 1234, 0, SECOND_NS, "observations checked:  1,234  1 s");
-    tells(&t, 1234, 4000000, 90 * SECOND_NS, "observations checked:  1,234 of 4,000,000 (0%)  1 min 30 s");
+    tells(&t, 1000000, 4000000, 90 * SECOND_NS,
+          "observations checked:  1,000,000 of 4,000,000 (25%)  1 min 30 s, about 4 min 30 s left");
+    tells(&t, 0, 4000000, 3 * SECOND_NS, "observations checked:  0 of 4,000,000 (0%)  3 s");
     tells(&t, 5, 5, SECOND_NS, "observations checked:  5 of 5 (100%)  1 s");
     tells(&narrow, 999, 1000, SECOND_NS, "observations checked:  999 of 1,000 (9…");
 }
