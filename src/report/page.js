@@ -132,8 +132,8 @@
         const start = times + Math.min(40, spacing / 2 + 14);
         const last = start + (conns.length - 1) * spacing;
         const label = last + 30;
-        const subject = Math.max(label + 220, Math.min(width - 40, label + 760));
-        return {width: subject + 40, conns, spacing, times, label, subject,
+        const subject = Math.max(label + 220, Math.min(width - 48, label + 760));
+        return {width: subject + 48, conns, spacing, times, label, subject,
             x: new Map(conns.map((c, k) => [c, Math.round(start + k * spacing)]))};
     }
 
