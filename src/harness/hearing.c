@@ -162,8 +162,8 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_BEYOND:
         r->call = APH_ACCEPTED + (int64_t)r->called;
         aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
-        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "connection %lld: %s, which is our limit; a limit of the protocol's own "
-                           "belongs in its codec (.limit), and makes it malformed",
+        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "connection %lld: %s, which is our limit; a limit of the "
+                           "protocol's own belongs in its codec (.limit), and makes it malformed",
                            (long long)a->connection, a->why);
         break;
     case APHI_ARRIVED_END: arrived_end(r, a, "closed"); break;

@@ -27,6 +27,14 @@ once 9 "$ANTIPHON_SUBJECTS/swap-mutant-02" --no-shrink
 out '"verdict":"dead"'
 once 8 "$ANTIPHON_SUBJECTS/swap-mutant-12" --no-shrink
 out '"verdict":"starved"'
+# Also where there is less time than a silence takes to be sure of.
+once 8 "$ANTIPHON_SUBJECTS/swap-mutant-10" --time 1 --shrink-time 1
+out '"verdict":"starved"'
+
+# A script that sends nothing shows nothing.
+echo '{"antiphon":1,"script":"swap"}' >"$dir/nothing.script"
+run 7 replay --run "$swap {port}" --folder "$dir/folder" "$dir/nothing.script"
+out 'vacuous'
 
 # The implementation model, served, is a swap server; a variant of it is none.
 once 0 "$ANTIPHON serve swap-impl --seed 1 --port" --messages 300 --connections 3 --time 60
