@@ -29,6 +29,13 @@ typedef struct chunk {
     _Alignas(16) char bytes[];
 } chunk;
 
+/* A node that is too large for a chunk. They are in a list, as addresses in the table are not seen by those who look
+ * for leaks. */
+typedef struct large {
+    struct large *next, **link;
+    _Alignas(16) char bytes[];
+} large;
+
 typedef struct root {
     aph_root *mark;
     void *context;
@@ -44,6 +51,7 @@ typedef struct heap {
     size_t entries, nodes, bytes, bytes_kept;
     struct aph_node *free_list[CLASSES];
     chunk *chunks;
+    large *large;
     char *fresh;           /* unused rest of the newest chunk */
     size_t fresh_bytes;
     uint8_t epoch;         /* nodes carrying it are marked */
@@ -76,6 +84,25 @@ static struct aph_node *cut_from_chunk(heap *h, size_t bytes)
     return node;
 }
 
+static struct aph_node *alloc_large(heap *h, size_t bytes)
+{
+    large *l = aphi_alloc(sizeof *l + bytes);
+    *l = (large){.next = h->large, .link = &h->large};
+    if (l->next)
+        l->next->link = &l->next;
+    h->large = l;
+    return (struct aph_node *)(void *)l->bytes;
+}
+
+static void free_large(struct aph_node *node)
+{
+    large *l = (large *)(void *)((char *)node - offsetof(large, bytes));
+    *l->link = l->next;
+    if (l->next)
+        l->next->link = l->link;
+    free(l);
+}
+
 static struct aph_node *node_alloc(heap *h, size_t slot_bytes)
 {
     size_t bytes = node_bytes(slot_bytes), class = bytes / GRAIN;
@@ -84,7 +111,7 @@ static struct aph_node *node_alloc(heap *h, size_t slot_bytes)
     if (slow && aphi_heap_watch)
         aphi_heap_watch();
     if (class >= CLASSES) {
-        node = aphi_alloc(bytes);
+        node = alloc_large(h, bytes);
         class = CLASS_LARGE;
     } else if (h->free_list[class]) {
         node = h->free_list[class];
@@ -113,7 +140,7 @@ static void node_release(heap *h, struct aph_node *node)
     h->bytes -= node_bytes(slot_bytes_of(node));
     h->nodes--;
     if (node->size_class == CLASS_LARGE) {
-        free(node);
+        free_large(node);
     } else {
         node->next = h->free_list[node->size_class];
         h->free_list[node->size_class] = node;
@@ -346,9 +373,10 @@ size_t aph_heap_bytes_kept(void)
 void aph_heap_close(void)
 {
     heap *h = &the_heap;
-    for (size_t i = 0; i < h->entries; i++)
-        if (h->table[i] && node_in(h->table[i])->size_class == CLASS_LARGE)
-            free(node_in(h->table[i]));
+    for (large *l = h->large, *next; l; l = next) {
+        next = l->next;
+        free(l);
+    }
     for (chunk *c = h->chunks, *next; c; c = next) {
         next = c->next;
         free(c);
