@@ -7,6 +7,8 @@
 #           known for is waived, so that every run is whole; if one is not, that is said. The last column is how much of
 #           the speed without the oracle is left with it. The files of the servers are in memory where that can be, so
 #           that servers are measured and not the disk; TMPDIR names another folder.
+#
+# usage: bench/http.sh [SERVER]...    only these: apache, nginx, lighttpd, web
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 antiphon=${ANTIPHON:-$root/build/antiphon}
@@ -63,7 +65,8 @@ rate() {
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 printf '%11s %16s %16s %7s\n' server 'with the oracle' 'without' share
-for name in apache nginx lighttpd web; do
+[ $# -gt 0 ] || set -- apache nginx lighttpd web
+for name; do
     : >"$folder/with"
     : >"$folder/without"
     for ((i = 1; i <= runs; i++)); do

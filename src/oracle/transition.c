@@ -102,6 +102,7 @@ struct aphi_machine {
     way *ways;
     size_t way_count, way_capacity;
     uint32_t found[WAYS_FOUND]; /* by the address of the name: a way, plus 1; 0: none. A name may have several */
+    const char *const *listed[WAYS_FOUND]; /* by its address: a choice of which all alternatives are among the ways */
     uint32_t *went;           /* in this run */
     size_t went_count, went_capacity;
 };
@@ -244,11 +245,11 @@ static void went(aphi_machine *m, const char *name, bool negated)
 
 static void count_either(aphi_machine *m, const aph_event *event, uint32_t taken)
 {
-    for (uint32_t i = 0; i < event->count; i++)
-        if (i == taken)
-            went(m, event->names[i], false);
-        else
-            way_named(m, event->names[i], false);
+    const char *const **listed = &m->listed[aphi_mix((uint64_t)(uintptr_t)event->names, event->count) % WAYS_FOUND];
+    for (uint32_t i = 0; *listed != event->names && i < event->count; i++)
+        way_named(m, event->names[i], false);
+    *listed = event->names;
+    went(m, event->names[taken], false);
 }
 
 static void count_decide(aphi_machine *m, const aph_event *event, bool yes)
