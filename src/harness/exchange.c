@@ -79,7 +79,18 @@ static void say_otherwise(aphi_script *c, size_t i, aph_value field, aph_value v
     }
 }
 
-/* Another value; only if it is simpler; or a field more, too; or only that. */
+static aph_value simplest(aph_value others)
+{
+    aph_value best = APH_NIL;
+    for (size_t k = 0; k < aph_count(others); k++) {
+        aph_value value = aph_at(aph_at(others, k), 0);
+        if (!best || aphi_is_simpler(value, best))
+            best = value;
+    }
+    return best;
+}
+
+/* Another value; only if it is simpler; or a field more, too; or only that, with the simplest that it often says. */
 typedef enum exchanging { OTHER, SIMPLER, ADDED, MORE } exchanging;
 
 /* The n-th exchange of what the i-th action says; counts *n down by those that there are. */
@@ -92,7 +103,8 @@ static bool exchange_at(aphi_script *c, aph_value values, size_t i, exchanging h
             continue;
         for (size_t k = 0; k < aph_count(others); k++) {
             aph_value value = aph_at(aph_at(others, k), 0);
-            if (value == before || (how == SIMPLER && !aphi_is_simpler(value, before)) || (*n)-- > 0)
+            if (value == before || (how == SIMPLER && !aphi_is_simpler(value, before)) ||
+                (how == MORE && value != simplest(others)) || (*n)-- > 0)
                 continue;
             say_otherwise(c, i, field, value);
             return true;
