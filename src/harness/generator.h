@@ -46,8 +46,9 @@ aph_value aphi_request_kind(const aph_model *model, aph_value request);
 /* The kinds of requests that come up in a thousand draws by somebody who has seen nothing yet: an object whose keys
  * they are. */
 aph_value aphi_generator_kinds(const aph_model *model);
-/* What the fields of such requests often say: an object that has for each an array of [VALUE, FIELDS]. FIELDS is an
- * object whose keys are all the fields that requests had which say so. There are no holes in the values. */
+/* What the fields of requests often say, in five thousand such draws: an object that has for each an array of
+ * [VALUE, FIELDS]. FIELDS is an object whose keys are all the fields that requests had which say so. There are no holes
+ * in the values. */
 aph_value aphi_generator_values(const aph_model *model);
 
 #endif
