@@ -47,6 +47,10 @@ int aph_either_(aph *m, size_t n, const char *const *names);
  * changes nothing of what the step may do; but where the answer is known already and has it otherwise, this way is left
  * at once. For models with rpc that have many ways: say it as soon as it is certain. */
 void aph_foretell(aph *m, const char *field, aph_value value);
+/* As aph_choose and aph_choose_within, of what the answer will have in this field, or with "tag.opaque" in the field
+ * "opaque" of its field "tag": where the answer is known already, that is what was chosen. */
+aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name);
+aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char *field, const char *name);
 /* As aph_either, and alternative i, if taken, foretells values[i] of the field: also APH_SOME, APH_ANY or APH_WITHIN.
  * Of up to 64 alternatives, those that an answer known already contradicts are not even tried.
  *     aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200)), "204 for it", "200 for it") */
@@ -120,7 +124,8 @@ typedef struct aph_model {
     aph_value (*part)(aph_value request);
     /* Do the two requests commute: in every state, either order gives the same state and the same answers? */
     bool (*commute)(aph_value a, aph_value b);
-    /* Wherever this request gets this answer, it leaves the state as it is. */
+    /* Wherever this request gets this answer, it leaves the state as it is; or it settles what the server was free to
+     * choose, and no more: what can be seen after it could be seen without it, too. */
     bool (*reads)(aph_value request, aph_value answer);
     /* Whatever a request explains that is taken later, it explains as well if it is taken the moment it comes. */
     bool eager;
@@ -196,6 +201,7 @@ typedef struct aph_event {
     size_t count;
     const char *const *names; /* of alternatives; valid while the model is */
     uint64_t ruled_out;       /* alternatives, a bit each, that the answer contradicts, if it is known already */
+    const char *shown;        /* the field of the answer that will have what is chosen, or NULL */
     const char *name, *clause;
 } aph_event;
 

@@ -11,13 +11,15 @@ typedef enum comparison { STRONG, WEAK } comparison;
 
 static bool is_weak(aph_value tag) { return !aph_is_str(tag) && aph_truth(aph_field(tag, "weak")); }
 
-static bool same_tag(aph *m, aph_value asked, aph_value tag, comparison how, const char *name)
+static aph_value opaque_of(aph_value asked) { return aph_is_str(asked) ? asked : aph_field(asked, "opaque"); }
+
+static bool same_tag(aph *m, aph_value asked, aphi_http_resource *r, comparison how, const char *name)
 {
-    if (how == STRONG && (is_weak(asked) || is_weak(tag)))
-        return false;
-    aph_value opaque = aph_is_str(asked) ? asked : aph_field(asked, "opaque");
-    aph_clause(m, how == STRONG ? "RFC 9110 13.1.1" : "RFC 9110 13.1.2");
-    return aph_decide(m, aph_eq(opaque, aph_field(tag, "opaque")), name);
+    if (how == STRONG)
+        return !is_weak(asked) && aphi_http_is_strong_tag(m, r, opaque_of(asked), name);
+    aph_value opaque = aphi_http_opaque(m, r);
+    aph_clause(m, "RFC 9110 13.1.2");
+    return opaque && aph_decide(m, aph_eq(opaque_of(asked), opaque), name);
 }
 
 /* Where tags are compared strongly, a weak one is none that matches; but others may follow. */
@@ -27,15 +29,14 @@ static bool ends_list(aph *m, aph_value asked, size_t i)
 }
 
 /* Is the current tag one of those? "*" is any. */
-static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how, const char *name)
+static bool matches(aph *m, aph_value asked, aphi_http_resource *r, comparison how, const char *name)
 {
-    if (!*resource)
+    if (!r->body)
         return false;
     if (aph_is_str(asked))
         return true;
-    aph_value tag = aphi_http_tag(m, resource, false);
-    for (size_t i = 0; tag && i < aph_count(asked); i++) {
-        if (same_tag(m, aph_at(asked, i), tag, how, name))
+    for (size_t i = 0; i < aph_count(asked); i++) {
+        if (same_tag(m, aph_at(asked, i), r, how, name))
             return true;
         if (how == STRONG && ends_list(m, asked, i))
             return false;
@@ -43,9 +44,9 @@ static bool matches(aph *m, aph_value asked, aph_value *resource, comparison how
     return false;
 }
 
-static bool modified_since(aph *m, aph_value since, aph_value *resource, const char *name)
+static bool modified_since(aph *m, aph_value since, aphi_http_resource *r, const char *name)
 {
-    aph_value modified = aphi_http_modified(m, resource, false);
+    aph_value modified = aphi_http_modified(m, r, false);
     return modified && aph_decide(m, aph_lt(since, modified), name);
 }
 
@@ -53,7 +54,7 @@ static bool modified_since(aph *m, aph_value since, aph_value *resource, const c
 
 /* Where nothing is, there is no date to be compared: that the condition is ignored then, or fails, can both be read
  * from the RFC. */
-static bool unmodified_since(aph *m, aph_value request, aph_value since, aph_value *resource)
+static bool unmodified_since(aph *m, aph_value request, aph_value since, aphi_http_resource *r)
 {
     bool reads = aphi_http_only_reads(request);
     if (reads && aph_waive(m, "if-unmodified-since-read-ignored"))
@@ -65,30 +66,30 @@ static bool unmodified_since(aph *m, aph_value request, aph_value since, aph_val
     if (!reads && aph_waive(m, "if-unmodified-since-now"))
         return false;
     aph_clause(m, "RFC 9110 13.1.4");
-    if (!*resource)
+    if (!r->body)
         return aph_either(m, "If-Unmodified-Since holds of nothing", "If-Unmodified-Since fails of nothing") == 0;
-    return !modified_since(m, since, resource, "If-Unmodified-Since: it was modified");
+    return !modified_since(m, since, r, "If-Unmodified-Since: it was modified");
 }
 
 /* If-None-Match: * where nothing is, and all is well. */
-static bool is_to_be_new(aph_value request, aph_value resource)
+static bool is_to_be_new(aph_value request, const aphi_http_resource *r)
 {
-    return !resource && aph_str_is(aph_field(request, "if-none-match"), "*");
+    return !r->body && aph_str_is(aph_field(request, "if-none-match"), "*");
 }
 
-static bool may_be_done(aph *m, aph_value request, aph_value *resource)
+static bool may_be_done(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_value if_match = aph_field(request, "if-match"), since = aph_field(request, "if-unmodified-since");
     if (!if_match)
-        return !since || unmodified_since(m, request, since, resource);
+        return !since || unmodified_since(m, request, since, r);
     if (aphi_http_only_reads(request) && aph_waive(m, "if-match-read-ignored"))
         return true;
-    if (is_to_be_new(request, *resource) && aph_waive(m, "if-match-beside-star"))
+    if (is_to_be_new(request, r) && aph_waive(m, "if-match-beside-star"))
         return true;
-    if (!matches(m, if_match, resource, STRONG, "If-Match: the tag matches"))
+    if (!matches(m, if_match, r, STRONG, "If-Match: the tag matches"))
         return false;
     if (since && aph_waive(m, "if-unmodified-since-beside-if-match"))
-        return unmodified_since(m, request, since, resource);
+        return unmodified_since(m, request, since, r);
     aph_clause(m, since ? "RFC 9110 13.1.4" : "RFC 9110 13.1.1");
     aph_either(m, "If-Match holds");
     return true;
@@ -107,23 +108,23 @@ static bool is_outvoted(aph *m, aph_value request)
            aph_waive(m, "if-none-match-beside-others");
 }
 
-static bool is_known(aph *m, aph_value request, aph_value *resource)
+static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_value if_none_match = aph_field(request, "if-none-match"), since = aph_field(request, "if-modified-since");
     bool reads = aphi_http_only_reads(request);
     if (if_none_match) {
         bool weakly = reads && !aph_field(request, "range");
         comparison how = !weakly && aph_waive(m, "if-none-match-strong") ? STRONG : WEAK;
-        if (matches(m, if_none_match, resource, how, "If-None-Match: the tag matches"))
+        if (matches(m, if_none_match, r, how, "If-None-Match: the tag matches"))
             return !is_outvoted(m, request);
         aph_clause(m, since ? "RFC 9110 13.1.3" : "RFC 9110 13.1.2");
         aph_either(m, "If-None-Match holds");
         return false;
     }
-    if (!since || !reads || !aphi_http_modified(m, resource, false))
+    if (!since || !reads || !aphi_http_modified(m, r, false))
         return false;
     aph_clause(m, "RFC 9110 13.1.3");
-    if (modified_since(m, since, resource, "If-Modified-Since: it was modified"))
+    if (modified_since(m, since, r, "If-Modified-Since: it was modified"))
         return false;
     aph_clause(m, "RFC 9110 13.1.3");
     return aph_either(m, "If-Modified-Since is regarded", "If-Modified-Since is disregarded") == 0;
@@ -135,17 +136,17 @@ static bool has_condition(aph_value request)
            aph_field(request, "if-unmodified-since") || aph_field(request, "if-modified-since");
 }
 
-aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aph_value *resource)
+aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (!has_condition(request))
         return APHI_HTTP_HOLDS;
     if (!aphi_http_only_reads(request) && aph_waive(m, "conditional-writes-ignored"))
         return APHI_HTTP_HOLDS;
-    if (!may_be_done(m, request, resource)) {
+    if (!may_be_done(m, request, r)) {
         aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
         return APHI_HTTP_FAILS;
     }
-    if (is_known(m, request, resource)) {
+    if (is_known(m, request, r)) {
         aph_clause(m, aph_field(request, "if-none-match") ? "RFC 9110 13.1.2" : "RFC 9110 13.1.3");
         return APHI_HTTP_KNOWN;
     }
@@ -154,16 +155,15 @@ aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aph_value *resource
 
 /* ---- If-Range ---------------------------------------------------------------------------------------------------- */
 
-bool aphi_http_may_give_part(aph *m, aph_value request, aph_value *resource)
+bool aphi_http_may_give_part(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_value if_range = aph_field(request, "if-range");
     if (!if_range)
         return true;
     aph_clause(m, "RFC 9110 13.1.5");
     if (aph_is_int(if_range)) {
-        aph_value modified = aphi_http_modified(m, resource, false);
+        aph_value modified = aphi_http_modified(m, r, false);
         return modified && aph_decide(m, aph_eq(modified, if_range), "If-Range: the date matches");
     }
-    aph_value tag = aphi_http_tag(m, resource, false);
-    return tag && same_tag(m, if_range, tag, STRONG, "If-Range: the tag matches");
+    return same_tag(m, if_range, r, STRONG, "If-Range: the tag matches");
 }

@@ -23,130 +23,160 @@ enum { SPAN_MAX = 8 }; /* bytes of a range of which every part is looked at */
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static aph_value with(aph *m, aph_value said, const char *field, aph_value v)
+typedef struct said {
+    aph_value status, body, tag, modified, range, allow, date; /* APH_NIL: it has no such field */
+} said;
+
+static aph_value message_of(const said *s)
 {
-    aph_foretell(m, field, v);
-    return v ? aph_put(said, field, v) : said;
+    const struct field {
+        const char *name;
+        aph_value v;
+    } fields[] = {{"allow", s->allow},   {"body", s->body},     {"date", s->date}, {"modified", s->modified},
+                  {"range", s->range},   {"status", s->status}, {"tag", s->tag}};
+    const void *pairs[2 * sizeof fields / sizeof *fields];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].v) {
+            pairs[n++] = fields[i].name;
+            pairs[n++] = fields[i].v;
+        }
+    return aph_record_(pairs, n);
 }
 
-static aph_value any_body(aph *m) { return aph_choose(m, APH_STR, "any body"); }
+static aph_value any_body(aph *m) { return aph_choose_shown(m, APH_STR, "body", "any body"); }
 
-static aph_value answer(aph *m, int status, aph_value body)
+static said answer(aph *m, int status, aph_value body)
 {
-    aph_value said = with(m, aph_object(), "status", aph_int(status));
-    return aph_put(said, "body", body ? body : any_body(m));
+    aph_foretell(m, "status", aph_int(status));
+    return (said){.status = aph_int(status), .body = body ? body : any_body(m)};
+}
+
+/* One of these statuses, which need not be told apart. */
+static said answer_within(aph *m, int first, int last, const char *name, aph_value body)
+{
+    aph_value status = aph_choose_within_shown(m, first, last, "status", name);
+    return (said){.status = status, .body = body ? body : any_body(m)};
 }
 
 static aph_value no_body(aph_value request) { return aphi_http_is_method(request, "HEAD") ? aph_str("") : APH_NIL; }
 
 /* What a request that failed is told is for people. */
-static aph_value answer_failed(aph *m, aph_value request, int status)
+static said answer_failed(aph *m, aph_value request, int status) { return answer(m, status, no_body(request)); }
+
+static said with_range(aph *m, said s, aph_value range)
 {
-    return answer(m, status, no_body(request));
+    aph_foretell(m, "range", range);
+    s.range = range;
+    return s;
 }
 
-static aph_value with_tag(aph *m, aph_value said, aph_value *resource)
+static said with_tag(aph *m, said s, aphi_http_resource *r)
 {
-    aph_value tag = aphi_http_tag(m, resource, true);
-    return tag ? aph_put(said, "tag", tag) : said;
+    s.tag = aphi_http_show_tag(m, r);
+    return s;
 }
 
-static aph_value with_date(aph *m, aph_value said, aph_value *resource)
+static said with_date(aph *m, said s, aphi_http_resource *r)
 {
-    aph_value modified = aphi_http_modified(m, resource, true);
-    return modified ? aph_put(said, "modified", modified) : said;
+    s.modified = aphi_http_modified(m, r, true);
+    return s;
 }
 
 /* Where a server may show them, and need not. That there are none to be shown is as good as not to show them. */
-static aph_value perhaps_with_date(aph *m, aph_value said, aph_value *resource)
+static said perhaps_with_date(aph *m, said s, aphi_http_resource *r)
 {
-    if (aphi_http_has_no(*resource, "modified") ||
+    if (r->modified == aphi_http_none() ||
         aph_either_foretold(m, "modified", APH_VALUES(APH_NIL, APH_SOME), "no date is shown there",
-                            "the date is shown there") == 0)
-        return with(m, said, "modified", APH_NIL);
-    said = with_date(m, said, resource);
-    if (aphi_http_has_no(*resource, "modified"))
+                            "the date is shown there") == 0) {
+        aph_foretell(m, "modified", APH_NIL);
+        return s;
+    }
+    s = with_date(m, s, r);
+    if (!s.modified)
         aph_never(m);
-    return said;
+    return s;
 }
 
-static aph_value perhaps_with_tag(aph *m, aph_value said, aph_value *resource)
+static said perhaps_with_tag(aph *m, said s, aphi_http_resource *r)
 {
-    if (aphi_http_has_no(*resource, "tag") ||
+    if (r->tag == aphi_http_none() ||
         aph_either_foretold(m, "tag", APH_VALUES(APH_NIL, APH_SOME), "no tag is shown there",
-                            "the tag is shown there") == 0)
-        return with(m, said, "tag", APH_NIL);
-    said = with_tag(m, said, resource);
-    if (aphi_http_has_no(*resource, "tag"))
+                            "the tag is shown there") == 0) {
+        aph_foretell(m, "tag", APH_NIL);
+        return s;
+    }
+    s = with_tag(m, s, r);
+    if (!s.tag)
         aph_never(m);
-    return said;
+    return s;
 }
 
-static aph_value perhaps_with_validators(aph *m, aph_value said, aph_value *resource)
+static said perhaps_with_validators(aph *m, said s, aphi_http_resource *r)
 {
-    return perhaps_with_date(m, perhaps_with_tag(m, said, resource), resource);
+    return perhaps_with_date(m, perhaps_with_tag(m, s, r), r);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 /* A range that is asked for may be given, if the client has the rest of this very version. */
-static bool gives_range(aph *m, aph_value request, aph_value *resource)
+static bool gives_range(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (!aph_field(request, "range"))
         return false;
     aph_clause(m, "RFC 9110 14.2");
     if (!aphi_http_is_method(request, "GET") && !aph_waive(m, "head-range"))
         return false;
-    if (!aphi_http_may_give_part(m, request, resource))
+    if (!aphi_http_may_give_part(m, request, r))
         return false;
     aph_clause(m, "RFC 9110 14.2");
     return aph_either(m, "the range is given", "the range is ignored") == 0;
 }
 
 /* A part has the tag, and unless the client is known to have them, all other fields that the whole would have. */
-static aph_value with_fields_of_part(aph *m, aph_value request, aph_value said, aph_value *resource)
+static said with_fields_of_part(aph *m, aph_value request, said s, aphi_http_resource *r)
 {
-    said = with_tag(m, said, resource);
+    s = with_tag(m, s, r);
     aph_clause(m, "RFC 9110 15.3.7");
-    return aph_field(request, "if-range") ? perhaps_with_date(m, said, resource) : with_date(m, said, resource);
+    return aph_field(request, "if-range") ? perhaps_with_date(m, s, r) : with_date(m, s, r);
 }
 
-static aph_value answer_no_range(aph *m, aph_value request, aph_value length)
+static said answer_no_range(aph *m, aph_value request, aph_value length)
 {
     aph_clause(m, "RFC 9110 15.5.17");
-    aph_value failed = answer_failed(m, request, 416);
+    said failed = answer_failed(m, request, 416);
     int untold = aph_either_foretold(m, "range", APH_VALUES(length, APH_NIL), "416 tells the length", "416 does not");
-    return with(m, failed, "range", untold ? APH_NIL : length);
+    return with_range(m, failed, untold ? APH_NIL : length);
 }
 
-static aph_value any_part(aph *m, aph_value request)
+static said any_part(aph *m, aph_value request)
 {
-    return with(m, answer(m, 206, no_body(request)), "range", aph_choose(m, APH_STR, "any range"));
+    return with_range(m, answer(m, 206, no_body(request)), aph_choose_shown(m, APH_STR, "range", "any range"));
 }
 
 /* Of something that is not known, any part. */
-static aph_value answer_some_range(aph *m, aph_value request, aph_value *resource)
+static said answer_some_range(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (aph_either(m, "a part", "no part") == 1)
         return answer_no_range(m, request, aph_choose(m, APH_STR, "any range"));
-    return with_fields_of_part(m, request, any_part(m, request), resource);
+    return with_fields_of_part(m, request, any_part(m, request), r);
 }
 
-static aph_value part_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
+static said part_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
 {
     size_t length = aphi_http_is_method(request, "HEAD") ? 0 : (size_t)(last - first + 1), n = aph_count(body);
-    aph_value said = answer(m, 206, aph_substr(body, (size_t)first, length));
+    said s = answer(m, 206, aph_substr(body, (size_t)first, length));
     aph_clause(m, "RFC 9110 14.4");
     aph_value range[] = {aph_strf("bytes %lld-%lld/%zu", (long long)first, (long long)last, n),
                          aph_strf("bytes %lld-%lld/*", (long long)first, (long long)last)};
     int untold = aph_either_foretold(m, "range", range, "206 tells the whole length",
                                      "206 does not tell the whole length");
-    return with(m, said, "range", range[untold]);
+    return with_range(m, s, range[untold]);
 }
 
 /* A server may give less than was asked for. How much is chosen byte by byte; of a long range it is left open, unless
  * the choice is made for good. */
-static aph_value less_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
+static said less_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
 {
     if (last - first < SPAN_MAX) {
         while (first < last && aph_either(m, "it begins there", "it begins later") == 1)
@@ -159,11 +189,11 @@ static aph_value less_of(aph *m, aph_value request, aph_value body, int64_t firs
     return aph_is_int(from) ? part_of(m, request, body, aph_int_of(from), last) : any_part(m, request);
 }
 
-static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
+static said answer_range(aph *m, aph_value request, aphi_http_resource *r)
 {
-    aph_value range = aph_field(request, "range"), body = aph_field(*resource, "body");
+    aph_value range = aph_field(request, "range"), body = r->body;
     if (!aph_is_str(body))
-        return answer_some_range(m, request, resource);
+        return answer_some_range(m, request, r);
     int64_t first = aph_int_of(aph_at(range, 0)), last = aph_int_of(aph_at(range, 1)), n = (int64_t)aph_count(body);
     if (first >= n)
         return answer_no_range(m, request, aph_strf("bytes */%lld", (long long)n));
@@ -171,13 +201,13 @@ static aph_value answer_range(aph *m, aph_value request, aph_value *resource)
     aph_foretell(m, "status", aph_int(206));
     aph_clause(m, "RFC 9110 15.3.7");
     bool all = aph_either(m, "all of the range is given", "less than the range is given") == 0;
-    aph_value said = (all ? part_of : less_of)(m, request, body, first, last);
-    return with_fields_of_part(m, request, said, resource);
+    said s = (all ? part_of : less_of)(m, request, body, first, last);
+    return with_fields_of_part(m, request, s, r);
 }
 
 /* ---- GET and HEAD ------------------------------------------------------------------------------------------------ */
 
-static aph_value answer_nothing(aph *m, aph_value request)
+static said answer_nothing(aph *m, aph_value request)
 {
     aph_clause(m, "RFC 9110 15.5.5");
     int gone = aph_either_foretold(m, "status", APH_VALUES(aph_int(404), aph_int(410)), "404 for nothing",
@@ -186,118 +216,118 @@ static aph_value answer_nothing(aph *m, aph_value request)
 }
 
 /* HEAD may leave out what is found out while content is made. */
-static aph_value with_tag_unless_head(aph *m, aph_value request, aph_value said, aph_value *resource)
+static said with_tag_unless_head(aph *m, aph_value request, said s, aphi_http_resource *r)
 {
     aph_clause(m, "RFC 9110 9.3.2");
-    return aphi_http_is_method(request, "HEAD") ? perhaps_with_tag(m, said, resource) : with_tag(m, said, resource);
+    return aphi_http_is_method(request, "HEAD") ? perhaps_with_tag(m, s, r) : with_tag(m, s, r);
 }
 
-static aph_value read(aph *m, aph_value request, aph_value *resource)
+static said read(aph *m, aph_value request, aphi_http_resource *r)
 {
-    if (!*resource)
+    if (!r->body)
         return answer_nothing(m, request);
-    switch (aphi_http_judge(m, request, resource)) {
+    switch (aphi_http_judge(m, request, r)) {
     case APHI_HTTP_FAILS: return answer_failed(m, request, 412);
     case APHI_HTTP_KNOWN:
         aph_foretell(m, "status", aph_int(304));
         aph_clause(m, "RFC 9110 15.4.5");
-        return perhaps_with_date(m, with_tag_unless_head(m, request, answer(m, 304, aph_str("")), resource), resource);
+        return perhaps_with_date(m, with_tag_unless_head(m, request, answer(m, 304, aph_str("")), r), r);
     default: break;
     }
-    if (gives_range(m, request, resource))
-        return answer_range(m, request, resource);
+    if (gives_range(m, request, r))
+        return answer_range(m, request, r);
     if (aphi_http_is_method(request, "HEAD"))
-        return perhaps_with_validators(m, answer(m, 200, aph_str("")), resource);
+        return perhaps_with_validators(m, answer(m, 200, aph_str("")), r);
     aph_foretell(m, "status", aph_int(200));
     aph_either(m, "content is read");
-    return with_date(m, with_tag(m, answer(m, 200, aph_field(*resource, "body")), resource), resource);
+    return with_date(m, with_tag(m, answer(m, 200, r->body), r), r);
 }
 
 /* ---- PUT and DELETE ---------------------------------------------------------------------------------------------- */
 
 /* Is a write of which a condition failed told that all is well, since it is already as it should be? Not if it was
  * If-None-Match. */
-static bool is_applied(aph *m, aphi_http_outcome outcome, aph_value resource, aph_value body)
+static bool is_applied(aph *m, aphi_http_outcome outcome, const aphi_http_resource *r, aph_value body)
 {
-    if (outcome != APHI_HTTP_FAILS || !resource != !body)
+    if (outcome != APHI_HTTP_FAILS || !r->body != !body)
         return false;
     aph_clause(m, "RFC 9110 13.1.1");
     if (aph_either_foretold(m, "status", APH_VALUES(aph_int(412), APH_ANY), "412 for what failed",
                             "success for what is already so") == 0)
         return false;
-    if (body && !aph_decide(m, aph_eq(aph_field(resource, "body"), body), "what is written is already there"))
+    if (body && !aph_decide(m, aph_eq(r->body, body), "what is written is already there"))
         aph_never(m);
     return true;
 }
 
-static aph_value answer_replaced(aph *m, aph_value *resource)
+static said answer_replaced(aph *m, aphi_http_resource *r)
 {
     aph_clause(m, "RFC 9110 9.3.4");
     int some = aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200)), "204 for what was replaced",
                                    "200 for what was replaced");
-    aph_value said = some ? answer(m, 200, APH_NIL) : answer(m, 204, aph_str(""));
-    return perhaps_with_validators(m, said, resource);
+    said s = some ? answer(m, 200, APH_NIL) : answer(m, 204, aph_str(""));
+    return perhaps_with_validators(m, s, r);
 }
 
-static aph_value write(aph *m, aph_value request, aph_value *resource, aph_value *past)
+static said write(aph *m, aph_value request, aphi_http_resource *r)
 {
-    aph_value was = *resource, body = aph_field(request, "body");
-    aphi_http_outcome outcome = aphi_http_judge(m, request, resource);
+    aph_value body = aph_field(request, "body");
+    bool was_there = r->body;
+    aphi_http_outcome outcome = aphi_http_judge(m, request, r);
     if (outcome != APHI_HTTP_HOLDS)
-        return is_applied(m, outcome, *resource, body) ? answer_replaced(m, resource)
-                                                       : answer_failed(m, request, 412);
-    *resource = aphi_http_replace(*resource, body, past);
-    if (was)
-        return answer_replaced(m, resource);
+        return is_applied(m, outcome, r, body) ? answer_replaced(m, r) : answer_failed(m, request, 412);
+    aphi_http_replace(r, body);
+    if (was_there)
+        return answer_replaced(m, r);
     aph_clause(m, "RFC 9110 9.3.4");
-    return perhaps_with_validators(m, answer(m, 201, APH_NIL), resource);
+    return perhaps_with_validators(m, answer(m, 201, APH_NIL), r);
 }
 
 /* 202: it is going to be done. */
-static aph_value answer_deleted(aph *m, aph_value *resource, aph_value *past)
+static said answer_deleted(aph *m, aphi_http_resource *r)
 {
     aph_clause(m, "RFC 9110 9.3.5");
     int how = aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200), aph_int(202)),
                                   "204 for what was deleted", "200 for what was deleted",
                                   "202 for what will be deleted");
-    aph_value said = how == 0 ? answer(m, 204, aph_str("")) : answer(m, how == 1 ? 200 : 202, APH_NIL);
-    if (*resource)
-        *resource = how == 2 ? aph_put(*resource, "leaving", aph_bool(true))
-                             : aphi_http_replace(*resource, APH_NIL, past);
-    return said;
+    said s = how == 0 ? answer(m, 204, aph_str("")) : answer(m, how == 1 ? 200 : 202, APH_NIL);
+    if (how != 2)
+        aphi_http_replace(r, APH_NIL);
+    else if (r->body)
+        r->leaving = aph_bool(true);
+    return s;
 }
 
 /* Conditions are not looked at where the answer would be no success (13.2.1); and to be rid of nothing can be one. */
-static aph_value delete(aph *m, aph_value request, aph_value *resource, aph_value *past)
+static said delete(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_clause(m, "RFC 9110 13.2.1");
-    if (!*resource && aph_either(m, "DELETE of nothing fails", "DELETE of nothing is a success") == 0)
+    if (!r->body && aph_either(m, "DELETE of nothing fails", "DELETE of nothing is a success") == 0)
         return answer_nothing(m, request);
-    aphi_http_outcome outcome = aphi_http_judge(m, request, resource);
-    if (outcome != APHI_HTTP_HOLDS && !is_applied(m, outcome, *resource, APH_NIL))
+    aphi_http_outcome outcome = aphi_http_judge(m, request, r);
+    if (outcome != APHI_HTTP_HOLDS && !is_applied(m, outcome, r, APH_NIL))
         return answer_failed(m, request, 412);
-    return answer_deleted(m, resource, past);
+    return answer_deleted(m, r);
 }
 
 /* ---- POST -------------------------------------------------------------------------------------------------------- */
 
 /* What POST does is the server's own affair: nothing, or anything to this resource. Conditions are ignored where it has
  * nothing to do with what is there (13.2.1), and whether it has, nobody can tell. */
-static aph_value post(aph *m, bool *forgotten)
+static said post(aph *m, bool *forgotten)
 {
     aph_clause(m, "RFC 9110 9.3.3");
     int how = aph_either_foretold(m, "status", APH_VALUES(APH_ANY, APH_ANY, aph_int(303), APH_ANY), "POST is refused",
                                   "POST is done", "POST refers to another resource", "POST is not understood");
     if (how == 0) /* that the method is not allowed is said elsewhere */
-        return aph_record("status", aph_choose_within(m, 406, 499, "refusal"), "body", any_body(m));
+        return answer_within(m, 406, 499, "refusal", APH_NIL);
     if (how == 3)
-        return aph_record("status", aph_choose_within(m, 400, 404, "refusal"), "body", any_body(m));
+        return answer_within(m, 400, 404, "refusal", APH_NIL);
     *forgotten = true;
     if (how == 2)
         return answer(m, 303, APH_NIL);
-    aph_value said = aph_record("status", aph_choose_within(m, 200, 299, "success"), "body", any_body(m));
-    aph_value shown = aph_object();
-    return perhaps_with_validators(m, said, &shown);
+    aphi_http_resource shown = {0};
+    return perhaps_with_validators(m, answer_within(m, 200, 299, "success", APH_NIL), &shown);
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
@@ -400,55 +430,53 @@ static void check_request(aph *m, aph_value request)
 }
 
 /* An answer with "date" is older than what it tells of. */
-static aph_value dated(aph *m, aph_value said)
+static said dated(aph *m, said s)
 {
-    if (!aph_field(said, "modified") || !aph_waive_foretold(m, "last-modified-ahead", "date", APH_NIL, APH_SOME))
-        return with(m, said, "date", APH_NIL);
-    return aph_put(said, "date", aph_choose_within(m, 0, APH_HTTP_TIME_MAX, "the date of the answer"));
-}
-
-static aph_value answer_other(aph *m, aph_value request, int first, int last)
-{
-    return aph_record("status", aph_choose_within(m, first, last, "another status"), "body",
-                      aphi_http_is_method(request, "HEAD") ? aph_str("") : any_body(m));
+    if (!s.modified || !aph_waive_foretold(m, "last-modified-ahead", "date", APH_NIL, APH_SOME))
+        aph_foretell(m, "date", APH_NIL);
+    else
+        s.date = aph_choose_within_shown(m, 0, APH_HTTP_TIME_MAX, "date", "the date of the answer");
+    return s;
 }
 
 /* What a write has done of which the server said that it failed itself, nobody knows. */
-static aph_value refuse(aph *m, aph_value request, int status, aph_value *state)
+static said refuse(aph *m, aph_value request, int status, aph_value *state)
 {
     bool failed = status == OTHER_5XX || (status >= 500 && status != 501);
     if (failed && !aphi_http_only_reads(request))
         *state = aphi_http_forget(*state, aph_field(request, "target"));
-    aph_value said = status == OTHER_4XX   ? answer_other(m, request, FIRST_4XX, 499)
-                     : status == OTHER_5XX ? answer_other(m, request, FIRST_5XX, 599)
-                                           : answer_failed(m, request, status);
+    said s = status == OTHER_4XX   ? answer_within(m, FIRST_4XX, 499, "another status", no_body(request))
+             : status == OTHER_5XX ? answer_within(m, FIRST_5XX, 599, "another status", no_body(request))
+                                   : answer_failed(m, request, status);
     aph_clause(m, "RFC 9110 15.5.6");
     bool allow = status == 405 && !aph_waive_foretold(m, "405-without-allow", "allow", APH_SOME, APH_NIL);
     if (!allow)
         aph_clause(m, "RFC 9110 15");
-    return with(m, said, "allow", allow ? aph_bool(true) : APH_NIL);
+    s.allow = allow ? aph_bool(true) : APH_NIL;
+    aph_foretell(m, "allow", s.allow);
+    return s;
+}
+
+static said deal_with(aph *m, aph_value request, aph_value *state)
+{
+    aph_value target = aph_field(request, "target");
+    bool forgotten = false;
+    aphi_http_resource r = aphi_http_look(m, *state, target);
+    said s = aphi_http_only_reads(request)              ? read(m, request, &r)
+             : aphi_http_is_method(request, "PUT")    ? write(m, request, &r)
+             : aphi_http_is_method(request, "DELETE") ? delete(m, request, &r)
+                                                        : post(m, &forgotten);
+    s = dated(m, s);
+    *state = forgotten ? aphi_http_forget(*state, target) : aphi_http_keep(*state, target, &r);
+    return s;
 }
 
 static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
-    aph_value target = aph_field(request, "target"), past, said;
-    bool forgotten = false;
     check_request(m, request);
     int refused = refusal(m, request);
-    if (refused)
-        return refuse(m, request, refused, state);
-    aph_value resource = aphi_http_look(m, *state, target, &past);
-    if (aphi_http_only_reads(request))
-        said = read(m, request, &resource);
-    else if (aphi_http_is_method(request, "PUT"))
-        said = write(m, request, &resource, &past);
-    else if (aphi_http_is_method(request, "DELETE"))
-        said = delete(m, request, &resource, &past);
-    else
-        said = post(m, &forgotten);
-    said = dated(m, said);
-    *state = forgotten ? aphi_http_forget(*state, target) : aphi_http_keep(*state, target, resource, past);
-    return said;
+    said s = refused ? refuse(m, request, refused, state) : deal_with(m, request, state);
+    return message_of(&s);
 }
 
 static void step(aph *m, aph_value *state)
@@ -458,6 +486,14 @@ static void step(aph *m, aph_value *state)
 }
 
 static aph_value part(aph_value request) { return aph_field(request, "target"); }
+
+/* What they settle, which tag there is and whether it has turned strong, whoever comes later can settle, too. */
+static bool reads(aph_value request, aph_value answer)
+{
+    aph_value status = aph_field(answer, "status");
+    return aphi_http_only_reads(request) ||
+           (aph_is_int(status) && aph_int_of(status) >= 400 && aph_int_of(status) < 500);
+}
 
 /* Nothing in the RFC says that a write is done in one moment. */
 static bool alone(aph_value request) { return !aphi_http_only_reads(request); }
@@ -504,10 +540,10 @@ static void step_keeps_deleted(aph *m, aph_value *state)
 static void step_adds_a_byte(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
-    aph_value said = serve(m, q.message, state), body = aph_field(said, "body");
-    if (aphi_http_is_method(q.message, "GET") && aph_field(said, "status") == aph_int(200))
-        said = aph_put(said, "body", aph_concat(body, aph_str("!")));
-    aph_send(m, q.from, said);
+    aph_value message = serve(m, q.message, state), body = aph_field(message, "body");
+    if (aphi_http_is_method(q.message, "GET") && aph_field(message, "status") == aph_int(200))
+        message = aph_put(message, "body", aph_concat(body, aph_str("!")));
+    aph_send(m, q.from, message);
 }
 
 #define MUTANT(name_, step_, summary_) \
@@ -562,6 +598,7 @@ const aph_model aph_model_http = {
     .step = step,
     .rpc = true,
     .part = part,
+    .reads = reads,
     .alone = alone,
     .kind = kind,
     .words = aphi_http_words,

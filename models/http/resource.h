@@ -2,9 +2,7 @@
  *
  * resource.h - what is at a target of an HTTP server: its content and its validators.
  *
- * A resource is {"body": ..., "tag": TAG or false, "modified": TIME or false}; a field that is missing is not decided
- * yet. "past" are the strong tags, with lengths, of what it replaced last, or false for one that was not shown;
- * "leaving" says that it will be deleted. */
+ * In the state it is {"body": ..., "tag": TAG or false, "modified": TIME or false, ...}. */
 #ifndef APH_MODELS_HTTP_RESOURCE_H
 #define APH_MODELS_HTTP_RESOURCE_H
 
@@ -17,21 +15,37 @@ static inline bool aphi_http_is_method(aph_value request, const char *name)
     return aph_str_is(aph_field(request, "method"), name);
 }
 
-/* What is at the target, or APH_NIL: nothing. *past is what is to be kept for later. */
-aph_value aphi_http_look(aph *m, aph_value state, aph_value target, aph_value *past);
+/* APH_NIL where it is not decided, or not there. */
+typedef struct aphi_http_resource {
+    aph_value body;     /* APH_NIL: there is nothing */
+    aph_value tag;      /* TAG, perhaps without "weak" if that is not decided; or aphi_http_none() */
+    aph_value modified; /* TIME; or aphi_http_none() */
+    aph_value past;     /* strong tags, with lengths, of what it replaced last; false for one that was not shown */
+    aph_value leaving;  /* true: it will be deleted */
+} aphi_http_resource;
+
+/* Of a validator: the resource has none. */
+static inline aph_value aphi_http_none(void) { return aph_bool(false); }
+
+/* What is at the target. */
+aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target);
 /* The state with that at the target. */
-aph_value aphi_http_keep(aph_value state, aph_value target, aph_value resource, aph_value past);
+aph_value aphi_http_keep(aph_value state, aph_value target, const aphi_http_resource *r);
 /* The state in which it is not known what is at the target. */
 aph_value aphi_http_forget(aph_value state, aph_value target);
 
-/* New content, or APH_NIL: none. The tag of the old one goes into *past. */
-aph_value aphi_http_replace(aph_value was, aph_value body, aph_value *past);
+/* New content, or APH_NIL: none. */
+void aphi_http_replace(aphi_http_resource *r, aph_value body);
 
-/* The current tag, or APH_NIL if it has none; and whether it will be shown: if so, the answer has just that. */
-aph_value aphi_http_tag(aph *m, aph_value *resource, bool shown);
-/* When it was modified, or APH_NIL if the server does not know. */
-aph_value aphi_http_modified(aph *m, aph_value *resource, bool shown);
-bool aphi_http_has_no(aph_value resource, const char *validator);
+/* The current tag, or APH_NIL if it has none: the answer has just that. */
+aph_value aphi_http_show_tag(aph *m, aphi_http_resource *r);
+/* What is between the quotes of the current tag, weak or strong; APH_NIL if there is none. */
+aph_value aphi_http_opaque(aph *m, aphi_http_resource *r);
+/* Is the current tag strong, and this between its quotes? */
+bool aphi_http_is_strong_tag(aph *m, aphi_http_resource *r, aph_value asked, const char *name);
+/* When it was modified, or APH_NIL if the server does not know; and whether it will be shown: if so, the answer has
+ * just that. */
+aph_value aphi_http_modified(aph *m, aphi_http_resource *r, bool shown);
 
 /* ---- conditions: conditions.c ------------------------------------------------------------------------------------ */
 
@@ -41,9 +55,9 @@ typedef enum aphi_http_outcome {
     APHI_HTTP_KNOWN, /* If-None-Match or If-Modified-Since: 304 to what only reads, else 412 */
 } aphi_http_outcome;
 
-/* In the order of RFC 9110 13.2.2, but for If-Range; *resource is APH_NIL if there is nothing. */
-aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aph_value *resource);
+/* In the order of RFC 9110 13.2.2, but for If-Range. */
+aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aphi_http_resource *r);
 /* May a part be given to a request with Range, as If-Range has it? */
-bool aphi_http_may_give_part(aph *m, aph_value request, aph_value *resource);
+bool aphi_http_may_give_part(aph *m, aph_value request, aphi_http_resource *r);
 
 #endif

@@ -13,9 +13,11 @@
 
 static const aphi_moment *moment_with(const aphi_run *run, int64_t label)
 {
-    for (size_t i = 0; i < run->moment_count; i++)
-        if (run->moments[i].label == label && run->moments[i].kind <= APHI_MOMENT_RECEIVED)
-            return &run->moments[i];
+    size_t n;
+    const aphi_moment *moments = aphi_run_moments(run, &n);
+    for (size_t i = 0; i < n; i++)
+        if (moments[i].label == label && moments[i].kind <= APHI_MOMENT_RECEIVED)
+            return &moments[i];
     return NULL;
 }
 

@@ -64,12 +64,21 @@ static aphi_exit exit_of(const aphi_campaign *c)
 
 /* ---- evidence ---------------------------------------------------------------------------------------------------- */
 
+/* Of a run that passed they are for the page only. */
+static void look_at_moments(telling *t)
+{
+    const aphi_campaign *c = t->campaign;
+    if (!c->run || (c->outcome == APHI_FINDING_PASS && !t->options->report))
+        return;
+    t->timeline.moments = aphi_run_moments(c->run, &t->timeline.count);
+    t->timeline.earlier = c->run->moments_before;
+}
+
 /* The place among the moments of a line of the trace, or APHI_TIMELINE_NONE. */
 static size_t moment_of(const telling *t, int64_t line)
 {
-    const aphi_run *r = t->campaign->run;
-    int64_t place = line - 2 - (int64_t)r->moments_before;
-    return place >= 0 && place < (int64_t)r->moment_count ? (size_t)place : APHI_TIMELINE_NONE;
+    int64_t place = line - 2 - (int64_t)t->timeline.earlier;
+    return place >= 0 && place < (int64_t)t->timeline.count ? (size_t)place : APHI_TIMELINE_NONE;
 }
 
 static aph_value labels_of(const telling *t, aph_value lines)
@@ -77,7 +86,7 @@ static aph_value labels_of(const telling *t, aph_value lines)
     aph_value labels = aph_array(0, NULL);
     for (size_t i = 0; lines && i < aph_count(lines); i++) {
         size_t place = moment_of(t, aph_int_of(aph_at(lines, i)));
-        int64_t label = place == APHI_TIMELINE_NONE ? 0 : t->campaign->run->moments[place].label;
+        int64_t label = place == APHI_TIMELINE_NONE ? 0 : t->timeline.moments[place].label;
         if (label) /* what the tester answered to the subject's calls has none */
             labels = aph_push(labels, aph_int(label));
     }
@@ -101,12 +110,12 @@ static void find_evidence(telling *t)
 }
 
 /* The oldest request that got no answer. */
-static size_t find_unanswered(const aphi_run *r)
+static size_t find_unanswered(const aphi_moment *moments, size_t n)
 {
-    for (size_t i = 0; i < r->moment_count; i++) {
-        bool answered = r->moments[i].kind != APHI_MOMENT_SENT;
-        for (size_t k = i + 1; !answered && k < r->moment_count; k++)
-            answered = r->moments[k].kind == APHI_MOMENT_RECEIVED && r->moments[k].label == r->moments[i].label + 1;
+    for (size_t i = 0; i < n; i++) {
+        bool answered = moments[i].kind != APHI_MOMENT_SENT;
+        for (size_t k = i + 1; !answered && k < n; k++)
+            answered = moments[k].kind == APHI_MOMENT_RECEIVED && moments[k].label == moments[i].label + 1;
         if (!answered)
             return i;
     }
@@ -115,18 +124,20 @@ static size_t find_unanswered(const aphi_run *r)
 
 static size_t find_failing(const telling *t)
 {
-    const aphi_run *r = t->campaign->run;
+    const aphi_moment *moments = t->timeline.moments;
+    size_t n = t->timeline.count;
+    int64_t blamed = t->campaign->run->blamed;
     if (t->evidence && aph_field(t->evidence, "line"))
         return moment_of(t, aph_int_of(aph_field(t->evidence, "line")));
     switch (t->campaign->outcome) {
-    case APHI_FINDING_FAIL: return r->blamed >= 0 ? (size_t)r->blamed : APHI_TIMELINE_NONE;
+    case APHI_FINDING_FAIL: return blamed >= 0 ? (size_t)blamed : APHI_TIMELINE_NONE;
     case APHI_FINDING_DEAD:
     case APHI_FINDING_MALFORMED:
-        for (size_t i = r->moment_count; i-- > 0;)
-            if (r->moments[i].kind == APHI_MOMENT_DROPPED || r->moments[i].kind == APHI_MOMENT_MALFORMED)
+        for (size_t i = n; i-- > 0;)
+            if (moments[i].kind == APHI_MOMENT_DROPPED || moments[i].kind == APHI_MOMENT_MALFORMED)
                 return i;
         return APHI_TIMELINE_NONE;
-    case APHI_FINDING_STARVED: return find_unanswered(r);
+    case APHI_FINDING_STARVED: return find_unanswered(moments, n);
     default: return APHI_TIMELINE_NONE;
     }
 }
@@ -194,11 +205,11 @@ static void fill_timeline(telling *t)
                         "total_ns", aph_int(c->ns));
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
-    t->script = r && r->script_whole && is_against(c->outcome) ? script_value(&r->script) : APH_NIL;
+    t->script = r && r->script_whole && is_against(c->outcome) ? script_value(aphi_run_script(r)) : APH_NIL;
     t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_finding_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
-                                  .moments = r ? r->moments : NULL, .count = r ? r->moment_count : 0,
-                                  .earlier = r ? r->moments_before : 0,
+                                  .moments = t->timeline.moments, .count = t->timeline.count,
+                                  .earlier = t->timeline.earlier,
                                   .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
                                   .replay = *t->replay ? t->replay : NULL,
@@ -344,9 +355,10 @@ static void tell_shrinking(aphi_buffer *out, const telling *t)
     const aphi_campaign *c = t->campaign;
     if (!c->shrunk)
         return;
-    bool smaller = c->run->script.count < c->actions;
+    size_t count = aphi_run_script(c->run)->count;
+    bool smaller = count < c->actions;
     aphi_buffer_str(out, smaller ? "shrunk to " : "nothing was removed from ");
-    count_of(out, c->run->script.count, "request");
+    count_of(out, count, "request");
     aphi_buffer_str(out, " in ");
     aphi_report_duration(out, c->shrink_ns);
     aphi_buffer_str(out, " (");
@@ -468,6 +480,7 @@ aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *
     telling t = {.campaign = c, .options = options};
     aphi_exit code = exit_of(c);
     aph_root_add(mark_telling, &t);
+    look_at_moments(&t);
     find_evidence(&t);
     fill_timeline(&t);
     if (options->found)

@@ -178,11 +178,10 @@ static bool next_action(aphi_running *r)
 
 static void write_down_action(aphi_running *r, const aphi_action *a)
 {
-    if (r->result.script.count == SCRIPT_MAX) {
+    if (r->diary.action_count == SCRIPT_MAX)
         r->result.script_whole = false;
-        return;
-    }
-    aphi_script_add(&r->result.script, a);
+    else
+        aphi_diary_act(&r->diary, a);
 }
 
 /* What a script sends must mean something to the model: else its end would say nothing of the subject. */

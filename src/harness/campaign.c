@@ -394,7 +394,7 @@ static int try_candidate(void *context, const aphi_script *candidate)
     aphi_finding outcome = judged_again(c, run);
     bool given_up = outcome == APHI_FINDING_UNKNOWN && aphi_clock_ns() >= c->until; /* tells nothing, as a full disk */
     bool able = !given_up && (outcome != APHI_FINDING_TROUBLE || run->fault != APH_FAULT_NONE);
-    int taken = !able ? -1 : outcome == c->wanted ? (int)run->script.count : 0;
+    int taken = !able ? -1 : outcome == c->wanted ? (int)aphi_run_script(run)->count : 0;
     if (!able && !given_up)
         memcpy(c->hindered, run->why, sizeof c->hindered);
     aphi_run_free(run);
@@ -405,8 +405,9 @@ static int try_candidate(void *context, const aphi_script *candidate)
 static aphi_script reorder(void *context, unsigned n)
 {
     campaign *c = context;
-    const aphi_run *run = c->result.run;
-    return aphi_reorder(&run->script, run->moments, run->moment_count, n ? &c->choice : NULL);
+    size_t count;
+    const aphi_moment *moments = aphi_run_moments(c->result.run, &count);
+    return aphi_reorder(aphi_run_script(c->result.run), moments, count, n ? &c->choice : NULL);
 }
 
 static void forward_step(void *context, const char *what, const aphi_script *best)
@@ -488,8 +489,8 @@ static recurrence happens_again(campaign *c)
 {
     aphi_campaign before = c->result;
     aphi_run_options how = plain(c);
-    how.script = &before.run->script;
-    how.seed = before.run->script.seed;
+    how.script = aphi_run_script(before.run);
+    how.seed = how.script->seed;
     how.progress = NULL;
     be_sure(c, &how, before.outcome);
     int64_t least = aphi_clock_ns() + LAST_PATIENCES * (how.patience_ns ? how.patience_ns : APHI_PATIENCE);
@@ -580,7 +581,7 @@ static void shrink(campaign *c)
     }
     int64_t began = aphi_clock_ns();
     aphi_campaign before = *r;
-    r->actions = r->run->script.count;
+    r->actions = aphi_run_script(r->run)->count;
     c->until = began + shrinking_ns(c);
     char log[sizeof r->trace];
     snprintf(log, sizeof log, "%.4000s/shrink.log", c->options->folder);
@@ -589,7 +590,7 @@ static void shrink(campaign *c)
     name_trace(c, AGAIN);
     bool seen_whole = !r->run->moments_before;
     c->values = aphi_generator_values(c->options->model);
-    aphi_shrunk small = aphi_shrink(&r->run->script, try_candidate,
+    aphi_shrunk small = aphi_shrink(aphi_run_script(r->run), try_candidate,
                                     &(aphi_shrink_options){.reorder = seen_whole ? reorder : NULL,
                                                            .budget_ns = shrinking_ns(c), .step = forward_step,
                                                            .context = c, .values = c->values,
@@ -634,8 +635,8 @@ static void keep_script(campaign *c)
     char error[512];
     if (!c->result.run->script_whole)
         return;
-    if (aphi_keep_save(c->options->folder, &c->result.run->script, c->result.script, sizeof c->result.script, error,
-                       sizeof error)) {
+    if (aphi_keep_save(c->options->folder, aphi_run_script(c->result.run), c->result.script, sizeof c->result.script,
+                       error, sizeof error)) {
         keep_trace(c);
     } else {
         c->result.script[0] = 0;

@@ -14,6 +14,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -52,14 +53,14 @@ static void end_by_fault(aphi_running *r, aph_fault fault, const char *message, 
     r->result.fault = fault;
 }
 
-static void blame(aphi_running *r)
+/* The moment that was told last; its connection, or -1 if it is no longer there. */
+static int64_t blame(aphi_running *r)
 {
-    uint64_t number = aphi_witness_last(r->witness) + 1, first = aphi_ledger_first(r);
-    for (uint64_t i = r->moment_count; i-- > first;)
-        if (r->numbers[i & (APHI_MOMENTS_MAX - 1)] == number) {
-            r->result.blamed = (int64_t)(i - first);
-            return;
-        }
+    size_t n;
+    aphi_moment *moments = aphi_diary_moments(&r->diary, aphi_witness_last(r->witness), &n, &r->result.blamed);
+    int64_t connection = r->result.blamed >= 0 ? moments[r->result.blamed].connection : -1;
+    free(moments);
+    return connection;
 }
 
 static void end_by_verdict(aphi_running *r, aph_verdict verdict)
@@ -68,10 +69,8 @@ static void end_by_verdict(aphi_running *r, aph_verdict verdict)
     const char *message = "";
     aph_fault fault = seat && seat->oracle ? aph_oracle_fault(seat->oracle, &message) : APH_FAULT_NONE;
     aph_limit limit = seat && seat->oracle ? aph_oracle_limit(seat->oracle) : APH_LIMIT_NONE;
-    blame(r);
+    int64_t connection = blame(r);
     if (fault) {
-        uint64_t place = (aphi_ledger_first(r) + (uint64_t)r->result.blamed) & (APHI_MOMENTS_MAX - 1);
-        int64_t connection = r->result.blamed >= 0 ? r->moments[place].connection : -1;
         end_by_fault(r, fault, message, connection);
     } else if (verdict == APH_FAIL) {
         aphi_run_end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
@@ -270,10 +269,10 @@ static void call_it_even(aphi_running *r)
             continue;
     if (!r->datagrams)
         r->since_quiet = 0;
-    if (!r->datagrams || !r->witness || r->drained == r->moment_count)
+    if (!r->datagrams || !r->witness || r->drained == aphi_diary_count(&r->diary))
         return;
     aphi_run_judge(r, true);
-    r->drained = r->moment_count;
+    r->drained = aphi_diary_count(&r->diary);
     r->since_quiet = 0;
     if (!r->ended && aphi_witness_quiet(r->witness) != APH_PASS)
         end_by_verdict(r, APH_UNKNOWN);

@@ -18,10 +18,8 @@ void aphi_ledger_note(aphi_running *r, aphi_moment_kind what, int64_t connection
                       uint64_t number)
 {
     static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
-    uint64_t place = r->moment_count++ & (APHI_MOMENTS_MAX - 1);
     connection = aphi_ledger_name(r, connection);
-    r->moments[place] = (aphi_moment){what, r->now - r->began, connection, label, message};
-    r->numbers[place] = number + 1;
+    aphi_diary_note(&r->diary, &(aphi_moment){what, r->now - r->began, connection, label, message}, number);
     if (r->options->trace < 0)
         return;
     bool told = what <= APHI_MOMENT_LOST;
@@ -76,11 +74,6 @@ uint32_t aphi_ledger_kind(aphi_running *r, aph_value request)
     if (i == r->kind_count && i < APHI_KINDS_MAX - 1)
         r->kinds[r->kind_count++] = (aphi_kind){.name = name};
     return i;
-}
-
-uint64_t aphi_ledger_first(const aphi_running *r)
-{
-    return r->moment_count > APHI_MOMENTS_MAX ? r->moment_count - APHI_MOMENTS_MAX : 0;
 }
 
 /* ---- peers ------------------------------------------------------------------------------------------------------- */

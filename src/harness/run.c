@@ -10,13 +10,13 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "env/env.h"
+#include "value/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
     REMEMBERED = 1024,         /* labelled messages */
-    COLLECT_SLACK = 32 << 20,
     JUDGED_AT_ONCE = 4096,     /* observations */
 };
 static const int64_t JUDGE_EVERY = 20000000; /* in a long run; in a short one sooner */
@@ -105,7 +105,7 @@ static void look_at_limits(aphi_running *r)
         r->has_action = false;
         r->aside_count = 0;
     }
-    if (!r->witness && aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
+    if (!r->witness && aphi_heap_is_full())
         aph_collect();
 }
 
@@ -150,11 +150,8 @@ static void turn(aphi_running *r)
 static void mark_run(void *context)
 {
     aphi_running *r = context;
-    uint64_t n = r->moment_count < APHI_MOMENTS_MAX ? r->moment_count : APHI_MOMENTS_MAX;
-    for (uint64_t i = 0; r->moments && i < n; i++)
+    for (size_t i = 0; i < r->moment_count; i++)
         aph_mark(r->moments[i].message);
-    for (size_t i = 0; i < r->result.moment_count; i++)
-        aph_mark(r->result.moments[i].message);
     for (size_t i = 0; i < r->peer_count; i++)
         for (size_t k = 0; k < r->peers[i].count; k++)
             aph_mark(r->peers[i].queue[(r->peers[i].head + k) & (r->peers[i].capacity - 1)].message);
@@ -173,7 +170,7 @@ static void mark_run(void *context)
         aph_mark(r->action.send);
     if (r->options && r->options->script)
         aphi_script_mark(r->options->script);
-    aphi_script_mark(&r->result.script);
+    aphi_script_mark(&r->script);
 }
 
 static bool open_oracle(aphi_running *r, const char *environment)
@@ -234,9 +231,9 @@ static bool begin(aphi_running *r)
         aphi_net_listen(r->net, o->caller, o->called);
     if (!open_oracle(r, environment) || !open_generator(r))
         return false;
-    snprintf(r->result.script.model, sizeof r->result.script.model, "%s", r->model->name);
-    snprintf(r->result.script.environment, sizeof r->result.script.environment, "%s", environment);
-    r->result.script.seed = o->seed;
+    snprintf(r->script.model, sizeof r->script.model, "%s", r->model->name);
+    snprintf(r->script.environment, sizeof r->script.environment, "%s", environment);
+    r->script.seed = o->seed;
     aphi_buffer_format(&r->trace, "{\"antiphon\":1,\"model\":\"%s\",\"environment\":\"%s\",\"seed\":%llu}\n",
                        r->model->name, environment, (unsigned long long)o->seed);
     if (o->trace < 0)
@@ -253,17 +250,6 @@ static void tell_kinds(aphi_running *r)
                                                aph_int((int64_t)r->kinds[i].answered)));
 }
 
-static void tell_moments(aphi_running *r)
-{
-    uint64_t first = aphi_ledger_first(r), n = r->moment_count - first;
-    aphi_moment *moments = aphi_alloc((n ? n : 1) * sizeof *moments);
-    for (uint64_t i = 0; i < n; i++)
-        moments[i] = r->moments[(first + i) & (APHI_MOMENTS_MAX - 1)];
-    r->result.moments = moments;
-    r->result.moment_count = n;
-    r->result.moments_before = first;
-}
-
 aphi_run *aphi_run_go(const aphi_run_options *options)
 {
     aphi_running *r = aphi_alloc_zero(sizeof *r);
@@ -271,8 +257,6 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     r->model = options->model;
     r->result.blamed = -1;
     r->result.script_whole = true;
-    r->moments = aphi_alloc(APHI_MOMENTS_MAX * sizeof *r->moments);
-    r->numbers = aphi_alloc(APHI_MOMENTS_MAX * sizeof *r->numbers);
     r->waited = aphi_alloc_zero(APHI_WAITED * sizeof *r->waited);
     r->crowds = aphi_alloc_zero(APHI_CROWDS * sizeof *r->crowds);
     r->labelled = aphi_labelled_open(REMEMBERED);
@@ -289,7 +273,7 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     aphi_ledger_write(r);
     show(r);
     tell_kinds(r);
-    tell_moments(r);
+    r->result.moments_before = r->diary.before;
     aphi_net_close(r->net);
     aphi_witness_close(r->witness);
     aphi_generator_close(r->generator);
@@ -300,9 +284,6 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     free(r->in_flight);
     free(r->waited);
     free(r->crowds);
-    free(r->moments);
-    free(r->numbers);
-    r->moments = NULL;
     r->options = NULL;
     r->peer_count = r->held_count = r->aside_count = 0;
     r->has_action = false;
@@ -310,13 +291,37 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     return &r->result;
 }
 
+static aphi_running *inside(const aphi_run *result)
+{
+    return (aphi_running *)(uintptr_t)result; /* its first member */
+}
+
+const aphi_script *aphi_run_script(const aphi_run *result)
+{
+    aphi_running *r = inside(result);
+    if (!r->script.count)
+        aphi_diary_script(&r->diary, &r->script);
+    return &r->script;
+}
+
+const aphi_moment *aphi_run_moments(const aphi_run *result, size_t *n)
+{
+    aphi_running *r = inside(result);
+    int64_t unused;
+    if (!r->moments)
+        r->moments = aphi_diary_moments(&r->diary, UINT64_MAX, &r->moment_count, &unused);
+    *n = r->moment_count;
+    return r->moments;
+}
+
 void aphi_run_free(aphi_run *result)
 {
     if (!result)
         return;
-    aphi_running *r = (aphi_running *)result; /* its first member */
+    aphi_running *r = inside(result);
     aph_root_remove(mark_run, r);
-    aphi_script_free(&r->result.script);
-    free(r->result.moments);
+    aphi_script_free(&r->script);
+    free(r->moments);
+    aphi_diary_free(&r->diary);
     free(r);
 }

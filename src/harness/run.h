@@ -68,10 +68,7 @@ typedef struct aphi_run {
     aph_fault fault;             /* with TROUBLE, if the model is to blame */
     char why[512];
     aphi_run_facts facts;
-    aphi_script script;          /* what was done; empty if it got too long to be had again */
-    bool script_whole;
-    aphi_moment *moments;        /* the last ones, oldest first */
-    size_t moment_count;
+    bool script_whole;           /* else it got too long to be had again */
     uint64_t moments_before;     /* that are no longer there */
     int64_t blamed;              /* with FAIL: place in moments of what nothing explains; -1 if it is not there */
     bool unreached;              /* with DEAD: no connection was ever let in */
@@ -86,6 +83,9 @@ typedef struct aphi_run {
 
 /* Values in a run are kept alive until aphi_run_free. */
 aphi_run *aphi_run_go(const aphi_run_options *options);
+/* What was done, if it is whole; and the last moments, oldest first. Both are made at the first call. */
+const aphi_script *aphi_run_script(const aphi_run *r);
+const aphi_moment *aphi_run_moments(const aphi_run *r, size_t *n);
 void aphi_run_free(aphi_run *r);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/choice.h"
+#include "harness/diary.h"
 #include "harness/expression.h"
 #include "harness/generator.h"
 #include "harness/net.h"
@@ -13,7 +14,6 @@
 #include "harness/witness.h"
 
 enum {
-    APHI_MOMENTS_MAX = 1 << 17, /* kept for reports; a power of two */
     APHI_WAITED = 1 << 16,      /* labels whose answer can be waited for; a power of two */
     APHI_KINDS_MAX = 64,
     APHI_HELD_MAX = 8,          /* calls that wait for an answer while others come */
@@ -107,9 +107,10 @@ typedef struct aphi_running {
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
 
-    aphi_moment *moments;   /* ring */
-    uint64_t moment_count;
-    uint64_t *numbers;      /* by place in the ring: number of the observation, plus 1; 0: not told */
+    aphi_diary diary;       /* the numbers of its moments are those of observations */
+    aphi_script script;     /* and moments: as they were in the diary, for who asks when the run is over */
+    aphi_moment *moments;
+    size_t moment_count;
     aphi_kind kinds[APHI_KINDS_MAX];
     uint32_t kind_count;
     aph_value state;
@@ -126,8 +127,6 @@ typedef struct aphi_running {
 /* A line of the trace, and a moment of the report. number: of the observation; UINT64_MAX: the oracle is not told. */
 void aphi_ledger_note(aphi_running *r, aphi_moment_kind what, int64_t connection, int64_t label, aph_value message,
                       uint64_t number);
-/* The first moment that is still kept. */
-uint64_t aphi_ledger_first(const aphi_running *r);
 /* Puts on disk what was noted. */
 void aphi_ledger_write(aphi_running *r);
 /* Its place in kinds. */

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REST_BUDGET = 32 }; /* configurations, to find out whether one is all there is */
+
 void aphi_segment_drop(aphi_segment *s)
 {
     while (s && --s->count == 0) {
@@ -408,6 +410,26 @@ static void forget_patiently(aph_oracle *o)
     /* What forgetting costs is not part of what the search visited. */
     o->configurations = before;
     o->window_max = done ? APHI_WINDOW_MIN : 2 * o->window_max;
+}
+
+static void begin_anew(aph_oracle *o)
+{
+    one_root(o, &o->core, o->bits, o->order_count);
+    o->event_base += o->event_count;
+    o->event_count = o->op_count = 0;
+    aphi_search_start_window(o);
+}
+
+void aphi_search_rest(aph_oracle *o)
+{
+    uint64_t before = o->configurations;
+    bool done = true;
+    if (!o->frame_count && o->root_next == o->root_count)
+        begin_anew(o);
+    else
+        done = aphi_search_collect(o, REST_BUDGET);
+    o->configurations = before;
+    o->rest_at = done ? APHI_WINDOW_REST : 2 * o->event_count;
 }
 
 void aphi_search_forget(aph_oracle *o)

@@ -166,6 +166,7 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
     o->eager = model->eager && !o->rpc && !options->distrust && !env.lossy && !env.buffer;
     o->parts = model->part && o->rpc && !one_part;
     o->window_max = APHI_WINDOW_MIN;
+    o->rest_at = APHI_WINDOW_REST;
     o->own_machine = !machine;
     o->machine = machine ? machine : aphi_machine_open(model, o->rpc, env.lossy, options->solver_ms);
     aph_root_add(mark_oracle, o);
@@ -353,7 +354,9 @@ static aph_verdict look(aph_oracle *o)
         return o->verdict;
     if (!aphi_search(o))
         return give_up(o);
-    if (o->event_count >= o->window_max)
+    if (o->event_count >= o->rest_at && !o->pending_count)
+        aphi_search_rest(o);
+    else if (o->event_count >= o->window_max)
         aphi_search_forget(o);
     return o->verdict;
 }

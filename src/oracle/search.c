@@ -42,7 +42,6 @@ enum {
     WAY_NEAR = 4,
     WAY_CALM = 256,
     LIMITS_EVERY = 256,
-    COLLECT_SLACK = 32u << 20,
 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
@@ -106,8 +105,8 @@ static void take(aph_oracle *o, const aphi_asked *a, const aphi_after *result)
     o->configurations++;
 }
 
-/* Take a request that only reads, if its answer fits as things are. Wherever else it could be taken with that answer it
- * would change nothing there either, so nothing is lost. */
+/* Take a request that only reads, if its answer fits as things are and changes nothing. Wherever else it could be taken
+ * with that answer, what comes after it could come without it, so nothing is lost. */
 static void take_read(aph_oracle *o, const aphi_asked *a)
 {
     size_t n;
@@ -511,6 +510,23 @@ static void drop_frame(aph_oracle *o)
         top(o)->passed |= parts;
 }
 
+/* How many requests are in flight that have not been taken. */
+static size_t count_untaken(const aph_oracle *o)
+{
+    size_t n = o->pending_count;
+    for (size_t i = 0; i < o->words; i++)
+        for (uint64_t taken = o->bits[i]; taken; taken &= taken - 1)
+            n--;
+    return n;
+}
+
+/* The target was taken, and with it all that is in flight: requests that only read, and change nothing. To take one of
+ * them before the target is no use: without it, what comes after can come as well, and behind the target it fits. */
+static bool all_is_read(const aph_oracle *o, const aphi_asked *a, bool target)
+{
+    return target && a->reads && !o->env.buffer && count_untaken(o) == 0;
+}
+
 /* Take the top frame's next possibility. */
 static bool try_next(aph_oracle *o)
 {
@@ -541,10 +557,16 @@ static bool try_next(aph_oracle *o)
                 continue;
             f->passed = 0;
             /* What is in the memo waits for the reason why it failed. */
-            if (f->result == n && !(f->noted && o->pipelined) && !has_more(o, f))
+            bool last = f->result == n && !(f->noted && o->pipelined), spent = last && !has_more(o, f);
+            if (spent)
                 drop_frame(o);
             take(o, a, result);
             take_reads(o, a->part);
+            if (!spent && all_is_read(o, a, place == APHI_TARGET)) {
+                f->only = true;
+                if (last)
+                    drop_frame(o);
+            }
             return true;
         }
     }
@@ -590,16 +612,6 @@ bool aphi_search_elsewhere(aph_oracle *o, aphi_parts reason)
     return !o->fault && !o->limit && (aphi_search_next_root(o) || begin_with_more(o));
 }
 
-/* How many requests are in flight that have not been taken. */
-static size_t count_untaken(const aph_oracle *o)
-{
-    size_t n = o->pending_count;
-    for (size_t i = 0; i < o->words; i++)
-        for (uint64_t taken = o->bits[i]; taken; taken &= taken - 1)
-            n--;
-    return n;
-}
-
 /* How many results the target has if nothing else could be taken, the only one in *result; else SIZE_MAX. */
 static size_t without_choice(aph_oracle *o, uint32_t target, const aphi_after **result)
 {
@@ -611,21 +623,25 @@ static size_t without_choice(aph_oracle *o, uint32_t target, const aphi_after **
     return n;
 }
 
-/* Take the target, or others and then the target. Where there is no choice, nothing is remembered. */
+/* Take the target, or others and then the target. Where there is no choice, no frame is needed; and nothing is to be
+ * remembered, unless what else can be tried may come to the same configuration. */
 static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 {
-    const aphi_after *result;
+    const aphi_after *result = NULL;
     size_t n = without_choice(o, target, &result);
-    if (n == 1) {
-        take(o, &o->ops[target], result);
-        return true;
-    }
+    bool alone = !o->frame_count && o->root_next == o->root_count;
     aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part;
     aphi_parts reason;
     if (n == 0)
         return aphi_search_elsewhere(o, bit_of(o, part));
-    if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
+    if (!(n == 1 && alone) && aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
         return aphi_search_elsewhere(o, reason);
+    if (n == 1) {
+        if (!alone)
+            aphi_memo_add(&o->memo, o->at, &o->core, o->bits, o->optional);
+        take(o, &o->ops[target], result);
+        return true;
+    }
     push_frame(o, target, part, only);
     find_eager(o, top(o));
     return try_next(o) || aphi_search_elsewhere(o, top(o)->concerns);
@@ -767,7 +783,7 @@ static APHI_RARE bool may_go_on(aph_oracle *o)
     o->limits_at = o->configurations + LIMITS_EVERY;
     if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
         return false;
-    if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_SLACK)
+    if (aphi_heap_is_full())
         aph_collect();
     return true;
 }

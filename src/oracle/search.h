@@ -12,7 +12,7 @@
 #define APHI_NONE UINT32_MAX /* no request */
 
 /* Observations that are remembered before it is worth trying to forget them. */
-enum { APHI_WINDOW_MIN = 1024 };
+enum { APHI_WINDOW_REST = 64, APHI_WINDOW_MIN = 1024 };
 
 enum { APHI_KINDS = 32 };
 
@@ -30,7 +30,7 @@ typedef struct aphi_asked {
     uint32_t after;        /* the next that waits for an answer on the connection; APHI_NONE: none */
     aph_future future;
     uint64_t line;         /* where the caller has it from */
-    bool reads;            /* with its known answer it leaves the state alone */
+    bool reads;            /* with its known answer it leaves the state alone, or settles what was open in it */
     bool lost;
     bool alone;            /* nothing will be sent on its connection before its end */
     bool again;            /* the second of two that are one request: it may arrive twice */
@@ -147,6 +147,7 @@ struct aph_oracle {
     size_t event_count, event_capacity;
     uint64_t event_base;   /* observations forgotten */
     size_t window_max;     /* try to forget when it is longer */
+    size_t rest_at;        /* or when it has come to so many, and nothing is in flight */
     bool let_go;           /* explanations were given up untried */
     size_t base_count;     /* of ops, those that were in flight when the window began */
 
@@ -264,6 +265,7 @@ void aphi_search_clear(aph_oracle *o);
 APHI_RARE void aphi_search_forget(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. With a budget of 0 what was held back is let go of. */
+void aphi_search_rest(aph_oracle *o);
 APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
 APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);

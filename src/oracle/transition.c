@@ -294,8 +294,21 @@ static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *an
     return true;
 }
 
+/* What the answer has in the field; after a point, in a field of that. */
+static aph_value shown_in(aph_value answer, const char *field)
+{
+    for (const char *point; (point = strchr(field, '.')); field = point + 1)
+        answer = aph_field_(answer, field, (size_t)(point - field));
+    return aph_field_(answer, field, strlen(field));
+}
+
 static bool answer_choose(aphi_machine *m, const aph_event *event, aph_value *answer)
 {
+    if (event->shown && m->key->fate == APHI_EXPECT) {
+        *answer = shown_in(m->key->expected, event->shown);
+        return aph_kind_of(*answer) == event->sort &&
+               (!event->bounded || (aph_int_of(*answer) >= event->low && aph_int_of(*answer) <= event->high));
+    }
     *answer = aph_symbol(event->sort, m->fresh++);
     return !event->bounded || (assume(m, aph_le(aph_int(event->low), *answer)) &&
                                assume(m, aph_le(known(m, *answer), aph_int(event->high))));
@@ -476,15 +489,15 @@ static APHI_RARE void broken_step(aphi_machine *m, aphi_ending ending)
     }
 }
 
+/* Where nothing was chosen, nothing was settled. */
 static bool check_reads(aphi_machine *m, const aphi_core *after)
 {
     const key *k = m->key;
-    if (k->fate != APHI_EXPECT || !m->model->reads || after->state == k->core->state ||
+    if (k->fate != APHI_EXPECT || !m->model->reads || after->state == k->core->state || m->path_count ||
         !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core->state))
         return true;
     set_fault(m, APH_FAULT_PROMISE,
-              "the model says that this request, with this answer, only reads, but it changed the "
-              "state",
+              "the model says that this request, with this answer, only reads, but it changed the state",
               APH_ARRAY_OF(k->message, k->expected));
     return false;
 }
@@ -519,6 +532,18 @@ static bool run_on(aphi_machine *m, aphi_core *core)
     return false;
 }
 
+/* Does the latest result change nothing, though the request may settle something? Then all that can come after another
+ * way can come after this one. */
+static bool is_best(aphi_machine *m, const key *k)
+{
+    if (!m->rpc || k->fate != APHI_EXPECT || !m->model->reads || !m->result_count ||
+        !aphi_core_equal(&m->results[m->result_count - 1].core, k->core) || !m->model->reads(k->message, k->expected))
+        return false;
+    m->results[0] = m->results[m->result_count - 1];
+    m->result_count = 1;
+    return true;
+}
+
 static void all_ways(aphi_machine *m, const key *k)
 {
     m->branch_count = m->result_count = 0;
@@ -528,7 +553,7 @@ static void all_ways(aphi_machine *m, const key *k)
         begin_way(m, k);
         if (run_on(m, &core) && deliver(m, &core.mail) && check_reads(m, &core))
             add_result(m, core);
-    } while (!m->fault && !m->out_of_time && next_way(m));
+    } while (!m->fault && !m->out_of_time && !is_best(m, k) && next_way(m));
 }
 
 /* Run it again: a pure model does the same and comes to the same. */

@@ -129,21 +129,31 @@ void aph_send(aph *m, int64_t to, aph_value message)
     perform(m, &(aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
 }
 
-aph_value aph_choose(aph *m, aph_kind sort, const char *name)
+aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name)
 {
     if (sort != APH_BOOL && sort != APH_INT && sort != APH_STR)
         miscalled(m, "aph_choose(\"%.60s\") was given a sort that an unknown cannot have: "
                      "there are APH_BOOL, APH_INT and APH_STR", name ? name : "");
-    return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name});
+    return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name, .shown = field});
 }
 
-aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name)
+aph_value aph_choose(aph *m, aph_kind sort, const char *name)
+{
+    return aph_choose_shown(m, sort, NULL, name);
+}
+
+aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char *field, const char *name)
 {
     if (low > high)
         miscalled(m, "aph_choose_within(%" PRId64 ", %" PRId64 ", \"%.60s\") has no integer to choose: "
                      "give the lower bound first, or leave the branch with aph_never", low, high, name ? name : "");
     return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_INT, .bounded = true, .low = low, .high = high,
-                                  .name = name});
+                                  .name = name, .shown = field});
+}
+
+aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name)
+{
+    return aph_choose_within_shown(m, low, high, NULL, name);
 }
 
 /* A term that cannot be, such as 1 / 0 < 2, is a condition all the same: one that no branch satisfies. */

@@ -7,10 +7,10 @@
  * Invariants: 1. two nodes of equal shape, detail and slots are one node
  *             2. a node's slots hold values of the same heap, made before it: the graph has no cycles
  *             3. nothing is freed but in aph_collect and aph_heap_close
- * Cost:       one probe to make a node; a collection visits every node once. The table is larger than the processor's
- *             caches, so the nodes looked up of late are in a small one before it; and an entry has 16 bits of the
- *             hash beside the address, so that a node that is another is hardly ever looked at. Entries lie by hash,
- *             so that a collection, and a larger table, go from one end to the other.
+ * Cost:       one probe to make a node; a collection visits every node once, those of a chunk as they lie. The table is
+ *             larger than the processor's caches, so the nodes looked up of late are in a small one before it; and an
+ *             entry has 16 bits of the hash beside the address, so that a node that is another is hardly ever looked
+ *             at.
  * Not done:   counting references: models would have to, and would get it wrong.
  * Read next:  object.c, the only shape with structure of its own. */
 #include "value/heap.h"
@@ -21,11 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 16, CLASSES = 17, CHUNK = 1 << 16, CLASS_LARGE = 0, FIRST_ENTRIES = 4096, RECENT = 2048,
-       ADDRESS_BITS = 48, AHEAD = 16 /* entries of which the nodes are fetched before they are needed */ };
+enum {
+    GRAIN = 16, CLASSES = 17, CHUNK = 1 << 14,
+    FREE = 2,              /* in place of a mark */
+    FIRST_ENTRIES = 4096, RECENT = 2048, ADDRESS_BITS = 48,
+    AHEAD = 16,            /* entries of which the nodes are fetched before they are needed */
+    SLACK = 4 << 20,       /* bytes: to collect sooner would take longer than the caches make up for */
+};
 
+/* Nodes of one size, one behind the other. */
 typedef struct chunk {
     struct chunk *next;
+    size_t class;
     _Alignas(16) char bytes[];
 } chunk;
 
@@ -52,8 +59,6 @@ typedef struct heap {
     struct aph_node *free_list[CLASSES];
     chunk *chunks;
     large *large;
-    char *fresh;           /* unused rest of the newest chunk */
-    size_t fresh_bytes;
     uint8_t epoch;         /* nodes carrying it are marked */
     root *roots;
     size_t root_count, root_capacity;
@@ -69,19 +74,26 @@ static size_t node_bytes(size_t slot_bytes)
     return (offsetof(struct aph_node, slot) + slot_bytes + GRAIN - 1) / GRAIN * GRAIN;
 }
 
-static struct aph_node *cut_from_chunk(heap *h, size_t bytes)
+static struct aph_node *node_of(chunk *c, size_t i)
 {
-    if (h->fresh_bytes < bytes) {
-        chunk *c = aphi_alloc(sizeof *c + CHUNK);
-        c->next = h->chunks;
-        h->chunks = c;
-        h->fresh = c->bytes;
-        h->fresh_bytes = CHUNK;
-    }
-    struct aph_node *node = (struct aph_node *)(void *)h->fresh;
-    h->fresh += bytes;
-    h->fresh_bytes -= bytes;
-    return node;
+    return (struct aph_node *)(void *)(c->bytes + i * c->class * GRAIN);
+}
+
+static void set_free(heap *h, struct aph_node *node, size_t class)
+{
+    node->mark = FREE;
+    node->next = h->free_list[class];
+    h->free_list[class] = node;
+}
+
+/* So that what is made one after the other lies side by side, the first is on top. */
+static void add_chunk(heap *h, size_t class)
+{
+    chunk *c = aphi_alloc(sizeof *c + CHUNK);
+    *c = (chunk){.next = h->chunks, .class = class};
+    h->chunks = c;
+    for (size_t i = CHUNK / (class * GRAIN); i-- > 0;)
+        set_free(h, node_of(c, i), class);
 }
 
 static struct aph_node *alloc_large(heap *h, size_t bytes)
@@ -94,9 +106,8 @@ static struct aph_node *alloc_large(heap *h, size_t bytes)
     return (struct aph_node *)(void *)l->bytes;
 }
 
-static void free_large(struct aph_node *node)
+static void free_large(large *l)
 {
-    large *l = (large *)(void *)((char *)node - offsetof(large, bytes));
     *l->link = l->next;
     if (l->next)
         l->next->link = l->link;
@@ -107,19 +118,16 @@ static struct aph_node *node_alloc(heap *h, size_t slot_bytes)
 {
     size_t bytes = node_bytes(slot_bytes), class = bytes / GRAIN;
     struct aph_node *node;
-    bool slow = class >= CLASSES || (!h->free_list[class] && h->fresh_bytes < bytes);
-    if (slow && aphi_heap_watch)
+    if ((class >= CLASSES || !h->free_list[class]) && aphi_heap_watch)
         aphi_heap_watch();
     if (class >= CLASSES) {
         node = alloc_large(h, bytes);
-        class = CLASS_LARGE;
-    } else if (h->free_list[class]) {
+    } else {
+        if (!h->free_list[class])
+            add_chunk(h, class);
         node = h->free_list[class];
         h->free_list[class] = node->next;
-    } else {
-        node = cut_from_chunk(h, bytes);
     }
-    node->size_class = (uint8_t)class;
     h->bytes += bytes;
     h->nodes++;
     return node;
@@ -132,18 +140,6 @@ static size_t slot_bytes_of(const struct aph_node *node)
     case APHI_BIG_INT:
     case APHI_SYM: return sizeof node->slot[0];
     default: return aphi_slots_of(node) * sizeof node->slot[0];
-    }
-}
-
-static void node_release(heap *h, struct aph_node *node)
-{
-    h->bytes -= node_bytes(slot_bytes_of(node));
-    h->nodes--;
-    if (node->size_class == CLASS_LARGE) {
-        free_large(node);
-    } else {
-        node->next = h->free_list[node->size_class];
-        h->free_list[node->size_class] = node;
     }
 }
 
@@ -160,38 +156,32 @@ static uint64_t entry_of(const struct aph_node *node)
     return node->hash >> ADDRESS_BITS << ADDRESS_BITS | (uint64_t)(uintptr_t)node;
 }
 
-static void fetch_ahead(const heap *h, size_t i)
+static void enter(heap *h, const struct aph_node *node)
 {
-    if (i + AHEAD < h->entries && h->table[i + AHEAD])
-        __builtin_prefetch(node_in(h->table[i + AHEAD]));
+    size_t at = node->hash & (h->entries - 1);
+    while (h->table[at])
+        at = (at + 1) & (h->entries - 1);
+    h->table[at] = entry_of(node);
 }
 
-/* A table of so many entries, for the nodes that are marked, or for all. The others are released. */
-static void make_table(heap *h, size_t entries, bool all)
+static void fetch_ahead(const uint64_t *table, size_t entries, size_t i)
 {
-    uint64_t *table = aphi_alloc_zero(entries * sizeof *table);
-    for (size_t i = 0; i < h->entries; i++) {
-        struct aph_node *node = node_in(h->table[i]);
-        fetch_ahead(h, i);
-        if (!node)
-            continue;
-        if (!all && node->mark != h->epoch) {
-            node_release(h, node);
-            continue;
-        }
-        size_t at = node->hash & (entries - 1);
-        while (table[at])
-            at = (at + 1) & (entries - 1);
-        table[at] = h->table[i];
-    }
-    free(h->table);
-    h->table = table;
+    if (i + AHEAD < entries && table[i + AHEAD])
+        __builtin_prefetch(node_in(table[i + AHEAD]));
+}
+
+static void set_entries(heap *h, size_t entries)
+{
+    uint64_t *before = h->table;
+    size_t had = h->entries;
     h->entries = entries;
-}
-
-static void enlarge(heap *h)
-{
-    make_table(h, h->entries ? h->entries * 2 : FIRST_ENTRIES, true);
+    h->table = aphi_alloc_zero(entries * sizeof *h->table);
+    for (size_t i = 0; i < had; i++) {
+        fetch_ahead(before, had, i);
+        if (before[i])
+            enter(h, node_in(before[i]));
+    }
+    free(before);
     if (!h->recent)
         h->recent = aphi_alloc_zero(RECENT * sizeof *h->recent);
 }
@@ -259,7 +249,7 @@ static aph_value intern(aphi_shape shape, uint8_t detail, uint32_t count, const 
     heap *h = &the_heap;
     content c = {hash, shape, detail, count, slots, slot_bytes};
     if (2 * h->nodes >= h->entries)
-        enlarge(h);
+        set_entries(h, h->entries ? h->entries * 2 : FIRST_ENTRIES);
     struct recent *recent = &h->recent[hash >> 32 & (RECENT - 1)];
     if (recent->hash == hash && recent->node && has_content(recent->node, &c))
         return recent->node;
@@ -347,17 +337,69 @@ void aph_mark(aph_value v)
     }
 }
 
+/* What is marked stays. */
+static bool stays(heap *h, struct aph_node *node)
+{
+    if (node->mark != h->epoch)
+        return false;
+    enter(h, node);
+    h->bytes += node_bytes(slot_bytes_of(node));
+    h->nodes++;
+    return true;
+}
+
+static void sweep_chunk(heap *h, chunk *c)
+{
+    for (size_t i = CHUNK / (c->class * GRAIN); i-- > 0;)
+        if (!stays(h, node_of(c, i)))
+            set_free(h, node_of(c, i), c->class);
+}
+
+static void sweep(heap *h)
+{
+    memset(h->table, 0, h->entries * sizeof *h->table);
+    memset(h->recent, 0, RECENT * sizeof *h->recent);
+    memset(h->free_list, 0, sizeof h->free_list);
+    h->bytes = h->nodes = 0;
+    for (chunk *c = h->chunks; c; c = c->next)
+        sweep_chunk(h, c);
+    for (large *l = h->large, *next; l; l = next) {
+        next = l->next;
+        if (!stays(h, (struct aph_node *)(void *)l->bytes))
+            free_large(l);
+    }
+}
+
+static size_t bytes_at_next(const heap *h)
+{
+    return 2 * h->bytes_kept + SLACK;
+}
+
+/* A table that a hard stretch made large is not worth clearing each time. */
+static void shorten(heap *h)
+{
+    size_t nodes = bytes_at_next(h) / (2 * sizeof(struct aph_node)), entries = h->entries;
+    while (entries > 8 * nodes)
+        entries /= 2;
+    if (entries < h->entries)
+        set_entries(h, entries);
+}
+
 void aph_collect(void)
 {
     heap *h = &the_heap;
     h->epoch ^= 1;
     for (size_t i = 0; i < h->root_count; i++)
         h->roots[i].mark(h->roots[i].context);
-    if (h->entries) {
-        make_table(h, h->entries, false);
-        memset(h->recent, 0, RECENT * sizeof *h->recent);
-    }
+    if (h->entries)
+        sweep(h);
     h->bytes_kept = h->bytes;
+    shorten(h);
+}
+
+bool aphi_heap_is_full(void)
+{
+    return the_heap.bytes > bytes_at_next(&the_heap);
 }
 
 size_t aph_heap_bytes(void)

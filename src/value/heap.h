@@ -32,7 +32,7 @@ struct aph_node {
     };
     uint64_t symbols;      /* Bloom mask of the symbols inside: bit number % 64 */
     uint32_t count;
-    uint8_t shape, detail, mark, size_class;
+    uint8_t shape, detail, mark;
     union aphi_slot {
         aph_value v;
         uint64_t bits;
@@ -79,6 +79,9 @@ static inline size_t aphi_slots_of(aph_value v)
 
 /* Called now and then while values are made, at a moment when the heap is whole: it may leave by a jump. */
 extern _Thread_local void (*aphi_heap_watch)(void);
+
+/* Is it time to collect? As much is to be made in between as was kept, so that the cost stays in proportion. */
+bool aphi_heap_is_full(void);
 
 /* The one node of this content. */
 aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);

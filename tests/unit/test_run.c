@@ -218,9 +218,10 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_findi
 
 static size_t count_moments(const world *w, aphi_moment_kind kind)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < w->run->moment_count; i++)
-        n += w->run->moments[i].kind == kind;
+    size_t n = 0, all;
+    const aphi_moment *moments = aphi_run_moments(w->run, &all);
+    for (size_t i = 0; i < all; i++)
+        n += moments[i].kind == kind;
     return n;
 }
 
@@ -254,11 +255,13 @@ static void test_pass(void **state)
        APHI_FINDING_PASS, "explained");
     assert_int_equal(w->run->facts.requests, 5);
     assert_int_equal(w->run->facts.answers, 5);
-    assert_int_equal(w->run->moment_count, 10);
-    assert_int_equal(w->run->script.count, 5);
+    size_t n;
+    const aphi_moment *moments = aphi_run_moments(w->run, &n);
+    assert_int_equal(n, 10);
+    assert_int_equal(aphi_run_script(w->run)->count, 5);
     assert_true(w->run->script_whole);
-    for (size_t i = 0; i < w->run->moment_count; i++) { /* requests odd, answers even */
-        const aphi_moment *m = &w->run->moments[i];
+    for (size_t i = 0; i < n; i++) { /* requests odd, answers even */
+        const aphi_moment *m = &moments[i];
         assert_int_equal(m->label % 2, m->kind == APHI_MOMENT_SENT);
     }
     expect_whole_trace(w, 11);
@@ -270,7 +273,9 @@ static void test_wrong_answer(void **state)
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
        APHI_FINDING_FAIL, "nothing that the model allows");
     assert_true(w->run->blamed >= 0);
-    expect_whole_trace(w, 1 + w->run->moment_count);
+    size_t n;
+    aphi_run_moments(w->run, &n);
+    expect_whole_trace(w, 1 + n);
 }
 
 static void test_unasked_answer(void **state)
@@ -495,7 +500,7 @@ static void test_generated(void **state)
         fail_msg("%s", w->run->why);
     uint64_t messages = w->run->facts.requests + w->run->facts.answers;
     assert_true(messages >= 390 && messages <= 410);
-    assert_int_equal(w->run->script.count, w->run->facts.requests + count_moments(w, APHI_MOMENT_CLOSED));
+    assert_int_equal(aphi_run_script(w->run)->count, w->run->facts.requests + count_moments(w, APHI_MOMENT_CLOSED));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
