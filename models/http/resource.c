@@ -4,8 +4,8 @@
  *
  * Idea:       What the validators are is decided as late as can be, when they are first shown or compared: so a wrong
  *             guess is found out at once. What was there before the test is not known until it shows either.
- * State:      by target, a resource; or false or {"past": ...}, if there is nothing. A target that is missing is not
- *             known. */
+ * State:      by target, a resource; or false or {"past": ...}, if there is nothing; or {"unknown": true, "past": ...}.
+ *             A target that is missing is not known. */
 #include "resource.h"
 
 #include "http.h"
@@ -20,26 +20,36 @@ bool aphi_http_only_reads(aph_value request)
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
 /* Who said 202 to a DELETE deletes it when he likes. */
-static bool has_left(aph *m, aph_value known)
+static bool has_left(aph *m, const aphi_http_resource *r)
 {
-    if (!aph_field(known, "leaving"))
+    if (!r->leaving)
         return false;
     aph_clause(m, "RFC 9110 9.3.5");
     return aph_either(m, "what is to be deleted is still there", "what is to be deleted is gone") == 1;
 }
 
+/* As it is in the state. */
+static aphi_http_resource resource_of(aph_value known)
+{
+    if (!known || known == aphi_http_none())
+        return (aphi_http_resource){0};
+    return (aphi_http_resource){aph_field(known, "body"), aph_field(known, "tag"), aph_field(known, "modified"),
+                                aph_field(known, "past"), aph_field(known, "leaving")};
+}
+
+static aphi_http_resource look_at_unknown(aph *m, aph_value past)
+{
+    bool there = aph_either(m, "nothing was there before", "something was there before") == 1;
+    return (aphi_http_resource){.body = there ? aph_choose(m, APH_STR, "what was there before") : APH_NIL, .past = past};
+}
+
 aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target)
 {
     aph_value known = aph_get(state, target);
-    if (!known && aph_either(m, "nothing was there before", "something was there before") == 1)
-        return (aphi_http_resource){.body = aph_choose(m, APH_STR, "what was there before")};
-    if (!known || known == aphi_http_none())
-        return (aphi_http_resource){0};
-    aph_value past = aph_field(known, "past");
-    if (!aph_field(known, "body") || has_left(m, known))
-        return (aphi_http_resource){.past = past};
-    return (aphi_http_resource){aph_field(known, "body"), aph_field(known, "tag"), aph_field(known, "modified"), past,
-                                aph_field(known, "leaving")};
+    aphi_http_resource r = resource_of(known);
+    if (!known || (!r.body && r.past && aph_field(known, "unknown")))
+        return look_at_unknown(m, r.past);
+    return has_left(m, &r) ? (aphi_http_resource){.past = r.past} : r;
 }
 
 aph_value aphi_http_keep(aph_value state, aph_value target, const aphi_http_resource *r)
@@ -55,8 +65,6 @@ aph_value aphi_http_keep(aph_value state, aph_value target, const aphi_http_reso
         }
     return aph_set(state, target, n ? aph_record_(pairs, n) : aphi_http_none());
 }
-
-aph_value aphi_http_forget(aph_value state, aph_value target) { return aph_remove(state, target); }
 
 /* ---- validators -------------------------------------------------------------------------------------------------- */
 
@@ -222,4 +230,12 @@ void aphi_http_replace(aphi_http_resource *r, aph_value body)
 {
     aph_value past = r->body ? remember(r->past, to_be_remembered(r)) : r->past;
     *r = (aphi_http_resource){.body = body, .past = past, .leaving = body ? r->leaving : APH_NIL};
+}
+
+aph_value aphi_http_forget(aph_value state, aph_value target)
+{
+    aphi_http_resource r = resource_of(aph_get(state, target));
+    aphi_http_replace(&r, APH_NIL);
+    return r.past ? aph_set(state, target, aph_record("past", r.past, "unknown", aph_bool(true)))
+                  : aph_remove(state, target);
 }

@@ -3,7 +3,7 @@
  * pack.c - values as bytes, outside of the heap.
  *
  * Idea:       what is in the heap is marked at each collection, and takes a place in the table in which every new value
- *             is looked up. What a run has seen and done is seldom wanted again: as bytes it costs its room and no more.
+ *             is looked up. What a run has seen and done is seldom wanted again: as bytes it costs its room only.
  * Picture:    the kind, a byte; then of a scalar its word; of a string its length, 4 bytes, and its bytes; of an array
  *             its length and its items; of an object its length, and keys and items in turn. */
 #include "value/pack.h"
