@@ -73,6 +73,8 @@ bool aph_waive(aph *m, const char *name);
 /* As aph_waive; and where there is a choice, either side of it foretells that value of the field, as
  * aph_either_foretold does. */
 bool aph_waive_foretold(aph *m, const char *name, const char *field, aph_value without, aph_value waived);
+/* Does the user allow it? Then what would follow from a server that has not this violation does not. */
+bool aph_is_allowed(aph *m, const char *name);
 /* This branch is not to be taken: the model does not describe it. */
 void aph_never(aph *m) __attribute__((noreturn));
 /* The request is not one that this model knows: reported as bad input, with the reason. */

@@ -108,14 +108,21 @@ static bool is_outvoted(aph *m, aph_value request)
            aph_waive(m, "if-none-match-beside-others");
 }
 
+/* A tag matches, but not if it is compared strongly. */
+static bool is_overlooked(aph *m, aph_value request, aph_value tags, aphi_http_resource *r)
+{
+    bool weakly = aph_is_str(tags) || (aphi_http_only_reads(request) && !aph_field(request, "range"));
+    return !weakly && aph_waive(m, "if-none-match-strong") &&
+           !matches(m, tags, r, STRONG, "If-None-Match: the tag matches strongly");
+}
+
 static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_value if_none_match = aph_field(request, "if-none-match"), since = aph_field(request, "if-modified-since");
     bool reads = aphi_http_only_reads(request);
     if (if_none_match) {
-        bool weakly = reads && !aph_field(request, "range");
-        comparison how = !weakly && aph_waive(m, "if-none-match-strong") ? STRONG : WEAK;
-        if (matches(m, if_none_match, r, how, "If-None-Match: the tag matches"))
+        if (matches(m, if_none_match, r, WEAK, "If-None-Match: the tag matches") &&
+            !is_overlooked(m, request, if_none_match, r))
             return !is_outvoted(m, request);
         aph_clause(m, since ? "RFC 9110 13.1.3" : "RFC 9110 13.1.2");
         aph_either(m, "If-None-Match holds");
@@ -136,21 +143,33 @@ static bool has_condition(aph_value request)
            aph_field(request, "if-unmodified-since") || aph_field(request, "if-modified-since");
 }
 
+static aphi_http_outcome outcome_of(aph *m, aph_value request, aphi_http_resource *r)
+{
+    return !may_be_done(m, request, r) ? APHI_HTTP_FAILS : is_known(m, request, r) ? APHI_HTTP_KNOWN : APHI_HTTP_HOLDS;
+}
+
+/* Where conditions may be ignored, that one holds tells nothing of the tag; and that one does not, need not matter. */
+static bool is_ignored(aph *m, aph_value request, aphi_http_outcome outcome)
+{
+    return !aphi_http_only_reads(request) && aph_is_allowed(m, "conditional-writes-ignored") &&
+           (outcome == APHI_HTTP_HOLDS || aph_waive(m, "conditional-writes-ignored"));
+}
+
 aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (!has_condition(request))
         return APHI_HTTP_HOLDS;
-    if (!aphi_http_only_reads(request) && aph_waive(m, "conditional-writes-ignored"))
+    aphi_http_resource before = *r;
+    aphi_http_outcome outcome = outcome_of(m, request, r);
+    if (is_ignored(m, request, outcome)) {
+        *r = before;
         return APHI_HTTP_HOLDS;
-    if (!may_be_done(m, request, r)) {
+    }
+    if (outcome == APHI_HTTP_FAILS)
         aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
-        return APHI_HTTP_FAILS;
-    }
-    if (is_known(m, request, r)) {
+    else if (outcome == APHI_HTTP_KNOWN)
         aph_clause(m, aph_field(request, "if-none-match") ? "RFC 9110 13.1.2" : "RFC 9110 13.1.3");
-        return APHI_HTTP_KNOWN;
-    }
-    return APHI_HTTP_HOLDS;
+    return outcome;
 }
 
 /* ---- If-Range ---------------------------------------------------------------------------------------------------- */

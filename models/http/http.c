@@ -334,16 +334,15 @@ static said post(aph *m, bool *forgotten)
 
 /* In place of a status: one of those that say nothing of the resource, and that need not be told apart. The others of
  * their class are told apart, or mean something. */
-enum { REFUSALS_MAX = 19, OTHER_4XX = -4, OTHER_5XX = -5, FIRST_4XX = 417, FIRST_5XX = 505 };
+enum { REFUSALS_MAX = 18, OTHER_4XX = -4, OTHER_5XX = -5, FIRST_4XX = 417, FIRST_5XX = 505 };
 
-/* Statuses as what alternatives foretell; 0: any. */
+/* Statuses as what alternatives foretell. */
 static const aph_value *foretold(size_t n, const int *statuses, aph_value values[REFUSALS_MAX])
 {
     for (size_t i = 0; i < n; i++)
         values[i] = statuses[i] == OTHER_4XX   ? APH_WITHIN(FIRST_4XX, 499)
                     : statuses[i] == OTHER_5XX ? APH_WITHIN(FIRST_5XX, 599)
-                    : statuses[i]              ? aph_int(statuses[i])
-                                               : APH_ANY;
+                                               : aph_int(statuses[i]);
     return values;
 }
 
@@ -353,16 +352,22 @@ static const aph_value *foretold(size_t n, const int *statuses, aph_value values
         m, "status", foretold(sizeof(statuses) / sizeof *(statuses), statuses, (aph_value[REFUSALS_MAX]){0}), \
         __VA_ARGS__)]
 
+/* Most requests are not refused: that is asked first, so that the many ways to do it are not looked at. */
+#define IS_REFUSED(m, first, last, ...) \
+    (aph_either_foretold(m, "status", APH_VALUES(APH_ANY, APH_WITHIN(first, last)), __VA_ARGS__) == 1)
+
 /* Whatever is asked. */
 static int error_at_any_time(aph *m)
 {
-    static const int statuses[REFUSALS_MAX] = {0,   500, 503, 429, 403, 400, 401, 408, 421,       428,
+    static const int statuses[REFUSALS_MAX] = {500, 503, 429, 403, 400, 401, 408, 421, 428,
                                                431, 451, 502, 504, 402, 406, 414, OTHER_4XX, OTHER_5XX};
-    return EITHER_STATUS(m, statuses, "the request is dealt with", "500: the server failed", "503: the server is busy",
-                         "429: too many requests", "403: it is forbidden", "400: it is taken for a mistake",
-                         "401: who is it?", "408: it came too slowly", "421: it is for another server",
-                         "428: it needs a condition", "431: its fields are too large", "451: the law forbids it",
-                         "502: another server failed", "504: another server was slow", "402: it is to be paid for",
+    if (!IS_REFUSED(m, 400, 599, "the request is dealt with", "the request is not dealt with"))
+        return 0;
+    return EITHER_STATUS(m, statuses, "500: the server failed", "503: the server is busy", "429: too many requests",
+                         "403: it is forbidden", "400: it is taken for a mistake", "401: who is it?",
+                         "408: it came too slowly", "421: it is for another server", "428: it needs a condition",
+                         "431: its fields are too large", "451: the law forbids it", "502: another server failed",
+                         "504: another server was slow", "402: it is to be paid for",
                          "406: it is not to be had like that", "414: its target is too long",
                          "another 4xx: it is not done", "another 5xx: the server failed");
 }
@@ -370,11 +375,15 @@ static int error_at_any_time(aph *m)
 /* Every server has GET and HEAD, and no other method (9.1); and it need not take every content. */
 static int refusal_of_write(aph *m, aph_value request)
 {
-    static const int unknown[] = {0, 405, 501, 409}, untaken[] = {0, 405, 501, 409, 411, 413, 415, 417, 507};
-    if (!aphi_http_is_method(request, "PUT"))
-        return EITHER_STATUS(m, unknown, "the method is there", "405: the method is not allowed",
-                             "501: the method is not there", "409: it is in conflict");
-    return EITHER_STATUS(m, untaken, "the content is taken", "405: PUT is not allowed", "501: PUT is not there",
+    static const int unknown[] = {405, 501, 409}, untaken[] = {405, 501, 409, 411, 413, 415, 417, 507};
+    bool put = aphi_http_is_method(request, "PUT");
+    if (put ? !IS_REFUSED(m, 405, 507, "the content is taken", "the content is not taken")
+            : !IS_REFUSED(m, 405, 501, "the method is there", "the method is refused"))
+        return 0;
+    if (!put)
+        return EITHER_STATUS(m, unknown, "405: the method is not allowed", "501: the method is not there",
+                             "409: it is in conflict");
+    return EITHER_STATUS(m, untaken, "405: PUT is not allowed", "501: PUT is not there",
                          "409: the content is in conflict", "411: the content has no length",
                          "413: the content is too large", "415: the content is of no type for it",
                          "417: it is not for those who wait", "507: there is no room for the content");

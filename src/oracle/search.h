@@ -12,7 +12,7 @@
 #define APHI_NONE UINT32_MAX /* no request */
 
 /* Observations that are remembered before it is worth trying to forget them. */
-enum { APHI_WINDOW_REST = 64, APHI_WINDOW_MIN = 1024 };
+enum { APHI_WINDOW_REST = 16, APHI_WINDOW_MIN = 1024 };
 
 enum { APHI_KINDS = 32 };
 

@@ -190,6 +190,11 @@ static const aph_waiver *allowed_waiver(const aph *m, const char *name)
     return NULL;
 }
 
+bool aph_is_allowed(aph *m, const char *name)
+{
+    return allowed_waiver(m, name);
+}
+
 bool aph_waive(aph *m, const char *name)
 {
     const aph_waiver *w = allowed_waiver(m, name);
