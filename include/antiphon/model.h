@@ -51,12 +51,13 @@ void aph_foretell(aph *m, const char *field, aph_value value);
  * "opaque" of its field "tag": where the answer is known already, that is what was chosen. */
 aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name);
 aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char *field, const char *name);
-/* As aph_either, and alternative i, if taken, foretells values[i] of the field: also APH_SOME, APH_ANY or APH_WITHIN.
+/* As aph_either, and alternative i, if taken, foretells values[i] of the field; or APH_SOME, APH_ANY, APH_WITHIN, APH_ELSE.
  * Of up to 64 alternatives, those that an answer known already contradicts are not even tried.
  *     aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200)), "204 for it", "200 for it") */
 #define APH_VALUES(...) ((const aph_value[]){__VA_ARGS__})
 #define APH_ANY ((aph_value)(uintptr_t)7)   /* it will have the field or not, whatever it is */
 #define APH_SOME ((aph_value)(uintptr_t)15) /* it will have the field, whatever it is */
+#define APH_ELSE ((aph_value)(uintptr_t)31) /* it will be none of the values of the alternatives before */
 /* It will be an integer from low to high, both from 0 to 65535. */
 #define APH_WITHIN(low, high) ((aph_value)((uintptr_t)(low) << 32 | (uintptr_t)(high) << 16 | 23))
 #define aph_either_foretold(m, field, values, ...) \

@@ -148,23 +148,30 @@ static aphi_http_outcome outcome_of(aph *m, aph_value request, aphi_http_resourc
     return !may_be_done(m, request, r) ? APHI_HTTP_FAILS : is_known(m, request, r) ? APHI_HTTP_KNOWN : APHI_HTTP_HOLDS;
 }
 
-/* Where conditions may be ignored, that one holds tells nothing of the tag; and that one does not, need not matter. */
-static bool is_ignored(aph *m, aph_value request, aphi_http_outcome outcome)
+/* Where conditions of writes may be ignored, that one is done tells nothing of the tag or the date. Whether one was
+ * ignored is asked only if they are known. */
+static aphi_http_outcome outcome_if_heeded(aph *m, aph_value request, aphi_http_resource *r)
 {
-    return !aphi_http_only_reads(request) && aph_is_allowed(m, "conditional-writes-ignored") &&
-           (outcome == APHI_HTTP_HOLDS || aph_waive(m, "conditional-writes-ignored"));
+    aphi_http_resource before = *r;
+    bool done = aph_either_foretold(m, "status", APH_VALUES(APH_ANY, aph_int(412)), "a conditional write is done",
+                                    "a conditional write is not done") == 0;
+    if (done && (!r->tag || !r->modified))
+        return APHI_HTTP_HOLDS;
+    aphi_http_outcome outcome = outcome_of(m, request, r);
+    if (done ? outcome != APHI_HTTP_HOLDS && !aph_waive(m, "conditional-writes-ignored") : outcome == APHI_HTTP_HOLDS)
+        aph_never(m);
+    if (!done)
+        return outcome;
+    *r = before;
+    return APHI_HTTP_HOLDS;
 }
 
 aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (!has_condition(request))
         return APHI_HTTP_HOLDS;
-    aphi_http_resource before = *r;
-    aphi_http_outcome outcome = outcome_of(m, request, r);
-    if (is_ignored(m, request, outcome)) {
-        *r = before;
-        return APHI_HTTP_HOLDS;
-    }
+    bool heeded = aphi_http_only_reads(request) || !aph_is_allowed(m, "conditional-writes-ignored");
+    aphi_http_outcome outcome = heeded ? outcome_of(m, request, r) : outcome_if_heeded(m, request, r);
     if (outcome == APHI_HTTP_FAILS)
         aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
     else if (outcome == APHI_HTTP_KNOWN)

@@ -162,31 +162,48 @@ static said answer_some_range(aph *m, aph_value request, aphi_http_resource *r)
     return with_fields_of_part(m, request, any_part(m, request), r);
 }
 
-static said part_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
+typedef struct span {
+    int64_t first, last;
+} span;
+
+static aph_value name_of(span s, size_t length, bool told)
 {
-    size_t length = aphi_http_is_method(request, "HEAD") ? 0 : (size_t)(last - first + 1), n = aph_count(body);
-    said s = answer(m, 206, aph_substr(body, (size_t)first, length));
+    return told ? aph_strf("bytes %lld-%lld/%zu", (long long)s.first, (long long)s.last, length)
+                : aph_strf("bytes %lld-%lld/*", (long long)s.first, (long long)s.last);
+}
+
+static said answer_part(aph *m, aph_value request, aph_value body, span s, aph_value range)
+{
+    size_t length = aphi_http_is_method(request, "HEAD") ? 0 : (size_t)(s.last - s.first + 1);
+    return with_range(m, answer(m, 206, aph_substr(body, (size_t)s.first, length)), range);
+}
+
+static said part_of(aph *m, aph_value request, aph_value body, span s)
+{
+    size_t n = aph_count(body);
+    aph_value range[] = {name_of(s, n, true), name_of(s, n, false)};
     aph_clause(m, "RFC 9110 14.4");
-    aph_value range[] = {aph_strf("bytes %lld-%lld/%zu", (long long)first, (long long)last, n),
-                         aph_strf("bytes %lld-%lld/*", (long long)first, (long long)last)};
     int untold = aph_either_foretold(m, "range", range, "206 tells the whole length",
                                      "206 does not tell the whole length");
-    return with_range(m, s, range[untold]);
+    return answer_part(m, request, body, s, range[untold]);
 }
 
 /* A server may give less than was asked for. How much is chosen byte by byte; of a long range it is left open, unless
  * the choice is made for good. */
-static said less_of(aph *m, aph_value request, aph_value body, int64_t first, int64_t last)
+static said less_of(aph *m, aph_value request, aph_value body, span s)
 {
-    if (last - first < SPAN_MAX) {
-        while (first < last && aph_either(m, "it begins there", "it begins later") == 1)
-            first++;
-        while (first < last && aph_either(m, "it ends there", "it ends sooner") == 1)
-            last--;
-        return part_of(m, request, body, first, last);
+    if (s.last - s.first < SPAN_MAX) {
+        while (s.first < s.last && aph_either(m, "it begins there", "it begins later") == 1)
+            s.first++;
+        while (s.first < s.last && aph_either(m, "it ends there", "it ends sooner") == 1)
+            s.last--;
+        return part_of(m, request, body, s);
     }
-    aph_value from = aph_choose_within(m, first, last, "where the part begins");
-    return aph_is_int(from) ? part_of(m, request, body, aph_int_of(from), last) : any_part(m, request);
+    aph_value from = aph_choose_within(m, s.first, s.last, "where the part begins");
+    if (!aph_is_int(from))
+        return any_part(m, request);
+    s.first = aph_int_of(from);
+    return part_of(m, request, body, s);
 }
 
 static said answer_range(aph *m, aph_value request, aphi_http_resource *r)
@@ -197,11 +214,13 @@ static said answer_range(aph *m, aph_value request, aphi_http_resource *r)
     int64_t first = aph_int_of(aph_at(range, 0)), last = aph_int_of(aph_at(range, 1)), n = (int64_t)aph_count(body);
     if (first >= n)
         return answer_no_range(m, request, aph_strf("bytes */%lld", (long long)n));
-    last = last < n ? last : n - 1;
+    span asked = {first, last < n ? last : n - 1};
+    aph_value all[] = {name_of(asked, (size_t)n, true), name_of(asked, (size_t)n, false), APH_ELSE};
     aph_foretell(m, "status", aph_int(206));
     aph_clause(m, "RFC 9110 15.3.7");
-    bool all = aph_either(m, "all of the range is given", "less than the range is given") == 0;
-    said s = (all ? part_of : less_of)(m, request, body, first, last);
+    int how = aph_either_foretold(m, "range", all, "all of the range is given",
+                                  "all of the range is given, of an untold length", "less than the range is given");
+    said s = how == 2 ? less_of(m, request, body, asked) : answer_part(m, request, body, asked, all[how]);
     return with_fields_of_part(m, request, s, r);
 }
 
@@ -317,8 +336,10 @@ static said delete(aph *m, aph_value request, aphi_http_resource *r)
 static said post(aph *m, bool *forgotten)
 {
     aph_clause(m, "RFC 9110 9.3.3");
-    int how = aph_either_foretold(m, "status", APH_VALUES(APH_ANY, APH_ANY, aph_int(303), APH_ANY), "POST is refused",
-                                  "POST is done", "POST refers to another resource", "POST is not understood");
+    int how = aph_either_foretold(m, "status", APH_VALUES(APH_WITHIN(406, 499), APH_WITHIN(200, 299), aph_int(303),
+                                                          APH_WITHIN(400, 404)),
+                                  "POST is refused", "POST is done", "POST refers to another resource",
+                                  "POST is not understood");
     if (how == 0) /* that the method is not allowed is said elsewhere */
         return answer_within(m, 406, 499, "refusal", APH_NIL);
     if (how == 3)

@@ -237,6 +237,14 @@ static bool contradicts(aph_value foretold, aph_value seen)
     return foretold == APH_SOME ? !seen : foretold != APH_ANY && is_other(foretold, seen);
 }
 
+static bool is_one_of(aph_value v, const aph_value *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i] == v)
+            return true;
+    return false;
+}
+
 int aph_either_foretold_(aph *m, const char *field, const aph_value *values, size_t n, const char *const *names)
 {
     if (n > 64)
@@ -244,7 +252,7 @@ int aph_either_foretold_(aph *m, const char *field, const aph_value *values, siz
     aph_event event = {.kind = APH_EVENT_EITHER, .count = n, .names = names};
     aph_value seen = m->expected ? aph_field(m->expected, field) : APH_NIL;
     for (size_t i = 0; m->expected && i < n; i++)
-        if (contradicts(values[i], seen))
+        if (values[i] == APH_ELSE ? is_one_of(seen, values, i) : contradicts(values[i], seen))
             event.ruled_out |= (uint64_t)1 << i;
     return (int)aph_int_of(perform(m, &event));
 }
