@@ -30,6 +30,26 @@ void aphi_segment_drop(aphi_segment *s)
     }
 }
 
+void aphi_taken_mark(size_t n, const aphi_taken *taken)
+{
+    for (size_t i = 0; i < n; i++)
+        aph_mark(taken[i].path);
+}
+
+void aphi_segment_mark(const aphi_segment *s)
+{
+    for (; s; s = s->older)
+        aphi_taken_mark(s->n, s->taken);
+}
+
+void aphi_frames_mark(size_t n, const aphi_frame *frames)
+{
+    for (size_t i = 0; i < n; i++) {
+        aphi_core_mark(&frames[i].core);
+        aph_mark(frames[i].part);
+    }
+}
+
 static aphi_segment *segment_of(aph_oracle *o)
 {
     if (!o->options.order)
@@ -242,32 +262,49 @@ static bool hold_nothing_back(aph_oracle *o)
     return aphi_search_next_root(o) && aphi_search(o);
 }
 
+struct aphi_collecting {
+    survivors found;
+    bookmark back;
+};
+
+void aphi_search_collecting_mark(const struct aphi_collecting *c)
+{
+    for (size_t i = 0; i < c->found.count; i++) {
+        aphi_core_mark(&c->found.roots[i].core);
+        aphi_segment_mark(c->found.roots[i].past);
+    }
+    aphi_core_mark(&c->back.core);
+    aphi_frames_mark(c->back.frame_count, c->back.frames);
+    aphi_taken_mark(c->back.order_count, c->back.order);
+}
+
 bool aphi_search_collect(aph_oracle *o, uint64_t budget)
 {
-    survivors s = {0};
-    bookmark back = place_bookmark(o);
+    struct aphi_collecting c = {.back = place_bookmark(o)};
+    o->collecting = &c;
     o->exhaustive = true;
     o->budget_end = o->configurations + budget;
     bool complete = !budget || hold_nothing_back(o);
     if (complete)
-        add_survivor(o, &s);
+        add_survivor(o, &c.found);
     bool more = o->frame_count || o->root_next < o->root_count;
     while (more && complete) {
         more = aphi_search_elsewhere(o, APHI_ANY_PART) && aphi_search(o);
         if (more)
-            add_survivor(o, &s);
+            add_survivor(o, &c.found);
         complete = o->configurations <= o->budget_end && !o->fault && !o->limit;
     }
     o->exhaustive = false;
+    o->collecting = NULL;
     if (complete) {
         o->let_go |= o->held_back;
         aphi_flight_end(o);
-        begin_window(o, &s);
+        begin_window(o, &c.found);
     } else {
-        free_survivors(&s);
-        return_to_bookmark(o, &back);
+        free_survivors(&c.found);
+        return_to_bookmark(o, &c.back);
     }
-    free_bookmark(&back);
+    free_bookmark(&c.back);
     return complete;
 }
 

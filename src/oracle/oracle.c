@@ -29,18 +29,6 @@ const char *aph_verdict_name(aph_verdict v)
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static void mark_taken(size_t n, const aphi_taken *taken)
-{
-    for (size_t i = 0; i < n; i++)
-        aph_mark(taken[i].path);
-}
-
-static void mark_past(const aphi_segment *s)
-{
-    for (; s; s = s->older)
-        mark_taken(s->n, s->taken);
-}
-
 static void mark_oracle(void *context)
 {
     aph_oracle *o = context;
@@ -53,24 +41,23 @@ static void mark_oracle(void *context)
     for (size_t i = 0; i < o->event_count; i++)
         if (o->events[i].message != APHI_WILDCARD)
             aph_mark(o->events[i].message);
-    for (size_t i = 0; i < o->frame_count; i++) {
-        aphi_core_mark(&o->frames[i].core);
-        aph_mark(o->frames[i].part);
-    }
+    aphi_frames_mark(o->frame_count, o->frames);
     for (size_t i = 0; i < o->memo.count; i++)
         aphi_core_mark(&o->memo.entries[i].core);
     for (size_t i = 0; i < o->root_count; i++) {
         aphi_core_mark(&o->roots[i].core);
         aph_mark(o->roots[i].path);
-        mark_past(o->roots[i].past);
+        aphi_segment_mark(o->roots[i].past);
     }
-    mark_taken(o->order_count, o->order);
+    aphi_taken_mark(o->order_count, o->order);
     for (size_t i = 0; i < o->allowed_count; i++) {
         aph_mark(o->allowed[i].answer);
         aph_mark(o->allowed[i].state);
         aph_mark(o->allowed[i].store);
-        mark_taken(o->allowed[i].order_count, o->allowed[i].order);
+        aphi_taken_mark(o->allowed[i].order_count, o->allowed[i].order);
     }
+    if (o->collecting)
+        aphi_search_collecting_mark(o->collecting);
 }
 
 static bool begin(aph_oracle *o)

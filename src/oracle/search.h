@@ -191,6 +191,7 @@ struct aph_oracle {
     size_t lost_max;       /* that an explanation may take, for now */
     bool held_back;        /* some could not be tried for that */
     bool exhaustive;       /* looking for all configurations: causes do not matter */
+    struct aphi_collecting *collecting; /* what that has found, and where it goes back to; or NULL */
     uint64_t budget_end;   /* of an exhaustive search, in configurations */
 
     /* where the window begins */
@@ -270,5 +271,10 @@ APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
 APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);
+/* For a root. */
+void aphi_segment_mark(const aphi_segment *s);
+void aphi_taken_mark(size_t n, const aphi_taken *taken);
+void aphi_frames_mark(size_t n, const aphi_frame *frames);
+void aphi_search_collecting_mark(const struct aphi_collecting *c);
 
 #endif

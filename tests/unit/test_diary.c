@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_diary.c - the last moments of a long run are kept, in order and with their numbers; of actions, all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include "harness/diary.h"
+
+static void note(aphi_diary *d, int64_t i)
+{
+    aphi_diary_note(d, &(aphi_moment){APHI_MOMENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
+                    (uint64_t)i);
+}
+
+static void expect_last(const aphi_diary *d, int64_t count)
+{
+    size_t n;
+    int64_t place, gone;
+    aphi_moment *moments = aphi_diary_moments(d, (uint64_t)count - 3, &n, &place);
+    assert_int_equal(aphi_diary_count(d), count);
+    assert_int_equal(d->before + n, count);
+    assert_int_equal(place, (int64_t)n - 3);
+    for (size_t i = 0; i < n; i++) {
+        int64_t number = (int64_t)(d->before + i);
+        assert_int_equal(moments[i].at_ns, number);
+        assert_ptr_equal(moments[i].message, aph_strf("message %lld", (long long)number));
+    }
+    free(moments);
+    free(aphi_diary_moments(d, UINT64_MAX, &n, &gone));
+    assert_int_equal(gone, -1);
+}
+
+static void the_last_moments_are_kept(void **unused)
+{
+    (void)unused;
+    aphi_diary d = {0};
+    int64_t i = 0;
+    for (; i < 10; i++)
+        note(&d, i);
+    expect_last(&d, i);
+    assert_int_equal(d.before, 0);
+    for (; i < 300000; i++)
+        note(&d, i);
+    expect_last(&d, i);
+    assert_true(i - (int64_t)d.before >= 1 << 16 && i - (int64_t)d.before <= 1 << 17);
+    aphi_diary_free(&d);
+}
+
+static void actions_are_all_kept(void **unused)
+{
+    (void)unused;
+    aphi_diary d = {0};
+    aphi_script s = {0};
+    for (int64_t i = 0; i < 1000; i++)
+        aphi_diary_act(&d, &(aphi_action){.label = 2 * i + 1, .connection = i % 3,
+                                          .send = i % 10 ? aph_strf("action %lld", (long long)i) : APH_NIL,
+                                          .wait = APHI_WAIT_ANSWER, .waits_for = 2 * i});
+    aph_collect();
+    aphi_diary_script(&d, &s);
+    assert_int_equal(s.count, 1000);
+    for (int64_t i = 0; i < 1000; i++) {
+        assert_int_equal(s.actions[i].label, 2 * i + 1);
+        assert_int_equal(s.actions[i].waits_for, 2 * i);
+        assert_ptr_equal(s.actions[i].send, i % 10 ? aph_strf("action %lld", (long long)i) : APH_NIL);
+    }
+    aphi_script_free(&s);
+    aphi_diary_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_moments_are_kept),
+        cmocka_unit_test(actions_are_all_kept),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    aph_heap_close();
+    return failed;
+}
