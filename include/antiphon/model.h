@@ -51,7 +51,7 @@ void aph_foretell(aph *m, const char *field, aph_value value);
  * "opaque" of its field "tag": where the answer is known already, that is what was chosen. */
 aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name);
 aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char *field, const char *name);
-/* As aph_either, and alternative i, if taken, foretells values[i] of the field; or APH_SOME, APH_ANY, APH_WITHIN, APH_ELSE.
+/* As aph_either, and alternative i, if taken, foretells values[i] of the field, or APH_SOME, APH_ANY, APH_ELSE...
  * Of up to 64 alternatives, those that an answer known already contradicts are not even tried.
  *     aph_either_foretold(m, "status", APH_VALUES(aph_int(204), aph_int(200)), "204 for it", "200 for it") */
 #define APH_VALUES(...) ((const aph_value[]){__VA_ARGS__})

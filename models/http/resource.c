@@ -40,7 +40,8 @@ static aphi_http_resource resource_of(aph_value known)
 static aphi_http_resource look_at_unknown(aph *m, aph_value past)
 {
     bool there = aph_either(m, "nothing was there before", "something was there before") == 1;
-    return (aphi_http_resource){.body = there ? aph_choose(m, APH_STR, "what was there before") : APH_NIL, .past = past};
+    aph_value body = there ? aph_choose(m, APH_STR, "what was there before") : APH_NIL;
+    return (aphi_http_resource){.body = body, .past = past};
 }
 
 aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target)

@@ -3,9 +3,9 @@
  * test_oracle_http.c - what the model http promises and foretells changes no verdict: histories of it, right and wrong,
  * with many requests at once on two resources, are judged alike with all of that and with none of it.
  *
- * To enumerate what a server of HTTP may do is beyond reach: what is compared with is the oracle without promises, which
- * the other tests of this folder compare with enumeration. There are no ranges: of content that is not known the model
- * takes other ways than of one that is, so an explanation with one cannot be replayed. */
+ * To enumerate what a server of HTTP may do is beyond reach: what is compared with is the oracle without promises,
+ * which the other tests of this folder compare with enumeration. There are no ranges: of content that is not known the
+ * model takes other ways than of one that is, so an explanation with one cannot be replayed. */
 #include "tests/support/compare.h"
 
 #include "models/models.h"
