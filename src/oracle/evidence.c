@@ -103,6 +103,7 @@ static aph_oracle *probe_open(const aph_oracle *o, size_t length, uint32_t open,
     probe->window_max = SIZE_MAX;
     copy_base(o, probe, answered, length, open);
     copy_roots(o, probe);
+    probe->rest_at = SIZE_MAX;
     for (size_t i = 0; i < length && probe->verdict == APH_PASS; i++)
         observe(o, probe, answered, i, length, open);
     free(answered);

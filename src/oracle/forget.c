@@ -223,6 +223,7 @@ void aphi_search_start_window(aph_oracle *o)
 {
     o->at = o->deepest = 0;
     o->base_count = o->op_count;
+    o->rest_at = APHI_WINDOW_REST;
     aphi_flight_begin(o);
     aphi_search_clear(o);
     aphi_search_begin(o);
@@ -449,6 +450,7 @@ static void forget_patiently(aph_oracle *o)
     o->window_max = done ? APHI_WINDOW_MIN : 2 * o->window_max;
 }
 
+/* One configuration is all there is. Nothing is moved or allocated. */
 static void begin_anew(aph_oracle *o)
 {
     one_root(o, &o->core, o->bits, o->order_count);
@@ -459,14 +461,14 @@ static void begin_anew(aph_oracle *o)
 
 void aphi_search_rest(aph_oracle *o)
 {
-    uint64_t before = o->configurations;
-    bool done = true;
-    if (!o->frame_count && o->root_next == o->root_count)
+    if (!o->frame_count && o->root_next == o->root_count) {
         begin_anew(o);
-    else
-        done = aphi_search_collect(o, REST_BUDGET);
-    o->configurations = before;
-    o->rest_at = done ? APHI_WINDOW_REST : 2 * o->event_count;
+        return;
+    }
+    uint64_t before = o->configurations; /* what forgetting costs is not part of what the search visited */
+    if (!aphi_search_collect(o, REST_BUDGET))
+        o->rest_at = 2 * o->event_count;
+    o->configurations = o->calm_since = before;
 }
 
 void aphi_search_forget(aph_oracle *o)

@@ -11,7 +11,7 @@
 
 #define APHI_NONE UINT32_MAX /* no request */
 
-/* Observations that are remembered before it is worth trying to forget them. */
+/* Observations that are remembered before it is worth trying to forget them; REST, where nothing is in flight. */
 enum { APHI_WINDOW_REST = 16, APHI_WINDOW_MIN = 1024 };
 
 enum { APHI_KINDS = 32 };
@@ -264,9 +264,11 @@ void aphi_search_clear(aph_oracle *o);
  * options.patient, by finding all that are left; else by letting go of the oldest explanations untried. Only after
  * aphi_search succeeded. */
 APHI_RARE void aphi_search_forget(aph_oracle *o);
+/* Nothing is in flight: begin a new window, if one configuration is left, or few, and that is soon found out. Only after
+ * aphi_search succeeded. */
+void aphi_search_rest(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. With a budget of 0 what was held back is let go of. */
-void aphi_search_rest(aph_oracle *o);
 APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
 APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
