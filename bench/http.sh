@@ -29,7 +29,7 @@ waivers() {
     nginx) names='conditional-writes-ignored head-range if-unmodified-since-beside-if-match
         if-modified-since-beside-if-none-match 405-without-allow last-modified-ahead' ;;
     lighttpd) names='if-match-read-ignored if-unmodified-since-read-ignored if-unmodified-since-beside-if-match
-        last-modified-ahead' ;;
+        if-none-match-strong last-modified-ahead' ;;
     esac
     for one in $names; do echo --waive "$one"; done
 }

@@ -209,7 +209,7 @@ static said less_of(aph *m, aph_value request, aph_value body, span s)
 static said answer_range(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_value range = aph_field(request, "range"), body = r->body;
-    if (!aph_is_str(body))
+    if (r->unseen)
         return answer_some_range(m, request, r);
     int64_t first = aph_int_of(aph_at(range, 0)), last = aph_int_of(aph_at(range, 1)), n = (int64_t)aph_count(body);
     if (first >= n)
@@ -259,7 +259,9 @@ static said read(aph *m, aph_value request, aphi_http_resource *r)
         return perhaps_with_validators(m, answer(m, 200, aph_str("")), r);
     aph_foretell(m, "status", aph_int(200));
     aph_either(m, "content is read");
-    return with_date(m, with_tag(m, answer(m, 200, r->body), r), r);
+    said s = with_date(m, with_tag(m, answer(m, 200, r->body), r), r);
+    r->unseen = APH_NIL;
+    return s;
 }
 
 /* ---- PUT and DELETE ---------------------------------------------------------------------------------------------- */

@@ -34,14 +34,15 @@ static aphi_http_resource resource_of(aph_value known)
     if (!known || known == aphi_http_none())
         return (aphi_http_resource){0};
     return (aphi_http_resource){aph_field(known, "body"), aph_field(known, "tag"), aph_field(known, "modified"),
-                                aph_field(known, "past"), aph_field(known, "leaving")};
+                                aph_field(known, "past"), aph_field(known, "leaving"), aph_field(known, "unseen")};
 }
 
 static aphi_http_resource look_at_unknown(aph *m, aph_value past)
 {
-    bool there = aph_either(m, "nothing was there before", "something was there before") == 1;
-    aph_value body = there ? aph_choose(m, APH_STR, "what was there before") : APH_NIL;
-    return (aphi_http_resource){.body = body, .past = past};
+    if (aph_either(m, "nothing was there before", "something was there before") == 0)
+        return (aphi_http_resource){.past = past};
+    return (aphi_http_resource){.body = aph_choose(m, APH_STR, "what was there before"), .past = past,
+                                .unseen = aph_bool(true)};
 }
 
 aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target)
@@ -56,7 +57,7 @@ aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target)
 aph_value aphi_http_keep(aph_value state, aph_value target, const aphi_http_resource *r)
 {
     const void *const all[] = {"body", r->body, "leaving", r->leaving, "modified", r->modified,
-                               "past", r->past, "tag",     r->tag};
+                               "past", r->past, "tag",     r->tag,     "unseen",   r->unseen};
     const void *pairs[sizeof all / sizeof *all];
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i += 2)
@@ -83,7 +84,7 @@ static aph_value choose_opaque(aph *m, bool shown)
 static bool is_used_again(aph *m, aph_value opaque, const aphi_http_resource *r)
 {
     aph_value past = r->past, body = r->body, again = APH_NIL;
-    for (size_t i = 0; aph_is_str(body) && i < aph_count(past); i++) {
+    for (size_t i = 0; !r->unseen && i < aph_count(past); i++) {
         aph_value one = aph_at(past, i);
         if (one == aphi_http_none() || aph_field(one, "length") == aph_int((int64_t)aph_count(body)))
             continue;
@@ -155,7 +156,7 @@ aph_value aphi_http_opaque(aph *m, aphi_http_resource *r)
 static bool turns_strong(aph *m, aph_value tag)
 {
     aph_clause(m, is_open(tag) ? "RFC 9110 8.8.3" : "RFC 9110 8.8.1");
-    return is_open(tag) ? aph_either(m, "weak tag", "strong tag") == 1
+    return is_open(tag) ? aph_either(m, "strong tag", "weak tag") == 0
                         : aph_either(m, "the weak tag stays", "the weak tag turns strong") == 1;
 }
 
@@ -207,8 +208,7 @@ aph_value aphi_http_modified(aph *m, aphi_http_resource *r, bool shown)
  * any other, and is as good as none. */
 static aph_value to_be_remembered(const aphi_http_resource *r)
 {
-    if (!r->tag || r->tag == aphi_http_none() || !is_strong(r->tag) || !aph_is_str(aph_field(r->tag, "opaque")) ||
-        !aph_is_str(r->body))
+    if (!r->tag || r->tag == aphi_http_none() || !is_strong(r->tag) || r->unseen)
         return APH_NIL;
     return aph_record("opaque", aph_field(r->tag, "opaque"), "length", aph_int((int64_t)aph_count(r->body)));
 }

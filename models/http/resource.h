@@ -22,6 +22,7 @@ typedef struct aphi_http_resource {
     aph_value modified; /* TIME; or aphi_http_none() */
     aph_value past;     /* strong tags, with lengths, of what it replaced last; false for one that was not shown */
     aph_value leaving;  /* true: it will be deleted */
+    aph_value unseen;   /* true: the content is one that was there before, and has not been shown yet */
 } aphi_http_resource;
 
 /* Of a validator: the resource has none. */

@@ -181,7 +181,7 @@ static const preset presets[] = {
      .module = LIGHTTPD_MODULES "mod_webdav.so", .module_package = "lighttpd-mod-webdav",
      .arguments = " -D -f '{dir}/lighttpd.conf'",
      .known = {"if-match-read-ignored", "if-unmodified-since-read-ignored", "if-unmodified-since-beside-if-match",
-               "last-modified-ahead"},
+               "if-none-match-strong", "last-modified-ahead"},
      .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "web", .what = "Antiphon's own web server", .program = "web", .arguments = " {port}"},
 };

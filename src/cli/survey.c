@@ -371,16 +371,27 @@ static bool is_waiver(const aph_model *m, aph_value alternative)
     return false;
 }
 
-/* Adds up, by the name of the first alternative: places in the model that choose alike are one choice. */
+/* One way more, or as often again. */
+static aph_value with_way(aph_value ways, aph_value way)
+{
+    for (size_t i = 0; i < aph_count(ways); i++) {
+        aph_value known = aph_at(ways, i);
+        if (aph_at(known, 0) == aph_at(way, 0)) {
+            int64_t n = aph_int_of(aph_at(known, 1)) + aph_int_of(aph_at(way, 1));
+            return aph_replace(ways, i, APH_ARRAY_OF(aph_at(way, 0), aph_int(n)));
+        }
+    }
+    return aph_push(ways, way);
+}
+
+/* Adds up, by the name of the first alternative: places in the model that choose alike are one choice, also if one has
+ * an alternative more. */
 static aph_value with_ways(aph_value choices, aph_value place)
 {
     aph_value ways = aph_field(place, "ways"), name = aph_at(aph_at(ways, 0), 0), known = aph_get(choices, name);
-    aph_value before = known ? aph_field(known, "ways") : APH_NIL, sums = aph_array(0, NULL);
-    for (size_t i = 0; i < aph_count(ways); i++) {
-        aph_value way = aph_at(ways, i);
-        int64_t n = aph_int_of(aph_at(way, 1)) + (before ? aph_int_of(aph_at(aph_at(before, i), 1)) : 0);
-        sums = aph_push(sums, APH_ARRAY_OF(aph_at(way, 0), aph_int(n)));
-    }
+    aph_value sums = known ? aph_field(known, "ways") : aph_array(0, NULL);
+    for (size_t i = 0; i < aph_count(ways); i++)
+        sums = with_way(sums, aph_at(ways, i));
     return aph_set(choices, name, aph_put(known ? known : place, "ways", sums));
 }
 

@@ -264,8 +264,8 @@ void aphi_search_clear(aph_oracle *o);
  * options.patient, by finding all that are left; else by letting go of the oldest explanations untried. Only after
  * aphi_search succeeded. */
 APHI_RARE void aphi_search_forget(aph_oracle *o);
-/* Nothing is in flight: begin a new window, if one configuration is left, or few, and that is soon found out. Only after
- * aphi_search succeeded. */
+/* Nothing is in flight: begin a new window, if one configuration is left, or few, and that is soon found out. Only
+ * after aphi_search succeeded. */
 void aphi_search_rest(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. With a budget of 0 what was held back is let go of. */
