@@ -5,7 +5,8 @@
 #           HTTP_PIPELINE requests (8) in flight on each, with the oracle and without (--blind); medians of HTTP_RUNS runs
 #           (5), taken in turns, of HTTP_MESSAGES messages (100,000). Each run has a server of its own. What a server is
 #           known for is waived, so that every run is whole; if one is not, that is said. The last column is how much of
-#           the speed without the oracle is left with it. The files of the servers are in memory where that can be, so
+#           the speed without the oracle is left with it: the median over pairs of runs, one right after the other, since
+#           machines are faster at one time than at another. The files of the servers are in memory where that can be, so
 #           that servers are measured and not the disk; TMPDIR names another folder.
 #
 # usage: bench/http.sh [SERVER]...    only these: apache, nginx, lighttpd, web
@@ -76,7 +77,6 @@ for name; do
             stop
         done
     done
-    with=$(median <"$folder/with")
-    without=$(median <"$folder/without")
-    printf '%11s %14s/s %14s/s %6s%%\n' "$name" "$with" "$without" $((100 * with / without))
+    share=$(paste "$folder/with" "$folder/without" | awk '{ printf "%.1f\n", 100 * $1 / $2 }' | median)
+    printf '%11s %14s/s %14s/s %6s%%\n' "$name" "$(median <"$folder/with")" "$(median <"$folder/without")" "$share"
 done
