@@ -150,7 +150,7 @@ static aphi_http_outcome outcome_of(aph *m, aph_value request, aphi_http_resourc
 
 /* Where conditions of writes may be ignored, that one is done tells nothing of the tag or the date. Whether one was
  * ignored is asked only if they are known. */
-static aphi_http_outcome outcome_if_heeded(aph *m, aph_value request, aphi_http_resource *r)
+static aphi_http_outcome outcome_if_ignorable(aph *m, aph_value request, aphi_http_resource *r)
 {
     aphi_http_resource before = *r;
     bool done = aph_either_foretold(m, "status", APH_VALUES(APH_ANY, aph_int(412)), "a conditional write is done",
@@ -171,7 +171,7 @@ aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aphi_http_resource 
     if (!has_condition(request))
         return APHI_HTTP_HOLDS;
     bool heeded = aphi_http_only_reads(request) || !aph_is_allowed(m, "conditional-writes-ignored");
-    aphi_http_outcome outcome = heeded ? outcome_of(m, request, r) : outcome_if_heeded(m, request, r);
+    aphi_http_outcome outcome = heeded ? outcome_of(m, request, r) : outcome_if_ignorable(m, request, r);
     if (outcome == APHI_HTTP_FAILS)
         aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
     else if (outcome == APHI_HTTP_KNOWN)

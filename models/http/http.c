@@ -209,7 +209,7 @@ static said less_of(aph *m, aph_value request, aph_value body, span s)
 static said answer_range(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_value range = aph_field(request, "range"), body = r->body;
-    if (r->unseen)
+    if (!aphi_http_is_seen(r))
         return answer_some_range(m, request, r);
     int64_t first = aph_int_of(aph_at(range, 0)), last = aph_int_of(aph_at(range, 1)), n = (int64_t)aph_count(body);
     if (first >= n)

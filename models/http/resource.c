@@ -84,7 +84,7 @@ static aph_value choose_opaque(aph *m, bool shown)
 static bool is_used_again(aph *m, aph_value opaque, const aphi_http_resource *r)
 {
     aph_value past = r->past, body = r->body, again = APH_NIL;
-    for (size_t i = 0; !r->unseen && i < aph_count(past); i++) {
+    for (size_t i = 0; aphi_http_is_seen(r) && i < aph_count(past); i++) {
         aph_value one = aph_at(past, i);
         if (one == aphi_http_none() || aph_field(one, "length") == aph_int((int64_t)aph_count(body)))
             continue;
@@ -208,7 +208,8 @@ aph_value aphi_http_modified(aph *m, aphi_http_resource *r, bool shown)
  * any other, and is as good as none. */
 static aph_value to_be_remembered(const aphi_http_resource *r)
 {
-    if (!r->tag || r->tag == aphi_http_none() || !is_strong(r->tag) || r->unseen)
+    if (!r->tag || r->tag == aphi_http_none() || !is_strong(r->tag) || !aph_is_str(aph_field(r->tag, "opaque")) ||
+        !aphi_http_is_seen(r))
         return APH_NIL;
     return aph_record("opaque", aph_field(r->tag, "opaque"), "length", aph_int((int64_t)aph_count(r->body)));
 }

@@ -28,6 +28,9 @@ typedef struct aphi_http_resource {
 /* Of a validator: the resource has none. */
 static inline aph_value aphi_http_none(void) { return aph_bool(false); }
 
+/* Is the content known? It is not while the answer that shows it is still on its way. */
+static inline bool aphi_http_is_seen(const aphi_http_resource *r) { return !r->unseen && aph_is_str(r->body); }
+
 /* What is at the target. */
 aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target);
 /* The state with that at the target. */

@@ -259,6 +259,14 @@ static void strong_tags_are_of_one_content(void **unused)
     may(THERE PUT("b") SAYS(204) GET "1<{'status':200,'body':'b'," WEAK("x") "} ");
 }
 
+/* What shows the content may be on its way while other requests are taken. */
+static void content_on_its_way(void **unused)
+{
+    (void)unused;
+    may(GET GET_IF("'range':[1,3]") PUT("abc") SHOWS("abcdef", "x", 1000)
+        "1<{'status':206,'body':'bcd','range':'bytes 1-3/6'," TAG("x") ",'modified':1000} " SAYS(204));
+}
+
 /* 8.8.3: what is no tag is told with the clause, and where it stands. */
 static void what_is_no_tag(void **unused)
 {
@@ -289,6 +297,7 @@ int main(void)
         cmocka_unit_test(methods_need_not_be_there),
         cmocka_unit_test(failures_at_any_time),
         cmocka_unit_test(strong_tags_are_of_one_content),
+        cmocka_unit_test(content_on_its_way),
         cmocka_unit_test(what_is_no_tag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
