@@ -90,15 +90,24 @@ bool aphi_run_is_stopped(const aphi_running *r)
     return r->options->stop && *r->options->stop;
 }
 
-void aphi_run_judge(aphi_running *r, bool all)
+static void hear_verdict(aphi_running *r, aph_verdict verdict)
 {
-    if (!r->witness || r->ended)
-        return;
-    aph_verdict verdict = aphi_witness_tell(r->witness, r->now, all);
     if (verdict == APH_UNKNOWN && aphi_run_is_stopped(r))
         aphi_run_end(r, APHI_FINDING_STOPPED, "stopped by a signal");
     else if (verdict != APH_PASS)
         end_by_verdict(r, verdict);
+}
+
+void aphi_run_judge(aphi_running *r, uint64_t most)
+{
+    if (r->witness && !r->ended)
+        hear_verdict(r, aphi_witness_tell(r->witness, r->now, most));
+}
+
+void aphi_run_judge_all(aphi_running *r)
+{
+    if (r->witness && !r->ended)
+        hear_verdict(r, aphi_witness_tell_all(r->witness, r->now));
 }
 
 int64_t aphi_run_patience(const aphi_running *r)
@@ -248,7 +257,7 @@ static void end_starved(aphi_running *r)
 /* Nothing more is to be done, and nothing more is to come. */
 static void end_quietly(aphi_running *r)
 {
-    aphi_run_judge(r, true);
+    aphi_run_judge_all(r);
     if (!r->ended && r->witness && !r->model->rpc && !r->datagrams && !r->left) {
         aph_verdict verdict = aphi_witness_quiet(r->witness);
         r->result.doubtful = true;
@@ -271,7 +280,7 @@ static void call_it_even(aphi_running *r)
         r->since_quiet = 0;
     if (!r->datagrams || !r->witness || r->drained == aphi_diary_count(&r->diary))
         return;
-    aphi_run_judge(r, true);
+    aphi_run_judge_all(r);
     r->drained = aphi_diary_count(&r->diary);
     r->since_quiet = 0;
     if (!r->ended && aphi_witness_quiet(r->witness) != APH_PASS)

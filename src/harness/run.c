@@ -18,6 +18,7 @@
 enum {
     REMEMBERED = 1024,         /* labelled messages */
     JUDGED_AT_ONCE = 4096,     /* observations */
+    JUDGED_WAITING = 16,       /* the same, while nothing comes */
 };
 static const int64_t JUDGE_EVERY = 20000000; /* in a long run; in a short one sooner */
 static const int64_t HOLD = 500000;             /* nothing came for so long: those that wait are answered */
@@ -40,6 +41,8 @@ static int64_t time_to_wait(aphi_running *r)
 {
     if (r->held_count)
         return HOLD;
+    if (r->witness && aphi_witness_is_ready(r->witness, r->now))
+        return 0;
     if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
         int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
         return left <= 0 || left > APHI_TICK ? APHI_TICK : left; /* it is over: the action waits for something else */
@@ -109,16 +112,21 @@ static void look_at_limits(aphi_running *r)
         aph_collect();
 }
 
-/* Many at once are judged in half the time that they take one by one: all that the search needs is in the processor's
- * caches from the second on. Of a script that is run again nothing else is wanted than the verdict. */
+/* While nothing comes, the processor has nothing better to do than to judge: a few observations, and then it looks again
+ * whether something came. Where there is never such a moment, as many as there are are judged now and then: at once they
+ * take half the time that they take one by one, for all that the search needs is in the processor's caches from the
+ * second on. Of a script that is run again nothing else is wanted than the verdict. */
 static void judge_some(aphi_running *r, bool idle)
 {
     int64_t part = (r->now - r->began) / 8, every = part < JUDGE_EVERY ? part : JUDGE_EVERY;
-    if (!r->witness || (!r->options->script && !idle && r->now - r->judged_at < every &&
-                        aphi_witness_untold(r->witness) < JUDGED_AT_ONCE))
+    if (!r->witness)
         return;
-    r->judged_at = r->now;
-    aphi_run_judge(r, false);
+    bool is_due = r->options->script || r->now - r->judged_at >= every ||
+                  aphi_witness_untold(r->witness) >= JUDGED_AT_ONCE;
+    if (is_due || idle)
+        aphi_run_judge(r, is_due ? UINT64_MAX : JUDGED_WAITING);
+    if (is_due || !aphi_witness_is_ready(r->witness, r->now))
+        r->judged_at = r->now;
 }
 
 static void turn(aphi_running *r)

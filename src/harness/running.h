@@ -164,8 +164,9 @@ void aphi_run_end(aphi_running *r, aphi_finding outcome, const char *format, ...
     __attribute__((format(printf, 3, 4)));
 /* The subject is no more, if it is one of ours; or what says what it did, and whether that may have been chance. */
 void aphi_run_end_dead(aphi_running *r, const char *what, bool doubtful);
-/* Tell the oracle, and hear what it says. */
-void aphi_run_judge(aphi_running *r, bool all);
+/* Tell the oracle what it can be told of by now, at most so many observations, and hear what it says; or all. */
+void aphi_run_judge(aphi_running *r, uint64_t most);
+void aphi_run_judge_all(aphi_running *r);
 bool aphi_run_is_stopped(const aphi_running *r);
 /* How long it may owe an answer and be silent. */
 int64_t aphi_run_patience(const aphi_running *r);
@@ -185,7 +186,7 @@ void aphi_run_listen_to_silence(aphi_running *r);
 /* The subject went wrong in a way that ends the run, unless what it did before is explained by nothing. */
 #define APHI_JUDGE_AND_END(r, outcome, ...) \
     do { \
-        aphi_run_judge(r, true); \
+        aphi_run_judge_all(r); \
         aphi_run_end(r, outcome, __VA_ARGS__); \
     } while (0)
 

@@ -192,20 +192,39 @@ static void give_time(aphi_witness *w, int64_t now)
     aphi_guard_arm(w->model, now + THINK, w->memory);
 }
 
-aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, bool all)
+bool aphi_witness_is_ready(const aphi_witness *w, int64_t now)
+{
+    if (w->head == w->tail || w->verdict != APH_PASS)
+        return false;
+    const slot *s = slot_at(w, w->head);
+    return s->settled || now - s->at >= LATE || w->tail - w->head >= SIZE_LAST;
+}
+
+static void tell_next(aphi_witness *w)
+{
+    slot s = *slot_at(w, w->head);
+    if (w->head % GIVE_EVERY == 0)
+        give_time(w, aphi_clock_ns());
+    /* It stays in the ring, and so reachable, while the oracle hears of it. */
+    w->verdict = tell_one(w, w->head, &s);
+    w->head++;
+}
+
+aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, uint64_t most)
 {
     if (w->head < w->tail)
         give_time(w, now);
-    while (w->head < w->tail && w->verdict == APH_PASS) {
-        slot s = *slot_at(w, w->head);
-        if (w->head % GIVE_EVERY == 0)
-            give_time(w, aphi_clock_ns());
-        if (!s.settled && !all && now - s.at < LATE && w->tail - w->head < SIZE_LAST)
-            break;
-        /* It stays in the ring, and so reachable, while the oracle hears of it. */
-        w->verdict = tell_one(w, w->head, &s);
-        w->head++;
-    }
+    for (uint64_t i = 0; i < most && aphi_witness_is_ready(w, now); i++)
+        tell_next(w);
+    return w->verdict;
+}
+
+aph_verdict aphi_witness_tell_all(aphi_witness *w, int64_t now)
+{
+    if (w->head < w->tail)
+        give_time(w, now);
+    while (w->head < w->tail && w->verdict == APH_PASS)
+        tell_next(w);
     return w->verdict;
 }
 

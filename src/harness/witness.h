@@ -29,8 +29,12 @@ uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value messag
 uint64_t aphi_witness_received(aphi_witness *w, int64_t connection, aph_value message, uint64_t request);
 uint64_t aphi_witness_lost(aphi_witness *w, int64_t connection, uint64_t request);
 
-/* Tell what can be told by now, or all. The verdict so far. */
-aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, bool all);
+/* Can something be told by now? */
+bool aphi_witness_is_ready(const aphi_witness *w, int64_t now);
+/* Tell what can be told by now, of at most so many observations. The verdict so far. */
+aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, uint64_t most);
+/* Tell all. */
+aph_verdict aphi_witness_tell_all(aphi_witness *w, int64_t now);
 /* All was told and nothing will come any more: is there an explanation in which the subject owes nothing? Says nothing
  * on what was told. */
 aph_verdict aphi_witness_quiet(aphi_witness *w);
