@@ -112,10 +112,10 @@ static void look_at_limits(aphi_running *r)
         aph_collect();
 }
 
-/* While nothing comes, the processor has nothing better to do than to judge: a few observations, and then it looks again
- * whether something came. Where there is never such a moment, as many as there are are judged now and then: at once they
- * take half the time that they take one by one, for all that the search needs is in the processor's caches from the
- * second on. Of a script that is run again nothing else is wanted than the verdict. */
+/* While nothing comes there is nothing better to do than to judge: a few observations, then a look whether something
+ * came. Where there is never such a moment, all that there are are judged now and then: many at once take half the time
+ * that they take one by one, for what the search needs is in the processor's caches from the second on. Of a script
+ * that is run again nothing else is wanted than the verdict. */
 static void judge_some(aphi_running *r, bool idle)
 {
     int64_t part = (r->now - r->began) / 8, every = part < JUDGE_EVERY ? part : JUDGE_EVERY;

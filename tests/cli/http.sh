@@ -73,6 +73,7 @@ run 1 test http --run "'$ANTIPHON_SUBJECTS/web' {port}" --break drop-byte --seed
 
 rm -rf .antiphon
 run 1 test http --subject lighttpd --seed 1 --no-shrink
+run 0 test http --subject lighttpd-uncached --seed 1 --waive known --messages 5000
 
 run 2 test http --subject web --waive no-such-thing
 err 'there is no such waiver; antiphon models http lists those that there are'

@@ -159,9 +159,9 @@ err 'lighttpd was killed by SIGKILL'
 
 # What is not there, and what is not understood.
 run 0 subject
-for name in apache apache-proxy nginx lighttpd web; do out "$name"; done
+for name in apache apache-proxy nginx lighttpd lighttpd-uncached web; do out "$name"; done
 run 2 subject iis
-err 'there is no subject iis; there are apache, apache-proxy, nginx, lighttpd and web'
+err 'there is no subject iis; there are apache, apache-proxy, nginx, lighttpd, lighttpd-uncached and web'
 run 2 subject nginx apache
 run 2 subject nginx --resets 0
 run 2 subject nginx --resets
