@@ -336,9 +336,7 @@ int aphi_command_check(int count, char **words)
     }
     aph_model model = *spec.model;
     c.words = model.words;
-    int code = c.waived.known ? aphi_usage("--waive known is for antiphon test --subject: here name them one by one")
-               : !aphi_waive_in(&c.waived, &model) ? APHI_EXIT_USAGE
-                                                 : run(&c, &model, spec.kind == APHI_SPEC_PROG);
+    int code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model, spec.kind == APHI_SPEC_PROG) : APHI_EXIT_USAGE;
     aphi_spec_close(&spec);
     return code;
 }

@@ -13,6 +13,7 @@
 #include "cli/leave.h"
 #include "cli/show.h"
 #include "cli/spec.h"
+#include "cli/waive.h"
 #include "env/env.h"
 #include "oracle/replay.h"
 
@@ -34,6 +35,7 @@ static void help(void)
           "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
           "  --env ENV         tcp (default; sync for .prog), tcp:N, sync or udp\n"
           "  --whole           keep the state in one piece: one order over all requests\n"
+          "  --waive NAME      allow a known violation, one of those that antiphon models SPEC lists\n"
           "  --help            this\n\n"
           "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon "
           "check.\n",
@@ -138,7 +140,7 @@ static int confirm(const aph_model *model, const char *file, const aphi_judge_op
     return code;
 }
 
-static int run(aphi_judge_options *options, int count, char **words)
+static int run(aphi_judge_options *options, const aphi_waived *waived, int count, char **words)
 {
     aphi_spec spec;
     aphi_spec_error error;
@@ -148,9 +150,13 @@ static int run(aphi_judge_options *options, int count, char **words)
     }
     if (!options->oracle.environment)
         options->oracle.environment = spec.kind == APHI_SPEC_PROG ? "sync" : "tcp";
-    aphi_leave_forbid(true);
-    int code = count == 3 ? confirm(spec.model, words[1], options, words[2]) : find(spec.model, words[1], options);
-    aphi_leave_forbid(false);
+    aph_model model = *spec.model;
+    int code = APHI_EXIT_USAGE;
+    if (aphi_waive_by_name(waived, &model)) {
+        aphi_leave_forbid(true);
+        code = count == 3 ? confirm(&model, words[1], options, words[2]) : find(&model, words[1], options);
+        aphi_leave_forbid(false);
+    }
     aphi_spec_close(&spec);
     return code;
 }
@@ -160,9 +166,11 @@ int aphi_command_explain(int count, char **words)
     static const struct option known[] = {{"format", required_argument, NULL, 'f'},
                                           {"env", required_argument, NULL, 'e'},
                                           {"whole", no_argument, NULL, 'w'},
+                                          {"waive", required_argument, NULL, 'v'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     aphi_judge_options options = {.explain = true};
+    aphi_waived waived = {0};
     int option;
     optind = 1;
     opterr = 0;
@@ -178,10 +186,14 @@ int aphi_command_explain(int count, char **words)
             options.oracle.environment = optarg;
             break;
         case 'w': options.oracle.whole = true; break;
+        case 'v':
+            if (aphi_waive_add(&waived, optarg))
+                return APHI_EXIT_USAGE;
+            break;
         case 'h': help(); return APHI_EXIT_PASS;
         default: return aphi_usage("%s: not understood; see antiphon explain --help", words[optind - 1]);
         }
     if (count - optind < 2 || count - optind > 3)
         return aphi_usage("explain takes a model, a trace and perhaps an explanation; see antiphon explain --help");
-    return run(&options, count - optind, words + optind);
+    return run(&options, &waived, count - optind, words + optind);
 }

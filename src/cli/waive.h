@@ -19,6 +19,8 @@ typedef struct aphi_waived {
 int aphi_waive_add(aphi_waived *w, const char *name);
 /* The model with all of them allowed. False with a message on stderr: it has none of such a name. */
 bool aphi_waive_in(const aphi_waived *w, aph_model *model);
+/* The same where there is no subject. */
+bool aphi_waive_by_name(const aphi_waived *w, aph_model *model);
 /* The model with what a subject is known for allowed; what the model does not know is none of it. A set of bits: which
  * of them nobody has asked for by name. */
 uint64_t aphi_waive_known(const char *const *known, aph_model *model);

@@ -12,6 +12,7 @@
  * Cost:       a run of the model over the requests of the window. */
 #include "oracle/because.h"
 
+#include "oracle/history.h"
 #include "tree/step.h"
 
 enum { IDLE_STEPS_MAX = 10000 }; /* steps without a request before a model is taken to run on for ever */
@@ -26,6 +27,7 @@ typedef struct walk {
     uint32_t taken;        /* the request at hand */
     aph_value path;
     size_t path_at;
+    aph_value opened;      /* connections that the server opened on the way, as the model has them */
     size_t before;         /* messages to the connection that come before the answer */
     uint32_t fresh;
     unsigned idle;
@@ -73,17 +75,31 @@ static uint32_t find_request(const aph_oracle *o, uint64_t id)
     return APHI_NONE;
 }
 
+/* False: it is not a request. */
+static bool take(walk *w, const aphi_taken *t)
+{
+    if (t->id == APHI_OPENED)
+        w->opened = aph_set(w->opened, aph_at(t->path, 0), aph_at(t->path, 1));
+    w->taken = t->id >= APHI_OPENED ? APHI_NONE : find_request(w->probe, t->id);
+    w->path = t->path;
+    w->path_at = 0;
+    return w->taken != APHI_NONE;
+}
+
+static int64_t connection_of(const walk *w, int64_t connection)
+{
+    int64_t own = aphi_model_connection(w->opened, connection);
+    return own ? own : aphi_mail_opened(&w->probe->roots[w->allowed->root].core, connection);
+}
+
 static bool take_next(walk *w, aph_value *answer)
 {
-    do {
+    do
         if (w->order_at == w->allowed->order_count)
             return false;
-        w->path = w->allowed->order[w->order_at].path;
-        w->path_at = 0;
-        w->taken = find_request(w->probe, w->allowed->order[w->order_at++].id);
-    } while (w->taken == APHI_NONE); /* how the root was reached */
+    while (!take(w, &w->allowed->order[w->order_at++]));
     const aphi_asked *a = &w->probe->ops[w->taken];
-    *answer = APH_ARRAY_OF(aph_int(a->connection), a->message);
+    *answer = APH_ARRAY_OF(aph_int(connection_of(w, a->connection)), a->message);
     w->idle = 0;
     return true;
 }
@@ -146,7 +162,7 @@ aph_value aphi_because(const aph_oracle *probe, const aphi_allowed *allowed)
 {
     const aphi_core *root = &probe->roots[allowed->root].core;
     walk w = {.probe = probe, .allowed = allowed, .blamed = &probe->events[probe->event_count - 1],
-              .begun = root->answers, .taken = APHI_NONE, .fresh = root->fresh};
+              .begun = root->answers, .taken = APHI_NONE, .opened = aph_object(), .fresh = root->fresh};
     aph_value state = root->state, nothing = aph_array(0, NULL);
     if (!count_before(&w, root))
         return nothing;

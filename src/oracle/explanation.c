@@ -46,6 +46,8 @@ typedef struct telling {
     size_t current;        /* event of the request taken last */
     size_t path_of, path_at;
     bool *given;           /* unpaired: answers explained so far, by event */
+    aph_value opened;      /* for each connection that the server opened to us, which of the model's it is */
+    int64_t *connections;  /* by event: as the model has them */
     size_t now;            /* the earliest moment at which all this can have happened */
     letter *letters;
     size_t letter_count, letter_capacity;
@@ -122,7 +124,8 @@ static void require(telling *t, aph_value condition)
 /* The way taken at the next branch. Paths of the requests follow one another. */
 static aph_value next_way(telling *t)
 {
-    while (t->path_of < t->order_count && t->path_at >= aph_count(t->order[t->path_of].path)) {
+    while (t->path_of < t->order_count && (t->order[t->path_of].id == APHI_OPENED ||
+                                           t->path_at >= aph_count(t->order[t->path_of].path))) {
         t->path_of++;
         t->path_at = 0;
     }
@@ -131,7 +134,7 @@ static aph_value next_way(telling *t)
 
 static bool take_next(telling *t, aph_value *answer)
 {
-    while (t->order_at < t->order_count && t->order[t->order_at].id == UINT64_MAX)
+    while (t->order_at < t->order_count && t->order[t->order_at].id >= APHI_OPENED)
         t->order_at++;
     if (t->order_at == t->order_count)
         return false;
@@ -141,7 +144,7 @@ static bool take_next(telling *t, aph_value *answer)
     const aphi_history_event *e = &t->history->events[t->current];
     add(&t->taken, aph_int((int64_t)e->number));
     add(&t->lines, aph_int((int64_t)e->line));
-    *answer = APH_ARRAY_OF(aph_int(e->connection), e->message);
+    *answer = APH_ARRAY_OF(aph_int(t->connections[t->current]), e->message);
     return true;
 }
 
@@ -153,7 +156,7 @@ static size_t answer_due(telling *t, int64_t connection)
     if (t->history->paired)
         return t->current == SIZE_MAX ? SIZE_MAX : e[t->current].other;
     for (size_t i = 0; i < t->history->count; i++)
-        if (e[i].answer && e[i].connection == connection && !t->given[i]) {
+        if (e[i].answer && t->connections[i] == connection && !t->given[i]) {
             t->given[i] = true;
             return i;
         }
@@ -233,6 +236,8 @@ static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
                                  aph_array(t->choices.count, t->choices.items), "lines",
                                  aph_array(t->lines.count, t->lines.items), "named",
                                  aph_array(t->named.count, t->named.items), "ways", ways_of(t));
+        if (aph_count(t->opened))
+            explanation = aph_put(explanation, "opened", t->opened);
         aphi_bindings_complete(&values, explanation);
         explanation = aphi_substitute(explanation, &values);
     }
@@ -240,10 +245,23 @@ static aph_value solved(telling *t, aph_value initial, int64_t solver_ms)
     return explanation;
 }
 
+static void find_connections(telling *t)
+{
+    const aphi_history_event *e = t->history->events;
+    t->opened = aph_object();
+    for (size_t i = 0; i < t->order_count; i++)
+        if (t->order[i].id == APHI_OPENED)
+            t->opened = aph_set(t->opened, aph_at(t->order[i].path, 0), aph_at(t->order[i].path, 1));
+    t->connections = aphi_alloc((t->history->count + 1) * sizeof *t->connections);
+    for (size_t i = 0; i < t->history->count; i++)
+        t->connections[i] = aphi_model_connection(t->opened, e[i].connection);
+}
+
 aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
 {
     telling t = {.history = history, .current = SIZE_MAX};
     t.order = aphi_oracle_order(o, &t.order_count);
+    find_connections(&t);
     t.requests = aphi_alloc((history->count + 1) * sizeof *t.requests);
     t.given = aphi_alloc_zero((history->count + 1) * sizeof *t.given);
     for (size_t i = 0, n = 0; i < history->count; i++)
@@ -265,6 +283,7 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     free(t.order);
     free(t.requests);
     free(t.given);
+    free(t.connections);
     free(t.letters);
     free(t.conditions.items);
     free(t.choices.items);

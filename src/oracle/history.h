@@ -4,7 +4,7 @@
 #ifndef APHI_ORACLE_HISTORY_H
 #define APHI_ORACLE_HISTORY_H
 
-#include <antiphon/model.h>
+#include <antiphon/oracle.h>
 
 typedef struct aphi_history_event {
     bool answer;         /* else a request */
@@ -23,5 +23,12 @@ typedef struct aphi_history {
     bool lossy;          /* what it was seen through, as in aphi_env */
     size_t buffer;
 } aphi_history;
+
+/* A connection as the model has it; `opened` has the model's number for each that the server opened to us. 0: none. */
+static inline int64_t aphi_model_connection(aph_value opened, int64_t connection)
+{
+    aph_value own = connection < APH_ACCEPTED ? APH_NIL : aph_get(opened, aph_int(connection));
+    return connection < APH_ACCEPTED ? connection : aph_is_int(own) ? aph_int_of(own) : 0;
+}
 
 #endif

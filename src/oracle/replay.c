@@ -26,6 +26,7 @@ typedef struct replay {
     size_t now;             /* events of the history that have passed */
     size_t current;         /* the request taken last */
     uint8_t *done;          /* by event: how often a request was taken, an answer given */
+    int64_t *connections;   /* by event: as the model has them */
     size_t *said;           /* what was said so far: by the observation that saw it, or SIZE_MAX */
     int64_t *said_to;
     size_t said_count, said_capacity, said_to_capacity;
@@ -107,6 +108,16 @@ static bool is_held_back(replay *r, size_t request)
     return false;
 }
 
+/* The server opened the connection to say something on it, and only then can it hear something there. */
+static bool is_open(const replay *r, size_t request)
+{
+    const aphi_history_event *e = r->history->events;
+    for (size_t i = 0; e[request].connection >= APH_ACCEPTED && i < request; i++)
+        if (e[i].answer && e[i].connection == e[request].connection)
+            return r->done[i];
+    return e[request].connection < APH_ACCEPTED;
+}
+
 static bool take_next(replay *r, aph_value *answer)
 {
     aph_value number = aph_at(r->order, r->order_at);
@@ -122,13 +133,16 @@ static bool take_next(replay *r, aph_value *answer)
                      r->history->events[i].number);
     if (!r->history->lossy && !in_turn(r, i))
         return wrong(r, "a request is taken before an earlier one of its connection", r->history->events[i].number);
+    if (!is_open(r, i))
+        return wrong(r, "the server hears something on a connection that it has not opened",
+                     r->history->events[i].number);
     r->done[i]++;
     r->current = i;
     if (r->now < i + 1)
         r->now = i + 1;
     if (is_held_back(r, i))
         return false;
-    *answer = APH_ARRAY_OF(aph_int(r->history->events[i].connection), r->history->events[i].message);
+    *answer = APH_ARRAY_OF(aph_int(r->connections[i]), r->history->events[i].message);
     return true;
 }
 
@@ -140,7 +154,7 @@ static size_t answer_due(const replay *r, int64_t connection)
     if (r->history->paired)
         return r->current == SIZE_MAX || e[r->current].connection != connection ? SIZE_MAX : e[r->current].other;
     for (size_t i = 0; i < r->history->count; i++)
-        if (e[i].answer && e[i].connection == connection && !r->done[i])
+        if (e[i].answer && r->connections[i] == connection && !r->done[i])
             return i;
     return SIZE_MAX;
 }
@@ -268,6 +282,21 @@ static bool begins(const aph_model *model, aph_value state)
     return is_instance(model->initial ? model->initial(model) : aph_object(), state, &values);
 }
 
+static bool find_connections(replay *r, const aph_model *model, aph_value opened)
+{
+    aph_value name, own, mine = aph_object();
+    for (size_t i = 0; aph_pair_at(opened, i, &name, &own); i++) {
+        if (!aph_is_int(own) || aph_int_of(own) >= 0)
+            return wrong(r, "a connection that the server opened is none of the model's", i);
+        if (!model->calls_apart && aph_has(mine, own))
+            return wrong(r, "two connections that the server opened are one of the model's", i);
+        mine = aph_set(mine, own, name);
+    }
+    for (size_t i = 0; i < r->history->count; i++)
+        r->connections[i] = aphi_model_connection(opened, r->history->events[i].connection);
+    return true;
+}
+
 bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value explanation, char *why, size_t why_size)
 {
     replay r = {.history = history,
@@ -277,13 +306,15 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
                 .why = why,
                 .why_size = why_size};
     r.done = aphi_alloc_zero((history->count + 1) * sizeof *r.done);
+    r.connections = aphi_alloc((history->count + 1) * sizeof *r.connections);
     if (aph_is_symbolic(explanation))
         wrong(&r, "the explanation has symbolic parts", 0);
     else if (!begins(model, aph_field(explanation, "initial")))
         wrong(&r, "the model does not begin with this initial state", 0);
-    else
+    else if (find_connections(&r, model, aph_field(explanation, "opened")))
         run(&r, model, aph_field(explanation, "initial"));
     free(r.done);
+    free(r.connections);
     free(r.said);
     free(r.said_to);
     return !r.wrong;

@@ -9,6 +9,7 @@
 /* An explanation is a value:
  *   {"initial": the state before the first step, "order": [numbers of the requests as the server took them],
  *    "choices": [what each internal or free choice was, in the order in which the model makes them],
+ *    "opened": {connection that the server opened to us: the model's number for it},
  *    and for people "lines": [the order by lines], "named": [{"choice": name, "value": v, "clause": c}],
  *    "ways": [{"ways": [[alternative of a free choice, how often it was taken]], "clause": c}]}
  * True if the model, run on it with nothing symbolic, gives every answer of the history, each after its request was

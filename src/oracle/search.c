@@ -102,6 +102,9 @@ static void take(aph_oracle *o, const aphi_asked *a, const aphi_after *result)
     aphi_set_bit(o->bits, a->slot);
     if (!a->delivery)
         write_order(o, a->id, result->path);
+    else if (a->connection >= APH_ACCEPTED)
+        write_order(o, APHI_OPENED, APH_ARRAY_OF(aph_int(a->connection),
+                                                 aph_int(aphi_mail_opened(&o->core, a->connection))));
     o->configurations++;
 }
 
@@ -585,7 +588,7 @@ bool aphi_search_next_root(aph_oracle *o)
     o->past = o->roots[i].past;
     o->order_count = 0;
     if (o->roots[i].path)
-        write_order(o, UINT64_MAX, o->roots[i].path);
+        write_order(o, APHI_BEGUN, o->roots[i].path);
     memcpy(o->bits, o->root_bits + i * o->words, o->words * sizeof *o->bits);
     return true;
 }

@@ -49,11 +49,14 @@ typedef struct aphi_seen_event {
     uint64_t line;         /* where the caller has it from */
 } aphi_seen_event;
 
-/* One step of an explanation: the server took this request, and went this way. */
+/* One step of an explanation: the server took this request, and went this way. Or it began so; or a connection that it
+ * opened to us is this one of the model's: then path is both numbers. */
 typedef struct aphi_taken {
     uint64_t id;
     aph_value path;
 } aphi_taken;
+#define APHI_BEGUN  UINT64_MAX
+#define APHI_OPENED (UINT64_MAX - 1)
 
 /* A part of an explanation, older parts behind it. */
 typedef struct aphi_segment {

@@ -12,7 +12,8 @@ model=$ANTIPHON_ROOT/examples/relay.c
 run 0 test "$model" --listen 0 --run "$relay" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --json
 out '"verdict":"pass"'
 # The trace judges the same by itself.
-run 0 check "$model" .antiphon/trace.jsonl
+run 0 check "$model" .antiphon/trace.jsonl --explain
+out 'the replay of the explanation holds'
 # The upstream connections have numbers of their own.
 check 'no call' grep -q '"conn":4294967296,"recv"' .antiphon/trace.jsonl
 
@@ -32,6 +33,16 @@ cat >crossed.jsonl <<'END'
 {"conn":1,"recv":"for b"}
 END
 run 0 check "$model" crossed.jsonl
+run 0 explain "$model" crossed.jsonl
+out '"opened":{"4294967296":'
+cp out explanation
+run 0 explain "$model" crossed.jsonl explanation
+sed 's/"4294967296":\([-0-9]*\),"4294967297":[-0-9]*/"4294967296":\1,"4294967297":\1/' explanation >wrong
+run 1 explain "$model" crossed.jsonl wrong
+out 'two connections that the server opened are one'
+sed 's/"4294967296":-/"4294967296":/' explanation >wrong
+run 1 explain "$model" crossed.jsonl wrong
+out "none of the model's"
 sed 's/"conn":0,"recv":"for a"/"conn":0,"recv":"for b"/' crossed.jsonl >wrong.jsonl
 run 1 check "$model" wrong.jsonl
 # Nothing is said upstream that nobody asked.

@@ -17,7 +17,8 @@ out '"verdict":"pass"'
 # It used connections again, and asked again: without these the test would show less.
 out '"the proxy asks again"'
 # The trace judges the same by itself, and nothing hangs on the promises.
-run 0 check http-proxy .antiphon/trace.jsonl
+run 0 check http-proxy .antiphon/trace.jsonl --explain
+out 'the replay of the explanation holds'
 head -300 .antiphon/trace.jsonl >begin.jsonl
 run 0 check http-proxy begin.jsonl --distrust
 for wrong in hop via again host slash forwards body client; do
@@ -52,6 +53,15 @@ run 0 check http-proxy trace
 run 0 check http-proxy trace --distrust
 crossed two one >trace
 run 0 check http-proxy trace
+run 0 explain http-proxy trace
+cp out explanation
+run 0 explain http-proxy trace explanation
+# Which call was for whom can't be told otherwise.
+sed 's/"4294967296":\([-0-9]*\),"4294967297":\([-0-9]*\)/"4294967296":\2,"4294967297":\1/' explanation >swapped
+run 1 explain http-proxy trace swapped
+out 'the model gives another answer than was seen'
+sed 's/"4294967296":[-0-9]*,//' explanation >fewer
+run 1 explain http-proxy trace fewer
 crossed one one >trace
 run 1 check http-proxy trace
 run 1 check http-proxy trace --distrust
