@@ -290,9 +290,10 @@ static bool is_nowhere(campaign *c, const aphi_run *run)
     return nowhere;
 }
 
+/* Scripts that were kept may have used up what there is. */
 static void make_up_runs(campaign *c)
 {
-    do {
+    while (!is_over(c)) {
         aphi_run_options how = plain(c);
         how.seed = aphi_choice_bits(&c->choice) >> 1;
         how.messages = choose_length(c);
@@ -309,7 +310,7 @@ static void make_up_runs(campaign *c)
         keep_run(c, run);
         if (run->outcome != APHI_FINDING_PASS && judge_again(c) && !goes_on(c))
             return;
-    } while (!is_over(c));
+    }
 }
 
 /* ---- scripts ----------------------------------------------------------------------------------------------------- */

@@ -31,6 +31,13 @@ out '"verdict":"starved"'
 once 8 "$ANTIPHON_SUBJECTS/swap-mutant-10" --time 1 --shrink-time 1
 out '"verdict":"starved"'
 
+# What was kept is tried first, and is all that there is where it uses up all messages.
+once 1 "$ANTIPHON_SUBJECTS/swap-mutant-01"
+run 0 test swap --run "$swap {port}" --folder "$dir/folder" --seed 1 --json --messages 1 --time 60
+out '"verdict":"pass"'
+messages=$(sed -n 's/.*"messages":\([0-9]*\),.*/\1/p' "$dir/out")
+check "$messages messages" [ "$messages" -lt 100 ]
+
 # A script that sends nothing shows nothing.
 echo '{"antiphon":1,"script":"swap"}' >"$dir/nothing.script"
 run 7 replay --run "$swap {port}" --folder "$dir/folder" "$dir/nothing.script"
