@@ -384,6 +384,11 @@ static aphi_exit make_preset(tester *t)
     aphi_exit code = aphi_preset_make(t->preset, connections, &t->server, &t->subject, error, sizeof error);
     if (code)
         fprintf(stderr, "antiphon: %s\n", error);
+    else if (t->server.calls && !t->model.respond)
+        code = aphi_usage("%s asks other servers, and %s is no model of that; http-proxy is", t->preset, t->model.name);
+    else if (!t->server.calls && t->model.respond)
+        code = aphi_usage("%s asks no other servers, and %s is a model of that; apache-proxy does", t->preset,
+                          t->model.name);
     t->listens = t->listens || t->server.calls;
     if (t->waived.known || t->breaks || t->break_calls)
         t->told.known = aphi_waive_known(t->server.known, &t->model);

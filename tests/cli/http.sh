@@ -75,6 +75,10 @@ rm -rf .antiphon
 run 1 test http --subject lighttpd --seed 1 --no-shrink
 run 0 test http --subject lighttpd-uncached --seed 1 --waive known --messages 5000
 
+run 2 test http --subject apache-proxy
+err 'no model of that; http-proxy is'
+run 2 test http-proxy --subject apache
+err 'apache-proxy does'
 run 2 test http --subject web --waive no-such-thing
 err 'there is no such waiver; antiphon models http lists those that there are'
 run 2 test kv --subject web --waive x
