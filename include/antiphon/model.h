@@ -163,6 +163,9 @@ typedef struct aph_model {
      * answered, or it is `vacuous`; the last is NULL. NULL: every kind of request that can be made was answered. */
     const char *const *floors;
     aph_closing closes;
+    /* It explains a server that was used before, since it chooses what it has not met yet; as with symbols in
+     * `initial`. So a server that cannot be reset can be tested again and again, and what fails is made small. */
+    bool begins_anywhere;
     /* Each request is answered once, on its connection and in its connection's order, whatever else the server says on
      * connections of its own. So it always is with rpc. */
     bool answers;

@@ -641,4 +641,5 @@ const aph_model aph_model_http = {
     .waivers = waivers,
     .mutants = mutants,
     .closes = APH_CLOSES_SETTLED,
+    .begins_anywhere = true,
 };

@@ -364,4 +364,5 @@ const aph_model aph_model_http_proxy = {
     .mutants = mutants,
     .waivers = waivers,
     .closes = APH_CLOSES_SETTLED,
+    .begins_anywhere = true,
 };

@@ -424,7 +424,8 @@ static void forward_step(void *context, const char *what, const aphi_script *bes
 static bool can_begin_again(const campaign *c)
 {
     const aph_model *m = c->options->model;
-    return aphi_subject_is_ours(c->options->subject) || (m->initial && aph_is_symbolic(m->initial(m)));
+    return aphi_subject_is_ours(c->options->subject) || m->begins_anywhere ||
+           (m->initial && aph_is_symbolic(m->initial(m)));
 }
 
 static void name_trace(campaign *c, const char *name)
@@ -616,7 +617,10 @@ static void shrink(campaign *c)
              : is_stopped(c) ? "shrinking was stopped by a signal, and the failure did not happen again"
              : !small.failed && small.ns >= shrinking_ns(c)
                  ? "there was no time to see the failure happen again; --shrink-time gives it more"
-                             : "the failure did not happen again in any run of its script");
+             : aphi_subject_is_ours(c->options->subject)
+                 ? "the failure did not happen again in any run of its script"
+                 : "the failure did not happen again in any run of its script, and the target cannot be reset; with "
+                   "--run it would be");
     }
     aphi_script_free(&small.script);
     r->shrink_ns = aphi_clock_ns() - began;
