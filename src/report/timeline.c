@@ -37,6 +37,7 @@ enum {
     STATE_BYTES = 120,
     NAMES_SHOWN = 12,
     NAME_COLUMNS = 8,  /* "expected" */
+    REMARK_COLUMNS = 24, /* for a remark, or it may go beyond the line of the subject */
 };
 #define PAUSE_NS INT64_C(100000000) /* as much time without a message is worth a remark */
 
@@ -500,14 +501,15 @@ static void draw_remark(const drawing *d, aphi_cells *l, size_t i, const char *n
     aphi_buffer clean = {0};
     aphi_utf8_clean(&clean, text, d->terminal->unicode);
     size_t x = d->lanes[lane_of(d, moment_of(d, i)->connection)].x, from = d->label_x + NAME_COLUMNS + 1;
+    size_t edge = d->subject_x > from + REMARK_COLUMNS ? d->subject_x - 1 : d->columns;
     for (const char *at = aphi_buffer_text(&clean); *at; name = "") {
-        size_t bytes = fold(at, d->columns > from ? d->columns - from : 1), name_x = from - 1 - strlen(name);
+        size_t bytes = fold(at, edge > from ? edge - from : 1), name_x = from - 1 - strlen(name);
         put_lines(d, l, d->g.line);
         aphi_cells_put(l, x, *hung ? 0 : d->g.corner, APHI_INK_ALARM);
         if (!*hung)
             put_across(d, l, x + 1, name_x - 1, d->g.bar, APHI_INK_ALARM);
         aphi_cells_text(l, name_x, name, APHI_INK_NONE);
-        aphi_cells_put(l, d->subject_x, 0, APHI_INK_NONE); /* the text may be longer than the gap */
+        aphi_cells_put(l, d->subject_x, 0, APHI_INK_NONE); /* where there is too little room before it */
         if (aphi_cells_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
             aphi_cells_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
         aphi_cells_flush(l, d->out, d->terminal);
