@@ -72,6 +72,13 @@ char *aphi_buffer_text(aphi_buffer *b)
     return b->data;
 }
 
+void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most)
+{
+    char piece[1 << 14];
+    for (size_t n; b->n < most && (n = fread(piece, 1, sizeof piece, from)) > 0;)
+        aphi_buffer_add(b, piece, n);
+}
+
 void aphi_buffer_free(aphi_buffer *b)
 {
     free(b->data);

@@ -67,17 +67,14 @@ static int find(const aph_model *model, const char *file, const aphi_judge_optio
 static bool read_explanation(const char *path, aph_value *explanation, int *code)
 {
     aphi_buffer text = {0};
-    char bytes[65536];
     aph_json_error error;
-    size_t n;
     FILE *file = fopen(path, "r");
     if (!file) {
         fprintf(stderr, "antiphon: %s: %s\n", path, strerror(errno));
         *code = APHI_EXIT_TRACE_IO;
         return false;
     }
-    while ((n = fread(bytes, 1, sizeof bytes, file)))
-        aphi_buffer_add(&text, bytes, n);
+    aphi_buffer_read(&text, file, SIZE_MAX);
     fclose(file);
     bool ok = aph_json_read(text.data ? text.data : "", text.n, explanation, &error);
     if (!ok)

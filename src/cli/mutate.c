@@ -211,13 +211,11 @@ static int read_options(mutation *m, int count, char **words)
 static bool read_file(const char *path, aphi_buffer *text)
 {
     struct stat about;
-    char piece[65536];
     FILE *file = fopen(path, "re");
     if (file && fstat(fileno(file), &about) == 0 && S_ISDIR(about.st_mode))
         errno = EISDIR;
-    size_t n;
-    while (file && (n = fread(piece, 1, sizeof piece, file)) > 0)
-        aphi_buffer_add(text, piece, n);
+    if (file)
+        aphi_buffer_read(text, file, SIZE_MAX);
     bool read = file && !ferror(file);
     int error = errno;
     if (file)

@@ -38,6 +38,7 @@ typedef struct preset {
     const char *owner;    /* the user as whom it then runs; NULL: ours */
     bool calls;
     const char *known[12]; /* the waivers of what it does wrong; docs/http.md has the clauses */
+    const char *database; /* an empty one, a file beside these; NULL: none */
     aphi_subject_file files[APHI_PRESET_FILES];
     size_t file_count;
 } preset;
@@ -172,7 +173,7 @@ static const char old_document[] = "what was there before\n", older_document[] =
               "if-none-match-strong", "last-modified-ahead"}
 
 static const preset presets[] = {
-    {.name = "apache", .what = "Apache with WebDAV", APACHE,
+    {.name = "apache", .what = "Apache with WebDAV", APACHE, .database = "locks",
      .module = APACHE_MODULES "mod_dav_fs.so", .module_package = "apache2-bin",
      .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "weak-tag-ends-list",
                "if-unmodified-since-beside-if-match", "if-modified-since-beside-if-none-match",
@@ -334,6 +335,32 @@ static void make_files(const preset *p, size_t connections, aphi_preset_made *ma
         made->files[i] = p->files[i];
         made->files[i].text = made->texts[i];
     }
+    made->file_count = p->file_count;
+}
+
+/* Where several writes at once find no database of locks, all but one of them wait a second and more until it is made.
+ * So it is made beforehand, by Apache's own tool if that is here: only it knows what kind of database this Apache has.
+ */
+static void make_database(const preset *p, aphi_preset_made *made)
+{
+    char *tool = p->database ? look_for_server("httxt2dbm") : NULL;
+    if (!tool)
+        return;
+    aphi_buffer command = {0}, bytes = {0};
+    aphi_buffer_str(&command, "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT && ");
+    aphi_quote(&command, tool);
+    aphi_buffer_str(&command, " -i /dev/null -o \"$folder/made\" >/dev/null 2>&1 && cat \"$folder/made\"");
+    FILE *said = popen(aphi_buffer_text(&command), "re");
+    if (said)
+        aphi_buffer_read(&bytes, said, SIZE_MAX);
+    if (said && pclose(said) == 0 && bytes.n) {
+        made->texts[made->file_count] = bytes.data;
+        made->files[made->file_count++] = (aphi_subject_file){.name = p->database, .text = bytes.data, .size = bytes.n};
+    } else {
+        aphi_buffer_free(&bytes);
+    }
+    free(tool);
+    aphi_buffer_free(&command);
 }
 
 aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
@@ -354,10 +381,11 @@ aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_mad
         aphi_buffer_str(&run, p->as_root);
     *made = (aphi_preset_made){.run = aphi_buffer_text(&run), .calls = p->calls, .known = p->known};
     make_files(p, connections, made);
+    make_database(p, made);
     options->run = made->run;
     options->name = p->name;
-    options->files = p->file_count ? made->files : NULL;
-    options->file_count = p->file_count;
+    options->files = made->file_count ? made->files : NULL;
+    options->file_count = made->file_count;
     options->owner = p->owner;
     options->abrupt = true;
     return APHI_EXIT_PASS;
@@ -396,7 +424,7 @@ void aphi_preset_list(void)
     for (int i = 0; i < PRESETS; i++) {
         char *program;
         const char *package = missing(&presets[i], &program);
-        printf("%-14s%-28s", presets[i].name, presets[i].what);
+        printf("%-19s%-46s", presets[i].name, presets[i].what);
         if (!package)
             printf("%s\n", program);
         else if (*package)

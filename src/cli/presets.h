@@ -8,13 +8,14 @@
 #include "cli/exits.h"
 #include "harness/subject.h"
 
-enum { APHI_PRESET_FILES = 4, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
+enum { APHI_PRESET_FILES = 5, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
 
 /* The command and the files that a preset became; options of a subject point into it. All zero at first. */
 typedef struct aphi_preset_made {
     char *run;
     char *texts[APHI_PRESET_FILES];
     aphi_subject_file files[APHI_PRESET_FILES];
+    size_t file_count;
     bool calls; /* the subject opens connections to the tester */
     const char *const *known; /* names of waivers, of what it is known to do wrong; the last is NULL */
 } aphi_preset_made;

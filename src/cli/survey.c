@@ -630,12 +630,10 @@ static aph_value read_result(const char *folder, const char *name)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *in = fopen(path, "r");
     aphi_buffer text = {0};
-    char bytes[65536];
-    size_t n;
-    while (in && text.n < PAGE_MAX && (n = fread(bytes, 1, sizeof bytes, in)))
-        aphi_buffer_add(&text, bytes, n);
-    if (in)
+    if (in) {
+        aphi_buffer_read(&text, in, PAGE_MAX);
         fclose(in);
+    }
     if (!text.n || !aph_json_read(text.data, text.n, &v, NULL) || aph_field(v, "survey") != aph_int(1))
         v = APH_NIL;
     aphi_buffer_free(&text);

@@ -72,8 +72,9 @@ static bool write_file(aphi_outfit *o, const aphi_subject_file *file, char *erro
     aphi_buffer path = {0}, text = {0};
     aphi_buffer_format(&path, "%s/%s", o->folder, file->name);
     const char *name = aphi_buffer_text(&path);
-    bool made = file->text ? aphi_outfit_fill(o, file->text, &text) && write_whole(name, text.data, text.n)
-                           : mkdir(name, 0700) == 0;
+    bool made = file->size   ? write_whole(name, file->text, file->size)
+                : file->text ? aphi_outfit_fill(o, file->text, &text) && write_whole(name, text.data, text.n)
+                             : mkdir(name, 0700) == 0;
     made = made && (!file->old || make_old(name));
     made = made && (!o->owned || chown(name, o->owner, o->group) == 0);
     if (!made)

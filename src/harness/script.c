@@ -355,9 +355,8 @@ bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t erro
     *s = (aphi_script){0};
     FILE *f = fopen(path, "rbe");
     aphi_buffer b = {0};
-    char piece[1 << 14];
-    for (size_t n; f && (n = fread(piece, 1, sizeof piece, f)) > 0;)
-        aphi_buffer_add(&b, piece, n);
+    if (f)
+        aphi_buffer_read(&b, f, SIZE_MAX);
     bool ok = f && !ferror(f);
     if (!ok)
         snprintf(error, error_size, "%s: cannot read the script: %s", path, strerror(errno));

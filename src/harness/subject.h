@@ -16,6 +16,7 @@ typedef struct aphi_subject aphi_subject;
 typedef struct aphi_subject_file {
     const char *name; /* in {dir} */
     const char *text; /* with {port} and {dir}, as in the command; NULL: it is a folder */
+    size_t size;      /* of bytes that are written as they are; 0: it is a text */
     bool old;         /* it was written a day ago, as far as its date tells */
 } aphi_subject_file;
 

@@ -293,12 +293,9 @@ static char *read_bytes(const char *name, size_t *n)
 {
     FILE *file = fopen(name, "rb");
     aphi_buffer bytes = {0};
-    char chunk[65536];
-    size_t got;
     if (!file)
         return NULL;
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && bytes.n < FILE_BYTES)
-        aphi_buffer_add(&bytes, chunk, got);
+    aphi_buffer_read(&bytes, file, FILE_BYTES);
     bool failed = ferror(file);
     fclose(file);
     *n = bytes.n;
