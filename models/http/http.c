@@ -338,17 +338,20 @@ static said delete(aph *m, aph_value request, aphi_http_resource *r)
 static said post(aph *m, bool *forgotten)
 {
     aph_clause(m, "RFC 9110 9.3.3");
-    int how = aph_either_foretold(m, "status", APH_VALUES(APH_WITHIN(406, 499), APH_WITHIN(200, 299), aph_int(303),
-                                                          APH_WITHIN(400, 404)),
+    int how = aph_either_foretold(m, "status", APH_VALUES(APH_WITHIN(406, 499), APH_WITHIN(200, 299),
+                                                          APH_WITHIN(300, 303), APH_WITHIN(400, 404),
+                                                          APH_WITHIN(305, 399)),
                                   "POST is refused", "POST is done", "POST refers to another resource",
-                                  "POST is not understood");
+                                  "POST is not understood", "POST is to be sent elsewhere");
     if (how == 0) /* that the method is not allowed is said elsewhere */
         return answer_within(m, 406, 499, "refusal", APH_NIL);
     if (how == 3)
         return answer_within(m, 400, 404, "refusal", APH_NIL);
     *forgotten = true;
     if (how == 2)
-        return answer(m, 303, APH_NIL);
+        return answer_within(m, 300, 303, "reference", APH_NIL);
+    if (how == 4)
+        return answer_within(m, 305, 399, "reference", APH_NIL);
     aphi_http_resource shown = {0};
     return perhaps_with_validators(m, answer_within(m, 200, 299, "success", APH_NIL), &shown);
 }
@@ -450,6 +453,46 @@ static bool is_resource(aph_value target)
     return true;
 }
 
+static bool is_time(aph_value v)
+{
+    return aph_is_int(v) && aph_int_of(v) >= 0 && aph_int_of(v) <= APH_HTTP_TIME_MAX;
+}
+
+static bool is_tag(aph_value v)
+{
+    return aph_is_str(v) || (aph_kind_of(v) == APH_OBJECT && aph_is_str(aph_field(v, "opaque")));
+}
+
+static bool is_tags(aph_value v)
+{
+    bool fits = aph_kind_of(v) == APH_ARRAY && aph_count(v);
+    for (size_t i = 0; fits && i < aph_count(v); i++)
+        fits = is_tag(aph_at(v, i));
+    return fits || aph_str_is(v, "*");
+}
+
+static bool is_range(aph_value v)
+{
+    if (aph_kind_of(v) != APH_ARRAY || aph_count(v) != 2 || !aph_is_int(aph_at(v, 0)) || !aph_is_int(aph_at(v, 1)))
+        return false;
+    return aph_int_of(aph_at(v, 0)) >= 0 && aph_int_of(aph_at(v, 0)) <= aph_int_of(aph_at(v, 1));
+}
+
+static void check_conditions(aph *m, aph_value request)
+{
+    aph_value match = aph_field(request, "if-match"), none = aph_field(request, "if-none-match");
+    aph_value since = aph_field(request, "if-modified-since"), until = aph_field(request, "if-unmodified-since");
+    aph_value range = aph_field(request, "range"), if_range = aph_field(request, "if-range");
+    if ((match && !is_tags(match)) || (none && !is_tags(none)))
+        aph_unknown_request(m, "\"if-match\" and \"if-none-match\" are \"*\" or arrays of tags");
+    if ((since && !is_time(since)) || (until && !is_time(until)))
+        aph_unknown_request(m, "\"if-modified-since\" and \"if-unmodified-since\" are seconds since 1970");
+    if (range && !is_range(range))
+        aph_unknown_request(m, "\"range\" is [FIRST, LAST], in bytes from 0");
+    if (if_range && !is_tag(if_range) && !is_time(if_range))
+        aph_unknown_request(m, "\"if-range\" is a tag, or seconds since 1970");
+}
+
 static void check_request(aph *m, aph_value request)
 {
     bool writes = aphi_http_is_method(request, "PUT") || aphi_http_is_method(request, "POST");
@@ -459,6 +502,8 @@ static void check_request(aph *m, aph_value request)
         aph_unknown_request(m, "this model knows the methods GET, HEAD, PUT, POST and DELETE");
     if (writes && !aph_is_str(aph_field(request, "body")))
         aph_unknown_request(m, "PUT and POST need a \"body\", a string");
+    if (aph_count(request) > (writes ? 3 : 2))
+        check_conditions(m, request);
 }
 
 /* An answer with "date" is older than what it tells of. */

@@ -207,12 +207,13 @@ static bool sum_up(const faulty *f)
     aphi_buffer text = {0};
     const struct {
         uint64_t n;
-        const char *of;
-    } counts[] = {{stats.connections, " connections, "}, {stats.requests, " requests, "}, {stats.answers, " answers; "},
-                  {f->breaks.met, " could be broken, "}, {f->breaks.broken, " were"}};
+        const char *of, *ones;
+    } counts[] = {{stats.connections, " connections, ", " connection, "}, {stats.requests, " requests, ", " request, "},
+                  {stats.answers, " answers; ", " answer; "}, {f->breaks.met, " could be broken, ", NULL},
+                  {f->breaks.broken, " were", NULL}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         aphi_report_count(&text, counts[i].n);
-        aphi_buffer_str(&text, counts[i].of);
+        aphi_buffer_str(&text, counts[i].n == 1 && counts[i].ones ? counts[i].ones : counts[i].of);
     }
     puts(aphi_buffer_text(&text));
     aphi_buffer_free(&text);

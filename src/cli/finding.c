@@ -365,6 +365,8 @@ static void tell_shrinking(aphi_buffer *out, const telling *t)
     count_of(out, c->shrink_runs, "run");
     aphi_buffer_format(out, "); fails in %u of %u runs%s\n", c->reproduced, c->confirmed,
                        c->minimal ? ", and no single step further does" : "; there was no time to make it minimal");
+    if (!strcmp(t->options->command, "--target"))
+        aphi_buffer_str(out, "the target was not reset between them: the script may need what they left there\n");
 }
 
 /* A script that is run again: is it the same run again? */

@@ -291,8 +291,10 @@ static aphi_exit say_unknown(const char *name, char *error, size_t size)
 
 static aphi_exit say_missing(const preset *p, const char *package, char *error, size_t size)
 {
+    const char *own = getenv("ANTIPHON_SERVERS");
     if (*package)
-        snprintf(error, size, "%s is not installed; on Debian, as root: apt-get install %s", p->name, package);
+        snprintf(error, size, "%s is not installed%s; on Debian, as root: apt-get install %s", p->name,
+                 own && *own ? " in what ANTIPHON_SERVERS names" : "", package);
     else
         snprintf(error, size, "the program %s is not here: it is built with Antiphon, into the folder subjects beside "
                  "the program; ANTIPHON_SUBJECTS names another folder", p->program);

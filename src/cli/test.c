@@ -444,6 +444,9 @@ static aphi_exit go(tester *t)
 {
     char error[512];
     aphi_subject *between = NULL;
+    if (t->model.respond && !t->listens)
+        return aphi_usage("%s asks other servers, whom the tester plays: --listen PORT says where (0: any; {listen} in "
+                          "the command stands for it)", t->model.name);
     if (!can_write(t->told.report) || !can_write(t->told.junit))
         return APHI_EXIT_WRITE;
     t->subject.datagrams = t->campaign.environment && !strcmp(t->campaign.environment, "udp");

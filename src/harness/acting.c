@@ -203,9 +203,9 @@ static void send_message(aphi_running *r, const aphi_action *a)
         return;
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
-        if (!r->options->script)
-            aphi_run_end(r, APHI_FINDING_TROUBLE,
-                         "the model's generator made a request that its codec has no bytes for: %.200s", text);
+        aphi_run_end(r, APHI_FINDING_TROUBLE, "request %lld is one that the model's codec has no bytes for: %.200s",
+                     (long long)a->label, text);
+        r->result.fault = APH_FAULT_REQUEST;
         free(text);
         return;
     }

@@ -245,6 +245,8 @@ static bool judge_again(campaign *c)
     if (before == APHI_FINDING_UNKNOWN && c->result.outcome == APHI_FINDING_FAIL) {
         run->outcome = APHI_FINDING_FAIL;
         snprintf(c->result.why, sizeof c->result.why, "nothing that the model allows explains what was seen");
+    } else if (c->result.outcome == APHI_FINDING_PASS) {
+        snprintf(c->result.why, sizeof c->result.why, "everything that was seen is explained");
     }
     return c->result.outcome != APHI_FINDING_PASS;
 }
@@ -377,9 +379,8 @@ static bool try_kept_scripts(campaign *c)
 
 /* ---- shrinking --------------------------------------------------------------------------------------------------- */
 
-static int try_candidate(void *context, const aphi_script *candidate)
+static int try_once(campaign *c, const aphi_script *candidate)
 {
-    campaign *c = context;
     aphi_run_options how = plain(c);
     how.script = candidate;
     how.seed = candidate->seed;
@@ -400,6 +401,14 @@ static int try_candidate(void *context, const aphi_script *candidate)
         memcpy(c->hindered, run->why, sizeof c->hindered);
     aphi_run_free(run);
     return taken;
+}
+
+/* What is not reset may have failed for what another candidate left there: it has to fail for what it leaves itself. */
+static int try_candidate(void *context, const aphi_script *candidate)
+{
+    campaign *c = context;
+    int taken = try_once(c, candidate);
+    return taken > 0 && !aphi_subject_is_ours(c->options->subject) ? try_once(c, candidate) : taken;
 }
 
 /* First the order of the answers. */
@@ -619,8 +628,7 @@ static void shrink(campaign *c)
                  ? "there was no time to see the failure happen again; --shrink-time gives it more"
              : aphi_subject_is_ours(c->options->subject)
                  ? "the failure did not happen again in any run of its script"
-                 : "the failure did not happen again in any run of its script, and the target cannot be reset; with "
-                   "--run it would be");
+                 : "the failure hangs on what was at the target, which cannot be reset; with --run it would be");
     }
     aphi_script_free(&small.script);
     r->shrink_ns = aphi_clock_ns() - began;

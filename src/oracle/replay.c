@@ -245,6 +245,8 @@ static void run(replay *r, const aph_model *model, aph_value state)
         wrong(r, "the model does not go on", r->order_at);
     if (r->order_at < aph_count(r->order))
         wrong(r, "the model did not take all requests of the order", r->order_at);
+    if (r->choice_at < aph_count(r->choices))
+        wrong(r, "there are more choices than the model makes", r->choice_at);
     for (size_t i = 0; i < r->history->count; i++) {
         const aphi_history_event *e = &r->history->events[i];
         if (e->answer && !r->done[i])

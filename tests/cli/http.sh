@@ -93,6 +93,20 @@ rm -rf .antiphon
 run 1 test http --subject lighttpd --seed 1 --no-shrink
 run 0 test http --subject lighttpd-uncached --seed 1 --waive known --messages 5000
 
+# What is no request of this model is said to be none, wherever it stands.
+asked() { printf '%s\n' "{\"conn\":0,\"send\":{\"method\":\"GET\",\"target\":\"/a\",$1}}" '{"conn":0,"recv":{"status":200,"body":"x"}}'; }
+for wrong in '"range":["a","b"]' '"range":[-9223372036854775808,9223372036854775807]' '"range":[2,1]' '"if-match":7' \
+    '"if-none-match":[]' '"if-none-match":[{}]' '"if-modified-since":"x"' '"if-unmodified-since":-1' '"if-range":[1]'; do
+    asked "$wrong" >wrong.jsonl
+    run 21 check http wrong.jsonl
+done
+asked '"if-none-match":[{"opaque":"x","weak":true}]' >right.jsonl
+run 0 check http right.jsonl
+printf '%s\n' '{"antiphon":1,"script":"http","environment":"tcp","seed":1}' \
+    '{"label":1,"conn":0,"send":{"method":"GET","target":"/a","range":["x","y"]}}' >wrong.script
+run 43 replay --subject web wrong.script
+err 'request 1'
+
 run 2 test http --subject apache-proxy
 err 'no model of that; http-proxy is'
 run 2 test http-proxy --subject apache

@@ -36,6 +36,9 @@ END
 run 8 replay --listen 0 --run "$(forward forever)" --patience 0.1 hangs.script
 out 'though the subject called us'
 
+run 2 test http-proxy --target 127.0.0.1:1
+err 'http-proxy asks other servers, whom the tester plays: --listen PORT says where'
+
 # ---- what is whose ---------------------------------------------------------------------------------------------------
 
 # Two clients ask the same; only the answers tell for whom each call was.
@@ -62,6 +65,11 @@ run 1 explain http-proxy trace swapped
 out 'the model gives another answer than was seen'
 sed 's/"4294967296":[-0-9]*,//' explanation >fewer
 run 1 explain http-proxy trace fewer
+sed 's/"choices":\[/&"p",/' explanation >more
+run 1 explain http-proxy trace more
+sed 's/\("choices":\[[^]]*\)\]/\1,0]/' explanation >more
+run 1 explain http-proxy trace more
+out 'more choices than the model makes'
 crossed one one >trace
 run 1 check http-proxy trace
 run 1 check http-proxy trace --distrust

@@ -212,6 +212,8 @@ static void methods_need_not_be_there(void **unused)
     waived("405-without-allow", THERE POST SAYS(405));
     may(THERE PUT("b") SAYS(501) DELETE SAYS(501) POST SAYS(501) GET SHOWS("abcdef", "x", 1000));
     may(THERE PUT("b") SAYS(413) DELETE SAYS(403) POST SAYS(303));
+    may(THERE POST SAYS(302) POST SAYS(307) POST SAYS(308));
+    must_not(THERE POST SAYS(304));
     must_not(THERE PUT("b") SAYS(501) GET "1<{'status':200,'body':'b'} ");
     must_not(THERE PUT("b") SAYS(412));
     must_not(THERE PUT("b") SAYS(303));
