@@ -628,7 +628,7 @@ static void shrink(campaign *c)
                  ? "there was no time to see the failure happen again; --shrink-time gives it more"
              : aphi_subject_is_ours(c->options->subject)
                  ? "the failure did not happen again in any run of its script"
-                 : "the failure hangs on what was at the target, which cannot be reset; with --run it would be");
+                 : "the failure did not happen twice in a row; the target cannot be reset, and with --run it would be");
     }
     aphi_script_free(&small.script);
     r->shrink_ns = aphi_clock_ns() - began;

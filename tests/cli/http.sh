@@ -59,11 +59,11 @@ known=(--waive conditional-writes-ignored --waive head-range --waive if-unmodifi
     --waive if-modified-since-beside-if-none-match --waive last-modified-ahead)
 for seed in 1 2 3; do
     rm -rf .antiphon
-    run 1 test http --target "$target" --seed $seed "${known[@]}"
+    run 1 test http --target "$target" --seed $seed --patience 10 "${known[@]}"
     out 'shrunk to 1 request'
     out '405-without-allow would allow it'
     no_out 'this presumes'
-    run 0 test http --target "$target" --seed $seed --messages 1000 "${known[@]}" --waive 405-without-allow
+    run 0 test http --target "$target" --seed $seed --patience 10 --messages 1000 "${known[@]}" --waive 405-without-allow
 done
 kill $server
 wait $server
@@ -91,7 +91,7 @@ run 1 test http --run "'$ANTIPHON_SUBJECTS/web' {port}" --break drop-byte --seed
 
 rm -rf .antiphon
 run 1 test http --subject lighttpd --seed 1 --no-shrink
-run 0 test http --subject lighttpd-uncached --seed 1 --waive known --messages 5000
+run 0 test http --subject lighttpd-uncached --seed 1 --waive known --patience 10 --messages 5000
 
 # What is no request of this model is said to be none, wherever it stands.
 asked() { printf '%s\n' "{\"conn\":0,\"send\":{\"method\":\"GET\",\"target\":\"/a\",$1}}" '{"conn":0,"recv":{"status":200,"body":"x"}}'; }
