@@ -113,7 +113,7 @@ static void look_at_limits(aphi_running *r)
 }
 
 /* While nothing comes there is nothing better to do than to judge: a few observations, then a look whether something
- * came. Where there is never such a moment, all that there are are judged now and then: many at once take half the time
+ * came. Where there is never such a moment, all that came is judged now and then: many at once take half the time
  * that they take one by one, for what the search needs is in the processor's caches from the second on. Of a script
  * that is run again nothing else is wanted than the verdict. */
 static void judge_some(aphi_running *r, bool idle)
