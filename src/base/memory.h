@@ -4,7 +4,7 @@
 #ifndef APHI_BASE_MEMORY_H
 #define APHI_BASE_MEMORY_H
 
-#include "base/rare.h"
+#include "base/compiler.h"
 
 #include <stddef.h>
 
@@ -13,7 +13,7 @@ void *aphi_alloc_zero(size_t bytes);
 void *aphi_realloc(void *p, size_t bytes);
 void *aphi_copy(const void *p, size_t bytes);      /* of so many bytes; never NULL */
 /* Room for at least `need` items of `size` bytes in the array *p of capacity *capacity. */
-APHI_RARE void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size);
+APHI_COLD void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size);
 #define APHI_RESERVE(array, capacity, need) \
     do { \
         if ((need) > (capacity)) { \

@@ -21,20 +21,20 @@ static void show_progress(double share)
 
 static void tell_json(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
 {
-    char sequences[APHI_WIDE_TEXT], deadlocks[APHI_WIDE_TEXT];
+    char sequences[APHI_UINT128_TEXT], deadlocks[APHI_UINT128_TEXT];
     bool complete = !c->stopped && !c->overflow;
     printf("{\"model\":\"%s\",\"complete\":%s", alts->name, complete ? "true" : "false");
     if (complete)
-        printf(",\"po\":%s,\"deadlocks\":%s", aphi_wide_text(c->sequences, sequences),
-               aphi_wide_text(c->deadlocks, deadlocks));
+        printf(",\"po\":%s,\"deadlocks\":%s", aphi_uint128_text(c->sequences, sequences),
+               aphi_uint128_text(c->deadlocks, deadlocks));
     printf(",\"situations\":%zu,\"seconds\":%.6f}\n", c->situations, (double)ns / 1e9);
 }
 
 /* In groups of three digits. */
-static void put_wide(aphi_buffer *out, aphi_wide number)
+static void put_wide(aphi_buffer *out, aphi_uint128 number)
 {
-    char text[APHI_WIDE_TEXT];
-    size_t n = strlen(aphi_wide_text(number, text));
+    char text[APHI_UINT128_TEXT];
+    size_t n = strlen(aphi_uint128_text(number, text));
     for (size_t i = 0; i < n; i++) {
         if (i && (n - i) % 3 == 0)
             aphi_buffer_byte(out, ',');

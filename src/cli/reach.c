@@ -375,7 +375,7 @@ static int exit_of(const reach *r)
 static void tell_json(const reach *r)
 {
     const aphi_explored *told = &r->result.told;
-    char wide[APHI_WIDE_TEXT];
+    char wide[APHI_UINT128_TEXT];
     printf("{\"model\":\"%s\",\"complete\":%s,\"%s\":%llu,\"deadlocks\":%llu,\"blocked\":%llu", r->alts.name,
            r->result.end == APHI_TEAM_DONE && !r->sample ? "true" : "false", r->sample ? "sampled" : "po",
            (unsigned long long)told->sequences, (unsigned long long)told->deadlocks, (unsigned long long)told->blocked);
@@ -383,7 +383,7 @@ static void tell_json(const reach *r)
         printf(",\"states\":%llu,\"transitions\":%llu", (unsigned long long)r->graph.states,
                (unsigned long long)r->graph.transitions);
     if (r->total_orders && !r->graph.overflow)
-        printf(",\"total_orders\":%s", aphi_wide_text(r->graph.paths, wide));
+        printf(",\"total_orders\":%s", aphi_uint128_text(r->graph.paths, wide));
     if (has_property(r))
         printf(",\"holds\":%s", r->violated ? "false" : "true");
     printf(",\"seconds\":%.6f}\n", (double)r->search_ns / 1e9);
@@ -399,9 +399,9 @@ static void put_graph(aphi_buffer *out, const reach *r)
         aphi_buffer_str(out, " transitions, up to strong bisimulation\n");
     }
     if (r->total_orders) {
-        char wide[APHI_WIDE_TEXT];
+        char wide[APHI_UINT128_TEXT];
         aphi_buffer_format(out, "  total orders: %s\n",
-                           r->graph.overflow ? "more than 128 bits hold" : aphi_wide_text(r->graph.paths, wide));
+                           r->graph.overflow ? "more than 128 bits hold" : aphi_uint128_text(r->graph.paths, wide));
     }
 }
 

@@ -98,7 +98,7 @@ static void post(aphi_server *s, uint32_t kind, parcel p)
         parcel copy = p;
         if (p.bytes)
             copy.bytes = aphi_copy(p.bytes, p.n);
-        aphi_agenda_add(&s->agenda, (aphi_due){.ns = aphi_server_later(s), .kind = kind,
+        aphi_timer_heap_add(&s->agenda, (aphi_timer){.ns = aphi_server_later(s), .kind = kind,
                                                .owner = keep(s->datagrams, copy)});
     }
 }
@@ -174,7 +174,7 @@ static void put_out(aphi_server *s, const parcel *p)
                              (long long)p->peer, p->n);
 }
 
-void aphi_datagrams_due(aphi_server *s, const aphi_due *due)
+void aphi_datagrams_due(aphi_server *s, const aphi_timer *due)
 {
     aphi_datagrams *d = s->datagrams;
     parcel p = d->parcels[due->owner];

@@ -21,7 +21,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/agenda.h"
+#include "base/timer_heap.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -119,7 +119,7 @@ struct aphi_injector {
     channel **dirty;
     size_t dirty_count, dirty_capacity;
     channel *gone;
-    aphi_agenda agenda;
+    aphi_timer_heap agenda;
     int complaints;
     aphi_injector_stats stats;
     char buffer[READ_BYTES];
@@ -142,7 +142,7 @@ static void soil(aphi_injector *r, channel *l)
 
 static void remind(aphi_injector *r, const channel *l, due_kind kind, int64_t ns)
 {
-    aphi_agenda_add(&r->agenda, (aphi_due){.ns = aphi_clock_ns() + ns, .kind = kind, .owner = l->slot,
+    aphi_timer_heap_add(&r->agenda, (aphi_timer){.ns = aphi_clock_ns() + ns, .kind = kind, .owner = l->slot,
                                            .detail = l->number});
 }
 
@@ -707,9 +707,9 @@ static void settle_all(aphi_injector *r)
 
 static void run_agenda(aphi_injector *r)
 {
-    aphi_due due;
+    aphi_timer due;
     int64_t now = aphi_clock_ns();
-    while (aphi_agenda_next(&r->agenda, now, &due)) {
+    while (aphi_timer_heap_next(&r->agenda, now, &due)) {
         channel *l = r->slots[due.owner];
         if (!l || l->number != due.detail)
             continue;
@@ -728,7 +728,7 @@ static void run_agenda(aphi_injector *r)
 /* Milliseconds until something is due or the time is up, rounded up; -1: for ever. */
 static int patience(const aphi_injector *r, int64_t until)
 {
-    int64_t when = aphi_agenda_when(&r->agenda);
+    int64_t when = aphi_timer_heap_when(&r->agenda);
     if (when < 0 || (until && until < when))
         when = until ? until : -1;
     if (when < 0)
@@ -856,7 +856,7 @@ void aphi_injector_close(aphi_injector *r)
     for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
-    aphi_agenda_deinit(&r->agenda);
+    aphi_timer_heap_deinit(&r->agenda);
     free(r->slots);
     free(r->spare);
     free(r->dirty);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/fail.h"
+#include "base/error.h"
 #include "base/memory.h"
 
 /* Sees to it that the folder is there. Its path is absolute: servers change their directory. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/fail.h"
+#include "base/error.h"
 #include "base/memory.h"
 
 in_port_t aphi_port_free(in_port_t port, bool datagrams)

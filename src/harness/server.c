@@ -245,7 +245,7 @@ void aphi_server_close(aphi_server *s)
             close(descriptors[i]);
     aph_root_remove(mark, s);
     aphi_actor_close(&s->actor);
-    aphi_agenda_deinit(&s->agenda);
+    aphi_timer_heap_deinit(&s->agenda);
     free(s);
 }
 
@@ -280,7 +280,7 @@ void aphi_server_stop(aphi_server *s)
 /* So that waiting ends when something is due. */
 static void set_timer(aphi_server *s)
 {
-    int64_t when = aphi_agenda_when(&s->agenda);
+    int64_t when = aphi_timer_heap_when(&s->agenda);
     if (when < 0)
         when = 0;
     if (when == s->timer_ns)
@@ -315,8 +315,8 @@ static void handle(aphi_server *s, const struct epoll_event *e)
 
 static void run_agenda(aphi_server *s)
 {
-    aphi_due due;
-    while (!s->failed && aphi_agenda_next(&s->agenda, s->now, &due)) {
+    aphi_timer due;
+    while (!s->failed && aphi_timer_heap_next(&s->agenda, s->now, &due)) {
         if (s->streams)
             aphi_streams_due(s, &due);
         else

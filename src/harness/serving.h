@@ -4,7 +4,7 @@
 #ifndef APHI_HARNESS_SERVING_H
 #define APHI_HARNESS_SERVING_H
 
-#include "harness/agenda.h"
+#include "base/timer_heap.h"
 #include "harness/server.h"
 
 #include <signal.h>
@@ -19,7 +19,7 @@ struct aphi_server {
     aphi_serve_options options;
     aphi_actor actor;
     aphi_choice choice;          /* of delays and losses: apart from the model's, which they would disturb */
-    aphi_agenda agenda;
+    aphi_timer_heap agenda;
     int64_t now;                 /* of the clock, as of the latest look */
     int epoll, listener, timer, wake;
     int64_t timer_ns;            /* what the timer is set for; 0: nothing */
@@ -58,7 +58,7 @@ void aphi_streams_close(aphi_server *s);
 void aphi_streams_mark(aphi_server *s);
 void aphi_streams_accept(aphi_server *s);
 void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events);
-void aphi_streams_due(aphi_server *s, const aphi_due *due);
+void aphi_streams_due(aphi_server *s, const aphi_timer *due);
 /* What the model has just said goes out. */
 void aphi_streams_deliver(aphi_server *s);
 /* After each round: what waited for the model or for room is tried again, and what may go out does. */
@@ -68,6 +68,6 @@ aphi_datagrams *aphi_datagrams_open(aphi_server *s);
 void aphi_datagrams_close(aphi_server *s);
 void aphi_datagrams_mark(aphi_server *s);
 void aphi_datagrams_ready(aphi_server *s);
-void aphi_datagrams_due(aphi_server *s, const aphi_due *due);
+void aphi_datagrams_due(aphi_server *s, const aphi_timer *due);
 
 #endif

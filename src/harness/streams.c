@@ -339,7 +339,7 @@ static void deliver(aphi_server *s, const aphi_act_sent *sent)
     }
     int64_t when = aphi_server_later(s);
     c->answer_ns = when > c->answer_ns ? when : c->answer_ns;
-    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->answer_ns, .kind = ANSWER, .owner = c->number, .detail = sent->n});
+    aphi_timer_heap_add(&s->agenda, (aphi_timer){.ns = c->answer_ns, .kind = ANSWER, .owner = c->number, .detail = sent->n});
 }
 
 /* What may go out goes out, as far as the system takes it. False: the stream is gone. */
@@ -382,7 +382,7 @@ static void arrived(aphi_server *s, stream *c, aph_value message)
     }
     int64_t when = aphi_server_later(s);
     c->request_ns = when > c->request_ns ? when : c->request_ns;
-    aphi_agenda_add(&s->agenda, (aphi_due){.ns = c->request_ns, .kind = REQUEST, .owner = c->number});
+    aphi_timer_heap_add(&s->agenda, (aphi_timer){.ns = c->request_ns, .kind = REQUEST, .owner = c->number});
 }
 
 /* Decodes what is there, as far as there is room for requests. */
@@ -491,7 +491,7 @@ static void hang_up(aphi_server *s, stream *c)
 {
     shutdown(c->fd, SHUT_WR);
     c->shut = true;
-    aphi_agenda_add(&s->agenda, (aphi_due){.ns = s->now + linger_ns, .kind = LINGERED, .owner = c->number});
+    aphi_timer_heap_add(&s->agenda, (aphi_timer){.ns = s->now + linger_ns, .kind = LINGERED, .owner = c->number});
 }
 
 /* It is no more. On one of ours, the model is told so. */
@@ -548,7 +548,7 @@ void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events)
         on_readable(s, c);
 }
 
-void aphi_streams_due(aphi_server *s, const aphi_due *due)
+void aphi_streams_due(aphi_server *s, const aphi_timer *due)
 {
     stream *c = stream_numbered(s->streams, due->owner);
     if (!c)

@@ -34,7 +34,7 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/fail.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "harness/guardian.h"
 #include "harness/outfit.h"

@@ -325,7 +325,7 @@ static bool listens(const aph_oracle *o)
 }
 
 /* The search found nothing. */
-static APHI_RARE aph_verdict give_up(aph_oracle *o)
+static APHI_COLD aph_verdict give_up(aph_oracle *o)
 {
     if (!o->fault && !o->limit && aphi_machine_undecided(o->machine))
         o->limit = APH_LIMIT_SOLVER;
@@ -424,7 +424,7 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
     return look(o);
 }
 
-static APHI_RARE aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *what)
+static APHI_COLD aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *what)
 {
     o->fault = APH_FAULT_ANSWER;
     o->fault_line = o->line;

@@ -46,7 +46,7 @@ enum {
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
-static APHI_RARE void note_trouble(aph_oracle *o, const aphi_asked *a)
+static APHI_COLD void note_trouble(aph_oracle *o, const aphi_asked *a)
 {
     const char *message;
     aph_fault fault = aphi_machine_fault(o->machine, &message);
@@ -781,7 +781,7 @@ static bool within_limits(aph_oracle *o)
 }
 
 /* Now and then: look at the limits, and at the heap. */
-static APHI_RARE bool may_go_on(aph_oracle *o)
+static APHI_COLD bool may_go_on(aph_oracle *o)
 {
     o->limits_at = o->configurations + LIMITS_EVERY;
     if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))

@@ -4,7 +4,7 @@
 #ifndef APHI_ORACLE_SEARCH_H
 #define APHI_ORACLE_SEARCH_H
 
-#include "base/rare.h"
+#include "base/compiler.h"
 #include "env/env.h"
 #include "oracle/memo.h"
 #include "oracle/transition.h"
@@ -215,7 +215,7 @@ struct aph_oracle {
 };
 
 /* As APHI_RESERVE and free, for an array of the oracle that may still be in `first`. */
-APHI_RARE void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size);
+APHI_COLD void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size);
 void aphi_oracle_free(aph_oracle *o, void *p);
 #define APHI_GROW(o, array, capacity, need) \
     do { \
@@ -266,14 +266,14 @@ void aphi_search_clear(aph_oracle *o);
 /* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with
  * options.patient, by finding all that are left; else by letting go of the oldest explanations untried. Only after
  * aphi_search succeeded. */
-APHI_RARE void aphi_search_forget(aph_oracle *o);
+APHI_COLD void aphi_search_forget(aph_oracle *o);
 /* Nothing is in flight: begin a new window, if one configuration is left, or few, and that is soon found out. Only
  * after aphi_search succeeded. */
 void aphi_search_rest(aph_oracle *o);
 /* Find every configuration at the end of the window, at most `budget` visited: they become the roots of a new window.
  * False, and nothing changed, if the budget did not suffice. With a budget of 0 what was held back is let go of. */
-APHI_RARE bool aphi_search_collect(aph_oracle *o, uint64_t budget);
-APHI_RARE void aphi_search_widen(aph_oracle *o, size_t words);
+APHI_COLD bool aphi_search_collect(aph_oracle *o, uint64_t budget);
+APHI_COLD void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);
 /* For a root. */

@@ -14,7 +14,7 @@
 #include "oracle/transition.h"
 
 #include "base/memory.h"
-#include "base/rare.h"
+#include "base/compiler.h"
 #include "solve/store.h"
 #include "tree/guard.h"
 #include "tree/step.h"
@@ -117,7 +117,7 @@ void aphi_core_mark(const aphi_core *c)
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
-static APHI_RARE void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)
+static APHI_COLD void set_fault(aphi_machine *m, aph_fault fault, const char *what, aph_value about)
 {
     if (m->fault)
         return;
@@ -219,7 +219,7 @@ static void path_answer(aphi_machine *m, aph_value answer)
     m->path[m->path_count++] = answer;
 }
 
-static APHI_RARE uint32_t find_way_named(aphi_machine *m, const char *name, bool negated)
+static APHI_COLD uint32_t find_way_named(aphi_machine *m, const char *name, bool negated)
 {
     for (uint32_t i = 0; i < m->way_count; i++)
         if (m->ways[i].negated == negated && !strcmp(m->ways[i].name, name))
@@ -474,7 +474,7 @@ static void set_unknown_request(aphi_machine *m)
     free(asked);
 }
 
-static APHI_RARE void broken_step(aphi_machine *m, aphi_ending ending)
+static APHI_COLD void broken_step(aphi_machine *m, aphi_ending ending)
 {
     switch (ending) {
     case APHI_UNKNOWN_REQUEST: set_unknown_request(m); break;
@@ -557,7 +557,7 @@ static void all_ways(aphi_machine *m, const key *k)
 }
 
 /* Run it again: a pure model does the same and comes to the same. */
-static APHI_RARE void check_purity(aphi_machine *m, const key *k)
+static APHI_COLD void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
     uint64_t trace = m->trace;

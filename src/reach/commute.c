@@ -55,7 +55,7 @@ struct aphi_commute {
     pair **possible;               /* of each channel, what may ever enter it: entry and sender */
     size_t *possible_count;
     uint64_t **later;              /* of each component and state, as in ground.h: classes it may still receive */
-    aphi_keyed places, sent, taken, games, rough;
+    aphi_intern places, sent, taken, games, rough;
     result *results;               /* of each key in taken */
     result *rests;                 /* of each key in rough: where a place comes to rest */
     uint8_t *won;                  /* of each key in games */
@@ -207,7 +207,7 @@ aphi_commute *aphi_commute_open(aphi_scenery *y)
     k->y = y;
     k->v = aphi_alloc(y->size * sizeof *k->v);
     k->place = aphi_alloc((y->size + 3) * sizeof *k->place);
-    k->nothing = aphi_keyed_number(&k->sent, NULL, 0);
+    k->nothing = aphi_intern_number(&k->sent, NULL, 0);
     make_circles(k);
     list_possible(k);
     list_later(k);
@@ -223,11 +223,11 @@ void aphi_commute_close(aphi_commute *k)
     }
     for (size_t i = 0; i < k->y->ground.channel_count; i++)
         free(k->possible[i]);
-    aphi_keyed_free(&k->places);
-    aphi_keyed_free(&k->sent);
-    aphi_keyed_free(&k->taken);
-    aphi_keyed_free(&k->games);
-    aphi_keyed_free(&k->rough);
+    aphi_intern_free(&k->places);
+    aphi_intern_free(&k->sent);
+    aphi_intern_free(&k->taken);
+    aphi_intern_free(&k->games);
+    aphi_intern_free(&k->rough);
     void *all[] = {k->circles, k->possible, k->possible_count, k->later, k->results,
                    k->rests, k->won, k->v, k->place, k->log};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -271,7 +271,7 @@ static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint3
     k->place[n++] = (uint32_t)gone;
     k->place[n++] = (uint32_t)(gone >> 32);
     k->place[n++] = (uint32_t)__builtin_ctzll(circle->members);
-    return aphi_keyed_number(&k->places, k->place, n * sizeof *k->place);
+    return aphi_intern_number(&k->places, k->place, n * sizeof *k->place);
 }
 
 /* Writes a place into k->v, as if everybody else were gone; returns the budgets and after them the two words of those
@@ -279,7 +279,7 @@ static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint3
 static const uint32_t *unfold_place(aphi_commute *k, const circle_info *circle, uint32_t place)
 {
     const aphi_ground *g = &k->y->ground;
-    const uint32_t *p = aphi_keyed_key(&k->places, place, NULL);
+    const uint32_t *p = aphi_intern_key(&k->places, place, NULL);
     memset(k->v, 0, k->y->size * sizeof *k->v);
     for (size_t c = 0; c < g->part_count; c++)
         k->v[c] = circle->members >> c & 1 ? *p++ : g->parts[c].states;
@@ -445,7 +445,7 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
         aphi_scenery_take(k->y, k->v, &step);
         settle(k, circle, gone);
         r.place = place_of(k, circle, k->v, budgets, gone);
-        r.sent = aphi_keyed_number(&k->sent, k->log, k->log_count * sizeof *k->log);
+        r.sent = aphi_intern_number(&k->sent, k->log, k->log_count * sizeof *k->log);
     }
     free(budgets);
     return r;
@@ -457,7 +457,7 @@ static result take(aphi_commute *k, const circle_info *circle, uint32_t place, c
 {
     uint32_t key[5] = {place, x->agent, x->channel, x->entry, x->sender};
     size_t before = k->taken.count;
-    uint32_t at = aphi_keyed_number(&k->taken, key, sizeof key);
+    uint32_t at = aphi_intern_number(&k->taken, key, sizeof key);
     if (at < before)
         return k->results[at];
     result r = rest_of(k, circle, take_anew(k, circle, place, x));
@@ -472,13 +472,13 @@ static result take(aphi_commute *k, const circle_info *circle, uint32_t place, c
 static uint32_t new_lead(aphi_commute *k, uint32_t lead, uint32_t more, uint32_t other)
 {
     size_t sizes[3];
-    const pair *l = aphi_keyed_key(&k->sent, lead, &sizes[0]), *m = aphi_keyed_key(&k->sent, more, &sizes[1]);
+    const pair *l = aphi_intern_key(&k->sent, lead, &sizes[0]), *m = aphi_intern_key(&k->sent, more, &sizes[1]);
     k->log_count = 0;
     for (size_t i = 0; i < sizes[0] / sizeof *l; i++)
         tell(k, l[i].channel, l[i].entry);
     for (size_t i = 0; i < sizes[1] / sizeof *m; i++)
         tell(k, m[i].channel, m[i].entry);
-    const pair *o = aphi_keyed_key(&k->sent, other, &sizes[2]);
+    const pair *o = aphi_intern_key(&k->sent, other, &sizes[2]);
     size_t kept = 0, j = 0, count = sizes[2] / sizeof *o;
     for (size_t i = 0; i < k->log_count; i++) {
         if (j < count && o[j].channel == k->log[i].channel) {
@@ -489,7 +489,7 @@ static uint32_t new_lead(aphi_commute *k, uint32_t lead, uint32_t more, uint32_t
             k->log[kept++] = k->log[i];
         }
     }
-    return j < count ? NOWHERE : aphi_keyed_number(&k->sent, k->log, kept * sizeof *k->log);
+    return j < count ? NOWHERE : aphi_intern_number(&k->sent, k->log, kept * sizeof *k->log);
 }
 
 typedef struct game {
@@ -595,7 +595,7 @@ static bool play(game *q, uint32_t second, uint32_t first, uint32_t lead)
     aphi_commute *k = q->k;
     uint32_t key[7] = {second, first, lead, q->t.agent, q->t.channel, q->t.entry, q->t.sender};
     size_t before = k->games.count;
-    uint32_t at = aphi_keyed_number(&k->games, key, sizeof key);
+    uint32_t at = aphi_intern_number(&k->games, key, sizeof key);
     if (at < before)
         return k->won[at];
     bool won = k->places.count < PLACES_MAX && try_all(q, second, first, lead);
@@ -628,7 +628,7 @@ static result rest_of(aphi_commute *k, const circle_info *circle, result r)
     if (r.place == NOWHERE)
         return r;
     size_t before = k->rough.count;
-    uint32_t at = aphi_keyed_number(&k->rough, &r.place, sizeof r.place);
+    uint32_t at = aphi_intern_number(&k->rough, &r.place, sizeof r.place);
     if (at >= before) {
         result rest = rest_once(k, circle, r.place);
         APHI_RESERVE(k->rests, k->rest_capacity, k->rough.count);

@@ -28,7 +28,7 @@
 #include "reach/conformity.h"
 
 #include "base/memory.h"
-#include "reach/keyed.h"
+#include "base/intern.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ typedef struct carried { /* what a message with this port and label carries */
 
 struct aphi_alone {
     aphi_conformity *c;
-    aphi_keyed *events, *timings, *race_sets; /* of each component */
+    aphi_intern *events, *timings, *race_sets; /* of each component */
     carried *carried;
     size_t carried_count, carried_capacity;
     aphi_breach trouble;      /* of a run of the whole program, and what it did */
@@ -76,9 +76,9 @@ void aphi_alone_close(aphi_alone *a)
     if (!a)
         return;
     for (size_t i = 0; i < a->c->plan->thread_count; i++) {
-        aphi_keyed_free(&a->events[i]);
-        aphi_keyed_free(&a->timings[i]);
-        aphi_keyed_free(&a->race_sets[i]);
+        aphi_intern_free(&a->events[i]);
+        aphi_intern_free(&a->timings[i]);
+        aphi_intern_free(&a->race_sets[i]);
     }
     for (size_t i = 0; i < a->carried_count; i++)
         free(a->carried[i].way);
@@ -159,7 +159,7 @@ static uint32_t add_events(aphi_alone *a, const aphi_sequence *s, unsigned threa
         k[STATE] = e->state - base;
     }
     *more(&a->key, 1) = s->ends[thread] - base;
-    return aphi_keyed_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
+    return aphi_intern_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
 }
 
 static carried *carried_as(const aphi_alone *a, uint16_t port, uint32_t label)
@@ -199,7 +199,7 @@ void aphi_alone_add(aphi_alone *a, aphi_sequence *s)
         *more(&a->key, 1) = number;
         if (a->offers.count)
             memcpy(more(&a->key, a->offers.count), a->offers.items, a->offers.count * sizeof *a->offers.items);
-        aphi_keyed_number(&a->timings[t], a->key.items, a->key.count * sizeof *a->key.items);
+        aphi_intern_number(&a->timings[t], a->key.items, a->key.count * sizeof *a->key.items);
     }
     add_ways(a, s);
 }
@@ -505,17 +505,17 @@ static bool compare_timing(trial *t, const uint32_t *timing, size_t size)
             return false;
         note_races(&c->of_model, found);
     }
-    aphi_keyed_number(&t->a->race_sets[t->component], found->items, found->count * sizeof *found->items);
+    aphi_intern_number(&t->a->race_sets[t->component], found->items, found->count * sizeof *found->items);
     return true;
 }
 
 /* Compares with each timing that the model has for these events. */
 static void compare_all(trial *t)
 {
-    const aphi_keyed *timings = &t->a->timings[t->component];
+    const aphi_intern *timings = &t->a->timings[t->component];
     for (uint32_t i = 0; i < timings->count; i++) {
         size_t size;
-        const uint32_t *timing = aphi_keyed_key(timings, i, &size);
+        const uint32_t *timing = aphi_intern_key(timings, i, &size);
         if (timing[0] == t->number && !compare_timing(t, timing, size / sizeof *timing))
             return;
     }
@@ -526,7 +526,7 @@ static void compare_all(trial *t)
 static void try_one(trial *t, aphi_alone_told *told)
 {
     size_t size;
-    t->key = aphi_keyed_key(&t->a->events[t->component], t->number, &size);
+    t->key = aphi_intern_key(&t->a->events[t->component], t->number, &size);
     t->count = (size / sizeof *t->key - 1) / EVENT_SIZE;
     find_known(t, told);
     t->c->tests++;

@@ -16,7 +16,7 @@
 
 #include "base/memory.h"
 #include "reach/forks.h"
-#include "reach/keyed.h"
+#include "base/intern.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 enum { FORKS_BETWEEN = 1024 }; /* looks at the clock, and at *stop */
 
 typedef struct count {
-    aphi_wide sequences, deadlocks;
+    aphi_uint128 sequences, deadlocks;
 } count;
 
 typedef struct counter {
@@ -32,7 +32,7 @@ typedef struct counter {
     aphi_choices choices;
     char *kept;             /* the situations of the forks on the way */
     size_t kept_capacity;
-    aphi_keyed memo;
+    aphi_intern memo;
     count *counts;          /* of each key */
     size_t count_capacity;
     unsigned char *key;
@@ -88,7 +88,7 @@ static size_t make_key(const aphi_situation *at, unsigned char *key)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-static aphi_wide sum(counter *k, aphi_wide a, aphi_wide b)
+static aphi_uint128 sum(counter *k, aphi_uint128 a, aphi_uint128 b)
 {
     k->overflow |= a + b < a;
     return a + b;
@@ -147,7 +147,7 @@ static count count_from(counter *k, size_t depth, double share)
     bool remembers = !k->at.plan->port_queues;
     if (remembers) {
         size_t before = k->memo.count;
-        number = aphi_keyed_number(&k->memo, k->key, make_key(&k->at, k->key));
+        number = aphi_intern_number(&k->memo, k->key, make_key(&k->at, k->key));
         if (number < before) {
             k->choices.count = first;
             k->done += share;
@@ -176,7 +176,7 @@ aphi_counted aphi_counting(const aphi_plan *plan, size_t bytes, const volatile s
     aphi_counted answer = {.sequences = all.sequences, .deadlocks = all.deadlocks, .overflow = k.overflow,
                            .stopped = k.stopped, .too_large = k.too_large, .situations = k.memo.count};
     aphi_situation_close(&k.at);
-    aphi_keyed_free(&k.memo);
+    aphi_intern_free(&k.memo);
     free(k.kept);
     free(k.choices.at);
     free(k.counts);

@@ -5,12 +5,12 @@
 #define APHI_REACH_COUNTING_H
 
 #include "reach/plan.h"
-#include "reach/wide.h"
+#include "base/uint128.h"
 
 #include <signal.h>
 
 typedef struct aphi_counted {
-    aphi_wide sequences, deadlocks; /* of them */
+    aphi_uint128 sequences, deadlocks; /* of them */
     bool overflow;                  /* there are more than 128 bits hold */
     bool stopped, too_large;        /* there is no answer */
     size_t situations;              /* that were remembered */

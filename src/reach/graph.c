@@ -286,9 +286,9 @@ static size_t spell(const edge *edges, size_t n, uint32_t *words)
     return 3 * n;
 }
 
-static void count_class(aphi_graph *out, const edge *edges, size_t n, aphi_wide *paths)
+static void count_class(aphi_graph *out, const edge *edges, size_t n, aphi_uint128 *paths)
 {
-    aphi_wide sum = n == 0;
+    aphi_uint128 sum = n == 0;
     for (size_t i = 0; i < n; i++) {
         out->overflow |= sum + paths[edges[i].target] < sum;
         sum += paths[edges[i].target];
@@ -301,7 +301,7 @@ static void classify(graph *g, aphi_graph *out)
 {
     graph classes = {.alts = g->alts};
     uint32_t *class_of = aphi_alloc(g->count * sizeof *class_of);
-    aphi_wide *paths = aphi_alloc(g->count * sizeof *paths);
+    aphi_uint128 *paths = aphi_alloc(g->count * sizeof *paths);
     size_t widest = 0;
     for (size_t i = 0; i < g->count; i++)
         widest = g->first_edge[i + 1] - g->first_edge[i] > widest ? g->first_edge[i + 1] - g->first_edge[i] : widest;

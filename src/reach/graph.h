@@ -5,14 +5,14 @@
 #define APHI_REACH_GRAPH_H
 
 #include "reach/alts.h"
-#include "reach/wide.h"
+#include "base/uint128.h"
 
 #include <signal.h>
 
 typedef struct aphi_graph {
     uint64_t states, transitions; /* up to strong bisimulation */
     uint64_t situations;          /* states before that */
-    aphi_wide paths;      /* total orders: from the first state to one without transitions */
+    aphi_uint128 paths;      /* total orders: from the first state to one without transitions */
     bool overflow;                /* there are more paths than 128 bits hold */
 } aphi_graph;
 

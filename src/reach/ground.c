@@ -14,7 +14,7 @@
 #include "reach/ground.h"
 
 #include "base/memory.h"
-#include "reach/keyed.h"
+#include "base/intern.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,19 +134,19 @@ static bool split_states(work *w, size_t c)
     const aphi_alts_component *p = &w->a->components[c];
     if (c == w->target)
         return false;
-    aphi_keyed seen = {0}, before = {0};
+    aphi_intern seen = {0}, before = {0};
     uint64_t *signature = aphi_alloc((move_count(p) + 2) * sizeof *signature);
     uint32_t *next = aphi_alloc((p->states + 1) * sizeof *next);
     for (uint32_t q = 0; q < p->states; q++) {
-        aphi_keyed_number(&before, &w->block[c][q], sizeof **w->block);
-        next[q] = aphi_keyed_number(&seen, signature, state_signature(w, c, q, signature) * sizeof *signature);
+        aphi_intern_number(&before, &w->block[c][q], sizeof **w->block);
+        next[q] = aphi_intern_number(&seen, signature, state_signature(w, c, q, signature) * sizeof *signature);
     }
     bool grew = seen.count > before.count;
     free(w->block[c]);
     w->block[c] = next;
     free(signature);
-    aphi_keyed_free(&seen);
-    aphi_keyed_free(&before);
+    aphi_intern_free(&seen);
+    aphi_intern_free(&before);
     return grew;
 }
 
@@ -175,15 +175,15 @@ static bool split_labels(work *w)
     }
     for (size_t c = 0; c < w->a->component_count; c++)
         label_signatures(w, c, signatures, n);
-    aphi_keyed seen = {0}, before = {0};
+    aphi_intern seen = {0}, before = {0};
     for (size_t f = 0; f < w->feed_count; f++) {
-        aphi_keyed_number(&before, &w->class[f], sizeof *w->class);
-        w->class[f] = aphi_keyed_number(&seen, signatures[f], n[f] * sizeof **signatures);
+        aphi_intern_number(&before, &w->class[f], sizeof *w->class);
+        w->class[f] = aphi_intern_number(&seen, signatures[f], n[f] * sizeof **signatures);
         free(signatures[f]);
     }
     bool grew = seen.count > before.count;
-    aphi_keyed_free(&seen);
-    aphi_keyed_free(&before);
+    aphi_intern_free(&seen);
+    aphi_intern_free(&before);
     free(signatures);
     free(n);
     return grew;

@@ -34,8 +34,8 @@ struct aphi_locally {
     aphi_scenery scenery;
     aphi_commute *commute;        /* NULL with races */
     aphi_suffixes suffixes;
-    aphi_keyed events;            /* five numbers, and three for each rival */
-    aphi_keyed memo;
+    aphi_intern events;            /* five numbers, and three for each rival */
+    aphi_intern memo;
     uint32_t *found;              /* of each situation in memo: the suffixes */
     size_t found_capacity;
     uint32_t *trail;              /* events since the last choice */
@@ -54,7 +54,7 @@ static void note(aphi_locally *l, const uint32_t *event, size_t count)
     if (l->scenery.dated) /* the past has it */
         return;
     APHI_RESERVE(l->trail, l->trail_capacity, l->trail_count + 1);
-    l->trail[l->trail_count++] = aphi_keyed_number(&l->events, event, count * sizeof *event);
+    l->trail[l->trail_count++] = aphi_intern_number(&l->events, event, count * sizeof *event);
 }
 
 static void note_send(aphi_locally *l, const aphi_ground_move *m, bool sync)
@@ -284,7 +284,7 @@ static uint32_t branch(aphi_locally *l, const uint32_t *v, uint64_t agents)
 static uint32_t remember(aphi_locally *l, const uint32_t *v, uint64_t agents)
 {
     size_t before = l->memo.count, size = pack(l, v);
-    uint32_t at = aphi_keyed_number(&l->memo, l->packed, size);
+    uint32_t at = aphi_intern_number(&l->memo, l->packed, size);
     if (at < before)
         return l->found[at];
     APHI_RESERVE(l->found, l->found_capacity, l->memo.count);
@@ -356,7 +356,7 @@ static uint32_t tell_past(aphi_locally *l, uint32_t *v)
         if (e.rival_count)
             memcpy(event + EVENT_SIZE, rivals, 3 * e.rival_count * sizeof *event);
         size_t size = sort_rivals(event, EVENT_SIZE, EVENT_SIZE + 3 * e.rival_count);
-        set = aphi_suffixes_prepend(&l->suffixes, aphi_keyed_number(&l->events, event, size * sizeof *event), set);
+        set = aphi_suffixes_prepend(&l->suffixes, aphi_intern_number(&l->events, event, size * sizeof *event), set);
         free(event);
         free(rivals);
     }
@@ -431,8 +431,8 @@ void aphi_locally_close(aphi_locally *l)
         aphi_commute_close(l->commute);
     aphi_scenery_free(&l->scenery);
     aphi_suffixes_free(&l->suffixes);
-    aphi_keyed_free(&l->events);
-    aphi_keyed_free(&l->memo);
+    aphi_intern_free(&l->events);
+    aphi_intern_free(&l->memo);
     free(l->found);
     free(l->trail);
     free(l->packed);
@@ -488,7 +488,7 @@ static bool walk_set(walk *w, uint32_t set, size_t depth, uint32_t state)
     APHI_RESERVE(w->events, w->capacity, depth + 1);
     for (size_t i = 0; i < n; i++) {
         size_t size;
-        const uint32_t *e = aphi_keyed_key(&l->events, edges[i].first, &size);
+        const uint32_t *e = aphi_intern_key(&l->events, edges[i].first, &size);
         w->events[depth] = (aphi_local_event){.op = (aphi_alts_op)e[EVENT_OP], .sync = e[EVENT_SYNC],
                                               .port = e[EVENT_PORT], .label = e[EVENT_LABEL],
                                               .peer = e[EVENT_PEER], .state = state,

@@ -54,8 +54,8 @@ void aphi_past_close(aphi_past *p)
 {
     free(p->rooms);
     free(p->now);
-    aphi_keyed_free(&p->events);
-    aphi_keyed_free(&p->clocks);
+    aphi_intern_free(&p->events);
+    aphi_intern_free(&p->clocks);
 }
 
 size_t aphi_past_size(const aphi_past *p)
@@ -68,7 +68,7 @@ size_t aphi_past_size(const aphi_past *p)
 static const uint32_t *events_of(const aphi_past *p, const uint32_t *at, size_t c, size_t *count)
 {
     size_t size;
-    const uint32_t *e = aphi_keyed_key(&p->events, at[c], &size);
+    const uint32_t *e = aphi_intern_key(&p->events, at[c], &size);
     *count = size / sizeof *e / p->event_size;
     return e;
 }
@@ -88,7 +88,7 @@ static void keep(aphi_past *p, uint32_t *at, size_t c, const uint32_t *event, co
         memcpy(list, e, size * sizeof *list);
     memcpy(list + size, event, CLOCK * sizeof *list);
     memcpy(list + size + CLOCK, clock, p->width * sizeof *list);
-    at[c] = aphi_keyed_number(&p->events, list, (size + p->event_size) * sizeof *list);
+    at[c] = aphi_intern_number(&p->events, list, (size + p->event_size) * sizeof *list);
     free(list);
 }
 
@@ -101,12 +101,12 @@ static size_t now_size(const aphi_past *p)
 
 static void load(aphi_past *p, const uint32_t *at)
 {
-    memcpy(p->now, aphi_keyed_key(&p->clocks, at[p->ground->part_count], NULL), now_size(p));
+    memcpy(p->now, aphi_intern_key(&p->clocks, at[p->ground->part_count], NULL), now_size(p));
 }
 
 static void store(aphi_past *p, uint32_t *at)
 {
-    at[p->ground->part_count] = aphi_keyed_number(&p->clocks, p->now, now_size(p));
+    at[p->ground->part_count] = aphi_intern_number(&p->clocks, p->now, now_size(p));
 }
 
 static uint32_t *clock_of(const aphi_past *p, size_t c)
@@ -180,7 +180,7 @@ void aphi_past_start(aphi_past *p, uint32_t *at)
                 *rooms_of(p, &(aphi_past_message){.port = (uint16_t)i, .sender = c}) = g->ports[i].limit[c];
     store(p, at);
     for (size_t c = 0; c < g->part_count; c++)
-        at[c] = aphi_keyed_number(&p->events, "", 0);
+        at[c] = aphi_intern_number(&p->events, "", 0);
 }
 
 void aphi_past_local(aphi_past *p, uint32_t *at, uint16_t label)
@@ -380,7 +380,7 @@ static void look_at_sender(race *r, const uint32_t *v, size_t c, size_t port)
             return;
     }
     if (g->parts[c].kind[v[c]] == APHI_GROUND_SYNC && m->port == port) {
-        const uint32_t *clocks = aphi_keyed_key(&r->p->clocks, r->at[g->part_count], NULL);
+        const uint32_t *clocks = aphi_intern_key(&r->p->clocks, r->at[g->part_count], NULL);
         look_at_send(r, c, count, m->port, m->label, clocks + c * r->p->width);
     }
 }

@@ -10,7 +10,7 @@
 #define APHI_REACH_PAST_H
 
 #include "reach/ground.h"
-#include "reach/keyed.h"
+#include "base/intern.h"
 
 typedef struct aphi_past {
     const aphi_ground *ground;
@@ -20,7 +20,7 @@ typedef struct aphi_past {
     size_t event_size;       /* numbers of an event */
     size_t *rooms;           /* [port * components + sender]: where room is noted, from 1; 0: it never lacks */
     size_t room_count, room_size;
-    aphi_keyed events, clocks;
+    aphi_intern events, clocks;
     uint32_t *now;           /* scratch: clocks and rooms */
 } aphi_past;
 

@@ -20,8 +20,8 @@ void aphi_projection_open(aphi_projection *p, size_t components)
 void aphi_projection_close(aphi_projection *p)
 {
     for (size_t i = 0; i < p->count; i++) {
-        aphi_keyed_free(&p->by_events[i]);
-        aphi_keyed_free(&p->by_races[i]);
+        aphi_intern_free(&p->by_events[i]);
+        aphi_intern_free(&p->by_races[i]);
     }
     free(p->by_events);
     free(p->by_races);
@@ -100,9 +100,9 @@ static void add_thread(aphi_projection *p, aphi_sequence *s, unsigned thread)
     }
     size_t length;
     const uint32_t *text = aphi_projection_text(p, events, count, false, &length);
-    aphi_keyed_number(&p->by_events[thread], text, length * sizeof *text);
+    aphi_intern_number(&p->by_events[thread], text, length * sizeof *text);
     text = aphi_projection_text(p, events, count, true, &length);
-    aphi_keyed_number(&p->by_races[thread], text, length * sizeof *text);
+    aphi_intern_number(&p->by_races[thread], text, length * sizeof *text);
     for (uint32_t i = 0; i < count; i++)
         free((void *)events[i].race);
     free(events);
@@ -114,12 +114,12 @@ void aphi_projection_add(aphi_projection *p, aphi_sequence *s)
         add_thread(p, s, t);
 }
 
-static void merge(aphi_keyed *to, const aphi_keyed *from)
+static void merge(aphi_intern *to, const aphi_intern *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         size_t size;
-        const void *key = aphi_keyed_key(from, i, &size);
-        aphi_keyed_number(to, key, size);
+        const void *key = aphi_intern_key(from, i, &size);
+        aphi_intern_number(to, key, size);
     }
 }
 
@@ -142,13 +142,13 @@ static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const 
 bool aphi_projection_walk(const aphi_projection *p, const aphi_alts *a, size_t component, bool races,
                           aphi_locally_visit *visit, void *context)
 {
-    const aphi_keyed *all = races ? &p->by_races[component] : &p->by_events[component];
+    const aphi_intern *all = races ? &p->by_races[component] : &p->by_events[component];
     aphi_local_event *events = NULL;
     size_t capacity = 0;
     bool more = true;
     for (uint32_t i = 0; i < all->count && more; i++) {
         size_t size, n = 0;
-        const uint32_t *e = aphi_keyed_key(all, i, &size), *end = e + size / sizeof *e;
+        const uint32_t *e = aphi_intern_key(all, i, &size), *end = e + size / sizeof *e;
         for (uint32_t state = a->components[component].initial; e < end; e += EVENT_SIZE + 3 * e[RIVALS]) {
             APHI_RESERVE(events, capacity, n + 1);
             events[n++] = (aphi_local_event){.op = (aphi_alts_op)e[OP], .sync = e[SYNC], .port = e[PORT],

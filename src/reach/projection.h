@@ -7,13 +7,13 @@
 #ifndef APHI_REACH_PROJECTION_H
 #define APHI_REACH_PROJECTION_H
 
-#include "reach/keyed.h"
+#include "base/intern.h"
 #include "reach/locally.h"
 #include "reach/sequence.h"
 
 typedef struct aphi_projection {
     size_t count;                   /* components */
-    aphi_keyed *by_events, *by_races;
+    aphi_intern *by_events, *by_races;
     uint32_t *text;                 /* scratch */
     size_t used, capacity;
 } aphi_projection;

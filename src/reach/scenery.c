@@ -51,7 +51,7 @@ static bool is_in_line(const aphi_scenery *y, uint32_t entry)
 const uint32_t *aphi_scenery_content(const aphi_scenery *y, const uint32_t *v, uint32_t channel, size_t *count)
 {
     size_t size;
-    const uint32_t *entries = aphi_keyed_key(&y->contents[channel], v[y->ground.part_count + channel], &size);
+    const uint32_t *entries = aphi_intern_key(&y->contents[channel], v[y->ground.part_count + channel], &size);
     *count = size / sizeof *entries;
     return entries;
 }
@@ -69,7 +69,7 @@ static uint32_t *edit(aphi_scenery *y, const uint32_t *v, uint32_t channel, size
 static void store(aphi_scenery *y, uint32_t *v, uint32_t channel, size_t count)
 {
     v[y->ground.part_count + channel] =
-        aphi_keyed_number(&y->contents[channel], y->scratch, count * sizeof *y->scratch);
+        aphi_intern_number(&y->contents[channel], y->scratch, count * sizeof *y->scratch);
 }
 
 void aphi_scenery_put(aphi_scenery *y, uint32_t *v, uint32_t channel, uint32_t entry)
@@ -151,14 +151,14 @@ aphi_ground_status aphi_scenery_init(aphi_scenery *y, const aphi_alts *a, size_t
     }
     y->contents = aphi_alloc_zero((y->ground.channel_count + 1) * sizeof *y->contents);
     for (size_t i = 0; i < y->ground.channel_count; i++)
-        aphi_keyed_number(&y->contents[i], "", 0);
+        aphi_intern_number(&y->contents[i], "", 0);
     return status;
 }
 
 void aphi_scenery_free(aphi_scenery *y)
 {
     for (size_t i = 0; i < y->ground.channel_count; i++)
-        aphi_keyed_free(&y->contents[i]);
+        aphi_intern_free(&y->contents[i]);
     free(y->contents);
     free(y->steps);
     free(y->scratch);

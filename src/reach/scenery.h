@@ -10,7 +10,7 @@
 #define APHI_REACH_SCENERY_H
 
 #include "reach/ground.h"
-#include "reach/keyed.h"
+#include "base/intern.h"
 #include "reach/past.h"
 
 typedef struct aphi_scenery_step {
@@ -32,7 +32,7 @@ typedef struct aphi_scenery {
     aphi_past past;          /* if dated */
     uint32_t marks;          /* how many there are */
     size_t size;             /* numbers in a situation */
-    aphi_keyed *contents;    /* of each channel */
+    aphi_intern *contents;    /* of each channel */
     aphi_scenery_step *steps;        /* of the situation that was looked at last, those of one agent together */
     size_t step_count, step_capacity;
     uint32_t first_step[APHI_ALTS_COMPONENTS_MAX + 1];

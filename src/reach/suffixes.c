@@ -16,7 +16,7 @@
 
 static uint32_t node(aphi_suffixes *s, const aphi_suffixes_edge *edges, size_t count)
 {
-    return aphi_keyed_number(&s->nodes, edges, count * sizeof *edges);
+    return aphi_intern_number(&s->nodes, edges, count * sizeof *edges);
 }
 
 void aphi_suffixes_init(aphi_suffixes *s)
@@ -28,8 +28,8 @@ void aphi_suffixes_init(aphi_suffixes *s)
 
 void aphi_suffixes_free(aphi_suffixes *s)
 {
-    aphi_keyed_free(&s->nodes);
-    aphi_keyed_free(&s->unions);
+    aphi_intern_free(&s->nodes);
+    aphi_intern_free(&s->unions);
     free(s->union_results);
     *s = (aphi_suffixes){0};
 }
@@ -37,7 +37,7 @@ void aphi_suffixes_free(aphi_suffixes *s)
 const aphi_suffixes_edge *aphi_suffixes_edges(const aphi_suffixes *s, uint32_t set, size_t *count, bool *has_empty)
 {
     size_t size;
-    const aphi_suffixes_edge *e = aphi_keyed_key(&s->nodes, set, &size);
+    const aphi_suffixes_edge *e = aphi_intern_key(&s->nodes, set, &size);
     *count = size / sizeof *e - 1;
     *has_empty = e[0].first;
     return e + 1;
@@ -87,7 +87,7 @@ uint32_t aphi_suffixes_union(aphi_suffixes *s, uint32_t a, uint32_t b)
         return b;
     uint32_t pair[2] = {a < b ? a : b, a < b ? b : a};
     size_t known = s->unions.count;
-    uint32_t at = aphi_keyed_number(&s->unions, pair, sizeof pair);
+    uint32_t at = aphi_intern_number(&s->unions, pair, sizeof pair);
     if (at < known)
         return s->union_results[at];
     size_t na, nb;

@@ -7,7 +7,7 @@
 #ifndef APHI_REACH_SUFFIXES_H
 #define APHI_REACH_SUFFIXES_H
 
-#include "reach/keyed.h"
+#include "base/intern.h"
 
 #include <stdbool.h>
 
@@ -18,7 +18,7 @@ typedef struct aphi_suffixes_edge {
 } aphi_suffixes_edge;
 
 typedef struct aphi_suffixes {
-    aphi_keyed nodes, unions;
+    aphi_intern nodes, unions;
     uint32_t *union_results;
     size_t union_capacity;
 } aphi_suffixes;

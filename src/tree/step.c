@@ -11,7 +11,7 @@
  * Read next:  tree.c (one answer at a time), ../oracle/transition.c (all ways through a step). */
 #include "tree/step.h"
 
-#include "base/rare.h"
+#include "base/compiler.h"
 #include "tree/guard.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ struct aph {
 
 static _Thread_local char reason[280];
 
-static APHI_RARE aphi_ending crashed(const aphi_guarded *g)
+static APHI_COLD aphi_ending crashed(const aphi_guarded *g)
 {
     snprintf(reason, sizeof reason, "%s", g->crash);
     return APHI_CRASHED;

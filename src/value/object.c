@@ -15,7 +15,7 @@
 #include "value/heap.h"
 
 #include "base/buffer.h"
-#include "base/rare.h"
+#include "base/compiler.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -190,7 +190,7 @@ static void treap_pairs(aph_value t, union aphi_slot **out)
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* With a key or an object of the rarer kind. */
-static APHI_RARE aph_value get_slowly(aph_value object, aph_value key)
+static APHI_COLD aph_value get_slowly(aph_value object, aph_value key)
 {
     bool found;
     if (!is_object(object))

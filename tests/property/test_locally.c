@@ -36,7 +36,7 @@ static bool collect(void *context, aphi_explorer *e)
 
 typedef struct membership {
     aphi_projection *projection;
-    aphi_keyed *set;
+    aphi_intern *set;
     bool races;
     size_t strangers, found;
 } membership;
@@ -46,7 +46,7 @@ static bool look_up(void *context, const aphi_local_event *events, size_t count)
     membership *m = context;
     size_t length, before = m->set->count;
     const uint32_t *text = aphi_projection_text(m->projection, events, count, m->races, &length);
-    aphi_keyed_number(m->set, text, length * sizeof *text);
+    aphi_intern_number(m->set, text, length * sizeof *text);
     m->strangers += m->set->count > before;
     m->found++;
     return true;
@@ -56,7 +56,7 @@ static void compare_component(const aphi_alts *a, collector *c, size_t component
                               compared *sum)
 {
     aphi_locally *l = aphi_locally_open(a, component, (aphi_locally_options){.races = races});
-    aphi_keyed *set = races ? &c->projection.by_races[component] : &c->projection.by_events[component];
+    aphi_intern *set = races ? &c->projection.by_races[component] : &c->projection.by_events[component];
     size_t expected = set->count;
     membership m = {.projection = &c->projection, .set = set, .races = races};
     assert_int_equal(aphi_locally_outcome(l), APHI_LOCALLY_DONE);

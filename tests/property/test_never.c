@@ -6,7 +6,7 @@
  * notes which states of two and of three components it has seen together. */
 #include "compare.h"
 #include "random_alts.h"
-#include "reach/keyed.h"
+#include "base/intern.h"
 #include "reach/sequence.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ typedef struct world {
 
 typedef struct naive {
     const aphi_alts *a;
-    aphi_keyed worlds;
+    aphi_intern worlds;
     seen *seen;
 } naive;
 
@@ -104,7 +104,7 @@ static void note(const naive *n, const world *w)
 static void visit(naive *n, const world *w)
 {
     size_t before = n->worlds.count;
-    if (before > WORLDS_MAX || aphi_keyed_number(&n->worlds, w, sizeof *w) < before)
+    if (before > WORLDS_MAX || aphi_intern_number(&n->worlds, w, sizeof *w) < before)
         return;
     note(n, w);
     for (size_t t = 0; t < n->a->component_count; t++) {
@@ -192,7 +192,7 @@ static void compare_model(const aphi_alts *a, const aphi_plan *plan, uint64_t se
     }
     aphi_explorer_close(e);
     aphi_sequence_close(&c.sequence);
-    aphi_keyed_free(&n.worlds);
+    aphi_intern_free(&n.worlds);
     free(told);
     free(found);
 }

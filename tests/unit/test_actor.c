@@ -3,7 +3,7 @@
  * test_actor.c - a model that acts: one request and several, choices, branches not to be taken, faults; the agenda. */
 #include "harness/actor.h"
 
-#include "harness/agenda.h"
+#include "base/timer_heap.h"
 #include "harness/wire.h"
 #include "models/models.h"
 
@@ -304,25 +304,25 @@ static void test_faults(void **unused)
 static void test_agenda(void **unused)
 {
     (void)unused;
-    aphi_agenda a = {0};
+    aphi_timer_heap a = {0};
     aphi_choice c = aphi_choice_seed(1);
-    aphi_due due;
-    assert_int_equal(aphi_agenda_when(&a), -1);
+    aphi_timer due;
+    assert_int_equal(aphi_timer_heap_when(&a), -1);
     for (uint64_t i = 0; i < 1000; i++)
-        aphi_agenda_add(&a, (aphi_due){.ns = aphi_choice_within(&c, 0, 50), .detail = i});
-    assert_false(aphi_agenda_next(&a, -1, &due));
+        aphi_timer_heap_add(&a, (aphi_timer){.ns = aphi_choice_within(&c, 0, 50), .detail = i});
+    assert_false(aphi_timer_heap_next(&a, -1, &due));
     int64_t last = -1;
     uint64_t order = 0;
     for (int i = 0; i < 1000; i++) {
-        int64_t when = aphi_agenda_when(&a);
-        assert_true(aphi_agenda_next(&a, 50, &due));
+        int64_t when = aphi_timer_heap_when(&a);
+        assert_true(aphi_timer_heap_next(&a, 50, &due));
         assert_int_equal(due.ns, when);
         assert_true(due.ns > last || (due.ns == last && due.detail > order));
         last = due.ns;
         order = due.detail;
     }
-    assert_false(aphi_agenda_next(&a, 50, &due));
-    aphi_agenda_deinit(&a);
+    assert_false(aphi_timer_heap_next(&a, 50, &due));
+    aphi_timer_heap_deinit(&a);
 }
 
 static void test_delay(void **unused)

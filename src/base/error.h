@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fail.h - to say what the world did wrong. */
-#ifndef APHI_BASE_FAIL_H
-#define APHI_BASE_FAIL_H
+ * error.h - to say what the world did wrong. */
+#ifndef APHI_BASE_ERROR_H
+#define APHI_BASE_ERROR_H
 
 #include <stdbool.h>
 #include <stddef.h>

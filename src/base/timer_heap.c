@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * agenda.c - a binary heap by time.
+ * timer_heap.c - a binary heap by time.
  *
  * Invariants: no entry is earlier than its parent; entries of one time come out in the order in which they went in.
  * Cost:       logarithmic in what waits. */
-#include "harness/agenda.h"
+#include "base/timer_heap.h"
 
 #include "base/memory.h"
 
 #include <stdlib.h>
 
-static bool earlier(const aphi_due *a, const aphi_due *b)
+static bool earlier(const aphi_timer *a, const aphi_timer *b)
 {
     return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
 
-void aphi_agenda_add(aphi_agenda *a, aphi_due due)
+void aphi_timer_heap_add(aphi_timer_heap *a, aphi_timer due)
 {
     due.order = a->order++;
     APHI_RESERVE(a->heap, a->capacity, a->count + 1);
@@ -26,9 +26,9 @@ void aphi_agenda_add(aphi_agenda *a, aphi_due due)
 }
 
 /* The last entry takes the place of the first, and sinks. */
-static void remove_first(aphi_agenda *a)
+static void remove_first(aphi_timer_heap *a)
 {
-    aphi_due last = a->heap[--a->count];
+    aphi_timer last = a->heap[--a->count];
     size_t i = 0;
     for (size_t child; (child = 2 * i + 1) < a->count; i = child) {
         if (child + 1 < a->count && earlier(&a->heap[child + 1], &a->heap[child]))
@@ -40,7 +40,7 @@ static void remove_first(aphi_agenda *a)
     a->heap[i] = last;
 }
 
-bool aphi_agenda_next(aphi_agenda *a, int64_t now, aphi_due *due)
+bool aphi_timer_heap_next(aphi_timer_heap *a, int64_t now, aphi_timer *due)
 {
     if (!a->count || a->heap[0].ns > now)
         return false;
@@ -49,15 +49,15 @@ bool aphi_agenda_next(aphi_agenda *a, int64_t now, aphi_due *due)
     return true;
 }
 
-int64_t aphi_agenda_when(const aphi_agenda *a)
+int64_t aphi_timer_heap_when(const aphi_timer_heap *a)
 {
     return a->count ? a->heap[0].ns : -1;
 }
 
-void aphi_agenda_deinit(aphi_agenda *a)
+void aphi_timer_heap_deinit(aphi_timer_heap *a)
 {
     free(a->heap);
-    *a = (aphi_agenda){0};
+    *a = (aphi_timer_heap){0};
 }
 
 int64_t aphi_delay(aphi_choice *c, int64_t mean_ns)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * keyed.c - open addressing over keys that lie one after the other in one array.
+ * intern.c - open addressing over keys that lie one after the other in one array.
  *
  * Cost: a key costs its bytes, and some 20 more. Nothing is ever removed. */
-#include "reach/keyed.h"
+#include "base/intern.h"
 
 #include "base/memory.h"
 
@@ -27,15 +27,15 @@ static uint64_t hash_of(const unsigned char *p, size_t n)
     return h ^ h >> 29;
 }
 
-void aphi_keyed_free(aphi_keyed *t)
+void aphi_intern_free(aphi_intern *t)
 {
     free(t->bytes);
     free(t->start);
     free(t->slots);
-    *t = (aphi_keyed){0};
+    *t = (aphi_intern){0};
 }
 
-const void *aphi_keyed_key(const aphi_keyed *t, uint32_t number, size_t *size)
+const void *aphi_intern_key(const aphi_intern *t, uint32_t number, size_t *size)
 {
     assert(number < t->count);
     if (size)
@@ -43,7 +43,7 @@ const void *aphi_keyed_key(const aphi_keyed *t, uint32_t number, size_t *size)
     return t->bytes + t->start[number];
 }
 
-static void grow(aphi_keyed *t)
+static void grow(aphi_intern *t)
 {
     size_t larger = t->slot_count ? t->slot_count * 4 : 16;
     free(t->slots);
@@ -57,7 +57,7 @@ static void grow(aphi_keyed *t)
     }
 }
 
-static uint32_t add(aphi_keyed *t, const void *key, size_t size)
+static uint32_t add(aphi_intern *t, const void *key, size_t size)
 {
     assert(t->count < UINT32_MAX - 1);
     APHI_RESERVE(t->bytes, t->byte_capacity, t->used + size);
@@ -70,7 +70,7 @@ static uint32_t add(aphi_keyed *t, const void *key, size_t size)
     return (uint32_t)t->count++;
 }
 
-uint32_t aphi_keyed_number(aphi_keyed *t, const void *key, size_t size)
+uint32_t aphi_intern_number(aphi_intern *t, const void *key, size_t size)
 {
     if (t->count * 4 >= t->slot_count * 3)
         grow(t);

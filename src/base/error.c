@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fail.c - to say what the world did wrong; see fail.h. */
-#include "base/fail.h"
+ * error.c - to say what the world did wrong; see error.h. */
+#include "base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
