@@ -10,7 +10,7 @@
 #include "oracle/explanation.h"
 
 #include "base/memory.h"
-#include "solve/absorb.h"
+#include "solve/literals.h"
 #include "solve/store.h"
 #include "tree/step.h"
 
@@ -102,15 +102,15 @@ static aph_value ways_of(const telling *t)
 /* The symbols that the condition alone determines. */
 static void learn(telling *t, aph_value condition)
 {
-    aphi_absorber a;
-    aphi_absorber_init(&a, APH_NIL);
-    bool possible = aphi_absorb(&a, condition);
+    aphi_literals a;
+    aphi_literals_init(&a, APH_NIL);
+    bool possible = aphi_literals_assert(&a, condition);
     for (size_t i = 0; possible && i < aphi_bindings_count(&a.bindings); i++) {
         aph_value v = *aphi_bindings_value(&a.bindings, i);
         if (!aph_is_symbolic(v))
             aphi_bindings_set(&t->learnt, aphi_bindings_symbol(&a.bindings, i), v);
     }
-    aphi_absorber_deinit(&a);
+    aphi_literals_deinit(&a);
 }
 
 static void require(telling *t, aph_value condition)

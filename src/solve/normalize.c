@@ -4,7 +4,7 @@
  *
  * Idea:       a symbol is dead if no root holds it. To forget it is to project: what remains must allow for the live
  *             symbols exactly what was allowed before. Three projections are exact and cheap:
- *             1. a symbol with more values left than symbols to differ from goes with all that is said of it (web.h);
+ *             1. a symbol with more values left than symbols to differ from goes with all that is said of it (constraint_graph.h);
  *             2. a symbol that is only compared, a <= x and x < b, leaves a < b behind for each such pair;
  *             3. what is not connected to a live symbol goes, since it can be satisfied.
  *             Other dead symbols stay, which costs time but is never wrong.
@@ -15,7 +15,7 @@
 #include "solve/store.h"
 
 #include "base/memory.h"
-#include "solve/absorb.h"
+#include "solve/literals.h"
 #include "solve/term.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ typedef struct projection {
     size_t n;
     aph_value *roots;
     aphi_symset live;        /* the symbols of the roots, in order */
-    aphi_absorber a;         /* its literals are the store; what it binds is substituted in the roots */
+    aphi_literals a;         /* its literals are the store; what it binds is substituted in the roots */
 } projection;
 
 static void find_live(projection *p)
@@ -46,17 +46,17 @@ static void forget_roomy(projection *p)
 {
     aphi_list *l = &p->a.literals;
     aph_value *items = aphi_list_items(l);
-    aphi_web w;
-    aphi_web_init(&w, l->count, items);
+    aphi_constraint_graph w;
+    aphi_constraint_graph_init(&w, l->count, items);
     for (size_t i = 0; i < w.symbols.count; i++)
         w.cell[i].pinned |= is_live(p, aphi_symset_at(&w.symbols, i));
-    aphi_web_set_aside(&w);
+    aphi_constraint_graph_set_aside(&w);
     size_t kept = 0;
     for (size_t i = 0; i < l->count; i++)
-        if (aphi_web_remains(&w, items[i]))
+        if (aphi_constraint_graph_remains(&w, items[i]))
             items[kept++] = items[i];
     l->count = kept;
-    aphi_web_deinit(&w);
+    aphi_constraint_graph_deinit(&w);
 }
 
 /* ---- dead symbols that are only compared ------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static void forget_compared(projection *p, aph_value symbol, const compared *c)
     l->count = kept;
     for (size_t i = 0; i < c->belows; i++)
         for (size_t k = 0; k < c->aboves; k++) {
-            bool possible = aphi_absorb(&p->a, below_through(c->below[i], c->above[k]));
+            bool possible = aphi_literals_assert(&p->a, below_through(c->below[i], c->above[k]));
             assert(possible);
             (void)possible;
         }
@@ -303,7 +303,7 @@ uint32_t aphi_store_normalize(size_t n, aph_value *roots, aph_value *store)
     if (!symbols)
         return 0;
     projection p = {.n = n, .roots = roots, .live = {0}};
-    aphi_absorber_init(&p.a, *store);
+    aphi_literals_init(&p.a, *store);
     find_live(&p);
     forget_unconnected(&p);
     do
@@ -311,8 +311,8 @@ uint32_t aphi_store_normalize(size_t n, aph_value *roots, aph_value *store)
     while (forget_one_compared(&p));
     forget_unconnected(&p);
     uint32_t count = rename_all(&p);
-    *store = aphi_absorber_store(&p.a);
-    aphi_absorber_deinit(&p.a);
+    *store = aphi_literals_store(&p.a);
+    aphi_literals_deinit(&p.a);
     aphi_symset_deinit(&p.live);
     return count;
 }

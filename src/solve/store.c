@@ -2,18 +2,18 @@
  *
  * store.c - add a condition to what is known; find values that make conditions true.
  *
- * Idea:       absorb.c brings the condition into the form of a store. The store was satisfiable, so only what is
+ * Idea:       literals.c brings the condition into the form of a store. The store was satisfiable, so only what is
  *             connected to a symbol that the condition touched must be looked at again; if nothing there relates
  *             symbols to each other, absorbing has already decided. Solving starts from nothing, one connected part
  *             at a time.
  * Invariants: a store that is returned can be satisfied.
  * Cost:       linear in the literals of the store, no memory taken for up to 48 of them; solving is quadratic in the
  *             largest connected part.
- * Read next:  absorb.c, web.c, normalize.c */
+ * Read next:  literals.c, constraint_graph.c, normalize.c */
 #include "solve/store.h"
 
 #include "base/memory.h"
-#include "solve/absorb.h"
+#include "solve/literals.h"
 #include "solve/term.h"
 
 #include <stdlib.h>
@@ -46,17 +46,17 @@ static bool any_relates(size_t n, const aph_value *literals)
     return false;
 }
 
-static aphi_sat decide_touched(aphi_absorber *a, int64_t solver_ms)
+static aphi_sat decide_touched(aphi_literals *a, int64_t solver_ms)
 {
     aph_value *literals = aphi_list_items(&a->literals);
     if (!any_relates(a->literals.count, literals))
         return APHI_SAT;
-    aphi_absorber_simplify(a);
+    aphi_literals_simplify(a);
     size_t connected = connected_first(a->literals.count, literals, a->touched);
     return any_relates(connected, literals) ? aphi_decide(connected, literals, solver_ms, NULL) : APHI_SAT;
 }
 
-static void hand_over(aphi_absorber *a, aphi_bindings *b)
+static void hand_over(aphi_literals *a, aphi_bindings *b)
 {
     for (size_t i = 0; i < aphi_bindings_count(b); i++)
         *aphi_bindings_value(b, i) = aphi_substitute(*aphi_bindings_value(b, i), &a->bindings);
@@ -70,14 +70,14 @@ aphi_sat aphi_store_assume(aph_value store, aph_value condition, int64_t solver_
         *out = aph_truth(condition) ? store : *out;
         return aph_truth(condition) ? APHI_SAT : APHI_UNSAT;
     }
-    aphi_absorber a;
-    aphi_absorber_init(&a, store);
-    aphi_sat sat = aphi_absorb(&a, condition) ? decide_touched(&a, solver_ms) : APHI_UNSAT;
+    aphi_literals a;
+    aphi_literals_init(&a, store);
+    aphi_sat sat = aphi_literals_assert(&a, condition) ? decide_touched(&a, solver_ms) : APHI_UNSAT;
     if (sat == APHI_SAT) {
-        *out = aphi_absorber_store(&a);
+        *out = aphi_literals_store(&a);
         hand_over(&a, b);
     }
-    aphi_absorber_deinit(&a);
+    aphi_literals_deinit(&a);
     return sat;
 }
 
@@ -112,11 +112,11 @@ static uint32_t unite(parts *p, aph_value v)
 /* Values for the symbols of one part: those that its conditions leave open, then those that they determine. */
 static aphi_sat solve_part(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values)
 {
-    aphi_absorber a;
+    aphi_literals a;
     aphi_sat sat = APHI_SAT;
-    aphi_absorber_init(&a, APH_NIL);
+    aphi_literals_init(&a, APH_NIL);
     for (size_t i = 0; i < n && sat == APHI_SAT; i++)
-        if (!aphi_absorb(&a, conditions[i]))
+        if (!aphi_literals_assert(&a, conditions[i]))
             sat = APHI_UNSAT;
     if (sat == APHI_SAT)
         sat = aphi_decide(a.literals.count, aphi_list_items(&a.literals), solver_ms, values);
@@ -127,7 +127,7 @@ static aphi_sat solve_part(size_t n, const aph_value *conditions, int64_t solver
     }
     for (size_t i = 0; sat == APHI_SAT && i < n; i++)
         aphi_bindings_complete(values, conditions[i]);
-    aphi_absorber_deinit(&a);
+    aphi_literals_deinit(&a);
     return sat;
 }
 

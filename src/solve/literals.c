@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * absorb.c - conditions taken apart into the literals that a store keeps and the symbols that they determine.
+ * literals.c - conditions taken apart into the literals that a store keeps and the symbols that they determine.
  *
  * Idea:       a condition that must hold says more than its term: nothing in it may be wrong. So x + 1 <= 5 becomes
  *             x <= 4 with x + 1 in 64 bits, which here is no news; x + y = 3 becomes y is 3 - x. An equation solved
@@ -14,7 +14,7 @@
  *             so a symbol with bounds and points only always has a value left.
  * Cost:       a run over the literals for each condition, one more for each symbol bound; most are passed over by
  *             their Bloom masks. */
-#include "solve/absorb.h"
+#include "solve/literals.h"
 
 #include "base/memory.h"
 #include "solve/term.h"
@@ -41,7 +41,7 @@ static void list_init(aphi_list *l)
     l->many = NULL;
 }
 
-void aphi_absorber_init(aphi_absorber *a, aph_value store)
+void aphi_literals_init(aphi_literals *a, aph_value store)
 {
     list_init(&a->literals);
     list_init(&a->waiting);
@@ -52,7 +52,7 @@ void aphi_absorber_init(aphi_absorber *a, aph_value store)
         aphi_list_add(&a->literals, aph_at(store, i));
 }
 
-void aphi_absorber_deinit(aphi_absorber *a)
+void aphi_literals_deinit(aphi_literals *a)
 {
     free(a->literals.many);
     free(a->waiting.many);
@@ -61,13 +61,13 @@ void aphi_absorber_deinit(aphi_absorber *a)
 
 /* ---- changing the literals --------------------------------------------------------------------------------------- */
 
-static void drop(aphi_absorber *a, size_t i)
+static void drop(aphi_literals *a, size_t i)
 {
     aph_value *items = aphi_list_items(&a->literals);
     items[i] = items[--a->literals.count];
 }
 
-static void keep(aphi_absorber *a, aph_value literal)
+static void keep(aphi_literals *a, aph_value literal)
 {
     const aph_value *items = aphi_list_read(&a->literals);
     for (size_t i = 0; i < a->literals.count; i++)
@@ -78,7 +78,7 @@ static void keep(aphi_absorber *a, aph_value literal)
 }
 
 /* symbol is value, in which it does not occur. */
-static void bind(aphi_absorber *a, aph_value symbol, aph_value value)
+static void bind(aphi_literals *a, aph_value symbol, aph_value value)
 {
     aphi_bindings one;
     aphi_bindings_init(&one);
@@ -99,7 +99,7 @@ static void bind(aphi_absorber *a, aph_value symbol, aph_value value)
     }
 }
 
-static aphi_range bounds_of(const aphi_absorber *a, aph_value symbol)
+static aphi_range bounds_of(const aphi_literals *a, aph_value symbol)
 {
     aphi_range r = APHI_RANGE_ALL;
     aph_value x, y;
@@ -117,7 +117,7 @@ static aphi_range bounds_of(const aphi_absorber *a, aph_value symbol)
 }
 
 /* Move the bounds inwards over points that lie on them. */
-static aphi_range without_points(aphi_absorber *a, aph_value symbol, aphi_range r)
+static aphi_range without_points(aphi_literals *a, aph_value symbol, aphi_range r)
 {
     aph_value x, y;
     const aph_value *items = aphi_list_read(&a->literals);
@@ -139,7 +139,7 @@ static aphi_range without_points(aphi_absorber *a, aph_value symbol, aphi_range 
 }
 
 /* Drop the bounds of symbol, and its points that are not strictly between r's. */
-static void clear_bounds(aphi_absorber *a, aph_value symbol, aphi_range r)
+static void clear_bounds(aphi_literals *a, aph_value symbol, aphi_range r)
 {
     aph_value x, y;
     for (size_t i = 0; i < a->literals.count;) {
@@ -155,7 +155,7 @@ static void clear_bounds(aphi_absorber *a, aph_value symbol, aphi_range r)
 }
 
 /* symbol lies in r. */
-static void restrict_to(aphi_absorber *a, aph_value symbol, aphi_range r)
+static void restrict_to(aphi_literals *a, aph_value symbol, aphi_range r)
 {
     aphi_range was = bounds_of(a, symbol), now = was;
     if (r.low > now.low)
@@ -182,7 +182,7 @@ static void restrict_to(aphi_absorber *a, aph_value symbol, aphi_range r)
 }
 
 /* symbol is not the integer i. */
-static void exclude(aphi_absorber *a, aph_value symbol, int64_t i)
+static void exclude(aphi_literals *a, aph_value symbol, int64_t i)
 {
     aphi_range r = bounds_of(a, symbol);
     if (i < r.low || i > r.high)
@@ -198,7 +198,7 @@ static void exclude(aphi_absorber *a, aph_value symbol, int64_t i)
 /* ---- reading a condition ----------------------------------------------------------------------------------------- */
 
 /* t is not wrong and lies in `to`, if that is a matter of one symbol's bounds. */
-static bool absorb_range(aphi_absorber *a, aph_value t, aphi_range to)
+static bool absorb_range(aphi_literals *a, aph_value t, aphi_range to)
 {
     aph_value symbol;
     aphi_range from;
@@ -211,13 +211,13 @@ static bool absorb_range(aphi_absorber *a, aph_value t, aphi_range to)
     return true;
 }
 
-static bool absorb_defined(aphi_absorber *a, aph_value t)
+static bool absorb_defined(aphi_literals *a, aph_value t)
 {
     return aphi_is_total(t) || absorb_range(a, t, APHI_RANGE_ALL);
 }
 
 /* symbol is t, if the symbol does not occur in t and bounds can say that t is not wrong. */
-static bool solve_for(aphi_absorber *a, aph_value symbol, aph_value t)
+static bool solve_for(aphi_literals *a, aph_value symbol, aph_value t)
 {
     aph_value inner;
     aphi_range from;
@@ -232,7 +232,7 @@ static bool solve_for(aphi_absorber *a, aph_value symbol, aph_value t)
 }
 
 /* The one of two symbols to be expressed by the other: the newer. */
-static bool absorb_same(aphi_absorber *a, aph_value x, aph_value y)
+static bool absorb_same(aphi_literals *a, aph_value x, aph_value y)
 {
     if (aphi_is_symbol(x) && aphi_is_symbol(y) && aph_compare(x, y) < 0)
         return solve_for(a, y, x);
@@ -240,7 +240,7 @@ static bool absorb_same(aphi_absorber *a, aph_value x, aph_value y)
 }
 
 /* x + y = k and x - y = k determine the newer symbol by the older; the result is in 64 bits, being a symbol's value. */
-static bool absorb_sum(aphi_absorber *a, aph_value t, aph_value k)
+static bool absorb_sum(aphi_literals *a, aph_value t, aph_value k)
 {
     bool is_sum = aphi_is_term(t, APH_ADD), is_difference = aphi_is_term(t, APH_SUB);
     if (!is_sum && !is_difference)
@@ -253,7 +253,7 @@ static bool absorb_sum(aphi_absorber *a, aph_value t, aph_value k)
     return aph_compare(x, y) < 0 ? solve_for(a, y, aph_sub(x, k)) : solve_for(a, x, aph_add(y, k));
 }
 
-static void absorb_equality(aphi_absorber *a, aph_value l)
+static void absorb_equality(aphi_literals *a, aph_value l)
 {
     aph_value x = aphi_node_arg(l, 0), y = aphi_node_arg(l, 1);
     if (x == y) {
@@ -270,7 +270,7 @@ static void absorb_equality(aphi_absorber *a, aph_value l)
 }
 
 /* t is not wrong and not k, if that is a matter of one symbol's bounds and of one point. */
-static bool absorb_not_in(aphi_absorber *a, aph_value t, int64_t k)
+static bool absorb_not_in(aphi_literals *a, aph_value t, int64_t k)
 {
     aph_value symbol;
     aphi_range defined, excluded;
@@ -304,7 +304,7 @@ static bool absorb_not_in(aphi_absorber *a, aph_value t, int64_t k)
     return true;
 }
 
-static void absorb_difference(aphi_absorber *a, aph_value l)
+static void absorb_difference(aphi_literals *a, aph_value l)
 {
     aph_value equality = aphi_node_arg(l, 0), x = aphi_node_arg(equality, 0), y = aphi_node_arg(equality, 1);
     if (x == y)
@@ -313,7 +313,7 @@ static void absorb_difference(aphi_absorber *a, aph_value l)
         keep(a, l);
 }
 
-static void absorb_order(aphi_absorber *a, aph_value l)
+static void absorb_order(aphi_literals *a, aph_value l)
 {
     aph_value x = aphi_node_arg(l, 0), y = aphi_node_arg(l, 1);
     bool done = false;
@@ -325,7 +325,7 @@ static void absorb_order(aphi_absorber *a, aph_value l)
         keep(a, l);
 }
 
-static void absorb_one(aphi_absorber *a, aph_value l)
+static void absorb_one(aphi_literals *a, aph_value l)
 {
     if (aph_kind_of(l) == APH_SYMBOL && aph_symbol_sort(l) == APH_BOOL) {
         bind(a, l, aph_bool(true));
@@ -354,7 +354,7 @@ static void absorb_one(aphi_absorber *a, aph_value l)
     }
 }
 
-bool aphi_absorb(aphi_absorber *a, aph_value condition)
+bool aphi_literals_assert(aphi_literals *a, aph_value condition)
 {
     aphi_list_add(&a->waiting, condition);
     while (a->waiting.count && !a->failed) {
@@ -371,7 +371,7 @@ static aphi_range range_of(const void *context, aph_value symbol)
     return bounds_of(context, symbol);
 }
 
-void aphi_absorber_simplify(aphi_absorber *a)
+void aphi_literals_simplify(aphi_literals *a)
 {
     aph_value x, y;
     for (size_t i = 0; i < a->literals.count;) {
@@ -408,7 +408,7 @@ static void sort(size_t n, aph_value *items)
     }
 }
 
-aph_value aphi_absorber_store(aphi_absorber *a)
+aph_value aphi_literals_store(aphi_literals *a)
 {
     aph_value *items = aphi_list_items(&a->literals);
     sort(a->literals.count, items);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * web.c - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold.
+ * constraint_graph.c - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold.
  *
  * Idea:       a symbol that only has bounds, excluded values and other symbols to differ from, and more values left
  *             than such others, can be given a value last. Setting such symbols aside, again and again, most often
@@ -9,7 +9,7 @@
  *             refute it or are points; then Z3 is asked.
  * Invariants: every answer but APHI_UNDECIDED is exact; a guess counts only if every literal evaluates to true.
  * Cost:       linear in the literals for each round of setting aside; rounds are few unless domains are tight. */
-#include "solve/web.h"
+#include "solve/constraint_graph.h"
 
 #include "base/choice.h"
 #include "base/memory.h"
@@ -40,12 +40,12 @@ aphi_form aphi_form_of(aph_value literal, aph_value *x, aph_value *y)
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-static aphi_cell *cell_of(const aphi_web *w, aph_value symbol)
+static aphi_cell *cell_of(const aphi_constraint_graph *w, aph_value symbol)
 {
     return &w->cell[aphi_symset_find(&w->symbols, symbol)];
 }
 
-static void enter(aphi_web *w, aph_value literal)
+static void enter(aphi_constraint_graph *w, aph_value literal)
 {
     aph_value x, y;
     aphi_form form = aphi_form_of(literal, &x, &y);
@@ -71,7 +71,7 @@ static aphi_range range_of_sort(aph_kind sort)
     return sort == APH_BOOL ? (aphi_range){0, 1} : APHI_RANGE_ALL;
 }
 
-void aphi_web_init(aphi_web *w, size_t n, const aph_value *literals)
+void aphi_constraint_graph_init(aphi_constraint_graph *w, size_t n, const aph_value *literals)
 {
     w->n = n;
     w->literals = literals;
@@ -87,14 +87,14 @@ void aphi_web_init(aphi_web *w, size_t n, const aph_value *literals)
         enter(w, literals[i]);
 }
 
-void aphi_web_deinit(aphi_web *w)
+void aphi_constraint_graph_deinit(aphi_constraint_graph *w)
 {
     if (w->cell != w->few)
         free(w->cell);
     aphi_symset_deinit(&w->symbols);
 }
 
-static void count_degrees(aphi_web *w)
+static void count_degrees(aphi_constraint_graph *w)
 {
     aph_value x, y;
     for (size_t i = 0; i < w->symbols.count; i++)
@@ -117,7 +117,7 @@ static bool has_room(const aphi_cell *cell, aph_kind sort)
     return others >= (uint64_t)cell->points + cell->degree;
 }
 
-void aphi_web_set_aside(aphi_web *w)
+void aphi_constraint_graph_set_aside(aphi_constraint_graph *w)
 {
     for (bool more = true; more;) {
         more = false;
@@ -133,7 +133,7 @@ void aphi_web_set_aside(aphi_web *w)
     }
 }
 
-bool aphi_web_remains(const aphi_web *w, aph_value literal)
+bool aphi_constraint_graph_remains(const aphi_constraint_graph *w, aph_value literal)
 {
     aph_value x, y;
     aphi_form form = aphi_form_of(literal, &x, &y);
@@ -145,7 +145,7 @@ bool aphi_web_remains(const aphi_web *w, aph_value literal)
 /* ---- the core ---------------------------------------------------------------------------------------------------- */
 
 typedef struct core {
-    const aphi_web *web;
+    const aphi_constraint_graph *web;
     size_t n;
     const aph_value *literals;
     int64_t *value;            /* of each symbol of the web, as aphi_evaluate wants it */
@@ -382,7 +382,7 @@ static void tell_core(const core *c, aphi_bindings *values)
 }
 
 /* Does a literal say that symbol is not this value, or not that of a symbol that already has it? */
-static bool is_excluded(const aphi_web *w, const aphi_bindings *values, aph_value symbol, aph_value value)
+static bool is_excluded(const aphi_constraint_graph *w, const aphi_bindings *values, aph_value symbol, aph_value value)
 {
     aph_value x, y;
     for (size_t i = 0; i < w->n; i++) {
@@ -398,7 +398,7 @@ static bool is_excluded(const aphi_web *w, const aphi_bindings *values, aph_valu
     return false;
 }
 
-static aph_value free_value(const aphi_web *w, const aphi_bindings *values, aph_value symbol)
+static aph_value free_value(const aphi_constraint_graph *w, const aphi_bindings *values, aph_value symbol)
 {
     if (aph_symbol_sort(symbol) == APH_STR) {
         aph_value text = aph_str("");
@@ -414,7 +414,7 @@ static aph_value free_value(const aphi_web *w, const aphi_bindings *values, aph_
 }
 
 /* Values for what was set aside: the last set aside first, so that each finds room. */
-static void tell_set_aside(const aphi_web *w, aphi_bindings *values)
+static void tell_set_aside(const aphi_constraint_graph *w, aphi_bindings *values)
 {
     for (uint32_t round = w->rounds; round > 0; round--)
         for (size_t i = 0; i < w->symbols.count; i++)
@@ -442,7 +442,7 @@ static aphi_sat decide_core(core *c, int64_t solver_ms, aphi_bindings *values)
     return sat;
 }
 
-static aphi_sat decide_web(const aphi_web *w, int64_t solver_ms, aphi_bindings *values)
+static aphi_sat decide_web(const aphi_constraint_graph *w, int64_t solver_ms, aphi_bindings *values)
 {
     size_t n = w->n, symbols = w->symbols.count, left = 0;
     bool small = n <= 32 && symbols <= APHI_FEW_SYMBOLS;
@@ -450,7 +450,7 @@ static aphi_sat decide_web(const aphi_web *w, int64_t solver_ms, aphi_bindings *
     int64_t few_values[APHI_FEW_SYMBOLS], *value = small ? few_values : aphi_alloc(symbols * sizeof *value);
     aphi_range few_ranges[APHI_FEW_SYMBOLS], *range = small ? few_ranges : aphi_alloc(symbols * sizeof *range);
     for (size_t i = 0; i < n; i++)
-        if (aphi_web_remains(w, w->literals[i]))
+        if (aphi_constraint_graph_remains(w, w->literals[i]))
             literals[left++] = w->literals[i];
     for (size_t i = 0; i < symbols; i++)
         range[i] = w->cell[i].range;
@@ -466,12 +466,12 @@ static aphi_sat decide_web(const aphi_web *w, int64_t solver_ms, aphi_bindings *
 
 aphi_sat aphi_decide(size_t n, const aph_value *literals, int64_t solver_ms, aphi_bindings *values)
 {
-    aphi_web w;
-    aphi_web_init(&w, n, literals);
-    aphi_web_set_aside(&w);
+    aphi_constraint_graph w;
+    aphi_constraint_graph_init(&w, n, literals);
+    aphi_constraint_graph_set_aside(&w);
     aphi_sat sat = decide_web(&w, solver_ms, values);
     if (sat == APHI_SAT && values)
         tell_set_aside(&w, values);
-    aphi_web_deinit(&w);
+    aphi_constraint_graph_deinit(&w);
     return sat;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * web.h - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold. */
-#ifndef APHI_SOLVE_WEB_H
-#define APHI_SOLVE_WEB_H
+ * constraint_graph.h - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold. */
+#ifndef APHI_SOLVE_CONSTRAINT_GRAPH_H
+#define APHI_SOLVE_CONSTRAINT_GRAPH_H
 
 #include "solve/range.h"
 #include "solve/z3.h"
@@ -27,23 +27,23 @@ typedef struct aphi_cell {
     bool pinned;      /* not to be set aside */
 } aphi_cell;
 
-typedef struct aphi_web {
+typedef struct aphi_constraint_graph {
     size_t n;
     const aph_value *literals;
     aphi_symset symbols;
     aphi_cell *cell;             /* one for each symbol */
     aphi_cell few[APHI_FEW_SYMBOLS];
     uint32_t rounds;
-} aphi_web;
+} aphi_constraint_graph;
 
 /* Literals are borrowed. Symbols that occur in an APHI_OTHER literal are pinned. */
-void aphi_web_init(aphi_web *w, size_t n, const aph_value *literals);
-void aphi_web_deinit(aphi_web *w);
+void aphi_constraint_graph_init(aphi_constraint_graph *w, size_t n, const aph_value *literals);
+void aphi_constraint_graph_deinit(aphi_constraint_graph *w);
 /* Set symbols aside, round by round, that have more values left than symbols to differ from: whatever those come to
  * be, there is a value. So what remains can hold if and only if all can. */
-void aphi_web_set_aside(aphi_web *w);
+void aphi_constraint_graph_set_aside(aphi_constraint_graph *w);
 /* Does it constrain no symbol that was set aside? */
-bool aphi_web_remains(const aphi_web *w, aph_value literal);
+bool aphi_constraint_graph_remains(const aphi_constraint_graph *w, aph_value literal);
 
 /* Can the literals all hold? In each, bounds and points must be in the form that the store keeps. With `values`, those
  * get a value for each symbol in the literals on APHI_SAT. */
