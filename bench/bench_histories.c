@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "models/models.h"
-#include "oracle/jury.h"
+#include "oracle/partitions.h"
 #include "trace/foresight.h"
 
 #include <stdio.h>
@@ -58,13 +58,13 @@ static bool load(const char *path, const aph_model *model, history *h)
     return status == 0;
 }
 
-static aph_verdict feed(aphi_jury *jury, const aphi_foreseen *o, aph_verdict verdict)
+static aph_verdict feed(aphi_partitions *jury, const aphi_foreseen *o, aph_verdict verdict)
 {
     aph_foresight known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
     switch (o->seen.kind) {
-    case APHI_SENT: return aphi_jury_sent(jury, o->seen.line, o->seen.connection, o->seen.message, &known);
-    case APHI_RECEIVED: return aphi_jury_received(jury, o->seen.line, o->seen.connection, o->seen.message);
-    case APHI_LOST: return aphi_jury_lost(jury, o->seen.line, o->seen.connection, o->foretold);
+    case APHI_SENT: return aphi_partitions_sent(jury, o->seen.line, o->seen.connection, o->seen.message, &known);
+    case APHI_RECEIVED: return aphi_partitions_received(jury, o->seen.line, o->seen.connection, o->seen.message);
+    case APHI_LOST: return aphi_partitions_lost(jury, o->seen.line, o->seen.connection, o->foretold);
     default: return verdict;
     }
 }
@@ -72,7 +72,7 @@ static aph_verdict feed(aphi_jury *jury, const aphi_foreseen *o, aph_verdict ver
 static double one_run(const aph_model *model, const history *h, bool whole, measure *m)
 {
     char error[200];
-    aphi_jury *jury = aphi_jury_open(model, &(aph_oracle_options){.whole = whole}, error, sizeof error);
+    aphi_partitions *jury = aphi_partitions_open(model, &(aph_oracle_options){.whole = whole}, error, sizeof error);
     int64_t begin = aphi_clock_ns();
     m->verdict = APH_PASS;
     m->operations = 0;
@@ -81,8 +81,8 @@ static double one_run(const aph_model *model, const history *h, bool whole, meas
         m->verdict = feed(jury, &h->seen[i], m->verdict);
     }
     double ms = (double)(aphi_clock_ns() - begin) / 1e6;
-    m->stats = aphi_jury_stats(jury);
-    aphi_jury_close(jury);
+    m->stats = aphi_partitions_stats(jury);
+    aphi_partitions_close(jury);
     aph_collect();
     return ms;
 }

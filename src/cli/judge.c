@@ -48,9 +48,9 @@ static aph_verdict feed(judgement *j, const aphi_foreseen *o)
     switch (o->seen.kind) {
     case APHI_SENT:
         j->operations++;
-        return aphi_jury_sent(j->jury, o->seen.line, o->seen.connection, o->seen.message, &known);
-    case APHI_RECEIVED: return aphi_jury_received(j->jury, o->seen.line, o->seen.connection, o->seen.message);
-    case APHI_LOST: return aphi_jury_lost(j->jury, o->seen.line, o->seen.connection, o->foretold);
+        return aphi_partitions_sent(j->partitions, o->seen.line, o->seen.connection, o->seen.message, &known);
+    case APHI_RECEIVED: return aphi_partitions_received(j->partitions, o->seen.line, o->seen.connection, o->seen.message);
+    case APHI_LOST: return aphi_partitions_lost(j->partitions, o->seen.line, o->seen.connection, o->foretold);
     default: return j->verdict;
     }
 }
@@ -69,12 +69,12 @@ static void feed_batch(judgement *j, size_t from, bool (*on)(judgement *))
 
 static bool passing(judgement *j)
 {
-    return j->verdict == APH_PASS && !aphi_jury_tied(j->jury);
+    return j->verdict == APH_PASS && !aphi_partitions_are_tied(j->partitions);
 }
 
 static bool wanted(judgement *j)
 {
-    return aphi_jury_wants_more(j->jury);
+    return aphi_partitions_wants_more(j->partitions);
 }
 
 static void feed_all(judgement *j)
@@ -101,7 +101,7 @@ static void feed_all(judgement *j)
 static void close_judgement(judgement *j)
 {
     aph_root_remove(mark_judgement, j);
-    aphi_jury_close(j->jury);
+    aphi_partitions_close(j->partitions);
     if (j->ahead)
         aphi_foresight_close(j->ahead);
     aphi_trace_close(j->trace);
@@ -122,22 +122,22 @@ static trial attempt(judgement *j, bool whole, bool patient)
     aphi_warm_pages();
     j->result = aph_object();
     aph_root_add(mark_judgement, j);
-    aphi_histories_init(&j->histories, j->model, options.environment, aphi_jury_apart(j->model, &options));
+    aphi_histories_init(&j->histories, j->model, options.environment, aphi_partitions_apply(j->model, &options));
     j->trace = aphi_trace_open(j->file, &(aphi_trace_options){.format = j->options->format, .model = j->model});
     j->ahead = aphi_foresight_open(j->trace);
     j->batch = aphi_alloc(BATCH * sizeof *j->batch);
-    j->jury = aphi_jury_open(j->model, &options, error, sizeof error);
-    if (!j->jury) {
+    j->partitions = aphi_partitions_open(j->model, &options, error, sizeof error);
+    if (!j->partitions) {
         char message[320];
         snprintf(message, sizeof message, "model %s: %s", j->model->name, error);
         aphi_tell_error(j, APHI_EXIT_MODEL_CRASH, message);
         return JUDGED;
     }
     feed_all(j);
-    if (aphi_jury_tied(j->jury))
+    if (aphi_partitions_are_tied(j->partitions))
         return TIED;
-    const aphi_seat *dissenter = aphi_jury_dissenter(j->jury);
-    if (dissenter && aph_oracle_limit(dissenter->oracle) == APH_LIMIT_WINDOW)
+    const aphi_partition *rejecting = aphi_partitions_rejecting(j->partitions);
+    if (rejecting && aph_oracle_limit(rejecting->oracle) == APH_LIMIT_WINDOW)
         return IMPATIENT;
     aphi_tell(j);
     return JUDGED;

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "oracle/because.h"
+#include "oracle/rationale.h"
 #include "oracle/evidence.h"
 #include "oracle/explanation.h"
 #include "oracle/replay.h"
@@ -64,17 +64,17 @@ static span *spans_of(const aph_oracle *o)
     for (size_t i = 0; i < o->event_count; i++)
         if (o->events[i].asked != APHI_NONE) {
             span *its = &spans[o->events[i].asked];
-            *(o->events[i].kind == APHI_SAW_REQUEST ? &its->call : &its->end) = o->base_count + i;
+            *(o->events[i].kind == APHI_OBSERVED_REQUEST ? &its->call : &its->end) = o->base_count + i;
         }
     return spans;
 }
 
 static aph_value tell_operation(const aph_oracle *o, size_t asked, const span *its, size_t now)
 {
-    const aphi_asked *a = &o->ops[asked];
+    const aphi_request *a = &o->ops[asked];
     aph_value op = aph_record("connection", aph_int(a->connection), "request", a->message, "line",
                               aph_int((int64_t)a->line), "call", aph_int((int64_t)its->call));
-    if (its->end <= now && o->events[its->end - o->base_count].kind == APHI_SAW_ANSWER)
+    if (its->end <= now && o->events[its->end - o->base_count].kind == APHI_OBSERVED_ANSWER)
         op = aph_put(aph_put(op, "end", aph_int((int64_t)its->end)), "answer",
                      o->events[its->end - o->base_count].message);
     return its->end == now ? aph_put(op, "violated", aph_bool(true)) : op;
@@ -97,8 +97,8 @@ static aph_value tell_window(const aph_oracle *o, size_t blamed)
         if (spans[i].call < now && spans[i].end >= now && concerns(o, i, blamed))
             shown[n++] = tell_operation(o, i, &spans[i], now);
     for (size_t back = blamed; back-- > 0 && n < WINDOW_SHOWN;) {
-        const aphi_seen_event *e = &o->events[back];
-        if (e->kind != APHI_SAW_REQUEST && e->asked != APHI_NONE && concerns(o, e->asked, blamed))
+        const aphi_observed_event *e = &o->events[back];
+        if (e->kind != APHI_OBSERVED_REQUEST && e->asked != APHI_NONE && concerns(o, e->asked, blamed))
             shown[n++] = tell_operation(o, e->asked, &spans[e->asked], now);
     }
     free(spans);
@@ -109,9 +109,9 @@ static aph_value tell_window(const aph_oracle *o, size_t blamed)
  * moment. place counts the requests that were in flight when the window began, then what was observed. */
 static bool tell_moment(const aph_oracle *o, size_t place, size_t blamed, aph_value *op)
 {
-    const aphi_seen_event *e = place < o->base_count ? NULL : &o->events[place - o->base_count];
-    const aphi_asked *a = !e ? &o->ops[place] : e->kind == APHI_SAW_REQUEST ? &o->ops[e->asked] : NULL;
-    if (a ? a->again : e->kind != APHI_SAW_ANSWER)
+    const aphi_observed_event *e = place < o->base_count ? NULL : &o->events[place - o->base_count];
+    const aphi_request *a = !e ? &o->ops[place] : e->kind == APHI_OBSERVED_REQUEST ? &o->ops[e->asked] : NULL;
+    if (a ? a->again : e->kind != APHI_OBSERVED_ANSWER)
         return false;
     *op = aph_record("connection", aph_int(a ? a->connection : e->connection), a ? "request" : "answer",
                      a ? a->message : e->message, "line", aph_int((int64_t)(a ? a->line : e->line)), "call",
@@ -173,7 +173,7 @@ static aph_value tell_allowed(const aph_oracle *probe)
         all[i] = aph_record("answer", spelt(a->answer), "state", spelt(a->state), "order", aph_array(n, lines));
         if (a->store)
             all[i] = aph_put(all[i], "given", spelt(a->store));
-        aph_value because = aphi_because(probe, a);
+        aph_value because = aphi_rationale(probe, a);
         if (aph_count(because))
             all[i] = aph_put(aph_put(all[i], "because", because), "clauses", clauses_of(because));
         free(lines);
@@ -183,18 +183,18 @@ static aph_value tell_allowed(const aph_oracle *probe)
 
 static void tell_failure(judgement *j)
 {
-    const aphi_seat *seat = aphi_jury_dissenter(j->jury);
-    const aph_oracle *o = seat->oracle;
+    const aphi_partition *partition = aphi_partitions_rejecting(j->partitions);
+    const aph_oracle *o = partition->oracle;
     int64_t begin = aphi_clock_ns();
     aphi_evidence e = aphi_evidence_open(o, EVIDENCE_VISITS);
     size_t blamed = e.found ? e.event : o->deepest < o->event_count ? o->deepest : o->event_count - 1;
-    const aphi_seen_event *event = &o->events[blamed];
+    const aphi_observed_event *event = &o->events[blamed];
     aph_value evidence = aph_record("line", aph_int((int64_t)event->line), "connection", aph_int(event->connection),
                                     "exact", aph_bool(e.found), "window",
                                     o->rpc ? tell_window(o, blamed) : tell_moments(o, blamed));
-    if (seat->part)
-        evidence = aph_put(evidence, "part", seat->part);
-    if (event->kind == APHI_SAW_ANSWER)
+    if (partition->part)
+        evidence = aph_put(evidence, "part", partition->part);
+    if (event->kind == APHI_OBSERVED_ANSWER)
         evidence = aph_put(evidence, "observed", event->message);
     if (event->asked != APHI_NONE && !o->ops[event->asked].delivery)
         evidence = aph_put(evidence, "request", o->ops[event->asked].message);
@@ -219,7 +219,7 @@ static void tell_unknown(judgement *j)
         [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
     static const char *const limits[] = {[APH_LIMIT_TIME] = "time", [APH_LIMIT_MEMORY] = "memory",
                                          [APH_LIMIT_SOLVER] = "solver"};
-    const aph_oracle *o = aphi_jury_dissenter(j->jury)->oracle;
+    const aph_oracle *o = aphi_partitions_rejecting(j->partitions)->oracle;
     const char *message;
     aph_fault fault = aph_oracle_fault(o, &message);
     if (fault) {
@@ -238,20 +238,20 @@ static void tell_unknown(judgement *j)
 static void tell_explanation(judgement *j)
 {
     size_t n;
-    const aphi_seat *seats = aphi_jury_seats(j->jury, &n);
+    const aphi_partition *partitions = aphi_partitions_all(j->partitions, &n);
     aph_value *parts = aphi_alloc((n + 1) * sizeof *parts);
     bool holds = true;
     char why[200] = "";
     for (size_t i = 0; i < n; i++) {
         aphi_history none = {0}, *history = i < j->histories.count ? &j->histories.parts[i].history : &none;
-        aph_value explanation = aphi_explain(seats[i].oracle, history);
+        aph_value explanation = aphi_explain(partitions[i].oracle, history);
         if (!explanation) {
             snprintf(why, sizeof why, "the solver did not find values for the choices in time");
             holds = false;
         } else if (holds) {
             holds = aphi_replay(j->model, history, explanation, why, sizeof why);
         }
-        parts[i] = seats[i].part && explanation ? aph_put(explanation, "part", seats[i].part) : explanation;
+        parts[i] = partitions[i].part && explanation ? aph_put(explanation, "part", partitions[i].part) : explanation;
     }
     tell(j, "explanation", aph_array(n, parts));
     tell(j, "replay", holds ? aph_str("holds") : aph_strf("does not hold: %s", why));
@@ -268,9 +268,9 @@ static void tell_trace_error(judgement *j)
 
 void aphi_tell(judgement *j)
 {
-    aph_oracle_stats stats = aphi_jury_stats(j->jury);
+    aph_oracle_stats stats = aphi_partitions_stats(j->partitions);
     size_t parts;
-    aphi_jury_seats(j->jury, &parts);
+    aphi_partitions_all(j->partitions, &parts);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     tell(j, "file", aph_str(j->file));

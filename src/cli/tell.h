@@ -6,7 +6,7 @@
 
 #include "cli/judge.h"
 #include "cli/recall.h"
-#include "oracle/jury.h"
+#include "oracle/partitions.h"
 #include "trace/foresight.h"
 
 /* A trace on trial. */
@@ -16,7 +16,7 @@ typedef struct aphi_judgement {
     const char *file;
     aphi_trace *trace;
     aphi_foresight *ahead;
-    aphi_jury *jury;
+    aphi_partitions *partitions;
     aphi_foreseen *batch;
     size_t batch_count;
     int status;                 /* of the reader */

@@ -124,11 +124,11 @@ static bool has_room(aphi_running *r, const aphi_action *a)
 static aph_value look_at_state(aphi_running *r)
 {
     size_t n;
-    const aphi_seat *seats = aphi_jury_seats(aphi_witness_jury(r->witness), &n);
+    const aphi_partition *partitions = aphi_partitions_all(aphi_witness_jury(r->witness), &n);
     aph_value all = APH_NIL;
     r->state_at = r->result.facts.requests + STATE_EVERY + 16 * n;
     for (size_t i = 0; i < n; i++) {
-        aph_value state = seats[i].oracle ? seats[i].oracle->core.state : seats[i].core.state, key, item;
+        aph_value state = partitions[i].oracle ? partitions[i].oracle->core.state : partitions[i].core.state, key, item;
         if (!all || aph_kind_of(state) != APH_OBJECT) {
             all = state;
             continue;

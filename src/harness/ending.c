@@ -65,10 +65,10 @@ static int64_t blame(aphi_running *r)
 
 static void end_by_verdict(aphi_running *r, aph_verdict verdict)
 {
-    const aphi_seat *seat = aphi_jury_dissenter(aphi_witness_jury(r->witness));
+    const aphi_partition *partition = aphi_partitions_rejecting(aphi_witness_jury(r->witness));
     const char *message = "";
-    aph_fault fault = seat && seat->oracle ? aph_oracle_fault(seat->oracle, &message) : APH_FAULT_NONE;
-    aph_limit limit = seat && seat->oracle ? aph_oracle_limit(seat->oracle) : APH_LIMIT_NONE;
+    aph_fault fault = partition && partition->oracle ? aph_oracle_fault(partition->oracle, &message) : APH_FAULT_NONE;
+    aph_limit limit = partition && partition->oracle ? aph_oracle_limit(partition->oracle) : APH_LIMIT_NONE;
     int64_t connection = blame(r);
     if (fault) {
         end_by_fault(r, fault, message, connection);

@@ -27,7 +27,7 @@ aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_
                                     char *error, size_t error_size);
 void aphi_generator_close(aphi_generator *g);
 /* Before the first action: no connection shall have requests of different parts in flight, if the model has parts. Only
- * then can the parts be judged apart (oracle/jury.h). */
+ * then can the parts be judged apart (oracle/partitions.h). */
 void aphi_generator_keep_apart(aphi_generator *g);
 /* The next action of the run: a send with label, connection, wait and chunk, or now and then a close. Every connection
  * is used: none waits for ever while others are served. A connection is closed only when nothing is in flight on it.

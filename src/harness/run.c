@@ -58,7 +58,7 @@ static void count_branches(aphi_running *r)
 {
     aph_value name, count;
     aphi_run_facts *facts = &r->result.facts;
-    r->result.branches = aphi_jury_branches(aphi_witness_jury(r->witness));
+    r->result.branches = aphi_partitions_branches(aphi_witness_jury(r->witness));
     facts->branches = facts->branches_reached = 0;
     for (size_t i = 0; aph_pair_at(r->result.branches, i, &name, &count); i++) {
         facts->branches++;
@@ -70,11 +70,11 @@ static void count_branches(aphi_running *r)
 static void count_explanations(aphi_running *r)
 {
     size_t n;
-    const aphi_seat *seats = aphi_jury_seats(aphi_witness_jury(r->witness), &n);
+    const aphi_partition *partitions = aphi_partitions_all(aphi_witness_jury(r->witness), &n);
     r->result.facts.explanations = 1;
     for (size_t i = 0; i < n; i++)
-        if (seats[i].oracle)
-            r->result.facts.explanations += seats[i].oracle->frame_count;
+        if (partitions[i].oracle)
+            r->result.facts.explanations += partitions[i].oracle->frame_count;
 }
 
 static void show(aphi_running *r)
@@ -195,7 +195,7 @@ static bool open_oracle(aphi_running *r, const char *environment)
         aphi_run_end(r, APHI_FINDING_TROUBLE, "%s", error);
         return false;
     }
-    aphi_jury_count_branches(aphi_witness_jury(r->witness));
+    aphi_partitions_count_branches(aphi_witness_jury(r->witness));
     return true;
 }
 

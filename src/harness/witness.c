@@ -34,7 +34,7 @@ typedef struct slot {
 
 struct aphi_witness {
     const aph_model *model;
-    aphi_jury *jury;
+    aphi_partitions *partitions;
     size_t memory;
     bool paired;
     aph_verdict verdict;
@@ -62,12 +62,12 @@ static void mark(void *context)
 aphi_witness *aphi_witness_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
                                 size_t error_size)
 {
-    aphi_jury *jury = aphi_jury_open(model, options, error, error_size);
-    if (!jury)
+    aphi_partitions *partitions = aphi_partitions_open(model, options, error, error_size);
+    if (!partitions)
         return NULL;
     aphi_witness *w = aphi_alloc_zero(sizeof *w);
     w->model = model;
-    w->jury = jury;
+    w->partitions = partitions;
     w->memory = options->memory;
     w->paired = paired;
     w->size = SIZE_FIRST;
@@ -81,7 +81,7 @@ void aphi_witness_close(aphi_witness *w)
     if (!w)
         return;
     aph_root_remove(mark, w);
-    aphi_jury_close(w->jury);
+    aphi_partitions_close(w->partitions);
     free(w->slots);
     free(w->newest);
     free(w);
@@ -176,9 +176,9 @@ static aph_verdict tell_one(aphi_witness *w, uint64_t number, const slot *s)
 {
     aph_foresight known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
     switch (s->kind) {
-    case SENT: return aphi_jury_sent(w->jury, number, s->connection, s->message, &known);
-    case RECEIVED: return aphi_jury_received(w->jury, number, s->connection, s->message);
-    case LOST: return aphi_jury_lost(w->jury, number, s->connection, s->foretold);
+    case SENT: return aphi_partitions_sent(w->partitions, number, s->connection, s->message, &known);
+    case RECEIVED: return aphi_partitions_received(w->partitions, number, s->connection, s->message);
+    case LOST: return aphi_partitions_lost(w->partitions, number, s->connection, s->foretold);
     }
     return w->verdict;
 }
@@ -238,12 +238,12 @@ uint64_t aphi_witness_last(const aphi_witness *w)
     return w->head ? w->head - 1 : 0;
 }
 
-aphi_jury *aphi_witness_jury(aphi_witness *w)
+aphi_partitions *aphi_witness_jury(aphi_witness *w)
 {
-    return w->jury;
+    return w->partitions;
 }
 
 aph_verdict aphi_witness_quiet(aphi_witness *w)
 {
-    return w->verdict == APH_PASS ? aphi_jury_quiet(w->jury) : w->verdict;
+    return w->verdict == APH_PASS ? aphi_partitions_quiet(w->partitions) : w->verdict;
 }

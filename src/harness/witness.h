@@ -9,7 +9,7 @@
 #ifndef APHI_HARNESS_WITNESS_H
 #define APHI_HARNESS_WITNESS_H
 
-#include "oracle/jury.h"
+#include "oracle/partitions.h"
 
 typedef struct aphi_witness aphi_witness;
 
@@ -41,6 +41,6 @@ aph_verdict aphi_witness_quiet(aphi_witness *w);
 size_t aphi_witness_untold(const aphi_witness *w);
 /* The observation that was told last. */
 uint64_t aphi_witness_last(const aphi_witness *w);
-aphi_jury *aphi_witness_jury(aphi_witness *w);
+aphi_partitions *aphi_witness_jury(aphi_witness *w);
 
 #endif

@@ -22,7 +22,7 @@ static uint32_t *find_answers(const aph_oracle *o)
     uint32_t *answered = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *answered);
     memset(answered, 255, o->op_count * sizeof *answered);
     for (size_t i = 0; i < o->event_count; i++)
-        if (o->events[i].kind == APHI_SAW_ANSWER && o->events[i].asked != APHI_NONE)
+        if (o->events[i].kind == APHI_OBSERVED_ANSWER && o->events[i].asked != APHI_NONE)
             answered[o->events[i].asked] = (uint32_t)i;
     return answered;
 }
@@ -45,10 +45,10 @@ static void copy_base(const aph_oracle *o, aph_oracle *probe, const uint32_t *an
 {
     aphi_search_widen(probe, o->words);
     for (uint32_t i = 0; i < o->base_count; i++) {
-        const aphi_asked *from = &o->ops[i];
+        const aphi_request *from = &o->ops[i];
         aph_foresight known = foresee(o, answered, i, length, open);
         uint32_t asked = aphi_oracle_ask(probe, from->connection, from->message, &known);
-        aphi_asked *to = &probe->ops[asked];
+        aphi_request *to = &probe->ops[asked];
         probe->used[to->slot / 64] &= ~((uint64_t)1 << (to->slot % 64));
         to->id = from->id;
         to->again = from->again;
@@ -73,19 +73,19 @@ static void copy_roots(const aph_oracle *o, aph_oracle *probe)
 static void observe(const aph_oracle *o, aph_oracle *probe, const uint32_t *answered, size_t i, size_t length,
                     uint32_t open)
 {
-    const aphi_seen_event *e = &o->events[i];
+    const aphi_observed_event *e = &o->events[i];
     probe->line = e->line;
-    if (e->kind == APHI_SAW_REQUEST && o->ops[e->asked].again) {
+    if (e->kind == APHI_OBSERVED_REQUEST && o->ops[e->asked].again) {
         return; /* the probe thinks of it itself */
-    } else if (e->kind == APHI_SAW_REQUEST) {
+    } else if (e->kind == APHI_OBSERVED_REQUEST) {
         aph_foresight known = foresee(o, answered, e->asked, length, open);
         uint64_t id = o->ops[e->asked].id;
         probe->requests = id;
         aph_oracle_sent(probe, e->connection, o->ops[e->asked].message, &known, NULL);
-    } else if (e->kind == APHI_SAW_ANSWER) {
+    } else if (e->kind == APHI_OBSERVED_ANSWER) {
         aph_oracle_received(probe, e->connection, e->message);
-    } else if (e->kind == APHI_SAW_QUIET) {
-        aphi_oracle_hush(probe);
+    } else if (e->kind == APHI_OBSERVED_QUIET) {
+        aphi_oracle_silence(probe);
     }
 }
 
@@ -130,7 +130,7 @@ static bool find_event(const aph_oracle *o, uint64_t visits, size_t *event)
         *(verdict == APH_PASS ? &good : &bad) = middle;
     }
     *event = good;
-    return o->events[good].kind == APHI_SAW_ANSWER;
+    return o->events[good].kind == APHI_OBSERVED_ANSWER;
 }
 
 aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
@@ -140,7 +140,7 @@ aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
     if (!o->event_count || !find_event(o, visits, &e.event))
         return e;
     e.found = true;
-    const aphi_seen_event *blamed = &o->events[e.event];
+    const aphi_observed_event *blamed = &o->events[e.event];
     e.probe = probe_open(o, e.event, blamed->asked, visits);
     if (e.probe->verdict != APH_PASS)
         return e;

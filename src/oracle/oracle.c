@@ -63,7 +63,7 @@ static void mark_oracle(void *context)
 static bool begin(aph_oracle *o)
 {
     size_t n;
-    const aphi_after *results = aphi_machine_start(o->machine, &n);
+    const aphi_successor *results = aphi_machine_start(o->machine, &n);
     const char *message;
     o->fault = aphi_machine_fault(o->machine, &message);
     if (o->fault || !n) {
@@ -298,7 +298,7 @@ static uint32_t free_slot(aph_oracle *o)
     return free_slot(o);
 }
 
-void aphi_oracle_note(aph_oracle *o, aphi_seen_event e)
+void aphi_oracle_note(aph_oracle *o, aphi_observed_event e)
 {
     APHI_GROW(o, o->events, o->event_capacity, o->event_count + 1);
     e.line = o->line;
@@ -344,7 +344,7 @@ static aph_verdict look(aph_oracle *o)
     if (o->event_count >= o->rest_at && !o->pending_count)
         aphi_search_rest(o);
     else if (o->event_count >= o->window_max)
-        aphi_search_forget(o);
+        aphi_search_trim_window(o);
     return o->verdict;
 }
 
@@ -360,7 +360,7 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
     APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
     uint32_t asked = (uint32_t)o->op_count++;
     uint32_t slot = free_slot(o);
-    o->ops[asked] = (aphi_asked){.id = o->requests++,
+    o->ops[asked] = (aphi_request){.id = o->requests++,
                                  .connection = connection,
                                  .message = message,
                                  .answer = answer,
@@ -392,7 +392,7 @@ static void ask_again(aph_oracle *o, int64_t connection, aph_value message, uint
     o->requests--;
     o->ops[asked].id = id;
     o->ops[asked].again = true;
-    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .asked = asked, .connection = connection});
 }
 
 /* Where no order is kept, what was seen may be anything that was said; on a connection that the server opened, anything
@@ -401,7 +401,7 @@ static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value m
 {
     APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
     uint32_t asked = (uint32_t)o->op_count++;
-    o->ops[asked] = (aphi_asked){.id = UINT64_MAX, .connection = connection, .line = o->line, .slot = free_slot(o),
+    o->ops[asked] = (aphi_request){.id = UINT64_MAX, .connection = connection, .line = o->line, .slot = free_slot(o),
                                  .message = message == APHI_WILDCARD ? APH_NIL : message, .before = APHI_NONE,
                                  .after = APHI_NONE, .delivery = true, .quiet = quiet,
                                  .end_at = o->event_base + o->event_count};
@@ -418,7 +418,7 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
     uint32_t asked = aphi_oracle_ask(o, connection, message, known);
     if (request)
         *request = o->ops[asked].id;
-    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_REQUEST, .asked = asked, .connection = connection});
+    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .asked = asked, .connection = connection});
     if (o->env.lossy)
         ask_again(o, connection, message, o->ops[asked].id);
     return look(o);
@@ -445,7 +445,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
             return bad_answer(o, connection, "an answer, but nothing was asked");
         asked = lane->first;
         lane->first = o->ops[asked].after;
-        aphi_asked *a = &o->ops[asked];
+        aphi_request *a = &o->ops[asked];
         if (a->future == APH_FUTURE_NEVER || (a->future == APH_FUTURE_ANSWER && a->answer != message))
             return bad_answer(o, connection, "the answer is not the one that was foretold");
         o->foretold -= a->future == APH_FUTURE_ANSWER;
@@ -454,7 +454,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
     } else if (o->env.lossy || connection >= APH_ACCEPTED) {
         asked = ask_what_was_said(o, connection, message, false);
     }
-    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_ANSWER, .asked = asked, .connection = connection,
+    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_ANSWER, .asked = asked, .connection = connection,
                                    .message = message});
     return look(o);
 }
@@ -466,16 +466,16 @@ static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
     for (size_t i = 0; i < o->op_count; i++)
         if (o->ops[i].connection == connection && o->ops[i].end_at == UINT64_MAX)
             o->ops[i].end_at = o->event_base + o->event_count;
-    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = APHI_NONE, .connection = connection});
+    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .asked = APHI_NONE, .connection = connection});
     return look(o);
 }
 
-aph_verdict aphi_oracle_hush(aph_oracle *o)
+aph_verdict aphi_oracle_silence(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
     uint32_t asked = o->env.lossy ? ask_what_was_said(o, 0, APH_NIL, true) : APHI_NONE;
-    aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_QUIET, .asked = asked});
+    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_QUIET, .asked = asked});
     return look(o);
 }
 
@@ -484,7 +484,7 @@ aph_verdict aphi_oracle_quiet(aph_oracle *o)
     if (o->verdict != APH_PASS)
         return o->verdict;
     if (!o->rpc) {
-        aph_verdict verdict = aphi_oracle_hush(o);
+        aph_verdict verdict = aphi_oracle_silence(o);
         if (o->env.lossy && verdict == APH_PASS)
             aphi_search_collect(o, DRAIN_BUDGET);
         return verdict;
@@ -510,7 +510,7 @@ aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
     if (!listens(o))
         return o->verdict;
     for (uint32_t i = (uint32_t)o->op_count; i-- > 0;) {
-        aphi_asked *a = &o->ops[i];
+        aphi_request *a = &o->ops[i];
         if (a->id != request || a->future != APH_FUTURE_OPEN || a->lost)
             continue;
         a->lost = true;
@@ -518,7 +518,7 @@ aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
         if (!o->rpc)
             return lose_connection(o, a->connection);
         lane_remove(o, a->connection, i);
-        aphi_oracle_note(o, (aphi_seen_event){.kind = APHI_SAW_LOSS, .asked = i, .connection = a->connection});
+        aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .asked = i, .connection = a->connection});
         return look(o);
     }
     return o->verdict;

@@ -25,7 +25,7 @@
  * Cost:       one look-up in the memo and one in the machine for an answer that fits at once. Exponential in the number
  *             of requests in flight at worst; the limits stop it.
  * Read next:  transition.c, memo.c, oracle.c; ../../tests/property for what it is compared with. */
-#include "oracle/flight.h"
+#include "oracle/pending.h"
 
 #include "base/memory.h"
 #include "tree/guard.h"
@@ -46,7 +46,7 @@ enum {
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
 
-static APHI_COLD void note_trouble(aph_oracle *o, const aphi_asked *a)
+static APHI_COLD void note_trouble(aph_oracle *o, const aphi_request *a)
 {
     const char *message;
     aph_fault fault = aphi_machine_fault(o->machine, &message);
@@ -59,11 +59,11 @@ static APHI_COLD void note_trouble(aph_oracle *o, const aphi_asked *a)
         o->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
 }
 
-static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
+static const aphi_successor *feed(aph_oracle *o, const aphi_request *a, size_t *n)
 {
     if (a->quiet) {
         *n = 1;
-        o->same = (aphi_after){.core = o->core};
+        o->same = (aphi_successor){.core = o->core};
         return &o->same;
     }
     if (a->delivery)
@@ -84,7 +84,7 @@ static const aphi_after *feed(aph_oracle *o, const aphi_asked *a, size_t *n)
         if (o->model->calls_apart)
             aphi_mail_hang_up(&core, a->connection);
     }
-    const aphi_after *results = aphi_machine_feed(o->machine, &core, from, a->message, fate, a->answer, n);
+    const aphi_successor *results = aphi_machine_feed(o->machine, &core, from, a->message, fate, a->answer, n);
     if (aphi_machine_fault(o->machine, NULL) || aphi_machine_out_of_time(o->machine))
         note_trouble(o, a);
     return results;
@@ -96,7 +96,7 @@ static void write_order(aph_oracle *o, uint64_t id, aph_value path)
     o->order[o->order_count++] = (aphi_taken){id, path};
 }
 
-static void take(aph_oracle *o, const aphi_asked *a, const aphi_after *result)
+static void take(aph_oracle *o, const aphi_request *a, const aphi_successor *result)
 {
     o->core = result->core;
     aphi_set_bit(o->bits, a->slot);
@@ -110,12 +110,12 @@ static void take(aph_oracle *o, const aphi_asked *a, const aphi_after *result)
 
 /* Take a request that only reads, if its answer fits as things are and changes nothing. Wherever else it could be taken
  * with that answer, what comes after it could come without it, so nothing is lost. */
-static void take_read(aph_oracle *o, const aphi_asked *a)
+static void take_read(aph_oracle *o, const aphi_request *a)
 {
     size_t n;
     if (aphi_is_taken(o, a) || !aphi_can_arrive(o, a))
         return;
-    const aphi_after *result = feed(o, a, &n);
+    const aphi_successor *result = feed(o, a, &n);
     if (n == 1 && aphi_core_equal(&result->core, &o->core))
         take(o, a, result);
 }
@@ -123,7 +123,7 @@ static void take_read(aph_oracle *o, const aphi_asked *a)
 static void take_reads(aph_oracle *o, aph_value part)
 {
     for (size_t i = 0; i < o->pending_count; i++) {
-        const aphi_asked *a = &o->ops[o->pending[i]];
+        const aphi_request *a = &o->ops[o->pending[i]];
         if (a->reads && (!o->parts || a->part == part))
             take_read(o, a);
     }
@@ -173,7 +173,7 @@ static void restore(aph_oracle *o, const aphi_frame *f)
 /* ---- lost requests ----------------------------------------------------------------------------------------------- */
 
 /* A request that was lost may have been taken at any time since, or never, and nothing tells. */
-static bool may_be_anywhere(const aph_oracle *o, const aphi_asked *a)
+static bool may_be_anywhere(const aph_oracle *o, const aphi_request *a)
 {
     return (aphi_is_free(a) || (a->lost && aphi_over(o, a))) && a->shown == UINT64_MAX;
 }
@@ -182,7 +182,7 @@ static size_t count_lost_taken(const aph_oracle *o, const uint64_t *bits)
 {
     size_t n = 0;
     for (size_t i = 0; i < o->pending_count; i++) {
-        const aphi_asked *a = &o->ops[o->pending[i]];
+        const aphi_request *a = &o->ops[o->pending[i]];
         n += aphi_bit(bits, a->slot) && may_be_anywhere(o, a);
     }
     return n;
@@ -191,7 +191,7 @@ static size_t count_lost_taken(const aph_oracle *o, const uint64_t *bits)
 /* To take some of the lost requests would mend almost anything that went wrong for another reason, in a great many
  * ways, so at first none may be taken; when all else has failed, one, then two, four and so on. How many were taken
  * shows in `bits`, so what is in the memo was refuted with at least as many left to take. */
-static bool hold_back(aph_oracle *o, const aphi_asked *a)
+static bool hold_back(aph_oracle *o, const aphi_request *a)
 {
     if (o->lost_taken < o->lost_max || !may_be_anywhere(o, a))
         return false;
@@ -229,12 +229,12 @@ static size_t least_lost(const aph_oracle *o)
  * costs only time. */
 static bool first_of_kind(aph_oracle *o, uint32_t asked)
 {
-    const aphi_asked *a = &o->ops[asked];
+    const aphi_request *a = &o->ops[asked];
     if (a->delivery || a->future == APH_FUTURE_OPEN || (a->future != APH_FUTURE_LOST && !a->alone))
         return true;
     struct aphi_kind_seen *seen =
         &o->kinds[aphi_mix((uint64_t)(uintptr_t)a->message, (uint64_t)(uintptr_t)a->answer) % APHI_KINDS];
-    const aphi_asked *b = &o->ops[seen->asked];
+    const aphi_request *b = &o->ops[seen->asked];
     if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future &&
         (o->rpc || a->connection == b->connection) && (a->future != APH_FUTURE_ANSWER || b->rank < a->rank))
         return false;
@@ -243,7 +243,7 @@ static bool first_of_kind(aph_oracle *o, uint32_t asked)
 }
 
 /* Can it make a difference to b whether a is taken before it? */
-static bool influences(const aph_oracle *o, const aphi_asked *a, const aphi_asked *b)
+static bool influences(const aph_oracle *o, const aphi_request *a, const aphi_request *b)
 {
     return (a->connection == b->connection && a->id < b->id) ||
            (a->part == b->part && !(o->model->commute && o->model->commute(a->message, b->message)));
@@ -258,7 +258,7 @@ static void relate(aph_oracle *o, const aphi_frame *f)
     for (bool grown = true; grown;) {
         grown = false;
         for (size_t i = 0; i < o->pending_count; i++) {
-            const aphi_asked *a = &o->ops[o->pending[i]];
+            const aphi_request *a = &o->ops[o->pending[i]];
             bool hit = !o->related[i] && !aphi_is_taken(o, a) && influences(o, a, &o->ops[f->target]);
             for (size_t k = 0; !o->related[i] && !hit && !aphi_is_taken(o, a) && k < o->pending_count; k++)
                 hit = o->related[k] && influences(o, a, &o->ops[o->pending[k]]);
@@ -303,7 +303,7 @@ static aphi_parts concerns_of(const aph_oracle *o, const aphi_frame *f)
 static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
 {
     uint32_t asked = o->pending[place];
-    const aphi_asked *a = &o->ops[asked];
+    const aphi_request *a = &o->ops[asked];
     if (asked == f->target || aphi_is_taken(o, a) || !aphi_can_arrive(o, a))
         return false;
     if (o->parts && !o->pipelined && a->part != f->part)
@@ -342,11 +342,11 @@ static bool has_more(aph_oracle *o, const aphi_frame *f)
 }
 
 /* Does the target come to the same thing whether or not a was taken right before it? */
-static bool hides(aph_oracle *o, const aphi_asked *target, const aphi_asked *a)
+static bool hides(aph_oracle *o, const aphi_request *target, const aphi_request *a)
 {
     aphi_core core = o->core;
     size_t n;
-    const aphi_after *results = feed(o, target, &n);
+    const aphi_successor *results = feed(o, target, &n);
     if (n != 1)
         return false;
     aphi_core without = results[0].core;
@@ -361,7 +361,7 @@ static bool hides(aph_oracle *o, const aphi_asked *target, const aphi_asked *a)
 
 /* Do later answers suggest that a was taken before b? What shows a ends before something that shows b begins; or, if b
  * overwrites a, even a itself does. */
-static bool precedes(aph_oracle *o, const aphi_asked *a, const aphi_asked *b)
+static bool precedes(aph_oracle *o, const aphi_request *a, const aphi_request *b)
 {
     bool before = a->shown < b->sought, behind = b->shown < a->sought;
     if (before || behind)
@@ -370,11 +370,11 @@ static bool precedes(aph_oracle *o, const aphi_asked *a, const aphi_asked *b)
 }
 
 /* The place in pending of a request that should be taken before b; pending_count if there is none. */
-static size_t find_preceding(aph_oracle *o, const aphi_asked *b)
+static size_t find_preceding(aph_oracle *o, const aphi_request *b)
 {
     size_t place = 0;
     for (; place < o->pending_count; place++) {
-        const aphi_asked *a = &o->ops[o->pending[place]];
+        const aphi_request *a = &o->ops[o->pending[place]];
         if (a != b && !a->reads && !aphi_is_taken(o, a) && aphi_can_arrive(o, a) && a->part == b->part &&
             precedes(o, a, b))
             break;
@@ -384,7 +384,7 @@ static size_t find_preceding(aph_oracle *o, const aphi_asked *b)
 
 /* Later answers may tell that another request comes before b, and yet another before that: the place, plus 1, of the
  * first of them; `otherwise` if there is none. */
-static uint32_t first_before(aph_oracle *o, const aphi_asked *b, uint32_t otherwise)
+static uint32_t first_before(aph_oracle *o, const aphi_request *b, uint32_t otherwise)
 {
     for (size_t steps = 0; steps < o->pending_count && b->sought; steps++) {
         size_t place = find_preceding(o, b);
@@ -424,7 +424,7 @@ static void reach(aph_oracle *o, const aphi_core *core, uint32_t place)
 }
 
 /* Does the target fit one of the cores from the i-th on? Then *place is the first step to it. */
-static bool fits_any(aph_oracle *o, size_t i, const aphi_asked *target, uint32_t *place)
+static bool fits_any(aph_oracle *o, size_t i, const aphi_request *target, uint32_t *place)
 {
     size_t n = 0;
     for (; i < o->reached_count && !n; i++) {
@@ -437,17 +437,17 @@ static bool fits_any(aph_oracle *o, size_t i, const aphi_asked *target, uint32_t
 
 /* From the core that was reached i-th, take each request of the part that has not been taken. Some of them may have to
  * wait for others, which may change nothing: so each counts as if it could arrive. True if the target fits then. */
-static bool reach_from(aph_oracle *o, size_t i, const aphi_asked *target, uint32_t *first)
+static bool reach_from(aph_oracle *o, size_t i, const aphi_request *target, uint32_t *first)
 {
     o->round++;
     for (uint32_t place = 0; place < o->pending_count && !o->fault && !o->limit; place++) {
-        const aphi_asked *a = &o->ops[o->pending[place]];
+        const aphi_request *a = &o->ops[o->pending[place]];
         size_t n, before = o->reached_count;
         if (a == target || aphi_is_taken(o, a) || (o->parts && a->part != target->part) ||
             hold_back(o, a) || !first_of_kind(o, o->pending[place]))
             continue;
         o->core = o->reached[i].core;
-        const aphi_after *results = feed(o, a, &n);
+        const aphi_successor *results = feed(o, a, &n);
         for (size_t k = 0; k < n; k++)
             reach(o, &results[k].core, i ? o->reached[i].place : place);
         if (fits_any(o, before, target, first))
@@ -461,7 +461,7 @@ static bool reach_from(aph_oracle *o, size_t i, const aphi_asked *target, uint32
  * again and again on these ways, so if none leads to the target, none does. False if that is so. */
 static bool find_way(aph_oracle *o, aphi_frame *f)
 {
-    const aphi_asked *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
+    const aphi_request *target = f->target == APHI_NONE || f->only ? NULL : &o->ops[f->target];
     /* Mostly it is a step or two away. More is worth it when the search does not get on. */
     bool calm = o->configurations - o->calm_since < WAY_CALM;
     size_t least = !calm ? 0 : has_setbacks(o) ? WAY_MIN : WAY_MANY;
@@ -525,7 +525,7 @@ static size_t count_untaken(const aph_oracle *o)
 
 /* The target was taken, and with it all that is in flight: requests that only read, and change nothing. To take one of
  * them before the target is no use: without it, what comes after can come as well, and behind the target it fits. */
-static bool all_is_read(const aph_oracle *o, const aphi_asked *a, bool target)
+static bool all_is_read(const aph_oracle *o, const aphi_request *a, bool target)
 {
     return target && a->reads && !o->env.buffer && count_untaken(o) == 0;
 }
@@ -545,17 +545,17 @@ static bool try_next(aph_oracle *o)
         if (!is_candidate(o, f, f->candidate) && !resumed)
             continue;
         ptrdiff_t place = aphi_search_place(f, f->candidate);
-        const aphi_asked *a = &o->ops[place == APHI_TARGET ? f->target : o->pending[place]];
+        const aphi_request *a = &o->ops[place == APHI_TARGET ? f->target : o->pending[place]];
         if (place != APHI_TARGET)
             note_frame(o, f);
         size_t n;
-        const aphi_after *results = feed(o, a, &n);
+        const aphi_successor *results = feed(o, a, &n);
         if (o->fault || o->limit)
             return false;
         /* To take what changes nothing and is not asked for is no use, unless others wait behind it. */
         bool idle = aphi_is_free(a) || (a->lost && aphi_over(o, a));
         while (f->result < n) {
-            const aphi_after *result = &results[f->result++];
+            const aphi_successor *result = &results[f->result++];
             if (idle && !f->only && aphi_core_equal(&result->core, &o->core))
                 continue;
             f->passed = 0;
@@ -583,7 +583,7 @@ bool aphi_search_next_root(aph_oracle *o)
     if (o->root_next >= o->root_count)
         return false;
     size_t i = o->root_next++;
-    aphi_flight_back(o, 0);
+    aphi_pending_back(o, 0);
     o->core = o->roots[i].core;
     o->past = o->roots[i].past;
     o->order_count = 0;
@@ -593,14 +593,14 @@ bool aphi_search_next_root(aph_oracle *o)
     return true;
 }
 
-bool aphi_search_elsewhere(aph_oracle *o, aphi_parts reason)
+bool aphi_search_backtrack(aph_oracle *o, aphi_parts reason)
 {
     if (!has_causes(o))
         reason = APHI_ANY_PART;
     o->setbacks++;
     while (o->frame_count && !o->fault && !o->limit) {
         aphi_frame *f = top(o);
-        aphi_flight_back(o, f->at);
+        aphi_pending_back(o, f->at);
         if (reason & f->passed)
             reason |= f->passed;
         if (reason & f->concerns) {
@@ -616,7 +616,7 @@ bool aphi_search_elsewhere(aph_oracle *o, aphi_parts reason)
 }
 
 /* How many results the target has if nothing else could be taken, the only one in *result; else SIZE_MAX. */
-static size_t without_choice(aph_oracle *o, uint32_t target, const aphi_after **result)
+static size_t without_choice(aph_oracle *o, uint32_t target, const aphi_successor **result)
 {
     size_t n;
     if (target == APHI_NONE || o->ops[target].delivery || count_untaken(o) != 1 ||
@@ -630,15 +630,15 @@ static size_t without_choice(aph_oracle *o, uint32_t target, const aphi_after **
  * remembered, unless what else can be tried may come to the same configuration. */
 static bool branch_out(aph_oracle *o, uint32_t target, bool only)
 {
-    const aphi_after *result = NULL;
+    const aphi_successor *result = NULL;
     size_t n = without_choice(o, target, &result);
     bool alone = !o->frame_count && o->root_next == o->root_count;
     aph_value part = target == APHI_NONE ? APH_NIL : o->ops[target].part;
     aphi_parts reason;
     if (n == 0)
-        return aphi_search_elsewhere(o, bit_of(o, part));
+        return aphi_search_backtrack(o, bit_of(o, part));
     if (!(n == 1 && alone) && aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
-        return aphi_search_elsewhere(o, reason);
+        return aphi_search_backtrack(o, reason);
     if (n == 1) {
         if (!alone)
             aphi_memo_add(&o->memo, o->at, &o->core, o->bits, o->optional);
@@ -647,19 +647,19 @@ static bool branch_out(aph_oracle *o, uint32_t target, bool only)
     }
     push_frame(o, target, part, only);
     find_eager(o, top(o));
-    return try_next(o) || aphi_search_elsewhere(o, top(o)->concerns);
+    return try_next(o) || aphi_search_backtrack(o, top(o)->concerns);
 }
 
 /* ---- walking over the observations ------------------------------------------------------------------------------- */
 
-static bool pass_request(aph_oracle *o, const aphi_seen_event *e)
+static bool pass_request(aph_oracle *o, const aphi_observed_event *e)
 {
-    const aphi_asked *a = &o->ops[e->asked];
+    const aphi_request *a = &o->ops[e->asked];
     if ((o->env.immediate || o->eager) && !aphi_is_taken(o, a))
         return branch_out(o, e->asked, true);
-    if (o->env.buffer && aphi_flight_crowded(o, a->connection) != APHI_NONE)
-        return branch_out(o, aphi_flight_crowded(o, a->connection), false);
-    aphi_flight_pass(o);
+    if (o->env.buffer && aphi_pending_crowded(o, a->connection) != APHI_NONE)
+        return branch_out(o, aphi_pending_crowded(o, a->connection), false);
+    aphi_pending_pass(o);
     if (a->reads)
         take_read(o, a);
     return true;
@@ -692,12 +692,12 @@ static bool allow_whatever_was_said(aph_oracle *o, int64_t connection)
     return branch_out(o, APHI_NONE, false);
 }
 
-static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
+static bool pass_answer(aph_oracle *o, const aphi_observed_event *e)
 {
-    const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
+    const aphi_request *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     bool foreknown = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
     if (!o->rpc && aphi_mail_deaf(&o->core, e->connection)) {
-        aphi_flight_pass(o);
+        aphi_pending_pass(o);
         return true;
     }
     if (e->message == APHI_WILDCARD && aphi_is_delivery(o, e->asked))
@@ -706,66 +706,66 @@ static bool pass_answer(aph_oracle *o, const aphi_seen_event *e)
         return branch_out(o, e->asked, false);
     if (e->message == APHI_WILDCARD) {
         allow(o, aph_at(aph_get(o->core.mail, aph_int(e->connection)), 0));
-        return aphi_search_elsewhere(o, APHI_ANY_PART);
+        return aphi_search_backtrack(o, APHI_ANY_PART);
     }
     if (!foreknown && !aphi_machine_match(o->machine, &o->core, e->connection, e->message))
-        return aphi_search_elsewhere(o, a ? bit_of(o, a->part) : APHI_ANY_PART);
+        return aphi_search_backtrack(o, a ? bit_of(o, a->part) : APHI_ANY_PART);
     if (a)
         aphi_clear_bit(o->bits, a->slot);
-    aphi_flight_pass(o);
+    aphi_pending_pass(o);
     return true;
 }
 
 /* How many answers to older requests wait on the connection, before the answer to this one. */
-static size_t place_in_mail(const aph_oracle *o, const aphi_asked *a)
+static size_t place_in_mail(const aph_oracle *o, const aphi_request *a)
 {
     size_t place = 0;
     for (size_t i = 0; i < o->pending_count; i++) {
-        const aphi_asked *b = &o->ops[o->pending[i]];
+        const aphi_request *b = &o->ops[o->pending[i]];
         place += b->connection == a->connection && b->id < a->id && b->future == APH_FUTURE_OPEN &&
                  aphi_is_taken(o, b) && !aphi_is_optional(o, b);
     }
     return place;
 }
 
-static bool pass_loss(aph_oracle *o, const aphi_seen_event *e)
+static bool pass_loss(aph_oracle *o, const aphi_observed_event *e)
 {
-    const aphi_asked *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
+    const aphi_request *a = e->asked == APHI_NONE ? NULL : &o->ops[e->asked];
     if (!a)
         aphi_mail_deafen(&o->core, e->connection);
     else if (aphi_is_taken(o, a) && a->future == APH_FUTURE_OPEN && aphi_mail_waits(&o->core, a->connection))
         aphi_machine_discard(&o->core, a->connection, place_in_mail(o, a));
-    aphi_flight_pass(o);
+    aphi_pending_pass(o);
     return true;
 }
 
 /* What was in flight is gone. Some of it may have been taken before; what was said of it will not be seen. */
-static bool pass_quiet_lossy(aph_oracle *o, const aphi_seen_event *e)
+static bool pass_quiet_lossy(aph_oracle *o, const aphi_observed_event *e)
 {
-    const aphi_asked *a = &o->ops[e->asked];
+    const aphi_request *a = &o->ops[e->asked];
     aphi_mail_forget(&o->core);
     if (!aphi_is_taken(o, a))
         return branch_out(o, e->asked, false);
     aphi_clear_bit(o->bits, a->slot);
     for (size_t i = 0; i < o->pending_count; i++)
         aphi_set_bit(o->bits, o->ops[o->pending[i]].slot);
-    aphi_flight_pass(o);
+    aphi_pending_pass(o);
     return true;
 }
 
 /* Every request must have been taken, and all that was said have been seen. */
-static bool pass_quiet(aph_oracle *o, const aphi_seen_event *e)
+static bool pass_quiet(aph_oracle *o, const aphi_observed_event *e)
 {
     if (o->env.lossy)
         return pass_quiet_lossy(o, e);
     if (aphi_mail_waits_anywhere(&o->core))
-        return aphi_search_elsewhere(o, APHI_ANY_PART);
+        return aphi_search_backtrack(o, APHI_ANY_PART);
     for (size_t i = 0; i < o->pending_count; i++) {
-        const aphi_asked *a = &o->ops[o->pending[i]];
+        const aphi_request *a = &o->ops[o->pending[i]];
         if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a) && !aphi_is_given_up(o, a))
             return branch_out(o, APHI_NONE, false);
     }
-    aphi_flight_pass(o);
+    aphi_pending_pass(o);
     return true;
 }
 
@@ -800,10 +800,10 @@ bool aphi_search(aph_oracle *o)
             o->deepest = o->at;
             o->calm_since = o->configurations;
         }
-        const aphi_seen_event *e = &o->events[o->at];
-        bool on = e->kind == APHI_SAW_REQUEST  ? pass_request(o, e)
-                  : e->kind == APHI_SAW_ANSWER ? pass_answer(o, e)
-                  : e->kind == APHI_SAW_LOSS   ? pass_loss(o, e) : pass_quiet(o, e);
+        const aphi_observed_event *e = &o->events[o->at];
+        bool on = e->kind == APHI_OBSERVED_REQUEST  ? pass_request(o, e)
+                  : e->kind == APHI_OBSERVED_ANSWER ? pass_answer(o, e)
+                  : e->kind == APHI_OBSERVED_LOSS   ? pass_loss(o, e) : pass_quiet(o, e);
         if (!on)
             return false;
     }

@@ -17,7 +17,7 @@ enum { APHI_WINDOW_REST = 16, APHI_WINDOW_MIN = 1024 };
 enum { APHI_KINDS = 32 };
 
 /* A request, by its place in aph_oracle.ops. */
-typedef struct aphi_asked {
+typedef struct aphi_request {
     uint64_t id;
     int64_t connection;
     aph_value message, answer, part;
@@ -37,17 +37,17 @@ typedef struct aphi_asked {
     bool delivery;         /* not a request: a message that was seen where the environment keeps no order. To take it is
                             * to find something said that it can be. */
     bool quiet;            /* a delivery of nothing: after it, nothing that was in flight will arrive */
-} aphi_asked;
+} aphi_request;
 
-typedef enum aphi_saw { APHI_SAW_REQUEST, APHI_SAW_ANSWER, APHI_SAW_LOSS, APHI_SAW_QUIET } aphi_saw;
+typedef enum aphi_observed { APHI_OBSERVED_REQUEST, APHI_OBSERVED_ANSWER, APHI_OBSERVED_LOSS, APHI_OBSERVED_QUIET } aphi_observed;
 
-typedef struct aphi_seen_event {
-    aphi_saw kind;
+typedef struct aphi_observed_event {
+    aphi_observed kind;
     uint32_t asked;        /* APHI_NONE for an answer of a model that is not rpc */
     int64_t connection;
     aph_value message;     /* of an answer */
     uint64_t line;         /* where the caller has it from */
-} aphi_seen_event;
+} aphi_observed_event;
 
 /* One step of an explanation: the server took this request, and went this way. Or it began so; or a connection that it
  * opened to us is this one of the model's: then path is both numbers. */
@@ -112,8 +112,8 @@ typedef struct aphi_lane {
 /* Where an oracle's arrays begin, so that one allocation does for a part of the state that little is asked of. An array
  * that grows moves out. */
 typedef struct aphi_first {
-    aphi_asked ops[40];
-    aphi_seen_event events[80];
+    aphi_request ops[40];
+    aphi_observed_event events[80];
     uint32_t pending[16];
     aphi_taken order[40];
     aphi_frame frames[8];
@@ -144,9 +144,9 @@ struct aph_oracle {
     size_t foretold;       /* answers that are known but not seen yet */
 
     /* the window: what has been observed since the past was forgotten */
-    aphi_asked *ops;
+    aphi_request *ops;
     size_t op_count, op_capacity;
-    aphi_seen_event *events;
+    aphi_observed_event *events;
     size_t event_count, event_capacity;
     uint64_t event_base;   /* observations forgotten */
     size_t window_max;     /* try to forget when it is longer */
@@ -179,7 +179,7 @@ struct aph_oracle {
 
     /* the search: where it is, and what it has not tried */
     aphi_core core;
-    aphi_after same;       /* what comes of doing nothing */
+    aphi_successor same;       /* what comes of doing nothing */
     uint32_t at;
     uint32_t *pending;     /* requests in flight at `at`, soonest to end first */
     size_t pending_count, pending_capacity;
@@ -242,10 +242,10 @@ bool aphi_oracle_wants_more(const aph_oracle *o);
  * explanation the server owes something. In a lossy environment it never does, and what was in flight is forgotten. */
 aph_verdict aphi_oracle_quiet(aph_oracle *o);
 /* The same, without forgetting. The model must not be rpc, or the environment lossy. */
-aph_verdict aphi_oracle_hush(aph_oracle *o);
+aph_verdict aphi_oracle_silence(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known);
-void aphi_oracle_note(aph_oracle *o, aphi_seen_event e);
+void aphi_oracle_note(aph_oracle *o, aphi_observed_event e);
 /* The whole explanation at hand, oldest first; malloc'ed. Only with options.order, or before anything was forgotten. */
 aphi_taken *aphi_oracle_order(const aph_oracle *o, size_t *n);
 
@@ -256,7 +256,7 @@ void aphi_search_start_window(aph_oracle *o);
 /* Drive the search to the end of the window. False if there is no explanation, or a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
 /* The configuration at hand leads nowhere, for what is in these parts of the state: find another. */
-bool aphi_search_elsewhere(aph_oracle *o, aphi_parts reason);
+bool aphi_search_backtrack(aph_oracle *o, aphi_parts reason);
 bool aphi_search_next_root(aph_oracle *o);
 /* What candidate k of the frame is: APHI_TARGET, or a place in `pending` as it is at the frame. */
 enum { APHI_TARGET = -1 };
@@ -266,7 +266,7 @@ void aphi_search_clear(aph_oracle *o);
 /* Forget the past, now that the window is longer than window_max: for nothing, where one configuration is left; with
  * options.patient, by finding all that are left; else by letting go of the oldest explanations untried. Only after
  * aphi_search succeeded. */
-APHI_COLD void aphi_search_forget(aph_oracle *o);
+APHI_COLD void aphi_search_trim_window(aph_oracle *o);
 /* Nothing is in flight: begin a new window, if one configuration is left, or few, and that is soon found out. Only
  * after aphi_search succeeded. */
 void aphi_search_rest(aph_oracle *o);

@@ -44,8 +44,8 @@ typedef struct entry {
     aphi_core core;
     uint64_t hash;
     uint32_t generation, count;
-    aphi_after one;          /* the only result, or the first */
-    aphi_after *many;        /* all, if there are several */
+    aphi_successor one;          /* the only result, or the first */
+    aphi_successor *many;        /* all, if there are several */
 } entry;
 
 typedef struct branch {
@@ -79,7 +79,7 @@ struct aphi_machine {
 
     entry *cache;            /* each situation has one place, where the newest stays */
     uint32_t generation;     /* entries of others are empty */
-    aphi_after *results;     /* of the feed at hand */
+    aphi_successor *results;     /* of the feed at hand */
     size_t result_count, result_capacity;
 
     /* one run of a step */
@@ -462,7 +462,7 @@ static void add_result(aphi_machine *m, aphi_core core)
         if (aphi_core_equal(&m->results[i].core, &core))
             return;
     APHI_RESERVE(m->results, m->result_capacity, m->result_count + 1);
-    m->results[m->result_count++] = (aphi_after){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
+    m->results[m->result_count++] = (aphi_successor){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
 }
 
 /* First what was asked, then what the model says of it. */
@@ -561,7 +561,7 @@ static APHI_COLD void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
     uint64_t trace = m->trace;
-    aphi_after *before = aphi_alloc((count + 1) * sizeof *before);
+    aphi_successor *before = aphi_alloc((count + 1) * sizeof *before);
     if (count)
         memcpy(before, m->results, count * sizeof *before);
     all_ways(m, k);
@@ -625,7 +625,7 @@ static void remember(aphi_machine *m, entry *e, const key *k, uint64_t hash)
     }
 }
 
-static const aphi_after *look_up(aphi_machine *m, const key *k, size_t *n)
+static const aphi_successor *look_up(aphi_machine *m, const key *k, size_t *n)
 {
     uint64_t hash = hash_key(k);
     entry *e = &m->cache[hash % CACHE_SIZE];
@@ -696,7 +696,7 @@ aph_value aphi_machine_branches(const aphi_machine *m)
     return all;
 }
 
-const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n)
+const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n)
 {
     aph_value state = m->model->initial ? m->model->initial(m->model) : aph_object(), store = APH_NIL;
     uint32_t fresh = aphi_symbols(state) ? aphi_store_normalize(1, &state, &store) : 0;
@@ -705,12 +705,12 @@ const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n)
     if (!m->rpc)
         return look_up(m, &k, n);
     APHI_RESERVE(m->results, m->result_capacity, 1);
-    m->results[0] = (aphi_after){.core = core};
+    m->results[0] = (aphi_successor){.core = core};
     *n = 1;
     return m->results;
 }
 
-const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
+const aphi_successor *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_fate fate, aph_value expected, size_t *n)
 {
     key k = {.core = core, .request = true, .from = from, .message = message, .fate = fate,
@@ -805,7 +805,7 @@ void aphi_mail_forget(aphi_core *core)
     core->answers = roots[1];
 }
 
-const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
+const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                        size_t *n)
 {
     aph_value said = aph_get(core->mail, aph_int(connection));
@@ -816,7 +816,7 @@ const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, i
     if (exactly) {
         /* To be that asks nothing of the unknowns: no other way is better. */
         APHI_RESERVE(m->results, m->result_capacity, 1);
-        m->results[m->result_count++] = (aphi_after){.core = *core};
+        m->results[m->result_count++] = (aphi_successor){.core = *core};
     }
     for (size_t i = 0; !exactly && i < aph_count(said); i++) {
         m->store = core->store;
@@ -887,7 +887,7 @@ static void accept_from(aphi_machine *m, const aphi_core *core, int64_t connecti
     add_result(m, after);
 }
 
-const aphi_after *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
+const aphi_successor *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                       size_t *n)
 {
     int64_t known_as = aphi_mail_opened(core, connection), own;

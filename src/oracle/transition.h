@@ -30,10 +30,10 @@ typedef enum aphi_fate {
     APHI_DROP,   /* nobody will see them */
 } aphi_fate;
 
-typedef struct aphi_after {
+typedef struct aphi_successor {
     aphi_core core;
     aph_value path; /* what each branch on the way was, as an array; APH_NIL without branches */
-} aphi_after;
+} aphi_successor;
 
 typedef struct aphi_machine aphi_machine;
 
@@ -42,9 +42,9 @@ aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, bool lossy, in
 void aphi_machine_close(aphi_machine *m);
 
 /* The server before its first request. */
-const aphi_after *aphi_machine_start(aphi_machine *m, size_t *n);
+const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n);
 /* Everything that feeding the request may come to; valid until the next call. Empty if nothing can. */
-const aphi_after *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
+const aphi_successor *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_fate fate, aph_value expected, size_t *n);
 /* Is there mail for the connection? */
 bool aphi_mail_waits(const aphi_core *core, int64_t connection);
@@ -57,11 +57,11 @@ bool aphi_mail_waits_anywhere(const aphi_core *core);
 void aphi_mail_forget(aphi_core *core);
 /* Where messages overtake each other and come twice: all ways in which something said to the connection can be what was
  * seen. It stays, since it may be seen again. Valid until the next call of this or of aphi_machine_feed. */
-const aphi_after *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
+const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                        size_t *n);
 /* The same for a connection that the server opened to us: which of the model's own it is, if nothing was said on it
  * before, is part of the way. */
-const aphi_after *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
+const aphi_successor *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                       size_t *n);
 /* Everything said that could be seen next on the connection, where that may be more than one message; an array. */
 aph_value aphi_mail_for(const aphi_machine *m, const aphi_core *core, int64_t connection);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 #include "models/models.h"
-#include "oracle/because.h"
+#include "oracle/rationale.h"
 #include "oracle/evidence.h"
 #include "small_history.h"
 #include "solve/z3.h"
@@ -130,7 +130,7 @@ static void is_because(const aph_model *model, const char *text, bool distrust, 
     assert_true(e.found && e.all_allowed);
     aph_value all = aph_array(0, NULL);
     for (size_t i = 0; i < e.probe->allowed_count; i++)
-        all = aph_push(all, aphi_because(e.probe, &e.probe->allowed[i]));
+        all = aph_push(all, aphi_rationale(e.probe, &e.probe->allowed[i]));
     assert_json(all, reasons);
     aphi_evidence_close(&e);
     aph_oracle_close(o);

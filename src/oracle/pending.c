@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight.c - the requests in flight, kept up as the search moves over the observations, forward and back.
+ * pending.c - the requests in flight, kept up as the search moves over the observations, forward and back.
  *
  * Invariants: 1. pending is sorted: soonest to end first, as far as that is known, then oldest first
  *             2. to go back and forward again restores it exactly: frames remember places in it */
-#include "oracle/flight.h"
+#include "oracle/pending.h"
 
 #include "base/memory.h"
 
@@ -33,24 +33,24 @@ static void pending_remove(aph_oracle *o, uint32_t asked)
         o->pending[i] = o->pending[i + 1];
 }
 
-size_t aphi_flight_held(const aph_oracle *o, int64_t connection)
+size_t aphi_pending_held(const aph_oracle *o, int64_t connection)
 {
     if (!o->rpc)
         return aph_count(aph_get(o->core.mail, aph_int(connection)));
     size_t held = 0;
     for (size_t i = 0; i < o->pending_count; i++) {
-        const aphi_asked *a = &o->ops[o->pending[i]];
+        const aphi_request *a = &o->ops[o->pending[i]];
         held += a->connection == connection && aphi_is_taken(o, a) && !aphi_is_given_up(o, a);
     }
     return held;
 }
 
-uint32_t aphi_flight_crowded(const aph_oracle *o, int64_t connection)
+uint32_t aphi_pending_crowded(const aph_oracle *o, int64_t connection)
 {
     uint32_t oldest = APHI_NONE;
     size_t held = 0;
     for (size_t i = 0; i < o->pending_count; i++) {
-        const aphi_asked *a = &o->ops[o->pending[i]];
+        const aphi_request *a = &o->ops[o->pending[i]];
         if (a->connection != connection || aphi_is_taken(o, a) || aphi_is_given_up(o, a))
             continue;
         held++;
@@ -60,47 +60,47 @@ uint32_t aphi_flight_crowded(const aph_oracle *o, int64_t connection)
     return held >= o->env.buffer ? oldest : APHI_NONE;
 }
 
-void aphi_flight_pass(aph_oracle *o)
+void aphi_pending_pass(aph_oracle *o)
 {
-    const aphi_seen_event *e = &o->events[o->at++];
+    const aphi_observed_event *e = &o->events[o->at++];
     if (e->asked == APHI_NONE)
         return;
-    const aphi_asked *a = &o->ops[e->asked];
-    if (e->kind == APHI_SAW_REQUEST)
+    const aphi_request *a = &o->ops[e->asked];
+    if (e->kind == APHI_OBSERVED_REQUEST)
         pending_add(o, e->asked);
-    else if (e->kind == APHI_SAW_ANSWER && !a->delivery)
+    else if (e->kind == APHI_OBSERVED_ANSWER && !a->delivery)
         pending_remove(o, e->asked);
-    if (e->kind == APHI_SAW_LOSS || aphi_is_free(a))
+    if (e->kind == APHI_OBSERVED_LOSS || aphi_is_free(a))
         aphi_set_bit(o->optional, a->slot);
 }
 
 static void unpass(aph_oracle *o)
 {
-    const aphi_seen_event *e = &o->events[--o->at];
+    const aphi_observed_event *e = &o->events[--o->at];
     if (e->asked == APHI_NONE)
         return;
-    const aphi_asked *a = &o->ops[e->asked];
-    if (e->kind == APHI_SAW_REQUEST)
+    const aphi_request *a = &o->ops[e->asked];
+    if (e->kind == APHI_OBSERVED_REQUEST)
         pending_remove(o, e->asked);
-    else if (e->kind == APHI_SAW_ANSWER && !a->delivery)
+    else if (e->kind == APHI_OBSERVED_ANSWER && !a->delivery)
         pending_add(o, e->asked);
-    if (e->kind == APHI_SAW_LOSS || aphi_is_free(a))
+    if (e->kind == APHI_OBSERVED_LOSS || aphi_is_free(a))
         aphi_clear_bit(o->optional, a->slot);
 }
 
-void aphi_flight_back(aph_oracle *o, uint32_t at)
+void aphi_pending_back(aph_oracle *o, uint32_t at)
 {
     while (o->at > at)
         unpass(o);
 }
 
-void aphi_flight_end(aph_oracle *o)
+void aphi_pending_end(aph_oracle *o)
 {
     while (o->at < o->event_count)
-        aphi_flight_pass(o);
+        aphi_pending_pass(o);
 }
 
-void aphi_flight_begin(aph_oracle *o)
+void aphi_pending_begin(aph_oracle *o)
 {
     o->pending_count = 0;
     for (uint32_t i = 0; i < o->op_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * because.c - what led a model to an answer, in its own words.
+ * rationale.c - what led a model to an answer, in its own words.
  *
  * Idea:       the search has kept the order of the requests and the way taken at each branch, but no names: run the
  *             model along it once more, from where the window begins, and listen in the step that sends the answer.
@@ -10,7 +10,7 @@
  *                its connection that nobody has seen: mail of the root comes first, then what is sent on the way.
  *                Where messages overtake each other it is any that is what was allowed.
  * Cost:       a run of the model over the requests of the window. */
-#include "oracle/because.h"
+#include "oracle/rationale.h"
 
 #include "oracle/history.h"
 #include "tree/step.h"
@@ -20,7 +20,7 @@ enum { IDLE_STEPS_MAX = 10000 }; /* steps without a request before a model is ta
 typedef struct walk {
     const aph_oracle *probe;
     const aphi_allowed *allowed;
-    const aphi_seen_event *blamed;
+    const aphi_observed_event *blamed;
     aph_value begun;       /* answers to what the first step did before the window began */
     size_t begun_at;
     size_t order_at;
@@ -98,7 +98,7 @@ static bool take_next(walk *w, aph_value *answer)
         if (w->order_at == w->allowed->order_count)
             return false;
     while (!take(w, &w->allowed->order[w->order_at++]));
-    const aphi_asked *a = &w->probe->ops[w->taken];
+    const aphi_request *a = &w->probe->ops[w->taken];
     *answer = APH_ARRAY_OF(aph_int(connection_of(w, a->connection)), a->message);
     w->idle = 0;
     return true;
@@ -152,13 +152,13 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
 static bool count_before(walk *w, const aphi_core *root)
 {
     size_t seen = 0, waiting = aph_count(aph_get(root->mail, aph_int(w->blamed->connection)));
-    for (const aphi_seen_event *e = w->probe->events; e < w->blamed; e++)
-        seen += e->kind == APHI_SAW_ANSWER && e->connection == w->blamed->connection;
+    for (const aphi_observed_event *e = w->probe->events; e < w->blamed; e++)
+        seen += e->kind == APHI_OBSERVED_ANSWER && e->connection == w->blamed->connection;
     w->before = seen - waiting;
     return w->probe->rpc || w->probe->env.lossy || seen >= waiting;
 }
 
-aph_value aphi_because(const aph_oracle *probe, const aphi_allowed *allowed)
+aph_value aphi_rationale(const aph_oracle *probe, const aphi_allowed *allowed)
 {
     const aphi_core *root = &probe->roots[allowed->root].core;
     walk w = {.probe = probe, .allowed = allowed, .blamed = &probe->events[probe->event_count - 1],

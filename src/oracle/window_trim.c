@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * forget.c - keep the window short, whatever the length of the history.
+ * window_trim.c - keep the window short, whatever the length of the history.
  *
  * Idea:       the window can begin anew where all configurations that are left are known: they become its roots. Where
  *             the search has nothing left to try, there is one, and that is for nothing. Else they have to be found, by
@@ -12,7 +12,7 @@
  *             2. after let_go, a failure is not certain
  * Cost:       let_go is linear in the window, once a window. To find all configurations is exponential at worst, within
  *             a budget. */
-#include "oracle/flight.h"
+#include "oracle/pending.h"
 
 #include "base/memory.h"
 
@@ -112,7 +112,7 @@ static bookmark place_bookmark(aph_oracle *o)
 
 static void return_to_bookmark(aph_oracle *o, const bookmark *b)
 {
-    aphi_flight_end(o);
+    aphi_pending_end(o);
     o->core = b->core;
     o->past = b->past;
     o->root_next = b->root_next;
@@ -137,12 +137,12 @@ static void free_bookmark(bookmark *b)
 }
 
 /* May nothing more depend on a request that was taken? Its answer may still fill a place on its connection. */
-static bool is_settled(const aph_oracle *o, const aphi_asked *a)
+static bool is_settled(const aph_oracle *o, const aphi_request *a)
 {
     return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_given_up(o, a)));
 }
 
-static size_t count_takers(const aph_oracle *o, const survivors *s, const aphi_asked *a)
+static size_t count_takers(const aph_oracle *o, const survivors *s, const aphi_request *a)
 {
     size_t n = 0;
     for (size_t k = 0; k < s->count; k++)
@@ -155,7 +155,7 @@ static size_t count_takers(const aph_oracle *o, const survivors *s, const aphi_a
 static void settle(aph_oracle *o, survivors *s)
 {
     for (size_t i = 0; i < o->pending_count;) {
-        const aphi_asked *a = &o->ops[o->pending[i]];
+        const aphi_request *a = &o->ops[o->pending[i]];
         size_t takers = is_settled(o, a) ? count_takers(o, s, a) : SIZE_MAX;
         bool old = o->let_go && o->rpc && o->pending[i] < o->base_count;
         if (takers != s->count && !(takers == 0 && old)) {
@@ -196,7 +196,7 @@ static void rename_lane(const aph_oracle *o, const uint32_t *renamed, aphi_lane 
 static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
 {
     uint32_t *renamed = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *renamed);
-    aphi_asked *ops = aphi_alloc((n ? n : 1) * sizeof *ops);
+    aphi_request *ops = aphi_alloc((n ? n : 1) * sizeof *ops);
     memset(renamed, 255, o->op_count * sizeof *renamed);
     for (size_t i = 0; i < n; i++)
         renamed[keep[i]] = (uint32_t)i;
@@ -224,7 +224,7 @@ void aphi_search_start_window(aph_oracle *o)
     o->at = o->deepest = 0;
     o->base_count = o->op_count;
     o->rest_at = APHI_WINDOW_REST;
-    aphi_flight_begin(o);
+    aphi_pending_begin(o);
     aphi_search_clear(o);
     aphi_search_begin(o);
 }
@@ -290,7 +290,7 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
         add_survivor(o, &c.found);
     bool more = o->frame_count || o->root_next < o->root_count;
     while (more && complete) {
-        more = aphi_search_elsewhere(o, APHI_ANY_PART) && aphi_search(o);
+        more = aphi_search_backtrack(o, APHI_ANY_PART) && aphi_search(o);
         if (more)
             add_survivor(o, &c.found);
         complete = o->configurations <= o->budget_end && !o->fault && !o->limit;
@@ -299,7 +299,7 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
     o->collecting = NULL;
     if (complete) {
         o->let_go |= o->held_back;
-        aphi_flight_end(o);
+        aphi_pending_end(o);
         begin_window(o, &c.found);
     } else {
         free_survivors(&c.found);
@@ -318,7 +318,7 @@ static uint32_t *requests_since(const aph_oracle *o, size_t *n)
     *n = o->pending_count;
     memcpy(list, o->pending, o->pending_count * sizeof *list);
     for (size_t i = o->at; i < o->event_count; i++)
-        if (o->events[i].kind == APHI_SAW_REQUEST || aphi_is_delivery(o, o->events[i].asked))
+        if (o->events[i].kind == APHI_OBSERVED_REQUEST || aphi_is_delivery(o, o->events[i].asked))
             list[(*n)++] = o->events[i].asked;
     return list;
 }
@@ -344,7 +344,7 @@ static bool find_settled(const aph_oracle *o, bool *settled)
 {
     bool any = false;
     for (size_t i = 0; i < o->pending_count; i++) {
-        const aphi_asked *a = &o->ops[o->pending[i]];
+        const aphi_request *a = &o->ops[o->pending[i]];
         settled[o->pending[i]] = is_settled(o, a) && aphi_bit(o->root_bits, a->slot);
     }
     for (size_t i = o->at; i < o->event_count; i++)
@@ -378,10 +378,10 @@ static void settle_below(aph_oracle *o, size_t oldest, uint64_t *bits)
     if (find_settled(o, settled)) {
         for (size_t i = oldest; i < o->frame_count; i++) {
             while (o->at < o->frames[i].at)
-                aphi_flight_pass(o);
+                aphi_pending_pass(o);
             shift_places(o, &o->frames[i], settled);
         }
-        aphi_flight_back(o, at);
+        aphi_pending_back(o, at);
         size_t kept = 0;
         for (size_t i = 0; i < o->pending_count; i++) {
             uint32_t slot = o->ops[o->pending[i]].slot;
@@ -413,7 +413,7 @@ static void let_go(aph_oracle *o)
     aphi_frame f =
         kept ? o->frames[oldest] : (aphi_frame){.core = core, .at = o->at, .order_count = (uint32_t)o->order_count};
     one_root(o, &f.core, kept ? o->frame_bits + oldest * o->words : bits, f.order_count);
-    aphi_flight_back(o, f.at);
+    aphi_pending_back(o, f.at);
     settle_below(o, oldest, bits);
     uint32_t *keep = requests_since(o, &n);
     o->base_count = o->pending_count;
@@ -429,7 +429,7 @@ static void let_go(aph_oracle *o)
     }
     keep_requests(o, keep, n);
     o->at = o->deepest = 0;
-    aphi_flight_end(o);
+    aphi_pending_end(o);
     aphi_search_clear(o);
     o->core = core;
     memcpy(o->bits, bits, o->words * sizeof *bits);
@@ -471,7 +471,7 @@ void aphi_search_rest(aph_oracle *o)
     o->configurations = o->calm_since = before;
 }
 
-void aphi_search_forget(aph_oracle *o)
+void aphi_search_trim_window(aph_oracle *o)
 {
     if (!o->frame_count && o->root_next == o->root_count)
         aphi_search_collect(o, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * because.h - what led a model to an answer, in its own words. */
-#ifndef APHI_ORACLE_BECAUSE_H
-#define APHI_ORACLE_BECAUSE_H
+ * rationale.h - what led a model to an answer, in its own words. */
+#ifndef APHI_ORACLE_RATIONALE_H
+#define APHI_ORACLE_RATIONALE_H
 
 #include "oracle/search.h"
 
@@ -10,6 +10,6 @@
  * and the clauses of these and of the answer, as an array in the order in which the model came to them:
  *   {"choice": name}, {"decision": name, "value": BOOL} or, for the answer itself, {}, each with "clause": c if there
  *   is one. */
-aph_value aphi_because(const aph_oracle *probe, const aphi_allowed *allowed);
+aph_value aphi_rationale(const aph_oracle *probe, const aphi_allowed *allowed);
 
 #endif

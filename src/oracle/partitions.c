@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jury.c - one oracle for each part of the state.
+ * partitions.c - one oracle for each part of the state.
  *
  * Idea:       requests of different parts do not influence each other, and each connection has at most one in flight,
  *             so a history is explained if and only if its parts are (linearizability is local). Each part has an
@@ -8,7 +8,7 @@
  *             Where nothing is in flight and one configuration is left, an oracle knows nothing but that: when there
  *             are many, such oracles are closed, and opened again when something comes for them.
  * Cost:       one look-up for an observation. An oracle takes some ten kilobytes, a part at rest a hundred bytes. */
-#include "oracle/jury.h"
+#include "oracle/partitions.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -24,52 +24,52 @@ enum { LIVE_FIRST = 256, REST_BUDGET = 64 }; /* oracles before it is worth closi
 /* A connection with requests in flight: all of them are of one part. */
 typedef struct line {
     int64_t connection;
-    uint32_t seat, in_flight;
+    uint32_t partition, in_flight;
     bool used;
 } line;
 
-struct aphi_jury {
+struct aphi_partitions {
     const aph_model *model;
     aph_oracle_options options;
     aphi_machine *machine;
     bool rpc, apart, tied;
-    aphi_seat *seats;
+    aphi_partition *partitions;
     size_t seat_count, seat_capacity;
-    uint32_t *live;        /* seats that have an oracle */
+    uint32_t *live;        /* partitions that have an oracle */
     size_t live_count, live_capacity, live_max;
     aph_oracle_stats closed; /* of the oracles that are no more */
-    uint32_t *index;       /* open addressing on parts: seat number plus 1 */
+    uint32_t *index;       /* open addressing on parts: partition number plus 1 */
     size_t index_size;
     line *lines;           /* open addressing on connections */
     size_t line_size, line_count;
-    uint32_t dissenter;    /* APHI_NONE: nobody */
+    uint32_t rejecting;    /* APHI_NONE: nobody */
     char error[200];
 };
 
 static void mark_parts(void *context)
 {
-    aphi_jury *j = context;
+    aphi_partitions *j = context;
     for (size_t i = 0; i < j->seat_count; i++) {
-        aph_mark(j->seats[i].part);
-        if (j->seats[i].rests)
-            aphi_core_mark(&j->seats[i].core);
+        aph_mark(j->partitions[i].part);
+        if (j->partitions[i].rests)
+            aphi_core_mark(&j->partitions[i].core);
     }
 }
 
-bool aphi_jury_apart(const aph_model *model, const aph_oracle_options *options)
+bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *options)
 {
     aphi_env env;
     return model->part && model->rpc && !options->whole && !options->distrust &&
            aphi_env_named(options->environment, &env) && !env.lossy && !env.buffer;
 }
 
-aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
+aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
 {
-    aphi_jury *j = aphi_alloc_zero(sizeof *j);
+    aphi_partitions *j = aphi_alloc_zero(sizeof *j);
     j->model = model;
     j->options = *options;
     j->options.time_ms = 0;
-    j->apart = aphi_jury_apart(model, options);
+    j->apart = aphi_partitions_apply(model, options);
     aphi_env env = {0};
     aphi_env_named(options->environment, &env);
     j->rpc = model->rpc && !options->distrust && !env.lossy;
@@ -77,35 +77,35 @@ aphi_jury *aphi_jury_open(const aph_model *model, const aph_oracle_options *opti
     j->index_size = j->line_size = 16;
     j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
     j->lines = aphi_alloc_zero(j->line_size * sizeof *j->lines);
-    j->dissenter = APHI_NONE;
+    j->rejecting = APHI_NONE;
     j->live_max = LIVE_FIRST;
     aph_root_add(mark_parts, j);
     aphi_guard_arm(model, options->time_ms ? aphi_clock_ns() + options->time_ms * 1000000 : 0, options->memory);
     /* Open one now, to hear at once if the options or the model are no good. */
     aph_oracle *trial = aphi_oracle_open_on(model, &j->options, j->machine, j->apart, error, error_size);
     if (!trial) {
-        aphi_jury_close(j);
+        aphi_partitions_close(j);
         return NULL;
     }
     if (j->apart) {
         aph_oracle_close(trial);
     } else {
-        APHI_RESERVE(j->seats, j->seat_capacity, 1);
-        j->seats[j->seat_count++] = (aphi_seat){.oracle = trial};
+        APHI_RESERVE(j->partitions, j->seat_capacity, 1);
+        j->partitions[j->seat_count++] = (aphi_partition){.oracle = trial};
     }
     return j;
 }
 
-void aphi_jury_close(aphi_jury *j)
+void aphi_partitions_close(aphi_partitions *j)
 {
     if (!j)
         return;
     aphi_guard_disarm();
     aph_root_remove(mark_parts, j);
     for (size_t i = 0; i < j->seat_count; i++)
-        aph_oracle_close(j->seats[i].oracle);
+        aph_oracle_close(j->partitions[i].oracle);
     aphi_machine_close(j->machine);
-    free(j->seats);
+    free(j->partitions);
     free(j->live);
     free(j->index);
     free(j->lines);
@@ -114,13 +114,13 @@ void aphi_jury_close(aphi_jury *j)
 
 /* ---- who is concerned -------------------------------------------------------------------------------------------- */
 
-static void grow_index(aphi_jury *j)
+static void grow_index(aphi_partitions *j)
 {
     free(j->index);
     j->index_size *= 2;
     j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);
     for (size_t i = 0; i < j->seat_count; i++) {
-        size_t at = aph_hash(j->seats[i].part) & (j->index_size - 1);
+        size_t at = aph_hash(j->partitions[i].part) & (j->index_size - 1);
         while (j->index[at])
             at = (at + 1) & (j->index_size - 1);
         j->index[at] = (uint32_t)i + 1;
@@ -134,59 +134,59 @@ static void count(aph_oracle_stats *all, const aph_oracle *o)
     all->configurations += o->configurations;
 }
 
-/* Close the seat's oracle if one configuration is all that it knows. */
-static bool put_to_rest(aphi_jury *j, aphi_seat *seat)
+/* Close the partition's oracle if one configuration is all that it knows. */
+static bool put_to_rest(aphi_partitions *j, aphi_partition *partition)
 {
-    aph_oracle *o = seat->oracle;
+    aph_oracle *o = partition->oracle;
     if (o->pending_count || o->verdict != APH_PASS)
         return false;
     if ((o->frame_count || o->root_next < o->root_count) && (!aphi_search_collect(o, REST_BUDGET) || o->root_count > 1))
         return false;
-    seat->core = o->core;
-    seat->let_go = o->let_go;
+    partition->core = o->core;
+    partition->let_go = o->let_go;
     count(&j->closed, o);
     aph_oracle_close(o);
-    seat->oracle = NULL;
-    seat->rests = true;
+    partition->oracle = NULL;
+    partition->rests = true;
     return true;
 }
 
-static void put_many_to_rest(aphi_jury *j)
+static void put_many_to_rest(aphi_partitions *j)
 {
     size_t kept = 0;
     for (size_t i = 0; i < j->live_count; i++)
-        if (!put_to_rest(j, &j->seats[j->live[i]]))
+        if (!put_to_rest(j, &j->partitions[j->live[i]]))
             j->live[kept++] = j->live[i];
     j->live_count = kept;
     j->live_max = kept < LIVE_FIRST / 2 ? LIVE_FIRST : 2 * kept;
 }
 
-static void wake(aphi_jury *j, uint32_t seat)
+static void wake(aphi_partitions *j, uint32_t partition)
 {
     if (j->live_count >= j->live_max && !j->options.order)
         put_many_to_rest(j);
-    aphi_seat *s = &j->seats[seat];
+    aphi_partition *s = &j->partitions[partition];
     s->oracle = aphi_oracle_open_on(j->model, &j->options, j->machine, true, j->error, sizeof j->error);
-    assert(s->oracle); /* one could be opened when the jury was */
+    assert(s->oracle); /* one could be opened when the partitions was */
     if (s->rests)
         aphi_oracle_resume(s->oracle, &s->core, s->let_go);
     s->rests = false;
     APHI_RESERVE(j->live, j->live_capacity, j->live_count + 1);
-    j->live[j->live_count++] = seat;
+    j->live[j->live_count++] = partition;
 }
 
-static uint32_t seat_of(aphi_jury *j, aph_value part)
+static uint32_t seat_of(aphi_partitions *j, aph_value part)
 {
     size_t at = aph_hash(part) & (j->index_size - 1);
     for (; j->index[at]; at = (at + 1) & (j->index_size - 1))
-        if (j->seats[j->index[at] - 1].part == part) {
-            uint32_t seat = j->index[at] - 1;
-            if (!j->seats[seat].oracle)
-                wake(j, seat);
-            return seat;
+        if (j->partitions[j->index[at] - 1].part == part) {
+            uint32_t partition = j->index[at] - 1;
+            if (!j->partitions[partition].oracle)
+                wake(j, partition);
+            return partition;
         }
-    APHI_RESERVE(j->seats, j->seat_capacity, j->seat_count + 1);
-    j->seats[j->seat_count++] = (aphi_seat){.part = part};
+    APHI_RESERVE(j->partitions, j->seat_capacity, j->seat_count + 1);
+    j->partitions[j->seat_count++] = (aphi_partition){.part = part};
     wake(j, (uint32_t)j->seat_count - 1);
     j->index[at] = (uint32_t)j->seat_count;
     if (j->seat_count * 2 > j->index_size)
@@ -194,7 +194,7 @@ static uint32_t seat_of(aphi_jury *j, aph_value part)
     return (uint32_t)j->seat_count - 1;
 }
 
-static line *find_line(aphi_jury *j, int64_t connection)
+static line *find_line(aphi_partitions *j, int64_t connection)
 {
     size_t at = aphi_mix((uint64_t)connection, 1) & (j->line_size - 1);
     while (j->lines[at].used && j->lines[at].connection != connection)
@@ -203,7 +203,7 @@ static line *find_line(aphi_jury *j, int64_t connection)
 }
 
 /* Idle lines are left behind when the table grows, so connections that come and go do not add up. */
-static void grow_lines(aphi_jury *j)
+static void grow_lines(aphi_partitions *j)
 {
     line *old = j->lines;
     size_t size = j->line_size, busy = 0;
@@ -219,7 +219,7 @@ static void grow_lines(aphi_jury *j)
     free(old);
 }
 
-static line *line_of(aphi_jury *j, int64_t connection)
+static line *line_of(aphi_partitions *j, int64_t connection)
 {
     line *l = find_line(j, connection);
     if (l->used)
@@ -235,129 +235,129 @@ static line *line_of(aphi_jury *j, int64_t connection)
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
-static aph_verdict heard(aphi_jury *j, uint32_t seat, aph_verdict verdict)
+static aph_verdict heard(aphi_partitions *j, uint32_t partition, aph_verdict verdict)
 {
-    if (verdict != APH_PASS && j->dissenter == APHI_NONE)
-        j->dissenter = seat;
-    return j->dissenter == APHI_NONE ? APH_PASS : j->seats[j->dissenter].oracle->verdict;
+    if (verdict != APH_PASS && j->rejecting == APHI_NONE)
+        j->rejecting = partition;
+    return j->rejecting == APHI_NONE ? APH_PASS : j->partitions[j->rejecting].oracle->verdict;
 }
 
-static bool listens(const aphi_jury *j, uint32_t seat)
+static bool listens(const aphi_partitions *j, uint32_t partition)
 {
-    return !j->tied && (j->dissenter == APHI_NONE || j->dissenter == seat);
+    return !j->tied && (j->rejecting == APHI_NONE || j->rejecting == partition);
 }
 
-static aph_verdict verdict_of(const aphi_jury *j)
+static aph_verdict verdict_of(const aphi_partitions *j)
 {
-    return j->dissenter == APHI_NONE ? APH_PASS : j->seats[j->dissenter].oracle->verdict;
+    return j->rejecting == APHI_NONE ? APH_PASS : j->partitions[j->rejecting].oracle->verdict;
 }
 
-aph_verdict aphi_jury_sent(aphi_jury *j, uint64_t line_number, int64_t connection, aph_value message,
+aph_verdict aphi_partitions_sent(aphi_partitions *j, uint64_t line_number, int64_t connection, aph_value message,
                            const aph_foresight *known)
 {
-    uint32_t seat = 0;
+    uint32_t partition = 0;
     if (j->apart) {
-        seat = seat_of(j, j->model->part(message));
+        partition = seat_of(j, j->model->part(message));
         bool ends = !known || known->future != APH_FUTURE_LOST;
         line *l = line_of(j, connection);
-        if (l->in_flight && l->seat != seat)
+        if (l->in_flight && l->partition != partition)
             j->tied = true;
         if (ends) {
-            l->seat = seat;
+            l->partition = partition;
             l->in_flight++;
         }
     }
-    if (!listens(j, seat))
+    if (!listens(j, partition))
         return verdict_of(j);
-    aph_oracle *o = j->seats[seat].oracle;
+    aph_oracle *o = j->partitions[partition].oracle;
     o->line = line_number;
-    return heard(j, seat, aph_oracle_sent(o, connection, message, known, NULL));
+    return heard(j, partition, aph_oracle_sent(o, connection, message, known, NULL));
 }
 
 /* The oracle that waits for the connection's next answer. */
-static uint32_t awaiting(aphi_jury *j, int64_t connection)
+static uint32_t awaiting(aphi_partitions *j, int64_t connection)
 {
     if (!j->apart)
         return 0;
     line *l = find_line(j, connection);
     /* Whoever hears it will say that nothing was asked. */
     if (!l->used || !l->in_flight)
-        return seat_of(j, j->seat_count ? j->seats[0].part : APH_NIL);
+        return seat_of(j, j->seat_count ? j->partitions[0].part : APH_NIL);
     l->in_flight--;
-    return l->seat;
+    return l->partition;
 }
 
-aph_verdict aphi_jury_received(aphi_jury *j, uint64_t line_number, int64_t connection, aph_value message)
+aph_verdict aphi_partitions_received(aphi_partitions *j, uint64_t line_number, int64_t connection, aph_value message)
 {
-    uint32_t seat = awaiting(j, connection);
-    if (!listens(j, seat))
+    uint32_t partition = awaiting(j, connection);
+    if (!listens(j, partition))
         return verdict_of(j);
-    aph_oracle *o = j->seats[seat].oracle;
+    aph_oracle *o = j->partitions[partition].oracle;
     o->line = line_number;
-    return heard(j, seat, aph_oracle_received(o, connection, message));
+    return heard(j, partition, aph_oracle_received(o, connection, message));
 }
 
-aph_verdict aphi_jury_lost(aphi_jury *j, uint64_t line_number, int64_t connection, bool foretold)
+aph_verdict aphi_partitions_lost(aphi_partitions *j, uint64_t line_number, int64_t connection, bool foretold)
 {
     if (foretold && j->rpc)
         return verdict_of(j); /* an oracle that does not trust the promise has not heard of it */
-    uint32_t seat = awaiting(j, connection);
-    if (!listens(j, seat))
+    uint32_t partition = awaiting(j, connection);
+    if (!listens(j, partition))
         return verdict_of(j);
-    j->seats[seat].oracle->line = line_number;
-    return heard(j, seat, aphi_oracle_lost_oldest(j->seats[seat].oracle, connection));
+    j->partitions[partition].oracle->line = line_number;
+    return heard(j, partition, aphi_oracle_lost_oldest(j->partitions[partition].oracle, connection));
 }
 
-aph_verdict aphi_jury_quiet(aphi_jury *j)
+aph_verdict aphi_partitions_quiet(aphi_partitions *j)
 {
     aph_verdict verdict = verdict_of(j);
     for (size_t i = 0; i < j->seat_count && verdict == APH_PASS; i++)
-        if (j->seats[i].oracle)
-            verdict = aphi_oracle_quiet(j->seats[i].oracle);
+        if (j->partitions[i].oracle)
+            verdict = aphi_oracle_quiet(j->partitions[i].oracle);
     return verdict;
 }
 
-void aphi_jury_count_branches(aphi_jury *j)
+void aphi_partitions_count_branches(aphi_partitions *j)
 {
     aphi_machine_count_branches(j->machine);
 }
 
-aph_value aphi_jury_branches(const aphi_jury *j)
+aph_value aphi_partitions_branches(const aphi_partitions *j)
 {
     return aphi_machine_branches(j->machine);
 }
 
-bool aphi_jury_wants_more(const aphi_jury *j)
+bool aphi_partitions_wants_more(const aphi_partitions *j)
 {
-    return j->dissenter != APHI_NONE && aphi_oracle_wants_more(j->seats[j->dissenter].oracle);
+    return j->rejecting != APHI_NONE && aphi_oracle_wants_more(j->partitions[j->rejecting].oracle);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-bool aphi_jury_tied(const aphi_jury *j)
+bool aphi_partitions_are_tied(const aphi_partitions *j)
 {
     return j->tied;
 }
 
-const aphi_seat *aphi_jury_dissenter(const aphi_jury *j)
+const aphi_partition *aphi_partitions_rejecting(const aphi_partitions *j)
 {
-    return j->dissenter == APHI_NONE ? NULL : &j->seats[j->dissenter];
+    return j->rejecting == APHI_NONE ? NULL : &j->partitions[j->rejecting];
 }
 
-const aphi_seat *aphi_jury_seats(const aphi_jury *j, size_t *n)
+const aphi_partition *aphi_partitions_all(const aphi_partitions *j, size_t *n)
 {
     *n = j->seat_count;
-    return j->seats;
+    return j->partitions;
 }
 
-aph_oracle_stats aphi_jury_stats(const aphi_jury *j)
+aph_oracle_stats aphi_partitions_stats(const aphi_partitions *j)
 {
     aph_oracle_stats all = j->closed;
     all.steps = aphi_machine_steps(j->machine);
     all.solver_calls = aphi_z3_questions();
     all.bytes = aph_heap_bytes();
     for (size_t i = 0; i < j->seat_count; i++) {
-        const aph_oracle *o = j->seats[i].oracle;
+        const aph_oracle *o = j->partitions[i].oracle;
         if (!o)
             continue;
         count(&all, o);
