@@ -13,14 +13,14 @@
 #include "base/memory.h"
 #include "models/models.h"
 #include "oracle/partitions.h"
-#include "trace/foresight.h"
+#include "trace/lookahead.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct history {
-    aphi_foreseen *seen;
+    aphi_lookahead_event *seen;
     size_t n, capacity;
 } history;
 
@@ -43,24 +43,24 @@ static void mark_history(void *context)
 static bool load(const char *path, const aph_model *model, history *h)
 {
     aphi_trace *trace = aphi_trace_open(path, &(aphi_trace_options){.model = model});
-    aphi_foresight *ahead = aphi_foresight_open(trace);
+    aphi_lookahead *ahead = aphi_lookahead_open(trace);
     int status;
     h->n = 0;
     do {
         APHI_RESERVE(h->seen, h->capacity, h->n + 1);
-        status = aphi_foresight_next(ahead, &h->seen[h->n]);
+        status = aphi_lookahead_next(ahead, &h->seen[h->n]);
         h->n += status > 0;
     } while (status > 0);
     if (status < 0)
         fprintf(stderr, "%s: %s\n", path, aphi_trace_error_of(trace)->message);
-    aphi_foresight_close(ahead);
+    aphi_lookahead_close(ahead);
     aphi_trace_close(trace);
     return status == 0;
 }
 
-static aph_verdict feed(aphi_partitions *jury, const aphi_foreseen *o, aph_verdict verdict)
+static aph_verdict feed(aphi_partitions *jury, const aphi_lookahead_event *o, aph_verdict verdict)
 {
-    aph_foresight known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
+    aph_lookahead known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
     switch (o->seen.kind) {
     case APHI_SENT: return aphi_partitions_sent(jury, o->seen.line, o->seen.connection, o->seen.message, &known);
     case APHI_RECEIVED: return aphi_partitions_received(jury, o->seen.line, o->seen.connection, o->seen.message);

@@ -81,7 +81,7 @@ typedef enum aph_future {
     APH_FUTURE_LOST,   /* no answer will be seen; it may be taken at any time or not, and nothing waits behind it */
 } aph_future;
 
-typedef struct aph_foresight {
+typedef struct aph_lookahead {
     aph_future future;
     aph_value answer;  /* with APH_FUTURE_ANSWER: this will be it */
     uint64_t order;    /* and of two answers, the one with the smaller number will come first */
@@ -90,12 +90,12 @@ typedef struct aph_foresight {
      * verdict does. */
     uint64_t shown;    /* the first answer with a value that this request was the first to mention; 0: none is known */
     uint64_t sought;   /* and the sending of the last request that is answered with such a value */
-} aph_foresight;
+} aph_lookahead;
 
 /* Observations. Each returns the verdict so far; after APH_FAIL or APH_UNKNOWN, or a fault, no more can be added. Each
  * may collect (aph_collect): values that the caller holds on to must be reachable from a root of its own.
  * known may be NULL: nothing is. *request, if wanted, receives a number to speak of the request later. */
-aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
+aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known,
                             uint64_t *request);
 aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value message);
 /* The answer to this request will not come: it may have been taken at any time since, or never. */

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const aphi_moment *moment_with(const aphi_run *run, int64_t label)
+static const aphi_run_event *moment_with(const aphi_run *run, int64_t label)
 {
     size_t n;
-    const aphi_moment *moments = aphi_run_moments(run, &n);
+    const aphi_run_event *moments = aphi_run_moments(run, &n);
     for (size_t i = 0; i < n; i++)
-        if (moments[i].label == label && moments[i].kind <= APHI_MOMENT_RECEIVED)
+        if (moments[i].label == label && moments[i].kind <= APHI_RUN_EVENT_RECEIVED)
             return &moments[i];
     return NULL;
 }
@@ -70,7 +70,7 @@ static bool differs(names *known, aph_value line, const aphi_run *run, aphi_dive
     bool sent = aph_has(line, aph_str("send"));
     if (!aph_is_int(label) || (!sent && !aph_has(line, aph_str("recv"))))
         return false;
-    const aphi_moment *m = moment_with(run, aph_int_of(label));
+    const aphi_run_event *m = moment_with(run, aph_int_of(label));
     aph_value then = aph_field(line, sent ? "send" : "recv");
     if (m && are_alike(known, then, m->message, sent))
         return false;

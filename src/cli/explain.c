@@ -117,11 +117,11 @@ static int confirm(const aph_model *model, const char *file, const aphi_judge_op
     if (!read_explanation(path, &explanation, &code))
         return code;
     aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.format = options->format, .model = &its});
-    aphi_foresight *ahead = aphi_foresight_open(trace);
+    aphi_lookahead *ahead = aphi_lookahead_open(trace);
     aphi_histories all;
-    aphi_foreseen o;
+    aphi_lookahead_event o;
     aphi_histories_init(&all, &its, options->oracle.environment, aph_has(aph_at(explanation, 0), aph_str("part")));
-    while ((status = aphi_foresight_next(ahead, &o)) > 0)
+    while ((status = aphi_lookahead_next(ahead, &o)) > 0)
         aphi_histories_add(&all, &o, aphi_trace_paired(trace));
     if (status < 0) {
         const aphi_trace_error *e = aphi_trace_error_of(trace);
@@ -132,7 +132,7 @@ static int confirm(const aph_model *model, const char *file, const aphi_judge_op
         code = replay_parts(&its, &all, explanation);
     }
     aphi_histories_deinit(&all);
-    aphi_foresight_close(ahead);
+    aphi_lookahead_close(ahead);
     aphi_trace_close(trace);
     return code;
 }

@@ -110,12 +110,12 @@ static void find_evidence(telling *t)
 }
 
 /* The oldest request that got no answer. */
-static size_t find_unanswered(const aphi_moment *moments, size_t n)
+static size_t find_unanswered(const aphi_run_event *moments, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        bool answered = moments[i].kind != APHI_MOMENT_SENT;
+        bool answered = moments[i].kind != APHI_RUN_EVENT_SENT;
         for (size_t k = i + 1; !answered && k < n; k++)
-            answered = moments[k].kind == APHI_MOMENT_RECEIVED && moments[k].label == moments[i].label + 1;
+            answered = moments[k].kind == APHI_RUN_EVENT_RECEIVED && moments[k].label == moments[i].label + 1;
         if (!answered)
             return i;
     }
@@ -124,7 +124,7 @@ static size_t find_unanswered(const aphi_moment *moments, size_t n)
 
 static size_t find_failing(const telling *t)
 {
-    const aphi_moment *moments = t->timeline.moments;
+    const aphi_run_event *moments = t->timeline.moments;
     size_t n = t->timeline.count;
     int64_t blamed = t->campaign->run->blamed;
     if (t->evidence && aph_field(t->evidence, "line"))
@@ -134,7 +134,7 @@ static size_t find_failing(const telling *t)
     case APHI_FINDING_DEAD:
     case APHI_FINDING_MALFORMED:
         for (size_t i = n; i-- > 0;)
-            if (moments[i].kind == APHI_MOMENT_DROPPED || moments[i].kind == APHI_MOMENT_MALFORMED)
+            if (moments[i].kind == APHI_RUN_EVENT_DROPPED || moments[i].kind == APHI_RUN_EVENT_MALFORMED)
                 return i;
         return APHI_TIMELINE_NONE;
     case APHI_FINDING_STARVED: return find_unanswered(moments, n);

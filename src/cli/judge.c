@@ -36,15 +36,15 @@ static void mark_judgement(void *context)
 static void read_batch(judgement *j)
 {
     for (j->batch_count = 0; j->batch_count < BATCH; j->batch_count++) {
-        j->status = aphi_foresight_next(j->ahead, &j->batch[j->batch_count]);
+        j->status = aphi_lookahead_next(j->ahead, &j->batch[j->batch_count]);
         if (j->status <= 0)
             return;
     }
 }
 
-static aph_verdict feed(judgement *j, const aphi_foreseen *o)
+static aph_verdict feed(judgement *j, const aphi_lookahead_event *o)
 {
-    aph_foresight known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
+    aph_lookahead known = {o->future, o->answer, o->order, o->alone, o->shown, o->sought};
     switch (o->seen.kind) {
     case APHI_SENT:
         j->operations++;
@@ -58,7 +58,7 @@ static aph_verdict feed(judgement *j, const aphi_foreseen *o)
 static void feed_batch(judgement *j, size_t from, bool (*on)(judgement *))
 {
     for (size_t i = from; i < j->batch_count && on(j); i++) {
-        const aphi_foreseen *o = &j->batch[i];
+        const aphi_lookahead_event *o = &j->batch[i];
         j->line = o->seen.line;
         j->observations++;
         j->verdict = feed(j, o);
@@ -103,7 +103,7 @@ static void close_judgement(judgement *j)
     aph_root_remove(mark_judgement, j);
     aphi_partitions_close(j->partitions);
     if (j->ahead)
-        aphi_foresight_close(j->ahead);
+        aphi_lookahead_close(j->ahead);
     aphi_trace_close(j->trace);
     aphi_histories_deinit(&j->histories);
     free(j->batch);
@@ -124,7 +124,7 @@ static trial attempt(judgement *j, bool whole, bool patient)
     aph_root_add(mark_judgement, j);
     aphi_histories_init(&j->histories, j->model, options.environment, aphi_partitions_apply(j->model, &options));
     j->trace = aphi_trace_open(j->file, &(aphi_trace_options){.format = j->options->format, .model = j->model});
-    j->ahead = aphi_foresight_open(j->trace);
+    j->ahead = aphi_lookahead_open(j->trace);
     j->batch = aphi_alloc(BATCH * sizeof *j->batch);
     j->partitions = aphi_partitions_open(j->model, &options, error, sizeof error);
     if (!j->partitions) {

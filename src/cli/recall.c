@@ -88,7 +88,7 @@ static void add_answer(aphi_histories *h, aphi_history_event e)
         history->events[asked.event].other = event;
 }
 
-void aphi_histories_add(aphi_histories *h, const aphi_foreseen *o, bool paired)
+void aphi_histories_add(aphi_histories *h, const aphi_lookahead_event *o, bool paired)
 {
     aphi_history_event e = {.answer = o->seen.kind == APHI_RECEIVED,
                             .connection = o->seen.connection,

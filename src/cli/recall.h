@@ -6,7 +6,7 @@
 
 #include "env/env.h"
 #include "oracle/history.h"
-#include "trace/foresight.h"
+#include "trace/lookahead.h"
 
 typedef struct aphi_part_history {
     aph_value part;        /* APH_NIL if the state is in one piece */
@@ -29,6 +29,6 @@ typedef struct aphi_histories {
 /* The parts are roots of the values in them until aphi_histories_deinit. */
 void aphi_histories_init(aphi_histories *h, const aph_model *model, const char *environment, bool apart);
 void aphi_histories_deinit(aphi_histories *h);
-void aphi_histories_add(aphi_histories *h, const aphi_foreseen *o, bool paired);
+void aphi_histories_add(aphi_histories *h, const aphi_lookahead_event *o, bool paired);
 
 #endif

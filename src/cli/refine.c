@@ -341,11 +341,11 @@ static void put_effort(aphi_buffer *out, const refine *r)
 static void put_counterexample(aphi_buffer *out, const refine *r, const aphi_terminal *terminal)
 {
     size_t n = aph_count(r->result.trace);
-    aphi_moment *moments = aphi_alloc_zero((n + 1) * sizeof *moments);
+    aphi_run_event *moments = aphi_alloc_zero((n + 1) * sizeof *moments);
     for (size_t i = 0; i < n; i++) {
         aph_value line = aph_at(r->result.trace, i);
         bool sent = aph_has(line, aph_str("send"));
-        moments[i] = (aphi_moment){.kind = sent ? APHI_MOMENT_SENT : APHI_MOMENT_RECEIVED,
+        moments[i] = (aphi_run_event){.kind = sent ? APHI_RUN_EVENT_SENT : APHI_RUN_EVENT_RECEIVED,
                                    .at_ns = (int64_t)i * 1000000,
                                    .connection = aph_int_of(aph_field(line, "conn")),
                                    .message = aph_field(line, sent ? "send" : "recv")};

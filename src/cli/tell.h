@@ -7,7 +7,7 @@
 #include "cli/judge.h"
 #include "cli/recall.h"
 #include "oracle/partitions.h"
-#include "trace/foresight.h"
+#include "trace/lookahead.h"
 
 /* A trace on trial. */
 typedef struct aphi_judgement {
@@ -15,9 +15,9 @@ typedef struct aphi_judgement {
     const aphi_judge_options *options;
     const char *file;
     aphi_trace *trace;
-    aphi_foresight *ahead;
+    aphi_lookahead *ahead;
     aphi_partitions *partitions;
-    aphi_foreseen *batch;
+    aphi_lookahead_event *batch;
     size_t batch_count;
     int status;                 /* of the reader */
     aph_verdict verdict;

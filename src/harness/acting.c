@@ -223,7 +223,7 @@ static void send_message(aphi_running *r, const aphi_action *a)
                      (aphi_question){.label = a->label, .number = number, .at = r->now, .kind = what,
                                      .message = message, .part = m->alone && m->part ? m->part(message) : APH_NIL,
                                      .alone = m->alone && m->alone(message)});
-    aphi_ledger_note(r, APHI_MOMENT_SENT, a->connection, a->label, message, number);
+    aphi_ledger_note(r, APHI_RUN_EVENT_SENT, a->connection, a->label, message, number);
 }
 
 static void rename_wait(aphi_action *a, int64_t old, int64_t label)

@@ -416,7 +416,7 @@ static aphi_script reorder(void *context, unsigned n)
 {
     campaign *c = context;
     size_t count;
-    const aphi_moment *moments = aphi_run_moments(c->result.run, &count);
+    const aphi_run_event *moments = aphi_run_moments(c->result.run, &count);
     return aphi_reorder(aphi_run_script(c->result.run), moments, count, n ? &c->choice : NULL);
 }
 

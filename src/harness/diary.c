@@ -15,7 +15,7 @@
 enum { HALF = 1 << 16 }; /* moments */
 
 typedef struct entry {
-    aphi_moment moment;
+    aphi_run_event moment;
     uint64_t number;
 } entry;
 
@@ -37,7 +37,7 @@ static void turn_over(aphi_diary *d)
     d->newer.n = d->newer_count = 0;
 }
 
-void aphi_diary_note(aphi_diary *d, const aphi_moment *m, uint64_t number)
+void aphi_diary_note(aphi_diary *d, const aphi_run_event *m, uint64_t number)
 {
     if (d->newer_count == HALF)
         turn_over(d);
@@ -52,7 +52,7 @@ uint64_t aphi_diary_count(const aphi_diary *d)
     return d->before + d->older_count + d->newer_count;
 }
 
-static void read_half(const aphi_buffer *b, size_t n, aphi_moment *moments, uint64_t number, aphi_moment **found)
+static void read_half(const aphi_buffer *b, size_t n, aphi_run_event *moments, uint64_t number, aphi_run_event **found)
 {
     const char *at = b->data;
     for (size_t i = 0; i < n; i++) {
@@ -66,10 +66,10 @@ static void read_half(const aphi_buffer *b, size_t n, aphi_moment *moments, uint
     }
 }
 
-aphi_moment *aphi_diary_moments(const aphi_diary *d, uint64_t number, size_t *n, int64_t *place)
+aphi_run_event *aphi_diary_moments(const aphi_diary *d, uint64_t number, size_t *n, int64_t *place)
 {
     *n = d->older_count + d->newer_count;
-    aphi_moment *moments = aphi_alloc((*n ? *n : 1) * sizeof *moments), *found = NULL;
+    aphi_run_event *moments = aphi_alloc((*n ? *n : 1) * sizeof *moments), *found = NULL;
     read_half(&d->older, d->older_count, moments, number, &found);
     read_half(&d->newer, d->newer_count, moments + d->older_count, number, &found);
     *place = found ? found - moments : -1;

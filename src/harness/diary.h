@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "harness/script.h"
-#include "trace/moment.h"
+#include "trace/run_event.h"
 
 typedef struct aphi_diary {
     aphi_buffer older, newer;   /* the last moments, in two halves: the older one goes when the newer one is full */
@@ -19,11 +19,11 @@ typedef struct aphi_diary {
 void aphi_diary_free(aphi_diary *d);
 
 /* number: the caller's own, to find it by. */
-void aphi_diary_note(aphi_diary *d, const aphi_moment *m, uint64_t number);
+void aphi_diary_note(aphi_diary *d, const aphi_run_event *m, uint64_t number);
 uint64_t aphi_diary_count(const aphi_diary *d); /* of all moments, also those that are gone */
 /* The moments that are left, oldest first; malloc'ed. Whoever has them marks their values. *place is that of the newest
  * one with this number, or -1. */
-aphi_moment *aphi_diary_moments(const aphi_diary *d, uint64_t number, size_t *n, int64_t *place);
+aphi_run_event *aphi_diary_moments(const aphi_diary *d, uint64_t number, size_t *n, int64_t *place);
 
 void aphi_diary_act(aphi_diary *d, const aphi_action *a);
 /* Adds all actions to the script. */

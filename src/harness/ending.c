@@ -57,7 +57,7 @@ static void end_by_fault(aphi_running *r, aph_fault fault, const char *message, 
 static int64_t blame(aphi_running *r)
 {
     size_t n;
-    aphi_moment *moments = aphi_diary_moments(&r->diary, aphi_witness_last(r->witness), &n, &r->result.blamed);
+    aphi_run_event *moments = aphi_diary_moments(&r->diary, aphi_witness_last(r->witness), &n, &r->result.blamed);
     int64_t connection = r->result.blamed >= 0 ? moments[r->result.blamed].connection : -1;
     free(moments);
     return connection;

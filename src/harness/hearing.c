@@ -34,7 +34,7 @@ static void arrived_message(aphi_running *r, const aphi_arrival *a)
     if (label)
         aphi_labelled_add(r->labelled, label, a->message);
     uint64_t number = tell_received(r, a, q.number);
-    aphi_ledger_note(r, APHI_MOMENT_RECEIVED, a->connection, label, a->message, number);
+    aphi_ledger_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, label, a->message, number);
     if (a->last)
         aphi_ledger_part(r, a->connection);
 }
@@ -50,7 +50,7 @@ static void answer_call(aphi_running *r, aphi_held call)
     }
     int64_t name = aphi_ledger_name(r, call.connection);
     uint64_t number = r->witness ? aphi_witness_sent(r->witness, name, call.answer, r->now) : 0;
-    aphi_ledger_note(r, APHI_MOMENT_SENT, call.connection, 0, call.answer, number);
+    aphi_ledger_note(r, APHI_RUN_EVENT_SENT, call.connection, 0, call.answer, number);
 }
 
 /* One of those that wait, not always the one that waits longest; of one connection, which has an order, that one. */
@@ -78,7 +78,7 @@ static void arrived_call(aphi_running *r, const aphi_arrival *a)
 {
     r->call = APH_ACCEPTED + (int64_t)r->called;
     uint64_t number = tell_received(r, a, APHI_NO_REQUEST);
-    aphi_ledger_note(r, APHI_MOMENT_RECEIVED, a->connection, 0, a->message, number);
+    aphi_ledger_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
     aphi_held call = {a->connection, r->call, r->model->respond(a->message, r->called++)};
@@ -108,13 +108,13 @@ static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word
 {
     if (a->connection >= APH_ACCEPTED) {
         if (!r->model->calls_apart)
-            aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+            aphi_ledger_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
         return;
     }
     const aphi_peer *p = aphi_ledger_peer(r, a->connection);
     size_t owed = p->count;
     bool owes = owed > 0, allowed = crossed(r, a, p);
-    aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+    aphi_ledger_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     aphi_ledger_lose(r, a->connection);
     aphi_ledger_retire(r, a->connection);
     if (allowed) {
@@ -155,13 +155,13 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
         break;
     case APHI_ARRIVED_MALFORMED:
         r->call = APH_ACCEPTED + (int64_t)r->called;
-        aphi_ledger_note(r, APHI_MOMENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
+        aphi_ledger_note(r, APHI_RUN_EVENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
         APHI_JUDGE_AND_END(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
                            (long long)a->connection, a->why);
         break;
     case APHI_ARRIVED_BEYOND:
         r->call = APH_ACCEPTED + (int64_t)r->called;
-        aphi_ledger_note(r, APHI_MOMENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
+        aphi_ledger_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
         APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "connection %lld: %s, which is our limit; a limit of the "
                            "protocol's own belongs in its codec (.limit), and makes it malformed",
                            (long long)a->connection, a->why);

@@ -14,20 +14,20 @@
 
 /* ---- writing down ------------------------------------------------------------------------------------------------ */
 
-void aphi_ledger_note(aphi_running *r, aphi_moment_kind what, int64_t connection, int64_t label, aph_value message,
+void aphi_ledger_note(aphi_running *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
                       uint64_t number)
 {
     static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
     connection = aphi_ledger_name(r, connection);
-    aphi_diary_note(&r->diary, &(aphi_moment){what, r->now - r->began, connection, label, message}, number);
+    aphi_diary_note(&r->diary, &(aphi_run_event){what, r->now - r->began, connection, label, message}, number);
     if (r->options->trace < 0)
         return;
-    bool told = what <= APHI_MOMENT_LOST;
+    bool told = what <= APHI_RUN_EVENT_LOST;
     aphi_buffer_format(&r->trace, told ? "{\"conn\":%lld," : "{\"note\":{\"conn\":%lld,", (long long)connection);
     if (label)
         aphi_buffer_format(&r->trace, "\"label\":%lld,", (long long)label);
     aphi_buffer_format(&r->trace, "\"%s\":", words[what]);
-    if (what == APHI_MOMENT_LOST || what == APHI_MOMENT_CLOSED) {
+    if (what == APHI_RUN_EVENT_LOST || what == APHI_RUN_EVENT_CLOSED) {
         aphi_buffer_str(&r->trace, "true");
     } else {
         size_t n;
@@ -163,13 +163,13 @@ void aphi_ledger_lose(aphi_running *r, int64_t connection)
     aphi_question a;
     while (aphi_ledger_pop(r, connection, &a)) {
         uint64_t number = r->witness ? aphi_witness_lost(r->witness, aphi_ledger_name(r, connection), a.number) : 0;
-        aphi_ledger_note(r, APHI_MOMENT_LOST, connection, a.label + 1, APH_NIL, number);
+        aphi_ledger_note(r, APHI_RUN_EVENT_LOST, connection, a.label + 1, APH_NIL, number);
     }
 }
 
 void aphi_ledger_part(aphi_running *r, int64_t connection)
 {
-    aphi_ledger_note(r, APHI_MOMENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
+    aphi_ledger_note(r, APHI_RUN_EVENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
     aphi_net_hang_up(r->net, connection);
     aphi_ledger_lose(r, connection);
     aphi_ledger_retire(r, connection);

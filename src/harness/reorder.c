@@ -40,10 +40,10 @@ static int64_t new_label(const void *context, int64_t label)
 }
 
 /* Closes left their moments in the order of the script. */
-static void look_when_closed(const aphi_script *script, const aphi_moment *moments, size_t count, place *places)
+static void look_when_closed(const aphi_script *script, const aphi_run_event *moments, size_t count, place *places)
 {
     for (size_t k = 0, i = 0; k < count; k++) {
-        if (moments[k].kind != APHI_MOMENT_CLOSED)
+        if (moments[k].kind != APHI_RUN_EVENT_CLOSED)
             continue;
         while (i < script->count && script->actions[i].send != APH_NIL)
             i++;
@@ -53,13 +53,13 @@ static void look_when_closed(const aphi_script *script, const aphi_moment *momen
     }
 }
 
-static void look_when_sent(const aphi_script *script, const aphi_moment *moments, size_t count, place *places)
+static void look_when_sent(const aphi_script *script, const aphi_run_event *moments, size_t count, place *places)
 {
     for (size_t k = 0; k < count; k++) {
         size_t i = moments[k].label > 0 ? aphi_script_index(script, moments[k].label) : script->count;
         if (i == script->count)
             continue;
-        if (moments[k].kind == APHI_MOMENT_SENT)
+        if (moments[k].kind == APHI_RUN_EVENT_SENT)
             places[i].sent = k + 1;
         else
             places[i].ended = k + 1;
@@ -88,7 +88,7 @@ static void draw_turns(const aphi_script *script, aphi_choice *choice, place *pl
     }
 }
 
-aphi_script aphi_reorder(const aphi_script *script, const aphi_moment *moments, size_t count, aphi_choice *choice)
+aphi_script aphi_reorder(const aphi_script *script, const aphi_run_event *moments, size_t count, aphi_choice *choice)
 {
     aphi_script ordered = aphi_script_copy(script);
     place *places = aphi_alloc_zero((script->count + 1) * sizeof *places);

@@ -6,10 +6,10 @@
 
 #include "base/choice.h"
 #include "harness/script.h"
-#include "trace/moment.h"
+#include "trace/run_event.h"
 
 /* The actions of a run in such an order, labelled anew: at random, or without a choice in the order of their answers.
  * The moments are all of the run. */
-aphi_script aphi_reorder(const aphi_script *script, const aphi_moment *moments, size_t count, aphi_choice *choice);
+aphi_script aphi_reorder(const aphi_script *script, const aphi_run_event *moments, size_t count, aphi_choice *choice);
 
 #endif

@@ -312,7 +312,7 @@ const aphi_script *aphi_run_script(const aphi_run *result)
     return &r->script;
 }
 
-const aphi_moment *aphi_run_moments(const aphi_run *result, size_t *n)
+const aphi_run_event *aphi_run_moments(const aphi_run *result, size_t *n)
 {
     aphi_running *r = inside(result);
     int64_t unused;

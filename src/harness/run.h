@@ -7,7 +7,7 @@
 #include <antiphon/oracle.h>
 #include "harness/script.h"
 #include "harness/subject.h"
-#include "trace/moment.h"
+#include "trace/run_event.h"
 
 #include <signal.h>
 
@@ -85,7 +85,7 @@ typedef struct aphi_run {
 aphi_run *aphi_run_go(const aphi_run_options *options);
 /* What was done, if it is whole; and the last moments, oldest first. Both are made at the first call. */
 const aphi_script *aphi_run_script(const aphi_run *r);
-const aphi_moment *aphi_run_moments(const aphi_run *r, size_t *n);
+const aphi_run_event *aphi_run_moments(const aphi_run *r, size_t *n);
 void aphi_run_free(aphi_run *r);
 
 #endif

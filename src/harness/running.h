@@ -109,7 +109,7 @@ typedef struct aphi_running {
 
     aphi_diary diary;       /* the numbers of its moments are those of observations */
     aphi_script script;     /* and moments: as they were in the diary, for who asks when the run is over */
-    aphi_moment *moments;
+    aphi_run_event *moments;
     size_t moment_count;
     aphi_kind kinds[APHI_KINDS_MAX];
     uint32_t kind_count;
@@ -125,7 +125,7 @@ typedef struct aphi_running {
 /* ---- ledger.c: what was sent, what came, and what is owed -------------------------------------------------------- */
 
 /* A line of the trace, and a moment of the report. number: of the observation; UINT64_MAX: the oracle is not told. */
-void aphi_ledger_note(aphi_running *r, aphi_moment_kind what, int64_t connection, int64_t label, aph_value message,
+void aphi_ledger_note(aphi_running *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
                       uint64_t number);
 /* Puts on disk what was noted. */
 void aphi_ledger_write(aphi_running *r);

@@ -174,7 +174,7 @@ bool aphi_witness_knows(aphi_witness *w, int64_t connection, aph_value message, 
 
 static aph_verdict tell_one(aphi_witness *w, uint64_t number, const slot *s)
 {
-    aph_foresight known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
+    aph_lookahead known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
     switch (s->kind) {
     case SENT: return aphi_partitions_sent(w->partitions, number, s->connection, s->message, &known);
     case RECEIVED: return aphi_partitions_received(w->partitions, number, s->connection, s->message);

@@ -27,16 +27,16 @@ static uint32_t *find_answers(const aph_oracle *o)
     return answered;
 }
 
-static aph_foresight foresee(const aph_oracle *o, const uint32_t *answered, uint32_t asked, size_t length,
+static aph_lookahead foresee(const aph_oracle *o, const uint32_t *answered, uint32_t asked, size_t length,
                              uint32_t open)
 {
     if (!o->rpc || asked == open)
-        return (aph_foresight){.future = APH_FUTURE_OPEN};
+        return (aph_lookahead){.future = APH_FUTURE_OPEN};
     if (answered[asked] != APHI_NONE && answered[asked] < length)
-        return (aph_foresight){.future = APH_FUTURE_ANSWER, .answer = o->events[answered[asked]].message,
+        return (aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = o->events[answered[asked]].message,
                                .order = answered[asked], .alone = o->ops[asked].alone};
     bool lost = o->ops[asked].future == APH_FUTURE_LOST || o->ops[asked].lost;
-    return (aph_foresight){.future = lost ? APH_FUTURE_LOST : APH_FUTURE_NEVER, .alone = o->ops[asked].alone};
+    return (aph_lookahead){.future = lost ? APH_FUTURE_LOST : APH_FUTURE_NEVER, .alone = o->ops[asked].alone};
 }
 
 /* The requests that were in flight when the window began keep their slots, so that the roots' bits still speak of them.
@@ -46,7 +46,7 @@ static void copy_base(const aph_oracle *o, aph_oracle *probe, const uint32_t *an
     aphi_search_widen(probe, o->words);
     for (uint32_t i = 0; i < o->base_count; i++) {
         const aphi_request *from = &o->ops[i];
-        aph_foresight known = foresee(o, answered, i, length, open);
+        aph_lookahead known = foresee(o, answered, i, length, open);
         uint32_t asked = aphi_oracle_ask(probe, from->connection, from->message, &known);
         aphi_request *to = &probe->ops[asked];
         probe->used[to->slot / 64] &= ~((uint64_t)1 << (to->slot % 64));
@@ -78,7 +78,7 @@ static void observe(const aph_oracle *o, aph_oracle *probe, const uint32_t *answ
     if (e->kind == APHI_OBSERVED_REQUEST && o->ops[e->asked].again) {
         return; /* the probe thinks of it itself */
     } else if (e->kind == APHI_OBSERVED_REQUEST) {
-        aph_foresight known = foresee(o, answered, e->asked, length, open);
+        aph_lookahead known = foresee(o, answered, e->asked, length, open);
         uint64_t id = o->ops[e->asked].id;
         probe->requests = id;
         aph_oracle_sent(probe, e->connection, o->ops[e->asked].message, &known, NULL);

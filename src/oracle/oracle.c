@@ -199,7 +199,7 @@ void aph_oracle_close(aph_oracle *o)
 
 /* ---- bookkeeping of observations --------------------------------------------------------------------------------- */
 
-static aphi_lane *lane_of(aph_oracle *o, int64_t connection)
+static aphi_open_queue *lane_of(aph_oracle *o, int64_t connection)
 {
     size_t at = aphi_mix((uint64_t)connection, 1) & (o->lane_size - 1);
     while (o->lanes[at].used && o->lanes[at].connection != connection)
@@ -207,13 +207,13 @@ static aphi_lane *lane_of(aph_oracle *o, int64_t connection)
     return &o->lanes[at];
 }
 
-static aphi_lane *make_lane(aph_oracle *o, int64_t connection)
+static aphi_open_queue *make_lane(aph_oracle *o, int64_t connection)
 {
-    aphi_lane *lane = lane_of(o, connection);
+    aphi_open_queue *lane = lane_of(o, connection);
     if (lane->used)
         return lane;
     if ((o->lane_count + 1) * 2 > o->lane_size) {
-        aphi_lane *old = o->lanes;
+        aphi_open_queue *old = o->lanes;
         size_t size = o->lane_size;
         /* Empty lanes are left behind, so connections that come and go do not add up. */
         size_t busy = 0;
@@ -231,12 +231,12 @@ static aphi_lane *make_lane(aph_oracle *o, int64_t connection)
         aphi_oracle_free(o, old);
         lane = lane_of(o, connection);
     }
-    *lane = (aphi_lane){.connection = connection, .first = APHI_NONE, .last = APHI_NONE, .used = true};
+    *lane = (aphi_open_queue){.connection = connection, .first = APHI_NONE, .last = APHI_NONE, .used = true};
     o->lane_count++;
     return lane;
 }
 
-static void link_to_last(aph_oracle *o, const aphi_lane *lane, uint32_t asked)
+static void link_to_last(aph_oracle *o, const aphi_open_queue *lane, uint32_t asked)
 {
     o->ops[asked].before = lane->last;
     o->pipelined = true;
@@ -244,7 +244,7 @@ static void link_to_last(aph_oracle *o, const aphi_lane *lane, uint32_t asked)
 
 static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
 {
-    aphi_lane *lane = make_lane(o, connection);
+    aphi_open_queue *lane = make_lane(o, connection);
     if (lane->first == APHI_NONE) {
         lane->first = asked;
     } else {
@@ -257,7 +257,7 @@ static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
 /* A request without an answer has no place among those that wait for one, but arrives after them all the same. */
 static void follow_lane(aph_oracle *o, int64_t connection, uint32_t asked)
 {
-    aphi_lane *lane = lane_of(o, connection);
+    aphi_open_queue *lane = lane_of(o, connection);
     if (!lane->used || lane->first == APHI_NONE)
         return;
     link_to_last(o, lane, asked);
@@ -265,7 +265,7 @@ static void follow_lane(aph_oracle *o, int64_t connection, uint32_t asked)
 
 static void lane_remove(aph_oracle *o, int64_t connection, uint32_t asked)
 {
-    aphi_lane *lane = lane_of(o, connection);
+    aphi_open_queue *lane = lane_of(o, connection);
     if (!lane->used || lane->first == APHI_NONE)
         return;
     if (lane->first == asked) {
@@ -350,7 +350,7 @@ static aph_verdict look(aph_oracle *o)
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
-uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known)
+uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known)
 {
     aph_future future = o->env.lossy ? APH_FUTURE_LOST : known && o->rpc ? known->future : APH_FUTURE_OPEN;
     aph_value answer = future == APH_FUTURE_ANSWER ? known->answer : APH_NIL;
@@ -409,7 +409,7 @@ static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value m
     return asked;
 }
 
-aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known,
+aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known,
                             uint64_t *request)
 {
     if (!listens(o))
@@ -440,7 +440,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
     o->answers++;
     uint32_t asked = APHI_NONE;
     if (o->rpc) {
-        aphi_lane *lane = lane_of(o, connection);
+        aphi_open_queue *lane = lane_of(o, connection);
         if (!lane->used || lane->first == APHI_NONE)
             return bad_answer(o, connection, "an answer, but nothing was asked");
         asked = lane->first;
@@ -501,7 +501,7 @@ aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)
         return o->verdict; /* where anything may be lost that says nothing */
     if (!o->rpc)
         return lose_connection(o, connection);
-    aphi_lane *lane = lane_of(o, connection);
+    aphi_open_queue *lane = lane_of(o, connection);
     return lane->used && lane->first != APHI_NONE ? aph_oracle_lost(o, o->ops[lane->first].id) : o->verdict;
 }
 

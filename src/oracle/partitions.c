@@ -253,7 +253,7 @@ static aph_verdict verdict_of(const aphi_partitions *j)
 }
 
 aph_verdict aphi_partitions_sent(aphi_partitions *j, uint64_t line_number, int64_t connection, aph_value message,
-                           const aph_foresight *known)
+                           const aph_lookahead *known)
 {
     uint32_t partition = 0;
     if (j->apart) {

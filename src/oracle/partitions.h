@@ -23,7 +23,7 @@ void aphi_partitions_close(aphi_partitions *j);
 /* As the oracle's own; line is the caller's name for the observation. After a failure only the oracle that failed
  * listens, while aphi_partitions_wants_more. */
 aph_verdict aphi_partitions_sent(aphi_partitions *j, uint64_t line, int64_t connection, aph_value message,
-                           const aph_foresight *known);
+                           const aph_lookahead *known);
 aph_verdict aphi_partitions_received(aphi_partitions *j, uint64_t line, int64_t connection, aph_value message);
 /* foretold: the request was sent with that known. */
 aph_verdict aphi_partitions_lost(aphi_partitions *j, uint64_t line, int64_t connection, bool foretold);

@@ -103,11 +103,11 @@ typedef struct aphi_allowed {
 
 enum { APHI_ALLOWED_MAX = 8 };
 
-typedef struct aphi_lane {
+typedef struct aphi_open_queue {
     int64_t connection;
     uint32_t first, last;  /* of its requests in flight, through `after` */
     bool used;
-} aphi_lane;
+} aphi_open_queue;
 
 /* Where an oracle's arrays begin, so that one allocation does for a part of the state that little is asked of. An array
  * that grows moves out. */
@@ -120,7 +120,7 @@ typedef struct aphi_first {
     uint64_t frame_bits[8];
     aphi_root root;
     uint64_t root_bits, used, optional, bits;
-    aphi_lane lanes[16];
+    aphi_open_queue lanes[16];
 } aphi_first;
 
 struct aph_oracle {
@@ -159,7 +159,7 @@ struct aph_oracle {
     uint64_t *used, *optional, *bits;
 
     /* connections with requests in flight: hash table, open addressing */
-    aphi_lane *lanes;
+    aphi_open_queue *lanes;
     size_t lane_size, lane_count;
 
     /* kinds of requests that were tried in this round; see first_of_kind */
@@ -244,7 +244,7 @@ aph_verdict aphi_oracle_quiet(aph_oracle *o);
 /* The same, without forgetting. The model must not be rpc, or the environment lossy. */
 aph_verdict aphi_oracle_silence(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
-uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_foresight *known);
+uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known);
 void aphi_oracle_note(aph_oracle *o, aphi_observed_event e);
 /* The whole explanation at hand, oldest first; malloc'ed. Only with options.order, or before anything was forgotten. */
 aphi_taken *aphi_oracle_order(const aph_oracle *o, size_t *n);

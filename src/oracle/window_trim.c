@@ -183,7 +183,7 @@ static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_
     return asked;
 }
 
-static void rename_lane(const aph_oracle *o, const uint32_t *renamed, aphi_lane *lane)
+static void rename_lane(const aph_oracle *o, const uint32_t *renamed, aphi_open_queue *lane)
 {
     uint32_t first = first_kept(o, renamed, lane->used ? lane->first : APHI_NONE), last = APHI_NONE;
     for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->ops[i].after))

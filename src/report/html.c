@@ -149,12 +149,12 @@ typedef struct list {
 } list;
 
 /* Kinds that say the same of a message. */
-static uint32_t kind_of(const aphi_moment *m)
+static uint32_t kind_of(const aphi_run_event *m)
 {
-    return m->kind == APHI_MOMENT_RECEIVED ? APHI_MOMENT_SENT : m->kind;
+    return m->kind == APHI_RUN_EVENT_RECEIVED ? APHI_RUN_EVENT_SENT : m->kind;
 }
 
-static slot *slot_of(list *l, const aphi_moment *m)
+static slot *slot_of(list *l, const aphi_run_event *m)
 {
     size_t at = ((size_t)aph_hash(m->message) * 31 + kind_of(m)) & l->mask;
     while (l->slots[at].place && (l->slots[at].message != m->message || l->slots[at].kind != kind_of(m)))
@@ -162,21 +162,21 @@ static slot *slot_of(list *l, const aphi_moment *m)
     return &l->slots[at];
 }
 
-static uint32_t text_place(list *l, const aphi_moment *m)
+static uint32_t text_place(list *l, const aphi_run_event *m)
 {
     slot *s = slot_of(l, m);
     if (!s->place) {
         *s = (slot){m->message, kind_of(m), ++l->text_count};
         size_t before = l->texts.n;
         aphi_buffer_str(&l->texts, before ? "," : "");
-        aphi_moment_text(&l->scratch, m, l->t->words, TEXT_BYTES);
+        aphi_run_event_text(&l->scratch, m, l->t->words, TEXT_BYTES);
         put_scratch(&l->texts, &l->scratch);
         l->bytes += l->texts.n - before;
     }
     return s->place;
 }
 
-static int64_t microseconds(const aphi_moment *m)
+static int64_t microseconds(const aphi_run_event *m)
 {
     return m->at_ns / 1000;
 }
@@ -185,7 +185,7 @@ static int64_t microseconds(const aphi_moment *m)
 static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
 {
     static const char letters[] = "srlmcd";
-    const aphi_moment *m = &l->t->moments[i], *before = is_first ? NULL : m - 1;
+    const aphi_run_event *m = &l->t->moments[i], *before = is_first ? NULL : m - 1;
     aphi_buffer_byte(out, letters[m->kind]);
     put_base36(out, m->connection);
     aphi_buffer_byte(out, ',');
@@ -256,13 +256,13 @@ static void dump(aphi_buffer *out, aph_value v)
 }
 
 /* All of a moment's message, if its text in the list does not say all. */
-static bool full_text(aphi_buffer *out, const aphi_moment *m, aph_words *words)
+static bool full_text(aphi_buffer *out, const aphi_run_event *m, aph_words *words)
 {
-    if (m->kind == APHI_MOMENT_MALFORMED && aph_is_str(m->message)) {
+    if (m->kind == APHI_RUN_EVENT_MALFORMED && aph_is_str(m->message)) {
         dump(out, m->message);
         return true;
     }
-    if (m->kind != APHI_MOMENT_SENT && m->kind != APHI_MOMENT_RECEIVED)
+    if (m->kind != APHI_RUN_EVENT_SENT && m->kind != APHI_RUN_EVENT_RECEIVED)
         return false;
     aphi_message_json(out, m->message, FULL_EACH);
     return words || out->n > TEXT_BYTES || aph_is_str(aph_field(m->message, "f"));
@@ -315,7 +315,7 @@ static void put_density(aphi_buffer *out, const aphi_timeline *t)
     for (size_t i = 0; i < t->count; i++) {
         int64_t b = (microseconds(&t->moments[i]) - low) / width;
         b = b < 0 ? 0 : b >= BUCKETS ? BUCKETS - 1 : b;
-        counts[!aphi_moment_is_outward(&t->moments[i])][b]++;
+        counts[!aphi_run_event_is_outward(&t->moments[i])][b]++;
     }
     aphi_buffer_format(out, "\"density\":{\"from_us\":%lld,\"to_us\":%lld", (long long)low,
                        (long long)(low + width * BUCKETS));

@@ -68,9 +68,9 @@ typedef struct drawing {
 
 /* ---- moments in words -------------------------------------------------------------------------------------------- */
 
-bool aphi_moment_is_outward(const aphi_moment *m)
+bool aphi_run_event_is_outward(const aphi_run_event *m)
 {
-    return m->kind == APHI_MOMENT_SENT || m->kind == APHI_MOMENT_CLOSED;
+    return m->kind == APHI_RUN_EVENT_SENT || m->kind == APHI_RUN_EVENT_CLOSED;
 }
 
 static void drop_text(aphi_buffer *out, aph_value how, size_t limit)
@@ -85,18 +85,18 @@ static void drop_text(aphi_buffer *out, aph_value how, size_t limit)
     }
 }
 
-void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, aph_words *words, size_t limit)
+void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *words, size_t limit)
 {
     switch (m->kind) {
-    case APHI_MOMENT_SENT:
-    case APHI_MOMENT_RECEIVED: aphi_message_words(out, m->message, words, limit); break;
-    case APHI_MOMENT_LOST: aphi_buffer_str(out, "never came"); break;
-    case APHI_MOMENT_MALFORMED:
+    case APHI_RUN_EVENT_SENT:
+    case APHI_RUN_EVENT_RECEIVED: aphi_message_words(out, m->message, words, limit); break;
+    case APHI_RUN_EVENT_LOST: aphi_buffer_str(out, "never came"); break;
+    case APHI_RUN_EVENT_MALFORMED:
         aphi_buffer_str(out, "malformed: ");
         aphi_message_json(out, m->message, limit);
         break;
-    case APHI_MOMENT_CLOSED: aphi_buffer_str(out, "closes the connection"); break;
-    case APHI_MOMENT_DROPPED: drop_text(out, m->message, limit); break;
+    case APHI_RUN_EVENT_CLOSED: aphi_buffer_str(out, "closes the connection"); break;
+    case APHI_RUN_EVENT_DROPPED: drop_text(out, m->message, limit); break;
     }
 }
 
@@ -118,7 +118,7 @@ bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
 
 size_t aphi_timeline_partner(const aphi_timeline *t, size_t i)
 {
-    const aphi_moment *m = &t->moments[i];
+    const aphi_run_event *m = &t->moments[i];
     if (m->label <= 0)
         return APHI_TIMELINE_NONE;
     if (m->label % 2 == 0) {
@@ -186,7 +186,7 @@ static void choose(drawing *d, size_t rows)
         d->chosen[d->n++] = from++;
 }
 
-static const aphi_moment *moment_of(const drawing *d, size_t i)
+static const aphi_run_event *moment_of(const drawing *d, size_t i)
 {
     return &d->given->moments[d->chosen[i]];
 }
@@ -205,10 +205,10 @@ static int64_t passed_before(const drawing *d, size_t i)
 /* What was waited for before row i, and time that passed; nothing if there is nothing to say. Did an action wait? */
 static bool wait_remark(const drawing *d, size_t i, aphi_buffer *text)
 {
-    const aphi_moment *m = moment_of(d, i);
+    const aphi_run_event *m = moment_of(d, i);
     int64_t passed = passed_before(d, i);
     aphi_buffer_str(text, "waits for ");
-    bool waits = aphi_moment_is_outward(m) && wait_text(d->given, m->label, text);
+    bool waits = aphi_run_event_is_outward(m) && wait_text(d->given, m->label, text);
     text->n = waits ? text->n : 0;
     if (passed >= PAUSE_NS) {
         aphi_buffer_str(text, waits ? ": " : "");
@@ -245,11 +245,11 @@ static void find_lanes(drawing *d)
 
 static char *label_of(const drawing *d, size_t i)
 {
-    const aphi_moment *m = moment_of(d, i);
+    const aphi_run_event *m = moment_of(d, i);
     aphi_buffer text = {0}, clean = {0};
     if (m->label)
         aphi_buffer_format(&text, "#%lld ", (long long)m->label);
-    aphi_moment_text(&text, m, d->given->words, LABEL_BYTES);
+    aphi_run_event_text(&text, m, d->given->words, LABEL_BYTES);
     aphi_utf8_clean(&clean, aphi_buffer_text(&text), d->terminal->unicode);
     aphi_buffer_free(&text);
     return aphi_buffer_text(&clean);
@@ -419,7 +419,7 @@ static void draw_elision(const drawing *d, aphi_cells *l, uint64_t count, const 
 /* Between row i and the one before. */
 static void draw_wait(const drawing *d, aphi_cells *l, size_t i)
 {
-    const aphi_moment *m = moment_of(d, i);
+    const aphi_run_event *m = moment_of(d, i);
     aphi_buffer text = {0};
     bool waits = wait_remark(d, i, &text);
     if (text.n) {
@@ -455,10 +455,10 @@ static void draw_gutter(const drawing *d, aphi_cells *l, size_t i)
 /* The whole arrow with its label. Returns whether the label had to be cut. */
 static bool draw_arrow(const drawing *d, aphi_cells *l, size_t i)
 {
-    const aphi_moment *m = moment_of(d, i);
+    const aphi_run_event *m = moment_of(d, i);
     aphi_ink ink = frame_ink(d, i);
     size_t x = d->lanes[lane_of(d, m->connection)].x;
-    bool outward = aphi_moment_is_outward(m), lost = m->kind == APHI_MOMENT_LOST;
+    bool outward = aphi_run_event_is_outward(m), lost = m->kind == APHI_RUN_EVENT_LOST;
     uint32_t bar = lost ? d->g.dash : d->g.bar;
     put_across(d, l, x + 1, d->label_x - 1, bar, ink);
     aphi_cells_put(l, x, outward ? d->g.leave : d->g.line, ink);
@@ -579,20 +579,20 @@ static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
 
 static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
 {
-    const aphi_moment *m = moment_of(d, i);
+    const aphi_run_event *m = moment_of(d, i);
     bool hung = false;
     if (cut) {
         aphi_buffer text = {0};
-        aphi_moment_text(&text, m, d->given->words, LABEL_BYTES);
-        draw_remark(d, l, i, aphi_moment_is_outward(m) ? "sent" : "got", aphi_buffer_text(&text), &hung);
+        aphi_run_event_text(&text, m, d->given->words, LABEL_BYTES);
+        draw_remark(d, l, i, aphi_run_event_is_outward(m) ? "sent" : "got", aphi_buffer_text(&text), &hung);
         aphi_buffer_free(&text);
     }
-    if (m->kind == APHI_MOMENT_SENT)
+    if (m->kind == APHI_RUN_EVENT_SENT)
         draw_remark(d, l, i, "got", "no answer", &hung);
     draw_allowed(d, l, i, &hung);
-    if (!hung && m->kind == APHI_MOMENT_MALFORMED)
+    if (!hung && m->kind == APHI_RUN_EVENT_MALFORMED)
         draw_remark(d, l, i, "expected", "a message", &hung);
-    else if (!hung && m->kind == APHI_MOMENT_DROPPED)
+    else if (!hung && m->kind == APHI_RUN_EVENT_DROPPED)
         draw_remark(d, l, i, "expected", "the connection to stay", &hung);
     else if (!hung)
         draw_remark(d, l, i, "expected", "something else: nothing explains this", &hung);
@@ -603,7 +603,7 @@ static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
 static void draw_row(const drawing *d, aphi_cells *l, size_t i)
 {
     lane *at = &d->lanes[lane_of(d, moment_of(d, i)->connection)];
-    aphi_moment_kind kind = moment_of(d, i)->kind;
+    aphi_run_event_kind kind = moment_of(d, i)->kind;
     at->closed = false; /* used again */
     draw_wait(d, l, i);
     put_lines(d, l, d->g.line);
@@ -612,7 +612,7 @@ static void draw_row(const drawing *d, aphi_cells *l, size_t i)
     aphi_cells_flush(l, d->out, d->terminal);
     if (is_failing(d, i))
         draw_expected(d, l, i, cut);
-    at->closed = kind == APHI_MOMENT_CLOSED || kind == APHI_MOMENT_DROPPED;
+    at->closed = kind == APHI_RUN_EVENT_CLOSED || kind == APHI_RUN_EVENT_DROPPED;
 }
 
 void aphi_timeline_draw(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal, size_t rows)

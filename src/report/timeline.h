@@ -6,7 +6,7 @@
 
 #include <antiphon/model.h>
 #include "report/terminal.h"
-#include "trace/moment.h"
+#include "trace/run_event.h"
 
 #define APHI_TIMELINE_NONE SIZE_MAX
 
@@ -18,7 +18,7 @@ typedef struct aphi_timeline {
     const char *headline;      /* one sentence: why; or NULL */
     int64_t ns;                /* how long the run took */
     int64_t total_ns;          /* and all of the testing */
-    const aphi_moment *moments;
+    const aphi_run_event *moments;
     size_t count;
     uint64_t earlier;          /* moments before those that are given */
     size_t failing;            /* place of the moment that nothing explains, or APHI_TIMELINE_NONE */
@@ -52,8 +52,8 @@ void aphi_timeline_tell(aphi_buffer *out, const aphi_timeline *t, const aphi_ter
 /* ---- for those who tell ------------------------------------------------------------------------------------------ */
 
 /* What happened, in a few words, without its label; at most about `limit` bytes. */
-void aphi_moment_text(aphi_buffer *out, const aphi_moment *m, aph_words *words, size_t limit);
-bool aphi_moment_is_outward(const aphi_moment *m); /* does it go from the tester to the subject? */
+void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *words, size_t limit);
+bool aphi_run_event_is_outward(const aphi_run_event *m); /* does it go from the tester to the subject? */
 /* What an action of the script waits for: "the answer #2", "quiet", "a pause of 500 us". False if for nothing. */
 bool aphi_action_wait_text(aphi_buffer *out, aph_value action);
 /* The moment that answers, or asks, what moment i does, and APHI_TIMELINE_NONE if there is none. */

@@ -11,7 +11,7 @@
  * Invariants: a process has at most one open operation.
  */
 #include <string.h>
-#include "trace/jsonscan.h"
+#include "trace/json_scan.h"
 #include "trace/reader.h"
 
 enum { PROCESS, TYPE, F, VALUE, KEY, ERROR, TIME, KEYS };
@@ -101,14 +101,14 @@ static aph_value request_of(aph_value f, aph_value value, aph_value key, bool ke
 }
 
 /* The process goes on after a crash: what it does now has no order with what it did. */
-static void revive(aphi_trace *t, aphi_lane *lane)
+static void revive(aphi_trace *t, aphi_open_queue *lane)
 {
     lane->crashed = false;
     lane->lasting = true;
     lane->connection = -++t->connections;
 }
 
-static int invoke(aphi_trace *t, const operation *op, aphi_lane *lane, aphi_observation *o)
+static int invoke(aphi_trace *t, const operation *op, aphi_open_queue *lane, aphi_observation *o)
 {
     aph_value f, value, key;
     bool keyed;
@@ -126,7 +126,7 @@ static int invoke(aphi_trace *t, const operation *op, aphi_lane *lane, aphi_obse
     lane->request = request_of(f, value, key, keyed);
     lane->function = f;
     lane->line = o->line;
-    aphi_lane_push(lane, o->number);
+    aphi_open_queue_push(lane, o->number);
     o->kind = APHI_SENT;
     o->message = lane->request;
     return 1;
@@ -140,7 +140,7 @@ static bool answer_of(const aphi_trace *t, aph_value request, aph_jepsen end, ap
     return end == APH_JEPSEN_OK;
 }
 
-static void crash(aphi_lane *lane, aphi_observation *o)
+static void crash(aphi_open_queue *lane, aphi_observation *o)
 {
     o->kind = APHI_LOST;
     lane->crashed = true;
@@ -148,7 +148,7 @@ static void crash(aphi_lane *lane, aphi_observation *o)
 }
 
 /* An :ok or a :fail. The reason for a failure counts more than its value, which mostly repeats the request. */
-static int complete(aphi_trace *t, const operation *op, aphi_lane *lane, int type, aphi_observation *o)
+static int complete(aphi_trace *t, const operation *op, aphi_open_queue *lane, int type, aphi_observation *o)
 {
     aph_value value, key, answer = APH_NIL;
     bool keyed;
@@ -168,7 +168,7 @@ static int complete(aphi_trace *t, const operation *op, aphi_lane *lane, int typ
     return 1;
 }
 
-static int check_function(aphi_trace *t, const operation *op, const aphi_lane *lane)
+static int check_function(aphi_trace *t, const operation *op, const aphi_open_queue *lane)
 {
     aph_value f;
     if (build(t, op, op->member[F], &f) < 0)
@@ -182,7 +182,7 @@ static int check_function(aphi_trace *t, const operation *op, const aphi_lane *l
                            (unsigned long long)lane->line);
 }
 
-static int end(aphi_trace *t, const operation *op, aphi_lane *lane, int type, aphi_observation *o)
+static int end(aphi_trace *t, const operation *op, aphi_open_queue *lane, int type, aphi_observation *o)
 {
     if (lane->count == 0)
         return aphi_trace_fail(t, APHI_TRACE_ORPHAN, op->all.at,
@@ -190,7 +190,7 @@ static int end(aphi_trace *t, const operation *op, aphi_lane *lane, int type, ap
                                (long long)lane->process, types[type]);
     if (check_function(t, op, lane) < 0)
         return -1;
-    o->ends = aphi_lane_pop(lane);
+    o->ends = aphi_open_queue_pop(lane);
     if (type != INFO)
         return complete(t, op, lane, type, o);
     crash(lane, o);
@@ -246,7 +246,7 @@ static int observe(aphi_trace *t, const operation *op, aphi_observation *o)
         return note(op, o);
     if (get_type(t, op, &type) < 0)
         return -1;
-    aphi_lane *lane = aphi_lanes_at(&t->lanes, o->process);
+    aphi_open_queue *lane = aphi_open_requests_at(&t->lanes, o->process);
     int status = type == INVOKE ? invoke(t, op, lane, o) : end(t, op, lane, type, o);
     o->connection = lane->connection;
     return status;

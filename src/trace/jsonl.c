@@ -5,7 +5,7 @@
  * The k-th recv or lost line of a connection ends its k-th request. A model that does not promise to answer each
  * request once may send more, so for it an answer beyond the requests is no error.
  */
-#include "trace/jsonscan.h"
+#include "trace/json_scan.h"
 #include "trace/reader.h"
 
 enum { CONN, SEND, RECV, LOST, NOTE, HEADER, TIME, KEYS };
@@ -36,17 +36,17 @@ static int sent(aphi_trace *t, aphi_cursor *c, aphi_slice text, aphi_observation
     o->kind = APHI_SENT;
     if (get_message(t, c, text, &o->message) < 0)
         return -1;
-    aphi_lane *lane = aphi_lanes_at(&t->lanes, o->connection);
-    aphi_lane_push(lane, o->number);
+    aphi_open_queue *lane = aphi_open_requests_at(&t->lanes, o->connection);
+    aphi_open_queue_push(lane, o->number);
     lane->line = o->line;
     return 1;
 }
 
 static int ended(aphi_trace *t, aphi_observation *o, const char *where)
 {
-    aphi_lane *lane = aphi_lanes_at(&t->lanes, o->connection);
+    aphi_open_queue *lane = aphi_open_requests_at(&t->lanes, o->connection);
     if (lane->count > 0) {
-        o->ends = aphi_lane_pop(lane);
+        o->ends = aphi_open_queue_pop(lane);
         return 1;
     }
     /* A server that answers as it likes may also speak first. */

@@ -8,7 +8,7 @@
 #define APHI_READER_H
 
 #include "trace/edn.h"
-#include "trace/lanes.h"
+#include "trace/open_requests.h"
 #include "trace/source.h"
 
 /* Returns 1 with an observation, 0 at the end, -1 on an error. */
@@ -22,7 +22,7 @@ struct aphi_trace {
     const aph_model *model;
     aphi_reader *read;
     bool over;             /* the end was reached, or an error */
-    aphi_lanes lanes;
+    aphi_open_requests lanes;
     int64_t connections;   /* made for processes that went on after a crash: -1, -2, ... */
     uint64_t number;       /* of the next observation */
     aphi_edn edn;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/memory.h"
-#include "trace/jsonscan.h"
+#include "trace/json_scan.h"
 #include "trace/reader.h"
 
 enum { BUFFER_DEFAULT = 1 << 20, FORM_MAX_DEFAULT = 64 << 20 };
@@ -232,7 +232,7 @@ static int start(aphi_trace *t)
 static void mark(void *context)
 {
     aphi_trace *t = context;
-    aphi_lanes_mark(&t->lanes);
+    aphi_open_requests_mark(&t->lanes);
 }
 
 static aphi_trace *make(const char *file, int fd, const void *bytes, size_t n, const aphi_trace_options *options)
@@ -276,7 +276,7 @@ void aphi_trace_close(aphi_trace *t)
         return;
     aph_root_remove(mark, t);
     aphi_source_deinit(&t->source);
-    aphi_lanes_deinit(&t->lanes);
+    aphi_open_requests_deinit(&t->lanes);
     aphi_edn_deinit(&t->edn);
     free(t->file);
     free(t);

@@ -5,7 +5,7 @@
  * Four formats (docs/trace-format.md) come out as one stream: requests as they were sent, and their ends as they were
  * seen. A trace is read through a buffer of constant size; memory grows only with the requests that are open and with
  * the Jepsen processes that crashed.
- * Read next: foresight.h, which tells each request its end in advance.
+ * Read next: lookahead.h, which tells each request its end in advance.
  */
 #ifndef APHI_TRACE_H
 #define APHI_TRACE_H
@@ -20,13 +20,13 @@ typedef enum aphi_trace_format {
     APHI_FORMAT_JSON,       /* Jepsen operation maps in JSON, one a line or in one array */
 } aphi_trace_format;
 
-typedef enum aphi_seen {
+typedef enum aphi_observation_kind {
     APHI_SENT,     /* message is the request */
     APHI_RECEIVED, /* message is the answer */
     APHI_LOST,     /* the answer will never come; the request may have been taken at any time since, or never */
     APHI_UNDONE,   /* the request was not taken and told nothing: both it and this are to be forgotten */
     APHI_NOTE,     /* message is a remark that says nothing of the server */
-} aphi_seen;
+} aphi_observation_kind;
 
 #define APHI_NO_NUMBER UINT64_MAX
 #define APHI_NO_TIME (-1)
@@ -36,7 +36,7 @@ typedef enum aphi_seen {
 #define APHI_TRACE_REACH 65536
 
 typedef struct aphi_observation {
-    aphi_seen kind;
+    aphi_observation_kind kind;
     int64_t connection; /* negative where a Jepsen process went on after a crash: it then counts as a new connection */
     int64_t process;    /* as the file has it */
     aph_value message;

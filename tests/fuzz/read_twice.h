@@ -8,7 +8,7 @@
 
 #include <assert.h>
 #include <string.h>
-#include "trace/foresight.h"
+#include "trace/lookahead.h"
 
 static void compare(const aphi_observation *a, const aphi_observation *b)
 {
@@ -45,11 +45,11 @@ static void read_twice(const uint8_t *data, size_t size, aphi_trace_options opti
 static void foresee(const uint8_t *data, size_t size, aphi_trace_options options)
 {
     aphi_trace *t = aphi_trace_open_memory(data, size, &options);
-    aphi_foresight *f = aphi_foresight_open(t);
-    aphi_foreseen o;
-    while (aphi_foresight_next(f, &o) > 0)
+    aphi_lookahead *f = aphi_lookahead_open(t);
+    aphi_lookahead_event o;
+    while (aphi_lookahead_next(f, &o) > 0)
         assert(o.seen.kind != APHI_UNDONE);
-    aphi_foresight_close(f);
+    aphi_lookahead_close(f);
     aphi_trace_close(t);
 }
 

@@ -80,7 +80,7 @@ static aph_verdict judge(const aph_model *model, const history *h, aph_oracle_op
         const history_seen *seen = &h->seen[i];
         if (seen->sent) {
             size_t end = end_of(h, i);
-            aph_foresight known = {.future = APH_FUTURE_ANSWER, .answer = h->seen[end].message, .order = end,
+            aph_lookahead known = {.future = APH_FUTURE_ANSWER, .answer = h->seen[end].message, .order = end,
                                    .alone = true};
             v = aph_oracle_sent(o, seen->connection, seen->message, foresight ? &known : NULL, NULL);
         } else {

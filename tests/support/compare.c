@@ -75,10 +75,10 @@ static bool is_first_in_flight(const history *h, size_t i)
 
 /* Of some requests that nothing follows or precedes, it is told that they are lost: for these that is the same as
  * that the answer never comes. What is told of where they show is made up: no verdict may depend on it. */
-static aph_foresight foresee(const history *h, size_t i)
+static aph_lookahead foresee(const history *h, size_t i)
 {
     size_t end = answer_to(h, i);
-    aph_foresight known = {.future = APH_FUTURE_NEVER, .alone = is_alone_until(h, i, end)};
+    aph_lookahead known = {.future = APH_FUTURE_NEVER, .alone = is_alone_until(h, i, end)};
     if (end < h->count) {
         known.future = APH_FUTURE_ANSWER;
         known.answer = h->seen[end].message;
@@ -93,7 +93,7 @@ static aph_foresight foresee(const history *h, size_t i)
 
 static aph_verdict judge_sent(aph_oracle *o, const history *h, size_t i, compare_mode mode, bool rpc)
 {
-    aph_foresight known = {.future = APH_FUTURE_OPEN};
+    aph_lookahead known = {.future = APH_FUTURE_OPEN};
     if (rpc && (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET))
         known = foresee(h, i);
     return aph_oracle_sent(o, h->seen[i].connection, h->seen[i].message, &known, NULL);

@@ -79,19 +79,19 @@ static inline small_history small_read(const char *text)
     return h;
 }
 
-static inline aph_foresight small_foresight(const small_history *h, size_t i)
+static inline aph_lookahead small_foresight(const small_history *h, size_t i)
 {
     size_t end = h->seen[i].other;
     if (end == SIZE_MAX || h->seen[end].kind == '!')
-        return (aph_foresight){.future = end == SIZE_MAX ? APH_FUTURE_NEVER : APH_FUTURE_LOST};
-    return (aph_foresight){.future = APH_FUTURE_ANSWER, .answer = h->seen[end].message, .order = end};
+        return (aph_lookahead){.future = end == SIZE_MAX ? APH_FUTURE_NEVER : APH_FUTURE_LOST};
+    return (aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = h->seen[end].message, .order = end};
 }
 
 /* Tells the oracle the i-th observation, with foresight or without. requests maps observations to its numbers. */
 static inline aph_verdict small_tell(aph_oracle *o, const small_history *h, size_t i, bool foreseen, uint64_t *requests)
 {
     const small_seen *s = &h->seen[i];
-    aph_foresight known = s->kind == '>' ? small_foresight(h, i) : (aph_foresight){0};
+    aph_lookahead known = s->kind == '>' ? small_foresight(h, i) : (aph_lookahead){0};
     switch (s->kind) {
     case '>': return aph_oracle_sent(o, s->connection, s->message, foreseen ? &known : NULL, &requests[i]);
     case '<': return aph_oracle_received(o, s->connection, s->message);

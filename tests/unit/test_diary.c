@@ -12,7 +12,7 @@
 
 static void note(aphi_diary *d, int64_t i)
 {
-    aphi_diary_note(d, &(aphi_moment){APHI_MOMENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
+    aphi_diary_note(d, &(aphi_run_event){APHI_RUN_EVENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
                     (uint64_t)i);
 }
 
@@ -20,7 +20,7 @@ static void expect_last(const aphi_diary *d, int64_t count)
 {
     size_t n;
     int64_t place, gone;
-    aphi_moment *moments = aphi_diary_moments(d, (uint64_t)count - 3, &n, &place);
+    aphi_run_event *moments = aphi_diary_moments(d, (uint64_t)count - 3, &n, &place);
     assert_int_equal(aphi_diary_count(d), count);
     assert_int_equal(d->before + n, count);
     assert_int_equal(place, (int64_t)n - 3);

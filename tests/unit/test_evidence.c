@@ -192,14 +192,14 @@ static void test_after_a_long_past(void **unused)
     aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){.patient = true});
     enum { N = 20000 };
     for (int i = 0; i < N; i++) {
-        aph_foresight ok = {.future = APH_FUTURE_ANSWER, .answer = aph_str("ok"), .order = 0};
-        aph_foresight back = {.future = APH_FUTURE_ANSWER, .answer = aph_int(i), .order = 1};
+        aph_lookahead ok = {.future = APH_FUTURE_ANSWER, .answer = aph_str("ok"), .order = 0};
+        aph_lookahead back = {.future = APH_FUTURE_ANSWER, .answer = aph_int(i), .order = 1};
         aph_oracle_sent(o, 1, aph_record("f", aph_str("write"), "value", aph_int(i)), &ok, NULL);
         aph_oracle_sent(o, 2, aph_record("f", aph_str("read")), &back, NULL);
         aph_oracle_received(o, 1, aph_str("ok"));
         assert_int_equal(aph_oracle_received(o, 2, aph_int(i)), APH_PASS);
     }
-    aph_foresight wrong = {.future = APH_FUTURE_ANSWER, .answer = aph_int(3), .order = 0};
+    aph_lookahead wrong = {.future = APH_FUTURE_ANSWER, .answer = aph_int(3), .order = 0};
     aph_oracle_sent(o, 2, aph_record("f", aph_str("read")), &wrong, NULL);
     assert_int_equal(aph_oracle_received(o, 2, aph_int(3)), APH_FAIL);
     assert_true(o->event_base > 0); /* some of it was forgotten */
@@ -219,10 +219,10 @@ static void test_a_limit_is_admitted(void **unused)
     aph_value ok = aph_str("ok"), get = aph_record("f", aph_str("get"), "key", aph_str("k"));
     for (int i = 0; i < N; i++)
         aph_oracle_sent(o, i, aph_record("f", aph_str("append"), "key", aph_str("k"), "value", aph_strf("%d", i)),
-                        &(aph_foresight){.future = APH_FUTURE_ANSWER, .answer = ok, .order = (uint64_t)i}, NULL);
+                        &(aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = ok, .order = (uint64_t)i}, NULL);
     for (int i = 0; i < N; i++)
         aph_oracle_received(o, i, ok);
-    aph_oracle_sent(o, N, get, &(aph_foresight){.future = APH_FUTURE_ANSWER, .answer = ok, .order = N}, NULL);
+    aph_oracle_sent(o, N, get, &(aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = ok, .order = N}, NULL);
     assert_int_equal(aph_oracle_received(o, N, ok), APH_FAIL);
     aphi_evidence e = aphi_evidence_open(o, 50);
     assert_false(e.found && e.all_allowed);

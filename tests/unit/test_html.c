@@ -32,13 +32,13 @@ static aph_value json(const char *text)
 /* A shrunk counterexample: three connections, three requests. */
 static void counterexample(aphi_timeline *t)
 {
-    static aphi_moment m[6];
-    m[0] = (aphi_moment){APHI_MOMENT_SENT, 0, 0, 1, json("{\"f\":\"put\",\"key\":\"a\",\"value\":1}")};
-    m[1] = (aphi_moment){APHI_MOMENT_SENT, 31000, 1, 3, json("{\"f\":\"put\",\"key\":\"a\",\"value\":2}")};
-    m[2] = (aphi_moment){APHI_MOMENT_RECEIVED, 120000, 0, 2, json("\"ok\"")};
-    m[3] = (aphi_moment){APHI_MOMENT_RECEIVED, 151999, 1, 4, json("\"ok\"")};
-    m[4] = (aphi_moment){APHI_MOMENT_SENT, 310000, 2, 5, json("{\"f\":\"get\",\"key\":\"a\"}")};
-    m[5] = (aphi_moment){APHI_MOMENT_RECEIVED, 420000, 2, 6,
+    static aphi_run_event m[6];
+    m[0] = (aphi_run_event){APHI_RUN_EVENT_SENT, 0, 0, 1, json("{\"f\":\"put\",\"key\":\"a\",\"value\":1}")};
+    m[1] = (aphi_run_event){APHI_RUN_EVENT_SENT, 31000, 1, 3, json("{\"f\":\"put\",\"key\":\"a\",\"value\":2}")};
+    m[2] = (aphi_run_event){APHI_RUN_EVENT_RECEIVED, 120000, 0, 2, json("\"ok\"")};
+    m[3] = (aphi_run_event){APHI_RUN_EVENT_RECEIVED, 151999, 1, 4, json("\"ok\"")};
+    m[4] = (aphi_run_event){APHI_RUN_EVENT_SENT, 310000, 2, 5, json("{\"f\":\"get\",\"key\":\"a\"}")};
+    m[5] = (aphi_run_event){APHI_RUN_EVENT_RECEIVED, 420000, 2, 6,
                          json("{\"value\":0,\"version\":9007199254740993,\"found\":true,\"tags\":[\"x\",\"y\"],"
                               "\"written_by\":{\"connection\":1}}")};
     *t = (aphi_timeline){
@@ -67,18 +67,18 @@ static void counterexample(aphi_timeline *t)
 /* A server that would like to be a page. */
 static void hostile(aphi_timeline *t)
 {
-    static aphi_moment m[12];
+    static aphi_run_event m[12];
     static char bytes[10240], spaced[] = HOSTILE;
     memset(bytes, '<', sizeof bytes);
     aph_value bad = aph_bytes(HOSTILE "\xff\xfe\xc3(\0end", sizeof HOSTILE + 8);
     aph_value object = aph_set(aph_set(aph_object(), bad, bad), aph_str("f"), bad);
-    m[0] = (aphi_moment){APHI_MOMENT_SENT, 0, -1, 1, bad};
-    m[1] = (aphi_moment){APHI_MOMENT_RECEIVED, 1000, -1, 2, object};
-    m[2] = (aphi_moment){APHI_MOMENT_MALFORMED, 2000, INT64_MAX, 4, bad};
-    m[3] = (aphi_moment){APHI_MOMENT_RECEIVED, 3000, 1, INT64_MAX, aph_bytes(bytes, sizeof bytes)};
-    m[4] = (aphi_moment){APHI_MOMENT_DROPPED, 4000, 1, 0, bad};
-    m[5] = (aphi_moment){APHI_MOMENT_LOST, 4000, 1, 6, APH_NIL};
-    m[6] = (aphi_moment){APHI_MOMENT_CLOSED, 5000, -1, 7, APH_NIL};
+    m[0] = (aphi_run_event){APHI_RUN_EVENT_SENT, 0, -1, 1, bad};
+    m[1] = (aphi_run_event){APHI_RUN_EVENT_RECEIVED, 1000, -1, 2, object};
+    m[2] = (aphi_run_event){APHI_RUN_EVENT_MALFORMED, 2000, INT64_MAX, 4, bad};
+    m[3] = (aphi_run_event){APHI_RUN_EVENT_RECEIVED, 3000, 1, INT64_MAX, aph_bytes(bytes, sizeof bytes)};
+    m[4] = (aphi_run_event){APHI_RUN_EVENT_DROPPED, 4000, 1, 0, bad};
+    m[5] = (aphi_run_event){APHI_RUN_EVENT_LOST, 4000, 1, 6, APH_NIL};
+    m[6] = (aphi_run_event){APHI_RUN_EVENT_CLOSED, 5000, -1, 7, APH_NIL};
     *t = (aphi_timeline){
         .title = spaced, .verdict = "malformed", .headline = HOSTILE "\xff", .replay = HOSTILE,
         .moments = m, .count = 7, .failing = 2,
@@ -93,13 +93,13 @@ static void hostile(aphi_timeline *t)
 /* A long run over 100 connections; if various, no two messages are the same. */
 static void long_run(aphi_timeline *t, size_t n, bool various)
 {
-    aphi_moment *m = aphi_alloc(n * sizeof *m);
+    aphi_run_event *m = aphi_alloc(n * sizeof *m);
     for (size_t i = 0; i < n; i++) {
         int64_t pair = (int64_t)i / 2, key = pair * 7919 % 50;
         bool sent = i % 2 == 0;
         aph_value k = various ? aph_strf("a key that is long and, with %zu in it, like no other", i)
                               : aph_strf("key%d", (int)key);
-        m[i] = (aphi_moment){sent ? APHI_MOMENT_SENT : APHI_MOMENT_RECEIVED, (int64_t)i * 42000, pair * 31 % 100,
+        m[i] = (aphi_run_event){sent ? APHI_RUN_EVENT_SENT : APHI_RUN_EVENT_RECEIVED, (int64_t)i * 42000, pair * 31 % 100,
                              sent ? 2 * pair + 1 : 2 * pair + 2,
                              sent ? aph_record("f", aph_str("put"), "key", k, "value", aph_int(pair % 20))
                                   : various ? k : aph_str("ok")};
@@ -228,7 +228,7 @@ static void test_worst(void **state)
 {
     (void)state;
     enum { MANY = 3000 };
-    static aphi_moment m[MANY];
+    static aphi_run_event m[MANY];
     aphi_timeline t;
     size_t n;
     aph_value items[MANY], branches = aph_object(), facts = aph_object();
@@ -237,7 +237,7 @@ static void test_worst(void **state)
     for (size_t i = 0; i < MANY; i++) {
         memcpy(bytes, &i, sizeof i);
         aph_value v = aph_bytes(bytes, 20000);
-        m[i] = (aphi_moment){APHI_MOMENT_RECEIVED, (int64_t)i, (int64_t)i, (int64_t)i, v};
+        m[i] = (aphi_run_event){APHI_RUN_EVENT_RECEIVED, (int64_t)i, (int64_t)i, (int64_t)i, v};
         items[i] = aph_record("answer", v, "state", v, "clauses", APH_ARRAY_OF(v, v), "label", aph_int((int64_t)i),
                               "wait", aph_str("quiet"), "send", v);
         branches = aph_set(branches, v, aph_int(0));

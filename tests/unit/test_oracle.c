@@ -448,7 +448,7 @@ static void run_long(bool foreseen, unsigned reads_of_10, size_t clients, size_t
             message = aph_record("f", aph_str("write"), "value", now);
             answers[client] = aph_str("ok");
         }
-        aph_foresight known = {.future = APH_FUTURE_ANSWER, .answer = answers[client], .order = i};
+        aph_lookahead known = {.future = APH_FUTURE_ANSWER, .answer = answers[client], .order = i};
         assert_int_equal(aph_oracle_sent(o, (int64_t)client, message, foreseen ? &known : NULL, NULL), APH_PASS);
         aph_oracle_stats s = aph_oracle_stats_of(o);
         window_most = s.window > window_most ? s.window : window_most;

@@ -24,14 +24,14 @@ static aphi_script script_of(const char *lines)
     return s;
 }
 
-static aphi_moment sent(int64_t connection, int64_t label)
+static aphi_run_event sent(int64_t connection, int64_t label)
 {
-    return (aphi_moment){.kind = APHI_MOMENT_SENT, .connection = connection, .label = label};
+    return (aphi_run_event){.kind = APHI_RUN_EVENT_SENT, .connection = connection, .label = label};
 }
 
-static aphi_moment came(int64_t connection, int64_t label)
+static aphi_run_event came(int64_t connection, int64_t label)
 {
-    return (aphi_moment){.kind = APHI_MOMENT_RECEIVED, .connection = connection, .label = label};
+    return (aphi_run_event){.kind = APHI_RUN_EVENT_RECEIVED, .connection = connection, .label = label};
 }
 
 static void is_script(const aphi_script *s, const char *lines)
@@ -50,7 +50,7 @@ static void test_by_answers(void **state)
                               "{\"label\":5,\"conn\":2,\"send\":\"c\"}\n"
                               "{\"label\":7,\"conn\":2,\"close\":true,\"wait\":{\"answer\":6}}\n"
                               "{\"label\":9,\"conn\":0,\"send\":{\"$\":[6,[],\"id\"]},\"wait\":{\"answer\":4}}\n");
-    const aphi_moment moments[] = {sent(0, 1), sent(1, 3), sent(2, 5), came(2, 6), {.kind = APHI_MOMENT_CLOSED},
+    const aphi_run_event moments[] = {sent(0, 1), sent(1, 3), sent(2, 5), came(2, 6), {.kind = APHI_RUN_EVENT_CLOSED},
                                    came(1, 4), sent(0, 9), came(0, 2)};
     aphi_script got = aphi_reorder(&s, moments, sizeof moments / sizeof *moments, NULL);
     is_script(&got, "{\"label\":1,\"conn\":2,\"send\":\"c\"}\n"
@@ -69,7 +69,7 @@ static void test_at_random(void **state)
     (void)state;
     aphi_script s = script_of("{\"label\":1,\"conn\":0,\"send\":1}\n{\"label\":3,\"conn\":1,\"send\":3}\n"
                               "{\"label\":5,\"conn\":0,\"send\":5}\n{\"label\":7,\"conn\":1,\"send\":7}\n");
-    const aphi_moment moments[] = {sent(0, 1), sent(1, 3), sent(0, 5), came(0, 2), sent(1, 7), came(1, 4), came(0, 6)};
+    const aphi_run_event moments[] = {sent(0, 1), sent(1, 3), sent(0, 5), came(0, 2), sent(1, 7), came(1, 4), came(0, 6)};
     bool before[8][8] = {{false}};
     aphi_choice choice = aphi_choice_seed(1);
     for (int round = 0; round < 200; round++) {

@@ -216,10 +216,10 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_findi
         fail_msg("it says \"%s\", not \"%s\"", w->run->why, why);
 }
 
-static size_t count_moments(const world *w, aphi_moment_kind kind)
+static size_t count_moments(const world *w, aphi_run_event_kind kind)
 {
     size_t n = 0, all;
-    const aphi_moment *moments = aphi_run_moments(w->run, &all);
+    const aphi_run_event *moments = aphi_run_moments(w->run, &all);
     for (size_t i = 0; i < all; i++)
         n += moments[i].kind == kind;
     return n;
@@ -256,13 +256,13 @@ static void test_pass(void **state)
     assert_int_equal(w->run->facts.requests, 5);
     assert_int_equal(w->run->facts.answers, 5);
     size_t n;
-    const aphi_moment *moments = aphi_run_moments(w->run, &n);
+    const aphi_run_event *moments = aphi_run_moments(w->run, &n);
     assert_int_equal(n, 10);
     assert_int_equal(aphi_run_script(w->run)->count, 5);
     assert_true(w->run->script_whole);
     for (size_t i = 0; i < n; i++) { /* requests odd, answers even */
-        const aphi_moment *m = &moments[i];
-        assert_int_equal(m->label % 2, m->kind == APHI_MOMENT_SENT);
+        const aphi_run_event *m = &moments[i];
+        assert_int_equal(m->label % 2, m->kind == APHI_RUN_EVENT_SENT);
     }
     expect_whole_trace(w, 11);
 }
@@ -318,8 +318,8 @@ static void test_dead(void **state)
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'close'}\n", APHI_FINDING_DEAD,
        "connection 0: it closed the connection, and an answer was owed on it");
-    assert_int_equal(count_moments(w, APHI_MOMENT_LOST), 1);
-    assert_int_equal(count_moments(w, APHI_MOMENT_DROPPED), 1);
+    assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
+    assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
     expect_whole_trace(w, 4);
 }
 
@@ -350,7 +350,7 @@ static void test_malformed(void **state)
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':2,'send':'garbage'}\n", APHI_FINDING_MALFORMED,
        "connection 2: what came is not a message");
-    assert_int_equal(count_moments(w, APHI_MOMENT_MALFORMED), 1);
+    assert_int_equal(count_moments(w, APHI_RUN_EVENT_MALFORMED), 1);
     expect_whole_trace(w, 3);
 }
 
@@ -366,7 +366,7 @@ static void test_closes_settled(void **state)
     go(w, &echo_closes,
        "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':0,'send':'a','wait':{'pause_us':50000}}\n",
        APHI_FINDING_PASS, "explained");
-    assert_int_equal(count_moments(w, APHI_MOMENT_DROPPED), 1);
+    assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
 }
 
 /* So many connections, which the subject breaks off with so many requests on each. */
@@ -415,9 +415,9 @@ static void test_close_and_reopen(void **state)
        "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'close':true}\n"
        "{'label':5,'conn':0,'send':'b'}\n",
        APHI_FINDING_PASS, "explained");
-    assert_int_equal(count_moments(w, APHI_MOMENT_CLOSED), 1);
-    assert_int_equal(count_moments(w, APHI_MOMENT_LOST), 1);
-    assert_int_equal(count_moments(w, APHI_MOMENT_RECEIVED), 1);
+    assert_int_equal(count_moments(w, APHI_RUN_EVENT_CLOSED), 1);
+    assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
+    assert_int_equal(count_moments(w, APHI_RUN_EVENT_RECEIVED), 1);
     expect_whole_trace(w, 6);
 }
 
@@ -500,7 +500,7 @@ static void test_generated(void **state)
         fail_msg("%s", w->run->why);
     uint64_t messages = w->run->facts.requests + w->run->facts.answers;
     assert_true(messages >= 390 && messages <= 410);
-    assert_int_equal(aphi_run_script(w->run)->count, w->run->facts.requests + count_moments(w, APHI_MOMENT_CLOSED));
+    assert_int_equal(aphi_run_script(w->run)->count, w->run->facts.requests + count_moments(w, APHI_RUN_EVENT_CLOSED));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)

@@ -34,15 +34,15 @@ static void draws(const aphi_timeline *t, const aphi_terminal *terminal, size_t 
 }
 
 /* A key-value server that forgets: two puts, both confirmed, then a get on a third connection. */
-static void forgetful(aphi_moment *m, aphi_timeline *t)
+static void forgetful(aphi_run_event *m, aphi_timeline *t)
 {
-    const aphi_moment moments[] = {
-        {APHI_MOMENT_SENT, 0, 0, 1, json("{\"f\":\"put\",\"key\":\"a\",\"value\":1}")},
-        {APHI_MOMENT_SENT, 31000, 1, 3, json("{\"f\":\"put\",\"key\":\"a\",\"value\":2}")},
-        {APHI_MOMENT_RECEIVED, 120000, 0, 2, json("\"ok\"")},
-        {APHI_MOMENT_RECEIVED, 151999, 1, 4, json("\"ok\"")},
-        {APHI_MOMENT_SENT, 310000, 2, 5, json("{\"f\":\"get\",\"key\":\"a\"}")},
-        {APHI_MOMENT_RECEIVED, 420000, 2, 6, json("0")},
+    const aphi_run_event moments[] = {
+        {APHI_RUN_EVENT_SENT, 0, 0, 1, json("{\"f\":\"put\",\"key\":\"a\",\"value\":1}")},
+        {APHI_RUN_EVENT_SENT, 31000, 1, 3, json("{\"f\":\"put\",\"key\":\"a\",\"value\":2}")},
+        {APHI_RUN_EVENT_RECEIVED, 120000, 0, 2, json("\"ok\"")},
+        {APHI_RUN_EVENT_RECEIVED, 151999, 1, 4, json("\"ok\"")},
+        {APHI_RUN_EVENT_SENT, 310000, 2, 5, json("{\"f\":\"get\",\"key\":\"a\"}")},
+        {APHI_RUN_EVENT_RECEIVED, 420000, 2, 6, json("0")},
     };
     memcpy(m, moments, sizeof moments);
     *t = (aphi_timeline){
@@ -60,7 +60,7 @@ static void forgetful(aphi_moment *m, aphi_timeline *t)
 static void test_counterexample(void **state)
 {
     (void)state;
-    aphi_moment m[8];
+    aphi_run_event m[8];
     aphi_timeline t;
     forgetful(m, &t);
     draws(&t, &plain, 0,
@@ -92,7 +92,7 @@ static void test_counterexample(void **state)
 static void test_colours(void **state)
 {
     (void)state;
-    aphi_moment m[8];
+    aphi_run_event m[8];
     aphi_timeline t;
     forgetful(m, &t);
     t.moments += 4;
@@ -112,7 +112,7 @@ static void test_colours(void **state)
 static void test_unknowns(void **state)
 {
     (void)state;
-    aphi_moment m[8];
+    aphi_run_event m[8];
     aphi_timeline t;
     aphi_buffer out = {0};
     forgetful(m, &t);
@@ -135,7 +135,7 @@ static void test_unknowns(void **state)
 static void test_tell(void **state)
 {
     (void)state;
-    aphi_moment m[8];
+    aphi_run_event m[8];
     aphi_timeline t;
     aphi_buffer out = {0};
     forgetful(m, &t);
@@ -179,14 +179,14 @@ static void test_other_moments(void **state)
 {
     (void)state;
     const char bytes[] = "\0\xff\33[2J<ok>";
-    const aphi_moment m[] = {
-        {APHI_MOMENT_SENT, 0, 0, 1, json("\"one\"")},
-        {APHI_MOMENT_SENT, 5000000, 7, 3, json("\"two\"")},
-        {APHI_MOMENT_DROPPED, 6000000, 0, 0, json("\"reset\"")},
-        {APHI_MOMENT_LOST, 6000000, 0, 2, APH_NIL},
-        {APHI_MOMENT_SENT, 2006000000, 0, 5, json("\"three\"")},
-        {APHI_MOMENT_CLOSED, 2007000000, 0, 7, APH_NIL},
-        {APHI_MOMENT_MALFORMED, 2008000000, 7, 4, aph_bytes(bytes, sizeof bytes - 1)},
+    const aphi_run_event m[] = {
+        {APHI_RUN_EVENT_SENT, 0, 0, 1, json("\"one\"")},
+        {APHI_RUN_EVENT_SENT, 5000000, 7, 3, json("\"two\"")},
+        {APHI_RUN_EVENT_DROPPED, 6000000, 0, 0, json("\"reset\"")},
+        {APHI_RUN_EVENT_LOST, 6000000, 0, 2, APH_NIL},
+        {APHI_RUN_EVENT_SENT, 2006000000, 0, 5, json("\"three\"")},
+        {APHI_RUN_EVENT_CLOSED, 2007000000, 0, 7, APH_NIL},
+        {APHI_RUN_EVENT_MALFORMED, 2008000000, 7, 4, aph_bytes(bytes, sizeof bytes - 1)},
     };
     const aphi_timeline t = {
         .title = "", .verdict = "malformed", .moments = m, .count = COUNT(m), .failing = 6,
@@ -211,8 +211,8 @@ static void test_other_moments(void **state)
 static void test_starved(void **state)
 {
     (void)state;
-    const aphi_moment m[] = {
-        {APHI_MOMENT_SENT, 0, 0, 1, json("{\"f\":\"get\",\"key\":\"a\"}")},
+    const aphi_run_event m[] = {
+        {APHI_RUN_EVENT_SENT, 0, 0, 1, json("{\"f\":\"get\",\"key\":\"a\"}")},
     };
     aphi_timeline t = {.title = "", .verdict = "starved", .moments = m, .count = 1, .failing = 0,
                        .allowed = json("[{\"answer\":null}]")};
@@ -232,13 +232,13 @@ static void test_starved(void **state)
 }
 
 /* A long run: so many connections, the failing message long after its request. */
-static void long_run(aphi_moment *m, size_t n, int64_t connections, aphi_timeline *t)
+static void long_run(aphi_run_event *m, size_t n, int64_t connections, aphi_timeline *t)
 {
     for (size_t i = 0; i < n; i++) {
         int64_t request = (int64_t)(i / 2 * 2 + 1);
         const char *answer = "{\"tag\":\"abc\",\"value\":\"an answer much longer than there is room for\"}";
         bool sent = i % 2 == 0;
-        m[i] = (aphi_moment){sent ? APHI_MOMENT_SENT : APHI_MOMENT_RECEIVED, (int64_t)i * 12345678,
+        m[i] = (aphi_run_event){sent ? APHI_RUN_EVENT_SENT : APHI_RUN_EVENT_RECEIVED, (int64_t)i * 12345678,
                              (int64_t)(i / 2) % connections, sent ? request : request + 1,
                              json(sent ? "{\"f\":\"get\",\"key\":\"k\"}" : answer)};
     }
@@ -250,7 +250,7 @@ static void long_run(aphi_moment *m, size_t n, int64_t connections, aphi_timelin
 static void test_long_run(void **state)
 {
     (void)state;
-    static aphi_moment m[2000];
+    static aphi_run_event m[2000];
     aphi_timeline t;
     long_run(m, COUNT(m), 9, &t);
     draws(&t, &plain, 6,
@@ -314,7 +314,7 @@ static void test_long_run(void **state)
 static void test_widths(void **state)
 {
     (void)state;
-    static aphi_moment m[300];
+    static aphi_run_event m[300];
     aphi_timeline t;
     for (size_t columns = 48; columns < 140; columns += 7) {
         for (int64_t connections = 1; connections < 60; connections += 5) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * foresight.c - read a trace ahead, so that each request comes with its end; see foresight.h.
+ * lookahead.c - read a trace ahead, so that each request comes with its end; see lookahead.h.
  *
  * Idea:       observations are numbered, so the slot of a request in the ring is its number modulo the ring's size,
  *             and an end finds its request without a search. The ring begins small and doubles when it is full.
@@ -11,7 +11,7 @@
  * Cost:       constant for each observation; at most 65,536 slots. The ring grows beyond HORIZON only while a request
  *             waits for an end that is far away.
  */
-#include "trace/foresight.h"
+#include "trace/lookahead.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum { LASTS = 1024, ORIGINS = 4096, PROBES = 8, SIZE_FIRST = 64, SIZE_LAST = AP
 enum { HORIZON = 4096, LEAVES_MAX = 32 }; /* observations read ahead to see what is shown; values looked at in each */
 
 typedef struct slot {
-    aphi_foreseen foreseen;
+    aphi_lookahead_event foreseen;
     bool settled; /* nothing more will be known of its end */
     bool undone;  /* to be left out */
 } slot;
@@ -39,7 +39,7 @@ typedef struct last {
     uint64_t number;
 } last;
 
-struct aphi_foresight {
+struct aphi_lookahead {
     aphi_trace *trace;
     uint64_t head, tail; /* numbers of observations */
     int status;          /* of the last pull: at the end, or an error, nothing more is pulled */
@@ -49,42 +49,42 @@ struct aphi_foresight {
     origin origins[ORIGINS]; /* by value; the same */
 };
 
-static last *last_of(aphi_foresight *f, int64_t connection)
+static last *last_of(aphi_lookahead *f, int64_t connection)
 {
     return &f->lasts[(uint64_t)connection % LASTS];
 }
 
 /* Is it known that nothing was sent on its connection since? */
-static bool is_last(aphi_foresight *f, const aphi_observation *request)
+static bool is_last(aphi_lookahead *f, const aphi_observation *request)
 {
     const last *l = last_of(f, request->connection);
     return l->connection == request->connection && l->number == request->number;
 }
 
-static slot *slot_at(aphi_foresight *f, uint64_t number)
+static slot *slot_at(aphi_lookahead *f, uint64_t number)
 {
     return &f->slots[number & (f->size - 1)];
 }
 
 static void mark(void *context)
 {
-    aphi_foresight *f = context;
+    aphi_lookahead *f = context;
     for (uint64_t i = f->head; i < f->tail; i++) {
         aph_mark(slot_at(f, i)->foreseen.seen.message);
         aph_mark(slot_at(f, i)->foreseen.answer);
     }
 }
 
-aphi_foresight *aphi_foresight_open(aphi_trace *t)
+aphi_lookahead *aphi_lookahead_open(aphi_trace *t)
 {
-    aphi_foresight *f = aphi_alloc(sizeof *f);
-    *f = (aphi_foresight){.trace = t, .status = 1, .size = SIZE_FIRST};
+    aphi_lookahead *f = aphi_alloc(sizeof *f);
+    *f = (aphi_lookahead){.trace = t, .status = 1, .size = SIZE_FIRST};
     f->slots = aphi_alloc(SIZE_FIRST * sizeof *f->slots);
     aph_root_add(mark, f);
     return f;
 }
 
-void aphi_foresight_close(aphi_foresight *f)
+void aphi_lookahead_close(aphi_lookahead *f)
 {
     if (!f)
         return;
@@ -93,7 +93,7 @@ void aphi_foresight_close(aphi_foresight *f)
     free(f);
 }
 
-static void grow(aphi_foresight *f)
+static void grow(aphi_lookahead *f)
 {
     slot *slots = aphi_alloc(2 * f->size * sizeof *slots);
     for (uint64_t i = f->head; i < f->tail; i++)
@@ -104,7 +104,7 @@ static void grow(aphi_foresight *f)
 }
 
 /* Tells a request, if it is still here, how it ended. */
-static void settle(aphi_foresight *f, slot *end)
+static void settle(aphi_lookahead *f, slot *end)
 {
     const aphi_observation *o = &end->foreseen.seen;
     end->undone = o->kind == APHI_UNDONE;
@@ -123,7 +123,7 @@ static void settle(aphi_foresight *f, slot *end)
 }
 
 /* Where the value is, or may be put; NULL if there is no room. */
-static origin *origin_of(aphi_foresight *f, uint64_t hash)
+static origin *origin_of(aphi_lookahead *f, uint64_t hash)
 {
     origin *room = NULL;
     for (uint64_t i = 0; i < PROBES; i++) {
@@ -137,7 +137,7 @@ static origin *origin_of(aphi_foresight *f, uint64_t hash)
 }
 
 /* A request has this value. Who mentions one first brings it; later mentions are of what is known. */
-static void bring(aphi_foresight *f, origin *o, uint64_t hash, uint64_t number)
+static void bring(aphi_lookahead *f, origin *o, uint64_t hash, uint64_t number)
 {
     if (o->touched <= f->head)
         *o = (origin){hash, number, 0};
@@ -145,14 +145,14 @@ static void bring(aphi_foresight *f, origin *o, uint64_t hash, uint64_t number)
 }
 
 /* An answer has this value. */
-static void reveal(aphi_foresight *f, origin *o, const aphi_observation *answer)
+static void reveal(aphi_lookahead *f, origin *o, const aphi_observation *answer)
 {
     if (o->touched <= f->head)
         return;
     o->touched = answer->number + 1;
     if (o->request < f->head || o->request == answer->ends)
         return;
-    aphi_foreseen *brought = &slot_at(f, o->request)->foreseen;
+    aphi_lookahead_event *brought = &slot_at(f, o->request)->foreseen;
     if (!brought->shown)
         brought->shown = answer->number;
     if (brought->sought < answer->ends)
@@ -160,7 +160,7 @@ static void reveal(aphi_foresight *f, origin *o, const aphi_observation *answer)
 }
 
 /* Look at the strings and integers in v, at most `left` of them; returns how many are left then. */
-static int look_at(aphi_foresight *f, const aphi_observation *seen, aph_value v, int left)
+static int look_at(aphi_lookahead *f, const aphi_observation *seen, aph_value v, int left)
 {
     aph_kind kind = aph_kind_of(v);
     aph_value key, item;
@@ -181,7 +181,7 @@ static int look_at(aphi_foresight *f, const aphi_observation *seen, aph_value v,
     return left - 1;
 }
 
-static void pull(aphi_foresight *f)
+static void pull(aphi_lookahead *f)
 {
     if (f->tail - f->head == f->size)
         grow(f);
@@ -206,14 +206,14 @@ static void pull(aphi_foresight *f)
 }
 
 /* Is more to be learned of the request at the head? */
-static bool wants_more(aphi_foresight *f)
+static bool wants_more(aphi_lookahead *f)
 {
     if (f->status <= 0 || f->tail - f->head >= SIZE_LAST)
         return false;
     return !slot_at(f, f->head)->settled || (f->tail - f->head < HORIZON && aphi_trace_paired(f->trace));
 }
 
-int aphi_foresight_next(aphi_foresight *f, aphi_foreseen *o)
+int aphi_lookahead_next(aphi_lookahead *f, aphi_lookahead_event *o)
 {
     slot *s;
     do {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lanes.h - which requests of each connection are open.
+ * open_requests.h - which requests of each connection are open.
  *
  * Idea:       a hash table with linear probing. A lane that holds nothing says nothing, and is dropped when the table
  *             would grow, so a trace with a new connection for each request still takes constant memory.
@@ -11,7 +11,7 @@
 
 #include <antiphon/value.h>
 
-typedef struct aphi_lane {
+typedef struct aphi_open_queue {
     int64_t process;
     int64_t connection;     /* differs from process after a crash */
     bool used;              /* a slot of the table that holds a lane */
@@ -22,19 +22,19 @@ typedef struct aphi_lane {
     aph_value request;      /* of a Jepsen process: the open one */
     aph_value function;     /* its :f */
     uint64_t line;          /* of the last request */
-} aphi_lane;
+} aphi_open_queue;
 
-typedef struct aphi_lanes {
-    aphi_lane *slots;
+typedef struct aphi_open_requests {
+    aphi_open_queue *slots;
     size_t capacity, count;
-} aphi_lanes;
+} aphi_open_requests;
 
-void aphi_lanes_deinit(aphi_lanes *l);
+void aphi_open_requests_deinit(aphi_open_requests *l);
 /* The lane of a process, made if there is none. Valid until the next call. */
-aphi_lane *aphi_lanes_at(aphi_lanes *l, int64_t process);
+aphi_open_queue *aphi_open_requests_at(aphi_open_requests *l, int64_t process);
 /* Marks the open requests: for a root. */
-void aphi_lanes_mark(const aphi_lanes *l);
-void aphi_lane_push(aphi_lane *lane, uint64_t number);
-uint64_t aphi_lane_pop(aphi_lane *lane); /* the oldest; there must be one */
+void aphi_open_requests_mark(const aphi_open_requests *l);
+void aphi_open_queue_push(aphi_open_queue *lane, uint64_t number);
+uint64_t aphi_open_queue_pop(aphi_open_queue *lane); /* the oldest; there must be one */
 
 #endif

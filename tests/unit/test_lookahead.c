@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_trace_foresight.c - what each request is told of its end, and that a long trace takes constant memory.
+ * test_lookahead.c - what each request is told of its end, and that a long trace takes constant memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,28 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buffer.h"
-#include "trace/foresight.h"
+#include "trace/lookahead.h"
 
 typedef struct reading {
     aphi_trace *trace;
-    aphi_foresight *foresight;
+    aphi_lookahead *foresight;
 } reading;
 
 static reading begin(const char *text, size_t n, const aph_model *model)
 {
     reading r = {.trace = aphi_trace_open_memory(text, n, &(aphi_trace_options){.model = model})};
-    r.foresight = aphi_foresight_open(r.trace);
+    r.foresight = aphi_lookahead_open(r.trace);
     return r;
 }
 
 static void finish(reading *r)
 {
-    aphi_foresight_close(r->foresight);
+    aphi_lookahead_close(r->foresight);
     aphi_trace_close(r->trace);
 }
 
 /* S1?, S1=answer, S1! or S1~ for a request whose end is open, known, known never to come, or lost; then R1, L1, N. */
-static void show(aphi_buffer *b, const aphi_foreseen *o)
+static void show(aphi_buffer *b, const aphi_lookahead_event *o)
 {
     static const char kinds[] = "SRLUN", futures[] = "?=!~";
     aphi_buffer_format(b, "%c%lld", kinds[o->seen.kind], (long long)o->seen.connection);
@@ -50,9 +50,9 @@ static void check(const char *text, const aph_model *model, const char *expected
 {
     reading r = begin(text, strlen(text), model);
     aphi_buffer b = {0};
-    aphi_foreseen o;
+    aphi_lookahead_event o;
     int status;
-    while ((status = aphi_foresight_next(r.foresight, &o)) > 0) {
+    while ((status = aphi_lookahead_next(r.foresight, &o)) > 0) {
         show(&b, &o);
         aph_collect();
     }
@@ -82,9 +82,9 @@ static void what_shows_is_foreseen(void **state)
                        "{\"conn\":1,\"recv\":7}\n";
     static const uint64_t shown[] = {4, 0, 0, 0, 0, 0, 0}, sought[] = {5, 0, 0, 0, 0, 0, 0};
     reading r = begin(text, strlen(text), NULL);
-    aphi_foreseen o;
+    aphi_lookahead_event o;
     for (size_t i = 0; i < 7; i++) {
-        assert_int_equal(aphi_foresight_next(r.foresight, &o), 1);
+        assert_int_equal(aphi_lookahead_next(r.foresight, &o), 1);
         assert_int_equal(o.shown, shown[i]);
         assert_int_equal(o.sought, sought[i]);
     }
@@ -128,14 +128,14 @@ static char *slow_history(int operations, const char *end, size_t *n)
     return aphi_buffer_text(&b);
 }
 
-static void check_slow(int operations, const char *end, aph_future expected, aphi_seen last, int64_t connection)
+static void check_slow(int operations, const char *end, aph_future expected, aphi_observation_kind last, int64_t connection)
 {
     size_t n;
     char *text = slow_history(operations, end, &n);
     reading r = begin(text, n, NULL);
-    aphi_foreseen o, before = {0};
+    aphi_lookahead_event o, before = {0};
     int seen = 0, status;
-    while ((status = aphi_foresight_next(r.foresight, &o)) > 0) {
+    while ((status = aphi_lookahead_next(r.foresight, &o)) > 0) {
         if (o.seen.process == 0 && seen++ == 0)
             assert_int_equal(o.future, expected);
         if (o.seen.process == 0 && seen == 2)
@@ -165,9 +165,9 @@ static void a_failure_in_reach_is_left_out(void **state)
     size_t n;
     char *text = slow_history(32767, ":fail", &n);
     reading r = begin(text, n, NULL);
-    aphi_foreseen o;
+    aphi_lookahead_event o;
     int of_zero = 0;
-    while (aphi_foresight_next(r.foresight, &o) > 0)
+    while (aphi_lookahead_next(r.foresight, &o) > 0)
         of_zero += o.seen.process == 0;
     assert_int_equal(of_zero, 1); /* the read after it */
     finish(&r);
@@ -183,9 +183,9 @@ static void memory_is_constant(void **state)
         aphi_buffer_format(&b, "{\"conn\":%d,\"send\":\"message %d\"}\n"
                            "{\"conn\":%d,\"recv\":\"answer %d\"}\n", i, i, i, i);
     reading r = begin(b.data, b.n, NULL);
-    aphi_foreseen o;
+    aphi_lookahead_event o;
     size_t count = 0, bytes = 0;
-    while (aphi_foresight_next(r.foresight, &o) > 0) {
+    while (aphi_lookahead_next(r.foresight, &o) > 0) {
         if (++count % 1000 == 0) {
             aph_collect();
             if (bytes == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jsonscan.c - a strict JSON scanner; see jsonscan.h.
+ * json_scan.c - a strict JSON scanner; see json_scan.h.
  *
  * Invariant: the text ends with a NUL (source.h), so a loop that stops at any unexpected byte stops at the end.
  * Cost:      one pass; the stack grows with nesting, which DEPTH_MAX bounds.
  */
-#include "trace/jsonscan.h"
+#include "trace/json_scan.h"
 
 #include <string.h>
 

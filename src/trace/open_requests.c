@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lanes.c - the table of open requests; see lanes.h.
+ * open_requests.c - the table of open requests; see open_requests.h.
  */
-#include "trace/lanes.h"
+#include "trace/open_requests.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { CAPACITY_MIN = 64 }; /* a power of two */
 
-void aphi_lanes_deinit(aphi_lanes *l)
+void aphi_open_requests_deinit(aphi_open_requests *l)
 {
     for (size_t i = 0; i < l->capacity; i++)
         free(l->slots[i].open);
@@ -18,7 +18,7 @@ void aphi_lanes_deinit(aphi_lanes *l)
 }
 
 /* Fibonacci hashing: neighbouring numbers, which processes mostly are, fall far apart and never together. */
-static size_t slot_of(const aphi_lanes *l, int64_t process)
+static size_t slot_of(const aphi_open_requests *l, int64_t process)
 {
     uint64_t hash = (uint64_t)process * UINT64_C(0x9e3779b97f4a7c15);
     size_t i = (size_t)(hash >> 32) & (l->capacity - 1);
@@ -27,33 +27,33 @@ static size_t slot_of(const aphi_lanes *l, int64_t process)
     return i;
 }
 
-static bool is_needed(const aphi_lane *lane)
+static bool is_needed(const aphi_open_queue *lane)
 {
     return lane->used && (lane->count > 0 || lane->lasting);
 }
 
 /* Leaves at least half of the slots free. */
-static void rebuild(aphi_lanes *l)
+static void rebuild(aphi_open_requests *l)
 {
     size_t needed = 0, capacity = CAPACITY_MIN;
     for (size_t i = 0; i < l->capacity; i++)
         needed += is_needed(&l->slots[i]);
     while (capacity < 4 * (needed + 1))
         capacity *= 2;
-    aphi_lanes fresh = {.capacity = capacity, .count = needed};
+    aphi_open_requests fresh = {.capacity = capacity, .count = needed};
     fresh.slots = aphi_alloc_zero(capacity * sizeof *fresh.slots);
     for (size_t i = 0; i < l->capacity; i++) {
-        aphi_lane *lane = &l->slots[i];
+        aphi_open_queue *lane = &l->slots[i];
         if (!is_needed(lane))
             continue;
         fresh.slots[slot_of(&fresh, lane->process)] = *lane;
         lane->open = NULL;
     }
-    aphi_lanes_deinit(l);
+    aphi_open_requests_deinit(l);
     *l = fresh;
 }
 
-aphi_lane *aphi_lanes_at(aphi_lanes *l, int64_t process)
+aphi_open_queue *aphi_open_requests_at(aphi_open_requests *l, int64_t process)
 {
     if (l->capacity == 0)
         rebuild(l);
@@ -62,18 +62,18 @@ aphi_lane *aphi_lanes_at(aphi_lanes *l, int64_t process)
         rebuild(l);
         i = slot_of(l, process);
     }
-    aphi_lane *lane = &l->slots[i];
+    aphi_open_queue *lane = &l->slots[i];
     if (!lane->used) {
-        *lane = (aphi_lane){.process = process, .connection = process, .used = true};
+        *lane = (aphi_open_queue){.process = process, .connection = process, .used = true};
         l->count++;
     }
     return lane;
 }
 
-void aphi_lanes_mark(const aphi_lanes *l)
+void aphi_open_requests_mark(const aphi_open_requests *l)
 {
     for (size_t i = 0; i < l->capacity; i++) {
-        const aphi_lane *lane = &l->slots[i];
+        const aphi_open_queue *lane = &l->slots[i];
         if (lane->used && lane->count > 0) {
             aph_mark(lane->request);
             aph_mark(lane->function);
@@ -81,7 +81,7 @@ void aphi_lanes_mark(const aphi_lanes *l)
     }
 }
 
-static void grow(aphi_lane *lane)
+static void grow(aphi_open_queue *lane)
 {
     uint32_t capacity = lane->capacity ? 2 * lane->capacity : 4;
     uint64_t *open = aphi_alloc(capacity * sizeof *open);
@@ -93,7 +93,7 @@ static void grow(aphi_lane *lane)
     lane->capacity = capacity;
 }
 
-void aphi_lane_push(aphi_lane *lane, uint64_t number)
+void aphi_open_queue_push(aphi_open_queue *lane, uint64_t number)
 {
     if (lane->count == lane->capacity)
         grow(lane);
@@ -101,7 +101,7 @@ void aphi_lane_push(aphi_lane *lane, uint64_t number)
     lane->count++;
 }
 
-uint64_t aphi_lane_pop(aphi_lane *lane)
+uint64_t aphi_open_queue_pop(aphi_open_queue *lane)
 {
     assert(lane->count > 0);
     uint64_t number = lane->open[lane->first];

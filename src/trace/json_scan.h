@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jsonscan.h - find the parts of JSON text without making values of them.
+ * json_scan.h - find the parts of JSON text without making values of them.
  *
  * A trace's lines hold much that nobody asks for: times, labels, indices, numbers with fractions. The scanner checks
  * that text is JSON and gives the members that were asked for as slices; only those are read with aph_json_read.

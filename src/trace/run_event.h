@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * run_event.h - something that was seen in a live run, and when. */
+#ifndef APHI_TRACE_RUN_EVENT_H
+#define APHI_TRACE_RUN_EVENT_H
+
+#include <antiphon/value.h>
+
+typedef enum aphi_run_event_kind {
+    APHI_RUN_EVENT_SENT,      /* from the tester to the subject */
+    APHI_RUN_EVENT_RECEIVED,
+    APHI_RUN_EVENT_LOST,      /* the answer to `label` never came */
+    APHI_RUN_EVENT_MALFORMED, /* bytes that are no message: message is a string */
+    APHI_RUN_EVENT_CLOSED,    /* by the tester */
+    APHI_RUN_EVENT_DROPPED,   /* by the subject; message says how: "closed", "reset" */
+} aphi_run_event_kind;
+
+typedef struct aphi_run_event {
+    aphi_run_event_kind kind;
+    int64_t at_ns;      /* since the run began */
+    int64_t connection;
+    int64_t label;      /* 0 if it has none */
+    aph_value message;
+} aphi_run_event;
+
+#endif
