@@ -4,10 +4,10 @@
 #include "cli/commands.h"
 
 #include "base/memory.h"
-#include "cli/crew.h"
-#include "cli/leave.h"
+#include "check/worker_pool.h"
+#include "check/exit_guard.h"
 #include "cli/show.h"
-#include "cli/spec.h"
+#include "check/model_loader.h"
 #include "cli/waive.h"
 #include "env/env.h"
 #include "report/junit.h"
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 typedef struct check {
-    aphi_judge_options judge;
+    aphi_check_options judge;
     size_t jobs;
     bool json, quiet, verbose;
     const char *junit;
@@ -278,7 +278,7 @@ static int finish(check *c, const char *model)
     if (c->junit && !write_junit(c, model, rows, n))
         c->write_failed = true;
     free_rows(rows, n);
-    if (aphi_crew_interrupted()) {
+    if (aphi_worker_pool_interrupted()) {
         fprintf(stderr, "antiphon: interrupted; %zu of %zu traces were judged\n", c->done, c->n);
         return APHI_EXIT_INTERRUPTED;
     }
@@ -294,9 +294,9 @@ static int run(check *c, const aph_model *model, bool prog)
     aphi_progress_begin(c->n > 1 ? "traces checked:" : "observations checked:", c->n > 1 ? c->n : 0);
     if (c->n == 1)
         c->judge.progress = aphi_progress_at;
-    aphi_leave_forbid(true);
-    aphi_crew_run(model, c->n, c->files, &c->judge, c->jobs, take_result, c);
-    aphi_leave_forbid(false);
+    aphi_exit_guard_forbid(true);
+    aphi_worker_pool_run(model, c->n, c->files, &c->judge, c->jobs, take_result, c);
+    aphi_exit_guard_forbid(false);
     int code = finish(c, model->name);
     aph_root_remove(mark_results, c);
     free(c->results);
@@ -328,15 +328,15 @@ int aphi_command_check(int count, char **words)
     c.files = words + optind + 1;
     if (c.jobs == 0)
         c.jobs = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-    aphi_spec spec;
-    aphi_spec_error error;
-    if (!aphi_spec_open(words[optind], &spec, &error)) {
+    aphi_loaded_model spec;
+    aphi_model_loader_error error;
+    if (!aphi_model_loader_open(words[optind], &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
     aph_model model = *spec.model;
     c.words = model.words;
-    int code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model, spec.kind == APHI_SPEC_PROG) : APHI_EXIT_USAGE;
-    aphi_spec_close(&spec);
+    int code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model, spec.kind == APHI_LOADER_PROG) : APHI_EXIT_USAGE;
+    aphi_model_loader_close(&spec);
     return code;
 }

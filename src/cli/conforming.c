@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "cli/program.h"
 #include "reach/conformity.h"
 #include "reach/team.h"

@@ -4,7 +4,7 @@
 #include "cli/count.h"
 
 #include "base/clock.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "reach/counting.h"
 #include "report/terminal.h"
 

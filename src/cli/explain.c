@@ -8,11 +8,11 @@
 #include "cli/commands.h"
 
 #include "base/buffer.h"
-#include "cli/recall.h"
-#include "cli/judge.h"
-#include "cli/leave.h"
+#include "check/history_capture.h"
+#include "check/check_trace.h"
+#include "check/exit_guard.h"
 #include "cli/show.h"
-#include "cli/spec.h"
+#include "check/model_loader.h"
 #include "cli/waive.h"
 #include "env/env.h"
 #include "oracle/replay.h"
@@ -42,9 +42,9 @@ static void help(void)
           stdout);
 }
 
-static int find(const aph_model *model, const char *file, const aphi_judge_options *options)
+static int find(const aph_model *model, const char *file, const aphi_check_options *options)
 {
-    aph_value result = aphi_judge(model, file, options);
+    aph_value result = aphi_check_trace(model, file, options);
     aph_value explanation = aph_field(result, "explanation");
     if (explanation) {
         aph_json_write(stdout, explanation);
@@ -92,7 +92,7 @@ static aph_value part_of(aph_value explanation, aph_value part)
     return APH_NIL;
 }
 
-static int replay_parts(const aph_model *model, const aphi_histories *all, aph_value explanation)
+static int replay_parts(const aph_model *model, const aphi_history_capture *all, aph_value explanation)
 {
     for (size_t i = 0; i < all->count; i++) {
         char why[200];
@@ -109,7 +109,7 @@ static int replay_parts(const aph_model *model, const aphi_histories *all, aph_v
     return APHI_EXIT_PASS;
 }
 
-static int confirm(const aph_model *model, const char *file, const aphi_judge_options *options, const char *path)
+static int confirm(const aph_model *model, const char *file, const aphi_check_options *options, const char *path)
 {
     aph_model its = aphi_model_in(model, options->oracle.environment);
     aph_value explanation;
@@ -118,11 +118,11 @@ static int confirm(const aph_model *model, const char *file, const aphi_judge_op
         return code;
     aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.format = options->format, .model = &its});
     aphi_lookahead *ahead = aphi_lookahead_open(trace);
-    aphi_histories all;
+    aphi_history_capture all;
     aphi_lookahead_event o;
-    aphi_histories_init(&all, &its, options->oracle.environment, aph_has(aph_at(explanation, 0), aph_str("part")));
+    aphi_history_capture_init(&all, &its, options->oracle.environment, aph_has(aph_at(explanation, 0), aph_str("part")));
     while ((status = aphi_lookahead_next(ahead, &o)) > 0)
-        aphi_histories_add(&all, &o, aphi_trace_paired(trace));
+        aphi_history_capture_add(&all, &o, aphi_trace_paired(trace));
     if (status < 0) {
         const aphi_trace_error *e = aphi_trace_error_of(trace);
         fprintf(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)e->line, (unsigned long long)e->column,
@@ -131,30 +131,30 @@ static int confirm(const aph_model *model, const char *file, const aphi_judge_op
     } else {
         code = replay_parts(&its, &all, explanation);
     }
-    aphi_histories_deinit(&all);
+    aphi_history_capture_deinit(&all);
     aphi_lookahead_close(ahead);
     aphi_trace_close(trace);
     return code;
 }
 
-static int run(aphi_judge_options *options, const aphi_waived *waived, int count, char **words)
+static int run(aphi_check_options *options, const aphi_waived *waived, int count, char **words)
 {
-    aphi_spec spec;
-    aphi_spec_error error;
-    if (!aphi_spec_open(words[0], &spec, &error)) {
+    aphi_loaded_model spec;
+    aphi_model_loader_error error;
+    if (!aphi_model_loader_open(words[0], &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
     if (!options->oracle.environment)
-        options->oracle.environment = spec.kind == APHI_SPEC_PROG ? "sync" : "tcp";
+        options->oracle.environment = spec.kind == APHI_LOADER_PROG ? "sync" : "tcp";
     aph_model model = *spec.model;
     int code = APHI_EXIT_USAGE;
     if (aphi_waive_by_name(waived, &model)) {
-        aphi_leave_forbid(true);
+        aphi_exit_guard_forbid(true);
         code = count == 3 ? confirm(&model, words[1], options, words[2]) : find(&model, words[1], options);
-        aphi_leave_forbid(false);
+        aphi_exit_guard_forbid(false);
     }
-    aphi_spec_close(&spec);
+    aphi_model_loader_close(&spec);
     return code;
 }
 
@@ -166,7 +166,7 @@ int aphi_command_explain(int count, char **words)
                                           {"waive", required_argument, NULL, 'v'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    aphi_judge_options options = {.explain = true};
+    aphi_check_options options = {.explain = true};
     aphi_waived waived = {0};
     int option;
     optind = 1;

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "reach/controlled_search.h"
 
 #include <errno.h>

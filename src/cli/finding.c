@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "cli/diverge.h"
-#include "cli/judge.h"
+#include "check/check_trace.h"
 #include "cli/waive.h"
 #include "report/html.h"
 #include "report/junit.h"
@@ -95,12 +95,12 @@ static aph_value labels_of(const telling *t, aph_value lines)
 
 static void find_evidence(telling *t)
 {
-    aphi_judge_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
+    aphi_check_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
                                              .memory = (size_t)2048 << 20},
                                   .format = APHI_FORMAT_JSONL};
     if (t->campaign->outcome != APHI_FINDING_FAIL)
         return;
-    t->evidence = aph_field(aphi_judge(t->options->model, t->campaign->trace, &options), "evidence");
+    t->evidence = aph_field(aphi_check_trace(t->options->model, t->campaign->trace, &options), "evidence");
     aph_value allowed = t->evidence ? aph_field(t->evidence, "allowed") : APH_NIL;
     t->allowed = aph_array(0, NULL);
     for (size_t i = 0; allowed && i < aph_count(allowed); i++) {

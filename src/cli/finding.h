@@ -4,7 +4,7 @@
 #ifndef APHI_CLI_FINDING_H
 #define APHI_CLI_FINDING_H
 
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "harness/campaign.h"
 #include "report/terminal.h"
 

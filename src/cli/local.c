@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "reach/projection.h"
 #include "reach/team.h"
 #include "report/terminal.h"

@@ -2,7 +2,7 @@
  *
  * main.c - which command? */
 #include "cli/commands.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "solve/z3.h"
 
 #include <antiphon/value.h>

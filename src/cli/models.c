@@ -2,8 +2,8 @@
  *
  * models.c - antiphon models: what can be named in place of a file, and what a model's mutants are. */
 #include "cli/commands.h"
-#include "cli/exits.h"
-#include "cli/spec.h"
+#include "check/exits.h"
+#include "check/model_loader.h"
 #include "models/models.h"
 #include "models/programs.h"
 
@@ -38,9 +38,9 @@ static int list_models(void)
 
 static int list_mutants(const char *text)
 {
-    aphi_spec spec;
-    aphi_spec_error error;
-    if (!aphi_spec_open(text, &spec, &error)) {
+    aphi_loaded_model spec;
+    aphi_model_loader_error error;
+    if (!aphi_model_loader_open(text, &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
@@ -52,7 +52,7 @@ static int list_mutants(const char *text)
         puts("it declares no mutants");
     for (const aph_waiver *w = spec.model->waivers; w && w->name; w++)
         printf("%s%-26s  %s\n", w == spec.model->waivers ? "waivers:\n     " : "     ", w->name, w->summary);
-    aphi_spec_close(&spec);
+    aphi_model_loader_close(&spec);
     return APHI_EXIT_PASS;
 }
 

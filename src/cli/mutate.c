@@ -6,7 +6,7 @@
  * --build and --test each one that is chosen is built and tested (src/mutate/mill.c). */
 #include "base/memory.h"
 #include "cli/commands.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "cli/fates.h"
 #include "mutate/equivalents.h"
 #include "mutate/mill.h"

@@ -5,7 +5,7 @@
 #define APHI_CLI_PRESETS_H
 
 #include "base/buffer.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "harness/subject.h"
 
 enum { APHI_PRESET_FILES = 5, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };

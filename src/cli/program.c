@@ -4,9 +4,9 @@
  * or one in C. */
 #include "cli/program.h"
 
-#include "cli/exits.h"
-#include "cli/leave.h"
-#include "cli/spec.h"
+#include "check/exits.h"
+#include "check/exit_guard.h"
+#include "check/model_loader.h"
 #include "models/programs.h"
 #include "reach/altstext.h"
 #include "reach/unfold.h"
@@ -47,9 +47,9 @@ static int open_file(const char *name, aphi_alts *a)
 static int unfold(const aph_program *program, aphi_alts *a)
 {
     char why[500];
-    aphi_leave_forbid(true);
+    aphi_exit_guard_forbid(true);
     bool unfolded = aphi_unfold(program, a, why, sizeof why);
-    aphi_leave_forbid(false);
+    aphi_exit_guard_forbid(false);
     if (unfolded)
         return 0;
     fprintf(stderr, "antiphon: %s\n", why);
@@ -71,10 +71,10 @@ static int open_builtin(const char *name, aphi_alts *a)
 
 static int open_compiled(const char *name, aphi_alts *a)
 {
-    aphi_spec spec;
-    aphi_spec_error error;
+    aphi_loaded_model spec;
+    aphi_model_loader_error error;
     int code = APHI_EXIT_MODEL_NO_MAIN;
-    if (!aphi_spec_open(name, &spec, &error)) {
+    if (!aphi_model_loader_open(name, &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
@@ -82,7 +82,7 @@ static int open_compiled(const char *name, aphi_alts *a)
         code = unfold(spec.model->program, a);
     else
         fprintf(stderr, "antiphon: %s is a model of a server: a program ends with APH_PROGRAM(the_program)\n", name);
-    aphi_spec_close(&spec);
+    aphi_model_loader_close(&spec);
     return code;
 }
 

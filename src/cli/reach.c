@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/count.h"
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "cli/local.h"
 #include "cli/mpirun.h"
 #include "cli/never.h"

@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/exits.h"
-#include "cli/leave.h"
+#include "check/exits.h"
+#include "check/exit_guard.h"
 #include "cli/mutant.h"
-#include "cli/spec.h"
+#include "check/model_loader.h"
 #include "harness/generator.h"
 #include "reach/refinement.h"
 #include "report/timeline.h"
@@ -416,9 +416,9 @@ static int run(refine *r)
     r->options.stop = &interrupted;
     if (draw_requests(r)) {
         aphi_progress_begin("exploring situations", 0);
-        aphi_leave_forbid(true);
+        aphi_exit_guard_forbid(true);
         bool explored = explore(r);
-        aphi_leave_forbid(false);
+        aphi_exit_guard_forbid(false);
         aphi_progress_end();
         code = explored ? (int)tell(r) : APHI_EXIT_USAGE;
     }
@@ -431,23 +431,23 @@ static int run(refine *r)
 
 static int run_models(refine *r, const char *model_text, const char *spec_text)
 {
-    aphi_spec model, spec;
-    aphi_spec_error error;
-    if (!aphi_spec_open(model_text, &model, &error)) {
+    aphi_loaded_model model, spec;
+    aphi_model_loader_error error;
+    if (!aphi_model_loader_open(model_text, &model, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
-    if (!aphi_spec_open(spec_text, &spec, &error)) {
+    if (!aphi_model_loader_open(spec_text, &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        aphi_spec_close(&model);
+        aphi_model_loader_close(&model);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
     r->options.model = r->mutate ? aphi_mutant_named(model.model, r->mutate) : model.model;
     r->options.spec = spec.model;
     r->name = model.model->name;
     int code = r->options.model ? run(r) : APHI_EXIT_USAGE;
-    aphi_spec_close(&spec);
-    aphi_spec_close(&model);
+    aphi_model_loader_close(&spec);
+    aphi_model_loader_close(&model);
     return code;
 }
 

@@ -7,10 +7,10 @@
 #include "harness/server.h"
 
 #include "cli/commands.h"
-#include "cli/exits.h"
-#include "cli/leave.h"
+#include "check/exits.h"
+#include "check/exit_guard.h"
 #include "cli/mutant.h"
-#include "cli/spec.h"
+#include "check/model_loader.h"
 #include "report/terminal.h"
 #include "tree/guard.h"
 
@@ -207,9 +207,9 @@ static int run(serve *s, const aph_model *model)
     if (!announce(s, model)) {
         code = unwritable();
     } else {
-        aphi_leave_forbid(true);
+        aphi_exit_guard_forbid(true);
         aphi_served served = aphi_server_run(serving, error, sizeof error);
-        aphi_leave_forbid(false);
+        aphi_exit_guard_forbid(false);
         if (served == APHI_SERVED)
             code = sum_up() ? APHI_EXIT_PASS : unwritable();
         else
@@ -250,9 +250,9 @@ int aphi_command_serve(int count, char **words)
         return APHI_EXIT_USAGE;
     if (count - optind != 1)
         return aphi_usage("serve needs one model; see antiphon serve --help");
-    aphi_spec spec;
-    aphi_spec_error error;
-    if (!aphi_spec_open(words[optind], &spec, &error)) {
+    aphi_loaded_model spec;
+    aphi_model_loader_error error;
+    if (!aphi_model_loader_open(words[optind], &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
@@ -260,6 +260,6 @@ int aphi_command_serve(int count, char **words)
     int code = model ? check_calls(&s, spec.model) : APHI_EXIT_USAGE;
     if (!code)
         code = run(&s, model);
-    aphi_spec_close(&spec);
+    aphi_model_loader_close(&spec);
     return code;
 }

@@ -14,10 +14,10 @@
 #include "cli/commands.h"
 
 #include "base/buffer.h"
-#include "cli/exits.h"
-#include "cli/judge.h"
+#include "check/exits.h"
+#include "check/check_trace.h"
 #include "cli/presets.h"
-#include "cli/spec.h"
+#include "check/model_loader.h"
 #include "report/portrait.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ typedef struct server {
 
 typedef struct survey {
     const char *text;             /* SPEC */
-    aphi_spec spec;
+    aphi_loaded_model spec;
     server servers[SERVERS_MAX];
     size_t count;
     const char *folder, *messages, *time, *shrink_time, *connections, *pipeline;
@@ -214,11 +214,11 @@ static int test_once(inquiry *q)
 static aph_value judged(const inquiry *q, const char *trace, uint64_t waived, bool explain)
 {
     aph_model model = q->model;
-    aphi_judge_options options = {.oracle = {.environment = "tcp", .patient = true, .time_ms = JUDGE_MS,
+    aphi_check_options options = {.oracle = {.environment = "tcp", .patient = true, .time_ms = JUDGE_MS,
                                              .memory = (size_t)1024 << 20},
                                   .format = APHI_FORMAT_JSONL, .explain = explain};
     model.waived = waived;
-    return aphi_judge(&model, trace, &options);
+    return aphi_check_trace(&model, trace, &options);
 }
 
 static bool explained(const inquiry *q, aph_value finding, uint64_t waived)
@@ -797,15 +797,15 @@ int aphi_command_survey(int count, char **words)
 {
     survey s = {.folder = "survey", .messages = "20000", .time = "10", .shrink_time = "30", .seed = 1,
                 .connections = "10", .pipeline = "1"};
-    aphi_spec_error error;
+    aphi_model_loader_error error;
     int code = read_options(&s, count, words);
     if (code >= 0)
         return code;
-    if (!aphi_spec_open(s.text, &s.spec, &error)) {
+    if (!aphi_model_loader_open(s.text, &s.spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
         return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
     }
     code = look_at_all(&s);
-    aphi_spec_close(&s.spec);
+    aphi_model_loader_close(&s.spec);
     return code;
 }

@@ -5,11 +5,11 @@
 #include "cli/commands.h"
 
 #include "base/clock.h"
-#include "cli/judge.h"
+#include "check/check_trace.h"
 #include "cli/finding.h"
 #include "cli/presets.h"
 #include "cli/intercept.h"
-#include "cli/spec.h"
+#include "check/model_loader.h"
 #include "cli/waive.h"
 #include "env/env.h"
 #include "harness/breaks.h"
@@ -34,7 +34,7 @@ typedef struct tester {
     aphi_subject_options subject;
     aphi_campaign_options campaign;
     aphi_finding_options told;
-    aphi_spec spec;
+    aphi_loaded_model spec;
     aphi_script script;
     bool shrinking, listens;
     int64_t began_ns;
@@ -343,10 +343,10 @@ static aph_verdict judge_again(void *context, const char *trace)
     int64_t left_ms = t->campaign.time_ns ? t->campaign.time_ns / 1000000 - so_far_ms : AGAIN_MS;
     left_ms = left_ms < so_far_ms ? left_ms : so_far_ms; /* what is hard to judge is not to take most of the time */
     left_ms = left_ms < AGAIN_MS_LEAST ? AGAIN_MS_LEAST : left_ms;
-    aphi_judge_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
+    aphi_check_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
                                              .time_ms = left_ms < AGAIN_MS ? left_ms : AGAIN_MS},
                                   .format = APHI_FORMAT_JSONL};
-    aph_value verdict = aph_field(aphi_judge(&t->model, trace, &options), "verdict");
+    aph_value verdict = aph_field(aphi_check_trace(&t->model, trace, &options), "verdict");
     return aph_str_is(verdict, "pass") ? APH_PASS : aph_str_is(verdict, "fail") ? APH_FAIL : APH_UNKNOWN;
 }
 
@@ -354,8 +354,8 @@ static aph_verdict judge_again(void *context, const char *trace)
 
 static aphi_exit open_model(tester *t, const char *text)
 {
-    aphi_spec_error error;
-    if (aphi_spec_open(text, &t->spec, &error)) {
+    aphi_model_loader_error error;
+    if (aphi_model_loader_open(text, &t->spec, &error)) {
         t->model = *t->spec.model;
         t->campaign.model = t->told.model = &t->model;
         t->told.spec = text;
@@ -413,7 +413,7 @@ static void make_break(tester *t)
 static void free_tester(tester *t)
 {
     if (t->spec.model)
-        aphi_spec_close(&t->spec);
+        aphi_model_loader_close(&t->spec);
     aphi_script_free(&t->script);
     aphi_preset_free(&t->server);
     free(t->before);

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/commands.h"
-#include "cli/judge.h"
+#include "check/check_trace.h"
 #include "report/terminal.h"
 
 #include <string.h>
@@ -74,12 +74,12 @@ uint64_t aphi_waive_known(const char *const *known, aph_model *model)
 /* The verdict on a trace with just those allowed. */
 static aph_value judged(const aph_model *model, uint64_t waived, const char *trace, const char *environment, int ms)
 {
-    aphi_judge_options options = {.oracle = {.environment = environment, .patient = true, .time_ms = ms,
+    aphi_check_options options = {.oracle = {.environment = environment, .patient = true, .time_ms = ms,
                                              .memory = (size_t)1024 << 20},
                                   .format = APHI_FORMAT_JSONL};
     aph_model with = *model;
     with.waived = waived;
-    return aph_field(aphi_judge(&with, trace, &options), "verdict");
+    return aph_field(aphi_check_trace(&with, trace, &options), "verdict");
 }
 
 aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment)

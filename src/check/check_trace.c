@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * judge.c - one trace, one model, one result.
+ * check_trace.c - one trace, one model, one result.
  *
  * Idea:       observations are read in batches and fed to the oracle, so that reading and checking are timed apart
- *             without a clock call for each. What came of it is told by tell.c. */
-#include "cli/judge.h"
+ *             without a clock call for each. What came of it is told by check_result.c. */
+#include "check/check_trace.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/tell.h"
-#include "cli/warm.h"
+#include "check/check_result.h"
+#include "check/prefault.h"
 #include "env/env.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 enum { BATCH = 4096 };
 
-typedef aphi_judgement judgement;
+typedef aphi_check judgement;
 
 static void mark_judgement(void *context)
 {
@@ -63,7 +63,7 @@ static void feed_batch(judgement *j, size_t from, bool (*on)(judgement *))
         j->observations++;
         j->verdict = feed(j, o);
         if (j->options->explain)
-            aphi_histories_add(&j->histories, o, aphi_trace_paired(j->trace));
+            aphi_history_capture_add(&j->histories, o, aphi_trace_paired(j->trace));
     }
 }
 
@@ -105,7 +105,7 @@ static void close_judgement(judgement *j)
     if (j->ahead)
         aphi_lookahead_close(j->ahead);
     aphi_trace_close(j->trace);
-    aphi_histories_deinit(&j->histories);
+    aphi_history_capture_deinit(&j->histories);
     free(j->batch);
 }
 
@@ -119,10 +119,10 @@ static trial attempt(judgement *j, bool whole, bool patient)
     options.whole |= whole;
     options.patient |= patient;
     options.order = j->options->explain;
-    aphi_warm_pages();
+    aphi_prefault();
     j->result = aph_object();
     aph_root_add(mark_judgement, j);
-    aphi_histories_init(&j->histories, j->model, options.environment, aphi_partitions_apply(j->model, &options));
+    aphi_history_capture_init(&j->histories, j->model, options.environment, aphi_partitions_apply(j->model, &options));
     j->trace = aphi_trace_open(j->file, &(aphi_trace_options){.format = j->options->format, .model = j->model});
     j->ahead = aphi_lookahead_open(j->trace);
     j->batch = aphi_alloc(BATCH * sizeof *j->batch);
@@ -130,7 +130,7 @@ static trial attempt(judgement *j, bool whole, bool patient)
     if (!j->partitions) {
         char message[320];
         snprintf(message, sizeof message, "model %s: %s", j->model->name, error);
-        aphi_tell_error(j, APHI_EXIT_MODEL_CRASH, message);
+        aphi_check_result_error(j, APHI_EXIT_MODEL_CRASH, message);
         return JUDGED;
     }
     feed_all(j);
@@ -139,7 +139,7 @@ static trial attempt(judgement *j, bool whole, bool patient)
     const aphi_partition *rejecting = aphi_partitions_rejecting(j->partitions);
     if (rejecting && aph_oracle_limit(rejecting->oracle) == APH_LIMIT_WINDOW)
         return IMPATIENT;
-    aphi_tell(j);
+    aphi_check_result(j);
     return JUDGED;
 }
 
@@ -152,7 +152,7 @@ static bool can_read_again(const char *file)
 
 static void tell_once(judgement *j)
 {
-    aphi_tell_error(j, APHI_EXIT_TRACE_IO,
+    aphi_check_result_error(j, APHI_EXIT_TRACE_IO,
                     "a connection has requests for several parts of the state in flight at once, so the trace has to "
                     "be read a second time, which standard input or a pipe cannot: name a file, or use --whole");
 }
@@ -170,7 +170,7 @@ aph_model aphi_model_in(const aph_model *model, const char *environment)
     return its;
 }
 
-aph_value aphi_judge(const aph_model *model, const char *file, const aphi_judge_options *options)
+aph_value aphi_check_trace(const aph_model *model, const char *file, const aphi_check_options *options)
 {
     int64_t spent_ns = 0;
     aph_model its = aphi_model_in(model, options->oracle.environment);

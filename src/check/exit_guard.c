@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * leave.c - the functions that end a process, for the models that we load.
+ * exit_guard.c - the functions that end a process, for the models that we load.
  *
  * Idea:       a model is a shared object, which finds exit and its like in the program before it would find those of
  *             the C library. Called inside a step, they leave the step, as a crash does; called by another function of
  *             the model, they end the program with the code of a crash. A model must not end us with the code of a
  *             pass.
  * Not done:   the system call, made by hand: whoever does that means it. */
-#include "cli/leave.h"
+#include "check/exit_guard.h"
 
-#include "cli/exits.h"
+#include "check/exits.h"
 #include "tree/guard.h"
 
 #include <dlfcn.h>
@@ -21,13 +21,13 @@
 
 static bool forbidden;
 
-_Noreturn void aphi_leave(int code)
+_Noreturn void aphi_exit_guard_exit(int code)
 {
     for (;;)
         syscall(SYS_exit_group, code);
 }
 
-void aphi_leave_forbid(bool forbid)
+void aphi_exit_guard_forbid(bool forbid)
 {
     forbidden = forbid;
 }
@@ -40,7 +40,7 @@ static void refuse(const char *what)
         return;
     char message[160];
     int n = snprintf(message, sizeof message, "antiphon: the model crashed: %s\n", what);
-    aphi_leave(write(STDERR_FILENO, message, (size_t)n) < 0 ? APHI_EXIT_WRITE : APHI_EXIT_MODEL_CRASH);
+    aphi_exit_guard_exit(write(STDERR_FILENO, message, (size_t)n) < 0 ? APHI_EXIT_WRITE : APHI_EXIT_MODEL_CRASH);
 }
 
 /* The C library's own. */
@@ -51,7 +51,7 @@ static _Noreturn void go_on(const char *name, int code)
     memcpy(&real, &symbol, sizeof real);
     if (real)
         real(code);
-    aphi_leave(code);
+    aphi_exit_guard_exit(code);
 }
 
 #define REFUSAL(name) "a call of " name ", which ends the program: a step must return"

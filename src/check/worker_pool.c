@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * crew.c - judge many files, several at a time.
+ * worker_pool.c - judge many files, several at a time.
  *
  * Idea:       workers are processes: values are a thread's own, and a crash or a runaway in one takes no other along.
  *             Each takes the next number from a counter in shared memory and sends back lines of JSON through a pipe:
  *             "begin N", then "result N {...}". What a dead worker had begun is known from what it said.
  * Not done:   threads: they would share nothing but the risk. */
-#include "cli/crew.h"
+#include "check/worker_pool.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "cli/leave.h"
+#include "check/exit_guard.h"
 #include "tree/guard.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void on_interrupt(int signal_number)
     aphi_guard_call_off();
 }
 
-bool aphi_crew_interrupted(void)
+bool aphi_worker_pool_interrupted(void)
 {
     return interrupted;
 }
@@ -62,10 +62,10 @@ static bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
-static void work(const aph_model *model, size_t n, char **files, const aphi_judge_options *options,
+static void work(const aph_model *model, size_t n, char **files, const aphi_check_options *options,
                  _Atomic size_t *next, int out)
 {
-    aphi_judge_options mine = *options;
+    aphi_check_options mine = *options;
     mine.progress = NULL;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -73,10 +73,10 @@ static void work(const aph_model *model, size_t n, char **files, const aphi_judg
         char begin[32];
         int length = snprintf(begin, sizeof begin, "begin %zu\n", i);
         if (!write_all(out, begin, (size_t)length))
-            aphi_leave(0);
+            aphi_exit_guard_exit(0);
         aphi_buffer line = {0};
         size_t text_length;
-        char *text = aph_json_text(aphi_judge(model, files[i], &mine), &text_length);
+        char *text = aph_json_text(aphi_check_trace(model, files[i], &mine), &text_length);
         aphi_buffer_format(&line, "result %zu ", i);
         aphi_buffer_add(&line, text, text_length);
         aphi_buffer_byte(&line, '\n');
@@ -84,10 +84,10 @@ static void work(const aph_model *model, size_t n, char **files, const aphi_judg
         free(text);
         aphi_buffer_free(&line);
         if (!sent)
-            aphi_leave(0);
+            aphi_exit_guard_exit(0);
         aph_collect();
     }
-    aphi_leave(0);
+    aphi_exit_guard_exit(0);
 }
 
 /* ---- at home ----------------------------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static aph_value died(const char *file, int status)
 }
 
 /* One line that a worker sent. */
-static bool hear_line(worker *w, const char *line, size_t length, aphi_crew_result *result, void *context)
+static bool hear_line(worker *w, const char *line, size_t length, aphi_worker_pool_result *result, void *context)
 {
     size_t file = 0;
     int skipped = 0;
@@ -128,7 +128,7 @@ static bool hear_line(worker *w, const char *line, size_t length, aphi_crew_resu
     return result(context, file, value);
 }
 
-static bool hear(worker *w, aphi_crew_result *result, void *context)
+static bool hear(worker *w, aphi_worker_pool_result *result, void *context)
 {
     char bytes[65536];
     ssize_t n = read(w->from, bytes, sizeof bytes);
@@ -151,7 +151,7 @@ static bool hear(worker *w, aphi_crew_result *result, void *context)
 }
 
 static bool hire(worker *w, worker *others, size_t hired, const aph_model *model, size_t n, char **files,
-                 const aphi_judge_options *options, _Atomic size_t *next)
+                 const aphi_check_options *options, _Atomic size_t *next)
 {
     int ends[2];
     *w = (worker){.from = -1, .busy_with = SIZE_MAX};
@@ -176,7 +176,7 @@ static bool hire(worker *w, worker *others, size_t hired, const aph_model *model
 }
 
 /* Listen to all until all have hung up. False if told to stop. */
-static bool attend(worker *workers, size_t count, aphi_crew_result *result, void *context)
+static bool attend(worker *workers, size_t count, aphi_worker_pool_result *result, void *context)
 {
     for (;;) {
         struct pollfd ears[256];
@@ -197,8 +197,8 @@ static bool attend(worker *workers, size_t count, aphi_crew_result *result, void
     }
 }
 
-static void run_crew(const aph_model *model, size_t n, char **files, const aphi_judge_options *options, size_t jobs,
-                     aphi_crew_result *result, void *context)
+static void run_crew(const aph_model *model, size_t n, char **files, const aphi_check_options *options, size_t jobs,
+                     aphi_worker_pool_result *result, void *context)
 {
     worker workers[256];
     size_t hired = 0;
@@ -224,8 +224,8 @@ static void run_crew(const aph_model *model, size_t n, char **files, const aphi_
     munmap((void *)next, sizeof *next);
 }
 
-void aphi_crew_run(const aph_model *model, size_t n, char **files, const aphi_judge_options *options, size_t jobs,
-                   aphi_crew_result *result, void *context)
+void aphi_worker_pool_run(const aph_model *model, size_t n, char **files, const aphi_check_options *options, size_t jobs,
+                   aphi_worker_pool_result *result, void *context)
 {
     listen_for_interrupts();
     if (jobs > 256)
@@ -237,7 +237,7 @@ void aphi_crew_run(const aph_model *model, size_t n, char **files, const aphi_ju
         return;
     }
     for (size_t i = 0; i < n && !interrupted; i++) {
-        aph_value judged = aphi_judge(model, files[i], options);
+        aph_value judged = aphi_check_trace(model, files[i], options);
         aph_value verdict = aph_field(judged, "verdict");
         bool certain = aph_str_is(verdict, "pass") || aph_str_is(verdict, "fail");
         if ((interrupted && !certain) || !result(context, i, judged))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * warm.h - have memory ready before the clock starts.
+ * prefault.h - have memory ready before the clock starts.
  *
  * A trace of a hundred operations is checked in less time than the system takes to hand out the pages for it. */
-#ifndef APHI_CLI_WARM_H
-#define APHI_CLI_WARM_H
+#ifndef APHI_CHECK_PREFAULT_H
+#define APHI_CHECK_PREFAULT_H
 
 /* Once, at the beginning: have pages. Does its work the first time it is called. */
-void aphi_warm_pages(void);
+void aphi_prefault(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recall.c - keep a whole trace in memory, taken apart as it is judged. */
-#include "cli/recall.h"
+ * history_capture.c - keep a whole trace in memory, taken apart as it is judged. */
+#include "check/history_capture.h"
 
 #include "base/memory.h"
 
@@ -10,7 +10,7 @@
 
 static void mark_histories(void *context)
 {
-    aphi_histories *h = context;
+    aphi_history_capture *h = context;
     for (size_t i = 0; i < h->count; i++) {
         aph_mark(h->parts[i].part);
         for (size_t k = 0; k < h->parts[i].history.count; k++)
@@ -18,14 +18,14 @@ static void mark_histories(void *context)
     }
 }
 
-void aphi_histories_init(aphi_histories *h, const aph_model *model, const char *environment, bool apart)
+void aphi_history_capture_init(aphi_history_capture *h, const aph_model *model, const char *environment, bool apart)
 {
-    *h = (aphi_histories){.model = model, .apart = apart};
+    *h = (aphi_history_capture){.model = model, .apart = apart};
     aphi_env_named(environment, &h->env);
     aph_root_add(mark_histories, h);
 }
 
-void aphi_histories_deinit(aphi_histories *h)
+void aphi_history_capture_deinit(aphi_history_capture *h)
 {
     aph_root_remove(mark_histories, h);
     for (size_t i = 0; i < h->count; i++)
@@ -34,14 +34,14 @@ void aphi_histories_deinit(aphi_histories *h)
     free(h->open);
 }
 
-static size_t part_of(aphi_histories *h, aph_value message, bool paired)
+static size_t part_of(aphi_history_capture *h, aph_value message, bool paired)
 {
     aph_value part = h->apart ? h->model->part(message) : APH_NIL;
     for (size_t i = h->count; i-- > 0;)
         if (h->parts[i].part == part)
             return i;
     APHI_RESERVE(h->parts, h->capacity, h->count + 1);
-    h->parts[h->count] = (aphi_part_history){
+    h->parts[h->count] = (aphi_partition_history){
         part, {.paired = paired && !h->env.lossy, .lossy = h->env.lossy, .buffer = h->env.buffer}};
     return h->count++;
 }
@@ -53,7 +53,7 @@ static size_t add_event(aphi_history *h, aphi_history_event e)
     return h->count++;
 }
 
-static void add_request(aphi_histories *h, aphi_history_event e, bool paired)
+static void add_request(aphi_history_capture *h, aphi_history_event e, bool paired)
 {
     size_t part = part_of(h, e.message, paired), event = add_event(&h->parts[part].history, e);
     if (e.lost)
@@ -63,7 +63,7 @@ static void add_request(aphi_histories *h, aphi_history_event e, bool paired)
 }
 
 /* The connection's oldest open request ends. */
-static bool end_request(aphi_histories *h, int64_t connection, struct aphi_open_request *ended)
+static bool end_request(aphi_history_capture *h, int64_t connection, struct aphi_open_request *ended)
 {
     for (size_t i = 0; i < h->open_count; i++)
         if (h->open[i].connection == connection) {
@@ -74,7 +74,7 @@ static bool end_request(aphi_histories *h, int64_t connection, struct aphi_open_
     return false;
 }
 
-static void add_answer(aphi_histories *h, aphi_history_event e)
+static void add_answer(aphi_history_capture *h, aphi_history_event e)
 {
     struct aphi_open_request asked = {0};
     bool known = end_request(h, e.connection, &asked);
@@ -88,7 +88,7 @@ static void add_answer(aphi_histories *h, aphi_history_event e)
         history->events[asked.event].other = event;
 }
 
-void aphi_histories_add(aphi_histories *h, const aphi_lookahead_event *o, bool paired)
+void aphi_history_capture_add(aphi_history_capture *h, const aphi_lookahead_event *o, bool paired)
 {
     aphi_history_event e = {.answer = o->seen.kind == APHI_RECEIVED,
                             .connection = o->seen.connection,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * exits.h - what the exit code says. One list gives codes, names and texts. */
-#ifndef APHI_CLI_EXITS_H
-#define APHI_CLI_EXITS_H
+#ifndef APHI_CHECK_EXITS_H
+#define APHI_CHECK_EXITS_H
 
 #define APHI_EXITS(X) \
     X(PASS, 0, "every history is explained") \

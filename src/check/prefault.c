@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * warm.c - have memory ready before the clock starts.
+ * prefault.c - have memory ready before the clock starts.
  *
  * Idea:       memory is allocated, touched and freed, so that the allocator hands out the same pages again. Nothing is
  *             computed, and nothing is fetched into the processor's cache: all of the check is still to come.
  * Cost:       two microseconds or so for each page; more pages than a short trace needs would only make its user
  *             wait. */
-#include "cli/warm.h"
+#include "check/prefault.h"
 
 #include "base/memory.h"
 
@@ -18,7 +18,7 @@
 
 enum { PAGES = 2 << 20, PAGE = 1024 }; /* in bytes; no page is smaller */
 
-void aphi_warm_pages(void)
+void aphi_prefault(void)
 {
     static bool done;
     if (done)

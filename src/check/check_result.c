@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tell.c - the result of a trial.
+ * check_result.c - the result of a trial.
  *
  * Idea:       the result is a value, so that it is the same thing whether it is printed, counted, or sent home by a
  *             worker process. */
-#include "cli/tell.h"
+#include "check/check_result.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -19,7 +19,7 @@
 
 enum { EVIDENCE_VISITS = 200000, WINDOW_SHOWN = 14 };
 
-typedef aphi_judgement judgement;
+typedef aphi_check judgement;
 
 static void tell(judgement *j, const char *name, aph_value item)
 {
@@ -43,7 +43,7 @@ static void tell_error(judgement *j, aphi_exit code, const char *message, uint64
     tell(j, "error", error);
 }
 
-void aphi_tell_error(judgement *j, aphi_exit code, const char *message)
+void aphi_check_result_error(judgement *j, aphi_exit code, const char *message)
 {
     tell(j, "file", aph_str(j->file));
     tell_error(j, code, message, 0, 0);
@@ -266,7 +266,7 @@ static void tell_trace_error(judgement *j)
     tell_error(j, (aphi_exit)(APHI_EXIT_TRACE_IO + (e->fault - APHI_TRACE_IO)), e->message, e->line, e->column);
 }
 
-void aphi_tell(judgement *j)
+void aphi_check_result(judgement *j)
 {
     aph_oracle_stats stats = aphi_partitions_stats(j->partitions);
     size_t parts;
