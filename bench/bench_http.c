@@ -6,7 +6,7 @@
  * is read as it comes at once, and also a byte at a time; and printed. Contents differ from one message to the next, as
  * values that are there already are made faster. */
 #include "base/clock.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "models/http/http-message.h"
 
 #include <stdlib.h>

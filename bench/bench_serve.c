@@ -7,7 +7,7 @@
 #include "asker.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "models/models.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 #include "harness/actor.h"
 
 #include "base/memory.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "solve/bindings.h"
 #include "tree/guard.h"
 #include "tree/step.h"

@@ -18,7 +18,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "harness/ports.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "harness/serving.h"
 
 #include <errno.h>

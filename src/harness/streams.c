@@ -21,7 +21,7 @@
 #include "harness/serving.h"
 
 #include "base/memory.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
  * fuzz_codec.c - any bytes decode to the same however they are cut, and what is decoded is encoded and decoded again.
  *
  * The first byte says which codec, the second how many bytes arrive at a time. */
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 
 #include <assert.h>
 

@@ -5,7 +5,7 @@
  *
  * The first byte says which side and what was asked, or that it is a date; the second, how many bytes arrive at a
  * time. */
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "models/http/dates.h"
 #include "models/http/http-message.h"
 

@@ -4,7 +4,7 @@
  * read and can be printed is read again as the same.
  *
  * The first byte says which side and what was asked; the second, how many bytes arrive at a time. */
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "models/http/proxy.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "models/models.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 #include "harness/actor.h"
 
 #include "base/timer_heap.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "models/models.h"
 
 #include <setjmp.h>

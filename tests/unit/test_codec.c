@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_codec.c - codecs: what each takes and refuses, at once and byte by byte; the limit; encoding and back. */
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 
 #include "base/clock.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/choice.h"
 #include "base/clock.h"
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 #include "models/http/framing.h"
 #include "random_value.h"
 

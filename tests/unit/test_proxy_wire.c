@@ -4,7 +4,7 @@
  * back; what the origin server of the proxy model answers. */
 #include "models/http/proxy.h"
 
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

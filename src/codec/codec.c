@@ -10,7 +10,7 @@
  *             3. nothing waits for more than the limit: a gigabyte without an end is wrong after 16 MiB
  * Not done:   telling wrong JSON before its line ends. The place of the first wrong byte is the same either way.
  * Read next:  docs/codecs.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
-#include "harness/wire.h"
+#include "codec/codec_internal.h"
 
 #include "base/memory.h"
 #include "value/heap.h"

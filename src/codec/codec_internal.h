@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wire.h - what the harness needs of codecs beyond <antiphon/codec.h>: where bytes go, and messages in datagrams. */
-#ifndef APHI_HARNESS_WIRE_H
-#define APHI_HARNESS_WIRE_H
+ * codec_internal.h - what the harness needs of codecs beyond <antiphon/codec.h>: where bytes go, and messages in datagrams. */
+#ifndef APHI_CODEC_CODEC_INTERNAL_H
+#define APHI_CODEC_CODEC_INTERNAL_H
 
 #include <antiphon/codec.h>
 
