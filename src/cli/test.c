@@ -14,7 +14,7 @@
 #include "env/env.h"
 #include "harness/breaks.h"
 #include "harness/campaign.h"
-#include "harness/expression.h"
+#include "script/expression.h"
 #include "harness/net.h"
 #include "tree/guard.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/expression.h"
+#include "script/expression.h"
 
 static void begin_candidate(aphi_trial *s)
 {

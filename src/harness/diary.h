@@ -5,7 +5,7 @@
 #define APHI_HARNESS_DIARY_H
 
 #include "base/buffer.h"
-#include "harness/script.h"
+#include "script/script.h"
 #include "trace/run_event.h"
 
 typedef struct aphi_diary {

@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "harness/candidate.h"
-#include "harness/expression.h"
-#include "harness/simplify.h"
+#include "script/expression.h"
+#include "script/simplify.h"
 
 enum { ACTIONS_MAX = 4, FEW = 2, PASSES_MAX = 2 };
 

@@ -5,8 +5,8 @@
 #define APHI_HARNESS_GENERATOR_H
 
 #include <antiphon/model.h>
-#include "harness/expression.h"
-#include "harness/script.h"
+#include "script/expression.h"
+#include "script/script.h"
 
 typedef struct aphi_generator aphi_generator;
 

@@ -4,7 +4,7 @@
 #ifndef APHI_HARNESS_KEEP_H
 #define APHI_HARNESS_KEEP_H
 
-#include "harness/script.h"
+#include "script/script.h"
 
 /* folder: NULL stands for .antiphon in the current one. */
 

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "harness/candidate.h"
 #include "harness/exchange.h"
-#include "harness/simplify.h"
+#include "script/simplify.h"
 
 enum { PAIRS_MAX = 8 }; /* actions, of which all pairs are tried */
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/simplify.h"
+#include "script/simplify.h"
 
 typedef struct mention {
     aph_value leaf;

@@ -4,7 +4,7 @@
 #ifndef APHI_HARNESS_RELEVANCE_H
 #define APHI_HARNESS_RELEVANCE_H
 
-#include "harness/script.h"
+#include "script/script.h"
 
 typedef enum aphi_relevance {
     APHI_RELEVANCE_NONE,

@@ -5,7 +5,7 @@
 #define APHI_HARNESS_REORDER_H
 
 #include "base/choice.h"
-#include "harness/script.h"
+#include "script/script.h"
 #include "trace/run_event.h"
 
 /* The actions of a run in such an order, labelled anew: at random, or without a choice in the order of their answers.

@@ -5,7 +5,7 @@
 #define APHI_HARNESS_RUN_H
 
 #include <antiphon/oracle.h>
-#include "harness/script.h"
+#include "script/script.h"
 #include "harness/subject.h"
 #include "trace/run_event.h"
 

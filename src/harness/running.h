@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "base/choice.h"
 #include "harness/diary.h"
-#include "harness/expression.h"
+#include "script/expression.h"
 #include "harness/generator.h"
 #include "harness/net.h"
 #include "harness/run.h"

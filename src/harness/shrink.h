@@ -6,7 +6,7 @@
 
 #include <antiphon/generate.h>
 
-#include "harness/script.h"
+#include "script/script.h"
 
 /* One run of a candidate against a fresh subject. 0: it passes, or it cannot be run (a message that the codec cannot
  * encode). Positive: it fails; the number is how many of its actions had been taken by then, so that those behind need

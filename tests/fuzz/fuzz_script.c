@@ -4,8 +4,8 @@
  * it sends can be filled from what it sent. */
 #include <assert.h>
 #include <stdlib.h>
-#include "harness/expression.h"
-#include "harness/script.h"
+#include "script/expression.h"
+#include "script/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "harness/expression.h"
-#include "harness/script.h"
+#include "script/expression.h"
+#include "script/script.h"
 #include "unit/random_value.h"
 
 static int fresh_heap(void **unused)

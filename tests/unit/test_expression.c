@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
-#include "harness/expression.h"
+#include "script/expression.h"
 
 static int fresh_heap(void **unused)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "harness/script.h"
+#include "script/script.h"
 
 static int fresh_heap(void **unused)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "base/choice.h"
-#include "harness/expression.h"
+#include "script/expression.h"
 #include "harness/relevance.h"
 
 /* ---- scripts as text --------------------------------------------------------------------------------------------- */

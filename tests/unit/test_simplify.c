@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_simplify.c - simpler forms: which there are, and that they come to an end. */
-#include "harness/simplify.h"
+#include "script/simplify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

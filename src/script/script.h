@@ -10,8 +10,8 @@
  *     {"label":5,"conn":1,"close":true,"wait":"quiet"}
  *     {"label":7,"conn":0,"send":"abc","chunk":1,"wait":{"pause_us":500}}
  */
-#ifndef APHI_HARNESS_SCRIPT_H
-#define APHI_HARNESS_SCRIPT_H
+#ifndef APHI_SCRIPT_SCRIPT_H
+#define APHI_SCRIPT_SCRIPT_H
 
 #include <antiphon/value.h>
 

@@ -7,11 +7,11 @@
  * Invariants: A form is smaller in (nodes, bytes of strings, bytes that are not 'a', magnitude of integers, negative
  *             integers, trues), compared from the left, a hole counting as more than one node: chains end.
  * Cost:       Linear in the expression for each form. */
-#include "harness/simplify.h"
+#include "script/simplify.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/expression.h"
+#include "script/expression.h"
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 

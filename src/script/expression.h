@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * expression.h - J-expressions: messages with holes that earlier messages fill. */
-#ifndef APHI_HARNESS_EXPRESSION_H
-#define APHI_HARNESS_EXPRESSION_H
+#ifndef APHI_SCRIPT_EXPRESSION_H
+#define APHI_SCRIPT_EXPRESSION_H
 
 #include <antiphon/generate.h>
 

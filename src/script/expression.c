@@ -15,7 +15,7 @@
  * Cost:       a label is found in constant time. Filling walks the expression once, and makes nothing where there is no
  *             hole. A hole that its label does not fill looks at every message remembered.
  * Not done:   what fills a hole is not searched for holes: it is data. */
-#include "harness/expression.h"
+#include "script/expression.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * simplify.h - simpler forms of an expression, and its leaves and holes one by one.
  *
  * None of these functions collects. */
-#ifndef APHI_HARNESS_SIMPLIFY_H
-#define APHI_HARNESS_SIMPLIFY_H
+#ifndef APHI_SCRIPT_SIMPLIFY_H
+#define APHI_SCRIPT_SIMPLIFY_H
 
 #include <antiphon/value.h>
 

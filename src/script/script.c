@@ -8,7 +8,7 @@
  *             script waits for itself. (3) What is sent is not null and its holes are well-formed; whether their
  *             functions exist is for the one who knows the model.
  * Cost:       linear; the whole file is in memory. */
-#include "harness/script.h"
+#include "script/script.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "harness/expression.h"
+#include "script/expression.h"
 #include "value/heap.h"
 
 void aphi_script_mark(const aphi_script *s)
