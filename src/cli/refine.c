@@ -13,7 +13,7 @@
 #include "check/exit_guard.h"
 #include "cli/mutant.h"
 #include "check/model_loader.h"
-#include "harness/generator.h"
+#include "generate/generator.h"
 #include "reach/refinement.h"
 #include "report/timeline.h"
 

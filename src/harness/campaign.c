@@ -13,7 +13,7 @@
 #include "base/choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/generator.h"
+#include "generate/generator.h"
 #include "harness/keep.h"
 #include "harness/reorder.h"
 #include "tree/guard.h"

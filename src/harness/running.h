@@ -8,7 +8,7 @@
 #include "base/choice.h"
 #include "harness/diary.h"
 #include "script/expression.h"
-#include "harness/generator.h"
+#include "generate/generator.h"
 #include "harness/net.h"
 #include "harness/run.h"
 #include "harness/witness.h"

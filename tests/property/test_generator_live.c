@@ -16,7 +16,7 @@
 #include <antiphon/oracle.h>
 #include "base/memory.h"
 #include "concrete.h"
-#include "harness/generator.h"
+#include "generate/generator.h"
 #include "models/models.h"
 
 static int fresh_heap(void **unused)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/gen.h"
+#include "generate/generator_api.h"
 #include "models/models.h"
 
 static int fresh_heap(void **unused)

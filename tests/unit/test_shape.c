@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
-#include "harness/gen.h"
-#include "harness/shape.h"
+#include "generate/generator_api.h"
+#include "generate/shape.h"
 
 static int fresh_heap(void **unused)
 {
@@ -46,14 +46,14 @@ static void bench_close(bench *b)
 {
     aphi_request_shape_close(b->shape);
     aphi_labelled_close(b->seen);
-    aphi_taste_deinit(&b->gen.taste);
+    aphi_weights_deinit(&b->gen.taste);
 }
 
 static aph_value drawn(bench *b)
 {
-    aphi_taste_begin(&b->gen.taste);
+    aphi_weights_begin(&b->gen.taste);
     aph_value v = aphi_request_shape_draw(b->shape, &b->gen);
-    aphi_taste_use(&b->gen.taste);
+    aphi_weights_use(&b->gen.taste);
     return v;
 }
 

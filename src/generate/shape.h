@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * shape.h - requests described as JSON with the places that vary (docs/generating.md). */
-#ifndef APHI_HARNESS_SHAPE_H
-#define APHI_HARNESS_SHAPE_H
+#ifndef APHI_GENERATE_SHAPE_H
+#define APHI_GENERATE_SHAPE_H
 
 #include <antiphon/generate.h>
 

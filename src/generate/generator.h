@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * generator.h - what to send next, on which connection, after what. */
-#ifndef APHI_HARNESS_GENERATOR_H
-#define APHI_HARNESS_GENERATOR_H
+#ifndef APHI_GENERATE_GENERATOR_H
+#define APHI_GENERATE_GENERATOR_H
 
 #include <antiphon/model.h>
 #include "script/expression.h"

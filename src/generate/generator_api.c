@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gen.c - what a generator may ask for: chance, what is known, holes. */
-#include "harness/gen.h"
+ * generator_api.c - what a generator may ask for: chance, what is known, holes. */
+#include "generate/generator_api.h"
 
 #include "value/heap.h"
 

@@ -9,14 +9,14 @@
  *             (2) a fresh string is the next of a walk through all strings of its length, so none comes twice before
  *             all have come: the step has no divisor in common with their number.
  * Cost:       a draw is linear in the request; opening, in the text. */
-#include "harness/shape.h"
+#include "generate/shape.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "harness/gen.h"
+#include "generate/generator_api.h"
 #include "value/heap.h"
 
 typedef enum node_kind {
@@ -42,7 +42,7 @@ typedef struct node {
     size_t count;
     aph_value *keys;         /* OBJECT */
     struct node **children;  /* HOLE: what else, or none */
-    aphi_option *options;    /* ONE_OF: by child; OPTIONAL: absent, present */
+    aphi_weighted *options;    /* ONE_OF: by child; OPTIONAL: absent, present */
 } node;
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -139,7 +139,7 @@ __attribute__((format(printf, 4, 5))) static node *read_part(reading *r, aph_val
 }
 
 /* {"weight": n, "of": X}, or X alone with the weight 1. */
-static bool read_weight(reading *r, aph_value *v, aphi_option *option)
+static bool read_weight(reading *r, aph_value *v, aphi_weighted *option)
 {
     aph_value weight = aph_field(*v, "weight");
     if (!aph_has(*v, aph_str("weight")))
@@ -427,10 +427,10 @@ static node *draw_alternative(node *n, aph_gen *g, aph_value wish)
 {
     for (size_t i = 0; wish && i < n->count; i++)
         if (n->children[i]->kind == JUST && n->children[i]->value == wish && aphi_choice_chance(&g->choice, 3, 4)) {
-            aphi_taste_draw(&g->taste, &n->options[i]);
+            aphi_weights_draw(&g->taste, &n->options[i]);
             return n->children[i];
         }
-    return n->children[aphi_taste_pick(&g->taste, n->options, n->count, &g->choice)];
+    return n->children[aphi_weights_pick(&g->taste, n->options, n->count, &g->choice)];
 }
 
 /* The limits come up often: things go wrong there. */
@@ -487,7 +487,7 @@ static bool draw(node *n, aph_gen *g, aph_value wish, aph_value *v)
     case OBJECT: *v = draw_object(n, g, wish); break;
     case ARRAY: *v = draw_array(n, g); break;
     case ONE_OF: return draw(draw_alternative(n, g, wish), g, wish, v);
-    case OPTIONAL: return aphi_taste_pick(&g->taste, n->options, 2, &g->choice) && draw(n->children[0], g, wish, v);
+    case OPTIONAL: return aphi_weights_pick(&g->taste, n->options, 2, &g->choice) && draw(n->children[0], g, wish, v);
     case INTEGER: *v = aph_int(draw_integer(n, g)); break;
     case STRING: *v = draw_string(n, g); break;
     case FRESH_INT: *v = aph_int((int64_t)++*n->fresh); break;

@@ -18,13 +18,13 @@
  *             connections, and a few: no connection starves. (3) Labels that are waited for were given by this
  *             generator to sends. (4) The same seed and the same knowledge make the same actions.
  * Cost:       a few hundred nanoseconds an action; the walk for a connection passes those that are full. */
-#include "harness/generator.h"
+#include "generate/generator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/gen.h"
-#include "harness/shape.h"
+#include "generate/generator_api.h"
+#include "generate/shape.h"
 #include "value/heap.h"
 
 enum {
@@ -61,7 +61,7 @@ typedef struct stretch {
 
 typedef struct kind_option {
     aph_value name;
-    aphi_option option;
+    aphi_weighted option;
 } kind_option;
 
 struct aphi_generator {
@@ -96,7 +96,7 @@ aph_value aphi_request_kind(const aph_model *model, aph_value request)
 }
 
 /* NULL: there are too many. */
-static aphi_option *option_of_kind(aphi_generator *g, aph_value kind)
+static aphi_weighted *option_of_kind(aphi_generator *g, aph_value kind)
 {
     for (size_t i = 0; i < g->kinds_count; i++)
         if (g->kinds[i].name == kind)
@@ -111,15 +111,15 @@ static aphi_option *option_of_kind(aphi_generator *g, aph_value kind)
 /* What a generator in C draws is taken by the taste for its kind, most of the time. A shape's choices have theirs. */
 static bool is_to_taste(aphi_generator *g, aph_value kind)
 {
-    aphi_option *option = option_of_kind(g, kind);
+    aphi_weighted *option = option_of_kind(g, kind);
     uint64_t most = 1;
     if (!option || g->shape)
         return true;
-    aphi_taste_draw(&g->gen.taste, option);
+    aphi_weights_draw(&g->gen.taste, option);
     for (size_t i = 0; i < g->kinds_count; i++)
-        if (aphi_option_pull(&g->kinds[i].option) > most)
-            most = aphi_option_pull(&g->kinds[i].option);
-    return option->uses == 0 || aphi_choice_below(&g->gen.choice, most) < aphi_option_pull(option);
+        if (aphi_weighted_pull(&g->kinds[i].option) > most)
+            most = aphi_weighted_pull(&g->kinds[i].option);
+    return option->uses == 0 || aphi_choice_below(&g->gen.choice, most) < aphi_weighted_pull(option);
 }
 
 /* ---- what to send ------------------------------------------------------------------------------------------------ */
@@ -170,7 +170,7 @@ static bool meets_wish(aphi_generator *g, aph_value request, aph_value kind, int
 
 static aph_value draw_once(aphi_generator *g)
 {
-    aphi_taste_begin(&g->gen.taste);
+    aphi_weights_begin(&g->gen.taste);
     return g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
 }
 
@@ -200,7 +200,7 @@ static aph_value draw_request(aphi_generator *g)
         if ((tasty || tries >= TRIES / 2) && meets_wish(g, request, kind, tries))
             break;
     }
-    aphi_taste_use(&g->gen.taste);
+    aphi_weights_use(&g->gen.taste);
     g->last_kind = kind;
     return request;
 }
@@ -410,7 +410,7 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
 {
     aphi_choice *choice = &g->gen.choice;
     g->gen.known = known;
-    aphi_taste_learn(&g->gen.taste, known->branches);
+    aphi_weights_learn(&g->gen.taste, known->branches);
     if (g->now.left == 0)
         begin_stretch(g);
     g->now.left--;
@@ -511,7 +511,7 @@ void aphi_generator_close(aphi_generator *g)
         return;
     aph_root_remove(mark_generator, g);
     aphi_request_shape_close(g->shape);
-    aphi_taste_deinit(&g->gen.taste);
+    aphi_weights_deinit(&g->gen.taste);
     free(g->connections);
     free(g->labels);
     free(g);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gen.h - one call of a generator, seen from inside. */
-#ifndef APHI_HARNESS_GEN_H
-#define APHI_HARNESS_GEN_H
+ * generator_api.h - one call of a generator, seen from inside. */
+#ifndef APHI_GENERATE_GENERATOR_API_H
+#define APHI_GENERATE_GENERATOR_API_H
 
-#include "harness/generator.h"
-#include "harness/taste.h"
+#include "generate/generator.h"
+#include "generate/weights.h"
 
 struct aph_gen {
     aphi_choice choice;
     const aphi_knowledge *known; /* during a call */
     int64_t connection;
     uint64_t number;
-    aphi_taste taste;
+    aphi_weights taste;
     aph_value wish;              /* a request: one that has to do with it is wanted; APH_NIL: any */
 };
 
