@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "check/exits.h"
 #include "harness/injector.h"
-#include "harness/subject.h"
+#include "subject/subject.h"
 #include "report/terminal.h"
 
 #include <errno.h>

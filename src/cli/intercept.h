@@ -4,7 +4,7 @@
 #ifndef APHI_CLI_INTERCEPT_H
 #define APHI_CLI_INTERCEPT_H
 
-#include "harness/subject.h"
+#include "subject/subject.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/commands.h"
-#include "cli/presets.h"
+#include "subject/presets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include "base/buffer.h"
 #include "check/exits.h"
 #include "check/check_trace.h"
-#include "cli/presets.h"
+#include "subject/presets.h"
 #include "check/model_loader.h"
 #include "report/portrait.h"
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "check/check_trace.h"
 #include "cli/finding.h"
-#include "cli/presets.h"
+#include "subject/presets.h"
 #include "cli/intercept.h"
 #include "check/model_loader.h"
 #include "cli/waive.h"

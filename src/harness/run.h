@@ -6,7 +6,7 @@
 
 #include <antiphon/oracle.h>
 #include "script/script.h"
-#include "harness/subject.h"
+#include "subject/subject.h"
 #include "trace/run_event.h"
 
 #include <signal.h>

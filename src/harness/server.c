@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "harness/ports.h"
+#include "subject/ports.h"
 #include "codec/codec_internal.h"
 #include "harness/serving.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_subject.c - subjects of every temper: started, looked at, reset and gone without a trace. */
-#include "harness/subject.h"
+#include "subject/subject.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

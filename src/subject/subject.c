@@ -14,7 +14,7 @@
  * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps
  *             for longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
  * Not done:   PR_SET_PDEATHSIG: it reaches only the shell, not what the shell started. */
-#include "harness/subject.h"
+#include "subject/subject.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -36,9 +36,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "harness/guardian.h"
-#include "harness/outfit.h"
-#include "harness/ports.h"
+#include "subject/reaper.h"
+#include "subject/workdir.h"
+#include "subject/ports.h"
 
 enum {
     SUBJECTS_MAX = 64,      /* at once */
@@ -67,14 +67,14 @@ struct aphi_subject {
     bool output_is_temporary;
     off_t printed; /* before it was last started */
     const char *name;
-    aphi_outfit outfit;
+    aphi_workdir outfit;
     size_t slot;   /* in groups */
     pid_t group;   /* 0: not started, or all of it is gone */
     bool leader_ended, stopped, impolite;
     bool failed; /* status is a bad one: later ones do not count */
     int status;  /* of the last that ended */
     aphi_strays strays;
-    aphi_guardian guardian;
+    aphi_reaper guardian;
 };
 
 static _Atomic pid_t groups[SUBJECTS_MAX]; /* of running subjects; -1: the slot is taken, nothing runs */
@@ -162,12 +162,12 @@ static void find_dead_strays(const aphi_subject *s, aphi_strays *found)
 /* Waits for strays that are about to end: they are our children once their parents are gone. */
 static void bury_strays(aphi_subject *s)
 {
-    int64_t pause = APHI_DOZE_FIRST, until = aphi_clock_ns() + 100 * MS;
+    int64_t pause = APHI_BACKOFF_FIRST, until = aphi_clock_ns() + 100 * MS;
     for (size_t i = 0; i < s->strays.count; i++) {
         int status;
         pid_t buried;
         while ((buried = waitpid(s->strays.pids[i], &status, WNOHANG)) == 0 && aphi_clock_ns() < until)
-            aphi_doze(&pause);
+            aphi_backoff(&pause);
         if (buried > 0)
             note(s, buried, status);
     }
@@ -190,11 +190,11 @@ static bool is_there(aphi_subject *s)
 
 static bool group_ends_within(aphi_subject *s, int64_t ns)
 {
-    int64_t pause = APHI_DOZE_FIRST, until = aphi_clock_ns() + ns;
+    int64_t pause = APHI_BACKOFF_FIRST, until = aphi_clock_ns() + ns;
     while (group_is_there(s)) {
         if (aphi_clock_ns() >= until)
             return false;
-        aphi_doze(&pause);
+        aphi_backoff(&pause);
     }
     return true;
 }
@@ -219,7 +219,7 @@ static void stop(aphi_subject *s, int64_t polite_ms)
     }
     if (in_background)
         sweep_strays(s);
-    aphi_outfit_remove(&s->outfit);
+    aphi_workdir_remove(&s->outfit);
 }
 
 void aphi_subject_kill_all(void)
@@ -318,7 +318,7 @@ static char *command_line(aphi_subject *s)
         put_before(s, &text);
     if (is_simple(s->run))
         aphi_buffer_str(&text, "exec ");
-    if (aphi_outfit_fill(&s->outfit, s->run, &text))
+    if (aphi_workdir_fill(&s->outfit, s->run, &text))
         return aphi_buffer_text(&text);
     aphi_buffer_free(&text);
     return NULL;
@@ -421,7 +421,7 @@ typedef enum { LISTENS, ENDED, LATE, CALLED_OFF } outcome;
 
 static outcome wait_until_it_listens(aphi_subject *s)
 {
-    int64_t pause = APHI_DOZE_FIRST, start = aphi_clock_ns(), now = start;
+    int64_t pause = APHI_BACKOFF_FIRST, start = aphi_clock_ns(), now = start;
     for (; now - start < s->start_ms * MS; now = aphi_clock_ns()) {
         if (listens(s, now - start))
             return LISTENS;
@@ -429,7 +429,7 @@ static outcome wait_until_it_listens(aphi_subject *s)
             return ENDED;
         if (s->stop && *s->stop && now - start > START_STOPPED_MS * MS)
             return CALLED_OFF;
-        aphi_doze(&pause);
+        aphi_backoff(&pause);
     }
     return LATE;
 }
@@ -462,7 +462,7 @@ static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
     }
     s->printed = lseek(s->output, 0, SEEK_END);
     s->outfit.port = s->behind ? s->behind : port;
-    if (!aphi_outfit_write(&s->outfit, error, size))
+    if (!aphi_workdir_write(&s->outfit, error, size))
         return false;
     char *command = command_line(s);
     if (!command)
@@ -545,7 +545,7 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
         return aphi_fail(error, size, "the command does not say {port}, which stands for the port to listen on: %s",
                     options->run);
     }
-    if (!aphi_outfit_for(&s->outfit, options->owner, error, size))
+    if (!aphi_workdir_for(&s->outfit, options->owner, error, size))
         return false;
     static _Atomic unsigned opened;
     snprintf(s->mark, sizeof s->mark, "ANTIPHON_SUBJECT=%d.%" PRId64 ".%u", (int)getpid(), aphi_clock_ns(), opened++);
@@ -566,7 +566,7 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!open_output(s, options->output, error, size))
         return false;
-    if (!aphi_guardian_start(&s->guardian, s->mark))
+    if (!aphi_reaper_start(&s->guardian, s->mark))
         return aphi_fail(error, size, "no process to guard the subject: %s", strerror(errno));
     s->outfit.legacy = s->guardian.legacy;
     return true;
@@ -593,7 +593,7 @@ void aphi_subject_close(aphi_subject *s)
     if (s->run) {
         stop(s, STOP_CLOSE_MS);
         sweep_strays(s);
-        aphi_guardian_stop(&s->guardian);
+        aphi_reaper_stop(&s->guardian);
         atomic_store(&groups[s->slot], 0);
     }
     if (s->output >= 0)

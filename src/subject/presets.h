@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * presets.h - subjects of one word: servers that Antiphon knows how to start. */
-#ifndef APHI_CLI_PRESETS_H
-#define APHI_CLI_PRESETS_H
+#ifndef APHI_SUBJECT_PRESETS_H
+#define APHI_SUBJECT_PRESETS_H
 
 #include "base/buffer.h"
 #include "check/exits.h"
-#include "harness/subject.h"
+#include "subject/subject.h"
 
 enum { APHI_PRESET_FILES = 5, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * guardian.c - whoever carries our mark, and the process that ends them if we are killed; see guardian.h. */
-#include "harness/guardian.h"
+ * reaper.c - whoever carries our mark, and the process that ends them if we are killed; see reaper.h. */
+#include "subject/reaper.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 #define MS INT64_C(1000000)
 
-void aphi_doze(int64_t *ns)
+void aphi_backoff(int64_t *ns)
 {
     struct timespec t = {.tv_nsec = *ns};
     nanosleep(&t, NULL);
@@ -84,9 +84,9 @@ size_t aphi_marked(const char *mark, bool killing, aphi_strays *found)
 
 void aphi_sweep(const char *mark, aphi_strays *found)
 {
-    int64_t pause = APHI_DOZE_FIRST, until = aphi_clock_ns() + 1000 * MS;
+    int64_t pause = APHI_BACKOFF_FIRST, until = aphi_clock_ns() + 1000 * MS;
     while (aphi_marked(mark, true, found) > 0 && aphi_clock_ns() < until)
-        aphi_doze(&pause);
+        aphi_backoff(&pause);
 }
 
 /* ---- the guardian ------------------------------------------------------------------------------------------------ */
@@ -102,7 +102,7 @@ void aphi_remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEP
 
 /* Ends the group, if its leader is there and of our session: the number may be another's by now. Some servers (nginx)
  * write their title over their environment, and so over the mark. */
-static void end_group(const aphi_legacy *left)
+static void end_group(const aphi_leftovers *left)
 {
     pid_t group = left->group;
     if (group > 0 && getpgid(group) == group && getsid(group) == left->session)
@@ -111,7 +111,7 @@ static void end_group(const aphi_legacy *left)
 
 /* The end of the pipe is the subject being closed; parent is a pidfd: whoever else has inherited the pipe, that we are
  * gone shows there. */
-static void guard(int pipe_end, int ready, int parent, const char *mark, const aphi_legacy *left)
+static void guard(int pipe_end, int ready, int parent, const char *mark, const aphi_leftovers *left)
 {
     setsid(); /* what is meant for our terminal's foreground is not meant for it */
     char *inherited = getenv("ANTIPHON_SUBJECT");
@@ -147,7 +147,7 @@ static void wait_until_ready(const int ready[2])
     close(ready[0]);
 }
 
-bool aphi_guardian_start(aphi_guardian *g, const char *mark)
+bool aphi_reaper_start(aphi_reaper *g, const char *mark)
 {
     int ends[2], ready[2];
     void *shared = mmap(NULL, sizeof *g->legacy, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -174,7 +174,7 @@ bool aphi_guardian_start(aphi_guardian *g, const char *mark)
     return g->pid > 0;
 }
 
-void aphi_guardian_stop(aphi_guardian *g)
+void aphi_reaper_stop(aphi_reaper *g)
 {
     if (g->pipe >= 0)
         close(g->pipe);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfit.c - the folder and the files of a subject; see outfit.h. */
-#include "harness/outfit.h"
+ * workdir.c - the folder and the files of a subject; see workdir.h. */
+#include "subject/workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/memory.h"
 
 /* Sees to it that the folder is there. Its path is absolute: servers change their directory. */
-static bool make_folder(aphi_outfit *o)
+static bool make_folder(aphi_workdir *o)
 {
     if (o->folder)
         return true;
@@ -32,7 +32,7 @@ static bool make_folder(aphi_outfit *o)
     return o->folder;
 }
 
-bool aphi_outfit_fill(aphi_outfit *o, const char *text, aphi_buffer *out)
+bool aphi_workdir_fill(aphi_workdir *o, const char *text, aphi_buffer *out)
 {
     for (const char *c = text; *c;) {
         if (!strncmp(c, "{port}", 6)) {
@@ -67,13 +67,13 @@ static bool make_old(const char *path)
     return utimensat(AT_FDCWD, path, dates, 0) == 0;
 }
 
-static bool write_file(aphi_outfit *o, const aphi_subject_file *file, char *error, size_t size)
+static bool write_file(aphi_workdir *o, const aphi_subject_file *file, char *error, size_t size)
 {
     aphi_buffer path = {0}, text = {0};
     aphi_buffer_format(&path, "%s/%s", o->folder, file->name);
     const char *name = aphi_buffer_text(&path);
     bool made = file->size   ? write_whole(name, file->text, file->size)
-                : file->text ? aphi_outfit_fill(o, file->text, &text) && write_whole(name, text.data, text.n)
+                : file->text ? aphi_workdir_fill(o, file->text, &text) && write_whole(name, text.data, text.n)
                              : mkdir(name, 0700) == 0;
     made = made && (!file->old || make_old(name));
     made = made && (!o->owned || chown(name, o->owner, o->group) == 0);
@@ -85,7 +85,7 @@ static bool write_file(aphi_outfit *o, const aphi_subject_file *file, char *erro
 }
 
 /* Can any user come to the folder? Its owner, who is not us, must. */
-static bool is_reachable(const aphi_outfit *o, char *error, size_t size)
+static bool is_reachable(const aphi_workdir *o, char *error, size_t size)
 {
     for (const char *slash = o->folder + 1; (slash = strchr(slash, '/')); slash++) {
         struct stat about;
@@ -102,7 +102,7 @@ static bool is_reachable(const aphi_outfit *o, char *error, size_t size)
     return true;
 }
 
-bool aphi_outfit_write(aphi_outfit *o, char *error, size_t size)
+bool aphi_workdir_write(aphi_workdir *o, char *error, size_t size)
 {
     if (o->file_count == 0)
         return true;
@@ -122,7 +122,7 @@ bool aphi_outfit_write(aphi_outfit *o, char *error, size_t size)
     return true;
 }
 
-bool aphi_outfit_for(aphi_outfit *o, const char *user, char *error, size_t size)
+bool aphi_workdir_for(aphi_workdir *o, const char *user, char *error, size_t size)
 {
     if (!user || geteuid() != 0)
         return true;
@@ -135,7 +135,7 @@ bool aphi_outfit_for(aphi_outfit *o, const char *user, char *error, size_t size)
     return true;
 }
 
-void aphi_outfit_remove(aphi_outfit *o)
+void aphi_workdir_remove(aphi_workdir *o)
 {
     if (!o->folder)
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * subject.h - the system under test: how to reach it, and if it is ours to start, how to start, reset and stop it. */
-#ifndef APHI_HARNESS_SUBJECT_H
-#define APHI_HARNESS_SUBJECT_H
+#ifndef APHI_SUBJECT_SUBJECT_H
+#define APHI_SUBJECT_SUBJECT_H
 
 #include <netinet/in.h>
 #include <signal.h>

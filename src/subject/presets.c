@@ -3,7 +3,7 @@
  * presets.c - subjects of one word: servers that Antiphon knows how to start.
  *
  * Idea:       A preset is a row of a table: a program, the files that it needs in the folder of the run, and a command
- *             that stays in the foreground. src/harness/subject.c writes the files, and starts, resets and stops it as
+ *             that stays in the foreground. src/subject/subject.c writes the files, and starts, resets and stops it as
  *             any other.
  * Invariants: 1. All that a server writes lies in {dir}, and it listens on 127.0.0.1 alone: what is installed on the
  *                machine, its services and its configuration are neither read nor changed.
@@ -13,7 +13,7 @@
  *                may come, and that writing is allowed.
  * Cost:       Every step of shrinking starts one. So few modules are loaded and few processes started, and the end is
  *             SIGKILL: nothing of what they keep is wanted, and Apache's polite end takes longer than its start. */
-#include "cli/presets.h"
+#include "subject/presets.h"
 
 #include "base/buffer.h"
 

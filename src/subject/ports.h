@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ports.h - ports of this machine: which are free, and who listens; and the address of a target. */
-#ifndef APHI_HARNESS_PORTS_H
-#define APHI_HARNESS_PORTS_H
+#ifndef APHI_SUBJECT_PORTS_H
+#define APHI_SUBJECT_PORTS_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ports.c - ports of this machine; see ports.h. */
-#include "harness/ports.h"
+#include "subject/ports.h"
 
 #include <dirent.h>
 #include <linux/inet_diag.h>

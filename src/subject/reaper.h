@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * guardian.h - processes that carry a mark in their environment, and a process that ends them if we are killed. */
-#ifndef APHI_HARNESS_GUARDIAN_H
-#define APHI_HARNESS_GUARDIAN_H
+ * reaper.h - processes that carry a mark in their environment, and a process that ends them if we are killed. */
+#ifndef APHI_SUBJECT_REAPER_H
+#define APHI_SUBJECT_REAPER_H
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 /* Waits, ever longer: from 20 microseconds to one millisecond. */
-void aphi_doze(int64_t *ns);
-#define APHI_DOZE_FIRST INT64_C(20000)
+void aphi_backoff(int64_t *ns);
+#define APHI_BACKOFF_FIRST INT64_C(20000)
 
 typedef struct aphi_strays { /* processes with the mark that are, or may become, our children in no group of ours */
     pid_t *pids;
@@ -29,21 +29,21 @@ void aphi_sweep(const char *mark, aphi_strays *found);
 /* With all that is in it. */
 void aphi_remove_folder(const char *path);
 
-typedef struct aphi_legacy { /* what the guardian finds if we are killed: memory that it shares with us */
+typedef struct aphi_leftovers { /* what the guardian finds if we are killed: memory that it shares with us */
     _Atomic pid_t group; /* 0: none */
     pid_t session;
     atomic_bool has_folder;
     char folder[PATH_MAX];
-} aphi_legacy;
+} aphi_leftovers;
 
-typedef struct aphi_guardian {
+typedef struct aphi_reaper {
     pid_t pid;
     int pipe; /* its end is ours alone; -1: none */
-    aphi_legacy *legacy;
-} aphi_guardian;
+    aphi_leftovers *legacy;
+} aphi_reaper;
 
 /* False with errno. */
-bool aphi_guardian_start(aphi_guardian *g, const char *mark);
-void aphi_guardian_stop(aphi_guardian *g);
+bool aphi_reaper_start(aphi_reaper *g, const char *mark);
+void aphi_reaper_stop(aphi_reaper *g);
 
 #endif
