@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "generate/generator.h"
 #include "harness/keep.h"
-#include "harness/reorder.h"
+#include "shrink/reorder.h"
 #include "tree/guard.h"
 #include "value/heap.h"
 

@@ -5,7 +5,7 @@
 #define APHI_HARNESS_CAMPAIGN_H
 
 #include "harness/run.h"
-#include "harness/shrink.h"
+#include "shrink/shrink.h"
 
 /* Who wants to know how it goes. All may be NULL. */
 typedef struct aphi_campaign_audience {

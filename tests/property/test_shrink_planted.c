@@ -8,7 +8,7 @@
  *   order   each names its own key; a "reset" in between starts anew
  *   mixed   like order, but the last needs the tag of the first
  *   race    like order, but the last two must be on their way at the same time, on two connections */
-#include "harness/shrink.h"
+#include "shrink/shrink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

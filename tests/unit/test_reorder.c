@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_reorder.c - orders in which a subject may have dealt with requests. */
-#include "harness/reorder.h"
+#include "shrink/reorder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

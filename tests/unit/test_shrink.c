@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_shrink.c - which minimal script comes out, for failures that are told by looking at the script. */
-#include "harness/shrink.h"
+#include "shrink/shrink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include "base/choice.h"
 #include "script/expression.h"
-#include "harness/relevance.h"
+#include "shrink/slice.h"
 
 /* ---- scripts as text --------------------------------------------------------------------------------------------- */
 
@@ -563,10 +563,10 @@ static void test_relevance(void **unused)
               "{\"label\":7,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"d\",\"value\":99}}\n"
               "{\"label\":9,\"conn\":0,\"send\":{\"f\":\"get\",\"key\":\"a\",\"tag\":{\"$\":[4,[],\"id\"]}}}\n"
               "{\"label\":11,\"conn\":0,\"close\":true}\n");
-    aphi_relevance levels[6];
-    aphi_relevance_guess(&s, levels);
-    const aphi_relevance expected[] = {APHI_RELEVANCE_NONE,    APHI_RELEVANCE_REFERS, APHI_RELEVANCE_SHARES,
-                                       APHI_RELEVANCE_DISTANT, APHI_RELEVANCE_REFERS, APHI_RELEVANCE_NONE};
+    aphi_script_slice levels[6];
+    aphi_script_slice_guess(&s, levels);
+    const aphi_script_slice expected[] = {APHI_SLICE_NONE,    APHI_SLICE_REFERS, APHI_SLICE_SHARES,
+                                       APHI_SLICE_DISTANT, APHI_SLICE_REFERS, APHI_SLICE_NONE};
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(levels[i], expected[i]);
     aphi_script_free(&s);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * polish.c - single steps, round after round, until a round changes nothing.
+ * single_steps.c - single steps, round after round, until a round changes nothing.
  *
  * Idea:       Requests go first: all that follows costs runs for each that is left. Steps that can make a failure rarer
  *             (waits) are taken only if it fails as often.
  * Invariants: Every step makes the script smaller in some order, so rounds end; see simplify.c for messages.
  * Cost:       Some ten candidates for each action. What was tried is not run again, so the last round costs little. */
-#include "harness/polish.h"
+#include "shrink/single_steps.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/candidate.h"
-#include "harness/exchange.h"
+#include "shrink/script_edit.h"
+#include "shrink/substitute.h"
 #include "script/simplify.h"
 
 enum { PAIRS_MAX = 8 }; /* actions, of which all pairs are tried */
 
 /* Each goes through all steps of its kind; true if one was taken. */
 
-static bool removes(aphi_trial *s, size_t i, size_t k)
+static bool removes(aphi_shrink_runner *s, size_t i, size_t k)
 {
     bool *removed = aphi_alloc_zero(s->best.count * sizeof *removed);
     removed[i] = removed[k] = true;
-    aphi_candidate_without(s, removed);
+    aphi_script_edit_without(s, removed);
     free(removed);
-    return aphi_trial_fails(s);
+    return aphi_shrink_runner_fails(s);
 }
 
-static bool single_actions(aphi_trial *s)
+static bool single_actions(aphi_shrink_runner *s)
 {
     bool taken = false, again = true;
     while (again && !s->over) {
@@ -35,7 +35,7 @@ static bool single_actions(aphi_trial *s)
         for (size_t i = s->best.count; i-- > 0;) {
             if (s->best.count < 2 || i >= s->best.count || !removes(s, i, i))
                 continue;
-            aphi_trial_tell(s, "removed one of %zu actions", s->best.count + 1);
+            aphi_shrink_runner_report(s, "removed one of %zu actions", s->best.count + 1);
             taken = again = true;
         }
     }
@@ -43,14 +43,14 @@ static bool single_actions(aphi_trial *s)
 }
 
 /* Two that are needed only because of each other. */
-static bool pairs_of_actions(aphi_trial *s)
+static bool pairs_of_actions(aphi_shrink_runner *s)
 {
     bool taken = false;
-    for (size_t i = 1; i < s->best.count && s->best.count <= PAIRS_MAX && aphi_trial_tries(s, APHI_MISSED) <= 2; i++) {
+    for (size_t i = 1; i < s->best.count && s->best.count <= PAIRS_MAX && aphi_shrink_runner_tries(s, APHI_MISSED) <= 2; i++) {
         for (size_t k = 0; k < i && i < s->best.count && s->best.count > 2; k++) {
             if (!removes(s, i, k))
                 continue;
-            aphi_trial_tell(s, "removed two of %zu actions together", s->best.count + 2);
+            aphi_shrink_runner_report(s, "removed two of %zu actions together", s->best.count + 2);
             taken = true;
         }
     }
@@ -65,28 +65,28 @@ static void rename_connection(aphi_script *c, int64_t from, int64_t to)
     }
 }
 
-static bool merge_connections(aphi_trial *s)
+static bool merge_connections(aphi_shrink_runner *s)
 {
     int64_t *numbers;
     bool taken = false;
-    size_t n = aphi_candidate_connections(&s->best, &numbers);
+    size_t n = aphi_script_edit_connections(&s->best, &numbers);
     if (n > 2) {
-        aphi_candidate_copy(s);
+        aphi_script_edit_copy(s);
         for (size_t i = 1; i < n; i++)
             rename_connection(&s->candidate, numbers[i], numbers[0]);
-        if (aphi_trial_fails_simpler(s)) {
-            aphi_trial_tell(s, "all on one connection");
+        if (aphi_shrink_runner_fails_simpler(s)) {
+            aphi_shrink_runner_report(s, "all on one connection");
             free(numbers);
             return true;
         }
     }
     for (size_t i = n; i-- > 1;) {
         for (size_t k = 0; k < i; k++) {
-            aphi_candidate_copy(s);
+            aphi_script_edit_copy(s);
             rename_connection(&s->candidate, numbers[i], numbers[k]);
-            if (!aphi_trial_fails_simpler(s))
+            if (!aphi_shrink_runner_fails_simpler(s))
                 continue;
-            aphi_trial_tell(s, "one connection less");
+            aphi_shrink_runner_report(s, "one connection less");
             taken = true;
             break;
         }
@@ -96,11 +96,11 @@ static bool merge_connections(aphi_trial *s)
 }
 
 /* Connections 0, 1, ... in the order of their first use. */
-static bool number_connections(aphi_trial *s)
+static bool number_connections(aphi_shrink_runner *s)
 {
     int64_t *numbers;
-    size_t n = aphi_candidate_connections(&s->best, &numbers);
-    aphi_candidate_copy(s);
+    size_t n = aphi_script_edit_connections(&s->best, &numbers);
+    aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++) {
         for (size_t k = 0; k < n; k++) {
             if (s->best.actions[i].connection == numbers[k])
@@ -108,43 +108,43 @@ static bool number_connections(aphi_trial *s)
         }
     }
     free(numbers);
-    return aphi_trial_fails_simpler(s);
+    return aphi_shrink_runner_fails_simpler(s);
 }
 
-static bool drop_waits(aphi_trial *s)
+static bool drop_waits(aphi_shrink_runner *s)
 {
     bool taken = false;
-    aphi_candidate_copy(s);
+    aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++)
         s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
     for (size_t i = 0; i < s->candidate.count; i++)
         s->candidate.actions[i].waits_for = 0;
-    if (aphi_trial_fails_as_often(s)) {
-        aphi_trial_tell(s, "nothing waits");
+    if (aphi_shrink_runner_fails_as_often(s)) {
+        aphi_shrink_runner_report(s, "nothing waits");
         return true;
     }
     for (size_t i = 0; i < s->best.count; i++) {
         if (s->best.actions[i].wait == APHI_WAIT_NOTHING)
             continue;
-        aphi_candidate_copy(s);
+        aphi_script_edit_copy(s);
         s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
         s->candidate.actions[i].waits_for = 0;
-        if (!aphi_trial_fails_as_often(s))
+        if (!aphi_shrink_runner_fails_as_often(s))
             continue;
-        aphi_trial_tell(s, "one wait less");
+        aphi_shrink_runner_report(s, "one wait less");
         taken = true;
     }
     return taken;
 }
 
 /* A wait for quiet becomes one for an answer, a pause is halved. */
-static bool shorten_waits(aphi_trial *s)
+static bool shorten_waits(aphi_shrink_runner *s)
 {
     bool taken = false;
     int64_t last = 0;
     for (size_t i = 0; i < s->best.count; i++) {
         aphi_wait wait = s->best.actions[i].wait;
-        aphi_candidate_copy(s);
+        aphi_script_edit_copy(s);
         aphi_action *a = &s->candidate.actions[i];
         if (wait == APHI_WAIT_QUIET && last) {
             a->wait = APHI_WAIT_ANSWER;
@@ -154,40 +154,40 @@ static bool shorten_waits(aphi_trial *s)
         }
         if (s->best.actions[i].send != APH_NIL)
             last = s->best.actions[i].label;
-        if ((wait != APHI_WAIT_QUIET && wait != APHI_WAIT_PAUSE) || !aphi_trial_fails_as_often(s))
+        if ((wait != APHI_WAIT_QUIET && wait != APHI_WAIT_PAUSE) || !aphi_shrink_runner_fails_as_often(s))
             continue;
-        aphi_trial_tell(s, "a shorter wait");
+        aphi_shrink_runner_report(s, "a shorter wait");
         taken = true;
     }
     return taken;
 }
 
-static bool whole_writes(aphi_trial *s)
+static bool whole_writes(aphi_shrink_runner *s)
 {
     bool taken = false;
-    aphi_candidate_copy(s);
+    aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++)
         s->candidate.actions[i].chunk = 0;
-    if (aphi_trial_fails_simpler(s)) {
-        aphi_trial_tell(s, "every message in one write");
+    if (aphi_shrink_runner_fails_simpler(s)) {
+        aphi_shrink_runner_report(s, "every message in one write");
         return true;
     }
     for (size_t i = 0; i < s->best.count; i++) {
-        aphi_candidate_copy(s);
+        aphi_script_edit_copy(s);
         s->candidate.actions[i].chunk = 0;
-        if (!aphi_trial_fails_simpler(s))
+        if (!aphi_shrink_runner_fails_simpler(s))
             continue;
-        aphi_trial_tell(s, "one message more in one write");
+        aphi_shrink_runner_report(s, "one message more in one write");
         taken = true;
     }
     return taken;
 }
 
 /* The same value in several requests is one thing that they speak of: simplified in all of them at once. */
-static bool simplify_everywhere(aphi_trial *s, aph_value leaf, size_t n)
+static bool simplify_everywhere(aphi_shrink_runner *s, aph_value leaf, size_t n)
 {
     aph_value simpler;
-    aphi_candidate_copy(s);
+    aphi_script_edit_copy(s);
     if (!aphi_simpler_leaf(leaf, n, &simpler))
         return false;
     for (size_t i = 0; i < s->candidate.count; i++) {
@@ -198,16 +198,16 @@ static bool simplify_everywhere(aphi_trial *s, aph_value leaf, size_t n)
     return true;
 }
 
-static bool simplify_leaves(aphi_trial *s)
+static bool simplify_leaves(aphi_shrink_runner *s)
 {
     bool taken = false;
     for (size_t i = 0; i < s->best.count && !s->over; i++) {
         aph_value leaf;
         for (size_t k = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf); k++) {
             for (size_t n = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf) && simplify_everywhere(s, leaf, n);) {
-                bool failed = aphi_trial_fails_simpler(s);
+                bool failed = aphi_shrink_runner_fails_simpler(s);
                 if (failed)
-                    aphi_trial_tell(s, "a simpler value");
+                    aphi_shrink_runner_report(s, "a simpler value");
                 taken = taken || failed;
                 n = failed ? 0 : n + 1;
             }
@@ -217,17 +217,17 @@ static bool simplify_leaves(aphi_trial *s)
 }
 
 /* Takes steps in single messages, as long as one does. */
-static bool simplify_each(aphi_trial *s, bool (*form_at)(aph_value v, size_t n, aph_value *form))
+static bool simplify_each(aphi_shrink_runner *s, bool (*form_at)(aph_value v, size_t n, aph_value *form))
 {
     bool taken = false;
     for (size_t i = 0; i < s->best.count && !s->over; i++) {
         aph_value simpler;
         for (size_t n = 0; form_at(s->best.actions[i].send, n, &simpler) && !s->over;) {
-            aphi_candidate_copy(s);
+            aphi_script_edit_copy(s);
             s->candidate.actions[i].send = simpler;
-            bool failed = simpler != APH_NIL && aphi_trial_fails_simpler(s);
+            bool failed = simpler != APH_NIL && aphi_shrink_runner_fails_simpler(s);
             if (failed)
-                aphi_trial_tell(s, "a simpler message");
+                aphi_shrink_runner_report(s, "a simpler message");
             taken = taken || failed;
             n = failed ? n : n + 1;
         }
@@ -235,9 +235,9 @@ static bool simplify_each(aphi_trial *s, bool (*form_at)(aph_value v, size_t n, 
     return taken;
 }
 
-static bool drop_fields(aphi_trial *s) { return simplify_each(s, aphi_smaller); }
+static bool drop_fields(aphi_shrink_runner *s) { return simplify_each(s, aphi_smaller); }
 
-static bool simplify_messages(aphi_trial *s) { return simplify_each(s, aphi_simpler); }
+static bool simplify_messages(aphi_shrink_runner *s) { return simplify_each(s, aphi_simpler); }
 
 typedef struct renaming {
     int64_t from, to;
@@ -250,7 +250,7 @@ static int64_t renamed(const void *context, int64_t label)
 }
 
 /* A hole for a message that is gone is filled from another one: say from which. */
-static bool mend_holes(aphi_trial *s)
+static bool mend_holes(aphi_shrink_runner *s)
 {
     bool taken = false;
     for (size_t i = 0; i < s->best.count; i++) {
@@ -259,13 +259,13 @@ static bool mend_holes(aphi_trial *s)
             if (aphi_script_index(&s->best, label) < s->best.count)
                 continue;
             for (size_t k = i; k-- > 0;) {
-                aphi_candidate_copy(s);
+                aphi_script_edit_copy(s);
                 aph_value *send = &s->candidate.actions[i].send;
                 renaming new = {label, s->best.actions[k].label + (label % 2 == 0)};
                 *send = aphi_relabel(*send, renamed, &new);
-                if (s->best.actions[k].send == APH_NIL || !aphi_trial_fails_as_often(s))
+                if (s->best.actions[k].send == APH_NIL || !aphi_shrink_runner_fails_as_often(s))
                     continue;
-                aphi_trial_tell(s, "a hole refers to what is there");
+                aphi_shrink_runner_report(s, "a hole refers to what is there");
                 taken = true;
                 break;
             }
@@ -274,17 +274,17 @@ static bool mend_holes(aphi_trial *s)
     return taken;
 }
 
-bool aphi_polish(aphi_trial *s)
+bool aphi_single_steps(aphi_shrink_runner *s)
 {
-    static bool (*const steps[])(aphi_trial *) = {
+    static bool (*const steps[])(aphi_shrink_runner *) = {
         single_actions, pairs_of_actions, merge_connections, number_connections,    whole_writes,
-        shorten_waits,  drop_waits,       drop_fields,       aphi_exchange_simpler, aphi_exchange,
+        shorten_waits,  drop_waits,       drop_fields,       aphi_substitute_simpler, aphi_substitute_request,
         simplify_leaves, simplify_messages, mend_holes,
     };
     bool changed = true;
     while (changed && !s->over && !s->fell) {
         changed = false;
-        aphi_trial_measure(s);
+        aphi_shrink_runner_measure(s);
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
             changed = steps[i](s) || changed;
         changed = changed || s->shaken;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * candidate.c - scripts made from the best so far.
+ * script_edit.c - scripts made from the best so far.
  *
  * Invariants: Whatever is removed, an action still waits for what it would have had to wait for behind the removed
  *             ones, or for something that comes about then: else a script that fails in some order of requests and
  *             answers could only shrink by luck. */
-#include "harness/candidate.h"
+#include "shrink/script_edit.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
 #include "script/expression.h"
 
-static void begin_candidate(aphi_trial *s)
+static void begin_candidate(aphi_shrink_runner *s)
 {
     aphi_script *c = &s->candidate;
     memcpy(c->model, s->best.model, sizeof c->model);
@@ -20,23 +20,23 @@ static void begin_candidate(aphi_trial *s)
     c->count = 0;
 }
 
-static void take(aphi_trial *s, const aphi_script *from)
+static void take(aphi_shrink_runner *s, const aphi_script *from)
 {
     begin_candidate(s);
     for (size_t i = 0; i < from->count; i++)
         aphi_script_add(&s->candidate, &from->actions[i]);
 }
 
-void aphi_candidate_copy(aphi_trial *s) { take(s, &s->best); }
+void aphi_script_edit_copy(aphi_shrink_runner *s) { take(s, &s->best); }
 
-void aphi_candidate_reordered(aphi_trial *s, unsigned n)
+void aphi_script_edit_reordered(aphi_shrink_runner *s, unsigned n)
 {
     aphi_script other = s->options->reorder(s->options->context, n);
     take(s, &other);
     aphi_script_free(&other);
 }
 
-void aphi_candidate_without(aphi_trial *s, const bool *removed)
+void aphi_script_edit_without(aphi_shrink_runner *s, const bool *removed)
 {
     begin_candidate(s);
     const aphi_script *b = &s->best;
@@ -66,7 +66,7 @@ void aphi_candidate_without(aphi_trial *s, const bool *removed)
     free(kept_before);
 }
 
-void aphi_candidate_wait_for_each(aphi_script *c)
+void aphi_script_edit_wait_for_each(aphi_script *c)
 {
     int64_t last = 0;
     for (size_t i = 0; i < c->count; i++) {
@@ -78,7 +78,7 @@ void aphi_candidate_wait_for_each(aphi_script *c)
     }
 }
 
-void aphi_candidate_wait_for_holes(aphi_script *c)
+void aphi_script_edit_wait_for_holes(aphi_script *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         aphi_action *a = &c->actions[i];
@@ -90,7 +90,7 @@ void aphi_candidate_wait_for_holes(aphi_script *c)
     }
 }
 
-size_t aphi_candidate_connections(const aphi_script *script, int64_t **numbers)
+size_t aphi_script_edit_connections(const aphi_script *script, int64_t **numbers)
 {
     size_t n = 0, capacity = 0;
     int64_t *all = NULL;

@@ -7,7 +7,7 @@
  *             time between being sent and being answered: a moment in between is drawn for each.
  * Invariants: A request comes behind every request whose answer a hole of it needs: that answer was there when it was
  *             sent. A connection keeps its order, since its answers do. */
-#include "harness/reorder.h"
+#include "shrink/reorder.h"
 
 #include <stdlib.h>
 #include "base/memory.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * relevance.c - which actions of a failing script matter: a slice of it, from the end.
+ * slice.c - which actions of a failing script matter: a slice of it, from the end.
  *
  * Idea:       A run stops at the failing answer, so the last request is mostly to blame, with those that it refers to
  *             by holes, and those that speak of the same thing: that have a string or an integer in common. What every
  *             fourth request has (its kind, mostly) says nothing. Waits say nothing either: each may wait for the one
  *             before.
  * Cost:       n log n in the leaves of the script. A wrong guess costs one run: it is tried, not trusted. */
-#include "harness/relevance.h"
+#include "shrink/slice.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
@@ -20,7 +20,7 @@ typedef struct mention {
 
 typedef struct guess {
     const aphi_script *script;
-    aphi_relevance *levels;
+    aphi_script_slice *levels;
     mention *mentions; /* sorted by leaf, then action */
     size_t count, capacity;
     size_t *queue; /* actions whose references are to be followed */
@@ -66,7 +66,7 @@ static const mention *mentions_of(const guess *g, aph_value leaf, size_t *n)
     return g->mentions + low;
 }
 
-static void raise(guess *g, size_t action, aphi_relevance level)
+static void raise(guess *g, size_t action, aphi_script_slice level)
 {
     if (g->levels[action] >= level)
         return;
@@ -75,7 +75,7 @@ static void raise(guess *g, size_t action, aphi_relevance level)
 }
 
 /* The request with that label, or with that answer. */
-static void raise_label(guess *g, int64_t label, aphi_relevance level)
+static void raise_label(guess *g, int64_t label, aphi_script_slice level)
 {
     int64_t request = label % 2 == 0 ? label - 1 : label;
     size_t low = 0, high = g->script->count;
@@ -90,7 +90,7 @@ static void raise_label(guess *g, int64_t label, aphi_relevance level)
         raise(g, low, level);
 }
 
-static void follow_references(guess *g, size_t from, aphi_relevance level)
+static void follow_references(guess *g, size_t from, aphi_script_slice level)
 {
     for (size_t i = from; i < g->queued; i++) {
         const aphi_action *a = &g->script->actions[g->queue[i]];
@@ -100,7 +100,7 @@ static void follow_references(guess *g, size_t from, aphi_relevance level)
     }
 }
 
-static void share(guess *g, size_t action, aphi_relevance level)
+static void share(guess *g, size_t action, aphi_script_slice level)
 {
     size_t common = g->script->count / 4 > 4 ? g->script->count / 4 : 4, n;
     aph_value leaf;
@@ -111,11 +111,11 @@ static void share(guess *g, size_t action, aphi_relevance level)
     }
 }
 
-void aphi_relevance_guess(const aphi_script *s, aphi_relevance *levels)
+void aphi_script_slice_guess(const aphi_script *s, aphi_script_slice *levels)
 {
     guess g = {.script = s, .levels = levels};
     for (size_t i = 0; i < s->count; i++)
-        levels[i] = APHI_RELEVANCE_NONE;
+        levels[i] = APHI_SLICE_NONE;
     size_t last = s->count;
     while (last > 0 && s->actions[last - 1].send == APH_NIL)
         last--;
@@ -123,14 +123,14 @@ void aphi_relevance_guess(const aphi_script *s, aphi_relevance *levels)
         return;
     g.queue = aphi_alloc(3 * s->count * sizeof *g.queue); /* an action is raised at most once to each level */
     collect_mentions(&g);
-    raise(&g, last, APHI_RELEVANCE_REFERS);
-    follow_references(&g, 0, APHI_RELEVANCE_REFERS);
+    raise(&g, last, APHI_SLICE_REFERS);
+    follow_references(&g, 0, APHI_SLICE_REFERS);
     size_t close_by = g.queued;
-    share(&g, last, APHI_RELEVANCE_SHARES);
-    follow_references(&g, close_by, APHI_RELEVANCE_SHARES);
+    share(&g, last, APHI_SLICE_SHARES);
+    follow_references(&g, close_by, APHI_SLICE_SHARES);
     for (size_t i = 0, followed = g.queued; i < g.queued; i++) {
-        share(&g, g.queue[i], APHI_RELEVANCE_DISTANT);
-        follow_references(&g, followed, APHI_RELEVANCE_DISTANT);
+        share(&g, g.queue[i], APHI_SLICE_DISTANT);
+        follow_references(&g, followed, APHI_SLICE_DISTANT);
         followed = g.queued;
     }
     free(g.mentions);

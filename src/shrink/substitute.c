@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exchange.c - one request less, if another one says something else; and as many, if one says what is simpler.
+ * substitute.c - one request less, if another one says something else; and as many, if one says what is simpler.
  *
  *     PUT /a, GET /a                  ->   GET /old     what was written for the GET is not needed where something is
  *     PUT, PUT, GET if not its tag    ->   PUT, GET if not its tag made weak
@@ -19,11 +19,11 @@
  *             DELETE with a body: what a subject makes of that is another story.
  * Cost:       One to three hundred candidates for two to four actions, one run each; none for more, or where chance has
  *             a say. */
-#include "harness/exchange.h"
+#include "shrink/substitute.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/candidate.h"
+#include "shrink/script_edit.h"
 #include "script/expression.h"
 #include "script/simplify.h"
 
@@ -206,28 +206,28 @@ static bool stand_in(aph_value *send, aph_value values, size_t n)
     return false;
 }
 
-static void remove_action(aphi_trial *s, size_t i)
+static void remove_action(aphi_shrink_runner *s, size_t i)
 {
     bool removed[ACTIONS_MAX] = {false};
     removed[i] = true;
-    aphi_candidate_without(s, removed);
+    aphi_script_edit_without(s, removed);
 }
 
-static bool tell_taken(aphi_trial *s)
+static bool tell_taken(aphi_shrink_runner *s)
 {
-    aphi_trial_tell(s, "removed one of %zu actions, and another one says something else", s->best.count + 1);
+    aphi_shrink_runner_report(s, "removed one of %zu actions, and another one says something else", s->best.count + 1);
     return true;
 }
 
 /* Is the candidate one that the model's requests could make, and does it fail? */
-static bool is_taken(aphi_trial *s)
+static bool is_taken(aphi_shrink_runner *s)
 {
-    return is_usual(&s->candidate, s->options->values) && aphi_trial_fails(s) && tell_taken(s);
+    return is_usual(&s->candidate, s->options->values) && aphi_shrink_runner_fails(s) && tell_taken(s);
 }
 
-static bool goes_on(const aphi_trial *s) { return !s->over && !s->fell; }
+static bool goes_on(const aphi_shrink_runner *s) { return !s->over && !s->fell; }
 
-static bool removes_with_one(aphi_trial *s, size_t i)
+static bool removes_with_one(aphi_shrink_runner *s, size_t i)
 {
     for (size_t n = 0; goes_on(s); n++) {
         remove_action(s, i);
@@ -240,7 +240,7 @@ static bool removes_with_one(aphi_trial *s, size_t i)
 }
 
 /* Another function fills a hole; and if that is not enough, all speak of another thing as well. */
-static bool removes_with_function(aphi_trial *s, size_t i)
+static bool removes_with_function(aphi_shrink_runner *s, size_t i)
 {
     for (size_t n = 0; goes_on(s) && s->options->functions; n++) {
         for (size_t k = 0; goes_on(s); k++) {
@@ -257,7 +257,7 @@ static bool removes_with_function(aphi_trial *s, size_t i)
 }
 
 /* Of the request that is left, two things at once. */
-static bool removes_with_two(aphi_trial *s, size_t i)
+static bool removes_with_two(aphi_shrink_runner *s, size_t i)
 {
     for (size_t a = 0; goes_on(s); a++) {
         for (size_t b = 0; goes_on(s); b++) {
@@ -275,7 +275,7 @@ static bool removes_with_two(aphi_trial *s, size_t i)
 
 /* Of the request that is left, one field stands for another; and if that is not enough, it says something else as
  * well. */
-static bool removes_with_stand_in(aphi_trial *s, size_t i)
+static bool removes_with_stand_in(aphi_shrink_runner *s, size_t i)
 {
     for (size_t n = 0; goes_on(s); n++) {
         for (size_t k = 0; goes_on(s); k++) {
@@ -315,7 +315,7 @@ static bool is_of_another_kind(aph_value values, aph_value send, aph_value befor
 }
 
 /* The request that is left is of another kind, and has a field more. */
-static bool removes_with_kind(aphi_trial *s, size_t i)
+static bool removes_with_kind(aphi_shrink_runner *s, size_t i)
 {
     aph_value values = s->options->values;
     for (size_t n = 0; goes_on(s); n++) {
@@ -333,7 +333,7 @@ static bool removes_with_kind(aphi_trial *s, size_t i)
     return false;
 }
 
-static bool removes_any(aphi_trial *s)
+static bool removes_any(aphi_shrink_runner *s)
 {
     for (size_t i = 0; i < s->best.count && s->best.count > 1; i++)
         if (removes_with_one(s, i))
@@ -346,13 +346,13 @@ static bool removes_any(aphi_trial *s)
             removes_with_kind(s, 1) || removes_with_two(s, 0));
 }
 
-static bool is_worth_it(const aphi_trial *s)
+static bool is_worth_it(const aphi_shrink_runner *s)
 {
-    return s->options->values && s->best.count <= ACTIONS_MAX && aphi_trial_tries(s, APHI_MISSED) <= PASSES_MAX &&
+    return s->options->values && s->best.count <= ACTIONS_MAX && aphi_shrink_runner_tries(s, APHI_MISSED) <= PASSES_MAX &&
            goes_on(s);
 }
 
-bool aphi_exchange(aphi_trial *s)
+bool aphi_substitute_request(aphi_shrink_runner *s)
 {
     bool taken = false;
     while (is_worth_it(s) && removes_any(s))
@@ -360,16 +360,16 @@ bool aphi_exchange(aphi_trial *s)
     return taken;
 }
 
-bool aphi_exchange_simpler(aphi_trial *s)
+bool aphi_substitute_simpler(aphi_shrink_runner *s)
 {
     bool taken = false;
     for (size_t n = 0; is_worth_it(s);) {
-        aphi_candidate_copy(s);
+        aphi_script_edit_copy(s);
         if (!exchange_one(&s->candidate, s->options->values, SIMPLER, n))
             break;
-        bool failed = is_usual(&s->candidate, s->options->values) && aphi_trial_fails_simpler(s);
+        bool failed = is_usual(&s->candidate, s->options->values) && aphi_shrink_runner_fails_simpler(s);
         if (failed)
-            aphi_trial_tell(s, "something simpler is said");
+            aphi_shrink_runner_report(s, "something simpler is said");
         taken = taken || failed;
         n = failed ? 0 : n + 1;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * shrink.h - make a failing script small. docs/shrinking.md tells what it does in which order. */
-#ifndef APHI_HARNESS_SHRINK_H
-#define APHI_HARNESS_SHRINK_H
+#ifndef APHI_SHRINK_SHRINK_H
+#define APHI_SHRINK_SHRINK_H
 
 #include <antiphon/generate.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * reorder.h - orders in which the subject may have dealt with the requests of a run. */
-#ifndef APHI_HARNESS_REORDER_H
-#define APHI_HARNESS_REORDER_H
+#ifndef APHI_SHRINK_REORDER_H
+#define APHI_SHRINK_REORDER_H
 
 #include "base/choice.h"
 #include "script/script.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pieces.c - removing actions from the best script, in large pieces first.
+ * delta_debug.c - removing actions from the best script, in large pieces first.
  *
  * Idea:       Each unit (an action, a connection) has a probability of being needed. The set whose removal promises
  *             most, its size times the probability that none of it is needed, is removed next. If that fails, it is
@@ -9,45 +9,45 @@
  *             debugging that remembers, and in which a pass counts for less if the subject fails only sometimes.
  * Cost:       About k log(n/k) runs for k needed of n; then, for p < 1, some log(0.02)/log(1-p) for each that is left.
  * Not done:   Halves, quarters, ...: they forget what each pass said. */
-#include "harness/pieces.h"
+#include "shrink/delta_debug.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "harness/candidate.h"
-#include "harness/relevance.h"
+#include "shrink/script_edit.h"
+#include "shrink/slice.h"
 
 enum { CONNECTIONS_MIN = 4 }; /* from which on whole connections are removed first */
 
 static double least(double a, double b) { return a < b ? a : b; }
 
-bool aphi_pieces_cut(aphi_trial *s, size_t count)
+bool aphi_delta_debug_cut(aphi_shrink_runner *s, size_t count)
 {
     size_t before = s->best.count;
     if (count == 0 || count >= before)
         return false;
-    aphi_candidate_copy(s);
+    aphi_script_edit_copy(s);
     s->candidate.count = count;
-    if (!aphi_trial_fails(s))
+    if (!aphi_shrink_runner_fails(s))
         return false;
-    aphi_trial_tell(s, "cut off %zu of %zu actions at the end", before - count, before);
+    aphi_shrink_runner_report(s, "cut off %zu of %zu actions at the end", before - count, before);
     return true;
 }
 
-void aphi_pieces_guess(aphi_trial *s)
+void aphi_delta_debug_guess(aphi_shrink_runner *s)
 {
-    for (aphi_relevance level = APHI_RELEVANCE_REFERS; level > APHI_RELEVANCE_NONE && !s->over; level--) {
+    for (aphi_script_slice level = APHI_SLICE_REFERS; level > APHI_SLICE_NONE && !s->over; level--) {
         size_t n = s->best.count, kept = 0;
-        aphi_relevance *levels = aphi_alloc((n + 1) * sizeof *levels);
+        aphi_script_slice *levels = aphi_alloc((n + 1) * sizeof *levels);
         bool *removed = aphi_alloc((n + 1) * sizeof *removed);
-        aphi_relevance_guess(&s->best, levels);
+        aphi_script_slice_guess(&s->best, levels);
         for (size_t i = 0; i < n; i++) {
             removed[i] = levels[i] < level;
             kept += !removed[i];
         }
-        aphi_candidate_without(s, removed);
-        bool failed = kept * 5 < n * 4 && aphi_trial_fails(s);
+        aphi_script_edit_without(s, removed);
+        bool failed = kept * 5 < n * 4 && aphi_shrink_runner_fails(s);
         if (failed)
-            aphi_trial_tell(s, "removed %zu of %zu actions that seem to have nothing to do with the last", n - kept, n);
+            aphi_shrink_runner_report(s, "removed %zu of %zu actions that seem to have nothing to do with the last", n - kept, n);
         free(levels);
         free(removed);
         if (failed)
@@ -98,11 +98,11 @@ static bool choose_units(unit *units, size_t n, unit **order, double *all_free)
 }
 
 /* The candidate without them passed once more. */
-static void believe(const aphi_trial *s, unit *units, size_t n, double all_free)
+static void believe(const aphi_shrink_runner *s, unit *units, size_t n, double all_free)
 {
-    double p = aphi_trial_rate(s) < 0.18
+    double p = aphi_shrink_runner_rate(s) < 0.18
                    ? 0.18
-                   : aphi_trial_rate(s); /* so that no unit is tried more than some twenty times */
+                   : aphi_shrink_runner_rate(s); /* so that no unit is tried more than some twenty times */
     for (size_t i = 0; i < n; i++) {
         if (units[i].removed)
             units[i].needed = least(1, units[i].needed / (1 - p * all_free));
@@ -110,7 +110,7 @@ static void believe(const aphi_trial *s, unit *units, size_t n, double all_free)
 }
 
 /* The actions that are left keep their units; those of the units removed are gone. */
-static void keep_units(aphi_trial *s, unit *units, size_t n, size_t *unit_of, size_t before)
+static void keep_units(aphi_shrink_runner *s, unit *units, size_t n, size_t *unit_of, size_t before)
 {
     size_t kept = 0;
     for (size_t i = 0; i < before; i++) {
@@ -123,7 +123,7 @@ static void keep_units(aphi_trial *s, unit *units, size_t n, size_t *unit_of, si
         units[unit_of[i]].actions++;
 }
 
-static void remove_units(aphi_trial *s, unit *units, size_t n, size_t *unit_of, const char *what)
+static void remove_units(aphi_shrink_runner *s, unit *units, size_t n, size_t *unit_of, const char *what)
 {
     unit **order = aphi_alloc((n + 1) * sizeof *order);
     bool *removed = aphi_alloc((s->best.count + 1) * sizeof *removed);
@@ -132,12 +132,12 @@ static void remove_units(aphi_trial *s, unit *units, size_t n, size_t *unit_of, 
         size_t before = s->best.count;
         for (size_t i = 0; i < before; i++)
             removed[i] = units[unit_of[i]].removed;
-        aphi_candidate_without(s, removed);
-        unsigned runs = aphi_trial_tried(s);
-        if (aphi_trial_fails_within(s, runs < APHI_TRIES_MAX ? runs + 1 : runs)) {
-            aphi_trial_tell(s, "removed %zu of %zu %s", before - s->best.count, before, what);
+        aphi_script_edit_without(s, removed);
+        unsigned runs = aphi_shrink_runner_tried(s);
+        if (aphi_shrink_runner_fails_within(s, runs < APHI_TRIES_MAX ? runs + 1 : runs)) {
+            aphi_shrink_runner_report(s, "removed %zu of %zu %s", before - s->best.count, before, what);
             keep_units(s, units, n, unit_of, before);
-            if (aphi_pieces_cut(s, s->taken))
+            if (aphi_delta_debug_cut(s, s->taken))
                 keep_units(s, units, n, unit_of, s->best.count);
         } else {
             believe(s, units, n, all_free);
@@ -150,10 +150,10 @@ static void remove_units(aphi_trial *s, unit *units, size_t n, size_t *unit_of, 
     free(removed);
 }
 
-void aphi_pieces_connections(aphi_trial *s)
+void aphi_delta_debug_connections(aphi_shrink_runner *s)
 {
     int64_t *numbers;
-    size_t n = aphi_candidate_connections(&s->best, &numbers), count = s->best.count;
+    size_t n = aphi_script_edit_connections(&s->best, &numbers), count = s->best.count;
     if (n >= CONNECTIONS_MIN && n * 2 <= count) {
         unit *units = aphi_alloc_zero(n * sizeof *units);
         size_t *unit_of = aphi_alloc(count * sizeof *unit_of);
@@ -175,16 +175,16 @@ void aphi_pieces_connections(aphi_trial *s)
 }
 
 /* At first, what seems relevant is more likely to be needed, and the last action most. */
-void aphi_pieces_actions(aphi_trial *s)
+void aphi_delta_debug_actions(aphi_shrink_runner *s)
 {
     size_t n = s->best.count;
     unit *units = aphi_alloc_zero((n + 1) * sizeof *units);
     size_t *unit_of = aphi_alloc((n + 1) * sizeof *unit_of);
-    aphi_relevance *levels = aphi_alloc((n + 1) * sizeof *levels);
-    aphi_relevance_guess(&s->best, levels);
+    aphi_script_slice *levels = aphi_alloc((n + 1) * sizeof *levels);
+    aphi_script_slice_guess(&s->best, levels);
     double usual = least(0.25, 4.0 / (double)(n + 1));
     for (size_t i = 0; i < n; i++) {
-        double more = levels[i] == APHI_RELEVANCE_REFERS ? 0.3 : levels[i] == APHI_RELEVANCE_SHARES ? usual : 0;
+        double more = levels[i] == APHI_SLICE_REFERS ? 0.3 : levels[i] == APHI_SLICE_SHARES ? usual : 0;
         double needed = i + 1 == n ? 0.8 : least(0.6, usual + more);
         units[i] = (unit){.needed = needed, .at_first = needed, .actions = 1, .position = i};
         unit_of[i] = i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trial.c - running candidates, with subjects that do not always fail.
+ * shrink_runner.c - running candidates, with subjects that do not always fail.
  *
  * Idea:       A run that fails proves something, one that passes little, if the best script fails only with a rate p: a
  *             candidate passes for good after n runs with (1-p)^n < 0.02. p is learnt by running the best itself now
@@ -13,7 +13,7 @@
  *                But not for ever: it may be that only a large script always fails, since it fails in many ways.
  * Cost:       One run for a candidate that passes, two for one that fails, if best always fails; n and some 2/p
  *             otherwise. */
-#include "harness/trial.h"
+#include "shrink/shrink_runner.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,20 +28,20 @@ enum {
 
 static void mark_scripts(void *context)
 {
-    aphi_trial *s = context;
+    aphi_shrink_runner *s = context;
     aphi_script_mark(&s->best);
     aphi_script_mark(&s->candidate);
     aphi_script_mark(&s->firm);
 }
 
-void aphi_trial_init(aphi_trial *s, const aphi_script *failing, aphi_shrink_run *run,
+void aphi_shrink_runner_init(aphi_shrink_runner *s, const aphi_script *failing, aphi_shrink_run *run,
                      const aphi_shrink_options *options)
 {
-    *s = (aphi_trial){.options = options, .run = run, .start = aphi_clock_ns(), .best = aphi_script_copy(failing)};
+    *s = (aphi_shrink_runner){.options = options, .run = run, .start = aphi_clock_ns(), .best = aphi_script_copy(failing)};
     aph_root_add(mark_scripts, s);
 }
 
-void aphi_trial_deinit(aphi_trial *s)
+void aphi_shrink_runner_deinit(aphi_shrink_runner *s)
 {
     aph_root_remove(mark_scripts, s);
     aphi_script_free(&s->candidate);
@@ -49,7 +49,7 @@ void aphi_trial_deinit(aphi_trial *s)
     free(s->table);
 }
 
-void aphi_trial_tell(aphi_trial *s, const char *format, ...)
+void aphi_shrink_runner_report(aphi_shrink_runner *s, const char *format, ...)
 {
     if (!s->options->step)
         return;
@@ -69,7 +69,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
-uint64_t aphi_trial_key(const aphi_script *script, uint64_t salt)
+uint64_t aphi_shrink_runner_key(const aphi_script *script, uint64_t salt)
 {
     uint64_t hash = salt;
     for (size_t i = 0; i < script->count; i++) {
@@ -84,7 +84,7 @@ uint64_t aphi_trial_key(const aphi_script *script, uint64_t salt)
     return hash ? hash : 1;
 }
 
-static aphi_tried *slot_of(aphi_tried *table, size_t size, uint64_t key)
+static aphi_shrink_tried *slot_of(aphi_shrink_tried *table, size_t size, uint64_t key)
 {
     size_t i = (size_t)key & (size - 1);
     while (table[i].key && table[i].key != key)
@@ -92,11 +92,11 @@ static aphi_tried *slot_of(aphi_tried *table, size_t size, uint64_t key)
     return &table[i];
 }
 
-static aphi_tried *lookup(aphi_trial *s, uint64_t key)
+static aphi_shrink_tried *lookup(aphi_shrink_runner *s, uint64_t key)
 {
     if (2 * (s->table_count + 1) > s->table_size) {
         size_t size = s->table_size ? 2 * s->table_size : 256;
-        aphi_tried *larger = aphi_alloc_zero(size * sizeof *larger);
+        aphi_shrink_tried *larger = aphi_alloc_zero(size * sizeof *larger);
         for (size_t i = 0; i < s->table_size; i++) {
             if (s->table[i].key)
                 *slot_of(larger, size, s->table[i].key) = s->table[i];
@@ -105,7 +105,7 @@ static aphi_tried *lookup(aphi_trial *s, uint64_t key)
         s->table = larger;
         s->table_size = size;
     }
-    aphi_tried *t = slot_of(s->table, s->table_size, key);
+    aphi_shrink_tried *t = slot_of(s->table, s->table_size, key);
     if (!t->key) {
         t->key = key;
         s->table_count++;
@@ -115,7 +115,7 @@ static aphi_tried *lookup(aphi_trial *s, uint64_t key)
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-bool aphi_trial_run(aphi_trial *s, const aphi_script *script)
+bool aphi_shrink_runner_run(aphi_shrink_runner *s, const aphi_script *script)
 {
     int64_t now = aphi_clock_ns();
     s->over = s->over || now >= s->deadline;
@@ -132,26 +132,26 @@ bool aphi_trial_run(aphi_trial *s, const aphi_script *script)
     return result > 0;
 }
 
-double aphi_trial_rate(const aphi_trial *s)
+double aphi_shrink_runner_rate(const aphi_shrink_runner *s)
 {
     double p = s->ran > 0 ? s->failed / s->ran : 1;
     return p < 0.05 ? 0.05 : p;
 }
 
-bool aphi_trial_is_certain(const aphi_trial *s) { return aphi_trial_rate(s) > 0.99; }
+bool aphi_shrink_runner_is_certain(const aphi_shrink_runner *s) { return aphi_shrink_runner_rate(s) > 0.99; }
 
-unsigned aphi_trial_tries(const aphi_trial *s, double may_miss)
+unsigned aphi_shrink_runner_tries(const aphi_shrink_runner *s, double may_miss)
 {
     if (s->options->tries)
         return s->options->tries;
     unsigned n = 1;
-    for (double missed = 1 - aphi_trial_rate(s); missed > may_miss && n < APHI_TRIES_MAX;
-         missed *= 1 - aphi_trial_rate(s))
+    for (double missed = 1 - aphi_shrink_runner_rate(s); missed > may_miss && n < APHI_TRIES_MAX;
+         missed *= 1 - aphi_shrink_runner_rate(s))
         n++;
     return n;
 }
 
-void aphi_trial_learn(aphi_trial *s, double failed, double ran)
+void aphi_shrink_runner_learn(aphi_shrink_runner *s, double failed, double ran)
 {
     s->failed += failed;
     s->ran += ran;
@@ -169,38 +169,38 @@ static void copy_script(aphi_script *to, const aphi_script *from)
 
 /* Candidates that pass say nothing about how often best fails, those that fail say too much of good: it is run
  * itself. */
-void aphi_trial_check(aphi_trial *s)
+void aphi_shrink_runner_check(aphi_shrink_runner *s)
 {
     s->passed_since_check = 0;
-    bool was_certain = aphi_trial_is_certain(s), failed = aphi_trial_run(s, &s->best);
+    bool was_certain = aphi_shrink_runner_is_certain(s), failed = aphi_shrink_runner_run(s, &s->best);
     if (s->over)
         return;
     if (was_certain && !failed) {
         s->shaken = true;
         s->fell =
-            s->firm.count > 0 && s->falls < FALLS_MAX && aphi_trial_key(&s->firm, 0) != aphi_trial_key(&s->best, 0);
+            s->firm.count > 0 && s->falls < FALLS_MAX && aphi_shrink_runner_key(&s->firm, 0) != aphi_shrink_runner_key(&s->best, 0);
     }
-    aphi_trial_learn(s, failed, 1);
-    if (aphi_trial_is_certain(s))
+    aphi_shrink_runner_learn(s, failed, 1);
+    if (aphi_shrink_runner_is_certain(s))
         copy_script(&s->firm, &s->best);
 }
 
 /* Before much is concluded from candidates that pass. */
-void aphi_trial_measure(aphi_trial *s)
+void aphi_shrink_runner_measure(aphi_shrink_runner *s)
 {
-    while (!aphi_trial_is_certain(s) && s->ran < APHI_TRIES_MAX && !s->over && !s->fell)
-        aphi_trial_check(s);
+    while (!aphi_shrink_runner_is_certain(s) && s->ran < APHI_TRIES_MAX && !s->over && !s->fell)
+        aphi_shrink_runner_check(s);
 }
 
 /* It failed once; it must do so again: of many candidates that fail rarely some fail by luck, and each would make it
  * rarer. Best itself would with a probability of 0.98. */
-static bool fails_again(aphi_trial *s, aphi_tried *t)
+static bool fails_again(aphi_shrink_runner *s, aphi_shrink_tried *t)
 {
-    if (s->hurried && aphi_trial_is_certain(s))
+    if (s->hurried && aphi_shrink_runner_is_certain(s))
         return true;
-    unsigned runs = aphi_trial_is_certain(s) ? 2 : (unsigned)(4 / aphi_trial_rate(s));
+    unsigned runs = aphi_shrink_runner_is_certain(s) ? 2 : (unsigned)(4 / aphi_shrink_runner_rate(s));
     for (unsigned i = 0; i < runs && !s->over; i++) {
-        if (aphi_trial_run(s, &s->candidate))
+        if (aphi_shrink_runner_run(s, &s->candidate))
             return true;
         t->runs++;
     }
@@ -208,7 +208,7 @@ static bool fails_again(aphi_trial *s, aphi_tried *t)
 }
 
 /* The candidate has failed: it is the best now. What is known of the one before counts a little less. */
-void aphi_trial_accept(aphi_trial *s)
+void aphi_shrink_runner_accept(aphi_shrink_runner *s)
 {
     aphi_script old = s->best;
     s->best = s->candidate;
@@ -217,48 +217,48 @@ void aphi_trial_accept(aphi_trial *s)
     s->ran *= 0.9;
 }
 
-bool aphi_trial_fails_within(aphi_trial *s, unsigned runs)
+bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs)
 {
-    uint64_t key = aphi_trial_key(&s->candidate, 0);
-    if (s->candidate.count == 0 || key == aphi_trial_key(&s->best, 0))
+    uint64_t key = aphi_shrink_runner_key(&s->candidate, 0);
+    if (s->candidate.count == 0 || key == aphi_shrink_runner_key(&s->best, 0))
         return false;
-    aphi_tried *t = lookup(s, key);
+    aphi_shrink_tried *t = lookup(s, key);
     while (!s->over && !s->fell && t->runs < runs) {
-        if (aphi_trial_run(s, &s->candidate)) {
+        if (aphi_shrink_runner_run(s, &s->candidate)) {
             if (!fails_again(s, t))
                 continue;
-            aphi_trial_accept(s);
-            if (!aphi_trial_is_certain(s))
-                aphi_trial_check(s);
+            aphi_shrink_runner_accept(s);
+            if (!aphi_shrink_runner_is_certain(s))
+                aphi_shrink_runner_check(s);
             return true;
         }
         t->runs++;
         if (++s->passed_since_check >= CHECK_EVERY)
-            aphi_trial_check(s);
+            aphi_shrink_runner_check(s);
     }
     return false;
 }
 
-unsigned aphi_trial_tried(aphi_trial *s) { return lookup(s, aphi_trial_key(&s->candidate, 0))->runs; }
+unsigned aphi_shrink_runner_tried(aphi_shrink_runner *s) { return lookup(s, aphi_shrink_runner_key(&s->candidate, 0))->runs; }
 
-bool aphi_trial_fails(aphi_trial *s) { return aphi_trial_fails_within(s, aphi_trial_tries(s, APHI_MISSED)); }
+bool aphi_shrink_runner_fails(aphi_shrink_runner *s) { return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED)); }
 
-bool aphi_trial_fails_simpler(aphi_trial *s)
+bool aphi_shrink_runner_fails_simpler(aphi_shrink_runner *s)
 {
-    return aphi_trial_fails_within(s, aphi_trial_tries(s, APHI_MISSED_SIMPLER));
+    return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED_SIMPLER));
 }
 
 /* For steps that could make it rarer. */
-bool aphi_trial_fails_as_often(aphi_trial *s)
+bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s)
 {
-    uint64_t key = aphi_trial_key(&s->candidate, 0x0f7e);
+    uint64_t key = aphi_shrink_runner_key(&s->candidate, 0x0f7e);
     if (s->over || s->fell || lookup(s, key)->runs > 0 ||
-        aphi_trial_key(&s->candidate, 0) == aphi_trial_key(&s->best, 0))
+        aphi_shrink_runner_key(&s->candidate, 0) == aphi_shrink_runner_key(&s->best, 0))
         return false;
-    unsigned wanted = aphi_trial_is_certain(s) ? 4 : 10, failed = 0, ran = 0;
-    unsigned enough = aphi_trial_is_certain(s) ? wanted : (unsigned)(aphi_trial_rate(s) * wanted * 0.8 + 1);
+    unsigned wanted = aphi_shrink_runner_is_certain(s) ? 4 : 10, failed = 0, ran = 0;
+    unsigned enough = aphi_shrink_runner_is_certain(s) ? wanted : (unsigned)(aphi_shrink_runner_rate(s) * wanted * 0.8 + 1);
     while (ran < wanted && failed + (wanted - ran) >= enough && !s->over) {
-        failed += aphi_trial_run(s, &s->candidate);
+        failed += aphi_shrink_runner_run(s, &s->candidate);
         ran++;
     }
     if (s->over)
@@ -267,21 +267,21 @@ bool aphi_trial_fails_as_often(aphi_trial *s)
         lookup(s, key)->runs = ran;
         return false;
     }
-    aphi_trial_accept(s);
-    aphi_trial_learn(s, failed, ran);
+    aphi_shrink_runner_accept(s);
+    aphi_shrink_runner_learn(s, failed, ran);
     return true;
 }
 
 /* And never again to the one that did not always fail. */
-bool aphi_trial_fall_back(aphi_trial *s)
+bool aphi_shrink_runner_fall_back(aphi_shrink_runner *s)
 {
     if (!s->fell)
         return false;
     s->fell = s->shaken = false;
     s->falls++;
-    lookup(s, aphi_trial_key(&s->best, 0))->runs = 2 * APHI_TRIES_MAX;
+    lookup(s, aphi_shrink_runner_key(&s->best, 0))->runs = 2 * APHI_TRIES_MAX;
     copy_script(&s->best, &s->firm);
     s->failed = s->ran = 2;
-    aphi_trial_tell(s, "that did not always fail");
+    aphi_shrink_runner_report(s, "that did not always fail");
     return true;
 }
