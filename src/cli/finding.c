@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "cli/diverge.h"
+#include "tester/trace_diff.h"
 #include "check/check_trace.h"
 #include "cli/waive.h"
 #include "report/html.h"
@@ -29,7 +29,7 @@ enum { MESSAGE_SHOWN = 60, PICTURE_COLUMNS = 110 };
 
 typedef struct telling {
     const aphi_campaign *campaign;
-    const aphi_finding_options *options;
+    const aphi_test_report_options *options;
     aph_value evidence;       /* of a failure, or APH_NIL */
     aph_value run, allowed, script;
     aphi_timeline timeline;
@@ -48,16 +48,16 @@ static void mark_telling(void *context)
 static aphi_exit exit_of(const aphi_campaign *c)
 {
     static const aphi_exit by_outcome[] = {
-        [APHI_FINDING_PASS] = APHI_EXIT_PASS,           [APHI_FINDING_FAIL] = APHI_EXIT_FAIL,
-        [APHI_FINDING_UNKNOWN] = APHI_EXIT_UNKNOWN,     [APHI_FINDING_STARVED] = APHI_EXIT_STARVED,
-        [APHI_FINDING_DEAD] = APHI_EXIT_DEAD,           [APHI_FINDING_MALFORMED] = APHI_EXIT_MALFORMED,
-        [APHI_FINDING_VACUOUS] = APHI_EXIT_VACUOUS,     [APHI_FINDING_STOPPED] = APHI_EXIT_INTERRUPTED};
+        [APHI_RUN_PASS] = APHI_EXIT_PASS,           [APHI_RUN_FAIL] = APHI_EXIT_FAIL,
+        [APHI_RUN_UNKNOWN] = APHI_EXIT_UNKNOWN,     [APHI_RUN_STARVED] = APHI_EXIT_STARVED,
+        [APHI_RUN_DEAD] = APHI_EXIT_DEAD,           [APHI_RUN_MALFORMED] = APHI_EXIT_MALFORMED,
+        [APHI_RUN_VACUOUS] = APHI_EXIT_VACUOUS,     [APHI_RUN_STOPPED] = APHI_EXIT_INTERRUPTED};
     static const aphi_exit by_fault[] = {
         [APH_FAULT_NONE] = APHI_EXIT_WRITE,         [APH_FAULT_REQUEST] = APHI_EXIT_MODEL_GENERATE,
         [APH_FAULT_CRASH] = APHI_EXIT_MODEL_CRASH,  [APH_FAULT_STUCK] = APHI_EXIT_MODEL_STUCK,
         [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE, [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE,
         [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
-    if (c->outcome != APHI_FINDING_TROUBLE)
+    if (c->outcome != APHI_RUN_TROUBLE)
         return by_outcome[c->outcome];
     return c->unstarted ? APHI_EXIT_SUBJECT : by_fault[c->fault];
 }
@@ -68,7 +68,7 @@ static aphi_exit exit_of(const aphi_campaign *c)
 static void look_at_moments(telling *t)
 {
     const aphi_campaign *c = t->campaign;
-    if (!c->run || (c->outcome == APHI_FINDING_PASS && !t->options->report))
+    if (!c->run || (c->outcome == APHI_RUN_PASS && !t->options->report))
         return;
     t->timeline.moments = aphi_run_moments(c->run, &t->timeline.count);
     t->timeline.earlier = c->run->moments_before;
@@ -98,7 +98,7 @@ static void find_evidence(telling *t)
     aphi_check_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
                                              .memory = (size_t)2048 << 20},
                                   .format = APHI_FORMAT_JSONL};
-    if (t->campaign->outcome != APHI_FINDING_FAIL)
+    if (t->campaign->outcome != APHI_RUN_FAIL)
         return;
     t->evidence = aph_field(aphi_check_trace(t->options->model, t->campaign->trace, &options), "evidence");
     aph_value allowed = t->evidence ? aph_field(t->evidence, "allowed") : APH_NIL;
@@ -130,14 +130,14 @@ static size_t find_failing(const telling *t)
     if (t->evidence && aph_field(t->evidence, "line"))
         return moment_of(t, aph_int_of(aph_field(t->evidence, "line")));
     switch (t->campaign->outcome) {
-    case APHI_FINDING_FAIL: return blamed >= 0 ? (size_t)blamed : APHI_TIMELINE_NONE;
-    case APHI_FINDING_DEAD:
-    case APHI_FINDING_MALFORMED:
+    case APHI_RUN_FAIL: return blamed >= 0 ? (size_t)blamed : APHI_TIMELINE_NONE;
+    case APHI_RUN_DEAD:
+    case APHI_RUN_MALFORMED:
         for (size_t i = n; i-- > 0;)
             if (moments[i].kind == APHI_RUN_EVENT_DROPPED || moments[i].kind == APHI_RUN_EVENT_MALFORMED)
                 return i;
         return APHI_TIMELINE_NONE;
-    case APHI_FINDING_STARVED: return find_unanswered(moments, n);
+    case APHI_RUN_STARVED: return find_unanswered(moments, n);
     default: return APHI_TIMELINE_NONE;
     }
 }
@@ -154,15 +154,15 @@ static aph_value script_value(const aphi_script *s)
     return all;
 }
 
-static bool is_against(aphi_finding o)
+static bool is_against(aphi_run_verdict o)
 {
-    return o == APHI_FINDING_FAIL || o == APHI_FINDING_STARVED || o == APHI_FINDING_DEAD || o == APHI_FINDING_MALFORMED;
+    return o == APHI_RUN_FAIL || o == APHI_RUN_STARVED || o == APHI_RUN_DEAD || o == APHI_RUN_MALFORMED;
 }
 
 /* The command that runs the script again, as it was run. */
 static void fill_replay(telling *t)
 {
-    const aphi_finding_options *o = t->options;
+    const aphi_test_report_options *o = t->options;
     aphi_buffer out = {0};
     aphi_buffer_format(&out, "antiphon replay %s%s '%s'", o->listens ? "--listen 0 " : "", o->command, o->subject);
     if (o->break_calls)
@@ -184,7 +184,7 @@ static void fill_headline(telling *t)
     const aphi_campaign *c = t->campaign;
     aphi_buffer out = {0};
     aphi_buffer_str(&out, c->why);
-    if (c->outcome == APHI_FINDING_FAIL && !t->options->found && !t->options->json)
+    if (c->outcome == APHI_RUN_FAIL && !t->options->found && !t->options->json)
         aphi_waive_hint(&out, t->options->model, c->trace, t->options->environment);
     snprintf(t->headline, sizeof t->headline, "%s", aphi_buffer_text(&out));
     aphi_buffer_free(&out);
@@ -206,7 +206,7 @@ static void fill_timeline(telling *t)
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
     t->script = r && r->script_whole && is_against(c->outcome) ? script_value(aphi_run_script(r)) : APH_NIL;
-    t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_finding_name(c->outcome),
+    t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
                                   .moments = t->timeline.moments, .count = t->timeline.count,
                                   .earlier = t->timeline.earlier,
@@ -220,7 +220,7 @@ static void fill_timeline(telling *t)
 static aph_value needs_of(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
-    return c->outcome == APHI_FINDING_PASS ? aphi_waive_needs(t->options->model, c->trace, t->options->environment)
+    return c->outcome == APHI_RUN_PASS ? aphi_waive_needs(t->options->model, c->trace, t->options->environment)
                                            : APH_NIL;
 }
 
@@ -236,7 +236,7 @@ static void tell_json(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
     FILE *out = stdout;
-    fprintf(out, "{\"verdict\":\"%s\"", aphi_finding_name(c->outcome));
+    fprintf(out, "{\"verdict\":\"%s\"", aphi_run_verdict_name(c->outcome));
     field(out, "why", aph_str(c->why));
     field(out, "model", aph_str(t->options->model->name));
     field(out, "subject", aph_str(t->options->subject));
@@ -265,7 +265,7 @@ static void tell_json(const telling *t)
             field(out, "evidence", t->evidence);
     }
     aphi_divergence d = {0};
-    if (t->options->recorded && c->run && aphi_diverge(t->options->recorded, c->run, &d))
+    if (t->options->recorded && c->run && aphi_trace_diff(t->options->recorded, c->run, &d))
         field(out, "diverges", d.found ? aph_record("label", aph_int(d.label), "then", d.then, "now", d.now)
                                        : aph_bool(false));
     if (c->kinds)
@@ -312,7 +312,7 @@ static aph_value against_value(const telling *t, aph_value v)
 static aph_value found_value(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
-    aph_value v = aph_record("verdict", aph_str(aphi_finding_name(c->outcome)), "why", aph_str(c->why), "runs",
+    aph_value v = aph_record("verdict", aph_str(aphi_run_verdict_name(c->outcome)), "why", aph_str(c->why), "runs",
                              aph_int((int64_t)c->runs), "messages", aph_int((int64_t)(c->requests + c->answers)), "ns",
                              aph_int(c->ns), "trace", aph_str(c->trace));
     if (c->branches)
@@ -324,9 +324,9 @@ static aph_value found_value(const telling *t)
 
 static void paint_verdict(aphi_buffer *out, const telling *t)
 {
-    aphi_finding o = t->campaign->outcome;
-    aphi_ink ink = o == APHI_FINDING_PASS ? APHI_INK_GREEN : is_against(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
-    aphi_terminal_paint(out, &t->options->terminal, ink, aphi_finding_name(o));
+    aphi_run_verdict o = t->campaign->outcome;
+    aphi_ink ink = o == APHI_RUN_PASS ? APHI_INK_GREEN : is_against(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
+    aphi_terminal_paint(out, &t->options->terminal, ink, aphi_run_verdict_name(o));
 }
 
 static void count_of(aphi_buffer *out, uint64_t n, const char *what)
@@ -373,7 +373,7 @@ static void tell_shrinking(aphi_buffer *out, const telling *t)
 static void tell_divergence(aphi_buffer *out, const telling *t)
 {
     aphi_divergence d;
-    if (!t->options->recorded || !t->campaign->run || !aphi_diverge(t->options->recorded, t->campaign->run, &d))
+    if (!t->options->recorded || !t->campaign->run || !aphi_trace_diff(t->options->recorded, t->campaign->run, &d))
         return;
     if (!d.found) {
         aphi_buffer_str(out, "message by message as when it was recorded");
@@ -399,7 +399,7 @@ static void tell_people(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
     aphi_buffer out = {0};
-    if (t->options->quiet && c->outcome == APHI_FINDING_PASS)
+    if (t->options->quiet && c->outcome == APHI_RUN_PASS)
         return;
     paint_verdict(&out, t);
     aphi_buffer_format(&out, "  %s: ", t->title);
@@ -409,7 +409,7 @@ static void tell_people(const telling *t)
     aphi_buffer_str(&out, ", ");
     aphi_report_duration(&out, is_against(c->outcome) ? c->reject_ns : c->ns);
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
-    if (c->undecided && c->outcome != APHI_FINDING_UNKNOWN) {
+    if (c->undecided && c->outcome != APHI_RUN_UNKNOWN) {
         count_of(&out, c->undecided, "run");
         aphi_buffer_format(&out, " could not be judged in time, and narrower ones took their place; for antiphon "
                                  "check, which has no limit: %.*s/undecided-*.jsonl\n",
@@ -419,12 +419,12 @@ static void tell_people(const telling *t)
     tell_divergence(&out, t);
     if (is_against(c->outcome) && c->run)
         aphi_timeline_tell(&out, &t->timeline, &t->options->terminal);
-    else if (c->outcome != APHI_FINDING_PASS)
+    else if (c->outcome != APHI_RUN_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
-    if (c->outcome == APHI_FINDING_FAIL && c->presumed)
+    if (c->outcome == APHI_RUN_FAIL && c->presumed)
         aphi_buffer_str(&out, "this presumes that the target was as the model begins: if it had been used before, "
                               "start it anew, or give its command with --run\n");
-    if (c->outcome == APHI_FINDING_PASS || c->outcome == APHI_FINDING_VACUOUS)
+    if (c->outcome == APHI_RUN_PASS || c->outcome == APHI_RUN_VACUOUS)
         tell_branches(&out, t);
     aphi_waive_tell(&out, t->options->model, t->options->known, needs_of(t));
     fwrite(out.data ? out.data : "", 1, out.n, stdout);
@@ -477,7 +477,7 @@ static bool flushed(void)
     return false;
 }
 
-aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options)
+aphi_exit aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options)
 {
     telling t = {.campaign = c, .options = options};
     aphi_exit code = exit_of(c);
@@ -489,7 +489,7 @@ aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *
         *options->found = found_value(&t);
     if (options->json)
         tell_json(&t);
-    else if (c->outcome == APHI_FINDING_TROUBLE)
+    else if (c->outcome == APHI_RUN_TROUBLE)
         fprintf(stderr, "antiphon: %s\n", c->why);
     else if (!options->found)
         tell_people(&t);

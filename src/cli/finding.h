@@ -5,10 +5,10 @@
 #define APHI_CLI_FINDING_H
 
 #include "check/exits.h"
-#include "harness/campaign.h"
+#include "tester/campaign.h"
 #include "report/terminal.h"
 
-typedef struct aphi_finding_options {
+typedef struct aphi_test_report_options {
     const aph_model *model;
     const char *spec;        /* as the user wrote it */
     const char *subject;     /* the target, the command, or the name of one that we know */
@@ -24,11 +24,11 @@ typedef struct aphi_finding_options {
     const char *recorded;    /* the trace of an earlier run of the same script, or NULL */
     aphi_terminal terminal;
     aph_value *found;        /* if not NULL, nothing is printed and this is what came of it (see below) */
-} aphi_finding_options;
+} aphi_test_report_options;
 
 /* Tells it as the options say; returns the exit code. As a value: verdict, why, runs, messages, ns, trace, branches;
  * and if the subject is to blame reject_ns, shrink_ns, requests (how many the counterexample has), script, reproduced,
  * confirmed, minimal, evidence, picture and replay, as far as there are such. The caller marks it. */
-aphi_exit aphi_finding_tell(const aphi_campaign *c, const aphi_finding_options *options);
+aphi_exit aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options);
 
 #endif

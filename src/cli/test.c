@@ -13,9 +13,9 @@
 #include "cli/waive.h"
 #include "env/env.h"
 #include "harness/breaks.h"
-#include "harness/campaign.h"
+#include "tester/campaign.h"
 #include "script/expression.h"
-#include "harness/net.h"
+#include "tester/net.h"
 #include "tree/guard.h"
 
 #include <antiphon/oracle.h>
@@ -33,7 +33,7 @@ typedef struct tester {
     bool replaying;
     aphi_subject_options subject;
     aphi_campaign_options campaign;
-    aphi_finding_options told;
+    aphi_test_report_options told;
     aphi_loaded_model spec;
     aphi_script script;
     bool shrinking, listens;
@@ -481,7 +481,7 @@ static aphi_exit go(tester *t)
     aphi_progress_begin(t->told.spec, 0);
     aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
     aphi_progress_end();
-    if (campaign->outcome == APHI_FINDING_DEAD || campaign->outcome == APHI_FINDING_STARVED) {
+    if (campaign->outcome == APHI_RUN_DEAD || campaign->outcome == APHI_RUN_STARVED) {
         char tail[600];
         aphi_subject_tail(subject, tail, sizeof tail);
         if (*tail && !t->told.json)
@@ -491,7 +491,7 @@ static aphi_exit go(tester *t)
     aphi_subject_close(between);
     if (t->campaign.caller)
         close(t->campaign.caller);
-    aphi_exit code = aphi_finding_tell(campaign, &t->told);
+    aphi_exit code = aphi_test_report_write(campaign, &t->told);
     aphi_campaign_free(campaign);
     return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_net.c - connections to a peer in the same process: what is sent arrives, what arrives is told as it is. */
-#include "harness/net.h"
+#include "tester/net.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

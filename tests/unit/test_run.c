@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_run.c - runs against a server that does what its requests tell it: each outcome, and the trace of it. */
-#include "harness/run.h"
+#include "tester/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -201,7 +201,7 @@ static void read_script(world *w, const char *actions)
         fail_msg("%s", error);
 }
 
-static void go(world *w, const aph_model *model, const char *actions, aphi_finding expected, const char *why)
+static void go(world *w, const aph_model *model, const char *actions, aphi_run_verdict expected, const char *why)
 {
     read_script(w, actions);
     aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1,
@@ -211,7 +211,7 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_findi
     w->run = aphi_run_go(&options);
     w->took = aphi_clock_ns() - began;
     if (w->run->outcome != expected)
-        fail_msg("%s (%s), not %s", aphi_finding_name(w->run->outcome), w->run->why, aphi_finding_name(expected));
+        fail_msg("%s (%s), not %s", aphi_run_verdict_name(w->run->outcome), w->run->why, aphi_run_verdict_name(expected));
     if (!strstr(w->run->why, why))
         fail_msg("it says \"%s\", not \"%s\"", w->run->why, why);
 }
@@ -252,7 +252,7 @@ static void test_pass(void **state)
        "{'label':5,'conn':0,'send':'c','wait':{'answer':2}}\n"
        "{'label':7,'conn':1,'send':'d','wait':'quiet'}\n"
        "{'label':9,'conn':1,'send':'e','wait':{'pause_us':2000}}\n",
-       APHI_FINDING_PASS, "explained");
+       APHI_RUN_PASS, "explained");
     assert_int_equal(w->run->facts.requests, 5);
     assert_int_equal(w->run->facts.answers, 5);
     size_t n;
@@ -271,7 +271,7 @@ static void test_wrong_answer(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
-       APHI_FINDING_FAIL, "nothing that the model allows");
+       APHI_RUN_FAIL, "nothing that the model allows");
     assert_true(w->run->blamed >= 0);
     size_t n;
     aphi_run_moments(w->run, &n);
@@ -282,14 +282,14 @@ static void test_unasked_answer(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':3,'send':'twice'}\n{'label':3,'conn':1,'send':'a','wait':{'pause_us':20000}}\n",
-       APHI_FINDING_FAIL, "an answer on connection 3, on which nothing was asked");
+       APHI_RUN_FAIL, "an answer on connection 3, on which nothing was asked");
 }
 
 static void test_starved(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':1,'send':'silent'}\n",
-       APHI_FINDING_STARVED, "request 3 on connection 1 was not answered");
+       APHI_RUN_STARVED, "request 3 on connection 1 was not answered");
     assert_true(w->took >= 200 * MS);
     assert_true(w->run->doubtful);
     expect_whole_trace(w, 4);
@@ -302,21 +302,21 @@ static void test_late_under_load(void **state)
 {
     world *w = *state;
     w->idle_ns = never_idle;
-    go(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_FINDING_PASS, "explained");
+    go(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explained");
 }
 
 /* Parts of a message break the silence, as long as they come. */
 static void test_slow_is_not_silent(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'slow'}\n", APHI_FINDING_PASS, "explained");
+    go(w, &echo, "{'label':1,'conn':0,'send':'slow'}\n", APHI_RUN_PASS, "explained");
     assert_true(w->took >= 300 * MS);
 }
 
 static void test_dead(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'close'}\n", APHI_FINDING_DEAD,
+    go(w, &echo, "{'label':1,'conn':0,'send':'close'}\n", APHI_RUN_DEAD,
        "connection 0: it closed the connection, and an answer was owed on it");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
@@ -326,7 +326,7 @@ static void test_dead(void **state)
 static void test_reset(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'reset'}\n", APHI_FINDING_DEAD, "reset");
+    go(w, &echo, "{'label':1,'conn':0,'send':'reset'}\n", APHI_RUN_DEAD, "reset");
     assert_true(w->run->doubtful);
 }
 
@@ -335,20 +335,20 @@ static void test_refused(void **state)
     world *w = *state;
     kill(w->server, SIGKILL);
     waitid(P_PID, (id_t)w->server, &(siginfo_t){0}, WEXITED | WNOWAIT);
-    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_FINDING_DEAD, "did not let us in: Connection refused");
+    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_RUN_DEAD, "did not let us in: Connection refused");
 }
 
 /* What was wrong before the end counts for more than the end. */
 static void test_wrong_then_dead(void **state)
 {
     go(*state, &echo, "{'label':1,'conn':0,'send':'wrong'}\n{'label':3,'conn':0,'send':'close'}\n",
-       APHI_FINDING_FAIL, "nothing that the model allows");
+       APHI_RUN_FAIL, "nothing that the model allows");
 }
 
 static void test_malformed(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':2,'send':'garbage'}\n", APHI_FINDING_MALFORMED,
+    go(w, &echo, "{'label':1,'conn':2,'send':'garbage'}\n", APHI_RUN_MALFORMED,
        "connection 2: what came is not a message");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_MALFORMED), 1);
     expect_whole_trace(w, 3);
@@ -356,7 +356,7 @@ static void test_malformed(void **state)
 
 static void test_cut_off(void **state)
 {
-    go(*state, &echo, "{'label':1,'conn':0,'send':'half'}\n", APHI_FINDING_MALFORMED, "in the middle of a message");
+    go(*state, &echo, "{'label':1,'conn':0,'send':'half'}\n", APHI_RUN_MALFORMED, "in the middle of a message");
 }
 
 /* Where the model lets the subject close what is settled, the connection is opened again. */
@@ -365,12 +365,12 @@ static void test_closes_settled(void **state)
     world *w = *state;
     go(w, &echo_closes,
        "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':0,'send':'a','wait':{'pause_us':50000}}\n",
-       APHI_FINDING_PASS, "explained");
+       APHI_RUN_PASS, "explained");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
 }
 
 /* So many connections, which the subject breaks off with so many requests on each. */
-static void break_off(world *w, int connections, int requests, aphi_finding outcome, const char *why)
+static void break_off(world *w, int connections, int requests, aphi_run_verdict outcome, const char *why)
 {
     char *script;
     size_t n;
@@ -386,17 +386,17 @@ static void break_off(world *w, int connections, int requests, aphi_finding outc
 
 static void test_broken_off(void **state)
 {
-    break_off(*state, 8, 2, APHI_FINDING_PASS, "explained");
+    break_off(*state, 8, 2, APHI_RUN_PASS, "explained");
 }
 
 static void test_broken_off_often(void **state)
 {
-    break_off(*state, 9, 2, APHI_FINDING_DEAD, "reset");
+    break_off(*state, 9, 2, APHI_RUN_DEAD, "reset");
 }
 
 static void test_broken_off_alone(void **state)
 {
-    break_off(*state, 1, 1, APHI_FINDING_DEAD, "reset");
+    break_off(*state, 1, 1, APHI_RUN_DEAD, "reset");
 }
 
 static void test_must_not_close(void **state)
@@ -404,7 +404,7 @@ static void test_must_not_close(void **state)
     world *w = *state;
     go(w, &echo,
        "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':1,'send':'a','wait':{'pause_us':50000}}\n",
-       APHI_FINDING_DEAD, "connection 0: it closed the connection");
+       APHI_RUN_DEAD, "connection 0: it closed the connection");
 }
 
 /* A connection that we close with a request on the way loses that answer and no other. */
@@ -414,7 +414,7 @@ static void test_close_and_reopen(void **state)
     go(w, &echo,
        "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'close':true}\n"
        "{'label':5,'conn':0,'send':'b'}\n",
-       APHI_FINDING_PASS, "explained");
+       APHI_RUN_PASS, "explained");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_CLOSED), 1);
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_RECEIVED), 1);
@@ -426,7 +426,7 @@ static void test_loose(void **state)
 {
     world *w = *state;
     go(w, &echo_loose, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'silent'}\n",
-       APHI_FINDING_STARVED, "the subject owes something in every explanation");
+       APHI_RUN_STARVED, "the subject owes something in every explanation");
 }
 
 /* A subject that reads nothing more, where nobody knows what it owes. */
@@ -444,7 +444,7 @@ static void test_does_not_read(void **state)
     aphi_run_options options = {.model = &echo_loose, .subject = w->subject, .script = &w->script, .connections = 4,
                                 .depth = 4, .patience_ns = 200 * MS, .trace = -1};
     w->run = aphi_run_go(&options);
-    assert_int_equal(w->run->outcome, APHI_FINDING_STARVED);
+    assert_int_equal(w->run->outcome, APHI_RUN_STARVED);
     assert_non_null(strstr(w->run->why, "does not read"));
 }
 
@@ -463,7 +463,7 @@ static void test_full_disk(void **state)
                                              .connections = 1, .depth = 4, .trace = w->trace,
                                              .trace_name = w->trace_path});
     setrlimit(RLIMIT_FSIZE, &before);
-    assert_int_equal(w->run->outcome, APHI_FINDING_TROUBLE);
+    assert_int_equal(w->run->outcome, APHI_RUN_TROUBLE);
     assert_non_null(strstr(w->run->why, w->trace_path));
     assert_non_null(strstr(w->run->why, "File too large"));
     char text[300];
@@ -475,7 +475,7 @@ static void test_full_disk(void **state)
 static void test_unknown_request(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':7}\n", APHI_FINDING_TROUBLE,
+    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':7}\n", APHI_RUN_TROUBLE,
        "request 3: an echo takes a string");
     assert_int_equal(w->run->fault, APH_FAULT_REQUEST);
 }
@@ -487,7 +487,7 @@ static void test_stopped(void **state)
     w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 5, .connections = 4,
                                              .depth = 2, .trace = w->trace, .trace_name = w->trace_path,
                                              .stop = &stop});
-    assert_int_equal(w->run->outcome, APHI_FINDING_STOPPED);
+    assert_int_equal(w->run->outcome, APHI_RUN_STOPPED);
 }
 
 /* Made up as it goes, to the limit on messages and not much beyond. */
@@ -496,7 +496,7 @@ static void test_generated(void **state)
     world *w = *state;
     w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 7, .connections = 8,
                                              .depth = 3, .messages = 400, .trace = -1});
-    if (w->run->outcome != APHI_FINDING_PASS)
+    if (w->run->outcome != APHI_RUN_PASS)
         fail_msg("%s", w->run->why);
     uint64_t messages = w->run->facts.requests + w->run->facts.answers;
     assert_true(messages >= 390 && messages <= 410);

@@ -11,7 +11,7 @@
  *             4. one that is hung up with a filled outbox is no connection's any more, only `filled` knows it: what is
  *                posted on that connection next goes over a socket of its own
  * Cost:       a turn is one epoll_wait, a read for each readable socket, a write for each filled outbox. */
-#include "harness/net.h"
+#include "tester/net.h"
 
 #include <antiphon/oracle.h>
 

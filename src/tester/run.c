@@ -4,8 +4,8 @@
  *
  * Idea:       a loop of four parts: act (actions whose wait is over), put the trace on disk, one turn of the network,
  *             tell the oracle.
- * Read next:  running.h, then acting.c, hearing.c, ending.c; witness.h, net.h, generator.h */
-#include "harness/running.h"
+ * Read next:  run_internal.h, then run_send.c, run_receive.c, run_stop.c; live_feed.h, net.h, generator.h */
+#include "tester/run_internal.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -25,11 +25,11 @@ static const int64_t HOLD = 500000;             /* nothing came for so long: tho
 static const int64_t SHOW_EVERY = 100000000;
 static const int64_t COUNT_EVERY = 500000000; /* branches, in a long run; in a short one sooner, for the generator */
 
-const char *aphi_finding_name(aphi_finding o)
+const char *aphi_run_verdict_name(aphi_run_verdict o)
 {
     static const char *const names[] = {
 #define X(name, text) text,
-        APHI_FINDINGS(X)
+        APHI_RUN_VERDICTS(X)
 #undef X
     };
     return names[o];
@@ -37,11 +37,11 @@ const char *aphi_finding_name(aphi_finding o)
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-static int64_t time_to_wait(aphi_running *r)
+static int64_t time_to_wait(aphi_run_state *r)
 {
     if (r->held_count)
         return HOLD;
-    if (r->witness && aphi_witness_is_ready(r->witness, r->now))
+    if (r->feed && aphi_live_feed_is_ready(r->feed, r->now))
         return 0;
     if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
         int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
@@ -54,11 +54,11 @@ static int64_t time_to_wait(aphi_running *r)
     return APHI_TICK;
 }
 
-static void count_branches(aphi_running *r)
+static void count_branches(aphi_run_state *r)
 {
     aph_value name, count;
     aphi_run_facts *facts = &r->result.facts;
-    r->result.branches = aphi_partitions_branches(aphi_witness_jury(r->witness));
+    r->result.branches = aphi_partitions_branches(aphi_live_feed_jury(r->feed));
     facts->branches = facts->branches_reached = 0;
     for (size_t i = 0; aph_pair_at(r->result.branches, i, &name, &count); i++) {
         facts->branches++;
@@ -67,20 +67,20 @@ static void count_branches(aphi_running *r)
 }
 
 /* Each frame that the search could go back to stands for explanations that have not been tried. */
-static void count_explanations(aphi_running *r)
+static void count_explanations(aphi_run_state *r)
 {
     size_t n;
-    const aphi_partition *partitions = aphi_partitions_all(aphi_witness_jury(r->witness), &n);
+    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_jury(r->feed), &n);
     r->result.facts.explanations = 1;
     for (size_t i = 0; i < n; i++)
         if (partitions[i].oracle)
             r->result.facts.explanations += partitions[i].oracle->frame_count;
 }
 
-static void show(aphi_running *r)
+static void show(aphi_run_state *r)
 {
     r->result.facts.ns = r->now - r->began;
-    if (r->witness && (r->ended || r->now >= r->count_at)) {
+    if (r->feed && (r->ended || r->now >= r->count_at)) {
         int64_t part = r->result.facts.ns / 16; /* so that it costs a part of the run only */
         r->count_at = r->now + (part < COUNT_EVERY ? part : COUNT_EVERY);
         count_branches(r);
@@ -92,23 +92,23 @@ static void show(aphi_running *r)
     }
 }
 
-static void look_at_limits(aphi_running *r)
+static void look_at_limits(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
     char what[120];
     if (aphi_run_is_stopped(r))
-        APHI_JUDGE_AND_END(r, APHI_FINDING_STOPPED, "stopped by a signal");
+        APHI_JUDGE_AND_END(r, APHI_RUN_STOPPED, "stopped by a signal");
     bool late = o->until_ns && r->now >= o->until_ns;
     if (late && o->script)
-        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "the time was up before the script was at its end");
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the time was up before the script was at its end");
     if (late && aphi_run_is_wordless(r))
-        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "the time was up, and %s", aphi_run_wordless(r, what, sizeof what));
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the time was up, and %s", aphi_run_wordless(r, what, sizeof what));
     if (late || (!r->over && aphi_run_one_is_late(r))) {
         r->over = true;
         r->has_action = false;
         r->aside_count = 0;
     }
-    if (!r->witness && aphi_heap_is_full())
+    if (!r->feed && aphi_heap_is_full())
         aph_collect();
 }
 
@@ -116,24 +116,24 @@ static void look_at_limits(aphi_running *r)
  * came. Where there is never such a moment, all that came is judged now and then: many at once take half the time
  * that they take one by one, for what the search needs is in the processor's caches from the second on. Of a script
  * that is run again nothing else is wanted than the verdict. */
-static void judge_some(aphi_running *r, bool idle)
+static void judge_some(aphi_run_state *r, bool idle)
 {
     int64_t part = (r->now - r->began) / 8, every = part < JUDGE_EVERY ? part : JUDGE_EVERY;
-    if (!r->witness)
+    if (!r->feed)
         return;
     bool is_due = r->options->script || r->now - r->judged_at >= every ||
-                  aphi_witness_untold(r->witness) >= JUDGED_AT_ONCE;
+                  aphi_live_feed_untold(r->feed) >= JUDGED_AT_ONCE;
     if (is_due || idle)
         aphi_run_judge(r, is_due ? UINT64_MAX : JUDGED_WAITING);
-    if (is_due || !aphi_witness_is_ready(r->witness, r->now))
+    if (is_due || !aphi_live_feed_is_ready(r->feed, r->now))
         r->judged_at = r->now;
 }
 
-static void turn(aphi_running *r)
+static void turn(aphi_run_state *r)
 {
     int64_t before = r->now;
     aphi_run_act(r);
-    aphi_ledger_write(r);
+    aphi_outstanding_write(r);
     if (r->ended)
         return;
     r->awake = false;
@@ -143,7 +143,7 @@ static void turn(aphi_running *r)
     aphi_run_count_silence(r, passed, arrivals > 0, aphi_net_heard(r->net));
     while (r->held_count && arrivals == 0 && !r->ended)
         aphi_run_answer_held(r);
-    aphi_ledger_write(r);
+    aphi_outstanding_write(r);
     judge_some(r, arrivals == 0);
     aphi_run_listen_to_silence(r);
     if (r->now - r->looked_at > APHI_TICK) {
@@ -157,7 +157,7 @@ static void turn(aphi_running *r)
 
 static void mark_run(void *context)
 {
-    aphi_running *r = context;
+    aphi_run_state *r = context;
     for (size_t i = 0; i < r->moment_count; i++)
         aph_mark(r->moments[i].message);
     for (size_t i = 0; i < r->peer_count; i++)
@@ -181,7 +181,7 @@ static void mark_run(void *context)
     aphi_script_mark(&r->script);
 }
 
-static bool open_oracle(aphi_running *r, const char *environment)
+static bool open_oracle(aphi_run_state *r, const char *environment)
 {
     const aphi_run_options *o = r->options;
     char error[300];
@@ -190,16 +190,16 @@ static bool open_oracle(aphi_running *r, const char *environment)
     /* Where a connection has requests of several parts in flight, its order ties them together. */
     aph_oracle_options judging = {.environment = environment, .memory = o->memory,
                                   .whole = o->script || (o->depth > 1 && !o->apart)};
-    r->witness = aphi_witness_open(r->model, &judging, r->paired && r->model->rpc, error, sizeof error);
-    if (!r->witness) {
-        aphi_run_end(r, APHI_FINDING_TROUBLE, "%s", error);
+    r->feed = aphi_live_feed_open(r->model, &judging, r->paired && r->model->rpc, error, sizeof error);
+    if (!r->feed) {
+        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;
     }
-    aphi_partitions_count_branches(aphi_witness_jury(r->witness));
+    aphi_partitions_count_branches(aphi_live_feed_jury(r->feed));
     return true;
 }
 
-static bool open_generator(aphi_running *r)
+static bool open_generator(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
     char error[300];
@@ -207,7 +207,7 @@ static bool open_generator(aphi_running *r)
         return true;
     r->generator = aphi_generator_open(r->model, o->seed, o->connections, o->depth, error, sizeof error);
     if (!r->generator) {
-        aphi_run_end(r, APHI_FINDING_TROUBLE, "%s", error);
+        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         r->result.fault = APH_FAULT_REQUEST;
         return false;
     }
@@ -216,7 +216,7 @@ static bool open_generator(aphi_running *r)
     return true;
 }
 
-static bool begin(aphi_running *r)
+static bool begin(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
     const char *environment = o->environment ? o->environment : "tcp";
@@ -232,7 +232,7 @@ static bool begin(aphi_running *r)
     r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
                            &(aphi_listener){r, aphi_run_arrived, aphi_run_asked}, error, sizeof error);
     if (!r->net) {
-        aphi_run_end(r, APHI_FINDING_TROUBLE, "%s", error);
+        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;
     }
     if (o->caller)
@@ -249,7 +249,7 @@ static bool begin(aphi_running *r)
     return true;
 }
 
-static void tell_kinds(aphi_running *r)
+static void tell_kinds(aphi_run_state *r)
 {
     r->result.kinds = aph_object();
     for (uint32_t i = 0; i < r->kind_count; i++)
@@ -260,7 +260,7 @@ static void tell_kinds(aphi_running *r)
 
 aphi_run *aphi_run_go(const aphi_run_options *options)
 {
-    aphi_running *r = aphi_alloc_zero(sizeof *r);
+    aphi_run_state *r = aphi_alloc_zero(sizeof *r);
     r->options = options;
     r->model = options->model;
     r->result.blamed = -1;
@@ -278,12 +278,12 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     if (begin(r))
         while (!r->ended)
             turn(r);
-    aphi_ledger_write(r);
+    aphi_outstanding_write(r);
     show(r);
     tell_kinds(r);
-    r->result.moments_before = r->diary.before;
+    r->result.moments_before = r->log.before;
     aphi_net_close(r->net);
-    aphi_witness_close(r->witness);
+    aphi_live_feed_close(r->feed);
     aphi_generator_close(r->generator);
     aphi_labelled_close(r->labelled);
     for (size_t i = 0; i < r->peer_count; i++)
@@ -299,25 +299,25 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     return &r->result;
 }
 
-static aphi_running *inside(const aphi_run *result)
+static aphi_run_state *inside(const aphi_run *result)
 {
-    return (aphi_running *)(uintptr_t)result; /* its first member */
+    return (aphi_run_state *)(uintptr_t)result; /* its first member */
 }
 
 const aphi_script *aphi_run_script(const aphi_run *result)
 {
-    aphi_running *r = inside(result);
+    aphi_run_state *r = inside(result);
     if (!r->script.count)
-        aphi_diary_script(&r->diary, &r->script);
+        aphi_run_log_script(&r->log, &r->script);
     return &r->script;
 }
 
 const aphi_run_event *aphi_run_moments(const aphi_run *result, size_t *n)
 {
-    aphi_running *r = inside(result);
+    aphi_run_state *r = inside(result);
     int64_t unused;
     if (!r->moments)
-        r->moments = aphi_diary_moments(&r->diary, UINT64_MAX, &r->moment_count, &unused);
+        r->moments = aphi_run_log_moments(&r->log, UINT64_MAX, &r->moment_count, &unused);
     *n = r->moment_count;
     return r->moments;
 }
@@ -326,10 +326,10 @@ void aphi_run_free(aphi_run *result)
 {
     if (!result)
         return;
-    aphi_running *r = inside(result);
+    aphi_run_state *r = inside(result);
     aph_root_remove(mark_run, r);
     aphi_script_free(&r->script);
     free(r->moments);
-    aphi_diary_free(&r->diary);
+    aphi_run_log_free(&r->log);
     free(r);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * running.h - what run.c, acting.c, hearing.c, ending.c and ledger.c share: the inside of a run. */
-#ifndef APHI_HARNESS_RUNNING_H
-#define APHI_HARNESS_RUNNING_H
+ * run_internal.h - what run.c, run_send.c, run_receive.c, run_stop.c and outstanding.c share: the inside of a run. */
+#ifndef APHI_TESTER_RUN_INTERNAL_H
+#define APHI_TESTER_RUN_INTERNAL_H
 
 #include "base/buffer.h"
 #include "base/choice.h"
-#include "harness/diary.h"
+#include "tester/run_log.h"
 #include "script/expression.h"
 #include "generate/generator.h"
-#include "harness/net.h"
-#include "harness/run.h"
-#include "harness/witness.h"
+#include "tester/net.h"
+#include "tester/run.h"
+#include "tester/live_feed.h"
 
 enum {
     APHI_WAITED = 1 << 16,      /* labels whose answer can be waited for; a power of two */
@@ -25,7 +25,7 @@ enum {
 
 typedef struct aphi_question {
     int64_t label;
-    uint64_t number;   /* by the witness */
+    uint64_t number;   /* by the feed */
     int64_t at;
     uint32_t kind;
     aph_value message, part;
@@ -64,14 +64,14 @@ typedef struct aphi_kind {
     uint64_t sent, answered;
 } aphi_kind;
 
-typedef struct aphi_running {
+typedef struct aphi_run_state {
     aphi_run result;
     const aphi_run_options *options;
     const aph_model *model;
     bool paired, datagrams, solo;
     size_t buffer;          /* messages that a connection is believed to hold each way; 0: any number */
     aphi_net *net;
-    aphi_witness *witness;
+    aphi_live_feed *feed;
     aphi_generator *generator;
     aphi_labelled *labelled;
     int64_t began, now;
@@ -107,8 +107,8 @@ typedef struct aphi_running {
     uint64_t drained;       /* moments when a lossy network was last seen quiet */
     uint32_t since_quiet;   /* requests sent since */
 
-    aphi_diary diary;       /* the numbers of its moments are those of observations */
-    aphi_script script;     /* and moments: as they were in the diary, for who asks when the run is over */
+    aphi_run_log log;       /* the numbers of its moments are those of observations */
+    aphi_script script;     /* and moments: as they were in the log, for who asks when the run is over */
     aphi_run_event *moments;
     size_t moment_count;
     aphi_kind kinds[APHI_KINDS_MAX];
@@ -120,68 +120,68 @@ typedef struct aphi_running {
     bool trace_failed;
     int64_t looked_at, shown_at, count_at, judged_at;
     bool awake;             /* the clock was read since the last wait */
-} aphi_running;
+} aphi_run_state;
 
-/* ---- ledger.c: what was sent, what came, and what is owed -------------------------------------------------------- */
+/* ---- outstanding.c: what was sent, what came, and what is owed -------------------------------------------------------- */
 
 /* A line of the trace, and a moment of the report. number: of the observation; UINT64_MAX: the oracle is not told. */
-void aphi_ledger_note(aphi_running *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
+void aphi_outstanding_note(aphi_run_state *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
                       uint64_t number);
 /* Puts on disk what was noted. */
-void aphi_ledger_write(aphi_running *r);
+void aphi_outstanding_write(aphi_run_state *r);
 /* Its place in kinds. */
-uint32_t aphi_ledger_kind(aphi_running *r, aph_value request);
-aphi_peer *aphi_ledger_peer(aphi_running *r, int64_t connection);
+uint32_t aphi_outstanding_kind(aphi_run_state *r, aph_value request);
+aphi_peer *aphi_outstanding_peer(aphi_run_state *r, int64_t connection);
 /* The connection as the trace has it. */
-int64_t aphi_ledger_name(aphi_running *r, int64_t connection);
-aphi_crowd *aphi_ledger_crowd(const aphi_running *r, aph_value part);
-void aphi_ledger_push(aphi_running *r, int64_t connection, aphi_question a);
+int64_t aphi_outstanding_name(aphi_run_state *r, int64_t connection);
+aphi_crowd *aphi_outstanding_crowd(const aphi_run_state *r, aph_value part);
+void aphi_outstanding_push(aphi_run_state *r, int64_t connection, aphi_question a);
 /* The oldest request of the connection is settled; false if there is none. */
-bool aphi_ledger_pop(aphi_running *r, int64_t connection, aphi_question *a);
+bool aphi_outstanding_pop(aphi_run_state *r, int64_t connection, aphi_question *a);
 /* What is still open on the connection will not be answered. */
-void aphi_ledger_lose(aphi_running *r, int64_t connection);
+void aphi_outstanding_lose(aphi_run_state *r, int64_t connection);
 /* It is closed. If it is used again, it is opened again. */
-void aphi_ledger_retire(aphi_running *r, int64_t connection);
+void aphi_outstanding_retire(aphi_run_state *r, int64_t connection);
 /* We are done with the connection. */
-void aphi_ledger_part(aphi_running *r, int64_t connection);
+void aphi_outstanding_part(aphi_run_state *r, int64_t connection);
 
-/* ---- acting.c ---------------------------------------------------------------------------------------------------- */
+/* ---- run_send.c ---------------------------------------------------------------------------------------------------- */
 
 /* Every action whose time has come. */
-void aphi_run_act(aphi_running *r);
+void aphi_run_act(aphi_run_state *r);
 
-/* ---- hearing.c: for aphi_listener -------------------------------------------------------------------------------- */
+/* ---- run_receive.c: for aphi_listener -------------------------------------------------------------------------------- */
 
 void aphi_run_arrived(void *context, const aphi_arrival *a);
 aph_value aphi_run_asked(void *context, int64_t connection);
 /* One of the calls that wait for an answer gets it. */
-void aphi_run_answer_held(aphi_running *r);
+void aphi_run_answer_held(aphi_run_state *r);
 
-/* ---- ending.c ---------------------------------------------------------------------------------------------------- */
+/* ---- run_stop.c ---------------------------------------------------------------------------------------------------- */
 
 /* The first end counts. */
-void aphi_run_end(aphi_running *r, aphi_finding outcome, const char *format, ...)
+void aphi_run_end(aphi_run_state *r, aphi_run_verdict outcome, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The subject is no more, if it is one of ours; or what says what it did, and whether that may have been chance. */
-void aphi_run_end_dead(aphi_running *r, const char *what, bool doubtful);
+void aphi_run_end_dead(aphi_run_state *r, const char *what, bool doubtful);
 /* Tell the oracle what it can be told of by now, at most so many observations, and hear what it says; or all. */
-void aphi_run_judge(aphi_running *r, uint64_t most);
-void aphi_run_judge_all(aphi_running *r);
-bool aphi_run_is_stopped(const aphi_running *r);
+void aphi_run_judge(aphi_run_state *r, uint64_t most);
+void aphi_run_judge_all(aphi_run_state *r);
+bool aphi_run_is_stopped(const aphi_run_state *r);
 /* How long it may owe an answer and be silent. */
-int64_t aphi_run_patience(const aphi_running *r);
+int64_t aphi_run_patience(const aphi_run_state *r);
 /* What has not come in this time does not come; and has it been silent for so long? */
-int64_t aphi_run_silence(const aphi_running *r);
-bool aphi_run_is_silent(const aphi_running *r);
+int64_t aphi_run_silence(const aphi_run_state *r);
+bool aphi_run_is_silent(const aphi_run_state *r);
 /* The turn is over: did something arrive, and were bytes heard? */
-void aphi_run_count_silence(aphi_running *r, int64_t passed, bool arrived, bool heard);
+void aphi_run_count_silence(aphi_run_state *r, int64_t passed, bool arrived, bool heard);
 /* It is not silent, but has said no word for longer than silence may last; and how to say that. */
-bool aphi_run_is_wordless(const aphi_running *r);
-const char *aphi_run_wordless(const aphi_running *r, char *text, size_t size);
+bool aphi_run_is_wordless(const aphi_run_state *r);
+const char *aphi_run_wordless(const aphi_run_state *r, char *text, size_t size);
 /* A request has waited far longer than silence may last, though others were answered. */
-bool aphi_run_one_is_late(aphi_running *r);
+bool aphi_run_one_is_late(aphi_run_state *r);
 /* Ends the run, if nothing more is to come or it is too long that nothing came. */
-void aphi_run_listen_to_silence(aphi_running *r);
+void aphi_run_listen_to_silence(aphi_run_state *r);
 
 /* The subject went wrong in a way that ends the run, unless what it did before is explained by nothing. */
 #define APHI_JUDGE_AND_END(r, outcome, ...) \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * keep.c - the folder of failing scripts.
+ * corpus.c - the folder of failing scripts.
  *
  * Idea:       A name says whose script it is and what is in it, so that nothing else needs to be written down. The time
  *             of the file says when it failed last: saving a script again only brings it to the front.
  * Cost:       Listing looks at every file of the folder once. */
-#include "harness/keep.h"
+#include "tester/corpus.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -81,7 +81,7 @@ static bool make_folder(const char *folder, char *error, size_t error_size)
     return false;
 }
 
-bool aphi_keep_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
+bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
                     size_t error_size)
 {
     char name[64];
@@ -126,9 +126,9 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-bool aphi_keep_list(const char *folder, const char *model, aphi_kept *kept, char *error, size_t error_size)
+bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus_entry *kept, char *error, size_t error_size)
 {
-    *kept = (aphi_kept){0};
+    *kept = (aphi_corpus_entry){0};
     folder = folder_or_usual(folder);
     DIR *all = opendir(folder);
     if (!all && errno == ENOENT)
@@ -162,10 +162,10 @@ bool aphi_keep_list(const char *folder, const char *model, aphi_kept *kept, char
     return true;
 }
 
-void aphi_keep_free(aphi_kept *kept)
+void aphi_corpus_free(aphi_corpus_entry *kept)
 {
     for (size_t i = 0; i < kept->count; i++)
         free(kept->paths[i]);
     free(kept->paths);
-    *kept = (aphi_kept){0};
+    *kept = (aphi_corpus_entry){0};
 }

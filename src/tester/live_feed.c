@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * witness.c - observations on their way to the oracle; see witness.h.
+ * live_feed.c - observations on their way to the oracle; see live_feed.h.
  *
  * Idea:       a ring, indexed by the number of the observation, so an end finds its request without a search.
  * Invariants: the slots [head, tail) are filled; what is before head was told.
  * Cost:       constant for an observation, beside what the oracle does with it. */
-#include "harness/witness.h"
+#include "tester/live_feed.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -32,7 +32,7 @@ typedef struct slot {
     int64_t at;
 } slot;
 
-struct aphi_witness {
+struct aphi_live_feed {
     const aph_model *model;
     aphi_partitions *partitions;
     size_t memory;
@@ -45,27 +45,27 @@ struct aphi_witness {
     size_t newest_capacity;
 };
 
-static slot *slot_at(const aphi_witness *w, uint64_t number)
+static slot *slot_at(const aphi_live_feed *w, uint64_t number)
 {
     return &w->slots[number & (w->size - 1)];
 }
 
 static void mark(void *context)
 {
-    const aphi_witness *w = context;
+    const aphi_live_feed *w = context;
     for (uint64_t i = w->head; i < w->tail; i++) {
         aph_mark(slot_at(w, i)->message);
         aph_mark(slot_at(w, i)->answer);
     }
 }
 
-aphi_witness *aphi_witness_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
+aphi_live_feed *aphi_live_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
                                 size_t error_size)
 {
     aphi_partitions *partitions = aphi_partitions_open(model, options, error, error_size);
     if (!partitions)
         return NULL;
-    aphi_witness *w = aphi_alloc_zero(sizeof *w);
+    aphi_live_feed *w = aphi_alloc_zero(sizeof *w);
     w->model = model;
     w->partitions = partitions;
     w->memory = options->memory;
@@ -76,7 +76,7 @@ aphi_witness *aphi_witness_open(const aph_model *model, const aph_oracle_options
     return w;
 }
 
-void aphi_witness_close(aphi_witness *w)
+void aphi_live_feed_close(aphi_live_feed *w)
 {
     if (!w)
         return;
@@ -89,7 +89,7 @@ void aphi_witness_close(aphi_witness *w)
 
 /* ---- what is seen ------------------------------------------------------------------------------------------------ */
 
-static void grow(aphi_witness *w)
+static void grow(aphi_live_feed *w)
 {
     slot *slots = aphi_alloc(2 * w->size * sizeof *slots);
     for (uint64_t i = w->head; i < w->tail; i++)
@@ -99,7 +99,7 @@ static void grow(aphi_witness *w)
     w->size *= 2;
 }
 
-static uint64_t add(aphi_witness *w, slot s)
+static uint64_t add(aphi_live_feed *w, slot s)
 {
     if (w->tail - w->head == w->size)
         grow(w);
@@ -107,7 +107,7 @@ static uint64_t add(aphi_witness *w, slot s)
     return w->tail++;
 }
 
-static uint64_t *newest_of(aphi_witness *w, int64_t connection)
+static uint64_t *newest_of(aphi_live_feed *w, int64_t connection)
 {
     size_t had = w->newest_capacity, need = (size_t)connection + 1;
     APHI_RESERVE(w->newest, w->newest_capacity, need);
@@ -116,7 +116,7 @@ static uint64_t *newest_of(aphi_witness *w, int64_t connection)
     return &w->newest[connection];
 }
 
-uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value message, int64_t now)
+uint64_t aphi_live_feed_sent(aphi_live_feed *w, int64_t connection, aph_value message, int64_t now)
 {
     uint64_t number = add(w, (slot){.kind = SENT, .settled = !w->paired, .connection = connection, .message = message,
                                     .future = APH_FUTURE_OPEN, .at = now});
@@ -126,7 +126,7 @@ uint64_t aphi_witness_sent(aphi_witness *w, int64_t connection, aph_value messag
 }
 
 /* The end of a request that has not been told yet. */
-static bool settle(aphi_witness *w, uint64_t request, aph_future future, aph_value answer, uint64_t order)
+static bool settle(aphi_live_feed *w, uint64_t request, aph_future future, aph_value answer, uint64_t order)
 {
     if (!w->paired || request == APHI_NO_REQUEST || request < w->head)
         return false;
@@ -139,14 +139,14 @@ static bool settle(aphi_witness *w, uint64_t request, aph_future future, aph_val
     return true;
 }
 
-uint64_t aphi_witness_received(aphi_witness *w, int64_t connection, aph_value message, uint64_t request)
+uint64_t aphi_live_feed_received(aphi_live_feed *w, int64_t connection, aph_value message, uint64_t request)
 {
     bool foretold = settle(w, request, APH_FUTURE_ANSWER, message, w->tail);
     return add(w, (slot){.kind = RECEIVED, .settled = true, .foretold = foretold, .connection = connection,
                          .message = message});
 }
 
-uint64_t aphi_witness_lost(aphi_witness *w, int64_t connection, uint64_t request)
+uint64_t aphi_live_feed_lost(aphi_live_feed *w, int64_t connection, uint64_t request)
 {
     bool foretold = settle(w, request, APH_FUTURE_LOST, APH_NIL, w->tail);
     return add(w, (slot){.kind = LOST, .settled = true, .foretold = foretold, .connection = connection});
@@ -158,7 +158,7 @@ static bool answers_nothing(void *context, const aph_event *event, aph_value *an
     return false;
 }
 
-bool aphi_witness_knows(aphi_witness *w, int64_t connection, aph_value message, int64_t now, const char **why)
+bool aphi_live_feed_knows(aphi_live_feed *w, int64_t connection, aph_value message, int64_t now, const char **why)
 {
     const aph_model *m = w->model;
     aph_value state = m->initial ? m->initial(m) : aph_object();
@@ -172,7 +172,7 @@ bool aphi_witness_knows(aphi_witness *w, int64_t connection, aph_value message, 
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
-static aph_verdict tell_one(aphi_witness *w, uint64_t number, const slot *s)
+static aph_verdict tell_one(aphi_live_feed *w, uint64_t number, const slot *s)
 {
     aph_lookahead known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
     switch (s->kind) {
@@ -184,7 +184,7 @@ static aph_verdict tell_one(aphi_witness *w, uint64_t number, const slot *s)
 }
 
 /* To arm costs a few system calls. */
-static void give_time(aphi_witness *w, int64_t now)
+static void give_time(aphi_live_feed *w, int64_t now)
 {
     if (now - w->armed_at <= THINK / 10)
         return;
@@ -192,7 +192,7 @@ static void give_time(aphi_witness *w, int64_t now)
     aphi_guard_arm(w->model, now + THINK, w->memory);
 }
 
-bool aphi_witness_is_ready(const aphi_witness *w, int64_t now)
+bool aphi_live_feed_is_ready(const aphi_live_feed *w, int64_t now)
 {
     if (w->head == w->tail || w->verdict != APH_PASS)
         return false;
@@ -200,7 +200,7 @@ bool aphi_witness_is_ready(const aphi_witness *w, int64_t now)
     return s->settled || now - s->at >= LATE || w->tail - w->head >= SIZE_LAST;
 }
 
-static void tell_next(aphi_witness *w)
+static void tell_next(aphi_live_feed *w)
 {
     slot s = *slot_at(w, w->head);
     if (w->head % GIVE_EVERY == 0)
@@ -210,16 +210,16 @@ static void tell_next(aphi_witness *w)
     w->head++;
 }
 
-aph_verdict aphi_witness_tell(aphi_witness *w, int64_t now, uint64_t most)
+aph_verdict aphi_live_feed_tell(aphi_live_feed *w, int64_t now, uint64_t most)
 {
     if (w->head < w->tail)
         give_time(w, now);
-    for (uint64_t i = 0; i < most && aphi_witness_is_ready(w, now); i++)
+    for (uint64_t i = 0; i < most && aphi_live_feed_is_ready(w, now); i++)
         tell_next(w);
     return w->verdict;
 }
 
-aph_verdict aphi_witness_tell_all(aphi_witness *w, int64_t now)
+aph_verdict aphi_live_feed_tell_all(aphi_live_feed *w, int64_t now)
 {
     if (w->head < w->tail)
         give_time(w, now);
@@ -228,22 +228,22 @@ aph_verdict aphi_witness_tell_all(aphi_witness *w, int64_t now)
     return w->verdict;
 }
 
-size_t aphi_witness_untold(const aphi_witness *w)
+size_t aphi_live_feed_untold(const aphi_live_feed *w)
 {
     return (size_t)(w->tail - w->head);
 }
 
-uint64_t aphi_witness_last(const aphi_witness *w)
+uint64_t aphi_live_feed_last(const aphi_live_feed *w)
 {
     return w->head ? w->head - 1 : 0;
 }
 
-aphi_partitions *aphi_witness_jury(aphi_witness *w)
+aphi_partitions *aphi_live_feed_jury(aphi_live_feed *w)
 {
     return w->partitions;
 }
 
-aph_verdict aphi_witness_quiet(aphi_witness *w)
+aph_verdict aphi_live_feed_quiet(aphi_live_feed *w)
 {
     return w->verdict == APH_PASS ? aphi_partitions_quiet(w->partitions) : w->verdict;
 }

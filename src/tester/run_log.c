@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diary.c - what happened in a run and what was done; see diary.h.
+ * run_log.c - what happened in a run and what was done; see run_log.h.
  *
  * Idea:       a struct, and behind it its message, packed: so a long run keeps nothing in the heap of values.
  * Cost:       some hundred bytes a message, of so many of the last moments and of all actions. */
-#include "harness/diary.h"
+#include "tester/run_log.h"
 
 #include "base/memory.h"
 #include "value/pack.h"
@@ -19,15 +19,15 @@ typedef struct entry {
     uint64_t number;
 } entry;
 
-void aphi_diary_free(aphi_diary *d)
+void aphi_run_log_free(aphi_run_log *d)
 {
     aphi_buffer_free(&d->older);
     aphi_buffer_free(&d->newer);
     aphi_buffer_free(&d->actions);
-    *d = (aphi_diary){0};
+    *d = (aphi_run_log){0};
 }
 
-static void turn_over(aphi_diary *d)
+static void turn_over(aphi_run_log *d)
 {
     aphi_buffer oldest = d->older;
     d->before += d->older_count;
@@ -37,7 +37,7 @@ static void turn_over(aphi_diary *d)
     d->newer.n = d->newer_count = 0;
 }
 
-void aphi_diary_note(aphi_diary *d, const aphi_run_event *m, uint64_t number)
+void aphi_run_log_note(aphi_run_log *d, const aphi_run_event *m, uint64_t number)
 {
     if (d->newer_count == HALF)
         turn_over(d);
@@ -47,7 +47,7 @@ void aphi_diary_note(aphi_diary *d, const aphi_run_event *m, uint64_t number)
     d->newer_count++;
 }
 
-uint64_t aphi_diary_count(const aphi_diary *d)
+uint64_t aphi_run_log_count(const aphi_run_log *d)
 {
     return d->before + d->older_count + d->newer_count;
 }
@@ -66,7 +66,7 @@ static void read_half(const aphi_buffer *b, size_t n, aphi_run_event *moments, u
     }
 }
 
-aphi_run_event *aphi_diary_moments(const aphi_diary *d, uint64_t number, size_t *n, int64_t *place)
+aphi_run_event *aphi_run_log_moments(const aphi_run_log *d, uint64_t number, size_t *n, int64_t *place)
 {
     *n = d->older_count + d->newer_count;
     aphi_run_event *moments = aphi_alloc((*n ? *n : 1) * sizeof *moments), *found = NULL;
@@ -76,14 +76,14 @@ aphi_run_event *aphi_diary_moments(const aphi_diary *d, uint64_t number, size_t 
     return moments;
 }
 
-void aphi_diary_act(aphi_diary *d, const aphi_action *a)
+void aphi_run_log_act(aphi_run_log *d, const aphi_action *a)
 {
     aphi_buffer_add(&d->actions, a, sizeof *a);
     aphi_pack(&d->actions, a->send);
     d->action_count++;
 }
 
-void aphi_diary_script(const aphi_diary *d, aphi_script *s)
+void aphi_run_log_script(const aphi_run_log *d, aphi_script *s)
 {
     const char *at = d->actions.data;
     for (size_t i = 0; i < d->action_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_diary.c - the last moments of a long run are kept, in order and with their numbers; of actions, all. */
+ * test_run_log.c - the last moments of a long run are kept, in order and with their numbers; of actions, all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,20 +8,20 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
-#include "harness/diary.h"
+#include "tester/run_log.h"
 
-static void note(aphi_diary *d, int64_t i)
+static void note(aphi_run_log *d, int64_t i)
 {
-    aphi_diary_note(d, &(aphi_run_event){APHI_RUN_EVENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
+    aphi_run_log_note(d, &(aphi_run_event){APHI_RUN_EVENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
                     (uint64_t)i);
 }
 
-static void expect_last(const aphi_diary *d, int64_t count)
+static void expect_last(const aphi_run_log *d, int64_t count)
 {
     size_t n;
     int64_t place, gone;
-    aphi_run_event *moments = aphi_diary_moments(d, (uint64_t)count - 3, &n, &place);
-    assert_int_equal(aphi_diary_count(d), count);
+    aphi_run_event *moments = aphi_run_log_moments(d, (uint64_t)count - 3, &n, &place);
+    assert_int_equal(aphi_run_log_count(d), count);
     assert_int_equal(d->before + n, count);
     assert_int_equal(place, (int64_t)n - 3);
     for (size_t i = 0; i < n; i++) {
@@ -30,14 +30,14 @@ static void expect_last(const aphi_diary *d, int64_t count)
         assert_ptr_equal(moments[i].message, aph_strf("message %lld", (long long)number));
     }
     free(moments);
-    free(aphi_diary_moments(d, UINT64_MAX, &n, &gone));
+    free(aphi_run_log_moments(d, UINT64_MAX, &n, &gone));
     assert_int_equal(gone, -1);
 }
 
 static void the_last_moments_are_kept(void **unused)
 {
     (void)unused;
-    aphi_diary d = {0};
+    aphi_run_log d = {0};
     int64_t i = 0;
     for (; i < 10; i++)
         note(&d, i);
@@ -47,20 +47,20 @@ static void the_last_moments_are_kept(void **unused)
         note(&d, i);
     expect_last(&d, i);
     assert_true(i - (int64_t)d.before >= 1 << 16 && i - (int64_t)d.before <= 1 << 17);
-    aphi_diary_free(&d);
+    aphi_run_log_free(&d);
 }
 
 static void actions_are_all_kept(void **unused)
 {
     (void)unused;
-    aphi_diary d = {0};
+    aphi_run_log d = {0};
     aphi_script s = {0};
     for (int64_t i = 0; i < 1000; i++)
-        aphi_diary_act(&d, &(aphi_action){.label = 2 * i + 1, .connection = i % 3,
+        aphi_run_log_act(&d, &(aphi_action){.label = 2 * i + 1, .connection = i % 3,
                                           .send = i % 10 ? aph_strf("action %lld", (long long)i) : APH_NIL,
                                           .wait = APHI_WAIT_ANSWER, .waits_for = 2 * i});
     aph_collect();
-    aphi_diary_script(&d, &s);
+    aphi_run_log_script(&d, &s);
     assert_int_equal(s.count, 1000);
     for (int64_t i = 0; i < 1000; i++) {
         assert_int_equal(s.actions[i].label, 2 * i + 1);
@@ -68,7 +68,7 @@ static void actions_are_all_kept(void **unused)
         assert_ptr_equal(s.actions[i].send, i % 10 ? aph_strf("action %lld", (long long)i) : APH_NIL);
     }
     aphi_script_free(&s);
-    aphi_diary_free(&d);
+    aphi_run_log_free(&d);
 }
 
 int main(void)

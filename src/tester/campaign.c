@@ -8,13 +8,13 @@
  *             What fails is shrunk.
  * Invariants: the trace on disk is that of the run in the result: a run that may yet be thrown away has its trace in a
  *             file beside it. */
-#include "harness/campaign.h"
+#include "tester/campaign.h"
 
 #include "base/choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "generate/generator.h"
-#include "harness/keep.h"
+#include "tester/corpus.h"
 #include "shrink/reorder.h"
 #include "tree/guard.h"
 #include "value/heap.h"
@@ -51,7 +51,7 @@ typedef struct campaign {
     int64_t began, until;    /* until: of runs that look for a failure; then of those that make it small */
     aphi_choice choice;
     FILE *log;               /* of the steps of shrinking, or NULL */
-    aphi_finding wanted;     /* what a shrunk script must come to */
+    aphi_run_verdict wanted;     /* what a shrunk script must come to */
     aph_value values;        /* what requests often say, while shrinking */
     bool deaf;               /* a signal stops no run any more: the last ones are short, and what they show is wanted */
     unsigned again_runs;     /* of the script that was last run again */
@@ -60,9 +60,9 @@ typedef struct campaign {
     char hindered[512];      /* what kept a candidate from being tried, such as a full disk */
 } campaign;
 
-static bool is_failure(aphi_finding o)
+static bool is_failure(aphi_run_verdict o)
 {
-    return o == APHI_FINDING_FAIL || o == APHI_FINDING_STARVED || o == APHI_FINDING_DEAD || o == APHI_FINDING_MALFORMED;
+    return o == APHI_RUN_FAIL || o == APHI_RUN_STARVED || o == APHI_RUN_DEAD || o == APHI_RUN_MALFORMED;
 }
 
 static void say(campaign *c, const char *text)
@@ -78,7 +78,7 @@ static bool is_stopped(const campaign *c)
 
 static void trouble(campaign *c, const char *what)
 {
-    c->result.outcome = APHI_FINDING_TROUBLE;
+    c->result.outcome = APHI_RUN_TROUBLE;
     snprintf(c->result.why, sizeof c->result.why, "%s", what);
 }
 
@@ -105,7 +105,7 @@ static aphi_run *fresh_run(campaign *c, const aphi_run_options *how, bool traced
         c->result.unstarted = true;
         trouble(c, error);
         if (is_stopped(c))
-            c->result.outcome = APHI_FINDING_STOPPED;
+            c->result.outcome = APHI_RUN_STOPPED;
         return NULL;
     }
     options.trace = -1;
@@ -120,8 +120,8 @@ static aphi_run *fresh_run(campaign *c, const aphi_run_options *how, bool traced
         }
     }
     aphi_run *run = aphi_run_go(&options);
-    if (traced && close(options.trace) != 0 && run->outcome != APHI_FINDING_TROUBLE) {
-        run->outcome = APHI_FINDING_TROUBLE; /* some file systems say so only now */
+    if (traced && close(options.trace) != 0 && run->outcome != APHI_RUN_TROUBLE) {
+        run->outcome = APHI_RUN_TROUBLE; /* some file systems say so only now */
         snprintf(run->why, sizeof run->why, "%.300s cannot be written: %s", c->result.trace, strerror(errno));
     }
     return run;
@@ -140,9 +140,9 @@ static aphi_run_options plain(const campaign *c)
 }
 
 /* A silence that is to happen again must last, unless we were told how long one may. */
-static void be_sure(const campaign *c, aphi_run_options *how, aphi_finding wanted)
+static void be_sure(const campaign *c, aphi_run_options *how, aphi_run_verdict wanted)
 {
-    if (wanted == APHI_FINDING_STARVED && !c->options->patience_ns)
+    if (wanted == APHI_RUN_STARVED && !c->options->patience_ns)
         how->patience_ns = PATIENCE_SURE;
 }
 
@@ -227,28 +227,28 @@ static uint64_t choose_length(const campaign *c)
 }
 
 /* The trace decides, if the run could not. */
-static aphi_finding judged_again(campaign *c, const aphi_run *run)
+static aphi_run_verdict judged_again(campaign *c, const aphi_run *run)
 {
     const aphi_campaign_audience *audience = &c->options->audience;
-    if (run->outcome != APHI_FINDING_UNKNOWN || !run->undecided || !audience->judge_again)
+    if (run->outcome != APHI_RUN_UNKNOWN || !run->undecided || !audience->judge_again)
         return run->outcome;
     aph_verdict verdict = audience->judge_again(audience->context, c->result.trace);
-    return verdict == APH_PASS ? APHI_FINDING_PASS : verdict == APH_FAIL ? APHI_FINDING_FAIL : APHI_FINDING_UNKNOWN;
+    return verdict == APH_PASS ? APHI_RUN_PASS : verdict == APH_FAIL ? APHI_RUN_FAIL : APHI_RUN_UNKNOWN;
 }
 
 /* False: go on with the next run. */
 static bool judge_again(campaign *c)
 {
     aphi_run *run = c->result.run;
-    aphi_finding before = run->outcome;
+    aphi_run_verdict before = run->outcome;
     c->result.outcome = judged_again(c, run);
-    if (before == APHI_FINDING_UNKNOWN && c->result.outcome == APHI_FINDING_FAIL) {
-        run->outcome = APHI_FINDING_FAIL;
+    if (before == APHI_RUN_UNKNOWN && c->result.outcome == APHI_RUN_FAIL) {
+        run->outcome = APHI_RUN_FAIL;
         snprintf(c->result.why, sizeof c->result.why, "nothing that the model allows explains what was seen");
-    } else if (c->result.outcome == APHI_FINDING_PASS) {
+    } else if (c->result.outcome == APHI_RUN_PASS) {
         snprintf(c->result.why, sizeof c->result.why, "everything that was seen is explained");
     }
-    return c->result.outcome != APHI_FINDING_PASS;
+    return c->result.outcome != APHI_RUN_PASS;
 }
 
 /* The trace of the n-th run that could not be judged in time, from 1. */
@@ -262,7 +262,7 @@ static void name_undecided(const campaign *c, unsigned n, char name[FILENAME_MAX
 static bool goes_on(campaign *c)
 {
     char name[FILENAME_MAX];
-    if (c->result.outcome != APHI_FINDING_UNKNOWN || !c->result.run->too_hard ||
+    if (c->result.outcome != APHI_RUN_UNKNOWN || !c->result.run->too_hard ||
         !aphi_subject_is_ours(c->options->subject) || c->result.undecided++ >= UNDECIDED_MAX)
         return false;
     name_undecided(c, (unsigned)c->result.undecided, name);
@@ -283,7 +283,7 @@ static void unlink_undecided(const campaign *c)
 /* Nothing was tested if there is nothing at the address. */
 static bool is_nowhere(campaign *c, const aphi_run *run)
 {
-    bool nowhere = run->outcome == APHI_FINDING_DEAD && run->unreached && c->result.runs == 0 &&
+    bool nowhere = run->outcome == APHI_RUN_DEAD && run->unreached && c->result.runs == 0 &&
                    !aphi_subject_is_ours(c->options->subject);
     if (nowhere) {
         c->result.unstarted = true;
@@ -310,7 +310,7 @@ static void make_up_runs(campaign *c)
         }
         count_run(c, run);
         keep_run(c, run);
-        if (run->outcome != APHI_FINDING_PASS && judge_again(c) && !goes_on(c))
+        if (run->outcome != APHI_RUN_PASS && judge_again(c) && !goes_on(c))
             return;
     }
 }
@@ -334,11 +334,11 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
         if (counted)
             count_run(c, run);
         keep_run(c, run);
-        if (c->result.outcome == APHI_FINDING_UNKNOWN)
+        if (c->result.outcome == APHI_RUN_UNKNOWN)
             judge_again(c);
-        if (is_failure(c->result.outcome) && (c->wanted == APHI_FINDING_PASS || c->result.outcome == c->wanted))
+        if (is_failure(c->result.outcome) && (c->wanted == APHI_RUN_PASS || c->result.outcome == c->wanted))
             return true;
-        if (run->outcome == APHI_FINDING_STOPPED || run->outcome == APHI_FINDING_TROUBLE ||
+        if (run->outcome == APHI_RUN_STOPPED || run->outcome == APHI_RUN_TROUBLE ||
             (c->until && aphi_clock_ns() >= c->until))
             return false;
     }
@@ -348,18 +348,18 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
 /* Another run would come to the same. */
 static bool is_hopeless(const campaign *c)
 {
-    return c->result.outcome == APHI_FINDING_STOPPED ||
-           (c->result.outcome == APHI_FINDING_TROUBLE && c->result.fault == APH_FAULT_NONE);
+    return c->result.outcome == APHI_RUN_STOPPED ||
+           (c->result.outcome == APHI_RUN_TROUBLE && c->result.fault == APH_FAULT_NONE);
 }
 
 static bool try_kept_scripts(campaign *c)
 {
-    aphi_kept kept;
+    aphi_corpus_entry kept;
     char error[512];
     bool failed = false;
     if (!aphi_subject_is_ours(c->options->subject) || c->options->blind)
         return false;
-    if (!aphi_keep_list(c->options->folder, c->options->model->name, &kept, error, sizeof error))
+    if (!aphi_corpus_list(c->options->folder, c->options->model->name, &kept, error, sizeof error))
         return false;
     for (size_t i = 0; i < kept.count && !failed && !is_hopeless(c); i++) {
         aphi_script script;
@@ -373,7 +373,7 @@ static bool try_kept_scripts(campaign *c)
             snprintf(c->result.script, sizeof c->result.script, "%s", kept.paths[i]);
         aphi_script_free(&script);
     }
-    aphi_keep_free(&kept);
+    aphi_corpus_free(&kept);
     return c->result.again = failed;
 }
 
@@ -393,9 +393,9 @@ static int try_once(campaign *c, const aphi_script *candidate)
     aphi_run *run = fresh_run(c, &how, true); /* the trace decides, if the run cannot */
     if (!run)
         return -1;
-    aphi_finding outcome = judged_again(c, run);
-    bool given_up = outcome == APHI_FINDING_UNKNOWN && aphi_clock_ns() >= c->until; /* tells nothing, as a full disk */
-    bool able = !given_up && (outcome != APHI_FINDING_TROUBLE || run->fault != APH_FAULT_NONE);
+    aphi_run_verdict outcome = judged_again(c, run);
+    bool given_up = outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= c->until; /* tells nothing, as a full disk */
+    bool able = !given_up && (outcome != APHI_RUN_TROUBLE || run->fault != APH_FAULT_NONE);
     int taken = !able ? -1 : outcome == c->wanted ? (int)aphi_run_script(run)->count : 0;
     if (!able && !given_up)
         memcpy(c->hindered, run->why, sizeof c->hindered);
@@ -469,7 +469,7 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
     be_sure(c, &how, c->wanted);
     int64_t least = aphi_clock_ns() + LAST_PATIENCES * how.patience_ns;
     c->until = least > c->until ? least : c->until;
-    unsigned tries = c->wanted == APHI_FINDING_STARVED ? DOUBT_RUNS : AGAIN_TRIES;
+    unsigned tries = c->wanted == APHI_RUN_STARVED ? DOUBT_RUNS : AGAIN_TRIES;
     bool failed = fails_again(c, small, stopped ? AGAIN_TRIES_STOPPED : tries, false);
     memcpy(trace, r->trace, sizeof trace);
     name_trace(c, LAST);
@@ -481,7 +481,7 @@ static bool confirm(campaign *c, const aphi_script *small, const aphi_campaign *
         aphi_run_free(before->run);
         return true;
     }
-    if (r->outcome == APHI_FINDING_TROUBLE)
+    if (r->outcome == APHI_RUN_TROUBLE)
         say(c, r->why);
     aphi_run_free(r->run);
     r->run = before->run;
@@ -507,9 +507,9 @@ static recurrence happens_again(campaign *c)
     int64_t least = aphi_clock_ns() + LAST_PATIENCES * (how.patience_ns ? how.patience_ns : APHI_PATIENCE);
     how.until_ns = least > c->until ? least : c->until;
     aphi_run *run = fresh_run(c, &how, false);
-    bool starved = before.outcome == APHI_FINDING_STARVED;
-    recurrence what = !run || run->outcome == APHI_FINDING_TROUBLE ||
-                              (run->outcome == APHI_FINDING_UNKNOWN && aphi_clock_ns() >= how.until_ns)
+    bool starved = before.outcome == APHI_RUN_STARVED;
+    recurrence what = !run || run->outcome == APHI_RUN_TROUBLE ||
+                              (run->outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= how.until_ns)
                           ? IS_CUT
                       : run->outcome == before.outcome                    ? RECURS
                       : starved && run->silence_ns >= APHI_PATIENCE ? IS_OVER
@@ -524,8 +524,8 @@ static recurrence happens_again(campaign *c)
 static void settle_doubt(campaign *c)
 {
     aphi_campaign *r = &c->result;
-    bool starved = r->outcome == APHI_FINDING_STARVED;
-    if (!r->run->doubtful || (!starved && (r->outcome != APHI_FINDING_DEAD || r->again)) || r->shrunk || r->presumed ||
+    bool starved = r->outcome == APHI_RUN_STARVED;
+    if (!r->run->doubtful || (!starved && (r->outcome != APHI_RUN_DEAD || r->again)) || r->shrunk || r->presumed ||
         !r->run->script_whole || c->options->script)
         return;
     uint64_t runs = r->shrink_runs;
@@ -539,7 +539,7 @@ static void settle_doubt(campaign *c)
     }
     if (is_stopped(c) || !runs) /* what was seen stands */
         return;
-    r->outcome = APHI_FINDING_UNKNOWN;
+    r->outcome = APHI_RUN_UNKNOWN;
     size_t n = strlen(r->why);
     snprintf(r->why + n, sizeof r->why - n, starved
              ? "; but in %llu more runs of the same script it was: it may have been slow, and --patience gives it more "
@@ -559,12 +559,12 @@ static bool goes_on_after_silence(campaign *c)
 {
     aphi_campaign *r = &c->result;
     c->until = end_of_time(c);
-    if (r->outcome != APHI_FINDING_UNKNOWN || r->run->outcome != APHI_FINDING_STARVED || c->options->patience_ns ||
+    if (r->outcome != APHI_RUN_UNKNOWN || r->run->outcome != APHI_RUN_STARVED || c->options->patience_ns ||
         c->patience_ns || !aphi_subject_is_ours(c->options->subject) || is_over(c))
         return false;
     memcpy(c->slow, r->why, sizeof c->slow);
     c->patience_ns = PATIENCE_SURE;
-    c->wanted = APHI_FINDING_PASS;
+    c->wanted = APHI_RUN_PASS;
     r->reproduced = r->confirmed = 0;
     r->shrink_runs = r->shrink_ns = 0;
     r->actions = 0;
@@ -573,9 +573,9 @@ static bool goes_on_after_silence(campaign *c)
 
 static void remember_silence(campaign *c)
 {
-    if (!*c->slow || c->result.outcome != APHI_FINDING_PASS)
+    if (!*c->slow || c->result.outcome != APHI_RUN_PASS)
         return;
-    c->result.outcome = APHI_FINDING_UNKNOWN;
+    c->result.outcome = APHI_RUN_UNKNOWN;
     memcpy(c->result.why, c->slow, sizeof c->slow);
 }
 
@@ -648,7 +648,7 @@ static void keep_script(campaign *c)
     char error[512];
     if (!c->result.run->script_whole)
         return;
-    if (aphi_keep_save(c->options->folder, aphi_run_script(c->result.run), c->result.script, sizeof c->result.script,
+    if (aphi_corpus_save(c->options->folder, aphi_run_script(c->result.run), c->result.script, sizeof c->result.script,
                        error, sizeof error)) {
         keep_trace(c);
     } else {
@@ -668,7 +668,7 @@ static void demand_kinds(aphi_campaign *r, aph_value kinds)
         if (counts && aph_int_of(aph_at(counts, 1)))
             continue;
         char *name = aph_json_text(kind, NULL);
-        r->outcome = APHI_FINDING_VACUOUS;
+        r->outcome = APHI_RUN_VACUOUS;
         snprintf(r->why, sizeof r->why, "no request of the kind %.200s was %s", name, counts ? "answered" : "sent");
         free(name);
     }
@@ -686,10 +686,10 @@ static void look_at_floors(campaign *c)
 {
     aphi_campaign *r = &c->result;
     const char *const *floors = c->options->model->floors;
-    if (r->outcome != APHI_FINDING_PASS || (c->options->script && c->options->script->count))
+    if (r->outcome != APHI_RUN_PASS || (c->options->script && c->options->script->count))
         return;
     if (!r->answers) {
-        r->outcome = APHI_FINDING_VACUOUS;
+        r->outcome = APHI_RUN_VACUOUS;
         snprintf(r->why, sizeof r->why, "no request was answered at all");
     }
     if (!floors) {
@@ -699,7 +699,7 @@ static void look_at_floors(campaign *c)
     for (; floors && *floors && !c->options->blind; floors++) { /* who judges nothing takes no branch */
         if (is_reached(r, aph_str(*floors)))
             continue;
-        r->outcome = APHI_FINDING_VACUOUS;
+        r->outcome = APHI_RUN_VACUOUS;
         snprintf(r->why, sizeof r->why, "the run never came to \"%.200s\"", *floors);
     }
 }
@@ -733,7 +733,7 @@ static void settle(campaign *c)
     r->reject_ns = aphi_clock_ns() - c->began;
     if (!r->run)
         return;
-    bool starved = r->outcome == APHI_FINDING_STARVED;
+    bool starved = r->outcome == APHI_RUN_STARVED;
     if (starved) /* first: to shrink what was only slow takes long, and comes to nothing */
         settle_doubt(c);
     if (is_failure(r->outcome) && c->options->shrink)
@@ -749,7 +749,7 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
     c->choice = aphi_choice_seed(options->seed);
     c->began = aphi_clock_ns();
     c->until = end_of_time(c);
-    c->wanted = APHI_FINDING_PASS;
+    c->wanted = APHI_RUN_PASS;
     aph_root_add(mark_campaign, c);
     aphi_campaign *r = &c->result;
     r->presumed = !can_begin_again(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ledger.c - the books of a run: what was sent and what came, in the trace and for reports; and what is owed.
+ * outstanding.c - the books of a run: what was sent and what came, in the trace and for reports; and what is owed.
  *
  * Invariants: the trace on disk has whole lines, also where the disk is full. */
-#include "harness/running.h"
+#include "tester/run_internal.h"
 
 #include "base/memory.h"
 
@@ -14,12 +14,12 @@
 
 /* ---- writing down ------------------------------------------------------------------------------------------------ */
 
-void aphi_ledger_note(aphi_running *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
+void aphi_outstanding_note(aphi_run_state *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
                       uint64_t number)
 {
     static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
-    connection = aphi_ledger_name(r, connection);
-    aphi_diary_note(&r->diary, &(aphi_run_event){what, r->now - r->began, connection, label, message}, number);
+    connection = aphi_outstanding_name(r, connection);
+    aphi_run_log_note(&r->log, &(aphi_run_event){what, r->now - r->began, connection, label, message}, number);
     if (r->options->trace < 0)
         return;
     bool told = what <= APHI_RUN_EVENT_LOST;
@@ -39,7 +39,7 @@ void aphi_ledger_note(aphi_running *r, aphi_run_event_kind what, int64_t connect
 }
 
 /* A verdict without its trace could not be checked by anybody: whatever the run came to, this is what is told. */
-static void give_trace_up(aphi_running *r, size_t written, int failure)
+static void give_trace_up(aphi_run_state *r, size_t written, int failure)
 {
     while (written && r->trace.data[written - 1] != '\n')
         written--;
@@ -47,11 +47,11 @@ static void give_trace_up(aphi_running *r, size_t written, int failure)
     r->ended = false;
     r->result.fault = APH_FAULT_NONE;
     bool cut = !ftruncate(r->options->trace, r->trace_size + (off_t)written);
-    aphi_run_end(r, APHI_FINDING_TROUBLE, "%.300s cannot be written: %s; make room, or choose another --folder%s",
+    aphi_run_end(r, APHI_RUN_TROUBLE, "%.300s cannot be written: %s; make room, or choose another --folder%s",
                  r->options->trace_name, strerror(failure), cut ? "" : " (its last line may be torn)");
 }
 
-void aphi_ledger_write(aphi_running *r)
+void aphi_outstanding_write(aphi_run_state *r)
 {
     size_t at = 0;
     while (at < r->trace.n && !r->trace_failed) {
@@ -65,7 +65,7 @@ void aphi_ledger_write(aphi_running *r)
     r->trace.n = 0;
 }
 
-uint32_t aphi_ledger_kind(aphi_running *r, aph_value request)
+uint32_t aphi_outstanding_kind(aphi_run_state *r, aph_value request)
 {
     aph_value name = aphi_request_kind(r->model, request);
     uint32_t i = 0;
@@ -78,7 +78,7 @@ uint32_t aphi_ledger_kind(aphi_running *r, aph_value request)
 
 /* ---- peers ------------------------------------------------------------------------------------------------------- */
 
-aphi_peer *aphi_ledger_peer(aphi_running *r, int64_t connection)
+aphi_peer *aphi_outstanding_peer(aphi_run_state *r, int64_t connection)
 {
     size_t need = (size_t)connection + 1;
     if (need > r->peer_count) {
@@ -94,11 +94,11 @@ aphi_peer *aphi_ledger_peer(aphi_running *r, int64_t connection)
     return &r->peers[connection];
 }
 
-int64_t aphi_ledger_name(aphi_running *r, int64_t connection)
+int64_t aphi_outstanding_name(aphi_run_state *r, int64_t connection)
 {
     if (connection >= APH_ACCEPTED)
         return r->model->calls_apart ? r->call : connection;
-    aphi_peer *p = aphi_ledger_peer(r, connection);
+    aphi_peer *p = aphi_outstanding_peer(r, connection);
     if (!p->is_named) {
         p->name = p->was_open ? r->next_name++ : connection;
         p->is_named = p->was_open = true;
@@ -106,21 +106,21 @@ int64_t aphi_ledger_name(aphi_running *r, int64_t connection)
     return p->name;
 }
 
-void aphi_ledger_retire(aphi_running *r, int64_t connection)
+void aphi_outstanding_retire(aphi_run_state *r, int64_t connection)
 {
-    aphi_peer *p = aphi_ledger_peer(r, connection);
+    aphi_peer *p = aphi_outstanding_peer(r, connection);
     p->is_named = p->was_answered = false;
     r->left = true;
 }
 
-aphi_crowd *aphi_ledger_crowd(const aphi_running *r, aph_value part)
+aphi_crowd *aphi_outstanding_crowd(const aphi_run_state *r, aph_value part)
 {
     return &r->crowds[aph_hash(part) & (APHI_CROWDS - 1)];
 }
 
-void aphi_ledger_push(aphi_running *r, int64_t connection, aphi_question a)
+void aphi_outstanding_push(aphi_run_state *r, int64_t connection, aphi_question a)
 {
-    aphi_peer *p = aphi_ledger_peer(r, connection);
+    aphi_peer *p = aphi_outstanding_peer(r, connection);
     if (p->count == p->capacity) {
         size_t capacity = p->capacity ? 2 * p->capacity : 8;
         aphi_question *queue = aphi_alloc(capacity * sizeof *queue);
@@ -134,15 +134,15 @@ void aphi_ledger_push(aphi_running *r, int64_t connection, aphi_question a)
     p->queue[(p->head + p->count++) & (p->capacity - 1)] = a;
     r->in_flight[connection]++;
     r->owed++;
-    aphi_ledger_crowd(r, a.part)->all++;
-    aphi_ledger_crowd(r, a.part)->alone += a.alone;
-    aphi_ledger_crowd(r, a.part)->latest = connection;
+    aphi_outstanding_crowd(r, a.part)->all++;
+    aphi_outstanding_crowd(r, a.part)->alone += a.alone;
+    aphi_outstanding_crowd(r, a.part)->latest = connection;
     r->waited[(uint64_t)a.label / 2 & (APHI_WAITED - 1)] = a.label;
 }
 
-bool aphi_ledger_pop(aphi_running *r, int64_t connection, aphi_question *a)
+bool aphi_outstanding_pop(aphi_run_state *r, int64_t connection, aphi_question *a)
 {
-    aphi_peer *p = aphi_ledger_peer(r, connection);
+    aphi_peer *p = aphi_outstanding_peer(r, connection);
     if (!p->count)
         return false;
     *a = p->queue[p->head];
@@ -150,27 +150,27 @@ bool aphi_ledger_pop(aphi_running *r, int64_t connection, aphi_question *a)
     p->count--;
     r->in_flight[connection]--;
     r->owed--;
-    aphi_ledger_crowd(r, a->part)->all--;
-    aphi_ledger_crowd(r, a->part)->alone -= a->alone;
+    aphi_outstanding_crowd(r, a->part)->all--;
+    aphi_outstanding_crowd(r, a->part)->alone -= a->alone;
     int64_t *slot = &r->waited[(uint64_t)a->label / 2 & (APHI_WAITED - 1)];
     if (*slot == a->label)
         *slot = 0;
     return true;
 }
 
-void aphi_ledger_lose(aphi_running *r, int64_t connection)
+void aphi_outstanding_lose(aphi_run_state *r, int64_t connection)
 {
     aphi_question a;
-    while (aphi_ledger_pop(r, connection, &a)) {
-        uint64_t number = r->witness ? aphi_witness_lost(r->witness, aphi_ledger_name(r, connection), a.number) : 0;
-        aphi_ledger_note(r, APHI_RUN_EVENT_LOST, connection, a.label + 1, APH_NIL, number);
+    while (aphi_outstanding_pop(r, connection, &a)) {
+        uint64_t number = r->feed ? aphi_live_feed_lost(r->feed, aphi_outstanding_name(r, connection), a.number) : 0;
+        aphi_outstanding_note(r, APHI_RUN_EVENT_LOST, connection, a.label + 1, APH_NIL, number);
     }
 }
 
-void aphi_ledger_part(aphi_running *r, int64_t connection)
+void aphi_outstanding_part(aphi_run_state *r, int64_t connection)
 {
-    aphi_ledger_note(r, APHI_RUN_EVENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
+    aphi_outstanding_note(r, APHI_RUN_EVENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
     aphi_net_hang_up(r->net, connection);
-    aphi_ledger_lose(r, connection);
-    aphi_ledger_retire(r, connection);
+    aphi_outstanding_lose(r, connection);
+    aphi_outstanding_retire(r, connection);
 }

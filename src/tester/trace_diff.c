@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diverge.c - where a run first differs; see diverge.h.
+ * trace_diff.c - where a run first differs; see trace_diff.h.
  *
  * Idea:       messages are compared by label, in the order of the earlier run, since labels are what two runs of a
  *             script have in common. A server that makes up tags or tells the time never says the same twice: what it
  *             says first may have another name in each run, as long as that is always the same one. Only strings, and
  *             integers as large as times, are names; and never what a request has said. */
-#include "cli/diverge.h"
+#include "tester/trace_diff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static bool differs(names *known, aph_value line, const aphi_run *run, aphi_dive
     return true;
 }
 
-bool aphi_diverge(const char *trace, const aphi_run *run, aphi_divergence *d)
+bool aphi_trace_diff(const char *trace, const aphi_run *run, aphi_divergence *d)
 {
     FILE *in = fopen(trace, "r");
     char *text = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * campaign.h - test a subject: run after run until one fails or the budget is spent, then make the failure small. */
-#ifndef APHI_HARNESS_CAMPAIGN_H
-#define APHI_HARNESS_CAMPAIGN_H
+#ifndef APHI_TESTER_CAMPAIGN_H
+#define APHI_TESTER_CAMPAIGN_H
 
-#include "harness/run.h"
+#include "tester/run.h"
 #include "shrink/shrink.h"
 
 /* Who wants to know how it goes. All may be NULL. */
@@ -41,7 +41,7 @@ typedef struct aphi_campaign_options {
 
 typedef struct aphi_campaign {
     aphi_run *run;               /* the last one; if it was shrunk, one of the small script */
-    aphi_finding outcome;
+    aphi_run_verdict outcome;
     char why[512];
     aph_fault fault;
     uint64_t runs, requests, answers;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * net.h - connections to a subject: messages out, whatever comes back in, all on one loop that never blocks. */
-#ifndef APHI_HARNESS_NET_H
-#define APHI_HARNESS_NET_H
+#ifndef APHI_TESTER_NET_H
+#define APHI_TESTER_NET_H
 
 #include <antiphon/codec.h>
 

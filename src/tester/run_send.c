@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * acting.c - what is sent in a run, and when.
+ * run_send.c - what is sent in a run, and when.
  *
  * Idea:       the actions come from a script or from a generator; either way they are written down as a script, so that
  *             every run can be had again.
@@ -9,7 +9,7 @@
  *             requests would be in flight. Or it joins the one that it would meet, on its connection. Those that would
  *             meet keep their order. What was aside gets a new label when it is performed, for labels rise in a
  *             script. */
-#include "harness/running.h"
+#include "tester/run_internal.h"
 
 #include <stdlib.h>
 
@@ -21,12 +21,12 @@ enum {
     STATE_EVERY = 64,          /* requests between two looks at the model's state; more, where that has many parts */
 };
 
-static bool is_quiet(const aphi_running *r)
+static bool is_quiet(const aphi_run_state *r)
 {
     return (!r->paired || !r->owed) && aphi_run_is_silent(r);
 }
 
-static bool is_aside(const aphi_running *r, int64_t label)
+static bool is_aside(const aphi_run_state *r, int64_t label)
 {
     for (size_t i = 0; i < r->aside_count; i++)
         if (r->aside[i].action.label == label)
@@ -34,12 +34,12 @@ static bool is_aside(const aphi_running *r, int64_t label)
     return false;
 }
 
-static bool is_answered(const aphi_running *r, int64_t label)
+static bool is_answered(const aphi_run_state *r, int64_t label)
 {
     return r->waited[(uint64_t)label / 2 & (APHI_WAITED - 1)] != label && !is_aside(r, label);
 }
 
-static bool wait_is_over(aphi_running *r, const aphi_action *a)
+static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
 {
     switch (a->wait) {
     case APHI_WAIT_NOTHING: return true;
@@ -51,14 +51,14 @@ static bool wait_is_over(aphi_running *r, const aphi_action *a)
 }
 
 /* Would the request meet one of its part that is in flight on another connection, though one of them is to be alone? */
-static bool would_meet(aphi_running *r, const aphi_aside *a)
+static bool would_meet(aphi_run_state *r, const aphi_aside *a)
 {
-    const aphi_crowd *c = aphi_ledger_crowd(r, a->part);
-    const aphi_peer *p = aphi_ledger_peer(r, a->action.connection);
+    const aphi_crowd *c = aphi_outstanding_crowd(r, a->part);
+    const aphi_peer *p = aphi_outstanding_peer(r, a->action.connection);
     aphi_crowd others = *c;
     for (size_t k = 0; others.all && k < p->count; k++) {
         const aphi_question *q = &p->queue[(p->head + k) & (p->capacity - 1)];
-        if (aphi_ledger_crowd(r, q->part) == c) {
+        if (aphi_outstanding_crowd(r, q->part) == c) {
             others.all--;
             others.alone -= q->alone;
         }
@@ -67,7 +67,7 @@ static bool would_meet(aphi_running *r, const aphi_aside *a)
 }
 
 /* Has it to stay behind one of the first n that are aside? */
-static bool is_behind(const aphi_running *r, const aphi_aside *a, size_t n)
+static bool is_behind(const aphi_run_state *r, const aphi_aside *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (r->aside[i].part == a->part && (r->aside[i].alone || a->alone))
@@ -76,9 +76,9 @@ static bool is_behind(const aphi_running *r, const aphi_aside *a, size_t n)
 }
 
 /* The generator keeps parts apart and closes what is idle by what is in flight: it does not see what is aside. */
-static bool is_out_of_place(aphi_running *r, const aphi_aside *a)
+static bool is_out_of_place(aphi_run_state *r, const aphi_aside *a)
 {
-    const aphi_peer *p = aphi_ledger_peer(r, a->action.connection);
+    const aphi_peer *p = aphi_outstanding_peer(r, a->action.connection);
     if (!p->count || r->options->script)
         return false;
     return !a->action.send ||
@@ -86,7 +86,7 @@ static bool is_out_of_place(aphi_running *r, const aphi_aside *a)
 }
 
 /* What the action is about, as of now, for it may have holes. */
-static aphi_aside look_at_action(const aphi_running *r, const aphi_action *a)
+static aphi_aside look_at_action(const aphi_run_state *r, const aphi_action *a)
 {
     const aph_model *m = r->model;
     if (!m->alone || !a->send)
@@ -96,24 +96,24 @@ static aphi_aside look_at_action(const aphi_running *r, const aphi_action *a)
 }
 
 /* n: those aside that are before it. */
-static bool is_held_up(aphi_running *r, const aphi_aside *a, size_t n)
+static bool is_held_up(aphi_run_state *r, const aphi_aside *a, size_t n)
 {
     return r->model->alone &&
            (is_out_of_place(r, a) || (a->action.send && (is_behind(r, a, n) || would_meet(r, a))));
 }
 
 /* Where the subject closes so often that much of what is sent behind other requests is lost, nothing is. */
-static size_t depth_of(const aphi_running *r)
+static size_t depth_of(const aphi_run_state *r)
 {
     return r->dropped > DROPPED_MAX + r->result.facts.answers / 2 ? 1 : r->options->depth;
 }
 
-static bool has_room(aphi_running *r, const aphi_action *a)
+static bool has_room(aphi_run_state *r, const aphi_action *a)
 {
     size_t flight = r->datagrams ? LOSSY_FLIGHT : r->paired ? 0 : r->solo ? 1 : r->buffer;
     if ((r->solo && r->owed) || (flight && r->since_quiet >= flight))
         return false;
-    aphi_ledger_peer(r, a->connection);
+    aphi_outstanding_peer(r, a->connection);
     /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
     if (r->buffer && r->in_flight[a->connection] >= r->buffer)
         return false;
@@ -121,10 +121,10 @@ static bool has_room(aphi_running *r, const aphi_action *a)
 }
 
 /* The state of some explanation, as far as it is one value: objects of several parts are put together. */
-static aph_value look_at_state(aphi_running *r)
+static aph_value look_at_state(aphi_run_state *r)
 {
     size_t n;
-    const aphi_partition *partitions = aphi_partitions_all(aphi_witness_jury(r->witness), &n);
+    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_jury(r->feed), &n);
     aph_value all = APH_NIL;
     r->state_at = r->result.facts.requests + STATE_EVERY + 16 * n;
     for (size_t i = 0; i < n; i++) {
@@ -139,7 +139,7 @@ static aph_value look_at_state(aphi_running *r)
     return all;
 }
 
-static bool next_action(aphi_running *r)
+static bool next_action(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
     if (r->has_action)
@@ -161,69 +161,69 @@ static bool next_action(aphi_running *r)
     }
     if (r->owed >= o->connections * o->depth)
         return false;
-    if (r->witness && r->result.facts.requests >= r->state_at)
+    if (r->feed && r->result.facts.requests >= r->state_at)
         r->state = look_at_state(r);
-    aphi_ledger_peer(r, (int64_t)o->connections);
+    aphi_outstanding_peer(r, (int64_t)o->connections);
     r->action = aphi_generator_next(r->generator, &(aphi_knowledge){.state = r->state, .seen = r->labelled,
                                                                     .in_flight = r->in_flight,
                                                                     .connections = o->connections,
                                                                     .branches = r->result.branches});
     if (!r->action.label) {
-        aphi_run_end(r, APHI_FINDING_TROUBLE, "%s", aphi_generator_error(r->generator));
+        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", aphi_generator_error(r->generator));
         r->result.fault = APH_FAULT_REQUEST;
         return false;
     }
     return r->has_action = true;
 }
 
-static void write_down_action(aphi_running *r, const aphi_action *a)
+static void write_down_action(aphi_run_state *r, const aphi_action *a)
 {
-    if (r->diary.action_count == SCRIPT_MAX)
+    if (r->log.action_count == SCRIPT_MAX)
         r->result.script_whole = false;
     else
-        aphi_diary_act(&r->diary, a);
+        aphi_run_log_act(&r->log, a);
 }
 
 /* What a script sends must mean something to the model: else its end would say nothing of the subject. */
-static bool is_meaningful(aphi_running *r, const aphi_action *a, aph_value message)
+static bool is_meaningful(aphi_run_state *r, const aphi_action *a, aph_value message)
 {
     const char *why;
-    if (!r->options->script || !r->witness ||
-        aphi_witness_knows(r->witness, aphi_ledger_name(r, a->connection), message, r->now, &why))
+    if (!r->options->script || !r->feed ||
+        aphi_live_feed_knows(r->feed, aphi_outstanding_name(r, a->connection), message, r->now, &why))
         return true;
-    aphi_run_end(r, APHI_FINDING_TROUBLE, "request %lld: %s", (long long)a->label, why);
+    aphi_run_end(r, APHI_RUN_TROUBLE, "request %lld: %s", (long long)a->label, why);
     r->result.fault = APH_FAULT_REQUEST;
     return false;
 }
 
-static void send_message(aphi_running *r, const aphi_action *a)
+static void send_message(aphi_run_state *r, const aphi_action *a)
 {
     aph_value message = aphi_expression_fill(a->send, r->labelled, r->model->functions);
     if (!is_meaningful(r, a, message))
         return;
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
-        aphi_run_end(r, APHI_FINDING_TROUBLE, "request %lld is one that the model's codec has no bytes for: %.200s",
+        aphi_run_end(r, APHI_RUN_TROUBLE, "request %lld is one that the model's codec has no bytes for: %.200s",
                      (long long)a->label, text);
         r->result.fault = APH_FAULT_REQUEST;
         free(text);
         return;
     }
-    uint32_t what = aphi_ledger_kind(r, message);
+    uint32_t what = aphi_outstanding_kind(r, message);
     r->kinds[what].sent++;
     r->result.facts.requests++;
     r->since_quiet++;
     if (!r->paired)
         r->silent = r->wordless = 0; /* what was sent just now may still be answered */
     aphi_labelled_add(r->labelled, a->label, message);
-    int64_t name = aphi_ledger_name(r, a->connection);
-    uint64_t number = r->witness ? aphi_witness_sent(r->witness, name, message, r->now) : 0;
+    int64_t name = aphi_outstanding_name(r, a->connection);
+    uint64_t number = r->feed ? aphi_live_feed_sent(r->feed, name, message, r->now) : 0;
     const aph_model *m = r->model;
-    aphi_ledger_push(r, a->connection,
+    aphi_outstanding_push(r, a->connection,
                      (aphi_question){.label = a->label, .number = number, .at = r->now, .kind = what,
                                      .message = message, .part = m->alone && m->part ? m->part(message) : APH_NIL,
                                      .alone = m->alone && m->alone(message)});
-    aphi_ledger_note(r, APHI_RUN_EVENT_SENT, a->connection, a->label, message, number);
+    aphi_outstanding_note(r, APHI_RUN_EVENT_SENT, a->connection, a->label, message, number);
 }
 
 static void rename_wait(aphi_action *a, int64_t old, int64_t label)
@@ -233,7 +233,7 @@ static void rename_wait(aphi_action *a, int64_t old, int64_t label)
 }
 
 /* Labels rise in a script, also where one action came to be performed after a later one. */
-static void keep_labels_rising(aphi_running *r, aphi_action *a)
+static void keep_labels_rising(aphi_run_state *r, aphi_action *a)
 {
     if (a->label < r->last_label) {
         int64_t old = a->label;
@@ -245,20 +245,20 @@ static void keep_labels_rising(aphi_running *r, aphi_action *a)
     r->last_label = a->label;
 }
 
-static void perform(aphi_running *r, aphi_action *a)
+static void perform(aphi_run_state *r, aphi_action *a)
 {
     keep_labels_rising(r, a);
     write_down_action(r, a);
     if (a->send) {
         send_message(r, a);
     } else {
-        aphi_ledger_part(r, a->connection);
+        aphi_outstanding_part(r, a->connection);
     }
     r->acted_at = r->now;
 }
 
 /* What those aside are about is looked at again only when they may go: that costs more. */
-static void perform_aside(aphi_running *r)
+static void perform_aside(aphi_run_state *r)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->aside_count; i++) {
@@ -277,7 +277,7 @@ static void perform_aside(aphi_running *r)
 }
 
 /* Whoever waits in a calm stretch is there to see what it waits for. */
-static bool may_wait_aside(aphi_running *r)
+static bool may_wait_aside(aphi_run_state *r)
 {
     const aphi_action *a = &r->action;
     return r->model->alone && r->paired && !r->solo && !r->buffer && r->generator && r->aside_count < APHI_ASIDE_MAX &&
@@ -286,18 +286,18 @@ static bool may_wait_aside(aphi_running *r)
 
 /* On the connection where its part is in flight it meets nobody, and where parts are kept apart that is what is to be
  * in flight there. */
-static void join_its_part(aphi_running *r, aphi_aside *a)
+static void join_its_part(aphi_run_state *r, aphi_aside *a)
 {
     aphi_aside joined = *a;
     if (!r->options->apart || !a->action.send || !r->generator || aphi_generator_is_calm(r->generator))
         return;
-    joined.action.connection = aphi_ledger_crowd(r, a->part)->latest;
+    joined.action.connection = aphi_outstanding_crowd(r, a->part)->latest;
     if (has_room(r, &joined.action) && !is_held_up(r, &joined, r->aside_count))
         *a = joined;
 }
 
 /* False: it has to wait where it is, and so have all behind it. */
-static bool perform_or_set_aside(aphi_running *r)
+static bool perform_or_set_aside(aphi_run_state *r)
 {
     bool ready = wait_is_over(r, &r->action) && has_room(r, &r->action);
     if (!ready && !may_wait_aside(r))
@@ -319,7 +319,7 @@ static bool perform_or_set_aside(aphi_running *r)
     return true;
 }
 
-void aphi_run_act(aphi_running *r)
+void aphi_run_act(aphi_run_state *r)
 {
     perform_aside(r);
     for (int i = 0; i < ACTIONS_IN_TURN && !r->ended && next_action(r); i++)

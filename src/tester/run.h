@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * run.h - one run of the tester: act, observe, judge. */
-#ifndef APHI_HARNESS_RUN_H
-#define APHI_HARNESS_RUN_H
+#ifndef APHI_TESTER_RUN_H
+#define APHI_TESTER_RUN_H
 
 #include <antiphon/oracle.h>
 #include "script/script.h"
@@ -13,7 +13,7 @@
 
 #define APHI_PATIENCE INT64_C(400000000) /* nanoseconds, unless another one is given */
 
-#define APHI_FINDINGS(X) \
+#define APHI_RUN_VERDICTS(X) \
     X(PASS, "pass") \
     X(FAIL, "fail")           /* nothing that the model allows explains what was seen */ \
     X(UNKNOWN, "unknown")     /* a limit was hit before that was certain */ \
@@ -24,13 +24,13 @@
     X(STOPPED, "stopped")     /* by a signal to us */ \
     X(TROUBLE, "trouble")     /* with the model or with our own doing: see why and fault */
 
-typedef enum aphi_finding {
-#define X(name, text) APHI_FINDING_##name,
-    APHI_FINDINGS(X)
+typedef enum aphi_run_verdict {
+#define X(name, text) APHI_RUN_##name,
+    APHI_RUN_VERDICTS(X)
 #undef X
-} aphi_finding;
+} aphi_run_verdict;
 
-const char *aphi_finding_name(aphi_finding o);
+const char *aphi_run_verdict_name(aphi_run_verdict o);
 
 /* How far a run is. */
 typedef struct aphi_run_facts {
@@ -64,7 +64,7 @@ typedef struct aphi_run_options {
 } aphi_run_options;
 
 typedef struct aphi_run {
-    aphi_finding outcome;
+    aphi_run_verdict outcome;
     aph_fault fault;             /* with TROUBLE, if the model is to blame */
     char why[512];
     aphi_run_facts facts;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diverge.h - where a run first differs from an earlier one of the same script, but for what a server makes up. */
-#ifndef APHI_CLI_DIVERGE_H
-#define APHI_CLI_DIVERGE_H
+ * trace_diff.h - where a run first differs from an earlier one of the same script, but for what a server makes up. */
+#ifndef APHI_TESTER_TRACE_DIFF_H
+#define APHI_TESTER_TRACE_DIFF_H
 
-#include "harness/run.h"
+#include "tester/run.h"
 
 typedef struct aphi_divergence {
     bool found;
@@ -15,6 +15,6 @@ typedef struct aphi_divergence {
 } aphi_divergence;
 
 /* trace: that of the earlier run. False if there is none that can be read. Lines without a label are passed over. */
-bool aphi_diverge(const char *trace, const aphi_run *run, aphi_divergence *d);
+bool aphi_trace_diff(const char *trace, const aphi_run *run, aphi_divergence *d);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_witness.c - what the oracle says of a live run does not depend on how late it is told. */
-#include "harness/witness.h"
+ * test_live_feed.c - what the oracle says of a live run does not depend on how late it is told. */
+#include "tester/live_feed.h"
 
 #include "base/clock.h"
 #include "tests/support/compare.h"
@@ -38,13 +38,13 @@ static uint64_t oldest(open_requests *open, int64_t connection)
     return first;
 }
 
-static void see(aphi_witness *w, const history_seen *s, open_requests *open, int64_t now)
+static void see(aphi_live_feed *w, const history_seen *s, open_requests *open, int64_t now)
 {
     if (s->sent)
         open->number[s->connection][open->count[s->connection]++] =
-            aphi_witness_sent(w, s->connection, s->message, now);
+            aphi_live_feed_sent(w, s->connection, s->message, now);
     else
-        aphi_witness_received(w, s->connection, s->message, oldest(open, s->connection));
+        aphi_live_feed_received(w, s->connection, s->message, oldest(open, s->connection));
 }
 
 /* The verdict if the history happens before our eyes, at some pace, and the oracle is asked now and then. */
@@ -52,7 +52,7 @@ static aph_verdict watched(const aph_model *model, const history *h, bool whole,
 {
     char error[200];
     aph_oracle_options options = {.environment = "tcp", .whole = whole};
-    aphi_witness *w = aphi_witness_open(model, &options, model->rpc, error, sizeof error);
+    aphi_live_feed *w = aphi_live_feed_open(model, &options, model->rpc, error, sizeof error);
     assert_non_null(w);
     open_requests open = {.count = {0}};
     int64_t now = aphi_clock_ns();
@@ -62,18 +62,18 @@ static aph_verdict watched(const aph_model *model, const history *h, bool whole,
         if (aphi_choice_chance(c, 1, 3))
             now += (int64_t)aphi_choice_below(c, 30) * MS;
         if (aphi_choice_chance(c, 1, 2))
-            aphi_witness_tell(w, now, aphi_choice_chance(c, 1, 2) ? UINT64_MAX : aphi_choice_below(c, 3));
+            aphi_live_feed_tell(w, now, aphi_choice_chance(c, 1, 2) ? UINT64_MAX : aphi_choice_below(c, 3));
         if (aphi_choice_chance(c, 1, 8))
             aph_collect();
     }
     /* Of a request that was alone, it is the same whether its answer is lost or will never come. */
     for (int64_t i = 0; model->rpc && i < HISTORY_CONNECTIONS; i++)
         if (open.count[i] == 1 && aphi_choice_chance(c, 1, 2))
-            aphi_witness_lost(w, i, oldest(&open, i));
-    aph_verdict verdict = aphi_witness_tell_all(w, now);
-    assert_true(verdict != APH_PASS || aphi_witness_untold(w) == 0);
+            aphi_live_feed_lost(w, i, oldest(&open, i));
+    aph_verdict verdict = aphi_live_feed_tell_all(w, now);
+    assert_true(verdict != APH_PASS || aphi_live_feed_untold(w) == 0);
     aph_root_remove(mark_history, (void *)h);
-    aphi_witness_close(w);
+    aphi_live_feed_close(w);
     return verdict;
 }
 
@@ -141,28 +141,28 @@ static void test_waits(void **unused)
     (void)unused;
     char error[200];
     aph_oracle_options options = {.environment = "tcp"};
-    aphi_witness *w = aphi_witness_open(subject_kv.model, &options, true, error, sizeof error);
+    aphi_live_feed *w = aphi_live_feed_open(subject_kv.model, &options, true, error, sizeof error);
     assert_non_null(w);
     int64_t begin = aphi_clock_ns();
-    uint64_t put = aphi_witness_sent(w, 1, request_of("put"), begin);
-    assert_int_equal(aphi_witness_tell(w, begin + MS, UINT64_MAX), APH_PASS);
-    assert_int_equal(aphi_witness_untold(w), 1);
-    uint64_t get = aphi_witness_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + MS);
-    aphi_witness_received(w, 2, aph_str("v"), get);
-    aphi_witness_tell(w, begin + 2 * MS, UINT64_MAX);
-    assert_int_equal(aphi_witness_untold(w), 3); /* in order */
-    assert_int_equal(aphi_witness_tell(w, begin + 1000 * MS, UINT64_MAX), APH_PASS);
-    assert_int_equal(aphi_witness_untold(w), 0);
-    assert_int_equal(aphi_witness_last(w), 2);
-    aphi_witness_lost(w, 1, put);
-    assert_int_equal(aphi_witness_tell(w, begin + 1001 * MS, UINT64_MAX), APH_PASS);
+    uint64_t put = aphi_live_feed_sent(w, 1, request_of("put"), begin);
+    assert_int_equal(aphi_live_feed_tell(w, begin + MS, UINT64_MAX), APH_PASS);
+    assert_int_equal(aphi_live_feed_untold(w), 1);
+    uint64_t get = aphi_live_feed_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + MS);
+    aphi_live_feed_received(w, 2, aph_str("v"), get);
+    aphi_live_feed_tell(w, begin + 2 * MS, UINT64_MAX);
+    assert_int_equal(aphi_live_feed_untold(w), 3); /* in order */
+    assert_int_equal(aphi_live_feed_tell(w, begin + 1000 * MS, UINT64_MAX), APH_PASS);
+    assert_int_equal(aphi_live_feed_untold(w), 0);
+    assert_int_equal(aphi_live_feed_last(w), 2);
+    aphi_live_feed_lost(w, 1, put);
+    assert_int_equal(aphi_live_feed_tell(w, begin + 1001 * MS, UINT64_MAX), APH_PASS);
     /* After the failure nothing more is told. */
-    get = aphi_witness_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + 1002 * MS);
-    aphi_witness_received(w, 2, aph_str("never stored"), get);
-    assert_int_equal(aphi_witness_tell(w, begin + 1003 * MS, UINT64_MAX), APH_FAIL);
-    aphi_witness_sent(w, 2, request_of("put"), begin + 1004 * MS);
-    assert_int_equal(aphi_witness_tell_all(w, begin + 2000 * MS), APH_FAIL);
-    aphi_witness_close(w);
+    get = aphi_live_feed_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + 1002 * MS);
+    aphi_live_feed_received(w, 2, aph_str("never stored"), get);
+    assert_int_equal(aphi_live_feed_tell(w, begin + 1003 * MS, UINT64_MAX), APH_FAIL);
+    aphi_live_feed_sent(w, 2, request_of("put"), begin + 1004 * MS);
+    assert_int_equal(aphi_live_feed_tell_all(w, begin + 2000 * MS), APH_FAIL);
+    aphi_live_feed_close(w);
 }
 
 /* More than the ring holds at first, all waiting; each end finds its request. */
@@ -172,19 +172,19 @@ static void test_grows(void **unused)
     enum { MANY = 3000 };
     char error[200];
     aph_oracle_options options = {.environment = "tcp"};
-    aphi_witness *w = aphi_witness_open(subject_kv.model, &options, true, error, sizeof error);
+    aphi_live_feed *w = aphi_live_feed_open(subject_kv.model, &options, true, error, sizeof error);
     assert_non_null(w);
     int64_t begin = aphi_clock_ns();
     for (int i = 0; i < MANY; i++) {
         aph_value get = aph_record("f", aph_str("get"), "key", aph_strf("k%d", i % 50));
-        assert_int_equal(aphi_witness_sent(w, i, get, begin), i);
+        assert_int_equal(aphi_live_feed_sent(w, i, get, begin), i);
     }
     for (int i = MANY; i-- > 0;)
-        aphi_witness_received(w, i, aph_str(""), (uint64_t)i);
-    assert_int_equal(aphi_witness_untold(w), 2 * MANY);
-    assert_int_equal(aphi_witness_tell(w, begin, UINT64_MAX), APH_PASS);
-    assert_int_equal(aphi_witness_untold(w), 0);
-    aphi_witness_close(w);
+        aphi_live_feed_received(w, i, aph_str(""), (uint64_t)i);
+    assert_int_equal(aphi_live_feed_untold(w), 2 * MANY);
+    assert_int_equal(aphi_live_feed_tell(w, begin, UINT64_MAX), APH_PASS);
+    assert_int_equal(aphi_live_feed_untold(w), 0);
+    aphi_live_feed_close(w);
 }
 
 int main(void)

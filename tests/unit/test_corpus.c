@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_keep.c - failing scripts are kept once, listed by model with the latest first, and never lost. */
-#include "harness/keep.h"
+ * test_corpus.c - failing scripts are kept once, listed by model with the latest first, and never lost. */
+#include "tester/corpus.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char home[] = "/tmp/test_keep.XXXXXX";
+static char home[] = "/tmp/test_corpus.XXXXXX";
 static char folder[100], error[300], path[300];
 
 static aphi_script script(const char *model, int64_t value)
@@ -30,15 +30,15 @@ static aphi_script script(const char *model, int64_t value)
 static void save(const char *model, int64_t value)
 {
     aphi_script s = script(model, value);
-    if (!aphi_keep_save(folder, &s, path, sizeof path, error, sizeof error))
+    if (!aphi_corpus_save(folder, &s, path, sizeof path, error, sizeof error))
         fail_msg("%s", error);
     aphi_script_free(&s);
 }
 
-static aphi_kept list(const char *model, size_t count)
+static aphi_corpus_entry list(const char *model, size_t count)
 {
-    aphi_kept kept;
-    if (!aphi_keep_list(folder, model, &kept, error, sizeof error))
+    aphi_corpus_entry kept;
+    if (!aphi_corpus_list(folder, model, &kept, error, sizeof error))
         fail_msg("%s", error);
     assert_int_equal(kept.count, count);
     return kept;
@@ -54,8 +54,8 @@ static void test_latest_first(void **unused)
 {
     (void)unused;
     char first[300], second[300];
-    aphi_kept kept = list("kv", 0); /* there is no folder yet */
-    aphi_keep_free(&kept);
+    aphi_corpus_entry kept = list("kv", 0); /* there is no folder yet */
+    aphi_corpus_free(&kept);
     save("kv", 1);
     strcpy(first, path);
     is_old(first, 20);
@@ -67,7 +67,7 @@ static void test_latest_first(void **unused)
     kept = list("kv", 2);
     assert_string_equal(kept.paths[0], second);
     assert_string_equal(kept.paths[1], first);
-    aphi_keep_free(&kept);
+    aphi_corpus_free(&kept);
     save("kv", 1); /* it failed again */
     assert_string_equal(path, first);
     kept = list("kv", 2);
@@ -77,7 +77,7 @@ static void test_latest_first(void **unused)
     assert_string_equal(read.model, "kv");
     assert_ptr_equal(read.actions[0].send, aph_int(1));
     aphi_script_free(&read);
-    aphi_keep_free(&kept);
+    aphi_corpus_free(&kept);
 }
 
 static void test_does_not_overwrite(void **unused)
@@ -96,8 +96,8 @@ static void test_does_not_overwrite(void **unused)
     assert_non_null(fgets(line, sizeof line, in));
     fclose(in);
     assert_string_equal(line, "changed by hand\n");
-    aphi_kept kept = list("mine", 2);
-    aphi_keep_free(&kept);
+    aphi_corpus_entry kept = list("mine", 2);
+    aphi_corpus_free(&kept);
 }
 
 static void test_names(void **unused)
@@ -106,20 +106,20 @@ static void test_names(void **unused)
     save("../../etc/x y", 1); /* stays in the folder */
     assert_memory_equal(path, folder, strlen(folder));
     assert_null(strchr(path + strlen(folder) + 1, '/'));
-    aphi_kept kept = list("../../etc/x y", 1);
-    aphi_keep_free(&kept);
+    aphi_corpus_entry kept = list("../../etc/x y", 1);
+    aphi_corpus_free(&kept);
     save("", 1);
     kept = list("", 1);
-    aphi_keep_free(&kept);
+    aphi_corpus_free(&kept);
     close(open("other-0123456789abcdef.script.part", O_CREAT | O_CLOEXEC, 0666)); /* what is not ours is not listed */
     kept = list("other", 1);
-    aphi_keep_free(&kept);
+    aphi_corpus_free(&kept);
 }
 
 static void fails_to_save(const char *where, const char *says)
 {
     aphi_script s = script("kv", 9);
-    assert_false(aphi_keep_save(where, &s, path, sizeof path, error, sizeof error));
+    assert_false(aphi_corpus_save(where, &s, path, sizeof path, error, sizeof error));
     if (!strstr(error, where) || !strstr(error, says))
         fail_msg("%s", error);
     aphi_script_free(&s);
@@ -134,10 +134,10 @@ static void test_where_it_cannot(void **unused)
     fails_to_save(file, "Not a directory");
     fails_to_save("/no/such/folder", "No such file");
     fails_to_save("/proc/antiphon", "");
-    aphi_kept kept;
-    assert_false(aphi_keep_list(file, "kv", &kept, error, sizeof error));
+    aphi_corpus_entry kept;
+    assert_false(aphi_corpus_list(file, "kv", &kept, error, sizeof error));
     assert_non_null(strstr(error, "cannot be read"));
-    aphi_keep_free(&kept);
+    aphi_corpus_free(&kept);
     if (geteuid() == 0)
         return; /* whom nothing is forbidden */
     snprintf(closed, sizeof closed, "%s/closed", home);
@@ -156,14 +156,14 @@ static void test_full_disk(void **unused)
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &none);
     aphi_script s = script("full", 1);
-    bool saved = aphi_keep_save(folder, &s, path, sizeof path, error, sizeof error);
+    bool saved = aphi_corpus_save(folder, &s, path, sizeof path, error, sizeof error);
     setrlimit(RLIMIT_FSIZE, &before_it);
     signal(SIGXFSZ, SIG_DFL);
     assert_false(saved);
     assert_non_null(strstr(error, "File too large"));
     assert_int_not_equal(access(path, F_OK), 0);
-    aphi_kept kept = list("full", 0);
-    aphi_keep_free(&kept);
+    aphi_corpus_entry kept = list("full", 0);
+    aphi_corpus_free(&kept);
     aphi_script_free(&s);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hearing.c - what comes in a run: answers, calls, and the ends of connections. */
-#include "harness/running.h"
+ * run_receive.c - what comes in a run: answers, calls, and the ends of connections. */
+#include "tester/run_internal.h"
 
 #include "base/clock.h"
 
@@ -12,49 +12,49 @@ enum { BREAKS = 8 }; /* connections that may be broken off, and one more for eac
 
 aph_value aphi_run_asked(void *context, int64_t connection)
 {
-    aphi_running *r = context;
-    const aphi_peer *p = aphi_ledger_peer(r, connection);
+    aphi_run_state *r = context;
+    const aphi_peer *p = aphi_outstanding_peer(r, connection);
     return p->count ? p->queue[p->head].message : APH_NIL;
 }
 
-static uint64_t tell_received(aphi_running *r, const aphi_arrival *a, uint64_t request)
+static uint64_t tell_received(aphi_run_state *r, const aphi_arrival *a, uint64_t request)
 {
-    return r->witness ? aphi_witness_received(r->witness, aphi_ledger_name(r, a->connection), a->message, request) : 0;
+    return r->feed ? aphi_live_feed_received(r->feed, aphi_outstanding_name(r, a->connection), a->message, request) : 0;
 }
 
-static void arrived_message(aphi_running *r, const aphi_arrival *a)
+static void arrived_message(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_question q = {.number = APHI_NO_REQUEST};
-    bool answer = aphi_ledger_pop(r, a->connection, &q);
+    bool answer = aphi_outstanding_pop(r, a->connection, &q);
     int64_t label = answer ? q.label + 1 : 0;
-    aphi_ledger_peer(r, a->connection)->was_answered = true;
+    aphi_outstanding_peer(r, a->connection)->was_answered = true;
     if (answer)
         r->kinds[q.kind].answered++;
     r->result.facts.answers++;
     if (label)
         aphi_labelled_add(r->labelled, label, a->message);
     uint64_t number = tell_received(r, a, q.number);
-    aphi_ledger_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, label, a->message, number);
+    aphi_outstanding_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, label, a->message, number);
     if (a->last)
-        aphi_ledger_part(r, a->connection);
+        aphi_outstanding_part(r, a->connection);
 }
 
-static void answer_call(aphi_running *r, aphi_held call)
+static void answer_call(aphi_run_state *r, aphi_held call)
 {
     r->call = call.name;
     if (call.answer == aph_bool(false)) {
         aphi_net_hang_up(r->net, call.connection);
     } else if (!aphi_net_post(r->net, call.connection, call.answer, 0)) {
-        aphi_run_end(r, APHI_FINDING_TROUBLE, "the model's answer to a call has no bytes in its codec");
+        aphi_run_end(r, APHI_RUN_TROUBLE, "the model's answer to a call has no bytes in its codec");
         return;
     }
-    int64_t name = aphi_ledger_name(r, call.connection);
-    uint64_t number = r->witness ? aphi_witness_sent(r->witness, name, call.answer, r->now) : 0;
-    aphi_ledger_note(r, APHI_RUN_EVENT_SENT, call.connection, 0, call.answer, number);
+    int64_t name = aphi_outstanding_name(r, call.connection);
+    uint64_t number = r->feed ? aphi_live_feed_sent(r->feed, name, call.answer, r->now) : 0;
+    aphi_outstanding_note(r, APHI_RUN_EVENT_SENT, call.connection, 0, call.answer, number);
 }
 
 /* One of those that wait, not always the one that waits longest; of one connection, which has an order, that one. */
-void aphi_run_answer_held(aphi_running *r)
+void aphi_run_answer_held(aphi_run_state *r)
 {
     size_t i = (size_t)aphi_choice_below(&r->choice, r->held_count), k = 0;
     while (r->held[k].connection != r->held[i].connection)
@@ -64,7 +64,7 @@ void aphi_run_answer_held(aphi_running *r)
     answer_call(r, call);
 }
 
-static bool is_held(const aphi_running *r, int64_t connection)
+static bool is_held(const aphi_run_state *r, int64_t connection)
 {
     for (size_t i = 0; i < r->held_count; i++)
         if (r->held[i].connection == connection)
@@ -74,11 +74,11 @@ static bool is_held(const aphi_running *r, int64_t connection)
 
 /* On a connection that the subject opened we are the server: the model says what it answers. Some wait, so that the
  * subject has several at a time and is not answered in the order in which it asked. */
-static void arrived_call(aphi_running *r, const aphi_arrival *a)
+static void arrived_call(aphi_run_state *r, const aphi_arrival *a)
 {
     r->call = APH_ACCEPTED + (int64_t)r->called;
     uint64_t number = tell_received(r, a, APHI_NO_REQUEST);
-    aphi_ledger_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, 0, a->message, number);
+    aphi_outstanding_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
     aphi_held call = {a->connection, r->call, r->model->respond(a->message, r->called++)};
@@ -94,7 +94,7 @@ static void arrived_call(aphi_running *r, const aphi_arrival *a)
 /* May the connection end as it did, where the model lets the subject close it? A request may have crossed the close.
  * Where several had, unread ones break the connection off, and answers before them can be lost with it. So it is with
  * servers that close after each answer, and do not wait for us to have read it; one that does no better is rejected. */
-static bool crossed(aphi_running *r, const aphi_arrival *a, const aphi_peer *p)
+static bool crossed(aphi_run_state *r, const aphi_arrival *a, const aphi_peer *p)
 {
     if (r->model->closes != APH_CLOSES_SETTLED || a->kind == APHI_ARRIVED_REFUSED)
         return false;
@@ -104,19 +104,19 @@ static bool crossed(aphi_running *r, const aphi_arrival *a, const aphi_peer *p)
            ++r->broken_off <= BREAKS + r->result.facts.answers;
 }
 
-static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word)
+static void arrived_end(aphi_run_state *r, const aphi_arrival *a, const char *word)
 {
     if (a->connection >= APH_ACCEPTED) {
         if (!r->model->calls_apart)
-            aphi_ledger_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+            aphi_outstanding_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
         return;
     }
-    const aphi_peer *p = aphi_ledger_peer(r, a->connection);
+    const aphi_peer *p = aphi_outstanding_peer(r, a->connection);
     size_t owed = p->count;
     bool owes = owed > 0, allowed = crossed(r, a, p);
-    aphi_ledger_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
-    aphi_ledger_lose(r, a->connection);
-    aphi_ledger_retire(r, a->connection);
+    aphi_outstanding_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
+    aphi_outstanding_lose(r, a->connection);
+    aphi_outstanding_retire(r, a->connection);
     if (allowed) {
         r->dropped += owed;
         return;
@@ -136,7 +136,7 @@ static void arrived_end(aphi_running *r, const aphi_arrival *a, const char *word
 
 void aphi_run_arrived(void *context, const aphi_arrival *a)
 {
-    aphi_running *r = context;
+    aphi_run_state *r = context;
     if (aphi_arrival_says(a) && a->connection < APH_ACCEPTED)
         r->spoke = true;
     if (r->ended)
@@ -155,14 +155,14 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
         break;
     case APHI_ARRIVED_MALFORMED:
         r->call = APH_ACCEPTED + (int64_t)r->called;
-        aphi_ledger_note(r, APHI_RUN_EVENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
-        APHI_JUDGE_AND_END(r, APHI_FINDING_MALFORMED, "connection %lld: what came is not a message: %s",
+        aphi_outstanding_note(r, APHI_RUN_EVENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
+        APHI_JUDGE_AND_END(r, APHI_RUN_MALFORMED, "connection %lld: what came is not a message: %s",
                            (long long)a->connection, a->why);
         break;
     case APHI_ARRIVED_BEYOND:
         r->call = APH_ACCEPTED + (int64_t)r->called;
-        aphi_ledger_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
-        APHI_JUDGE_AND_END(r, APHI_FINDING_UNKNOWN, "connection %lld: %s, which is our limit; a limit of the "
+        aphi_outstanding_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: %s, which is our limit; a limit of the "
                            "protocol's own belongs in its codec (.limit), and makes it malformed",
                            (long long)a->connection, a->why);
         break;
@@ -170,14 +170,14 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_RESET: arrived_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: arrived_end(r, a, "refused"); break;
     case APHI_ARRIVED_CROWD:
-        aphi_run_end(r, APHI_FINDING_UNKNOWN, "the subject has opened more connections to us than we take: %s", a->why);
+        aphi_run_end(r, APHI_RUN_UNKNOWN, "the subject has opened more connections to us than we take: %s", a->why);
         break;
     case APHI_ARRIVED_UNABLE:
         if (a->connection >= APH_ACCEPTED)
-            aphi_run_end(r, APHI_FINDING_TROUBLE, "a connection that the subject opens to us cannot be taken: %s; "
+            aphi_run_end(r, APHI_RUN_TROUBLE, "a connection that the subject opens to us cannot be taken: %s; "
                          "allow more open files (ulimit -n)", a->why);
         else
-            aphi_run_end(r, APHI_FINDING_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer "
+            aphi_run_end(r, APHI_RUN_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer "
                          "--connections, or allow more open files (ulimit -n)", (long long)a->connection, a->why);
         break;
     }

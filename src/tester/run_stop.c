@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ending.c - how a run ends: by what the oracle says, by the death of the subject, or in silence.
+ * run_stop.c - how a run ends: by what the oracle says, by the death of the subject, or in silence.
  *
  * Silence:    time counts as silence only while we look: a tick of the loop counts for at most ten milliseconds however
  *             long the machine made us wait. While no processor is idle, somebody waits for one, and it may be the
@@ -8,7 +8,7 @@
  *             but must answer some time. Where nobody lets us in, the kernel asks again after one second and after
  *             three: a subject that is merely slow to accept is not blamed before that. Silence is doubtful all the
  *             same: campaign.c looks whether it happens again. */
-#include "harness/running.h"
+#include "tester/run_internal.h"
 
 #include "base/clock.h"
 
@@ -30,7 +30,7 @@ enum {
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-void aphi_run_end(aphi_running *r, aphi_finding outcome, const char *format, ...)
+void aphi_run_end(aphi_run_state *r, aphi_run_verdict outcome, const char *format, ...)
 {
     if (r->ended)
         return;
@@ -42,30 +42,30 @@ void aphi_run_end(aphi_running *r, aphi_finding outcome, const char *format, ...
     va_end(args);
 }
 
-static void end_by_fault(aphi_running *r, aph_fault fault, const char *message, int64_t connection)
+static void end_by_fault(aphi_run_state *r, aph_fault fault, const char *message, int64_t connection)
 {
     if (fault == APH_FAULT_ANSWER) {
-        aphi_run_end(r, APHI_FINDING_FAIL, "an answer on connection %lld, on which nothing was asked",
+        aphi_run_end(r, APHI_RUN_FAIL, "an answer on connection %lld, on which nothing was asked",
                      (long long)connection);
         return;
     }
-    aphi_run_end(r, APHI_FINDING_TROUBLE, "%s", message);
+    aphi_run_end(r, APHI_RUN_TROUBLE, "%s", message);
     r->result.fault = fault;
 }
 
 /* The moment that was told last; its connection, or -1 if it is no longer there. */
-static int64_t blame(aphi_running *r)
+static int64_t blame(aphi_run_state *r)
 {
     size_t n;
-    aphi_run_event *moments = aphi_diary_moments(&r->diary, aphi_witness_last(r->witness), &n, &r->result.blamed);
+    aphi_run_event *moments = aphi_run_log_moments(&r->log, aphi_live_feed_last(r->feed), &n, &r->result.blamed);
     int64_t connection = r->result.blamed >= 0 ? moments[r->result.blamed].connection : -1;
     free(moments);
     return connection;
 }
 
-static void end_by_verdict(aphi_running *r, aph_verdict verdict)
+static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
 {
-    const aphi_partition *partition = aphi_partitions_rejecting(aphi_witness_jury(r->witness));
+    const aphi_partition *partition = aphi_partitions_rejecting(aphi_live_feed_jury(r->feed));
     const char *message = "";
     aph_fault fault = partition && partition->oracle ? aph_oracle_fault(partition->oracle, &message) : APH_FAULT_NONE;
     aph_limit limit = partition && partition->oracle ? aph_oracle_limit(partition->oracle) : APH_LIMIT_NONE;
@@ -73,11 +73,11 @@ static void end_by_verdict(aphi_running *r, aph_verdict verdict)
     if (fault) {
         end_by_fault(r, fault, message, connection);
     } else if (verdict == APH_FAIL) {
-        aphi_run_end(r, APHI_FINDING_FAIL, "nothing that the model allows explains what was seen");
+        aphi_run_end(r, APHI_RUN_FAIL, "nothing that the model allows explains what was seen");
     } else {
         r->result.too_hard = true;
         r->result.undecided = limit == APH_LIMIT_WINDOW || limit == APH_LIMIT_TIME;
-        aphi_run_end(r, APHI_FINDING_UNKNOWN, "%s",
+        aphi_run_end(r, APHI_RUN_UNKNOWN, "%s",
                      limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
                      : limit == APH_LIMIT_SOLVER ? "the solver could not decide in its time"
                      : limit == APH_LIMIT_WINDOW ? "explanations had been given up to save memory"
@@ -85,38 +85,38 @@ static void end_by_verdict(aphi_running *r, aph_verdict verdict)
     }
 }
 
-bool aphi_run_is_stopped(const aphi_running *r)
+bool aphi_run_is_stopped(const aphi_run_state *r)
 {
     return r->options->stop && *r->options->stop;
 }
 
-static void hear_verdict(aphi_running *r, aph_verdict verdict)
+static void hear_verdict(aphi_run_state *r, aph_verdict verdict)
 {
     if (verdict == APH_UNKNOWN && aphi_run_is_stopped(r))
-        aphi_run_end(r, APHI_FINDING_STOPPED, "stopped by a signal");
+        aphi_run_end(r, APHI_RUN_STOPPED, "stopped by a signal");
     else if (verdict != APH_PASS)
         end_by_verdict(r, verdict);
 }
 
-void aphi_run_judge(aphi_running *r, uint64_t most)
+void aphi_run_judge(aphi_run_state *r, uint64_t most)
 {
-    if (r->witness && !r->ended)
-        hear_verdict(r, aphi_witness_tell(r->witness, r->now, most));
+    if (r->feed && !r->ended)
+        hear_verdict(r, aphi_live_feed_tell(r->feed, r->now, most));
 }
 
-void aphi_run_judge_all(aphi_running *r)
+void aphi_run_judge_all(aphi_run_state *r)
 {
-    if (r->witness && !r->ended)
-        hear_verdict(r, aphi_witness_tell_all(r->witness, r->now));
+    if (r->feed && !r->ended)
+        hear_verdict(r, aphi_live_feed_tell_all(r->feed, r->now));
 }
 
-int64_t aphi_run_patience(const aphi_running *r)
+int64_t aphi_run_patience(const aphi_run_state *r)
 {
     return r->options->patience_ns ? r->options->patience_ns : APHI_PATIENCE;
 }
 
 /* Is the subject's process no more? Its connections may be seen to end a moment before it does. */
-static bool has_exited(aphi_running *r, bool soon, char *how, size_t size)
+static bool has_exited(aphi_run_state *r, bool soon, char *how, size_t size)
 {
     int64_t until = aphi_clock_ns() + (soon ? aphi_run_patience(r) / PATIENCE_PARTS_DYING : 0);
     while (aphi_subject_look(r->options->subject, how, size) != APHI_SUBJECT_EXITED) {
@@ -127,15 +127,15 @@ static bool has_exited(aphi_running *r, bool soon, char *how, size_t size)
     return true;
 }
 
-void aphi_run_end_dead(aphi_running *r, const char *what, bool doubtful)
+void aphi_run_end_dead(aphi_run_state *r, const char *what, bool doubtful)
 {
     char how[160];
     if (r->ended)
         return;
     if (has_exited(r, *what, how, sizeof how))
-        APHI_JUDGE_AND_END(r, APHI_FINDING_DEAD, "the subject %s", how);
+        APHI_JUDGE_AND_END(r, APHI_RUN_DEAD, "the subject %s", how);
     else
-        APHI_JUDGE_AND_END(r, APHI_FINDING_DEAD, "%s", what);
+        APHI_JUDGE_AND_END(r, APHI_RUN_DEAD, "%s", what);
     r->result.doubtful = doubtful && *what;
 }
 
@@ -143,17 +143,17 @@ void aphi_run_end_dead(aphi_running *r, const char *what, bool doubtful)
 
 /* A lossy network is given as long as one that owes an answer: what it
  * was too early to call lost would be blamed on the subject. */
-int64_t aphi_run_silence(const aphi_running *r)
+int64_t aphi_run_silence(const aphi_run_state *r)
 {
     return r->paired ? APHI_QUIET : r->datagrams ? aphi_run_patience(r) : QUIET_UNPAIRED;
 }
 
-static int64_t idle_now(const aphi_running *r)
+static int64_t idle_now(const aphi_run_state *r)
 {
     return r->options->idle_ns ? r->options->idle_ns() : aphi_clock_idle_ns();
 }
 
-void aphi_run_count_silence(aphi_running *r, int64_t passed, bool arrived, bool heard)
+void aphi_run_count_silence(aphi_run_state *r, int64_t passed, bool arrived, bool heard)
 {
     bool let_in = arrived && !heard; /* or dropped: both begin a silence */
     if (arrived && r->owed && r->silent > r->result.silence_ns)
@@ -168,7 +168,7 @@ void aphi_run_count_silence(aphi_running *r, int64_t passed, bool arrived, bool 
 }
 
 /* Has it been silent for so long, where only one of so many moments counts while no processor is idle? */
-static bool is_silent_for(const aphi_running *r, int64_t ns, int counted)
+static bool is_silent_for(const aphi_run_state *r, int64_t ns, int counted)
 {
     if (r->silent < ns || r->silent >= ns * counted || !r->idle_at || r->idle < 0)
         return r->silent >= ns;
@@ -177,22 +177,22 @@ static bool is_silent_for(const aphi_running *r, int64_t ns, int counted)
     return (double)r->silent * (share > 1 ? 1 : share) >= (double)ns;
 }
 
-bool aphi_run_is_silent(const aphi_running *r)
+bool aphi_run_is_silent(const aphi_run_state *r)
 {
     return is_silent_for(r, aphi_run_silence(r), r->paired ? 1 : r->datagrams ? COUNTED_LOADED : COUNTED_LOADED_QUIET);
 }
 
-static bool is_past_patience(const aphi_running *r)
+static bool is_past_patience(const aphi_run_state *r)
 {
     return is_silent_for(r, aphi_run_patience(r), COUNTED_LOADED);
 }
 
-bool aphi_run_is_wordless(const aphi_running *r)
+bool aphi_run_is_wordless(const aphi_run_state *r)
 {
     return r->silent < r->wordless && r->wordless >= aphi_run_patience(r);
 }
 
-const char *aphi_run_wordless(const aphi_running *r, char *text, size_t size)
+const char *aphi_run_wordless(const aphi_run_state *r, char *text, size_t size)
 {
     double seconds = (double)r->wordless / 1e9;
     if (r->called)
@@ -202,7 +202,7 @@ const char *aphi_run_wordless(const aphi_running *r, char *text, size_t size)
     return text;
 }
 
-bool aphi_run_one_is_late(aphi_running *r)
+bool aphi_run_one_is_late(aphi_run_state *r)
 {
     int64_t long_ago = r->now - PATIENCES_LATE * aphi_run_patience(r);
     for (size_t i = 0; r->paired && i < r->peer_count; i++)
@@ -212,7 +212,7 @@ bool aphi_run_one_is_late(aphi_running *r)
 }
 
 /* The oldest request without an answer, on a connection that somebody accepted if there is one; its label, or 0. */
-static int64_t oldest_owed(const aphi_running *r, int64_t *connection)
+static int64_t oldest_owed(const aphi_run_state *r, int64_t *connection)
 {
     int64_t label = 0;
     bool let_in = false;
@@ -228,7 +228,7 @@ static int64_t oldest_owed(const aphi_running *r, int64_t *connection)
     return label;
 }
 
-static void end_starved(aphi_running *r)
+static void end_starved(aphi_run_state *r)
 {
     char how[160], more[200] = "";
     aphi_subject_state state = aphi_subject_look(r->options->subject, how, sizeof how);
@@ -247,48 +247,48 @@ static void end_starved(aphi_running *r)
     else if (!aphi_net_idle(r->net))
         snprintf(more, sizeof more, ", and the subject does not read what is sent to it");
     if (label)
-        APHI_JUDGE_AND_END(r, APHI_FINDING_STARVED, "request %lld on connection %lld was not answered in %.1f s%s",
+        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, "request %lld on connection %lld was not answered in %.1f s%s",
                            (long long)label, (long long)connection, (double)aphi_run_patience(r) / 1e9, more);
     else
-        APHI_JUDGE_AND_END(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent%s",
+        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, "the subject owes something in every explanation, and is silent%s",
                            more);
 }
 
 /* Nothing more is to be done, and nothing more is to come. */
-static void end_quietly(aphi_running *r)
+static void end_quietly(aphi_run_state *r)
 {
     aphi_run_judge_all(r);
-    if (!r->ended && r->witness && !r->model->rpc && !r->datagrams && !r->left) {
-        aph_verdict verdict = aphi_witness_quiet(r->witness);
+    if (!r->ended && r->feed && !r->model->rpc && !r->datagrams && !r->left) {
+        aph_verdict verdict = aphi_live_feed_quiet(r->feed);
         r->result.doubtful = true;
         if (verdict == APH_FAIL)
-            aphi_run_end(r, APHI_FINDING_STARVED, "the subject owes something in every explanation, and is silent");
+            aphi_run_end(r, APHI_RUN_STARVED, "the subject owes something in every explanation, and is silent");
         else if (verdict != APH_PASS)
             end_by_verdict(r, verdict);
     }
-    aphi_run_end(r, APHI_FINDING_PASS, "everything that was seen is explained");
+    aphi_run_end(r, APHI_RUN_PASS, "everything that was seen is explained");
 }
 
 /* Where answers are not of one request each, nobody knows what is owed; after a silence, nothing. */
-static void call_it_even(aphi_running *r)
+static void call_it_even(aphi_run_state *r)
 {
     aphi_question a;
     for (size_t i = 0; r->owed && i < r->peer_count; i++)
-        while (aphi_ledger_pop(r, (int64_t)i, &a))
+        while (aphi_outstanding_pop(r, (int64_t)i, &a))
             continue;
     if (!r->datagrams)
         r->since_quiet = 0;
-    if (!r->datagrams || !r->witness || r->drained == aphi_diary_count(&r->diary))
+    if (!r->datagrams || !r->feed || r->drained == aphi_run_log_count(&r->log))
         return;
     aphi_run_judge_all(r);
-    r->drained = aphi_diary_count(&r->diary);
+    r->drained = aphi_run_log_count(&r->log);
     r->since_quiet = 0;
-    if (!r->ended && aphi_witness_quiet(r->witness) != APH_PASS)
+    if (!r->ended && aphi_live_feed_quiet(r->feed) != APH_PASS)
         end_by_verdict(r, APH_UNKNOWN);
 }
 
 /* It owes us something, if only to read, and nothing has come for longer than that may last. */
-static bool is_starved(const aphi_running *r)
+static bool is_starved(const aphi_run_state *r)
 {
     int64_t connection = 0;
     if (!(r->paired && r->owed) && aphi_net_idle(r->net))
@@ -299,7 +299,7 @@ static bool is_starved(const aphi_running *r)
     return !dialing || r->silent >= PATIENCE_DIALING;
 }
 
-void aphi_run_listen_to_silence(aphi_running *r)
+void aphi_run_listen_to_silence(aphi_run_state *r)
 {
     char how[160];
     if (!r->paired && aphi_run_is_silent(r))
