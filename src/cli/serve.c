@@ -4,7 +4,7 @@
  *
  * The first line on stdout is "listening on HOST:PORT", at once: whoever started it then knows where, and that it
  * does. */
-#include "harness/server.h"
+#include "server/server.h"
 
 #include "cli/commands.h"
 #include "check/exits.h"
@@ -176,14 +176,14 @@ static bool sum_up(void)
     return fflush(stdout) == 0;
 }
 
-static int exit_of_fault(aphi_act_fault fault)
+static int exit_of_fault(aphi_simulated_fault fault)
 {
     switch (fault) {
-    case APHI_ACT_CRASHED: return APHI_EXIT_MODEL_CRASH;
-    case APHI_ACT_IMPURE: return APHI_EXIT_MODEL_IMPURE;
-    case APHI_ACT_UNSENT: return APHI_EXIT_MODEL_CODEC;
-    case APHI_ACT_STUCK:
-    case APHI_ACT_FULL: break;
+    case APHI_SIMULATED_CRASHED: return APHI_EXIT_MODEL_CRASH;
+    case APHI_SIMULATED_IMPURE: return APHI_EXIT_MODEL_IMPURE;
+    case APHI_SIMULATED_UNSENT: return APHI_EXIT_MODEL_CODEC;
+    case APHI_SIMULATED_STUCK:
+    case APHI_SIMULATED_FULL: break;
     }
     return APHI_EXIT_MODEL_STUCK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * actor.c - run a model with nothing symbolic: whatever it leaves open is drawn at random.
+ * simulator.c - run a model with nothing symbolic: whatever it leaves open is drawn at random.
  *
  * Idea:       a request is an attempt: the step is run from its head, with the answers that it has had, to the next
  *             receive for which there is no request, through as many step ends as there are on the way. Only then does
@@ -9,7 +9,7 @@
  *             2. nothing of an attempt that failed is to be seen, but that random choice went on
  * Cost:       for a model that receives once a step, the step once, and the beginning of the next.
  * Read next:  ../tree/step.h, server.c */
-#include "harness/actor.h"
+#include "server/simulator.h"
 
 #include "base/memory.h"
 #include "codec/codec_internal.h"
@@ -31,18 +31,18 @@ typedef struct answered {
     aph_value value;
 } answered;
 
-struct aphi_act_log {
+struct aphi_simulated_log {
     answered *answers;
     size_t count, capacity;
 };
 
-static void log_add(aphi_act_log *l, answered a)
+static void log_add(aphi_simulated_log *l, answered a)
 {
     APHI_RESERVE(l->answers, l->capacity, l->count + 1);
     l->answers[l->count++] = a;
 }
 
-static void log_copy(aphi_act_log *to, const aphi_act_log *from)
+static void log_copy(aphi_simulated_log *to, const aphi_simulated_log *from)
 {
     to->count = 0;
     for (size_t i = 0; i < from->count; i++)
@@ -106,7 +106,7 @@ static aph_value draw_of_length(aphi_choice *c, size_t n)
 }
 
 /* name: of the choice, or NULL. */
-static aph_value draw(aphi_actor *a, aph_kind sort, const char *name)
+static aph_value draw(aphi_simulator *a, aph_kind sort, const char *name)
 {
     const aph_codec *codec = a->model->codec;
     aph_value drawn = name && a->model->draw ? a->model->draw(name, aphi_choice_bits(&a->choice)) : APH_NIL;
@@ -122,7 +122,7 @@ static aph_value draw(aphi_actor *a, aph_kind sort, const char *name)
 }
 
 /* The value with something drawn for each of its unknowns. */
-static aph_value drawn(aphi_actor *a, aph_value v)
+static aph_value drawn(aphi_simulator *a, aph_value v)
 {
     aphi_symset symbols;
     aphi_bindings values;
@@ -142,7 +142,7 @@ static aph_value drawn(aphi_actor *a, aph_value v)
 /* ---- an attempt -------------------------------------------------------------------------------------------------- */
 
 typedef struct attempt {
-    aphi_actor *actor;
+    aphi_simulator *actor;
     aph_value request;     /* [connection, message] */
     bool waiting;          /* it was not taken yet */
     size_t replayed;       /* events of this run of the step */
@@ -157,8 +157,8 @@ static bool leave(attempt *t, int where)
 
 static bool put(attempt *t, int64_t to, aph_value message)
 {
-    aphi_actor *a = t->actor;
-    aphi_act_sent sent = {.to = to, .at = a->bytes.n, .message = message};
+    aphi_simulator *a = t->actor;
+    aphi_simulated_sent sent = {.to = to, .at = a->bytes.n, .message = message};
     aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* where it asks, it is a client */
     if (!aphi_encode_at(a->model->codec, a->here, side, message, &a->bytes)) {
         char *text = aph_json_text(message, NULL);
@@ -175,7 +175,7 @@ static bool put(attempt *t, int64_t to, aph_value message)
 
 static bool answer_new(attempt *t, const aph_event *e, aph_value *answer)
 {
-    aphi_actor *a = t->actor;
+    aphi_simulator *a = t->actor;
     switch (e->kind) {
     case APH_EVENT_RECV:
         if (!t->waiting)
@@ -200,7 +200,7 @@ static bool answer_new(attempt *t, const aph_event *e, aph_value *answer)
 static bool answer_event(void *context, const aph_event *e, aph_value *answer)
 {
     attempt *t = context;
-    aphi_act_log *log = t->actor->work;
+    aphi_simulated_log *log = t->actor->work;
     if (t->replayed < log->count) {
         if (log->answers[t->replayed].kind != e->kind)
             return leave(t, AT_IMPURE);
@@ -214,50 +214,50 @@ static bool answer_event(void *context, const aph_event *e, aph_value *answer)
     return true;
 }
 
-static aphi_act fault(aphi_actor *a, aphi_act_fault kind, const char *why)
+static aphi_simulated fault(aphi_simulator *a, aphi_simulated_fault kind, const char *why)
 {
     a->fault = kind;
     if (why)
         snprintf(a->why, sizeof a->why, "%s", why);
-    return APHI_ACT_FAULT;
+    return APHI_SIMULATED_FAULT;
 }
 
-static void take_back(aphi_actor *a)
+static void take_back(aphi_simulator *a)
 {
     a->sent_count = 0;
     a->bytes.n = 0;
 }
 
-static aphi_act commit(aphi_actor *a, aph_value state)
+static aphi_simulated commit(aphi_simulator *a, aph_value state)
 {
-    aphi_act_log *log = a->log;
+    aphi_simulated_log *log = a->log;
     a->log = a->work;
     a->work = log;
     a->state = state;
-    return APHI_ACT_TAKEN;
+    return APHI_SIMULATED_TAKEN;
 }
 
-static aphi_act out_of_time(aphi_actor *a)
+static aphi_simulated out_of_time(aphi_simulator *a)
 {
     if (aphi_guard_overfull())
-        return fault(a, APHI_ACT_FULL, "its values take more than 4 GiB");
-    return fault(a, APHI_ACT_STUCK, "a step does not end");
+        return fault(a, APHI_SIMULATED_FULL, "its values take more than 4 GiB");
+    return fault(a, APHI_SIMULATED_STUCK, "a step does not end");
 }
 
-static aphi_act ended_left(attempt *t, aph_value state)
+static aphi_simulated ended_left(attempt *t, aph_value state)
 {
-    aphi_actor *a = t->actor;
+    aphi_simulator *a = t->actor;
     switch (t->left) {
     case AT_RECEIVE: return commit(a, state);
-    case AT_IMPURE: return fault(a, APHI_ACT_IMPURE, "a step is not a pure function of its state and its answers");
-    default: return APHI_ACT_NOT_NOW;
+    case AT_IMPURE: return fault(a, APHI_SIMULATED_IMPURE, "a step is not a pure function of its state and its answers");
+    default: return APHI_SIMULATED_NOT_NOW;
     }
 }
 
-/* APHI_ACT_NOT_NOW: with other choices it may do. */
-static aphi_act try_once(attempt *t)
+/* APHI_SIMULATED_NOT_NOW: with other choices it may do. */
+static aphi_simulated try_once(attempt *t)
 {
-    aphi_actor *a = t->actor;
+    aphi_simulator *a = t->actor;
     aph_value state = a->state;
     take_back(a);
     log_copy(a->work, a->log);
@@ -267,43 +267,43 @@ static aphi_act try_once(attempt *t)
         switch (aphi_step_run(a->model, &state, answer_event, t)) {
         case APHI_ENDED:
             if (t->replayed < a->work->count)
-                return fault(a, APHI_ACT_IMPURE, "a step is not a pure function of its state and its answers");
+                return fault(a, APHI_SIMULATED_IMPURE, "a step is not a pure function of its state and its answers");
             a->work->count = 0;
             break;
         case APHI_LEFT: return ended_left(t, state);
-        case APHI_NEVER: t->left = AT_NEVER; return APHI_ACT_NOT_NOW;
-        case APHI_UNKNOWN_REQUEST: snprintf(a->why, sizeof a->why, "%s", aphi_step_reason()); return APHI_ACT_UNKNOWN;
+        case APHI_NEVER: t->left = AT_NEVER; return APHI_SIMULATED_NOT_NOW;
+        case APHI_UNKNOWN_REQUEST: snprintf(a->why, sizeof a->why, "%s", aphi_step_reason()); return APHI_SIMULATED_UNKNOWN;
         case APHI_MISCALLED:
-        case APHI_CRASHED: return fault(a, APHI_ACT_CRASHED, aphi_step_reason());
+        case APHI_CRASHED: return fault(a, APHI_SIMULATED_CRASHED, aphi_step_reason());
         case APHI_OUT_OF_TIME: return out_of_time(a);
         }
     }
-    return fault(a, APHI_ACT_STUCK, "it runs on and on without receiving");
+    return fault(a, APHI_SIMULATED_STUCK, "it runs on and on without receiving");
 }
 
-static aphi_act try_often(attempt *t)
+static aphi_simulated try_often(attempt *t)
 {
-    aphi_act act = APHI_ACT_NOT_NOW;
-    for (unsigned i = 0; i < DRAWS_MAX && act == APHI_ACT_NOT_NOW; i++)
+    aphi_simulated act = APHI_SIMULATED_NOT_NOW;
+    for (unsigned i = 0; i < DRAWS_MAX && act == APHI_SIMULATED_NOT_NOW; i++)
         act = try_once(t);
-    if (act != APHI_ACT_TAKEN)
+    if (act != APHI_SIMULATED_TAKEN)
         take_back(t->actor);
-    return act == APHI_ACT_NOT_NOW && t->left == AT_UNSENT ? fault(t->actor, APHI_ACT_UNSENT, NULL) : act;
+    return act == APHI_SIMULATED_NOT_NOW && t->left == AT_UNSENT ? fault(t->actor, APHI_SIMULATED_UNSENT, NULL) : act;
 }
 
 /* ---- the actor --------------------------------------------------------------------------------------------------- */
 
 static void mark(void *context)
 {
-    aphi_actor *a = context;
+    aphi_simulator *a = context;
     aph_mark(a->state);
     for (size_t i = 0; i < a->log->count; i++)
         aph_mark(a->log->answers[i].value);
 }
 
-void aphi_actor_open(aphi_actor *a, const aph_model *model, const char *here, uint64_t seed)
+void aphi_simulator_open(aphi_simulator *a, const aph_model *model, const char *here, uint64_t seed)
 {
-    *a = (aphi_actor){.model = model, .here = here, .choice = aphi_choice_seed(seed)};
+    *a = (aphi_simulator){.model = model, .here = here, .choice = aphi_choice_seed(seed)};
     a->log = aphi_alloc_zero(sizeof *a->log);
     a->work = aphi_alloc_zero(sizeof *a->work);
     a->state = drawn(a, model->initial ? model->initial(model) : aph_object());
@@ -311,7 +311,7 @@ void aphi_actor_open(aphi_actor *a, const aph_model *model, const char *here, ui
     aphi_guard_arm(model, 0, memory_max);
 }
 
-void aphi_actor_close(aphi_actor *a)
+void aphi_simulator_close(aphi_simulator *a)
 {
     aphi_guard_disarm();
     aph_root_remove(mark, a);
@@ -323,19 +323,19 @@ void aphi_actor_close(aphi_actor *a)
     aphi_buffer_free(&a->bytes);
 }
 
-aphi_act aphi_actor_begin(aphi_actor *a)
+aphi_simulated aphi_simulator_begin(aphi_simulator *a)
 {
-    aphi_act act = try_often(&(attempt){.actor = a});
-    return act == APHI_ACT_NOT_NOW || act == APHI_ACT_UNKNOWN
-               ? fault(a, APHI_ACT_STUCK, "whatever it chooses, it does not come to its first receive") : act;
+    aphi_simulated act = try_often(&(attempt){.actor = a});
+    return act == APHI_SIMULATED_NOT_NOW || act == APHI_SIMULATED_UNKNOWN
+               ? fault(a, APHI_SIMULATED_STUCK, "whatever it chooses, it does not come to its first receive") : act;
 }
 
-aphi_act aphi_actor_take(aphi_actor *a, int64_t from, aph_value message)
+aphi_simulated aphi_simulator_take(aphi_simulator *a, int64_t from, aph_value message)
 {
     return try_often(&(attempt){.actor = a, .request = APH_ARRAY_OF(aph_int(from), message)});
 }
 
-bool aphi_actor_may_reconsider(const aphi_actor *a)
+bool aphi_simulator_may_reconsider(const aphi_simulator *a)
 {
     bool chose = false;
     for (size_t i = 0; i < a->log->count; i++) {
@@ -347,12 +347,12 @@ bool aphi_actor_may_reconsider(const aphi_actor *a)
     return chose;
 }
 
-aphi_act aphi_actor_reconsider(aphi_actor *a)
+aphi_simulated aphi_simulator_reconsider(aphi_simulator *a)
 {
     size_t chosen = a->log->count;
     a->log->count = 0;
-    aphi_act act = try_often(&(attempt){.actor = a});
-    if (act == APHI_ACT_NOT_NOW)
+    aphi_simulated act = try_often(&(attempt){.actor = a});
+    if (act == APHI_SIMULATED_NOT_NOW)
         a->log->count = chosen;
     return act;
 }

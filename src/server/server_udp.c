@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * datagrams.c - a server of datagrams: each is a message, which may be lost, doubled, and overtaken, both ways.
+ * server_udp.c - a server of datagrams: each is a message, which may be lost, doubled, and overtaken, both ways.
  *
  * Idea:       each copy of a datagram waits on the agenda by itself. An address that sends is a connection; the two
  *             maps from addresses to numbers and back are values.
  * Invariants: what waits is bounded: beyond PARCELS_MAX datagrams are lost, beyond PEERS_MAX all addresses are
  *             forgotten, and one that sends again is a new connection. An environment that loses allows both. */
-#include "harness/serving.h"
+#include "server/server_internal.h"
 
 #include "base/memory.h"
 #include "codec/codec_internal.h"
@@ -31,7 +31,7 @@ typedef struct parcel {
     uint32_t next_free;
 } parcel;
 
-struct aphi_datagrams {
+struct aphi_server_udp {
     aph_value numbers, addresses; /* objects: address -> number, number -> address */
     int64_t peers;
     parcel *parcels;
@@ -40,26 +40,26 @@ struct aphi_datagrams {
     unsigned char buffer[DATAGRAM_MAX];
 };
 
-aphi_datagrams *aphi_datagrams_open(aphi_server *s)
+aphi_server_udp *aphi_server_udp_open(aphi_server *s)
 {
     (void)s;
-    aphi_datagrams *d = aphi_alloc_zero(sizeof *d);
+    aphi_server_udp *d = aphi_alloc_zero(sizeof *d);
     d->numbers = d->addresses = aph_object();
     return d;
 }
 
-void aphi_datagrams_close(aphi_server *s)
+void aphi_server_udp_close(aphi_server *s)
 {
-    aphi_datagrams *d = s->datagrams;
+    aphi_server_udp *d = s->datagrams;
     for (size_t i = 0; i < d->count; i++)
         free(d->parcels[i].bytes);
     free(d->parcels);
     free(d);
 }
 
-void aphi_datagrams_mark(aphi_server *s)
+void aphi_server_udp_mark(aphi_server *s)
 {
-    aphi_datagrams *d = s->datagrams;
+    aphi_server_udp *d = s->datagrams;
     aph_mark(d->numbers);
     aph_mark(d->addresses);
     for (size_t i = 0; i < d->count; i++)
@@ -68,12 +68,12 @@ void aphi_datagrams_mark(aphi_server *s)
 
 /* ---- the network that is not there ------------------------------------------------------------------------------- */
 
-static bool room(const aphi_datagrams *d)
+static bool room(const aphi_server_udp *d)
 {
     return d->free || d->count < PARCELS_MAX;
 }
 
-static uint32_t keep(aphi_datagrams *d, parcel p)
+static uint32_t keep(aphi_server_udp *d, parcel p)
 {
     uint32_t i = d->free ? d->free - 1 : (uint32_t)d->count;
     if (d->free) {
@@ -105,7 +105,7 @@ static void post(aphi_server *s, uint32_t kind, parcel p)
 
 /* ---- peers ------------------------------------------------------------------------------------------------------- */
 
-static int64_t peer_of(aphi_datagrams *d, const struct sockaddr_storage *from, socklen_t size)
+static int64_t peer_of(aphi_server_udp *d, const struct sockaddr_storage *from, socklen_t size)
 {
     aph_value address = aph_bytes(from, size), number = aph_get(d->numbers, address);
     if (number)
@@ -129,9 +129,9 @@ static void arrive(aphi_server *s, int64_t peer, size_t n)
         aphi_server_malformed(s, peer, &w);
 }
 
-void aphi_datagrams_ready(aphi_server *s)
+void aphi_server_udp_ready(aphi_server *s)
 {
-    aphi_datagrams *d = s->datagrams;
+    aphi_server_udp *d = s->datagrams;
     for (int i = 0; i < READS_AT_ONCE; i++) {
         struct sockaddr_storage from;
         memset(&from, 0, sizeof from); /* padding is compared too */
@@ -150,10 +150,10 @@ void aphi_datagrams_ready(aphi_server *s)
 static void take(aphi_server *s, const parcel *p)
 {
     /* What the model cannot take now is lost, which is allowed. */
-    if (aphi_server_take(s, p->peer, p->message) != APHI_ACT_TAKEN)
+    if (aphi_server_take(s, p->peer, p->message) != APHI_SIMULATED_TAKEN)
         return;
     for (size_t i = 0; i < s->actor.sent_count; i++) {
-        aphi_act_sent sent = s->actor.sent[i];
+        aphi_simulated_sent sent = s->actor.sent[i];
         post(s, ANSWER, (parcel){.peer = sent.to, .bytes = s->actor.bytes.data + sent.at, .n = sent.n});
     }
 }
@@ -174,9 +174,9 @@ static void put_out(aphi_server *s, const parcel *p)
                              (long long)p->peer, p->n);
 }
 
-void aphi_datagrams_due(aphi_server *s, const aphi_timer *due)
+void aphi_server_udp_due(aphi_server *s, const aphi_timer *due)
 {
-    aphi_datagrams *d = s->datagrams;
+    aphi_server_udp *d = s->datagrams;
     parcel p = d->parcels[due->owner];
     d->parcels[due->owner] = (parcel){.next_free = d->free};
     d->free = (uint32_t)due->owner + 1;

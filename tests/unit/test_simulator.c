@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_actor.c - a model that acts: one request and several, choices, branches not to be taken, faults; the agenda. */
-#include "harness/actor.h"
+ * test_simulator.c - a model that acts: one request and several, choices, branches not to be taken, faults; the agenda. */
+#include "server/simulator.h"
 
 #include "base/timer_heap.h"
 #include "codec/codec_internal.h"
@@ -21,13 +21,13 @@ static int drop_heap(void **unused)
 }
 
 /* What was sent last, as "TO:BYTES TO:BYTES"; the codec's line ends are left out. */
-static const char *sent(const aphi_actor *a)
+static const char *sent(const aphi_simulator *a)
 {
     static char text[512];
     size_t n = 0;
     text[0] = '\0';
     for (size_t i = 0; i < a->sent_count; i++) {
-        aphi_act_sent s = a->sent[i];
+        aphi_simulated_sent s = a->sent[i];
         size_t length = s.n && a->bytes.data[s.at + s.n - 1] == '\n' ? s.n - 1 : s.n;
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld:%.*s", i ? " " : "", (long long)s.to, (int)length,
                               a->bytes.data + s.at);
@@ -35,42 +35,42 @@ static const char *sent(const aphi_actor *a)
     return text;
 }
 
-static aphi_act take(aphi_actor *a, int64_t from, const char *json)
+static aphi_simulated take(aphi_simulator *a, int64_t from, const char *json)
 {
     aph_value v;
     assert_true(aph_json_read(json, strlen(json), &v, NULL));
-    return aphi_actor_take(a, from, v);
+    return aphi_simulator_take(a, from, v);
 }
 
-static void expect(aphi_actor *a, int64_t from, const char *json, const char *expected)
+static void expect(aphi_simulator *a, int64_t from, const char *json, const char *expected)
 {
-    assert_int_equal(take(a, from, json), APHI_ACT_TAKEN);
+    assert_int_equal(take(a, from, json), APHI_SIMULATED_TAKEN);
     assert_string_equal(sent(a), expected);
     aph_collect(); /* what it still needs, it holds */
 }
 
-static void open_and_begin(aphi_actor *a, const aph_model *model, uint64_t seed)
+static void open_and_begin(aphi_simulator *a, const aph_model *model, uint64_t seed)
 {
-    aphi_actor_open(a, model, NULL, seed);
-    assert_int_equal(aphi_actor_begin(a), APHI_ACT_TAKEN);
+    aphi_simulator_open(a, model, NULL, seed);
+    assert_int_equal(aphi_simulator_begin(a), APHI_SIMULATED_TAKEN);
 }
 
 static void test_built_in(void **unused)
 {
     (void)unused;
-    aphi_actor a;
+    aphi_simulator a;
     open_and_begin(&a, &aph_model_kv, 1);
     expect(&a, 3, "{\"f\":\"put\",\"key\":\"a\",\"value\":\"a long value of many bytes\"}", "3:\"ok\"");
     expect(&a, 4, "{\"f\":\"get\",\"key\":\"a\"}", "4:\"a long value of many bytes\"");
-    assert_int_equal(take(&a, 4, "{\"f\":\"got\"}"), APHI_ACT_UNKNOWN);
+    assert_int_equal(take(&a, 4, "{\"f\":\"got\"}"), APHI_SIMULATED_UNKNOWN);
     assert_non_null(strstr(a.why, "a kv server knows"));
     assert_string_equal(sent(&a), "");
     expect(&a, 4, "{\"f\":\"get\",\"key\":\"a\"}", "4:\"a long value of many bytes\"");
-    aphi_actor_close(&a);
+    aphi_simulator_close(&a);
     open_and_begin(&a, &aph_model_swap, 1);
     expect(&a, 1, "\"abc\"", "1:000");
     expect(&a, 1, "\"def\"", "1:abc");
-    aphi_actor_close(&a);
+    aphi_simulator_close(&a);
 }
 
 /* Greets nobody, takes two requests a step, answers each to the other, and tells both how many there were. */
@@ -89,7 +89,7 @@ static void test_two_receives(void **unused)
 {
     (void)unused;
     static const aph_model model = {.version = APH_MODEL_VERSION, .name = "pair", .step = pair_step};
-    aphi_actor a;
+    aphi_simulator a;
     open_and_begin(&a, &model, 1);
     for (int i = 1; i <= 3; i++) {
         char second[64];
@@ -97,7 +97,7 @@ static void test_two_receives(void **unused)
         snprintf(second, sizeof second, "1:\"b\" 2:\"a string of the first\" 2:%d", 2 * i);
         expect(&a, 2, "\"b\"", second);
     }
-    aphi_actor_close(&a);
+    aphi_simulator_close(&a);
 }
 
 /* Odd requests get no answer, 2 is answered later; nothing is chosen but that it does not matter. */
@@ -122,13 +122,13 @@ static void test_no_answer(void **unused)
     (void)unused;
     static const aph_model model = {
         .version = APH_MODEL_VERSION, .name = "quiet", .step = quiet_step, .initial = empty_array};
-    aphi_actor a;
+    aphi_simulator a;
     open_and_begin(&a, &model, 1);
     expect(&a, 1, "1", "");
     expect(&a, 2, "2", "");
     expect(&a, 1, "3", "9:[1,2,3]");
     expect(&a, 1, "4", "");
-    aphi_actor_close(&a);
+    aphi_simulator_close(&a);
 }
 
 /* A bounded counter that cannot go below zero, whose even luck is not to be. */
@@ -154,23 +154,23 @@ static void test_never(void **unused)
 {
     (void)unused;
     static const aph_model model = {.version = APH_MODEL_VERSION, .name = "never", .step = never_step, .initial = zero};
-    aphi_actor a;
+    aphi_simulator a;
     open_and_begin(&a, &model, 1);
     unsigned seen = 0;
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(take(&a, 1, "0"), APHI_ACT_TAKEN);
+        assert_int_equal(take(&a, 1, "0"), APHI_SIMULATED_TAKEN);
         assert_int_equal(a.sent_count, 1);
         seen |= 1u << (a.bytes.data[0] - '0');
     }
     assert_int_equal(seen, 1u << 1 | 1u << 3 | 1u << 5);
     /* What cannot be taken now can be later. */
-    assert_int_equal(take(&a, 1, "-2"), APHI_ACT_NOT_NOW);
+    assert_int_equal(take(&a, 1, "-2"), APHI_SIMULATED_NOT_NOW);
     assert_int_equal(a.sent_count, 0);
-    assert_int_equal(take(&a, 2, "3"), APHI_ACT_TAKEN);
-    assert_int_equal(take(&a, 1, "-2"), APHI_ACT_TAKEN);
+    assert_int_equal(take(&a, 2, "3"), APHI_SIMULATED_TAKEN);
+    assert_int_equal(take(&a, 1, "-2"), APHI_SIMULATED_TAKEN);
     /* Beyond 64 bits is a branch that cannot be taken, too. */
-    assert_int_equal(take(&a, 1, "9223372036854775807"), APHI_ACT_NOT_NOW);
-    aphi_actor_close(&a);
+    assert_int_equal(take(&a, 1, "9223372036854775807"), APHI_SIMULATED_NOT_NOW);
+    aphi_simulator_close(&a);
 }
 
 /* Answers the unknowns of its initial state, and then what it chooses. */
@@ -196,7 +196,7 @@ static const aph_model open_model = {
 static void test_choices(void **unused)
 {
     (void)unused;
-    aphi_actor a, twin;
+    aphi_simulator a, twin;
     open_and_begin(&a, &open_model, 5);
     open_and_begin(&twin, &open_model, 5);
     assert_false(aph_is_symbolic(a.state));
@@ -205,7 +205,7 @@ static void test_choices(void **unused)
     aph_value last = APH_NIL;
     for (int i = 0; i < 400; i++) {
         expect(&a, 1, "0", sent(&a));
-        assert_int_equal(take(&twin, 1, "0"), APHI_ACT_TAKEN);
+        assert_int_equal(take(&twin, 1, "0"), APHI_SIMULATED_TAKEN);
         assert_ptr_equal(a.state, twin.state); /* the seed is all */
         within |= 1u << (aph_int_of(aph_at(a.state, 3)) + 1);
         either |= 1u << aph_int_of(aph_at(a.state, 4));
@@ -217,8 +217,8 @@ static void test_choices(void **unused)
     assert_int_equal(either, 3);
     assert_int_equal(bools, 3);
     assert_in_range(repeated, 1, 100); /* varied, and sometimes the same */
-    aphi_actor_close(&twin);
-    aphi_actor_close(&a);
+    aphi_simulator_close(&twin);
+    aphi_simulator_close(&a);
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
@@ -262,41 +262,41 @@ static void line_step(aph *m, aph_value *state)
     aph_send(m, q.from, aph_choose(m, APH_STR, "line"));
 }
 
-static void expect_fault(aph_step *step, const aph_codec *codec, aphi_act_fault fault, const char *why)
+static void expect_fault(aph_step *step, const aph_codec *codec, aphi_simulated_fault fault, const char *why)
 {
     const aph_model model = {.version = APH_MODEL_VERSION, .name = "wrong", .step = step, .codec = codec};
-    aphi_actor a;
-    aphi_actor_open(&a, &model, NULL, 1);
-    aphi_act act = aphi_actor_begin(&a);
-    for (int i = 0; i < 2 && act == APHI_ACT_TAKEN; i++)
+    aphi_simulator a;
+    aphi_simulator_open(&a, &model, NULL, 1);
+    aphi_simulated act = aphi_simulator_begin(&a);
+    for (int i = 0; i < 2 && act == APHI_SIMULATED_TAKEN; i++)
         act = take(&a, 1, "\"abc\"");
-    assert_int_equal(act, APHI_ACT_FAULT);
+    assert_int_equal(act, APHI_SIMULATED_FAULT);
     assert_int_equal(a.fault, fault);
     assert_non_null(strstr(a.why, why));
-    aphi_actor_close(&a);
+    aphi_simulator_close(&a);
 }
 
 static void test_faults(void **unused)
 {
     (void)unused;
     static const aph_codec fixed = APH_CODEC_FIXED(3);
-    expect_fault(restless_step, NULL, APHI_ACT_STUCK, "without receiving");
+    expect_fault(restless_step, NULL, APHI_SIMULATED_STUCK, "without receiving");
     calls = 0;
-    expect_fault(impure_step, NULL, APHI_ACT_IMPURE, "pure function");
-    expect_fault(unsendable_step, &fixed, APHI_ACT_UNSENT, "no message of its codec, fixed: \"too long\"");
-    expect_fault(crash_step, NULL, APHI_ACT_CRASHED, "abort");
-    aphi_actor a;
+    expect_fault(impure_step, NULL, APHI_SIMULATED_IMPURE, "pure function");
+    expect_fault(unsendable_step, &fixed, APHI_SIMULATED_UNSENT, "no message of its codec, fixed: \"too long\"");
+    expect_fault(crash_step, NULL, APHI_SIMULATED_CRASHED, "abort");
+    aphi_simulator a;
     static const aph_model lines = {
         .version = APH_MODEL_VERSION, .name = "line", .step = line_step, .codec = &aph_codec_lines};
     open_and_begin(&a, &lines, 1);
     for (int i = 0; i < 1000; i++)
-        assert_int_equal(take(&a, 1, "\"x\""), APHI_ACT_TAKEN);
-    aphi_actor_close(&a);
+        assert_int_equal(take(&a, 1, "\"x\""), APHI_SIMULATED_TAKEN);
+    aphi_simulator_close(&a);
     static const aph_model three = {.version = APH_MODEL_VERSION, .name = "three", .step = line_step, .codec = &fixed};
     open_and_begin(&a, &three, 1);
     for (int i = 0; i < 100; i++)
-        assert_int_equal(take(&a, 1, "\"x\""), APHI_ACT_TAKEN);
-    aphi_actor_close(&a);
+        assert_int_equal(take(&a, 1, "\"x\""), APHI_SIMULATED_TAKEN);
+    aphi_simulator_close(&a);
 }
 
 /* ---- the agenda -------------------------------------------------------------------------------------------------- */
@@ -344,21 +344,21 @@ static void test_reconsider(void **unused)
 {
     (void)unused;
     for (uint64_t seed = 0; seed < 20; seed++) {
-        aphi_actor a;
+        aphi_simulator a;
         size_t said = 0;
         open_and_begin(&a, &aph_model_swap_impl, seed);
-        assert_false(aphi_actor_may_reconsider(&a));
+        assert_false(aphi_simulator_may_reconsider(&a));
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(take(&a, 7, "\"x\""), APHI_ACT_TAKEN);
+            assert_int_equal(take(&a, 7, "\"x\""), APHI_SIMULATED_TAKEN);
             said += a.sent_count;
         }
-        for (int i = 0; i < 1000 && aphi_actor_may_reconsider(&a); i++) {
-            assert_int_equal(aphi_actor_reconsider(&a), APHI_ACT_TAKEN);
+        for (int i = 0; i < 1000 && aphi_simulator_may_reconsider(&a); i++) {
+            assert_int_equal(aphi_simulator_reconsider(&a), APHI_SIMULATED_TAKEN);
             said += a.sent_count;
             aph_collect();
         }
         assert_int_equal(said, 3);
-        aphi_actor_close(&a);
+        aphi_simulator_close(&a);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * streams.c - a server of connections: bytes come in pieces, and what goes out may have to wait.
+ * server_tcp.c - a server of connections: bytes come in pieces, and what goes out may have to wait.
  *
  * Idea:       of a stream's bytes, in: those not decoded yet; inbox: requests not taken yet, of which the first `due`
  *             have had their delay; out: answers, of which those up to `released` have had theirs.
@@ -18,7 +18,7 @@
  *             that it stands for. Where calls are apart (model.h), a stream that has had its answer is used for another
  *             call. If it ends without an answer, the model receives false.
  * Cost:       constant for a message, but for the agenda, and for finding one of the streams that we opened. */
-#include "harness/serving.h"
+#include "server/server_internal.h"
 
 #include "base/memory.h"
 #include "codec/codec_internal.h"
@@ -68,7 +68,7 @@ typedef struct stream {
     uint64_t refused_at;     /* the model could not take its first request; 1 + changes then. 0: it was not refused */
 } stream;
 
-struct aphi_streams {
+struct aphi_server_tcp {
     stream *slots[SLOTS_MAX];
     uint32_t top;            /* no slot from here on was ever used */
     size_t count;            /* of streams */
@@ -89,7 +89,7 @@ static uint32_t slot_of(int64_t number)
     return (uint32_t)number & (SLOTS_MAX - 1);
 }
 
-static stream *stream_numbered(const aphi_streams *t, int64_t number)
+static stream *stream_numbered(const aphi_server_tcp *t, int64_t number)
 {
     stream *c = number > 0 ? t->slots[slot_of(number)] : NULL;
     return c && c->number == number ? c : NULL;
@@ -107,7 +107,7 @@ static bool is_busy(const stream *c)
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-aphi_streams *aphi_streams_open(aphi_server *s)
+aphi_server_tcp *aphi_server_tcp_open(aphi_server *s)
 {
     (void)s;
     struct rlimit files;
@@ -115,7 +115,7 @@ aphi_streams *aphi_streams_open(aphi_server *s)
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    return aphi_alloc_zero(sizeof(aphi_streams));
+    return aphi_alloc_zero(sizeof(aphi_server_tcp));
 }
 
 static void watch_listener(aphi_server *s, bool on)
@@ -128,7 +128,7 @@ static void watch_listener(aphi_server *s, bool on)
 /* What was c may still be looked at, until the next is admitted. */
 static void drop(aphi_server *s, stream *c)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     stream **link = &t->calls;
     while (c->calls && *link != c)
         link = &(*link)->next_call;
@@ -149,9 +149,9 @@ static void drop(aphi_server *s, stream *c)
         watch_listener(s, true);
 }
 
-void aphi_streams_close(aphi_server *s)
+void aphi_server_tcp_close(aphi_server *s)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     for (uint32_t i = 0; i < t->top; i++)
         if (t->slots[i])
             drop(s, t->slots[i]);
@@ -164,9 +164,9 @@ void aphi_streams_close(aphi_server *s)
     free(t);
 }
 
-void aphi_streams_mark(aphi_server *s)
+void aphi_server_tcp_mark(aphi_server *s)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     for (uint32_t i = 0; i < t->top; i++) {
         stream *c = t->slots[i];
         for (size_t k = 0; c && k < c->count; k++)
@@ -177,7 +177,7 @@ void aphi_streams_mark(aphi_server *s)
 }
 
 /* NULL if there are too many. */
-static stream *fresh(aphi_streams *t)
+static stream *fresh(aphi_server_tcp *t)
 {
     if (t->count == SLOTS_MAX)
         return NULL;
@@ -220,7 +220,7 @@ static stream *admit(aphi_server *s, int fd)
     return c;
 }
 
-void aphi_streams_accept(aphi_server *s)
+void aphi_server_tcp_accept(aphi_server *s)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -240,7 +240,7 @@ void aphi_streams_accept(aphi_server *s)
 
 static void soil(aphi_server *s, stream *c)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     if (c->dirty)
         return;
     c->dirty = true;
@@ -273,7 +273,7 @@ static void end(aphi_server *s, stream *c)
 /* The stream for a call of the model's: that of its connection, if it has one; or one that is free; or a new one. */
 static stream *find_call(aphi_server *s, int64_t own)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     stream *idle = NULL;
     for (stream *c = t->calls; c; c = c->next_call) {
         if (c->own == own)
@@ -286,7 +286,7 @@ static stream *find_call(aphi_server *s, int64_t own)
 
 static stream *open_call(aphi_server *s)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     int fd = socket(s->called.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         aphi_server_fail(s, "no socket to ask others");
@@ -318,7 +318,7 @@ static stream *stream_to_ask(aphi_server *s, int64_t own)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static void deliver(aphi_server *s, const aphi_act_sent *sent)
+static void deliver(aphi_server *s, const aphi_simulated_sent *sent)
 {
     stream *c = sent->to < 0 ? stream_to_ask(s, sent->to) : stream_numbered(s->streams, sent->to);
     if (c && c->calls)
@@ -439,7 +439,7 @@ static bool can_take(const aphi_server *s, const stream *c)
     return c->due && !is_busy(c) && c->refused_at != s->changes + 1;
 }
 
-void aphi_streams_deliver(aphi_server *s)
+void aphi_server_tcp_deliver(aphi_server *s)
 {
     for (size_t i = 0; i < s->actor.sent_count; i++)
         deliver(s, &s->actor.sent[i]);
@@ -451,20 +451,20 @@ static bool take(aphi_server *s, stream *c)
     while (can_take(s, c)) {
         int64_t from = c->calls ? c->own : c->number;
         switch (aphi_server_take(s, from, c->inbox[c->first])) {
-        case APHI_ACT_TAKEN:
+        case APHI_SIMULATED_TAKEN:
             remove_first(s, c);
             c->own = s->model->calls_apart ? 0 : c->own;
             c->asked = APH_NIL;
             break;
-        case APHI_ACT_NOT_NOW: refuse(s, c); return true;
-        case APHI_ACT_UNKNOWN:
+        case APHI_SIMULATED_NOT_NOW: refuse(s, c); return true;
+        case APHI_SIMULATED_UNKNOWN:
             remove_first(s, c);
             c->count = c->due = 0;
             end(s, c);
             return true;
-        case APHI_ACT_FAULT: return false;
+        case APHI_SIMULATED_FAULT: return false;
         }
-        aphi_streams_deliver(s);
+        aphi_server_tcp_deliver(s);
         if (c->fd < 0)
             return false;
     }
@@ -509,7 +509,7 @@ static void break_off(aphi_server *s, stream *c)
 
 static void on_readable(aphi_server *s, stream *c)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     ssize_t n = recv(c->fd, t->buffer, sizeof t->buffer, MSG_DONTWAIT);
     if (n < 0) {
         if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
@@ -531,7 +531,7 @@ static void on_readable(aphi_server *s, stream *c)
     }
 }
 
-void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events)
+void aphi_server_tcp_ready(aphi_server *s, uint64_t which, uint32_t events)
 {
     stream *c = stream_numbered(s->streams, (int64_t)(which - APHI_ON_STREAM));
     if (!c)
@@ -548,7 +548,7 @@ void aphi_streams_ready(aphi_server *s, uint64_t which, uint32_t events)
         on_readable(s, c);
 }
 
-void aphi_streams_due(aphi_server *s, const aphi_timer *due)
+void aphi_server_tcp_due(aphi_server *s, const aphi_timer *due)
 {
     stream *c = stream_numbered(s->streams, due->owner);
     if (!c)
@@ -587,15 +587,15 @@ static void settle(aphi_server *s, stream *c)
 /* What the model could not take, it may take now that the state has changed. */
 static void try_refused(aphi_server *s)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     for (uint32_t i = 0; t->refused && i < t->top; i++)
         if (t->slots[i] && t->slots[i]->refused_at && t->slots[i]->refused_at != s->changes + 1)
             soil(s, t->slots[i]);
 }
 
-void aphi_streams_settle(aphi_server *s)
+void aphi_server_tcp_settle(aphi_server *s)
 {
-    aphi_streams *t = s->streams;
+    aphi_server_tcp *t = s->streams;
     do {
         /* Settling one may soil another, to which the model sends. */
         while (t->dirty_count && !s->failed) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * server.h - a model as a server on a port, showing what it and its environment allow. */
-#ifndef APHI_HARNESS_SERVER_H
-#define APHI_HARNESS_SERVER_H
+#ifndef APHI_SERVER_SERVER_H
+#define APHI_SERVER_SERVER_H
 
-#include "harness/actor.h"
+#include "server/simulator.h"
 
 /* What lies between clients and the model, beside the network that there is anyway. */
 typedef enum aphi_served_through {
@@ -45,7 +45,7 @@ typedef enum aphi_served {
 /* Serves until it is stopped, on the thread that opened it. What is wrong with a client is told on stderr; what ends
  * it, in error. */
 aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size);
-aphi_act_fault aphi_server_fault(const aphi_server *s);
+aphi_simulated_fault aphi_server_fault(const aphi_server *s);
 aphi_serve_stats aphi_server_stats(const aphi_server *s);
 /* May be called from a signal handler or another thread. */
 void aphi_server_stop(aphi_server *s);

@@ -11,18 +11,18 @@
  *                        request          answer
  *
  * Invariants: 1. of one connection, requests are taken in the order in which they came, and answers leave in the order
- *                in which they were given (streams.c); of datagrams nothing is promised (datagrams.c)
+ *                in which they were given (server_tcp.c); of datagrams nothing is promised (server_udp.c)
  *             2. values live while a root holds them: those of the actor, and requests not yet taken. Collecting is
  *                done between rounds only
  * Cost:       a read and a write for each connection and round, however many messages they hold.
- * Read next:  actor.c, streams.c, docs/serving.md */
-#include "harness/server.h"
+ * Read next:  simulator.c, server_tcp.c, docs/serving.md */
+#include "server/server.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "subject/ports.h"
 #include "codec/codec_internal.h"
-#include "harness/serving.h"
+#include "server/server_internal.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -79,18 +79,18 @@ static void fault(aphi_server *s)
     snprintf(s->error, sizeof s->error, "model %s: %s", s->model->name, s->actor.why);
 }
 
-aphi_act aphi_server_take(aphi_server *s, int64_t from, aph_value message)
+aphi_simulated aphi_server_take(aphi_server *s, int64_t from, aph_value message)
 {
-    aphi_act act = aphi_actor_take(&s->actor, from, message);
-    if (act == APHI_ACT_TAKEN) {
+    aphi_simulated act = aphi_simulator_take(&s->actor, from, message);
+    if (act == APHI_SIMULATED_TAKEN) {
         s->changes++;
         s->stats.requests++;
-    } else if (act == APHI_ACT_UNKNOWN) {
+    } else if (act == APHI_SIMULATED_UNKNOWN) {
         char *text = aph_json_text(message, NULL);
         aphi_server_complain(s, "connection %lld: the model does not know this request: %s: %.200s", (long long)from,
                              s->actor.why, text);
         free(text);
-    } else if (act == APHI_ACT_FAULT) {
+    } else if (act == APHI_SIMULATED_FAULT) {
         fault(s);
     }
     return act;
@@ -186,9 +186,9 @@ static void mark(void *context)
 {
     aphi_server *s = context;
     if (s->streams)
-        aphi_streams_mark(s);
+        aphi_server_tcp_mark(s);
     if (s->datagrams)
-        aphi_datagrams_mark(s);
+        aphi_server_udp_mark(s);
 }
 
 static bool open_descriptors(aphi_server *s, char *error, size_t error_size)
@@ -220,31 +220,31 @@ aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *
     s->choice = aphi_choice_seed(~options->seed);
     s->epoll = s->listener = s->timer = s->wake = -1;
     bool known = learn_called(s, error, error_size);
-    aphi_actor_open(&s->actor, model, *s->here ? s->here : NULL, options->seed);
+    aphi_simulator_open(&s->actor, model, *s->here ? s->here : NULL, options->seed);
     aph_root_add(mark, s);
     if (!known || !open_descriptors(s, error, error_size)) {
         aphi_server_close(s);
         return NULL;
     }
     if (options->through == APHI_SERVE_UDP)
-        s->datagrams = aphi_datagrams_open(s);
+        s->datagrams = aphi_server_udp_open(s);
     else
-        s->streams = aphi_streams_open(s);
+        s->streams = aphi_server_tcp_open(s);
     return s;
 }
 
 void aphi_server_close(aphi_server *s)
 {
     if (s->streams)
-        aphi_streams_close(s);
+        aphi_server_tcp_close(s);
     if (s->datagrams)
-        aphi_datagrams_close(s);
+        aphi_server_udp_close(s);
     int descriptors[] = {s->epoll, s->listener, s->timer, s->wake};
     for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
     aph_root_remove(mark, s);
-    aphi_actor_close(&s->actor);
+    aphi_simulator_close(&s->actor);
     aphi_timer_heap_deinit(&s->agenda);
     free(s);
 }
@@ -254,7 +254,7 @@ const char *aphi_server_address(const aphi_server *s)
     return s->address;
 }
 
-aphi_act_fault aphi_server_fault(const aphi_server *s)
+aphi_simulated_fault aphi_server_fault(const aphi_server *s)
 {
     return s->actor.fault;
 }
@@ -303,13 +303,13 @@ static void handle(aphi_server *s, const struct epoll_event *e)
     switch (e->data.u64) {
     case APHI_ON_LISTENER:
         if (s->streams)
-            aphi_streams_accept(s);
+            aphi_server_tcp_accept(s);
         else
-            aphi_datagrams_ready(s);
+            aphi_server_udp_ready(s);
         break;
     case APHI_ON_TIMER: on_timer(s); break;
     case APHI_ON_WAKE: break;
-    default: aphi_streams_ready(s, e->data.u64, e->events); break;
+    default: aphi_server_tcp_ready(s, e->data.u64, e->events); break;
     }
 }
 
@@ -318,9 +318,9 @@ static void run_agenda(aphi_server *s)
     aphi_timer due;
     while (!s->failed && aphi_timer_heap_next(&s->agenda, s->now, &due)) {
         if (s->streams)
-            aphi_streams_due(s, &due);
+            aphi_server_tcp_due(s, &due);
         else
-            aphi_datagrams_due(s, &due);
+            aphi_server_udp_due(s, &due);
     }
 }
 
@@ -333,12 +333,12 @@ static void collect(void)
 /* A model that could send may choose to wait for a request. If none comes, it is not held to that. */
 static void reconsider(aphi_server *s)
 {
-    switch (aphi_actor_reconsider(&s->actor)) {
-    case APHI_ACT_TAKEN:
+    switch (aphi_simulator_reconsider(&s->actor)) {
+    case APHI_SIMULATED_TAKEN:
         s->changes++;
-        aphi_streams_deliver(s);
+        aphi_server_tcp_deliver(s);
         break;
-    case APHI_ACT_FAULT: fault(s); break;
+    case APHI_SIMULATED_FAULT: fault(s); break;
     default: break;
     }
 }
@@ -346,7 +346,7 @@ static void reconsider(aphi_server *s)
 static void go_round(aphi_server *s)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
-    bool chose = s->streams && aphi_actor_may_reconsider(&s->actor);
+    bool chose = s->streams && aphi_simulator_may_reconsider(&s->actor);
     set_timer(s);
     int n = epoll_wait(s->epoll, events, EVENTS_AT_ONCE, chose ? RECONSIDER_MS : -1);
     if (n < 0 && errno != EINTR)
@@ -358,7 +358,7 @@ static void go_round(aphi_server *s)
         reconsider(s);
     run_agenda(s);
     if (s->streams && !s->failed)
-        aphi_streams_settle(s);
+        aphi_server_tcp_settle(s);
     if (!s->failed)
         collect();
 }
@@ -366,7 +366,7 @@ static void go_round(aphi_server *s)
 aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size)
 {
     s->now = aphi_clock_ns();
-    if (aphi_actor_begin(&s->actor) == APHI_ACT_FAULT)
+    if (aphi_simulator_begin(&s->actor) == APHI_SIMULATED_FAULT)
         fault(s);
     while (!s->failed && !s->stopping)
         go_round(s);
