@@ -6,7 +6,7 @@
  * injector is what is measured. It runs in a process of its own, once for bytes (nothing) and once for messages (a
  * status that does not occur). Medians of five runs, taken in turns. */
 #include "base/clock.h"
-#include "harness/injector.h"
+#include "fault/fault_proxy.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -88,16 +88,16 @@ static struct sockaddr_in start_server(void)
 
 static pid_t start_injector(const char *kind, const struct sockaddr_in *target, in_port_t *port)
 {
-    aphi_break b;
+    aphi_fault b;
     char error[256];
-    assert(aphi_break_parse(&b, kind, error, sizeof error));
-    aphi_injector *r = aphi_injector_open(0, (const struct sockaddr *)target, sizeof *target, &b, error, sizeof error);
+    assert(aphi_fault_parse(&b, kind, error, sizeof error));
+    aphi_fault_proxy *r = aphi_fault_proxy_open(0, (const struct sockaddr *)target, sizeof *target, &b, error, sizeof error);
     assert(r);
-    *port = aphi_injector_port(r);
+    *port = aphi_fault_proxy_port(r);
     pid_t pid = fork();
     if (pid == 0)
-        _exit(aphi_injector_run(r, error, sizeof error) ? 0 : 1);
-    aphi_injector_close(r); /* the child has it */
+        _exit(aphi_fault_proxy_run(r, error, sizeof error) ? 0 : 1);
+    aphi_fault_proxy_close(r); /* the child has it */
     return pid;
 }
 

@@ -6,7 +6,7 @@
  * whoever waits for the port finds a server behind it, and it ends with us, as we end with it. */
 #include "cli/commands.h"
 #include "check/exits.h"
-#include "harness/injector.h"
+#include "fault/fault_proxy.h"
 #include "subject/subject.h"
 #include "report/terminal.h"
 
@@ -21,7 +21,7 @@
 
 typedef struct faulty {
     aphi_subject_options target;
-    aphi_break breaks;
+    aphi_fault breaks;
     const char *what;  /* --break */
     uint16_t port;
     uint64_t every, seed;
@@ -63,7 +63,7 @@ static void help(void)
 static int list(void)
 {
     const char *name, *line;
-    for (size_t i = 0; (line = aphi_break_line(i, &name)); i++)
+    for (size_t i = 0; (line = aphi_fault_line(i, &name)); i++)
         printf("%-25s %s\n", name, line);
     return fflush(stdout) == 0 ? APHI_EXIT_PASS : APHI_EXIT_WRITE;
 }
@@ -125,7 +125,7 @@ static int compare(faulty *f)
         return aphi_usage("--output is for --run: only of a command is it known what it prints");
     if (!f->what)
         return aphi_usage("what is to be broken? --break KIND says it, and antiphon fault --list names the kinds");
-    if (!aphi_break_parse(&f->breaks, f->what, error, sizeof error))
+    if (!aphi_fault_parse(&f->breaks, f->what, error, sizeof error))
         return aphi_usage("%s", error);
     f->breaks.every = f->every;
     f->breaks.choice = aphi_choice_seed(f->seed);
@@ -146,7 +146,7 @@ static char *with_port(const char *command)
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static aphi_injector *injector; /* for the handlers */
+static aphi_fault_proxy *injector; /* for the handlers */
 static volatile sig_atomic_t stopped;
 
 /* The first asks to end in order; with the second the target is killed and so are we. */
@@ -159,14 +159,14 @@ static void on_interrupt(int number)
     }
     stopped = 1;
     if (injector)
-        aphi_injector_stop(injector);
+        aphi_fault_proxy_stop(injector);
 }
 
 static void on_child(int number)
 {
     (void)number;
     if (injector)
-        aphi_injector_stop(injector); /* it looks who has ended, and goes on if it is nobody that matters */
+        aphi_fault_proxy_stop(injector); /* it looks who has ended, and goes on if it is nobody that matters */
 }
 
 static void handle(int number, void (*handler)(int))
@@ -195,7 +195,7 @@ static int unwritable(void)
 
 static bool announce(const faulty *f)
 {
-    printf("listening on 127.0.0.1:%u\n", aphi_injector_port(injector));
+    printf("listening on 127.0.0.1:%u\n", aphi_fault_proxy_port(injector));
     printf("before %s, breaks %s, every %llu, seed %llu\n", f->target.run ? f->target.run : f->target.target, f->what,
            (unsigned long long)f->every, (unsigned long long)f->seed);
     return fflush(stdout) == 0;
@@ -203,7 +203,7 @@ static bool announce(const faulty *f)
 
 static bool sum_up(const faulty *f)
 {
-    aphi_injector_stats stats = aphi_injector_stats_of(injector);
+    aphi_fault_proxy_stats stats = aphi_fault_proxy_stats_of(injector);
     aphi_buffer text = {0};
     const struct {
         uint64_t n;
@@ -234,10 +234,10 @@ static int pass_on(aphi_subject *target)
     char message[256];
     while (!stopped) {
         if (aphi_subject_look(target, message, sizeof message) == APHI_SUBJECT_EXITED) {
-            aphi_injector_drain(injector, INT64_C(200000000)); /* its last words */
+            aphi_fault_proxy_drain(injector, INT64_C(200000000)); /* its last words */
             return tell_end(target, message);
         }
-        if (!aphi_injector_run(injector, message, sizeof message)) {
+        if (!aphi_fault_proxy_run(injector, message, sizeof message)) {
             fprintf(stderr, "antiphon: %s\n", message);
             return APHI_EXIT_LISTEN;
         }
@@ -254,7 +254,7 @@ static int stand_before(faulty *f, aphi_subject *target)
     }
     socklen_t size;
     const struct sockaddr *address = aphi_subject_address(target, &size);
-    injector = aphi_injector_open(f->port, address, size, &f->breaks, error, sizeof error);
+    injector = aphi_fault_proxy_open(f->port, address, size, &f->breaks, error, sizeof error);
     if (!injector) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_LISTEN;
@@ -263,9 +263,9 @@ static int stand_before(faulty *f, aphi_subject *target)
     if (code == APHI_EXIT_PASS && !sum_up(f))
         code = unwritable();
     handle(SIGCHLD, SIG_DFL);
-    aphi_injector *closing = injector;
+    aphi_fault_proxy *closing = injector;
     injector = NULL;
-    aphi_injector_close(closing);
+    aphi_fault_proxy_close(closing);
     return code;
 }
 

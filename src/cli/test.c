@@ -8,11 +8,11 @@
 #include "check/check_trace.h"
 #include "cli/finding.h"
 #include "subject/presets.h"
-#include "cli/intercept.h"
+#include "fault/upstream_fault.h"
 #include "check/model_loader.h"
 #include "cli/waive.h"
 #include "env/env.h"
-#include "harness/breaks.h"
+#include "fault/fault_kinds.h"
 #include "tester/campaign.h"
 #include "script/expression.h"
 #include "tester/net.h"
@@ -195,10 +195,10 @@ static int apply(tester *t, int option)
     case WAIVE: return aphi_waive_add(&t->waived, optarg);
     case BREAK_CALLS:
         t->break_calls = optarg;
-        return aphi_break_parse(&(aphi_break){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
+        return aphi_fault_parse(&(aphi_fault){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
     case BREAK:
         t->breaks = optarg;
-        return aphi_break_parse(&(aphi_break){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
+        return aphi_fault_parse(&(aphi_fault){0}, optarg, error, sizeof error) ? 0 : aphi_usage("%s", error);
     case QUIET: t->told.quiet = true; return 0;
     case COLOR:
         if (!aphi_colour_named(optarg, &colour))
@@ -432,7 +432,7 @@ static aphi_exit make_interceptor(tester *t, aphi_subject **between)
     char error[512];
     if (!t->listens)
         return aphi_usage("--break-calls is for subjects that call us; --listen says where");
-    *between = aphi_intercept_open(t->break_calls, t->subject.listen, t->campaign.seed, &t->campaign.called, error,
+    *between = aphi_upstream_fault_open(t->break_calls, t->subject.listen, t->campaign.seed, &t->campaign.called, error,
                                    sizeof error);
     if (*between)
         return APHI_EXIT_PASS;

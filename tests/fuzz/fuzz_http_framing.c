@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_splitter.c - any bytes: the pieces that the splitter finds are the bytes, and how these are cut makes no
+ * fuzz_http_framing.c - any bytes: the pieces that the splitter finds are the bytes, and how these are cut makes no
  * difference to what is found. And messages that were broken are as many messages.
  *
  * The first byte says which way they go, which kind of break is tried, and how many bytes arrive at a time. */
-#include "harness/breaks.h"
+#include "fault/fault_kinds.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -40,37 +40,37 @@ static void record(reading *r, const aphi_piece *p, const char *bytes)
     r->opaque = r->opaque || p->kind == APHI_PIECE_OPAQUE;
 }
 
-static aphi_fate head_fate(aphi_splitter *s, aphi_break *b, const char *bytes, size_t n, bool answers, aphi_buffer *out)
+static aphi_fault_effect head_fate(aphi_http_framing *s, aphi_fault *b, const char *bytes, size_t n, bool answers, aphi_buffer *out)
 {
     aphi_head head;
     aphi_head_read(&head, bytes, n, answers, NULL);
-    aphi_splitter_body(s, &head);
-    return answers ? aphi_break_answer(b, &head, false, 0, out) : aphi_break_request(b, &head, out);
+    aphi_http_framing_body(s, &head);
+    return answers ? aphi_fault_answer(b, &head, false, 0, out) : aphi_fault_request(b, &head, out);
 }
 
 static reading read_all(const char *data, size_t size, size_t chunk, bool answers, const char *kind)
 {
     reading r = {0};
-    aphi_splitter s = {0};
-    aphi_fate fate = {0};
-    aphi_break b;
+    aphi_http_framing s = {0};
+    aphi_fault_effect fate = {0};
+    aphi_fault b;
     char error[200];
-    assert(aphi_break_parse(&b, kind, error, sizeof error));
+    assert(aphi_fault_parse(&b, kind, error, sizeof error));
     size_t start = 0, arrived = 0;
     for (;;) {
         /* A copy that ends where the bytes do, so that reading beyond them is seen. */
         char *bytes = malloc(arrived - start + 1);
         memcpy(bytes, data + start, arrived - start);
-        aphi_piece p = aphi_splitter_next(&s, bytes, arrived - start, arrived == size);
+        aphi_piece p = aphi_http_framing_next(&s, bytes, arrived - start, arrived == size);
         assert(p.n <= arrived - start);
         if (p.kind != APHI_PIECE_MORE)
             record(&r, &p, bytes);
         if (p.kind == APHI_PIECE_HEAD)
             fate = head_fate(&s, &b, bytes, p.n, answers, &r.passed);
         else if (p.kind != APHI_PIECE_MORE)
-            aphi_fate_pass(&fate, &p, bytes, &r.passed);
+            aphi_fault_effect_pass(&fate, &p, bytes, &r.passed);
         if (p.kind == APHI_PIECE_END)
-            fate = (aphi_fate){0};
+            fate = (aphi_fault_effect){0};
         free(bytes);
         start += p.n;
         if (p.kind == APHI_PIECE_MORE && arrived == size)
@@ -79,7 +79,7 @@ static reading read_all(const char *data, size_t size, size_t chunk, bool answer
             arrived = size - arrived < chunk ? size : arrived + chunk;
     }
     assert(start == size);
-    r.complete = s.state == APHI_SPLIT_HEAD;
+    r.complete = s.state == APHI_FRAMING_HEAD;
     if (!b.broken)
         assert(r.passed.n == size && (!size || !memcmp(r.passed.data, data, size)));
     return r;

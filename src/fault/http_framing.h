@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * splitter.h - where HTTP/1.1 messages begin and end in a stream of bytes, and what stands in their heads.
+ * http_framing.h - where HTTP/1.1 messages begin and end in a stream of bytes, and what stands in their heads.
  *
  * For those that pass messages on: the pieces that it finds are the stream, byte for byte. It judges nothing. From
  * where it does not understand the stream, the rest is one opaque piece after the other. */
-#ifndef APHI_HARNESS_SPLITTER_H
-#define APHI_HARNESS_SPLITTER_H
+#ifndef APHI_FAULT_HTTP_FRAMING_H
+#define APHI_FAULT_HTTP_FRAMING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 typedef enum aphi_piece_kind {
     APHI_PIECE_MORE,      /* none yet: more bytes are needed */
     APHI_PIECE_BLANK,     /* line ends before a head */
-    APHI_PIECE_HEAD,      /* a head with its empty line; aphi_splitter_body is to be called next */
+    APHI_PIECE_HEAD,      /* a head with its empty line; aphi_http_framing_body is to be called next */
     APHI_PIECE_DATA,      /* of a body */
     APHI_PIECE_CHUNK,     /* the line before a chunk, which has `size` bytes */
     APHI_PIECE_CHUNK_END, /* the line end after it */
@@ -30,28 +30,28 @@ typedef struct aphi_piece {
     uint64_t size;
 } aphi_piece;
 
-typedef enum aphi_splitter_state {
-    APHI_SPLIT_HEAD,
-    APHI_SPLIT_LENGTH,
-    APHI_SPLIT_CHUNK,
-    APHI_SPLIT_CHUNK_DATA,
-    APHI_SPLIT_CHUNK_END,
-    APHI_SPLIT_TRAILER,
-    APHI_SPLIT_UNTIL_END,
-    APHI_SPLIT_OVER, /* a message is, but it was not told yet */
-    APHI_SPLIT_OPAQUE,
-} aphi_splitter_state;
+typedef enum aphi_http_framing_state {
+    APHI_FRAMING_HEAD,
+    APHI_FRAMING_LENGTH,
+    APHI_FRAMING_CHUNK,
+    APHI_FRAMING_CHUNK_DATA,
+    APHI_FRAMING_CHUNK_END,
+    APHI_FRAMING_TRAILER,
+    APHI_FRAMING_UNTIL_END,
+    APHI_FRAMING_OVER, /* a message is, but it was not told yet */
+    APHI_FRAMING_OPAQUE,
+} aphi_http_framing_state;
 
 /* Starts as {0}. */
-typedef struct aphi_splitter {
-    aphi_splitter_state state;
+typedef struct aphi_http_framing {
+    aphi_http_framing_state state;
     uint64_t left;  /* bytes of the body or of the chunk */
     size_t scanned; /* bytes in which no end of a line or a head was found */
-} aphi_splitter;
+} aphi_http_framing;
 
 /* The next piece of these bytes, which follow those of the piece before. ended: no more come. At the end, what is the
  * beginning of something is opaque. */
-aphi_piece aphi_splitter_next(aphi_splitter *s, const char *bytes, size_t n, bool ended);
+aphi_piece aphi_http_framing_next(aphi_http_framing *s, const char *bytes, size_t n, bool ended);
 
 typedef enum aphi_body { APHI_BODY_NONE, APHI_BODY_LENGTH, APHI_BODY_CHUNKED, APHI_BODY_UNTIL_END } aphi_body;
 
@@ -81,6 +81,6 @@ bool aphi_head_field(const aphi_head *h, size_t *at, aphi_field *f);
 bool aphi_field_is(const aphi_field *f, const char *name);
 bool aphi_method_is(const aphi_head *h, const char *method);
 /* The piece was a head, and this one. */
-void aphi_splitter_body(aphi_splitter *s, const aphi_head *h);
+void aphi_http_framing_body(aphi_http_framing *s, const aphi_head *h);
 
 #endif

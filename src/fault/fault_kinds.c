@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * breaks.c - the ways in which a injector breaks what passes it.
+ * fault_kinds.c - the ways in which a injector breaks what passes it.
  *
  * Idea:       A head is copied line by line, and an editor says for each field what stands in its place. What is not
- *             edited is copied byte for byte. What becomes of the body is decided with the head (aphi_fate), so that
+ *             edited is copied byte for byte. What becomes of the body is decided with the head (aphi_fault_effect), so that
  *             bodies pass in pieces and nothing is kept of them: a byte is dropped at the front and added at the end.
  * Invariants: 1. a broken message is well-formed: its length or its chunks say what its body has
  *             2. a message counts as one that could be broken only if breaking it changes its bytes
- * Read next:  injector.c, docs/fault.md */
-#include "harness/breaks.h"
+ * Read next:  fault_proxy.c, docs/fault.md */
+#include "fault/fault_kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,61 +22,61 @@ typedef enum { NO_ARGUMENT, SIDE, FIELD, FIELD_OR_ANY, METHOD, MILLISECONDS } ar
 
 static const struct named {
     const char *name;
-    aphi_break_kind kind;
+    aphi_fault_kind kind;
     argument takes;
     const char *field;
     const char *line;
 } kinds[] = {
-    {"put-as-get", APHI_BREAK_PUT_AS_GET, NO_ARGUMENT, NULL, "a PUT arrives as a GET without a body"},
-    {"early-return", APHI_BREAK_EARLY_RETURN, NO_ARGUMENT, NULL,
+    {"put-as-get", APHI_FAULT_PUT_AS_GET, NO_ARGUMENT, NULL, "a PUT arrives as a GET without a body"},
+    {"early-return", APHI_FAULT_EARLY_RETURN, NO_ARGUMENT, NULL,
      "a request is answered with an empty 200, and does not arrive"},
-    {"412-as-204", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 412 becomes 204; so for any two, FROM-as-TO"},
-    {"200-as-412", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 200 becomes 412"},
-    {"304-as-200", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 304 becomes 200, with an empty body"},
-    {"404-as-200", APHI_BREAK_STATUS, NO_ARGUMENT, NULL, "the status 404 becomes 200"},
-    {"drop-if-match", APHI_BREAK_DROP_FIELD, NO_ARGUMENT, "if-match", "a request loses its If-Match"},
-    {"drop-field", APHI_BREAK_DROP_FIELD, FIELD, NULL, "drop-field:NAME: a request loses this field"},
-    {"weaken-if-match", APHI_BREAK_WEAKEN_IF_MATCH, NO_ARGUMENT, NULL,
+    {"412-as-204", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 412 becomes 204; so for any two, FROM-as-TO"},
+    {"200-as-412", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 200 becomes 412"},
+    {"304-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 304 becomes 200, with an empty body"},
+    {"404-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 404 becomes 200"},
+    {"drop-if-match", APHI_FAULT_DROP_FIELD, NO_ARGUMENT, "if-match", "a request loses its If-Match"},
+    {"drop-field", APHI_FAULT_DROP_FIELD, FIELD, NULL, "drop-field:NAME: a request loses this field"},
+    {"weaken-if-match", APHI_FAULT_WEAKEN_IF_MATCH, NO_ARGUMENT, NULL,
      "If-Match loses each W/: a weak tag matches a strong one"},
-    {"strip-weak-if-none-match", APHI_BREAK_STRIP_WEAK, NO_ARGUMENT, NULL,
+    {"strip-weak-if-none-match", APHI_FAULT_STRIP_WEAK, NO_ARGUMENT, NULL,
      "If-None-Match loses its weak tags: they match nothing"},
-    {"flip-tag-bit", APHI_BREAK_FLIP_TAG_BIT, NO_ARGUMENT, NULL,
+    {"flip-tag-bit", APHI_FAULT_FLIP_TAG_BIT, NO_ARGUMENT, NULL,
      "a bit of a tag in If-Match or If-None-Match is flipped"},
-    {"first-tag", APHI_BREAK_FIRST_TAG, NO_ARGUMENT, NULL,
+    {"first-tag", APHI_FAULT_FIRST_TAG, NO_ARGUMENT, NULL,
      "a list of tags in If-Match or If-None-Match loses all but its first"},
-    {"head-as-get", APHI_BREAK_HEAD_AS_GET, NO_ARGUMENT, NULL, "a HEAD arrives as a GET: its answer has a body"},
-    {"add-byte", APHI_BREAK_ADD_BYTE, SIDE, NULL,
+    {"head-as-get", APHI_FAULT_HEAD_AS_GET, NO_ARGUMENT, NULL, "a HEAD arrives as a GET: its answer has a body"},
+    {"add-byte", APHI_FAULT_ADD_BYTE, SIDE, NULL,
      "a byte is added to the body of an answer; add-byte:request: of a request"},
-    {"drop-byte", APHI_BREAK_DROP_BYTE, SIDE, NULL,
+    {"drop-byte", APHI_FAULT_DROP_BYTE, SIDE, NULL,
      "the body of an answer loses its first byte; drop-byte:request: of a request"},
-    {"wrong-path", APHI_BREAK_WRONG_PATH, NO_ARGUMENT, NULL, "a PUT, POST, PATCH or DELETE goes to another path"},
-    {"skip-write", APHI_BREAK_SKIP_WRITE, METHOD, NULL,
+    {"wrong-path", APHI_FAULT_WRONG_PATH, NO_ARGUMENT, NULL, "a PUT, POST, PATCH or DELETE goes to another path"},
+    {"skip-write", APHI_FAULT_SKIP_WRITE, METHOD, NULL,
      "a PUT, POST, PATCH or DELETE is answered with 204, and does not arrive; skip-write:METHOD: only this"},
-    {"empty-output", APHI_BREAK_EMPTY_OUTPUT, NO_ARGUMENT, NULL,
+    {"empty-output", APHI_FAULT_EMPTY_OUTPUT, NO_ARGUMENT, NULL,
      "a request arrives, but in place of its answer the connection is closed"},
-    {"drop-request-body", APHI_BREAK_REQUEST_BODY, NO_ARGUMENT, NULL, "a request arrives with an empty body"},
-    {"drop-response-body", APHI_BREAK_ANSWER_BODY, NO_ARGUMENT, NULL, "an answer arrives with an empty body"},
-    {"wrong-field-name", APHI_BREAK_FIELD_NAME, FIELD_OR_ANY, NULL,
+    {"drop-request-body", APHI_FAULT_REQUEST_BODY, NO_ARGUMENT, NULL, "a request arrives with an empty body"},
+    {"drop-response-body", APHI_FAULT_ANSWER_BODY, NO_ARGUMENT, NULL, "an answer arrives with an empty body"},
+    {"wrong-field-name", APHI_FAULT_FIELD_NAME, FIELD_OR_ANY, NULL,
      "a field of an answer gets another name; wrong-field-name:NAME: this one"},
-    {"drop-answer-field", APHI_BREAK_DROP_ANSWER_FIELD, FIELD, NULL,
+    {"drop-answer-field", APHI_FAULT_DROP_ANSWER_FIELD, FIELD, NULL,
      "drop-answer-field:NAME: an answer loses this field"},
-    {"wrong-client", APHI_BREAK_WRONG_CLIENT, NO_ARGUMENT, NULL, "two clients that wait get each other's answer"},
-    {"wrong-order", APHI_BREAK_WRONG_ORDER, NO_ARGUMENT, NULL,
+    {"wrong-client", APHI_FAULT_WRONG_CLIENT, NO_ARGUMENT, NULL, "two clients that wait get each other's answer"},
+    {"wrong-order", APHI_FAULT_WRONG_ORDER, NO_ARGUMENT, NULL,
      "of two answers that a connection waits for, the second comes first"},
-    {"stale-tag", APHI_BREAK_STALE_TAG, NO_ARGUMENT, NULL, "an answer shows the first strong tag that its target had"},
-    {"delay", APHI_BREAK_DELAY, MILLISECONDS, NULL, "delay:MS: what the target says comes so many milliseconds later"},
-    {"reset", APHI_BREAK_RESET, NO_ARGUMENT, NULL, "when the target says something, the connection is reset"},
-    {"half-close", APHI_BREAK_HALF_CLOSE, NO_ARGUMENT, NULL,
+    {"stale-tag", APHI_FAULT_STALE_TAG, NO_ARGUMENT, NULL, "an answer shows the first strong tag that its target had"},
+    {"delay", APHI_FAULT_DELAY, MILLISECONDS, NULL, "delay:MS: what the target says comes so many milliseconds later"},
+    {"reset", APHI_FAULT_RESET, NO_ARGUMENT, NULL, "when the target says something, the connection is reset"},
+    {"half-close", APHI_FAULT_HALF_CLOSE, NO_ARGUMENT, NULL,
      "when the target says something, the client gets an end in its place; what it sends still arrives"},
-    {"one-byte", APHI_BREAK_ONE_BYTE, NO_ARGUMENT, NULL, "what the target says comes one byte at a time"},
-    {"garbage", APHI_BREAK_GARBAGE, NO_ARGUMENT, NULL, "what the target says is replaced by as many random bytes"},
-    {"silence", APHI_BREAK_SILENCE, NO_ARGUMENT, NULL,
+    {"one-byte", APHI_FAULT_ONE_BYTE, NO_ARGUMENT, NULL, "what the target says comes one byte at a time"},
+    {"garbage", APHI_FAULT_GARBAGE, NO_ARGUMENT, NULL, "what the target says is replaced by as many random bytes"},
+    {"silence", APHI_FAULT_SILENCE, NO_ARGUMENT, NULL,
      "when the target says something, the client no longer hears anything"},
-    {"nothing", APHI_BREAK_NOTHING, NO_ARGUMENT, NULL, "all passes as it is"},
+    {"nothing", APHI_FAULT_NOTHING, NO_ARGUMENT, NULL, "all passes as it is"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-const char *aphi_break_line(size_t i, const char **name)
+const char *aphi_fault_line(size_t i, const char **name)
 {
     if (i >= KINDS)
         return NULL;
@@ -91,12 +91,12 @@ static bool fail(char *error, size_t size, const char *text, const char *why)
 }
 
 /* FROM-as-TO. */
-static bool parse_status(aphi_break *b, const char *text)
+static bool parse_status(aphi_fault *b, const char *text)
 {
     if (strlen(text) != 10 || strspn(text, "0123456789") != 3 || memcmp(text + 3, "-as-", 4) != 0 ||
         strspn(text + 7, "0123456789") != 3)
         return false;
-    b->kind = APHI_BREAK_STATUS;
+    b->kind = APHI_FAULT_STATUS;
     b->from = atoi(text);
     b->to = atoi(text + 7);
     return true;
@@ -108,7 +108,7 @@ static bool is_token(const char *text)
                         strlen(text);
 }
 
-static bool parse_argument(aphi_break *b, argument takes, const char *text, const char *given, char *error, size_t size)
+static bool parse_argument(aphi_fault *b, argument takes, const char *text, const char *given, char *error, size_t size)
 {
     char *end;
     switch (takes) {
@@ -139,9 +139,9 @@ static bool parse_argument(aphi_break *b, argument takes, const char *text, cons
     return false;
 }
 
-bool aphi_break_parse(aphi_break *b, const char *text, char *error, size_t size)
+bool aphi_fault_parse(aphi_fault *b, const char *text, char *error, size_t size)
 {
-    *b = (aphi_break){.every = 1};
+    *b = (aphi_fault){.every = 1};
     if (parse_status(b, text)) {
         if (b->from < 200 || b->from > 599 || b->to < 200 || b->to > 599 || b->from == b->to)
             return fail(error, size, text, "two different status codes from 200 to 599 are wanted");
@@ -149,7 +149,7 @@ bool aphi_break_parse(aphi_break *b, const char *text, char *error, size_t size)
     }
     size_t n = strcspn(text, ":");
     for (size_t i = 0; i < KINDS; i++)
-        if (kinds[i].kind != APHI_BREAK_STATUS && !strncmp(kinds[i].name, text, n) && !kinds[i].name[n]) {
+        if (kinds[i].kind != APHI_FAULT_STATUS && !strncmp(kinds[i].name, text, n) && !kinds[i].name[n]) {
             b->kind = kinds[i].kind;
             bool good = parse_argument(b, kinds[i].takes, text, text[n] ? text + n + 1 : NULL, error, size);
             if (kinds[i].field)
@@ -159,12 +159,12 @@ bool aphi_break_parse(aphi_break *b, const char *text, char *error, size_t size)
     return fail(error, size, text, "there is no such kind; antiphon fault --list names them");
 }
 
-bool aphi_break_is_of_bytes(const aphi_break *b)
+bool aphi_fault_is_of_bytes(const aphi_fault *b)
 {
-    return b->kind == APHI_BREAK_NOTHING || b->kind >= APHI_BREAK_DELAY;
+    return b->kind == APHI_FAULT_NOTHING || b->kind >= APHI_FAULT_DELAY;
 }
 
-bool aphi_break_due(aphi_break *b)
+bool aphi_fault_due(aphi_fault *b)
 {
     bool due = ++b->met % b->every == 0;
     b->broken += due;
@@ -174,14 +174,14 @@ bool aphi_break_due(aphi_break *b)
 /* ---- copying a head ---------------------------------------------------------------------------------------------- */
 
 /* Puts what stands in place of the field. */
-typedef void (*editor)(aphi_break *b, const aphi_field *f, aphi_buffer *out);
+typedef void (*editor)(aphi_fault *b, const aphi_field *f, aphi_buffer *out);
 
 static void keep(const aphi_field *f, aphi_buffer *out) { aphi_buffer_add(out, f->line, f->line_n); }
 
 static void copy(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->n); }
 
 /* The fields, edited, then more of them, then the end of the head. */
-static void copy_fields(aphi_break *b, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
+static void copy_fields(aphi_fault *b, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
 {
     aphi_field f;
     size_t at = h->start_n;
@@ -193,7 +193,7 @@ static void copy_fields(aphi_break *b, const aphi_head *h, editor edit, const ch
 
 static void copy_start(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->start_n); }
 
-static void without_framing(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+static void without_framing(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
 {
     (void)b;
     if (!aphi_field_is(f, "content-length") && !aphi_field_is(f, "transfer-encoding") && !aphi_field_is(f, "trailer") &&
@@ -216,7 +216,7 @@ static bool has_body(const aphi_head *h)
 
 /* ---- bytes of bodies --------------------------------------------------------------------------------------------- */
 
-static void with_other_length(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+static void with_other_length(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
 {
     if (!aphi_field_is(f, "content-length")) {
         keep(f, out);
@@ -224,21 +224,21 @@ static void with_other_length(aphi_break *b, const aphi_field *f, aphi_buffer *o
     }
     uint64_t length = strtoull(f->value, NULL, 10);
     aphi_buffer_add(out, f->line, (size_t)(f->value - f->line));
-    aphi_buffer_format(out, "%llu", (unsigned long long)(b->kind == APHI_BREAK_ADD_BYTE ? length + 1 : length - 1));
+    aphi_buffer_format(out, "%llu", (unsigned long long)(b->kind == APHI_FAULT_ADD_BYTE ? length + 1 : length - 1));
     const char *rest = f->value + f->value_n;
     aphi_buffer_add(out, rest, (size_t)(f->line + f->line_n - rest));
 }
 
-static bool changes_a_byte(const aphi_break *b, const aphi_head *h)
+static bool changes_a_byte(const aphi_fault *b, const aphi_head *h)
 {
     bool of_it = b->requests == !h->status;
-    return of_it && ((b->kind == APHI_BREAK_ADD_BYTE && h->body != APHI_BODY_NONE) ||
-                     (b->kind == APHI_BREAK_DROP_BYTE && has_body(h)));
+    return of_it && ((b->kind == APHI_FAULT_ADD_BYTE && h->body != APHI_BODY_NONE) ||
+                     (b->kind == APHI_FAULT_DROP_BYTE && has_body(h)));
 }
 
-static aphi_fate change_a_byte(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+static aphi_fault_effect change_a_byte(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
 {
-    aphi_fate fate = {.drop = b->kind == APHI_BREAK_DROP_BYTE, .add = b->kind == APHI_BREAK_ADD_BYTE,
+    aphi_fault_effect fate = {.drop = b->kind == APHI_FAULT_DROP_BYTE, .add = b->kind == APHI_FAULT_ADD_BYTE,
                       .added = (char)('a' + aphi_choice_below(&b->choice, 26))};
     copy_start(h, out);
     if (h->body == APHI_BODY_LENGTH)
@@ -249,7 +249,7 @@ static aphi_fate change_a_byte(aphi_break *b, const aphi_head *h, aphi_buffer *o
 }
 
 /* The line before a chunk that loses a byte. */
-static void shorten_chunk(aphi_fate *fate, const aphi_piece *p, const char *line, aphi_buffer *out)
+static void shorten_chunk(aphi_fault_effect *fate, const aphi_piece *p, const char *line, aphi_buffer *out)
 {
     fate->skip_chunk = p->size == 1;
     if (fate->skip_chunk)
@@ -259,7 +259,7 @@ static void shorten_chunk(aphi_fate *fate, const aphi_piece *p, const char *line
     aphi_buffer_add(out, line + digits, p->n - digits);
 }
 
-void aphi_fate_pass(aphi_fate *fate, const aphi_piece *p, const char *bytes, aphi_buffer *out)
+void aphi_fault_effect_pass(aphi_fault_effect *fate, const aphi_piece *p, const char *bytes, aphi_buffer *out)
 {
     bool front = p->kind == APHI_PIECE_DATA && fate->drop;
     if (fate->swallow)
@@ -322,7 +322,7 @@ static bool has_weak_in(const aphi_head *h, const char *name)
     return false;
 }
 
-static void with_strong_tags(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+static void with_strong_tags(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
 {
     (void)b;
     const char *at = f->value, *copied = f->line;
@@ -335,7 +335,7 @@ static void with_strong_tags(aphi_break *b, const aphi_field *f, aphi_buffer *ou
     aphi_buffer_add(out, copied, (size_t)(f->line + f->line_n - copied));
 }
 
-static void without_weak_tags(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+static void without_weak_tags(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
 {
     (void)b;
     const char *at = f->value;
@@ -379,7 +379,7 @@ static bool has_list(const aphi_head *h)
     return false;
 }
 
-static void with_first_tag(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+static void with_first_tag(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
 {
     (void)b;
     tag t;
@@ -410,7 +410,7 @@ static const char *tag_byte(const aphi_head *h, uint64_t k)
 }
 
 /* Flips a bit so that the byte may still stand in a tag: not a quote, not a control character. */
-static void flip(aphi_break *b, const aphi_head *h, uint64_t bytes, aphi_buffer *out)
+static void flip(aphi_fault *b, const aphi_head *h, uint64_t bytes, aphi_buffer *out)
 {
     const char *at = tag_byte(h, aphi_choice_below(&b->choice, bytes));
     unsigned char flipped;
@@ -439,29 +439,29 @@ static bool is_write(const aphi_head *h)
            aphi_method_is(h, "PATCH");
 }
 
-static bool concerns_request(const aphi_break *b, const aphi_head *h)
+static bool concerns_request(const aphi_fault *b, const aphi_head *h)
 {
     aphi_field f;
     switch (b->kind) {
-    case APHI_BREAK_PUT_AS_GET: return aphi_method_is(h, "PUT");
-    case APHI_BREAK_EARLY_RETURN:
-    case APHI_BREAK_EMPTY_OUTPUT: return true;
-    case APHI_BREAK_DROP_FIELD: return find(h, b->field, &f) != NULL;
-    case APHI_BREAK_WEAKEN_IF_MATCH: return has_weak_in(h, "if-match");
-    case APHI_BREAK_STRIP_WEAK: return has_weak_in(h, "if-none-match");
-    case APHI_BREAK_FLIP_TAG_BIT: return tag_byte(h, 0) != NULL;
-    case APHI_BREAK_WRONG_PATH: return is_write(h) && h->target[0] != '*';
-    case APHI_BREAK_SKIP_WRITE: return b->method ? aphi_method_is(h, b->method) : is_write(h);
-    case APHI_BREAK_FIRST_TAG: return has_list(h);
-    case APHI_BREAK_HEAD_AS_GET: return aphi_method_is(h, "HEAD");
-    case APHI_BREAK_REQUEST_BODY: return has_body(h);
-    case APHI_BREAK_ADD_BYTE:
-    case APHI_BREAK_DROP_BYTE: return changes_a_byte(b, h);
+    case APHI_FAULT_PUT_AS_GET: return aphi_method_is(h, "PUT");
+    case APHI_FAULT_EARLY_RETURN:
+    case APHI_FAULT_EMPTY_OUTPUT: return true;
+    case APHI_FAULT_DROP_FIELD: return find(h, b->field, &f) != NULL;
+    case APHI_FAULT_WEAKEN_IF_MATCH: return has_weak_in(h, "if-match");
+    case APHI_FAULT_STRIP_WEAK: return has_weak_in(h, "if-none-match");
+    case APHI_FAULT_FLIP_TAG_BIT: return tag_byte(h, 0) != NULL;
+    case APHI_FAULT_WRONG_PATH: return is_write(h) && h->target[0] != '*';
+    case APHI_FAULT_SKIP_WRITE: return b->method ? aphi_method_is(h, b->method) : is_write(h);
+    case APHI_FAULT_FIRST_TAG: return has_list(h);
+    case APHI_FAULT_HEAD_AS_GET: return aphi_method_is(h, "HEAD");
+    case APHI_FAULT_REQUEST_BODY: return has_body(h);
+    case APHI_FAULT_ADD_BYTE:
+    case APHI_FAULT_DROP_BYTE: return changes_a_byte(b, h);
     default: return false;
     }
 }
 
-static void without_field(aphi_break *b, const aphi_field *f, aphi_buffer *out)
+static void without_field(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
 {
     if (!aphi_field_is(f, b->field))
         keep(f, out);
@@ -476,49 +476,49 @@ static void move(const aphi_head *h, aphi_buffer *out)
     aphi_buffer_add(out, end, h->n - before);
 }
 
-static aphi_fate break_request(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+static aphi_fault_effect break_request(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
 {
-    aphi_fate fate = {0};
+    aphi_fault_effect fate = {0};
     switch (b->kind) {
-    case APHI_BREAK_PUT_AS_GET:
+    case APHI_FAULT_PUT_AS_GET:
         fate.swallow = true;
         aphi_buffer_str(out, "GET");
         aphi_buffer_add(out, h->bytes + h->method_n, h->start_n - h->method_n);
         copy_fields(b, h, without_framing, "", out);
         return fate;
-    case APHI_BREAK_HEAD_AS_GET:
+    case APHI_FAULT_HEAD_AS_GET:
         fate.as_get = true;
         aphi_buffer_str(out, "GET");
         aphi_buffer_add(out, h->bytes + h->method_n, h->n - h->method_n);
         return fate;
-    case APHI_BREAK_FIRST_TAG: copy_start(h, out); copy_fields(b, h, with_first_tag, "", out); return fate;
-    case APHI_BREAK_EARLY_RETURN: return (aphi_fate){.answer = 200, .swallow = true};
-    case APHI_BREAK_SKIP_WRITE: return (aphi_fate){.answer = 204, .swallow = true};
-    case APHI_BREAK_EMPTY_OUTPUT: fate.mute = true; break;
-    case APHI_BREAK_FLIP_TAG_BIT: flip(b, h, tag_bytes(h), out); return fate;
-    case APHI_BREAK_WRONG_PATH: move(h, out); return fate;
-    case APHI_BREAK_DROP_FIELD: copy_start(h, out); copy_fields(b, h, without_field, "", out); return fate;
-    case APHI_BREAK_WEAKEN_IF_MATCH: copy_start(h, out); copy_fields(b, h, with_strong_tags, "", out); return fate;
-    case APHI_BREAK_STRIP_WEAK: copy_start(h, out); copy_fields(b, h, without_weak_tags, "", out); return fate;
-    case APHI_BREAK_REQUEST_BODY:
+    case APHI_FAULT_FIRST_TAG: copy_start(h, out); copy_fields(b, h, with_first_tag, "", out); return fate;
+    case APHI_FAULT_EARLY_RETURN: return (aphi_fault_effect){.answer = 200, .swallow = true};
+    case APHI_FAULT_SKIP_WRITE: return (aphi_fault_effect){.answer = 204, .swallow = true};
+    case APHI_FAULT_EMPTY_OUTPUT: fate.mute = true; break;
+    case APHI_FAULT_FLIP_TAG_BIT: flip(b, h, tag_bytes(h), out); return fate;
+    case APHI_FAULT_WRONG_PATH: move(h, out); return fate;
+    case APHI_FAULT_DROP_FIELD: copy_start(h, out); copy_fields(b, h, without_field, "", out); return fate;
+    case APHI_FAULT_WEAKEN_IF_MATCH: copy_start(h, out); copy_fields(b, h, with_strong_tags, "", out); return fate;
+    case APHI_FAULT_STRIP_WEAK: copy_start(h, out); copy_fields(b, h, without_weak_tags, "", out); return fate;
+    case APHI_FAULT_REQUEST_BODY:
         fate.swallow = true;
         copy_start(h, out);
         copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);
         return fate;
-    case APHI_BREAK_ADD_BYTE:
-    case APHI_BREAK_DROP_BYTE: return change_a_byte(b, h, out);
+    case APHI_FAULT_ADD_BYTE:
+    case APHI_FAULT_DROP_BYTE: return change_a_byte(b, h, out);
     default: break;
     }
     copy(h, out);
     return fate;
 }
 
-aphi_fate aphi_break_request(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+aphi_fault_effect aphi_fault_request(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
 {
-    if (!h->opaque && concerns_request(b, h) && aphi_break_due(b))
+    if (!h->opaque && concerns_request(b, h) && aphi_fault_due(b))
         return break_request(b, h, out);
     copy(h, out);
-    return (aphi_fate){0};
+    return (aphi_fault_effect){0};
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -549,7 +549,7 @@ static bool is_of_the_way(const aphi_field *f)
 }
 
 /* The fields that may be renamed: how many, or which is the k-th. */
-static size_t renamable(const aphi_break *b, const aphi_head *h, size_t k, const char **line)
+static size_t renamable(const aphi_fault *b, const aphi_head *h, size_t k, const char **line)
 {
     aphi_field f;
     size_t n = 0;
@@ -559,7 +559,7 @@ static size_t renamable(const aphi_break *b, const aphi_head *h, size_t k, const
     return n;
 }
 
-static void rename_field(aphi_break *b, const aphi_head *h, aphi_buffer *out)
+static void rename_field(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
 {
     const char *line = h->bytes;
     renamable(b, h, aphi_choice_below(&b->choice, renamable(b, h, SIZE_MAX, &line)), &line);
@@ -570,7 +570,7 @@ static void rename_field(aphi_break *b, const aphi_head *h, aphi_buffer *out)
 }
 
 /* The tag that a target had first; NULL: it is not known. */
-static aphi_first_tag *first_tag(aphi_break *b, uint64_t target)
+static aphi_first_tag *first_tag(aphi_fault *b, uint64_t target)
 {
     for (size_t i = 0; i < b->tag_count; i++)
         if (b->tags[i].target == target)
@@ -579,9 +579,9 @@ static aphi_first_tag *first_tag(aphi_break *b, uint64_t target)
 }
 
 /* Remembers it, if it is strong; a weak one may stay the same as it is. */
-static void note_tag(aphi_break *b, uint64_t target, const aphi_field *etag)
+static void note_tag(aphi_fault *b, uint64_t target, const aphi_field *etag)
 {
-    if (b->tag_count == APHI_BREAK_TAGS || etag->value_n >= APHI_BREAK_TAG_BYTES || etag->value[0] != '"')
+    if (b->tag_count == APHI_FAULT_TAGS || etag->value_n >= APHI_FAULT_TAG_BYTES || etag->value[0] != '"')
         return;
     aphi_first_tag *first = &b->tags[b->tag_count++];
     first->target = target;
@@ -590,7 +590,7 @@ static void note_tag(aphi_break *b, uint64_t target, const aphi_field *etag)
 }
 
 /* Does the answer show a tag that is not the first of its target? */
-static bool shows_new_tag(aphi_break *b, const aphi_head *h, uint64_t target)
+static bool shows_new_tag(aphi_fault *b, const aphi_head *h, uint64_t target)
 {
     aphi_field etag;
     if (!find(h, "etag", &etag) || !etag.value_n)
@@ -601,7 +601,7 @@ static bool shows_new_tag(aphi_break *b, const aphi_head *h, uint64_t target)
     return first && (strlen(first->text) != etag.value_n || memcmp(first->text, etag.value, etag.value_n) != 0);
 }
 
-static void show_first_tag(aphi_break *b, const aphi_head *h, uint64_t target, aphi_buffer *out)
+static void show_first_tag(aphi_fault *b, const aphi_head *h, uint64_t target, aphi_buffer *out)
 {
     aphi_field etag;
     find(h, "etag", &etag);
@@ -611,26 +611,26 @@ static void show_first_tag(aphi_break *b, const aphi_head *h, uint64_t target, a
     aphi_buffer_add(out, h->bytes + after, h->n - after);
 }
 
-static bool concerns_answer(aphi_break *b, const aphi_head *h, uint64_t target)
+static bool concerns_answer(aphi_fault *b, const aphi_head *h, uint64_t target)
 {
     const char *line;
     aphi_field f;
     switch (b->kind) {
-    case APHI_BREAK_DROP_ANSWER_FIELD: return find(h, b->field, &f) != NULL;
-    case APHI_BREAK_STATUS: return h->status == b->from;
-    case APHI_BREAK_ANSWER_BODY: return has_body(h);
-    case APHI_BREAK_FIELD_NAME: return renamable(b, h, SIZE_MAX, &line) > 0;
-    case APHI_BREAK_STALE_TAG: return shows_new_tag(b, h, target);
-    case APHI_BREAK_ADD_BYTE:
-    case APHI_BREAK_DROP_BYTE: return changes_a_byte(b, h);
+    case APHI_FAULT_DROP_ANSWER_FIELD: return find(h, b->field, &f) != NULL;
+    case APHI_FAULT_STATUS: return h->status == b->from;
+    case APHI_FAULT_ANSWER_BODY: return has_body(h);
+    case APHI_FAULT_FIELD_NAME: return renamable(b, h, SIZE_MAX, &line) > 0;
+    case APHI_FAULT_STALE_TAG: return shows_new_tag(b, h, target);
+    case APHI_FAULT_ADD_BYTE:
+    case APHI_FAULT_DROP_BYTE: return changes_a_byte(b, h);
     default: return false;
     }
 }
 
-static aphi_fate change_status(aphi_break *b, const aphi_head *h, bool to_head, aphi_buffer *out)
+static aphi_fault_effect change_status(aphi_fault *b, const aphi_head *h, bool to_head, aphi_buffer *out)
 {
     bool had_none = b->from == 204 || b->from == 304, has_none = b->to == 204 || b->to == 304;
-    aphi_fate fate = {.swallow = has_none};
+    aphi_fault_effect fate = {.swallow = has_none};
     size_t version = strcspn(h->bytes, " ");
     aphi_buffer_add(out, h->bytes, version);
     aphi_buffer_format(out, " %d %s\r\n", b->to, reason(b->to));
@@ -641,29 +641,29 @@ static aphi_fate change_status(aphi_break *b, const aphi_head *h, bool to_head, 
     return fate;
 }
 
-aphi_fate aphi_break_answer(aphi_break *b, const aphi_head *h, bool to_head, uint64_t target, aphi_buffer *out)
+aphi_fault_effect aphi_fault_answer(aphi_fault *b, const aphi_head *h, bool to_head, uint64_t target, aphi_buffer *out)
 {
-    if (h->opaque || h->status < 200 || !concerns_answer(b, h, target) || !aphi_break_due(b)) {
+    if (h->opaque || h->status < 200 || !concerns_answer(b, h, target) || !aphi_fault_due(b)) {
         copy(h, out);
-        return (aphi_fate){0};
+        return (aphi_fault_effect){0};
     }
     switch (b->kind) {
-    case APHI_BREAK_STATUS: return change_status(b, h, to_head, out);
-    case APHI_BREAK_FIELD_NAME: rename_field(b, h, out); return (aphi_fate){0};
-    case APHI_BREAK_DROP_ANSWER_FIELD:
+    case APHI_FAULT_STATUS: return change_status(b, h, to_head, out);
+    case APHI_FAULT_FIELD_NAME: rename_field(b, h, out); return (aphi_fault_effect){0};
+    case APHI_FAULT_DROP_ANSWER_FIELD:
         copy_start(h, out);
         copy_fields(b, h, without_field, "", out);
-        return (aphi_fate){0};
-    case APHI_BREAK_STALE_TAG: show_first_tag(b, h, target, out); return (aphi_fate){0};
-    case APHI_BREAK_ANSWER_BODY:
+        return (aphi_fault_effect){0};
+    case APHI_FAULT_STALE_TAG: show_first_tag(b, h, target, out); return (aphi_fault_effect){0};
+    case APHI_FAULT_ANSWER_BODY:
         copy_start(h, out);
         copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);
-        return (aphi_fate){.swallow = true};
+        return (aphi_fault_effect){.swallow = true};
     default: return change_a_byte(b, h, out);
     }
 }
 
-void aphi_break_empty_answer(int status, bool closes, aphi_buffer *out)
+void aphi_fault_empty_answer(int status, bool closes, aphi_buffer *out)
 {
     char date[64];
     time_t now = time(NULL);

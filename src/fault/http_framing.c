@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * splitter.c - where HTTP/1.1 messages begin and end (RFC 9112, section 6).
+ * http_framing.c - where HTTP/1.1 messages begin and end (RFC 9112, section 6).
  *
  * Idea:       A state for what comes next. Heads and lines are given whole, bodies in whatever pieces they come.
  * Invariants: 1. the pieces, one after the other, are the stream
  *             2. how the stream is cut makes no difference to heads and lines, nor to the sum of the data between them
  *             3. a head or line beyond its limit is opaque, so that a caller who keeps as much never waits for ever
  * Not done:   The codec of a model would refuse what is wrong. What stands between two programs must pass it on. */
-#include "harness/splitter.h"
+#include "fault/http_framing.h"
 
 #include <string.h>
 #include <strings.h>
@@ -18,9 +18,9 @@ enum { HEAD_MAX = 64 << 10, LINE_MAX_BYTES = 8 << 10 };
 
 static aphi_piece piece(aphi_piece_kind kind, size_t n) { return (aphi_piece){.kind = kind, .n = n}; }
 
-static aphi_piece opaque(aphi_splitter *s, size_t n)
+static aphi_piece opaque(aphi_http_framing *s, size_t n)
 {
-    s->state = APHI_SPLIT_OPAQUE;
+    s->state = APHI_FRAMING_OPAQUE;
     return piece(n ? APHI_PIECE_OPAQUE : APHI_PIECE_MORE, n);
 }
 
@@ -36,14 +36,14 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 static bool is_empty_line(const char *line, size_t n) { return n == 1 || (n == 2 && line[0] == '\r'); }
 
 /* What is not there yet may still come, unless there is too much of it already. */
-static aphi_piece wait_for(aphi_splitter *s, size_t n, size_t most, bool ended)
+static aphi_piece wait_for(aphi_http_framing *s, size_t n, size_t most, bool ended)
 {
     if (ended || n >= most)
         return opaque(s, n);
     return piece(APHI_PIECE_MORE, 0);
 }
 
-static aphi_piece next_head(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+static aphi_piece next_head(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
 {
     size_t blank = 0;
     while (blank < n && (bytes[blank] == '\r' || bytes[blank] == '\n'))
@@ -64,7 +64,7 @@ static aphi_piece next_head(aphi_splitter *s, const char *bytes, size_t n, bool 
 }
 
 /* A whole line; 0 if there is none, and then *p is what to say. */
-static size_t next_line(aphi_splitter *s, const char *bytes, size_t n, bool ended, aphi_piece *p)
+static size_t next_line(aphi_http_framing *s, const char *bytes, size_t n, bool ended, aphi_piece *p)
 {
     size_t size = line_size(bytes, s->scanned, n);
     if (size > LINE_MAX_BYTES)
@@ -95,7 +95,7 @@ static bool chunk_size(const char *line, size_t n, uint64_t *size)
     return i > 0 && i < n && (is_blank(line[i]) || line[i] == ';');
 }
 
-static aphi_piece next_chunk(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+static aphi_piece next_chunk(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
 {
     aphi_piece p;
     size_t line = next_line(s, bytes, n, ended, &p);
@@ -103,33 +103,33 @@ static aphi_piece next_chunk(aphi_splitter *s, const char *bytes, size_t n, bool
         return p;
     if (!chunk_size(bytes, line, &s->left))
         return opaque(s, n);
-    s->state = s->left ? APHI_SPLIT_CHUNK_DATA : APHI_SPLIT_TRAILER;
+    s->state = s->left ? APHI_FRAMING_CHUNK_DATA : APHI_FRAMING_TRAILER;
     return (aphi_piece){.kind = s->left ? APHI_PIECE_CHUNK : APHI_PIECE_LAST, .n = line, .size = s->left};
 }
 
-static aphi_piece next_chunk_end(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+static aphi_piece next_chunk_end(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
 {
     if (n && bytes[0] != '\n' && (bytes[0] != '\r' || (n > 1 && bytes[1] != '\n')))
         return opaque(s, n);
     size_t end = line_size(bytes, 0, n);
     if (!end)
         return wait_for(s, n, 2, ended);
-    s->state = APHI_SPLIT_CHUNK;
+    s->state = APHI_FRAMING_CHUNK;
     return piece(APHI_PIECE_CHUNK_END, end);
 }
 
-static aphi_piece next_trailer(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+static aphi_piece next_trailer(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
 {
     aphi_piece p;
     size_t line = next_line(s, bytes, n, ended, &p);
     if (!line)
         return p;
     if (is_empty_line(bytes, line))
-        s->state = APHI_SPLIT_OVER;
+        s->state = APHI_FRAMING_OVER;
     return piece(APHI_PIECE_TRAILER, line);
 }
 
-static aphi_piece next_data(aphi_splitter *s, size_t n, aphi_splitter_state then)
+static aphi_piece next_data(aphi_http_framing *s, size_t n, aphi_http_framing_state then)
 {
     if (n > s->left)
         n = (size_t)s->left;
@@ -139,40 +139,40 @@ static aphi_piece next_data(aphi_splitter *s, size_t n, aphi_splitter_state then
     return piece(n ? APHI_PIECE_DATA : APHI_PIECE_MORE, n);
 }
 
-static aphi_piece over(aphi_splitter *s)
+static aphi_piece over(aphi_http_framing *s)
 {
-    *s = (aphi_splitter){0};
+    *s = (aphi_http_framing){0};
     return piece(APHI_PIECE_END, 0);
 }
 
-aphi_piece aphi_splitter_next(aphi_splitter *s, const char *bytes, size_t n, bool ended)
+aphi_piece aphi_http_framing_next(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
 {
-    if (s->state == APHI_SPLIT_OVER || (s->state == APHI_SPLIT_UNTIL_END && !n && ended))
+    if (s->state == APHI_FRAMING_OVER || (s->state == APHI_FRAMING_UNTIL_END && !n && ended))
         return over(s);
     if (!n)
         return piece(APHI_PIECE_MORE, 0);
     switch (s->state) {
-    case APHI_SPLIT_HEAD: return next_head(s, bytes, n, ended);
-    case APHI_SPLIT_LENGTH: return next_data(s, n, APHI_SPLIT_OVER);
-    case APHI_SPLIT_CHUNK: return next_chunk(s, bytes, n, ended);
-    case APHI_SPLIT_CHUNK_DATA: return next_data(s, n, APHI_SPLIT_CHUNK_END);
-    case APHI_SPLIT_CHUNK_END: return next_chunk_end(s, bytes, n, ended);
-    case APHI_SPLIT_TRAILER: return next_trailer(s, bytes, n, ended);
-    case APHI_SPLIT_UNTIL_END: return piece(APHI_PIECE_DATA, n);
-    case APHI_SPLIT_OVER:
-    case APHI_SPLIT_OPAQUE: break;
+    case APHI_FRAMING_HEAD: return next_head(s, bytes, n, ended);
+    case APHI_FRAMING_LENGTH: return next_data(s, n, APHI_FRAMING_OVER);
+    case APHI_FRAMING_CHUNK: return next_chunk(s, bytes, n, ended);
+    case APHI_FRAMING_CHUNK_DATA: return next_data(s, n, APHI_FRAMING_CHUNK_END);
+    case APHI_FRAMING_CHUNK_END: return next_chunk_end(s, bytes, n, ended);
+    case APHI_FRAMING_TRAILER: return next_trailer(s, bytes, n, ended);
+    case APHI_FRAMING_UNTIL_END: return piece(APHI_PIECE_DATA, n);
+    case APHI_FRAMING_OVER:
+    case APHI_FRAMING_OPAQUE: break;
     }
     return opaque(s, n);
 }
 
-void aphi_splitter_body(aphi_splitter *s, const aphi_head *h)
+void aphi_http_framing_body(aphi_http_framing *s, const aphi_head *h)
 {
-    static const aphi_splitter_state states[] = {APHI_SPLIT_OVER, APHI_SPLIT_LENGTH, APHI_SPLIT_CHUNK,
-                                                 APHI_SPLIT_UNTIL_END};
+    static const aphi_http_framing_state states[] = {APHI_FRAMING_OVER, APHI_FRAMING_LENGTH, APHI_FRAMING_CHUNK,
+                                                 APHI_FRAMING_UNTIL_END};
     s->left = h->length;
-    s->state = h->opaque ? APHI_SPLIT_OPAQUE : states[h->body];
-    if (s->state == APHI_SPLIT_LENGTH && !s->left)
-        s->state = APHI_SPLIT_OVER;
+    s->state = h->opaque ? APHI_FRAMING_OPAQUE : states[h->body];
+    if (s->state == APHI_FRAMING_LENGTH && !s->left)
+        s->state = APHI_FRAMING_OVER;
 }
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */

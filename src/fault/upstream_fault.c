@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * intercept.c - an injector between the subject and the port at which the tester is called; see intercept.h.
+ * upstream_fault.c - an injector between the subject and the port at which the tester is called; see upstream_fault.h.
  *
  * It is a program of its own, as one that a person would start; what starts, watches and stops subjects does so with
  * it. It lives as long as the campaign: it has no state but its connections, which end with the subject's. */
-#include "cli/intercept.h"
+#include "fault/upstream_fault.h"
 
 #include "base/buffer.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-aphi_subject *aphi_intercept_open(const char *kind, unsigned listen, uint64_t seed, unsigned *called, char *error,
+aphi_subject *aphi_upstream_fault_open(const char *kind, unsigned listen, uint64_t seed, unsigned *called, char *error,
                                   size_t size)
 {
     char self[4096];

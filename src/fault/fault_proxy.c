@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * injector.c - stands between clients and a target, passes on what they say, and breaks one thing in it.
+ * fault_proxy.c - stands between clients and a target, passes on what they say, and breaks one thing in it.
  *
  * Idea:       Each connection of a client is a channel with one of its own to the target. Bytes are read into `in` of
- *             one side, cut into pieces (splitter.c), and put into `out` of the other, broken or not (breaks.c).
+ *             one side, cut into pieces (http_framing.c), and put into `out` of the other, broken or not (fault_kinds.c).
  *
  *      client.in -> requests -> target.out        target.in -> answers -> client.out
  *                       |                                         ^
@@ -17,7 +17,7 @@
  *             3. a channel that is gone is freed after the round: events of the round may still name it
  *             4. an event only says that it is worth trying: reading and writing say what is
  * Cost:       two copies of each byte, and a read and a write for what came in one piece. */
-#include "harness/injector.h"
+#include "fault/fault_proxy.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -82,8 +82,8 @@ typedef struct channel {
     uint64_t number;
     uint32_t slot;
     side client, target;
-    aphi_splitter asks, answers;
-    aphi_fate ask_fate, answer_fate;
+    aphi_http_framing asks, answers;
+    aphi_fault_effect ask_fate, answer_fate;
     bool in_answer;    /* the head of an answer was passed on, and its end was not */
     bool interim_head; /* that answer is a 1xx: another follows */
     note *notes;       /* a ring */
@@ -100,7 +100,7 @@ typedef struct channel {
     struct channel *next_gone;
 } channel;
 
-struct aphi_injector {
+struct aphi_fault_proxy {
     int epoll, listener, wake;
     volatile bool stopping;
     bool listening; /* the listener is watched */
@@ -108,7 +108,7 @@ struct aphi_injector {
     struct sockaddr_storage target;
     socklen_t target_size;
     uint16_t port;
-    aphi_break *breaks;
+    aphi_fault *breaks;
     bool of_bytes;
     channel **slots;
     size_t top, capacity;
@@ -121,17 +121,17 @@ struct aphi_injector {
     channel *gone;
     aphi_timer_heap agenda;
     int complaints;
-    aphi_injector_stats stats;
+    aphi_fault_proxy_stats stats;
     char buffer[READ_BYTES];
 };
 
-static void complain(aphi_injector *r, const char *what, int why)
+static void complain(aphi_fault_proxy *r, const char *what, int why)
 {
     if (r->complaints++ < COMPLAINTS_MAX)
         fprintf(stderr, "antiphon: %s: %s\n", what, strerror(why));
 }
 
-static void soil(aphi_injector *r, channel *l)
+static void soil(aphi_fault_proxy *r, channel *l)
 {
     if (l->dirty || l->gone)
         return;
@@ -140,7 +140,7 @@ static void soil(aphi_injector *r, channel *l)
     r->dirty[r->dirty_count++] = l;
 }
 
-static void remind(aphi_injector *r, const channel *l, due_kind kind, int64_t ns)
+static void remind(aphi_fault_proxy *r, const channel *l, due_kind kind, int64_t ns)
 {
     aphi_timer_heap_add(&r->agenda, (aphi_timer){.ns = aphi_clock_ns() + ns, .kind = kind, .owner = l->slot,
                                            .detail = l->number});
@@ -151,7 +151,7 @@ static size_t held_out(const side *s) { return s->out.n - s->out_start; }
 
 /* ---- opening and closing channels -------------------------------------------------------------------------------- */
 
-static void watch_listener(aphi_injector *r, bool wanted)
+static void watch_listener(aphi_fault_proxy *r, bool wanted)
 {
     if (r->listening == wanted || (wanted && r->draining))
         return;
@@ -170,7 +170,7 @@ static void close_side(side *s, bool reset)
 }
 
 /* reset: both sides see that it did not end as it should. */
-static void drop(aphi_injector *r, channel *l, bool reset)
+static void drop(aphi_fault_proxy *r, channel *l, bool reset)
 {
     close_side(&l->client, reset);
     close_side(&l->target, reset);
@@ -184,7 +184,7 @@ static void drop(aphi_injector *r, channel *l, bool reset)
     watch_listener(r, true);
 }
 
-static void bury(aphi_injector *r)
+static void bury(aphi_fault_proxy *r)
 {
     while (r->gone) {
         channel *l = r->gone;
@@ -195,7 +195,7 @@ static void bury(aphi_injector *r)
     }
 }
 
-static void tell_epoll(aphi_injector *r, side *s, uint32_t interest)
+static void tell_epoll(aphi_fault_proxy *r, side *s, uint32_t interest)
 {
     bool finished = s->at_end && (s->shut || s->deaf) && !held_out(s); /* or epoll would tell us so for ever */
     struct epoll_event e = {.events = interest, .data.ptr = s};
@@ -209,7 +209,7 @@ static void tell_epoll(aphi_injector *r, side *s, uint32_t interest)
     s->interest = interest;
 }
 
-static void place(aphi_injector *r, channel *l)
+static void place(aphi_fault_proxy *r, channel *l)
 {
     if (r->spare_count) {
         l->slot = r->spare[--r->spare_count];
@@ -223,7 +223,7 @@ static void place(aphi_injector *r, channel *l)
     r->stats.connections++;
 }
 
-static bool connect_target(aphi_injector *r, channel *l)
+static bool connect_target(aphi_fault_proxy *r, channel *l)
 {
     side *t = &l->target;
     t->fd = socket(r->target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -240,7 +240,7 @@ static bool connect_target(aphi_injector *r, channel *l)
     return true;
 }
 
-static void admit(aphi_injector *r, int fd)
+static void admit(aphi_fault_proxy *r, int fd)
 {
     channel *l = aphi_alloc_zero(sizeof *l);
     l->client = (side){.fd = fd, .of = l};
@@ -253,12 +253,12 @@ static void admit(aphi_injector *r, int fd)
         return;
     }
     if (r->of_bytes)
-        l->asks.state = l->answers.state = APHI_SPLIT_OPAQUE;
+        l->asks.state = l->answers.state = APHI_FRAMING_OPAQUE;
     place(r, l);
     soil(r, l);
 }
 
-static void accept_all(aphi_injector *r)
+static void accept_all(aphi_fault_proxy *r)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int fd = accept4(r->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -314,12 +314,12 @@ static uint64_t number_of(const char *text, size_t n)
     return hash;
 }
 
-static void take_request(aphi_injector *r, channel *l, const char *bytes, size_t n)
+static void take_request(aphi_fault_proxy *r, channel *l, const char *bytes, size_t n)
 {
     aphi_head head;
     aphi_head_read(&head, bytes, n, false, NULL);
-    aphi_splitter_body(&l->asks, &head);
-    l->ask_fate = aphi_break_request(r->breaks, &head, &l->target.out);
+    aphi_http_framing_body(&l->asks, &head);
+    l->ask_fate = aphi_fault_request(r->breaks, &head, &l->target.out);
     if (head.opaque)
         return;
     bool asks_head = aphi_method_is(&head, "HEAD") && !l->ask_fate.as_get;
@@ -333,31 +333,31 @@ static void take_request(aphi_injector *r, channel *l, const char *bytes, size_t
 
 static bool has_room_for_requests(const channel *l)
 {
-    return held_out(&l->target) < OUT_MAX && (l->count < NOTES_MAX || l->asks.state == APHI_SPLIT_OPAQUE) &&
-           !(l->last && l->asks.state == APHI_SPLIT_HEAD);
+    return held_out(&l->target) < OUT_MAX && (l->count < NOTES_MAX || l->asks.state == APHI_FRAMING_OPAQUE) &&
+           !(l->last && l->asks.state == APHI_FRAMING_HEAD);
 }
 
 /* Passes on what has come from the client, as far as there is room. Was there something? */
-static bool pass_requests(aphi_injector *r, channel *l)
+static bool pass_requests(aphi_fault_proxy *r, channel *l)
 {
     side *from = &l->client;
     bool passed = false;
-    if (l->answers.state == APHI_SPLIT_OPAQUE && l->asks.state == APHI_SPLIT_HEAD)
-        l->asks.state = APHI_SPLIT_OPAQUE; /* another protocol (101, CONNECT), or none that we know */
+    if (l->answers.state == APHI_FRAMING_OPAQUE && l->asks.state == APHI_FRAMING_HEAD)
+        l->asks.state = APHI_FRAMING_OPAQUE; /* another protocol (101, CONNECT), or none that we know */
     if (l->over)
         from->in_start = from->in.n;
     while (has_room_for_requests(l)) {
         const char *bytes = from->in.n ? from->in.data + from->in_start : "";
-        aphi_piece p = aphi_splitter_next(&l->asks, bytes, held_in(from), from->at_end);
+        aphi_piece p = aphi_http_framing_next(&l->asks, bytes, held_in(from), from->at_end);
         if (p.kind == APHI_PIECE_MORE)
             break;
         passed = true;
         if (p.kind == APHI_PIECE_HEAD)
             take_request(r, l, bytes, p.n);
         else
-            aphi_fate_pass(&l->ask_fate, &p, bytes, &l->target.out);
+            aphi_fault_effect_pass(&l->ask_fate, &p, bytes, &l->target.out);
         if (p.kind == APHI_PIECE_END)
-            l->ask_fate = (aphi_fate){0};
+            l->ask_fate = (aphi_fault_effect){0};
         from->in_start += p.n;
     }
     return passed;
@@ -369,7 +369,7 @@ static bool pass_requests(aphi_injector *r, channel *l)
 static bool can_swap(const channel *a, const channel *b)
 {
     if (a == b || !a->count || a->count != b->count || b->in_answer || b->sent_on || b->target.at_end || b->over ||
-        a->asks.state != APHI_SPLIT_HEAD || b->asks.state != APHI_SPLIT_HEAD || b->answers.state != APHI_SPLIT_HEAD)
+        a->asks.state != APHI_FRAMING_HEAD || b->asks.state != APHI_FRAMING_HEAD || b->answers.state != APHI_FRAMING_HEAD)
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (a->notes[(a->first + i) % a->capacity].asked || b->notes[(b->first + i) % b->capacity].asked)
@@ -377,7 +377,7 @@ static bool can_swap(const channel *a, const channel *b)
     return true;
 }
 
-static channel *another_waiting(const aphi_injector *r, const channel *l)
+static channel *another_waiting(const aphi_fault_proxy *r, const channel *l)
 {
     for (size_t i = 1; i <= r->top; i++) {
         channel *other = r->slots[(l->slot + i) % r->top];
@@ -388,7 +388,7 @@ static channel *another_waiting(const aphi_injector *r, const channel *l)
 }
 
 /* Does anybody else wait for answers? */
-static bool has_another(const aphi_injector *r, const channel *l)
+static bool has_another(const aphi_fault_proxy *r, const channel *l)
 {
     for (size_t i = 0; i < r->top; i++)
         if (r->slots[i] && r->slots[i] != l && r->slots[i]->count)
@@ -396,10 +396,10 @@ static bool has_another(const aphi_injector *r, const channel *l)
     return false;
 }
 
-static void swap_targets(aphi_injector *r, channel *a, channel *b)
+static void swap_targets(aphi_fault_proxy *r, channel *a, channel *b)
 {
     side target = a->target;
-    aphi_splitter answers = a->answers;
+    aphi_http_framing answers = a->answers;
     a->target = b->target;
     a->answers = b->answers;
     b->target = target;
@@ -415,14 +415,14 @@ static void swap_targets(aphi_injector *r, channel *a, channel *b)
 }
 
 /* May the answer that begins here be passed on now? */
-static bool is_decided(aphi_injector *r, channel *l)
+static bool is_decided(aphi_fault_proxy *r, channel *l)
 {
-    if (r->breaks->kind != APHI_BREAK_WRONG_CLIENT || l->in_answer || l->sent_on || l->target.at_end)
+    if (r->breaks->kind != APHI_FAULT_WRONG_CLIENT || l->in_answer || l->sent_on || l->target.at_end)
         return true;
     channel *other = another_waiting(r, l);
     if (other) {
         l->sent_on = true;
-        if (!aphi_break_due(r->breaks))
+        if (!aphi_fault_due(r->breaks))
             return true;
         swap_targets(r, l, other);
         return false;
@@ -471,14 +471,14 @@ static bool answer_ourselves(channel *l)
             n->interim = false;
             continue;
         }
-        aphi_break_empty_answer(n->answer, n->closes, &l->client.out);
+        aphi_fault_empty_answer(n->answer, n->closes, &l->client.out);
         l->over = n->closes;
         remove_note(l);
     }
     return answered;
 }
 
-static void take_answer(aphi_injector *r, channel *l, const char *bytes, size_t n)
+static void take_answer(aphi_fault_proxy *r, channel *l, const char *bytes, size_t n)
 {
     aphi_head head;
     note *of = first_note(l);
@@ -487,9 +487,9 @@ static void take_answer(aphi_injector *r, channel *l, const char *bytes, size_t 
         return;
     }
     aphi_head_read(&head, bytes, n, true, method_of(of));
-    aphi_splitter_body(&l->answers, &head);
-    l->overtaken = r->breaks->kind == APHI_BREAK_WRONG_ORDER && can_be_late(l, &head) && aphi_break_due(r->breaks);
-    l->answer_fate = aphi_break_answer(r->breaks, &head, of && of->asked == 'H', of ? of->target : 0, outlet(l));
+    aphi_http_framing_body(&l->answers, &head);
+    l->overtaken = r->breaks->kind == APHI_FAULT_WRONG_ORDER && can_be_late(l, &head) && aphi_fault_due(r->breaks);
+    l->answer_fate = aphi_fault_answer(r->breaks, &head, of && of->asked == 'H', of ? of->target : 0, outlet(l));
     l->in_answer = true;
     l->interim_head = head.status && head.status < 200;
     r->stats.answers += !l->interim_head;
@@ -502,10 +502,10 @@ static void end_answer(channel *l)
     if (!l->overtaken && !l->interim_head)
         send_late(l);
     l->in_answer = l->interim_head = l->sent_on = l->overtaken = false;
-    l->answer_fate = (aphi_fate){0};
+    l->answer_fate = (aphi_fault_effect){0};
 }
 
-static bool pass_answers(aphi_injector *r, channel *l)
+static bool pass_answers(aphi_fault_proxy *r, channel *l)
 {
     bool passed = false;
     while (!l->over && !l->asleep && held_out(&l->client) < OUT_MAX) {
@@ -514,14 +514,14 @@ static bool pass_answers(aphi_injector *r, channel *l)
         const char *bytes = from->in.n ? from->in.data + from->in_start : "";
         if (l->over || (held_in(from) && !is_decided(r, l)))
             break;
-        aphi_piece p = aphi_splitter_next(&l->answers, bytes, held_in(from), from->at_end);
+        aphi_piece p = aphi_http_framing_next(&l->answers, bytes, held_in(from), from->at_end);
         if (p.kind == APHI_PIECE_MORE)
             break;
         passed = true;
         if (p.kind == APHI_PIECE_HEAD)
             take_answer(r, l, bytes, p.n);
         else if (!l->mute)
-            aphi_fate_pass(&l->answer_fate, &p, bytes, outlet(l));
+            aphi_fault_effect_pass(&l->answer_fate, &p, bytes, outlet(l));
         if (p.kind == APHI_PIECE_END)
             end_answer(l);
         from->in_start += p.n;
@@ -533,27 +533,27 @@ static bool pass_answers(aphi_injector *r, channel *l)
 
 /* ---- bytes, whatever they mean ----------------------------------------------------------------------------------- */
 
-static void replace(aphi_injector *r, char *bytes, size_t n)
+static void replace(aphi_fault_proxy *r, char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         bytes[i] = (char)aphi_choice_bits(&r->breaks->choice);
 }
 
 /* The target has said something: n bytes, the last in its `in`. False: the channel is gone. */
-static bool break_bytes(aphi_injector *r, channel *l, size_t n)
+static bool break_bytes(aphi_fault_proxy *r, channel *l, size_t n)
 {
-    if (r->breaks->kind == APHI_BREAK_NOTHING || l->mute || !aphi_break_due(r->breaks))
+    if (r->breaks->kind == APHI_FAULT_NOTHING || l->mute || !aphi_fault_due(r->breaks))
         return true;
     switch (r->breaks->kind) {
-    case APHI_BREAK_RESET: drop(r, l, true); return false;
-    case APHI_BREAK_HALF_CLOSE:
+    case APHI_FAULT_RESET: drop(r, l, true); return false;
+    case APHI_FAULT_HALF_CLOSE:
         l->mute = true;
         shutdown(l->client.fd, SHUT_WR);
         l->client.shut = true;
         return true;
-    case APHI_BREAK_SILENCE: l->mute = true; return true;
-    case APHI_BREAK_GARBAGE: replace(r, l->target.in.data + l->target.in.n - n, n); return true;
-    case APHI_BREAK_ONE_BYTE: l->client.slow = true; return true;
+    case APHI_FAULT_SILENCE: l->mute = true; return true;
+    case APHI_FAULT_GARBAGE: replace(r, l->target.in.data + l->target.in.n - n, n); return true;
+    case APHI_FAULT_ONE_BYTE: l->client.slow = true; return true;
     default: break;
     }
     l->asleep = true;
@@ -604,7 +604,7 @@ static bool is_wanted(const channel *l, const side *s)
     return l->over || (held_out(&l->target) < OUT_MAX && l->count < NOTES_MAX);
 }
 
-static void read_side(aphi_injector *r, side *s)
+static void read_side(aphi_fault_proxy *r, side *s)
 {
     channel *l = s->of;
     ssize_t n = recv(s->fd, r->buffer, sizeof r->buffer, MSG_DONTWAIT);
@@ -627,7 +627,7 @@ static void read_side(aphi_injector *r, side *s)
     soil(r, l);
 }
 
-static void on_event(aphi_injector *r, side *s, uint32_t events)
+static void on_event(aphi_fault_proxy *r, side *s, uint32_t events)
 {
     channel *l = s->of;
     if (l->gone)
@@ -645,7 +645,7 @@ static void on_event(aphi_injector *r, side *s, uint32_t events)
 /* ---- settling ---------------------------------------------------------------------------------------------------- */
 
 /* Passes on that a side has said all, when all was written. False: the channel is gone. */
-static bool pass_ends(aphi_injector *r, channel *l)
+static bool pass_ends(aphi_fault_proxy *r, channel *l)
 {
     side *c = &l->client, *t = &l->target;
     if (c->at_end && !t->shut && !held_in(c) && !held_out(t) && !t->connecting) {
@@ -673,7 +673,7 @@ static bool pass_ends(aphi_injector *r, channel *l)
     return true;
 }
 
-static void settle(aphi_injector *r, channel *l)
+static void settle(aphi_fault_proxy *r, channel *l)
 {
     bool more = true;
     while (more) {
@@ -692,7 +692,7 @@ static void settle(aphi_injector *r, channel *l)
                                     (sides[i]->blocked || sides[i]->connecting ? EPOLLOUT : 0u));
 }
 
-static void settle_all(aphi_injector *r)
+static void settle_all(aphi_fault_proxy *r)
 {
     while (r->dirty_count) { /* settling one may soil another */
         channel *l = r->dirty[--r->dirty_count];
@@ -705,7 +705,7 @@ static void settle_all(aphi_injector *r)
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-static void run_agenda(aphi_injector *r)
+static void run_agenda(aphi_fault_proxy *r)
 {
     aphi_timer due;
     int64_t now = aphi_clock_ns();
@@ -726,7 +726,7 @@ static void run_agenda(aphi_injector *r)
 }
 
 /* Milliseconds until something is due or the time is up, rounded up; -1: for ever. */
-static int patience(const aphi_injector *r, int64_t until)
+static int patience(const aphi_fault_proxy *r, int64_t until)
 {
     int64_t when = aphi_timer_heap_when(&r->agenda);
     if (when < 0 || (until && until < when))
@@ -737,7 +737,7 @@ static int patience(const aphi_injector *r, int64_t until)
     return left <= 0 ? 0 : (int)((left + 999999) / 1000000);
 }
 
-static bool go_round(aphi_injector *r, int64_t until)
+static bool go_round(aphi_fault_proxy *r, int64_t until)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     int n = epoll_wait(r->epoll, events, EVENTS_AT_ONCE, patience(r, until));
@@ -757,7 +757,7 @@ static bool go_round(aphi_injector *r, int64_t until)
     return true;
 }
 
-bool aphi_injector_run(aphi_injector *r, char *error, size_t error_size)
+bool aphi_fault_proxy_run(aphi_fault_proxy *r, char *error, size_t error_size)
 {
     while (!r->stopping) {
         if (!go_round(r, 0)) {
@@ -769,7 +769,7 @@ bool aphi_injector_run(aphi_injector *r, char *error, size_t error_size)
     return true;
 }
 
-void aphi_injector_drain(aphi_injector *r, int64_t ns)
+void aphi_fault_proxy_drain(aphi_fault_proxy *r, int64_t ns)
 {
     int64_t until = aphi_clock_ns() + ns;
     watch_listener(r, false);
@@ -778,7 +778,7 @@ void aphi_injector_drain(aphi_injector *r, int64_t ns)
     }
 }
 
-void aphi_injector_stop(aphi_injector *r)
+void aphi_fault_proxy_stop(aphi_fault_proxy *r)
 {
     int before = errno;
     uint64_t one = 1;
@@ -791,7 +791,7 @@ void aphi_injector_stop(aphi_injector *r)
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
 
-static bool listen_at(aphi_injector *r, uint16_t port)
+static bool listen_at(aphi_fault_proxy *r, uint16_t port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof at;
@@ -806,7 +806,7 @@ static bool listen_at(aphi_injector *r, uint16_t port)
     return true;
 }
 
-static bool watch(aphi_injector *r, int *fd)
+static bool watch(aphi_fault_proxy *r, int *fd)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = fd};
     return *fd >= 0 && epoll_ctl(r->epoll, EPOLL_CTL_ADD, *fd, &e) == 0;
@@ -822,14 +822,14 @@ static void make_room(void)
     }
 }
 
-aphi_injector *aphi_injector_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_break *b,
+aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_fault *b,
                                   char *error, size_t error_size)
 {
-    aphi_injector *r = aphi_alloc_zero(sizeof *r);
+    aphi_fault_proxy *r = aphi_alloc_zero(sizeof *r);
     memcpy(&r->target, target, target_size);
     r->target_size = target_size;
     r->breaks = b;
-    r->of_bytes = aphi_break_is_of_bytes(b);
+    r->of_bytes = aphi_fault_is_of_bytes(b);
     r->listener = -1;
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
     r->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -842,11 +842,11 @@ aphi_injector *aphi_injector_open(uint16_t port, const struct sockaddr *target, 
         snprintf(error, error_size, "cannot wait for events: %s", strerror(errno));
     else
         return r;
-    aphi_injector_close(r);
+    aphi_fault_proxy_close(r);
     return NULL;
 }
 
-void aphi_injector_close(aphi_injector *r)
+void aphi_fault_proxy_close(aphi_fault_proxy *r)
 {
     int descriptors[] = {r->epoll, r->listener, r->wake};
     for (size_t i = 0; i < r->top; i++)
@@ -863,6 +863,6 @@ void aphi_injector_close(aphi_injector *r)
     free(r);
 }
 
-uint16_t aphi_injector_port(const aphi_injector *r) { return r->port; }
+uint16_t aphi_fault_proxy_port(const aphi_fault_proxy *r) { return r->port; }
 
-aphi_injector_stats aphi_injector_stats_of(const aphi_injector *r) { return r->stats; }
+aphi_fault_proxy_stats aphi_fault_proxy_stats_of(const aphi_fault_proxy *r) { return r->stats; }
