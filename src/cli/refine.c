@@ -14,7 +14,7 @@
 #include "cli/mutant.h"
 #include "check/model_loader.h"
 #include "generate/generator.h"
-#include "reach/refinement.h"
+#include "refine/refinement.h"
 #include "report/timeline.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  *
  * By brute force means: every schedule, one after the other, no situation remembered, each whole trace judged by an
  * oracle of its own. */
-#include "reach/scene.h"
+#include "refine/refine_state.h"
 
 #include "models/models.h"
 
@@ -18,7 +18,7 @@
 /* ---- brute force ------------------------------------------------------------------------------------------------- */
 
 typedef struct brute {
-    aphi_stage stage;
+    aphi_refine_state stage;
     uint64_t schedules, bad;
 } brute;
 
@@ -33,7 +33,7 @@ static bool explained(const aph_model *spec, aph_value trace)
         int64_t client = aph_int_of(aph_at(e, 1));
         if (aph_count(e) < 3)
             continue;
-        verdict = aph_int_of(aph_at(e, 0)) == APHI_SCENE_SENT ? aph_oracle_sent(o, client, aph_at(e, 2), NULL, NULL)
+        verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_STATE_SENT ? aph_oracle_sent(o, client, aph_at(e, 2), NULL, NULL)
                                                               : aph_oracle_received(o, client, aph_at(e, 2));
     }
     assert_int_not_equal(verdict, APH_UNKNOWN);
@@ -44,16 +44,16 @@ static bool explained(const aph_model *spec, aph_value trace)
 static void go_everywhere(brute *b, aph_value scene)
 {
     size_t from = b->stage.count;
-    aphi_stage_go_on(&b->stage, scene);
+    aphi_refine_state_go_on(&b->stage, scene);
     if (b->stage.blemish) {
-        assert_int_not_equal(b->stage.blemish, APHI_BLEMISH_FAULT);
-        b->stage.blemish = APHI_BLEMISH_NONE; /* the others go on */
+        assert_int_not_equal(b->stage.blemish, APHI_REFINE_FLAW_FAULT);
+        b->stage.blemish = APHI_REFINE_FLAW_NONE; /* the others go on */
         b->bad++;
     }
     size_t to = b->stage.count;
     if (to == from) {
         b->schedules++;
-        b->bad += !explained(b->stage.options->spec, aph_at(scene, APHI_SCENE_TRACE));
+        b->bad += !explained(b->stage.options->spec, aph_at(scene, APHI_REFINE_STATE_TRACE));
     }
     for (size_t i = from; i < to; i++)
         go_everywhere(b, b->stage.scenes[i]);
@@ -62,7 +62,7 @@ static void go_everywhere(brute *b, aph_value scene)
 
 static void mark_brute(void *context)
 {
-    aphi_stage_mark(&((brute *)context)->stage);
+    aphi_refine_state_mark(&((brute *)context)->stage);
 }
 
 static brute by_force(const aphi_refine_options *options)
@@ -70,10 +70,10 @@ static brute by_force(const aphi_refine_options *options)
     brute b = {0};
     aph_value first;
     aph_root_add(mark_brute, &b);
-    assert_true(aphi_stage_open(&b.stage, options, &first));
+    assert_true(aphi_refine_state_open(&b.stage, options, &first));
     go_everywhere(&b, first);
     aph_root_remove(mark_brute, &b);
-    aphi_stage_close(&b.stage);
+    aphi_refine_state_close(&b.stage);
     return b;
 }
 

@@ -6,8 +6,8 @@
  * specification, must explain whatever they can see. The two need not speak the same messages, only the same bytes:
  * requests are encoded by the specification's codec, cut into chunks and decoded by the model's, and answers the other
  * way round. */
-#ifndef APHI_REACH_REFINEMENT_H
-#define APHI_REACH_REFINEMENT_H
+#ifndef APHI_REFINE_REFINEMENT_H
+#define APHI_REFINE_REFINEMENT_H
 
 #include <antiphon/oracle.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scene.c - what can happen next between a model and its clients.
+ * refine_state.c - what can happen next between a model and its clients.
  *
  * Idea:       a scene is one immutable value, so whoever explores keeps scenes, compares them and goes back for
  *             nothing.
@@ -22,7 +22,7 @@
  * Invariants: 1. no event of the model has been answered since the head of its step but those in ANSWERS
  *             2. FED is not empty while a chunk arrives; nothing else is taken meanwhile
  * Cost:       a step is run from its head for each of its events. */
-#include "reach/scene.h"
+#include "refine/refine_state.h"
 
 #include "base/memory.h"
 #include "tree/step.h"
@@ -46,28 +46,28 @@ enum {
 enum { QUIET_STEPS_MAX = 1000, ENUMERATED_MAX = 8 };
 
 typedef struct scene {
-    aph_value field[APHI_SCENE_FIELDS];
+    aph_value field[APHI_REFINE_STATE_FIELDS];
 } scene;
 
 static scene unpack(aph_value v)
 {
     scene s;
-    for (size_t i = 0; i < APHI_SCENE_FIELDS; i++)
+    for (size_t i = 0; i < APHI_REFINE_STATE_FIELDS; i++)
         s.field[i] = aph_at(v, i);
     return s;
 }
 
-static void push(aphi_stage *g, const scene *s)
+static void push(aphi_refine_state *g, const scene *s)
 {
     if (g->blemish)
         return;
     APHI_RESERVE(g->scenes, g->capacity, g->count + 1);
-    g->scenes[g->count++] = aph_array(APHI_SCENE_FIELDS, s->field);
+    g->scenes[g->count++] = aph_array(APHI_REFINE_STATE_FIELDS, s->field);
 }
 
 static aph_value client_field(const scene *s, size_t client, size_t field)
 {
-    return aph_at(aph_at(s->field[APHI_SCENE_CLIENTS], client), field);
+    return aph_at(aph_at(s->field[APHI_REFINE_STATE_CLIENTS], client), field);
 }
 
 static size_t client_count(const scene *s, size_t client, size_t field)
@@ -77,8 +77,8 @@ static size_t client_count(const scene *s, size_t client, size_t field)
 
 static void set_client(scene *s, size_t client, size_t field, aph_value v)
 {
-    aph_value all = s->field[APHI_SCENE_CLIENTS];
-    s->field[APHI_SCENE_CLIENTS] = aph_replace(all, client, aph_replace(aph_at(all, client), field, v));
+    aph_value all = s->field[APHI_REFINE_STATE_CLIENTS];
+    s->field[APHI_REFINE_STATE_CLIENTS] = aph_replace(all, client, aph_replace(aph_at(all, client), field, v));
 }
 
 static void set_count(scene *s, size_t client, size_t field, size_t n)
@@ -86,7 +86,7 @@ static void set_count(scene *s, size_t client, size_t field, size_t n)
     set_client(s, client, field, aph_int((int64_t)n));
 }
 
-__attribute__((format(printf, 5, 6))) static void blame(aphi_stage *g, aphi_blemish blemish, aph_fault fault,
+__attribute__((format(printf, 5, 6))) static void blame(aphi_refine_state *g, aphi_refine_flaw blemish, aph_fault fault,
                                                         aph_value trace, const char *format, ...)
 {
     va_list args;
@@ -130,14 +130,14 @@ static aph_value inserted(aph_value trace, size_t at, aph_value entry)
     return trace;
 }
 
-static void note(const aphi_stage *g, scene *s, aph_value entry)
+static void note(const aphi_refine_state *g, scene *s, aph_value entry)
 {
-    aph_value trace = s->field[APHI_SCENE_TRACE];
+    aph_value trace = s->field[APHI_REFINE_STATE_TRACE];
     size_t at = aph_count(trace);
     while (!g->options->unreduced && at > 0 && kind_of(aph_at(trace, at - 1)) == kind_of(entry) &&
            client_of(aph_at(trace, at - 1)) > client_of(entry))
         at--;
-    s->field[APHI_SCENE_TRACE] = inserted(trace, at, entry);
+    s->field[APHI_REFINE_STATE_TRACE] = inserted(trace, at, entry);
 }
 
 static aph_value entry_of(int64_t kind, size_t client, aph_value message)
@@ -148,15 +148,15 @@ static aph_value entry_of(int64_t kind, size_t client, aph_value message)
 /* The oldest request of the client without an answer that began; APH_NIL, and false, if there is none. */
 static bool asked(const scene *s, size_t client, bool begun, aph_value *request)
 {
-    aph_value trace = s->field[APHI_SCENE_TRACE];
+    aph_value trace = s->field[APHI_REFINE_STATE_TRACE];
     size_t answered = 0;
     for (size_t i = 0; i < aph_count(trace); i++) {
         aph_value e = aph_at(trace, i);
-        answered += kind_of(e) == APHI_SCENE_RECEIVED && client_of(e) == client && (begun || complete(e));
+        answered += kind_of(e) == APHI_REFINE_STATE_RECEIVED && client_of(e) == client && (begun || complete(e));
     }
     for (size_t i = 0; i < aph_count(trace); i++) {
         aph_value e = aph_at(trace, i);
-        if (kind_of(e) == APHI_SCENE_SENT && client_of(e) == client && answered-- == 0) {
+        if (kind_of(e) == APHI_REFINE_STATE_SENT && client_of(e) == client && answered-- == 0) {
             *request = aph_at(e, 2);
             return true;
         }
@@ -165,46 +165,46 @@ static bool asked(const scene *s, size_t client, bool begun, aph_value *request)
     return false;
 }
 
-aph_value aphi_stage_lines(aph_value trace)
+aph_value aphi_refine_state_lines(aph_value trace)
 {
     aph_value lines = aph_array(0, NULL);
     for (size_t i = 0; i < aph_count(trace); i++) {
         aph_value e = aph_at(trace, i), connection = aph_int((int64_t)client_of(e) + 1);
         if (complete(e))
             lines = aph_push(lines, aph_record("conn", connection,
-                                               kind_of(e) == APHI_SCENE_SENT ? "send" : "recv", aph_at(e, 2)));
+                                               kind_of(e) == APHI_REFINE_STATE_SENT ? "send" : "recv", aph_at(e, 2)));
     }
     return lines;
 }
 
 /* ---- to the client ----------------------------------------------------------------------------------------------- */
 
-static void begin_answer(aphi_stage *g, scene *s, size_t client, aph_value bytes)
+static void begin_answer(aphi_refine_state *g, scene *s, size_t client, aph_value bytes)
 {
     aph_value request;
     if (g->options->spec->rpc && !asked(s, client, true, &request))
-        blame(g, APHI_BLEMISH_ORPHAN, APH_FAULT_NONE,
-              aph_push(s->field[APHI_SCENE_TRACE], entry_of(APHI_SCENE_RECEIVED, client, bytes)),
+        blame(g, APHI_REFINE_FLAW_ORPHAN, APH_FAULT_NONE,
+              aph_push(s->field[APHI_REFINE_STATE_TRACE], entry_of(APHI_REFINE_STATE_RECEIVED, client, bytes)),
               "an answer begins on connection %zu, where none is owed: %zu requests were sent in whole and "
               "answered, and "
               "%zu bytes of the next were sent", client + 1, client_count(s, client, NEXT),
               client_count(s, client, OFFSET));
-    note(g, s, APH_ARRAY_OF(aph_int(APHI_SCENE_RECEIVED), aph_int((int64_t)client)));
+    note(g, s, APH_ARRAY_OF(aph_int(APHI_REFINE_STATE_RECEIVED), aph_int((int64_t)client)));
 }
 
 static void end_answer(scene *s, size_t client, aph_value message)
 {
-    aph_value trace = s->field[APHI_SCENE_TRACE];
+    aph_value trace = s->field[APHI_REFINE_STATE_TRACE];
     for (size_t i = aph_count(trace); i-- > 0;)
         if (!complete(aph_at(trace, i)) && client_of(aph_at(trace, i)) == client) {
-            s->field[APHI_SCENE_TRACE] = aph_replace(trace, i, entry_of(APHI_SCENE_RECEIVED, client, message));
+            s->field[APHI_REFINE_STATE_TRACE] = aph_replace(trace, i, entry_of(APHI_REFINE_STATE_RECEIVED, client, message));
             return;
         }
     assert(!"an answer ends that did not begin");
 }
 
 /* Bytes reach the client: messages of the specification, in whole or in part. */
-static void deliver(aphi_stage *g, scene *s, size_t client, aph_value bytes)
+static void deliver(aphi_refine_state *g, scene *s, size_t client, aph_value bytes)
 {
     aph_value waiting = client_field(s, client, PARTIAL);
     bool begun = aph_count(waiting) > 0;
@@ -223,7 +223,7 @@ static void deliver(aphi_stage *g, scene *s, size_t client, aph_value bytes)
             break;
         if (decoded == APH_MALFORMED) {
             end_answer(s, client, waiting);
-            blame(g, APHI_BLEMISH_MALFORMED, APH_FAULT_NONE, s->field[APHI_SCENE_TRACE],
+            blame(g, APHI_REFINE_FLAW_MALFORMED, APH_FAULT_NONE, s->field[APHI_REFINE_STATE_TRACE],
                   "what comes on connection %zu is no message of %s: byte %zu: %s", client + 1, g->options->spec->name,
                   wire.at + 1, wire.why);
             return;
@@ -238,7 +238,7 @@ static void deliver(aphi_stage *g, scene *s, size_t client, aph_value bytes)
 /* ---- to the model ------------------------------------------------------------------------------------------------ */
 
 /* The bytes that client sends next, n of them, go out. */
-static aph_value send_chunk(const aphi_stage *g, scene *s, size_t client, size_t n)
+static aph_value send_chunk(const aphi_refine_state *g, scene *s, size_t client, size_t n)
 {
     size_t next = client_count(s, client, NEXT), offset = client_count(s, client, OFFSET);
     size_t which = client * g->options->stride + next;
@@ -248,7 +248,7 @@ static aph_value send_chunk(const aphi_stage *g, scene *s, size_t client, size_t
         set_count(s, client, CHUNKS, client_count(s, client, CHUNKS) + 1);
         return chunk;
     }
-    note(g, s, entry_of(APHI_SCENE_SENT, client, g->options->requests[which]));
+    note(g, s, entry_of(APHI_REFINE_STATE_SENT, client, g->options->requests[which]));
     set_count(s, client, NEXT, next + 1);
     set_count(s, client, OFFSET, 0);
     set_count(s, client, CHUNKS, 0);
@@ -256,7 +256,7 @@ static aph_value send_chunk(const aphi_stage *g, scene *s, size_t client, size_t
 }
 
 /* How long may the next chunk be? 0 to 0: there is none. */
-static void chunk_lengths(const aphi_stage *g, const scene *s, size_t client, size_t *least, size_t *most)
+static void chunk_lengths(const aphi_refine_state *g, const scene *s, size_t client, size_t *least, size_t *most)
 {
     size_t next = client_count(s, client, NEXT);
     *least = *most = 0;
@@ -267,7 +267,7 @@ static void chunk_lengths(const aphi_stage *g, const scene *s, size_t client, si
 }
 
 /* The chunk arrives: what of the model's messages it completes will be received. */
-static void arrive(aphi_stage *g, scene *s, size_t client, aph_value chunk)
+static void arrive(aphi_refine_state *g, scene *s, size_t client, aph_value chunk)
 {
     aph_value unread = aph_concat(client_field(s, client, UNREAD), chunk), fed = APH_NIL;
     while (aph_count(unread)) {
@@ -279,7 +279,7 @@ static void arrive(aphi_stage *g, scene *s, size_t client, aph_value chunk)
         if (decoded == APH_MORE)
             break;
         if (decoded == APH_MALFORMED) {
-            blame(g, APHI_BLEMISH_FAULT, APH_FAULT_REQUEST, s->field[APHI_SCENE_TRACE],
+            blame(g, APHI_REFINE_FLAW_FAULT, APH_FAULT_REQUEST, s->field[APHI_REFINE_STATE_TRACE],
                   "a request of %s is no message of %s: byte %zu: %s", g->options->spec->name, g->options->model->name,
                   wire.at + 1, wire.why);
             return;
@@ -288,7 +288,7 @@ static void arrive(aphi_stage *g, scene *s, size_t client, aph_value chunk)
         unread = aph_substr(unread, wire.used, n - wire.used);
     }
     set_client(s, client, UNREAD, unread);
-    s->field[APHI_SCENE_FED] = fed;
+    s->field[APHI_REFINE_STATE_FED] = fed;
     push(g, s);
 }
 
@@ -310,16 +310,16 @@ static bool replay_answer(void *context, const aph_event *event, aph_value *answ
     return true;
 }
 
-static bool blame_model(aphi_stage *g, const scene *s, aph_fault fault, const char *why)
+static bool blame_model(aphi_refine_state *g, const scene *s, aph_fault fault, const char *why)
 {
-    blame(g, APHI_BLEMISH_FAULT, fault, s->field[APHI_SCENE_TRACE], "model %s: %s", g->options->model->name, why);
+    blame(g, APHI_REFINE_FLAW_FAULT, fault, s->field[APHI_REFINE_STATE_TRACE], "model %s: %s", g->options->model->name, why);
     return false;
 }
 
 /* Runs the model on to the event that it waits on, through as many ends of steps as there are on the way. */
-static bool run_model(aphi_stage *g, scene *s, aph_event *event)
+static bool run_model(aphi_refine_state *g, scene *s, aph_event *event)
 {
-    aph_value *state = &s->field[APHI_SCENE_STATE], *answers = &s->field[APHI_SCENE_ANSWERS];
+    aph_value *state = &s->field[APHI_REFINE_STATE_STATE], *answers = &s->field[APHI_REFINE_STATE_ANSWERS];
     for (size_t steps = 0; steps < QUIET_STEPS_MAX; steps++) {
         replay r = {.answers = *answers};
         switch (aphi_step_run(g->options->model, state, replay_answer, &r)) {
@@ -338,11 +338,11 @@ static bool run_model(aphi_stage *g, scene *s, aph_event *event)
     return blame_model(g, s, APH_FAULT_STUCK, "steps follow each other and nothing happens");
 }
 
-static void answer(aphi_stage *g, const scene *s, aph_value with)
+static void answer(aphi_refine_state *g, const scene *s, aph_value with)
 {
     scene next = *s;
     aph_event event;
-    next.field[APHI_SCENE_ANSWERS] = aph_push(next.field[APHI_SCENE_ANSWERS], with);
+    next.field[APHI_REFINE_STATE_ANSWERS] = aph_push(next.field[APHI_REFINE_STATE_ANSWERS], with);
     if (run_model(g, &next, &event)) /* to the head of the step that it is in now */
         push(g, &next);
 }
@@ -357,10 +357,10 @@ static aph_value made_up(aph_kind sort, size_t number)
 }
 
 /* Every value, if there are few; else one that was not there before, or the ends of the range. */
-static void choose(aphi_stage *g, const scene *s, const aph_event *e)
+static void choose(aphi_refine_state *g, const scene *s, const aph_event *e)
 {
     scene next = *s;
-    size_t chosen = (size_t)aph_int_of(s->field[APHI_SCENE_CHOSEN]);
+    size_t chosen = (size_t)aph_int_of(s->field[APHI_REFINE_STATE_CHOSEN]);
     if (e->sort == APH_BOOL) {
         answer(g, s, aph_bool(false));
         answer(g, s, aph_bool(true));
@@ -376,12 +376,12 @@ static void choose(aphi_stage *g, const scene *s, const aph_event *e)
         answer(g, s, aph_int(e->high));
     } else {
         g->sampled = true;
-        next.field[APHI_SCENE_CHOSEN] = aph_int((int64_t)chosen + 1);
+        next.field[APHI_REFINE_STATE_CHOSEN] = aph_int((int64_t)chosen + 1);
         answer(g, &next, made_up(e->sort, chosen));
     }
 }
 
-static void say(aphi_stage *g, const scene *s, const aph_event *e)
+static void say(aphi_refine_state *g, const scene *s, const aph_event *e)
 {
     scene next = *s;
     size_t client = (size_t)(e->to - 1);
@@ -401,14 +401,14 @@ static void say(aphi_stage *g, const scene *s, const aph_event *e)
     answer(g, &next, APH_NIL);
 }
 
-static void receive(aphi_stage *g, const scene *s)
+static void receive(aphi_refine_state *g, const scene *s)
 {
-    aph_value fed = s->field[APHI_SCENE_FED];
+    aph_value fed = s->field[APHI_REFINE_STATE_FED];
     scene next = *s;
     if (fed) {
         aph_value from = aph_int(aph_int_of(aph_at(fed, 0)) + 1), message = aph_at(fed, 1);
         fed = aph_replace(aph_slice(fed, 1, aph_count(fed) - 1), 0, aph_at(fed, 0));
-        next.field[APHI_SCENE_FED] = aph_count(fed) > 1 ? fed : APH_NIL;
+        next.field[APHI_REFINE_STATE_FED] = aph_count(fed) > 1 ? fed : APH_NIL;
         answer(g, &next, APH_ARRAY_OF(from, message));
         return;
     }
@@ -431,7 +431,7 @@ static void receive(aphi_stage *g, const scene *s)
     }
 }
 
-static void move_model(aphi_stage *g, scene *s)
+static void move_model(aphi_refine_state *g, scene *s)
 {
     aph_event e;
     if (!run_model(g, s, &e))
@@ -454,7 +454,7 @@ static void move_model(aphi_stage *g, scene *s)
 
 /* ---- the network, where it takes its time ------------------------------------------------------------------------ */
 
-static void move_network(aphi_stage *g, const scene *s)
+static void move_network(aphi_refine_state *g, const scene *s)
 {
     for (size_t i = 0; i < g->options->clients; i++) {
         size_t least, most;
@@ -475,7 +475,7 @@ static void move_network(aphi_stage *g, const scene *s)
     }
 }
 
-void aphi_stage_go_on(aphi_stage *g, aph_value v)
+void aphi_refine_state_go_on(aphi_refine_state *g, aph_value v)
 {
     scene s = unpack(v);
     move_model(g, &s);
@@ -493,7 +493,7 @@ static bool same_messages(const aph_codec *a, const aph_codec *b)
 }
 
 /* Unknowns of the state with which the model begins are made up. */
-static aph_value made_concrete(aphi_stage *g, aph_value v)
+static aph_value made_concrete(aphi_refine_state *g, aph_value v)
 {
     aph_value key, item;
     if (!aph_is_symbolic(v))
@@ -519,7 +519,7 @@ static aph_value made_concrete(aphi_stage *g, aph_value v)
     }
 }
 
-static bool encode_requests(aphi_stage *g)
+static bool encode_requests(aphi_refine_state *g)
 {
     const aphi_refine_options *o = g->options;
     g->bytes = aphi_alloc_zero((o->clients * o->stride + 1) * sizeof *g->bytes);
@@ -529,16 +529,16 @@ static bool encode_requests(aphi_stage *g)
             if (aph_encode(o->spec->codec, APH_TO_SERVER, o->requests[which], &g->bytes[which]))
                 continue;
             char *text = aph_json_text(o->requests[which], NULL);
-            blame(g, APHI_BLEMISH_FAULT, APH_FAULT_REQUEST, APH_NIL, "%.100s is no request of %s", text, o->spec->name);
+            blame(g, APHI_REFINE_FLAW_FAULT, APH_FAULT_REQUEST, APH_NIL, "%.100s is no request of %s", text, o->spec->name);
             free(text);
             return false;
         }
     return true;
 }
 
-bool aphi_stage_open(aphi_stage *g, const aphi_refine_options *options, aph_value *first)
+bool aphi_refine_state_open(aphi_refine_state *g, const aphi_refine_options *options, aph_value *first)
 {
-    *g = (aphi_stage){.options = options};
+    *g = (aphi_refine_state){.options = options};
     g->chunks = same_messages(options->model->codec, options->spec->codec) ? 1 : options->chunks;
     if (!encode_requests(g))
         return false;
@@ -548,23 +548,23 @@ bool aphi_stage_open(aphi_stage *g, const aphi_refine_options *options, aph_valu
                                     [FROM] = empty, [PARTIAL] = none);
     for (size_t i = 0; i < options->clients; i++)
         clients = aph_push(clients, client);
-    scene s = {{[APHI_SCENE_STATE] = made_concrete(g, model->initial ? model->initial(model) : aph_object()),
-                [APHI_SCENE_ANSWERS] = empty, [APHI_SCENE_CHOSEN] = zero, [APHI_SCENE_CLIENTS] = clients,
-                [APHI_SCENE_TRACE] = empty}};
+    scene s = {{[APHI_REFINE_STATE_STATE] = made_concrete(g, model->initial ? model->initial(model) : aph_object()),
+                [APHI_REFINE_STATE_ANSWERS] = empty, [APHI_REFINE_STATE_CHOSEN] = zero, [APHI_REFINE_STATE_CLIENTS] = clients,
+                [APHI_REFINE_STATE_TRACE] = empty}};
     aph_event event;
     if (!run_model(g, &s, &event))
         return false;
-    *first = aph_array(APHI_SCENE_FIELDS, s.field);
+    *first = aph_array(APHI_REFINE_STATE_FIELDS, s.field);
     return true;
 }
 
-void aphi_stage_close(aphi_stage *g)
+void aphi_refine_state_close(aphi_refine_state *g)
 {
     free(g->bytes);
     free(g->scenes);
 }
 
-void aphi_stage_mark(const aphi_stage *g)
+void aphi_refine_state_mark(const aphi_refine_state *g)
 {
     for (size_t i = 0; g->bytes && i < g->options->clients * g->options->stride; i++)
         aph_mark(g->bytes[i]);

@@ -3,7 +3,7 @@
  * refinement.c - explore what a model and its clients can do, and ask the oracle of the specification about what they
  * see.
  *
- * Idea:       depth-first over scenes (scene.h). A scene that was met before is not entered again. The oracle cannot go
+ * Idea:       depth-first over scenes (refine_state.h). A scene that was met before is not entered again. The oracle cannot go
  *             back, so it is asked about whole traces, from their beginning: each different one once, as soon as an
  *             answer in it is complete. All oracles share one machine, so a step of the specification is run once.
  *             What the machine knows and what traces are known is the memory of the search; scenes are the rest of it.
@@ -12,15 +12,15 @@
  *                that is being looked at counts 0, so a model that can go in circles does not count them
  * Cost:       two table entries and a few interned arrays a scene: about half a kilobyte.
  * Not done:   sleep sets: with equal scenes made one they would save edges, not scenes.
- * Read next:  scene.c, for the reductions; tests/property/test_refine.c, which does without. */
-#include "reach/refinement.h"
+ * Read next:  refine_state.c, for the reductions; tests/property/test_refine.c, which does without. */
+#include "refine/refinement.h"
 
 #include "base/choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "oracle/evidence.h"
 #include "oracle/search.h"
-#include "reach/scene.h"
+#include "refine/refine_state.h"
 #include "tree/guard.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ typedef struct table {
 
 typedef struct search {
     const aphi_refine_options *options;
-    aphi_stage stage;
+    aphi_refine_state stage;
     aphi_machine *machine;
     table entered;         /* scenes, with their schedules */
     table explained;       /* traces */
@@ -103,7 +103,7 @@ static void free_table(table *t)
 static void mark_search(void *context)
 {
     search *x = context;
-    aphi_stage_mark(&x->stage);
+    aphi_refine_state_mark(&x->stage);
     mark_table(&x->entered);
     mark_table(&x->explained);
     aph_mark(x->here);
@@ -165,7 +165,7 @@ static void judge_failed(search *x, aph_oracle *oracle, aph_verdict verdict, aph
     char why[400];
     if (verdict == APH_FAIL) {
         tell_allowed(x, oracle);
-        x->result.trace = aphi_stage_lines(trace);
+        x->result.trace = aphi_refine_state_lines(trace);
         x->result.failing = complete_before(trace, at);
         end(x, APHI_REFINES_NOT, APH_FAULT_NONE, "nothing that it allows explains an answer");
     } else if (fault) {
@@ -192,7 +192,7 @@ static void judge(search *x, aph_value trace)
         if (aph_count(e) < 3)
             continue;
         int64_t client = aph_int_of(aph_at(e, 1)) + 1;
-        aph_verdict verdict = aph_int_of(aph_at(e, 0)) == APHI_SCENE_SENT
+        aph_verdict verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_STATE_SENT
                                   ? aph_oracle_sent(oracle, client, aph_at(e, 2), NULL, NULL)
                                   : aph_oracle_received(oracle, client, aph_at(e, 2));
         if (verdict != APH_PASS)
@@ -205,7 +205,7 @@ static size_t answers_in(aph_value trace)
 {
     size_t n = 0;
     for (size_t i = 0; i < aph_count(trace); i++)
-        n += aph_int_of(aph_at(aph_at(trace, i), 0)) == APHI_SCENE_RECEIVED && aph_count(aph_at(trace, i)) == 3;
+        n += aph_int_of(aph_at(aph_at(trace, i), 0)) == APHI_REFINE_STATE_RECEIVED && aph_count(aph_at(trace, i)) == 3;
     return n;
 }
 
@@ -220,7 +220,7 @@ static void look_at_answers(search *x, aph_value trace)
 
 static void see_blemish(search *x)
 {
-    const aphi_stage *g = &x->stage;
+    const aphi_refine_state *g = &x->stage;
     if (!g->blemish)
         return;
     if (g->fault == APH_FAULT_STUCK && aphi_guard_expired() && !aphi_guard_stuck()) {
@@ -228,17 +228,17 @@ static void see_blemish(search *x)
             aphi_guard_overfull() ? "the memory is used up" : "the time is over");
         return;
     }
-    if (g->blemish != APHI_BLEMISH_FAULT)
-        x->result.trace = aphi_stage_lines(g->trace);
+    if (g->blemish != APHI_REFINE_FLAW_FAULT)
+        x->result.trace = aphi_refine_state_lines(g->trace);
     x->result.failing = aph_count(x->result.trace) - 1;
-    end(x, g->blemish == APHI_BLEMISH_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
+    end(x, g->blemish == APHI_REFINE_FLAW_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
 }
 
 static void go_on(search *x, aph_value scene)
 {
     if (++x->steps % LOOK_EVERY == 0)
         look_at_limits(x);
-    aphi_stage_go_on(&x->stage, scene);
+    aphi_refine_state_go_on(&x->stage, scene);
     see_blemish(x);
 }
 
@@ -262,12 +262,12 @@ static double visit(search *x, aph_value scene, size_t depth)
         return 0;
     }
     x->result.states++;
-    judge_once(x, aph_at(scene, APHI_SCENE_TRACE));
+    judge_once(x, aph_at(scene, APHI_REFINE_STATE_TRACE));
     size_t from = x->stage.count;
     go_on(x, scene);
     size_t to = x->stage.count;
     if (to == from) {
-        look_at_answers(x, aph_at(scene, APHI_SCENE_TRACE));
+        look_at_answers(x, aph_at(scene, APHI_REFINE_STATE_TRACE));
         schedules = 1;
     }
     for (size_t i = from; i < to && !x->over; i++)
@@ -291,8 +291,8 @@ static void walk(search *x, aphi_choice *choice)
     }
     if (x->over)
         return;
-    look_at_answers(x, aph_at(x->here, APHI_SCENE_TRACE));
-    judge(x, aph_at(x->here, APHI_SCENE_TRACE));
+    look_at_answers(x, aph_at(x->here, APHI_REFINE_STATE_TRACE));
+    judge(x, aph_at(x->here, APHI_REFINE_STATE_TRACE));
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ static aphi_refinement run(const aphi_refine_options *options, uint64_t walks, u
     x.machine = aphi_machine_open(options->spec, options->spec->rpc, false, 0);
     aph_root_add(mark_search, &x);
     aphi_guard_arm(options->model, options->deadline_ns, options->memory);
-    if (aphi_stage_open(&x.stage, options, &first)) {
+    if (aphi_refine_state_open(&x.stage, options, &first)) {
         if (!walks)
             x.result.schedules = visit(&x, first, 0);
         for (uint64_t i = 0; i < walks && !x.over; i++) {
@@ -323,7 +323,7 @@ static aphi_refinement run(const aphi_refine_options *options, uint64_t walks, u
     x.result.sampled = x.stage.sampled;
     aph_root_remove(mark_search, &x);
     aphi_machine_close(x.machine);
-    aphi_stage_close(&x.stage);
+    aphi_refine_state_close(&x.stage);
     free_table(&x.entered);
     free_table(&x.explained);
     return x.result;
