@@ -4,7 +4,7 @@
 #ifndef APHI_CLI_COUNT_H
 #define APHI_CLI_COUNT_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 #include <signal.h>
 

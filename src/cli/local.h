@@ -4,7 +4,7 @@
 #ifndef APHI_CLI_LOCAL_H
 #define APHI_CLI_LOCAL_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 #include <signal.h>
 

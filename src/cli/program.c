@@ -8,8 +8,8 @@
 #include "check/exit_guard.h"
 #include "check/model_loader.h"
 #include "models/programs.h"
-#include "reach/altstext.h"
-#include "reach/unfold.h"
+#include "alts/alts_text.h"
+#include "alts/unfold.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef APHI_CLI_PROGRAM_H
 #define APHI_CLI_PROGRAM_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 /* Reads the model and checks it; cycles are unrolled if unroll is not 0. Returns 0, or says what is wrong on stderr and
  * returns the exit code; then there is nothing to free. */

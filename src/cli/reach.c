@@ -17,9 +17,9 @@
 #include "cli/never.h"
 #include "cli/program.h"
 #include "cli/sketch.h"
-#include "reach/altstext.h"
+#include "alts/alts_text.h"
 #include "reach/fleet.h"
-#include "reach/graph.h"
+#include "alts/composition.h"
 #include "reach/sequence.h"
 #include "reach/team.h"
 #include "report/terminal.h"
@@ -49,7 +49,7 @@ typedef struct reach {
     bool violated, unwritten;
     char why[300];
     aphi_team_result result;
-    aphi_graph graph;
+    aphi_composition graph;
     int64_t begun_ns, search_ns;
     aphi_sketch *sketch;      /* if something is drawn */
     uint64_t drawn;
@@ -519,7 +519,7 @@ static int run_plan(reach *r, uint64_t fingerprint)
     if (code)
         return code;
     bool measures = (r->states || r->total_orders) && !follows(r);
-    if (measures && !aphi_graph_measure(&r->alts, &r->graph, &interrupted, r->why, sizeof r->why)) {
+    if (measures && !aphi_composition_measure(&r->alts, &r->graph, &interrupted, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
         return interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_PROGRAM_LARGE;
     }

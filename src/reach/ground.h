@@ -12,7 +12,7 @@
 #ifndef APHI_REACH_GROUND_H
 #define APHI_REACH_GROUND_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 typedef enum aphi_ground_kind {
     APHI_GROUND_TERMINAL,

@@ -8,7 +8,7 @@
 #ifndef APHI_REACH_LOCALLY_H
 #define APHI_REACH_LOCALLY_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 #include <signal.h>
 

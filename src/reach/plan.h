@@ -7,7 +7,7 @@
 #ifndef APHI_REACH_PLAN_H
 #define APHI_REACH_PLAN_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 enum { APHI_PLAN_MESSAGES_MAX = 64 }; /* in an unordered channel */
 

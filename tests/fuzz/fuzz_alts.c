@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "reach/altstext.h"
+#include "alts/alts_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * test_local_table.c - the known numbers of local sequences of the built-in programs. */
 #include "models/programs.h"
 #include "reach/locally.h"
-#include "reach/unfold.h"
+#include "alts/unfold.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_ALTS_H
 #define TESTS_SUPPORT_RANDOM_ALTS_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 typedef struct random_shape {
     unsigned components, ports, labels, states;  /* at most; at least 2, 1, 1, 2 */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "models/programs.h"
 #include "reach/fleet.h"
-#include "reach/unfold.h"
+#include "alts/unfold.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #include "models/programs.h"
 #include "reach/shelf.h"
 #include "reach/team.h"
-#include "reach/unfold.h"
+#include "alts/unfold.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  *
  * Idea:       names are few and are looked up by walking, from the newest for labels, which is where a match mostly is.
  * Cost:       checking is linear in the moves, but for R2, which is quadratic in the receives of one state. */
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 #include "base/memory.h"
 

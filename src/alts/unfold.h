@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * unfold.h - from components that are C functions to transition systems. */
-#ifndef APHI_REACH_UNFOLD_H
-#define APHI_REACH_UNFOLD_H
+#ifndef APHI_ALTS_UNFOLD_H
+#define APHI_ALTS_UNFOLD_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 #include "tree/step.h"
 
 #include <antiphon/component.h>

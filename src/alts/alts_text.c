@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * altstext.c - models of message-passing programs as text.
+ * alts_text.c - models of message-passing programs as text.
  *
  * Idea:       lines of words. The first says what it is; then components, ports and behaviours. A behaviour is a list
  *             of moves, or the name of an Aldebaran file in which a label p!m posts m to p, p!!m passes it, p?m takes
@@ -8,7 +8,7 @@
  * Invariants: what is read is written as it was, and reads again as the same model
  * Cost:       names are looked up by walking: fine for what people write and for what is unfolded from built-in
  *             programs. */
-#include "reach/altstext.h"
+#include "alts/alts_text.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * graph.c - compose a model's components, one step of somebody at a time, and measure what comes out.
+ * composition.c - compose a model's components, one step of somebody at a time, and measure what comes out.
  *
  * Idea:       breadth first. Every step is one event, and components do not come back to a state, so what is found
  *             later is never before what was found earlier: going through all of it from the end, a state's successors
@@ -9,7 +9,7 @@
  * Invariants: a situation is words: the state of each component, then for each port how many messages it holds, and
  *             these. Messages of a medium are kept in an order that does not show what cannot be seen.
  * Cost:       all situations in memory: some hundred bytes each. */
-#include "reach/graph.h"
+#include "alts/composition.h"
 
 #include "base/memory.h"
 
@@ -286,7 +286,7 @@ static size_t spell(const edge *edges, size_t n, uint32_t *words)
     return 3 * n;
 }
 
-static void count_class(aphi_graph *out, const edge *edges, size_t n, aphi_uint128 *paths)
+static void count_class(aphi_composition *out, const edge *edges, size_t n, aphi_uint128 *paths)
 {
     aphi_uint128 sum = n == 0;
     for (size_t i = 0; i < n; i++) {
@@ -297,7 +297,7 @@ static void count_class(aphi_graph *out, const edge *edges, size_t n, aphi_uint1
     out->transitions += n;
 }
 
-static void classify(graph *g, aphi_graph *out)
+static void classify(graph *g, aphi_composition *out)
 {
     graph classes = {.alts = g->alts};
     uint32_t *class_of = aphi_alloc(g->count * sizeof *class_of);
@@ -343,10 +343,10 @@ static bool is_defined(const aphi_alts *a, char *why, size_t size)
     return true;
 }
 
-bool aphi_graph_measure(const aphi_alts *a, aphi_graph *out, const volatile sig_atomic_t *stop, char *why, size_t size)
+bool aphi_composition_measure(const aphi_alts *a, aphi_composition *out, const volatile sig_atomic_t *stop, char *why, size_t size)
 {
     graph g = {.alts = a, .stop = stop};
-    *out = (aphi_graph){0};
+    *out = (aphi_composition){0};
     if (!is_defined(a, why, size))
         return false;
     compose(&g);

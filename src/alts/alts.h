@@ -18,8 +18,8 @@
  * Mediums hold what was sent asynchronously and is not received yet. What is sent synchronously never enters one: its
  * sender waits until it is received. It overtakes nothing from its own sender on a port that keeps order: the receiver
  * takes first what that sender sent there before. */
-#ifndef APHI_REACH_ALTS_H
-#define APHI_REACH_ALTS_H
+#ifndef APHI_ALTS_ALTS_H
+#define APHI_ALTS_ALTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

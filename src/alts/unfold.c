@@ -8,7 +8,7 @@
  * Invariants: every state below `done` has its moves; the others wait
  * Cost:       a run of a step for each state, from its head: what one step does is bounded, or it would be quadratic.
  * Read next:  component.h, for what a step may call; alts.c, for what is made of it. */
-#include "reach/unfold.h"
+#include "alts/unfold.h"
 
 #include "base/memory.h"
 #include "tree/component_events.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_altstext.c - models as text: what is written reads as the same model, and what is wrong is said with its
+ * test_alts_text.c - models as text: what is written reads as the same model, and what is wrong is said with its
  * line. */
-#include "reach/altstext.h"
+#include "alts/alts_text.h"
 
 #include "models/programs.h"
-#include "reach/unfold.h"
+#include "alts/unfold.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

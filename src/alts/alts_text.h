@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * altstext.h - models of message-passing programs as text: .alts, Aldebaran's .aut, Graphviz. */
-#ifndef APHI_REACH_ALTSTEXT_H
-#define APHI_REACH_ALTSTEXT_H
+ * alts_text.h - models of message-passing programs as text: .alts, Aldebaran's .aut, Graphviz. */
+#ifndef APHI_ALTS_ALTS_TEXT_H
+#define APHI_ALTS_ALTS_TEXT_H
 
-#include "reach/alts.h"
+#include "alts/alts.h"
 
 #include <stdio.h>
 
