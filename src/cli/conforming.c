@@ -12,7 +12,7 @@
 #include "check/exits.h"
 #include "cli/program.h"
 #include "reach/conformity.h"
-#include "reach/team.h"
+#include "explore/parallel.h"
 #include "report/parting.h"
 #include "report/spacetime.h"
 #include "report/swimlanes.h"
@@ -49,7 +49,7 @@ struct conforming {
     uint64_t time_ms, limit, unroll, captures, jobs;
     bool local, json, at_least;
     aphi_alts alts;
-    aphi_plan plan;
+    aphi_compiled_model plan;
     char **words;           /* of the program */
     tester *testers;
     aphi_alone *alone;
@@ -170,9 +170,9 @@ static void visit_all(conforming *x)
         contexts[i] = &x->testers[i];
         aphi_sequence_open(&x->testers[i].sequence, &x->plan);
     }
-    aphi_team_options team = {.plan = &x->plan, .jobs = x->local ? 1 : (unsigned)x->jobs, .visit = visit,
+    aphi_parallel_options team = {.plan = &x->plan, .jobs = x->local ? 1 : (unsigned)x->jobs, .visit = visit,
                               .contexts = contexts, .slice = x->local ? 0 : 1, .stop = &interrupted};
-    x->complete = aphi_team_search(&team).end == APHI_TEAM_DONE;
+    x->complete = aphi_parallel_search(&team).end == APHI_PARALLEL_DONE;
     for (size_t i = 0; i < x->jobs; i++)
         aphi_sequence_close(&x->testers[i].sequence);
     free(contexts);
@@ -566,7 +566,7 @@ static int start(conforming *x)
     char error[512];
     if (x->thread && aphi_alts_component_named(&x->alts, x->thread) == SIZE_MAX)
         return aphi_usage("--thread %s: %s has no component of that name", x->thread, x->alts.name);
-    if (!aphi_plan_make(&x->plan, &x->alts, error, sizeof error)) {
+    if (!aphi_compiled_make(&x->plan, &x->alts, error, sizeof error)) {
         fprintf(stderr, "antiphon: %s: %s\n", x->model, error);
         return APHI_EXIT_PROGRAM_LARGE;
     }
@@ -581,7 +581,7 @@ static int start(conforming *x)
         close_tester(&x->testers[i]);
     pthread_mutex_destroy(&x->lock);
     free(x->testers);
-    aphi_plan_free(&x->plan);
+    aphi_compiled_free(&x->plan);
     return code;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count.c - antiphon reach --count: how many sequences there are, without visiting them (src/reach/counting.c). */
+ * count.c - antiphon reach --count: how many sequences there are, without visiting them (src/explore/counting.c). */
 #include "cli/count.h"
 
 #include "base/clock.h"
 #include "check/exits.h"
-#include "reach/counting.h"
+#include "explore/counting.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -69,9 +69,9 @@ static void tell_text(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
 
 int aphi_count(const aphi_alts *alts, size_t bytes, bool json, const volatile sig_atomic_t *stop)
 {
-    aphi_plan plan;
+    aphi_compiled_model plan;
     char why[300];
-    if (!aphi_plan_make(&plan, alts, why, sizeof why)) {
+    if (!aphi_compiled_make(&plan, alts, why, sizeof why)) {
         fprintf(stderr, "antiphon: %s: %s\n", alts->name, why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
@@ -80,7 +80,7 @@ int aphi_count(const aphi_alts *alts, size_t bytes, bool json, const volatile si
     aphi_counted counted = aphi_counting(&plan, bytes, stop, show_progress);
     aphi_progress_end();
     int64_t ns = aphi_clock_ns() - begun;
-    aphi_plan_free(&plan);
+    aphi_compiled_free(&plan);
     if (json)
         tell_json(alts, &counted, ns);
     else

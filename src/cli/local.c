@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "check/exits.h"
 #include "reach/projection.h"
-#include "reach/team.h"
+#include "explore/parallel.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ typedef struct local {
     pthread_mutex_t lock;             /* of next and code */
     uint64_t (*counts)[KINDS];        /* of each component */
     int code;
-    aphi_plan plan;
+    aphi_compiled_model plan;
     aphi_projection projection;
     int64_t ns;
 } local;
@@ -240,9 +240,9 @@ static void project(local *at)
         aphi_sequence_open(&collectors[i].sequence, &at->plan);
         contexts[i] = &collectors[i];
     }
-    aphi_team_result found = aphi_team_search(&(aphi_team_options){
+    aphi_parallel_result found = aphi_parallel_search(&(aphi_parallel_options){
         .plan = &at->plan, .jobs = jobs, .visit = collect, .contexts = contexts, .stop = at->options->stop});
-    if (found.end != APHI_TEAM_DONE)
+    if (found.end != APHI_PARALLEL_DONE)
         at->code = APHI_EXIT_INTERRUPTED;
     for (unsigned i = 0; i < jobs; i++) {
         aphi_projection_merge(&at->projection, &collectors[i].projection);
@@ -256,7 +256,7 @@ static void project(local *at)
 static void find_by_projection(local *at)
 {
     char why[300];
-    if (!aphi_plan_make(&at->plan, at->a, why, sizeof why)) {
+    if (!aphi_compiled_make(&at->plan, at->a, why, sizeof why)) {
         fprintf(stderr, "antiphon: %s: %s\n", at->a->name, why);
         at->code = APHI_EXIT_PROGRAM_LARGE;
         return;
@@ -270,7 +270,7 @@ static void find_by_projection(local *at)
             at->code = APHI_EXIT_WRITE;
     }
     aphi_projection_close(&at->projection);
-    aphi_plan_free(&at->plan);
+    aphi_compiled_free(&at->plan);
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */

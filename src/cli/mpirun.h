@@ -4,7 +4,7 @@
 #ifndef APHI_CLI_MPIRUN_H
 #define APHI_CLI_MPIRUN_H
 
-#include "reach/link.h"
+#include "explore/process_link.h"
 
 /* Are there others? Costs nothing but a look at the environment. */
 bool aphi_mpirun_is_used(void);

@@ -16,7 +16,7 @@ void aphi_never_add(aphi_never *n, const char *text)
 }
 
 /* The state of a component, as messages and --print alts number it. */
-static bool read_state(const aphi_plan *plan, unsigned thread, const char *text, uint32_t *state)
+static bool read_state(const aphi_compiled_model *plan, unsigned thread, const char *text, uint32_t *state)
 {
     char *end;
     unsigned long number = strtoul(text, &end, 10);
@@ -24,7 +24,7 @@ static bool read_state(const aphi_plan *plan, unsigned thread, const char *text,
     return *text >= '0' && *text <= '9' && !*end && number < plan->threads[thread].states;
 }
 
-static int read_point(const aphi_plan *plan, const char *text, char *word, aphi_standpoint *point)
+static int read_point(const aphi_compiled_model *plan, const char *text, char *word, aphi_standpoint *point)
 {
     char *equals = strrchr(word, '=');
     if (!equals)
@@ -40,7 +40,7 @@ static int read_point(const aphi_plan *plan, const char *text, char *word, aphi_
     return 0;
 }
 
-static int read_text(const aphi_plan *plan, const char *text, char *copy, aphi_standpoint *points, size_t *count)
+static int read_text(const aphi_compiled_model *plan, const char *text, char *copy, aphi_standpoint *points, size_t *count)
 {
     for (char *word = copy, *next; word; word = next) {
         next = strchr(word, ',');
@@ -57,7 +57,7 @@ static int read_text(const aphi_plan *plan, const char *text, char *copy, aphi_s
     return 0;
 }
 
-int aphi_never_read(aphi_never *n, const aphi_plan *plan)
+int aphi_never_read(aphi_never *n, const aphi_compiled_model *plan)
 {
     int code = 0;
     n->points = aphi_alloc_zero((n->count + 1) * sizeof *n->points);

@@ -4,7 +4,7 @@
 #ifndef APHI_CLI_NEVER_H
 #define APHI_CLI_NEVER_H
 
-#include "reach/sequence.h"
+#include "explore/sequence.h"
 
 typedef struct aphi_never {
     const char **texts;           /* as they were given */
@@ -15,7 +15,7 @@ typedef struct aphi_never {
 
 void aphi_never_add(aphi_never *n, const char *text);
 /* Reads them all, COMPONENT=STATE,...; 0, or an exit code after it has said what is wrong. */
-int aphi_never_read(aphi_never *n, const aphi_plan *plan);
+int aphi_never_read(aphi_never *n, const aphi_compiled_model *plan);
 /* One that is broken in the sequence; NULL: none is. */
 const char *aphi_never_broken(const aphi_never *n, const aphi_sequence *s);
 void aphi_never_free(aphi_never *n);

@@ -2,9 +2,9 @@
  *
  * reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
  *
- * Idea:       workers visit (src/reach/team.c); what a visit does depends on what was asked for: nothing but counting,
+ * Idea:       workers visit (src/explore/parallel.c); what a visit does depends on what was asked for: nothing but counting,
  *             which is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. Started
- *             by mpirun, there are several processes (src/reach/fleet.c); only the one of rank 0 prints, and the others
+ *             by mpirun, there are several processes (src/explore/distributed.c); only the one of rank 0 prints, and the others
  *             say to it what there is to tell. */
 #include "cli/commands.h"
 
@@ -18,10 +18,10 @@
 #include "cli/program.h"
 #include "cli/sketch.h"
 #include "alts/alts_text.h"
-#include "reach/fleet.h"
+#include "explore/distributed.h"
 #include "alts/composition.h"
-#include "reach/sequence.h"
-#include "reach/team.h"
+#include "explore/sequence.h"
+#include "explore/parallel.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ enum { JOBS_MAX = 256, PARTS = 1000000, DRAWN_MAX = 10000, ON_PAGE = 10, COUNTIN
 typedef struct reach {
     const char *model;
     aphi_alts alts;
-    aphi_plan plan;
-    aphi_team_options team;
+    aphi_compiled_model plan;
+    aphi_parallel_options team;
     uint64_t jobs, sample, seed, unroll, every, limit, memory;
     uint64_t draw;            /* so many on the terminal, and no more are visited; 0: none */
     const char *exclusive, *print, *component, *page;
@@ -48,13 +48,13 @@ typedef struct reach {
     uint64_t listed;
     bool violated, unwritten;
     char why[300];
-    aphi_team_result result;
+    aphi_parallel_result result;
     aphi_composition graph;
     int64_t begun_ns, search_ns;
     aphi_sketch *sketch;      /* if something is drawn */
     uint64_t drawn;
     const aphi_link *link;    /* to other processes, or NULL */
-    aphi_fleet *fleet;
+    aphi_distributed *fleet;
     uint64_t announced;       /* the fingerprint of what rank 0 searches */
 } reach;
 
@@ -174,10 +174,10 @@ static int apply(reach *r, int option)
 /* Who waits, and where. */
 static void tell_deadlock(const visitor *v, char *why, size_t size)
 {
-    const aphi_plan *p = &v->r->plan;
+    const aphi_compiled_model *p = &v->r->plan;
     size_t used = (size_t)snprintf(why, size, "it ends in a deadlock:");
     for (size_t t = 0, told = 0; t < p->thread_count && used < size; t++)
-        if (p->states[v->sequence.ends[t]].kind != APHI_PLAN_TERMINAL)
+        if (p->states[v->sequence.ends[t]].kind != APHI_COMPILED_TERMINAL)
             used += (size_t)snprintf(why + used, size - used, "%s component %s waits in state %u", told++ ? "," : "",
                                      v->r->alts.components[t].name, v->sequence.ends[t] - p->threads[t].base);
 }
@@ -233,7 +233,7 @@ static void say(reach *r, aphi_sequence *s, const char *wrong)
     fclose(out);
     const char *rest = text + head + strlen("{\"sequence\":0");
     memmove(text + head, rest, n - (size_t)(rest - text));
-    aphi_fleet_say(r->fleet, text, n - strlen("{\"sequence\":0"));
+    aphi_distributed_say(r->fleet, text, n - strlen("{\"sequence\":0"));
     free(text);
 }
 
@@ -313,7 +313,7 @@ static void take_sample(reach *r, visitor *v)
     for (uint64_t found = 0; found < r->sample && !interrupted && !aphi_explorer_stopped(e);)
         found += aphi_explorer_walk(e, choose, &r->seed);
     r->result.told = aphi_explorer_told(e);
-    r->result.end = interrupted ? APHI_TEAM_STOPPED : APHI_TEAM_DONE;
+    r->result.end = interrupted ? APHI_PARALLEL_STOPPED : APHI_PARALLEL_DONE;
     aphi_explorer_close(e);
 }
 
@@ -340,7 +340,7 @@ static void search(reach *r)
         take_sample(r, looks ? visitors : NULL);
     } else {
         aphi_progress_begin("searching, in parts of a million", PARTS);
-        r->result = r->fleet ? aphi_fleet_search(r->fleet, &r->team) : aphi_team_search(&r->team);
+        r->result = r->fleet ? aphi_distributed_search(r->fleet, &r->team) : aphi_parallel_search(&r->team);
         aphi_progress_end();
     }
     for (size_t i = 0; i < r->jobs; i++)
@@ -353,15 +353,15 @@ static void search(reach *r)
 
 static int exit_of(const reach *r)
 {
-    if (r->unwritten || r->result.end == APHI_TEAM_UNWRITTEN)
+    if (r->unwritten || r->result.end == APHI_PARALLEL_UNWRITTEN)
         return APHI_EXIT_WRITE;
     if (r->violated)
         return APHI_EXIT_FAIL;
-    if (r->result.end == APHI_TEAM_UNREADABLE)
+    if (r->result.end == APHI_PARALLEL_UNREADABLE)
         return APHI_EXIT_CHECKPOINT;
-    if (r->result.end == APHI_TEAM_LOST)
+    if (r->result.end == APHI_PARALLEL_LOST)
         return APHI_EXIT_RANKS;
-    if (r->result.end == APHI_TEAM_UNSHELVED)
+    if (r->result.end == APHI_PARALLEL_UNSPILLED)
         return APHI_EXIT_PENDING;
     if (interrupted || r->result.interrupted)
         return APHI_EXIT_INTERRUPTED;
@@ -369,7 +369,7 @@ static int exit_of(const reach *r)
         return APHI_EXIT_UNKNOWN;
     if (r->draw && r->drawn >= r->draw && !has_property(r))
         return APHI_EXIT_PASS; /* all that was asked for is done */
-    return r->result.end == APHI_TEAM_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
+    return r->result.end == APHI_PARALLEL_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
 
 static void tell_json(const reach *r)
@@ -377,7 +377,7 @@ static void tell_json(const reach *r)
     const aphi_explored *told = &r->result.told;
     char wide[APHI_UINT128_TEXT];
     printf("{\"model\":\"%s\",\"complete\":%s,\"%s\":%llu,\"deadlocks\":%llu,\"blocked\":%llu", r->alts.name,
-           r->result.end == APHI_TEAM_DONE && !r->sample ? "true" : "false", r->sample ? "sampled" : "po",
+           r->result.end == APHI_PARALLEL_DONE && !r->sample ? "true" : "false", r->sample ? "sampled" : "po",
            (unsigned long long)told->sequences, (unsigned long long)told->deadlocks, (unsigned long long)told->blocked);
     if (r->states)
         printf(",\"states\":%llu,\"transitions\":%llu", (unsigned long long)r->graph.states,
@@ -411,7 +411,7 @@ static void put_text(aphi_buffer *out, const reach *r)
     aphi_buffer_format(out, "%s: ", r->alts.name);
     aphi_report_count(out, told->sequences);
     aphi_buffer_format(out, " %ssequence%s", r->sample ? "random " : "", told->sequences == 1 ? "" : "s");
-    if (r->result.end != APHI_TEAM_DONE)
+    if (r->result.end != APHI_PARALLEL_DONE)
         aphi_buffer_str(out, " so far");
     aphi_buffer_str(out, ", ");
     aphi_report_count(out, told->deadlocks);
@@ -421,7 +421,7 @@ static void put_text(aphi_buffer *out, const reach *r)
     if (r->violated)
         aphi_buffer_format(out, "  sequence %llu is wrong: %s\n", (unsigned long long)r->listed, r->why);
     else if (has_property(r))
-        aphi_buffer_format(out, "  %s\n", r->result.end == APHI_TEAM_DONE ? "none is wrong" : "none so far is wrong");
+        aphi_buffer_format(out, "  %s\n", r->result.end == APHI_PARALLEL_DONE ? "none is wrong" : "none so far is wrong");
     put_graph(out, r);
 }
 
@@ -451,7 +451,7 @@ static int tell(reach *r)
 {
     if (r->result.why[0])
         fprintf(stderr, "antiphon: %s\n", r->result.why);
-    if (r->result.end != APHI_TEAM_UNREADABLE) {
+    if (r->result.end != APHI_PARALLEL_UNREADABLE) {
         if (r->json)
             tell_json(r);
         else
@@ -494,7 +494,7 @@ static void announce(reach *r, uint64_t fingerprint)
     if (!r->link || follows(r))
         return;
     r->announced = fingerprint;
-    aphi_fleet_announce(r->fleet, fingerprint);
+    aphi_distributed_announce(r->fleet, fingerprint);
 }
 
 /* The label of a local event of some component; SIZE_MAX: there is none, though messages may have that label. */
@@ -531,16 +531,16 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->search_ns = aphi_clock_ns() - r->begun_ns;
     if (r->sketch)
         end_sketch(r);
-    return follows(r) && r->result.end != APHI_TEAM_UNSHELVED ? APHI_EXIT_PASS : tell(r);
+    return follows(r) && r->result.end != APHI_PARALLEL_UNSPILLED ? APHI_EXIT_PASS : tell(r);
 }
 
 static int run_search(reach *r)
 {
-    if (!aphi_plan_make(&r->plan, &r->alts, r->why, sizeof r->why)) {
+    if (!aphi_compiled_make(&r->plan, &r->alts, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
-    uint64_t own = aphi_team_fingerprint(&r->plan);
+    uint64_t own = aphi_parallel_fingerprint(&r->plan);
     int code = APHI_EXIT_RANKS;
     if (follows(r) && own != r->announced) {
         fprintf(stderr, "antiphon: %s: the process of rank %d has another model of that name than the one of rank 0; "
@@ -548,7 +548,7 @@ static int run_search(reach *r)
     } else {
         code = run_plan(r, own);
     }
-    aphi_plan_free(&r->plan);
+    aphi_compiled_free(&r->plan);
     return code;
 }
 
@@ -591,8 +591,8 @@ static int run_together(reach *r)
     r->link = aphi_mpirun_join();
     if (!r->link)
         return APHI_EXIT_RANKS;
-    r->fleet = aphi_fleet_open(r->link, hear, r);
-    bool begins = !follows(r) || (r->announced = aphi_fleet_await(r->fleet)) != 0;
+    r->fleet = aphi_distributed_open(r->link, hear, r);
+    bool begins = !follows(r) || (r->announced = aphi_distributed_await(r->fleet)) != 0;
     if (begins)
         code = run(r);
     if (follows(r) ? code != APHI_EXIT_PASS : code == APHI_EXIT_RANKS || code == APHI_EXIT_PENDING) {
@@ -600,9 +600,9 @@ static int run_together(reach *r)
         r->link->abandon(r->link->context, code);
     }
     if (!r->announced && !follows(r))
-        aphi_fleet_announce(r->fleet, 0);
+        aphi_distributed_announce(r->fleet, 0);
     r->link->close(r->link->context);
-    aphi_fleet_close(r->fleet);
+    aphi_distributed_close(r->fleet);
     return code;
 }
 

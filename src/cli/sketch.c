@@ -16,7 +16,7 @@
 #include <string.h>
 
 struct aphi_sketch {
-    const aphi_plan *plan;
+    const aphi_compiled_model *plan;
     bool draws;
     const char *page_name;
     aphi_buffer page;
@@ -30,7 +30,7 @@ struct aphi_sketch {
     uint32_t *same;          /* of each thread: so many events are as they were there */
 };
 
-aphi_sketch *aphi_sketch_open(const aphi_plan *plan, bool draws, const char *page)
+aphi_sketch *aphi_sketch_open(const aphi_compiled_model *plan, bool draws, const char *page)
 {
     aphi_sketch *k = aphi_alloc_zero(sizeof *k);
     size_t n = plan->thread_count, *owned = aphi_alloc_zero((n + 1) * sizeof *owned);
@@ -134,7 +134,7 @@ static void put_send(const aphi_sketch *k, const aphi_sequence *s, uint32_t race
 {
     uint32_t sender = race >> 16, index = race & 0xffff, done = s->first[sender + 1] - s->first[sender];
     uint32_t state = index < done ? s->events[s->first[sender] + index].state : s->ends[sender];
-    const aphi_plan_channel *c = &k->plan->channels[k->plan->states[state].channel];
+    const aphi_compiled_channel *c = &k->plan->channels[k->plan->states[state].channel];
     put_label(k, c->receiver, c->port, k->plan->states[state].label, out);
     aphi_buffer_format(out, " from %s", k->lanes[sender]);
 }
@@ -161,13 +161,13 @@ static char *note_of(const aphi_sketch *k, aphi_sequence *s, unsigned t, uint32_
 /* What a component waits for at the end, or NULL: it has come to its end. */
 static char *end_of(const aphi_sketch *k, const aphi_sequence *s, unsigned t)
 {
-    const aphi_plan *p = k->plan;
-    const aphi_plan_state *state = &p->states[s->ends[t]];
+    const aphi_compiled_model *p = k->plan;
+    const aphi_compiled_state *state = &p->states[s->ends[t]];
     aphi_buffer out = {0};
-    if (state->kind == APHI_PLAN_TERMINAL)
+    if (state->kind == APHI_COMPILED_TERMINAL)
         return NULL;
     aphi_buffer_format(&out, "%s waits in state %u: ", k->lanes[t], s->ends[t] - p->threads[t].base);
-    if (state->kind == APHI_PLAN_RECEIVE) {
+    if (state->kind == APHI_COMPILED_RECEIVE) {
         aphi_buffer_str(&out, "it would receive ");
         for (uint32_t i = 0; i < state->count; i++) {
             uint32_t input = p->threads[t].input_base + p->moves[state->first + i].input;
@@ -175,8 +175,8 @@ static char *end_of(const aphi_sketch *k, const aphi_sequence *s, unsigned t)
             put_label(k, t, p->input_ports[input], p->input_labels[input], &out);
         }
     } else {
-        const aphi_plan_channel *c = &p->channels[state->channel];
-        aphi_buffer_str(&out, state->kind == APHI_PLAN_PASS ? "nobody takes its " : "there is no room for its ");
+        const aphi_compiled_channel *c = &p->channels[state->channel];
+        aphi_buffer_str(&out, state->kind == APHI_COMPILED_PASS ? "nobody takes its " : "there is no room for its ");
         put_label(k, c->receiver, c->port, state->label, &out);
         aphi_buffer_format(&out, ", which is for %s", k->lanes[c->receiver]);
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mpilink.c - libantiphon-mpi: a link (src/reach/link.h) that is made of MPI.
+ * mpilink.c - libantiphon-mpi: a link (src/explore/process_link.h) that is made of MPI.
  *
  * Idea:       the program loads this library when mpirun has started it. Nothing here ever waits, but for the end:
  *             sends are begun and looked after later, and a message is received only when it is there. So whoever
  *             searches can look in every few milliseconds, and no processor is spent on waiting.
  * Invariants: 1. the bytes of a send stay until MPI is done with them
  *             2. only one thread calls */
-#include "reach/link.h"
+#include "explore/process_link.h"
 
 #include <mpi.h>
 #include <stdint.h>

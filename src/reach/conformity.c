@@ -107,7 +107,7 @@ static bool map_labels(aphi_conformity *c, char *error, size_t size)
     return true;
 }
 
-bool aphi_conformity_open(aphi_conformity *c, const aphi_plan *plan, aphi_controlled *program, bool same_ports,
+bool aphi_conformity_open(aphi_conformity *c, const aphi_compiled_model *plan, aphi_controlled *program, bool same_ports,
                           char *error, size_t size)
 {
     const aphi_alts *a = plan->alts;
@@ -292,19 +292,19 @@ static void judge_diverged(aphi_conformity *c)
 }
 
 /* What a thread does at the end of a deadlock, compared with the state of its component. */
-static aphi_breach judge_standing(const aphi_conformity *c, const aphi_plan_state *end, const aphi_standing *s)
+static aphi_breach judge_standing(const aphi_conformity *c, const aphi_compiled_state *end, const aphi_standing *s)
 {
     bool sends = s->stand == APHI_STANDS_SENDING || s->stand == APHI_STANDS_WITHOUT_ROOM;
     switch (end->kind) {
-    case APHI_PLAN_TERMINAL: return s->stand == APHI_STANDS_ENDED ? APHI_BREACH_NONE : APHI_BREACH_STUCK;
-    case APHI_PLAN_RECEIVE:
+    case APHI_COMPILED_TERMINAL: return s->stand == APHI_STANDS_ENDED ? APHI_BREACH_NONE : APHI_BREACH_STUCK;
+    case APHI_COMPILED_RECEIVE:
         return s->stand == APHI_STANDS_RECEIVING ? APHI_BREACH_NONE
                : s->stand == APHI_STANDS_ENDED ? APHI_BREACH_ENDS : APHI_BREACH_WAITS;
     default:
         if (s->stand == APHI_STANDS_ENDED)
             return APHI_BREACH_ENDS;
         return sends && s->port == c->ports[c->plan->channels[end->channel].port] && s->label == c->labels[end->label]
-                && (s->stand == APHI_STANDS_SENDING) == (end->kind == APHI_PLAN_PASS)
+                && (s->stand == APHI_STANDS_SENDING) == (end->kind == APHI_COMPILED_PASS)
             ? APHI_BREACH_NONE : APHI_BREACH_WAITS;
     }
 }
@@ -315,7 +315,7 @@ static bool judge_standings(aphi_conformity *c, const aphi_sequence *s)
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
     for (unsigned t = 0; t < c->plan->thread_count; t++) {
-        const aphi_plan_state *end = &c->plan->states[s->ends[t]];
+        const aphi_compiled_state *end = &c->plan->states[s->ends[t]];
         aphi_breach b = judge_standing(c, end, &c->recording.standings[c->threads[t]]);
         if (b) {
             aphi_conformity_differ(c, b, -1, (aphi_place){c->threads[t], s->first[t + 1] - s->first[t] + 1}, detail);
@@ -365,7 +365,7 @@ static aphi_rival rival_of(const aphi_recording *r, aphi_place send)
 
 static aphi_rival rival_in_model(const aphi_conformity *c, const aphi_sequence *s, uint32_t race)
 {
-    const aphi_plan_state *from = aphi_sequence_race_state(s, race);
+    const aphi_compiled_state *from = aphi_sequence_race_state(s, race);
     return (aphi_rival){{c->threads[race >> 16], (race & 0xffff) + 1}, c->ports[c->plan->channels[from->channel].port],
                         c->labels[from->label]};
 }

@@ -9,7 +9,7 @@
 #define APHI_REACH_CONFORMITY_H
 
 #include "reach/controlled.h"
-#include "reach/sequence.h"
+#include "explore/sequence.h"
 
 typedef enum aphi_breach {
     APHI_BREACH_NONE,
@@ -53,7 +53,7 @@ typedef struct aphi_difference { /* where model and program part; all by the num
 } aphi_difference;
 
 typedef struct aphi_conformity {
-    const aphi_plan *plan;
+    const aphi_compiled_model *plan;
     aphi_controlled *program;
     uint16_t *threads, *ports; /* the cast's numbers of components and ports */
     uint32_t *labels;
@@ -72,7 +72,7 @@ typedef struct aphi_conformity {
 
 /* The names of threads and ports, and who owns which, must be the same on both sides; with `same_ports`, mediums and
  * capacities, too. False, with a message: they are not, and there is nothing to close. */
-bool aphi_conformity_open(aphi_conformity *c, const aphi_plan *plan, aphi_controlled *program, bool same_ports,
+bool aphi_conformity_open(aphi_conformity *c, const aphi_compiled_model *plan, aphi_controlled *program, bool same_ports,
                           char *error, size_t size);
 void aphi_conformity_close(aphi_conformity *c);
 /* Tests the program with one sequence. False: what there is to know is known, or the program is lost. */

@@ -115,7 +115,7 @@ static void add_offers(aphi_alone *a, aphi_sequence *s, unsigned thread, uint32_
 {
     aphi_sequence_offers(s, thread, index);
     for (size_t i = 0; i < s->race_count; i++) {
-        const aphi_plan_state *from = aphi_sequence_race_state(s, s->races[i]);
+        const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
         uint32_t *o = more(&a->offers, OFFER_SIZE);
         o[AT_RECEIVE] = index;
         o[FROM_PORT] = s->plan->channels[from->channel].port;
@@ -131,7 +131,7 @@ static void find_offers(aphi_alone *a, aphi_sequence *s, unsigned thread)
     for (uint32_t i = 0; i < events; i++)
         if (s->events[s->first[thread] + i].op == APHI_ALTS_RECEIVE)
             add_offers(a, s, thread, i);
-    if (s->plan->states[s->ends[thread]].kind == APHI_PLAN_RECEIVE)
+    if (s->plan->states[s->ends[thread]].kind == APHI_COMPILED_RECEIVE)
         add_offers(a, s, thread, events);
     size_t count = a->offers.count / OFFER_SIZE, kept = 0;
     uint32_t *items = a->offers.items;
@@ -191,7 +191,7 @@ static void add_ways(aphi_alone *a, const aphi_sequence *s)
 
 void aphi_alone_add(aphi_alone *a, aphi_sequence *s)
 {
-    const aphi_plan *p = s->plan;
+    const aphi_compiled_model *p = s->plan;
     for (unsigned t = 0; t < p->thread_count; t++) {
         uint32_t number = add_events(a, s, t);
         find_offers(a, s, t);

@@ -13,7 +13,7 @@
 #include "reach/past.h"
 
 #include "base/memory.h"
-#include "reach/lines.h"
+#include "explore/queue_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -280,8 +280,8 @@ void aphi_past_forget(aphi_past *p, uint32_t *at, size_t component)
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-/* Events as lines.h wants them, if all are kept. */
-static aphi_lines lay_out(const aphi_past *p, const uint32_t *at)
+/* Events as queue_order.h wants them, if all are kept. */
+static aphi_queue_order lay_out(const aphi_past *p, const uint32_t *at)
 {
     const aphi_ground *g = p->ground;
     uint32_t *first = aphi_alloc((g->part_count + 1) * sizeof *first), total = 0;
@@ -307,7 +307,7 @@ static aphi_lines lay_out(const aphi_past *p, const uint32_t *at)
                 send->matched = true;
                 send->peer_index = i - first[c];
             }
-    return (aphi_lines){.thread_count = g->part_count, .port_count = g->port_count, .first = first, .events = events,
+    return (aphi_queue_order){.thread_count = g->part_count, .port_count = g->port_count, .first = first, .events = events,
                         .shared = shared};
 }
 
@@ -347,8 +347,8 @@ static bool leads(const race *r, size_t sender, size_t send, uint32_t port, cons
         return true;
     memcpy(happened, clock, r->p->width * sizeof *happened);
     join(r->p, happened, r->receive + CLOCK);
-    aphi_lines lines = lay_out(r->p, r->at);
-    bool first = aphi_lines_lead(&lines, happened, (unsigned)sender, (uint32_t)send, port);
+    aphi_queue_order lines = lay_out(r->p, r->at);
+    bool first = aphi_queue_order_lead(&lines, happened, (unsigned)sender, (uint32_t)send, port);
     free((void *)lines.first);
     free((void *)lines.events);
     free((void *)lines.shared);

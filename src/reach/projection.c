@@ -74,7 +74,7 @@ static size_t rivals_of(aphi_sequence *s, unsigned thread, unsigned index, aphi_
     aphi_sequence_race(s, thread, index);
     *rivals = aphi_alloc((s->race_count + 1) * sizeof **rivals);
     for (size_t i = 0; i < s->race_count; i++) {
-        const aphi_plan_state *from = aphi_sequence_race_state(s, s->races[i]);
+        const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
         (*rivals)[i] = (aphi_local_rival){s->plan->channels[from->channel].port, from->label, s->races[i] >> 16};
     }
     return sort_rivals(*rivals, s->race_count);

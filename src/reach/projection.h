@@ -9,7 +9,7 @@
 
 #include "base/intern.h"
 #include "reach/locally.h"
-#include "reach/sequence.h"
+#include "explore/sequence.h"
 
 typedef struct aphi_projection {
     size_t count;                   /* components */

@@ -10,13 +10,13 @@
  *               3. it was received after r, or not at all,
  *               4. the medium could have delivered it: on a port that keeps order, all that the same thread sent there
  *                  before had been received before r; where a port is one queue, there is an order of what caused
- *                  either in which the queues gave what they gave, and it is first (lines.c).
+ *                  either in which the queues gave what they gave, and it is first (queue_order.c).
  *             Synchronous sends that still wait at the end are candidates, too.
  * Cost:       receives times sends to their thread, and as much again for 4; times events where a port is one queue. */
 #include "reach/recording.h"
 
 #include "base/memory.h"
-#include "reach/lines.h"
+#include "explore/queue_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ typedef struct finder {
     size_t events_of[APHI_CAST_THREADS_MAX];
     const uint32_t **before; /* by event: clock of the one before it in its thread, NULL: none */
     uint32_t *waited;        /* by event, of a send that had to wait for room: the receive that made it, from 1 */
-    aphi_lines lines;        /* what these three say: */
+    aphi_queue_order lines;        /* what these three say: */
     uint32_t *first;
     aphi_event *done;
     bool *shared;
@@ -187,7 +187,7 @@ static bool leads(const finder *f, size_t r, const offer *o)
     add_past(f, o->sync ? o->before : o->clock, happened);
     happened[o->at.thread] = o->at.index - 1;
     add_past(f, f->before[r], happened);
-    return aphi_lines_lead(&f->lines, happened, o->at.thread, o->at.index - 1, o->port);
+    return aphi_queue_order_lead(&f->lines, happened, o->at.thread, o->at.index - 1, o->port);
 }
 
 /* 4. of the idea above. */
@@ -232,7 +232,7 @@ static void fill_lines(finder *f)
             (aphi_event){.op = ops[e->did], .sync = e->sync, .port = e->port, .matched = e->peer.index > 0,
                          .peer = e->peer.thread, .peer_index = e->peer.index - 1, .waited = f->waited[i]};
     }
-    f->lines = (aphi_lines){.thread_count = threads, .port_count = f->cast->port_count, .first = f->first,
+    f->lines = (aphi_queue_order){.thread_count = threads, .port_count = f->cast->port_count, .first = f->first,
                             .events = f->done, .shared = f->shared};
 }
 

@@ -190,7 +190,7 @@ if ! sanitized; then
     check "memory grows with what was found: $few, then $many kB" test "$many" -lt $((few + 1024))
 fi
 
-# Runs so long that what is pending is much: it is kept in a file, where one can be made. (test_shelf.c has the counts.)
+# Runs so long that what is pending is much: it is kept in a file, where one can be made. (test_spill_queue.c has the counts.)
 awk 'BEGIN {
     print "alts long\ncomponent R\ncomponent S0\ncomponent S1\ncomponent S2\nport p of R\nbehaviour R states 12001 initial 0"
     for (i = 0; i < 12000; i++) print i, "->", i + 1, "take p x"

@@ -8,9 +8,9 @@
  * each thread does the same events, and each receive takes the message of the same event. */
 #include "base/memory.h"
 #include "compare.h"
-#include "reach/counting.h"
-#include "reach/explore.h"
-#include "reach/sequence.h"
+#include "explore/counting.h"
+#include "explore/explore.h"
+#include "explore/sequence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,18 +239,18 @@ static void walk(naive *n, const world *w)
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
 typedef struct searched {
-    const aphi_plan *plan;
+    const aphi_compiled_model *plan;
     set complete;
     size_t twice;
 } searched;
 
-static look look_of(const aphi_plan *p, size_t t, const aphi_step *s)
+static look look_of(const aphi_compiled_model *p, size_t t, const aphi_step *s)
 {
-    const aphi_plan_state *from = &p->states[s->state];
-    if (from->kind == APHI_PLAN_LOCAL)
+    const aphi_compiled_state *from = &p->states[s->state];
+    if (from->kind == APHI_COMPILED_LOCAL)
         return (look){.op = APHI_ALTS_LOCAL, .label = (uint8_t)from->label};
-    if (from->kind != APHI_PLAN_RECEIVE)
-        return (look){.op = APHI_ALTS_SEND, .sync = from->kind == APHI_PLAN_PASS,
+    if (from->kind != APHI_COMPILED_RECEIVE)
+        return (look){.op = APHI_ALTS_SEND, .sync = from->kind == APHI_COMPILED_PASS,
                       .port = (uint8_t)p->channels[from->channel].port, .label = (uint8_t)from->label};
     size_t input = p->threads[t].input_base + s->input;
     return (look){.op = APHI_ALTS_RECEIVE, .sync = s->sync, .port = (uint8_t)p->input_ports[input],
@@ -290,7 +290,7 @@ typedef struct kept {
 } kept;
 
 typedef struct raced {
-    const aphi_plan *plan;
+    const aphi_compiled_model *plan;
     aphi_sequence sequence;
     kept *all;
     size_t count;
@@ -387,7 +387,7 @@ static size_t compare_races(const raced *r)
 }
 
 /* Returns how many receives had a race. */
-static size_t check_races(const aphi_plan *p, size_t sequences)
+static size_t check_races(const aphi_compiled_model *p, size_t sequences)
 {
     raced r = {.plan = p};
     size_t races = 0;
@@ -485,7 +485,7 @@ static void assert_equal_sets(const set *a, const set *b)
         }
 }
 
-static void search_and_compare(const aphi_plan *p, const naive *n, totals *sum)
+static void search_and_compare(const aphi_compiled_model *p, const naive *n, totals *sum)
 {
     searched s = {.plan = p};
     aphi_explorer *e = aphi_explorer_open(p, collect, &s);
@@ -515,17 +515,17 @@ static void compare_random(totals *sum, unsigned mediums)
 {
     char why[300] = "";
     aphi_alts a;
-    aphi_plan p;
+    aphi_compiled_model p;
     uint64_t at = seed;
     random_model(&a, mediums);
     naive n = {.a = &a};
     world w = {0};
-    if (aphi_alts_check(&a, why, sizeof why) || !aphi_plan_make(&p, &a, why, sizeof why))
+    if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_make(&p, &a, why, sizeof why))
         fail_msg("seed %llx: %s", (unsigned long long)at, why);
     walk(&n, &w);
     if (!n.too_many)
         search_and_compare(&p, &n, sum);
-    aphi_plan_free(&p);
+    aphi_compiled_free(&p);
     aphi_alts_free(&a);
     drop(&n.prefixes);
     drop(&n.complete);

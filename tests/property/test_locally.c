@@ -70,7 +70,7 @@ static void compare_component(const aphi_alts *a, collector *c, size_t component
     aphi_locally_close(l);
 }
 
-static void compare_model(const aphi_alts *a, const aphi_plan *plan, uint64_t seed, compared *sum)
+static void compare_model(const aphi_alts *a, const aphi_compiled_model *plan, uint64_t seed, compared *sum)
 {
     collector c;
     aphi_projection_open(&c.projection, a->component_count);
@@ -98,12 +98,12 @@ static void compare(random_shape shape)
         uint64_t at = seed;
         char why[300] = "";
         aphi_alts a;
-        aphi_plan plan;
+        aphi_compiled_model plan;
         random_alts(&a, shape, &seed);
-        if (aphi_alts_check(&a, why, sizeof why) || !aphi_plan_make(&plan, &a, why, sizeof why))
+        if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_make(&plan, &a, why, sizeof why))
             fail_msg("seed %llx: %s", (unsigned long long)at, why);
         compare_model(&a, &plan, at, &sum);
-        aphi_plan_free(&plan);
+        aphi_compiled_free(&plan);
         aphi_alts_free(&a);
     }
     print_message("%zu models, %zu sequences, %zu times several, %zu times more with race sets\n", sum.models,

@@ -7,7 +7,7 @@
 #include "compare.h"
 #include "random_alts.h"
 #include "base/intern.h"
-#include "reach/sequence.h"
+#include "explore/sequence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,7 +141,7 @@ static bool meet(const aphi_sequence *s, size_t count, const unsigned *threads, 
 
 static void collect_pairs(const aphi_sequence *s, seen *into, unsigned t, unsigned u)
 {
-    const aphi_plan_thread *threads = s->plan->threads;
+    const aphi_compiled_thread *threads = s->plan->threads;
     for (uint32_t i = 0; i < threads[t].states; i++)
         for (uint32_t k = 0; k < threads[u].states; k++)
             if (meet(s, 1 + (t != u), (unsigned[]){t, u}, (uint32_t[]){i, k}) && (t != u || i == k))
@@ -152,7 +152,7 @@ static bool collect(void *context, aphi_explorer *e)
 {
     collector *c = context;
     aphi_sequence *s = &c->sequence;
-    const aphi_plan_thread *threads = s->plan->threads;
+    const aphi_compiled_thread *threads = s->plan->threads;
     aphi_sequence_take(s, e);
     for (unsigned t = 0; t < s->plan->thread_count; t++)
         for (unsigned u = 0; u < s->plan->thread_count; u++)
@@ -171,7 +171,7 @@ typedef struct tally {
     size_t models, together, apart;      /* of triples */
 } tally;
 
-static void compare_model(const aphi_alts *a, const aphi_plan *plan, uint64_t seed, tally *sum)
+static void compare_model(const aphi_alts *a, const aphi_compiled_model *plan, uint64_t seed, tally *sum)
 {
     seen *told = calloc(1, sizeof *told), *found = calloc(1, sizeof *found);
     naive n = {.a = a, .seen = found};
@@ -207,13 +207,13 @@ static void states_at_one_time(void **state)
         uint64_t at = seed;
         char why[300] = "";
         aphi_alts a;
-        aphi_plan plan;
+        aphi_compiled_model plan;
         random_alts(&a, (random_shape){PARTS, 4, 2, STATES - 2, 3, 4, false}, &seed);
         if (a.component_count >= 3) {
-            if (aphi_alts_check(&a, why, sizeof why) || !aphi_plan_make(&plan, &a, why, sizeof why))
+            if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_make(&plan, &a, why, sizeof why))
                 fail_msg("seed %llx: %s", (unsigned long long)at, why);
             compare_model(&a, &plan, at, &sum);
-            aphi_plan_free(&plan);
+            aphi_compiled_free(&plan);
         }
         aphi_alts_free(&a);
     }

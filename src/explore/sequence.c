@@ -8,15 +8,15 @@
  *             2. mediums are no threads: they have no entry in a clock. That a full one makes its sender wait orders
  *                the send after the receive that made room
  * Cost:       events times threads; of a race, as much again for each send to a port with one queue. */
-#include "reach/sequence.h"
+#include "explore/sequence.h"
 
 #include "base/memory.h"
-#include "reach/lines.h"
+#include "explore/queue_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void aphi_sequence_open(aphi_sequence *s, const aphi_plan *plan)
+void aphi_sequence_open(aphi_sequence *s, const aphi_compiled_model *plan)
 {
     size_t room = plan->log_room + 1;
     *s = (aphi_sequence){.plan = plan};
@@ -48,18 +48,18 @@ void aphi_sequence_close(aphi_sequence *s)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-static aphi_event event_of(const aphi_plan *p, unsigned thread, const aphi_step *step)
+static aphi_event event_of(const aphi_compiled_model *p, unsigned thread, const aphi_step *step)
 {
-    const aphi_plan_state *from = &p->states[step->state];
+    const aphi_compiled_state *from = &p->states[step->state];
     aphi_event e = {.state = step->state, .label = from->label, .op = APHI_ALTS_LOCAL};
-    if (from->kind == APHI_PLAN_RECEIVE) {
+    if (from->kind == APHI_COMPILED_RECEIVE) {
         uint32_t input = p->threads[thread].input_base + step->input;
         e = (aphi_event){.state = step->state, .op = APHI_ALTS_RECEIVE, .sync = step->sync, .matched = true,
                          .port = p->input_ports[input], .label = p->input_labels[input], .peer = step->peer,
                          .peer_index = step->peer_index};
-    } else if (from->kind != APHI_PLAN_LOCAL) {
+    } else if (from->kind != APHI_COMPILED_LOCAL) {
         e.op = APHI_ALTS_SEND;
-        e.sync = from->kind == APHI_PLAN_PASS;
+        e.sync = from->kind == APHI_COMPILED_PASS;
         e.port = p->channels[from->channel].port;
         e.peer = p->channels[from->channel].receiver;
     }
@@ -80,15 +80,15 @@ static void match(aphi_sequence *s)
 /* The sends of each channel, in order; one that still waits at the end is there too, as the event after the last. */
 static void list_sends(aphi_sequence *s)
 {
-    const aphi_plan *p = s->plan;
+    const aphi_compiled_model *p = s->plan;
     for (size_t c = 0; c < p->channel_count; c++)
         s->channel_first[c] = s->channel_end[c] = p->channels[c].base;
     for (unsigned t = 0; t < p->thread_count; t++) {
         for (uint32_t i = s->first[t]; i < s->first[t + 1]; i++)
             if (s->events[i].op == APHI_ALTS_SEND)
                 s->by_channel[s->channel_end[p->states[s->events[i].state].channel]++] = i - s->first[t];
-        const aphi_plan_state *end = &p->states[s->ends[t]];
-        if (end->kind == APHI_PLAN_PASS)
+        const aphi_compiled_state *end = &p->states[s->ends[t]];
+        if (end->kind == APHI_COMPILED_PASS)
             s->by_channel[s->channel_end[end->channel]++] = s->first[t + 1] - s->first[t];
     }
 }
@@ -96,9 +96,9 @@ static void list_sends(aphi_sequence *s)
 /* Which sends had to wait for room, and for which receive. */
 static void find_waits(aphi_sequence *s)
 {
-    const aphi_plan *p = s->plan;
+    const aphi_compiled_model *p = s->plan;
     for (size_t c = 0; c < p->channel_count; c++) {
-        const aphi_plan_channel *channel = &p->channels[c];
+        const aphi_compiled_channel *channel = &p->channels[c];
         uint32_t received = 0, sent = s->channel_end[c] - s->channel_first[c];
         if (channel->capacity == UINT32_MAX)
             continue;
@@ -184,7 +184,7 @@ static void time_all(aphi_sequence *s)
 
 void aphi_sequence_take(aphi_sequence *s, const aphi_explorer *e)
 {
-    const aphi_plan *p = s->plan;
+    const aphi_compiled_model *p = s->plan;
     uint32_t total = 0;
     s->number++;
     s->deadlock = false;
@@ -195,7 +195,7 @@ void aphi_sequence_take(aphi_sequence *s, const aphi_explorer *e)
         for (size_t i = 0; i < count; i++)
             s->events[total++] = event_of(p, t, &steps[i]);
         s->ends[t] = aphi_explorer_state(e, t);
-        s->deadlock |= p->states[s->ends[t]].kind != APHI_PLAN_TERMINAL;
+        s->deadlock |= p->states[s->ends[t]].kind != APHI_COMPILED_TERMINAL;
     }
     s->first[p->thread_count] = total;
     match(s);
@@ -241,20 +241,20 @@ static void add_past(const aphi_sequence *s, unsigned thread, uint32_t index, ui
 }
 
 /* In a queue for all, could the send be first when the thread comes to its event? */
-static bool leads(const aphi_sequence *s, const aphi_plan_channel *c, uint32_t send, unsigned thread, uint32_t index)
+static bool leads(const aphi_sequence *s, const aphi_compiled_channel *c, uint32_t send, unsigned thread, uint32_t index)
 {
-    aphi_lines lines = {.thread_count = s->plan->thread_count, .port_count = s->plan->alts->port_count,
+    aphi_queue_order lines = {.thread_count = s->plan->thread_count, .port_count = s->plan->alts->port_count,
                         .first = s->first, .events = s->events, .shared = s->shared};
     uint32_t happened[APHI_ALTS_COMPONENTS_MAX] = {0};
     add_past(s, thread, index, happened);
     add_past(s, c->sender, send, happened);
-    return aphi_lines_lead(&lines, happened, c->sender, send, c->port);
+    return aphi_queue_order_lead(&lines, happened, c->sender, send, c->port);
 }
 
 /* The sends of one channel that the receive could have taken, if it were open to them. */
 static void offer_channel(aphi_sequence *s, size_t channel, unsigned thread, uint32_t index)
 {
-    const aphi_plan_channel *c = &s->plan->channels[channel];
+    const aphi_compiled_channel *c = &s->plan->channels[channel];
     const aphi_event *r = &s->events[s->first[thread] + index];
     bool done = index < s->first[thread + 1] - s->first[thread];
     for (uint32_t i = s->channel_first[channel]; i < s->channel_end[channel]; i++) {
@@ -272,13 +272,13 @@ static void offer_channel(aphi_sequence *s, size_t channel, unsigned thread, uin
 
 void aphi_sequence_offers(aphi_sequence *s, unsigned thread, unsigned index)
 {
-    const aphi_plan_thread *t = &s->plan->threads[thread];
+    const aphi_compiled_thread *t = &s->plan->threads[thread];
     s->race_count = 0;
     for (unsigned i = 0; i < t->into_count; i++)
         offer_channel(s, t->into[i], thread, index);
 }
 
-const aphi_plan_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t race)
+const aphi_compiled_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t race)
 {
     uint32_t sender = race >> 16, send = race & 0xffff;
     bool done = send < s->first[sender + 1] - s->first[sender];
@@ -287,12 +287,12 @@ const aphi_plan_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t
 
 void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index)
 {
-    const aphi_plan *p = s->plan;
-    const aphi_plan_state *at = &p->states[s->events[s->first[thread] + index].state];
+    const aphi_compiled_model *p = s->plan;
+    const aphi_compiled_state *at = &p->states[s->events[s->first[thread] + index].state];
     size_t kept = 0;
     aphi_sequence_offers(s, thread, index);
     for (size_t i = 0; i < s->race_count; i++)
-        if (aphi_plan_find(p, at, aphi_sequence_race_state(s, s->races[i])->input, p->threads[thread].inputs <= 64))
+        if (aphi_compiled_find(p, at, aphi_sequence_race_state(s, s->races[i])->input, p->threads[thread].inputs <= 64))
             s->races[kept++] = s->races[i];
     s->race_count = kept;
 }
@@ -366,9 +366,9 @@ static void put_text(FILE *out, const char *text)
     putc('"', out);
 }
 
-static void put_open(const aphi_plan *p, const aphi_event *e, unsigned thread, FILE *out)
+static void put_open(const aphi_compiled_model *p, const aphi_event *e, unsigned thread, FILE *out)
 {
-    const aphi_plan_state *state = &p->states[e->state];
+    const aphi_compiled_state *state = &p->states[e->state];
     fputs(",\"open\":[", out);
     for (uint32_t i = 0; i < state->count; i++) {
         uint32_t input = p->threads[thread].input_base + p->moves[state->first + i].input;

@@ -12,10 +12,10 @@
  * Cost:       a key for each fork that is different, some dozen bytes, and two counts.
  * Not done:   ports with one queue for all senders: what can be at the front there depends on the whole run so far, so
  *             nothing is remembered, and all sequences are visited. */
-#include "reach/counting.h"
+#include "explore/counting.h"
 
 #include "base/memory.h"
-#include "reach/forks.h"
+#include "explore/branching.h"
 #include "base/intern.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ typedef struct count {
 } count;
 
 typedef struct counter {
-    aphi_situation at;
+    aphi_explore_state at;
     aphi_choices choices;
     char *kept;             /* the situations of the forks on the way */
     size_t kept_capacity;
@@ -58,9 +58,9 @@ static unsigned char *put(unsigned char *p, uint64_t number)
 
 /* Of an unordered channel it matters what was taken out of the middle, and what came before its receiver went to
  * sleep. */
-static unsigned char *put_channel(const aphi_situation *at, unsigned channel, unsigned char *p)
+static unsigned char *put_channel(const aphi_explore_state *at, unsigned channel, unsigned char *p)
 {
-    const aphi_plan_channel *c = &at->plan->channels[channel];
+    const aphi_compiled_channel *c = &at->plan->channels[channel];
     bool unordered = c->medium == APHI_MEDIUM_UNORDERED;
     for (unsigned slot = at->first[channel]; slot < at->end[channel]; slot++) {
         if (unordered && at->taken[channel] >> slot & 1)
@@ -71,11 +71,11 @@ static unsigned char *put_channel(const aphi_situation *at, unsigned channel, un
     return put(p, 0);
 }
 
-static size_t make_key(const aphi_situation *at, unsigned char *key)
+static size_t make_key(const aphi_explore_state *at, unsigned char *key)
 {
     unsigned char *p = put(key, at->head->slept);
     for (unsigned t = 0; t < at->plan->thread_count; t++) {
-        const aphi_plan_thread *thread = &at->plan->threads[t];
+        const aphi_compiled_thread *thread = &at->plan->threads[t];
         p = put(p, at->state[t] - thread->base);
         p = put(p, at->nonempty[t]);
         if (at->head->slept >> t & 1)
@@ -119,9 +119,9 @@ static count count_branches(counter *k, size_t depth, unsigned receiver, size_t 
     }
     for (size_t i = first; i < end && !k->stopped; i++) {
         aphi_choice choice = k->choices.at[i];
-        aphi_situation_at(&k->at, k->kept + (depth + 1) * k->at.size);
+        aphi_explore_state_at(&k->at, k->kept + (depth + 1) * k->at.size);
         memcpy(k->at.now, k->kept + depth * k->at.size, k->at.size);
-        aphi_forks_take(&k->at, receiver, choice);
+        aphi_branching_take(&k->at, receiver, choice);
         count more = count_from(k, depth + 1, share / (double)(end - first));
         all.sequences = sum(k, all.sequences, more.sequences);
         all.deadlocks += more.deadlocks;
@@ -135,10 +135,10 @@ static count count_from(counter *k, size_t depth, double share)
     unsigned receiver;
     size_t first = k->choices.count;
     count found = {0};
-    aphi_forks_end end = aphi_forks_descend(&k->at, &k->choices, &receiver);
-    if (end != APHI_FORKS_FORK) {
+    aphi_branching_end end = aphi_branching_descend(&k->at, &k->choices, &receiver);
+    if (end != APHI_BRANCHING_FORK) {
         k->done += share;
-        found.sequences = end == APHI_FORKS_SEQUENCE;
+        found.sequences = end == APHI_BRANCHING_SEQUENCE;
         found.deadlocks = found.sequences && k->at.head->ended != k->at.everybody;
         return found;
     }
@@ -163,19 +163,19 @@ static count count_from(counter *k, size_t depth, double share)
     return found;
 }
 
-aphi_counted aphi_counting(const aphi_plan *plan, size_t bytes, const volatile sig_atomic_t *stop,
+aphi_counted aphi_counting(const aphi_compiled_model *plan, size_t bytes, const volatile sig_atomic_t *stop,
                            void (*progress)(double share))
 {
     counter k = {.bytes = bytes, .stop = stop, .progress = progress, .kept_capacity = 16};
-    aphi_situation_open(&k.at, plan);
+    aphi_explore_state_open(&k.at, plan);
     k.kept = aphi_alloc(k.kept_capacity * k.at.size);
     k.key = aphi_alloc(NUMBER_BYTES * (1 + 3 * plan->thread_count + plan->channel_count + plan->message_room));
-    aphi_situation_at(&k.at, k.kept);
-    aphi_situation_begin(&k.at);
+    aphi_explore_state_at(&k.at, k.kept);
+    aphi_explore_state_begin(&k.at);
     count all = count_from(&k, 0, 1);
     aphi_counted answer = {.sequences = all.sequences, .deadlocks = all.deadlocks, .overflow = k.overflow,
                            .stopped = k.stopped, .too_large = k.too_large, .situations = k.memo.count};
-    aphi_situation_close(&k.at);
+    aphi_explore_state_close(&k.at);
     aphi_intern_free(&k.memo);
     free(k.kept);
     free(k.choices.at);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * link.h - messages between processes that search together, whatever carries them.
+ * process_link.h - messages between processes that search together, whatever carries them.
  *
  * A table of functions. One is made by a library of its own (src/mpi/mpilink.c), so that nobody who searches alone
  * loads MPI; tests make another. All calls are of one thread. */
-#ifndef APHI_REACH_LINK_H
-#define APHI_REACH_LINK_H
+#ifndef APHI_EXPLORE_PROCESS_LINK_H
+#define APHI_EXPLORE_PROCESS_LINK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shelf.c - branches that wait to be searched, in memory up to a bound, and beyond it in a file.
+ * spill_queue.c - branches that wait to be searched, in memory up to a bound, and beyond it in a file.
  *
  * Idea:       the file is a stack of blocks. When memory is full, the older half of the list becomes a block at its
  *             end; when the list is empty, the last block becomes the list, and the file ends before it. The older ones
@@ -9,7 +9,7 @@
  * Invariants: 1. what is taken first of those in the file was filed last
  *             2. the file has no name: it goes with the process
  * Cost:       a write and a read for each half of the bound. */
-#include "reach/shelf.h"
+#include "explore/spill_queue.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -23,22 +23,22 @@ typedef struct tail { /* of a block */
     uint64_t branches, bytes;
 } tail;
 
-void aphi_shelf_open(aphi_shelf *s, size_t bytes_max)
+void aphi_spill_queue_open(aphi_spill_queue *s, size_t bytes_max)
 {
-    *s = (aphi_shelf){.bytes_max = bytes_max, .file = -1};
+    *s = (aphi_spill_queue){.bytes_max = bytes_max, .file = -1};
 }
 
-void aphi_shelf_close(aphi_shelf *s)
+void aphi_spill_queue_close(aphi_spill_queue *s)
 {
     for (size_t i = 0; i < s->count; i++)
         free(s->list[i].choices);
     free(s->list);
     if (s->file >= 0)
         close(s->file);
-    aphi_shelf_open(s, 0);
+    aphi_spill_queue_open(s, 0);
 }
 
-size_t aphi_shelf_count(const aphi_shelf *s)
+size_t aphi_spill_queue_count(const aphi_spill_queue *s)
 {
     return s->count + s->filed;
 }
@@ -50,7 +50,7 @@ static size_t bytes_of(const aphi_branch *branch)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-static bool open_file(aphi_shelf *s)
+static bool open_file(aphi_spill_queue *s)
 {
     const char *folder = getenv("TMPDIR");
     aphi_buffer name = {0};
@@ -96,7 +96,7 @@ static bool read_all(int file, void *to, size_t n, uint64_t at)
 }
 
 /* The older half goes into the file. */
-static bool file_half(aphi_shelf *s)
+static bool file_half(aphi_spill_queue *s)
 {
     size_t half = (s->count + 1) / 2;
     aphi_buffer block = {0};
@@ -128,7 +128,7 @@ static bool file_half(aphi_shelf *s)
 }
 
 /* The block before that place; free() frees it. NULL: it cannot be read. */
-static char *read_block(const aphi_shelf *s, uint64_t before, tail *end)
+static char *read_block(const aphi_spill_queue *s, uint64_t before, tail *end)
 {
     if (before < sizeof *end || !read_all(s->file, end, sizeof *end, before - sizeof *end))
         return NULL;
@@ -152,7 +152,7 @@ static const char *branch_at(const char *at, aphi_branch *b)
     return at + count * sizeof *b->choices;
 }
 
-static bool fetch_block(aphi_shelf *s)
+static bool fetch_block(aphi_spill_queue *s)
 {
     tail end;
     char *block = read_block(s, s->file_size, &end);
@@ -172,7 +172,7 @@ static bool fetch_block(aphi_shelf *s)
 
 /* ---- putting and taking ------------------------------------------------------------------------------------------ */
 
-bool aphi_shelf_put(aphi_shelf *s, const aphi_branch *branch)
+bool aphi_spill_queue_put(aphi_spill_queue *s, const aphi_branch *branch)
 {
     APHI_RESERVE(s->list, s->capacity, s->count + 1);
     s->list[s->count++] = (aphi_branch){.choices = aphi_copy(branch->choices, branch->count * sizeof *branch->choices),
@@ -182,32 +182,32 @@ bool aphi_shelf_put(aphi_shelf *s, const aphi_branch *branch)
     return !s->bytes_max || s->bytes <= s->bytes_max || file_half(s);
 }
 
-static bool has_one(aphi_shelf *s)
+static bool has_one(aphi_spill_queue *s)
 {
     return s->count || (s->filed && fetch_block(s));
 }
 
-bool aphi_shelf_take(aphi_shelf *s, aphi_branch *branch)
+bool aphi_spill_queue_take(aphi_spill_queue *s, aphi_branch *branch)
 {
     if (!has_one(s))
         return false;
     *branch = s->list[--s->count];
-    s->share = aphi_shelf_count(s) ? s->share - branch->share : 0;
+    s->share = aphi_spill_queue_count(s) ? s->share - branch->share : 0;
     s->bytes -= bytes_of(branch);
     return true;
 }
 
-bool aphi_shelf_take_old(aphi_shelf *s, aphi_branch *branch)
+bool aphi_spill_queue_take_old(aphi_spill_queue *s, aphi_branch *branch)
 {
     if (!has_one(s))
         return false;
     aphi_branch oldest = s->list[0];
     memmove(s->list, s->list + 1, (s->count - 1) * sizeof *s->list);
     s->list[s->count - 1] = oldest;
-    return aphi_shelf_take(s, branch);
+    return aphi_spill_queue_take(s, branch);
 }
 
-bool aphi_shelf_each(const aphi_shelf *s, void (*visit)(void *context, const aphi_branch *branch), void *context)
+bool aphi_spill_queue_each(const aphi_spill_queue *s, void (*visit)(void *context, const aphi_branch *branch), void *context)
 {
     for (uint64_t before = s->file_size; s->filed && before;) {
         tail end;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_fleet.c - processes that search together, without MPI: ranks are threads here, and their link is a list each. */
+ * test_distributed.c - processes that search together, without MPI: ranks are threads here, and their link is a list each. */
 #include "base/memory.h"
 #include "models/programs.h"
-#include "reach/fleet.h"
+#include "explore/distributed.h"
 #include "alts/unfold.h"
 
 #include <pthread.h>
@@ -82,9 +82,9 @@ static size_t nothing_unsent(void *context)
 
 typedef struct rank {
     box box;
-    aphi_team_options options;
-    aphi_fleet *fleet;
-    aphi_team_result result;
+    aphi_parallel_options options;
+    aphi_distributed *fleet;
+    aphi_parallel_result result;
     pthread_t thread;
     uint64_t heard;
     uint64_t said;
@@ -104,7 +104,7 @@ static bool say_hello(void *context, aphi_explorer *e)
     rank *r = context;
     (void)e;
     if (r->box.link.rank) {
-        aphi_fleet_say(r->fleet, "hello", 5);
+        aphi_distributed_say(r->fleet, "hello", 5);
         r->said++;
     }
     return true;
@@ -121,16 +121,16 @@ static void *run_rank(void *argument)
 {
     rank *r = argument;
     if (r->box.link.rank == 0)
-        aphi_fleet_announce(r->fleet, 7);
-    else if (aphi_fleet_await(r->fleet) != 7)
+        aphi_distributed_announce(r->fleet, 7);
+    else if (aphi_distributed_await(r->fleet) != 7)
         abort();
-    r->result = aphi_fleet_search(r->fleet, &r->options);
+    r->result = aphi_distributed_search(r->fleet, &r->options);
     return NULL;
 }
 
 typedef struct fleet {
     aphi_alts alts;
-    aphi_plan plan;
+    aphi_compiled_model plan;
     post post;
     rank ranks[RANKS_MAX];
     int size;
@@ -143,7 +143,7 @@ static void open_fleet(fleet *f, const char *name, int size)
     aph_program *program = aph_program_named(name);
     assert_true(aphi_unfold(program, &f->alts, why, sizeof why));
     aph_program_free(program);
-    assert_true(aphi_plan_make(&f->plan, &f->alts, why, sizeof why));
+    assert_true(aphi_compiled_make(&f->plan, &f->alts, why, sizeof why));
     f->size = size;
     pthread_mutex_init(&f->post.lock, NULL);
     for (int i = 0; i < size; i++) {
@@ -151,13 +151,13 @@ static void open_fleet(fleet *f, const char *name, int size)
         f->post.last[i] = &f->post.first[i];
         r->box = (box){&f->post, {APHI_LINK_VERSION, i, size, &r->box, send_letter, receive_letter, nothing_unsent,
                                   NULL, NULL}};
-        r->options = (aphi_team_options){.plan = &f->plan, .jobs = i % 2 ? 2 : 1, .every = 1000};
-        r->fleet = aphi_fleet_open(&r->box.link, hear, r);
+        r->options = (aphi_parallel_options){.plan = &f->plan, .jobs = i % 2 ? 2 : 1, .every = 1000};
+        r->fleet = aphi_distributed_open(&r->box.link, hear, r);
     }
 }
 
 /* All of it; the result of rank 0. */
-static aphi_team_result sail(fleet *f)
+static aphi_parallel_result sail(fleet *f)
 {
     for (int i = 0; i < f->size; i++)
         pthread_create(&f->ranks[i].thread, NULL, run_rank, &f->ranks[i]);
@@ -174,10 +174,10 @@ static void close_fleet(fleet *f)
         size_t n;
         while (receive_letter(&f->ranks[i].box, &from, &bytes, &n))
             free(bytes);
-        aphi_fleet_close(f->ranks[i].fleet);
+        aphi_distributed_close(f->ranks[i].fleet);
     }
     pthread_mutex_destroy(&f->post.lock);
-    aphi_plan_free(&f->plan);
+    aphi_compiled_free(&f->plan);
     aphi_alts_free(&f->alts);
 }
 
@@ -189,8 +189,8 @@ static void each_once(void **state)
     for (int size = 1; size <= RANKS_MAX; size++) {
         fleet f;
         open_fleet(&f, "dme-3", size);
-        aphi_team_result result = sail(&f);
-        assert_int_equal(result.end, APHI_TEAM_DONE);
+        aphi_parallel_result result = sail(&f);
+        assert_int_equal(result.end, APHI_PARALLEL_DONE);
         assert_int_equal(result.told.sequences, 4032);
         close_fleet(&f);
     }
@@ -226,8 +226,8 @@ static void checkpoints(void **state)
     f.ranks[0].options.every = 0;
     for (int i = 0; i < 3; i++)
         f.ranks[i].options.limit = 300000;
-    aphi_team_result result = sail(&f);
-    assert_int_equal(result.end, APHI_TEAM_STOPPED);
+    aphi_parallel_result result = sail(&f);
+    assert_int_equal(result.end, APHI_PARALLEL_STOPPED);
     assert_in_range(result.told.sequences, 300000, 5000000);
     /* Somebody else than rank 0 has worked, or this tests nothing. */
     assert_true(f.post.branches > 0);
@@ -249,10 +249,10 @@ static void checkpoints(void **state)
 static void resumed(void **state)
 {
     char name[] = "/tmp/fleet-XXXXXX";
-    aphi_team_result result = {.end = APHI_TEAM_STOPPED};
+    aphi_parallel_result result = {.end = APHI_PARALLEL_STOPPED};
     (void)state;
     close(mkstemp(name));
-    for (int round = 0; result.end == APHI_TEAM_STOPPED; round++) {
+    for (int round = 0; result.end == APHI_PARALLEL_STOPPED; round++) {
         fleet f;
         assert_true(round < 5000);
         open_fleet(&f, "dme-3", 1 + round % 3);
@@ -263,7 +263,7 @@ static void resumed(void **state)
         result = sail(&f);
         close_fleet(&f);
     }
-    assert_int_equal(result.end, APHI_TEAM_DONE);
+    assert_int_equal(result.end, APHI_PARALLEL_DONE);
     assert_int_equal(result.told.sequences, 4032);
     unlink(name);
 }
@@ -277,8 +277,8 @@ static void stopped_elsewhere(void **state)
     void *nobody[2] = {NULL, NULL};
     f.ranks[2].options.visit = stop_at_once;
     f.ranks[2].options.contexts = nobody;
-    aphi_team_result result = sail(&f);
-    assert_int_equal(result.end, APHI_TEAM_STOPPED);
+    aphi_parallel_result result = sail(&f);
+    assert_int_equal(result.end, APHI_PARALLEL_STOPPED);
     assert_false(result.interrupted);
     close_fleet(&f);
 }
@@ -290,8 +290,8 @@ static void interrupted_elsewhere(void **state)
     (void)state;
     open_fleet(&f, "dme-4", 2);
     f.ranks[1].options.stop = &now;
-    aphi_team_result result = sail(&f);
-    assert_int_equal(result.end, APHI_TEAM_STOPPED);
+    aphi_parallel_result result = sail(&f);
+    assert_int_equal(result.end, APHI_PARALLEL_STOPPED);
     assert_true(result.interrupted);
     close_fleet(&f);
 }
@@ -304,7 +304,7 @@ static void unreadable(void **state)
     open_fleet(&f, "dme-3", 3);
     f.ranks[0].options.checkpoint = "/no/such/file";
     f.ranks[0].options.resume = true;
-    assert_int_equal(sail(&f).end, APHI_TEAM_UNREADABLE);
+    assert_int_equal(sail(&f).end, APHI_PARALLEL_UNREADABLE);
     close_fleet(&f);
 }
 

@@ -8,7 +8,7 @@
  *             later.
  *             Sorting is what makes it exactly once: no run is in two branches, and none in neither. In the last branch
  *             the messages that are there sleep: the receiver waits until another one comes.
- *             That branch may be empty, which is told early where it can be (forks.c).
+ *             That branch may be empty, which is told early where it can be (branching.c).
  * Picture:    fork: D takes a, or b, or what comes later (a and b sleep)
  *                   |--- a --- ...      the situation before the fork is kept once;
  *                   |--- b --- ...      each branch begins with a copy of it
@@ -18,17 +18,17 @@
  * Invariants: 1. a message that a receiver could take stays so until it takes one: only the owner of a port receives
  *             from
  *                it, and at most one message a channel can be taken. (Where all senders share one queue, it may come to
- *                be behind another: queues.c.)
+ *                be behind another: shared_queue.c.)
  *             2. asleep is part of candidates, and all of them when a receiver begins to sleep
  *             3. messages and steps below the marks of a kept situation are never written over: branches only append
  * Cost:       a copy of the situation a branch, some hundred bytes; memory is that times the depth of the tree.
  * Not done:   race tables, as in the literature: there, a complete run is analysed for what could have been different.
  *             Here the question is asked before the run goes on, so a branch costs what is different about it only.
- * Read next:  plan.h; docs/reach.md, for the argument; tests/property/test_explore.c. */
-#include "reach/explore.h"
+ * Read next:  compiled_model.h; docs/reach.md, for the argument; tests/property/test_explore.c. */
+#include "explore/explore.h"
 
 #include "base/memory.h"
-#include "reach/forks.h"
+#include "explore/branching.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ typedef struct fork {
 } fork_point;
 
 struct aphi_explorer {
-    aphi_situation at;      /* the situation at hand; at.now is kept[depth] */
+    aphi_explore_state at;      /* the situation at hand; at.now is kept[depth] */
     char *kept;             /* situations, at.size bytes each */
     size_t kept_capacity;   /* in situations */
     fork_point *forks;
@@ -85,10 +85,10 @@ static void descend(aphi_explorer *e)
 {
     size_t first = e->choices.count;
     unsigned receiver;
-    switch (aphi_forks_descend(&e->at, &e->choices, &receiver)) {
-    case APHI_FORKS_FORK: push_fork(e, receiver, first); return;
-    case APHI_FORKS_SEQUENCE: end_sequence(e); return;
-    case APHI_FORKS_BLOCKED: e->told.blocked++; return;
+    switch (aphi_branching_descend(&e->at, &e->choices, &receiver)) {
+    case APHI_BRANCHING_FORK: push_fork(e, receiver, first); return;
+    case APHI_BRANCHING_SEQUENCE: end_sequence(e); return;
+    case APHI_BRANCHING_BLOCKED: e->told.blocked++; return;
     }
 }
 
@@ -97,9 +97,9 @@ static void enter_next(aphi_explorer *e)
 {
     fork_point *f = &e->forks[e->depth - 1];
     aphi_choice c = e->choices.at[f->next++];
-    aphi_situation_at(&e->at, e->kept + e->depth * e->at.size);
+    aphi_explore_state_at(&e->at, e->kept + e->depth * e->at.size);
     memcpy(e->at.now, e->kept + (e->depth - 1) * e->at.size, e->at.size);
-    aphi_forks_take(&e->at, f->receiver, c);
+    aphi_branching_take(&e->at, f->receiver, c);
 }
 
 /* Arrays grow by doubling: half of the bound is for what is in them. */
@@ -137,10 +137,10 @@ bool aphi_explorer_go(aphi_explorer *e, uint64_t forks)
 
 /* ---- beginning, branches ----------------------------------------------------------------------------------------- */
 
-aphi_explorer *aphi_explorer_open(const aphi_plan *plan, aphi_visit *visit, void *context)
+aphi_explorer *aphi_explorer_open(const aphi_compiled_model *plan, aphi_visit *visit, void *context)
 {
     aphi_explorer *e = aphi_alloc_zero(sizeof *e);
-    aphi_situation_open(&e->at, plan);
+    aphi_explore_state_open(&e->at, plan);
     e->kept_capacity = 16;
     e->kept = aphi_alloc(e->kept_capacity * e->at.size);
     APHI_RESERVE(e->choices.at, e->choices.capacity, 1);
@@ -152,7 +152,7 @@ aphi_explorer *aphi_explorer_open(const aphi_plan *plan, aphi_visit *visit, void
 
 void aphi_explorer_close(aphi_explorer *e)
 {
-    aphi_situation_close(&e->at);
+    aphi_explore_state_close(&e->at);
     free(e->kept);
     free(e->forks);
     free(e->choices.at);
@@ -191,8 +191,8 @@ static void begin(aphi_explorer *e)
     e->depth = e->choices.count = e->prefix_count = 0;
     e->prefix_share = 1;
     e->stopped = false;
-    aphi_situation_at(&e->at, e->kept);
-    aphi_situation_begin(&e->at);
+    aphi_explore_state_at(&e->at, e->kept);
+    aphi_explore_state_begin(&e->at);
     descend(e);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lines.c - ports with one queue for all senders: could a message have been the first in its queue?
+ * queue_order.c - ports with one queue for all senders: could a message have been the first in its queue?
  *
  * Idea:       who stands before whom in a queue shows in what was received from it: messages entered it in the order in
  *             which they left, and all that are left entered it later. That the one in question is the first of these
@@ -11,7 +11,7 @@
  *             sender has entered upon the send, for which there must be room; a synchronous one stands in line from
  *             then on until it is received.
  * Cost:       events times threads, at worst. */
-#include "reach/lines.h"
+#include "explore/queue_order.h"
 
 #include "base/memory.h"
 
@@ -21,7 +21,7 @@
 #define NOBODY UINT64_MAX
 
 typedef struct walk {
-    const aphi_lines *lines;
+    const aphi_queue_order *lines;
     const uint32_t *happened;
     uint64_t front;      /* the message in question */
     uint64_t *last;      /* by port: the send that was received last */
@@ -49,7 +49,7 @@ static bool is_done(const walk *w, uint64_t at)
 
 static void follow_receives(walk *w, unsigned thread)
 {
-    const aphi_lines *l = w->lines;
+    const aphi_queue_order *l = w->lines;
     for (uint32_t i = 0; i < w->happened[thread]; i++) {
         const aphi_event *e = &l->events[l->first[thread] + i];
         if (e->op != APHI_ALTS_RECEIVE || !l->shared[e->port])
@@ -62,7 +62,7 @@ static void follow_receives(walk *w, unsigned thread)
 /* What is left in a queue entered it after all that was received, and after the front. */
 static void follow_rest(walk *w, unsigned thread, unsigned port)
 {
-    const aphi_lines *l = w->lines;
+    const aphi_queue_order *l = w->lines;
     for (uint32_t i = 0; i < w->happened[thread]; i++) {
         const aphi_event *e = &l->events[l->first[thread] + i];
         if (e->op == APHI_ALTS_SEND && l->shared[e->port] && !(e->matched && e->peer_index < w->happened[e->peer]))
@@ -86,7 +86,7 @@ static void line_up(walk *w, unsigned port)
 
 static bool may_enter(const walk *w, unsigned thread, uint32_t index)
 {
-    const aphi_lines *l = w->lines;
+    const aphi_queue_order *l = w->lines;
     uint32_t at = l->first[thread] + index;
     const aphi_event *e = at < l->first[thread + 1] ? &l->events[at] : NULL;
     if (e && e->op == APHI_ALTS_SEND && e->waited && !is_done(w, place(e->peer, e->waited - 1)))
@@ -132,7 +132,7 @@ static bool comes_to_its_end(walk *w)
     return all;
 }
 
-bool aphi_lines_lead(const aphi_lines *l, const uint32_t *happened, unsigned thread, uint32_t send, unsigned port)
+bool aphi_queue_order_lead(const aphi_queue_order *l, const uint32_t *happened, unsigned thread, uint32_t send, unsigned port)
 {
     walk w = {.lines = l, .happened = happened, .front = place(thread, send)};
     w.last = aphi_alloc((l->port_count + 1) * sizeof *w.last);

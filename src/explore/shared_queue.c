@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * queues.c - ports whose senders share one queue: which message can be at its front.
+ * shared_queue.c - ports whose senders share one queue: which message can be at its front.
  *
  * Idea:       in which order such a queue was filled is not part of a sequence; it shows only in what is received from
  *             it. So messages are not put in order when they are sent. A message can be at the front if no other one in
@@ -11,7 +11,7 @@
  * Invariants: what must come before what, all of it together, has no cycles
  * Cost:       a walk over the run so far for each pair of messages at the fronts of a port. Only models that have such
  *             ports pay for it. */
-#include "reach/queues.h"
+#include "explore/shared_queue.h"
 
 #include "base/memory.h"
 
@@ -24,7 +24,7 @@
  * asynchronously enters upon it when there is room. The events of a thread follow one another, and the one at the end
  * is what it waits in. */
 typedef struct order {
-    const aphi_situation *at;
+    const aphi_explore_state *at;
     uint32_t *base;          /* by thread: its first node */
     uint32_t node_count;
     uint32_t *partner;       /* of a send, its receive; of a synchronous receive, its send */
@@ -56,7 +56,7 @@ static uint32_t node_of(const order *o, unsigned thread, unsigned index)
 /* The send with that number in a channel, if it was asynchronous and had to wait for room. */
 static void note_room(order *o, unsigned channel, unsigned received, uint32_t receive)
 {
-    const aphi_plan_channel *c = &o->at->plan->channels[channel];
+    const aphi_compiled_channel *c = &o->at->plan->channels[channel];
     if (c->capacity == UINT32_MAX || received + c->capacity >= o->at->end[channel])
         return;
     const aphi_message *m = &o->at->messages[c->base + received + c->capacity];
@@ -64,9 +64,9 @@ static void note_room(order *o, unsigned channel, unsigned received, uint32_t re
         o->room[receive] = entry_of(o, c->sender, m->index);
 }
 
-static unsigned channel_from(const aphi_plan *p, unsigned receiver, unsigned sender, unsigned input)
+static unsigned channel_from(const aphi_compiled_model *p, unsigned receiver, unsigned sender, unsigned input)
 {
-    const aphi_plan_thread *t = &p->threads[receiver];
+    const aphi_compiled_thread *t = &p->threads[receiver];
     unsigned port = p->input_ports[t->input_base + input], i = 0;
     while (p->channels[t->into[i]].sender != sender || p->channels[t->into[i]].port != port)
         i++;
@@ -75,7 +75,7 @@ static unsigned channel_from(const aphi_plan *p, unsigned receiver, unsigned sen
 
 static void note_receive(order *o, unsigned thread, unsigned index, uint32_t *newest, uint16_t *received)
 {
-    const aphi_plan *p = o->at->plan;
+    const aphi_compiled_model *p = o->at->plan;
     const aphi_step *step = &o->at->steps[p->threads[thread].log + index];
     uint32_t receive = node_of(o, thread, index), send = node_of(o, step->peer, step->peer_index);
     unsigned channel = channel_from(p, thread, step->peer, step->input);
@@ -97,13 +97,13 @@ static void note_receive(order *o, unsigned thread, unsigned index, uint32_t *ne
 
 static void order_events(order *o)
 {
-    const aphi_plan *p = o->at->plan;
+    const aphi_compiled_model *p = o->at->plan;
     uint32_t *newest = aphi_alloc((p->alts->port_count + 1) * sizeof *newest);
     uint16_t *received = aphi_alloc_zero((p->channel_count + 1) * sizeof *received);
     memset(newest, 0xff, (p->alts->port_count + 1) * sizeof *newest);
     for (unsigned t = 0; t < p->thread_count; t++)
         for (unsigned i = 0; i < o->at->done[t]; i++)
-            if (p->states[o->at->steps[p->threads[t].log + i].state].kind == APHI_PLAN_RECEIVE)
+            if (p->states[o->at->steps[p->threads[t].log + i].state].kind == APHI_COMPILED_RECEIVE)
                 note_receive(o, t, i, newest, received);
     for (unsigned c = 0; c < p->channel_count; c++) {
         const aphi_message *front = &o->at->messages[p->channels[c].base + o->at->first[c]];
@@ -114,9 +114,9 @@ static void order_events(order *o)
     free(received);
 }
 
-static void order_open(order *o, const aphi_situation *at)
+static void order_open(order *o, const aphi_explore_state *at)
 {
-    const aphi_plan *p = at->plan;
+    const aphi_compiled_model *p = at->plan;
     *o = (order){.at = at, .base = aphi_alloc((p->thread_count + 1) * sizeof *o->base)};
     for (size_t t = 0; t < p->thread_count; t++) {
         o->base[t] = o->node_count;
@@ -197,7 +197,7 @@ static bool before(order *o, uint32_t a, uint32_t b)
 /* Can the front of this channel be the front of its port? */
 static bool leads(order *o, unsigned channel)
 {
-    const aphi_plan_channel *all = o->at->plan->channels;
+    const aphi_compiled_channel *all = o->at->plan->channels;
     for (unsigned c = 0; c < o->at->plan->channel_count; c++)
         if (c != channel && all[c].port == all[channel].port && o->fronts[c] != NONE &&
             before(o, o->fronts[c], o->fronts[channel]))
@@ -205,17 +205,17 @@ static bool leads(order *o, unsigned channel)
     return true;
 }
 
-static bool is_taken(const aphi_situation *at, unsigned channel)
+static bool is_taken(const aphi_explore_state *at, unsigned channel)
 {
-    const aphi_plan_channel *c = &at->plan->channels[channel];
-    return aphi_plan_find(at->plan, &at->plan->states[at->state[c->receiver]],
+    const aphi_compiled_channel *c = &at->plan->channels[channel];
+    return aphi_compiled_find(at->plan, &at->plan->states[at->state[c->receiver]],
                           at->messages[c->base + at->first[channel]].input,
                           at->plan->threads[c->receiver].inputs <= 64);
 }
 
-static void refresh_thread(aphi_situation *at, order *o, unsigned thread)
+static void refresh_thread(aphi_explore_state *at, order *o, unsigned thread)
 {
-    const aphi_plan_thread *t = &at->plan->threads[thread];
+    const aphi_compiled_thread *t = &at->plan->threads[thread];
     uint64_t found = at->candidates[thread] & ~t->ordered, bit = (uint64_t)1 << thread;
     for (uint64_t rest = at->nonempty[thread] & t->ordered; rest; rest &= rest - 1) {
         unsigned channel = t->into[__builtin_ctzll(rest)];
@@ -227,7 +227,7 @@ static void refresh_thread(aphi_situation *at, order *o, unsigned thread)
     at->head->awake = found & ~at->asleep[thread] ? at->head->awake | bit : at->head->awake & ~bit;
 }
 
-void aphi_queues_refresh(aphi_situation *at)
+void aphi_shared_queue_refresh(aphi_explore_state *at)
 {
     order o;
     order_open(&o, at);
@@ -241,8 +241,8 @@ void aphi_queues_refresh(aphi_situation *at)
 /* Ports from `port` on: each from which its owner could take something has to have something else at its front. */
 static bool stuck_from(order *o, unsigned port)
 {
-    const aphi_situation *at = o->at;
-    const aphi_plan *p = at->plan;
+    const aphi_explore_state *at = o->at;
+    const aphi_compiled_model *p = at->plan;
     bool tempted = false, stuck = false;
     if (port == p->alts->port_count)
         return true;
@@ -261,7 +261,7 @@ static bool stuck_from(order *o, unsigned port)
     return stuck;
 }
 
-bool aphi_queues_stuck(aphi_situation *at)
+bool aphi_shared_queue_stuck(aphi_explore_state *at)
 {
     for (uint64_t rest = at->head->slept; rest; rest &= rest - 1) {
         unsigned t = (unsigned)__builtin_ctzll(rest);

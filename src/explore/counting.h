@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * counting.h - how many partially ordered runs a model has, without visiting them. */
-#ifndef APHI_REACH_COUNTING_H
-#define APHI_REACH_COUNTING_H
+#ifndef APHI_EXPLORE_COUNTING_H
+#define APHI_EXPLORE_COUNTING_H
 
-#include "reach/plan.h"
+#include "explore/compiled_model.h"
 #include "base/uint128.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ typedef struct aphi_counted {
 
 /* When *stop is set, it ends, and when what is remembered takes more than so many bytes. progress, if there is one, is
  * told now and then which share is done, if all branches of a fork were alike. */
-aphi_counted aphi_counting(const aphi_plan *plan, size_t bytes, const volatile sig_atomic_t *stop,
+aphi_counted aphi_counting(const aphi_compiled_model *plan, size_t bytes, const volatile sig_atomic_t *stop,
                            void (*progress)(double share));
 
 #endif

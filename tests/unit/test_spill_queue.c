@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_shelf.c - branches beyond a bound are kept in a file, and none is lost: on the shelf alone, and in a search with
+ * test_spill_queue.c - branches beyond a bound are kept in a file, and none is lost: on the shelf alone, and in a search with
  * little memory. */
 #include "base/memory.h"
 #include "models/programs.h"
-#include "reach/shelf.h"
-#include "reach/team.h"
+#include "explore/spill_queue.h"
+#include "explore/parallel.h"
 #include "alts/unfold.h"
 
 #include <setjmp.h>
@@ -48,52 +48,52 @@ static void note(void *context, const aphi_branch *branch)
 
 static void keeps_all(void **state)
 {
-    aphi_shelf s;
+    aphi_spill_queue s;
     aphi_branch b;
     uint16_t room[8];
     bool seen[BRANCHES] = {false}, taken[BRANCHES] = {false};
     (void)state;
-    aphi_shelf_open(&s, 500);
+    aphi_spill_queue_open(&s, 500);
     for (unsigned i = 0; i < BRANCHES; i++) {
         b = branch_of(room, (uint16_t)i);
-        assert_true(aphi_shelf_put(&s, &b));
+        assert_true(aphi_spill_queue_put(&s, &b));
         assert_true(s.bytes <= 500);
         if (i % 3 == 0) { /* the newest */
-            assert_true(aphi_shelf_take(&s, &b));
+            assert_true(aphi_spill_queue_take(&s, &b));
             assert_int_equal(number_of(&b), i);
             taken[i] = true;
             free(b.choices);
         }
     }
     assert_true(s.filed > BRANCHES / 2);
-    assert_true(aphi_shelf_each(&s, note, seen));
+    assert_true(aphi_spill_queue_each(&s, note, seen));
     for (unsigned i = 0; i < BRANCHES; i++)
         assert_int_not_equal(seen[i], taken[i]);
-    size_t left = aphi_shelf_count(&s), old = 0;
-    while (old % 5 ? aphi_shelf_take(&s, &b) : aphi_shelf_take_old(&s, &b)) {
+    size_t left = aphi_spill_queue_count(&s), old = 0;
+    while (old % 5 ? aphi_spill_queue_take(&s, &b) : aphi_spill_queue_take_old(&s, &b)) {
         assert_false(taken[number_of(&b)]);
         taken[number_of(&b)] = true;
         free(b.choices);
         old++;
     }
     assert_int_equal(old, left);
-    assert_int_equal(aphi_shelf_count(&s), 0);
+    assert_int_equal(aphi_spill_queue_count(&s), 0);
     assert_true(s.share == 0);
-    aphi_shelf_close(&s);
+    aphi_spill_queue_close(&s);
 }
 
 static void has_no_place(void **state)
 {
-    aphi_shelf s;
+    aphi_spill_queue s;
     uint16_t room[8];
     aphi_branch b = branch_of(room, 6);
     (void)state;
     char *before = getenv("TMPDIR") ? aphi_copy(getenv("TMPDIR"), strlen(getenv("TMPDIR")) + 1) : NULL;
     setenv("TMPDIR", "/no/such/folder", 1);
-    aphi_shelf_open(&s, 10);
-    assert_false(aphi_shelf_put(&s, &b));
-    assert_int_equal(aphi_shelf_count(&s), 1); /* it is there all the same */
-    aphi_shelf_close(&s);
+    aphi_spill_queue_open(&s, 10);
+    assert_false(aphi_spill_queue_put(&s, &b));
+    assert_int_equal(aphi_spill_queue_count(&s), 1); /* it is there all the same */
+    aphi_spill_queue_close(&s);
     if (before)
         setenv("TMPDIR", before, 1);
     else
@@ -103,31 +103,31 @@ static void has_no_place(void **state)
 
 /* ---- a search ---------------------------------------------------------------------------------------------------- */
 
-static void plan_of(const char *name, aphi_alts *a, aphi_plan *p)
+static void plan_of(const char *name, aphi_alts *a, aphi_compiled_model *p)
 {
     char why[300];
     aph_program *program = aph_program_named(name);
     assert_non_null(program);
     assert_true(aphi_unfold(program, a, why, sizeof why));
     aph_program_free(program);
-    assert_true(aphi_plan_make(p, a, why, sizeof why));
+    assert_true(aphi_compiled_make(p, a, why, sizeof why));
 }
 
 static void finds_all(void **state)
 {
     aphi_alts a;
-    aphi_plan p;
+    aphi_compiled_model p;
     (void)state;
     plan_of("dme-3", &a, &p);
     for (unsigned jobs = 1; jobs <= 3; jobs++)
         for (uint64_t memory = 2; memory < 20000; memory *= 8) {
-            aphi_team_options o = {.plan = &p, .jobs = jobs, .memory = memory};
-            aphi_team_result r = aphi_team_search(&o);
-            assert_int_equal(r.end, APHI_TEAM_DONE);
+            aphi_parallel_options o = {.plan = &p, .jobs = jobs, .memory = memory};
+            aphi_parallel_result r = aphi_parallel_search(&o);
+            assert_int_equal(r.end, APHI_PARALLEL_DONE);
             assert_int_equal(r.told.sequences, 4032);
             assert_true(memory > 1000 || r.filed > 0);
         }
-    aphi_plan_free(&p);
+    aphi_compiled_free(&p);
     aphi_alts_free(&a);
 }
 
@@ -137,23 +137,23 @@ static void is_resumed(void **state)
     char name[] = "/tmp/antiphon-test-shelf-XXXXXX";
     int file = mkstemp(name);
     aphi_alts a;
-    aphi_plan p;
-    aphi_team_result r = {.end = APHI_TEAM_STOPPED};
+    aphi_compiled_model p;
+    aphi_parallel_result r = {.end = APHI_PARALLEL_STOPPED};
     unsigned runs = 0;
     (void)state;
     assert_true(file >= 0);
     plan_of("dme-3", &a, &p);
-    for (; r.end == APHI_TEAM_STOPPED; runs++) {
-        aphi_team_options o = {.plan = &p, .jobs = 2, .memory = 200, .checkpoint = name, .every = 1000, .limit = 300,
+    for (; r.end == APHI_PARALLEL_STOPPED; runs++) {
+        aphi_parallel_options o = {.plan = &p, .jobs = 2, .memory = 200, .checkpoint = name, .every = 1000, .limit = 300,
                                .resume = runs > 0};
-        r = aphi_team_search(&o);
+        r = aphi_parallel_search(&o);
     }
-    assert_int_equal(r.end, APHI_TEAM_DONE);
+    assert_int_equal(r.end, APHI_PARALLEL_DONE);
     assert_int_equal(r.told.sequences, 4032);
     assert_true(runs > 2);
     close(file);
     unlink(name);
-    aphi_plan_free(&p);
+    aphi_compiled_free(&p);
     aphi_alts_free(&a);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fleet.c - search a model with several processes, on one machine or on many.
+ * distributed.c - search a model with several processes, on one machine or on many.
  *
- * Idea:       each process has a team (team.c). The one of rank 0 leads: it knows who has nothing to do, asks the one
+ * Idea:       each process has a team (parallel.c). The one of rank 0 leads: it knows who has nothing to do, asks the one
  *             who has most left for a branch, and passes it on. All branches that change hands pass through its list,
  *             so that a checkpoint is written as if there were one process: everybody puts down his work and sends it.
  *
@@ -16,7 +16,7 @@
  *             3. all is over when everybody is hungry, nobody was asked who has not answered, and the list is empty
  * Cost:       a look at the link every few milliseconds, by the thread that looks after the workers; they never wait.
  * Not done:   no tree of leaders. Branches are asked for a few times a second, not more: one can lead a hundred. */
-#include "reach/fleet.h"
+#include "explore/distributed.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -46,9 +46,9 @@ typedef struct member { /* what rank 0 knows of another */
     bool hungry, asked, put;
 } member;
 
-struct aphi_fleet {
+struct aphi_distributed {
     const aphi_link *link;
-    aphi_fleet_hear *hear;
+    aphi_distributed_hear *hear;
     void *context;
     /* of all but 0 */
     pthread_mutex_t lock;    /* of what is said */
@@ -62,9 +62,9 @@ struct aphi_fleet {
     bool told_uneasy, told_over;
 };
 
-aphi_fleet *aphi_fleet_open(const aphi_link *link, aphi_fleet_hear *hear, void *context)
+aphi_distributed *aphi_distributed_open(const aphi_link *link, aphi_distributed_hear *hear, void *context)
 {
-    aphi_fleet *f = aphi_alloc_zero(sizeof *f);
+    aphi_distributed *f = aphi_alloc_zero(sizeof *f);
     f->link = link;
     f->hear = hear;
     f->context = context;
@@ -74,7 +74,7 @@ aphi_fleet *aphi_fleet_open(const aphi_link *link, aphi_fleet_hear *hear, void *
     return f;
 }
 
-void aphi_fleet_close(aphi_fleet *f)
+void aphi_distributed_close(aphi_distributed *f)
 {
     pthread_cond_destroy(&f->drained);
     pthread_mutex_destroy(&f->lock);
@@ -85,7 +85,7 @@ void aphi_fleet_close(aphi_fleet *f)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static void send_bytes(aphi_fleet *f, int to, char kind, const void *bytes, size_t n)
+static void send_bytes(aphi_distributed *f, int to, char kind, const void *bytes, size_t n)
 {
     aphi_buffer message = {0};
     aphi_buffer_byte(&message, kind);
@@ -94,18 +94,18 @@ static void send_bytes(aphi_fleet *f, int to, char kind, const void *bytes, size
     aphi_buffer_free(&message);
 }
 
-static void send_word(aphi_fleet *f, int to, char kind)
+static void send_word(aphi_distributed *f, int to, char kind)
 {
     send_bytes(f, to, kind, "", 0);
 }
 
-static void send_all(aphi_fleet *f, char kind)
+static void send_all(aphi_distributed *f, char kind)
 {
     for (int r = 1; r < f->link->size; r++)
         send_word(f, r, kind);
 }
 
-static void send_branch(aphi_fleet *f, int to, aphi_branch *branch)
+static void send_branch(aphi_distributed *f, int to, aphi_branch *branch)
 {
     aphi_buffer bytes = {0};
     aphi_buffer_add(&bytes, &branch->share, sizeof branch->share);
@@ -115,23 +115,23 @@ static void send_branch(aphi_fleet *f, int to, aphi_branch *branch)
     free(branch->choices);
 }
 
-static void take_branch(aphi_team *t, const char *bytes, size_t n)
+static void take_branch(aphi_parallel *t, const char *bytes, size_t n)
 {
     aphi_branch branch = {0};
     memcpy(&branch.share, bytes, sizeof branch.share);
     branch.count = (n - sizeof branch.share) / sizeof *branch.choices;
     branch.choices = aphi_copy(bytes + sizeof branch.share, branch.count * sizeof *branch.choices);
-    aphi_team_give(t, &branch);
+    aphi_parallel_give(t, &branch);
     free(branch.choices);
 }
 
-void aphi_fleet_announce(aphi_fleet *f, uint64_t fingerprint)
+void aphi_distributed_announce(aphi_distributed *f, uint64_t fingerprint)
 {
     for (int r = 1; r < f->link->size; r++)
         send_bytes(f, r, MODEL, &fingerprint, sizeof fingerprint);
 }
 
-uint64_t aphi_fleet_await(aphi_fleet *f)
+uint64_t aphi_distributed_await(aphi_distributed *f)
 {
     uint64_t fingerprint = 0;
     void *bytes;
@@ -148,7 +148,7 @@ uint64_t aphi_fleet_await(aphi_fleet *f)
 
 /* ---- saying ------------------------------------------------------------------------------------------------------ */
 
-void aphi_fleet_say(aphi_fleet *f, const char *bytes, size_t n)
+void aphi_distributed_say(aphi_distributed *f, const char *bytes, size_t n)
 {
     uint32_t length = (uint32_t)n;
     pthread_mutex_lock(&f->lock);
@@ -160,7 +160,7 @@ void aphi_fleet_say(aphi_fleet *f, const char *bytes, size_t n)
 }
 
 /* force: whatever is unsent. */
-static void drain(aphi_fleet *f, bool force)
+static void drain(aphi_distributed *f, bool force)
 {
     if (!force && f->link->unsent(f->link->context) > UNSENT_MAX)
         return;
@@ -172,27 +172,27 @@ static void drain(aphi_fleet *f, bool force)
     pthread_mutex_unlock(&f->lock);
 }
 
-static void hear_all(aphi_fleet *f, aphi_team *t, const char *bytes, size_t n)
+static void hear_all(aphi_distributed *f, aphi_parallel *t, const char *bytes, size_t n)
 {
     uint32_t length;
     for (size_t at = 0; at + sizeof length <= n; at += length) {
         memcpy(&length, bytes + at, sizeof length);
         at += sizeof length;
         if (f->hear && !f->hear(f->context, bytes + at, length))
-            aphi_team_stop(t, false);
+            aphi_parallel_stop(t, false);
     }
 }
 
 /* ---- those who follow -------------------------------------------------------------------------------------------- */
 
-static void send_status(aphi_fleet *f, aphi_team *t)
+static void send_status(aphi_distributed *f, aphi_parallel *t)
 {
-    status s = {.told = aphi_team_told(t), .left = aphi_team_left(t)};
+    status s = {.told = aphi_parallel_told(t), .left = aphi_parallel_left(t)};
     send_bytes(f, 0, STATUS, &s, sizeof s);
     f->status_ns = aphi_clock_ns();
 }
 
-static void obey(aphi_fleet *f, aphi_team *t, const char *bytes, size_t n)
+static void obey(aphi_distributed *f, aphi_parallel *t, const char *bytes, size_t n)
 {
     switch (bytes[0]) {
     case BRANCH:
@@ -203,48 +203,48 @@ static void obey(aphi_fleet *f, aphi_team *t, const char *bytes, size_t n)
     case DOWN:
         f->down_asked = true;
         f->laid_down = false;
-        aphi_team_put_down(t);
+        aphi_parallel_put_down(t);
         break;
     case GO:
         f->down_asked = f->laid_down = false;
-        aphi_team_go_on(t);
+        aphi_parallel_go_on(t);
         break;
-    default: aphi_team_end_with(t, APHI_TEAM_DONE, ""); break; /* OVER */
+    default: aphi_parallel_end_with(t, APHI_PARALLEL_DONE, ""); break; /* OVER */
     }
 }
 
 /* All of it is in the list: sends it. From then on it has nothing, and needs not say so. */
-static void lay_down(aphi_fleet *f, aphi_team *t)
+static void lay_down(aphi_distributed *f, aphi_parallel *t)
 {
     aphi_branch branch;
     drain(f, true);
     send_status(f, t);
-    while (aphi_team_take(t, &branch))
+    while (aphi_parallel_take(t, &branch))
         send_branch(f, 0, &branch);
     send_word(f, 0, PUT);
     f->laid_down = f->told_hungry = true;
     f->wanted = false;
 }
 
-static void answer_want(aphi_fleet *f, aphi_team *t)
+static void answer_want(aphi_distributed *f, aphi_parallel *t)
 {
     aphi_branch branch;
-    bool idle = aphi_team_is_idle(t), waiting = aphi_team_waiting(t);
+    bool idle = aphi_parallel_is_idle(t), waiting = aphi_parallel_waiting(t);
     /* What came just now and nobody has begun stays: else a branch would go to and fro for ever. */
     if (idle && waiting)
         return;
     if (idle)
         send_word(f, 0, NONE);
-    else if (aphi_team_take(t, &branch))
+    else if (aphi_parallel_take(t, &branch))
         send_branch(f, 0, &branch);
     else
-        aphi_team_want(t);
+        aphi_parallel_want(t);
     f->wanted = !idle && !waiting;
 }
 
-static void follow(void *context, aphi_team *t)
+static void follow(void *context, aphi_parallel *t)
 {
-    aphi_fleet *f = context;
+    aphi_distributed *f = context;
     void *bytes;
     size_t n;
     int from;
@@ -253,19 +253,19 @@ static void follow(void *context, aphi_team *t)
         obey(f, t, bytes, n);
         free(bytes);
     }
-    if (aphi_team_is_over(t))
+    if (aphi_parallel_is_over(t))
         return;
-    if (aphi_team_is_stopping(t) && !f->told_stop) {
-        bool interrupted = aphi_team_is_interrupted(t);
+    if (aphi_parallel_is_stopping(t) && !f->told_stop) {
+        bool interrupted = aphi_parallel_is_interrupted(t);
         drain(f, true);
         send_bytes(f, 0, STOP, &interrupted, sizeof interrupted);
         f->told_stop = true;
     }
-    if (f->down_asked && !f->laid_down && aphi_team_is_idle(t))
+    if (f->down_asked && !f->laid_down && aphi_parallel_is_idle(t))
         lay_down(f, t);
     if (f->wanted && !f->down_asked)
         answer_want(f, t);
-    bool hungry = aphi_team_is_idle(t) && !aphi_team_waiting(t) && !aphi_team_is_down(t);
+    bool hungry = aphi_parallel_is_idle(t) && !aphi_parallel_waiting(t) && !aphi_parallel_is_down(t);
     if ((hungry && !f->told_hungry) || aphi_clock_ns() - f->status_ns > STATUS_NS)
         send_status(f, t);
     if (hungry && !f->told_hungry) {
@@ -276,7 +276,7 @@ static void follow(void *context, aphi_team *t)
 
 /* ---- the one who leads ------------------------------------------------------------------------------------------- */
 
-static void note(aphi_fleet *f, aphi_team *t, int from, const char *bytes, size_t n)
+static void note(aphi_distributed *f, aphi_parallel *t, int from, const char *bytes, size_t n)
 {
     member *m = &f->members[from];
     m->heard_ns = aphi_clock_ns();
@@ -292,12 +292,12 @@ static void note(aphi_fleet *f, aphi_team *t, int from, const char *bytes, size_
         m->put = m->hungry = true;
         m->asked = false;
         break;
-    case STOP: aphi_team_stop(t, bytes[1]); break;
+    case STOP: aphi_parallel_stop(t, bytes[1]); break;
     default: hear_all(f, t, bytes + 1, n - 1); break; /* SAY */
     }
 }
 
-static void sum_up(aphi_fleet *f, aphi_team *t)
+static void sum_up(aphi_distributed *f, aphi_parallel *t)
 {
     aphi_explored others = {0};
     double left = 0;
@@ -309,10 +309,10 @@ static void sum_up(aphi_fleet *f, aphi_team *t)
         others.forks += s->told.forks;
         left += s->left;
     }
-    aphi_team_hear(t, &others, left);
+    aphi_parallel_hear(t, &others, left);
 }
 
-static bool all_have_put(const aphi_fleet *f)
+static bool all_have_put(const aphi_distributed *f)
 {
     for (int r = 1; r < f->link->size; r++)
         if (!f->members[r].put)
@@ -320,7 +320,7 @@ static bool all_have_put(const aphi_fleet *f)
     return true;
 }
 
-static void end_all(aphi_fleet *f)
+static void end_all(aphi_distributed *f)
 {
     if (!f->told_over)
         send_all(f, OVER);
@@ -329,7 +329,7 @@ static void end_all(aphi_fleet *f)
 
 /* Somebody does not answer: first says so, then gives up. Whoever started the processes may be quicker: if one of them
  * dies, mpirun ends all. */
-static void worry(aphi_fleet *f, aphi_team *t, int64_t now)
+static void worry(aphi_distributed *f, aphi_parallel *t, int64_t now)
 {
     char why[200];
     for (int r = 1; r < f->link->size; r++) {
@@ -344,13 +344,13 @@ static void worry(aphi_fleet *f, aphi_team *t, int64_t now)
         snprintf(why, sizeof why, "the process of rank %d was not heard of for %lld seconds: all end. What was done "
                                   "since the last checkpoint is lost; --resume goes on from it", r,
                  (long long)(LOST_NS / 1000000000));
-        aphi_team_end_with(t, APHI_TEAM_LOST, why);
+        aphi_parallel_end_with(t, APHI_PARALLEL_LOST, why);
         return;
     }
 }
 
 /* Who has most left of those who can be asked; 0: nobody. */
-static int richest(const aphi_fleet *f, double than)
+static int richest(const aphi_distributed *f, double than)
 {
     int best = 0;
     for (int r = 1; r < f->link->size; r++) {
@@ -364,14 +364,14 @@ static int richest(const aphi_fleet *f, double than)
 }
 
 /* Gives branches to who has none, and asks for as many as are missing. True: there is nothing to do anywhere. */
-static bool feed(aphi_fleet *f, aphi_team *t)
+static bool feed(aphi_distributed *f, aphi_parallel *t)
 {
-    bool own = aphi_team_is_idle(t) && !aphi_team_waiting(t);
+    bool own = aphi_parallel_is_idle(t) && !aphi_parallel_waiting(t);
     int missing = own, hungry = own, asked = 0;
     aphi_branch branch;
     for (int r = 1; r < f->link->size; r++) {
         member *m = &f->members[r];
-        if (m->hungry && aphi_team_take(t, &branch)) {
+        if (m->hungry && aphi_parallel_take(t, &branch)) {
             send_branch(f, r, &branch);
             m->hungry = false;
             m->status.left = 0; /* until it says more */
@@ -380,21 +380,21 @@ static bool feed(aphi_fleet *f, aphi_team *t)
         missing += m->hungry;
         asked += m->asked;
     }
-    if (hungry == f->link->size && !asked && aphi_team_is_idle(t) && !aphi_team_waiting(t))
+    if (hungry == f->link->size && !asked && aphi_parallel_is_idle(t) && !aphi_parallel_waiting(t))
         return true;
     for (missing -= asked; missing > 0; missing--) {
-        int r = richest(f, own ? -1 : aphi_team_left(t));
+        int r = richest(f, own ? -1 : aphi_parallel_left(t));
         if (r) {
             send_word(f, r, WANT);
             f->members[r].asked = true;
         } else if (!own) {
-            aphi_team_want(t);
+            aphi_parallel_want(t);
         }
     }
     return false;
 }
 
-static void go_down(aphi_fleet *f)
+static void go_down(aphi_distributed *f)
 {
     for (int r = 1; r < f->link->size; r++)
         f->members[r].put = false;
@@ -402,17 +402,17 @@ static void go_down(aphi_fleet *f)
     f->down_ns = aphi_clock_ns();
 }
 
-static void save(aphi_fleet *f, aphi_team *t)
+static void save(aphi_distributed *f, aphi_parallel *t)
 {
-    aphi_team_save(t);
+    aphi_parallel_save(t);
     f->down_ns = 0;
-    if (!aphi_team_is_over(t))
+    if (!aphi_parallel_is_over(t))
         send_all(f, GO);
 }
 
-static void lead(void *context, aphi_team *t)
+static void lead(void *context, aphi_parallel *t)
 {
-    aphi_fleet *f = context;
+    aphi_distributed *f = context;
     void *bytes;
     size_t n;
     int from;
@@ -421,23 +421,23 @@ static void lead(void *context, aphi_team *t)
         free(bytes);
     }
     sum_up(f, t);
-    if (aphi_team_is_down(t) && !f->down_ns)
+    if (aphi_parallel_is_down(t) && !f->down_ns)
         go_down(f);
-    if (f->down_ns && aphi_team_is_idle(t) && all_have_put(f))
+    if (f->down_ns && aphi_parallel_is_idle(t) && all_have_put(f))
         save(f, t);
     else if (!f->down_ns && feed(f, t))
-        aphi_team_end_with(t, APHI_TEAM_DONE, "");
+        aphi_parallel_end_with(t, APHI_PARALLEL_DONE, "");
     /* Last: between two checkpoints, however near, everybody gets something to do. */
-    if (!aphi_team_is_over(t))
-        aphi_team_check(t);
+    if (!aphi_parallel_is_over(t))
+        aphi_parallel_check(t);
     worry(f, t, aphi_clock_ns());
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-aphi_team_result aphi_fleet_search(aphi_fleet *f, const aphi_team_options *options)
+aphi_parallel_result aphi_distributed_search(aphi_distributed *f, const aphi_parallel_options *options)
 {
-    aphi_team_options o = *options;
+    aphi_parallel_options o = *options;
     bool leads = f->link->rank == 0;
     o.look = leads ? lead : follow;
     o.look_context = f;
@@ -449,7 +449,7 @@ aphi_team_result aphi_fleet_search(aphi_fleet *f, const aphi_team_options *optio
         o.resume = false;
         o.progress = NULL;
     }
-    aphi_team_result result = aphi_team_search(&o);
+    aphi_parallel_result result = aphi_parallel_search(&o);
     if (leads)
         end_all(f);
     return result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * team.c - search a model with several threads.
+ * parallel.c - search a model with several threads.
  *
  * Idea:       each worker has an explorer. One that has nothing to do is hungry; another that sees it gives away its
  *             largest branch. All branches pass through one shelf, so when everybody puts down his work, that is all
@@ -11,11 +11,11 @@
  * Invariants: 1. a branch is on the shelf, or with one worker; never both
  *             2. work is over when the shelf is empty and everybody is hungry
  * Cost:       a look at two flags every slice of forks. */
-#include "reach/team.h"
+#include "explore/parallel.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "reach/shelf.h"
+#include "explore/spill_queue.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 
 enum { SLICE = 8192, LINE_MAX_CHOICES = 100000, LOOK_NS = 100000000, OFTEN_NS = 3000000 };
 
-typedef struct aphi_team team;
+typedef struct aphi_parallel team;
 
 typedef struct worker {
     team *team;
@@ -38,12 +38,12 @@ typedef struct worker {
     double left;            /* of the tree, to it */
 } worker;
 
-struct aphi_team {
-    const aphi_team_options *options;
+struct aphi_parallel {
+    const aphi_parallel_options *options;
     worker *workers;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    aphi_shelf shelf;
+    aphi_spill_queue shelf;
     unsigned hungry;
     atomic_bool wanted;     /* somebody is hungry, and the shelf is empty */
     atomic_bool down;       /* put down your work */
@@ -55,7 +55,7 @@ struct aphi_team {
     int64_t cost_ns;        /* of a checkpoint */
     aphi_explored others;   /* what teams elsewhere have done */
     double others_left;
-    aphi_team_result result;
+    aphi_parallel_result result;
 };
 
 /* ---- the shelf --------------------------------------------------------------------------------------------------- */
@@ -65,17 +65,17 @@ static void lose_pending(team *t)
     char why[sizeof t->result.why];
     snprintf(why, sizeof why, "what is pending needs more than --memory gives, and a file for it cannot be used: %s",
              strerror(errno));
-    aphi_team_end_with(t, APHI_TEAM_UNSHELVED, why);
+    aphi_parallel_end_with(t, APHI_PARALLEL_UNSPILLED, why);
 }
 
 static bool is_empty(const team *t)
 {
-    return aphi_shelf_count(&t->shelf) == 0;
+    return aphi_spill_queue_count(&t->shelf) == 0;
 }
 
 static void give(team *t, const aphi_branch *branch)
 {
-    if (!aphi_shelf_put(&t->shelf, branch))
+    if (!aphi_spill_queue_put(&t->shelf, branch))
         lose_pending(t);
     atomic_store(&t->wanted, false);
     pthread_cond_broadcast(&t->changed);
@@ -91,13 +91,13 @@ static void add_told(aphi_explored *sum, const aphi_explored *now, const aphi_ex
     sum->forks += now->forks - before->forks;
 }
 
-static bool has_enough(const aphi_team *t)
+static bool has_enough(const aphi_parallel *t)
 {
     uint64_t limit = t->options->limit;
     return limit && t->result.told.sequences + t->others.sequences - t->before >= limit;
 }
 
-static bool is_signalled(const aphi_team *t)
+static bool is_signalled(const aphi_parallel *t)
 {
     return t->options->stop && *t->options->stop;
 }
@@ -110,7 +110,7 @@ static void sum_up(worker *w)
     w->seen = now;
     w->left = aphi_explorer_left(w->explorer);
     if (has_enough(t) || is_signalled(t) || aphi_explorer_stopped(w->explorer))
-        aphi_team_stop(t, is_signalled(t));
+        aphi_parallel_stop(t, is_signalled(t));
 }
 
 /* ---- a worker ---------------------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static bool next_branch(team *t, aphi_branch *branch)
         atomic_store(&t->wanted, is_empty(t));
         pthread_cond_wait(&t->changed, &t->lock);
     }
-    if (!aphi_shelf_take(&t->shelf, branch)) {
+    if (!aphi_spill_queue_take(&t->shelf, branch)) {
         lose_pending(t);
         return false;
     }
@@ -191,11 +191,11 @@ static void *work(void *argument)
 
 /* Text: a head with the model and the counts, then a line of choices for each branch; the empty line is the whole tree.
  *       */
-uint64_t aphi_team_fingerprint(const aphi_plan *p)
+uint64_t aphi_parallel_fingerprint(const aphi_compiled_model *p)
 {
     uint64_t h = 1469598103934665603u;
     for (size_t i = 0; i < p->state_count; i++) {
-        const aphi_plan_state *s = &p->states[i];
+        const aphi_compiled_state *s = &p->states[i];
         h ^= s->kind ^ (uint64_t)s->channel << 8 ^ (uint64_t)s->input << 24 ^ (uint64_t)s->count << 40;
         h *= 1099511628211u;
         for (uint32_t m = s->first; m < s->first + s->count; m++)
@@ -216,11 +216,11 @@ static void write_branch(void *context, const aphi_branch *branch)
 
 static bool write_list(const team *t, FILE *file)
 {
-    aphi_explored all = aphi_team_told(t), *told = &all;
-    fprintf(file, "antiphon reach checkpoint 1\nmodel %016" PRIx64 "\n", aphi_team_fingerprint(t->options->plan));
+    aphi_explored all = aphi_parallel_told(t), *told = &all;
+    fprintf(file, "antiphon reach checkpoint 1\nmodel %016" PRIx64 "\n", aphi_parallel_fingerprint(t->options->plan));
     fprintf(file, "counts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\nbranches %zu\n", told->sequences,
-            told->deadlocks, told->blocked, told->forks, aphi_shelf_count(&t->shelf));
-    return aphi_shelf_each(&t->shelf, write_branch, file) && !ferror(file);
+            told->deadlocks, told->blocked, told->forks, aphi_spill_queue_count(&t->shelf));
+    return aphi_spill_queue_each(&t->shelf, write_branch, file) && !ferror(file);
 }
 
 static bool write_checkpoint(team *t)
@@ -285,7 +285,7 @@ static bool read_list(team *t, FILE *file, aphi_explorer *tries, char **line, si
         snprintf(t->result.why, sizeof t->result.why, "%s is no checkpoint of antiphon reach", t->options->checkpoint);
         return false;
     }
-    if (model != aphi_team_fingerprint(t->options->plan)) {
+    if (model != aphi_parallel_fingerprint(t->options->plan)) {
         snprintf(t->result.why, sizeof t->result.why, "%s was made for another model", t->options->checkpoint);
         return false;
     }
@@ -320,7 +320,7 @@ static bool read_checkpoint(team *t)
 
 static void report(team *t)
 {
-    double left = aphi_team_left(t) + t->others_left;
+    double left = aphi_parallel_left(t) + t->others_left;
     if (t->options->progress && left < 1)
         t->options->progress(t->result.told.sequences + t->others.sequences, 1 - left);
 }
@@ -328,9 +328,9 @@ static void report(team *t)
 /* Looks at one team that is alone. */
 static void look(team *t)
 {
-    aphi_team_check(t);
+    aphi_parallel_check(t);
     if (t->down && t->hungry == t->options->jobs)
-        aphi_team_save(t);
+        aphi_parallel_save(t);
 }
 
 /* Looks after the workers until they are done. The lock is held. */
@@ -356,99 +356,99 @@ static void look_after(team *t)
 
 /* ---- for look ---------------------------------------------------------------------------------------------------- */
 
-bool aphi_team_is_idle(const aphi_team *t)
+bool aphi_parallel_is_idle(const aphi_parallel *t)
 {
     return t->hungry == t->options->jobs;
 }
 
-size_t aphi_team_waiting(const aphi_team *t)
+size_t aphi_parallel_waiting(const aphi_parallel *t)
 {
-    return aphi_shelf_count(&t->shelf);
+    return aphi_spill_queue_count(&t->shelf);
 }
 
-void aphi_team_give(aphi_team *t, const aphi_branch *branch)
+void aphi_parallel_give(aphi_parallel *t, const aphi_branch *branch)
 {
     give(t, branch);
 }
 
-bool aphi_team_take(aphi_team *t, aphi_branch *branch)
+bool aphi_parallel_take(aphi_parallel *t, aphi_branch *branch)
 {
-    bool empty = is_empty(t), taken = aphi_shelf_take_old(&t->shelf, branch);
+    bool empty = is_empty(t), taken = aphi_spill_queue_take_old(&t->shelf, branch);
     if (!empty && !taken)
         lose_pending(t);
     return taken;
 }
 
-void aphi_team_want(aphi_team *t)
+void aphi_parallel_want(aphi_parallel *t)
 {
     atomic_store(&t->wanted, true);
 }
 
-void aphi_team_put_down(aphi_team *t)
+void aphi_parallel_put_down(aphi_parallel *t)
 {
     if (!atomic_exchange(&t->down, true))
         t->down_ns = aphi_clock_ns();
 }
 
-bool aphi_team_is_down(const aphi_team *t)
+bool aphi_parallel_is_down(const aphi_parallel *t)
 {
     return atomic_load(&t->down);
 }
 
-void aphi_team_go_on(aphi_team *t)
+void aphi_parallel_go_on(aphi_parallel *t)
 {
     atomic_store(&t->down, false);
     pthread_cond_broadcast(&t->changed);
 }
 
-bool aphi_team_is_stopping(const aphi_team *t)
+bool aphi_parallel_is_stopping(const aphi_parallel *t)
 {
     return t->stopping;
 }
 
-void aphi_team_stop(aphi_team *t, bool interrupted)
+void aphi_parallel_stop(aphi_parallel *t, bool interrupted)
 {
     t->stopping = true;
     t->result.interrupted |= interrupted;
-    aphi_team_put_down(t);
+    aphi_parallel_put_down(t);
 }
 
-bool aphi_team_is_interrupted(const aphi_team *t)
+bool aphi_parallel_is_interrupted(const aphi_parallel *t)
 {
     return t->result.interrupted;
 }
 
 /* However often it was asked for, most of the time is for the search. */
-static bool is_due(const aphi_team *t, int64_t passed_ns)
+static bool is_due(const aphi_parallel *t, int64_t passed_ns)
 {
     return (double)passed_ns > t->options->every * 1e9 && passed_ns > 9 * t->cost_ns;
 }
 
-void aphi_team_check(aphi_team *t)
+void aphi_parallel_check(aphi_parallel *t)
 {
     if (has_enough(t) || is_signalled(t))
-        aphi_team_stop(t, is_signalled(t));
+        aphi_parallel_stop(t, is_signalled(t));
     else if (t->options->checkpoint && is_due(t, aphi_clock_ns() - t->saved_ns))
-        aphi_team_put_down(t);
+        aphi_parallel_put_down(t);
 }
 
-void aphi_team_save(aphi_team *t)
+void aphi_parallel_save(aphi_parallel *t)
 {
     if (t->options->checkpoint && !write_checkpoint(t))
-        aphi_team_end_with(t, APHI_TEAM_UNWRITTEN, t->result.why);
+        aphi_parallel_end_with(t, APHI_PARALLEL_UNWRITTEN, t->result.why);
     else if (t->stopping)
-        aphi_team_end_with(t, APHI_TEAM_STOPPED, "");
+        aphi_parallel_end_with(t, APHI_PARALLEL_STOPPED, "");
     t->saved_ns = aphi_clock_ns();
     t->cost_ns = t->saved_ns - t->down_ns;
-    aphi_team_go_on(t);
+    aphi_parallel_go_on(t);
 }
 
-bool aphi_team_is_over(const aphi_team *t)
+bool aphi_parallel_is_over(const aphi_parallel *t)
 {
     return t->over;
 }
 
-void aphi_team_end_with(aphi_team *t, aphi_team_end end, const char *why)
+void aphi_parallel_end_with(aphi_parallel *t, aphi_parallel_end end, const char *why)
 {
     if (why != t->result.why)
         snprintf(t->result.why, sizeof t->result.why, "%s", why);
@@ -457,14 +457,14 @@ void aphi_team_end_with(aphi_team *t, aphi_team_end end, const char *why)
     pthread_cond_broadcast(&t->changed);
 }
 
-aphi_explored aphi_team_told(const aphi_team *t)
+aphi_explored aphi_parallel_told(const aphi_parallel *t)
 {
     aphi_explored sum = t->result.told;
     add_told(&sum, &t->others, &nothing);
     return sum;
 }
 
-double aphi_team_left(const aphi_team *t)
+double aphi_parallel_left(const aphi_parallel *t)
 {
     double left = t->shelf.share;
     for (unsigned i = 0; i < t->options->jobs; i++)
@@ -472,7 +472,7 @@ double aphi_team_left(const aphi_team *t)
     return left;
 }
 
-void aphi_team_hear(aphi_team *t, const aphi_explored *others, double left)
+void aphi_parallel_hear(aphi_parallel *t, const aphi_explored *others, double left)
 {
     t->others = *others;
     t->others_left = left;
@@ -492,29 +492,29 @@ static void run(team *t)
     for (unsigned i = 0; i < t->options->jobs; i++)
         pthread_join(t->workers[i].thread, NULL);
     /* One that is done leaves a checkpoint from which nothing is left to do. */
-    if (t->options->checkpoint && t->result.end == APHI_TEAM_DONE && !write_checkpoint(t))
-        t->result.end = APHI_TEAM_UNWRITTEN;
+    if (t->options->checkpoint && t->result.end == APHI_PARALLEL_DONE && !write_checkpoint(t))
+        t->result.end = APHI_PARALLEL_UNWRITTEN;
 }
 
-aphi_team_result aphi_team_search(const aphi_team_options *options)
+aphi_parallel_result aphi_parallel_search(const aphi_parallel_options *options)
 {
     team t = {.options = options};
     pthread_mutex_init(&t.lock, NULL);
     pthread_cond_init(&t.changed, NULL);
-    aphi_shelf_open(&t.shelf, options->memory / 2);
+    aphi_spill_queue_open(&t.shelf, options->memory / 2);
     t.workers = aphi_alloc_zero(options->jobs * sizeof *t.workers);
     for (unsigned i = 0; i < options->jobs; i++)
         t.workers[i].team = &t;
     if (options->resume && !read_checkpoint(&t))
-        t.result.end = APHI_TEAM_UNREADABLE;
+        t.result.end = APHI_PARALLEL_UNREADABLE;
     else if (!options->resume && !options->empty)
         give(&t, &(aphi_branch){.share = 1});
     t.before = t.result.told.sequences;
-    if (t.result.end == APHI_TEAM_DONE)
+    if (t.result.end == APHI_PARALLEL_DONE)
         run(&t);
-    t.result.told = aphi_team_told(&t);
+    t.result.told = aphi_parallel_told(&t);
     t.result.filed = t.shelf.filed_ever;
-    aphi_shelf_close(&t.shelf);
+    aphi_spill_queue_close(&t.shelf);
     free(t.workers);
     pthread_cond_destroy(&t.changed);
     pthread_mutex_destroy(&t.lock);

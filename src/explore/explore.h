@@ -5,10 +5,10 @@
  * An explorer is one worker: it has a tree to search, or a branch of it that somebody gave away. A branch is a list of
  * small numbers, which choice to take at each fork on the way to it, and means the same to every explorer of the same
  * plan: it can be kept in a file or sent elsewhere. */
-#ifndef APHI_REACH_EXPLORE_H
-#define APHI_REACH_EXPLORE_H
+#ifndef APHI_EXPLORE_EXPLORE_H
+#define APHI_EXPLORE_EXPLORE_H
 
-#include "reach/plan.h"
+#include "explore/compiled_model.h"
 
 typedef struct aphi_explorer aphi_explorer;
 
@@ -28,7 +28,7 @@ typedef struct aphi_explored {
 /* Called at each complete sequence; false stops the search after it. The explorer can be asked for its events. */
 typedef bool aphi_visit(void *context, aphi_explorer *e);
 
-aphi_explorer *aphi_explorer_open(const aphi_plan *plan, aphi_visit *visit, void *context);
+aphi_explorer *aphi_explorer_open(const aphi_compiled_model *plan, aphi_visit *visit, void *context);
 void aphi_explorer_close(aphi_explorer *e);
 /* Begins at the root, or at a branch. False: the branch does not exist in this model. */
 bool aphi_explorer_begin(aphi_explorer *e, const aphi_branch *branch);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sequence.h - one complete sequence, with what happened before what: events, races, space and time. */
-#ifndef APHI_REACH_SEQUENCE_H
-#define APHI_REACH_SEQUENCE_H
+#ifndef APHI_EXPLORE_SEQUENCE_H
+#define APHI_EXPLORE_SEQUENCE_H
 
-#include "reach/explore.h"
+#include "explore/explore.h"
 
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ typedef struct aphi_event {
 /* Events of a thread lie together: thread t has first[t] .. first[t + 1] - 1. A clock has an entry for each thread: how
  * many of its events happened before the event, or are it. */
 typedef struct aphi_sequence {
-    const aphi_plan *plan;
+    const aphi_compiled_model *plan;
     uint64_t number;
     bool deadlock;
     uint32_t *first;
@@ -36,7 +36,7 @@ typedef struct aphi_sequence {
     size_t race_count;
 } aphi_sequence;
 
-void aphi_sequence_open(aphi_sequence *s, const aphi_plan *plan);
+void aphi_sequence_open(aphi_sequence *s, const aphi_compiled_model *plan);
 void aphi_sequence_close(aphi_sequence *s);
 /* Takes the explorer's sequence. Valid until the next. */
 void aphi_sequence_take(aphi_sequence *s, const aphi_explorer *e);
@@ -48,7 +48,7 @@ void aphi_sequence_race(aphi_sequence *s, unsigned thread, unsigned index);
  * thread still waits at the end. */
 void aphi_sequence_offers(aphi_sequence *s, unsigned thread, unsigned index);
 /* Where a send of a race set goes, and what it sends: a state of the plan. */
-const aphi_plan_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t race);
+const aphi_compiled_state *aphi_sequence_race_state(const aphi_sequence *s, uint32_t race);
 /* Did event i of thread t happen before event j of thread u, or is it the same? */
 bool aphi_sequence_before(const aphi_sequence *s, unsigned t, unsigned i, unsigned u, unsigned j);
 /* Can these threads, each named once, be in these states, of the plan, all at one time? */

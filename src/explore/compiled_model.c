@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plan.c - make a model ready for the search.
+ * compiled_model.c - make a model ready for the search.
  *
  * Idea:       all that the search asks is looked up: the move of a state by an input is a bit count away, and what a
  *             component may still send to another is a row of bit sets, shared by the states that have the same.
  * Invariants: states are numbered component by component, in the model's order; so are inputs
  * Cost:       linear in moves times components, once.
  * Read next:  explore.c. */
-#include "reach/plan.h"
+#include "explore/compiled_model.h"
 
 #include "base/memory.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 typedef struct making {
-    aphi_plan *plan;
+    aphi_compiled_model *plan;
     const aphi_alts *alts;
     uint16_t *input_of;    /* [thread-owned port * labels + label]: input + 1 */
     uint16_t *channel_of;  /* [sender * ports + port]: channel + 1 */
@@ -49,7 +49,7 @@ static void count_inputs(making *m)
  * labels. */
 static bool number_inputs(making *m)
 {
-    aphi_plan *p = m->plan;
+    aphi_compiled_model *p = m->plan;
     const aphi_alts *a = m->alts;
     size_t total = 0;
     count_inputs(m);
@@ -58,7 +58,7 @@ static bool number_inputs(making *m)
     p->input_ports = aphi_alloc((total + 1) * sizeof *p->input_ports);
     p->input_labels = aphi_alloc((total + 1) * sizeof *p->input_labels);
     for (size_t t = 0; t < a->component_count; t++) {
-        aphi_plan_thread *thread = &p->threads[t];
+        aphi_compiled_thread *thread = &p->threads[t];
         thread->input_base = (uint32_t)p->input_count;
         for (size_t port = 0; port < a->port_count; port++)
             for (size_t label = 0; a->ports[port].owner == t && label < a->label_count; label++) {
@@ -79,7 +79,7 @@ static bool number_inputs(making *m)
     return true;
 }
 
-static uint64_t inputs_of_port(const aphi_plan *p, const aphi_plan_thread *thread, size_t port)
+static uint64_t inputs_of_port(const aphi_compiled_model *p, const aphi_compiled_thread *thread, size_t port)
 {
     uint64_t set = 0;
     for (unsigned k = 0; k < thread->inputs; k++)
@@ -90,17 +90,17 @@ static uint64_t inputs_of_port(const aphi_plan *p, const aphi_plan_thread *threa
 
 static bool add_channel(making *m, size_t sender, size_t port)
 {
-    aphi_plan *p = m->plan;
+    aphi_compiled_model *p = m->plan;
     const aphi_alts_port *at = &m->alts->ports[port];
-    aphi_plan_thread *receiver = &p->threads[at->owner];
-    aphi_plan_channel *c = &p->channels[p->channel_count];
+    aphi_compiled_thread *receiver = &p->threads[at->owner];
+    aphi_compiled_channel *c = &p->channels[p->channel_count];
     if (receiver->into_count == 64 || p->channel_count == UINT16_MAX) {
         snprintf(m->why, m->why_size, "component %s has more than 64 channels: pairs of a sender and a port",
                  m->alts->components[at->owner].name);
         return false;
     }
     uint64_t bit = (uint64_t)1 << receiver->into_count;
-    *c = (aphi_plan_channel){.inputs = inputs_of_port(p, receiver, port), .sender = (uint16_t)sender,
+    *c = (aphi_compiled_channel){.inputs = inputs_of_port(p, receiver, port), .sender = (uint16_t)sender,
                              .receiver = at->owner, .port = (uint16_t)port, .bit = (uint8_t)receiver->into_count,
                              .medium = (uint8_t)at->medium, .capacity = at->capacity ? at->capacity : UINT32_MAX};
     receiver->ordered |= at->medium == APHI_MEDIUM_PORT ? bit : 0;
@@ -130,16 +130,16 @@ static bool number_channels(making *m)
 
 static int by_input(const void *a, const void *b)
 {
-    const aphi_plan_move *x = a, *y = b;
+    const aphi_compiled_move *x = a, *y = b;
     return (x->input > y->input) - (x->input < y->input);
 }
 
-static void fill_receive(making *m, aphi_plan_state *s, const aphi_alts_move *moves, uint32_t base)
+static void fill_receive(making *m, aphi_compiled_state *s, const aphi_alts_move *moves, uint32_t base)
 {
-    s->kind = APHI_PLAN_RECEIVE;
+    s->kind = APHI_COMPILED_RECEIVE;
     for (size_t i = 0; i < s->count; i++) {
         uint16_t input = (uint16_t)(*input_at(m, &moves[i]) - 1);
-        m->plan->moves[s->first + i] = (aphi_plan_move){.target = base + moves[i].target, .input = input};
+        m->plan->moves[s->first + i] = (aphi_compiled_move){.target = base + moves[i].target, .input = input};
         s->open |= (uint64_t)1 << (input & 63);
     }
     qsort(m->plan->moves + s->first, s->count, sizeof *m->plan->moves, by_input);
@@ -149,7 +149,7 @@ static void fill_state(making *m, size_t thread, uint32_t state, size_t *moves)
 {
     const aphi_alts_component *c = &m->alts->components[thread];
     uint32_t base = m->plan->threads[thread].base;
-    aphi_plan_state *s = &m->plan->states[base + state];
+    aphi_compiled_state *s = &m->plan->states[base + state];
     const aphi_alts_move *first = c->moves + c->first[state];
     s->first = (uint32_t)*moves;
     s->count = (uint16_t)(c->first[state + 1] - c->first[state]);
@@ -162,7 +162,7 @@ static void fill_state(making *m, size_t thread, uint32_t state, size_t *moves)
     }
     m->plan->moves[s->first].target = base + first->target;
     s->label = first->label;
-    s->kind = first->op == APHI_ALTS_LOCAL ? APHI_PLAN_LOCAL : first->sync ? APHI_PLAN_PASS : APHI_PLAN_POST;
+    s->kind = first->op == APHI_ALTS_LOCAL ? APHI_COMPILED_LOCAL : first->sync ? APHI_COMPILED_PASS : APHI_COMPILED_POST;
     if (first->op == APHI_ALTS_SEND) {
         s->channel = (uint16_t)(m->channel_of[thread * m->alts->port_count + first->port] - 1);
         s->input = (uint16_t)(*input_at(m, first) - 1);
@@ -171,7 +171,7 @@ static void fill_state(making *m, size_t thread, uint32_t state, size_t *moves)
 
 static void fill_states(making *m)
 {
-    aphi_plan *p = m->plan;
+    aphi_compiled_model *p = m->plan;
     size_t moves = 0;
     for (size_t t = 0; t < p->thread_count; t++) {
         p->threads[t].base = (uint32_t)p->state_count;
@@ -232,8 +232,8 @@ static uint32_t row_number(making *m, const uint64_t *row)
 /* All states that it can go to are done. */
 static void finish_state(making *m, uint32_t state)
 {
-    aphi_plan *p = m->plan;
-    aphi_plan_state *s = &p->states[state];
+    aphi_compiled_model *p = m->plan;
+    aphi_compiled_state *s = &p->states[state];
     uint64_t row[APHI_ALTS_COMPONENTS_MAX] = {0};
     uint32_t depth = 0;
     for (uint32_t i = s->first; i < s->first + s->count; i++) {
@@ -243,7 +243,7 @@ static void finish_state(making *m, uint32_t state)
             row[t] |= after[t];
         depth = m->depths[target] + 1 > depth ? m->depths[target] + 1 : depth;
     }
-    if (s->kind == APHI_PLAN_POST || s->kind == APHI_PLAN_PASS)
+    if (s->kind == APHI_COMPILED_POST || s->kind == APHI_COMPILED_PASS)
         row[p->channels[s->channel].receiver] |= (uint64_t)1 << (s->input & 63);
     m->depths[state] = depth;
     s->row = row_number(m, row);
@@ -252,13 +252,13 @@ static void finish_state(making *m, uint32_t state)
 /* Depth first, so that a state is finished after those that it can go to. */
 static void finish_from(making *m, uint32_t root, uint8_t *done, uint32_t *stack, uint32_t *next)
 {
-    aphi_plan *p = m->plan;
+    aphi_compiled_model *p = m->plan;
     size_t depth = 0;
     stack[depth] = root;
     next[depth++] = 0;
     while (depth) {
         uint32_t here = stack[depth - 1];
-        const aphi_plan_state *s = &p->states[here];
+        const aphi_compiled_state *s = &p->states[here];
         while (next[depth - 1] < s->count && done[p->moves[s->first + next[depth - 1]].target])
             next[depth - 1]++;
         if (next[depth - 1] == s->count) {
@@ -274,7 +274,7 @@ static void finish_from(making *m, uint32_t root, uint8_t *done, uint32_t *stack
 
 static void finish_states(making *m)
 {
-    aphi_plan *p = m->plan;
+    aphi_compiled_model *p = m->plan;
     size_t n = p->state_count + 1;
     uint8_t *done = aphi_alloc_zero(n);
     uint32_t *stack = aphi_alloc(n * sizeof *stack), *next = aphi_alloc(n * sizeof *next);
@@ -295,13 +295,13 @@ static void finish_states(making *m)
 
 static bool make_room(making *m)
 {
-    aphi_plan *p = m->plan;
+    aphi_compiled_model *p = m->plan;
     for (size_t i = 0; i < p->channel_count; i++) {
-        aphi_plan_channel *c = &p->channels[i];
+        aphi_compiled_channel *c = &p->channels[i];
         uint32_t depth = p->threads[c->sender].depth;
         c->base = (uint32_t)p->message_room;
         p->message_room += depth + 1;
-        if (depth >= UINT16_MAX || (c->medium == APHI_MEDIUM_UNORDERED && depth > APHI_PLAN_MESSAGES_MAX)) {
+        if (depth >= UINT16_MAX || (c->medium == APHI_MEDIUM_UNORDERED && depth > APHI_COMPILED_MESSAGES_MAX)) {
             snprintf(m->why, m->why_size, "component %s can do %u events in a run: too many%s",
                      m->alts->components[c->sender].name, depth,
                      c->medium == APHI_MEDIUM_UNORDERED ? " for what sends to an unordered port" : "");
@@ -311,9 +311,9 @@ static bool make_room(making *m)
     return true;
 }
 
-bool aphi_plan_make(aphi_plan *p, const aphi_alts *a, char *why, size_t size)
+bool aphi_compiled_make(aphi_compiled_model *p, const aphi_alts *a, char *why, size_t size)
 {
-    *p = (aphi_plan){.alts = a, .thread_count = a->component_count};
+    *p = (aphi_compiled_model){.alts = a, .thread_count = a->component_count};
     p->threads = aphi_alloc_zero((a->component_count + 1) * sizeof *p->threads);
     making m = {.plan = p, .alts = a, .why = why, .why_size = size};
     m.input_of = aphi_alloc_zero((a->port_count * a->label_count + 1) * sizeof *m.input_of);
@@ -328,11 +328,11 @@ bool aphi_plan_make(aphi_plan *p, const aphi_alts *a, char *why, size_t size)
     free(m.channel_of);
     free(m.rows);
     if (!made)
-        aphi_plan_free(p);
+        aphi_compiled_free(p);
     return made;
 }
 
-void aphi_plan_free(aphi_plan *p)
+void aphi_compiled_free(aphi_compiled_model *p)
 {
     free(p->threads);
     free(p->states);
@@ -341,5 +341,5 @@ void aphi_plan_free(aphi_plan *p)
     free(p->input_ports);
     free(p->input_labels);
     free(p->later);
-    *p = (aphi_plan){0};
+    *p = (aphi_compiled_model){0};
 }
