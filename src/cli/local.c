@@ -4,8 +4,8 @@
  *
  * Idea: a task is a component and a kind, by events or with race sets. Threads take task after task and find its
  *       sequences directly
- *       (src/reach/locally.h), or all of them are collected first from all sequences of the model
- *       (src/reach/projection.h).
+ *       (src/local/local_search.h), or all of them are collected first from all sequences of the model
+ *       (src/local/projection.h).
  *       Of a component the sequences with the most in them are written as its suite. */
 #include "cli/local.h"
 
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "check/exits.h"
-#include "reach/projection.h"
+#include "local/projection.h"
 #include "explore/parallel.h"
 #include "report/terminal.h"
 
@@ -142,13 +142,13 @@ static char *file_name(const char *folder, const char *name)
 }
 
 /* l is what was found directly, or NULL. False: it could not be written; errno says why. */
-static bool write_suite(const local *at, size_t component, const aphi_locally *l)
+static bool write_suite(const local *at, size_t component, const aphi_local_search *l)
 {
     char *path = file_name(at->options->suite, at->a->components[component].name);
     suite s = {.l = at, .component = &at->a->components[component], .file = fopen(path, "w")};
     bool good = s.file;
     if (good && l)
-        good = aphi_locally_walk(l, write_sequence, &s);
+        good = aphi_local_search_walk(l, write_sequence, &s);
     else if (good)
         good = aphi_projection_walk(&at->projection, at->a, component, at->kinds > RACE_SETS, write_sequence, &s);
     if (s.file && fclose(s.file))
@@ -162,9 +162,9 @@ static bool write_suite(const local *at, size_t component, const aphi_locally *l
 
 /* ---- directly ---------------------------------------------------------------------------------------------------- */
 
-static int explain(const local *at, size_t component, aphi_locally_status status)
+static int explain(const local *at, size_t component, aphi_local_search_status status)
 {
-    if (status == APHI_LOCALLY_STOPPED)
+    if (status == APHI_LOCAL_SEARCH_STOPPED)
         return APHI_EXIT_INTERRUPTED;
     fprintf(stderr, "antiphon: %s: the sequences of %s are too many to find\n", at->a->name,
             at->a->components[component].name);
@@ -174,14 +174,14 @@ static int explain(const local *at, size_t component, aphi_locally_status status
 static int do_task(local *at, size_t component, unsigned kind)
 {
     int code = APHI_EXIT_PASS;
-    aphi_locally *l = aphi_locally_open(
-        at->a, component, (aphi_locally_options){.races = kind == RACE_SETS, .stop = at->options->stop});
-    if (aphi_locally_outcome(l) != APHI_LOCALLY_DONE)
-        code = explain(at, component, aphi_locally_outcome(l));
+    aphi_local_search *l = aphi_local_search_open(
+        at->a, component, (aphi_local_search_options){.races = kind == RACE_SETS, .stop = at->options->stop});
+    if (aphi_local_search_outcome(l) != APHI_LOCAL_SEARCH_DONE)
+        code = explain(at, component, aphi_local_search_outcome(l));
     else if (at->options->suite && kind + 1 == at->kinds && !write_suite(at, component, l))
         code = APHI_EXIT_WRITE;
-    at->counts[component][kind] = aphi_locally_count(l);
-    aphi_locally_close(l);
+    at->counts[component][kind] = aphi_local_search_count(l);
+    aphi_local_search_close(l);
     return code;
 }
 

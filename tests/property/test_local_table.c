@@ -2,7 +2,7 @@
  *
  * test_local_table.c - the known numbers of local sequences of the built-in programs. */
 #include "models/programs.h"
-#include "reach/locally.h"
+#include "local/local_search.h"
 #include "alts/unfold.h"
 
 #include <setjmp.h>
@@ -24,10 +24,10 @@ static void open_program(aphi_alts *a, const char *name)
 
 static uint64_t count(const aphi_alts *a, size_t component, bool races)
 {
-    aphi_locally *l = aphi_locally_open(a, component, (aphi_locally_options){.races = races});
-    assert_int_equal(aphi_locally_outcome(l), APHI_LOCALLY_DONE);
-    uint64_t n = aphi_locally_count(l);
-    aphi_locally_close(l);
+    aphi_local_search *l = aphi_local_search_open(a, component, (aphi_local_search_options){.races = races});
+    assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_DONE);
+    uint64_t n = aphi_local_search_count(l);
+    aphi_local_search_close(l);
     return n;
 }
 
@@ -89,10 +89,10 @@ static void a_limit_is_told(void **state)
     (void)state;
     aphi_alts a;
     open_program(&a, "dme-3");
-    aphi_locally *l = aphi_locally_open(&a, 0, (aphi_locally_options){.states_max = 10});
-    assert_int_equal(aphi_locally_outcome(l), APHI_LOCALLY_TOO_LARGE);
-    assert_int_equal(aphi_locally_count(l), 0);
-    aphi_locally_close(l);
+    aphi_local_search *l = aphi_local_search_open(&a, 0, (aphi_local_search_options){.states_max = 10});
+    assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_TOO_LARGE);
+    assert_int_equal(aphi_local_search_count(l), 0);
+    aphi_local_search_close(l);
     aphi_alts_free(&a);
 }
 

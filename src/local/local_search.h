@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locally.h - the sequences of one component in all runs of a model, found without listing the runs.
+ * local_search.h - the sequences of one component in all runs of a model, found without listing the runs.
  *
  * A sequence is what the component does in a complete run: its sends, receives (with the sender) and local events.
  * With races, each receive also has its race set: which messages could have been received in its place, the rest of
  * its past unchanged. */
-#ifndef APHI_REACH_LOCALLY_H
-#define APHI_REACH_LOCALLY_H
+#ifndef APHI_LOCAL_LOCAL_SEARCH_H
+#define APHI_LOCAL_LOCAL_SEARCH_H
 
 #include "alts/alts.h"
 
@@ -26,29 +26,29 @@ typedef struct aphi_local_event {
     size_t race_count;
 } aphi_local_event;
 
-typedef enum aphi_locally_status {
-    APHI_LOCALLY_DONE,
-    APHI_LOCALLY_TOO_LARGE,           /* a limit was hit: there is no answer */
-    APHI_LOCALLY_STOPPED,             /* nor is there here */
-} aphi_locally_status;
+typedef enum aphi_local_search_status {
+    APHI_LOCAL_SEARCH_DONE,
+    APHI_LOCAL_SEARCH_TOO_LARGE,           /* a limit was hit: there is no answer */
+    APHI_LOCAL_SEARCH_STOPPED,             /* nor is there here */
+} aphi_local_search_status;
 
-typedef struct aphi_locally_options {
+typedef struct aphi_local_search_options {
     bool races;
     size_t states_max;                /* situations to remember at most; 0: no limit */
     const volatile sig_atomic_t *stop; /* when it is set, the search ends; or NULL */
-} aphi_locally_options;
+} aphi_local_search_options;
 
-typedef struct aphi_locally aphi_locally;
+typedef struct aphi_local_search aphi_local_search;
 
 /* Finds them. The model must be sound (aphi_alts_check) and outlive the answer. */
-aphi_locally *aphi_locally_open(const aphi_alts *a, size_t component, aphi_locally_options options);
-void aphi_locally_close(aphi_locally *l);
-aphi_locally_status aphi_locally_outcome(const aphi_locally *l);
+aphi_local_search *aphi_local_search_open(const aphi_alts *a, size_t component, aphi_local_search_options options);
+void aphi_local_search_close(aphi_local_search *l);
+aphi_local_search_status aphi_local_search_outcome(const aphi_local_search *l);
 /* UINT64_MAX stands for that many and more. */
-uint64_t aphi_locally_count(const aphi_locally *l);
-size_t aphi_locally_states(const aphi_locally *l);   /* situations that were remembered */
+uint64_t aphi_local_search_count(const aphi_local_search *l);
+size_t aphi_local_search_states(const aphi_local_search *l);   /* situations that were remembered */
 /* Calls back with each sequence, until it returns false. The events are valid during the call. */
-typedef bool aphi_locally_visit(void *context, const aphi_local_event *events, size_t count);
-bool aphi_locally_walk(const aphi_locally *l, aphi_locally_visit *visit, void *context);
+typedef bool aphi_local_search_visit(void *context, const aphi_local_event *events, size_t count);
+bool aphi_local_search_walk(const aphi_local_search *l, aphi_local_search_visit *visit, void *context);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_locally.c - local sequences found directly are those found by projection, on random models of all kinds.
+ * test_local_search.c - local sequences found directly are those found by projection, on random models of all kinds.
  *
  * The other side visits every complete sequence of the whole model (which test_explore.c compares with a naive
  * enumeration) and projects it to each component, race sets by their definition over what happened before what. */
 #include "compare.h"
 #include "random_alts.h"
-#include "reach/projection.h"
+#include "local/projection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,19 +55,19 @@ static bool look_up(void *context, const aphi_local_event *events, size_t count)
 static void compare_component(const aphi_alts *a, collector *c, size_t component, bool races, uint64_t seed,
                               compared *sum)
 {
-    aphi_locally *l = aphi_locally_open(a, component, (aphi_locally_options){.races = races});
+    aphi_local_search *l = aphi_local_search_open(a, component, (aphi_local_search_options){.races = races});
     aphi_intern *set = races ? &c->projection.by_races[component] : &c->projection.by_events[component];
     size_t expected = set->count;
     membership m = {.projection = &c->projection, .set = set, .races = races};
-    assert_int_equal(aphi_locally_outcome(l), APHI_LOCALLY_DONE);
-    assert_true(aphi_locally_walk(l, look_up, &m));
-    if (m.strangers || m.found != expected || aphi_locally_count(l) != expected)
+    assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_DONE);
+    assert_true(aphi_local_search_walk(l, look_up, &m));
+    if (m.strangers || m.found != expected || aphi_local_search_count(l) != expected)
         fail_msg("seed %llx, component %zu, races %d: %zu by projection; %zu found, %zu of them strangers",
                  (unsigned long long)seed, component, races, expected, m.found, m.strangers);
     sum->several += expected > 1;
     sum->sequences += expected;
     sum->raced += races && expected > c->projection.by_events[component].count;
-    aphi_locally_close(l);
+    aphi_local_search_close(l);
 }
 
 static void compare_model(const aphi_alts *a, const aphi_compiled_model *plan, uint64_t seed, compared *sum)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * commute.c - a game between two copies of a circle.
+ * independence.c - a game between two copies of a circle.
  *
  * Two copies start alike. The first has taken the step t in advance; the second does what it likes, and the first
  * does the same. What the first has sent and the second not yet is its lead, a list for each channel. The step may
@@ -19,7 +19,7 @@
  * What the environment may send is taken as larger than it is: any message that a sender ever sends on a channel, as
  * often as the sender can still send there. Components are acyclic, so the game ends; results are remembered.
  * Cost: the places of a circle times its steps, at worst; the game is lost soon where it is lost. */
-#include "reach/commute.h"
+#include "local/independence.h"
 
 #include "base/memory.h"
 
@@ -49,12 +49,12 @@ typedef struct result {
 
 static const uint32_t NOWHERE = UINT32_MAX;
 
-struct aphi_commute {
-    aphi_scenery *y;
+struct aphi_independence {
+    aphi_local_state *y;
     circle_info *circles;               /* of each component; those of one circle are equal */
     pair **possible;               /* of each channel, what may ever enter it: entry and sender */
     size_t *possible_count;
-    uint64_t **later;              /* of each component and state, as in ground.h: classes it may still receive */
+    uint64_t **later;              /* of each component and state, as in reduced_model.h: classes it may still receive */
     aphi_intern places, sent, taken, games, rough;
     result *results;               /* of each key in taken */
     result *rests;                 /* of each key in rough: where a place comes to rest */
@@ -68,13 +68,13 @@ struct aphi_commute {
 
 /* ---- circles ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t senders_of(const aphi_ground *g, size_t port)
+static uint64_t senders_of(const aphi_reduced_model *g, size_t port)
 {
     uint64_t found = 0;
     for (size_t c = 0; c < g->part_count; c++)
         for (uint32_t s = 0; s < g->parts[c].states; s++) {
             uint8_t kind = g->parts[c].kind[s];
-            if ((kind == APHI_GROUND_SEND || kind == APHI_GROUND_SYNC) &&
+            if ((kind == APHI_REDUCED_SEND || kind == APHI_REDUCED_SYNC) &&
                 g->parts[c].moves[g->parts[c].first[s]].port == port)
                 found |= UINT64_C(1) << c;
         }
@@ -82,7 +82,7 @@ static uint64_t senders_of(const aphi_ground *g, size_t port)
 }
 
 /* A port with one sender joins it to the owner, as long as circles stay small. */
-static void join(aphi_commute *k, uint64_t senders, size_t owner)
+static void join(aphi_independence *k, uint64_t senders, size_t owner)
 {
     if (__builtin_popcountll(senders) != 1)
         return;
@@ -95,7 +95,7 @@ static void join(aphi_commute *k, uint64_t senders, size_t owner)
 }
 
 /* What crosses the border must be asynchronous and never wait; nobody may compete for a place in a queue. */
-static void check_port(aphi_commute *k, const aphi_ground_port *port, uint64_t senders)
+static void check_port(aphi_independence *k, const aphi_reduced_port *port, uint64_t senders)
 {
     uint64_t inside = k->circles[port->owner].members;
     for (size_t c = 0; c < k->y->ground.part_count; c++) {
@@ -107,13 +107,13 @@ static void check_port(aphi_commute *k, const aphi_ground_port *port, uint64_t s
     }
 }
 
-static void list_channels(aphi_commute *k, circle_info *circle)
+static void list_channels(aphi_independence *k, circle_info *circle)
 {
-    const aphi_ground *g = &k->y->ground;
+    const aphi_reduced_model *g = &k->y->ground;
     circle->inner = aphi_alloc((g->channel_count + 1) * sizeof *circle->inner);
     circle->outer = aphi_alloc((g->channel_count + 1) * sizeof *circle->outer);
     for (uint32_t i = 0; i < g->channel_count; i++) {
-        const aphi_ground_port *port = &g->ports[g->channels[i].port];
+        const aphi_reduced_port *port = &g->ports[g->channels[i].port];
         if (!(circle->members >> port->owner & 1))
             continue;
         bool outside = false, inside = false;
@@ -129,9 +129,9 @@ static void list_channels(aphi_commute *k, circle_info *circle)
     }
 }
 
-static void make_circles(aphi_commute *k)
+static void make_circles(aphi_independence *k)
 {
-    const aphi_ground *g = &k->y->ground;
+    const aphi_reduced_model *g = &k->y->ground;
     k->circles = aphi_alloc_zero((g->part_count + 1) * sizeof *k->circles);
     uint64_t *senders = aphi_alloc((g->port_count + 1) * sizeof *senders);
     for (size_t c = 0; c < g->part_count; c++)
@@ -149,7 +149,7 @@ static void make_circles(aphi_commute *k)
     free(senders);
 }
 
-static void add_possible(aphi_commute *k, uint32_t channel, uint32_t entry, uint32_t sender)
+static void add_possible(aphi_independence *k, uint32_t channel, uint32_t entry, uint32_t sender)
 {
     size_t n = k->possible_count[channel];
     for (size_t i = 0; i < n; i++)
@@ -159,23 +159,23 @@ static void add_possible(aphi_commute *k, uint32_t channel, uint32_t entry, uint
     k->possible[channel][k->possible_count[channel]++] = (pair){sender, entry};
 }
 
-static void list_possible(aphi_commute *k)
+static void list_possible(aphi_independence *k)
 {
-    const aphi_ground *g = &k->y->ground;
+    const aphi_reduced_model *g = &k->y->ground;
     k->possible = aphi_alloc_zero((g->channel_count + 1) * sizeof *k->possible);
     k->possible_count = aphi_alloc_zero((g->channel_count + 1) * sizeof *k->possible_count);
     for (size_t c = 0; c < g->part_count; c++)
         for (uint32_t s = 0; s < g->parts[c].states; s++) {
-            const aphi_ground_move *m = &g->parts[c].moves[g->parts[c].first[s]];
-            if (g->parts[c].kind[s] != APHI_GROUND_SEND)
+            const aphi_reduced_move *m = &g->parts[c].moves[g->parts[c].first[s]];
+            if (g->parts[c].kind[s] != APHI_REDUCED_SEND)
                 continue;
             uint32_t channel = g->ports[m->port].by_sender[c];
-            add_possible(k, channel, aphi_scenery_entry(k->y, channel, m->class, c, false), (uint32_t)c);
+            add_possible(k, channel, aphi_local_state_entry(k->y, channel, m->class, c, false), (uint32_t)c);
         }
 }
 
 /* Components are acyclic and small: rounds until nothing changes are soon over. */
-static uint64_t *later_of(const aphi_ground *g, const aphi_ground_part *part)
+static uint64_t *later_of(const aphi_reduced_model *g, const aphi_reduced_part *part)
 {
     size_t size = ((size_t)part->states + 1) * g->words;
     uint64_t *later = aphi_alloc((size + 1) * sizeof *later);
@@ -193,17 +193,17 @@ static uint64_t *later_of(const aphi_ground *g, const aphi_ground_part *part)
     return later;
 }
 
-static void list_later(aphi_commute *k)
+static void list_later(aphi_independence *k)
 {
-    const aphi_ground *g = &k->y->ground;
+    const aphi_reduced_model *g = &k->y->ground;
     k->later = aphi_alloc((g->part_count + 1) * sizeof *k->later);
     for (size_t c = 0; c < g->part_count; c++)
         k->later[c] = later_of(g, &g->parts[c]);
 }
 
-aphi_commute *aphi_commute_open(aphi_scenery *y)
+aphi_independence *aphi_independence_open(aphi_local_state *y)
 {
-    aphi_commute *k = aphi_alloc_zero(sizeof *k);
+    aphi_independence *k = aphi_alloc_zero(sizeof *k);
     k->y = y;
     k->v = aphi_alloc(y->size * sizeof *k->v);
     k->place = aphi_alloc((y->size + 3) * sizeof *k->place);
@@ -214,7 +214,7 @@ aphi_commute *aphi_commute_open(aphi_scenery *y)
     return k;
 }
 
-void aphi_commute_close(aphi_commute *k)
+void aphi_independence_close(aphi_independence *k)
 {
     for (size_t c = 0; c < k->y->ground.part_count; c++) {
         free(k->circles[c].inner);
@@ -239,13 +239,13 @@ void aphi_commute_close(aphi_commute *k)
  * */
 
 /* Whether the owner, in that state, may ever receive something from the channel. */
-static bool is_open(const aphi_commute *k, uint32_t channel, const uint32_t *v)
+static bool is_open(const aphi_independence *k, uint32_t channel, const uint32_t *v)
 {
-    const aphi_ground *g = &k->y->ground;
+    const aphi_reduced_model *g = &k->y->ground;
     size_t owner = g->ports[g->channels[channel].port].owner;
     const uint64_t *later = &k->later[owner][v[owner] * g->words];
     for (size_t i = 0; i < k->possible_count[channel]; i++) {
-        uint32_t class = aphi_scenery_class(k->y, k->possible[channel][i].entry);
+        uint32_t class = aphi_local_state_class(k->y, k->possible[channel][i].entry);
         if (later[class / 64] >> class % 64 & 1)
             return true;
     }
@@ -253,7 +253,7 @@ static bool is_open(const aphi_commute *k, uint32_t channel, const uint32_t *v)
 }
 
 /* What cannot matter any more is left out. */
-static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint32_t *v, const uint32_t *budgets,
+static uint32_t place_of(aphi_independence *k, const circle_info *circle, const uint32_t *v, const uint32_t *budgets,
                          uint64_t gone)
 {
     size_t n = 0;
@@ -276,9 +276,9 @@ static uint32_t place_of(aphi_commute *k, const circle_info *circle, const uint3
 
 /* Writes a place into k->v, as if everybody else were gone; returns the budgets and after them the two words of those
  * who are, valid until a place is made. */
-static const uint32_t *unfold_place(aphi_commute *k, const circle_info *circle, uint32_t place)
+static const uint32_t *unfold_place(aphi_independence *k, const circle_info *circle, uint32_t place)
 {
-    const aphi_ground *g = &k->y->ground;
+    const aphi_reduced_model *g = &k->y->ground;
     const uint32_t *p = aphi_intern_key(&k->places, place, NULL);
     memset(k->v, 0, k->y->size * sizeof *k->v);
     for (size_t c = 0; c < g->part_count; c++)
@@ -289,17 +289,17 @@ static const uint32_t *unfold_place(aphi_commute *k, const circle_info *circle, 
 }
 
 /* How many messages may still be taken from a channel. A bag has no order: what it gives need not be counted. */
-static uint32_t budget_of(const aphi_commute *k, const uint32_t *v, uint32_t channel)
+static uint32_t budget_of(const aphi_independence *k, const uint32_t *v, uint32_t channel)
 {
-    const aphi_ground_channel *c = &k->y->ground.channels[channel];
+    const aphi_reduced_channel *c = &k->y->ground.channels[channel];
     if (!c->left)
         return 1;
     size_t n;
-    aphi_scenery_content(k->y, v, channel, &n);
+    aphi_local_state_content(k->y, v, channel, &n);
     return (uint32_t)n + c->left[v[c->sender]];
 }
 
-static uint32_t place_now(aphi_commute *k, const circle_info *circle, const uint32_t *v)
+static uint32_t place_now(aphi_independence *k, const circle_info *circle, const uint32_t *v)
 {
     uint32_t *budgets = aphi_alloc((circle->outer_count + 1) * sizeof *budgets);
     for (size_t i = 0; i < circle->outer_count; i++)
@@ -315,7 +315,7 @@ static uint32_t place_now(aphi_commute *k, const circle_info *circle, const uint
 
 /* ---- taking a choice in a place ---------------------------------------------------------------------------------- */
 
-static void tell(aphi_commute *k, uint32_t channel, uint32_t entry)
+static void tell(aphi_independence *k, uint32_t channel, uint32_t entry)
 {
     APHI_RESERVE(k->log, k->log_capacity, k->log_count + 1);
     size_t at = k->log_count++;
@@ -326,22 +326,22 @@ static void tell(aphi_commute *k, uint32_t channel, uint32_t entry)
 
 /* Makes the sends of a member as far as they go; false if there was none. What is sent to those who are gone is
  * nothing. */
-static bool settle_member(aphi_commute *k, const circle_info *circle, size_t c, uint64_t gone)
+static bool settle_member(aphi_independence *k, const circle_info *circle, size_t c, uint64_t gone)
 {
-    const aphi_ground *g = &k->y->ground;
-    const aphi_ground_part *part = &g->parts[c];
+    const aphi_reduced_model *g = &k->y->ground;
+    const aphi_reduced_part *part = &g->parts[c];
     for (uint32_t start = k->v[c];;) {
         uint32_t first = part->first[k->v[c]];
-        const aphi_ground_move *m = &part->moves[first];
+        const aphi_reduced_move *m = &part->moves[first];
         uint8_t kind = part->kind[k->v[c]];
-        if (kind == APHI_GROUND_LOCAL) {
+        if (kind == APHI_REDUCED_LOCAL) {
             k->v[c] = m->target;
         } else {
-            if (kind != APHI_GROUND_SEND || !aphi_scenery_send(k->y, k->v, c))
+            if (kind != APHI_REDUCED_SEND || !aphi_local_state_send(k->y, k->v, c))
                 return k->v[c] != start;
-            const aphi_ground_port *port = &g->ports[m->port];
+            const aphi_reduced_port *port = &g->ports[m->port];
             if (!((circle->members | gone) >> port->owner & 1))
-                tell(k, port->by_sender[c], aphi_scenery_entry(k->y, port->by_sender[c], m->class, c, false));
+                tell(k, port->by_sender[c], aphi_local_state_entry(k->y, port->by_sender[c], m->class, c, false));
         }
         if (c == g->target)
             tell(k, VISIBLE, first);
@@ -349,18 +349,18 @@ static bool settle_member(aphi_commute *k, const circle_info *circle, size_t c, 
 }
 
 /* Takes what a member receives from another one without a choice. */
-static bool receive_forced(aphi_commute *k, const circle_info *circle, size_t c)
+static bool receive_forced(aphi_independence *k, const circle_info *circle, size_t c)
 {
-    aphi_scenery_step step;
-    if (!aphi_scenery_forced(k->y, k->v, c, &step) || !(circle->members >> step.sender & 1))
+    aphi_local_state_step step;
+    if (!aphi_local_state_forced(k->y, k->v, c, &step) || !(circle->members >> step.sender & 1))
         return false;
     if (c == k->y->ground.target)
         tell(k, VISIBLE, step.move);
-    aphi_scenery_take(k->y, k->v, &step);
+    aphi_local_state_take(k->y, k->v, &step);
     return true;
 }
 
-static void settle(aphi_commute *k, const circle_info *circle, uint64_t gone)
+static void settle(aphi_independence *k, const circle_info *circle, uint64_t gone)
 {
     for (bool again = true; again;) {
         again = false;
@@ -372,26 +372,26 @@ static void settle(aphi_commute *k, const circle_info *circle, uint64_t gone)
     }
 }
 
-static uint32_t port_of(const aphi_commute *k, const choice *x)
+static uint32_t port_of(const aphi_independence *k, const choice *x)
 {
-    const aphi_ground *g = &k->y->ground;
-    if (x->channel != APHI_GROUND_NO_CHANNEL)
+    const aphi_reduced_model *g = &k->y->ground;
+    if (x->channel != APHI_REDUCED_NO_CHANNEL)
         return g->channels[x->channel].port;
     return g->parts[x->sender].moves[g->parts[x->sender].first[k->v[x->sender]]].port;
 }
 
 /* The move by which the agent takes the choice in k->v; NOWHERE if it cannot. The message is taken to be there. */
-static uint32_t move_for(const aphi_commute *k, const choice *x)
+static uint32_t move_for(const aphi_independence *k, const choice *x)
 {
-    const aphi_ground_part *part = &k->y->ground.parts[x->agent];
+    const aphi_reduced_part *part = &k->y->ground.parts[x->agent];
     uint32_t s = k->v[x->agent];
-    if (part->kind[s] != APHI_GROUND_RECEIVE)
+    if (part->kind[s] != APHI_REDUCED_RECEIVE)
         return NOWHERE;
-    const aphi_ground_part *sender = &k->y->ground.parts[x->sender];
-    bool sync = x->channel == APHI_GROUND_NO_CHANNEL;
-    if (sync && sender->kind[k->v[x->sender]] != APHI_GROUND_SYNC)
+    const aphi_reduced_part *sender = &k->y->ground.parts[x->sender];
+    bool sync = x->channel == APHI_REDUCED_NO_CHANNEL;
+    if (sync && sender->kind[k->v[x->sender]] != APHI_REDUCED_SYNC)
         return NOWHERE;
-    uint32_t class = sync ? sender->moves[sender->first[k->v[x->sender]]].class : aphi_scenery_class(k->y, x->entry);
+    uint32_t class = sync ? sender->moves[sender->first[k->v[x->sender]]].class : aphi_local_state_class(k->y, x->entry);
     uint32_t port = port_of(k, x);
     for (uint32_t i = part->first[s]; i < part->first[s + 1]; i++)
         if (part->moves[i].class == class && part->moves[i].port == port)
@@ -400,12 +400,12 @@ static uint32_t move_for(const aphi_commute *k, const choice *x)
 }
 
 /* Whether the choice is among the steps that the members have by themselves. */
-static bool is_inner_step(aphi_commute *k, const choice *x)
+static bool is_inner_step(aphi_independence *k, const choice *x)
 {
-    aphi_scenery_look(k->y, k->v);
+    aphi_local_state_look(k->y, k->v);
     for (size_t i = 0; i < k->y->step_count; i++) {
-        const aphi_scenery_step *s = &k->y->steps[i];
-        bool sync = s->channel == APHI_GROUND_NO_CHANNEL;
+        const aphi_local_state_step *s = &k->y->steps[i];
+        bool sync = s->channel == APHI_REDUCED_NO_CHANNEL;
         if (s->agent == x->agent && s->channel == x->channel && (sync ? s->sender == x->sender : s->entry == x->entry))
             return true;
     }
@@ -421,7 +421,7 @@ static size_t outer_index(const circle_info *circle, uint32_t channel)
     return i;
 }
 
-static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t place, const choice *x)
+static result take_anew(aphi_independence *k, const circle_info *circle, uint32_t place, const choice *x)
 {
     const uint32_t *from = unfold_place(k, circle, place);
     uint32_t *budgets = aphi_copy(from, (circle->outer_count + 2) * sizeof *budgets);
@@ -432,17 +432,17 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
     if (move != NOWHERE && (outer < circle->outer_count ? budgets[outer] > 0 : is_inner_step(k, x))) {
         if (outer < circle->outer_count) {
             budgets[outer] -= k->y->ground.channels[x->channel].left != NULL;
-            aphi_scenery_put(k->y, k->v, x->channel, x->entry);
+            aphi_local_state_put(k->y, k->v, x->channel, x->entry);
         }
-        bool sync = x->channel == APHI_GROUND_NO_CHANNEL;
-        aphi_scenery_step step = {.move = move, .entry = x->entry, .channel = x->channel, .agent = (uint16_t)x->agent,
+        bool sync = x->channel == APHI_REDUCED_NO_CHANNEL;
+        aphi_local_state_step step = {.move = move, .entry = x->entry, .channel = x->channel, .agent = (uint16_t)x->agent,
                                   .sender = (uint16_t)x->sender, .sync = sync};
         k->log_count = 0;
         if (x->agent == k->y->ground.target || (sync && x->sender == k->y->ground.target)) {
             tell(k, VISIBLE, move);
             tell(k, VISIBLE, x->sender * 2 + sync);
         }
-        aphi_scenery_take(k->y, k->v, &step);
+        aphi_local_state_take(k->y, k->v, &step);
         settle(k, circle, gone);
         r.place = place_of(k, circle, k->v, budgets, gone);
         r.sent = aphi_intern_number(&k->sent, k->log, k->log_count * sizeof *k->log);
@@ -451,9 +451,9 @@ static result take_anew(aphi_commute *k, const circle_info *circle, uint32_t pla
     return r;
 }
 
-static result rest_of(aphi_commute *k, const circle_info *circle, result r);
+static result rest_of(aphi_independence *k, const circle_info *circle, result r);
 
-static result take(aphi_commute *k, const circle_info *circle, uint32_t place, const choice *x)
+static result take(aphi_independence *k, const circle_info *circle, uint32_t place, const choice *x)
 {
     uint32_t key[5] = {place, x->agent, x->channel, x->entry, x->sender};
     size_t before = k->taken.count;
@@ -469,7 +469,7 @@ static result take(aphi_commute *k, const circle_info *circle, uint32_t place, c
 /* ---- the game ---------------------------------------------------------------------------------------------------- */
 
 /* What of lead and more, in this order for each channel, is left without what the other sent, which must come first. */
-static uint32_t new_lead(aphi_commute *k, uint32_t lead, uint32_t more, uint32_t other)
+static uint32_t new_lead(aphi_independence *k, uint32_t lead, uint32_t more, uint32_t other)
 {
     size_t sizes[3];
     const pair *l = aphi_intern_key(&k->sent, lead, &sizes[0]), *m = aphi_intern_key(&k->sent, more, &sizes[1]);
@@ -493,7 +493,7 @@ static uint32_t new_lead(aphi_commute *k, uint32_t lead, uint32_t more, uint32_t
 }
 
 typedef struct game {
-    aphi_commute *k;
+    aphi_independence *k;
     const circle_info *circle;
     choice t;
 } game;
@@ -539,13 +539,13 @@ static bool respond(game *q, uint32_t second, uint32_t first, uint32_t lead, con
 /* Adds what the environment may give to the place in k->v. What is behind t in its queue cannot come before t. */
 static size_t list_outer(const game *q, const uint32_t *budgets, choice *all, size_t n)
 {
-    const aphi_ground *g = &q->k->y->ground;
+    const aphi_reduced_model *g = &q->k->y->ground;
     for (size_t i = 0; i < q->circle->outer_count; i++) {
         uint32_t channel = q->circle->outer[i], owner = g->ports[g->channels[channel].port].owner;
         const uint64_t *accept = &g->parts[owner].accept[q->k->v[owner] * g->words];
         for (size_t j = 0; budgets[i] > 0 && j < q->k->possible_count[channel]; j++) {
             const pair *p = &q->k->possible[channel][j];
-            uint32_t class = aphi_scenery_class(q->k->y, p->entry);
+            uint32_t class = aphi_local_state_class(q->k->y, p->entry);
             bool is_t = channel == q->t.channel && p->entry == q->t.entry;
             bool behind = !is_t && channel == q->t.channel && !g->channels[channel].bag;
             if (!(accept[class / 64] >> class % 64 & 1) || behind)
@@ -558,9 +558,9 @@ static size_t list_outer(const game *q, const uint32_t *budgets, choice *all, si
 
 static size_t list_inner(const game *q, choice *all)
 {
-    aphi_scenery_look(q->k->y, q->k->v);
+    aphi_local_state_look(q->k->y, q->k->v);
     for (size_t i = 0; i < q->k->y->step_count; i++) {
-        const aphi_scenery_step *s = &q->k->y->steps[i];
+        const aphi_local_state_step *s = &q->k->y->steps[i];
         all[i] = (choice){s->agent, s->channel, s->entry, s->sender};
     }
     return q->k->y->step_count;
@@ -592,7 +592,7 @@ static bool try_all(game *q, uint32_t second, uint32_t first, uint32_t lead)
 
 static bool play(game *q, uint32_t second, uint32_t first, uint32_t lead)
 {
-    aphi_commute *k = q->k;
+    aphi_independence *k = q->k;
     uint32_t key[7] = {second, first, lead, q->t.agent, q->t.channel, q->t.entry, q->t.sender};
     size_t before = k->games.count;
     uint32_t at = aphi_intern_number(&k->games, key, sizeof key);
@@ -605,7 +605,7 @@ static bool play(game *q, uint32_t second, uint32_t first, uint32_t lead)
 }
 
 /* An inner step of the place that may be taken alone, taken; a place of NOWHERE if there is none. */
-static result rest_once(aphi_commute *k, const circle_info *circle, uint32_t place)
+static result rest_once(aphi_independence *k, const circle_info *circle, uint32_t place)
 {
     game q = {.k = k, .circle = circle};
     choice *all = aphi_alloc(room_for_choices(&q) * sizeof *all);
@@ -623,7 +623,7 @@ static result rest_once(aphi_commute *k, const circle_info *circle, uint32_t pla
 }
 
 /* Takes inner steps that may be taken alone, until there is none. What they lead to is at rest already. */
-static result rest_of(aphi_commute *k, const circle_info *circle, result r)
+static result rest_of(aphi_independence *k, const circle_info *circle, result r)
 {
     if (r.place == NOWHERE)
         return r;
@@ -639,7 +639,7 @@ static result rest_of(aphi_commute *k, const circle_info *circle, result r)
     return (result){k->rests[at].place, new_lead(k, r.sent, k->rests[at].sent, k->nothing)};
 }
 
-bool aphi_commute_alone(aphi_commute *k, const uint32_t *v, const aphi_scenery_step *step)
+bool aphi_independence_alone(aphi_independence *k, const uint32_t *v, const aphi_local_state_step *step)
 {
     const circle_info *circle = &k->circles[step->agent];
     if (!circle->usable || step->enters)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * suffixes.c - the automata of suffixes.h.
+ * sequence_dfa.c - the automata of sequence_dfa.h.
  *
  * A node is a key of a table: one edge {0 or 1 for the empty sequence, 0}, then its edges. Unions are remembered by
  * the pair of their parts.
  * Invariants: 1. the edges of a node rise by first number. 2. no edge leads to the empty set. 3. a node is made after
  *             those that it leads to. */
-#include "reach/suffixes.h"
+#include "local/sequence_dfa.h"
 
 #include "base/memory.h"
 
@@ -14,57 +14,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t node(aphi_suffixes *s, const aphi_suffixes_edge *edges, size_t count)
+static uint32_t node(aphi_sequence_dfa *s, const aphi_sequence_dfa_edge *edges, size_t count)
 {
     return aphi_intern_number(&s->nodes, edges, count * sizeof *edges);
 }
 
-void aphi_suffixes_init(aphi_suffixes *s)
+void aphi_sequence_dfa_init(aphi_sequence_dfa *s)
 {
-    *s = (aphi_suffixes){0};
-    uint32_t none = node(s, &(aphi_suffixes_edge){0, 0}, 1), end = node(s, &(aphi_suffixes_edge){1, 0}, 1);
-    assert(none == APHI_SUFFIXES_NONE && end == APHI_SUFFIXES_END);
+    *s = (aphi_sequence_dfa){0};
+    uint32_t none = node(s, &(aphi_sequence_dfa_edge){0, 0}, 1), end = node(s, &(aphi_sequence_dfa_edge){1, 0}, 1);
+    assert(none == APHI_SEQUENCE_DFA_NONE && end == APHI_SEQUENCE_DFA_END);
 }
 
-void aphi_suffixes_free(aphi_suffixes *s)
+void aphi_sequence_dfa_free(aphi_sequence_dfa *s)
 {
     aphi_intern_free(&s->nodes);
     aphi_intern_free(&s->unions);
     free(s->union_results);
-    *s = (aphi_suffixes){0};
+    *s = (aphi_sequence_dfa){0};
 }
 
-const aphi_suffixes_edge *aphi_suffixes_edges(const aphi_suffixes *s, uint32_t set, size_t *count, bool *has_empty)
+const aphi_sequence_dfa_edge *aphi_sequence_dfa_edges(const aphi_sequence_dfa *s, uint32_t set, size_t *count, bool *has_empty)
 {
     size_t size;
-    const aphi_suffixes_edge *e = aphi_intern_key(&s->nodes, set, &size);
+    const aphi_sequence_dfa_edge *e = aphi_intern_key(&s->nodes, set, &size);
     *count = size / sizeof *e - 1;
     *has_empty = e[0].first;
     return e + 1;
 }
 
-uint32_t aphi_suffixes_prepend(aphi_suffixes *s, uint32_t first, uint32_t rest)
+uint32_t aphi_sequence_dfa_prepend(aphi_sequence_dfa *s, uint32_t first, uint32_t rest)
 {
-    if (rest == APHI_SUFFIXES_NONE)
-        return APHI_SUFFIXES_NONE;
-    aphi_suffixes_edge edges[2] = {{0, 0}, {first, rest}};
+    if (rest == APHI_SEQUENCE_DFA_NONE)
+        return APHI_SEQUENCE_DFA_NONE;
+    aphi_sequence_dfa_edge edges[2] = {{0, 0}, {first, rest}};
     return node(s, edges, 2);
 }
 
 /* Merges the edges of a and b into out, which has room. Making unions moves the nodes: each edge is looked up anew. */
-static size_t merge(aphi_suffixes *s, uint32_t a, uint32_t b, aphi_suffixes_edge *out)
+static size_t merge(aphi_sequence_dfa *s, uint32_t a, uint32_t b, aphi_sequence_dfa_edge *out)
 {
     size_t na, nb, n = 1, i = 0, j = 0;
     bool ea, eb;
-    aphi_suffixes_edges(s, a, &na, &ea);
-    aphi_suffixes_edges(s, b, &nb, &eb);
-    out[0] = (aphi_suffixes_edge){ea || eb, 0};
+    aphi_sequence_dfa_edges(s, a, &na, &ea);
+    aphi_sequence_dfa_edges(s, b, &nb, &eb);
+    out[0] = (aphi_sequence_dfa_edge){ea || eb, 0};
     while (i < na || j < nb) {
-        aphi_suffixes_edge x = {0}, y = {0};
+        aphi_sequence_dfa_edge x = {0}, y = {0};
         if (i < na)
-            x = aphi_suffixes_edges(s, a, &na, &ea)[i];
+            x = aphi_sequence_dfa_edges(s, a, &na, &ea)[i];
         if (j < nb)
-            y = aphi_suffixes_edges(s, b, &nb, &eb)[j];
+            y = aphi_sequence_dfa_edges(s, b, &nb, &eb)[j];
         if (j == nb || (i < na && x.first < y.first)) {
             out[n++] = x;
             i++;
@@ -72,18 +72,18 @@ static size_t merge(aphi_suffixes *s, uint32_t a, uint32_t b, aphi_suffixes_edge
             out[n++] = y;
             j++;
         } else {
-            out[n++] = (aphi_suffixes_edge){x.first, aphi_suffixes_union(s, x.rest, y.rest)};
+            out[n++] = (aphi_sequence_dfa_edge){x.first, aphi_sequence_dfa_union(s, x.rest, y.rest)};
             i++, j++;
         }
     }
     return n;
 }
 
-uint32_t aphi_suffixes_union(aphi_suffixes *s, uint32_t a, uint32_t b)
+uint32_t aphi_sequence_dfa_union(aphi_sequence_dfa *s, uint32_t a, uint32_t b)
 {
-    if (a == b || b == APHI_SUFFIXES_NONE)
+    if (a == b || b == APHI_SEQUENCE_DFA_NONE)
         return a;
-    if (a == APHI_SUFFIXES_NONE)
+    if (a == APHI_SEQUENCE_DFA_NONE)
         return b;
     uint32_t pair[2] = {a < b ? a : b, a < b ? b : a};
     size_t known = s->unions.count;
@@ -92,9 +92,9 @@ uint32_t aphi_suffixes_union(aphi_suffixes *s, uint32_t a, uint32_t b)
         return s->union_results[at];
     size_t na, nb;
     bool empty;
-    aphi_suffixes_edges(s, a, &na, &empty);
-    aphi_suffixes_edges(s, b, &nb, &empty);
-    aphi_suffixes_edge *out = aphi_alloc((na + nb + 1) * sizeof *out);
+    aphi_sequence_dfa_edges(s, a, &na, &empty);
+    aphi_sequence_dfa_edges(s, b, &nb, &empty);
+    aphi_sequence_dfa_edge *out = aphi_alloc((na + nb + 1) * sizeof *out);
     size_t n = merge(s, a, b, out);
     uint32_t result = node(s, out, n);
     free(out);
@@ -104,13 +104,13 @@ uint32_t aphi_suffixes_union(aphi_suffixes *s, uint32_t a, uint32_t b)
     return result;
 }
 
-uint64_t aphi_suffixes_count(const aphi_suffixes *s, uint32_t set)
+uint64_t aphi_sequence_dfa_count(const aphi_sequence_dfa *s, uint32_t set)
 {
     uint64_t *counts = aphi_alloc(((size_t)set + 1) * sizeof *counts);
     for (uint32_t i = 0; i <= set; i++) {
         size_t n;
         bool empty;
-        const aphi_suffixes_edge *e = aphi_suffixes_edges(s, i, &n, &empty);
+        const aphi_sequence_dfa_edge *e = aphi_sequence_dfa_edges(s, i, &n, &empty);
         counts[i] = empty;
         for (size_t k = 0; k < n; k++)
             if (__builtin_add_overflow(counts[i], counts[e[k].rest], &counts[i]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * projection.c - collect local sequences in tables: a table for each component and each kind of sequence. */
-#include "reach/projection.h"
+#include "local/projection.h"
 
 #include "base/memory.h"
 
@@ -140,7 +140,7 @@ static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const 
 }
 
 bool aphi_projection_walk(const aphi_projection *p, const aphi_alts *a, size_t component, bool races,
-                          aphi_locally_visit *visit, void *context)
+                          aphi_local_search_visit *visit, void *context)
 {
     const aphi_intern *all = races ? &p->by_races[component] : &p->by_events[component];
     aphi_local_event *events = NULL;

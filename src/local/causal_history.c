@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * past.c - events with clocks, interned: a list for each component, and one of clocks and rooms.
+ * causal_history.c - events with clocks, interned: a list for each component, and one of clocks and rooms.
  *
  * Idea:       race sets are found at the end of a run, from what is kept, by their definition: what a receive of the
  *             target could have taken instead, when all that happened before either happens again.
@@ -10,7 +10,7 @@
  *             3. the stamp of a message whose send is kept is its place in the list of the sender; that of any other
  *                message is its clock, which has one entry then
  * Cost:       each event copies the list that it is added to. */
-#include "reach/past.h"
+#include "local/causal_history.h"
 
 #include "base/memory.h"
 #include "explore/queue_order.h"
@@ -25,9 +25,9 @@ enum { ROOM_RECEIVE, ROOM_CLOCK };
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static void place_rooms(aphi_past *p)
+static void place_rooms(aphi_causal_history *p)
 {
-    const aphi_ground *g = p->ground;
+    const aphi_reduced_model *g = p->ground;
     uint32_t most = 0;
     p->rooms = aphi_alloc_zero((g->port_count * g->part_count + 1) * sizeof *p->rooms);
     for (size_t i = 0; i < g->port_count; i++)
@@ -39,9 +39,9 @@ static void place_rooms(aphi_past *p)
     p->room_size = 1 + (most + 1) * (ROOM_CLOCK + p->width); /* one more: a synchronous message makes it first */
 }
 
-void aphi_past_open(aphi_past *p, const aphi_ground *g)
+void aphi_causal_open(aphi_causal_history *p, const aphi_reduced_model *g)
 {
-    *p = (aphi_past){.ground = g};
+    *p = (aphi_causal_history){.ground = g};
     for (size_t i = 0; i < g->port_count; i++)
         p->whole |= g->ports[i].owner == g->target && g->ports[i].contended;
     p->width = p->whole ? g->part_count : 1;
@@ -50,7 +50,7 @@ void aphi_past_open(aphi_past *p, const aphi_ground *g)
     p->now = aphi_alloc_zero((g->part_count * p->width + p->room_count * p->room_size + 1) * sizeof *p->now);
 }
 
-void aphi_past_close(aphi_past *p)
+void aphi_causal_close(aphi_causal_history *p)
 {
     free(p->rooms);
     free(p->now);
@@ -58,14 +58,14 @@ void aphi_past_close(aphi_past *p)
     aphi_intern_free(&p->clocks);
 }
 
-size_t aphi_past_size(const aphi_past *p)
+size_t aphi_causal_size(const aphi_causal_history *p)
 {
     return p->ground->part_count + 1;
 }
 
 /* ---- lists of events --------------------------------------------------------------------------------------------- */
 
-static const uint32_t *events_of(const aphi_past *p, const uint32_t *at, size_t c, size_t *count)
+static const uint32_t *events_of(const aphi_causal_history *p, const uint32_t *at, size_t c, size_t *count)
 {
     size_t size;
     const uint32_t *e = aphi_intern_key(&p->events, at[c], &size);
@@ -73,12 +73,12 @@ static const uint32_t *events_of(const aphi_past *p, const uint32_t *at, size_t 
     return e;
 }
 
-static bool is_kept(const aphi_past *p, size_t c, size_t receiver)
+static bool is_kept(const aphi_causal_history *p, size_t c, size_t receiver)
 {
     return p->whole || c == p->ground->target || receiver == p->ground->target;
 }
 
-static void keep(aphi_past *p, uint32_t *at, size_t c, const uint32_t *event, const uint32_t *clock)
+static void keep(aphi_causal_history *p, uint32_t *at, size_t c, const uint32_t *event, const uint32_t *clock)
 {
     size_t count, size;
     const uint32_t *e = events_of(p, at, c, &count);
@@ -94,34 +94,34 @@ static void keep(aphi_past *p, uint32_t *at, size_t c, const uint32_t *event, co
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
-static size_t now_size(const aphi_past *p)
+static size_t now_size(const aphi_causal_history *p)
 {
     return (p->ground->part_count * p->width + p->room_count * p->room_size) * sizeof *p->now;
 }
 
-static void load(aphi_past *p, const uint32_t *at)
+static void load(aphi_causal_history *p, const uint32_t *at)
 {
     memcpy(p->now, aphi_intern_key(&p->clocks, at[p->ground->part_count], NULL), now_size(p));
 }
 
-static void store(aphi_past *p, uint32_t *at)
+static void store(aphi_causal_history *p, uint32_t *at)
 {
     at[p->ground->part_count] = aphi_intern_number(&p->clocks, p->now, now_size(p));
 }
 
-static uint32_t *clock_of(const aphi_past *p, size_t c)
+static uint32_t *clock_of(const aphi_causal_history *p, size_t c)
 {
     return p->now + c * p->width;
 }
 
-static void join(const aphi_past *p, uint32_t *clock, const uint32_t *other)
+static void join(const aphi_causal_history *p, uint32_t *clock, const uint32_t *other)
 {
     for (size_t i = 0; i < p->width; i++)
         clock[i] = clock[i] > other[i] ? clock[i] : other[i];
 }
 
 /* The component has done one more event. */
-static void count_event(const aphi_past *p, size_t c, uint32_t *clock)
+static void count_event(const aphi_causal_history *p, size_t c, uint32_t *clock)
 {
     if (p->whole)
         clock[c]++;
@@ -129,21 +129,21 @@ static void count_event(const aphi_past *p, size_t c, uint32_t *clock)
         clock[0]++;
 }
 
-static uint32_t known_of_target(const aphi_past *p, const uint32_t *clock)
+static uint32_t known_of_target(const aphi_causal_history *p, const uint32_t *clock)
 {
     return clock[p->whole ? p->ground->target : 0];
 }
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
-static uint32_t *rooms_of(const aphi_past *p, const aphi_past_message *m)
+static uint32_t *rooms_of(const aphi_causal_history *p, const aphi_causal_message *m)
 {
     size_t room = p->rooms[m->port * p->ground->part_count + m->sender];
     return room ? p->now + p->ground->part_count * p->width + (room - 1) * p->room_size : NULL;
 }
 
 /* The oldest room is used; returns the receive that made it. A synchronous send uses it without having waited. */
-static uint32_t use_room(const aphi_past *p, const aphi_past_message *m, uint32_t *clock)
+static uint32_t use_room(const aphi_causal_history *p, const aphi_causal_message *m, uint32_t *clock)
 {
     uint32_t *rooms = rooms_of(p, m);
     size_t one = ROOM_CLOCK + p->width;
@@ -158,7 +158,7 @@ static uint32_t use_room(const aphi_past *p, const aphi_past_message *m, uint32_
     return receive;
 }
 
-static void make_room(const aphi_past *p, const aphi_past_message *m, size_t receive, const uint32_t *clock)
+static void make_room(const aphi_causal_history *p, const aphi_causal_message *m, size_t receive, const uint32_t *clock)
 {
     uint32_t *rooms = rooms_of(p, m);
     if (!rooms)
@@ -170,20 +170,20 @@ static void make_room(const aphi_past *p, const aphi_past_message *m, size_t rec
 
 /* ---- what happens ------------------------------------------------------------------------------------------------ */
 
-void aphi_past_start(aphi_past *p, uint32_t *at)
+void aphi_causal_start(aphi_causal_history *p, uint32_t *at)
 {
-    const aphi_ground *g = p->ground;
+    const aphi_reduced_model *g = p->ground;
     memset(p->now, 0, now_size(p));
     for (size_t i = 0; i < g->port_count; i++)
         for (size_t c = 0; c < g->part_count; c++)
             if (g->ports[i].limit[c])
-                *rooms_of(p, &(aphi_past_message){.port = (uint16_t)i, .sender = c}) = g->ports[i].limit[c];
+                *rooms_of(p, &(aphi_causal_message){.port = (uint16_t)i, .sender = c}) = g->ports[i].limit[c];
     store(p, at);
     for (size_t c = 0; c < g->part_count; c++)
         at[c] = aphi_intern_number(&p->events, "", 0);
 }
 
-void aphi_past_local(aphi_past *p, uint32_t *at, uint16_t label)
+void aphi_causal_local(aphi_causal_history *p, uint32_t *at, uint16_t label)
 {
     size_t target = p->ground->target;
     uint32_t event[CLOCK] = {[OP] = APHI_ALTS_LOCAL, [LABEL] = label};
@@ -193,7 +193,7 @@ void aphi_past_local(aphi_past *p, uint32_t *at, uint16_t label)
     store(p, at);
 }
 
-uint32_t aphi_past_send(aphi_past *p, uint32_t *at, const aphi_past_message *m)
+uint32_t aphi_causal_send(aphi_causal_history *p, uint32_t *at, const aphi_causal_message *m)
 {
     load(p, at);
     uint32_t *clock = clock_of(p, m->sender);
@@ -207,12 +207,12 @@ uint32_t aphi_past_send(aphi_past *p, uint32_t *at, const aphi_past_message *m)
     count_event(p, m->sender, clock);
     store(p, at);
     stamp = kept ? stamp : clock[0];
-    p->overflow |= stamp >= APHI_PAST_STAMPS;
-    return (uint32_t)stamp % APHI_PAST_STAMPS;
+    p->overflow |= stamp >= APHI_CAUSAL_STAMPS;
+    return (uint32_t)stamp % APHI_CAUSAL_STAMPS;
 }
 
 /* The clock of a message is that of its send. */
-static void join_message(const aphi_past *p, const uint32_t *at, const aphi_past_message *m, uint32_t *clock)
+static void join_message(const aphi_causal_history *p, const uint32_t *at, const aphi_causal_message *m, uint32_t *clock)
 {
     if (!is_kept(p, m->sender, m->receiver)) {
         join(p, clock, &m->stamp);
@@ -226,7 +226,7 @@ static void join_message(const aphi_past *p, const uint32_t *at, const aphi_past
     free(sent);
 }
 
-static void keep_receive(aphi_past *p, uint32_t *at, const aphi_past_message *m, bool sync, uint32_t state,
+static void keep_receive(aphi_causal_history *p, uint32_t *at, const aphi_causal_message *m, bool sync, uint32_t state,
                          const uint32_t *clock)
 {
     uint32_t event[CLOCK] = {[OP] = APHI_ALTS_RECEIVE, [SYNC] = sync, [PORT] = m->port, [LABEL] = m->label,
@@ -235,7 +235,7 @@ static void keep_receive(aphi_past *p, uint32_t *at, const aphi_past_message *m,
         keep(p, at, m->receiver, event, clock);
 }
 
-void aphi_past_receive(aphi_past *p, uint32_t *at, const aphi_past_message *m, uint32_t state)
+void aphi_causal_receive(aphi_causal_history *p, uint32_t *at, const aphi_causal_message *m, uint32_t state)
 {
     size_t count;
     load(p, at);
@@ -248,14 +248,14 @@ void aphi_past_receive(aphi_past *p, uint32_t *at, const aphi_past_message *m, u
     store(p, at);
 }
 
-void aphi_past_pass(aphi_past *p, uint32_t *at, const aphi_past_message *m, uint32_t state)
+void aphi_causal_pass(aphi_causal_history *p, uint32_t *at, const aphi_causal_message *m, uint32_t state)
 {
     size_t sent, received;
     load(p, at);
     uint32_t *ours = clock_of(p, m->receiver), *theirs = clock_of(p, m->sender);
     events_of(p, at, m->sender, &sent);
     events_of(p, at, m->receiver, &received);
-    aphi_past_message placed = *m;
+    aphi_causal_message placed = *m;
     placed.stamp = (uint32_t)sent;
     uint32_t event[CLOCK] = {[OP] = APHI_ALTS_SEND, [SYNC] = 1, [PORT] = m->port, [LABEL] = m->label,
                              [PEER] = (uint32_t)m->receiver, [PEER_INDEX] = (uint32_t)received};
@@ -271,7 +271,7 @@ void aphi_past_pass(aphi_past *p, uint32_t *at, const aphi_past_message *m, uint
     store(p, at);
 }
 
-void aphi_past_forget(aphi_past *p, uint32_t *at, size_t component)
+void aphi_causal_forget(aphi_causal_history *p, uint32_t *at, size_t component)
 {
     load(p, at);
     memset(clock_of(p, component), 0, p->width * sizeof *p->now);
@@ -281,9 +281,9 @@ void aphi_past_forget(aphi_past *p, uint32_t *at, size_t component)
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
 /* Events as queue_order.h wants them, if all are kept. */
-static aphi_queue_order lay_out(const aphi_past *p, const uint32_t *at)
+static aphi_queue_order lay_out(const aphi_causal_history *p, const uint32_t *at)
 {
-    const aphi_ground *g = p->ground;
+    const aphi_reduced_model *g = p->ground;
     uint32_t *first = aphi_alloc((g->part_count + 1) * sizeof *first), total = 0;
     bool *shared = aphi_alloc_zero((g->port_count + 1) * sizeof *shared);
     aphi_event *events = NULL;
@@ -312,17 +312,17 @@ static aphi_queue_order lay_out(const aphi_past *p, const uint32_t *at)
 }
 
 typedef struct race {
-    const aphi_past *p;
+    const aphi_causal_history *p;
     const uint32_t *at;
     const uint32_t *receive;   /* an event of the target */
     size_t index;
-    aphi_past_rival *found;
+    aphi_causal_rival *found;
     size_t count, capacity;
 } race;
 
 static bool is_open(const race *r, uint32_t port, uint32_t label)
 {
-    const aphi_ground_part *part = &r->p->ground->parts[r->p->ground->target];
+    const aphi_reduced_part *part = &r->p->ground->parts[r->p->ground->target];
     uint32_t state = r->receive[STATE];
     for (uint32_t i = part->first[state]; i < part->first[state + 1]; i++)
         if (part->moves[i].port == port && part->moves[i].label == label)
@@ -363,13 +363,13 @@ static void look_at_send(race *r, size_t sender, size_t send, uint32_t port, uin
         !leads(r, sender, send, port, clock))
         return;
     APHI_RESERVE(r->found, r->capacity, r->count + 1);
-    r->found[r->count++] = (aphi_past_rival){port, label, (uint32_t)sender};
+    r->found[r->count++] = (aphi_causal_rival){port, label, (uint32_t)sender};
 }
 
 static void look_at_sender(race *r, const uint32_t *v, size_t c, size_t port)
 {
-    const aphi_ground *g = r->p->ground;
-    const aphi_ground_move *m = &g->parts[c].moves[g->parts[c].first[v[c]]];
+    const aphi_reduced_model *g = r->p->ground;
+    const aphi_reduced_move *m = &g->parts[c].moves[g->parts[c].first[v[c]]];
     size_t count;
     const uint32_t *e = events_of(r->p, r->at, c, &count);
     for (size_t i = 0; i < count; i++, e += r->p->event_size) {
@@ -379,23 +379,23 @@ static void look_at_sender(race *r, const uint32_t *v, size_t c, size_t port)
         if (g->ports[port].ordered)
             return;
     }
-    if (g->parts[c].kind[v[c]] == APHI_GROUND_SYNC && m->port == port) {
+    if (g->parts[c].kind[v[c]] == APHI_REDUCED_SYNC && m->port == port) {
         const uint32_t *clocks = aphi_intern_key(&r->p->clocks, r->at[g->part_count], NULL);
         look_at_send(r, c, count, m->port, m->label, clocks + c * r->p->width);
     }
 }
 
-size_t aphi_past_count(const aphi_past *p, const uint32_t *at)
+size_t aphi_causal_count(const aphi_causal_history *p, const uint32_t *at)
 {
     size_t count;
     events_of(p, at, p->ground->target, &count);
     return count;
 }
 
-aphi_past_event aphi_past_told(const aphi_past *p, const uint32_t *at, const uint32_t *v, size_t index,
-                               aphi_past_rival **rivals)
+aphi_causal_event aphi_causal_told(const aphi_causal_history *p, const uint32_t *at, const uint32_t *v, size_t index,
+                               aphi_causal_rival **rivals)
 {
-    const aphi_ground *g = p->ground;
+    const aphi_reduced_model *g = p->ground;
     size_t count;
     const uint32_t *e = events_of(p, at, g->target, &count) + index * p->event_size;
     race r = {.p = p, .at = at, .receive = e, .index = index};
@@ -404,5 +404,5 @@ aphi_past_event aphi_past_told(const aphi_past *p, const uint32_t *at, const uin
             if (c != g->target)
                 look_at_sender(&r, v, c, port);
     *rivals = r.found;
-    return (aphi_past_event){e[OP], e[SYNC], e[PORT], e[LABEL], e[PEER], r.count};
+    return (aphi_causal_event){e[OP], e[SYNC], e[PORT], e[LABEL], e[PEER], r.count};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ground.c - from a model to the ground of ground.h, in four steps.
+ * reduced_model.c - from a model to the ground of reduced_model.h, in four steps.
  *
  * 1. Feeds: the pairs of port and label that occur, sorted. A move is then a feed and a state to go to.
  * 2. Refinement: at first all states of a component are in one block and all labels of a port in one class. States
@@ -11,7 +11,7 @@
  * 4. Futures, channels: what can still be sent in a state, from the last states backwards; how messages are kept.
  *
  * Cost: refinement is the plain method, a round over all moves for each round that splits. */
-#include "reach/ground.h"
+#include "local/reduced_model.h"
 
 #include "base/memory.h"
 #include "base/intern.h"
@@ -200,14 +200,14 @@ static void refine(work *w)
 
 /* ---- the quotient ------------------------------------------------------------------------------------------------ */
 
-static aphi_ground_kind kind_of(const aphi_alts_component *p, uint32_t q)
+static aphi_reduced_kind kind_of(const aphi_alts_component *p, uint32_t q)
 {
     if (p->first[q] == p->first[q + 1])
-        return APHI_GROUND_TERMINAL;
+        return APHI_REDUCED_TERMINAL;
     const aphi_alts_move *m = &p->moves[p->first[q]];
     if (m->op == APHI_ALTS_LOCAL)
-        return APHI_GROUND_LOCAL;
-    return m->op == APHI_ALTS_RECEIVE ? APHI_GROUND_RECEIVE : m->sync ? APHI_GROUND_SYNC : APHI_GROUND_SEND;
+        return APHI_REDUCED_LOCAL;
+    return m->op == APHI_ALTS_RECEIVE ? APHI_REDUCED_RECEIVE : m->sync ? APHI_REDUCED_SYNC : APHI_REDUCED_SEND;
 }
 
 typedef struct quotient {
@@ -228,7 +228,7 @@ static uint32_t state_for(const work *w, size_t c, quotient *q, uint32_t state)
 }
 
 /* Adds a move unless the state, whose moves start at `first`, has one like it. */
-static size_t add_move(aphi_ground_part *part, size_t first, size_t n, aphi_ground_move m)
+static size_t add_move(aphi_reduced_part *part, size_t first, size_t n, aphi_reduced_move m)
 {
     for (size_t i = first; i < n; i++)
         if (part->moves[i].class == m.class && part->moves[i].target == m.target && part->moves[i].port == m.port)
@@ -237,7 +237,7 @@ static size_t add_move(aphi_ground_part *part, size_t first, size_t n, aphi_grou
     return n + 1;
 }
 
-static void quotient_part(const work *w, size_t c, aphi_ground_part *part)
+static void quotient_part(const work *w, size_t c, aphi_reduced_part *part)
 {
     const aphi_alts_component *p = &w->a->components[c];
     quotient q = {.number = aphi_alloc((p->states + 1) * sizeof *q.number),
@@ -255,19 +255,19 @@ static void quotient_part(const work *w, size_t c, aphi_ground_part *part)
         for (uint32_t i = p->first[o]; i < p->first[o + 1]; i++) {
             const aphi_alts_move *m = &p->moves[i];
             uint32_t class = m->op == APHI_ALTS_LOCAL ? 0 : w->class[feed_of(w, m)];
-            aphi_ground_move moved = {state_for(w, c, &q, m->target), class, m->port, m->label};
+            aphi_reduced_move moved = {state_for(w, c, &q, m->target), class, m->port, m->label};
             n = c == w->target ? (part->moves[n] = moved, n + 1) : add_move(part, part->first[s], n, moved);
         }
     }
     part->states = q.count;
     part->first[q.count] = part->first[q.count + 1] = (uint32_t)n;
-    part->kind[q.count] = APHI_GROUND_TERMINAL;
+    part->kind[q.count] = APHI_REDUCED_TERMINAL;
     free(q.number);
     free(q.origin);
 }
 
 /* Numbers classes anew, so that those of a port lie together, and says where. */
-static void place_classes(work *w, aphi_ground *g)
+static void place_classes(work *w, aphi_reduced_model *g)
 {
     uint32_t *fresh = aphi_alloc((w->feed_count + 1) * sizeof *fresh);
     memset(fresh, 0xff, (w->feed_count + 1) * sizeof *fresh);
@@ -293,7 +293,7 @@ static void place_classes(work *w, aphi_ground *g)
 /* ---- futures ----------------------------------------------------------------------------------------------------- */
 
 /* States of a part such that each comes after those that its moves lead to. */
-static uint32_t *last_first(const aphi_ground_part *part)
+static uint32_t *last_first(const aphi_reduced_part *part)
 {
     uint32_t *order = aphi_alloc((part->states + 1) * sizeof *order);
     uint32_t *stack = aphi_alloc((part->states + 1) * sizeof *stack);
@@ -326,37 +326,37 @@ static void set_bit(uint64_t *words, uint32_t bit)
 
 static bool is_send(uint8_t kind)
 {
-    return kind == APHI_GROUND_SEND || kind == APHI_GROUND_SYNC;
+    return kind == APHI_REDUCED_SEND || kind == APHI_REDUCED_SYNC;
 }
 
-static void future_of_state(const aphi_ground *g, aphi_ground_part *part, size_t c, uint32_t s)
+static void future_of_state(const aphi_reduced_model *g, aphi_reduced_part *part, size_t c, uint32_t s)
 {
     uint64_t *future = &part->future[s * g->words];
     for (uint32_t i = part->first[s]; i < part->first[s + 1]; i++) {
-        const aphi_ground_move *m = &part->moves[i];
+        const aphi_reduced_move *m = &part->moves[i];
         for (size_t k = 0; k < g->words; k++)
             future[k] |= part->future[m->target * g->words + k];
         part->reaches[s] |= part->reaches[m->target];
         part->needs[s] |= part->needs[m->target];
         part->contends[s] |= part->contends[m->target];
-        if (part->kind[s] == APHI_GROUND_RECEIVE)
+        if (part->kind[s] == APHI_REDUCED_RECEIVE)
             set_bit(&part->accept[s * g->words], m->class);
         if (!is_send(part->kind[s]))
             continue;
-        const aphi_ground_port *port = &g->ports[m->port];
+        const aphi_reduced_port *port = &g->ports[m->port];
         uint64_t owner = UINT64_C(1) << port->owner;
         set_bit(future, m->class);
         part->reaches[s] |= owner;
-        if (part->kind[s] == APHI_GROUND_SYNC || port->limit[c])
+        if (part->kind[s] == APHI_REDUCED_SYNC || port->limit[c])
             part->needs[s] |= owner;
         if (port->contended)
             part->contends[s] |= owner;
     }
 }
 
-static void futures(aphi_ground *g, size_t c)
+static void futures(aphi_reduced_model *g, size_t c)
 {
-    aphi_ground_part *part = &g->parts[c];
+    aphi_reduced_part *part = &g->parts[c];
     size_t n = (size_t)part->states + 1;
     part->future = aphi_alloc_zero((n * g->words + 1) * sizeof *part->future);
     part->accept = aphi_alloc_zero((n * g->words + 1) * sizeof *part->accept);
@@ -370,7 +370,7 @@ static void futures(aphi_ground *g, size_t c)
 }
 
 /* For each state, the most asynchronous sends to a port, or receives from it, on one way on from it. */
-static uint32_t *longest_ways(const aphi_ground_part *part, const uint32_t *order, size_t port, aphi_ground_kind kind)
+static uint32_t *longest_ways(const aphi_reduced_part *part, const uint32_t *order, size_t port, aphi_reduced_kind kind)
 {
     uint32_t *most = aphi_alloc_zero((part->states + 1) * sizeof *most);
     for (uint32_t i = 0; i < part->states; i++) {
@@ -384,17 +384,17 @@ static uint32_t *longest_ways(const aphi_ground_part *part, const uint32_t *orde
     return most;
 }
 
-static void count_sends(work *w, const aphi_ground *g)
+static void count_sends(work *w, const aphi_reduced_model *g)
 {
     w->longest = aphi_alloc(g->part_count * sizeof *w->longest);
     for (size_t c = 0; c < g->part_count; c++) {
-        const aphi_ground_part *part = &g->parts[c];
+        const aphi_reduced_part *part = &g->parts[c];
         w->longest[c] = aphi_alloc_zero((g->port_count + 1) * sizeof **w->longest);
         uint32_t *order = last_first(part);
         for (uint32_t s = 0; s < part->states; s++)
-            if (part->kind[s] == APHI_GROUND_SEND && !w->longest[c][part->moves[part->first[s]].port]) {
+            if (part->kind[s] == APHI_REDUCED_SEND && !w->longest[c][part->moves[part->first[s]].port]) {
                 uint16_t port = part->moves[part->first[s]].port;
-                uint32_t *most = longest_ways(part, order, port, APHI_GROUND_SEND);
+                uint32_t *most = longest_ways(part, order, port, APHI_REDUCED_SEND);
                 w->longest[c][port] = most[part->initial];
                 free(most);
             }
@@ -404,15 +404,15 @@ static void count_sends(work *w, const aphi_ground *g)
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
 
-static void note_synced(aphi_ground *g)
+static void note_synced(aphi_reduced_model *g)
 {
     for (size_t c = 0; c < g->part_count; c++)
         for (uint32_t s = 0; s < g->parts[c].states; s++)
-            if (g->parts[c].kind[s] == APHI_GROUND_SYNC)
+            if (g->parts[c].kind[s] == APHI_REDUCED_SYNC)
                 g->ports[g->parts[c].moves[g->parts[c].first[s]].port].synced = true;
 }
 
-static size_t sender_count(const aphi_ground *g, size_t port)
+static size_t sender_count(const aphi_reduced_model *g, size_t port)
 {
     size_t n = 0;
     for (size_t c = 0; c < g->part_count; c++) {
@@ -429,7 +429,7 @@ typedef struct traffic {
     bool limited, single;     /* somebody may have to wait; nobody sends more than once */
 } traffic;
 
-static traffic traffic_of(const work *w, aphi_ground_port *port, size_t p)
+static traffic traffic_of(const work *w, aphi_reduced_port *port, size_t p)
 {
     const aphi_alts_port *from = &w->a->ports[p];
     traffic t = {.single = true};
@@ -448,7 +448,7 @@ static traffic traffic_of(const work *w, aphi_ground_port *port, size_t p)
     return t;
 }
 
-static uint32_t add_channel(aphi_ground *g, aphi_ground_port *port, aphi_ground_channel channel)
+static uint32_t add_channel(aphi_reduced_model *g, aphi_reduced_port *port, aphi_reduced_channel channel)
 {
     g->channels = aphi_realloc(g->channels, (g->channel_count + 1) * sizeof *g->channels);
     g->channels[g->channel_count] = channel;
@@ -457,15 +457,15 @@ static uint32_t add_channel(aphi_ground *g, aphi_ground_port *port, aphi_ground_
 }
 
 /* Whether some class on the port is sent by more than one component. */
-static bool shared_class(const aphi_ground *g, size_t p)
+static bool shared_class(const aphi_reduced_model *g, size_t p)
 {
-    const aphi_ground_port *port = &g->ports[p];
+    const aphi_reduced_port *port = &g->ports[p];
     uint32_t *by = aphi_alloc_zero(((size_t)port->words * 64 + 1) * sizeof *by);
     bool shared = false;
     for (size_t c = 0; c < g->part_count; c++)
         for (uint32_t s = 0; s < g->parts[c].states; s++) {
-            const aphi_ground_move *m = &g->parts[c].moves[g->parts[c].first[s]];
-            if (g->parts[c].kind[s] != APHI_GROUND_SEND || m->port != p)
+            const aphi_reduced_move *m = &g->parts[c].moves[g->parts[c].first[s]];
+            if (g->parts[c].kind[s] != APHI_REDUCED_SEND || m->port != p)
                 continue;
             uint32_t *sender = &by[m->class - port->word * 64];
             shared |= *sender && *sender != c + 1;
@@ -478,9 +478,9 @@ static bool shared_class(const aphi_ground *g, size_t p)
 /* A bag for all that is alike or in no order, one queue for a contended port, else a queue for each sender. Where
  * nobody sends more than once there is no order either: then a bag tells less, if messages of different senders can be
  * alike. */
-static void place_channels(const work *w, aphi_ground *g, size_t p)
+static void place_channels(const work *w, aphi_reduced_model *g, size_t p)
 {
-    aphi_ground_port *port = &g->ports[p];
+    aphi_reduced_port *port = &g->ports[p];
     traffic t = traffic_of(w, port, p);
     bool own = port->owner == w->target, unordered = w->a->ports[p].medium == APHI_MEDIUM_UNORDERED;
     bool lined = w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1;
@@ -494,31 +494,31 @@ static void place_channels(const work *w, aphi_ground *g, size_t p)
     g->contended |= port->contended;
     if (port->contended) {
         uint32_t *order = last_first(&g->parts[port->owner]);
-        port->takes = longest_ways(&g->parts[port->owner], order, p, APHI_GROUND_RECEIVE);
+        port->takes = longest_ways(&g->parts[port->owner], order, p, APHI_REDUCED_RECEIVE);
         free(order);
     }
     port->channel = (uint32_t)g->channel_count;
-    aphi_ground_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
+    aphi_reduced_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
                                    .named = own || t.limited || (port->contended && port->synced) || w->named};
-    uint32_t shared = APHI_GROUND_NO_CHANNEL;
+    uint32_t shared = APHI_REDUCED_NO_CHANNEL;
     if (port->contended || (channel.bag && t.senders > 0))
         shared = add_channel(g, port, channel);
     for (size_t c = 0; c < g->part_count; c++) {
-        port->by_sender[c] = w->longest[c][p] || port->contended ? shared : APHI_GROUND_NO_CHANNEL;
-        if (w->longest[c][p] && shared == APHI_GROUND_NO_CHANNEL) {
+        port->by_sender[c] = w->longest[c][p] || port->contended ? shared : APHI_REDUCED_NO_CHANNEL;
+        if (w->longest[c][p] && shared == APHI_REDUCED_NO_CHANNEL) {
             uint32_t *order = last_first(&g->parts[c]);
             channel.sender = (uint16_t)c;
             channel.named = false;
-            channel.left = longest_ways(&g->parts[c], order, p, APHI_GROUND_SEND);
+            channel.left = longest_ways(&g->parts[c], order, p, APHI_REDUCED_SEND);
             free(order);
             port->by_sender[c] = add_channel(g, port, channel);
         }
     }
 }
 
-/* With races and a queue for several senders, situations carry the past (past.h), in which every message has a sender.
+/* With races and a queue for several senders, situations carry the past (causal_history.h), in which every message has a sender.
  */
-static void place_all(work *w, aphi_ground *g)
+static void place_all(work *w, aphi_reduced_model *g)
 {
     count_sends(w, g);
     note_synced(g);
@@ -548,7 +548,7 @@ static void free_work(work *w)
     free(w->class);
 }
 
-static aphi_ground_status build(work *w, aphi_ground *g)
+static aphi_reduced_status build(work *w, aphi_reduced_model *g)
 {
     for (size_t p = 0; p < g->port_count; p++)
         g->ports[p].owner = w->a->ports[p].owner;
@@ -558,30 +558,30 @@ static aphi_ground_status build(work *w, aphi_ground *g)
     place_all(w, g);
     for (size_t c = 0; c < g->part_count; c++) {
         if (g->parts[c].states > STATES_MAX)
-            return APHI_GROUND_TOO_LARGE;
+            return APHI_REDUCED_TOO_LARGE;
         futures(g, c);
     }
-    return APHI_GROUND_READY;
+    return APHI_REDUCED_READY;
 }
 
-aphi_ground_status aphi_ground_make(aphi_ground *g, const aphi_alts *a, size_t target, bool races)
+aphi_reduced_status aphi_reduced_make(aphi_reduced_model *g, const aphi_alts *a, size_t target, bool races)
 {
-    *g = (aphi_ground){.target = target, .part_count = a->component_count, .port_count = a->port_count};
+    *g = (aphi_reduced_model){.target = target, .part_count = a->component_count, .port_count = a->port_count};
     g->parts = aphi_alloc_zero((g->part_count + 1) * sizeof *g->parts);
     g->ports = aphi_alloc_zero((g->port_count + 1) * sizeof *g->ports);
     work w = {.a = a, .target = target, .races = races};
     collect_feeds(&w);
     start_partition(&w);
     refine(&w);
-    aphi_ground_status status = build(&w, g);
+    aphi_reduced_status status = build(&w, g);
     free_work(&w);
     return status;
 }
 
-void aphi_ground_free(aphi_ground *g)
+void aphi_reduced_free(aphi_reduced_model *g)
 {
     for (size_t c = 0; c < g->part_count; c++) {
-        aphi_ground_part *p = &g->parts[c];
+        aphi_reduced_part *p = &g->parts[c];
         void *all[] = {p->kind, p->first, p->moves, p->future, p->accept, p->reaches, p->needs, p->contends};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             free(all[i]);
@@ -596,5 +596,5 @@ void aphi_ground_free(aphi_ground *g)
     free(g->parts);
     free(g->ports);
     free(g->channels);
-    *g = (aphi_ground){0};
+    *g = (aphi_reduced_model){0};
 }
