@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "check/exits.h"
 #include "cli/program.h"
-#include "reach/conformity.h"
+#include "execute/conformance.h"
 #include "explore/parallel.h"
 #include "report/parting.h"
 #include "report/spacetime.h"
@@ -33,8 +33,8 @@ typedef struct conforming conforming;
 
 typedef struct tester {
     conforming *x;
-    aphi_controlled *program;
-    aphi_conformity c;
+    aphi_program *program;
+    aphi_conformance c;
     aphi_sequence sequence;
     pthread_t thread;
 } tester;
@@ -52,8 +52,8 @@ struct conforming {
     aphi_compiled_model plan;
     char **words;           /* of the program */
     tester *testers;
-    aphi_alone *alone;
-    aphi_alone_told *told;  /* of each component */
+    aphi_conformance_local *alone;
+    aphi_conformance_local_told *told;  /* of each component */
     pthread_mutex_t lock;   /* of the next two */
     uint64_t visited;       /* sequences of the model */
     size_t next;            /* the component to test */
@@ -156,9 +156,9 @@ static bool visit(void *context, aphi_explorer *e)
     pthread_mutex_unlock(&x->lock);
     t->c.sequence = number - 1;
     if (x->local)
-        aphi_alone_add(x->alone, &t->sequence);
+        aphi_conformance_local_add(x->alone, &t->sequence);
     else
-        more = aphi_conformity_try(&t->c, &t->sequence);
+        more = aphi_conformance_try(&t->c, &t->sequence);
     return more && !interrupted && (!x->limit || number < x->limit);
 }
 
@@ -206,13 +206,13 @@ static void *test_some(void *argument)
     tester *t = argument;
     size_t i;
     while ((i = next_component(t->x, interrupted || t->c.lack.breach || t->c.lost)) != SIZE_MAX)
-        t->x->told[i] = aphi_alone_try(t->x->alone, &t->c, i);
+        t->x->told[i] = aphi_conformance_local_try(t->x->alone, &t->c, i);
     return NULL;
 }
 
 static void test_threads(conforming *x)
 {
-    aphi_alone_capture(x->alone, x->captures);
+    aphi_conformance_local_capture(x->alone, x->captures);
     if (is_settled(x))
         return;
     for (size_t i = 1; i < x->jobs; i++)
@@ -222,7 +222,7 @@ static void test_threads(conforming *x)
     for (size_t i = 1; i < x->jobs; i++)
         pthread_join(x->testers[i].thread, NULL);
     if (!x->thread && !is_settled(x))
-        aphi_alone_settle(x->alone);
+        aphi_conformance_local_settle(x->alone);
 }
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
@@ -237,7 +237,7 @@ static void sum_up(conforming *x)
 {
     for (size_t i = 0; i < x->jobs; i++) {
         const tester *t = &x->testers[i];
-        const aphi_cast *cast = aphi_controlled_cast(t->program);
+        const aphi_cast *cast = aphi_program_cast(t->program);
         consider(&x->lack, &t->c.lack, cast);
         consider(&x->surplus, &t->c.surplus, cast);
         x->tests += t->c.tests;
@@ -245,9 +245,9 @@ static void sum_up(conforming *x)
     }
 }
 
-static aphi_alone_told all_told(const conforming *x)
+static aphi_conformance_local_told all_told(const conforming *x)
 {
-    aphi_alone_told sum = {0};
+    aphi_conformance_local_told sum = {0};
     for (size_t i = 0; i < x->alts.component_count && x->local; i++) {
         sum.by_events += x->told[i].by_events;
         sum.by_races += x->told[i].by_races;
@@ -337,7 +337,7 @@ static void tell_difference(const finding *f, aphi_buffer *out)
 static void tell_threads(const conforming *x, aphi_buffer *out)
 {
     for (size_t i = 0; i < x->alts.component_count; i++) {
-        const aphi_alone_told *told = &x->told[i];
+        const aphi_conformance_local_told *told = &x->told[i];
         if (!told->by_events && !told->untested)
             continue;
         aphi_buffer_format(out, "  %s: %" PRIu64 " sequence%s by events", x->alts.components[i].name, told->by_events,
@@ -517,32 +517,32 @@ static int open_tester(conforming *x, tester *t)
 {
     char error[512];
     t->x = x;
-    t->program = aphi_controlled_open(x->words, x->time_ms, error, sizeof error);
+    t->program = aphi_program_open(x->words, x->time_ms, error, sizeof error);
     if (!t->program) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_PROGRAM;
     }
-    if (!aphi_conformity_open(&t->c, &x->plan, t->program, x->local, error, sizeof error)) {
+    if (!aphi_conformance_open(&t->c, &x->plan, t->program, x->local, error, sizeof error)) {
         fprintf(stderr, "antiphon: %s and %s: %s\n", x->alts.name, x->name, error);
         return APHI_EXIT_MISMATCH;
     }
     t->c.time_ms = x->time_ms;
-    aphi_controlled_heed(t->program, &interrupted);
+    aphi_program_heed(t->program, &interrupted);
     return 0;
 }
 
 static void close_tester(tester *t)
 {
     if (t->c.plan)
-        aphi_conformity_close(&t->c);
-    aphi_controlled_close(t->program);
+        aphi_conformance_close(&t->c);
+    aphi_program_close(t->program);
 }
 
 static int test(conforming *x)
 {
     int64_t begun = aphi_clock_ns();
     if (x->local) {
-        x->alone = aphi_alone_open(&x->testers[0].c);
+        x->alone = aphi_conformance_local_open(&x->testers[0].c);
         x->told = aphi_alloc_zero((x->alts.component_count + 1) * sizeof *x->told);
     }
     visit_all(x);
@@ -556,7 +556,7 @@ static int test(conforming *x)
     if (lost)
         fprintf(stderr, "antiphon: %s: %s\n", x->name, lost->c.error);
     int code = lost ? APHI_EXIT_PROGRAM : tell(x);
-    aphi_alone_close(x->alone);
+    aphi_conformance_local_close(x->alone);
     free(x->told);
     return code;
 }
@@ -594,7 +594,7 @@ int aphi_command_conform(int count, char **words)
     x.model = words[optind];
     x.name = words[optind + 1];
     x.words = words + optind + 1;
-    code = aphi_program_open(x.model, (uint32_t)x.unroll, &x.alts);
+    code = aphi_program_model_open(x.model, (uint32_t)x.unroll, &x.alts);
     if (code)
         return code;
     signal(SIGINT, on_signal);

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "check/exits.h"
-#include "reach/controlled_search.h"
+#include "execute/program_explore.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -18,14 +18,14 @@
 #include <string.h>
 
 typedef struct exploration {
-    aphi_controlled *program;
+    aphi_program *program;
     const char *name;
     const char *list, *replay, *prefix;
     FILE *listed;
     uint64_t random, seed, limit, time_ms, events_max;
     uint64_t seed_now; /* of the last random run */
     bool races, twice, json;
-    aphi_controlled_told told;
+    aphi_program_told told;
     bool complete;
     int code;
     char trouble[600]; /* what the first bad run came to */
@@ -120,9 +120,9 @@ static int take_options(exploration *x, int count, char **words)
 
 /* ---- what runs come to ------------------------------------------------------------------------------------------- */
 
-static aphi_controlled_order order_of(const exploration *x, uint64_t seed)
+static aphi_program_order order_of(const exploration *x, uint64_t seed)
 {
-    aphi_controlled_order o = aphi_controlled_freely(seed, x->time_ms);
+    aphi_program_order o = aphi_program_freely(seed, x->time_ms);
     o.events_max = x->events_max;
     return o;
 }
@@ -154,7 +154,7 @@ static void weigh(exploration *x, const aphi_recording *r)
 static void write_line(exploration *x, const aphi_recording *r, const aphi_races *races)
 {
     x->line.n = 0;
-    aphi_recording_write(aphi_controlled_cast(x->program), r, x->races ? races : NULL, x->told.sequences, &x->line);
+    aphi_recording_write(aphi_program_cast(x->program), r, x->races ? races : NULL, x->told.sequences, &x->line);
     aphi_buffer_byte(&x->line, '\n');
     fwrite(x->line.data, 1, x->line.n, x->listed);
 }
@@ -164,7 +164,7 @@ static void list(exploration *x, const aphi_recording *r)
     if (!x->listed)
         return;
     if (x->races)
-        aphi_races_find(aphi_controlled_cast(x->program), r, &x->found);
+        aphi_races_find(aphi_program_cast(x->program), r, &x->found);
     write_line(x, r, &x->found);
 }
 
@@ -191,10 +191,10 @@ static bool visit(void *context, const aphi_recording *r, const aphi_races *race
 static void run_all(exploration *x)
 {
     char error[512];
-    aphi_controlled_order limits = order_of(x, 0);
-    switch (aphi_controlled_search(x->program, &limits, visit, x, &x->told, error, sizeof error)) {
-    case APHI_CONTROLLED_ALL: x->complete = true; break;
-    case APHI_CONTROLLED_LOST: lost(x, error); break;
+    aphi_program_order limits = order_of(x, 0);
+    switch (aphi_program_explore(x->program, &limits, visit, x, &x->told, error, sizeof error)) {
+    case APHI_PROGRAM_ALL: x->complete = true; break;
+    case APHI_PROGRAM_LOST: lost(x, error); break;
     default: break;
     }
 }
@@ -202,10 +202,10 @@ static void run_all(exploration *x)
 /* ---- some runs --------------------------------------------------------------------------------------------------- */
 
 /* One run, counted; false: there is no going on. */
-static bool run_one(exploration *x, const aphi_controlled_order *o)
+static bool run_one(exploration *x, const aphi_program_order *o)
 {
     char error[512];
-    if (!aphi_controlled_run(x->program, o, &x->recording, error, sizeof error)) {
+    if (!aphi_program_run(x->program, o, &x->recording, error, sizeof error)) {
         lost(x, error);
         return false;
     }
@@ -220,15 +220,15 @@ static bool run_one(exploration *x, const aphi_controlled_order *o)
 static bool replay(exploration *x, const aphi_recording *r)
 {
     char error[512];
-    aphi_controlled_order o = order_of(x, 0);
+    aphi_program_order o = order_of(x, 0);
     o.whole = true;
     o.forced = r->events;
     o.forced_count = r->event_count;
-    if (!aphi_controlled_run(x->program, &o, &x->again, error, sizeof error)) {
+    if (!aphi_program_run(x->program, &o, &x->again, error, sizeof error)) {
         lost(x, error);
         return false;
     }
-    bool same = x->again.end == r->end && aphi_recording_same(aphi_controlled_cast(x->program), r, &x->again);
+    bool same = x->again.end == r->end && aphi_recording_same(aphi_program_cast(x->program), r, &x->again);
     if (!same && x->again.end == r->end)
         snprintf(x->again.detail, sizeof x->again.detail, "the replay has other events");
     if (!same && x->again.end == APHI_RECORDING_ENDED)
@@ -247,7 +247,7 @@ static void run_random(exploration *x)
 {
     for (uint64_t i = 0; i < x->random && !interrupted; i++) {
         x->seed_now = x->seed + i;
-        aphi_controlled_order o = order_of(x, x->seed_now);
+        aphi_program_order o = order_of(x, x->seed_now);
         if (!run_one(x, &o))
             return;
         weigh(x, &x->recording);
@@ -264,7 +264,7 @@ static void run_random(exploration *x)
 /* One line of a file; false: there is no going on. */
 static bool follow(exploration *x)
 {
-    aphi_controlled_order o = order_of(x, x->seed);
+    aphi_program_order o = order_of(x, x->seed);
     o.forced = x->given.events;
     o.forced_count = x->given.event_count;
     o.whole = x->replay != NULL;
@@ -291,7 +291,7 @@ static bool follow_line(exploration *x, const char *file, uint64_t number, const
     if (!aph_json_read(text, n, &v, &json)) {
         snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": not JSON, at byte %zu: %s", file, number, json.offset,
                  json.message);
-    } else if (!aphi_recording_read(aphi_controlled_cast(x->program), v, &x->given, error, sizeof error)) {
+    } else if (!aphi_recording_read(aphi_program_cast(x->program), v, &x->given, error, sizeof error)) {
         snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": %s", file, number, error);
     } else {
         aph_collect();
@@ -420,14 +420,14 @@ int aphi_command_explore(int count, char **words)
         return code;
     x.name = words[optind];
     int64_t begun = aphi_clock_ns();
-    x.program = aphi_controlled_open(words + optind, x.time_ms, error, sizeof error);
+    x.program = aphi_program_open(words + optind, x.time_ms, error, sizeof error);
     if (!x.program) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_PROGRAM;
     }
-    aphi_controlled_heed(x.program, &interrupted);
+    aphi_program_heed(x.program, &interrupted);
     if (!open_list(&x)) {
-        aphi_controlled_close(x.program);
+        aphi_program_close(x.program);
         return APHI_EXIT_WRITE;
     }
     explore(&x);
@@ -437,7 +437,7 @@ int aphi_command_explore(int count, char **words)
         tell_json(&x, seconds);
     else
         tell(&x, seconds);
-    aphi_controlled_close(x.program);
+    aphi_program_close(x.program);
     aphi_recording_free(&x.recording);
     aphi_recording_free(&x.again);
     aphi_recording_free(&x.given);

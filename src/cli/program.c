@@ -111,7 +111,7 @@ static int check(const char *name, uint32_t unroll, aphi_alts *a)
     return code;
 }
 
-int aphi_program_open(const char *name, uint32_t unroll, aphi_alts *a)
+int aphi_program_model_open(const char *name, uint32_t unroll, aphi_alts *a)
 {
     int code = open_any(name, a);
     if (code)

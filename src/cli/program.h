@@ -8,6 +8,6 @@
 
 /* Reads the model and checks it; cycles are unrolled if unroll is not 0. Returns 0, or says what is wrong on stderr and
  * returns the exit code; then there is nothing to free. */
-int aphi_program_open(const char *name, uint32_t unroll, aphi_alts *a);
+int aphi_program_model_open(const char *name, uint32_t unroll, aphi_alts *a);
 
 #endif

@@ -555,7 +555,7 @@ static int run_search(reach *r)
 static int run(reach *r)
 {
     struct sigaction action = {.sa_handler = on_interrupt}, before[2];
-    int code = aphi_program_open(r->model, (uint32_t)r->unroll, &r->alts);
+    int code = aphi_program_model_open(r->model, (uint32_t)r->unroll, &r->alts);
     if (code)
         return code;
     sigaction(SIGINT, &action, &before[0]);

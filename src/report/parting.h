@@ -5,7 +5,7 @@
 #define APHI_REPORT_PARTING_H
 
 #include "base/buffer.h"
-#include "reach/conformity.h"
+#include "execute/conformance.h"
 
 /* What the model has on the left, what the program did on the right; on both sides the event to blame is marked, with
  * what it could have taken there. */

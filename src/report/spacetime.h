@@ -13,7 +13,7 @@
 #ifndef APHI_REPORT_SPACETIME_H
 #define APHI_REPORT_SPACETIME_H
 
-#include "reach/conformity.h"
+#include "execute/conformance.h"
 #include "report/terminal.h"
 
 /* What lies in the past of the event to blame and of what it could have taken, at most so many rows: the last ones. */

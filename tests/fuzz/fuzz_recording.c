@@ -3,7 +3,7 @@
  * fuzz_recording.c - any JSON is a sequence or an error with a message; a sequence written and read is the same. */
 #include <assert.h>
 #include <stdlib.h>
-#include "reach/recording.h"
+#include "execute/recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_races.c - race sets of small recordings, by hand; and recordings as JSON and back. */
-#include "reach/recording.h"
+#include "execute/recording.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

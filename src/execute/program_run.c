@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * controlled.c - a program on the threads library, started under control.
+ * program_run.c - a program on the threads library, started under control.
  *
  * Idea:       Two pipes, named in ANTIPHON_THREADS; src/threads/runner.c lists the words that are spoken. The program
  *             times its runs itself; should it not answer, a grace later it is killed, with all of its process group.
  * Invariants: 1. What the program writes is not trusted: numbers are checked against the cast.
- *             2. Nothing outlives aphi_controlled_close; if we are killed, the program is, too. */
-#include "reach/controlled.h"
+ *             2. Nothing outlives aphi_program_close; if we are killed, the program is, too. */
+#include "execute/program_run.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -26,7 +26,7 @@
 
 enum { GRACE_MS = 10000, LINE = 1024, LOOK_MS = 100 /* between two looks at *stop */ };
 
-struct aphi_controlled {
+struct aphi_program {
     pid_t pid;
     int to, from;
     char buffer[1 << 16];
@@ -50,7 +50,7 @@ static bool fail(char *error, size_t size, const char *format, ...)
 
 typedef enum heard { HEARD_LINE, HEARD_END, HEARD_NOTHING } heard;
 
-static heard fill(aphi_controlled *p, int64_t deadline_ns)
+static heard fill(aphi_program *p, int64_t deadline_ns)
 {
     for (;;) {
         int64_t left = (deadline_ns - aphi_clock_ns()) / 1000000;
@@ -76,7 +76,7 @@ static heard fill(aphi_controlled *p, int64_t deadline_ns)
 }
 
 /* A line without its end; one that is too long is cut. */
-static heard hear(aphi_controlled *p, char line[LINE], int64_t deadline_ns)
+static heard hear(aphi_program *p, char line[LINE], int64_t deadline_ns)
 {
     size_t n = 0;
     for (;;) {
@@ -127,7 +127,7 @@ static int exec_error(int fd)
     return n == sizeof number ? number : 0;
 }
 
-static bool start(aphi_controlled *p, char *const *words, char *error, size_t size)
+static bool start(aphi_program *p, char *const *words, char *error, size_t size)
 {
     int to[2], from[2], told[2];
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 || pipe2(told, O_CLOEXEC) < 0)
@@ -166,7 +166,7 @@ static bool take_port(aphi_cast *c, const char *line)
     return false;
 }
 
-static bool meet(aphi_controlled *p, const char *name, uint64_t time_ms, char *error, size_t size)
+static bool meet(aphi_program *p, const char *name, uint64_t time_ms, char *error, size_t size)
 {
     static const char hint[] = "is it linked with libantiphon-threads, and does it call aph_threads_run?";
     char line[LINE];
@@ -191,19 +191,19 @@ static bool meet(aphi_controlled *p, const char *name, uint64_t time_ms, char *e
     }
 }
 
-aphi_controlled *aphi_controlled_open(char *const *words, uint64_t time_ms, char *error, size_t size)
+aphi_program *aphi_program_open(char *const *words, uint64_t time_ms, char *error, size_t size)
 {
-    aphi_controlled *p = aphi_alloc_zero(sizeof *p);
+    aphi_program *p = aphi_alloc_zero(sizeof *p);
     p->pid = p->to = p->from = -1;
     if (start(p, words, error, size) && meet(p, words[0], time_ms, error, size)) {
         aphi_cast_label(&p->cast, "*");
         return p;
     }
-    aphi_controlled_close(p);
+    aphi_program_close(p);
     return NULL;
 }
 
-void aphi_controlled_close(aphi_controlled *p)
+void aphi_program_close(aphi_program *p)
 {
     if (!p)
         return;
@@ -221,19 +221,19 @@ void aphi_controlled_close(aphi_controlled *p)
     free(p);
 }
 
-aphi_cast *aphi_controlled_cast(aphi_controlled *p)
+aphi_cast *aphi_program_cast(aphi_program *p)
 {
     return &p->cast;
 }
 
 /* ---- ordering ---------------------------------------------------------------------------------------------------- */
 
-aphi_controlled_order aphi_controlled_freely(uint64_t seed, uint64_t time_ms)
+aphi_program_order aphi_program_freely(uint64_t seed, uint64_t time_ms)
 {
-    return (aphi_controlled_order){.seed = seed, .time_ms = time_ms, .events_max = 100000, .alone = -1};
+    return (aphi_program_order){.seed = seed, .time_ms = time_ms, .events_max = 100000, .alone = -1};
 }
 
-static void write_order(aphi_controlled *p, const aphi_controlled_order *o)
+static void write_order(aphi_program *p, const aphi_program_order *o)
 {
     aphi_buffer *b = &p->order;
     b->n = 0;
@@ -256,7 +256,7 @@ static void write_order(aphi_controlled *p, const aphi_controlled_order *o)
     aphi_buffer_str(b, "go\n");
 }
 
-static bool send_order(aphi_controlled *p, const aphi_controlled_order *o)
+static bool send_order(aphi_program *p, const aphi_program_order *o)
 {
     struct sigaction quiet = {.sa_handler = SIG_IGN}, before;
     write_order(p, o);
@@ -275,7 +275,7 @@ static bool send_order(aphi_controlled *p, const aphi_controlled_order *o)
 
 /* ---- what came of it --------------------------------------------------------------------------------------------- */
 
-static bool take_outcome(const aphi_controlled *p, aphi_recording *r, const char *line)
+static bool take_outcome(const aphi_program *p, aphi_recording *r, const char *line)
 {
     static const struct {
         const char *name;
@@ -307,7 +307,7 @@ static bool take_payload(unsigned char payload[16], const char *hex)
     return true;
 }
 
-static bool take_event(aphi_controlled *p, aphi_recording *r, uint32_t *counts, const char *line)
+static bool take_event(aphi_program *p, aphi_recording *r, uint32_t *counts, const char *line)
 {
     static const char ops[] = "srl";
     unsigned thread, sync, free, port, peer;
@@ -334,7 +334,7 @@ static bool take_event(aphi_controlled *p, aphi_recording *r, uint32_t *counts, 
     return take_payload(e->payload, hex);
 }
 
-static bool take_opening(aphi_controlled *p, aphi_recording *r, uint32_t *count, const char *line)
+static bool take_opening(aphi_program *p, aphi_recording *r, uint32_t *count, const char *line)
 {
     unsigned port;
     char label[64];
@@ -346,7 +346,7 @@ static bool take_opening(aphi_controlled *p, aphi_recording *r, uint32_t *count,
     return true;
 }
 
-static bool take_available(aphi_controlled *p, aphi_recording *r, const char *line)
+static bool take_available(aphi_program *p, aphi_recording *r, const char *line)
 {
     unsigned thread;
     unsigned port, sync;
@@ -362,7 +362,7 @@ static bool take_available(aphi_controlled *p, aphi_recording *r, const char *li
     return true;
 }
 
-static aphi_standing *take_standing(aphi_controlled *p, aphi_recording *r, const char *line)
+static aphi_standing *take_standing(aphi_program *p, aphi_recording *r, const char *line)
 {
     static const char *const names[] = {"runs", "receives", "sends", "room", "ended", "absent"};
     unsigned thread, port;
@@ -380,7 +380,7 @@ static aphi_standing *take_standing(aphi_controlled *p, aphi_recording *r, const
     return NULL;
 }
 
-static bool take_answer(aphi_controlled *p, aphi_recording *r, int64_t deadline_ns, char *error, size_t size)
+static bool take_answer(aphi_program *p, aphi_recording *r, int64_t deadline_ns, char *error, size_t size)
 {
     char line[LINE];
     uint32_t counts[APHI_CAST_THREADS_MAX] = {0}, *open = NULL;
@@ -414,12 +414,12 @@ static bool take_answer(aphi_controlled *p, aphi_recording *r, int64_t deadline_
     }
 }
 
-void aphi_controlled_heed(aphi_controlled *p, const volatile sig_atomic_t *stop)
+void aphi_program_heed(aphi_program *p, const volatile sig_atomic_t *stop)
 {
     p->stop = stop;
 }
 
-bool aphi_controlled_run(aphi_controlled *p, const aphi_controlled_order *order, aphi_recording *r, char *error,
+bool aphi_program_run(aphi_program *p, const aphi_program_order *order, aphi_recording *r, char *error,
                          size_t size)
 {
     if (!send_order(p, order))

@@ -4,8 +4,8 @@
  *
  * A cast says who takes part: threads, ports and labels by number. A recording has the events of all threads in one
  * order that respects causes, so that it can be read from front to back. Events of a thread are counted from 1. */
-#ifndef APHI_REACH_RECORDING_H
-#define APHI_REACH_RECORDING_H
+#ifndef APHI_EXECUTE_RECORDING_H
+#define APHI_EXECUTE_RECORDING_H
 
 #include "base/buffer.h"
 

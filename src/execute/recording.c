@@ -3,7 +3,7 @@
  * recording.c - what the threads of a program did in one run, as arrays and as JSON.
  *
  * Read next:  races.c, which finds what could have been received instead. */
-#include "reach/recording.h"
+#include "execute/recording.h"
 
 #include "base/memory.h"
 

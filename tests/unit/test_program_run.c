@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_controlled.c - a program under control: threads that run alone, exclusions, and a program that is gone. */
-#include "reach/controlled.h"
+ * test_program_run.c - a program under control: threads that run alone, exclusions, and a program that is gone. */
+#include "execute/program_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,21 +18,21 @@ enum { TIME_MS = 30000, MOST = 400 };
 
 static char error[600], path[600];
 
-static aphi_controlled *start(const char *name, const char *argument)
+static aphi_program *start(const char *name, const char *argument)
 {
     const char *folder = getenv("ANTIPHON_SUBJECTS");
     if (!folder)
         fail_msg("ANTIPHON_SUBJECTS does not name the folder of the programs under test");
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    aphi_controlled *p = aphi_controlled_open((char *[]){path, (char *)argument, NULL}, TIME_MS, error, sizeof error);
+    aphi_program *p = aphi_program_open((char *[]){path, (char *)argument, NULL}, TIME_MS, error, sizeof error);
     if (!p)
         fail_msg("%s", error);
     return p;
 }
 
-static void run(aphi_controlled *p, const aphi_controlled_order *order, aphi_recording *r)
+static void run(aphi_program *p, const aphi_program_order *order, aphi_recording *r)
 {
-    if (!aphi_controlled_run(p, order, r, error, sizeof error))
+    if (!aphi_program_run(p, order, r, error, sizeof error))
         fail_msg("%s", error);
 }
 
@@ -46,12 +46,12 @@ static size_t events_of(const aphi_recording *r, size_t thread, aphi_recorded *e
     return n;
 }
 
-static size_t samples_of(const aphi_recording *r, aphi_controlled_sample *samples)
+static size_t samples_of(const aphi_recording *r, aphi_program_sample *samples)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->event_count; i++)
         if (r->events[i].did == APHI_DID_RECEIVE) {
-            samples[n] = (aphi_controlled_sample){.port = r->events[i].port, .label = r->events[i].label};
+            samples[n] = (aphi_program_sample){.port = r->events[i].port, .label = r->events[i].label};
             memcpy(samples[n++].payload, r->events[i].payload, sizeof samples->payload);
         }
     return n;
@@ -59,17 +59,17 @@ static size_t samples_of(const aphi_recording *r, aphi_controlled_sample *sample
 
 /* ---- alone ------------------------------------------------------------------------------------------------------- */
 
-static void each_thread_alone(aphi_controlled *p, const aphi_recording *whole)
+static void each_thread_alone(aphi_program *p, const aphi_recording *whole)
 {
     aphi_recorded events[MOST];
-    aphi_controlled_sample samples[MOST];
+    aphi_program_sample samples[MOST];
     aphi_recording r = {0};
-    aphi_controlled_order o = aphi_controlled_freely(0, TIME_MS);
+    aphi_program_order o = aphi_program_freely(0, TIME_MS);
     o.whole = true;
     o.forced = events;
     o.samples = samples;
     o.sample_count = samples_of(whole, samples);
-    for (size_t thread = 0; thread < aphi_controlled_cast(p)->thread_count; thread++) {
+    for (size_t thread = 0; thread < aphi_program_cast(p)->thread_count; thread++) {
         o.alone = (int)thread;
         o.forced_count = events_of(whole, thread, events);
         run(p, &o, &r);
@@ -89,14 +89,14 @@ static void test_alone(void **state)
     aphi_recording whole = {0};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        aphi_controlled *p = i ? start("dp", "3") : start("dme", "3");
+        aphi_program *p = i ? start("dp", "3") : start("dme", "3");
         for (uint64_t seed = 1; seed <= 3; seed++) {
-            aphi_controlled_order o = aphi_controlled_freely(seed, TIME_MS);
+            aphi_program_order o = aphi_program_freely(seed, TIME_MS);
             run(p, &o, &whole);
             assert_int_equal(whole.end, APHI_RECORDING_ENDED);
             each_thread_alone(p, &whole);
         }
-        aphi_controlled_close(p);
+        aphi_program_close(p);
     }
     aphi_recording_free(&whole);
 }
@@ -104,13 +104,13 @@ static void test_alone(void **state)
 /* A thread alone that is told less than it does, or else than it does. */
 static void test_alone_wrong(void **state)
 {
-    aphi_controlled *p = start("figure14", NULL);
+    aphi_program *p = start("figure14", NULL);
     aphi_recording whole = {0}, r = {0};
     aphi_recorded events[MOST];
-    aphi_controlled_order o = aphi_controlled_freely(1, TIME_MS);
+    aphi_program_order o = aphi_program_freely(1, TIME_MS);
     (void)state;
     run(p, &o, &whole);
-    o.alone = (int)aphi_cast_thread_named(aphi_controlled_cast(p), "L2");
+    o.alone = (int)aphi_cast_thread_named(aphi_program_cast(p), "L2");
     o.whole = true;
     o.forced = events;
     o.forced_count = events_of(&whole, (size_t)o.alone, events);
@@ -131,23 +131,23 @@ static void test_alone_wrong(void **state)
     assert_int_equal(r.standings[o.alone].open_count, 2);
 
     o.forced_count = 4;
-    events[1].label = aphi_cast_label(aphi_controlled_cast(p), "other");
+    events[1].label = aphi_cast_label(aphi_program_cast(p), "other");
     run(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DIVERGED);
     assert_non_null(strstr(r.detail, "missing event: thread L2, event 2"));
     aphi_recording_free(&whole);
     aphi_recording_free(&r);
-    aphi_controlled_close(p);
+    aphi_program_close(p);
 }
 
 /* ---- exclusions -------------------------------------------------------------------------------------------------- */
 
 static void test_exclusions(void **state)
 {
-    aphi_controlled *p = start("figure3", NULL);
+    aphi_program *p = start("figure3", NULL);
     aphi_recording r = {0};
-    aphi_controlled_exclusion excluded[2] = {{.thread = 2, .send = {0, 1}}, {.thread = 2, .send = {1, 1}}};
-    aphi_controlled_order o = aphi_controlled_freely(0, TIME_MS);
+    aphi_program_exclusion excluded[2] = {{.thread = 2, .send = {0, 1}}, {.thread = 2, .send = {1, 1}}};
+    aphi_program_order o = aphi_program_freely(0, TIME_MS);
     (void)state;
     run(p, &o, &r);
     assert_int_equal(r.events[1].did, APHI_DID_RECEIVE);
@@ -166,7 +166,7 @@ static void test_exclusions(void **state)
     assert_int_equal(r.end, APHI_RECORDING_BLOCKED);
     assert_int_equal(r.event_count, 0);
     aphi_recording_free(&r);
-    aphi_controlled_close(p);
+    aphi_program_close(p);
 }
 
 /* ---- a program that is gone -------------------------------------------------------------------------------------- */
@@ -174,14 +174,14 @@ static void test_exclusions(void **state)
 static void test_gone(void **state)
 {
     char *words[] = {"sh", "-c", "printf 'antiphon-threads 1\\nthread A\\nready\\n' >&${ANTIPHON_THREADS#*,}", NULL};
-    aphi_controlled *p = aphi_controlled_open(words, TIME_MS, error, sizeof error);
+    aphi_program *p = aphi_program_open(words, TIME_MS, error, sizeof error);
     aphi_recording r = {0};
-    aphi_controlled_order o = aphi_controlled_freely(1, TIME_MS);
+    aphi_program_order o = aphi_program_freely(1, TIME_MS);
     (void)state;
     assert_non_null(p);
-    assert_false(aphi_controlled_run(p, &o, &r, error, sizeof error));
+    assert_false(aphi_program_run(p, &o, &r, error, sizeof error));
     assert_non_null(strstr(error, "ended between two runs"));
-    aphi_controlled_close(p);
+    aphi_program_close(p);
     aphi_recording_free(&r);
 }
 
@@ -194,7 +194,7 @@ static void test_babble(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char command[300];
         snprintf(command, sizeof command, "printf '%s\\n' >&${ANTIPHON_THREADS#*,}", lines[i]);
-        assert_null(aphi_controlled_open((char *[]){"sh", "-c", command, NULL}, TIME_MS, error, sizeof error));
+        assert_null(aphi_program_open((char *[]){"sh", "-c", command, NULL}, TIME_MS, error, sizeof error));
         assert_non_null(strstr(error, "is not understood"));
     }
 }
@@ -211,12 +211,12 @@ static void test_answers(void **state)
         snprintf(command, sizeof command, "printf 'antiphon-threads 1\\nthread A\\nready\\n%s\\ndone\\n' >&"
                  "${ANTIPHON_THREADS#*,}; read line <&${ANTIPHON_THREADS%%,*}", answers[i]);
         char *words[] = {"bash", "-c", command, NULL};
-        aphi_controlled *p = aphi_controlled_open(words, TIME_MS, error, sizeof error);
-        aphi_controlled_order o = aphi_controlled_freely(1, TIME_MS);
+        aphi_program *p = aphi_program_open(words, TIME_MS, error, sizeof error);
+        aphi_program_order o = aphi_program_freely(1, TIME_MS);
         assert_non_null(p);
-        assert_false(aphi_controlled_run(p, &o, &r, error, sizeof error));
+        assert_false(aphi_program_run(p, &o, &r, error, sizeof error));
         assert_non_null(strstr(error, "is not understood"));
-        aphi_controlled_close(p);
+        aphi_program_close(p);
     }
     aphi_recording_free(&r);
 }

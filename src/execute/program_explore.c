@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * controlled_search.c - every order of a program on the threads library, each once.
+ * program_explore.c - every order of a program on the threads library, each once.
  *
  * Idea:       An order is fixed by which send each receive takes. A run decides receives one after the other, when
  *             nothing else can happen. Each decision is a fork: the receive takes one of the messages that are there
@@ -20,7 +20,7 @@
  * Cost:       a run of the program for each order, and for each blocked one. Memory: the forks of one run, and the
  *             events of those runs in which they were met.
  * Not done:   sharing with the search on models, which has all states at hand and need not run anything twice. */
-#include "reach/controlled_search.h"
+#include "execute/program_explore.h"
 
 #include "base/memory.h"
 
@@ -39,24 +39,24 @@ typedef struct fork_of_ways {
     aphi_place receive;
     aphi_available *options;
     size_t option_count, at;
-    aphi_controlled_exclusion *excluded; /* that hold here, of all threads */
+    aphi_program_exclusion *excluded; /* that hold here, of all threads */
     size_t excluded_count;
     bool raced;    /* with a send that was not among the options */
     bool neither;  /* the last branch is being searched */
 } fork_of_ways;
 
 typedef struct search {
-    aphi_controlled *program;
-    aphi_controlled_order order;
+    aphi_program *program;
+    aphi_program_order order;
     aphi_recording recording;
     aphi_races races;
     fork_of_ways *forks;
     size_t fork_count, fork_capacity;
     aphi_recorded *forced;
     size_t forced_capacity;
-    aphi_controlled_visit *visit;
+    aphi_program_visit *visit;
     void *context;
-    aphi_controlled_told *told;
+    aphi_program_told *told;
 } search;
 
 static bool same_place(aphi_place a, aphi_place b)
@@ -66,7 +66,7 @@ static bool same_place(aphi_place a, aphi_place b)
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
 
-static void add_fork(search *s, track *t, size_t event, const aphi_controlled_exclusion *excluded,
+static void add_fork(search *s, track *t, size_t event, const aphi_program_exclusion *excluded,
                      size_t excluded_count)
 {
     const aphi_recorded *e = &s->recording.events[event];
@@ -100,9 +100,9 @@ static void drop_fork(search *s)
 }
 
 /* The decisions that the run made on its own, with what was excluded for the run. */
-static void add_forks(search *s, const aphi_controlled_exclusion *ordered, size_t count)
+static void add_forks(search *s, const aphi_program_exclusion *ordered, size_t count)
 {
-    aphi_controlled_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
+    aphi_program_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
     size_t bytes = s->recording.event_count * sizeof *s->recording.events;
     track *t = aphi_alloc(sizeof *t + bytes);
     t->forks = 1; /* until all were added */
@@ -152,7 +152,7 @@ static void look_for_races(search *s, fork_of_ways *f)
 
 static bool tell(search *s)
 {
-    aphi_controlled_told *t = s->told;
+    aphi_program_told *t = s->told;
     t->runs++;
     switch (s->recording.end) {
     case APHI_RECORDING_BLOCKED: t->blocked++; return true;
@@ -162,21 +162,21 @@ static bool tell(search *s)
     }
 }
 
-static aphi_controlled_end run(search *s, const aphi_controlled_exclusion *excluded, size_t count, char *error,
+static aphi_program_end run(search *s, const aphi_program_exclusion *excluded, size_t count, char *error,
                                size_t size)
 {
     s->order.excluded = excluded;
     s->order.excluded_count = count;
-    if (!aphi_controlled_run(s->program, &s->order, &s->recording, error, size))
-        return APHI_CONTROLLED_LOST;
-    aphi_races_find(aphi_controlled_cast(s->program), &s->recording, &s->races);
+    if (!aphi_program_run(s->program, &s->order, &s->recording, error, size))
+        return APHI_PROGRAM_LOST;
+    aphi_races_find(aphi_program_cast(s->program), &s->recording, &s->races);
     if (!tell(s))
-        return APHI_CONTROLLED_STOPPED;
+        return APHI_PROGRAM_STOPPED;
     add_forks(s, excluded, count);
     for (size_t i = 0; i < s->fork_count; i++)
         if (!s->forks[i].neither && !s->forks[i].raced)
             look_for_races(s, &s->forks[i]);
-    return APHI_CONTROLLED_ALL;
+    return APHI_PROGRAM_ALL;
 }
 
 /* The prefix of a fork, and the receive with its new partner. */
@@ -192,12 +192,12 @@ static void force_option(search *s, const fork_of_ways *f, const aphi_available 
     s->forced[s->order.forced_count++] = e;
 }
 
-static aphi_controlled_end next_branch(search *s, char *error, size_t size)
+static aphi_program_end next_branch(search *s, char *error, size_t size)
 {
     fork_of_ways *f = &s->forks[s->fork_count - 1];
     if (f->neither || (f->at + 1 >= f->option_count && !f->raced)) {
         drop_fork(s);
-        return APHI_CONTROLLED_ALL;
+        return APHI_PROGRAM_ALL;
     }
     APHI_RESERVE(s->forced, s->forced_capacity, f->prefix_count + 2);
     if (f->prefix_count)
@@ -205,7 +205,7 @@ static aphi_controlled_end next_branch(search *s, char *error, size_t size)
     s->order.forced = s->forced;
     s->order.forced_count = f->prefix_count;
     size_t count = 0;
-    aphi_controlled_exclusion *excluded = aphi_alloc((f->excluded_count + f->option_count + 1) * sizeof *excluded);
+    aphi_program_exclusion *excluded = aphi_alloc((f->excluded_count + f->option_count + 1) * sizeof *excluded);
     if (++f->at < f->option_count) {
         force_option(s, f, &f->options[f->at]);
         for (size_t i = 0; i < f->excluded_count; i++)
@@ -216,22 +216,22 @@ static aphi_controlled_end next_branch(search *s, char *error, size_t size)
         for (; count < f->excluded_count; count++)
             excluded[count] = f->excluded[count];
         for (size_t i = 0; i < f->option_count; i++)
-            excluded[count++] = (aphi_controlled_exclusion){f->receive.thread, f->options[i].send};
+            excluded[count++] = (aphi_program_exclusion){f->receive.thread, f->options[i].send};
     }
-    aphi_controlled_end end = run(s, excluded, count, error, size);
+    aphi_program_end end = run(s, excluded, count, error, size);
     free(excluded);
     return end;
 }
 
-aphi_controlled_end aphi_controlled_search(aphi_controlled *p, const aphi_controlled_order *limits,
-                                           aphi_controlled_visit *visit, void *context, aphi_controlled_told *told,
+aphi_program_end aphi_program_explore(aphi_program *p, const aphi_program_order *limits,
+                                           aphi_program_visit *visit, void *context, aphi_program_told *told,
                                            char *error, size_t size)
 {
     search s = {.program = p, .order = *limits, .visit = visit, .context = context, .told = told};
-    *told = (aphi_controlled_told){0};
+    *told = (aphi_program_told){0};
     s.order.seed = 0;
-    aphi_controlled_end end = run(&s, NULL, 0, error, size);
-    while (end == APHI_CONTROLLED_ALL && s.fork_count)
+    aphi_program_end end = run(&s, NULL, 0, error, size);
+    while (end == APHI_PROGRAM_ALL && s.fork_count)
         end = next_branch(&s, error, size);
     while (s.fork_count)
         drop_fork(&s);

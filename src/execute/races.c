@@ -13,7 +13,7 @@
  *                  either in which the queues gave what they gave, and it is first (queue_order.c).
  *             Synchronous sends that still wait at the end are candidates, too.
  * Cost:       receives times sends to their thread, and as much again for 4; times events where a port is one queue. */
-#include "reach/recording.h"
+#include "execute/recording.h"
 
 #include "base/memory.h"
 #include "explore/queue_order.h"

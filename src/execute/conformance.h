@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * conformity.h - does a program on the threads library do what a model of it says, and nothing else?
+ * conformance.h - does a program on the threads library do what a model of it says, and nothing else?
  *
  * Two relations are decided by tests. M <= CP: all that the model can do, the program can. CP <= M: all that the
  * program can do, the model can; to wait for something more counts as doing it. Both together are M ~ CP. Tests are the
- * sequences of the model (conformity.c), or those of each component alone (conformity_alone.c). */
-#ifndef APHI_REACH_CONFORMITY_H
-#define APHI_REACH_CONFORMITY_H
+ * sequences of the model (conformance.c), or those of each component alone (conformance_local.c). */
+#ifndef APHI_EXECUTE_CONFORMANCE_H
+#define APHI_EXECUTE_CONFORMANCE_H
 
-#include "reach/controlled.h"
+#include "execute/program_run.h"
 #include "explore/sequence.h"
 
 typedef enum aphi_breach {
@@ -52,9 +52,9 @@ typedef struct aphi_difference { /* where model and program part; all by the num
     aphi_rivals model, program; /* the race sets of the event, sorted */
 } aphi_difference;
 
-typedef struct aphi_conformity {
+typedef struct aphi_conformance {
     const aphi_compiled_model *plan;
-    aphi_controlled *program;
+    aphi_program *program;
     uint16_t *threads, *ports; /* the cast's numbers of components and ports */
     uint32_t *labels;
     uint64_t time_ms, events_max;
@@ -68,49 +68,49 @@ typedef struct aphi_conformity {
     aphi_recording recording;
     aphi_races races;
     aphi_rivals of_model, of_program;
-} aphi_conformity;
+} aphi_conformance;
 
 /* The names of threads and ports, and who owns which, must be the same on both sides; with `same_ports`, mediums and
  * capacities, too. False, with a message: they are not, and there is nothing to close. */
-bool aphi_conformity_open(aphi_conformity *c, const aphi_compiled_model *plan, aphi_controlled *program, bool same_ports,
+bool aphi_conformance_open(aphi_conformance *c, const aphi_compiled_model *plan, aphi_program *program, bool same_ports,
                           char *error, size_t size);
-void aphi_conformity_close(aphi_conformity *c);
+void aphi_conformance_close(aphi_conformance *c);
 /* Tests the program with one sequence. False: what there is to know is known, or the program is lost. */
-bool aphi_conformity_try(aphi_conformity *c, aphi_sequence *s);
+bool aphi_conformance_try(aphi_conformance *c, aphi_sequence *s);
 
 /* ---- each thread alone ------------------------------------------------------------------------------------------- */
 
-typedef struct aphi_alone_told {
+typedef struct aphi_conformance_local_told {
     uint64_t by_events, by_races; /* sequences of the thread that were tested */
     uint64_t untested;            /* not to their end: nobody knows what some message of them carries */
     char unknown[100];            /* one of these messages: port and label */
-} aphi_alone_told;
+} aphi_conformance_local_told;
 
-typedef struct aphi_alone aphi_alone; /* what each component does in the sequences that were added */
+typedef struct aphi_conformance_local aphi_conformance_local; /* what each component does in the sequences that were added */
 
-aphi_alone *aphi_alone_open(aphi_conformity *c);
-void aphi_alone_close(aphi_alone *a);
-void aphi_alone_add(aphi_alone *a, aphi_sequence *s);
+aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c);
+void aphi_conformance_local_close(aphi_conformance_local *a);
+void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s);
 /* Finds out what messages carry, by running the program as a whole, at most so many times by chance. */
-void aphi_alone_capture(aphi_alone *a, uint64_t random_runs);
+void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_runs);
 /* Tests the thread of a component with all that was added, until a breach is found. The program is that of c, which is
- * the one of aphi_alone_open, or was opened like it. Several threads may do so at a time, for different components. */
-aphi_alone_told aphi_alone_try(aphi_alone *a, aphi_conformity *c, size_t component);
+ * the one of aphi_conformance_local_open, or was opened like it. Several threads may do so at a time, for different components. */
+aphi_conformance_local_told aphi_conformance_local_try(aphi_conformance_local *a, aphi_conformance *c, size_t component);
 
 /* If nothing was found, tells that the whole program crashed or did not end while messages were captured. */
-void aphi_alone_settle(aphi_alone *a);
+void aphi_conformance_local_settle(aphi_conformance_local *a);
 
 /* ---- for both ---------------------------------------------------------------------------------------------------- */
 
 /* Forces all events of the sequence in the next run. */
-void aphi_conformity_force(aphi_conformity *c, const aphi_sequence *s);
+void aphi_conformance_force(aphi_conformance *c, const aphi_sequence *s);
 /* One run of all threads with what is forced; whole: with nothing else, or else freely from there on, by the seed.
  * False: the program is lost. */
-bool aphi_conformity_run(aphi_conformity *c, bool whole, uint64_t seed);
+bool aphi_conformance_run(aphi_conformance *c, bool whole, uint64_t seed);
 /* Keeps a difference, if it is the first of its relation. It takes the recording over. */
-void aphi_conformity_differ(aphi_conformity *c, aphi_breach breach, int alone, aphi_place at, const char *detail);
+void aphi_conformance_differ(aphi_conformance *c, aphi_breach breach, int alone, aphi_place at, const char *detail);
 /* Compares the race sets in of_model and of_program of an event; true if they are the same. */
-bool aphi_conformity_compare(aphi_conformity *c, int alone, aphi_place at);
+bool aphi_conformance_compare(aphi_conformance *c, int alone, aphi_place at);
 void aphi_rivals_add(aphi_rivals *r, aphi_rival rival);
 bool aphi_rivals_have(const aphi_rivals *r, const aphi_rival *rival);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * conformity_alone.c - each thread of a program tested alone, with what its component does in sequences of the model.
+ * conformance_local.c - each thread of a program tested alone, with what its component does in sequences of the model.
  *
  * Idea:       The thread runs, and a driver plays all others: it gives it the messages that the sequence has, one at
  *             each receive, and takes what it sends. Sequences in which the component does the same are one test.
@@ -25,7 +25,7 @@
  *                numbers each, sorted, and each once.
  * Cost:       a run for each event sequence of each component; memory for all of them.
  * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 13. */
-#include "reach/conformity.h"
+#include "execute/conformance.h"
 
 #include "base/memory.h"
 #include "base/intern.h"
@@ -50,8 +50,8 @@ typedef struct carried { /* what a message with this port and label carries */
     size_t way_count;
 } carried;
 
-struct aphi_alone {
-    aphi_conformity *c;
+struct aphi_conformance_local {
+    aphi_conformance *c;
     aphi_intern *events, *timings, *race_sets; /* of each component */
     carried *carried;
     size_t carried_count, carried_capacity;
@@ -60,10 +60,10 @@ struct aphi_alone {
     numbers key, offers;
 };
 
-aphi_alone *aphi_alone_open(aphi_conformity *c)
+aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c)
 {
     size_t n = c->plan->thread_count + 1;
-    aphi_alone *a = aphi_alloc_zero(sizeof *a);
+    aphi_conformance_local *a = aphi_alloc_zero(sizeof *a);
     a->c = c;
     a->events = aphi_alloc_zero(n * sizeof *a->events);
     a->timings = aphi_alloc_zero(n * sizeof *a->timings);
@@ -71,7 +71,7 @@ aphi_alone *aphi_alone_open(aphi_conformity *c)
     return a;
 }
 
-void aphi_alone_close(aphi_alone *a)
+void aphi_conformance_local_close(aphi_conformance_local *a)
 {
     if (!a)
         return;
@@ -111,7 +111,7 @@ static int by_offer(const void *a, const void *b)
 }
 
 /* What may lie ready when the thread comes to that event, a receive. */
-static void add_offers(aphi_alone *a, aphi_sequence *s, unsigned thread, uint32_t index)
+static void add_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned thread, uint32_t index)
 {
     aphi_sequence_offers(s, thread, index);
     for (size_t i = 0; i < s->race_count; i++) {
@@ -124,7 +124,7 @@ static void add_offers(aphi_alone *a, aphi_sequence *s, unsigned thread, uint32_
     }
 }
 
-static void find_offers(aphi_alone *a, aphi_sequence *s, unsigned thread)
+static void find_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned thread)
 {
     uint32_t events = s->first[thread + 1] - s->first[thread];
     a->offers.count = 0;
@@ -143,7 +143,7 @@ static void find_offers(aphi_alone *a, aphi_sequence *s, unsigned thread)
     a->offers.count = kept * OFFER_SIZE;
 }
 
-static uint32_t add_events(aphi_alone *a, const aphi_sequence *s, unsigned thread)
+static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, unsigned thread)
 {
     uint32_t base = s->plan->threads[thread].base;
     a->key.count = 0;
@@ -162,7 +162,7 @@ static uint32_t add_events(aphi_alone *a, const aphi_sequence *s, unsigned threa
     return aphi_intern_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
 }
 
-static carried *carried_as(const aphi_alone *a, uint16_t port, uint32_t label)
+static carried *carried_as(const aphi_conformance_local *a, uint16_t port, uint32_t label)
 {
     for (size_t i = 0; i < a->carried_count; i++)
         if (a->carried[i].port == port && a->carried[i].label == label)
@@ -171,14 +171,14 @@ static carried *carried_as(const aphi_alone *a, uint16_t port, uint32_t label)
 }
 
 /* Messages that were not received in any sequence before: this one leads to them. */
-static void add_ways(aphi_alone *a, const aphi_sequence *s)
+static void add_ways(aphi_conformance_local *a, const aphi_sequence *s)
 {
-    aphi_conformity *c = a->c;
+    aphi_conformance *c = a->c;
     for (uint32_t i = 0; i < s->first[s->plan->thread_count]; i++) {
         const aphi_event *e = &s->events[i];
         if (e->op != APHI_ALTS_RECEIVE || carried_as(a, c->ports[e->port], c->labels[e->label]))
             continue;
-        aphi_conformity_force(c, s);
+        aphi_conformance_force(c, s);
         APHI_RESERVE(a->carried, a->carried_capacity, a->carried_count + 1);
         a->carried[a->carried_count++] = (carried){
             .port = c->ports[e->port],
@@ -189,7 +189,7 @@ static void add_ways(aphi_alone *a, const aphi_sequence *s)
     }
 }
 
-void aphi_alone_add(aphi_alone *a, aphi_sequence *s)
+void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s)
 {
     const aphi_compiled_model *p = s->plan;
     for (unsigned t = 0; t < p->thread_count; t++) {
@@ -207,10 +207,10 @@ void aphi_alone_add(aphi_alone *a, aphi_sequence *s)
 /* ---- what messages carry ----------------------------------------------------------------------------------------- */
 
 /* One run of the whole program; true if it came to an end. */
-static bool look(aphi_alone *a, uint64_t seed)
+static bool look(aphi_conformance_local *a, uint64_t seed)
 {
     aphi_recording *r = &a->c->recording;
-    if (!aphi_conformity_run(a->c, false, seed))
+    if (!aphi_conformance_run(a->c, false, seed))
         return false;
     for (size_t i = 0; i < r->event_count; i++) {
         const aphi_recorded *e = &r->events[i];
@@ -230,14 +230,14 @@ static bool look(aphi_alone *a, uint64_t seed)
     return !endless;
 }
 
-static void force_way(aphi_conformity *c, const carried *m)
+static void force_way(aphi_conformance *c, const carried *m)
 {
     APHI_RESERVE(c->forced, c->forced_capacity, m->way_count);
     memcpy(c->forced, m->way, m->way_count * sizeof *m->way);
     c->forced_count = m->way_count;
 }
 
-static bool is_done(const aphi_alone *a)
+static bool is_done(const aphi_conformance_local *a)
 {
     for (size_t i = 0; i < a->carried_count; i++)
         if (!a->carried[i].known)
@@ -245,7 +245,7 @@ static bool is_done(const aphi_alone *a)
     return true;
 }
 
-void aphi_alone_capture(aphi_alone *a, uint64_t random_runs)
+void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_runs)
 {
     bool ends = true;
     for (size_t i = 0; i < a->carried_count && ends; i++)
@@ -258,9 +258,9 @@ void aphi_alone_capture(aphi_alone *a, uint64_t random_runs)
         ends = look(a, seed);
 }
 
-void aphi_alone_settle(aphi_alone *a)
+void aphi_conformance_local_settle(aphi_conformance_local *a)
 {
-    aphi_conformity *c = a->c;
+    aphi_conformance *c = a->c;
     if (!a->trouble || c->lack.breach || c->lost)
         return;
     aphi_recording_free(&c->recording);
@@ -269,14 +269,14 @@ void aphi_alone_settle(aphi_alone *a)
     c->sequence = 0;
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
-    aphi_conformity_differ(c, a->trouble, -1, (aphi_place){0}, detail);
+    aphi_conformance_differ(c, a->trouble, -1, (aphi_place){0}, detail);
 }
 
 /* ---- a run alone ------------------------------------------------------------------------------------------------- */
 
 typedef struct trial { /* one event sequence of one component */
-    aphi_alone *a;
-    aphi_conformity *c;    /* whose program is tested */
+    aphi_conformance_local *a;
+    aphi_conformance *c;    /* whose program is tested */
     numbers found;         /* scratch */
     unsigned component;
     uint32_t number;       /* among its event sequences */
@@ -288,7 +288,7 @@ typedef struct trial { /* one event sequence of one component */
 
 static void force_event(trial *t, const uint32_t *k)
 {
-    aphi_conformity *c = t->c;
+    aphi_conformance *c = t->c;
     aphi_recorded e = {.did = (aphi_did)k[OP], .at = {c->threads[t->component], (uint32_t)c->forced_count + 1},
                        .label = c->labels[k[LABEL]]};
     if (k[OP] != APHI_ALTS_LOCAL) {
@@ -302,7 +302,7 @@ static void force_event(trial *t, const uint32_t *k)
 
 static void force_trial(trial *t)
 {
-    aphi_conformity *c = t->c;
+    aphi_conformance *c = t->c;
     const aphi_alts *alts = c->plan->alts;
     const aphi_alts_component *l = &alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
@@ -317,9 +317,9 @@ static void force_trial(trial *t)
 }
 
 /* Finds how far the test can go. */
-static void find_known(trial *t, aphi_alone_told *told)
+static void find_known(trial *t, aphi_conformance_local_told *told)
 {
-    const aphi_conformity *c = t->c;
+    const aphi_conformance *c = t->c;
     for (t->known = 0; t->known < t->count; t->known++) {
         const uint32_t *k = t->key + t->known * EVENT_SIZE;
         const carried *m = k[OP] == APHI_ALTS_RECEIVE
@@ -335,13 +335,13 @@ static void find_known(trial *t, aphi_alone_told *told)
 
 static bool run_trial(trial *t)
 {
-    aphi_conformity *c = t->c;
-    aphi_controlled_order o = aphi_controlled_freely(0, c->time_ms);
-    aphi_controlled_sample *samples = aphi_alloc((t->a->carried_count + 1) * sizeof *samples);
+    aphi_conformance *c = t->c;
+    aphi_program_order o = aphi_program_freely(0, c->time_ms);
+    aphi_program_sample *samples = aphi_alloc((t->a->carried_count + 1) * sizeof *samples);
     for (size_t i = 0; i < t->a->carried_count; i++) {
         const carried *m = &t->a->carried[i];
         if (m->known) {
-            samples[o.sample_count] = (aphi_controlled_sample){.port = m->port, .label = m->label};
+            samples[o.sample_count] = (aphi_program_sample){.port = m->port, .label = m->label};
             memcpy(samples[o.sample_count++].payload, m->payload, sizeof m->payload);
         }
     }
@@ -352,7 +352,7 @@ static bool run_trial(trial *t)
     o.whole = !t->stuck_sending;
     o.events_max = t->stuck_sending ? c->forced_count : c->events_max;
     c->runs++;
-    c->lost = !aphi_controlled_run(c->program, &o, &c->recording, c->error, sizeof c->error);
+    c->lost = !aphi_program_run(c->program, &o, &c->recording, c->error, sizeof c->error);
     free(samples);
     return !c->lost;
 }
@@ -361,19 +361,19 @@ static bool run_trial(trial *t)
 
 static void breach(const trial *t, aphi_breach b, size_t index)
 {
-    aphi_conformity *c = t->c;
+    aphi_conformance *c = t->c;
     uint16_t thread = c->threads[t->component];
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
     if (b == APHI_BREACH_ENDS)
         snprintf(detail, sizeof detail, "the model waits for ever there");
-    aphi_conformity_differ(c, b, thread, (aphi_place){thread, (uint32_t)index}, detail);
+    aphi_conformance_differ(c, b, thread, (aphi_place){thread, (uint32_t)index}, detail);
 }
 
 /* Where nobody knows what comes next, the thread must wait for it. */
 static bool waits_for(const trial *t, const uint32_t *k)
 {
-    const aphi_conformity *c = t->c;
+    const aphi_conformance *c = t->c;
     const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
     for (uint32_t i = s->open; s->stand == APHI_STANDS_RECEIVING && i < s->open + s->open_count; i++) {
         const aphi_opening *o = &c->recording.openings[i];
@@ -385,7 +385,7 @@ static bool waits_for(const trial *t, const uint32_t *k)
 
 static void judge_begun(trial *t)
 {
-    aphi_conformity *c = t->c;
+    aphi_conformance *c = t->c;
     size_t done = c->recording.event_count;
     if (c->recording.end == APHI_RECORDING_CRASHED || c->recording.end == APHI_RECORDING_FAILED) {
         breach(t, APHI_BREACH_CRASHED, 0);
@@ -401,7 +401,7 @@ static void judge_begun(trial *t)
 /* True if the thread did what the sequence says, and came to its end as it does. */
 static bool judge(const trial *t)
 {
-    aphi_conformity *c = t->c;
+    aphi_conformance *c = t->c;
     const aphi_alts_component *l = &c->plan->alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
     size_t done = c->recording.event_count;
@@ -443,7 +443,7 @@ static bool model_is_open(const trial *t, uint32_t state, const uint32_t *offer)
     return false;
 }
 
-static bool program_is_open(const aphi_conformity *c, uint32_t open, uint32_t open_count, const uint32_t *offer)
+static bool program_is_open(const aphi_conformance *c, uint32_t open, uint32_t open_count, const uint32_t *offer)
 {
     for (uint32_t i = open; i < open + open_count; i++) {
         const aphi_opening *o = &c->recording.openings[i];
@@ -458,7 +458,7 @@ static bool program_is_open(const aphi_conformity *c, uint32_t open, uint32_t op
  * which the thread waits for ever. */
 static void find_races(const trial *t, const uint32_t *offers, size_t count, uint32_t receive)
 {
-    aphi_conformity *c = t->c;
+    aphi_conformance *c = t->c;
     const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
     const aphi_recorded *e = receive < t->count ? &c->recording.events[receive] : NULL;
     uint32_t open = e ? e->open : s->open, open_count = e ? e->open_count : s->open_count;
@@ -490,7 +490,7 @@ static void note_races(const aphi_rivals *rivals, numbers *found)
 /* Also counts the model's race sets, each combination once. */
 static bool compare_timing(trial *t, const uint32_t *timing, size_t size)
 {
-    aphi_conformity *c = t->c;
+    aphi_conformance *c = t->c;
     numbers *found = &t->found;
     size_t count = (size - 1) / OFFER_SIZE;
     found->count = 0;
@@ -501,7 +501,7 @@ static bool compare_timing(trial *t, const uint32_t *timing, size_t size)
         if (i < t->count && t->key[i * EVENT_SIZE] != APHI_ALTS_RECEIVE)
             continue;
         find_races(t, timing + 1, count, i);
-        if (!aphi_conformity_compare(c, c->threads[t->component], (aphi_place){c->threads[t->component], i + 1}))
+        if (!aphi_conformance_compare(c, c->threads[t->component], (aphi_place){c->threads[t->component], i + 1}))
             return false;
         note_races(&c->of_model, found);
     }
@@ -523,7 +523,7 @@ static void compare_all(trial *t)
 
 /* ---- a thread ---------------------------------------------------------------------------------------------------- */
 
-static void try_one(trial *t, aphi_alone_told *told)
+static void try_one(trial *t, aphi_conformance_local_told *told)
 {
     size_t size;
     t->key = aphi_intern_key(&t->a->events[t->component], t->number, &size);
@@ -543,9 +543,9 @@ static void try_one(trial *t, aphi_alone_told *told)
         compare_all(t);
 }
 
-aphi_alone_told aphi_alone_try(aphi_alone *a, aphi_conformity *c, size_t component)
+aphi_conformance_local_told aphi_conformance_local_try(aphi_conformance_local *a, aphi_conformance *c, size_t component)
 {
-    aphi_alone_told told = {0};
+    aphi_conformance_local_told told = {0};
     trial t = {.a = a, .c = c, .component = (unsigned)component};
     for (; t.number < a->events[component].count && !c->lack.breach && !c->lost; t.number++)
         try_one(&t, &told);

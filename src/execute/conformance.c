@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * conformity.c - a program tested with the sequences of its model, all threads together.
+ * conformance.c - a program tested with the sequences of its model, all threads together.
  *
  * Idea:       A sequence is forced on the program: each receive takes the message that it takes in the model. If the
  *             program comes to the same end by the same events, the sequence is its, too. What else the program could
@@ -15,7 +15,7 @@
  *             then forced once more, as a beginning only.
  * Cost:       a run of the program for each sequence.
  * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 11. */
-#include "reach/conformity.h"
+#include "execute/conformance.h"
 
 #include "base/memory.h"
 
@@ -38,10 +38,10 @@ static bool differ(char *error, size_t size, const char *format, ...)
     return false;
 }
 
-static bool map_threads(aphi_conformity *c, char *error, size_t size)
+static bool map_threads(aphi_conformance *c, char *error, size_t size)
 {
     const aphi_alts *a = c->plan->alts;
-    const aphi_cast *cast = aphi_controlled_cast(c->program);
+    const aphi_cast *cast = aphi_program_cast(c->program);
     for (size_t i = 0; i < a->component_count; i++) {
         size_t thread = aphi_cast_thread_named(cast, a->components[i].name);
         if (thread == SIZE_MAX)
@@ -56,11 +56,11 @@ static bool map_threads(aphi_conformity *c, char *error, size_t size)
     return true;
 }
 
-static bool map_port(aphi_conformity *c, size_t i, bool same, char *error, size_t size)
+static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size_t size)
 {
     static const char *const mediums[] = {"fifo-pair", "fifo-port", "unordered"};
     const aphi_alts_port *port = &c->plan->alts->ports[i];
-    const aphi_cast *cast = aphi_controlled_cast(c->program);
+    const aphi_cast *cast = aphi_program_cast(c->program);
     size_t number = aphi_cast_port_named(cast, port->name);
     if (number == SIZE_MAX)
         return differ(error, size, "the model has a port %s, the program has none of that name", port->name);
@@ -77,10 +77,10 @@ static bool map_port(aphi_conformity *c, size_t i, bool same, char *error, size_
     return true;
 }
 
-static bool map_ports(aphi_conformity *c, bool same, char *error, size_t size)
+static bool map_ports(aphi_conformance *c, bool same, char *error, size_t size)
 {
     const aphi_alts *a = c->plan->alts;
-    const aphi_cast *cast = aphi_controlled_cast(c->program);
+    const aphi_cast *cast = aphi_program_cast(c->program);
     for (size_t i = 0; i < a->port_count; i++)
         if (!map_port(c, i, same, error, size))
             return false;
@@ -91,7 +91,7 @@ static bool map_ports(aphi_conformity *c, bool same, char *error, size_t size)
     return true;
 }
 
-static bool map_labels(aphi_conformity *c, char *error, size_t size)
+static bool map_labels(aphi_conformance *c, char *error, size_t size)
 {
     const aphi_alts *a = c->plan->alts;
     for (size_t i = 0; i < a->label_count; i++) {
@@ -102,22 +102,22 @@ static bool map_labels(aphi_conformity *c, char *error, size_t size)
         if (!n || label[n] || n > LABEL_LONGEST || !strcmp(label, "*"))
             return differ(error, size, "the model has the label \"%.60s\": those of programs are 1 to %d printable "
                           "characters without blanks, and not *", label, LABEL_LONGEST);
-        c->labels[i] = aphi_cast_label(aphi_controlled_cast(c->program), label);
+        c->labels[i] = aphi_cast_label(aphi_program_cast(c->program), label);
     }
     return true;
 }
 
-bool aphi_conformity_open(aphi_conformity *c, const aphi_compiled_model *plan, aphi_controlled *program, bool same_ports,
+bool aphi_conformance_open(aphi_conformance *c, const aphi_compiled_model *plan, aphi_program *program, bool same_ports,
                           char *error, size_t size)
 {
     const aphi_alts *a = plan->alts;
-    *c = (aphi_conformity){.plan = plan, .program = program, .time_ms = 10000, .events_max = 100000};
+    *c = (aphi_conformance){.plan = plan, .program = program, .time_ms = 10000, .events_max = 100000};
     c->threads = aphi_alloc_zero((a->component_count + 1) * sizeof *c->threads);
     c->ports = aphi_alloc_zero((a->port_count + 1) * sizeof *c->ports);
     c->labels = aphi_alloc_zero((a->label_count + 1) * sizeof *c->labels);
     if (map_threads(c, error, size) && map_ports(c, same_ports, error, size) && map_labels(c, error, size))
         return true;
-    aphi_conformity_close(c);
+    aphi_conformance_close(c);
     return false;
 }
 
@@ -129,7 +129,7 @@ static void free_difference(aphi_difference *d)
     free(d->program.items);
 }
 
-void aphi_conformity_close(aphi_conformity *c)
+void aphi_conformance_close(aphi_conformance *c)
 {
     free(c->threads);
     free(c->ports);
@@ -141,20 +141,20 @@ void aphi_conformity_close(aphi_conformity *c)
     free_difference(&c->surplus);
     aphi_recording_free(&c->recording);
     aphi_races_free(&c->races);
-    *c = (aphi_conformity){0};
+    *c = (aphi_conformance){0};
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-bool aphi_conformity_run(aphi_conformity *c, bool whole, uint64_t seed)
+bool aphi_conformance_run(aphi_conformance *c, bool whole, uint64_t seed)
 {
-    aphi_controlled_order o = aphi_controlled_freely(seed, c->time_ms);
+    aphi_program_order o = aphi_program_freely(seed, c->time_ms);
     o.events_max = c->events_max;
     o.whole = whole;
     o.forced = c->forced;
     o.forced_count = c->forced_count;
     c->runs++;
-    c->lost = !aphi_controlled_run(c->program, &o, &c->recording, c->error, sizeof c->error);
+    c->lost = !aphi_program_run(c->program, &o, &c->recording, c->error, sizeof c->error);
     return !c->lost;
 }
 
@@ -167,7 +167,7 @@ static aphi_rivals rivals_copy(const aphi_rivals *r)
     return copy;
 }
 
-void aphi_conformity_differ(aphi_conformity *c, aphi_breach breach, int alone, aphi_place at, const char *detail)
+void aphi_conformance_differ(aphi_conformance *c, aphi_breach breach, int alone, aphi_place at, const char *detail)
 {
     aphi_difference *d = aphi_breach_is_lack(breach) ? &c->lack : &c->surplus;
     if (d->breach)
@@ -230,7 +230,7 @@ static void sort(aphi_rivals *r)
         qsort(r->items, r->count, sizeof *r->items, by_rival);
 }
 
-bool aphi_conformity_compare(aphi_conformity *c, int alone, aphi_place at)
+bool aphi_conformance_compare(aphi_conformance *c, int alone, aphi_place at)
 {
     bool fewer = !contains(&c->of_program, &c->of_model), more = !contains(&c->of_model, &c->of_program);
     if (!fewer && !more)
@@ -238,15 +238,15 @@ bool aphi_conformity_compare(aphi_conformity *c, int alone, aphi_place at)
     sort(&c->of_model);
     sort(&c->of_program);
     if (fewer)
-        aphi_conformity_differ(c, APHI_BREACH_FEWER, alone, at, "in the model it could have taken more");
+        aphi_conformance_differ(c, APHI_BREACH_FEWER, alone, at, "in the model it could have taken more");
     else
-        aphi_conformity_differ(c, APHI_BREACH_MORE, alone, at, "in the program it could have taken more");
+        aphi_conformance_differ(c, APHI_BREACH_MORE, alone, at, "in the program it could have taken more");
     return false;
 }
 
 /* ---- all threads together ---------------------------------------------------------------------------------------- */
 
-void aphi_conformity_force(aphi_conformity *c, const aphi_sequence *s)
+void aphi_conformance_force(aphi_conformance *c, const aphi_sequence *s)
 {
     c->forced_count = 0;
     for (unsigned t = 0; t < c->plan->thread_count; t++)
@@ -274,7 +274,7 @@ static aphi_place next_of(const aphi_recording *r, unsigned thread)
 }
 
 /* Somebody has an event too many, or one too few. */
-static void judge_diverged(aphi_conformity *c)
+static void judge_diverged(aphi_conformance *c)
 {
     aphi_place at = next_of(&c->recording, (unsigned)c->recording.number);
     char detail[sizeof c->recording.detail];
@@ -283,16 +283,16 @@ static void judge_diverged(aphi_conformity *c)
     for (size_t i = 0; i < c->forced_count; i++)
         if (c->forced[i].at.thread == at.thread && c->forced[i].at.index == at.index)
             extra = false;
-    aphi_conformity_differ(c, extra ? APHI_BREACH_EXTRA : APHI_BREACH_MISSING, -1, at, detail);
-    if (!extra || !aphi_conformity_run(c, false, 0) || c->recording.end != APHI_RECORDING_DIVERGED)
+    aphi_conformance_differ(c, extra ? APHI_BREACH_EXTRA : APHI_BREACH_MISSING, -1, at, detail);
+    if (!extra || !aphi_conformance_run(c, false, 0) || c->recording.end != APHI_RECORDING_DIVERGED)
         return;
     at = next_of(&c->recording, (unsigned)c->recording.number);
     memcpy(detail, c->recording.detail, sizeof detail);
-    aphi_conformity_differ(c, APHI_BREACH_MISSING, -1, at, detail);
+    aphi_conformance_differ(c, APHI_BREACH_MISSING, -1, at, detail);
 }
 
 /* What a thread does at the end of a deadlock, compared with the state of its component. */
-static aphi_breach judge_standing(const aphi_conformity *c, const aphi_compiled_state *end, const aphi_standing *s)
+static aphi_breach judge_standing(const aphi_conformance *c, const aphi_compiled_state *end, const aphi_standing *s)
 {
     bool sends = s->stand == APHI_STANDS_SENDING || s->stand == APHI_STANDS_WITHOUT_ROOM;
     switch (end->kind) {
@@ -310,7 +310,7 @@ static aphi_breach judge_standing(const aphi_conformity *c, const aphi_compiled_
 }
 
 /* True if each thread ends, or waits, as its component does. */
-static bool judge_standings(aphi_conformity *c, const aphi_sequence *s)
+static bool judge_standings(aphi_conformance *c, const aphi_sequence *s)
 {
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
@@ -318,7 +318,7 @@ static bool judge_standings(aphi_conformity *c, const aphi_sequence *s)
         const aphi_compiled_state *end = &c->plan->states[s->ends[t]];
         aphi_breach b = judge_standing(c, end, &c->recording.standings[c->threads[t]]);
         if (b) {
-            aphi_conformity_differ(c, b, -1, (aphi_place){c->threads[t], s->first[t + 1] - s->first[t] + 1}, detail);
+            aphi_conformance_differ(c, b, -1, (aphi_place){c->threads[t], s->first[t + 1] - s->first[t] + 1}, detail);
             return false;
         }
     }
@@ -326,24 +326,24 @@ static bool judge_standings(aphi_conformity *c, const aphi_sequence *s)
 }
 
 /* True if the program did what the sequence says, up to its end. */
-static bool judge_end(aphi_conformity *c, const aphi_sequence *s)
+static bool judge_end(aphi_conformance *c, const aphi_sequence *s)
 {
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
     switch (c->recording.end) {
     case APHI_RECORDING_ENDED:
         if (s->deadlock)
-            aphi_conformity_differ(c, APHI_BREACH_ENDS, -1, (aphi_place){0}, "the model waits for ever there");
+            aphi_conformance_differ(c, APHI_BREACH_ENDS, -1, (aphi_place){0}, "the model waits for ever there");
         return !s->deadlock;
     case APHI_RECORDING_DEADLOCK:
         if (!s->deadlock)
-            aphi_conformity_differ(c, APHI_BREACH_STUCK, -1, (aphi_place){0}, detail);
+            aphi_conformance_differ(c, APHI_BREACH_STUCK, -1, (aphi_place){0}, detail);
         return s->deadlock && judge_standings(c, s);
     case APHI_RECORDING_ENDLESS:
-        aphi_conformity_differ(c, APHI_BREACH_ENDLESS, -1, (aphi_place){0}, detail);
+        aphi_conformance_differ(c, APHI_BREACH_ENDLESS, -1, (aphi_place){0}, detail);
         return false;
     case APHI_RECORDING_DIVERGED: judge_diverged(c); return false;
-    default: aphi_conformity_differ(c, APHI_BREACH_CRASHED, -1, (aphi_place){0}, detail); return false;
+    default: aphi_conformance_differ(c, APHI_BREACH_CRASHED, -1, (aphi_place){0}, detail); return false;
     }
 }
 
@@ -363,19 +363,19 @@ static aphi_rival rival_of(const aphi_recording *r, aphi_place send)
     return (aphi_rival){send, e ? e->port : s->port, e ? e->label : s->label};
 }
 
-static aphi_rival rival_in_model(const aphi_conformity *c, const aphi_sequence *s, uint32_t race)
+static aphi_rival rival_in_model(const aphi_conformance *c, const aphi_sequence *s, uint32_t race)
 {
     const aphi_compiled_state *from = aphi_sequence_race_state(s, race);
     return (aphi_rival){{c->threads[race >> 16], (race & 0xffff) + 1}, c->ports[c->plan->channels[from->channel].port],
                         c->labels[from->label]};
 }
 
-static bool compare_receive(aphi_conformity *c, aphi_sequence *s, unsigned thread, uint32_t index)
+static bool compare_receive(aphi_conformance *c, aphi_sequence *s, unsigned thread, uint32_t index)
 {
     aphi_place at = {c->threads[thread], index + 1};
     const aphi_recorded *done = event_at(&c->recording, at);
     if (!done) {
-        aphi_conformity_differ(c, APHI_BREACH_MISSING, -1, at, "the program has not recorded it");
+        aphi_conformance_differ(c, APHI_BREACH_MISSING, -1, at, "the program has not recorded it");
         return false;
     }
     size_t event = (size_t)(done - c->recording.events);
@@ -385,24 +385,24 @@ static bool compare_receive(aphi_conformity *c, aphi_sequence *s, unsigned threa
         aphi_rivals_add(&c->of_model, rival_in_model(c, s, s->races[i]));
     for (uint32_t i = c->races.first[event]; i < c->races.first[event + 1]; i++)
         aphi_rivals_add(&c->of_program, rival_of(&c->recording, c->races.sends[i]));
-    return aphi_conformity_compare(c, -1, at);
+    return aphi_conformance_compare(c, -1, at);
 }
 
-static void compare_races(aphi_conformity *c, aphi_sequence *s)
+static void compare_races(aphi_conformance *c, aphi_sequence *s)
 {
-    aphi_races_find(aphi_controlled_cast(c->program), &c->recording, &c->races);
+    aphi_races_find(aphi_program_cast(c->program), &c->recording, &c->races);
     for (unsigned t = 0; t < c->plan->thread_count; t++)
         for (uint32_t i = s->first[t]; i < s->first[t + 1]; i++)
             if (s->events[i].op == APHI_ALTS_RECEIVE && !compare_receive(c, s, t, i - s->first[t]))
                 return;
 }
 
-bool aphi_conformity_try(aphi_conformity *c, aphi_sequence *s)
+bool aphi_conformance_try(aphi_conformance *c, aphi_sequence *s)
 {
     c->tests++;
     c->sequence++;
-    aphi_conformity_force(c, s);
-    if (!aphi_conformity_run(c, true, 0))
+    aphi_conformance_force(c, s);
+    if (!aphi_conformance_run(c, true, 0))
         return false;
     if (judge_end(c, s))
         compare_races(c, s);
