@@ -8,7 +8,7 @@
 #include "check/exit_guard.h"
 #include "cli/show.h"
 #include "check/model_loader.h"
-#include "cli/waive.h"
+#include "cli/waive_option.h"
 #include "env/env.h"
 #include "report/junit.h"
 #include "report/table.h"

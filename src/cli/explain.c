@@ -13,7 +13,7 @@
 #include "check/exit_guard.h"
 #include "cli/show.h"
 #include "check/model_loader.h"
-#include "cli/waive.h"
+#include "cli/waive_option.h"
 #include "env/env.h"
 #include "oracle/replay.h"
 

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "tester/trace_diff.h"
 #include "check/check_trace.h"
-#include "cli/waive.h"
+#include "check/waivers.h"
 #include "report/html.h"
 #include "report/junit.h"
 #include "report/message.h"
@@ -220,8 +220,13 @@ static void fill_timeline(telling *t)
 static aph_value needs_of(const telling *t)
 {
     const aphi_campaign *c = t->campaign;
-    return c->outcome == APHI_RUN_PASS ? aphi_waive_needs(t->options->model, c->trace, t->options->environment)
-                                           : APH_NIL;
+    if (c->outcome != APHI_RUN_PASS)
+        return APH_NIL;
+    const aph_model *model = t->options->model;
+    aphi_progress_begin("finding which waivers were needed", (uint64_t)__builtin_popcountll(model->waived));
+    aph_value needs = aphi_waive_needs(model, c->trace, t->options->environment, aphi_progress_at);
+    aphi_progress_end();
+    return needs;
 }
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * waivers.h - known violations that a user allows: which of them a trace needs, and which would allow it. */
+#ifndef APHI_CHECK_WAIVERS_H
+#define APHI_CHECK_WAIVERS_H
+
+#include <antiphon/model.h>
+
+#include "base/buffer.h"
+
+/* Returns the bit of the waiver in aph_model.waived, or 0 if the model has no waiver of that name. */
+uint64_t aphi_waiver_bit(const aph_model *model, const char *name);
+/* Allows the waivers in the NULL-terminated list; names that the model does not have are skipped. Returns the bits that
+ * were not set before. */
+uint64_t aphi_waive_known(const char *const *known, aph_model *model);
+/* Maps the name of each allowed waiver to "needed" if the trace is rejected without it, "not needed", or "unclear".
+ * Returns APH_NIL if none is allowed. progress, if not NULL, is called with the number of waivers decided so far. */
+aph_value aphi_waive_needs(const aph_model *model, const char *trace, const char *environment,
+                           void (*progress)(uint64_t));
+/* Appends "; --waive NAME would allow it: SUMMARY" for each further waiver with which a failing trace passes within
+ * 100 ms. */
+void aphi_waive_hint(aphi_buffer *out, const aph_model *model, const char *trace, const char *environment);
+/* Appends a line for each waiver that is not needed and whose bit is not in `known`. */
+void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, aph_value needs);
+
+#endif
