@@ -6,12 +6,12 @@
 #include "base/memory.h"
 #include "check/worker_pool.h"
 #include "check/exit_guard.h"
-#include "cli/show.h"
+#include "report/check_report.h"
 #include "check/model_loader.h"
 #include "cli/waive_option.h"
 #include "env/env.h"
 #include "report/junit.h"
-#include "report/table.h"
+#include "report/result_table.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -155,12 +155,12 @@ static bool take_result(void *context, size_t file, aph_value result)
     c->done++;
     aphi_progress_hide();
     if (c->json) {
-        aphi_show_json(stdout, result);
+        aphi_check_report_json(stdout, result);
         c->write_failed |= fflush(stdout) != 0;
     } else {
         aphi_buffer out = {0};
         bool error = aph_str_is(aph_field(result, "verdict"), "error");
-        aphi_show_detail(&out, result, c->words, &c->terminal);
+        aphi_check_report_detail(&out, result, c->words, &c->terminal);
         c->write_failed |=
             fwrite(out.data ? out.data : "", 1, out.n, error ? stderr : stdout) != out.n || fflush(stdout);
         aphi_buffer_free(&out);
@@ -189,14 +189,14 @@ static uint64_t count_of(aph_value result, const char *name)
 static char *reason(aph_value result, aph_words *words)
 {
     aphi_buffer b = {0};
-    aphi_show_reason(&b, result, words);
+    aphi_check_report_reason(&b, result, words);
     return aphi_buffer_text(&b);
 }
 
 static char *plain_detail(aph_value result, aph_words *words)
 {
     aphi_buffer b = {0};
-    aphi_show_detail(&b, result, words, &(aphi_terminal){.unicode = true, .columns = 120});
+    aphi_check_report_detail(&b, result, words, &(aphi_terminal){.unicode = true, .columns = 120});
     return aphi_buffer_text(&b);
 }
 

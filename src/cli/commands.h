@@ -19,7 +19,7 @@ int aphi_command_subject(int count, char **words);
 int aphi_command_fault(int count, char **words);
 int aphi_command_survey(int count, char **words);
 
-/* As aphi_command_test with the same words, but prints no result: it is a value (finding.h), which the caller marks, or
+/* As aphi_command_test with the same words, but prints no result: it is a value (test_report.h), which the caller marks, or
  * APH_NIL if there was no test. */
 int aphi_test_quietly(int count, char **words, aph_value *found);
 int aphi_command_mutate(int count, char **words);

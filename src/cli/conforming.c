@@ -13,7 +13,7 @@
 #include "cli/program.h"
 #include "execute/conformance.h"
 #include "explore/parallel.h"
-#include "report/parting.h"
+#include "report/divergence_page.h"
 #include "report/spacetime.h"
 #include "report/swimlanes.h"
 
@@ -409,7 +409,7 @@ static bool write_page(const conforming *x)
     aphi_swimlanes_page_begin(&page, x->alts.name, line);
     for (size_t i = 0; i < 2; i++)
         if (found[i]->d)
-            aphi_parting_add(&page, found[i]->cast, found[i]->d);
+            aphi_divergence_page_add(&page, found[i]->cast, found[i]->d);
     aphi_swimlanes_page_end(&page);
     FILE *file = fopen(x->page, "w");
     bool good = file && fwrite(page.data, 1, page.n, file) == page.n;

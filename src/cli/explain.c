@@ -11,7 +11,7 @@
 #include "check/history_capture.h"
 #include "check/check_trace.h"
 #include "check/exit_guard.h"
-#include "cli/show.h"
+#include "report/check_report.h"
 #include "check/model_loader.h"
 #include "cli/waive_option.h"
 #include "env/env.h"
@@ -56,7 +56,7 @@ static int find(const aph_model *model, const char *file, const aphi_check_optio
     }
     aphi_buffer out = {0};
     aphi_terminal terminal = aphi_terminal_of(stderr, APHI_COLOUR_AUTO);
-    aphi_show_detail(&out, result, model->words, &terminal);
+    aphi_check_report_detail(&out, result, model->words, &terminal);
     fwrite(out.data ? out.data : "", 1, out.n, stderr);
     aphi_buffer_free(&out);
     return (int)aph_int_of(aph_field(result, "exit"));

@@ -16,7 +16,7 @@
 #include "cli/mpirun.h"
 #include "cli/never.h"
 #include "cli/program.h"
-#include "cli/sketch.h"
+#include "report/sequence_view.h"
 #include "alts/alts_text.h"
 #include "explore/distributed.h"
 #include "alts/composition.h"
@@ -51,7 +51,7 @@ typedef struct reach {
     aphi_parallel_result result;
     aphi_composition graph;
     int64_t begun_ns, search_ns;
-    aphi_sketch *sketch;      /* if something is drawn */
+    aphi_sequence_view *sketch;      /* if something is drawn */
     uint64_t drawn;
     const aphi_link *link;    /* to other processes, or NULL */
     aphi_distributed *fleet;
@@ -216,7 +216,7 @@ static void draw(reach *r, aphi_sequence *s, const char *wrong)
 {
     if (!r->sketch || (!wrong && r->drawn >= (r->draw ? r->draw : ON_PAGE)))
         return;
-    aphi_sketch_add(r->sketch, s, wrong, r->exclusive_label);
+    aphi_sequence_view_add(r->sketch, s, wrong, r->exclusive_label);
     r->drawn++;
 }
 
@@ -440,7 +440,7 @@ static void end_sketch(reach *r)
     char *text = aphi_buffer_text(&lead);
     for (char *at = text; (at = strchr(at, '\n'));)
         *at = at[1] ? ';' : '.';
-    if (!aphi_sketch_close(r->sketch, text)) {
+    if (!aphi_sequence_view_close(r->sketch, text)) {
         fprintf(stderr, "antiphon: %s cannot be written: %s\n", r->page, strerror(errno));
         r->unwritten = true;
     }
@@ -524,7 +524,7 @@ static int run_plan(reach *r, uint64_t fingerprint)
         return interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_PROGRAM_LARGE;
     }
     if (r->draw || r->page)
-        r->sketch = aphi_sketch_open(&r->plan, r->draw, r->page);
+        r->sketch = aphi_sequence_view_open(&r->plan, r->draw, r->page);
     announce(r, fingerprint);
     r->begun_ns = aphi_clock_ns();
     search(r);

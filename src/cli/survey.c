@@ -18,7 +18,7 @@
 #include "check/check_trace.h"
 #include "subject/presets.h"
 #include "check/model_loader.h"
-#include "report/portrait.h"
+#include "report/survey_page.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -614,7 +614,7 @@ static bool write_server(const inquiry *q)
     char *text = aph_json_text(q->result, &n);
     aphi_buffer_add(&json, text, n);
     aphi_buffer_byte(&json, '\n');
-    aphi_portrait_page(&page, q->result);
+    aphi_survey_page_write(&page, q->result);
     bool fine = write_file(folder, name, ".html", &page) && write_file(folder, name, ".json", &json);
     free(text);
     aphi_buffer_free(&page);
@@ -660,7 +660,7 @@ static bool write_index(const survey *s)
     if (n >= 0)
         free(entries);
     aphi_buffer page = {0};
-    aphi_portrait_index(&page, all);
+    aphi_survey_page_index(&page, all);
     bool fine = write_file(s->folder, "index", ".html", &page);
     aphi_buffer_free(&page);
     return fine;

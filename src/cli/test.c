@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "check/check_trace.h"
-#include "cli/finding.h"
+#include "report/test_report.h"
 #include "subject/presets.h"
 #include "fault/upstream_fault.h"
 #include "check/model_loader.h"

@@ -6,7 +6,7 @@
  * even as references; they and bytes that are not UTF-8 are written as \xHH. */
 #include "report/junit.h"
 
-#include "report/message.h"
+#include "report/message_text.h"
 #include "report/utf8.h"
 
 #include <string.h>
@@ -170,11 +170,11 @@ static bool is_against_subject(const char *verdict)
     return false;
 }
 
-void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_timeline *run)
+void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_run_diagram *run)
 {
     bool passed = !strcmp(run->verdict, "pass"), failed = is_against_subject(run->verdict);
     aphi_buffer detail = {0}, facts = {0};
-    aphi_timeline_tell(&detail, run, &(aphi_terminal){.unicode = true, .columns = 120});
+    aphi_run_diagram_tell(&detail, run, &(aphi_terminal){.unicode = true, .columns = 120});
     aphi_message_json(&facts, run->run, APHI_MESSAGE_WHOLE);
     write_head(out, suite, timestamp,
                &(tally){.tests = 1, .failures = failed, .errors = !passed && !failed, .ns = run->total_ns});

@@ -8,8 +8,8 @@
 #define APHI_REPORT_JUNIT_H
 
 #include "base/buffer.h"
-#include "report/result.h"
-#include "report/timeline.h"
+#include "report/result_row.h"
+#include "report/run_diagram.h"
 
 /* suite: the name of the model. timestamp: ISO 8601, or NULL for none. */
 void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_result *results, size_t n);
@@ -17,6 +17,6 @@ void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp
 /* A live run: one test case, named by its title. A verdict against the subject (fail, malformed, starved, dead) is a
  * <failure> with the headline, and the diagram as its text; any other but a pass (unknown, vacuous, error) an <error>
  * of that type. */
-void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_timeline *run);
+void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_run_diagram *run);
 
 #endif

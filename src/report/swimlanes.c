@@ -12,7 +12,7 @@
 #include "report/swimlanes.h"
 
 #include "base/memory.h"
-#include "report/cells.h"
+#include "report/text_canvas.h"
 #include "report/utf8.h"
 
 #include <assert.h>
@@ -123,7 +123,7 @@ typedef struct drawing {
     size_t *row_of;    /* of each event */
     size_t *last_row;  /* of each lane + 1; 0: it does nothing */
     size_t gutter, step, text;
-    aphi_cells line;
+    aphi_text_canvas line;
 } drawing;
 
 static size_t column(const drawing *d, size_t lane)
@@ -152,9 +152,9 @@ static void draw_lanes(drawing *d, size_t row)
     for (size_t lane = 0; lane < d->s->lane_count; lane++) {
         bool waits = d->s->ends && d->s->ends[lane];
         if (row < d->last_row[lane])
-            aphi_cells_put(&d->line, column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
+            aphi_text_canvas_put(&d->line, column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
         else if (waits)
-            aphi_cells_put(&d->line, column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
+            aphi_text_canvas_put(&d->line, column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
     }
 }
 
@@ -162,12 +162,12 @@ static void draw_arrow(drawing *d, size_t from, size_t to, bool late, aphi_ink i
 {
     size_t a = column(d, from), b = column(d, to), low = a < b ? a : b, high = a < b ? b : a;
     for (size_t x = low + 1; x < high; x++) {
-        bool crosses = !aphi_cells_blank(&d->line, x, x + 1);
+        bool crosses = !aphi_text_canvas_blank(&d->line, x, x + 1);
         uint32_t line = late ? glyph(d, 0x2504, '.') : glyph(d, 0x2500, '-');
-        aphi_cells_put(&d->line, x, crosses ? glyph(d, 0x253c, '+') : line, ink);
+        aphi_text_canvas_put(&d->line, x, crosses ? glyph(d, 0x253c, '+') : line, ink);
     }
-    aphi_cells_put(&d->line, a, a < b ? glyph(d, 0x251c, '+') : glyph(d, 0x2524, '+'), ink);
-    aphi_cells_put(&d->line, a < b ? b - 1 : b + 1, a < b ? glyph(d, 0x25b6, '>') : glyph(d, 0x25c0, '<'), ink);
+    aphi_text_canvas_put(&d->line, a, a < b ? glyph(d, 0x251c, '+') : glyph(d, 0x2524, '+'), ink);
+    aphi_text_canvas_put(&d->line, a < b ? b - 1 : b + 1, a < b ? glyph(d, 0x25b6, '>') : glyph(d, 0x25c0, '<'), ink);
 }
 
 static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
@@ -178,7 +178,7 @@ static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
     else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < d->s->count)
         draw_arrow(d, d->s->events[e->partner].lane, e->lane, true, ink);
     else
-        aphi_cells_put(&d->line, column(d, e->lane),
+        aphi_text_canvas_put(&d->line, column(d, e->lane),
                        e->kind == APHI_SWIMLANES_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
 }
 
@@ -250,17 +250,17 @@ static void draw_row(drawing *d, size_t i)
     draw_lanes(d, i);
     draw_shape(d, row, ink);
     if (mark == APHI_SWIMLANES_CHANGED)
-        aphi_cells_put(&d->line, 0, glyph(d, 0x2260, '~'), ink);
+        aphi_text_canvas_put(&d->line, 0, glyph(d, 0x2260, '~'), ink);
     if (mark == APHI_SWIMLANES_WRONG)
-        aphi_cells_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
+        aphi_text_canvas_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
     aphi_buffer_format(&number, "%zu", i + 1);
-    aphi_cells_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
+    aphi_text_canvas_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
     put_words(d, row, &words);
     aphi_buffer_byte(&words, '\0');
     for (const char *at = words.data;;) {
         size_t n = fitting(at, room);
-        aphi_cells_bytes(&d->line, d->text, at, n, ink);
-        aphi_cells_flush(&d->line, d->out, d->t);
+        aphi_text_canvas_bytes(&d->line, d->text, at, n, ink);
+        aphi_text_canvas_flush(&d->line, d->out, d->t);
         at += n;
         while (*at == ' ')
             at++;
@@ -278,10 +278,10 @@ static void draw_names(drawing *d)
         aphi_buffer name = {0};
         put_short(d, d->s->lanes[lane], d->step - 1, &name);
         aphi_buffer_byte(&name, '\0');
-        aphi_cells_text(&d->line, column(d, lane) - aphi_utf8_columns(name.data) / 2, name.data, APHI_INK_BOLD);
+        aphi_text_canvas_text(&d->line, column(d, lane) - aphi_utf8_columns(name.data) / 2, name.data, APHI_INK_BOLD);
         aphi_buffer_free(&name);
     }
-    aphi_cells_flush(&d->line, d->out, d->t);
+    aphi_text_canvas_flush(&d->line, d->out, d->t);
 }
 
 static void put_line(drawing *d, const char *before, const char *text, aphi_ink ink)
@@ -340,7 +340,7 @@ void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_t
             put_line(&d, "  ", s->ends[lane], APHI_INK_NONE);
     if (s->remark)
         put_line(&d, "  ", s->remark, APHI_INK_DIM);
-    aphi_cells_deinit(&d.line);
+    aphi_text_canvas_deinit(&d.line);
     free(d.rows);
     free(d.row_of);
     free(d.last_row);

@@ -4,7 +4,7 @@
 # report-html.sh - the page of a run, in a browser: arrows and labels are where they should be, what a server sent does
 # nothing, and a long run makes no large page.
 #
-# The unit test test_html, which lies beside the program, writes the pages. The browser prints the document as its script
+# The unit test test_run_page, which lies beside the program, writes the pages. The browser prints the document as its script
 # left it; places are numbers in it.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ fi
 told='the page of a run'
 : >"$dir/out"
 : >"$dir/err"
-samples=$(dirname "$ANTIPHON")/test_html
+samples=$(dirname "$ANTIPHON")/test_run_page
 if ! "$samples" "$dir" 2>"$dir/err"; then
     fault "$samples does not write the sample pages"
     finish

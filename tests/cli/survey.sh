@@ -65,8 +65,8 @@ fi
 
 # In a browser: no error, nothing asked for, no element but ours.
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
-if [ -n "$browser" ] && [ -x "$(dirname "$ANTIPHON")/test_portrait" ]; then
-    "$(dirname "$ANTIPHON")/test_portrait" "$dir/pages"
+if [ -n "$browser" ] && [ -x "$(dirname "$ANTIPHON")/test_survey_page" ]; then
+    "$(dirname "$ANTIPHON")/test_survey_page" "$dir/pages"
     for name in hostile index server-1; do
         told="the page $name"
         HOME=$dir timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \

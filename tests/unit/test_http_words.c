@@ -4,7 +4,7 @@
  * what a server could send to do harm; and the same by way of a proxy. */
 #include "models/http/http.h"
 #include "models/http/proxy.h"
-#include "report/message.h"
+#include "report/message_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -94,9 +94,9 @@ static void test_escapes(void **state)
 /* A live run: what goes where, for a verdict of each kind. */
 static void runs(const char *verdict, const char *headline, const char *totals, const char *body)
 {
-    const aphi_timeline t = {.title = "kv at <host>", .verdict = verdict, .headline = headline, .ns = 1,
+    const aphi_run_diagram t = {.title = "kv at <host>", .verdict = verdict, .headline = headline, .ns = 1,
                              .total_ns = 1500000000, .run = aph_record("messages", aph_int(6)),
-                             .failing = APHI_TIMELINE_NONE, .replay = "antiphon replay x"};
+                             .failing = APHI_RUN_DIAGRAM_NONE, .replay = "antiphon replay x"};
     aphi_buffer out = {0}, expected = {0};
     aphi_junit_run(&out, "kv", NULL, &t);
     aphi_buffer_format(&expected,

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * finding.c - what a campaign came to.
+ * test_report.c - what a campaign came to.
  *
  * Idea:       the evidence of a failure is that of `antiphon check` on the trace of the run: what the live tester says
  *             and what anybody finds who judges the trace again cannot differ. A trace has a line for each moment after
  *             its header, so a line of the evidence is a moment of the run. */
-#include "cli/finding.h"
+#include "report/test_report.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "tester/trace_diff.h"
 #include "check/check_trace.h"
 #include "check/waivers.h"
-#include "report/html.h"
+#include "report/run_page.h"
 #include "report/junit.h"
-#include "report/message.h"
-#include "report/timeline.h"
+#include "report/message_text.h"
+#include "report/run_diagram.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ typedef struct telling {
     const aphi_test_report_options *options;
     aph_value evidence;       /* of a failure, or APH_NIL */
     aph_value run, allowed, script;
-    aphi_timeline timeline;
+    aphi_run_diagram timeline;
     char title[300], headline[1500], replay[5000];
 } telling;
 
@@ -74,11 +74,11 @@ static void look_at_moments(telling *t)
     t->timeline.earlier = c->run->moments_before;
 }
 
-/* The place among the moments of a line of the trace, or APHI_TIMELINE_NONE. */
+/* The place among the moments of a line of the trace, or APHI_RUN_DIAGRAM_NONE. */
 static size_t moment_of(const telling *t, int64_t line)
 {
     int64_t place = line - 2 - (int64_t)t->timeline.earlier;
-    return place >= 0 && place < (int64_t)t->timeline.count ? (size_t)place : APHI_TIMELINE_NONE;
+    return place >= 0 && place < (int64_t)t->timeline.count ? (size_t)place : APHI_RUN_DIAGRAM_NONE;
 }
 
 static aph_value labels_of(const telling *t, aph_value lines)
@@ -86,7 +86,7 @@ static aph_value labels_of(const telling *t, aph_value lines)
     aph_value labels = aph_array(0, NULL);
     for (size_t i = 0; lines && i < aph_count(lines); i++) {
         size_t place = moment_of(t, aph_int_of(aph_at(lines, i)));
-        int64_t label = place == APHI_TIMELINE_NONE ? 0 : t->timeline.moments[place].label;
+        int64_t label = place == APHI_RUN_DIAGRAM_NONE ? 0 : t->timeline.moments[place].label;
         if (label) /* what the tester answered to the subject's calls has none */
             labels = aph_push(labels, aph_int(label));
     }
@@ -119,7 +119,7 @@ static size_t find_unanswered(const aphi_run_event *moments, size_t n)
         if (!answered)
             return i;
     }
-    return APHI_TIMELINE_NONE;
+    return APHI_RUN_DIAGRAM_NONE;
 }
 
 static size_t find_failing(const telling *t)
@@ -130,15 +130,15 @@ static size_t find_failing(const telling *t)
     if (t->evidence && aph_field(t->evidence, "line"))
         return moment_of(t, aph_int_of(aph_field(t->evidence, "line")));
     switch (t->campaign->outcome) {
-    case APHI_RUN_FAIL: return blamed >= 0 ? (size_t)blamed : APHI_TIMELINE_NONE;
+    case APHI_RUN_FAIL: return blamed >= 0 ? (size_t)blamed : APHI_RUN_DIAGRAM_NONE;
     case APHI_RUN_DEAD:
     case APHI_RUN_MALFORMED:
         for (size_t i = n; i-- > 0;)
             if (moments[i].kind == APHI_RUN_EVENT_DROPPED || moments[i].kind == APHI_RUN_EVENT_MALFORMED)
                 return i;
-        return APHI_TIMELINE_NONE;
+        return APHI_RUN_DIAGRAM_NONE;
     case APHI_RUN_STARVED: return find_unanswered(moments, n);
-    default: return APHI_TIMELINE_NONE;
+    default: return APHI_RUN_DIAGRAM_NONE;
     }
 }
 
@@ -206,11 +206,11 @@ static void fill_timeline(telling *t)
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
     t->script = r && r->script_whole && is_against(c->outcome) ? script_value(aphi_run_script(r)) : APH_NIL;
-    t->timeline = (aphi_timeline){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
+    t->timeline = (aphi_run_diagram){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
                                   .moments = t->timeline.moments, .count = t->timeline.count,
                                   .earlier = t->timeline.earlier,
-                                  .failing = r ? find_failing(t) : APHI_TIMELINE_NONE, .allowed = t->allowed,
+                                  .failing = r ? find_failing(t) : APHI_RUN_DIAGRAM_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
                                   .replay = *t->replay ? t->replay : NULL,
                                   .words = t->options->model->words};
@@ -288,7 +288,7 @@ static void tell_json(const telling *t)
 static aph_value picture_of(const telling *t)
 {
     aphi_buffer text = {0};
-    aphi_timeline_draw(&text, &t->timeline, &(aphi_terminal){.unicode = true, .columns = PICTURE_COLUMNS}, 0);
+    aphi_run_diagram_draw(&text, &t->timeline, &(aphi_terminal){.unicode = true, .columns = PICTURE_COLUMNS}, 0);
     aph_value picture = aph_bytes(text.data ? text.data : "", text.n);
     aphi_buffer_free(&text);
     return picture;
@@ -423,7 +423,7 @@ static void tell_people(const telling *t)
     tell_shrinking(&out, t);
     tell_divergence(&out, t);
     if (is_against(c->outcome) && c->run)
-        aphi_timeline_tell(&out, &t->timeline, &t->options->terminal);
+        aphi_run_diagram_tell(&out, &t->timeline, &t->options->terminal);
     else if (c->outcome != APHI_RUN_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
     if (c->outcome == APHI_RUN_FAIL && c->presumed)
@@ -455,7 +455,7 @@ static bool write_report(const telling *t)
 {
     const char *path = t->options->report;
     FILE *out = path ? fopen(path, "w") : NULL;
-    return !path || written(out, path, out && aphi_html_write(out, &t->timeline));
+    return !path || written(out, path, out && aphi_run_page_write(out, &t->timeline));
 }
 
 static bool write_junit(const telling *t)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * html.c - a run as one self-contained page, with a space-time diagram.
+ * run_page.c - a run as one self-contained page, with a space-time diagram.
  *
- * Idea:       the page is a fixed skeleton, style and script (page.css, page.js), and one block of JSON, which is all
+ * Idea:       the page is a fixed skeleton, style and script (page.css, run_page.js), and one block of JSON, which is all
  *             that differs from run to run. The script draws what the block holds.
  * Safety:     1. In the block, every character that could end it or begin markup is an escape: < > & ' and the line
  *                separators U+2028 and U+2029. So nothing a server sends can leave the block.
  *             2. The script puts it into the document as text only.
  *             3. The policy of the page allows the one style and the one script whose hashes it names, and no requests.
  * Size:       each part of the block has a budget of bytes, counted as written; together they stay below
- *             APHI_HTML_BYTES. Most goes to the list of messages. It holds each different text once, cut short, and for
+ *             APHI_RUN_PAGE_BYTES. Most goes to the list of messages. It holds each different text once, cut short, and for
  *             each message a dozen bytes; of a run with small messages it holds 100,000. It is filled from the failing
  *             message backwards, after a few that follow it. Messages near the failing one are there in full too.
  * Cost:       linear in the moments that are given, which are counted for the strip above the diagram. */
-#include "report/html.h"
+#include "report/run_page.h"
 
 #include "base/memory.h"
-#include "report/message.h"
+#include "report/message_text.h"
 #include "report/utf8.h"
 
 #include "page.h"
@@ -137,7 +137,7 @@ typedef struct slot {
 } slot;
 
 typedef struct list {
-    const aphi_timeline *t;
+    const aphi_run_diagram *t;
     slot *slots;
     size_t mask;
     uint32_t text_count;
@@ -181,7 +181,7 @@ static int64_t microseconds(const aphi_run_event *m)
     return m->at_ns / 1000;
 }
 
-/* The record of moment i; page.js says what is in it. The first that is listed has none before it. */
+/* The record of moment i; run_page.js says what is in it. The first that is listed has none before it. */
 static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
 {
     static const char letters[] = "srlmcd";
@@ -205,7 +205,7 @@ static void take(list *l, size_t i)
     l->scratch.n = 0;
 }
 
-static void list_open(list *l, const aphi_timeline *t)
+static void list_open(list *l, const aphi_run_diagram *t)
 {
     size_t middle = t->failing < t->count ? t->failing + 1 : t->count;
     size_t later = t->count - middle < LIST_LATER ? t->count - middle : LIST_LATER;
@@ -270,7 +270,7 @@ static bool full_text(aphi_buffer *out, const aphi_run_event *m, aph_words *word
 
 static void put_full(aphi_buffer *out, list *l)
 {
-    const aphi_timeline *t = l->t;
+    const aphi_run_diagram *t = l->t;
     size_t middle = t->failing < t->count ? t->failing : t->count, stop = out->n + FULL_BYTES;
     bool *done = aphi_alloc_zero(l->text_count + 1), any = false;
     aphi_buffer_str(out, "\"full\":{");
@@ -307,7 +307,7 @@ static void put_rows(aphi_buffer *out, list *l)
 }
 
 /* How many messages went each way in each of BUCKETS pieces of the time. */
-static void put_density(aphi_buffer *out, const aphi_timeline *t)
+static void put_density(aphi_buffer *out, const aphi_run_diagram *t)
 {
     uint64_t counts[2][BUCKETS] = {0};
     int64_t low = t->count ? microseconds(&t->moments[0]) : 0;
@@ -352,7 +352,7 @@ static void put_fact(aphi_buffer *out, aphi_buffer *scratch, aph_value name, aph
     aphi_buffer_byte(out, ']');
 }
 
-static void put_facts(aphi_buffer *out, aphi_buffer *scratch, const aphi_timeline *t)
+static void put_facts(aphi_buffer *out, aphi_buffer *scratch, const aphi_run_diagram *t)
 {
     aph_value name, v;
     size_t stop = out->n + FACT_BYTES;
@@ -450,14 +450,14 @@ static void put_script(aphi_buffer *out, aphi_buffer *scratch, aph_value script)
     aphi_buffer_str(out, "},\n");
 }
 
-static void put_drawing(aphi_buffer *out, aphi_buffer *scratch, const aphi_timeline *t)
+static void put_drawing(aphi_buffer *out, aphi_buffer *scratch, const aphi_run_diagram *t)
 {
-    aphi_timeline_draw(scratch, t, &(aphi_terminal){.unicode = true, .columns = 110}, FULL_AROUND);
+    aphi_run_diagram_draw(scratch, t, &(aphi_terminal){.unicode = true, .columns = 110}, FULL_AROUND);
     aphi_buffer_str(out, "\"text\":");
     put_scratch(out, scratch);
 }
 
-static void put_data(aphi_buffer *out, const aphi_timeline *t)
+static void put_data(aphi_buffer *out, const aphi_run_diagram *t)
 {
     list l;
     list_open(&l, t);
@@ -482,13 +482,13 @@ static void put_data(aphi_buffer *out, const aphi_timeline *t)
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
-bool aphi_html_write(FILE *out, const aphi_timeline *t)
+bool aphi_run_page_write(FILE *out, const aphi_run_diagram *t)
 {
     aphi_buffer page = {0};
     aphi_buffer_str(&page,
                     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                    "script-src 'sha256-" PAGE_JS_HASH "'; style-src 'sha256-" PAGE_CSS_HASH "'; "
+                    "script-src 'sha256-" RUN_PAGE_JS_HASH "'; style-src 'sha256-" PAGE_CSS_HASH "'; "
                     "base-uri 'none'; form-action 'none'\">\n"
                     "<meta name=\"referrer\" content=\"no-referrer\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -499,7 +499,7 @@ bool aphi_html_write(FILE *out, const aphi_timeline *t)
                            "<script type=\"application/json\" id=\"data\">");
     put_data(&page, t);
     aphi_buffer_str(&page, "</script>\n<script>");
-    aphi_buffer_add(&page, page_js, sizeof page_js);
+    aphi_buffer_add(&page, run_page_js, sizeof run_page_js);
     aphi_buffer_str(&page, "</script>\n</body>\n</html>\n");
     bool written = fwrite(page.data, 1, page.n, out) == page.n && !fflush(out);
     aphi_buffer_free(&page);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * portrait.h - the pages of a survey: one for each server, and an index. */
-#ifndef APHI_REPORT_PORTRAIT_H
-#define APHI_REPORT_PORTRAIT_H
+ * survey_page.h - the pages of a survey: one for each server, and an index. */
+#ifndef APHI_REPORT_SURVEY_PAGE_H
+#define APHI_REPORT_SURVEY_PAGE_H
 
 #include <antiphon/value.h>
 #include "base/buffer.h"
@@ -15,8 +15,8 @@
  *                  "requests", "reject_ns", "shrink_ns", "reproduced", "confirmed": numbers, "minimal": boolean}],
  *    "choices": [{"ways": [[text, number]], "clause": text}], "observations": number, "never": [texts]}
  * The page needs nothing else and has no script. All that is in the value is text on it, never markup. */
-void aphi_portrait_page(aphi_buffer *out, aph_value server);
+void aphi_survey_page_write(aphi_buffer *out, aph_value server);
 /* The index of such servers, an array. The page of each is name.html. */
-void aphi_portrait_index(aphi_buffer *out, aph_value servers);
+void aphi_survey_page_index(aphi_buffer *out, aph_value servers);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sketch.c - sequences of a model drawn one after the other, each compared with the one before.
+ * sequence_view.c - sequences of a model drawn one after the other, each compared with the one before.
  *
  * Idea:       events of a sequence become events of a picture (src/report/swimlanes.h). What both sequences have in
  *             common is a beginning of each component's events, closed under what happened before. A receive that comes
  *             right after it and took something else than before is what was changed; all that follows is new.
  * Invariants: 1. an event is the same only if all that happened before it is */
-#include "cli/sketch.h"
+#include "report/sequence_view.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct aphi_sketch {
+struct aphi_sequence_view {
     const aphi_compiled_model *plan;
     bool draws;
     const char *page_name;
@@ -30,9 +30,9 @@ struct aphi_sketch {
     uint32_t *same;          /* of each thread: so many events are as they were there */
 };
 
-aphi_sketch *aphi_sketch_open(const aphi_compiled_model *plan, bool draws, const char *page)
+aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *plan, bool draws, const char *page)
 {
-    aphi_sketch *k = aphi_alloc_zero(sizeof *k);
+    aphi_sequence_view *k = aphi_alloc_zero(sizeof *k);
     size_t n = plan->thread_count, *owned = aphi_alloc_zero((n + 1) * sizeof *owned);
     k->plan = plan;
     k->draws = draws;
@@ -61,7 +61,7 @@ static bool is_alike(const aphi_event *a, const aphi_event *b)
 }
 
 /* Cuts what is the same of a thread where the other end of a message is not. True: something was cut. */
-static bool cut(aphi_sketch *k, const aphi_sequence *s, unsigned t)
+static bool cut(aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
 {
     for (uint32_t i = 0; i < k->same[t]; i++) {
         const aphi_event *e = &s->events[s->first[t] + i];
@@ -74,7 +74,7 @@ static bool cut(aphi_sketch *k, const aphi_sequence *s, unsigned t)
     return false;
 }
 
-static void compare(aphi_sketch *k, const aphi_sequence *s)
+static void compare(aphi_sequence_view *k, const aphi_sequence *s)
 {
     size_t n = k->plan->thread_count;
     for (size_t t = 0; t < n; t++) {
@@ -91,7 +91,7 @@ static void compare(aphi_sketch *k, const aphi_sequence *s)
 }
 
 /* The receive of the sequence before that this one does differently, or NULL. */
-static const aphi_event *changed(const aphi_sketch *k, const aphi_sequence *s, unsigned t, uint32_t i)
+static const aphi_event *changed(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t, uint32_t i)
 {
     const aphi_event *e = &s->events[s->first[t] + i], *b = &k->events[k->first[t] + i];
     if (!k->count || i != k->same[t] || e->op != APHI_ALTS_RECEIVE || i >= k->first[t + 1] - k->first[t])
@@ -99,7 +99,7 @@ static const aphi_event *changed(const aphi_sketch *k, const aphi_sequence *s, u
     return b->state == e->state && (b->peer != e->peer || b->peer_index != e->peer_index) ? b : NULL;
 }
 
-static void keep(aphi_sketch *k, const aphi_sequence *s)
+static void keep(aphi_sequence_view *k, const aphi_sequence *s)
 {
     size_t n = k->plan->thread_count;
     memcpy(k->first, s->first, (n + 1) * sizeof *k->first);
@@ -110,14 +110,14 @@ static void keep(aphi_sketch *k, const aphi_sequence *s)
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 /* A label; with its port, where the receiver has several. */
-static void put_label(const aphi_sketch *k, unsigned receiver, uint16_t port, uint16_t label, aphi_buffer *out)
+static void put_label(const aphi_sequence_view *k, unsigned receiver, uint16_t port, uint16_t label, aphi_buffer *out)
 {
     if (k->ports[receiver])
         aphi_buffer_format(out, "%s ", k->plan->alts->ports[port].name);
     aphi_buffer_str(out, k->plan->alts->labels[label]);
 }
 
-static char *label_of(const aphi_sketch *k, unsigned thread, const aphi_event *e)
+static char *label_of(const aphi_sequence_view *k, unsigned thread, const aphi_event *e)
 {
     aphi_buffer out = {0};
     if (e->op == APHI_ALTS_RECEIVE)
@@ -130,7 +130,7 @@ static char *label_of(const aphi_sketch *k, unsigned thread, const aphi_event *e
 }
 
 /* A send, by who sends it; one that was not done waits in its state. */
-static void put_send(const aphi_sketch *k, const aphi_sequence *s, uint32_t race, aphi_buffer *out)
+static void put_send(const aphi_sequence_view *k, const aphi_sequence *s, uint32_t race, aphi_buffer *out)
 {
     uint32_t sender = race >> 16, index = race & 0xffff, done = s->first[sender + 1] - s->first[sender];
     uint32_t state = index < done ? s->events[s->first[sender] + index].state : s->ends[sender];
@@ -139,7 +139,7 @@ static void put_send(const aphi_sketch *k, const aphi_sequence *s, uint32_t race
     aphi_buffer_format(out, " from %s", k->lanes[sender]);
 }
 
-static char *note_of(const aphi_sketch *k, aphi_sequence *s, unsigned t, uint32_t i)
+static char *note_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, uint32_t i)
 {
     aphi_buffer out = {0};
     const aphi_event *before = changed(k, s, t, i);
@@ -159,7 +159,7 @@ static char *note_of(const aphi_sketch *k, aphi_sequence *s, unsigned t, uint32_
 }
 
 /* What a component waits for at the end, or NULL: it has come to its end. */
-static char *end_of(const aphi_sketch *k, const aphi_sequence *s, unsigned t)
+static char *end_of(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
 {
     const aphi_compiled_model *p = k->plan;
     const aphi_compiled_state *state = &p->states[s->ends[t]];
@@ -190,7 +190,7 @@ static size_t place(const aphi_sequence *s, unsigned thread, uint32_t index)
     return s->first[thread] + index;
 }
 
-static aphi_swimlanes_event event_of(const aphi_sketch *k, aphi_sequence *s, unsigned t, uint32_t i, size_t wrong)
+static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, uint32_t i, size_t wrong)
 {
     const aphi_event *e = &s->events[s->first[t] + i];
     static const aphi_swimlanes_kind kinds[] = {[APHI_ALTS_SEND] = APHI_SWIMLANES_SEND,
@@ -209,7 +209,7 @@ static aphi_swimlanes_event event_of(const aphi_sketch *k, aphi_sequence *s, uns
     return out;
 }
 
-static void show(aphi_sketch *k, const aphi_swimlanes *picture)
+static void show(aphi_sequence_view *k, const aphi_swimlanes *picture)
 {
     aphi_buffer out = {0};
     if (k->draws) {
@@ -222,7 +222,7 @@ static void show(aphi_sketch *k, const aphi_swimlanes *picture)
     aphi_buffer_free(&out);
 }
 
-void aphi_sketch_add(aphi_sketch *k, aphi_sequence *s, const char *wrong, size_t label)
+void aphi_sequence_view_add(aphi_sequence_view *k, aphi_sequence *s, const char *wrong, size_t label)
 {
     size_t n = k->plan->thread_count, count = s->first[n];
     aphi_swimlanes_event *events = aphi_alloc((count + 1) * sizeof *events);
@@ -248,7 +248,7 @@ void aphi_sketch_add(aphi_sketch *k, aphi_sequence *s, const char *wrong, size_t
     free(ends);
 }
 
-static bool write_page(const aphi_sketch *k, const char *lead)
+static bool write_page(const aphi_sequence_view *k, const char *lead)
 {
     aphi_buffer head = {0}, foot = {0};
     FILE *file = fopen(k->page_name, "w");
@@ -263,7 +263,7 @@ static bool write_page(const aphi_sketch *k, const char *lead)
     return good;
 }
 
-bool aphi_sketch_close(aphi_sketch *k, const char *lead)
+bool aphi_sequence_view_close(aphi_sequence_view *k, const char *lead)
 {
     bool good = !k->page_name || write_page(k, lead);
     aphi_buffer_free(&k->page);

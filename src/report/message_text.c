@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * message.c - a message as people read it.
+ * message_text.c - a message as people read it.
  *
  * Invariants: once the writer is full nothing more is written, so loops only have to ask for room. */
-#include "report/message.h"
+#include "report/message_text.h"
 
 #include "report/utf8.h"
 

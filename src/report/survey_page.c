@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * portrait.c - the pages of a survey: one for each server, and an index.
+ * survey_page.c - the pages of a survey: one for each server, and an index.
  *
  * Idea:       a plain document, written from the top to the bottom; there is no script.
  * Safety:     1. Every text goes through add_text, which leaves no character that could begin or end markup, and spells
  *                out what would turn the direction of writing.
  *             2. Addresses of links are given only if they are made of plain characters, and lead into the same folder.
  *             3. The policy of the page allows the two styles whose hashes it names, and nothing else. */
-#include "report/portrait.h"
+#include "report/survey_page.h"
 
 #include "report/terminal.h"
 #include "report/utf8.h"
@@ -116,13 +116,13 @@ static void begin(aphi_buffer *out)
     aphi_buffer_str(out,
                     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                    "style-src 'sha256-" PAGE_CSS_HASH "' 'sha256-" PORTRAIT_CSS_HASH "'; "
+                    "style-src 'sha256-" PAGE_CSS_HASH "' 'sha256-" SURVEY_PAGE_CSS_HASH "'; "
                     "base-uri 'none'; form-action 'none'\">\n"
                     "<meta name=\"referrer\" content=\"no-referrer\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>");
     aphi_buffer_add(out, page_css, sizeof page_css);
     aphi_buffer_str(out, "</style>\n<style>");
-    aphi_buffer_add(out, portrait_css, sizeof portrait_css);
+    aphi_buffer_add(out, survey_page_css, sizeof survey_page_css);
     aphi_buffer_str(out, "</style>\n");
 }
 
@@ -386,7 +386,7 @@ static void add_head(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, "</dl>\n");
 }
 
-void aphi_portrait_page(aphi_buffer *out, aph_value server)
+void aphi_survey_page_write(aphi_buffer *out, aph_value server)
 {
     begin(out);
     aphi_buffer_str(out, "<title>Antiphon: ");
@@ -439,7 +439,7 @@ static void add_row(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, "</td></tr>\n");
 }
 
-void aphi_portrait_index(aphi_buffer *out, aph_value servers)
+void aphi_survey_page_index(aphi_buffer *out, aph_value servers)
 {
     begin(out);
     aphi_buffer_str(out, "<title>Antiphon: servers</title>\n</head>\n<body>\n<main>\n<h1>Servers</h1>\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cells.c - a line of a drawing: characters put anywhere in it, in any order, each with its ink. */
-#include "report/cells.h"
+ * text_canvas.c - a line of a drawing: characters put anywhere in it, in any order, each with its ink. */
+#include "report/text_canvas.h"
 
 #include "base/memory.h"
 #include "report/utf8.h"
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void aphi_cells_deinit(aphi_cells *l)
+void aphi_text_canvas_deinit(aphi_text_canvas *l)
 {
     free(l->cells);
-    *l = (aphi_cells){0};
+    *l = (aphi_text_canvas){0};
 }
 
-void aphi_cells_put(aphi_cells *l, size_t x, uint32_t point, aphi_ink ink)
+void aphi_text_canvas_put(aphi_text_canvas *l, size_t x, uint32_t point, aphi_ink ink)
 {
     APHI_RESERVE(l->cells, l->capacity, x + 1);
     while (l->n <= x)
@@ -24,25 +24,25 @@ void aphi_cells_put(aphi_cells *l, size_t x, uint32_t point, aphi_ink ink)
     l->cells[x] = (aphi_cell){point, ink};
 }
 
-size_t aphi_cells_bytes(aphi_cells *l, size_t x, const char *text, size_t bytes, aphi_ink ink)
+size_t aphi_text_canvas_bytes(aphi_text_canvas *l, size_t x, const char *text, size_t bytes, aphi_ink ink)
 {
     while (bytes) {
         uint32_t p = 0;
         size_t taken = aphi_utf8_next(text, bytes, &p);
         assert(taken);
-        aphi_cells_put(l, x++, p == ' ' ? 0 : p, ink);
+        aphi_text_canvas_put(l, x++, p == ' ' ? 0 : p, ink);
         text += taken;
         bytes -= taken;
     }
     return x;
 }
 
-size_t aphi_cells_text(aphi_cells *l, size_t x, const char *text, aphi_ink ink)
+size_t aphi_text_canvas_text(aphi_text_canvas *l, size_t x, const char *text, aphi_ink ink)
 {
-    return aphi_cells_bytes(l, x, text, strlen(text), ink);
+    return aphi_text_canvas_bytes(l, x, text, strlen(text), ink);
 }
 
-bool aphi_cells_blank(const aphi_cells *l, size_t from, size_t to)
+bool aphi_text_canvas_blank(const aphi_text_canvas *l, size_t from, size_t to)
 {
     for (size_t i = from; i < to && i < l->n; i++)
         if (l->cells[i].point)
@@ -58,7 +58,7 @@ static void change(aphi_buffer *out, const aphi_terminal *t, aphi_ink from, aphi
         aphi_buffer_str(out, aphi_terminal_ink(t, to));
 }
 
-void aphi_cells_flush(aphi_cells *l, aphi_buffer *out, const aphi_terminal *t)
+void aphi_text_canvas_flush(aphi_text_canvas *l, aphi_buffer *out, const aphi_terminal *t)
 {
     aphi_ink now = APHI_INK_NONE;
     while (l->n && !l->cells[l->n - 1].point)

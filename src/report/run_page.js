@@ -1,7 +1,7 @@
-// page.js - the page of a run: draws what the data block holds.
+// run_page.js - the page of a run: draws what the data block holds.
 //
 // Whatever a server sent reaches the document as text nodes and plain attributes only: nothing here parses markup, and
-// the page's policy lets no other script run. The data block lists messages in a compact form (html.c says how); the
+// the page's policy lets no other script run. The data block lists messages in a compact form (run_page.c says how); the
 // diagram shows a window of them, and every other window can be asked for.
 "use strict";
 (() => {

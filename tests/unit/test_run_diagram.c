@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_timeline.c - how runs look in a terminal: whole drawings, compared character by character. */
-#include "report/message.h"
-#include "report/timeline.h"
+ * test_run_diagram.c - how runs look in a terminal: whole drawings, compared character by character. */
+#include "report/message_text.h"
+#include "report/run_diagram.h"
 #include "report/utf8.h"
 
 #include <setjmp.h>
@@ -25,16 +25,16 @@ static aph_value json(const char *text)
     return v;
 }
 
-static void draws(const aphi_timeline *t, const aphi_terminal *terminal, size_t rows, const char *expected)
+static void draws(const aphi_run_diagram *t, const aphi_terminal *terminal, size_t rows, const char *expected)
 {
     aphi_buffer out = {0};
-    aphi_timeline_draw(&out, t, terminal, rows);
+    aphi_run_diagram_draw(&out, t, terminal, rows);
     assert_string_equal(aphi_buffer_text(&out), expected);
     aphi_buffer_free(&out);
 }
 
 /* A key-value server that forgets: two puts, both confirmed, then a get on a third connection. */
-static void forgetful(aphi_run_event *m, aphi_timeline *t)
+static void forgetful(aphi_run_event *m, aphi_run_diagram *t)
 {
     const aphi_run_event moments[] = {
         {APHI_RUN_EVENT_SENT, 0, 0, 1, json("{\"f\":\"put\",\"key\":\"a\",\"value\":1}")},
@@ -45,7 +45,7 @@ static void forgetful(aphi_run_event *m, aphi_timeline *t)
         {APHI_RUN_EVENT_RECEIVED, 420000, 2, 6, json("0")},
     };
     memcpy(m, moments, sizeof moments);
-    *t = (aphi_timeline){
+    *t = (aphi_run_diagram){
         .title = "kv at 127.0.0.1:4711", .verdict = "fail", .headline = "nothing explains the answer #6: 0",
         .moments = m, .count = COUNT(moments), .failing = 5,
         .run = json("{\"messages\":6,\"seed\":7}"), .ns = 1500000000,
@@ -61,7 +61,7 @@ static void test_counterexample(void **state)
 {
     (void)state;
     aphi_run_event m[8];
-    aphi_timeline t;
+    aphi_run_diagram t;
     forgetful(m, &t);
     draws(&t, &plain, 0,
           "       ms  conn 0  conn 1  conn 2                              subject\n"
@@ -93,7 +93,7 @@ static void test_colours(void **state)
 {
     (void)state;
     aphi_run_event m[8];
-    aphi_timeline t;
+    aphi_run_diagram t;
     forgetful(m, &t);
     t.moments += 4;
     t.count = 2;
@@ -113,13 +113,13 @@ static void test_unknowns(void **state)
 {
     (void)state;
     aphi_run_event m[8];
-    aphi_timeline t;
+    aphi_run_diagram t;
     aphi_buffer out = {0};
     forgetful(m, &t);
     t.allowed = json("[{\"answer\":{\"?\":0,\"sort\":\"string\"},"
                      "\"given\":[{\"not\":[{\"=\":[{\"?\":0,\"sort\":\"string\"},\"x\"]}]},"
                      "{\"<\":[{\"?\":1,\"sort\":\"int\"},5]}]},{\"answer\":{\"a\":[{\"?\":0,\"sort\":\"int\"}]}}]");
-    aphi_timeline_tell(&out, &t, &plain);
+    aphi_run_diagram_tell(&out, &t, &plain);
     assert_non_null(strstr(aphi_buffer_text(&out),
           "\n  The explanations that came this far would have it otherwise:\n"
           "    ?0, where not (?0 = \"x\") and (?1 < 5)\n"
@@ -136,10 +136,10 @@ static void test_tell(void **state)
 {
     (void)state;
     aphi_run_event m[8];
-    aphi_timeline t;
+    aphi_run_diagram t;
     aphi_buffer out = {0};
     forgetful(m, &t);
-    aphi_timeline_tell(&out, &t, &plain);
+    aphi_run_diagram_tell(&out, &t, &plain);
     assert_string_equal(aphi_buffer_text(&out),
           "fail: nothing explains the answer #6: 0\n"
           "\n"
@@ -165,11 +165,11 @@ static void test_tell(void **state)
           "    antiphon replay .antiphon/kv-1.jsonl --target 127.0.0.1:4711\n");
     out.n = 0;
     t.verdict = "pass";
-    aphi_timeline_tell(&out, &t, &plain);
+    aphi_run_diagram_tell(&out, &t, &plain);
     assert_int_equal(out.n, 0);
-    t = (aphi_timeline){.title = "kv at :1", .verdict = "vacuous", .failing = APHI_TIMELINE_NONE,
+    t = (aphi_run_diagram){.title = "kv at :1", .verdict = "vacuous", .failing = APHI_RUN_DIAGRAM_NONE,
                         .branches = json("{\"get\":3,\"put\":0,\"\\u001b[2Jdel\":0}")};
-    aphi_timeline_tell(&out, &t, &plain);
+    aphi_run_diagram_tell(&out, &t, &plain);
     assert_string_equal(aphi_buffer_text(&out), "vacuous: kv at :1\n\n\n  Never reached: \\u001b[2Jdel, put\n");
     aphi_buffer_free(&out);
 }
@@ -188,7 +188,7 @@ static void test_other_moments(void **state)
         {APHI_RUN_EVENT_CLOSED, 2007000000, 0, 7, APH_NIL},
         {APHI_RUN_EVENT_MALFORMED, 2008000000, 7, 4, aph_bytes(bytes, sizeof bytes - 1)},
     };
-    const aphi_timeline t = {
+    const aphi_run_diagram t = {
         .title = "", .verdict = "malformed", .moments = m, .count = COUNT(m), .failing = 6,
         .script = json("[{\"label\":7,\"wait\":\"quiet\"},{\"label\":3,\"wait\":{\"pause_us\":5000}}]")};
     draws(&t, &plain, 0,
@@ -214,7 +214,7 @@ static void test_starved(void **state)
     const aphi_run_event m[] = {
         {APHI_RUN_EVENT_SENT, 0, 0, 1, json("{\"f\":\"get\",\"key\":\"a\"}")},
     };
-    aphi_timeline t = {.title = "", .verdict = "starved", .moments = m, .count = 1, .failing = 0,
+    aphi_run_diagram t = {.title = "", .verdict = "starved", .moments = m, .count = 1, .failing = 0,
                        .allowed = json("[{\"answer\":null}]")};
     draws(&t, &plain, 0,
           "       ms  conn 0                subject\n"
@@ -222,7 +222,7 @@ static void test_starved(void **state)
           "  ✗ 0.000     ├─── ✗ #1 get \"a\" ───▶│\n"
           "              ╰──────── got no answer\n"
           "                   expected null    │\n");
-    t.failing = APHI_TIMELINE_NONE;
+    t.failing = APHI_RUN_DIAGRAM_NONE;
     draws(&t, &plain, 0,
           "       ms  conn 0                subject\n"
           "              │                     │\n"
@@ -232,7 +232,7 @@ static void test_starved(void **state)
 }
 
 /* A long run: so many connections, the failing message long after its request. */
-static void long_run(aphi_run_event *m, size_t n, int64_t connections, aphi_timeline *t)
+static void long_run(aphi_run_event *m, size_t n, int64_t connections, aphi_run_diagram *t)
 {
     for (size_t i = 0; i < n; i++) {
         int64_t request = (int64_t)(i / 2 * 2 + 1);
@@ -243,7 +243,7 @@ static void long_run(aphi_run_event *m, size_t n, int64_t connections, aphi_time
                              json(sent ? "{\"f\":\"get\",\"key\":\"k\"}" : answer)};
     }
     m[n - 3].label = 100; /* whose request was long ago */
-    *t = (aphi_timeline){.title = "", .verdict = "fail", .moments = m, .count = n, .earlier = 1000000,
+    *t = (aphi_run_diagram){.title = "", .verdict = "fail", .moments = m, .count = n, .earlier = 1000000,
                          .failing = n - 3, .allowed = json("[]")};
 }
 
@@ -251,7 +251,7 @@ static void test_long_run(void **state)
 {
     (void)state;
     static aphi_run_event m[2000];
-    aphi_timeline t;
+    aphi_run_diagram t;
     long_run(m, COUNT(m), 9, &t);
     draws(&t, &plain, 6,
           "           ms  4  6  7  8   connections                                  subject\n"
@@ -315,13 +315,13 @@ static void test_widths(void **state)
 {
     (void)state;
     static aphi_run_event m[300];
-    aphi_timeline t;
+    aphi_run_diagram t;
     for (size_t columns = 48; columns < 140; columns += 7) {
         for (int64_t connections = 1; connections < 60; connections += 5) {
             long_run(m, COUNT(m), connections, &t);
             t.allowed = json("[{\"answer\":\"an answer that is much longer than there is ever any room for\"}]");
             aphi_buffer out = {0};
-            aphi_timeline_draw(&out, &t, &(aphi_terminal){.unicode = columns % 2, .columns = columns}, 40);
+            aphi_run_diagram_draw(&out, &t, &(aphi_terminal){.unicode = columns % 2, .columns = columns}, 40);
             for (char *line = strtok(aphi_buffer_text(&out), "\n"); line; line = strtok(NULL, "\n"))
                 assert_true(aphi_utf8_columns(line) <= columns);
             aphi_buffer_free(&out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * finding.h - what a campaign came to, for people and for programs. */
-#ifndef APHI_CLI_FINDING_H
-#define APHI_CLI_FINDING_H
+ * test_report.h - what a campaign came to, for people and for programs. */
+#ifndef APHI_REPORT_TEST_REPORT_H
+#define APHI_REPORT_TEST_REPORT_H
 
 #include "check/exits.h"
 #include "tester/campaign.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_table.c - the summary of one, of a few and of many files. */
-#include "report/table.h"
+ * test_result_table.c - the summary of one, of a few and of many files. */
+#include "report/result_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

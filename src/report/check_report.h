@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * show.h - results for people. */
-#ifndef APHI_CLI_SHOW_H
-#define APHI_CLI_SHOW_H
+ * check_report.h - results for people. */
+#ifndef APHI_REPORT_CHECK_REPORT_H
+#define APHI_REPORT_CHECK_REPORT_H
 
 #include "report/terminal.h"
 
@@ -11,10 +11,10 @@
 /* Messages are said in the model's words; NULL: as JSON.
  * What is to be said of a result beyond its row in the table: the failing window, what was expected, what is wrong with
  * the input, the explanation. Nothing for a plain pass. */
-void aphi_show_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t);
+void aphi_check_report_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t);
 /* The result as --json prints it: durations in milliseconds. */
-void aphi_show_json(FILE *out, aph_value result);
+void aphi_check_report_json(FILE *out, aph_value result);
 /* One line on why it is not a pass. */
-void aphi_show_reason(aphi_buffer *out, aph_value result, aph_words *words);
+void aphi_check_report_reason(aphi_buffer *out, aph_value result, aph_words *words);
 
 #endif

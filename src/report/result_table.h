@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * table.h - what came of many files, at a glance.
+ * result_table.h - what came of many files, at a glance.
  *
  * One file: one line. A few: a row each, and a line of totals. More than APHI_TABLE_ROWS: only those that did not pass,
  * and the totals, unless all are asked for. */
-#ifndef APHI_REPORT_TABLE_H
-#define APHI_REPORT_TABLE_H
+#ifndef APHI_REPORT_RESULT_TABLE_H
+#define APHI_REPORT_RESULT_TABLE_H
 
-#include "report/result.h"
+#include "report/result_row.h"
 #include "report/terminal.h"
 
 #define APHI_TABLE_ROWS 30

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * table.c - what came of many files, at a glance.
+ * result_table.c - what came of many files, at a glance.
  *
  * Idea: the cells are made as text first, to know how wide a column is; the names of the files, which are the longest,
  *       get what the others leave and lose their middle if that is too little. */
-#include "report/table.h"
+#include "report/result_table.h"
 
 #include "base/memory.h"
 #include "report/utf8.h"

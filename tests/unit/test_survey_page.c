@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_portrait.c - the pages of a survey: what they say, and that nothing in them is markup but ours.
+ * test_survey_page.c - the pages of a survey: what they say, and that nothing in them is markup but ours.
  *
- *   test_portrait FOLDER    writes sample pages there, for tests/cli/survey.sh, which looks at them in a browser */
-#include "report/portrait.h"
+ *   test_survey_page FOLDER    writes sample pages there, for tests/cli/survey.sh, which looks at them in a browser */
+#include "report/survey_page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void test_page(void **state)
 {
     (void)state;
     aphi_buffer page = {0};
-    aphi_portrait_page(&page, plain());
+    aphi_survey_page_write(&page, plain());
     static const char *const expected[] = {
         "<h1>apache</h1>", "Apache/2.4", "with 1 known violation waived", "HEAD is answered 206", "a\n  b</pre>",
         "--waive head-range", "<a href=\"apache/1.html\">", "fails in 10 of 10 runs", "99 % · 199", "1 % · 1",
@@ -79,7 +79,7 @@ static void test_nothing_known(void **state)
                                          "{\"findings\":{},\"choices\":{},\"never\":{},\"waived\":{}}"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         aphi_buffer page = {0};
-        aphi_portrait_page(&page, json(values[i]));
+        aphi_survey_page_write(&page, json(values[i]));
         assert_true(says(&page, "Nothing was found"));
         assert_true(says(&page, "</html>"));
         aphi_buffer_free(&page);
@@ -104,9 +104,9 @@ static void test_hostile(void **state)
 {
     (void)state;
     aphi_buffer page = {0}, index = {0};
-    aphi_portrait_page(&page, hostile());
+    aphi_survey_page_write(&page, hostile());
     expect_inert(&page);
-    aphi_portrait_index(&index, APH_ARRAY_OF(hostile(), plain()));
+    aphi_survey_page_index(&index, APH_ARRAY_OF(hostile(), plain()));
     expect_inert(&index);
     assert_true(says(&index, "<a href=\"apache.html\">apache</a>"));
     aphi_buffer_free(&page);
@@ -125,9 +125,9 @@ static void write_page(const char *folder, const char *name, const aphi_buffer *
 static int write_pages(const char *folder)
 {
     aphi_buffer page = {0}, evil = {0}, index = {0};
-    aphi_portrait_page(&page, plain());
-    aphi_portrait_page(&evil, hostile());
-    aphi_portrait_index(&index, APH_ARRAY_OF(hostile(), plain()));
+    aphi_survey_page_write(&page, plain());
+    aphi_survey_page_write(&evil, hostile());
+    aphi_survey_page_index(&index, APH_ARRAY_OF(hostile(), plain()));
     write_page(folder, "plain.html", &page);
     write_page(folder, "hostile.html", &evil);
     write_page(folder, "index.html", &index);

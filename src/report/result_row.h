@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * result.h - what the check of one file came to: what the table and the JUnit report are made of. */
-#ifndef APHI_REPORT_RESULT_H
-#define APHI_REPORT_RESULT_H
+ * result_row.h - what the check of one file came to: what the table and the JUnit report are made of. */
+#ifndef APHI_REPORT_RESULT_ROW_H
+#define APHI_REPORT_RESULT_ROW_H
 
 #include <stdint.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * parting.c - where model and program part, side by side.
+ * divergence_page.c - where model and program part, side by side.
  *
  * Idea:       both sides are lists of events: the sequence that was forced, and what was recorded. Each becomes a
  *             picture (swimlanes.h) with the same lanes. Of a thread that ran alone, the driver's ends of messages are
  *             added, so that there are arrows.
  * Cost:       events squared, to find partners. */
-#include "report/parting.h"
+#include "report/divergence_page.h"
 
 #include "base/memory.h"
 #include "report/spacetime.h"
@@ -160,7 +160,7 @@ static void drop(side *s)
     free(s->place);
 }
 
-void aphi_parting_add(aphi_buffer *page, const aphi_cast *cast, const aphi_difference *d)
+void aphi_divergence_page_add(aphi_buffer *page, const aphi_cast *cast, const aphi_difference *d)
 {
     side model = {.cast = cast, .d = d, .events = d->forced, .count = d->forced_count, .is_model = true};
     side program = {.cast = cast, .d = d, .events = d->run.events, .count = d->run.event_count};

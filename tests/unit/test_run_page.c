@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_html.c - the page of a run as bytes: its size, its policy, and that nothing leaves the block of data.
+ * test_run_page.c - the page of a run as bytes: its size, its policy, and that nothing leaves the block of data.
  *
- *   test_html FOLDER    writes sample pages there, for tests/cli/report-html.sh, which looks at them in a browser */
+ *   test_run_page FOLDER    writes sample pages there, for tests/cli/report-html.sh, which looks at them in a browser */
 #include "base/memory.h"
-#include "report/html.h"
-#include "report/message.h"
+#include "report/run_page.h"
+#include "report/message_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static aph_value json(const char *text)
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* A shrunk counterexample: three connections, three requests. */
-static void counterexample(aphi_timeline *t)
+static void counterexample(aphi_run_diagram *t)
 {
     static aphi_run_event m[6];
     m[0] = (aphi_run_event){APHI_RUN_EVENT_SENT, 0, 0, 1, json("{\"f\":\"put\",\"key\":\"a\",\"value\":1}")};
@@ -41,7 +41,7 @@ static void counterexample(aphi_timeline *t)
     m[5] = (aphi_run_event){APHI_RUN_EVENT_RECEIVED, 420000, 2, 6,
                          json("{\"value\":0,\"version\":9007199254740993,\"found\":true,\"tags\":[\"x\",\"y\"],"
                               "\"written_by\":{\"connection\":1}}")};
-    *t = (aphi_timeline){
+    *t = (aphi_run_diagram){
         .title = "kv at 127.0.0.1:4711", .verdict = "fail",
         .headline = "nothing explains the answer #6 on connection 2",
         .moments = m, .count = 6, .failing = 5, .ns = 1532000000,
@@ -65,7 +65,7 @@ static void counterexample(aphi_timeline *t)
     "<!--<script>&lt;javascript:alert(2)\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xae'\"`${1}\\\\u003c\1\33[2J\x7f"
 
 /* A server that would like to be a page. */
-static void hostile(aphi_timeline *t)
+static void hostile(aphi_run_diagram *t)
 {
     static aphi_run_event m[12];
     static char bytes[10240], spaced[] = HOSTILE;
@@ -79,7 +79,7 @@ static void hostile(aphi_timeline *t)
     m[4] = (aphi_run_event){APHI_RUN_EVENT_DROPPED, 4000, 1, 0, bad};
     m[5] = (aphi_run_event){APHI_RUN_EVENT_LOST, 4000, 1, 6, APH_NIL};
     m[6] = (aphi_run_event){APHI_RUN_EVENT_CLOSED, 5000, -1, 7, APH_NIL};
-    *t = (aphi_timeline){
+    *t = (aphi_run_diagram){
         .title = spaced, .verdict = "malformed", .headline = HOSTILE "\xff", .replay = HOSTILE,
         .moments = m, .count = 7, .failing = 2,
         .run = aph_set(aph_record("seed", bad, "x", object), bad, bad),
@@ -91,7 +91,7 @@ static void hostile(aphi_timeline *t)
 }
 
 /* A long run over 100 connections; if various, no two messages are the same. */
-static void long_run(aphi_timeline *t, size_t n, bool various)
+static void long_run(aphi_run_diagram *t, size_t n, bool various)
 {
     aphi_run_event *m = aphi_alloc(n * sizeof *m);
     for (size_t i = 0; i < n; i++) {
@@ -111,18 +111,18 @@ static void long_run(aphi_timeline *t, size_t n, bool various)
     t->script = APH_NIL;
 }
 
-static void long_run_free(aphi_timeline *t)
+static void long_run_free(aphi_run_diagram *t)
 {
     free((void *)(uintptr_t)t->moments);
 }
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
-static char *page_of(const aphi_timeline *t, size_t *n)
+static char *page_of(const aphi_run_diagram *t, size_t *n)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, n);
-    assert_true(aphi_html_write(out, t));
+    assert_true(aphi_run_page_write(out, t));
     fclose(out);
     return text;
 }
@@ -149,7 +149,7 @@ static aph_value data_of(char *page)
 static void test_counterexample(void **state)
 {
     (void)state;
-    aphi_timeline t;
+    aphi_run_diagram t;
     size_t n;
     counterexample(&t);
     char *page = page_of(&t, &n);
@@ -172,7 +172,7 @@ static void test_counterexample(void **state)
 static void test_unknowns(void **state)
 {
     (void)state;
-    aphi_timeline t;
+    aphi_run_diagram t;
     size_t n;
     counterexample(&t);
     char *page = page_of(&t, &n);
@@ -190,7 +190,7 @@ static void test_unknowns(void **state)
 static void test_hostile(void **state)
 {
     (void)state;
-    aphi_timeline t;
+    aphi_run_diagram t;
     size_t n;
     hostile(&t);
     char *page = page_of(&t, &n);
@@ -208,7 +208,7 @@ static void test_sizes(void **state)
     (void)state;
     static const struct { size_t count; bool various; } runs[] = {{100000, false}, {100000, true}, {300000, false}};
     for (size_t i = 0; i < COUNT(runs); i++) {
-        aphi_timeline t;
+        aphi_run_diagram t;
         size_t n;
         long_run(&t, runs[i].count, runs[i].various);
         char *page = page_of(&t, &n);
@@ -216,7 +216,7 @@ static void test_sizes(void **state)
         int64_t first = aph_int_of(aph_field(data, "first"));
         print_message("%zu messages, %s: %zu bytes, %lld left out\n", t.count,
                       runs[i].various ? "all different" : "small", n, (long long)first);
-        assert_true(n < APHI_HTML_BYTES);
+        assert_true(n < APHI_RUN_PAGE_BYTES);
         assert_true(i == 0 ? first == 0 : first > 0 && first < (int64_t)t.failing);
         free(page);
         long_run_free(&t);
@@ -229,7 +229,7 @@ static void test_worst(void **state)
     (void)state;
     enum { MANY = 3000 };
     static aphi_run_event m[MANY];
-    aphi_timeline t;
+    aphi_run_diagram t;
     size_t n;
     aph_value items[MANY], branches = aph_object(), facts = aph_object();
     char *bytes = aphi_alloc(20000);
@@ -245,13 +245,13 @@ static void test_worst(void **state)
     }
     bytes[19999] = '\0';
     memset(bytes, '&', 100);
-    t = (aphi_timeline){.title = bytes, .verdict = bytes, .headline = bytes, .replay = bytes, .moments = m,
+    t = (aphi_run_diagram){.title = bytes, .verdict = bytes, .headline = bytes, .replay = bytes, .moments = m,
                         .count = MANY, .failing = MANY / 2, .allowed = aph_array(MANY, items),
                         .script = aph_array(MANY, items), .branches = branches, .run = facts};
     char *page = page_of(&t, &n);
     data_of(page);
     print_message("%zu bytes\n", n);
-    assert_true(n < APHI_HTML_BYTES);
+    assert_true(n < APHI_RUN_PAGE_BYTES);
     free(page);
     free(bytes);
 }
@@ -259,14 +259,14 @@ static void test_worst(void **state)
 static void test_nothing(void **state)
 {
     (void)state;
-    aphi_timeline t = {.title = "x", .verdict = "dead", .failing = APHI_TIMELINE_NONE};
+    aphi_run_diagram t = {.title = "x", .verdict = "dead", .failing = APHI_RUN_DIAGRAM_NONE};
     size_t n;
     char *page = page_of(&t, &n);
     data_of(page);
     free(page);
     FILE *full = fopen("/dev/full", "w");
     if (full) {
-        assert_false(aphi_html_write(full, &t));
+        assert_false(aphi_run_page_write(full, &t));
         fclose(full);
     }
 }
@@ -275,7 +275,7 @@ static int write_samples(const char *folder)
 {
     static const char *const names[] = {"small", "hostile", "long", "various", "dead"};
     for (size_t i = 0; i < COUNT(names); i++) {
-        aphi_timeline t = {.title = "x", .verdict = "dead", .headline = "refused", .failing = APHI_TIMELINE_NONE};
+        aphi_run_diagram t = {.title = "x", .verdict = "dead", .headline = "refused", .failing = APHI_RUN_DIAGRAM_NONE};
         if (i == 0)
             counterexample(&t);
         else if (i == 1)
@@ -285,7 +285,7 @@ static int write_samples(const char *folder)
         char path[4096];
         snprintf(path, sizeof path, "%s/%s.html", folder, names[i]);
         FILE *out = fopen(path, "w");
-        bool written = out && aphi_html_write(out, &t);
+        bool written = out && aphi_run_page_write(out, &t);
         if (i == 2 || i == 3)
             long_run_free(&t);
         if (!written || fclose(out)) {

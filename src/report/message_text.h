@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * message.h - a message as people read it.
+ * message_text.h - a message as people read it.
  *
  * JSON, but symbols are short (?0) and terms are infix. What a terminal or a page would obey or could not show is
  * spelt: control characters and those that turn the direction of writing as \u001b, bytes that are not UTF-8 as \xff.
  * So the text is always valid UTF-8 in one line, whatever a server sent. */
-#ifndef APHI_REPORT_MESSAGE_H
-#define APHI_REPORT_MESSAGE_H
+#ifndef APHI_REPORT_MESSAGE_TEXT_H
+#define APHI_REPORT_MESSAGE_TEXT_H
 
 #include <antiphon/model.h>
 #include "base/buffer.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * show.c - results for people: what happened, drawn, and what should have. */
-#include "cli/show.h"
+ * check_report.c - results for people: what happened, drawn, and what should have. */
+#include "report/check_report.h"
 
 #include "base/memory.h"
-#include "report/diagram.h"
-#include "report/message.h"
+#include "report/history_diagram.h"
+#include "report/message_text.h"
 #include "report/utf8.h"
 
 #include <stdlib.h>
@@ -104,21 +104,21 @@ static void draw_window(aphi_buffer *out, aph_value evidence, aph_words *words, 
 {
     aph_value window = aph_field(evidence, "window");
     size_t n = aph_count(window);
-    aphi_diagram_operation *ops = aphi_alloc((n + 1) * sizeof *ops);
+    aphi_history_diagram_operation *ops = aphi_alloc((n + 1) * sizeof *ops);
     aphi_buffer expected = {0};
     for (size_t i = 0; i < n; i++) {
         aph_value op = aph_at(window, i);
-        ops[i] = (aphi_diagram_operation){
+        ops[i] = (aphi_history_diagram_operation){
             .client = aph_int_of(aph_field(op, "connection")),
             .label = label_of(op, words),
             .call = number_of(op, "call"),
-            .end = aph_has(op, aph_str("end")) ? number_of(op, "end") : APHI_DIAGRAM_NEVER,
+            .end = aph_has(op, aph_str("end")) ? number_of(op, "end") : APHI_HISTORY_DIAGRAM_NEVER,
             .line = number_of(op, "line"),
-            .mark = aph_truth(aph_field(op, "violated")) ? APHI_DIAGRAM_VIOLATED : APHI_DIAGRAM_PLAIN};
+            .mark = aph_truth(aph_field(op, "violated")) ? APHI_HISTORY_DIAGRAM_VIOLATED : APHI_HISTORY_DIAGRAM_PLAIN};
     }
     add_expected(&expected, evidence, words);
-    aphi_diagram_draw(
-        out, &(aphi_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL},
+    aphi_history_diagram_draw(
+        out, &(aphi_history_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL},
         t);
     for (size_t i = 0; i < n; i++)
         free((void *)(uintptr_t)ops[i].label);
@@ -316,7 +316,7 @@ static bool verdict_is(aph_value result, const char *verdict)
     return aph_str_is(aph_field(result, "verdict"), verdict);
 }
 
-void aphi_show_reason(aphi_buffer *out, aph_value result, aph_words *words)
+void aphi_check_report_reason(aphi_buffer *out, aph_value result, aph_words *words)
 {
     if (verdict_is(result, "error")) {
         show_error(out, result);
@@ -329,7 +329,7 @@ void aphi_show_reason(aphi_buffer *out, aph_value result, aph_words *words)
     }
 }
 
-void aphi_show_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)
+void aphi_check_report_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)
 {
     if (verdict_is(result, "fail")) {
         show_failure(out, result, words, t);
@@ -337,12 +337,12 @@ void aphi_show_detail(aphi_buffer *out, aph_value result, aph_words *words, cons
         if (aph_has(result, aph_str("explanation")))
             show_explanation(out, result, t);
     } else {
-        aphi_show_reason(out, result, words);
+        aphi_check_report_reason(out, result, words);
         aphi_buffer_byte(out, '\n');
     }
 }
 
-void aphi_show_json(FILE *out, aph_value result)
+void aphi_check_report_json(FILE *out, aph_value result)
 {
     aph_value key, item;
     for (size_t i = 0; aph_pair_at(result, i, &key, &item); i++) {

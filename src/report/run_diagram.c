@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * timeline.c - a space-time diagram in text: participants are lines downwards, messages are arrows.
+ * run_diagram.c - a space-time diagram in text: participants are lines downwards, messages are arrows.
  *
  * Idea:       the connections stand close together at the left, the subject at the right; between them is a gap that
  *             every arrow crosses, and there its label stands. So labels are aligned, and there is as much room for
@@ -8,14 +8,14 @@
  *             are drawn as one line, and a column names them.
  * Invariants: no line is wider than the terminal, unless that is narrower than COLUMNS_MIN.
  * Cost:       at most `rows` messages are laid out; the rest is only counted.
- * Read next:  tests/unit/test_timeline.c, for how it looks. */
-#include "report/timeline.h"
+ * Read next:  tests/unit/test_run_diagram.c, for how it looks. */
+#include "report/run_diagram.h"
 
 #include <antiphon/oracle.h>
 
 #include "base/memory.h"
-#include "report/cells.h"
-#include "report/message.h"
+#include "report/text_canvas.h"
+#include "report/message_text.h"
 #include "report/utf8.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ typedef struct glyphs {
 } glyphs;
 
 typedef struct drawing {
-    const aphi_timeline *given;
+    const aphi_run_diagram *given;
     const aphi_terminal *terminal;
     aphi_buffer *out;
     glyphs g;
@@ -116,11 +116,11 @@ bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
     return true;
 }
 
-size_t aphi_timeline_partner(const aphi_timeline *t, size_t i)
+size_t aphi_run_diagram_partner(const aphi_run_diagram *t, size_t i)
 {
     const aphi_run_event *m = &t->moments[i];
     if (m->label <= 0)
-        return APHI_TIMELINE_NONE;
+        return APHI_RUN_DIAGRAM_NONE;
     if (m->label % 2 == 0) {
         for (size_t j = i; j-- > 0;)
             if (t->moments[j].label == m->label - 1)
@@ -130,11 +130,11 @@ size_t aphi_timeline_partner(const aphi_timeline *t, size_t i)
             if (t->moments[j].label == m->label + 1)
                 return j;
     }
-    return APHI_TIMELINE_NONE;
+    return APHI_RUN_DIAGRAM_NONE;
 }
 
 /* What the script's action with that label waits for. */
-static bool wait_text(const aphi_timeline *t, int64_t label, aphi_buffer *out)
+static bool wait_text(const aphi_run_diagram *t, int64_t label, aphi_buffer *out)
 {
     for (size_t i = 0; label > 0 && i < aph_count(t->script); i++) {
         aph_value action = aph_at(t->script, i);
@@ -171,12 +171,12 @@ static void allowed_text(aphi_buffer *out, aph_value allowed, aph_words *words)
 /* Up to the failing moment: by then the case was decided. */
 static void choose(drawing *d, size_t rows)
 {
-    const aphi_timeline *t = d->given;
-    size_t end = t->failing < t->count ? t->failing + 1 : t->count, asked = APHI_TIMELINE_NONE;
+    const aphi_run_diagram *t = d->given;
+    size_t end = t->failing < t->count ? t->failing + 1 : t->count, asked = APHI_RUN_DIAGRAM_NONE;
     rows = rows ? rows : ROWS_DEFAULT;
     size_t from = end > rows ? end - rows : 0;
     if (t->failing < t->count && t->moments[t->failing].label % 2 == 0)
-        asked = aphi_timeline_partner(t, t->failing);
+        asked = aphi_run_diagram_partner(t, t->failing);
     d->chosen = aphi_alloc((end - from + 1) * sizeof *d->chosen);
     if (asked < from) {
         d->chosen[d->n++] = asked;
@@ -358,51 +358,51 @@ static glyphs glyphs_of(const aphi_terminal *t)
 }
 
 /* The lines of all participants, with this character. */
-static void put_lines(const drawing *d, aphi_cells *l, uint32_t point)
+static void put_lines(const drawing *d, aphi_text_canvas *l, uint32_t point)
 {
     for (size_t i = 0; i < d->lane_count; i++)
         if (!d->lanes[i].closed || d->merged)
-            aphi_cells_put(l, d->lanes[i].x, point, APHI_INK_DIM);
-    aphi_cells_put(l, d->subject_x, point, APHI_INK_DIM);
+            aphi_text_canvas_put(l, d->lanes[i].x, point, APHI_INK_DIM);
+    aphi_text_canvas_put(l, d->subject_x, point, APHI_INK_DIM);
 }
 
 /* A line across, in the columns from..to - 1; it crosses those that are there. */
-static void put_across(const drawing *d, aphi_cells *l, size_t from, size_t to, uint32_t bar, aphi_ink ink)
+static void put_across(const drawing *d, aphi_text_canvas *l, size_t from, size_t to, uint32_t bar, aphi_ink ink)
 {
     for (size_t x = from; x < to; x++)
-        aphi_cells_put(l, x, aphi_cells_blank(l, x, x + 1) ? bar : d->g.cross, ink);
+        aphi_text_canvas_put(l, x, aphi_text_canvas_blank(l, x, x + 1) ? bar : d->g.cross, ink);
 }
 
-static size_t clean_text(const drawing *d, aphi_cells *l, size_t x, const char *text, size_t end, aphi_ink ink)
+static size_t clean_text(const drawing *d, aphi_text_canvas *l, size_t x, const char *text, size_t end, aphi_ink ink)
 {
     aphi_buffer clean = {0}, cut = {0};
     aphi_utf8_clean(&clean, text, d->terminal->unicode);
     aphi_utf8_cut(&cut, aphi_buffer_text(&clean), end > x ? end - x : 0, d->terminal->unicode);
-    x = aphi_cells_text(l, x, aphi_buffer_text(&cut), ink);
+    x = aphi_text_canvas_text(l, x, aphi_buffer_text(&cut), ink);
     aphi_buffer_free(&clean);
     aphi_buffer_free(&cut);
     return x;
 }
 
-static void draw_heading(const drawing *d, aphi_cells *l)
+static void draw_heading(const drawing *d, aphi_text_canvas *l)
 {
     char name[32];
-    aphi_cells_text(l, INDENT + d->time_width, "ms", APHI_INK_DIM);
+    aphi_text_canvas_text(l, INDENT + d->time_width, "ms", APHI_INK_DIM);
     for (size_t i = 0; i < d->lane_count && !d->merged; i++) {
         size_t n = name_text(d, name, sizeof name, d->lanes[i].connection);
-        aphi_cells_text(l, d->lanes[i].x - n / 2, name, APHI_INK_BOLD);
+        aphi_text_canvas_text(l, d->lanes[i].x - n / 2, name, APHI_INK_BOLD);
     }
     if (d->merged)
-        aphi_cells_text(l, d->gutter - 3, "tester", APHI_INK_BOLD);
+        aphi_text_canvas_text(l, d->gutter - 3, "tester", APHI_INK_BOLD);
     else if (d->numbers)
-        aphi_cells_text(l, d->label_x - LEAD + 4, "connections", APHI_INK_DIM);
-    aphi_cells_text(l, d->subject_x - 3, "subject", APHI_INK_BOLD);
-    aphi_cells_flush(l, d->out, d->terminal);
+        aphi_text_canvas_text(l, d->label_x - LEAD + 4, "connections", APHI_INK_DIM);
+    aphi_text_canvas_text(l, d->subject_x - 3, "subject", APHI_INK_BOLD);
+    aphi_text_canvas_flush(l, d->out, d->terminal);
     put_lines(d, l, d->g.line);
-    aphi_cells_flush(l, d->out, d->terminal);
+    aphi_text_canvas_flush(l, d->out, d->terminal);
 }
 
-static void draw_elision(const drawing *d, aphi_cells *l, uint64_t count, const char *which)
+static void draw_elision(const drawing *d, aphi_text_canvas *l, uint64_t count, const char *which)
 {
     if (!count)
         return;
@@ -412,12 +412,12 @@ static void draw_elision(const drawing *d, aphi_cells *l, uint64_t count, const 
     aphi_buffer_format(&text, " %s%smessage%s", which, *which ? " " : "", count == 1 ? "" : "s");
     put_lines(d, l, d->g.pause);
     clean_text(d, l, d->label_x, aphi_buffer_text(&text), d->columns, APHI_INK_DIM);
-    aphi_cells_flush(l, d->out, d->terminal);
+    aphi_text_canvas_flush(l, d->out, d->terminal);
     aphi_buffer_free(&text);
 }
 
 /* Between row i and the one before. */
-static void draw_wait(const drawing *d, aphi_cells *l, size_t i)
+static void draw_wait(const drawing *d, aphi_text_canvas *l, size_t i)
 {
     const aphi_run_event *m = moment_of(d, i);
     aphi_buffer text = {0};
@@ -425,9 +425,9 @@ static void draw_wait(const drawing *d, aphi_cells *l, size_t i)
     if (text.n) {
         put_lines(d, l, passed_before(d, i) >= PAUSE_NS ? d->g.pause : d->g.line);
         if (waits)
-            aphi_cells_put(l, d->lanes[lane_of(d, m->connection)].x, d->g.wait, APHI_INK_NONE);
+            aphi_text_canvas_put(l, d->lanes[lane_of(d, m->connection)].x, d->g.wait, APHI_INK_NONE);
         clean_text(d, l, d->label_x, aphi_buffer_text(&text), d->subject_x, APHI_INK_DIM);
-        aphi_cells_flush(l, d->out, d->terminal);
+        aphi_text_canvas_flush(l, d->out, d->terminal);
     }
     aphi_buffer_free(&text);
 }
@@ -439,21 +439,21 @@ static aphi_ink frame_ink(const drawing *d, size_t i)
     return is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_DIM;
 }
 
-static void draw_gutter(const drawing *d, aphi_cells *l, size_t i)
+static void draw_gutter(const drawing *d, aphi_text_canvas *l, size_t i)
 {
     char text[48];
     size_t n = time_text(text, sizeof text, moment_of(d, i)->at_ns);
     if (is_failing(d, i))
-        aphi_cells_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
-    aphi_cells_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
+        aphi_text_canvas_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
+    aphi_text_canvas_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
     if (d->merged) {
         n = name_text(d, text, sizeof text, moment_of(d, i)->connection);
-        aphi_cells_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
+        aphi_text_canvas_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
     }
 }
 
 /* The whole arrow with its label. Returns whether the label had to be cut. */
-static bool draw_arrow(const drawing *d, aphi_cells *l, size_t i)
+static bool draw_arrow(const drawing *d, aphi_text_canvas *l, size_t i)
 {
     const aphi_run_event *m = moment_of(d, i);
     aphi_ink ink = frame_ink(d, i);
@@ -461,19 +461,19 @@ static bool draw_arrow(const drawing *d, aphi_cells *l, size_t i)
     bool outward = aphi_run_event_is_outward(m), lost = m->kind == APHI_RUN_EVENT_LOST;
     uint32_t bar = lost ? d->g.dash : d->g.bar;
     put_across(d, l, x + 1, d->label_x - 1, bar, ink);
-    aphi_cells_put(l, x, outward ? d->g.leave : d->g.line, ink);
+    aphi_text_canvas_put(l, x, outward ? d->g.leave : d->g.line, ink);
     if (!outward)
-        aphi_cells_put(l, x + 1, lost ? '?' : d->g.head_left, ink);
+        aphi_text_canvas_put(l, x + 1, lost ? '?' : d->g.head_left, ink);
     char *label = label_of(d, i);
     size_t from = d->label_x, room = d->subject_x - TRAIL + 1;
     if (is_failing(d, i))
-        from = aphi_cells_text(l, from, d->terminal->unicode ? "✗ " : "X ", ink);
+        from = aphi_text_canvas_text(l, from, d->terminal->unicode ? "✗ " : "X ", ink);
     bool cut = from + aphi_utf8_columns(label) > room;
     size_t after = clean_text(d, l, from, label, room, is_failing(d, i) ? ink : APHI_INK_NONE);
     put_across(d, l, after + 1, d->subject_x, bar, ink);
     if (outward)
-        aphi_cells_put(l, d->subject_x - 1, d->g.head_right, ink);
-    aphi_cells_put(l, d->subject_x, outward ? d->g.line : d->g.arrive, ink);
+        aphi_text_canvas_put(l, d->subject_x - 1, d->g.head_right, ink);
+    aphi_text_canvas_put(l, d->subject_x, outward ? d->g.line : d->g.arrive, ink);
     free(label);
     return cut;
 }
@@ -496,7 +496,7 @@ static size_t fold(const char *text, size_t columns)
 }
 
 /* A remark below the failing arrow, folded behind its name; the first one hangs from the connection's line. */
-static void draw_remark(const drawing *d, aphi_cells *l, size_t i, const char *name, const char *text, bool *hung)
+static void draw_remark(const drawing *d, aphi_text_canvas *l, size_t i, const char *name, const char *text, bool *hung)
 {
     aphi_buffer clean = {0};
     aphi_utf8_clean(&clean, text, d->terminal->unicode);
@@ -505,14 +505,14 @@ static void draw_remark(const drawing *d, aphi_cells *l, size_t i, const char *n
     for (const char *at = aphi_buffer_text(&clean); *at; name = "") {
         size_t bytes = fold(at, edge > from ? edge - from : 1), name_x = from - 1 - strlen(name);
         put_lines(d, l, d->g.line);
-        aphi_cells_put(l, x, *hung ? 0 : d->g.corner, APHI_INK_ALARM);
+        aphi_text_canvas_put(l, x, *hung ? 0 : d->g.corner, APHI_INK_ALARM);
         if (!*hung)
             put_across(d, l, x + 1, name_x - 1, d->g.bar, APHI_INK_ALARM);
-        aphi_cells_text(l, name_x, name, APHI_INK_NONE);
-        aphi_cells_put(l, d->subject_x, 0, APHI_INK_NONE); /* where there is too little room before it */
-        if (aphi_cells_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
-            aphi_cells_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
-        aphi_cells_flush(l, d->out, d->terminal);
+        aphi_text_canvas_text(l, name_x, name, APHI_INK_NONE);
+        aphi_text_canvas_put(l, d->subject_x, 0, APHI_INK_NONE); /* where there is too little room before it */
+        if (aphi_text_canvas_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
+            aphi_text_canvas_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
+        aphi_text_canvas_flush(l, d->out, d->terminal);
         *hung = true;
         at += bytes;
         at += strspn(at, " ");
@@ -555,7 +555,7 @@ static bool is_variant(aph_value allowed, size_t i)
     return false;
 }
 
-static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
+static void draw_allowed(const drawing *d, aphi_text_canvas *l, size_t i, bool *hung)
 {
     aph_value allowed = d->given->allowed;
     size_t shown = 0, n = aph_count(allowed), variants = 0;
@@ -577,7 +577,7 @@ static void draw_allowed(const drawing *d, aphi_cells *l, size_t i, bool *hung)
         draw_remark(d, l, i, "or", variants == 1 ? "a variant, see below" : "variants of it, see below", hung);
 }
 
-static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
+static void draw_expected(const drawing *d, aphi_text_canvas *l, size_t i, bool cut)
 {
     const aphi_run_event *m = moment_of(d, i);
     bool hung = false;
@@ -600,7 +600,7 @@ static void draw_expected(const drawing *d, aphi_cells *l, size_t i, bool cut)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static void draw_row(const drawing *d, aphi_cells *l, size_t i)
+static void draw_row(const drawing *d, aphi_text_canvas *l, size_t i)
 {
     lane *at = &d->lanes[lane_of(d, moment_of(d, i)->connection)];
     aphi_run_event_kind kind = moment_of(d, i)->kind;
@@ -609,16 +609,16 @@ static void draw_row(const drawing *d, aphi_cells *l, size_t i)
     put_lines(d, l, d->g.line);
     draw_gutter(d, l, i);
     bool cut = draw_arrow(d, l, i);
-    aphi_cells_flush(l, d->out, d->terminal);
+    aphi_text_canvas_flush(l, d->out, d->terminal);
     if (is_failing(d, i))
         draw_expected(d, l, i, cut);
     at->closed = kind == APHI_RUN_EVENT_CLOSED || kind == APHI_RUN_EVENT_DROPPED;
 }
 
-void aphi_timeline_draw(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal, size_t rows)
+void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal, size_t rows)
 {
     drawing d = {.given = t, .terminal = terminal, .out = out, .g = glyphs_of(terminal)};
-    aphi_cells l = {0};
+    aphi_text_canvas l = {0};
     choose(&d, rows);
     find_lanes(&d);
     if (d.n) {
@@ -632,7 +632,7 @@ void aphi_timeline_draw(aphi_buffer *out, const aphi_timeline *t, const aphi_ter
         }
         draw_elision(&d, &l, t->count - 1 - d.chosen[d.n - 1], "later");
     }
-    aphi_cells_deinit(&l);
+    aphi_text_canvas_deinit(&l);
     free(d.chosen);
     free(d.lanes);
 }
@@ -686,7 +686,7 @@ static void tell_one(aphi_buffer *out, aph_value a, aph_words *words, const aphi
     aphi_buffer_free(&clean);
 }
 
-static void tell_allowed(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal)
+static void tell_allowed(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
 {
     size_t n = aph_count(t->allowed);
     if (!n)
@@ -700,7 +700,7 @@ static void tell_allowed(aphi_buffer *out, const aphi_timeline *t, const aphi_te
         aphi_buffer_str(out, "  Here " APHI_MESSAGE_UNKNOWNS ".\n");
 }
 
-static void tell_unreached(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal)
+static void tell_unreached(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
 {
     aph_value name, times;
     aphi_buffer names = {0};
@@ -723,7 +723,7 @@ static void tell_unreached(aphi_buffer *out, const aphi_timeline *t, const aphi_
     aphi_buffer_free(&names);
 }
 
-void aphi_timeline_tell(aphi_buffer *out, const aphi_timeline *t, const aphi_terminal *terminal)
+void aphi_run_diagram_tell(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
 {
     if (!strcmp(t->verdict, "pass"))
         return;
@@ -731,7 +731,7 @@ void aphi_timeline_tell(aphi_buffer *out, const aphi_timeline *t, const aphi_ter
     aphi_buffer_str(out, ": ");
     say(out, terminal, APHI_INK_BOLD, t->headline ? t->headline : t->title);
     aphi_buffer_str(out, "\n\n");
-    aphi_timeline_draw(out, t, terminal, 0);
+    aphi_run_diagram_draw(out, t, terminal, 0);
     tell_allowed(out, t, terminal);
     if (!strcmp(t->verdict, "vacuous"))
         tell_unreached(out, t, terminal);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diagram.c - draw a piece of a concurrent history: a lane for each client, time to the right.
+ * history_diagram.c - draw a piece of a concurrent history: a lane for each client, time to the right.
  *
  * Idea:       choose the operations; number their events by rank; give each operation a row among those of its client,
  *             so that no two in a row overlap; cut the ranks into bands that fit the terminal; place the events of a
@@ -9,19 +9,19 @@
  *                before something began is seen to have been.
  *             2. An operation is drawn in the bands that hold its call or its return; where it is only open, a line
  *                below the band names it. Its label is drawn wherever it is drawn.
- * Cost:       at most APHI_DIAGRAM_MAX operations are laid out, so nothing here needs to be clever.
- * Read next:  tests/unit/test_diagram.c, for how it looks.
+ * Cost:       at most APHI_HISTORY_DIAGRAM_MAX operations are laid out, so nothing here needs to be clever.
+ * Read next:  tests/unit/test_history_diagram.c, for how it looks.
  */
-#include "report/diagram.h"
+#include "report/history_diagram.h"
 
 #include "base/memory.h"
-#include "report/cells.h"
+#include "report/text_canvas.h"
 #include "report/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS_MAX (2 * APHI_DIAGRAM_MAX)
+#define EVENTS_MAX (2 * APHI_HISTORY_DIAGRAM_MAX)
 #define INDENT 2
 #define COLUMNS_MAX 160 /* the eye loses its lane on longer ones */
 #define LANES_MIN 24
@@ -29,7 +29,7 @@
 #define NOWHERE SIZE_MAX
 
 typedef struct operation {
-    const aphi_diagram_operation *given;
+    const aphi_history_diagram_operation *given;
     char *label;       /* clean, and cut to what a band can hold */
     size_t width;      /* of the whole box */
     size_t call, end;  /* ranks; the end is NOWHERE if it is not drawn */
@@ -49,14 +49,14 @@ typedef struct row {
 } row;
 
 typedef struct drawing {
-    const aphi_diagram *given;
+    const aphi_history_diagram *given;
     const aphi_terminal *terminal;
     aphi_buffer *out;
-    operation operations[APHI_DIAGRAM_MAX];
+    operation operations[APHI_HISTORY_DIAGRAM_MAX];
     size_t n;
     event events[EVENTS_MAX];
     size_t event_count;
-    row rows[APHI_DIAGRAM_MAX];
+    row rows[APHI_HISTORY_DIAGRAM_MAX];
     size_t row_count;
     size_t gutter;     /* columns left of the lanes */
     size_t columns;    /* of the lanes */
@@ -70,30 +70,30 @@ typedef struct drawing {
 /* ---- which operations -------------------------------------------------------------------------------------------- */
 
 /* The violated operation, the last called if there are several; NULL if there is none. */
-static const aphi_diagram_operation *violated_of(const aphi_diagram *d)
+static const aphi_history_diagram_operation *violated_of(const aphi_history_diagram *d)
 {
-    const aphi_diagram_operation *found = NULL;
+    const aphi_history_diagram_operation *found = NULL;
     for (size_t i = 0; i < d->n; i++)
-        if (d->operations[i].mark == APHI_DIAGRAM_VIOLATED && (!found || d->operations[i].call > found->call))
+        if (d->operations[i].mark == APHI_HISTORY_DIAGRAM_VIOLATED && (!found || d->operations[i].call > found->call))
             found = &d->operations[i];
     return found;
 }
 
 typedef struct candidate {
-    const aphi_diagram_operation *operation;
+    const aphi_history_diagram_operation *operation;
     int worth;
     uint64_t distance;
 } candidate;
 
-static candidate candidate_of(const aphi_diagram_operation *o, const aphi_diagram_operation *violated)
+static candidate candidate_of(const aphi_history_diagram_operation *o, const aphi_history_diagram_operation *violated)
 {
     candidate c = {o, 0, UINT64_MAX - o->call};
-    if (o->mark != APHI_DIAGRAM_PLAIN)
-        c.worth = o->mark == APHI_DIAGRAM_VIOLATED ? 4 : 3;
+    if (o->mark != APHI_HISTORY_DIAGRAM_PLAIN)
+        c.worth = o->mark == APHI_HISTORY_DIAGRAM_VIOLATED ? 4 : 3;
     else if (violated && o->call > violated->end)
         c.worth = -1; /* the case was decided by then */
     else if (violated && o->call < violated->end && o->end > violated->call)
-        c.worth = o->end == APHI_DIAGRAM_NEVER && o->call < violated->call ? 1 : 2;
+        c.worth = o->end == APHI_HISTORY_DIAGRAM_NEVER && o->call < violated->call ? 1 : 2;
     else if (violated && o->call < violated->call)
         c.worth = 1;
     return c;
@@ -109,7 +109,7 @@ static int by_worth(const void *a, const void *b)
 
 static int by_client_and_call(const void *a, const void *b)
 {
-    const aphi_diagram_operation *p = ((const operation *)a)->given, *q = ((const operation *)b)->given;
+    const aphi_history_diagram_operation *p = ((const operation *)a)->given, *q = ((const operation *)b)->given;
     if (p->client != q->client)
         return p->client < q->client ? -1 : 1;
     return (p->call > q->call) - (p->call < q->call);
@@ -117,15 +117,15 @@ static int by_client_and_call(const void *a, const void *b)
 
 static void choose(drawing *d)
 {
-    const aphi_diagram *given = d->given;
-    const aphi_diagram_operation *violated = violated_of(given);
+    const aphi_history_diagram *given = d->given;
+    const aphi_history_diagram_operation *violated = violated_of(given);
     candidate *all = aphi_alloc(given->n * sizeof *all + 1);
     for (size_t i = 0; i < given->n; i++)
         all[i] = candidate_of(&given->operations[i], violated);
     qsort(all, given->n, sizeof *all, by_worth);
-    for (; d->n < given->n && d->n < APHI_DIAGRAM_MAX && all[d->n].worth >= 0; d->n++)
+    for (; d->n < given->n && d->n < APHI_HISTORY_DIAGRAM_MAX && all[d->n].worth >= 0; d->n++)
         d->operations[d->n] = (operation){.given = all[d->n].operation};
-    d->decided = violated ? violated->end : APHI_DIAGRAM_NEVER;
+    d->decided = violated ? violated->end : APHI_HISTORY_DIAGRAM_NEVER;
     d->earlier = given->earlier;
     d->later = given->later;
     for (size_t i = d->n; i < given->n; i++) {
@@ -138,12 +138,12 @@ static void choose(drawing *d)
 
 /* ---- labels, ranks, rows ----------------------------------------------------------------------------------------- */
 
-static const char *mark_of(const drawing *d, aphi_diagram_mark mark)
+static const char *mark_of(const drawing *d, aphi_history_diagram_mark mark)
 {
     bool unicode = d->terminal->unicode;
     switch (mark) {
-    case APHI_DIAGRAM_VIOLATED: return unicode ? "✗ " : "X ";
-    case APHI_DIAGRAM_RELATED: return unicode ? "• " : "* ";
+    case APHI_HISTORY_DIAGRAM_VIOLATED: return unicode ? "✗ " : "X ";
+    case APHI_HISTORY_DIAGRAM_RELATED: return unicode ? "• " : "* ";
     default: return "";
     }
 }
@@ -151,7 +151,7 @@ static const char *mark_of(const drawing *d, aphi_diagram_mark mark)
 /* The columns of a box besides its label: "├─ " and " ─┤", or " ─ ?". */
 static size_t frame_of(const operation *o)
 {
-    return o->given->end == APHI_DIAGRAM_NEVER ? 7 : 6;
+    return o->given->end == APHI_HISTORY_DIAGRAM_NEVER ? 7 : 6;
 }
 
 static void label(const drawing *d, operation *o)
@@ -160,7 +160,7 @@ static void label(const drawing *d, operation *o)
     aphi_buffer_str(&clean, mark_of(d, o->given->mark));
     aphi_utf8_clean(&clean, o->given->label, d->terminal->unicode);
     size_t most = d->columns - frame_of(o);
-    if (o->given->mark != APHI_DIAGRAM_VIOLATED) /* others must leave room for what they overlap */
+    if (o->given->mark != APHI_HISTORY_DIAGRAM_VIOLATED) /* others must leave room for what they overlap */
         most = most * 2 / 5 < LABEL_MIN ? LABEL_MIN : most * 2 / 5;
     aphi_utf8_cut_middle(&shown, aphi_buffer_text(&clean), most, d->terminal->unicode);
     o->label = aphi_buffer_text(&shown); /* freed with the drawing */
@@ -182,7 +182,7 @@ static void rank(drawing *d)
         operation *o = &d->operations[i];
         o->end = NOWHERE;
         d->events[d->event_count++] = (event){o->given->call, o, false};
-        if (o->given->end != APHI_DIAGRAM_NEVER && o->given->end <= d->decided)
+        if (o->given->end != APHI_HISTORY_DIAGRAM_NEVER && o->given->end <= d->decided)
             d->events[d->event_count++] = (event){o->given->end, o, true};
     }
     qsort(d->events, d->event_count, sizeof *d->events, by_time);
@@ -325,16 +325,16 @@ static glyphs glyphs_of(const drawing *d)
     return d->terminal->unicode ? unicode : ascii;
 }
 
-static aphi_ink frame_ink(aphi_diagram_mark mark)
+static aphi_ink frame_ink(aphi_history_diagram_mark mark)
 {
-    if (mark == APHI_DIAGRAM_PLAIN)
+    if (mark == APHI_HISTORY_DIAGRAM_PLAIN)
         return APHI_INK_DIM;
-    return mark == APHI_DIAGRAM_VIOLATED ? APHI_INK_ALARM : APHI_INK_YELLOW;
+    return mark == APHI_HISTORY_DIAGRAM_VIOLATED ? APHI_INK_ALARM : APHI_INK_YELLOW;
 }
 
-static aphi_ink label_ink(aphi_diagram_mark mark)
+static aphi_ink label_ink(aphi_history_diagram_mark mark)
 {
-    return mark == APHI_DIAGRAM_PLAIN ? APHI_INK_NONE : frame_ink(mark);
+    return mark == APHI_HISTORY_DIAGRAM_PLAIN ? APHI_INK_NONE : frame_ink(mark);
 }
 
 /* The column after the operation's last one in this band. */
@@ -343,19 +343,19 @@ static size_t stop_of(const drawing *d, const operation *o)
     return in_band(d, o->end) ? d->x[o->end] + 1 : d->right;
 }
 
-static void draw_box(const drawing *d, aphi_cells *l, const operation *o)
+static void draw_box(const drawing *d, aphi_text_canvas *l, const operation *o)
 {
     glyphs g = glyphs_of(d);
     aphi_ink ink = frame_ink(o->given->mark);
-    bool never = o->given->end == APHI_DIAGRAM_NEVER;
+    bool never = o->given->end == APHI_HISTORY_DIAGRAM_NEVER;
     size_t x = d->gutter + start_of(d, o, d->from), last = d->gutter + stop_of(d, o) - 1;
-    aphi_cells_put(l, x, o->call < d->from ? g.onwards : g.left, ink);
-    aphi_cells_put(l, x + 1, g.bar, ink);
-    size_t after = aphi_cells_text(l, x + 3, o->label, label_ink(o->given->mark)) + 1;
+    aphi_text_canvas_put(l, x, o->call < d->from ? g.onwards : g.left, ink);
+    aphi_text_canvas_put(l, x + 1, g.bar, ink);
+    size_t after = aphi_text_canvas_text(l, x + 3, o->label, label_ink(o->given->mark)) + 1;
     for (size_t i = after; i < last; i++)
         if (!never || i == after || (last - i) % 2 == 0)
-            aphi_cells_put(l, i, g.bar, ink);
-    aphi_cells_put(l, last, never ? g.never : in_band(d, o->end) ? g.right : g.onwards, ink);
+            aphi_text_canvas_put(l, i, g.bar, ink);
+    aphi_text_canvas_put(l, last, never ? g.never : in_band(d, o->end) ? g.right : g.onwards, ink);
 }
 
 /* ---- what was expected ------------------------------------------------------------------------------------------- */
@@ -390,7 +390,7 @@ static size_t fold(const char *text, size_t columns)
 
 /* Hangs the text from the box: to the right of its left edge if it fits there, else to the left of its right edge if it
  * fits there, else folded, to the right if that is half of the columns or more. */
-static void draw_expected(const drawing *d, aphi_cells *l, const operation *o, const char *text)
+static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation *o, const char *text)
 {
     glyphs g = glyphs_of(d);
     size_t left = d->gutter + start_of(d, o, d->from), right = d->gutter + stop_of(d, o) - 1;
@@ -400,16 +400,16 @@ static void draw_expected(const drawing *d, aphi_cells *l, const operation *o, c
     size_t room = rightwards ? room_right : room_left;
     size_t start = rightwards ? left + 3 : width <= room ? right - 2 - width : INDENT;
     for (bool first = true; *text; first = false) {
-        size_t bytes = fold(text, room), x = aphi_cells_bytes(l, start, text, bytes, APHI_INK_RED);
+        size_t bytes = fold(text, room), x = aphi_text_canvas_bytes(l, start, text, bytes, APHI_INK_RED);
         if (first && rightwards) {
-            aphi_cells_put(l, left, g.corner_left, APHI_INK_ALARM);
-            aphi_cells_put(l, left + 1, g.bar, APHI_INK_ALARM);
+            aphi_text_canvas_put(l, left, g.corner_left, APHI_INK_ALARM);
+            aphi_text_canvas_put(l, left + 1, g.bar, APHI_INK_ALARM);
         } else if (first) {
-            for (aphi_cells_put(l, x++, 0, APHI_INK_NONE); x < right; x++)
-                aphi_cells_put(l, x, g.bar, APHI_INK_ALARM);
-            aphi_cells_put(l, right, g.corner_right, APHI_INK_ALARM);
+            for (aphi_text_canvas_put(l, x++, 0, APHI_INK_NONE); x < right; x++)
+                aphi_text_canvas_put(l, x, g.bar, APHI_INK_ALARM);
+            aphi_text_canvas_put(l, right, g.corner_right, APHI_INK_ALARM);
         }
-        aphi_cells_flush(l, d->out, d->terminal);
+        aphi_text_canvas_flush(l, d->out, d->terminal);
         text += bytes;
         text += *text == '\n' ? 1 : strspn(text, " ");
     }
@@ -418,43 +418,43 @@ static void draw_expected(const drawing *d, aphi_cells *l, const operation *o, c
 /* ---- bands, drawn ------------------------------------------------------------------------------------------------ */
 
 /* The line numbers of the calls, as far as there is room; that of the violated operation first. */
-static void draw_ruler(const drawing *d, aphi_cells *l)
+static void draw_ruler(const drawing *d, aphi_text_canvas *l)
 {
     bool any = false;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t r = d->from; r <= d->to; r++) {
             const operation *o = d->events[r].of;
-            if (d->events[r].is_end || !o->given->line || (o->given->mark == APHI_DIAGRAM_VIOLATED) != (pass == 0))
+            if (d->events[r].is_end || !o->given->line || (o->given->mark == APHI_HISTORY_DIAGRAM_VIOLATED) != (pass == 0))
                 continue;
             char number[32];
             size_t n = (size_t)snprintf(number, sizeof number, "%llu", (unsigned long long)o->given->line);
             size_t x = d->gutter + d->x[r];
-            if (aphi_cells_blank(l, x - 1, x + n + 1))
-                aphi_cells_text(l, x, number, pass ? APHI_INK_DIM : APHI_INK_RED);
+            if (aphi_text_canvas_blank(l, x - 1, x + n + 1))
+                aphi_text_canvas_text(l, x, number, pass ? APHI_INK_DIM : APHI_INK_RED);
             any = true;
         }
     }
     if (any) {
-        aphi_cells_text(l, INDENT, "line", APHI_INK_DIM);
-        aphi_cells_flush(l, d->out, d->terminal);
+        aphi_text_canvas_text(l, INDENT, "line", APHI_INK_DIM);
+        aphi_text_canvas_flush(l, d->out, d->terminal);
     }
 }
 
-static void draw_name(const drawing *d, aphi_cells *l, const row *r)
+static void draw_name(const drawing *d, aphi_text_canvas *l, const row *r)
 {
     char number[32];
     snprintf(number, sizeof number, " %lld", (long long)r->client);
-    aphi_cells_text(l, aphi_cells_text(l, INDENT, lane_of(d), APHI_INK_NONE), number, APHI_INK_NONE);
+    aphi_text_canvas_text(l, aphi_text_canvas_text(l, INDENT, lane_of(d), APHI_INK_NONE), number, APHI_INK_NONE);
 }
 
 /* The band that says what was expected is the one with the return. */
 static bool is_explained_here(const drawing *d, const operation *o)
 {
-    return o->given->mark == APHI_DIAGRAM_VIOLATED && (o->end == NOWHERE || in_band(d, o->end));
+    return o->given->mark == APHI_HISTORY_DIAGRAM_VIOLATED && (o->end == NOWHERE || in_band(d, o->end));
 }
 
 /* Returns whether the client has been named: by its first row that is not empty. */
-static bool draw_row(const drawing *d, aphi_cells *l, size_t r, bool named, const char *expected)
+static bool draw_row(const drawing *d, aphi_text_canvas *l, size_t r, bool named, const char *expected)
 {
     const operation *violated = NULL;
     for (size_t i = 0; i < d->n; i++) {
@@ -469,7 +469,7 @@ static bool draw_row(const drawing *d, aphi_cells *l, size_t r, bool named, cons
         return named;
     if (!named)
         draw_name(d, l, &d->rows[r]);
-    aphi_cells_flush(l, d->out, d->terminal);
+    aphi_text_canvas_flush(l, d->out, d->terminal);
     if (violated && expected)
         draw_expected(d, l, violated, expected);
     return true;
@@ -497,13 +497,13 @@ static void draw_open(const drawing *d)
 
 static void draw_band(const drawing *d, const char *expected)
 {
-    aphi_cells l = {0};
+    aphi_text_canvas l = {0};
     draw_ruler(d, &l);
     bool named = false;
     for (size_t r = 0; r < d->row_count; r++)
         named = draw_row(d, &l, r, named && !d->rows[r].first, expected);
     draw_open(d);
-    aphi_cells_deinit(&l);
+    aphi_text_canvas_deinit(&l);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -536,11 +536,11 @@ static void say_related(const drawing *d)
 {
     bool any = false;
     for (size_t i = 0; i < d->n; i++)
-        any = any || d->operations[i].given->mark == APHI_DIAGRAM_RELATED;
+        any = any || d->operations[i].given->mark == APHI_HISTORY_DIAGRAM_RELATED;
     if (!any || !d->given->related)
         return;
     aphi_buffer_format(d->out, "%*s", INDENT, "");
-    say(d, APHI_INK_YELLOW, mark_of(d, APHI_DIAGRAM_RELATED), d->given->related);
+    say(d, APHI_INK_YELLOW, mark_of(d, APHI_HISTORY_DIAGRAM_RELATED), d->given->related);
 }
 
 /* Clean text, line by line. */
@@ -560,7 +560,7 @@ static char *clean_lines(const char *text, bool unicode)
     return aphi_buffer_text(&clean);
 }
 
-void aphi_diagram_draw(aphi_buffer *out, const aphi_diagram *given, const aphi_terminal *t)
+void aphi_history_diagram_draw(aphi_buffer *out, const aphi_history_diagram *given, const aphi_terminal *t)
 {
     drawing d = {.given = given, .terminal = t, .out = out};
     char *expected = given->expected ? clean_lines(given->expected, t->unicode) : NULL;
