@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test.c - antiphon test SPEC: does this running server behave as the model allows? And antiphon replay FILE: does this
+ * cmd_test.c - antiphon test SPEC: does this running server behave as the model allows? And antiphon replay FILE: does this
  *          script still fail? */
 #include "cli/commands.h"
 

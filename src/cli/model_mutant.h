@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutant.h - which of a model's mutants is meant? */
-#ifndef APHI_CLI_MUTANT_H
-#define APHI_CLI_MUTANT_H
+ * model_mutant.h - which of a model's mutants is meant? */
+#ifndef APHI_CLI_MODEL_MUTANT_H
+#define APHI_CLI_MODEL_MUTANT_H
 
 #include <antiphon/model.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutate.c - antiphon mutate: change a C source in one place at a time, and see whether a test notices.
+ * cmd_mutate.c - antiphon mutate: change a C source in one place at a time, and see whether a test notices.
  *
  * Without --build it only shows the mutants that there are: a list, or one of them as a source or as a diff. With
  * --build and --test each one that is chosen is built and tested (src/mutate/mill.c). */

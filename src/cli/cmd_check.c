@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check.c - antiphon check SPEC TRACE...: can the model explain these recorded histories? */
+ * cmd_check.c - antiphon check SPEC TRACE...: can the model explain these recorded histories? */
 #include "cli/commands.h"
 
 #include "base/memory.h"

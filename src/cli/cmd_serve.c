@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * serve.c - antiphon serve: a model as a server.
+ * cmd_serve.c - antiphon serve: a model as a server.
  *
  * The first line on stdout is "listening on HOST:PORT", at once: whoever started it then knows where, and that it
  * does. */
@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "check/exits.h"
 #include "check/exit_guard.h"
-#include "cli/mutant.h"
+#include "cli/model_mutant.h"
 #include "check/model_loader.h"
 #include "report/terminal.h"
 #include "tree/guard.h"

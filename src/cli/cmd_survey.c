@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * survey.c - antiphon survey SPEC: what does a server choose, and which clauses does it break? A page for each server.
+ * cmd_survey.c - antiphon survey SPEC: what does a server choose, and which clauses does it break? A page for each server.
  *
  * Idea:       test it with nothing waived. What is found is made small, and its trace is judged again with each waiver
  *             of the model: one that explains it is waived from then on, and the next test goes past it. That ends when

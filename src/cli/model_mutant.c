@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutant.c - which of a model's mutants is meant? */
-#include "cli/mutant.h"
+ * model_mutant.c - which of a model's mutants is meant? */
+#include "cli/model_mutant.h"
 
 #include "cli/commands.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count.c - antiphon reach --count: how many sequences there are, without visiting them (src/explore/counting.c). */
-#include "cli/count.h"
+ * reach_count.c - antiphon reach --count: how many sequences there are, without visiting them (src/explore/counting.c). */
+#include "cli/reach_count.h"
 
 #include "base/clock.h"
 #include "check/exits.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * local.c - antiphon reach --local: what each component does in all runs of a model.
+ * reach_local.c - antiphon reach --local: what each component does in all runs of a model.
  *
  * Idea: a task is a component and a kind, by events or with race sets. Threads take task after task and find its
  *       sequences directly
  *       (src/local/local_search.h), or all of them are collected first from all sequences of the model
  *       (src/local/projection.h).
  *       Of a component the sequences with the most in them are written as its suite. */
-#include "cli/local.h"
+#include "cli/reach_local.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"

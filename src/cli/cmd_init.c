@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * init.c - antiphon init NAME: a folder with a model to start from.
+ * cmd_init.c - antiphon init NAME: a folder with a model to start from.
  *
  * Its files are those of examples/init, in which @NAME@ stands for the name; the build turns them into arrays
  * (tools/embed). Either the whole folder is written or nothing is left of it. */

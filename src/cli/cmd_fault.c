@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fault.c - antiphon fault: stand before a server, and break one thing in what passes.
+ * cmd_fault.c - antiphon fault: stand before a server, and break one thing in what passes.
  *
  * The first line on stdout is "listening on 127.0.0.1:PORT". With --run the target is started first, so that
  * whoever waits for the port finds a server behind it, and it ends with us, as we end with it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * never.c - what must never be, read and looked for. */
-#include "cli/never.h"
+ * forbidden.c - what must never be, read and looked for. */
+#include "cli/forbidden.h"
 
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void aphi_never_add(aphi_never *n, const char *text)
+void aphi_forbidden_add(aphi_forbidden *n, const char *text)
 {
     APHI_RESERVE(n->texts, n->capacity, n->count + 1);
     n->texts[n->count++] = text;
@@ -57,7 +57,7 @@ static int read_text(const aphi_compiled_model *plan, const char *text, char *co
     return 0;
 }
 
-int aphi_never_read(aphi_never *n, const aphi_compiled_model *plan)
+int aphi_forbidden_read(aphi_forbidden *n, const aphi_compiled_model *plan)
 {
     int code = 0;
     n->points = aphi_alloc_zero((n->count + 1) * sizeof *n->points);
@@ -71,7 +71,7 @@ int aphi_never_read(aphi_never *n, const aphi_compiled_model *plan)
     return code;
 }
 
-const char *aphi_never_broken(const aphi_never *n, const aphi_sequence *s)
+const char *aphi_forbidden_broken(const aphi_forbidden *n, const aphi_sequence *s)
 {
     for (size_t i = 0; i < n->count; i++)
         if (aphi_sequence_meets(s, n->points[i], n->point_counts[i]))
@@ -79,12 +79,12 @@ const char *aphi_never_broken(const aphi_never *n, const aphi_sequence *s)
     return NULL;
 }
 
-void aphi_never_free(aphi_never *n)
+void aphi_forbidden_free(aphi_forbidden *n)
 {
     for (size_t i = 0; n->points && i < n->count; i++)
         free(n->points[i]);
     free(n->points);
     free(n->point_counts);
     free(n->texts);
-    *n = (aphi_never){0};
+    *n = (aphi_forbidden){0};
 }

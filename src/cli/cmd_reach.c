@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
+ * cmd_reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
  *
  * Idea:       workers visit (src/explore/parallel.c); what a visit does depends on what was asked for: nothing but counting,
  *             which is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. Started
@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/count.h"
+#include "cli/reach_count.h"
 #include "check/exits.h"
-#include "cli/local.h"
+#include "cli/reach_local.h"
 #include "cli/mpirun.h"
-#include "cli/never.h"
+#include "cli/forbidden.h"
 #include "cli/program.h"
 #include "report/sequence_view.h"
 #include "alts/alts_text.h"
@@ -41,7 +41,7 @@ typedef struct reach {
     uint64_t draw;            /* so many on the terminal, and no more are visited; 0: none */
     const char *exclusive, *print, *component, *page;
     size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
-    aphi_never never;
+    aphi_forbidden never;
     bool list, races, json, states, total_orders, deadlock_free, count, local;
     aphi_local_options local_options;
     pthread_mutex_t lock;     /* of what follows, and of stdout */
@@ -151,7 +151,7 @@ static int apply(reach *r, int option)
     case TOTAL_ORDERS: r->total_orders = true; return 0;
     case DEADLOCK_FREE: r->deadlock_free = true; return 0;
     case EXCLUSIVE: r->exclusive = optarg; return 0;
-    case NEVER: aphi_never_add(&r->never, optarg); return 0;
+    case NEVER: aphi_forbidden_add(&r->never, optarg); return 0;
     case CHECKPOINT: r->team.checkpoint = optarg; return 0;
     case EVERY: return aphi_take_number("every", 0, 1000000, &r->every);
     case RESUME: r->team.resume = true; return 0;
@@ -195,7 +195,7 @@ static bool is_wrong(visitor *v, char *why, size_t size)
         tell_deadlock(v, why, size);
         return true;
     }
-    const char *broken = aphi_never_broken(&r->never, &v->sequence);
+    const char *broken = aphi_forbidden_broken(&r->never, &v->sequence);
     if (broken) {
         snprintf(why, size, "%s can be at one time", broken);
         return true;
@@ -515,7 +515,7 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->exclusive_label = r->exclusive ? local_event(&r->alts, r->exclusive) : SIZE_MAX;
     if (r->exclusive && r->exclusive_label == SIZE_MAX)
         return aphi_usage("--exclusive %s: %s has no local event of that name", r->exclusive, r->alts.name);
-    int code = aphi_never_read(&r->never, &r->plan);
+    int code = aphi_forbidden_read(&r->never, &r->plan);
     if (code)
         return code;
     bool measures = (r->states || r->total_orders) && !follows(r);
@@ -667,6 +667,6 @@ int aphi_command_reach(int count, char **words)
 {
     reach r = {.jobs = 1, .seed = 1, .every = 60};
     int code = command(&r, count, words);
-    aphi_never_free(&r.never);
+    aphi_forbidden_free(&r.never);
     return code;
 }

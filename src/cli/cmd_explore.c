@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exploring.c - antiphon explore PROGRAM: every order in which the threads of a program can exchange their messages.
+ * cmd_explore.c - antiphon explore PROGRAM: every order in which the threads of a program can exchange their messages.
  *
  * Without more, all orders are run, each once. With --random, some; with --replay and --prefix, those of a file. */
 #include "cli/commands.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * models.c - antiphon models: what can be named in place of a file, and what a model's mutants are. */
+ * cmd_models.c - antiphon models: what can be named in place of a file, and what a model's mutants are. */
 #include "cli/commands.h"
 #include "check/exits.h"
 #include "check/model_loader.h"

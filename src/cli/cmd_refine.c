@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refine.c - antiphon refine MODEL SPEC: does what clients see of MODEL, across the network, stay within SPEC?
+ * cmd_refine.c - antiphon refine MODEL SPEC: does what clients see of MODEL, across the network, stay within SPEC?
  *
  * Idea:       bounds grow: one client with one message first, so that what fails first is small. What clients send is
  *             drawn from SPEC's generator: the same requests for the same seed. Beyond the bounds, schedules are
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "check/exits.h"
 #include "check/exit_guard.h"
-#include "cli/mutant.h"
+#include "cli/model_mutant.h"
 #include "check/model_loader.h"
 #include "generate/generator.h"
 #include "refine/refinement.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * conforming.c - antiphon conform MODEL PROGRAM: does a program do what its model says, and nothing else?
+ * cmd_conform.c - antiphon conform MODEL PROGRAM: does a program do what its model says, and nothing else?
  *
  * Idea:       The model's sequences are visited as antiphon reach does, one after the other. Each is a test for the
  *             whole program; or, with --local, all are collected first, and each thread is tested alone. With -j there

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * launch.c - antiphon subject: a server as antiphon test --subject starts it, to be looked at by hand.
+ * cmd_subject.c - antiphon subject: a server as antiphon test --subject starts it, to be looked at by hand.
  *
  * The first line on stdout is "listening on HOST:PORT", as that of antiphon serve. The signals that we wait for are
  * blocked and taken one by one: what happens between two looks at the server is not lost. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * local.h - antiphon reach --local: the sequences of each component, counted and written. */
-#ifndef APHI_CLI_LOCAL_H
-#define APHI_CLI_LOCAL_H
+ * reach_local.h - antiphon reach --local: the sequences of each component, counted and written. */
+#ifndef APHI_CLI_REACH_LOCAL_H
+#define APHI_CLI_REACH_LOCAL_H
 
 #include "alts/alts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * explain.c - antiphon explain SPEC TRACE [EXPLANATION]: find an explanation, or see whether one holds.
+ * cmd_explain.c - antiphon explain SPEC TRACE [EXPLANATION]: find an explanation, or see whether one holds.
  *
  * Idea:       to see whether it holds, the trace is read again and the explanation replayed on the model
  *             (../oracle/replay.c): no search and no solver is involved, so whoever doubts those can still believe it.

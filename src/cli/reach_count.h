@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * count.h - antiphon reach --count: how many sequences there are, without visiting them. */
-#ifndef APHI_CLI_COUNT_H
-#define APHI_CLI_COUNT_H
+ * reach_count.h - antiphon reach --count: how many sequences there are, without visiting them. */
+#ifndef APHI_CLI_REACH_COUNT_H
+#define APHI_CLI_REACH_COUNT_H
 
 #include "alts/alts.h"
 
