@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "check/exits.h"
-#include "cli/program.h"
+#include "cli/program_model.h"
 #include "execute/conformance.h"
 #include "explore/parallel.h"
 #include "report/divergence_page.h"

@@ -15,7 +15,7 @@
 #include "cli/reach_local.h"
 #include "cli/mpirun.h"
 #include "cli/forbidden.h"
-#include "cli/program.h"
+#include "cli/program_model.h"
 #include "report/sequence_view.h"
 #include "alts/alts_text.h"
 #include "explore/distributed.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program.c - the message-passing program that a command is given: a built-in one by its name, a file of text,
+ * program_model.c - the message-passing program that a command is given: a built-in one by its name, a file of text,
  * or one in C. */
-#include "cli/program.h"
+#include "cli/program_model.h"
 
 #include "check/exits.h"
 #include "check/exit_guard.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program.h - the message-passing program that a command is given: a name or a file. */
-#ifndef APHI_CLI_PROGRAM_H
-#define APHI_CLI_PROGRAM_H
+ * program_model.h - the message-passing program that a command is given: a name or a file. */
+#ifndef APHI_CLI_PROGRAM_MODEL_H
+#define APHI_CLI_PROGRAM_MODEL_H
 
 #include "alts/alts.h"
 
