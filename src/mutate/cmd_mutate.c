@@ -3,13 +3,13 @@
  * cmd_mutate.c - antiphon mutate: change a C source in one place at a time, and see whether a test notices.
  *
  * Without --build it only shows the mutants that there are: a list, or one of them as a source or as a diff. With
- * --build and --test each one that is chosen is built and tested (src/mutate/mill.c). */
+ * --build and --test each one that is chosen is built and tested (src/mutate/mutation_runner.c). */
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "check/exits.h"
-#include "cli/fates.h"
+#include "mutate/mutation_report.h"
 #include "mutate/equivalents.h"
-#include "mutate/mill.h"
+#include "mutate/mutation_runner.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ typedef struct mutation {
     aphi_mutants mutants;
     bool *chosen;
     char **reasons;
-    aphi_verdict *verdicts;
+    aphi_mutant_verdict *verdicts;
 } mutation;
 
 enum { OPERATORS = 256, FUNCTION, LINES, WRITE, DIFF, BUILD, TEST, TIME, JSON, EQUIVALENT, HELP };
@@ -275,15 +275,15 @@ static int print(aphi_buffer *text, int code)
     return APHI_EXIT_WRITE;
 }
 
-static aphi_fates fates_of(const mutation *m)
+static aphi_mutation_report fates_of(const mutation *m)
 {
-    return (aphi_fates){m->path, m->text.data, m->text.n, &m->mutants, m->chosen, m->verdicts, m->reasons};
+    return (aphi_mutation_report){m->path, m->text.data, m->text.n, &m->mutants, m->chosen, m->verdicts, m->reasons};
 }
 
 static int show(const mutation *m)
 {
     aphi_buffer out = {0};
-    aphi_fates fates = fates_of(m);
+    aphi_mutation_report fates = fates_of(m);
     unsigned long number = m->write ? m->write : m->diff;
     if (number > m->mutants.n)
         return aphi_usage("%s has mutants 1 to %zu, and no mutant %lu", m->path, m->mutants.n, number);
@@ -292,9 +292,9 @@ static int show(const mutation *m)
     else if (m->diff)
         aphi_mutant_diff(&out, m->text.data, m->text.n, m->path, &m->mutants.items[number - 1]);
     else if (m->json)
-        aphi_fates_json(&fates, &out);
+        aphi_mutation_report_json(&fates, &out);
     else
-        aphi_fates_list(&fates, &out);
+        aphi_mutation_report_list(&fates, &out);
     return print(&out, APHI_EXIT_PASS);
 }
 
@@ -329,16 +329,16 @@ static void progressed(size_t done) { aphi_progress_at(done); }
 static int told(const mutation *m, bool interrupted)
 {
     aphi_buffer out = {0};
-    aphi_fates fates = fates_of(m);
-    aphi_fates_sum sum = aphi_fates_sum_of(&fates);
+    aphi_mutation_report fates = fates_of(m);
+    aphi_mutation_report_sum sum = aphi_mutation_report_sum_of(&fates);
     int code = interrupted                     ? APHI_EXIT_INTERRUPTED
                : sum.survived + sum.wrong > 0 ? APHI_EXIT_FAIL
                : sum.tested == 0               ? APHI_EXIT_VACUOUS
                                                : APHI_EXIT_PASS;
     if (m->json)
-        aphi_fates_json(&fates, &out);
+        aphi_mutation_report_json(&fates, &out);
     else
-        aphi_fates_report(&fates, &out);
+        aphi_mutation_report_write(&fates, &out);
     if (code == APHI_EXIT_VACUOUS)
         fputs("antiphon: no mutant was left to be tested\n", stderr);
     return print(&out, code);
@@ -347,21 +347,21 @@ static int told(const mutation *m, bool interrupted)
 static int run(mutation *m)
 {
     aphi_buffer error = {0};
-    aphi_mill_options how = {.path = m->path, .text = m->text.data, .size = m->text.n, .build = m->build,
+    aphi_mutation_options how = {.path = m->path, .text = m->text.data, .size = m->text.n, .build = m->build,
                              .test = m->test, .jobs = m->jobs, .limit_ns = (int64_t)(m->seconds * 1e9),
                              .stop = &stopped, .phase = begin_phase, .done = progressed};
     m->verdicts = aphi_alloc_zero((m->mutants.n + 1) * sizeof *m->verdicts);
     watch_signals();
-    aphi_mill_end end = aphi_mill_run(&how, &m->mutants, m->chosen, m->verdicts, &error);
+    aphi_mutation_end end = aphi_mutation_run(&how, &m->mutants, m->chosen, m->verdicts, &error);
     aphi_progress_end();
     if (error.n > 0)
         fprintf(stderr, "antiphon: %s\n", aphi_buffer_text(&error));
     aphi_buffer_free(&error);
     switch (end) {
-    case APHI_MILL_WORLD: return APHI_EXIT_WRITE;
-    case APHI_MILL_BUILD: return APHI_EXIT_SOURCE_BUILD;
-    case APHI_MILL_TEST: return APHI_EXIT_SOURCE_TEST;
-    default: return told(m, end == APHI_MILL_STOPPED);
+    case APHI_MUTATION_WORLD: return APHI_EXIT_WRITE;
+    case APHI_MUTATION_BUILD: return APHI_EXIT_SOURCE_BUILD;
+    case APHI_MUTATION_TEST: return APHI_EXIT_SOURCE_TEST;
+    default: return told(m, end == APHI_MUTATION_STOPPED);
     }
 }
 

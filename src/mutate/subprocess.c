@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * job.c - a command of the shell that has limited time and leaves nothing behind; see job.h.
+ * subprocess.c - a command of the shell that has limited time and leaves nothing behind; see subprocess.h.
  *
  * Idea:       a watcher, a process of its own, starts the command in a process group and adopts whatever loses its
  *             parent (PR_SET_CHILD_SUBREAPER): so all that comes of the command is the watcher's child sooner or
@@ -8,7 +8,7 @@
  * Invariants: 1. only processes that the watcher has not reaped are signalled: a number cannot be another's
  *             2. a watcher whose own parent has ended calls its command off (PR_SET_PDEATHSIG)
  * Cost:       nothing while the command runs: the watcher sleeps until a signal or the end of the time. */
-#include "mutate/job.h"
+#include "mutate/subprocess.h"
 
 #include "base/clock.h"
 
@@ -29,9 +29,9 @@
 #define STRAY_NS (200 * MS)  /* for what outlives a command that has ended itself */
 
 typedef struct watch {
-    const aphi_job *job;
+    const aphi_subprocess *job;
     pid_t leader; /* the shell; 0: reaped */
-    aphi_job_end end;
+    aphi_subprocess_end end;
     bool alone; /* no child is left */
 } watch;
 
@@ -54,7 +54,7 @@ static void add_includes(const char *folder)
         setenv("CPATH", both, 1);
 }
 
-static _Noreturn void become(const aphi_job *job)
+static _Noreturn void become(const aphi_subprocess *job)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -145,7 +145,7 @@ static void end_all(watch *w)
     }
 }
 
-static _Noreturn void watch_over(const aphi_job *job, pid_t parent)
+static _Noreturn void watch_over(const aphi_subprocess *job, pid_t parent)
 {
     watch w = {.job = job};
     sigset_t set;
@@ -173,11 +173,11 @@ static _Noreturn void watch_over(const aphi_job *job, pid_t parent)
     _exit(0);
 }
 
-pid_t aphi_job_start(const aphi_job *job)
+pid_t aphi_subprocess_start(const aphi_subprocess *job)
 {
     sigset_t set, old;
     pid_t parent = getpid();
-    *job->end = (aphi_job_end){0};
+    *job->end = (aphi_subprocess_end){0};
     signals_of_watcher(&set);
     sigprocmask(SIG_BLOCK, &set, &old); /* none may come before the watcher is ready for it */
     pid_t pid = fork();

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mill.c - mutants are built and tested; see mill.h.
+ * mutation_runner.c - mutants are built and tested; see mutation_runner.h.
  *
  * Idea:       first the source as it is, for if that fails, so does everything. Then all are built, several at a time;
  *             then those that are like the original or an earlier one are put aside, in their order, so that the
  *             outcome does not depend on who was built first; then the rest is tested.
- * Invariants: 1. slot k of the pool is free, or has one watcher (job.h), which is our only kind of child
+ * Invariants: 1. slot k of the pool is free, or has one watcher (subprocess.h), which is our only kind of child
  *             2. each file begins with a #line that names the original: __FILE__ and __LINE__, and so the code, differ
  *                from the original's only by the mutation
  * Cost:       the programs of mutants that are different stay on disk until they are tested. */
-#include "mutate/mill.h"
+#include "mutate/mutation_runner.h"
 
 #include "base/memory.h"
-#include "mutate/job.h"
+#include "mutate/subprocess.h"
 #include "mutate/objcode.h"
 
 #include <assert.h>
@@ -41,15 +41,15 @@ typedef struct slot {
 } slot;
 
 typedef struct mill {
-    const aphi_mill_options *o;
+    const aphi_mutation_options *o;
     const aphi_mutants *mutants;
-    aphi_verdict *verdicts;
+    aphi_mutant_verdict *verdicts;
     aphi_buffer *error;
     char *folder, *includes, *name; /* name: of the source, without its folder */
     slot *slots;
-    aphi_job_end *ends; /* of the slots, shared with the watchers */
+    aphi_subprocess_end *ends; /* of the slots, shared with the watchers */
     bool testing, failed;
-    aphi_job_end original; /* how the job of the original ended */
+    aphi_subprocess_end original; /* how the job of the original ended */
     uint64_t original_hash;
 } mill;
 
@@ -136,9 +136,9 @@ static bool start(mill *m, size_t k, size_t mutant)
         return false;
     char *command = filled(m, m->testing ? m->o->test : m->o->build, mutant);
     char *output = mutant == ORIGINAL ? path_in(m, mutant, "output") : NULL;
-    aphi_job job = {.command = command, .output = output, .includes = m->testing ? NULL : m->includes,
+    aphi_subprocess job = {.command = command, .output = output, .includes = m->testing ? NULL : m->includes,
                     .limit_ns = m->testing ? m->o->limit_ns : BUILD_NS, .end = &m->ends[k]};
-    m->slots[k] = (slot){aphi_job_start(&job), mutant};
+    m->slots[k] = (slot){aphi_subprocess_start(&job), mutant};
     if (m->slots[k].pid < 0)
         aphi_buffer_format(m->error, "no process can be started: %s", strerror(errno));
     free(command);
@@ -149,7 +149,7 @@ static bool start(mill *m, size_t k, size_t mutant)
     return false;
 }
 
-static bool succeeded(const aphi_job_end *end)
+static bool succeeded(const aphi_subprocess_end *end)
 {
     return !end->timed_out && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
 }
@@ -162,13 +162,13 @@ static void read_code(const mill *m, size_t mutant, aphi_buffer *code)
     free(path);
 }
 
-static void built(mill *m, size_t mutant, const aphi_job_end *end)
+static void built(mill *m, size_t mutant, const aphi_subprocess_end *end)
 {
     aphi_buffer code = {0};
     if (succeeded(end))
         read_code(m, mutant, &code);
     if (code.n == 0) {
-        m->verdicts[mutant].fate = APHI_FATE_BROKEN;
+        m->verdicts[mutant].fate = APHI_MUTANT_BROKEN;
         remove_mutant(m, mutant);
     } else {
         m->verdicts[mutant].hash = aphi_objcode_hash(&code);
@@ -176,7 +176,7 @@ static void built(mill *m, size_t mutant, const aphi_job_end *end)
     aphi_buffer_free(&code);
 }
 
-static void take(mill *m, size_t mutant, const aphi_job_end *end)
+static void take(mill *m, size_t mutant, const aphi_subprocess_end *end)
 {
     if (end->called_off)
         return;
@@ -188,8 +188,8 @@ static void take(mill *m, size_t mutant, const aphi_job_end *end)
     } else if (!m->testing) {
         built(m, mutant, end);
     } else {
-        m->verdicts[mutant].fate = end->timed_out ? APHI_FATE_TIMED_OUT :
-                                   succeeded(end) ? APHI_FATE_SURVIVED : APHI_FATE_KILLED;
+        m->verdicts[mutant].fate = end->timed_out ? APHI_MUTANT_TIMED_OUT :
+                                   succeeded(end) ? APHI_MUTANT_SURVIVED : APHI_MUTANT_KILLED;
         remove_mutant(m, mutant);
     }
 }
@@ -283,13 +283,13 @@ static void add_end(const mill *m, int64_t limit_ns)
         aphi_buffer_format(m->error, "status %d", WEXITSTATUS(status));
 }
 
-static aphi_mill_end run_original(mill *m)
+static aphi_mutation_end run_original(mill *m)
 {
     size_t original = ORIGINAL;
     aphi_buffer code = {0};
     run_all(m, "building the original", &original, 1);
     if (stopped(m))
-        return m->failed ? APHI_MILL_WORLD : APHI_MILL_STOPPED;
+        return m->failed ? APHI_MUTATION_WORLD : APHI_MUTATION_STOPPED;
     bool fine = succeeded(&m->original);
     if (fine)
         read_code(m, ORIGINAL, &code);
@@ -300,7 +300,7 @@ static aphi_mill_end run_original(mill *m)
         else
             add_end(m, BUILD_NS);
         add_output(m);
-        return APHI_MILL_BUILD;
+        return APHI_MUTATION_BUILD;
     }
     m->original_hash = aphi_objcode_hash(&code);
     aphi_buffer_free(&code);
@@ -308,13 +308,13 @@ static aphi_mill_end run_original(mill *m)
     run_all(m, "testing the original", &original, 1);
     m->testing = false;
     if (stopped(m))
-        return m->failed ? APHI_MILL_WORLD : APHI_MILL_STOPPED;
+        return m->failed ? APHI_MUTATION_WORLD : APHI_MUTATION_STOPPED;
     if (succeeded(&m->original))
-        return APHI_MILL_DONE;
+        return APHI_MUTATION_DONE;
     aphi_buffer_format(m->error, "%s fails its test even as it is, so nothing can be said of mutants: ", m->o->path);
     add_end(m, m->o->limit_ns);
     add_output(m);
-    return APHI_MILL_TEST;
+    return APHI_MUTATION_TEST;
 }
 
 /* ---- the mutants ------------------------------------------------------------------------------------------------- */
@@ -333,14 +333,14 @@ static bool same_code(const mill *m, size_t a, size_t b)
 /* Is it like the original, or like one of those before it? */
 static bool is_twin(mill *m, const size_t *different, size_t n, size_t mutant)
 {
-    aphi_verdict *v = &m->verdicts[mutant];
+    aphi_mutant_verdict *v = &m->verdicts[mutant];
     if (v->hash == m->original_hash && same_code(m, ORIGINAL, mutant)) {
-        v->fate = APHI_FATE_SAME;
+        v->fate = APHI_MUTANT_SAME;
         return true;
     }
     for (size_t i = 0; i < n; i++) {
         if (m->verdicts[different[i]].hash == v->hash && same_code(m, different[i], mutant)) {
-            v->fate = APHI_FATE_DUPLICATE;
+            v->fate = APHI_MUTANT_DUPLICATE;
             v->twin = m->mutants->items[different[i]].number;
             return true;
         }
@@ -353,7 +353,7 @@ static size_t keep_different(mill *m, size_t *order, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        if (m->verdicts[order[i]].fate != APHI_FATE_NONE)
+        if (m->verdicts[order[i]].fate != APHI_MUTANT_NONE)
             continue;
         if (is_twin(m, order, kept, order[i]))
             remove_mutant(m, order[i]);
@@ -363,7 +363,7 @@ static size_t keep_different(mill *m, size_t *order, size_t n)
     return kept;
 }
 
-static aphi_mill_end run_mutants(mill *m, const bool *chosen)
+static aphi_mutation_end run_mutants(mill *m, const bool *chosen)
 {
     size_t *order = aphi_alloc((m->mutants->n + 1) * sizeof *order), n = 0;
     for (size_t i = 0; i < m->mutants->n; i++)
@@ -376,7 +376,7 @@ static aphi_mill_end run_mutants(mill *m, const bool *chosen)
         run_all(m, "testing", order, n);
     }
     free(order);
-    return m->failed ? APHI_MILL_WORLD : stopped(m) ? APHI_MILL_STOPPED : APHI_MILL_DONE;
+    return m->failed ? APHI_MUTATION_WORLD : stopped(m) ? APHI_MUTATION_STOPPED : APHI_MUTATION_DONE;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
@@ -411,13 +411,13 @@ static void find_names(mill *m)
     free(real);
 }
 
-aphi_mill_end aphi_mill_run(const aphi_mill_options *options, const aphi_mutants *mutants, const bool *chosen,
-                            aphi_verdict *verdicts, aphi_buffer *error)
+aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants, const bool *chosen,
+                            aphi_mutant_verdict *verdicts, aphi_buffer *error)
 {
     mill m = {.o = options, .mutants = mutants, .verdicts = verdicts, .error = error};
     size_t shared = options->jobs * sizeof *m.ends;
     sigset_t child, old;
-    aphi_mill_end end = APHI_MILL_WORLD;
+    aphi_mutation_end end = APHI_MUTATION_WORLD;
     assert(options->jobs > 0);
     memset(verdicts, 0, mutants->n * sizeof *verdicts);
     find_names(&m);
@@ -429,7 +429,7 @@ aphi_mill_end aphi_mill_run(const aphi_mill_options *options, const aphi_mutants
     sigprocmask(SIG_BLOCK, &child, &old);
     if (make_folder(&m)) {
         end = run_original(&m);
-        if (end == APHI_MILL_DONE)
+        if (end == APHI_MUTATION_DONE)
             end = run_mutants(&m, chosen);
         remove_tree(m.folder);
     }
