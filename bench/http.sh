@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # http.sh - messages a second of `antiphon test http` against each web server that is there, over 50 connections with up to
-#           HTTP_PIPELINE requests (8) in flight on each, with the oracle and without (--blind); medians of HTTP_RUNS runs
+#           HTTP_PIPELINE requests (8) in flight on each, with the oracle and without (--no-check); medians of HTTP_RUNS runs
 #           (5), taken in turns, of HTTP_MESSAGES messages (100,000). Each run has a server of its own. What a server is
 #           known for is waived, so that every run is whole; if one is not, that is said. The last column is how much of
 #           the speed without the oracle is left with it: the median over pairs of runs, one right after the other, since
@@ -75,7 +75,7 @@ for name; do
     for ((i = 1; i <= runs; i++)); do
         for how in with without; do
             start "$name" || { echo "$name: $(head -1 "$folder/error")"; continue 3; }
-            rate "$name" "$i" $([ $how = with ] || echo --blind) >>"$folder/$how"
+            rate "$name" "$i" $([ $how = with ] || echo --no-check) >>"$folder/$how"
             stop
         done
     done

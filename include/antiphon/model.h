@@ -119,7 +119,7 @@ typedef struct aph_model {
     const void *data;
 
     /* What follows is optional: promises that let the oracle search less. They are believed; `antiphon check
-     * --distrust` uses none of them. */
+     * --ignore-promises` uses none of them. */
 
     /* Each step receives one request and answers it once, on its own connection, and does nothing else. */
     bool rpc;

@@ -48,7 +48,7 @@ typedef enum aph_fault {
 typedef struct aph_oracle_options {
     const char *environment;  /* "tcp" (default), "tcp:N", "sync" or "udp": docs/environments.md */
     bool whole;               /* one state, parts not taken apart (the default of the oracle; a splitter is above it) */
-    bool distrust;            /* use none of the model's promises */
+    bool ignore_promises;            /* use none of the model's promises */
     bool order;               /* keep the order found, for explanations, however long the history */
     bool patient;             /* give no explanation up untried, whatever memory that takes */
     int64_t time_ms;          /* wall clock, from the first observation; 0: none */

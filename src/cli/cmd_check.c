@@ -43,7 +43,7 @@ enum { FORMAT = 256, ENV, WHOLE, DISTRUST, TIME, MEMORY, SOLVER_MS, JSON, JUNIT,
 static const struct option options[] = {
     {"format", required_argument, NULL, FORMAT}, {"env", required_argument, NULL, ENV},
     {"waive", required_argument, NULL, WAIVE},
-    {"whole", no_argument, NULL, WHOLE},         {"distrust", no_argument, NULL, DISTRUST},
+    {"whole", no_argument, NULL, WHOLE},         {"ignore-promises", no_argument, NULL, DISTRUST},
     {"time", required_argument, NULL, TIME},     {"memory", required_argument, NULL, MEMORY},
     {"solver-ms", required_argument, NULL, SOLVER_MS}, {"jobs", required_argument, NULL, 'j'},
     {"json", no_argument, NULL, JSON},           {"junit", required_argument, NULL, JUNIT},
@@ -62,7 +62,7 @@ static void help(void)
           ".prog) or udp\n"
           "  --whole           keep the state in one piece, also where the model has independent parts\n"
           "  --waive NAME      allow a known violation, one of those that antiphon models SPEC lists\n"
-          "  --distrust        use none of the promises that the model makes; slow, and a test of the promises\n"
+          "  --ignore-promises        use none of the promises that the model makes; slow, and a test of the promises\n"
           "  --time SECONDS    give up on a trace after this long (default: never)\n"
           "  --memory MB       give up on a trace beyond this much memory (default: 4096; 0: never)\n"
           "  --solver-ms MS    time for one question to the solver (default: 1000)\n"
@@ -102,7 +102,7 @@ static int apply(check *c, int option)
         return aphi_env_named(optarg, &(aphi_env){0}) ? 0 : aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
     case WHOLE: c->judge.oracle.whole = true; return 0;
     case WAIVE: return aphi_waive_add(&c->waived, optarg);
-    case DISTRUST: c->judge.oracle.distrust = true; return 0;
+    case DISTRUST: c->judge.oracle.ignore_promises = true; return 0;
     case TIME:
         if (!number(optarg, 1e9, &value))
             return aphi_usage("--time %s: seconds, please", optarg);

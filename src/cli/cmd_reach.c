@@ -77,7 +77,7 @@ static const struct option options[] = {
     {"deadlock-free", no_argument, NULL, DEADLOCK_FREE}, {"exclusive", required_argument, NULL, EXCLUSIVE},
     {"checkpoint", required_argument, NULL, CHECKPOINT}, {"every", required_argument, NULL, EVERY},
     {"resume", no_argument, NULL, RESUME},          {"limit", required_argument, NULL, LIMIT},
-    {"memory", required_argument, NULL, MEMORY},    {"never", required_argument, NULL, NEVER},
+    {"memory", required_argument, NULL, MEMORY},    {"forbid", required_argument, NULL, NEVER},
     {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
     {"count", no_argument, NULL, COUNT},
     {"local", no_argument, NULL, LOCAL},            {"by-projection", no_argument, NULL, BY_PROJECTION},
@@ -99,7 +99,7 @@ static void help(void)
           "  --seed N          of the sample (default: 1)\n"
           "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
           "  --exclusive EVENT two components in the state after their local event EVENT at one time are a failure\n"
-          "  --never A=S,B=T   components A, B, ... in states S, T, ... at one time are a failure; may be given again\n"
+          "  --forbid A=S,B=T   components A, B, ... in states S, T, ... at one time are a failure; may be given again\n"
           "  --limit N         stop after about N sequences\n"
           "  --checkpoint FILE keep there what is left to do\n"
           "  --every SECONDS   between checkpoints (default: 60)\n"

@@ -41,7 +41,7 @@ typedef struct tester {
     int64_t began_ns;
     aph_model model;         /* the spec's, with what is waived */
     aphi_waived waived;
-    const char *break_calls; /* --break-calls, or NULL */
+    const char *break_calls; /* --fault-upstream, or NULL */
     const char *breaks;      /* --break, or NULL */
     char *before;            /* the command that breaks it */
     const char *preset;      /* the name of a subject that we know, or NULL */
@@ -60,7 +60,7 @@ enum {
 };
 
 static const struct option known[] = {
-    {"break-calls", required_argument, NULL, BREAK_CALLS},
+    {"fault-upstream", required_argument, NULL, BREAK_CALLS},
     {"target", required_argument, NULL, TARGET},       {"run", required_argument, NULL, RUN},
     {"subject", required_argument, NULL, SUBJECT},     {"listen", required_argument, NULL, LISTEN},
     {"output", required_argument, NULL, OUTPUT},       {"env", required_argument, NULL, ENV},
@@ -71,7 +71,7 @@ static const struct option known[] = {
     {"no-shrink", no_argument, NULL, NO_SHRINK},       {"shrink-time", required_argument, NULL, SHRINK_TIME},
     {"json", no_argument, NULL, JSON},                 {"junit", required_argument, NULL, JUNIT},
     {"report", required_argument, NULL, REPORT},       {"color", required_argument, NULL, COLOR},
-    {"quiet", no_argument, NULL, QUIET},               {"blind", no_argument, NULL, BLIND},
+    {"quiet", no_argument, NULL, QUIET},               {"no-check", no_argument, NULL, BLIND},
     {"waive", required_argument, NULL, WAIVE},         {"break", required_argument, NULL, BREAK},
     {"help", no_argument, NULL, HELP},                 {NULL, 0, NULL, 0}};
 
@@ -85,7 +85,7 @@ static const char common_help[] =
     "                      them\n"
     "  --listen PORT       accept connections that the subject opens to us, on 127.0.0.1; 0: any port that is free.\n"
     "                      {listen} in the command stands for it\n"
-    "  --break-calls KIND  break one thing in what passes where the subject calls us; antiphon fault --list names the\n"
+    "  --fault-upstream KIND  break one thing in what passes where the subject calls us; antiphon fault --list names the\n"
     "                      kinds. Implies --waive known\n"
     "  --output FILE       keep what the subject prints\n"
     "  --env ENV           what lies between: tcp (default), tcp:N, sync or udp\n"
@@ -125,7 +125,7 @@ static void help(const tester *t)
               "  --seed N            what chance decides (default: by the clock; it is told)\n"
               "  --no-shrink         leave a failing run as it is\n"
               "  --shrink-time S     shrink for at most so long (default: 30)\n"
-              "  --blind             judge nothing: to measure what judging costs\n", stdout);
+              "  --no-check             judge nothing: to measure what judging costs\n", stdout);
     fputs(common_help, stdout);
 }
 
@@ -432,7 +432,7 @@ static aphi_exit make_interceptor(tester *t, aphi_subject **between)
 {
     char error[512];
     if (!t->listens)
-        return aphi_usage("--break-calls is for subjects that call us; --listen says where");
+        return aphi_usage("--fault-upstream is for subjects that call us; --listen says where");
     *between = aphi_upstream_fault_open(t->break_calls, t->subject.listen, t->campaign.seed, &t->campaign.called, error,
                                    sizeof error);
     if (*between)

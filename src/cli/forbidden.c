@@ -28,14 +28,14 @@ static int read_point(const aphi_compiled_model *plan, const char *text, char *w
 {
     char *equals = strrchr(word, '=');
     if (!equals)
-        return aphi_usage("--never %s: %s is not COMPONENT=STATE", text, word);
+        return aphi_usage("--forbid %s: %s is not COMPONENT=STATE", text, word);
     *equals = 0;
     size_t component = aphi_alts_component_named(plan->alts, word);
     if (component == SIZE_MAX)
-        return aphi_usage("--never %s: %s has no component %s", text, plan->alts->name, word);
+        return aphi_usage("--forbid %s: %s has no component %s", text, plan->alts->name, word);
     point->thread = (unsigned)component;
     if (!read_state(plan, point->thread, equals + 1, &point->state))
-        return aphi_usage("--never %s: the states of %s are numbers from 0 to %u, as --print alts says", text, word,
+        return aphi_usage("--forbid %s: the states of %s are numbers from 0 to %u, as --print alts says", text, word,
                           plan->threads[component].states - 1);
     return 0;
 }
@@ -51,7 +51,7 @@ static int read_text(const aphi_compiled_model *plan, const char *text, char *co
             return code;
         for (size_t i = 0; i < *count; i++)
             if (points[i].thread == points[*count].thread)
-                return aphi_usage("--never %s: %s is named twice", text, word);
+                return aphi_usage("--forbid %s: %s is named twice", text, word);
         ++*count;
     }
     return 0;

@@ -149,8 +149,8 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
     o->model = model;
     o->options = *options;
     o->env = env;
-    o->rpc = model->rpc && !options->distrust && !env.lossy;
-    o->eager = model->eager && !o->rpc && !options->distrust && !env.lossy && !env.buffer;
+    o->rpc = model->rpc && !options->ignore_promises && !env.lossy;
+    o->eager = model->eager && !o->rpc && !options->ignore_promises && !env.lossy && !env.buffer;
     o->parts = model->part && o->rpc && !one_part;
     o->window_max = APHI_WINDOW_MIN;
     o->rest_at = APHI_WINDOW_REST;

@@ -59,7 +59,7 @@ static void mark_parts(void *context)
 bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *options)
 {
     aphi_env env;
-    return model->part && model->rpc && !options->whole && !options->distrust &&
+    return model->part && model->rpc && !options->whole && !options->ignore_promises &&
            aphi_env_named(options->environment, &env) && !env.lossy && !env.buffer;
 }
 
@@ -72,7 +72,7 @@ aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_o
     j->apart = aphi_partitions_apply(model, options);
     aphi_env env = {0};
     aphi_env_named(options->environment, &env);
-    j->rpc = model->rpc && !options->distrust && !env.lossy;
+    j->rpc = model->rpc && !options->ignore_promises && !env.lossy;
     j->machine = aphi_machine_open(model, j->rpc, env.lossy, options->solver_ms);
     j->index_size = j->line_size = 16;
     j->index = aphi_alloc_zero(j->index_size * sizeof *j->index);

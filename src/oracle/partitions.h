@@ -15,7 +15,7 @@ typedef struct aphi_partition {
     bool rests, let_go;
 } aphi_partition;
 
-/* Are parts taken apart? If the model has parts, unless options->whole or options->distrust. */
+/* Are parts taken apart? If the model has parts, unless options->whole or options->ignore_promises. */
 bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *options);
 aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size);
 void aphi_partitions_close(aphi_partitions *j);

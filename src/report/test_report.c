@@ -166,7 +166,7 @@ static void fill_replay(telling *t)
     aphi_buffer out = {0};
     aphi_buffer_format(&out, "antiphon replay %s%s '%s'", o->listens ? "--listen 0 " : "", o->command, o->subject);
     if (o->break_calls)
-        aphi_buffer_format(&out, " --break-calls %s", o->break_calls);
+        aphi_buffer_format(&out, " --fault-upstream %s", o->break_calls);
     if (o->breaks)
         aphi_buffer_format(&out, " --break %s", o->breaks);
     if (o->known && !o->breaks && !o->break_calls)

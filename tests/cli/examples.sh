@@ -14,8 +14,8 @@ for model in "$ANTIPHON_ROOT"/examples/*.c "$ANTIPHON_ROOT"/examples/prog/*.prog
     out 'the replay of the explanation holds'
     run 1 check "$model" "$stem-bad.jsonl"
     out 'nothing explains this answer'
-    run 0 check --distrust "$model" "$stem-good.jsonl"
-    run 1 check --distrust "$model" "$stem-bad.jsonl"
+    run 0 check --ignore-promises "$model" "$stem-good.jsonl"
+    run 1 check --ignore-promises "$model" "$stem-bad.jsonl"
 done
 told='the examples'
 check 'there are too few' [ $tried -ge 5 ]

@@ -134,7 +134,7 @@ err 'pure function'
 model decides 'aph_decide(m, aph_int(5), "is five"); aph_send(m, q.from, aph_str("ok"));'
 run 42 check "$dir/decides.c" "$dir/trace"
 err 'model decides: aph_decide("is five") was given 5, which is not a boolean'
-run 42 check --distrust "$dir/decides.c" "$dir/trace"
+run 42 check --ignore-promises "$dir/decides.c" "$dir/trace"
 model sums 'aph_decide(m, aph_add(aph_choose(m, APH_INT, "x"), aph_int(1)), "sum"); aph_send(m, q.from, aph_str("ok"));'
 run 42 check "$dir/sums.c" "$dir/trace"
 err 'not a boolean'
@@ -150,10 +150,10 @@ run 1 check "$dir/divides.c" "$dir/trace"
 model twice 'aph_send(m, q.from, aph_str("ok")); aph_send(m, q.from, aph_str("again"));'
 run 41 check "$dir/twice.c" "$dir/trace"
 err rpc
-run 0 check --distrust "$dir/twice.c" "$dir/trace"
+run 0 check --ignore-promises "$dir/twice.c" "$dir/trace"
 model grows '*state = aph_put(*state, "x", aph_int(1)); aph_send(m, q.from, aph_str("ok"));' '.rpc = true, .reads = all_read'
 run 41 check "$dir/grows.c" "$dir/trace"
-run 0 check --distrust "$dir/grows.c" "$dir/trace"
+run 0 check --ignore-promises "$dir/grows.c" "$dir/trace"
 model restless ';' ''
 sed -i 's/aph_request q = aph_recv(m);/(void)m;/' "$dir/restless.c"
 run 39 check "$dir/restless.c" "$dir/trace"

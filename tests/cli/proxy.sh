@@ -20,7 +20,7 @@ out '"the proxy asks again"'
 run 0 check http-proxy .antiphon/trace.jsonl --explain
 out 'the replay of the explanation holds'
 head -300 .antiphon/trace.jsonl >begin.jsonl
-run 0 check http-proxy begin.jsonl --distrust
+run 0 check http-proxy begin.jsonl --ignore-promises
 for wrong in hop via again host slash forwards body client; do
     rm -rf .antiphon
     run 1 test http-proxy --listen 0 --run "$(forward $wrong)" --time 20 --patience 2 --no-shrink --seed 1 --json
@@ -53,7 +53,7 @@ crossed() {
 }
 crossed one two >trace
 run 0 check http-proxy trace
-run 0 check http-proxy trace --distrust
+run 0 check http-proxy trace --ignore-promises
 crossed two one >trace
 run 0 check http-proxy trace
 run 0 explain http-proxy trace
@@ -72,7 +72,7 @@ run 1 explain http-proxy trace more
 out 'more choices than the model makes'
 crossed one one >trace
 run 1 check http-proxy trace
-run 1 check http-proxy trace --distrust
+run 1 check http-proxy trace --ignore-promises
 
 # A call that nobody asked for; a date that was changed; one that was added.
 printf '%s\n' "{\"conn\":4294967296,\"recv\":$passed}" >trace
@@ -112,28 +112,28 @@ out '"verdict":"pass"'
 run 1 check http-proxy .antiphon/trace.jsonl
 run 0 check http-proxy .antiphon/trace.jsonl --waive options-slash
 # What passes is not broken by standing between.
-run 0 test http-proxy --subject apache-proxy --waive options-slash --messages 1000 --seed 1 --break-calls nothing
+run 0 test http-proxy --subject apache-proxy --waive options-slash --messages 1000 --seed 1 --fault-upstream nothing
 for kind in drop-field:via drop-request-body drop-response-body drop-byte:request wrong-field-name wrong-path \
     drop-answer-field:connection wrong-client empty-output; do
     rm -rf .antiphon
     "$ANTIPHON" test http-proxy --subject apache-proxy --waive options-slash --time 20 --no-shrink --seed 1 --json \
-        --break-calls $kind >found
+        --fault-upstream $kind >found
     check "$kind is not rejected" grep -q '"verdict":"\(fail\|malformed\|dead\|starved\)"' found
 done
 # All the way: shrunk, and run again.
 rm -rf .antiphon
-run 1 test http-proxy --subject apache-proxy --waive options-slash --seed 1 --break-calls drop-response-body
+run 1 test http-proxy --subject apache-proxy --waive options-slash --seed 1 --fault-upstream drop-response-body
 out ' 1 request in '
-out '--break-calls drop-response-body'
-run 1 replay --listen 0 --break-calls drop-response-body --subject apache-proxy .antiphon/*.script
+out '--fault-upstream drop-response-body'
+run 1 replay --listen 0 --fault-upstream drop-response-body --subject apache-proxy .antiphon/*.script
 run 0 replay --listen 0 --subject apache-proxy .antiphon/*.script
 
 # ---- what is not understood ------------------------------------------------------------------------------------------
 
-run 2 test http-proxy --subject apache-proxy --break-calls no-such-thing
+run 2 test http-proxy --subject apache-proxy --fault-upstream no-such-thing
 err 'there is no such kind'
-run 2 test kv --run 'true {port}' --break-calls nothing
-err '--break-calls is for subjects that call us'
+run 2 test kv --run 'true {port}' --fault-upstream nothing
+err '--fault-upstream is for subjects that call us'
 run 2 serve http-proxy
 err '--calls HOST:PORT says where they are'
 run 2 serve kv --calls 127.0.0.1:1

@@ -122,20 +122,20 @@ err 'component A, state 2: it receives from a, and no component ever sends there
 run 1 reach --exclusive enter "$dir/careless.alts"
 out 'sequence 1 is wrong: A and B can both be after enter at one time'
 err '"label":"enter"'
-run 1 reach --never A=1,B=1 "$dir/careless.alts"
+run 1 reach --forbid A=1,B=1 "$dir/careless.alts"
 out 'sequence 1 is wrong: A=1,B=1 can be at one time'
-run 1 reach --never A=0,B=3 --never B=2,A=2 "$dir/careless.alts"
+run 1 reach --forbid A=0,B=3 --forbid B=2,A=2 "$dir/careless.alts"
 out 'sequence 1 is wrong: B=2,A=2 can be at one time'
-run 0 reach --never A=3 --never A=0,B=3 "$dir/careless.alts" # nobody ever has the token
+run 0 reach --forbid A=3 --forbid A=0,B=3 "$dir/careless.alts" # nobody ever has the token
 out 'none is wrong'
-run 2 reach --never A=1,C=1 "$dir/careless.alts"
-err '--never A=1,C=1: careless has no component C'
-run 2 reach --never A=4 "$dir/careless.alts"
-err '--never A=4: the states of A are numbers from 0 to 3'
-run 2 reach --never A=1,A=2 "$dir/careless.alts"
-err '--never A=1,A=2: A is named twice'
-run 2 reach --never A "$dir/careless.alts"
-err '--never A: A is not COMPONENT=STATE'
+run 2 reach --forbid A=1,C=1 "$dir/careless.alts"
+err '--forbid A=1,C=1: careless has no component C'
+run 2 reach --forbid A=4 "$dir/careless.alts"
+err '--forbid A=4: the states of A are numbers from 0 to 3'
+run 2 reach --forbid A=1,A=2 "$dir/careless.alts"
+err '--forbid A=1,A=2: A is named twice'
+run 2 reach --forbid A "$dir/careless.alts"
+err '--forbid A: A is not COMPONENT=STATE'
 run 1 reach --deadlock-free "$dir/careless.alts"
 out 'it ends in a deadlock: component A waits in state 2, component B waits in state 2'
 run 1 reach --deadlock-free --json "$dir/careless.alts"

@@ -187,7 +187,7 @@ err pigeon
 run 0 help
 out check
 run 0 help check
-out --distrust
+out --ignore-promises
 run 0 check --help
 run 0 version
 out antiphon

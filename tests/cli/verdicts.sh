@@ -87,7 +87,7 @@ printf '%s\n' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":2,"send":{"f"
 run 0 check register "$dir/race"
 run 0 check --env tcp register "$dir/race"
 run 1 check --env sync register "$dir/race"
-for option in --whole --distrust; do
+for option in --whole --ignore-promises; do
     run 0 check $option register "$dir/good" "$dir/race"
     run 1 check $option register "$dir/bad"
 done
@@ -100,13 +100,13 @@ lost() {
 for value in 1 null; do
     lost $value
     run 0 check register "$dir/lost"
-    run 0 check --distrust register "$dir/lost"
+    run 0 check --ignore-promises register "$dir/lost"
 done
 # A connection may go on after a lost answer; without promises nobody knows which answer was lost.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"k","value":"a"}}' '{"conn":1,"lost":true}' \
     '{"conn":1,"send":{"f":"get","key":"k"}}' '{"conn":1,"recv":"a"}' >"$dir/on"
 run 0 check kv "$dir/on"
-run 0 check --distrust kv "$dir/on"
+run 0 check --ignore-promises kv "$dir/on"
 # An explanation of a history with a lost answer on a connection that sends ahead holds, too.
 printf '%s\n' '{"conn":1,"send":{"f":"write","value":2}}' '{"conn":1,"send":{"f":"read"}}' '{"conn":1,"lost":true}' \
     '{"conn":1,"recv":null}' >"$dir/ahead"
@@ -114,7 +114,7 @@ run 0 check --explain register "$dir/ahead"
 out 'holds'
 lost 2
 run 1 check register "$dir/lost"
-run 1 check --distrust register "$dir/lost"
+run 1 check --ignore-promises register "$dir/lost"
 
 # A connection with requests for two keys at once ties the keys together: judged as a whole, by itself. A pipe cannot be
 # read a second time for that, and what is left of it must not be taken for the trace.

@@ -90,7 +90,7 @@ static aph_verdict judge(const aph_model *model, const history *h, aph_oracle_op
         widest = window > widest ? window : widest;
     }
     printf("%s, %s%s: %zu observations, %s, at most %zu in mind\n", model->name, foresight ? "with foresight" : "live",
-           options.distrust ? ", distrusting" : "", h->count, aph_verdict_name(v), widest);
+           options.ignore_promises ? ", distrusting" : "", h->count, aph_verdict_name(v), widest);
     assert_true(v != APH_UNKNOWN || aph_oracle_limit(o) == APH_LIMIT_WINDOW);
     assert_true(options.patient || widest <= WINDOW_MOST);
     assert_true(options.patient || o->pending_count <= WINDOW_MOST / 2); /* nor of requests that nothing will end */
@@ -100,7 +100,7 @@ static aph_verdict judge(const aph_model *model, const history *h, aph_oracle_op
 
 static void expect_all(const aph_model *model, const history *h, aph_oracle_options options, aph_verdict expected)
 {
-    for (int foresight = options.distrust ? 0 : 1; foresight >= 0; foresight--) {
+    for (int foresight = options.ignore_promises ? 0 : 1; foresight >= 0; foresight--) {
         aph_verdict v = judge(model, h, options, foresight);
         /* What gave up explanations does not say that there is none. */
         assert_true(v == expected || (!options.patient && expected == APH_FAIL && v == APH_UNKNOWN));
@@ -138,7 +138,7 @@ static void run(const aph_model *model, aph_value (*request)(aphi_choice *c), si
 static void run_long(const aph_model *model, aph_value (*request)(aphi_choice *c))
 {
     run(model, request, REQUESTS_FEW, (aph_oracle_options){.patient = true});
-    run(model, request, REQUESTS_FEW, (aph_oracle_options){.distrust = true});
+    run(model, request, REQUESTS_FEW, (aph_oracle_options){.ignore_promises = true});
     run(model, request, REQUESTS_MANY, (aph_oracle_options){0});
 }
 

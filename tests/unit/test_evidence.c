@@ -123,7 +123,7 @@ static void test_models_that_are_not_rpc(void **unused)
 static void is_because(const aph_model *model, const char *text, bool distrust, const char *reasons)
 {
     small_history h = small_read(text);
-    aph_oracle *o = small_open(model, &(aph_oracle_options){.distrust = distrust});
+    aph_oracle *o = small_open(model, &(aph_oracle_options){.ignore_promises = distrust});
     small_tell_all(o, &h, true);
     assert_int_equal(o->verdict, APH_FAIL);
     aphi_evidence e = aphi_evidence_open(o, VISITS);

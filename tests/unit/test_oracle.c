@@ -32,7 +32,7 @@ static void judged(const aph_model *model, const char *environment, const char *
     small_history h = small_read(text);
     for (int mode = 0; mode < 4; mode++) {
         bool foreseen = mode & 1;
-        aph_oracle *o = small_open(model, &(aph_oracle_options){.environment = environment, .distrust = mode & 2});
+        aph_oracle *o = small_open(model, &(aph_oracle_options){.environment = environment, .ignore_promises = mode & 2});
         size_t failed = small_tell_all(o, &h, foreseen);
         if (o->verdict != expected)
             fail_msg("%s (%s%s): %s, not %s", text, foreseen ? "foreseen" : "open", mode & 2 ? ", distrust" : "",
@@ -312,7 +312,7 @@ static void test_broken_promises_are_found(void **unused)
 static void test_distrusted_promises_are_not_used(void **unused)
 {
     (void)unused;
-    aph_oracle_options distrust = {.distrust = true};
+    aph_oracle_options distrust = {.ignore_promises = true};
     const aph_model twice = {.version = APH_MODEL_VERSION, .name = "false", .step = twice_step, .rpc = true};
     assert_int_equal(fault_of(&twice, distrust, "1>1 1<\"ok\" 1<\"ok\" 2>1 2<\"ok\"", NULL), APH_FAULT_NONE);
     const aph_model counting = {.version = APH_MODEL_VERSION, .name = "false", .step = counting_step, .rpc = true,
