@@ -4,7 +4,7 @@
  *
  * For each built-in model, a client that does nothing but write requests made before and count answers, over 1, 10, 100
  * and 1,000 connections, each with a pipeline of requests; without delays, so that what is measured is the server. */
-#include "asker.h"
+#include "ask_oracle.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "codec/codec_internal.h"

@@ -3,7 +3,7 @@
  * test_oracle_buffers_unknowns.c - the oracle's verdicts are those of enumeration where connections hold one or
  * two messages each way, on models with unknowns. */
 #include "tests/support/compare.h"
-#include "tests/support/peculiar.h"
+#include "tests/support/odd_models.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * test_oracle_general.c - the oracle's verdicts are those of the slow deciders on models that answer elsewhere,
  * later, twice, unasked or not at all. */
 #include "tests/support/compare.h"
-#include "tests/support/peculiar.h"
+#include "tests/support/odd_models.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * test_oracle_kv.c - the oracle's verdicts on histories of the model kv are those of the slow deciders. */
 #include "tests/support/compare.h"
-#include "tests/support/peculiar.h"
+#include "tests/support/odd_models.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

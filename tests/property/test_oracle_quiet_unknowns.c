@@ -3,7 +3,7 @@
  * test_oracle_quiet_unknowns.c - the oracle's verdicts are those of enumeration when it is known that nothing more
  * will come, on models with unknowns. */
 #include "tests/support/compare.h"
-#include "tests/support/peculiar.h"
+#include "tests/support/odd_models.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

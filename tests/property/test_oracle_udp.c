@@ -3,7 +3,7 @@
  * test_oracle_udp.c - the oracle's verdicts are those of enumeration where messages are lost, come twice and
  * overtake each other, on the built-in models. */
 #include "tests/support/compare.h"
-#include "tests/support/peculiar.h"
+#include "tests/support/odd_models.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

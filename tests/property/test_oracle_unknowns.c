@@ -3,7 +3,7 @@
  * test_oracle_unknowns.c - the oracle's verdicts are those of the slow deciders on models whose state is unknown,
  * whose choices are free or bounded, and that promise which requests commute. */
 #include "tests/support/compare.h"
-#include "tests/support/peculiar.h"
+#include "tests/support/odd_models.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

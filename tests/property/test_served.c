@@ -4,7 +4,7 @@
  *
  * The server is `antiphon serve`, the judge `antiphon check`, both as a user starts them; between them many
  * connections, requests in a pipeline, and delays. */
-#include "asker.h"
+#include "ask_oracle.h"
 #include "models/models.h"
 
 #include <setjmp.h>

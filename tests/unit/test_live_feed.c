@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "tests/support/compare.h"
-#include "tests/support/peculiar.h"
+#include "tests/support/odd_models.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -150,7 +150,7 @@ static aph_value zero(const aph_model *model)
     return aph_int(0);
 }
 
-static void test_never(void **unused)
+static void test_forbidden(void **unused)
 {
     (void)unused;
     static const aph_model model = {.version = APH_MODEL_VERSION, .name = "never", .step = never_step, .initial = zero};
@@ -367,7 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_reconsider, drop_heap),
         cmocka_unit_test_teardown(test_built_in, drop_heap),  cmocka_unit_test_teardown(test_two_receives, drop_heap),
-        cmocka_unit_test_teardown(test_no_answer, drop_heap), cmocka_unit_test_teardown(test_never, drop_heap),
+        cmocka_unit_test_teardown(test_no_answer, drop_heap), cmocka_unit_test_teardown(test_forbidden, drop_heap),
         cmocka_unit_test_teardown(test_choices, drop_heap),   cmocka_unit_test_teardown(test_faults, drop_heap),
         cmocka_unit_test(test_agenda),                        cmocka_unit_test(test_delay),
     };

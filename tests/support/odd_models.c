@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * peculiar.c - subjects to compare deciders on; see peculiar.h.
+ * odd_models.c - subjects to compare deciders on; see odd_models.h.
  *
  * Values come from domains so small that they collide all the time: where everything is different, every decider is
  * right. */
-#include "peculiar.h"
+#include "odd_models.h"
 
 #include "models/models.h"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# rightful.sh - servers that are right are not rejected: those that send unasked, that hang up, that let few in at once.
+# no_false_rejects.sh - servers that are right are not rejected: those that send unasked, that hang up, that let few in at once.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -40,7 +40,7 @@ static const aph_model echo = {
     .shape = APH_SHAPE([{"f": "echo", "x": {"fresh": "int"}}]), .closes = APH_CLOSES_SETTLED};
 APH_MODEL(echo)
 END
-room="python3 '$ANTIPHON_ROOT/tests/support/newsroom.py' {port}"
+room="python3 '$ANTIPHON_ROOT/tests/support/odd_servers.py' {port}"
 
 # What is sent to a subscriber who has left is not seen, and not owed.
 cat >left.script <<'END'

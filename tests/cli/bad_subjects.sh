@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# faults.sh - subjects that crash, stall, close, flood and lie, disks that are full, and signals: each gets the right
+# bad_subjects.sh - subjects that crash, stall, close, flood and lie, disks that are full, and signals: each gets the right
 # verdict or error in good time, says what is wrong, leaves a whole trace, and leaves no process behind.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

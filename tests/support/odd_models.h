@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * peculiar.h - subjects to compare deciders on: the built-in models, and models made to reach what those do not. */
+ * odd_models.h - subjects to compare deciders on: the built-in models, and models made to reach what those do not. */
 #ifndef TESTS_SUPPORT_PECULIAR_H
 #define TESTS_SUPPORT_PECULIAR_H
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fault.sh - the fault injector: each kind breaks what it says and nothing else, and what it does not break passes byte for
+# fault_injection.sh - the fault injector: each kind breaks what it says and nothing else, and what it does not break passes byte for
 #            byte.
 #
 # The same bytes are sent to a server that shows what it got, directly and through the injector; what comes back must differ

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * asker.h - a served model, and a client that asks it much at once and writes down what it sees. */
+ * ask_oracle.h - a served model, and a client that asks it much at once and writes down what it sees. */
 #ifndef TESTS_SUPPORT_ASKER_H
 #define TESTS_SUPPORT_ASKER_H
 

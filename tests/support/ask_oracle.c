@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * asker.c - a client that asks much at once; see asker.h. One thread, poll; a request is written down before its first
+ * ask_oracle.c - a client that asks much at once; see ask_oracle.h. One thread, poll; a request is written down before its first
  * byte leaves, an answer after its last byte came, so that what is written is what a tester may say. */
-#include "asker.h"
+#include "ask_oracle.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

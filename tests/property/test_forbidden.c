@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_never.c - states that components can be in at one time, told from sequences, are those of some interleaving.
+ * test_forbidden.c - states that components can be in at one time, told from sequences, are those of some interleaving.
  *
  * The other side is naive: it takes one step after the other in every order, with queues that are really filled, and
  * notes which states of two and of three components it has seen together. */

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# newsroom.py - servers that are right, in ways that testers stumble over.
+# odd_servers.py - servers that are right, in ways that testers stumble over.
 #
-#   newsroom.py PORT news      {"f":"sub"}, {"f":"unsub"}, {"f":"pub","x":X}: X goes to every subscriber
-#   newsroom.py PORT hangs-up  {"f":"echo","x":X}: X comes back, and the connection is closed
-#   newsroom.py PORT full      the same without closing, but with no room for those who wait to be let in
+#   odd_servers.py PORT news      {"f":"sub"}, {"f":"unsub"}, {"f":"pub","x":X}: X goes to every subscriber
+#   odd_servers.py PORT hangs-up  {"f":"echo","x":X}: X comes back, and the connection is closed
+#   odd_servers.py PORT full      the same without closing, but with no room for those who wait to be let in
 import json
 import socket
 import sys
