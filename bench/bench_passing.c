@@ -91,7 +91,8 @@ static pid_t start_injector(const char *kind, const struct sockaddr_in *target, 
     aphi_fault b;
     char error[256];
     assert(aphi_fault_parse(&b, kind, error, sizeof error));
-    aphi_fault_proxy *r = aphi_fault_proxy_open(0, (const struct sockaddr *)target, sizeof *target, &b, error, sizeof error);
+    aphi_fault_proxy *r =
+        aphi_fault_proxy_open(0, (const struct sockaddr *)target, sizeof *target, &b, error, sizeof error);
     assert(r);
     *port = aphi_fault_proxy_port(r);
     pid_t pid = fork();

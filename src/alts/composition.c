@@ -343,7 +343,8 @@ static bool is_defined(const aphi_alts *a, char *why, size_t size)
     return true;
 }
 
-bool aphi_composition_measure(const aphi_alts *a, aphi_composition *out, const volatile sig_atomic_t *stop, char *why, size_t size)
+bool aphi_composition_measure(const aphi_alts *a, aphi_composition *out, const volatile sig_atomic_t *stop, char *why,
+                              size_t size)
 {
     graph g = {.alts = a, .stop = stop};
     *out = (aphi_composition){0};

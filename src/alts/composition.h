@@ -18,6 +18,7 @@ typedef struct aphi_composition {
 
 /* The model must be sound. False: it is too large, or *stop was set meanwhile (stop may be NULL), or it has synchronous
  * sends to a port with one queue for all senders, for which this is not defined. */
-bool aphi_composition_measure(const aphi_alts *a, aphi_composition *g, const volatile sig_atomic_t *stop, char *why, size_t size);
+bool aphi_composition_measure(const aphi_alts *a, aphi_composition *g, const volatile sig_atomic_t *stop, char *why,
+                              size_t size);
 
 #endif

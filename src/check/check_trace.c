@@ -49,7 +49,8 @@ static aph_verdict feed(judgement *j, const aphi_lookahead_event *o)
     case APHI_SENT:
         j->operations++;
         return aphi_partitions_sent(j->partitions, o->seen.line, o->seen.connection, o->seen.message, &known);
-    case APHI_RECEIVED: return aphi_partitions_received(j->partitions, o->seen.line, o->seen.connection, o->seen.message);
+    case APHI_RECEIVED:
+        return aphi_partitions_received(j->partitions, o->seen.line, o->seen.connection, o->seen.message);
     case APHI_LOST: return aphi_partitions_lost(j->partitions, o->seen.line, o->seen.connection, o->foretold);
     default: return j->verdict;
     }

@@ -157,7 +157,8 @@ static bool open_prog(const char *path, aphi_loaded_model *spec, aphi_model_load
         char *name = stem(path);
         spec->prog = aph_prog_read(text.data, text.n, name, &place);
         free(name);
-        ok = spec->prog || fail(error, APHI_LOADER_SYNTAX, "%s:%d:%d: %s", path, place.line, place.column, place.message);
+        ok = spec->prog ||
+             fail(error, APHI_LOADER_SYNTAX, "%s:%d:%d: %s", path, place.line, place.column, place.message);
     }
     spec->model = spec->prog;
     aphi_buffer_free(&text);
@@ -451,8 +452,8 @@ static bool compile(compilation *c, const char *directory, const char *target, a
 }
 
 /* From the cache if it is there and can be loaded, else compiled into it. */
-static bool open_cached(compilation *c, const char *directory, const char *target, const char *shown, aphi_loaded_model *spec,
-                        aphi_model_loader_error *error)
+static bool open_cached(compilation *c, const char *directory, const char *target, const char *shown,
+                        aphi_loaded_model *spec, aphi_model_loader_error *error)
 {
     if (access(target, R_OK) == 0) {
         if (open_library(target, shown, spec, error))

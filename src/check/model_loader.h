@@ -12,7 +12,12 @@
 
 #include <antiphon/model.h>
 
-typedef enum aphi_model_loader_kind { APHI_LOADER_BUILTIN, APHI_LOADER_C, APHI_LOADER_LIBRARY, APHI_LOADER_PROG } aphi_model_loader_kind;
+typedef enum aphi_model_loader_kind {
+    APHI_LOADER_BUILTIN,
+    APHI_LOADER_C,
+    APHI_LOADER_LIBRARY,
+    APHI_LOADER_PROG
+} aphi_model_loader_kind;
 
 typedef struct aphi_loaded_model {
     const aph_model *model; /* valid until aphi_model_loader_close */

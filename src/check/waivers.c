@@ -28,7 +28,8 @@ uint64_t aphi_waive_known(const char *const *known, aph_model *model)
 }
 
 /* The verdict on a trace with just those allowed. */
-static aph_value verdict_with(const aph_model *model, uint64_t waived, const char *trace, const char *environment, int ms)
+static aph_value verdict_with(const aph_model *model, uint64_t waived, const char *trace, const char *environment,
+                              int ms)
 {
     aphi_check_options options = {.oracle = {.environment = environment, .patient = true, .time_ms = ms,
                                              .memory = (size_t)1024 << 20},

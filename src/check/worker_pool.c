@@ -224,8 +224,8 @@ static void run_crew(const aph_model *model, size_t n, char **files, const aphi_
     munmap((void *)next, sizeof *next);
 }
 
-void aphi_worker_pool_run(const aph_model *model, size_t n, char **files, const aphi_check_options *options, size_t jobs,
-                   aphi_worker_pool_result *result, void *context)
+void aphi_worker_pool_run(const aph_model *model, size_t n, char **files, const aphi_check_options *options,
+                          size_t jobs, aphi_worker_pool_result *result, void *context)
 {
     listen_for_interrupts();
     if (jobs > 256)

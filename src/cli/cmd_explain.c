@@ -120,7 +120,8 @@ static int confirm(const aph_model *model, const char *file, const aphi_check_op
     aphi_lookahead *ahead = aphi_lookahead_open(trace);
     aphi_history_capture all;
     aphi_lookahead_event o;
-    aphi_history_capture_init(&all, &its, options->oracle.environment, aph_has(aph_at(explanation, 0), aph_str("part")));
+    aphi_history_capture_init(&all, &its, options->oracle.environment,
+                              aph_has(aph_at(explanation, 0), aph_str("part")));
     while ((status = aphi_lookahead_next(ahead, &o)) > 0)
         aphi_history_capture_add(&all, &o, aphi_trace_paired(trace));
     if (status < 0) {

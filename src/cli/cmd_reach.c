@@ -87,42 +87,43 @@ static const struct option options[] = {
 
 static void help(void)
 {
-    fputs("usage: antiphon reach [OPTION]... MODEL\n\n"
-          "Visits every partially ordered run of a message-passing program exactly once, and counts them. MODEL is a\n"
-          "built-in program, dp-N, tdme or dme-N, or a file: .alts, or .c or .so that has one by APH_PROGRAM.\n\n"
-          "  -j, --jobs N      threads (default: 1)\n"
-          "  --list            print each sequence, one JSON object a line\n"
-          "  --races           with --list: the race set of each receive, and a vector timestamp of each event\n"
-          "  --draw N          draw the first N sequences as space-time diagrams, and stop\n"
-          "  --report FILE     a page with the first ten sequences, or as many as --draw says, and the wrong one\n"
-          "  --sample N        N random sequences instead of all; with --list they are printed\n"
-          "  --seed N          of the sample (default: 1)\n"
-          "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
-          "  --exclusive EVENT two components in the state after their local event EVENT at one time are a failure\n"
-          "  --forbid A=S,B=T   components A, B, ... in states S, T, ... at one time are a failure; may be given again\n"
-          "  --limit N         stop after about N sequences\n"
-          "  --checkpoint FILE keep there what is left to do\n"
-          "  --every SECONDS   between checkpoints (default: 60)\n"
-          "  --resume          begin with what the checkpoint says\n"
-          "  --memory MB       keep no more than that of what is pending in memory, and the rest in a file in TMPDIR;\n"
-          "                    with --count: give up beyond (default: 4096)\n"
-          "  --unroll N        let a component be in each state of a cycle N times at most\n"
-          "  --states          also count states and transitions of all interleavings, up to strong bisimulation\n"
-          "  --total-orders    also count the interleavings\n"
-          "  --print FORMAT    print the model instead: alts, dot (for Graphviz), or aut (of one component)\n"
-          "  --component NAME  the component for --print aut\n"
-          "  --count           count them without visiting each: what is alike is counted once, and kept in memory\n"
-          "  --local           count the sequences of each component instead, without listing those of the model\n"
-          "  --events-only     with --local: without race sets\n"
-          "  --by-projection   with --local: from all sequences of the model\n"
-          "  --suite DIR       with --local: write them, a file for each component\n"
-          "  --json            print one JSON object\n"
-          "  --help            this\n\n"
-          "Started by mpirun, its processes search together: mpirun -n 4 antiphon reach dme-4\n\n"
-          "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no\n"
-          "such program, 60 to 65 something wrong with it, 66 with the checkpoint, 67 with processes that search\n"
-          "together, 68 with the file of --memory. antiphon help lists all.\n",
-          stdout);
+    fputs(
+        "usage: antiphon reach [OPTION]... MODEL\n\n"
+        "Visits every partially ordered run of a message-passing program exactly once, and counts them. MODEL is a\n"
+        "built-in program, dp-N, tdme or dme-N, or a file: .alts, or .c or .so that has one by APH_PROGRAM.\n\n"
+        "  -j, --jobs N      threads (default: 1)\n"
+        "  --list            print each sequence, one JSON object a line\n"
+        "  --races           with --list: the race set of each receive, and a vector timestamp of each event\n"
+        "  --draw N          draw the first N sequences as space-time diagrams, and stop\n"
+        "  --report FILE     a page with the first ten sequences, or as many as --draw says, and the wrong one\n"
+        "  --sample N        N random sequences instead of all; with --list they are printed\n"
+        "  --seed N          of the sample (default: 1)\n"
+        "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
+        "  --exclusive EVENT two components in the state after their local event EVENT at one time are a failure\n"
+        "  --forbid A=S,B=T   components A, B, ... in states S, T, ... at one time are a failure; may be given again\n"
+        "  --limit N         stop after about N sequences\n"
+        "  --checkpoint FILE keep there what is left to do\n"
+        "  --every SECONDS   between checkpoints (default: 60)\n"
+        "  --resume          begin with what the checkpoint says\n"
+        "  --memory MB       keep no more than that of what is pending in memory, and the rest in a file in TMPDIR;\n"
+        "                    with --count: give up beyond (default: 4096)\n"
+        "  --unroll N        let a component be in each state of a cycle N times at most\n"
+        "  --states          also count states and transitions of all interleavings, up to strong bisimulation\n"
+        "  --total-orders    also count the interleavings\n"
+        "  --print FORMAT    print the model instead: alts, dot (for Graphviz), or aut (of one component)\n"
+        "  --component NAME  the component for --print aut\n"
+        "  --count           count them without visiting each: what is alike is counted once, and kept in memory\n"
+        "  --local           count the sequences of each component instead, without listing those of the model\n"
+        "  --events-only     with --local: without race sets\n"
+        "  --by-projection   with --local: from all sequences of the model\n"
+        "  --suite DIR       with --local: write them, a file for each component\n"
+        "  --json            print one JSON object\n"
+        "  --help            this\n\n"
+        "Started by mpirun, its processes search together: mpirun -n 4 antiphon reach dme-4\n\n"
+        "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no\n"
+        "such program, 60 to 65 something wrong with it, 66 with the checkpoint, 67 with processes that search\n"
+        "together, 68 with the file of --memory. antiphon help lists all.\n",
+        stdout);
 }
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
@@ -421,7 +422,8 @@ static void put_text(aphi_buffer *out, const reach *r)
     if (r->violated)
         aphi_buffer_format(out, "  sequence %llu is wrong: %s\n", (unsigned long long)r->listed, r->why);
     else if (has_property(r))
-        aphi_buffer_format(out, "  %s\n", r->result.end == APHI_PARALLEL_DONE ? "none is wrong" : "none so far is wrong");
+        aphi_buffer_format(out, "  %s\n",
+                           r->result.end == APHI_PARALLEL_DONE ? "none is wrong" : "none so far is wrong");
     put_graph(out, r);
 }
 

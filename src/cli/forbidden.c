@@ -40,7 +40,8 @@ static int read_point(const aphi_compiled_model *plan, const char *text, char *w
     return 0;
 }
 
-static int read_text(const aphi_compiled_model *plan, const char *text, char *copy, aphi_standpoint *points, size_t *count)
+static int read_text(const aphi_compiled_model *plan, const char *text, char *copy, aphi_standpoint *points,
+                     size_t *count)
 {
     for (char *word = copy, *next; word; word = next) {
         next = strchr(word, ',');

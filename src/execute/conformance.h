@@ -86,7 +86,8 @@ typedef struct aphi_conformance_local_told {
     char unknown[100];            /* one of these messages: port and label */
 } aphi_conformance_local_told;
 
-typedef struct aphi_conformance_local aphi_conformance_local; /* what each component does in the sequences that were added */
+typedef struct aphi_conformance_local
+    aphi_conformance_local; /* what each component does in the sequences that were added */
 
 aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c);
 void aphi_conformance_local_close(aphi_conformance_local *a);
@@ -95,7 +96,8 @@ void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s);
 void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_runs);
 /* Tests the thread of a component with all that was added, until a breach is found. The program is that of c, which is
  * the one of aphi_conformance_local_open, or was opened like it. Several threads may do so at a time, for different components. */
-aphi_conformance_local_told aphi_conformance_local_try(aphi_conformance_local *a, aphi_conformance *c, size_t component);
+aphi_conformance_local_told aphi_conformance_local_try(aphi_conformance_local *a, aphi_conformance *c,
+                                                       size_t component);
 
 /* If nothing was found, tells that the whole program crashed or did not end while messages were captured. */
 void aphi_conformance_local_settle(aphi_conformance_local *a);

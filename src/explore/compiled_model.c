@@ -162,7 +162,9 @@ static void fill_state(making *m, size_t thread, uint32_t state, size_t *moves)
     }
     m->plan->moves[s->first].target = base + first->target;
     s->label = first->label;
-    s->kind = first->op == APHI_ALTS_LOCAL ? APHI_COMPILED_LOCAL : first->sync ? APHI_COMPILED_PASS : APHI_COMPILED_POST;
+    s->kind = first->op == APHI_ALTS_LOCAL ? APHI_COMPILED_LOCAL
+              : first->sync                ? APHI_COMPILED_PASS
+                                           : APHI_COMPILED_POST;
     if (first->op == APHI_ALTS_SEND) {
         s->channel = (uint16_t)(m->channel_of[thread * m->alts->port_count + first->port] - 1);
         s->input = (uint16_t)(*input_at(m, first) - 1);

@@ -83,8 +83,8 @@ static inline uint32_t aphi_compiled_bits(uint64_t set)
 }
 
 /* The move of a receiving state by an input, or NULL. */
-static inline const aphi_compiled_move *aphi_compiled_find(const aphi_compiled_model *p, const aphi_compiled_state *s, unsigned input,
-                                                   bool exact)
+static inline const aphi_compiled_move *aphi_compiled_find(const aphi_compiled_model *p, const aphi_compiled_state *s,
+                                                           unsigned input, bool exact)
 {
     uint64_t bit = (uint64_t)1 << (input & 63);
     if (s->kind != APHI_COMPILED_RECEIVE || !(s->open & bit))

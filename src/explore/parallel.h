@@ -57,7 +57,8 @@ uint64_t aphi_parallel_fingerprint(const aphi_compiled_model *p);
 bool aphi_parallel_is_idle(const aphi_parallel *t);      /* nobody has work at hand; some may wait on the shelf */
 size_t aphi_parallel_waiting(const aphi_parallel *t);    /* branches on the shelf */
 void aphi_parallel_give(aphi_parallel *t, const aphi_branch *branch);
-bool aphi_parallel_take(aphi_parallel *t, aphi_branch *branch); /* the one that waited longest; free() frees its choices */
+bool aphi_parallel_take(aphi_parallel *t,
+                        aphi_branch *branch);            /* the one that waited longest; free() frees its choices */
 void aphi_parallel_want(aphi_parallel *t);               /* asks the workers for a branch */
 void aphi_parallel_put_down(aphi_parallel *t);           /* asks them to put all on the shelf, and wait */
 bool aphi_parallel_is_down(const aphi_parallel *t);      /* that was asked, here or by a worker that must stop */

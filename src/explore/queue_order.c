@@ -132,7 +132,8 @@ static bool comes_to_its_end(walk *w)
     return all;
 }
 
-bool aphi_queue_order_lead(const aphi_queue_order *l, const uint32_t *happened, unsigned thread, uint32_t send, unsigned port)
+bool aphi_queue_order_lead(const aphi_queue_order *l, const uint32_t *happened, unsigned thread, uint32_t send,
+                           unsigned port)
 {
     walk w = {.lines = l, .happened = happened, .front = place(thread, send)};
     w.last = aphi_alloc((l->port_count + 1) * sizeof *w.last);

@@ -16,6 +16,7 @@ typedef struct aphi_queue_order {
 /* So many events of each thread have happened, among them all that caused one of them. Is there an order of these in
  * which each queue gave what was received from it, and the message of that send is the first that is left in its port?
  * The send is among them, and not received by them, or it is the next event of its thread. */
-bool aphi_queue_order_lead(const aphi_queue_order *l, const uint32_t *happened, unsigned thread, uint32_t send, unsigned port);
+bool aphi_queue_order_lead(const aphi_queue_order *l, const uint32_t *happened, unsigned thread, uint32_t send,
+                           unsigned port);
 
 #endif

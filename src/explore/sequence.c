@@ -241,7 +241,8 @@ static void add_past(const aphi_sequence *s, unsigned thread, uint32_t index, ui
 }
 
 /* In a queue for all, could the send be first when the thread comes to its event? */
-static bool leads(const aphi_sequence *s, const aphi_compiled_channel *c, uint32_t send, unsigned thread, uint32_t index)
+static bool leads(const aphi_sequence *s, const aphi_compiled_channel *c, uint32_t send, unsigned thread,
+                  uint32_t index)
 {
     aphi_queue_order lines = {.thread_count = s->plan->thread_count, .port_count = s->plan->alts->port_count,
                         .first = s->first, .events = s->events, .shared = s->shared};

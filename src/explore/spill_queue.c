@@ -207,7 +207,8 @@ bool aphi_spill_queue_take_old(aphi_spill_queue *s, aphi_branch *branch)
     return aphi_spill_queue_take(s, branch);
 }
 
-bool aphi_spill_queue_each(const aphi_spill_queue *s, void (*visit)(void *context, const aphi_branch *branch), void *context)
+bool aphi_spill_queue_each(const aphi_spill_queue *s, void (*visit)(void *context, const aphi_branch *branch),
+                           void *context)
 {
     for (uint64_t before = s->file_size; s->filed && before;) {
         tail end;

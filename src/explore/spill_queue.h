@@ -28,6 +28,7 @@ bool aphi_spill_queue_take(aphi_spill_queue *s, aphi_branch *branch);
 /* Takes the oldest of those in memory. */
 bool aphi_spill_queue_take_old(aphi_spill_queue *s, aphi_branch *branch);
 /* Visits all, those in the file first. False: it cannot be read. */
-bool aphi_spill_queue_each(const aphi_spill_queue *s, void (*visit)(void *context, const aphi_branch *branch), void *context);
+bool aphi_spill_queue_each(const aphi_spill_queue *s, void (*visit)(void *context, const aphi_branch *branch),
+                           void *context);
 
 #endif

@@ -88,7 +88,8 @@ typedef struct aphi_fault_effect {
 /* Puts the head into out, broken or as it is. */
 aphi_fault_effect aphi_fault_request(aphi_fault *b, const aphi_head *head, aphi_buffer *out);
 /* target: a number for the target that was asked for, another for each. */
-aphi_fault_effect aphi_fault_answer(aphi_fault *b, const aphi_head *head, bool to_head, uint64_t target, aphi_buffer *out);
+aphi_fault_effect aphi_fault_answer(aphi_fault *b, const aphi_head *head, bool to_head, uint64_t target,
+                                    aphi_buffer *out);
 /* Puts a piece after the head into out, as its fate is. */
 void aphi_fault_effect_pass(aphi_fault_effect *fate, const aphi_piece *p, const char *bytes, aphi_buffer *out);
 /* An answer without a body. */

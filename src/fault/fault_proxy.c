@@ -369,7 +369,8 @@ static bool pass_requests(aphi_fault_proxy *r, channel *l)
 static bool can_swap(const channel *a, const channel *b)
 {
     if (a == b || !a->count || a->count != b->count || b->in_answer || b->sent_on || b->target.at_end || b->over ||
-        a->asks.state != APHI_FRAMING_HEAD || b->asks.state != APHI_FRAMING_HEAD || b->answers.state != APHI_FRAMING_HEAD)
+        a->asks.state != APHI_FRAMING_HEAD || b->asks.state != APHI_FRAMING_HEAD ||
+        b->answers.state != APHI_FRAMING_HEAD)
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (a->notes[(a->first + i) % a->capacity].asked || b->notes[(b->first + i) % b->capacity].asked)
@@ -822,8 +823,8 @@ static void make_room(void)
     }
 }
 
-aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_fault *b,
-                                  char *error, size_t error_size)
+aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size,
+                                        aphi_fault *b, char *error, size_t error_size)
 {
     aphi_fault_proxy *r = aphi_alloc_zero(sizeof *r);
     memcpy(&r->target, target, target_size);

@@ -16,8 +16,8 @@ typedef struct aphi_fault_proxy_stats {
 
 /* Listens on 127.0.0.1, on any free port for 0. The break is the caller's, and counts what it met. NULL with a
  * message. */
-aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size, aphi_fault *b,
-                                  char *error, size_t error_size);
+aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size,
+                                        aphi_fault *b, char *error, size_t error_size);
 uint16_t aphi_fault_proxy_port(const aphi_fault_proxy *r);
 /* Passes on until it is stopped. False with a message: it cannot go on. */
 bool aphi_fault_proxy_run(aphi_fault_proxy *r, char *error, size_t error_size);

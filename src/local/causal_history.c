@@ -212,7 +212,8 @@ uint32_t aphi_causal_send(aphi_causal_history *p, uint32_t *at, const aphi_causa
 }
 
 /* The clock of a message is that of its send. */
-static void join_message(const aphi_causal_history *p, const uint32_t *at, const aphi_causal_message *m, uint32_t *clock)
+static void join_message(const aphi_causal_history *p, const uint32_t *at, const aphi_causal_message *m,
+                         uint32_t *clock)
 {
     if (!is_kept(p, m->sender, m->receiver)) {
         join(p, clock, &m->stamp);
@@ -307,8 +308,8 @@ static aphi_queue_order lay_out(const aphi_causal_history *p, const uint32_t *at
                 send->matched = true;
                 send->peer_index = i - first[c];
             }
-    return (aphi_queue_order){.thread_count = g->part_count, .port_count = g->port_count, .first = first, .events = events,
-                        .shared = shared};
+    return (aphi_queue_order){
+        .thread_count = g->part_count, .port_count = g->port_count, .first = first, .events = events, .shared = shared};
 }
 
 typedef struct race {

@@ -54,7 +54,7 @@ struct aphi_independence {
     circle_info *circles;               /* of each component; those of one circle are equal */
     pair **possible;               /* of each channel, what may ever enter it: entry and sender */
     size_t *possible_count;
-    uint64_t **later;              /* of each component and state, as in reduced_model.h: classes it may still receive */
+    uint64_t **later; /* of each component and state, as in reduced_model.h: classes it may still receive */
     aphi_intern places, sent, taken, games, rough;
     result *results;               /* of each key in taken */
     result *rests;                 /* of each key in rough: where a place comes to rest */
@@ -391,7 +391,8 @@ static uint32_t move_for(const aphi_independence *k, const choice *x)
     bool sync = x->channel == APHI_REDUCED_NO_CHANNEL;
     if (sync && sender->kind[k->v[x->sender]] != APHI_REDUCED_SYNC)
         return NOWHERE;
-    uint32_t class = sync ? sender->moves[sender->first[k->v[x->sender]]].class : aphi_local_state_class(k->y, x->entry);
+    uint32_t class =
+        sync ? sender->moves[sender->first[k->v[x->sender]]].class : aphi_local_state_class(k->y, x->entry);
     uint32_t port = port_of(k, x);
     for (uint32_t i = part->first[s]; i < part->first[s + 1]; i++)
         if (part->moves[i].class == class && part->moves[i].port == port)
@@ -435,8 +436,12 @@ static result take_anew(aphi_independence *k, const circle_info *circle, uint32_
             aphi_local_state_put(k->y, k->v, x->channel, x->entry);
         }
         bool sync = x->channel == APHI_REDUCED_NO_CHANNEL;
-        aphi_local_state_step step = {.move = move, .entry = x->entry, .channel = x->channel, .agent = (uint16_t)x->agent,
-                                  .sender = (uint16_t)x->sender, .sync = sync};
+        aphi_local_state_step step = {.move = move,
+                                      .entry = x->entry,
+                                      .channel = x->channel,
+                                      .agent = (uint16_t)x->agent,
+                                      .sender = (uint16_t)x->sender,
+                                      .sync = sync};
         k->log_count = 0;
         if (x->agent == k->y->ground.target || (sync && x->sender == k->y->ground.target)) {
             tell(k, VISIBLE, move);

@@ -21,7 +21,8 @@ static uint32_t whos(const aphi_local_state *y)
     return 2 * (uint32_t)y->ground.part_count + 1;
 }
 
-uint32_t aphi_local_state_entry(const aphi_local_state *y, uint32_t channel, uint32_t class, size_t sender, uint32_t mark)
+uint32_t aphi_local_state_entry(const aphi_local_state *y, uint32_t channel, uint32_t class, size_t sender,
+                                uint32_t mark)
 {
     uint32_t who = y->ground.channels[channel].named ? (uint32_t)sender + 1 : 0;
     return (class * whos(y) + who) * y->marks + mark;
@@ -318,7 +319,8 @@ static void close_queues(aphi_local_state *y, uint32_t *v, size_t owner)
     }
 }
 
-static void receive_dated(aphi_local_state *y, uint32_t *v, const aphi_local_state_step *step, const aphi_reduced_move *m)
+static void receive_dated(aphi_local_state *y, uint32_t *v, const aphi_local_state_step *step,
+                          const aphi_reduced_move *m)
 {
     /* The receiver may not tell apart what the sender does. */
     aphi_causal_message message = message_of(y, step->sender, step->sync ? only_move(y, v, step->sender) : m);

@@ -48,7 +48,8 @@ void aphi_local_state_free(aphi_local_state *y);
 void aphi_local_state_start(aphi_local_state *y, uint32_t *v);
 
 /* The entry that a component's asynchronous message of that class is in its channel. */
-uint32_t aphi_local_state_entry(const aphi_local_state *y, uint32_t channel, uint32_t class, size_t sender, uint32_t mark);
+uint32_t aphi_local_state_entry(const aphi_local_state *y, uint32_t channel, uint32_t class, size_t sender,
+                                uint32_t mark);
 uint32_t aphi_local_state_class(const aphi_local_state *y, uint32_t entry);
 /* What is in a channel, in order. Valid until something is put anywhere. */
 const uint32_t *aphi_local_state_content(const aphi_local_state *y, const uint32_t *v, uint32_t channel, size_t *count);

@@ -34,7 +34,8 @@ void aphi_sequence_dfa_free(aphi_sequence_dfa *s)
     *s = (aphi_sequence_dfa){0};
 }
 
-const aphi_sequence_dfa_edge *aphi_sequence_dfa_edges(const aphi_sequence_dfa *s, uint32_t set, size_t *count, bool *has_empty)
+const aphi_sequence_dfa_edge *aphi_sequence_dfa_edges(const aphi_sequence_dfa *s, uint32_t set, size_t *count,
+                                                      bool *has_empty)
 {
     size_t size;
     const aphi_sequence_dfa_edge *e = aphi_intern_key(&s->nodes, set, &size);

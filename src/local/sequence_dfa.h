@@ -31,6 +31,7 @@ uint32_t aphi_sequence_dfa_union(aphi_sequence_dfa *s, uint32_t a, uint32_t b);
 /* How many there are; UINT64_MAX stands for that many and more. */
 uint64_t aphi_sequence_dfa_count(const aphi_sequence_dfa *s, uint32_t set);
 /* The edges of a set, by rising first number. They are valid until a set is made. */
-const aphi_sequence_dfa_edge *aphi_sequence_dfa_edges(const aphi_sequence_dfa *s, uint32_t set, size_t *count, bool *has_empty);
+const aphi_sequence_dfa_edge *aphi_sequence_dfa_edges(const aphi_sequence_dfa *s, uint32_t set, size_t *count,
+                                                      bool *has_empty);
 
 #endif

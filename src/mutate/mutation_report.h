@@ -22,7 +22,8 @@ typedef struct aphi_mutation_report_sum {
 
 aphi_mutation_report_sum aphi_mutation_report_sum_of(const aphi_mutation_report *f);
 void aphi_mutation_report_list(const aphi_mutation_report *f, aphi_buffer *out);   /* a line for each that is chosen */
-void aphi_mutation_report_write(const aphi_mutation_report *f, aphi_buffer *out); /* survivors with their diffs, then a table */
+void aphi_mutation_report_write(const aphi_mutation_report *f,
+                                aphi_buffer *out); /* survivors with their diffs, then a table */
 void aphi_mutation_report_json(const aphi_mutation_report *f, aphi_buffer *out);
 
 #endif

@@ -411,8 +411,8 @@ static void find_names(mill *m)
     free(real);
 }
 
-aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants, const bool *chosen,
-                            aphi_mutant_verdict *verdicts, aphi_buffer *error)
+aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants,
+                                    const bool *chosen, aphi_mutant_verdict *verdicts, aphi_buffer *error)
 {
     mill m = {.o = options, .mutants = mutants, .verdicts = verdicts, .error = error};
     size_t shared = options->jobs * sizeof *m.ends;

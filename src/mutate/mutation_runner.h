@@ -48,7 +48,7 @@ typedef enum aphi_mutation_end {
 
 /* Builds and tests those that are chosen; verdicts[i] is of mutant i. Nothing is left of it, neither processes nor
  * files. The error is a whole message, which may have several lines. */
-aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants, const bool *chosen,
-                            aphi_mutant_verdict *verdicts, aphi_buffer *error);
+aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants,
+                                    const bool *chosen, aphi_mutant_verdict *verdicts, aphi_buffer *error);
 
 #endif

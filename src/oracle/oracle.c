@@ -466,7 +466,8 @@ static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
     for (size_t i = 0; i < o->op_count; i++)
         if (o->ops[i].connection == connection && o->ops[i].end_at == UINT64_MAX)
             o->ops[i].end_at = o->event_base + o->event_count;
-    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .asked = APHI_NONE, .connection = connection});
+    aphi_oracle_note(o,
+                     (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .asked = APHI_NONE, .connection = connection});
     return look(o);
 }
 

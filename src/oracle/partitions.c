@@ -63,7 +63,8 @@ bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *opt
            aphi_env_named(options->environment, &env) && !env.lossy && !env.buffer;
 }
 
-aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size)
+aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error,
+                                      size_t error_size)
 {
     aphi_partitions *j = aphi_alloc_zero(sizeof *j);
     j->model = model;

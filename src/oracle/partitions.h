@@ -17,7 +17,8 @@ typedef struct aphi_partition {
 
 /* Are parts taken apart? If the model has parts, unless options->whole or options->ignore_promises. */
 bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *options);
-aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size);
+aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error,
+                                      size_t error_size);
 void aphi_partitions_close(aphi_partitions *j);
 
 /* As the oracle's own; line is the caller's name for the observation. After a failure only the oracle that failed

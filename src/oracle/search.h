@@ -39,7 +39,12 @@ typedef struct aphi_request {
     bool quiet;            /* a delivery of nothing: after it, nothing that was in flight will arrive */
 } aphi_request;
 
-typedef enum aphi_observed { APHI_OBSERVED_REQUEST, APHI_OBSERVED_ANSWER, APHI_OBSERVED_LOSS, APHI_OBSERVED_QUIET } aphi_observed;
+typedef enum aphi_observed {
+    APHI_OBSERVED_REQUEST,
+    APHI_OBSERVED_ANSWER,
+    APHI_OBSERVED_LOSS,
+    APHI_OBSERVED_QUIET
+} aphi_observed;
 
 typedef struct aphi_observed_event {
     aphi_observed kind;

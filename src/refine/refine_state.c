@@ -197,7 +197,8 @@ static void end_answer(scene *s, size_t client, aph_value message)
     aph_value trace = s->field[APHI_REFINE_STATE_TRACE];
     for (size_t i = aph_count(trace); i-- > 0;)
         if (!complete(aph_at(trace, i)) && client_of(aph_at(trace, i)) == client) {
-            s->field[APHI_REFINE_STATE_TRACE] = aph_replace(trace, i, entry_of(APHI_REFINE_STATE_RECEIVED, client, message));
+            s->field[APHI_REFINE_STATE_TRACE] =
+                aph_replace(trace, i, entry_of(APHI_REFINE_STATE_RECEIVED, client, message));
             return;
         }
     assert(!"an answer ends that did not begin");
@@ -312,7 +313,8 @@ static bool replay_answer(void *context, const aph_event *event, aph_value *answ
 
 static bool blame_model(aphi_refine_state *g, const scene *s, aph_fault fault, const char *why)
 {
-    blame(g, APHI_REFINE_FLAW_FAULT, fault, s->field[APHI_REFINE_STATE_TRACE], "model %s: %s", g->options->model->name, why);
+    blame(g, APHI_REFINE_FLAW_FAULT, fault, s->field[APHI_REFINE_STATE_TRACE], "model %s: %s", g->options->model->name,
+          why);
     return false;
 }
 
@@ -549,7 +551,9 @@ bool aphi_refine_state_open(aphi_refine_state *g, const aphi_refine_options *opt
     for (size_t i = 0; i < options->clients; i++)
         clients = aph_push(clients, client);
     scene s = {{[APHI_REFINE_STATE_STATE] = made_concrete(g, model->initial ? model->initial(model) : aph_object()),
-                [APHI_REFINE_STATE_ANSWERS] = empty, [APHI_REFINE_STATE_CHOSEN] = zero, [APHI_REFINE_STATE_CLIENTS] = clients,
+                [APHI_REFINE_STATE_ANSWERS] = empty,
+                [APHI_REFINE_STATE_CHOSEN] = zero,
+                [APHI_REFINE_STATE_CLIENTS] = clients,
                 [APHI_REFINE_STATE_TRACE] = empty}};
     aph_event event;
     if (!run_model(g, &s, &event))

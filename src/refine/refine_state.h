@@ -13,7 +13,7 @@ enum {
     APHI_REFINE_STATE_CHOSEN,  /* values made up for choices so far */
     APHI_REFINE_STATE_FED,     /* [client, messages of the chunk that arrives, ...]; APH_NIL if none does */
     APHI_REFINE_STATE_CLIENTS,
-    APHI_REFINE_STATE_TRACE,   /* [[kind, client, message], ...]; without a message while only its first bytes are there */
+    APHI_REFINE_STATE_TRACE, /* [[kind, client, message], ...]; without a message while only its first bytes are there */
     APHI_REFINE_STATE_FIELDS
 };
 enum { APHI_REFINE_STATE_SENT, APHI_REFINE_STATE_RECEIVED }; /* kinds */

@@ -118,7 +118,8 @@ static void draw_window(aphi_buffer *out, aph_value evidence, aph_words *words, 
     }
     add_expected(&expected, evidence, words);
     aphi_history_diagram_draw(
-        out, &(aphi_history_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL},
+        out,
+        &(aphi_history_diagram){.operations = ops, .n = n, .expected = expected.n ? aphi_buffer_text(&expected) : NULL},
         t);
     for (size_t i = 0; i < n; i++)
         free((void *)(uintptr_t)ops[i].label);

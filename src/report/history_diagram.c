@@ -424,7 +424,8 @@ static void draw_ruler(const drawing *d, aphi_text_canvas *l)
     for (int pass = 0; pass < 2; pass++) {
         for (size_t r = d->from; r <= d->to; r++) {
             const operation *o = d->events[r].of;
-            if (d->events[r].is_end || !o->given->line || (o->given->mark == APHI_HISTORY_DIAGRAM_VIOLATED) != (pass == 0))
+            if (d->events[r].is_end || !o->given->line ||
+                (o->given->mark == APHI_HISTORY_DIAGRAM_VIOLATED) != (pass == 0))
                 continue;
             char number[32];
             size_t n = (size_t)snprintf(number, sizeof number, "%llu", (unsigned long long)o->given->line);

@@ -16,7 +16,7 @@
 #include "report/terminal.h"
 
 #define APHI_HISTORY_DIAGRAM_NEVER UINT64_MAX /* the end of an operation that did not return */
-#define APHI_HISTORY_DIAGRAM_MAX 40           /* as many operations are drawn; of the rest it is said how many there are */
+#define APHI_HISTORY_DIAGRAM_MAX   40 /* as many operations are drawn; of the rest it is said how many there are */
 
 typedef enum aphi_history_diagram_mark {
     APHI_HISTORY_DIAGRAM_PLAIN,

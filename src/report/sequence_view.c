@@ -190,7 +190,8 @@ static size_t place(const aphi_sequence *s, unsigned thread, uint32_t index)
     return s->first[thread] + index;
 }
 
-static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, uint32_t i, size_t wrong)
+static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, uint32_t i,
+                                     size_t wrong)
 {
     const aphi_event *e = &s->events[s->first[t] + i];
     static const aphi_swimlanes_kind kinds[] = {[APHI_ALTS_SEND] = APHI_SWIMLANES_SEND,

@@ -339,7 +339,8 @@ static void deliver(aphi_server *s, const aphi_simulated_sent *sent)
     }
     int64_t when = aphi_server_later(s);
     c->answer_ns = when > c->answer_ns ? when : c->answer_ns;
-    aphi_timer_heap_add(&s->agenda, (aphi_timer){.ns = c->answer_ns, .kind = ANSWER, .owner = c->number, .detail = sent->n});
+    aphi_timer_heap_add(&s->agenda,
+                        (aphi_timer){.ns = c->answer_ns, .kind = ANSWER, .owner = c->number, .detail = sent->n});
 }
 
 /* What may go out goes out, as far as the system takes it. False: the stream is gone. */

@@ -249,7 +249,8 @@ static aphi_simulated ended_left(attempt *t, aph_value state)
     aphi_simulator *a = t->actor;
     switch (t->left) {
     case AT_RECEIVE: return commit(a, state);
-    case AT_IMPURE: return fault(a, APHI_SIMULATED_IMPURE, "a step is not a pure function of its state and its answers");
+    case AT_IMPURE:
+        return fault(a, APHI_SIMULATED_IMPURE, "a step is not a pure function of its state and its answers");
     default: return APHI_SIMULATED_NOT_NOW;
     }
 }
@@ -272,7 +273,9 @@ static aphi_simulated try_once(attempt *t)
             break;
         case APHI_LEFT: return ended_left(t, state);
         case APHI_NEVER: t->left = AT_NEVER; return APHI_SIMULATED_NOT_NOW;
-        case APHI_UNKNOWN_REQUEST: snprintf(a->why, sizeof a->why, "%s", aphi_step_reason()); return APHI_SIMULATED_UNKNOWN;
+        case APHI_UNKNOWN_REQUEST:
+            snprintf(a->why, sizeof a->why, "%s", aphi_step_reason());
+            return APHI_SIMULATED_UNKNOWN;
         case APHI_MISCALLED:
         case APHI_CRASHED: return fault(a, APHI_SIMULATED_CRASHED, aphi_step_reason());
         case APHI_OUT_OF_TIME: return out_of_time(a);

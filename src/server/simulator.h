@@ -11,10 +11,10 @@
 
 /* What came of a request. */
 typedef enum aphi_simulated {
-    APHI_SIMULATED_TAKEN,    /* the actor went on to its next receive */
-    APHI_SIMULATED_NOT_NOW,  /* whatever is drawn, the model says never: the request waits until the state has changed */
-    APHI_SIMULATED_UNKNOWN,  /* the model does not know it: why says what it knows */
-    APHI_SIMULATED_FAULT,    /* the model is wrong; the actor can do no more */
+    APHI_SIMULATED_TAKEN,   /* the actor went on to its next receive */
+    APHI_SIMULATED_NOT_NOW, /* whatever is drawn, the model says never: the request waits until the state has changed */
+    APHI_SIMULATED_UNKNOWN, /* the model does not know it: why says what it knows */
+    APHI_SIMULATED_FAULT,   /* the model is wrong; the actor can do no more */
 } aphi_simulated;
 
 /* Kinds of fault. */

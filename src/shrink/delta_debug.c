@@ -47,7 +47,8 @@ void aphi_delta_debug_guess(aphi_shrink_runner *s)
         aphi_script_edit_without(s, removed);
         bool failed = kept * 5 < n * 4 && aphi_shrink_runner_fails(s);
         if (failed)
-            aphi_shrink_runner_report(s, "removed %zu of %zu actions that seem to have nothing to do with the last", n - kept, n);
+            aphi_shrink_runner_report(s, "removed %zu of %zu actions that seem to have nothing to do with the last",
+                                      n - kept, n);
         free(levels);
         free(removed);
         if (failed)

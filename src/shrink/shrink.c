@@ -168,7 +168,8 @@ static void confirm(aphi_shrink_runner *s, aphi_shrunk *result)
     result->reproduced = failures(s, &s->best, wanted, &result->confirmed);
     aphi_script_edit_copy(s);
     aphi_script_edit_wait_for_each(&s->candidate);
-    if (result->reproduced == result->confirmed || aphi_shrink_runner_key(&s->candidate, 0) == aphi_shrink_runner_key(&s->best, 0))
+    if (result->reproduced == result->confirmed ||
+        aphi_shrink_runner_key(&s->candidate, 0) == aphi_shrink_runner_key(&s->best, 0))
         return;
     unsigned failed = failures(s, &s->candidate, wanted, &ran);
     if (ran < wanted || failed < result->reproduced + 2)

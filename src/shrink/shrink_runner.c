@@ -37,7 +37,8 @@ static void mark_scripts(void *context)
 void aphi_shrink_runner_init(aphi_shrink_runner *s, const aphi_script *failing, aphi_shrink_run *run,
                      const aphi_shrink_options *options)
 {
-    *s = (aphi_shrink_runner){.options = options, .run = run, .start = aphi_clock_ns(), .best = aphi_script_copy(failing)};
+    *s = (aphi_shrink_runner){
+        .options = options, .run = run, .start = aphi_clock_ns(), .best = aphi_script_copy(failing)};
     aph_root_add(mark_scripts, s);
 }
 
@@ -177,8 +178,8 @@ void aphi_shrink_runner_check(aphi_shrink_runner *s)
         return;
     if (was_certain && !failed) {
         s->shaken = true;
-        s->fell =
-            s->firm.count > 0 && s->falls < FALLS_MAX && aphi_shrink_runner_key(&s->firm, 0) != aphi_shrink_runner_key(&s->best, 0);
+        s->fell = s->firm.count > 0 && s->falls < FALLS_MAX &&
+                  aphi_shrink_runner_key(&s->firm, 0) != aphi_shrink_runner_key(&s->best, 0);
     }
     aphi_shrink_runner_learn(s, failed, 1);
     if (aphi_shrink_runner_is_certain(s))
@@ -239,7 +240,10 @@ bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs)
     return false;
 }
 
-unsigned aphi_shrink_runner_tried(aphi_shrink_runner *s) { return lookup(s, aphi_shrink_runner_key(&s->candidate, 0))->runs; }
+unsigned aphi_shrink_runner_tried(aphi_shrink_runner *s)
+{
+    return lookup(s, aphi_shrink_runner_key(&s->candidate, 0))->runs;
+}
 
 bool aphi_shrink_runner_fails(aphi_shrink_runner *s) { return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED)); }
 

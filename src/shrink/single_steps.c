@@ -46,7 +46,8 @@ static bool single_actions(aphi_shrink_runner *s)
 static bool pairs_of_actions(aphi_shrink_runner *s)
 {
     bool taken = false;
-    for (size_t i = 1; i < s->best.count && s->best.count <= PAIRS_MAX && aphi_shrink_runner_tries(s, APHI_MISSED) <= 2; i++) {
+    for (size_t i = 1; i < s->best.count && s->best.count <= PAIRS_MAX && aphi_shrink_runner_tries(s, APHI_MISSED) <= 2;
+         i++) {
         for (size_t k = 0; k < i && i < s->best.count && s->best.count > 2; k++) {
             if (!removes(s, i, k))
                 continue;

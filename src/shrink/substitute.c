@@ -348,8 +348,8 @@ static bool removes_any(aphi_shrink_runner *s)
 
 static bool is_worth_it(const aphi_shrink_runner *s)
 {
-    return s->options->values && s->best.count <= ACTIONS_MAX && aphi_shrink_runner_tries(s, APHI_MISSED) <= PASSES_MAX &&
-           goes_on(s);
+    return s->options->values && s->best.count <= ACTIONS_MAX &&
+           aphi_shrink_runner_tries(s, APHI_MISSED) <= PASSES_MAX && goes_on(s);
 }
 
 bool aphi_substitute_request(aphi_shrink_runner *s)

@@ -14,8 +14,8 @@
 
 /* ---- writing down ------------------------------------------------------------------------------------------------ */
 
-void aphi_outstanding_note(aphi_run_state *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
-                      uint64_t number)
+void aphi_outstanding_note(aphi_run_state *r, aphi_run_event_kind what, int64_t connection, int64_t label,
+                           aph_value message, uint64_t number)
 {
     static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
     connection = aphi_outstanding_name(r, connection);

@@ -125,8 +125,8 @@ typedef struct aphi_run_state {
 /* ---- outstanding.c: what was sent, what came, and what is owed -------------------------------------------------------- */
 
 /* A line of the trace, and a moment of the report. number: of the observation; UINT64_MAX: the oracle is not told. */
-void aphi_outstanding_note(aphi_run_state *r, aphi_run_event_kind what, int64_t connection, int64_t label, aph_value message,
-                      uint64_t number);
+void aphi_outstanding_note(aphi_run_state *r, aphi_run_event_kind what, int64_t connection, int64_t label,
+                           aph_value message, uint64_t number);
 /* Puts on disk what was noted. */
 void aphi_outstanding_write(aphi_run_state *r);
 /* Its place in kinds. */

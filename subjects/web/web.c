@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * constraint_graph.c - the web server: resources in memory, HTTP/1.1, conditional requests and ranges.
+ * web.c - the web server: resources in memory, HTTP/1.1, conditional requests and ranges.
  *
  *     web PORT        listens on 127.0.0.1, until SIGTERM or SIGINT
  *

@@ -40,7 +40,8 @@ static void record(reading *r, const aphi_piece *p, const char *bytes)
     r->opaque = r->opaque || p->kind == APHI_PIECE_OPAQUE;
 }
 
-static aphi_fault_effect head_fate(aphi_http_framing *s, aphi_fault *b, const char *bytes, size_t n, bool answers, aphi_buffer *out)
+static aphi_fault_effect head_fate(aphi_http_framing *s, aphi_fault *b, const char *bytes, size_t n, bool answers,
+                                   aphi_buffer *out)
 {
     aphi_head head;
     aphi_head_read(&head, bytes, n, answers, NULL);

@@ -33,8 +33,9 @@ static bool explained(const aph_model *spec, aph_value trace)
         int64_t client = aph_int_of(aph_at(e, 1));
         if (aph_count(e) < 3)
             continue;
-        verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_STATE_SENT ? aph_oracle_sent(o, client, aph_at(e, 2), NULL, NULL)
-                                                              : aph_oracle_received(o, client, aph_at(e, 2));
+        verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_STATE_SENT
+                      ? aph_oracle_sent(o, client, aph_at(e, 2), NULL, NULL)
+                      : aph_oracle_received(o, client, aph_at(e, 2));
     }
     assert_int_not_equal(verdict, APH_UNKNOWN);
     aph_oracle_close(o);

@@ -154,8 +154,8 @@ static bool explanation_holds(const aph_oracle *o, const aph_model *model, const
 judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode)
 {
     char error[200];
-    aph_oracle_options options = {.environment = environment, .ignore_promises = mode == COMPARE_DISTRUST, .order = true,
-                                  .solver_ms = 20000};
+    aph_oracle_options options = {
+        .environment = environment, .ignore_promises = mode == COMPARE_DISTRUST, .order = true, .solver_ms = 20000};
     aph_oracle *o = aph_oracle_open(model, &options, error, sizeof error);
     assert(o);
     judged j = {APH_PASS, 0};

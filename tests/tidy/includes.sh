@@ -3,7 +3,7 @@
 #
 # includes.sh - the modules of src/ include only modules above them in the list, so that the picture in the design stays true.
 #
-# threads stands alone, a library of its own; mpi is one too, and sees reach; harness and reach never include each other. The public headers, the models and the examples see only the public headers,
+# threads stands alone, a library of its own; mpi is one too, and sees reach; and reach never include each other. The public headers, the models and the examples see only the public headers,
 # those of the C library, and their own.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -12,7 +12,7 @@ files=$(find src include models examples -name '*.[ch]' 2>/dev/null | LC_ALL=C s
 # shellcheck disable=SC2086 # one word a file
 awk '
 BEGIN {
-    modules = split("threads mutate base value solve tree env oracle trace check codec script generate subject shrink tester server fault harness refine alts explore local execute reach report mpi cli", names, " ")
+    modules = split("threads mutate base value solve tree env oracle trace check codec script generate subject shrink tester server fault refine alts explore local execute report mpi cli", names, " ")
     for (i = 1; i <= modules; i++) rank[names[i]] = i
 }
 function wrong(why) {

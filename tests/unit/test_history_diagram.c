@@ -218,7 +218,8 @@ static void test_bounded(void **state)
     enum { ALL = 500, VIOLATED = 400 };
     aphi_history_diagram_operation operations[ALL];
     for (unsigned i = 0; i < ALL; i++)
-        operations[i] = (aphi_history_diagram_operation){i % 3, "op", 2 * i, 2 * i + 1, i + 1, APHI_HISTORY_DIAGRAM_PLAIN};
+        operations[i] =
+            (aphi_history_diagram_operation){i % 3, "op", 2 * i, 2 * i + 1, i + 1, APHI_HISTORY_DIAGRAM_PLAIN};
     operations[7].mark = APHI_HISTORY_DIAGRAM_RELATED;
     operations[VIOLATED].mark = APHI_HISTORY_DIAGRAM_VIOLATED;
     const aphi_history_diagram d = {.operations = operations, .n = ALL};

@@ -128,7 +128,8 @@ static char *slow_history(int operations, const char *end, size_t *n)
     return aphi_buffer_text(&b);
 }
 
-static void check_slow(int operations, const char *end, aph_future expected, aphi_observation_kind last, int64_t connection)
+static void check_slow(int operations, const char *end, aph_future expected, aphi_observation_kind last,
+                       int64_t connection)
 {
     size_t n;
     char *text = slow_history(operations, end, &n);

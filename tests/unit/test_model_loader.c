@@ -113,8 +113,8 @@ static void opens(const char *text, aphi_model_loader_kind kind, const char *nam
     aphi_model_loader_close(&spec);
 }
 
-static void check_failure(bool opened, const aphi_loaded_model *spec, const aphi_model_loader_error *error, aphi_model_loader_fault fault,
-                          const char *hint)
+static void check_failure(bool opened, const aphi_loaded_model *spec, const aphi_model_loader_error *error,
+                          aphi_model_loader_fault fault, const char *hint)
 {
     assert_false(opened);
     assert_null(spec->model);
@@ -294,7 +294,8 @@ static void test_does_not_compile(void **unused)
 {
     (void)unused;
     fails_quietly(write_file("bad.c", "int f( { }\n"), APHI_LOADER_COMPILE, "bad.c does not compile");
-    fails_quietly(write_file("lost.c", "#include <no/such/header.h>\n"), APHI_LOADER_COMPILE, "lost.c does not compile");
+    fails_quietly(write_file("lost.c", "#include <no/such/header.h>\n"), APHI_LOADER_COMPILE,
+                  "lost.c does not compile");
     assert_int_equal(cached(), 0);
     fails(path_of("none.c"), APHI_LOADER_UNREADABLE, "No such file");
 }

@@ -32,7 +32,8 @@ static void judged(const aph_model *model, const char *environment, const char *
     small_history h = small_read(text);
     for (int mode = 0; mode < 4; mode++) {
         bool foreseen = mode & 1;
-        aph_oracle *o = small_open(model, &(aph_oracle_options){.environment = environment, .ignore_promises = mode & 2});
+        aph_oracle *o =
+            small_open(model, &(aph_oracle_options){.environment = environment, .ignore_promises = mode & 2});
         size_t failed = small_tell_all(o, &h, foreseen);
         if (o->verdict != expected)
             fail_msg("%s (%s%s): %s, not %s", text, foreseen ? "foreseen" : "open", mode & 2 ? ", distrust" : "",

@@ -69,7 +69,8 @@ static void test_at_random(void **state)
     (void)state;
     aphi_script s = script_of("{\"label\":1,\"conn\":0,\"send\":1}\n{\"label\":3,\"conn\":1,\"send\":3}\n"
                               "{\"label\":5,\"conn\":0,\"send\":5}\n{\"label\":7,\"conn\":1,\"send\":7}\n");
-    const aphi_run_event moments[] = {sent(0, 1), sent(1, 3), sent(0, 5), came(0, 2), sent(1, 7), came(1, 4), came(0, 6)};
+    const aphi_run_event moments[] = {sent(0, 1), sent(1, 3), sent(0, 5), came(0, 2),
+                                      sent(1, 7), came(1, 4), came(0, 6)};
     bool before[8][8] = {{false}};
     aphi_choice choice = aphi_choice_seed(1);
     for (int round = 0; round < 200; round++) {

@@ -211,7 +211,8 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_run_v
     w->run = aphi_run_go(&options);
     w->took = aphi_clock_ns() - began;
     if (w->run->outcome != expected)
-        fail_msg("%s (%s), not %s", aphi_run_verdict_name(w->run->outcome), w->run->why, aphi_run_verdict_name(expected));
+        fail_msg("%s (%s), not %s", aphi_run_verdict_name(w->run->outcome), w->run->why,
+                 aphi_run_verdict_name(expected));
     if (!strstr(w->run->why, why))
         fail_msg("it says \"%s\", not \"%s\"", w->run->why, why);
 }

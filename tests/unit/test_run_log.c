@@ -12,8 +12,9 @@
 
 static void note(aphi_run_log *d, int64_t i)
 {
-    aphi_run_log_note(d, &(aphi_run_event){APHI_RUN_EVENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
-                    (uint64_t)i);
+    aphi_run_log_note(
+        d, &(aphi_run_event){APHI_RUN_EVENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
+        (uint64_t)i);
 }
 
 static void expect_last(const aphi_run_log *d, int64_t count)

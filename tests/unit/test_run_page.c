@@ -99,10 +99,11 @@ static void long_run(aphi_run_diagram *t, size_t n, bool various)
         bool sent = i % 2 == 0;
         aph_value k = various ? aph_strf("a key that is long and, with %zu in it, like no other", i)
                               : aph_strf("key%d", (int)key);
-        m[i] = (aphi_run_event){sent ? APHI_RUN_EVENT_SENT : APHI_RUN_EVENT_RECEIVED, (int64_t)i * 42000, pair * 31 % 100,
-                             sent ? 2 * pair + 1 : 2 * pair + 2,
-                             sent ? aph_record("f", aph_str("put"), "key", k, "value", aph_int(pair % 20))
-                                  : various ? k : aph_str("ok")};
+        m[i] = (aphi_run_event){sent ? APHI_RUN_EVENT_SENT : APHI_RUN_EVENT_RECEIVED, (int64_t)i * 42000,
+                                pair * 31 % 100, sent ? 2 * pair + 1 : 2 * pair + 2,
+                                sent      ? aph_record("f", aph_str("put"), "key", k, "value", aph_int(pair % 20))
+                                : various ? k
+                                          : aph_str("ok")};
     }
     counterexample(t);
     t->moments = m;

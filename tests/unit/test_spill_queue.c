@@ -144,8 +144,8 @@ static void is_resumed(void **state)
     assert_true(file >= 0);
     plan_of("dme-3", &a, &p);
     for (; r.end == APHI_PARALLEL_STOPPED; runs++) {
-        aphi_parallel_options o = {.plan = &p, .jobs = 2, .memory = 200, .checkpoint = name, .every = 1000, .limit = 300,
-                               .resume = runs > 0};
+        aphi_parallel_options o = {
+            .plan = &p, .jobs = 2, .memory = 200, .checkpoint = name, .every = 1000, .limit = 300, .resume = runs > 0};
         r = aphi_parallel_search(&o);
     }
     assert_int_equal(r.end, APHI_PARALLEL_DONE);
