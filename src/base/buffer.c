@@ -65,6 +65,42 @@ void aphi_buffer_int(aphi_buffer *b, int64_t i)
     b->n += aphi_decimal(b->data + b->n, i);
 }
 
+/* Length of the UTF-8 sequence at s, or 0 if it is invalid. */
+static size_t utf8_length(const unsigned char *s, size_t n)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+    if (length < 2 || length > n)
+        return length == 1;
+    uint32_t code = s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if (s[i] >> 6 != 2)
+            return 0;
+        code = code << 6 | (s[i] & 63);
+    }
+    return code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length : 0;
+}
+
+void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n)
+{
+    static const char named[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
+    const unsigned char *s = (const unsigned char *)bytes;
+    aphi_buffer_byte(b, '"');
+    for (size_t i = 0, length; i < n; i += length ? length : 1) {
+        length = utf8_length(s + i, n - i);
+        const char *special = s[i] ? strchr(named, s[i]) : NULL;
+        if (!length)
+            aphi_buffer_format(b, "\\udc%02x", s[i]);
+        else if (special)
+            aphi_buffer_format(b, "\\%c", names[special - named]);
+        else if (s[i] < ' ')
+            aphi_buffer_format(b, "\\u%04x", s[i]);
+        else
+            aphi_buffer_add(b, s + i, length);
+    }
+    aphi_buffer_byte(b, '"');
+}
+
 char *aphi_buffer_text(aphi_buffer *b)
 {
     APHI_RESERVE(b->data, b->capacity, b->n + 1);

@@ -18,6 +18,8 @@ void aphi_buffer_byte(aphi_buffer *b, char c);
 void aphi_buffer_str(aphi_buffer *b, const char *text);
 void aphi_buffer_format(aphi_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void aphi_buffer_int(aphi_buffer *b, int64_t i);
+/* Appends a JSON string in quotes. A byte XX that is not part of valid UTF-8 is written as \udcXX. */
+void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n);
 /* What can be read, until there are that many bytes or a few more. */
 void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most);
 char *aphi_buffer_text(aphi_buffer *b);

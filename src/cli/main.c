@@ -35,7 +35,7 @@ static const struct command {
     {"serve", aphi_command_serve, "run a model as a server"},
     {"subject", aphi_command_subject, "start a server that Antiphon knows how to test, or list them"},
     {"fault", aphi_command_fault, "stand before a server and break one thing in what passes"},
-    {"mutate", aphi_command_mutate, "change a C source in one place at a time, and see whether a test notices"},
+    {"mutate", aphi_command_mutate, "mutation testing of a C source"},
     {"explore", aphi_command_explore, "run a message-passing program in every order of its messages"},
     {"conform", aphi_command_conform, "does a message-passing program do what its model says, and nothing else?"},
 };

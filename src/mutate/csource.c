@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * csource.c - words with their brackets matched; see csource.h. */
+ * csource.c - the words of a C source, with their brackets matched; see csource.h. */
 #include "mutate/csource.h"
 
 #include "base/memory.h"
@@ -17,27 +17,27 @@ const aphi_ctoken *aphi_csource_token(const aphi_csource *s, size_t word)
     return &s->tokens.items[s->words[word]];
 }
 
-static bool spelled(const aphi_csource *s, size_t word, const char *spelling, size_t n)
+static bool has_bytes(const aphi_csource *s, size_t word, const char *spelling, size_t n)
 {
     const aphi_ctoken *t = aphi_csource_token(s, word);
     return t->end - t->begin == n && !memcmp(s->text + t->begin, spelling, n);
 }
 
-static bool same_or_digraph(const aphi_csource *s, size_t word, const char *spelling, size_t n)
+static bool is_spelled(const aphi_csource *s, size_t word, const char *spelling, size_t n)
 {
     static const struct {
         char means;
         const char *digraph;
     } digraphs[] = {{'[', "<:"}, {']', ":>"}, {'{', "<%"}, {'}', "%>"}};
-    if (spelled(s, word, spelling, n))
+    if (has_bytes(s, word, spelling, n))
         return true;
     for (size_t i = 0; i < sizeof digraphs / sizeof *digraphs; i++)
-        if (n == 1 && *spelling == digraphs[i].means && spelled(s, word, digraphs[i].digraph, 2))
+        if (n == 1 && *spelling == digraphs[i].means && has_bytes(s, word, digraphs[i].digraph, 2))
             return true;
     return false;
 }
 
-static bool can_be_spelled(const aphi_csource *s, size_t word)
+static bool has_spelling(const aphi_csource *s, size_t word)
 {
     if (word >= s->n)
         return false;
@@ -47,16 +47,16 @@ static bool can_be_spelled(const aphi_csource *s, size_t word)
 
 bool aphi_csource_is(const aphi_csource *s, size_t word, const char *spelling)
 {
-    return can_be_spelled(s, word) && same_or_digraph(s, word, spelling, strlen(spelling));
+    return has_spelling(s, word) && is_spelled(s, word, spelling, strlen(spelling));
 }
 
 bool aphi_csource_among(const aphi_csource *s, size_t word, const char *spellings)
 {
-    if (!can_be_spelled(s, word))
+    if (!has_spelling(s, word))
         return false;
     for (const char *at = spellings; *at;) {
         size_t n = strcspn(at, " ");
-        if (same_or_digraph(s, word, at, n))
+        if (is_spelled(s, word, at, n))
             return true;
         at += n + (at[n] == ' ');
     }
@@ -76,14 +76,14 @@ bool aphi_csource_is_name(const aphi_csource *s, size_t word)
         "_Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local "
         "static_assert alignof alignas typeof __typeof__ __attribute__ __extension__ __inline __inline__ asm __asm__ "
         "__volatile__ thread_local bool true false _Pragma __thread nullptr constexpr";
-    return aphi_csource_is_kind(s, word, APHI_C_IDENTIFIER) && can_be_spelled(s, word) &&
+    return aphi_csource_is_kind(s, word, APHI_C_IDENTIFIER) && has_spelling(s, word) &&
            !aphi_csource_among(s, word, keywords);
 }
 
 bool aphi_csource_same(const aphi_csource *s, size_t a, size_t b)
 {
     const aphi_ctoken *t = aphi_csource_token(s, b);
-    return spelled(s, a, s->text + t->begin, t->end - t->begin);
+    return has_bytes(s, a, s->text + t->begin, t->end - t->begin);
 }
 
 bool aphi_csource_has_directive(const aphi_csource *s, size_t from, size_t to)
@@ -94,16 +94,16 @@ bool aphi_csource_has_directive(const aphi_csource *s, size_t from, size_t to)
     return false;
 }
 
-/* ---- which parts count ------------------------------------------------------------------------------------------- */
+/* ---- conditional compilation ------------------------------------------------------------------------------------- */
 
 typedef struct conditionals {
     struct {
-        bool live, zero; /* this part counts; it is #if 0 */
+        bool active, zero; /* this part is read; it is #if 0 */
     } open[CONDITIONALS_MAX];
-    size_t n, beyond; /* beyond: those that are nested too deeply, of which all parts count */
+    size_t n, beyond; /* beyond: number of open ones that are nested too deeply; all their parts are read */
 } conditionals;
 
-/* The name of a directive, and what is behind it. */
+/* Returns the name of a directive; *rest is the text behind it. */
 static const char *directive_name(const aphi_csource *s, const aphi_ctoken *t, size_t *n, const char **rest)
 {
     const char *at = s->text + t->begin, *end = s->text + t->end;
@@ -119,7 +119,7 @@ static const char *directive_name(const aphi_csource *s, const aphi_ctoken *t, s
     return name;
 }
 
-static void note_directive(conditionals *c, const aphi_csource *s, const aphi_ctoken *t)
+static void track_conditional(conditionals *c, const aphi_csource *s, const aphi_ctoken *t)
 {
     size_t n;
     const char *rest, *name = directive_name(s, t, &n, &rest), *end = s->text + t->end;
@@ -130,22 +130,22 @@ static void note_directive(conditionals *c, const aphi_csource *s, const aphi_ct
             return;
         }
         c->open[c->n].zero = zero;
-        c->open[c->n++].live = !zero;
+        c->open[c->n++].active = !zero;
     } else if (n == 5 && !memcmp(name, "endif", n)) {
         if (c->beyond > 0)
             c->beyond--;
         else if (c->n > 0)
             c->n--;
     } else if (n >= 4 && !memcmp(name, "el", 2) && c->n > 0 && c->beyond == 0) {
-        c->open[c->n - 1].live = c->open[c->n - 1].zero;
+        c->open[c->n - 1].active = c->open[c->n - 1].zero;
         c->open[c->n - 1].zero = false;
     }
 }
 
-static bool counts(const conditionals *c)
+static bool is_active(const conditionals *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (!c->open[i].live)
+        if (!c->open[i].active)
             return false;
     return true;
 }
@@ -157,15 +157,15 @@ static void select_words(aphi_csource *s)
     for (size_t i = 0; i < s->tokens.n; i++) {
         const aphi_ctoken *t = &s->tokens.items[i];
         if (t->kind == APHI_C_DIRECTIVE)
-            note_directive(&c, s, t);
-        else if (t->kind != APHI_C_SPACE && t->kind != APHI_C_COMMENT && counts(&c))
+            track_conditional(&c, s, t);
+        else if (t->kind != APHI_C_SPACE && t->kind != APHI_C_COMMENT && is_active(&c))
             s->words[s->n++] = i;
     }
 }
 
 /* ---- brackets ---------------------------------------------------------------------------------------------------- */
 
-static bool wrong_bracket(const aphi_csource *s, size_t word, const char *message, aphi_cerror *error)
+static bool bracket_error(const aphi_csource *s, size_t word, const char *message, aphi_cerror *error)
 {
     const aphi_ctoken *t = aphi_csource_token(s, word);
     *error = (aphi_cerror){t->line, t->column, message};
@@ -177,8 +177,8 @@ static bool match_brackets(aphi_csource *s, aphi_cerror *error)
     static const char *const pairs[] = {"(", ")", "[", "]", "{", "}"};
     s->match = aphi_alloc((s->n + 1) * sizeof *s->match);
     size_t *open = aphi_alloc((s->n + 1) * sizeof *open), depth = 0;
-    bool fine = true;
-    for (size_t i = 0; i < s->n && fine; i++) {
+    bool matched = true;
+    for (size_t i = 0; i < s->n && matched; i++) {
         s->match[i] = i;
         for (size_t k = 0; k < 6; k++) {
             if (!aphi_csource_is(s, i, pairs[k]))
@@ -186,7 +186,7 @@ static bool match_brackets(aphi_csource *s, aphi_cerror *error)
             if (k % 2 == 0) {
                 open[depth++] = i;
             } else if (depth == 0 || !aphi_csource_is(s, open[depth - 1], pairs[k - 1])) {
-                fine = wrong_bracket(s, i, "a bracket that closes nothing", error);
+                matched = bracket_error(s, i, "closing bracket without an opening one", error);
             } else {
                 s->match[i] = open[--depth];
                 s->match[open[depth]] = i;
@@ -194,10 +194,10 @@ static bool match_brackets(aphi_csource *s, aphi_cerror *error)
             break;
         }
     }
-    if (fine && depth > 0)
-        fine = wrong_bracket(s, open[depth - 1], "a bracket that is never closed", error);
+    if (matched && depth > 0)
+        matched = bracket_error(s, open[depth - 1], "unclosed bracket", error);
     free(open);
-    return fine;
+    return matched;
 }
 
 bool aphi_csource_open(aphi_csource *s, const char *text, size_t size, aphi_cerror *error)

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * csource.h - the tokens of a C source that a parser looks at: words, with their brackets matched.
+ * csource.h - the words of a C source: the tokens that a parser reads, with their brackets matched.
  *
- * Spaces, comments and preprocessor lines are no words. Of #if ... #else ... #endif the first part alone counts, or, of
- * #if 0, the second: the parts need not be C together. Words are numbered from 0; a number that is not below `n` is a
- * word that is nothing, so a parser may look ahead without care. */
+ * Spaces, comments and directives are not words. Of #if ... #else ... #endif only the first part is read, or, of #if 0,
+ * the second: both together need not be C. Words are numbered from 0. Every query is false for a number from `n` on, so
+ * a parser may look ahead without a check. */
 #ifndef APHI_MUTATE_CSOURCE_H
 #define APHI_MUTATE_CSOURCE_H
 
 #include "mutate/ctokens.h"
 
 typedef struct aphi_csource {
-    const char *text; /* the caller's; it must stay */
+    const char *text; /* borrowed from the caller */
     size_t size;
     aphi_ctokens tokens;
-    size_t *words; /* which token each is */
-    size_t *match; /* of a bracket: the word with the other one; of others: themselves */
+    size_t *words; /* index of the token of each word */
+    size_t *match; /* of a bracket: the word of its partner; of another word: itself */
     size_t n;
 } aphi_csource;
 
-/* False: it is no C, or a bracket has no other; there is nothing to be closed. */
+/* Returns false if the text is not C or a bracket has no partner; then nothing needs to be closed. */
 bool aphi_csource_open(aphi_csource *s, const char *text, size_t size, aphi_cerror *error);
 void aphi_csource_close(aphi_csource *s);
 
 const aphi_ctoken *aphi_csource_token(const aphi_csource *s, size_t word);
-/* Is it spelled like this? Never true of strings, characters and words with a line's end inside. Digraphs are spelled
- * like what they stand for. */
+/* Compares the spelling. Always false for strings, characters and words with a line splice. A digraph is spelled like
+ * the punctuator that it stands for. */
 bool aphi_csource_is(const aphi_csource *s, size_t word, const char *spelling);
-/* Is it one of those, which are separated by single spaces? */
+/* The same for a list of spellings, separated by single spaces. */
 bool aphi_csource_among(const aphi_csource *s, size_t word, const char *spellings);
 bool aphi_csource_is_kind(const aphi_csource *s, size_t word, aphi_ctoken_kind kind);
-/* An identifier that is no keyword. */
+/* True for an identifier that is not a keyword. */
 bool aphi_csource_is_name(const aphi_csource *s, size_t word);
 bool aphi_csource_same(const aphi_csource *s, size_t a, size_t b);
-/* Is a preprocessor line between the first of these words and the one before the second? */
+/* True if a directive is between the words `from` and `to` - 1. */
 bool aphi_csource_has_directive(const aphi_csource *s, size_t from, size_t to);
 
 #endif

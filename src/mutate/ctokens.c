@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctokens.c - a C source as tokens; see ctokens.h.
+ * ctokens.c - the tokens of a C source; see ctokens.h.
  *
- * Idea:       the phases of translation 2 and 3 of the standard in one pass. A cursor gives the characters that are
- *             left when backslashes at the ends of lines are gone, while the bytes that a token spans are counted.
- * Invariants: 1. each token begins where the one before ends; the first at 0, the last ends with the source
+ * Idea:       translation phases 2 and 3 of the standard in one pass. A cursor skips line splices; the bytes of a token
+ *             include them.
+ * Invariants: 1. the first token begins at 0, each other one at the end of its predecessor; the last ends the source
  *             2. no token is empty
  * Cost:       linear.
- * Not done:   trigraphs, which compilers ignore unless asked; checking that a number is one: what begins as one and is
- *             none may be an argument of a macro, and is left to the compiler. */
+ * Not done:   trigraphs, which compilers ignore by default; validation of numbers, because an invalid one may be a
+ *             macro argument. */
 #include "mutate/ctokens.h"
 
 #include "base/memory.h"
@@ -22,16 +22,16 @@ typedef struct lexer {
     size_t n, at;
     unsigned line;
     size_t line_begin;
-    bool fresh;   /* nothing but spaces and comments on this line so far: # would begin a directive */
-    bool spliced; /* in the token that is being read */
-    const char *wrong;
-    size_t wrong_at; /* the byte that the error is about */
+    bool at_line_start; /* only spaces and comments so far on this line: # begins a directive */
+    bool spliced;       /* the current token contains a line splice */
+    const char *error;
+    size_t error_at; /* byte */
 } lexer;
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
-/* How long the end of a line is that a backslash takes away, here; 0: there is none. */
-static size_t splice_at(const lexer *l, size_t i)
+/* Returns the length of the line splice at i, or 0. */
+static size_t splice_length(const lexer *l, size_t i)
 {
     if (i + 1 >= l->n || l->text[i] != '\\')
         return 0;
@@ -40,26 +40,26 @@ static size_t splice_at(const lexer *l, size_t i)
     return i + 2 < l->n && l->text[i + 1] == '\r' && l->text[i + 2] == '\n' ? 3 : 0;
 }
 
-static size_t past_splices(const lexer *l, size_t i)
+static size_t skip_splices(const lexer *l, size_t i)
 {
-    for (size_t n; (n = splice_at(l, i));)
+    for (size_t n; (n = splice_length(l, i));)
         i += n;
     return i;
 }
 
-/* The character that is `ahead` after the cursor; -1 behind the end. */
+/* The character `ahead` after the cursor; -1 behind the end. */
 static int peek(const lexer *l, size_t ahead)
 {
-    size_t i = past_splices(l, l->at);
+    size_t i = skip_splices(l, l->at);
     for (; ahead > 0 && i < l->n; ahead--)
-        i = past_splices(l, i + 1);
+        i = skip_splices(l, i + 1);
     return i < l->n ? (unsigned char)l->text[i] : -1;
 }
 
 static void skip(lexer *l, size_t count)
 {
     for (; count > 0; count--) {
-        size_t i = past_splices(l, l->at);
+        size_t i = skip_splices(l, l->at);
         if (i != l->at)
             l->spliced = true;
         l->at = i < l->n ? i + 1 : l->n;
@@ -70,23 +70,23 @@ static bool is_letter(int c) { return c == '_' || c == '$' || c >= 0x80 || (c > 
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
 static bool is_blank(int c) { return c == ' ' || c == '\t' || c == '\f' || c == '\v' || c == '\r' || c == '\n'; }
 
-static bool wrong(lexer *l, size_t at, const char *message)
+static bool set_error(lexer *l, size_t at, const char *message)
 {
-    l->wrong = message;
-    l->wrong_at = at;
+    l->error = message;
+    l->error_at = at;
     return false;
 }
 
-/* ---- each kind of token: true, and the cursor is behind it; or an error ------------------------------------------ */
+/* ---- each kind of token: moves the cursor behind it; false: an error --------------------------------------------- */
 
-static void space(lexer *l)
+static void lex_space(lexer *l)
 {
     for (;;) {
-        size_t joined = splice_at(l, l->at);
+        size_t joined = splice_length(l, l->at);
         if (joined) {
             l->at += joined;
         } else if (l->at < l->n && is_blank(l->text[l->at])) {
-            l->fresh |= l->text[l->at] == '\n';
+            l->at_line_start |= l->text[l->at] == '\n';
             l->at++;
         } else {
             return;
@@ -94,7 +94,7 @@ static void space(lexer *l)
     }
 }
 
-static bool block_comment(lexer *l)
+static bool lex_block_comment(lexer *l)
 {
     size_t begin = l->at;
     skip(l, 2);
@@ -105,51 +105,51 @@ static bool block_comment(lexer *l)
         }
         skip(l, 1);
     }
-    return wrong(l, begin, "a comment that does not end");
+    return set_error(l, begin, "unterminated comment");
 }
 
-static void line_comment(lexer *l)
+static void lex_line_comment(lexer *l)
 {
     while (peek(l, 0) >= 0 && peek(l, 0) != '\n')
         skip(l, 1);
 }
 
-/* From its first quote. */
-static bool quoted(lexer *l, size_t begin)
+/* From the opening quote. */
+static bool lex_quoted(lexer *l, size_t begin)
 {
     int quote = peek(l, 0);
     skip(l, 1);
     for (int c; (c = peek(l, 0)) != quote; skip(l, 1)) {
         if (c == '\\')
-            skip(l, 1); /* what it is before, the loop skips; it is no end of a line, or both were gone */
+            skip(l, 1); /* the loop skips the escaped character, which is not a newline: splices are already skipped */
         if (c == '\n' || c < 0)
-            return wrong(l, begin, quote == '"' ? "a string that does not end on its line"
-                                                : "a character that does not end on its line");
+            return set_error(l, begin, quote == '"' ? "unterminated string"
+                                                : "unterminated character constant");
     }
     skip(l, 1);
     return true;
 }
 
-/* In a directive a lonely quote means nothing (#error don't), but what is between two of them hides comments. */
-static void quote_in_directive(lexer *l)
+/* In a directive an unpaired quote is allowed (#error don't), but a pair of quotes hides comments. */
+static void lex_directive_quote(lexer *l)
 {
     lexer before = *l;
-    if (!quoted(l, l->at)) {
+    if (!lex_quoted(l, l->at)) {
         *l = before;
         skip(l, 1);
     }
 }
 
-static bool directive(lexer *l)
+static bool lex_directive(lexer *l)
 {
     for (int c; (c = peek(l, 0)) >= 0 && c != '\n';) {
         if (c == '/' && peek(l, 1) == '/') {
-            line_comment(l);
+            lex_line_comment(l);
         } else if (c == '/' && peek(l, 1) == '*') {
-            if (!block_comment(l))
+            if (!lex_block_comment(l))
                 return false;
         } else if (c == '"' || c == '\'') {
-            quote_in_directive(l);
+            lex_directive_quote(l);
         } else {
             skip(l, 1);
         }
@@ -157,7 +157,7 @@ static bool directive(lexer *l)
     return true;
 }
 
-static void number(lexer *l)
+static void lex_number(lexer *l)
 {
     for (int c; (c = peek(l, 0)) >= 0; skip(l, 1)) {
         int next = peek(l, 1);
@@ -168,7 +168,7 @@ static void number(lexer *l)
     }
 }
 
-static bool is_prefix(const lexer *l, size_t begin)
+static bool is_literal_prefix(const lexer *l, size_t begin)
 {
     static const char *const prefixes[] = {"L", "u", "U", "u8"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -177,24 +177,24 @@ static bool is_prefix(const lexer *l, size_t begin)
     return false;
 }
 
-static bool universal(const lexer *l) { return peek(l, 0) == '\\' && (peek(l, 1) == 'u' || peek(l, 1) == 'U'); }
+static bool is_universal_name(const lexer *l) { return peek(l, 0) == '\\' && (peek(l, 1) == 'u' || peek(l, 1) == 'U'); }
 
-/* An identifier, or what it is the prefix of. */
-static bool word(lexer *l, aphi_ctoken_kind *kind)
+/* An identifier, or a literal with a prefix. */
+static bool lex_word(lexer *l, aphi_ctoken_kind *kind)
 {
     size_t begin = l->at;
-    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)) || universal(l))
-        skip(l, universal(l) ? 2 : 1);
+    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)) || is_universal_name(l))
+        skip(l, is_universal_name(l) ? 2 : 1);
     int c = peek(l, 0);
     *kind = APHI_C_IDENTIFIER;
-    if ((c != '"' && c != '\'') || !is_prefix(l, begin))
+    if ((c != '"' && c != '\'') || !is_literal_prefix(l, begin))
         return true;
     *kind = c == '"' ? APHI_C_STRING : APHI_C_CHARACTER;
-    return quoted(l, begin);
+    return lex_quoted(l, begin);
 }
 
-/* The longest comes first. */
-static bool punctuator(lexer *l)
+/* The longest are tried first. */
+static bool lex_punctuator(lexer *l)
 {
     static const char *const all[] = {
         "%:%:", "...", "<<=", ">>=", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "*=", "/=", "%=",
@@ -209,45 +209,45 @@ static bool punctuator(lexer *l)
             return true;
         }
     }
-    return wrong(l, l->at, "a character that means nothing in C");
+    return set_error(l, l->at, "invalid character");
 }
 
 /* ---- the source -------------------------------------------------------------------------------------------------- */
 
 static bool begins_directive(const lexer *l)
 {
-    return l->fresh && (peek(l, 0) == '#' || (peek(l, 0) == '%' && peek(l, 1) == ':'));
+    return l->at_line_start && (peek(l, 0) == '#' || (peek(l, 0) == '%' && peek(l, 1) == ':'));
 }
 
-static bool token(lexer *l, aphi_ctoken_kind *kind)
+static bool lex_token(lexer *l, aphi_ctoken_kind *kind)
 {
     int c = peek(l, 0), next = peek(l, 1);
-    if (splice_at(l, l->at) || is_blank((unsigned char)l->text[l->at])) {
+    if (splice_length(l, l->at) || is_blank((unsigned char)l->text[l->at])) {
         *kind = APHI_C_SPACE;
-        space(l);
+        lex_space(l);
         return true;
     }
     if (c == '/' && (next == '/' || next == '*')) {
         *kind = APHI_C_COMMENT;
         if (next == '*')
-            return block_comment(l);
-        line_comment(l);
+            return lex_block_comment(l);
+        lex_line_comment(l);
         return true;
     }
     if (begins_directive(l)) {
         *kind = APHI_C_DIRECTIVE;
-        return directive(l);
+        return lex_directive(l);
     }
-    l->fresh = false;
+    l->at_line_start = false;
     if (is_digit(c) || (c == '.' && is_digit(next))) {
         *kind = APHI_C_NUMBER;
-        number(l);
+        lex_number(l);
         return true;
     }
-    if (is_letter(c) || universal(l))
-        return word(l, kind);
+    if (is_letter(c) || is_universal_name(l))
+        return lex_word(l, kind);
     *kind = c == '"' ? APHI_C_STRING : c == '\'' ? APHI_C_CHARACTER : APHI_C_PUNCTUATOR;
-    return c == '"' || c == '\'' ? quoted(l, l->at) : punctuator(l);
+    return c == '"' || c == '\'' ? lex_quoted(l, l->at) : lex_punctuator(l);
 }
 
 static void count_lines(lexer *l, size_t from, size_t to)
@@ -260,28 +260,28 @@ static void count_lines(lexer *l, size_t from, size_t to)
     }
 }
 
-static bool fail(lexer *l, aphi_ctokens *tokens, size_t counted, aphi_cerror *error)
+static bool fail_at(lexer *l, aphi_ctokens *tokens, size_t counted, aphi_cerror *error)
 {
-    count_lines(l, counted, l->wrong_at);
-    *error = (aphi_cerror){l->line, (unsigned)(l->wrong_at - l->line_begin) + 1, l->wrong};
+    count_lines(l, counted, l->error_at);
+    *error = (aphi_cerror){l->line, (unsigned)(l->error_at - l->line_begin) + 1, l->error};
     aphi_ctokens_free(tokens);
     return false;
 }
 
 bool aphi_ctokens_read(const char *text, size_t n, aphi_ctokens *tokens, aphi_cerror *error)
 {
-    lexer l = {.text = text, .n = n, .line = 1, .fresh = true};
-    const char *nul = n > 0 ? memchr(text, '\0', n) : NULL; /* wherever it is: nobody means it */
+    lexer l = {.text = text, .n = n, .line = 1, .at_line_start = true};
+    const char *nul = n > 0 ? memchr(text, '\0', n) : NULL;
     *tokens = (aphi_ctokens){0};
     if (nul) {
-        wrong(&l, (size_t)(nul - text), "a NUL byte");
-        return fail(&l, tokens, 0, error);
+        set_error(&l, (size_t)(nul - text), "NUL byte");
+        return fail_at(&l, tokens, 0, error);
     }
     while (l.at < n) {
         aphi_ctoken t = {.begin = l.at, .line = l.line, .column = (unsigned)(l.at - l.line_begin) + 1};
         l.spliced = false;
-        if (!token(&l, &t.kind))
-            return fail(&l, tokens, t.begin, error);
+        if (!lex_token(&l, &t.kind))
+            return fail_at(&l, tokens, t.begin, error);
         t.end = l.at;
         t.spliced = l.spliced;
         count_lines(&l, t.begin, t.end);

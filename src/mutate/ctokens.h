@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctokens.h - a C source as tokens, none of its bytes left out.
+ * ctokens.h - the tokens of a C source, which cover all of its bytes.
  *
- * Spaces, comments and preprocessor lines are tokens, too: the texts of all tokens, one behind the other, are the
- * source. A preprocessor line is one token, with the lines that a backslash joins to it. Nothing is expanded. */
+ * Spaces, comments and preprocessor directives are tokens, too: the texts of all tokens, concatenated, are the source.
+ * A directive is one token, with the lines that a backslash joins to it. Macros are not expanded. */
 #ifndef APHI_MUTATE_CTOKENS_H
 #define APHI_MUTATE_CTOKENS_H
 
@@ -11,12 +11,12 @@
 #include <stddef.h>
 
 typedef enum aphi_ctoken_kind {
-    APHI_C_SPACE,      /* with ends of lines, and backslashes that join two */
+    APHI_C_SPACE,      /* with newlines and line splices */
     APHI_C_COMMENT,
-    APHI_C_DIRECTIVE,  /* without the end of its line */
-    APHI_C_IDENTIFIER, /* keywords, too */
+    APHI_C_DIRECTIVE,  /* without its newline */
+    APHI_C_IDENTIFIER, /* and keywords */
     APHI_C_NUMBER,
-    APHI_C_CHARACTER,  /* with its prefix, as strings */
+    APHI_C_CHARACTER,  /* with its prefix, like strings */
     APHI_C_STRING,
     APHI_C_PUNCTUATOR,
 } aphi_ctoken_kind;
@@ -25,7 +25,7 @@ typedef struct aphi_ctoken {
     aphi_ctoken_kind kind;
     size_t begin, end;     /* bytes of the source */
     unsigned line, column; /* from 1, in bytes */
-    bool spliced;          /* a backslash at the end of a line is in it: its bytes are not its spelling */
+    bool spliced;          /* contains a line splice: its bytes are not its spelling */
 } aphi_ctoken;
 
 typedef struct aphi_ctokens {
@@ -38,7 +38,7 @@ typedef struct aphi_cerror {
     const char *message;
 } aphi_cerror;
 
-/* False: it is no C; the error says where and why, and there are no tokens. */
+/* Returns false with an error and no tokens if the text is not C. */
 bool aphi_ctokens_read(const char *text, size_t n, aphi_ctokens *tokens, aphi_cerror *error);
 void aphi_ctokens_free(aphi_ctokens *tokens);
 

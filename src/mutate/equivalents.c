@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * equivalents.c - a list of mutants that are known to be equivalent; see equivalents.h. */
+ * equivalents.c - the list of equivalent mutants; see equivalents.h. */
 #include "mutate/equivalents.h"
 
 #include "base/memory.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind a text in quotes; NULL: there is none. */
-static const char *past_quoted(const char *at)
+/* Returns the end of a quoted text; NULL if there is none. */
+static const char *skip_quoted(const char *at)
 {
     if (*at++ != '"')
         return NULL;
@@ -19,8 +19,8 @@ static const char *past_quoted(const char *at)
     return *at == '"' ? at + 1 : NULL;
 }
 
-/* Behind what looks like an identity, where the colon should be; NULL: it looks like none. */
-static const char *past_identity(const char *line)
+/* Returns the colon behind an identity; NULL if the line does not begin with one. */
+static const char *skip_identity(const char *line)
 {
     const char *at = line;
     for (int words = 0; words < 2; words++) { /* operator and function */
@@ -30,7 +30,7 @@ static const char *past_identity(const char *line)
         at += n + 1;
     }
     for (int texts = 0; texts < 2; texts++) {
-        at = past_quoted(at);
+        at = skip_quoted(at);
         if (!at || *at++ != ' ')
             return NULL;
     }
@@ -51,20 +51,20 @@ static size_t index_of(const aphi_mutants *mutants, const char *identity, size_t
     return found;
 }
 
-/* NULL: fine; else what is wrong. */
+/* Returns NULL, or an error message. */
 static const char *read_line(const char *line, const aphi_mutants *mutants, char **reasons)
 {
-    const char *colon = past_identity(line);
+    const char *colon = skip_identity(line);
     if (!colon)
-        return "not an identity, a colon and a reason; antiphon mutate prints the identities of mutants";
+        return "not an identity, a colon and a reason; antiphon mutate prints identities";
     const char *reason = colon + 1 + strspn(colon + 1, " \t");
     if (!*reason)
-        return "why is it equivalent? A reason is wanted behind the colon";
+        return "no reason behind the colon";
     size_t i = index_of(mutants, line, (size_t)(colon - line));
     if (i == mutants->n)
-        return "there is no such mutant; has the source changed?";
+        return "unknown mutant; the source may have changed";
     if (reasons[i])
-        return "this mutant is listed twice";
+        return "mutant listed twice";
     reasons[i] = aphi_copy(reason, strlen(reason) + 1);
     return NULL;
 }
@@ -78,10 +78,10 @@ bool aphi_equivalents_read(const char *path, const char *text, size_t size, cons
     for (const char *at = text, *end = text + size; at < end && !wrong; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t n = (size_t)((newline ? newline : end) - at);
-        char *line = aphi_copy(at, n + 1); /* the caller's text ends with a NUL */
+        char *line = aphi_copy(at, n + 1); /* text[size] is NUL */
         line[n] = '\0';
         if (memchr(line, '\0', n))
-            wrong = "a NUL byte";
+            wrong = "NUL byte";
         else if (*line && *line != '#')
             wrong = read_line(line, mutants, reasons);
         free(line);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * equivalents.h - a list of mutants that are known to behave like the original, with the reason of each.
+ * equivalents.h - the list of mutants known to behave like the original, each with a reason.
  *
- * A line is an identity (mutants.h), a colon and the reason in words:
+ * A line is an identity (mutants.h), a colon and a reason:
  *
  *     relational main "<" "!=" 1: i goes up by one, so it meets the end
  *
- * Empty lines, and those that begin with #, mean nothing. */
+ * Empty lines and lines that begin with # are ignored. */
 #ifndef APHI_MUTATE_EQUIVALENTS_H
 #define APHI_MUTATE_EQUIVALENTS_H
 
 #include "mutate/mutants.h"
 
-/* The text ends with a NUL behind its size. reasons[i], NULL for those that are not listed, is of mutant i and to be
- * freed. False: the error says what is wrong in which line, and all reasons are NULL. */
+/* text[size] is NUL. reasons[i] belongs to mutant i and is NULL if it is not listed; the caller frees it. Returns false
+ * if a line is invalid; then the error names the line, and all reasons are NULL. */
 bool aphi_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants, char **reasons,
                            aphi_buffer *error);
 

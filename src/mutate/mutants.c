@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutants.c - the list of mutants, their identities, and what they look like; see mutants.h. */
+ * mutants.c - the list of mutants, their identities, sources and diffs; see mutants.h. */
 #include "mutate/mutants.h"
 
 #include "base/memory.h"
-#include "mutate/walker.h"
+#include "mutate/cparser.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +12,17 @@
 enum { SHOWN_MAX = 72, CONTEXT = 3 };
 
 static const struct {
-    const char *name, *what;
+    const char *name, *summary;
 } operators[] = {
-#define X(name, text, what) {text, what},
+#define X(name, text, summary) {text, summary},
     APHI_OPERATORS(X)
 #undef X
 };
 
 const char *aphi_operator_name(aphi_operator o) { return operators[o].name; }
-const char *aphi_operator_what(aphi_operator o) { return operators[o].what; }
+const char *aphi_operator_summary(aphi_operator o) { return operators[o].summary; }
 
-/* ---- one more ---------------------------------------------------------------------------------------------------- */
+/* ---- one mutant -------------------------------------------------------------------------------------------------- */
 
 static size_t lines_in(const char *text, size_t n)
 {
@@ -32,7 +32,7 @@ static size_t lines_in(const char *text, size_t n)
     return lines;
 }
 
-static void cut(aphi_buffer *b)
+static void shorten(aphi_buffer *b)
 {
     if (b->n <= SHOWN_MAX)
         return;
@@ -43,8 +43,8 @@ static void cut(aphi_buffer *b)
     aphi_buffer_str(b, "...");
 }
 
-/* On one line, with single spaces and no comments; to be freed. */
-static char *shown(const char *text, size_t n)
+/* On one line, with single spaces and no comments. The caller frees it. */
+static char *one_line(const char *text, size_t n)
 {
     aphi_ctokens tokens;
     aphi_cerror error;
@@ -65,22 +65,23 @@ static char *shown(const char *text, size_t n)
         }
         aphi_ctokens_free(&tokens);
     }
-    cut(&b);
+    shorten(&b);
     return aphi_buffer_text(&b);
 }
 
-/* Two operators that touch may become another one. */
-static bool may_stick(const aphi_csource *s, size_t at) { return at < s->size && strchr("+-*/%&|^<>=!", s->text[at]); }
+/* Adjacent operators may be read as another operator. */
+static bool may_merge(const aphi_csource *s, size_t at) { return at < s->size && strchr("+-*/%&|^<>=!", s->text[at]); }
 
-static char *fitted(const aphi_csource *s, size_t begin, size_t end, const char *text)
+/* The replacement with spaces where it may merge with its neighbours, and with as many lines as the replaced text. */
+static char *pad_replacement(const aphi_csource *s, size_t begin, size_t end, const char *text)
 {
     aphi_buffer b = {0};
     size_t n = strlen(text), lines = lines_in(s->text + begin, end - begin);
-    bool sticky = n == 0 || strchr("+-*/%&|^<>=!", text[n - 1]) || strchr("+-*/%&|^<>=!", text[0]);
-    if (n == 0 || (sticky && begin > 0 && may_stick(s, begin - 1)))
+    bool merges = n == 0 || strchr("+-*/%&|^<>=!", text[n - 1]) || strchr("+-*/%&|^<>=!", text[0]);
+    if (n == 0 || (merges && begin > 0 && may_merge(s, begin - 1)))
         aphi_buffer_byte(&b, ' ');
     aphi_buffer_str(&b, text);
-    if (n > 0 && sticky && may_stick(s, end))
+    if (n > 0 && merges && may_merge(s, end))
         aphi_buffer_byte(&b, ' ');
     for (size_t i = lines_in(text, n); i < lines; i++)
         aphi_buffer_byte(&b, '\n');
@@ -93,9 +94,9 @@ void aphi_mutants_add(aphi_mutants *mutants, const aphi_csource *s, aphi_operato
     APHI_RESERVE(mutants->items, mutants->capacity, mutants->n + 1);
     mutants->items[mutants->n++] = (aphi_mutant){
         .number = mutants->n, .operator = operator, .begin = begin, .end = end,
-        .text = fitted(s, begin, end, text),
-        .before = shown(s->text + begin, end - begin),
-        .after = shown(text, strlen(text)),
+        .text = pad_replacement(s, begin, end, text),
+        .before = one_line(s->text + begin, end - begin),
+        .after = one_line(text, strlen(text)),
         .function = aphi_copy(function, strlen(function) + 1),
     };
 }
@@ -116,7 +117,7 @@ void aphi_mutants_free(aphi_mutants *mutants)
     *mutants = (aphi_mutants){0};
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all mutants ------------------------------------------------------------------------------------------------- */
 
 static int by_number(const aphi_mutant *a, const aphi_mutant *b)
 {
@@ -172,7 +173,7 @@ static void renumber(aphi_mutants *mutants)
         mutants->items[i].number = i + 1;
 }
 
-static aphi_mutant **pointers(const aphi_mutants *mutants, int (*order)(const void *, const void *))
+static aphi_mutant **sorted_pointers(const aphi_mutants *mutants, int (*order)(const void *, const void *))
 {
     aphi_mutant **all = aphi_alloc((mutants->n + 1) * sizeof *all);
     for (size_t i = 0; i < mutants->n; i++)
@@ -182,10 +183,10 @@ static aphi_mutant **pointers(const aphi_mutants *mutants, int (*order)(const vo
     return all;
 }
 
-/* Two operators may come to the same: the first keeps it. Numbered by place. */
-static void drop_same(aphi_mutants *mutants)
+/* Drops mutants that another operator has already produced. The list is numbered by place. */
+static void drop_duplicates(aphi_mutants *mutants)
 {
-    aphi_mutant **all = pointers(mutants, text_order);
+    aphi_mutant **all = sorted_pointers(mutants, text_order);
     for (size_t i = 1; i < mutants->n; i++)
         if (by_text(all[i - 1], all[i]) == 0)
             all[i]->number = 0;
@@ -202,13 +203,13 @@ static void drop_same(aphi_mutants *mutants)
 
 static void count_occurrences(aphi_mutants *mutants)
 {
-    aphi_mutant **all = pointers(mutants, identity_order);
+    aphi_mutant **all = sorted_pointers(mutants, identity_order);
     for (size_t i = 0; i < mutants->n; i++)
         all[i]->occurrence = i > 0 && by_identity(all[i - 1], all[i]) == 0 ? all[i - 1]->occurrence + 1 : 1;
     free(all);
 }
 
-static void find_places(aphi_mutants *mutants, const char *text)
+static void set_positions(aphi_mutants *mutants, const char *text)
 {
     size_t at = 0, begin = 0;
     unsigned line = 1;
@@ -230,19 +231,19 @@ bool aphi_mutants_find(const char *text, size_t size, aphi_mutants *mutants, aph
     *mutants = (aphi_mutants){0};
     if (!aphi_csource_open(&source, text, size, error))
         return false;
-    aphi_walk_source(&source, mutants);
+    aphi_cparse_source(&source, mutants);
     aphi_csource_close(&source);
     if (mutants->n > 0)
         qsort(mutants->items, mutants->n, sizeof *mutants->items, by_place);
     renumber(mutants);
-    drop_same(mutants);
+    drop_duplicates(mutants);
     renumber(mutants);
     count_occurrences(mutants);
-    find_places(mutants, text);
+    set_positions(mutants, text);
     return true;
 }
 
-/* ---- what they look like ----------------------------------------------------------------------------------------- */
+/* ---- sources, diffs, identities ---------------------------------------------------------------------------------- */
 
 void aphi_mutant_write(aphi_buffer *out, const char *text, size_t size, const aphi_mutant *m)
 {
@@ -255,7 +256,7 @@ void aphi_mutant_write(aphi_buffer *out, const char *text, size_t size, const ap
     aphi_buffer_add(out, text + m->end, size - m->end);
 }
 
-/* The lines from this one, each behind a sign. */
+/* Appends lines, each behind a sign. */
 static void add_lines(aphi_buffer *out, char sign, const char *text, size_t begin, size_t end)
 {
     while (begin < end) {

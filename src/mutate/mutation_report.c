@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutation_report.c - what became of the mutants of a C source; see mutation_report.h. */
+ * mutation_report.c - the mutants of a C source and the verdicts on them; see mutation_report.h. */
 #include "mutate/mutation_report.h"
 
-#include "base/memory.h"
-
-#include <antiphon/value.h>
-
-#include <stdlib.h>
 #include <string.h>
 
-enum { FATES = APHI_MUTANT_SURVIVED + 1, LISTED = FATES, COLUMNS };
+/* A survivor that is listed as equivalent has a column of its own. */
+enum { LISTED = APHI_MUTANT_SURVIVED + 1, COLUMNS };
 
 /* As columns of the table, and in JSON. */
 static const char *const names[COLUMNS] = {
@@ -19,58 +15,57 @@ static const char *const names[COLUMNS] = {
     [APHI_MUTANT_SURVIVED] = "survived",   [LISTED] = "listed",
 };
 
-/* A survivor that is listed is a fate of its own. */
-static size_t fate_of(const aphi_mutation_report *f, size_t i)
+static size_t column_of(const aphi_mutation_report *r, size_t i)
 {
-    aphi_mutant_outcome fate = f->verdicts[i].fate;
-    return fate == APHI_MUTANT_SURVIVED && f->reasons[i] ? LISTED : fate;
+    aphi_mutant_outcome outcome = r->verdicts[i].outcome;
+    return outcome == APHI_MUTANT_SURVIVED && r->reasons[i] ? LISTED : outcome;
 }
 
-static bool is_wrong(const aphi_mutation_report *f, size_t i)
+static bool is_listed_killed(const aphi_mutation_report *r, size_t i)
 {
-    size_t fate = fate_of(f, i);
-    return f->reasons[i] && (fate == APHI_MUTANT_KILLED || fate == APHI_MUTANT_TIMED_OUT);
+    size_t column = column_of(r, i);
+    return r->reasons[i] && (column == APHI_MUTANT_KILLED || column == APHI_MUTANT_TIMED_OUT);
 }
 
-aphi_mutation_report_sum aphi_mutation_report_sum_of(const aphi_mutation_report *f)
+aphi_mutation_counts aphi_mutation_report_count(const aphi_mutation_report *r)
 {
-    aphi_mutation_report_sum sum = {0};
-    for (size_t i = 0; i < f->mutants->n; i++) {
-        if (!f->chosen[i])
+    aphi_mutation_counts counts = {0};
+    for (size_t i = 0; i < r->mutants->n; i++) {
+        if (!r->selected[i])
             continue;
-        size_t fate = fate_of(f, i);
-        sum.survived += fate == APHI_MUTANT_SURVIVED;
-        sum.wrong += is_wrong(f, i);
-        sum.tested += fate >= APHI_MUTANT_KILLED;
+        size_t column = column_of(r, i);
+        counts.survived += column == APHI_MUTANT_SURVIVED;
+        counts.listed_killed += is_listed_killed(r, i);
+        counts.tested += column >= APHI_MUTANT_KILLED;
     }
-    return sum;
+    return counts;
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static void add_mutant(const aphi_mutation_report *f, aphi_buffer *out, size_t i)
+static void add_mutant(const aphi_mutation_report *r, aphi_buffer *out, size_t i)
 {
-    const aphi_mutant *m = &f->mutants->items[i];
-    aphi_buffer_format(out, "%5zu  %s:%u:%u  ", m->number, f->path, m->line, m->column);
+    const aphi_mutant *m = &r->mutants->items[i];
+    aphi_buffer_format(out, "%5zu  %s:%u:%u  ", m->number, r->path, m->line, m->column);
     aphi_mutant_identity(out, m);
     aphi_buffer_byte(out, '\n');
 }
 
-void aphi_mutation_report_list(const aphi_mutation_report *f, aphi_buffer *out)
+void aphi_mutation_report_list(const aphi_mutation_report *r, aphi_buffer *out)
 {
-    for (size_t i = 0; i < f->mutants->n; i++)
-        if (f->chosen[i])
-            add_mutant(f, out, i);
+    for (size_t i = 0; i < r->mutants->n; i++)
+        if (r->selected[i])
+            add_mutant(r, out, i);
 }
 
-static void add_survivors(const aphi_mutation_report *f, aphi_buffer *out)
+static void add_survivors(const aphi_mutation_report *r, aphi_buffer *out)
 {
-    for (size_t i = 0; i < f->mutants->n; i++) {
-        if (!f->chosen[i] || (fate_of(f, i) != APHI_MUTANT_SURVIVED && !is_wrong(f, i)))
+    for (size_t i = 0; i < r->mutants->n; i++) {
+        if (!r->selected[i] || (column_of(r, i) != APHI_MUTANT_SURVIVED && !is_listed_killed(r, i)))
             continue;
-        aphi_buffer_str(out, is_wrong(f, i) ? "listed as equivalent, but killed:\n" : "survived:\n");
-        add_mutant(f, out, i);
-        aphi_mutant_diff(out, f->text, f->size, f->path, &f->mutants->items[i]);
+        aphi_buffer_str(out, is_listed_killed(r, i) ? "listed as equivalent, but killed:\n" : "survived:\n");
+        add_mutant(r, out, i);
+        aphi_mutant_diff(out, r->text, r->size, r->path, &r->mutants->items[i]);
         aphi_buffer_byte(out, '\n');
     }
 }
@@ -86,13 +81,14 @@ static void add_row(aphi_buffer *out, const char *name, const size_t counts[COLU
     aphi_buffer_byte(out, '\n');
 }
 
-static void count(const aphi_mutation_report *f, size_t by_operator[APHI_OPERATOR_COUNT][COLUMNS], size_t all[COLUMNS])
+static void count_columns(const aphi_mutation_report *r, size_t by_operator[APHI_OPERATOR_COUNT][COLUMNS],
+                          size_t all[COLUMNS])
 {
-    for (size_t i = 0; i < f->mutants->n; i++) {
-        if (!f->chosen[i])
+    for (size_t i = 0; i < r->mutants->n; i++) {
+        if (!r->selected[i])
             continue;
-        by_operator[f->mutants->items[i].operator][fate_of(f, i)]++;
-        all[fate_of(f, i)]++;
+        by_operator[r->mutants->items[i].operator][column_of(r, i)]++;
+        all[column_of(r, i)]++;
     }
 }
 
@@ -104,11 +100,11 @@ static bool is_empty(const size_t counts[COLUMNS])
     return true;
 }
 
-void aphi_mutation_report_write(const aphi_mutation_report *f, aphi_buffer *out)
+void aphi_mutation_report_write(const aphi_mutation_report *r, aphi_buffer *out)
 {
     size_t by_operator[APHI_OPERATOR_COUNT][COLUMNS] = {0}, all[COLUMNS] = {0};
-    count(f, by_operator, all);
-    add_survivors(f, out);
+    count_columns(r, by_operator, all);
+    add_survivors(r, out);
     aphi_buffer_format(out, "%-11s %8s", "", "mutants");
     for (size_t k = APHI_MUTANT_BROKEN; k < COLUMNS; k++)
         aphi_buffer_format(out, " %8s", names[k]);
@@ -121,60 +117,92 @@ void aphi_mutation_report_write(const aphi_mutation_report *f, aphi_buffer *out)
         aphi_buffer_format(out, "%zu were not run\n", all[APHI_MUTANT_NONE]);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+/* ---- JSON: the keys of an object are sorted ---------------------------------------------------------------------- */
 
-static aph_value key(const char *name)
+/* In quotes, with _ for spaces. */
+static void add_json_name(aphi_buffer *out, const char *name)
 {
-    aphi_buffer text = {0};
+    aphi_buffer_byte(out, '"');
     for (; *name; name++)
-        aphi_buffer_byte(&text, *name == ' ' ? '_' : *name);
-    aph_value v = aph_str(aphi_buffer_text(&text));
-    aphi_buffer_free(&text);
-    return v;
+        aphi_buffer_byte(out, *name == ' ' ? '_' : *name);
+    aphi_buffer_byte(out, '"');
 }
 
-static aph_value mutant_value(const aphi_mutation_report *f, size_t i)
+static void add_json_key(aphi_buffer *out, const char *key)
 {
-    const aphi_mutant *m = &f->mutants->items[i];
+    if (out->data[out->n - 1] != '{')
+        aphi_buffer_byte(out, ',');
+    add_json_name(out, key);
+    aphi_buffer_byte(out, ':');
+}
+
+static void add_json_string(aphi_buffer *out, const char *key, const char *text)
+{
+    add_json_key(out, key);
+    aphi_buffer_json_string(out, text, strlen(text));
+}
+
+static void add_json_number(aphi_buffer *out, const char *key, size_t number)
+{
+    add_json_key(out, key);
+    aphi_buffer_int(out, (int64_t)number);
+}
+
+static void add_json_mutant(const aphi_mutation_report *r, aphi_buffer *out, size_t i)
+{
+    const aphi_mutant *m = &r->mutants->items[i];
     aphi_buffer identity = {0};
     aphi_mutant_identity(&identity, m);
-    aph_value v = aph_put(aph_object(), "number", aph_int((int64_t)m->number));
-    v = aph_put(v, "operator", aph_str(aphi_operator_name(m->operator)));
-    v = aph_put(v, "line", aph_int(m->line));
-    v = aph_put(v, "column", aph_int(m->column));
-    v = aph_put(v, "function", aph_str(m->function));
-    v = aph_put(v, "before", aph_str(m->before));
-    v = aph_put(v, "after", aph_str(m->after));
-    v = aph_put(v, "identity", aph_str(aphi_buffer_text(&identity)));
+    aphi_buffer_byte(out, '{');
+    add_json_string(out, "after", m->after);
+    add_json_string(out, "before", m->before);
+    add_json_number(out, "column", m->column);
+    if (r->verdicts) {
+        add_json_key(out, "fate");
+        add_json_name(out, names[column_of(r, i)]);
+    }
+    add_json_string(out, "function", m->function);
+    add_json_string(out, "identity", aphi_buffer_text(&identity));
+    add_json_number(out, "line", m->line);
+    add_json_number(out, "number", m->number);
+    if (r->verdicts && r->verdicts[i].outcome == APHI_MUTANT_DUPLICATE)
+        add_json_number(out, "of", r->verdicts[i].duplicate_of);
+    add_json_string(out, "operator", aphi_operator_name(m->operator));
+    if (r->verdicts && r->reasons[i])
+        add_json_string(out, "reason", r->reasons[i]);
+    aphi_buffer_byte(out, '}');
     aphi_buffer_free(&identity);
-    if (!f->verdicts)
-        return v;
-    v = aph_put(v, "fate", key(names[fate_of(f, i)]));
-    if (f->verdicts[i].fate == APHI_MUTANT_DUPLICATE)
-        v = aph_put(v, "of", aph_int((int64_t)f->verdicts[i].twin));
-    if (f->reasons[i])
-        v = aph_put(v, "reason", aph_str(f->reasons[i]));
-    return v;
 }
 
-void aphi_mutation_report_json(const aphi_mutation_report *f, aphi_buffer *out)
+static void add_json_counts(const aphi_mutation_report *r, aphi_buffer *out)
 {
+    static const size_t sorted[COLUMNS] = {APHI_MUTANT_BROKEN, APHI_MUTANT_DUPLICATE, APHI_MUTANT_SAME,
+                                           APHI_MUTANT_KILLED, LISTED, APHI_MUTANT_NONE, APHI_MUTANT_SURVIVED, APHI_MUTANT_TIMED_OUT};
     size_t by_operator[APHI_OPERATOR_COUNT][COLUMNS] = {0}, all[COLUMNS] = {0};
-    aph_value *list = aphi_alloc((f->mutants->n + 1) * sizeof *list), counts = aph_object();
-    size_t n = 0;
-    for (size_t i = 0; i < f->mutants->n; i++)
-        if (f->chosen[i])
-            list[n++] = mutant_value(f, i);
-    aph_value v = aph_put(aph_put(aph_object(), "source", aph_str(f->path)), "mutants", aph_array(n, list));
-    free(list);
-    if (f->verdicts) {
-        count(f, by_operator, all);
-        for (size_t k = 0; k < COLUMNS; k++)
-            counts = aph_set(counts, key(names[k]), aph_int((int64_t)all[k]));
-        v = aph_put(v, "counts", counts);
+    count_columns(r, by_operator, all);
+    add_json_key(out, "counts");
+    aphi_buffer_byte(out, '{');
+    for (size_t k = 0; k < COLUMNS; k++)
+        add_json_number(out, names[sorted[k]], all[sorted[k]]);
+    aphi_buffer_byte(out, '}');
+}
+
+void aphi_mutation_report_json(const aphi_mutation_report *r, aphi_buffer *out)
+{
+    bool first = true;
+    aphi_buffer_byte(out, '{');
+    if (r->verdicts)
+        add_json_counts(r, out);
+    add_json_key(out, "mutants");
+    aphi_buffer_byte(out, '[');
+    for (size_t i = 0; i < r->mutants->n; i++) {
+        if (!r->selected[i])
+            continue;
+        aphi_buffer_str(out, first ? "" : ",");
+        first = false;
+        add_json_mutant(r, out, i);
     }
-    char *text = aph_json_text(v, NULL);
-    aphi_buffer_str(out, text);
-    aphi_buffer_byte(out, '\n');
-    free(text);
+    aphi_buffer_byte(out, ']');
+    add_json_string(out, "source", r->path);
+    aphi_buffer_str(out, "}\n");
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutation_runner.c - mutants are built and tested; see mutation_runner.h.
+ * mutation_runner.c - building and testing of mutants; see mutation_runner.h.
  *
- * Idea:       first the source as it is, for if that fails, so does everything. Then all are built, several at a time;
- *             then those that are like the original or an earlier one are put aside, in their order, so that the
- *             outcome does not depend on who was built first; then the rest is tested.
- * Invariants: 1. slot k of the pool is free, or has one watcher (subprocess.h), which is our only kind of child
- *             2. each file begins with a #line that names the original: __FILE__ and __LINE__, and so the code, differ
- *                from the original's only by the mutation
- * Cost:       the programs of mutants that are different stay on disk until they are tested. */
+ * Idea:       build and test the original first: if it fails, every mutant would. Then build all mutants, several at a
+ *             time. Then drop those with the same object code as the original or an earlier mutant, in their order, so
+ *             that the result does not depend on the order in which builds end. Then test the others.
+ * Invariants: 1. slot k of the pool is free or has one watcher process (subprocess.h); there are no other children
+ *             2. each file begins with a #line directive that names the original, so that __FILE__ and __LINE__, and
+ *                the object code, differ from the original's only by the mutation
+ * Cost:       the programs of distinct mutants stay on disk until they are tested. */
 #include "mutate/mutation_runner.h"
 
 #include "base/memory.h"
@@ -40,22 +40,22 @@ typedef struct slot {
     size_t mutant;
 } slot;
 
-typedef struct mill {
+typedef struct runner {
     const aphi_mutation_options *o;
     const aphi_mutants *mutants;
     aphi_mutant_verdict *verdicts;
     aphi_buffer *error;
     char *folder, *includes, *name; /* name: of the source, without its folder */
     slot *slots;
-    aphi_subprocess_end *ends; /* of the slots, shared with the watchers */
+    aphi_subprocess_end *ends; /* one per slot, shared with the watchers */
     bool testing, failed;
-    aphi_subprocess_end original; /* how the job of the original ended */
+    aphi_subprocess_end original; /* the end of the original's build or test */
     uint64_t original_hash;
-} mill;
+} runner;
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static char *path_in(const mill *m, size_t mutant, const char *name)
+static char *path_in(const runner *m, size_t mutant, const char *name)
 {
     aphi_buffer path = {0};
     aphi_buffer_format(&path, "%s/%zu%s%s", m->folder, mutant == ORIGINAL ? 0 : m->mutants->items[mutant].number,
@@ -71,14 +71,14 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
 
 static void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
-static void remove_mutant(const mill *m, size_t mutant)
+static void remove_mutant(const runner *m, size_t mutant)
 {
     char *path = path_in(m, mutant, "");
     remove_tree(path);
     free(path);
 }
 
-static void add_line_directive(const mill *m, aphi_buffer *text)
+static void add_line_directive(const runner *m, aphi_buffer *text)
 {
     aphi_buffer_str(text, "#line 1 \"");
     for (const char *at = m->o->path; *at; at++) {
@@ -89,7 +89,7 @@ static void add_line_directive(const mill *m, aphi_buffer *text)
     aphi_buffer_str(text, "\"\n");
 }
 
-static bool write_source(const mill *m, size_t mutant)
+static bool write_source(const runner *m, size_t mutant)
 {
     aphi_buffer text = {0};
     char *folder = path_in(m, mutant, ""), *path = path_in(m, mutant, m->name);
@@ -100,7 +100,7 @@ static bool write_source(const mill *m, size_t mutant)
     bool written = file && fwrite(text.data, 1, text.n, file) == text.n;
     written = file && fclose(file) == 0 && written;
     if (!written)
-        aphi_buffer_format(m->error, "%s cannot be written: %s", path, strerror(errno));
+        aphi_buffer_format(m->error, "%s: cannot be written: %s", path, strerror(errno));
     aphi_buffer_free(&text);
     free(folder);
     free(path);
@@ -109,8 +109,8 @@ static bool write_source(const mill *m, size_t mutant)
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-/* With what the words in braces stand for; to be freed. */
-static char *filled(const mill *m, const char *command, size_t mutant)
+/* Replaces the words in braces. The caller frees the result. */
+static char *expand_command(const runner *m, const char *command, size_t mutant)
 {
     char *paths[] = {path_in(m, mutant, m->name), path_in(m, mutant, "program"), path_in(m, mutant, "")};
     static const char *const words[] = {"{source}", "{program}", "{folder}"};
@@ -130,17 +130,17 @@ static char *filled(const mill *m, const char *command, size_t mutant)
     return aphi_buffer_text(&text);
 }
 
-static bool start(mill *m, size_t k, size_t mutant)
+static bool start_job(runner *m, size_t k, size_t mutant)
 {
     if (!m->testing && !write_source(m, mutant))
         return false;
-    char *command = filled(m, m->testing ? m->o->test : m->o->build, mutant);
+    char *command = expand_command(m, m->testing ? m->o->test : m->o->build, mutant);
     char *output = mutant == ORIGINAL ? path_in(m, mutant, "output") : NULL;
     aphi_subprocess job = {.command = command, .output = output, .includes = m->testing ? NULL : m->includes,
                     .limit_ns = m->testing ? m->o->limit_ns : BUILD_NS, .end = &m->ends[k]};
     m->slots[k] = (slot){aphi_subprocess_start(&job), mutant};
     if (m->slots[k].pid < 0)
-        aphi_buffer_format(m->error, "no process can be started: %s", strerror(errno));
+        aphi_buffer_format(m->error, "cannot start a process: %s", strerror(errno));
     free(command);
     free(output);
     if (m->slots[k].pid > 0)
@@ -154,7 +154,7 @@ static bool succeeded(const aphi_subprocess_end *end)
     return !end->timed_out && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
 }
 
-static void read_code(const mill *m, size_t mutant, aphi_buffer *code)
+static void read_code(const runner *m, size_t mutant, aphi_buffer *code)
 {
     char *path = path_in(m, mutant, "program");
     if (!aphi_objcode_read(path, code))
@@ -162,13 +162,13 @@ static void read_code(const mill *m, size_t mutant, aphi_buffer *code)
     free(path);
 }
 
-static void built(mill *m, size_t mutant, const aphi_subprocess_end *end)
+static void take_build(runner *m, size_t mutant, const aphi_subprocess_end *end)
 {
     aphi_buffer code = {0};
     if (succeeded(end))
         read_code(m, mutant, &code);
     if (code.n == 0) {
-        m->verdicts[mutant].fate = APHI_MUTANT_BROKEN;
+        m->verdicts[mutant].outcome = APHI_MUTANT_BROKEN;
         remove_mutant(m, mutant);
     } else {
         m->verdicts[mutant].hash = aphi_objcode_hash(&code);
@@ -176,19 +176,19 @@ static void built(mill *m, size_t mutant, const aphi_subprocess_end *end)
     aphi_buffer_free(&code);
 }
 
-static void take(mill *m, size_t mutant, const aphi_subprocess_end *end)
+static void take_end(runner *m, size_t mutant, const aphi_subprocess_end *end)
 {
-    if (end->called_off)
+    if (end->cancelled)
         return;
     if (!end->known) {
         m->failed = true;
-        aphi_buffer_str(m->error, "a process that watches over a mutant was killed from outside");
+        aphi_buffer_str(m->error, "the watcher process of a mutant was killed");
     } else if (mutant == ORIGINAL) {
         m->original = *end;
     } else if (!m->testing) {
-        built(m, mutant, end);
+        take_build(m, mutant, end);
     } else {
-        m->verdicts[mutant].fate = end->timed_out ? APHI_MUTANT_TIMED_OUT :
+        m->verdicts[mutant].outcome = end->timed_out ? APHI_MUTANT_TIMED_OUT :
                                    succeeded(end) ? APHI_MUTANT_SURVIVED : APHI_MUTANT_KILLED;
         remove_mutant(m, mutant);
     }
@@ -196,17 +196,17 @@ static void take(mill *m, size_t mutant, const aphi_subprocess_end *end)
 
 /* ---- the pool ---------------------------------------------------------------------------------------------------- */
 
-static bool stopped(const mill *m) { return m->failed || (m->o->stop && *m->o->stop); }
+static bool stopped(const runner *m) { return m->failed || (m->o->stop && *m->o->stop); }
 
-static void call_off(const mill *m)
+static void cancel_jobs(const runner *m)
 {
     for (size_t k = 0; k < m->o->jobs; k++)
         if (m->slots[k].pid > 0)
             kill(m->slots[k].pid, SIGTERM);
 }
 
-/* Waits until one has ended; a signal of ours interrupts. */
-static size_t collect(mill *m)
+/* Waits up to 100 ms for a job to end. Returns the number of ended jobs. */
+static size_t collect_ended(runner *m)
 {
     sigset_t child;
     size_t ended = 0;
@@ -218,34 +218,34 @@ static size_t collect(mill *m)
             if (m->slots[k].pid != pid)
                 continue;
             m->slots[k].pid = 0;
-            take(m, m->slots[k].mutant, &m->ends[k]);
+            take_end(m, m->slots[k].mutant, &m->ends[k]);
             ended++;
         }
     }
     return ended;
 }
 
-/* As many as are free; true if some run. */
-static bool fill_slots(mill *m, const size_t *order, size_t n, size_t *next)
+/* Starts a job in each free slot. Returns false if no job runs. */
+static bool fill_slots(runner *m, const size_t *order, size_t n, size_t *next)
 {
-    bool some = false;
+    bool running = false;
     for (size_t k = 0; k < m->o->jobs; k++) {
-        if (m->slots[k].pid == 0 && *next < n && !stopped(m) && !start(m, k, order[(*next)++]))
+        if (m->slots[k].pid == 0 && *next < n && !stopped(m) && !start_job(m, k, order[(*next)++]))
             m->failed = true;
-        some |= m->slots[k].pid > 0;
+        running |= m->slots[k].pid > 0;
     }
-    return some;
+    return running;
 }
 
-static void run_all(mill *m, const char *what, const size_t *order, size_t n)
+static void run_jobs(runner *m, const char *phase, const size_t *order, size_t n)
 {
     size_t next = 0, done = 0;
     if (m->o->phase)
-        m->o->phase(what, n);
+        m->o->phase(phase, n);
     while (fill_slots(m, order, n, &next)) {
         if (stopped(m))
-            call_off(m);
-        done += collect(m);
+            cancel_jobs(m);
+        done += collect_ended(m);
         if (m->o->done)
             m->o->done(done);
     }
@@ -253,7 +253,7 @@ static void run_all(mill *m, const char *what, const size_t *order, size_t n)
 
 /* ---- the original ------------------------------------------------------------------------------------------------ */
 
-static void add_output(const mill *m)
+static void add_output(const runner *m)
 {
     char text[OUTPUT_SHOWN + 1];
     char *path = path_in(m, ORIGINAL, "output");
@@ -264,7 +264,7 @@ static void add_output(const mill *m)
     while (n > 0 && text[n - 1] == '\n')
         n--;
     if (n > 0) {
-        aphi_buffer_str(m->error, "; it printed:\n");
+        aphi_buffer_str(m->error, "; output:\n");
         aphi_buffer_add(m->error, text, n);
     }
     if (file)
@@ -272,31 +272,31 @@ static void add_output(const mill *m)
     free(path);
 }
 
-static void add_end(const mill *m, int64_t limit_ns)
+static void add_end(const runner *m, int64_t limit_ns)
 {
     int status = m->original.status;
     if (m->original.timed_out)
-        aphi_buffer_format(m->error, "it does not end within %.3g s", (double)limit_ns / (1000 * (double)MS));
+        aphi_buffer_format(m->error, "it takes longer than %.3g s", (double)limit_ns / (1000 * (double)MS));
     else if (WIFSIGNALED(status))
         aphi_buffer_format(m->error, "signal %d", WTERMSIG(status));
     else
         aphi_buffer_format(m->error, "status %d", WEXITSTATUS(status));
 }
 
-static aphi_mutation_end run_original(mill *m)
+static aphi_mutation_end run_original(runner *m)
 {
     size_t original = ORIGINAL;
     aphi_buffer code = {0};
-    run_all(m, "building the original", &original, 1);
+    run_jobs(m, "building the original", &original, 1);
     if (stopped(m))
-        return m->failed ? APHI_MUTATION_WORLD : APHI_MUTATION_STOPPED;
-    bool fine = succeeded(&m->original);
-    if (fine)
+        return m->failed ? APHI_MUTATION_SYSTEM_ERROR : APHI_MUTATION_STOPPED;
+    bool exited_0 = succeeded(&m->original);
+    if (exited_0)
         read_code(m, ORIGINAL, &code);
     if (code.n == 0) {
-        aphi_buffer_format(m->error, "%s does not build even as it is: ", m->o->path);
-        if (fine)
-            aphi_buffer_str(m->error, "the command makes no file {program}");
+        aphi_buffer_format(m->error, "%s: the original does not build: ", m->o->path);
+        if (exited_0)
+            aphi_buffer_str(m->error, "the command does not create {program}");
         else
             add_end(m, BUILD_NS);
         add_output(m);
@@ -305,13 +305,13 @@ static aphi_mutation_end run_original(mill *m)
     m->original_hash = aphi_objcode_hash(&code);
     aphi_buffer_free(&code);
     m->testing = true;
-    run_all(m, "testing the original", &original, 1);
+    run_jobs(m, "testing the original", &original, 1);
     m->testing = false;
     if (stopped(m))
-        return m->failed ? APHI_MUTATION_WORLD : APHI_MUTATION_STOPPED;
+        return m->failed ? APHI_MUTATION_SYSTEM_ERROR : APHI_MUTATION_STOPPED;
     if (succeeded(&m->original))
         return APHI_MUTATION_DONE;
-    aphi_buffer_format(m->error, "%s fails its test even as it is, so nothing can be said of mutants: ", m->o->path);
+    aphi_buffer_format(m->error, "%s: the original fails the test: ", m->o->path);
     add_end(m, m->o->limit_ns);
     add_output(m);
     return APHI_MUTATION_TEST;
@@ -319,7 +319,7 @@ static aphi_mutation_end run_original(mill *m)
 
 /* ---- the mutants ------------------------------------------------------------------------------------------------- */
 
-static bool same_code(const mill *m, size_t a, size_t b)
+static bool same_code(const runner *m, size_t a, size_t b)
 {
     aphi_buffer left, right;
     read_code(m, a, &left);
@@ -330,32 +330,32 @@ static bool same_code(const mill *m, size_t a, size_t b)
     return same;
 }
 
-/* Is it like the original, or like one of those before it? */
-static bool is_twin(mill *m, const size_t *different, size_t n, size_t mutant)
+/* Compares the object code with the original's and those of the earlier distinct mutants. */
+static bool is_duplicate(runner *m, const size_t *distinct, size_t n, size_t mutant)
 {
     aphi_mutant_verdict *v = &m->verdicts[mutant];
     if (v->hash == m->original_hash && same_code(m, ORIGINAL, mutant)) {
-        v->fate = APHI_MUTANT_SAME;
+        v->outcome = APHI_MUTANT_SAME;
         return true;
     }
     for (size_t i = 0; i < n; i++) {
-        if (m->verdicts[different[i]].hash == v->hash && same_code(m, different[i], mutant)) {
-            v->fate = APHI_MUTANT_DUPLICATE;
-            v->twin = m->mutants->items[different[i]].number;
+        if (m->verdicts[distinct[i]].hash == v->hash && same_code(m, distinct[i], mutant)) {
+            v->outcome = APHI_MUTANT_DUPLICATE;
+            v->duplicate_of = m->mutants->items[distinct[i]].number;
             return true;
         }
     }
     return false;
 }
 
-/* Keeps those that are to be tested; how many. */
-static size_t keep_different(mill *m, size_t *order, size_t n)
+/* Keeps the mutants that are to be tested. Returns their number. */
+static size_t keep_distinct(runner *m, size_t *order, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        if (m->verdicts[order[i]].fate != APHI_MUTANT_NONE)
+        if (m->verdicts[order[i]].outcome != APHI_MUTANT_NONE)
             continue;
-        if (is_twin(m, order, kept, order[i]))
+        if (is_duplicate(m, order, kept, order[i]))
             remove_mutant(m, order[i]);
         else
             order[kept++] = order[i];
@@ -363,44 +363,44 @@ static size_t keep_different(mill *m, size_t *order, size_t n)
     return kept;
 }
 
-static aphi_mutation_end run_mutants(mill *m, const bool *chosen)
+static aphi_mutation_end run_mutants(runner *m, const bool *selected)
 {
     size_t *order = aphi_alloc((m->mutants->n + 1) * sizeof *order), n = 0;
     for (size_t i = 0; i < m->mutants->n; i++)
-        if (chosen[i])
+        if (selected[i])
             order[n++] = i;
-    run_all(m, "building", order, n);
+    run_jobs(m, "building", order, n);
     if (!stopped(m)) {
-        n = keep_different(m, order, n);
+        n = keep_distinct(m, order, n);
         m->testing = true;
-        run_all(m, "testing", order, n);
+        run_jobs(m, "testing", order, n);
     }
     free(order);
-    return m->failed ? APHI_MUTATION_WORLD : stopped(m) ? APHI_MUTATION_STOPPED : APHI_MUTATION_DONE;
+    return m->failed ? APHI_MUTATION_SYSTEM_ERROR : stopped(m) ? APHI_MUTATION_STOPPED : APHI_MUTATION_DONE;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+/* ---- setting up ------------------------------------------------------------------------------------------------- */
 
-static bool make_folder(mill *m)
+static bool make_folder(runner *m)
 {
     const char *root = getenv("TMPDIR");
     aphi_buffer path = {0};
     aphi_buffer_format(&path, "%s/antiphon-mutate-XXXXXX", root && *root == '/' ? root : "/tmp");
     m->folder = aphi_buffer_text(&path);
-    const char *strange = " \t\n\"'\\$`&|;<>()*?[]{}!#~";
-    if (strpbrk(m->folder, strange) || strpbrk(m->name, strange)) {
-        aphi_buffer_format(m->error, "%s/%s: such a path cannot be written into a command; choose a plainer name, or "
-                           "set TMPDIR to a plainer folder", m->folder, m->name);
+    const char *special = " \t\n\"'\\$`&|;<>()*?[]{}!#~";
+    if (strpbrk(m->folder, special) || strpbrk(m->name, special)) {
+        aphi_buffer_format(m->error, "%s/%s: special characters in the path; rename the source, or set TMPDIR to "
+                           "another folder", m->folder, m->name);
         return false;
     }
     if (mkdtemp(m->folder))
         return true;
-    aphi_buffer_format(m->error, "no temporary folder %s: %s", m->folder, strerror(errno));
+    aphi_buffer_format(m->error, "%s: cannot create the temporary folder: %s", m->folder, strerror(errno));
     return false;
 }
 
-/* The absolute folder of the source, where its headers are; its name. */
-static void find_names(mill *m)
+/* Sets the absolute folder of the source, where its headers are, and its name. */
+static void find_names(runner *m)
 {
     char *copy = aphi_copy(m->o->path, strlen(m->o->path) + 1), *real = realpath(m->o->path, NULL);
     const char *name = basename(copy);
@@ -412,12 +412,12 @@ static void find_names(mill *m)
 }
 
 aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants,
-                                    const bool *chosen, aphi_mutant_verdict *verdicts, aphi_buffer *error)
+                                    const bool *selected, aphi_mutant_verdict *verdicts, aphi_buffer *error)
 {
-    mill m = {.o = options, .mutants = mutants, .verdicts = verdicts, .error = error};
+    runner m = {.o = options, .mutants = mutants, .verdicts = verdicts, .error = error};
     size_t shared = options->jobs * sizeof *m.ends;
     sigset_t child, old;
-    aphi_mutation_end end = APHI_MUTATION_WORLD;
+    aphi_mutation_end end = APHI_MUTATION_SYSTEM_ERROR;
     assert(options->jobs > 0);
     memset(verdicts, 0, mutants->n * sizeof *verdicts);
     find_names(&m);
@@ -430,7 +430,7 @@ aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const 
     if (make_folder(&m)) {
         end = run_original(&m);
         if (end == APHI_MUTATION_DONE)
-            end = run_mutants(&m, chosen);
+            end = run_mutants(&m, selected);
         remove_tree(m.folder);
     }
     sigprocmask(SIG_SETMASK, &old, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutation_runner.h - mutants are built and tested: which of them does a test notice? */
+ * mutation_runner.h - building and testing of mutants: a verdict on each. */
 #ifndef APHI_MUTATE_MUTATION_RUNNER_H
 #define APHI_MUTATE_MUTATION_RUNNER_H
 
@@ -10,45 +10,45 @@
 #include <stdint.h>
 
 typedef enum aphi_mutant_outcome {
-    APHI_MUTANT_NONE,      /* not chosen, or we were stopped before */
-    APHI_MUTANT_BROKEN,    /* it does not compile */
-    APHI_MUTANT_SAME,      /* the compiler makes the same of it as of the original */
-    APHI_MUTANT_DUPLICATE, /* or as of an earlier mutant */
+    APHI_MUTANT_NONE,      /* not selected, or not reached before a stop */
+    APHI_MUTANT_BROKEN,    /* does not compile */
+    APHI_MUTANT_SAME,      /* same object code as the original */
+    APHI_MUTANT_DUPLICATE, /* same object code as an earlier mutant */
     APHI_MUTANT_KILLED,    /* the test fails */
-    APHI_MUTANT_TIMED_OUT, /* the test does not end */
+    APHI_MUTANT_TIMED_OUT, /* the test exceeds its time limit */
     APHI_MUTANT_SURVIVED,  /* the test passes */
 } aphi_mutant_outcome;
 
 typedef struct aphi_mutant_verdict {
-    aphi_mutant_outcome fate;
-    size_t twin;   /* of a duplicate: the number of the earlier one */
-    uint64_t hash; /* of its code, for the mill itself */
+    aphi_mutant_outcome outcome;
+    size_t duplicate_of; /* the number of the earlier mutant */
+    uint64_t hash;       /* of the object code; internal */
 } aphi_mutant_verdict;
 
 typedef struct aphi_mutation_options {
     const char *path, *text; /* the source */
     size_t size;
-    /* Commands of the shell. {source} stands for the file of a mutant, {program} for what is to be made of it, {folder}
-     * for a folder of its own; all else is left as it is. */
+    /* Shell commands. {source} is replaced by the file of a mutant, {program} by the file to build, {folder} by the
+     * mutant's own folder. */
     const char *build, *test;
-    size_t jobs; /* at once */
-    int64_t limit_ns;
+    size_t jobs;      /* run at a time */
+    int64_t limit_ns; /* of a test */
     const volatile sig_atomic_t *stop;
-    void (*phase)(const char *what, size_t total); /* for a line of progress; both may be NULL */
+    void (*phase)(const char *name, size_t total); /* progress callbacks; both may be NULL */
     void (*done)(size_t n);
 } aphi_mutation_options;
 
 typedef enum aphi_mutation_end {
     APHI_MUTATION_DONE,
-    APHI_MUTATION_STOPPED, /* by *stop; the verdicts that there are hold */
-    APHI_MUTATION_WORLD,   /* no folder, no process */
-    APHI_MUTATION_BUILD,   /* the source does not build as it is, */
-    APHI_MUTATION_TEST,    /* or fails its test: nothing can be said of mutants */
+    APHI_MUTATION_STOPPED,      /* by *stop; the verdicts so far are valid */
+    APHI_MUTATION_SYSTEM_ERROR, /* a folder or a process could not be created */
+    APHI_MUTATION_BUILD,        /* the original does not build */
+    APHI_MUTATION_TEST,         /* the original fails its test */
 } aphi_mutation_end;
 
-/* Builds and tests those that are chosen; verdicts[i] is of mutant i. Nothing is left of it, neither processes nor
- * files. The error is a whole message, which may have several lines. */
+/* Builds and tests the selected mutants; verdicts[i] belongs to mutant i. All processes have ended and all files are
+ * removed on return. The error is a complete message of one or more lines. */
 aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants,
-                                    const bool *chosen, aphi_mutant_verdict *verdicts, aphi_buffer *error);
+                                    const bool *selected, aphi_mutant_verdict *verdicts, aphi_buffer *error);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * objcode.c - what a compiler made of a source; see objcode.h.
+ * objcode.c - the parts of a compiled file that affect its behaviour; see objcode.h.
  *
- * Two programs that differ in nothing of this behave alike: that is what makes a mutant equivalent ("trivial compiler
- * equivalence", Papadakis et al., ICSE 2015). Where something is doubtful, more is compared: then a mutant is run once
- * too often, and nothing worse. */
+ * Two programs with the same parts behave alike ("trivial compiler equivalence", Papadakis et al., ICSE 2015). In
+ * doubt, a section is included: a mutant is then tested needlessly, which is harmless. */
 #include "mutate/objcode.h"
 
 #include <elf.h>
@@ -24,8 +23,8 @@ static bool read_all(const char *path, aphi_buffer *out)
     return n == 0;
 }
 
-/* The header of a section, if the file has it. */
-static bool section(const aphi_buffer *file, const Elf64_Ehdr *head, size_t i, Elf64_Shdr *s)
+/* Reads the header of a section. Returns false if it is outside the file. */
+static bool read_section(const aphi_buffer *file, const Elf64_Ehdr *head, size_t i, Elf64_Shdr *s)
 {
     if (i >= head->e_shnum || head->e_shoff > file->n || (file->n - head->e_shoff) / sizeof *s <= i)
         return false;
@@ -33,7 +32,7 @@ static bool section(const aphi_buffer *file, const Elf64_Ehdr *head, size_t i, E
     return s->sh_type == SHT_NOBITS || (s->sh_offset <= file->n && s->sh_size <= file->n - s->sh_offset);
 }
 
-static bool matters(const aphi_buffer *file, const Elf64_Ehdr *head, const Elf64_Shdr *s)
+static bool is_relevant(const aphi_buffer *file, const Elf64_Ehdr *head, const Elf64_Shdr *s)
 {
     Elf64_Shdr target;
     if (s->sh_flags & SHF_ALLOC)
@@ -41,7 +40,7 @@ static bool matters(const aphi_buffer *file, const Elf64_Ehdr *head, const Elf64
     if (head->e_type != ET_REL)
         return false;
     if (s->sh_type == SHT_RELA || s->sh_type == SHT_REL)
-        return !section(file, head, s->sh_info, &target) || (target.sh_flags & SHF_ALLOC);
+        return !read_section(file, head, s->sh_info, &target) || (target.sh_flags & SHF_ALLOC);
     return s->sh_type == SHT_SYMTAB || s->sh_type == SHT_STRTAB;
 }
 
@@ -57,9 +56,9 @@ static bool add_sections(const aphi_buffer *file, aphi_buffer *out)
     aphi_buffer_add(out, &head.e_entry, sizeof head.e_entry);
     for (size_t i = 0; i < head.e_shnum; i++) {
         Elf64_Shdr s;
-        if (!section(file, &head, i, &s))
+        if (!read_section(file, &head, i, &s))
             return false;
-        if (!matters(file, &head, &s))
+        if (!is_relevant(file, &head, &s))
             continue;
         aphi_buffer_format(out, "section %zu %x %llx %llx %llx ", i, s.sh_type, (unsigned long long)s.sh_flags,
                            (unsigned long long)s.sh_addr, (unsigned long long)s.sh_size);
@@ -72,15 +71,15 @@ static bool add_sections(const aphi_buffer *file, aphi_buffer *out)
 bool aphi_objcode_read(const char *path, aphi_buffer *out)
 {
     aphi_buffer file = {0};
-    bool fine = read_all(path, &file);
+    bool read = read_all(path, &file);
     *out = (aphi_buffer){0};
-    if (fine && !add_sections(&file, out)) {
+    if (read && !add_sections(&file, out)) {
         aphi_buffer_free(out);
         *out = file;
         return true;
     }
     aphi_buffer_free(&file);
-    return fine;
+    return read;
 }
 
 uint64_t aphi_objcode_hash(const aphi_buffer *code)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * objcode.h - what a compiler made of a source, as far as it can be told when it runs. */
+ * objcode.h - the parts of a compiled file that affect its behaviour at run time. */
 #ifndef APHI_MUTATE_OBJCODE_H
 #define APHI_MUTATE_OBJCODE_H
 
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of an ELF file, the sections that are there when it runs, without notes, among which is the build id; of an object
- * file also its symbols and relocations, but not those of debug information. Of any other file all. False: it cannot be
- * read. */
+/* Reads the loaded sections of an ELF file without notes (one of which is the build id); of an object file also its
+ * symbols and relocations, except those of debug information; of any other file all bytes. Returns false if the file
+ * cannot be read. */
 bool aphi_objcode_read(const char *path, aphi_buffer *out);
 uint64_t aphi_objcode_hash(const aphi_buffer *code);
 

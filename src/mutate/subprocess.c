@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * subprocess.c - a command of the shell that has limited time and leaves nothing behind; see subprocess.h.
+ * subprocess.c - a shell command with a time limit that leaves no process behind; see subprocess.h.
  *
- * Idea:       a watcher, a process of its own, starts the command in a process group and adopts whatever loses its
- *             parent (PR_SET_CHILD_SUBREAPER): so all that comes of the command is the watcher's child sooner or
- *             later, whatever group or session it has moved to, and waitpid says when nothing is left.
- * Invariants: 1. only processes that the watcher has not reaped are signalled: a number cannot be another's
- *             2. a watcher whose own parent has ended calls its command off (PR_SET_PDEATHSIG)
- * Cost:       nothing while the command runs: the watcher sleeps until a signal or the end of the time. */
+ * Idea:       a watcher process starts the command in a process group and adopts orphans (PR_SET_CHILD_SUBREAPER).
+ *             Each descendant of the command thus becomes the watcher's child, in any process group or session, and
+ *             waitpid fails with ECHILD when none is left.
+ * Invariants: 1. the watcher signals only processes that it has not reaped, so that a process id is not reused
+ *             2. a watcher whose parent has ended cancels its command (PR_SET_PDEATHSIG)
+ * Cost:       none while the command runs: the watcher sleeps until a signal or the time limit. */
 #include "mutate/subprocess.h"
 
 #include "base/clock.h"
@@ -25,17 +25,17 @@
 #include <unistd.h>
 
 #define MS INT64_C(1000000)
-#define POLITE_NS (500 * MS) /* to end after SIGTERM, before SIGKILL */
-#define STRAY_NS (200 * MS)  /* for what outlives a command that has ended itself */
+#define TERMINATE_NS (500 * MS) /* from SIGTERM to SIGKILL */
+#define ORPHAN_NS (200 * MS)    /* for processes that outlive the shell */
 
 typedef struct watch {
     const aphi_subprocess *job;
-    pid_t leader; /* the shell; 0: reaped */
+    pid_t shell; /* leader of the process group; 0: reaped */
     aphi_subprocess_end end;
-    bool alone; /* no child is left */
+    bool childless;
 } watch;
 
-static void signals_of_watcher(sigset_t *set)
+static void set_watcher_signals(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGCHLD);
@@ -54,7 +54,7 @@ static void add_includes(const char *folder)
         setenv("CPATH", both, 1);
 }
 
-static _Noreturn void become(const aphi_subprocess *job)
+static _Noreturn void exec_command(const aphi_subprocess *job)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -74,35 +74,35 @@ static _Noreturn void become(const aphi_subprocess *job)
 
 /* ---- watching ---------------------------------------------------------------------------------------------------- */
 
-static void reap(watch *w)
+static void reap_children(watch *w)
 {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid != w->leader)
+        if (pid != w->shell)
             continue;
-        w->leader = 0;
+        w->shell = 0;
         w->end.known = true;
         w->end.status = status;
     }
-    w->alone = pid < 0 && errno == ECHILD;
+    w->childless = pid < 0 && errno == ECHILD;
 }
 
-/* Until a signal, at most until then: is it time to end it all? */
+/* Waits for a signal, until that time at most. */
 static void wait_until(watch *w, int64_t until)
 {
     sigset_t set;
-    signals_of_watcher(&set);
+    set_watcher_signals(&set);
     int64_t left = until - aphi_clock_ns();
     if (left < 0)
         left = 0;
     int number = sigtimedwait(&set, NULL, &(struct timespec){left / (1000 * MS), left % (1000 * MS)});
     if (number > 0 && number != SIGCHLD)
-        w->end.called_off = true;
-    reap(w);
+        w->end.cancelled = true;
+    reap_children(w);
 }
 
-/* The parent of a process, by the name of its folder; -1: there is none. */
+/* The parent of a process, by the name of its folder in /proc; -1: unknown. */
 static pid_t parent_of(const char *name)
 {
     char path[300], line[512];
@@ -111,7 +111,8 @@ static pid_t parent_of(const char *name)
         return -1;
     snprintf(path, sizeof path, "/proc/%s/stat", name);
     FILE *stat = fopen(path, "re");
-    const char *after = stat && fgets(line, sizeof line, stat) ? strrchr(line, ')') : NULL; /* its name may hold any */
+    /* The command name, in brackets, may contain brackets. */
+    const char *after = stat && fgets(line, sizeof line, stat) ? strrchr(line, ')') : NULL;
     if (after && sscanf(after, ") %*c %d", &parent) != 1)
         parent = -1;
     if (stat)
@@ -129,23 +130,23 @@ static void kill_children(void)
         closedir(all);
 }
 
-/* Nothing is left when it returns. */
-static void end_all(watch *w)
+/* Returns when no descendant is left. */
+static void end_descendants(watch *w)
 {
-    if (w->leader > 0)
-        kill(-w->leader, SIGTERM);
-    int64_t until = aphi_clock_ns() + (w->leader > 0 ? POLITE_NS : STRAY_NS);
-    while (!w->alone && aphi_clock_ns() < until)
+    if (w->shell > 0)
+        kill(-w->shell, SIGTERM);
+    int64_t until = aphi_clock_ns() + (w->shell > 0 ? TERMINATE_NS : ORPHAN_NS);
+    while (!w->childless && aphi_clock_ns() < until)
         wait_until(w, until);
-    while (!w->alone) {
-        if (w->leader > 0)
-            kill(-w->leader, SIGKILL);
+    while (!w->childless) {
+        if (w->shell > 0)
+            kill(-w->shell, SIGKILL);
         kill_children();
         wait_until(w, aphi_clock_ns() + 5 * MS);
     }
 }
 
-static _Noreturn void watch_over(const aphi_subprocess *job, pid_t parent)
+static _Noreturn void run_watcher(const aphi_subprocess *job, pid_t parent)
 {
     watch w = {.job = job};
     sigset_t set;
@@ -155,20 +156,20 @@ static _Noreturn void watch_over(const aphi_subprocess *job, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(1);
-    signals_of_watcher(&set);
-    w.leader = fork();
-    if (w.leader == 0)
-        become(job);
-    if (w.leader < 0)
+    set_watcher_signals(&set);
+    w.shell = fork();
+    if (w.shell == 0)
+        exec_command(job);
+    if (w.shell < 0)
         _exit(1);
-    setpgid(w.leader, w.leader); /* whoever comes first */
-    while (w.leader > 0 && !w.end.called_off && aphi_clock_ns() < until)
+    setpgid(w.shell, w.shell); /* parent and child both set it: either may run first */
+    while (w.shell > 0 && !w.end.cancelled && aphi_clock_ns() < until)
         wait_until(&w, until);
-    bool timed_out = w.leader > 0 && !w.end.called_off;
-    bool called_off = w.end.called_off;
-    end_all(&w);
+    bool timed_out = w.shell > 0 && !w.end.cancelled;
+    bool cancelled = w.end.cancelled;
+    end_descendants(&w);
     w.end.timed_out = timed_out;
-    w.end.called_off = called_off;
+    w.end.cancelled = cancelled;
     *job->end = w.end;
     _exit(0);
 }
@@ -178,11 +179,11 @@ pid_t aphi_subprocess_start(const aphi_subprocess *job)
     sigset_t set, old;
     pid_t parent = getpid();
     *job->end = (aphi_subprocess_end){0};
-    signals_of_watcher(&set);
-    sigprocmask(SIG_BLOCK, &set, &old); /* none may come before the watcher is ready for it */
+    set_watcher_signals(&set);
+    sigprocmask(SIG_BLOCK, &set, &old); /* until the watcher waits for them */
     pid_t pid = fork();
     if (pid == 0)
-        watch_over(job, parent);
+        run_watcher(job, parent);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return pid;
 }

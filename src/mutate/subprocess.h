@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * subprocess.h - a command of the shell that has limited time and leaves nothing behind. */
+ * subprocess.h - a shell command with a time limit that leaves no process behind. */
 #ifndef APHI_MUTATE_SUBPROCESS_H
 #define APHI_MUTATE_SUBPROCESS_H
 
@@ -9,21 +9,22 @@
 #include <sys/types.h>
 
 typedef struct aphi_subprocess_end {
-    bool known;     /* it was seen to end, and how */
-    bool timed_out, called_off;
-    int status;     /* as waitpid gives it, if neither */
+    bool known;     /* the watcher saw it end */
+    bool timed_out, cancelled;
+    int status;     /* of waitpid, if neither */
 } aphi_subprocess_end;
 
 typedef struct aphi_subprocess {
     const char *command;
-    const char *output;   /* a file for what it prints; NULL: nowhere */
-    const char *includes; /* a folder where compilers look for headers, too; NULL: none */
+    const char *output;   /* file for its output; NULL: discard it */
+    const char *includes; /* an additional folder for compilers to search for headers; NULL: none */
     int64_t limit_ns;
-    aphi_subprocess_end *end; /* in memory that is shared with children */
+    aphi_subprocess_end *end; /* in memory shared with child processes */
 } aphi_subprocess;
 
-/* Starts it. What is returned is the process that watches over it: when that has ended, so has all that the command has
- * started, and *end is written; SIGTERM calls it off. Below 0: there is no process, and errno. */
+/* Starts the command. Returns the process id of its watcher; when the watcher has ended, all processes of the command
+ * have ended and *end is written. SIGTERM to the watcher cancels the command. Returns a negative number and sets errno
+ * if no process can be started. */
 pid_t aphi_subprocess_start(const aphi_subprocess *job);
 
 #endif

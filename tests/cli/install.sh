@@ -12,7 +12,7 @@ DESTDIR=$dir/root meson install -C "$build" --no-rebuild --quiet >"$dir/out" 2>"
 check 'it ends without an error' [ $? -eq 0 ]
 program=$(find "$dir/root" -name antiphon -type f -path '*/bin/*')
 prefix=${program%/bin/antiphon}
-for file in include/antiphon/model.h share/man/man1/antiphon.1 share/doc/antiphon/README.md share/doc/antiphon/tutorial.md \
+for file in bin/antiphon-mutate include/antiphon/model.h share/man/man1/antiphon.1 share/doc/antiphon/README.md share/doc/antiphon/tutorial.md \
     share/antiphon/examples/kv.c; do
     check "$file is there" [ -s "$prefix/$file" ]
 done

@@ -63,7 +63,7 @@ check 'a patched source is the mutant' cmp -s out patched.c
 
 run 7 mutate "$ANTIPHON_ROOT/subjects/swap/swap.c" --lines 113-119 --json -j 2 \
     --build 'cc -fsyntax-only -w {source} && printf x >{program}' --test 'true {program}'
-err 'no mutant was left to be tested'
+err 'no mutant to test'
 same "$(($(count broken) + $(count equivalent)))" "$(grep -o '"number"' out | wc -l)"
 check 'some were listed' [ "$(count equivalent)" -gt 5 ]
 
@@ -185,25 +185,25 @@ err 'missing.c: cannot be read'
 run 80 mutate "$dir"
 printf 'int a;\n  "b\n' >string.c
 run 81 mutate string.c
-err 'string.c:2:3: a string that does not end on its line'
+err 'string.c:2:3: unterminated string'
 printf 'int f(void) {\n' >open.c
 run 81 mutate open.c
-err 'open.c:1:13: a bracket that is never closed'
+err 'open.c:1:13: unclosed bracket'
 run 82 mutate small.c --build "$cc -DNDEBUG -Dleast=" --test 'true {program}'
-err 'small.c does not build even as it is: status 1; it printed:'
+err 'small.c: the original does not build: status 1; output:'
 err 'small.c:4:'
 run 82 mutate small.c --build 'true {source} {program}' --test 'true {program}'
-err 'the command makes no file {program}'
+err 'the command does not create {program}'
 run 83 mutate small.c --build "$cc" --test 'echo no; false {program}'
-err 'so nothing can be said of mutants: status 1; it printed:'
+err 'small.c: the original fails the test: status 1; output:'
 err no
 run 83 mutate small.c --build "$cc" --test 'sleep 1000; {program}' --time 0.2
-err 'it does not end within 0.2 s'
+err 'it takes longer than 0.2 s'
 run 83 mutate small.c --build "$cc" --test 'kill -9 $$; {program}'
 err 'signal 9'
 echo 'relational least "<" "<=" 9: no' >stale
 run 84 mutate small.c --build "$cc" --test 'true {program}' --equivalent stale
-err 'stale:1: there is no such mutant'
+err 'stale:1: unknown mutant'
 run 84 mutate small.c --build "$cc" --test 'true {program}' --equivalent missing
 for wrong in '--operators x' '--operators relational,' '--lines x' '--lines 0' '--lines 5-3' '--lines 3-x' '--write x' \
     '--write 1000' '--diff 1000' '--function nobody' '--time 0' '--time x' '-j x' '-j 257' '--nonsense' '--build' \
@@ -212,7 +212,7 @@ for wrong in '--operators x' '--operators relational,' '--lines x' '--lines 0' '
     run 2 mutate small.c $wrong
 done
 run 2 mutate
-err 'which source'
+err 'no source'
 run 2 mutate small.c --build 'cc' --test '{program}'
 err '{source}'
 run 2 mutate small.c --build 'cc {source}' --test '{program}'
@@ -224,6 +224,17 @@ TMPDIR="$dir/tmp with spaces" run 4 mutate small.c --build "$cc" --test '{progra
 err 'TMPDIR'
 run 0 mutate --help
 out 'usage: antiphon mutate'
+
+# The command needs the program antiphon-mutate: beside antiphon, or in PATH.
+mkdir alone
+cp "$ANTIPHON" alone/antiphon
+told='mutate, without antiphon-mutate'
+alone/antiphon mutate small.c >out 2>err
+same $? 70
+err 'antiphon-mutate: cannot be executed'
+PATH=$(dirname "$ANTIPHON"):$PATH alone/antiphon mutate small.c --write 3 >out 2>err
+same $? 0
+
 told='mutate >/dev/full'
 "$ANTIPHON" mutate small.c >/dev/full 2>err
 same $? 4

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_ctokens.c - any bytes are tokens or an error with its place. Tokens, one behind the other, are the bytes again;
- * and the first mutants, written, are sources that differ from it, with as many lines. */
+ * fuzz_ctokens.c - any bytes yield tokens that cover them, or an error with its position; the first mutants differ from
+ * the source and have as many lines. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mutate/mutants.h"
 
-enum { TRIED = 50 };
+enum { MUTANTS_MAX = 50 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,7 +20,7 @@ static size_t lines(const char *text, size_t n)
     return found;
 }
 
-static void assert_whole(const aphi_ctokens *tokens, const char *text, size_t size)
+static void assert_covers(const aphi_ctokens *tokens, const char *text, size_t size)
 {
     size_t at = 0, line = 1;
     for (size_t i = 0; i < tokens->n; i++) {
@@ -32,9 +32,9 @@ static void assert_whole(const aphi_ctokens *tokens, const char *text, size_t si
     assert(at == size);
 }
 
-static void try_mutants(const char *text, size_t size, const aphi_mutants *mutants)
+static void check_mutants(const char *text, size_t size, const aphi_mutants *mutants)
 {
-    for (size_t i = 0; i < mutants->n && i < TRIED; i++) {
+    for (size_t i = 0; i < mutants->n && i < MUTANTS_MAX; i++) {
         const aphi_mutant *m = &mutants->items[i];
         aphi_buffer source = {0}, diff = {0};
         assert(m->number == i + 1 && m->begin < m->end && m->end <= size);
@@ -49,7 +49,7 @@ static void try_mutants(const char *text, size_t size, const aphi_mutants *mutan
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size ? size : 1); /* a copy that ends with the input, so that reading behind it is seen */
+    char *text = malloc(size ? size : 1); /* an exact copy, so that the sanitizer sees reads beyond the end */
     aphi_ctokens tokens;
     aphi_mutants mutants;
     aphi_cerror error = {0};
@@ -58,13 +58,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     if (aphi_ctokens_read(text, size, &tokens, &error)) {
-        assert_whole(&tokens, text, size);
+        assert_covers(&tokens, text, size);
         aphi_ctokens_free(&tokens);
     } else {
         assert(error.line >= 1 && error.column >= 1 && error.message && !tokens.items);
     }
     if (aphi_mutants_find(text, size, &mutants, &error)) {
-        try_mutants(text, size, &mutants);
+        check_mutants(text, size, &mutants);
         aphi_mutants_free(&mutants);
     }
     free(text);

@@ -3,8 +3,8 @@
 #
 # includes.sh - the modules of src/ include only modules above them in the list, so that the picture in the design stays true.
 #
-# threads stands alone, a library of its own; mpi is one too, and sees reach; and reach never include each other. The public headers, the models and the examples see only the public headers,
-# those of the C library, and their own.
+# threads is a library of its own and mutate a program of its own: no other module includes them. mutate includes base only.
+# The public headers, the models and the examples include only public headers, headers of the C library, and their own.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -25,9 +25,9 @@ function inside(folder, header,    parts) {
     if ((folder == "cli" || folder == "check") && header ~ /^models\//) return # the program knows the built-in models by name
     if (!(parts[1] in rank)) {
         wrong("not a module")
-    } else if (parts[1] == "threads" && folder != "threads") {
-        wrong("threads is a library of its own")
-    } else if (folder == "mutate" ? parts[1] != "base" && parts[1] != "mutate" : rank[parts[1]] > rank[folder]) {
+    } else if (parts[1] ~ /^(threads|mutate)$/ && folder != parts[1]) {
+        wrong(parts[1] " stands alone")
+    } else if (folder == "mutate" ? parts[1] !~ /^(base|mutate)$/ : rank[parts[1]] > rank[folder]) {
         wrong(parts[1] " is below " folder)
     }
 }
@@ -54,6 +54,7 @@ FNR == 1 {
     header = $0
     sub(/^[^<]*</, "", header)
     sub(/>.*/, "", header)
+    if (path[1] == "src" && path[2] == "mutate") wrong("mutate includes base only")
     if ((getline line < ("include/" header)) < 0) wrong("no such public header")
     else close("include/" header)
 }

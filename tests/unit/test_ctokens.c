@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_ctokens.c - C sources as tokens: each kind, what joins lines, and what is no C; and the words of a parser. */
+ * test_ctokens.c - tokens of C sources: each kind, line splices, invalid sources; and the words of a parser. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static const char letters[] = {[APHI_C_SPACE] = '_', [APHI_C_COMMENT] = '/', [AP
                                [APHI_C_IDENTIFIER] = 'i', [APHI_C_NUMBER] = 'n', [APHI_C_CHARACTER] = 'c',
                                [APHI_C_STRING] = 's', [APHI_C_PUNCTUATOR] = 'p'};
 
-/* The tokens but spaces, each as a letter for its kind and its bytes; and they are all of the source. */
+/* Compares the tokens except spaces, each as a letter for its kind and its bytes. All tokens cover the source. */
 static void assert_tokens(const char *text, const char *expected)
 {
     aphi_ctokens tokens;
@@ -39,7 +39,7 @@ static void assert_tokens(const char *text, const char *expected)
     aphi_ctokens_free(&tokens);
 }
 
-static void assert_wrong(const char *text, unsigned line, unsigned column, const char *message)
+static void assert_error(const char *text, unsigned line, unsigned column, const char *message)
 {
     aphi_ctokens tokens;
     aphi_cerror error;
@@ -65,12 +65,12 @@ static void numbers(void **unused)
     assert_tokens("0 42 0x1F 017 0b11 1ULL", "n:0 n:42 n:0x1F n:017 n:0b11 n:1ULL");
     assert_tokens("1.5 .5 1. 1e5 1e+5 1E-5f 0x1.8p-3 0xap+1",
                   "n:1.5 n:.5 n:1. n:1e5 n:1e+5 n:1E-5f n:0x1.8p-3 n:0xap+1");
-    /* The standard's own traps: these are one number each, though none that means something. */
+    /* Each is one preprocessing number of the standard, though not a valid constant. */
     assert_tokens("0xe+1 1..2", "n:0xe+1 n:1..2");
     assert_tokens("a.b 1-1 a...", "i:a p:. i:b n:1 p:- n:1 i:a p:...");
 }
 
-static void texts(void **unused)
+static void strings_and_characters(void **unused)
 {
     (void)unused;
     assert_tokens("\"a b\" \"\" \"\\\"\" \"\\\\\"", "s:\"a b\" s:\"\" s:\"\\\"\" s:\"\\\\\"");
@@ -136,20 +136,20 @@ static void joined_lines(void **unused)
     aphi_ctokens_free(&tokens);
 }
 
-static void no_c(void **unused)
+static void invalid_sources(void **unused)
 {
     (void)unused;
-    assert_wrong("a\n \"b\nc\"", 2, 2, "a string that does not end on its line");
-    assert_wrong("'a", 1, 1, "a character that does not end on its line");
-    assert_wrong("\"\\", 1, 1, "a string that does not end on its line");
-    assert_wrong("x\n\n/* y\n", 3, 1, "a comment that does not end");
-    assert_wrong("#if /* y\n\n", 1, 5, "a comment that does not end");
-    assert_wrong("a @", 1, 3, "a character that means nothing in C");
-    assert_wrong("/* a\n */ \\ b", 2, 5, "a character that means nothing in C");
+    assert_error("a\n \"b\nc\"", 2, 2, "unterminated string");
+    assert_error("'a", 1, 1, "unterminated character constant");
+    assert_error("\"\\", 1, 1, "unterminated string");
+    assert_error("x\n\n/* y\n", 3, 1, "unterminated comment");
+    assert_error("#if /* y\n\n", 1, 5, "unterminated comment");
+    assert_error("a @", 1, 3, "invalid character");
+    assert_error("/* a\n */ \\ b", 2, 5, "invalid character");
     aphi_ctokens tokens;
     aphi_cerror error;
     assert_false(aphi_ctokens_read("a\0b", 3, &tokens, &error));
-    assert_string_equal(error.message, "a NUL byte");
+    assert_string_equal(error.message, "NUL byte");
     assert_false(aphi_ctokens_read("a\n \"\0\"", 6, &tokens, &error));
     assert_true(error.line == 2 && error.column == 3);
 }
@@ -171,7 +171,7 @@ static void assert_words(const char *text, const char *expected)
     aphi_csource_close(&s);
 }
 
-static void one_part_counts(void **unused)
+static void conditional_parts(void **unused)
 {
     (void)unused;
     assert_words("a\n#if X\nb {\n#else\nc {\n#endif\nd }\n", "ab{d}");
@@ -195,17 +195,17 @@ static void brackets(void **unused)
     aphi_csource_close(&s);
     assert_false(aphi_csource_open(&s, "a\n(b]", 5, &error));
     assert_true(error.line == 2 && error.column == 3);
-    assert_string_equal(error.message, "a bracket that closes nothing");
+    assert_string_equal(error.message, "closing bracket without an opening one");
     assert_false(aphi_csource_open(&s, "{ a", 3, &error));
-    assert_string_equal(error.message, "a bracket that is never closed");
+    assert_string_equal(error.message, "unclosed bracket");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identifiers), cmocka_unit_test(numbers),      cmocka_unit_test(texts),
+        cmocka_unit_test(identifiers), cmocka_unit_test(numbers),      cmocka_unit_test(strings_and_characters),
         cmocka_unit_test(comments),    cmocka_unit_test(punctuators),  cmocka_unit_test(directives),
-        cmocka_unit_test(joined_lines), cmocka_unit_test(no_c),        cmocka_unit_test(one_part_counts),
+        cmocka_unit_test(joined_lines), cmocka_unit_test(invalid_sources),        cmocka_unit_test(conditional_parts),
         cmocka_unit_test(brackets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

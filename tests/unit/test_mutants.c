@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_mutants.c - the mutants of small sources, all of them, operator by operator; numbers, identities, diffs; and the
- * list of those that are known to be equivalent. */
+ * test_mutants.c - all mutants of small sources by operator; their numbers, identities and diffs; the list of
+ * equivalent mutants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include "mutate/equivalents.h"
 
-static aphi_mutants found(const char *text)
+static aphi_mutants find_mutants(const char *text)
 {
     aphi_mutants mutants;
     aphi_cerror error;
@@ -29,11 +29,11 @@ static size_t lines(const char *text)
     return n;
 }
 
-/* All mutants of one operator, each as the text that it puts in place of another: "<:<= <:>". And each mutant of any
- * operator is a source with as many lines. */
+/* Compares all mutants of one operator, each as old and new text: "<~<= | <~>". Each mutant of any operator has as many
+ * lines as the source. */
 static void assert_mutants(aphi_operator operator, const char *text, const char *expected)
 {
-    aphi_mutants mutants = found(text);
+    aphi_mutants mutants = find_mutants(text);
     aphi_buffer is = {0};
     for (size_t i = 0; i < mutants.n; i++) {
         const aphi_mutant *m = &mutants.items[i];
@@ -50,10 +50,10 @@ static void assert_mutants(aphi_operator operator, const char *text, const char 
     aphi_mutants_free(&mutants);
 }
 
-/* The whole source of the only mutant of that operator. */
+/* Compares the source of the only mutant of that operator. */
 static void assert_source(aphi_operator operator, const char *text, const char *expected)
 {
-    aphi_mutants mutants = found(text);
+    aphi_mutants mutants = find_mutants(text);
     size_t seen = 0;
     for (size_t i = 0; i < mutants.n; i++) {
         if (mutants.items[i].operator != operator)
@@ -87,13 +87,13 @@ static void arithmetic(void **unused)
     assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int a) { a++; --a; }", "++~-- | --~++");
     assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int a) { a -= 2; a |= 2; a >>= 1; }",
                    "-=~+= | -=~*= | -=~/= | -=~%= | |=~&= | |=~^= | >>=~<<=");
-    /* Signs, addresses, what is pointed to, pointers and casts are no arithmetic of two operands. */
+    /* Signs, addresses, dereferences, pointer types and casts are not binary operators. */
     assert_mutants(APHI_OPERATOR_ARITHMETIC,
                    "void f(int *a) { int *b = &*a; *b = -1; g((char)-*a, (T *)&b, (x_t)+1); }", "");
     assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int a) { if (a) *p = 1; g((X) - 1); g(sizeof(int) * a); }",
                    "*~+ | *~- | *~/ | *~%");
     assert_mutants(APHI_OPERATOR_ARITHMETIC, "void f(int a) { g((a) - 1); unknown *p; }", "-~+ | -~* | -~/ | -~%");
-    /* What would stick together is kept apart. */
+    /* Spaces separate operators that would merge. */
     assert_source(APHI_OPERATOR_ARITHMETIC, "int f(int a) { return a<<-1; }", "int f(int a) { return a>> -1; }");
 }
 
@@ -103,7 +103,7 @@ static void logical(void **unused)
     assert_mutants(APHI_OPERATOR_LOGICAL, "int f(int a, int b) { return a && b; }", "&&~||");
     assert_mutants(APHI_OPERATOR_LOGICAL, "void f(int a) { if (a) g(); while (a || !b) g(); }",
                    "a~!(a) | a || !b~!(a || !b) | ||~&& | !~");
-    /* A single comparison is negated by its operator, a single ! by leaving it out, one with else by its arms. */
+    /* Other operators negate a single comparison, remove a single !, and exchange the arms of an if with else. */
     assert_mutants(APHI_OPERATOR_LOGICAL, "void f(int a) { if (a < 1) g(); if (!a) g(); if (a) g(); else h(); }", "!~");
     assert_mutants(APHI_OPERATOR_LOGICAL, "void f(int a) { do g(); while (a); for (;;) g(); for (; a; a++) g(); }",
                    "a~!(a) | a~!(a)");
@@ -129,7 +129,7 @@ static void variable(void **unused)
     (void)unused;
     assert_mutants(APHI_OPERATOR_VARIABLE, "int f(int a, int b, long c) { return a; }", "a~b");
     assert_mutants(APHI_OPERATOR_VARIABLE, "int f(int a) { { int b; g(b); } int c; h(a); }", "b~a | a~c");
-    /* A name that is hidden is no candidate, nor one of another scope; pointers and arrays are types of their own. */
+    /* Hidden names and names of another scope are not candidates; pointers and arrays are distinct types. */
     assert_mutants(APHI_OPERATOR_VARIABLE, "void f(int a, int b) { { int *b; g(a); } }", "");
     assert_mutants(APHI_OPERATOR_VARIABLE, "int x, y; void f(int a) { g(x, a); }", "x~y");
     assert_mutants(APHI_OPERATOR_VARIABLE, "void f(const char *a, char *b, char c[], char d[3]) { g(b); }",
@@ -145,7 +145,7 @@ static void field(void **unused)
                    "a~b");
     assert_mutants(APHI_OPERATOR_FIELD,
                    "struct s { int a, b; } x = {.a = 1}; struct t { int b, d; }; void f(void) { x.b = 1; }", "b~a");
-    /* Where two structs have a field of that name, the type of the variable tells them apart. */
+    /* If two structs have a field of that name, the type of the variable decides. */
     static const char both[] = "typedef struct s { int a, b; } t; struct u { int a, c; };";
     static const struct {
         const char *use, *expected;
@@ -167,7 +167,7 @@ static void enumerator(void **unused)
                    "B~A | B~C");
 }
 
-static void deleted(void **unused)
+static void statement_deletion(void **unused)
 {
     (void)unused;
     assert_mutants(APHI_OPERATOR_DELETE, "void f(int a) { a = 1; int b = 2; g(b); return; }",
@@ -177,7 +177,7 @@ static void deleted(void **unused)
     assert_mutants(APHI_OPERATOR_DELETE, "void f(int a) { if (a) g(); else h(); }",
                    "if (a) g(); else h();~; | g();~; | h();~;");
     assert_source(APHI_OPERATOR_DELETE, "void f(void)\n{\n    g(1,\n      2);\n}\n", "void f(void)\n{\n    ;\n\n}\n");
-    /* What holds a preprocessor line is left alone. */
+    /* Statements with a directive inside are not deleted. */
     assert_mutants(APHI_OPERATOR_DELETE, "void f(void) { g(\n#if X\n1\n#endif\n); }", "");
 }
 
@@ -198,7 +198,7 @@ static void arms(void **unused)
                    "case 1: g(); break; case 2~case 2: g(); break; case 1");
 }
 
-static void returned(void **unused)
+static void return_values(void **unused)
 {
     (void)unused;
     assert_mutants(APHI_OPERATOR_RETURN, "int f(int a) { return a; }", "a~0 | a~1 | a~(-1)");
@@ -208,10 +208,10 @@ static void returned(void **unused)
     assert_mutants(APHI_OPERATOR_RETURN, "int f(void) { return 0; } int g(void) { return -1; }", "-1~0 | -1~1");
 }
 
-static void not_understood(void **unused)
+static void unusual_syntax(void **unused)
 {
     (void)unused;
-    /* Old definitions, macros for statements and loops, attributes, statements in expressions, pragmas, labels. */
+    /* K&R definitions, macros for statements and loops, attributes, statement expressions, pragmas, labels. */
     static const char *const sources[] = {
         "int f(a) int a; { return a; }",
         "MODEL(x)\nint f(void) { EACH(i, 3) { g(); } DO(1) h(); }",
@@ -239,10 +239,10 @@ static void not_understood(void **unused)
 
 static const char two[] = "int f(int a)\n{\n    if (a < 1)\n        return a < 2;\n    return 5;\n}\n";
 
-static void in_order(void **unused)
+static void numbers_and_positions(void **unused)
 {
     (void)unused;
-    aphi_mutants mutants = found(two), again = found(two);
+    aphi_mutants mutants = find_mutants(two), again = find_mutants(two);
     assert_int_equal(mutants.n, again.n);
     for (size_t i = 0; i < mutants.n; i++) {
         const aphi_mutant *m = &mutants.items[i];
@@ -272,7 +272,7 @@ static const aphi_mutant *named(const aphi_mutants *mutants, const char *identit
 static void identities(void **unused)
 {
     (void)unused;
-    aphi_mutants mutants = found(two);
+    aphi_mutants mutants = find_mutants(two);
     assert_int_equal(named(&mutants, "relational f \"<\" \"<=\" 1")->line, 3);
     const aphi_mutant *m = named(&mutants, "relational f \"<\" \"<=\" 2");
     assert_true(m->line == 4 && m->column == 18);
@@ -283,14 +283,14 @@ static void identities(void **unused)
                         "-        return a < 2;\n+        return a <= 2;\n     return 5;\n }\n");
     aphi_buffer_free(&diff);
     aphi_mutants_free(&mutants);
-    mutants = found("void f(void) { g(\"a\\\\b\"); }");
+    mutants = find_mutants("void f(void) { g(\"a\\\\b\"); }");
     named(&mutants, "delete f \"g(\\\"a\\\\\\\\b\\\");\" \";\" 1");
     aphi_mutants_free(&mutants);
 }
 
 static void assert_list(const char *text, const char *expected)
 {
-    aphi_mutants mutants = found(two);
+    aphi_mutants mutants = find_mutants(two);
     char **reasons = calloc(mutants.n, sizeof *reasons);
     aphi_buffer error = {0};
     bool fine = aphi_equivalents_read("list", text, strlen(text), &mutants, reasons, &error);
@@ -312,11 +312,11 @@ static void equivalents(void **unused)
     assert_list("# none\n\n", "");
     assert_list("relational f \"<\" \"<=\" 2: never 2", "");
     assert_list("# x\nrelational f \"<\" \"<=\" 3: never\n",
-                "list:2: there is no such mutant; has the source changed?");
+                "list:2: unknown mutant; the source may have changed");
     assert_list("relational f \"<\" \"<=\" 2: a\nrelational f \"<\" \"<=\" 2: b\n",
-                "list:2: this mutant is listed twice");
+                "list:2: mutant listed twice");
     assert_list("relational f \"<\" \"<=\" 2:  \n",
-                "list:1: why is it equivalent? A reason is wanted behind the colon");
+                "list:1: no reason behind the colon");
     static const char *const malformed[] = {"x",
                                             "relational f",
                                             "relational f < <= 2: x",
@@ -325,18 +325,17 @@ static void equivalents(void **unused)
                                             "relational f \"<\" \"<=\" 2 x"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
         assert_list(malformed[i],
-                    "list:1: not an identity, a colon and a reason; antiphon mutate prints the identities of "
-                    "mutants");
+                    "list:1: not an identity, a colon and a reason; antiphon mutate prints identities");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(relational), cmocka_unit_test(arithmetic), cmocka_unit_test(logical),
-        cmocka_unit_test(constant),   cmocka_unit_test(variable),   cmocka_unit_test(field),
-        cmocka_unit_test(enumerator), cmocka_unit_test(deleted),    cmocka_unit_test(arms),
-        cmocka_unit_test(returned),   cmocka_unit_test(not_understood), cmocka_unit_test(in_order),
-        cmocka_unit_test(identities), cmocka_unit_test(equivalents),
+        cmocka_unit_test(relational),    cmocka_unit_test(arithmetic),         cmocka_unit_test(logical),
+        cmocka_unit_test(constant),      cmocka_unit_test(variable),           cmocka_unit_test(field),
+        cmocka_unit_test(enumerator),    cmocka_unit_test(statement_deletion), cmocka_unit_test(arms),
+        cmocka_unit_test(return_values), cmocka_unit_test(unusual_syntax),     cmocka_unit_test(numbers_and_positions),
+        cmocka_unit_test(identities),    cmocka_unit_test(equivalents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

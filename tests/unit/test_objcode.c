@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_objcode.c - what counts as the same code: of this very program, of files that are no ELF, and of broken ones. */
+ * test_objcode.c - the compared object code of this program, of files that are not ELF, and of broken ELF files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "mutate/objcode.h"
 
-/* The code of a file with these bytes; to be freed. */
+/* The object code of a file with these bytes. The caller frees it. */
 static aphi_buffer code_of(const char *bytes, size_t n)
 {
     aphi_buffer code;
@@ -47,7 +47,7 @@ static bool same(const aphi_buffer *a, const aphi_buffer *b)
     return equal;
 }
 
-/* One byte in the middle of this section is changed: is the code another? */
+/* Whether a changed byte in the middle of this section changes the object code. */
 static bool notices(const aphi_buffer *program, const Elf64_Shdr *section)
 {
     aphi_buffer other = {0};
@@ -61,7 +61,7 @@ static bool notices(const aphi_buffer *program, const Elf64_Shdr *section)
     return differs;
 }
 
-/* Code and data count; the build id and what debuggers read do not. */
+/* Code and data are compared; the build id and debug information are not. */
 static void sections(void **unused)
 {
     (void)unused;
@@ -82,7 +82,7 @@ static void sections(void **unused)
     aphi_buffer_free(&program);
 }
 
-/* What is no ELF file, or a broken one, is compared as a whole, and nothing outside of it is read. */
+/* A file that is not a valid ELF file is compared as a whole, without reading beyond its end. */
 static void other_files(void **unused)
 {
     (void)unused;

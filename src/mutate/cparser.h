@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cparser.h - a light parser of C that finds mutants on the way.
+ *
+ *     cstatements.c     functions, blocks, statements: deletion, negation, exchange
+ *     cdeclarations.c   declarations: the names in scope and their types
+ *     cexpressions.c    expressions, token by token
+ *
+ * The parser knows types by their words only and does not expand macros. It skips code that it does not understand: a
+ * mutant may be missed, or may not compile, but its change is always the described one. */
+#ifndef APHI_MUTATE_CPARSER_H
+#define APHI_MUTATE_CPARSER_H
+
+#include "mutate/mutants.h"
+
+typedef struct aphi_cvariable {
+    size_t word; /* its name in its declaration */
+    char *type;  /* NULL: not understood; hides outer variables, but never replaces another */
+    bool local;
+} aphi_cvariable;
+
+/* A field of a struct, or an enumerator. */
+typedef struct aphi_cmember {
+    size_t word, group;
+    char *type; /* of a field; NULL: not understood */
+} aphi_cmember;
+
+typedef struct aphi_cparser {
+    const aphi_csource *s;
+    aphi_mutants *out;
+    aphi_cvariable *variables; /* in scope, the innermost last */
+    size_t variable_count, variable_capacity;
+    aphi_cmember *fields, *enumerators;
+    size_t field_count, field_capacity, enumerator_count, enumerator_capacity, groups;
+    aphi_cmember *structs; /* names of groups of fields: tags, and typedef names defined with them */
+    size_t struct_count, struct_capacity;
+    size_t *types; /* words that name a type */
+    size_t type_count, type_capacity;
+    char *function, *returns; /* the current function and its return type; NULL: none */
+    unsigned depth;           /* of nested statements and declarations */
+} aphi_cparser;
+
+enum { APHI_CPARSE_DEPTH_MAX = 200 }; /* code that is nested deeper is skipped */
+
+typedef enum aphi_cplace { APHI_C_FILE, APHI_C_BLOCK, APHI_C_STRUCT, APHI_C_PARAMETER } aphi_cplace;
+
+/* The head of a function definition, before its body; name is SIZE_MAX if there is none. */
+typedef struct aphi_chead {
+    size_t name, parameters; /* words: its name, and the opening bracket of the list */
+    char *returns;           /* the caller frees it */
+} aphi_chead;
+
+void aphi_cparse_source(const aphi_csource *s, aphi_mutants *out);
+/* Parses the words of a block, without its brackets. */
+void aphi_cparse_block(aphi_cparser *p, size_t from, size_t to);
+void aphi_cparse_expression(aphi_cparser *p, size_t from, size_t to);
+
+/* True if a declaration begins here. */
+bool aphi_cparse_is_declaration(const aphi_cparser *p, size_t i);
+/* Parses a declaration. Returns the word behind it, or behind the part that was understood; always above i. */
+size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, aphi_chead *head);
+
+/* The innermost variable with this name, or NULL. */
+const aphi_cvariable *aphi_cparse_find_variable(const aphi_cparser *p, size_t word);
+bool aphi_cparse_is_type(const aphi_cparser *p, size_t word);
+bool aphi_cparse_is_enumerator(const aphi_cparser *p, size_t word);
+/* Ends a scope: drops the variables from index variable_count on. */
+void aphi_cparse_leave_scope(aphi_cparser *p, size_t variable_count);
+
+/* Adds a mutant that replaces the words `from` to `to` - 1. */
+void aphi_cparse_add_mutant(aphi_cparser *p, aphi_operator operator, size_t from, size_t to, const char *text);
+/* Appends the source text of these words, with the spaces between them. */
+void aphi_cparse_add_text(const aphi_cparser *p, size_t from, size_t to, aphi_buffer *out);
+/* Returns the first word outside brackets with one of the spellings, which are separated by spaces; `to` if there is
+ * none. */
+size_t aphi_cparse_find(const aphi_cparser *p, size_t from, size_t to, const char *spellings);
+/* The same for the : that ends a label or the first arm of ?:. */
+size_t aphi_cparse_find_colon(const aphi_cparser *p, size_t from, size_t to);
+
+#endif
