@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * message_text.c - a message as people read it.
+ * message_text.c - messages as readable text.
  *
- * Invariants: once the writer is full nothing more is written, so loops only have to ask for room. */
+ * Invariants: a full writer drops all output; loops check has_room only to stop early. */
 #include "report/message_text.h"
 
 #include "report/utf8.h"
@@ -11,7 +11,7 @@
 
 typedef struct writer {
     aphi_buffer *out;
-    size_t end; /* full when out has so many bytes */
+    size_t end; /* the writer is full when out->n reaches this */
     bool full;
 } writer;
 
@@ -29,7 +29,7 @@ static bool has_room(writer *w)
     return !w->full;
 }
 
-static void add(writer *w, const char *text)
+static void add_text(writer *w, const char *text)
 {
     if (has_room(w))
         aphi_buffer_str(w->out, text);
@@ -70,9 +70,9 @@ static void add_str(writer *w, aph_value v, bool quoted)
 {
     size_t n;
     const char *bytes = aph_bytes_of(&v, &n);
-    add(w, quoted ? "\"" : "");
+    add_text(w, quoted ? "\"" : "");
     add_bytes(w, bytes, n, quoted);
-    add(w, quoted ? "\"" : "");
+    add_text(w, quoted ? "\"" : "");
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -81,16 +81,17 @@ static void add_json(writer *w, aph_value v);
 
 static void add_infix(writer *w, aph_value operands, const char *name)
 {
-    add(w, "(");
+    add_text(w, "(");
     add_json(w, aph_at(operands, 0));
-    add(w, " ");
-    add(w, name);
-    add(w, " ");
+    add_text(w, " ");
+    add_text(w, name);
+    add_text(w, " ");
     add_json(w, aph_at(operands, 1));
-    add(w, ")");
+    add_text(w, ")");
 }
 
-/* A symbol as results spell it, {"?": 0, "sort": "string"}, is shown as ?0; a term, {"=": [a, b]}, as a = b. */
+/* Writes a symbol, {"?": 0, "sort": "string"} in results, as ?0, and a term, {"=": [a, b]}, as a = b. Returns false
+ * for any other value. */
 static bool add_symbolic(writer *w, aph_value v)
 {
     static const char *const infix[] = {"+", "-", "*", "/", "<", "<=", "=", "and", "or"};
@@ -98,13 +99,13 @@ static bool add_symbolic(writer *w, aph_value v)
     if (aph_is_int(number)) {
         char text[32];
         snprintf(text, sizeof text, "?%lld", (long long)aph_int_of(number));
-        add(w, text);
+        add_text(w, text);
         return true;
     }
     if (aph_count(v) != 1 || !aph_pair_at(v, 0, &name, &operands) || aph_kind_of(operands) != APH_ARRAY)
         return false;
     if (aph_str_is(name, "not") && aph_count(operands) == 1) {
-        add(w, "not ");
+        add_text(w, "not ");
         add_json(w, aph_at(operands, 0));
         return true;
     }
@@ -119,16 +120,16 @@ static bool add_symbolic(writer *w, aph_value v)
 static void add_items(writer *w, aph_value v, bool is_array)
 {
     aph_value key, item = APH_NIL;
-    add(w, is_array ? "[" : "{");
+    add_text(w, is_array ? "[" : "{");
     for (size_t i = 0; i < aph_count(v) && has_room(w); i++) {
-        add(w, i ? "," : "");
+        add_text(w, i ? "," : "");
         if (!is_array && aph_pair_at(v, i, &key, &item)) {
             add_str(w, key, true);
-            add(w, ":");
+            add_text(w, ":");
         }
         add_json(w, is_array ? aph_at(v, i) : item);
     }
-    add(w, is_array ? "]" : "}");
+    add_text(w, is_array ? "]" : "}");
 }
 
 static void add_json(writer *w, aph_value v)
@@ -143,12 +144,12 @@ static void add_json(writer *w, aph_value v)
             add_items(w, v, false);
     } else {
         char *text = aph_json_text(v, NULL);
-        add(w, text);
+        add_text(w, text);
         free(text);
     }
 }
 
-/* ---- what is shown ----------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit)
 {
@@ -166,7 +167,7 @@ void aphi_message_given(aphi_buffer *out, aph_value given, size_t limit)
 {
     writer w = writer_of(out, limit);
     for (size_t i = 0; i < aph_count(given) && has_room(&w); i++) {
-        add(&w, i ? " and " : "");
+        add_text(&w, i ? " and " : "");
         add_json(&w, aph_at(given, i));
     }
 }
@@ -181,7 +182,7 @@ bool aphi_message_has_unknown(aph_value v)
     return found;
 }
 
-/* What the model makes of it: text, and values among it. */
+/* The model's formatting of a message: an array of texts and values. */
 static void add_pieces(writer *w, aph_value pieces)
 {
     for (size_t i = 0; i < aph_count(pieces) && has_room(w); i++) {
@@ -209,10 +210,10 @@ void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t 
     for (size_t i = 0; has_room(&w) && aph_pair_at(v, i, &key, &item); i++) {
         if (aph_str_is(key, "f"))
             continue;
-        add(&w, " ");
+        add_text(&w, " ");
         if (!aph_str_is(key, "key") && !aph_str_is(key, "value")) {
             add_str(&w, key, false);
-            add(&w, "=");
+            add_text(&w, "=");
         }
         add_json(&w, item);
     }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * message_text.h - a message as people read it.
+ * message_text.h - messages as readable text.
  *
- * JSON, but symbols are short (?0) and terms are infix. What a terminal or a page would obey or could not show is
- * spelt: control characters and those that turn the direction of writing as \u001b, bytes that are not UTF-8 as \xff.
- * So the text is always valid UTF-8 in one line, whatever a server sent. */
+ * The format is JSON with short symbols (?0) and infix terms. Control characters and direction marks are escaped as
+ * \u001b, bytes that are not UTF-8 as \xff. The text is always one line of valid UTF-8, for any input. */
 #ifndef APHI_REPORT_MESSAGE_TEXT_H
 #define APHI_REPORT_MESSAGE_TEXT_H
 
@@ -13,16 +12,16 @@
 
 #define APHI_MESSAGE_WHOLE SIZE_MAX
 
-/* Each stops a little after `limit` bytes, with an ellipsis, and takes no longer for larger values. */
+/* Each function stops shortly after `limit` bytes and appends an ellipsis; its cost is bounded by the limit. */
 void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit);
-/* A request or an answer in the model's words, or, if it has none (NULL), in a few: write 3, get "a", {"code":200}. */
+/* A request or response as the model's `words` format it; NULL: in short form: write 3, get "a", {"code":200}. */
 void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t limit);
-/* n bytes that may be anything, without quotes. */
+/* n arbitrary bytes, without quotes. */
 void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit);
-/* What is known of the unknowns of an explanation, an array of conditions. */
+/* Conditions on the unknowns of an explanation, an array. */
 void aphi_message_given(aphi_buffer *out, aph_value given, size_t limit);
 
-/* To be said once, if there is an unknown in what is shown. */
+/* A note to print once if the text contains an unknown. */
 #define APHI_MESSAGE_UNKNOWNS "?0, ?1, ... stand for any values that the server may choose"
 bool aphi_message_has_unknown(aph_value v);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * result_row.h - what the check of one file came to: what the table and the JUnit report are made of. */
+ * result_row.h - the result of checking one file, for the table and the JUnit report. */
 #ifndef APHI_REPORT_RESULT_ROW_H
 #define APHI_REPORT_RESULT_ROW_H
 
@@ -9,8 +9,8 @@
 typedef enum aphi_outcome {
     APHI_OUTCOME_PASS,
     APHI_OUTCOME_FAIL,
-    APHI_OUTCOME_UNKNOWN, /* a limit was hit */
-    APHI_OUTCOME_ERROR,   /* the input or the model is at fault: there is no verdict */
+    APHI_OUTCOME_UNKNOWN, /* a limit was reached */
+    APHI_OUTCOME_ERROR,   /* no verdict: bad input or a faulty model */
 } aphi_outcome;
 #define APHI_OUTCOMES 4
 
@@ -20,8 +20,8 @@ typedef struct aphi_result {
     uint64_t operations;
     uint64_t configurations;
     int64_t time_ns;
-    const char *message; /* a line on why it is not a pass, or NULL */
-    const char *detail;  /* all there is to say of it, lines without colours, or NULL */
+    const char *message; /* one line: why it did not pass; or NULL */
+    const char *detail;  /* the full report without colours, or NULL */
 } aphi_result;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * result_table.c - what came of many files, at a glance.
+ * result_table.c - a table of results, one row for each file.
  *
- * Idea: the cells are made as text first, to know how wide a column is; the names of the files, which are the longest,
- *       get what the others leave and lose their middle if that is too little. */
+ * Idea: format all cells first to get the column widths. File names get the remaining width; longer ones lose their
+ *       middle. */
 #include "report/result_table.h"
 
 #include "base/memory.h"
@@ -44,34 +44,34 @@ typedef struct table {
     size_t widths[COLUMNS];
 } table;
 
-static char *text_of(const char *text, bool unicode)
+static char *clean_text(const char *text, bool unicode)
 {
     aphi_buffer b = {0};
     aphi_utf8_clean(&b, text, unicode);
     return aphi_buffer_text(&b);
 }
 
-static char *count_of(uint64_t count)
+static char *count_text(uint64_t count)
 {
     aphi_buffer b = {0};
     aphi_report_count(&b, count);
     return aphi_buffer_text(&b);
 }
 
-static char *duration_of(int64_t ns)
+static char *duration_text(int64_t ns)
 {
     aphi_buffer b = {0};
     aphi_report_duration(&b, ns);
     return aphi_buffer_text(&b);
 }
 
-static void add(table *t, const aphi_result *r, bool unicode)
+static void add_entry(table *t, const aphi_result *r, bool unicode)
 {
     entry *e = &t->entries[t->n++];
     *e = (entry){
         .cells = {
-            text_of(aphi_outcome_name(r->outcome), unicode), text_of(r->file, unicode), count_of(r->operations),
-            count_of(r->configurations), duration_of(r->time_ns),
+            clean_text(aphi_outcome_name(r->outcome), unicode), clean_text(r->file, unicode), count_text(r->operations),
+            count_text(r->configurations), duration_text(r->time_ns),
         },
         .outcome = r->outcome,
     };
@@ -82,7 +82,7 @@ static void add(table *t, const aphi_result *r, bool unicode)
     }
 }
 
-static void deinit(table *t)
+static void table_deinit(table *t)
 {
     for (size_t i = 0; i < t->n; i++)
         for (size_t j = 0; j < COLUMNS; j++)
@@ -90,8 +90,8 @@ static void deinit(table *t)
     free(t->entries);
 }
 
-/* Leaves the files what the other columns do not need. */
-static void fit(table *t, size_t columns)
+/* Gives the file column the width that the other columns leave. */
+static void fit_widths(table *t, size_t columns)
 {
     size_t others = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -111,7 +111,7 @@ static void pad(aphi_buffer *out, size_t columns)
     aphi_buffer_format(out, "%*s", (int)columns, "");
 }
 
-/* A cell in its column: words to the left, numbers to the right. */
+/* Writes a cell: words are aligned left, numbers right. */
 static void write_cell(aphi_buffer *out, const table *t, size_t column, const char *text, aphi_ink ink,
                        const aphi_terminal *terminal)
 {
@@ -200,10 +200,10 @@ void aphi_table_write(aphi_buffer *out, const aphi_result *results, size_t n, bo
     table shown = {.entries = aphi_alloc(n * sizeof *shown.entries)};
     for (size_t i = 0; i < n; i++)
         if (all || n <= APHI_TABLE_ROWS || results[i].outcome != APHI_OUTCOME_PASS)
-            add(&shown, &results[i], t->unicode);
-    fit(&shown, t->columns);
+            add_entry(&shown, &results[i], t->unicode);
+    fit_widths(&shown, t->columns);
     if (shown.n)
         write_rows(out, &shown, t);
     write_totals(out, results, n, t);
-    deinit(&shown);
+    table_deinit(&shown);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * result_table.h - what came of many files, at a glance.
+ * result_table.h - a table of results, one row for each file.
  *
- * One file: one line. A few: a row each, and a line of totals. More than APHI_TABLE_ROWS: only those that did not pass,
- * and the totals, unless all are asked for. */
+ * One file: one line. Up to APHI_TABLE_ROWS files: a row each, and a line of totals. More: only the rows of files that
+ * did not pass, and the totals, unless `all`. */
 #ifndef APHI_REPORT_RESULT_TABLE_H
 #define APHI_REPORT_RESULT_TABLE_H
 

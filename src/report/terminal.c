@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * terminal.c - what can be shown where: colours, characters, columns; and a line that tells how far a long work is.
+ * terminal.c - capabilities of the output terminal, and a progress line.
  *
- * Cost: aphi_progress_at is a decrement, except once in `patience` calls. Patience doubles while looks at the clock are
- *       less than a millisecond apart and is lost when they are far apart: neither fast nor slow loops suffer. */
+ * Cost: aphi_progress_at is a decrement, except once in `interval` calls, when it reads the clock. The interval doubles
+ *       while two readings are less than a millisecond apart and falls back to 1 when they are over 20 ms apart. */
 #include "report/terminal.h"
 
 #include "base/clock.h"
@@ -23,9 +23,9 @@
 #define SECOND_NS (1000 * MS_NS)
 #define PROGRESS_FIRST_NS SECOND_NS
 #define PROGRESS_EVERY_NS (100 * MS_NS)
-#define PATIENCE_MAX 65536
+#define INTERVAL_MAX 65536
 
-/* ---- what there is ----------------------------------------------------------------------------------------------- */
+/* ---- capabilities ------------------------------------------------------------------------------------------------ */
 
 bool aphi_colour_named(const char *name, aphi_colour *colour)
 {
@@ -125,7 +125,7 @@ void aphi_report_duration(aphi_buffer *out, int64_t ns)
         aphi_buffer_format(out, "%lld min %02lld s", s / 60, s % 60);
         return;
     }
-    /* Just below a unit's end it would be rounded to 1000, so that end is a little earlier. */
+    /* 999.5 of a unit would be printed as 1000, so the next unit begins there. */
     static const struct { int64_t unit; const char *name; } units[] = {{1, "ns"}, {1000, "us"}, {MS_NS, "ms"}};
     double value = (double)ns / (double)SECOND_NS;
     const char *name = "s";
@@ -145,19 +145,19 @@ void aphi_report_duration(aphi_buffer *out, int64_t ns)
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 static struct {
-    bool on;        /* a terminal, and begun */
-    bool shown;     /* the line is there now */
+    bool on;        /* begun, and stderr is a terminal */
+    bool shown;     /* the line is on the screen */
     aphi_terminal terminal;
-    const char *what;
+    const char *title;
     uint64_t total;
-    int64_t begun_ns, looked_ns, next_ns;
-    uint32_t patience, left; /* calls from one look at the clock to the next, and still to come */
-    int64_t rated_ns;        /* when the rate of a live run was last found, */
-    uint64_t rated, rate;    /* at so many messages, and what it was */
+    int64_t begun_ns, read_ns, next_ns;
+    uint32_t interval, left; /* calls between two readings of the clock; calls left */
+    int64_t rated_ns;        /* time of the last rate of a live run, */
+    uint64_t rated, rate;    /* messages at that time, and the rate */
 } progress;
 
-/* Whole seconds: the last digit of anything finer could not be read. */
-static void add_left(aphi_buffer *out, int64_t ns)
+/* Whole seconds: finer digits would change too fast to read. */
+static void add_time_left(aphi_buffer *out, int64_t ns)
 {
     int64_t s = (ns + SECOND_NS - 1) / SECOND_NS;
     if (s < 60)
@@ -166,11 +166,11 @@ static void add_left(aphi_buffer *out, int64_t ns)
         aphi_buffer_format(out, "%lld min %02lld s left", (long long)(s / 60), (long long)(s % 60));
 }
 
-void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *what, uint64_t done, uint64_t total,
+void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *title, uint64_t done, uint64_t total,
                         int64_t ns)
 {
     aphi_buffer line = {0}, clean = {0};
-    aphi_buffer_format(&line, "%s  ", what);
+    aphi_buffer_format(&line, "%s  ", title);
     aphi_report_count(&line, done);
     if (total) {
         aphi_buffer_str(&line, " of ");
@@ -184,12 +184,12 @@ void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *wh
         aphi_buffer_str(&line, "  ");
         aphi_report_duration(&line, ns);
     }
-    if (done && done < total) { /* if it goes on as it did */
+    if (done && done < total) { /* at the same speed */
         aphi_buffer_str(&line, ", about ");
-        add_left(&line, (int64_t)((double)ns * (double)(total - done) / (double)done));
+        add_time_left(&line, (int64_t)((double)ns * (double)(total - done) / (double)done));
     }
     aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
-    /* A terminal wraps when its last column is written: leave it free. */
+    /* Leave the last column free: writing to it wraps the line. */
     aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns - 1, t->unicode);
     aphi_buffer_free(&clean);
     aphi_buffer_free(&line);
@@ -218,12 +218,12 @@ static void add_part(aphi_buffer *out, live_part part, const aphi_live *l)
         add_count(out, l->reached, "branches ", "/");
         add_count(out, l->branches, "", "");
         break;
-    case PART_LEFT: add_left(out, l->left_ns); break;
+    case PART_LEFT: add_time_left(out, l->left_ns); break;
     case PARTS: break;
     }
 }
 
-/* Those parts of the line, in their order. */
+/* Adds the selected parts of the line, in order. */
 static void add_parts(aphi_buffer *out, const bool *is_in, const aphi_live *l)
 {
     for (live_part p = 0; p < PARTS; p++) {
@@ -234,14 +234,14 @@ static void add_parts(aphi_buffer *out, const bool *is_in, const aphi_live *l)
     }
 }
 
-void aphi_live_text(aphi_buffer *out, const aphi_terminal *t, const char *what, const aphi_live *l)
+void aphi_live_text(aphi_buffer *out, const aphi_terminal *t, const char *title, const aphi_live *l)
 {
     static const live_part dispensable[] = {PART_EXPLANATIONS, PART_BRANCHES, PART_RATE, PART_LEFT};
     enum { TITLE_MIN = 8 };
     bool is_in[PARTS] = {true, l->rate > 0, true, l->branches > 0, l->left_ns >= 0};
-    size_t columns = t->columns - 1; /* a terminal wraps when its last column is written */
-    aphi_buffer parts = {0}, title = {0};
-    aphi_utf8_clean(&title, what, t->unicode);
+    size_t columns = t->columns - 1; /* writing to the last column wraps the line */
+    aphi_buffer parts = {0}, clean = {0};
+    aphi_utf8_clean(&clean, title, t->unicode);
     add_parts(&parts, is_in, l);
     for (size_t i = 0; parts.n + 2 + TITLE_MIN > columns && i < sizeof dispensable / sizeof *dispensable; i++) {
         is_in[dispensable[i]] = false;
@@ -249,17 +249,17 @@ void aphi_live_text(aphi_buffer *out, const aphi_terminal *t, const char *what, 
         add_parts(&parts, is_in, l);
     }
     if (parts.n + 2 + TITLE_MIN <= columns) {
-        aphi_utf8_cut(out, aphi_buffer_text(&title), columns - parts.n - 2, t->unicode);
+        aphi_utf8_cut(out, aphi_buffer_text(&clean), columns - parts.n - 2, t->unicode);
         aphi_buffer_str(out, "  ");
     }
     aphi_utf8_cut(out, aphi_buffer_text(&parts), columns, t->unicode);
-    aphi_buffer_free(&title);
+    aphi_buffer_free(&clean);
     aphi_buffer_free(&parts);
 }
 
-/* ---- showing it -------------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* Puts a line that was formatted into text in place of the one that is there. */
+/* Replaces the line on the screen by text, and frees text. */
 static void put_line(aphi_buffer *text)
 {
     fprintf(stderr, "\r%s%s%s\33[K", aphi_terminal_ink(&progress.terminal, APHI_INK_DIM), aphi_buffer_text(text),
@@ -269,37 +269,37 @@ static void put_line(aphi_buffer *text)
     progress.shown = true;
 }
 
-void aphi_progress_begin(const char *what, uint64_t total)
+void aphi_progress_begin(const char *title, uint64_t total)
 {
     aphi_progress_end();
     aphi_terminal terminal = aphi_terminal_of(stderr, APHI_COLOUR_AUTO);
     const char *term = getenv("TERM");
     if (!terminal.interactive || !term || !strcmp(term, "dumb"))
-        return; /* nobody looks, or the line could not be erased */
+        return; /* not a terminal, or one that cannot erase the line */
     int64_t now = aphi_clock_ns();
     progress.on = true;
     progress.terminal = terminal;
-    progress.what = what;
+    progress.title = title;
     progress.total = total;
-    progress.begun_ns = progress.looked_ns = progress.rated_ns = now;
+    progress.begun_ns = progress.read_ns = progress.rated_ns = now;
     progress.rated = progress.rate = 0;
     progress.next_ns = now + PROGRESS_FIRST_NS;
-    progress.patience = progress.left = 1;
+    progress.interval = progress.left = 1;
 }
 
-/* Is it time to show the line again? */
+/* Returns true, and the time, if the line is due for an update. */
 static bool is_due(int64_t *now)
 {
     if (!progress.on || --progress.left)
         return false;
     *now = aphi_clock_ns();
-    int64_t passed = *now - progress.looked_ns;
-    if (passed < MS_NS && progress.patience < PATIENCE_MAX)
-        progress.patience *= 2;
+    int64_t passed = *now - progress.read_ns;
+    if (passed < MS_NS && progress.interval < INTERVAL_MAX)
+        progress.interval *= 2;
     else if (passed > 20 * MS_NS)
-        progress.patience = 1;
-    progress.left = progress.patience;
-    progress.looked_ns = *now;
+        progress.interval = 1;
+    progress.left = progress.interval;
+    progress.read_ns = *now;
     if (*now < progress.next_ns)
         return false;
     progress.next_ns = *now + PROGRESS_EVERY_NS;
@@ -312,11 +312,11 @@ void aphi_progress_at(uint64_t done)
     if (!is_due(&now))
         return;
     aphi_buffer text = {0};
-    aphi_progress_text(&text, &progress.terminal, progress.what, done, progress.total, now - progress.begun_ns);
+    aphi_progress_text(&text, &progress.terminal, progress.title, done, progress.total, now - progress.begun_ns);
     put_line(&text);
 }
 
-/* Over the last second or more: a rate that flickers cannot be read. */
+/* Averaged over a second or more, to be readable. */
 static uint64_t rate_of(uint64_t messages, int64_t now)
 {
     int64_t passed = now - progress.rated_ns;
@@ -336,7 +336,7 @@ void aphi_progress_live(const aphi_live *live)
     aphi_buffer text = {0};
     aphi_live shown = *live;
     shown.rate = rate_of(live->messages, now);
-    aphi_live_text(&text, &progress.terminal, progress.what, &shown);
+    aphi_live_text(&text, &progress.terminal, progress.title, &shown);
     put_line(&text);
 }
 

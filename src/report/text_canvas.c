@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * text_canvas.c - a line of a drawing: characters put anywhere in it, in any order, each with its ink. */
+ * text_canvas.c - one line of a text drawing. */
 #include "report/text_canvas.h"
 
 #include "base/memory.h"
@@ -50,7 +50,7 @@ bool aphi_text_canvas_blank(const aphi_text_canvas *l, size_t from, size_t to)
     return true;
 }
 
-static void change(aphi_buffer *out, const aphi_terminal *t, aphi_ink from, aphi_ink to)
+static void change_ink(aphi_buffer *out, const aphi_terminal *t, aphi_ink from, aphi_ink to)
 {
     if (from != APHI_INK_NONE && from != to)
         aphi_buffer_str(out, aphi_terminal_ink(t, APHI_INK_NONE));
@@ -66,12 +66,12 @@ void aphi_text_canvas_flush(aphi_text_canvas *l, aphi_buffer *out, const aphi_te
     for (size_t i = 0; i < l->n; i++) {
         aphi_cell c = l->cells[i];
         if (c.point) { /* blanks look the same in any ink */
-            change(out, t, now, c.ink);
+            change_ink(out, t, now, c.ink);
             now = c.ink;
         }
         aphi_utf8_add(out, c.point ? c.point : ' ');
     }
-    change(out, t, now, APHI_INK_NONE);
+    change_ink(out, t, now, APHI_INK_NONE);
     aphi_buffer_byte(out, '\n');
     l->n = 0;
 }

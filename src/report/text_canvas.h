@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * text_canvas.h - a line of a drawing: characters put anywhere in it, in any order, each with its ink. */
+ * text_canvas.h - one line of a text drawing; characters can be put at any column, in any order, each with its ink. */
 #ifndef APHI_REPORT_TEXT_CANVAS_H
 #define APHI_REPORT_TEXT_CANVAS_H
 
@@ -18,12 +18,12 @@ typedef struct aphi_text_canvas {
 
 void aphi_text_canvas_deinit(aphi_text_canvas *l);
 void aphi_text_canvas_put(aphi_text_canvas *l, size_t x, uint32_t point, aphi_ink ink);
-/* Clean text (utf8.h) from column x on; the column after it. */
+/* Puts clean text (utf8.h) at column x. Returns the column after it. */
 size_t aphi_text_canvas_bytes(aphi_text_canvas *l, size_t x, const char *text, size_t bytes, aphi_ink ink);
 size_t aphi_text_canvas_text(aphi_text_canvas *l, size_t x, const char *text, aphi_ink ink);
-/* Is nothing in the columns from..to - 1? */
+/* Returns true if the columns from..to - 1 are empty. */
 bool aphi_text_canvas_blank(const aphi_text_canvas *l, size_t from, size_t to);
-/* Writes the line, without blanks at its end, and empties it. */
+/* Appends the line to out without trailing blanks, and clears it. */
 void aphi_text_canvas_flush(aphi_text_canvas *l, aphi_buffer *out, const aphi_terminal *t);
 
 #endif

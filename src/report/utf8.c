@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8.c - text that is to be shown: made safe, measured and cut. */
+ * utf8.c - decoding, cleaning, measuring and cutting of UTF-8 text. */
 #include "report/utf8.h"
 
 #include <string.h>
@@ -42,8 +42,8 @@ void aphi_utf8_add(aphi_buffer *out, uint32_t p)
         aphi_buffer_byte(out, (char)(0x80 | (p >> 6 * more & 0x3f)));
 }
 
-/* The bytes of the first column of n > 0 bytes. */
-static size_t column(const char *text, size_t n)
+/* The length in bytes of the first column of n > 0 bytes. */
+static size_t column_bytes(const char *text, size_t n)
 {
     uint32_t p;
     size_t taken = aphi_utf8_next(text, n, &p);
@@ -54,7 +54,7 @@ size_t aphi_utf8_columns(const char *text)
 {
     size_t columns = 0;
     for (size_t n = strlen(text); n; columns++) {
-        size_t taken = column(text, n);
+        size_t taken = column_bytes(text, n);
         text += taken;
         n -= taken;
     }
@@ -67,7 +67,7 @@ bool aphi_utf8_is_command(uint32_t p)
            || p == 0x200e || p == 0x200f || p == 0xfeff;
 }
 
-static const char *spelt(uint32_t p)
+static const char *ascii_form(uint32_t p)
 {
     switch (p) {
     case 0x2192: return "->";
@@ -94,24 +94,24 @@ void aphi_utf8_clean(aphi_buffer *out, const char *text, bool unicode)
         if (p < 0x80 || unicode)
             aphi_utf8_add(out, p);
         else
-            aphi_buffer_str(out, spelt(p));
+            aphi_buffer_str(out, ascii_form(p));
         taken = taken ? taken : 1;
         text += taken;
         n -= taken;
     }
 }
 
-/* The bytes of the first `columns` columns. */
-static size_t head(const char *text, size_t columns)
+/* The length in bytes of the first `columns` columns. */
+static size_t head_bytes(const char *text, size_t columns)
 {
     size_t n = strlen(text), at = 0;
     while (columns-- && at < n)
-        at += column(text + at, n - at);
+        at += column_bytes(text + at, n - at);
     return at;
 }
 
-/* `first` columns of text, an ellipsis, and what then fits of its end. */
-static void cut(aphi_buffer *out, const char *text, size_t columns, size_t first, const char *ellipsis)
+/* Appends `first` columns of text, an ellipsis, and as much of its end as fits. */
+static void cut_text(aphi_buffer *out, const char *text, size_t columns, size_t first, const char *ellipsis)
 {
     size_t all = aphi_utf8_columns(text), dots = aphi_utf8_columns(ellipsis);
     if (all <= columns) {
@@ -119,12 +119,12 @@ static void cut(aphi_buffer *out, const char *text, size_t columns, size_t first
         return;
     }
     if (columns < dots) {
-        aphi_buffer_add(out, text, head(text, columns));
+        aphi_buffer_add(out, text, head_bytes(text, columns));
         return;
     }
-    aphi_buffer_add(out, text, head(text, first));
+    aphi_buffer_add(out, text, head_bytes(text, first));
     aphi_buffer_str(out, ellipsis);
-    aphi_buffer_str(out, text + head(text, all - (columns - dots - first)));
+    aphi_buffer_str(out, text + head_bytes(text, all - (columns - dots - first)));
 }
 
 static const char *ellipsis_of(bool unicode, size_t *columns)
@@ -138,12 +138,12 @@ void aphi_utf8_cut(aphi_buffer *out, const char *text, size_t columns, bool unic
 {
     size_t left = columns;
     const char *ellipsis = ellipsis_of(unicode, &left);
-    cut(out, text, columns, left, ellipsis);
+    cut_text(out, text, columns, left, ellipsis);
 }
 
 void aphi_utf8_cut_middle(aphi_buffer *out, const char *text, size_t columns, bool unicode)
 {
     size_t left = columns;
     const char *ellipsis = ellipsis_of(unicode, &left);
-    cut(out, text, columns, left / 2, ellipsis);
+    cut_text(out, text, columns, left / 2, ellipsis);
 }
