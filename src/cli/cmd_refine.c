@@ -350,7 +350,7 @@ static void put_counterexample(aphi_buffer *out, const refine *r, const aphi_ter
                                    .connection = aph_int_of(aph_field(line, "conn")),
                                    .message = aph_field(line, sent ? "send" : "recv")};
     }
-    aphi_run_diagram_draw(out, &(aphi_run_diagram){.title = r->name, .verdict = "fail", .moments = moments,
+    aphi_run_diagram_draw(out, &(aphi_run_diagram){.title = r->name, .verdict = "fail", .events = moments,
                                              .count = n, .failing = r->result.failing,
                                              .allowed = r->result.allowed}, terminal, 0);
     free(moments);

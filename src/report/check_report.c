@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check_report.c - results for people: what happened, drawn, and what should have. */
+ * check_report.c - results of `antiphon check` as text and as JSON. */
 #include "report/check_report.h"
 
 #include "base/memory.h"
@@ -18,8 +18,8 @@ static void add_json(aphi_buffer *out, aph_value v)
     aphi_message_json(out, v, APHI_MESSAGE_WHOLE);
 }
 
-/* A request in a few words: write 3, get "a". An answer is shown as it is, unless the
- * model has words for it: its fields have no usual names. */
+/* A request in short form: write 3, get "a". Without a formatter of the model, a response is shown as JSON: its fields
+ * have no common names. */
 static void add_message(aphi_buffer *out, aph_value message, aph_words *words)
 {
     aphi_message_words(out, message, words, APHI_MESSAGE_WHOLE);
@@ -57,30 +57,30 @@ static uint64_t number_of(aph_value object, const char *name)
 
 /* ---- a failure --------------------------------------------------------------------------------------------------- */
 
-/* Of a model that is not rpc, requests and answers are operations of their own. */
+/* In a model that is not rpc, requests and responses are separate operations. */
 static char *label_of(aph_value op, aph_words *words)
 {
     aphi_buffer label = {0};
-    bool asked = aph_has(op, aph_str("request"));
-    if (asked)
+    bool has_request = aph_has(op, aph_str("request"));
+    if (has_request)
         add_message(&label, aph_field(op, "request"), words);
     if (aph_has(op, aph_str("answer"))) {
-        aphi_buffer_str(&label, asked ? " → " : "→ ");
+        aphi_buffer_str(&label, has_request ? " → " : "→ ");
         add_answer(&label, aph_field(op, "answer"), words);
     }
     return aphi_buffer_text(&label);
 }
 
-/* The answer that nothing explains, with its request, if it belongs to one. */
-static void add_blamed(aphi_buffer *out, aph_value evidence, aph_words *words)
+/* Appends the unexplained response, with its request if there is one. */
+static void add_unexplained(aphi_buffer *out, aph_value evidence, aph_words *words)
 {
-    bool asked = aph_has(evidence, aph_str("request"));
-    if (asked) {
+    bool has_request = aph_has(evidence, aph_str("request"));
+    if (has_request) {
         add_message(out, aph_field(evidence, "request"), words);
         aphi_buffer_str(out, " → ");
     }
     add_answer(out, aph_field(evidence, "observed"), words);
-    if (!asked)
+    if (!has_request)
         aphi_buffer_format(out, ", to client %lld", (long long)aph_int_of(aph_field(evidence, "connection")));
 }
 
@@ -136,7 +136,7 @@ static void add_lines(aphi_buffer *out, aph_value order)
         aphi_buffer_format(out, "%s%lld", i > from ? ", " : "", (long long)aph_int_of(aph_at(order, i)));
 }
 
-/* A line, broken at blanks where the terminal ends; what is left of it stands HANG columns in. */
+/* Appends a line wrapped at blanks to the terminal's width, with further lines indented by HANG columns. */
 static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal *t)
 {
     size_t x = 0;
@@ -160,22 +160,23 @@ static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal
     aphi_buffer_free(line);
 }
 
-/* What led the model to an answer: choices and decisions by name, all with their clauses. */
-static void show_because(aphi_buffer *out, aph_value because, const aphi_terminal *t)
+/* The model's reasons for a response: named choices and decisions, with their clauses. */
+static void show_reasons(aphi_buffer *out, aph_value reasons, const aphi_terminal *t)
 {
     aphi_buffer line = {0};
-    for (size_t i = 0; i < aph_count(because); i++) {
-        aph_value said = aph_at(because, i), choice = aph_field(said, "choice"), decision = aph_field(said, "decision");
+    for (size_t i = 0; i < aph_count(reasons); i++) {
+        aph_value reason = aph_at(reasons, i);
+        aph_value choice = aph_field(reason, "choice"), decision = aph_field(reason, "decision");
         aphi_buffer_str(&line, i ? ", " : "      because of ");
         if (choice)
             add_str(&line, choice);
         else if (decision)
             add_str(&line, decision);
         else
-            aphi_buffer_str(&line, "this answer");
+            aphi_buffer_str(&line, "this response");
         if (decision)
-            aphi_buffer_str(&line, aph_truth(aph_field(said, "value")) ? " = true" : " = false");
-        add_clause(&line, aph_field(said, "clause"));
+            aphi_buffer_str(&line, aph_truth(aph_field(reason, "value")) ? " = true" : " = false");
+        add_clause(&line, aph_field(reason, "clause"));
     }
     if (line.n)
         add_wrapped(out, &line, t);
@@ -186,7 +187,7 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
     aph_value allowed = aph_field(evidence, "allowed");
     if (!aph_count(allowed))
         return;
-    aphi_buffer_str(out, "  The explanations that came this far would have it otherwise:\n");
+    aphi_buffer_str(out, "  The model allows instead:\n");
     for (size_t i = 0; i < aph_count(allowed); i++) {
         aph_value a = aph_at(allowed, i);
         aphi_buffer answer = {0}, state = {0}, order = {0};
@@ -194,20 +195,20 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
         add_answer(&answer, aph_field(a, "answer"), words);
         aphi_utf8_cut(out, aphi_buffer_text(&answer), t->columns, t->unicode);
         add_json(&state, aph_field(a, "state"));
-        aphi_buffer_str(out, "  with the state ");
+        aphi_buffer_str(out, ", in state ");
         aphi_utf8_cut(out, aphi_buffer_text(&state), STATE_SHOWN, t->unicode);
         aphi_buffer_str(out, aph_count(aph_field(a, "given")) ? ", where " : "");
         aphi_message_given(out, aph_field(a, "given"), APHI_MESSAGE_WHOLE);
         aphi_buffer_str(out, ",\n");
-        aphi_buffer_str(&order, "      if the requests were taken in this order (by line): ");
+        aphi_buffer_str(&order, "      if the requests were applied in this order (by line): ");
         add_lines(&order, aph_field(a, "order"));
         add_wrapped(out, &order, t);
-        show_because(out, aph_field(a, "because"), t);
+        show_reasons(out, aph_field(a, "because"), t);
         aphi_buffer_free(&answer);
         aphi_buffer_free(&state);
     }
     if (!aph_truth(aph_field(evidence, "all_allowed")))
-        aphi_buffer_str(out, "    and there may be more.\n");
+        aphi_buffer_str(out, "    There may be more.\n");
     if (aphi_message_has_unknown(allowed))
         aphi_buffer_str(out, "  Here " APHI_MESSAGE_UNKNOWNS ".\n");
 }
@@ -215,32 +216,32 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
 static void show_failure(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)
 {
     aph_value evidence = aph_field(result, "evidence");
-    aphi_buffer what = {0}, clean = {0};
+    aphi_buffer text = {0}, clean = {0};
     aphi_buffer_byte(out, '\n');
     add_str(out, aph_field(result, "file"));
     aphi_buffer_format(out, ":%llu: ", (unsigned long long)number_of(evidence, "line"));
-    aphi_terminal_paint(out, t, APHI_INK_ALARM, "nothing explains this answer");
-    add_blamed(&what, evidence, words);
-    aphi_utf8_clean(&clean, aphi_buffer_text(&what), t->unicode);
+    aphi_terminal_paint(out, t, APHI_INK_ALARM, "no explanation for this response");
+    add_unexplained(&text, evidence, words);
+    aphi_utf8_clean(&clean, aphi_buffer_text(&text), t->unicode);
     aphi_buffer_str(out, ": ");
     aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns, t->unicode);
     if (aph_count(aph_field(evidence, "part"))) {
-        aphi_buffer_str(out, "  (part ");
+        aphi_buffer_str(out, "  (partition ");
         add_json(out, aph_field(evidence, "part"));
         aphi_buffer_byte(out, ')');
     }
     aphi_buffer_str(out, "\n");
     if (!aph_truth(aph_field(evidence, "exact")))
-        aphi_buffer_str(out, "  (this is as far as any explanation was followed; an earlier answer may be to blame)\n");
+        aphi_buffer_str(out, "  (no explanation was followed beyond this response; an earlier one may be wrong)\n");
     aphi_buffer_byte(out, '\n');
     draw_window(out, evidence, words, t);
     aphi_buffer_byte(out, '\n');
     show_allowed(out, evidence, words, t);
     aphi_buffer_free(&clean);
-    aphi_buffer_free(&what);
+    aphi_buffer_free(&text);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+/* ---- errors, limits, explanations -------------------------------------------------------------------------------- */
 
 static void show_error(aphi_buffer *out, aph_value result)
 {
@@ -257,15 +258,15 @@ static void show_error(aphi_buffer *out, aph_value result)
 static void show_unknown(aphi_buffer *out, aph_value result)
 {
     add_str(out, aph_field(result, "file"));
-    aphi_buffer_str(out, ": the limit of ");
+    aphi_buffer_str(out, ": ");
     add_str(out, aph_field(result, "limit"));
-    aphi_buffer_format(out, " was hit at line %llu before a verdict was certain; raise --%s to go on longer",
+    aphi_buffer_format(out, " limit reached at line %llu without a verdict; raise --%s",
                        (unsigned long long)number_of(result, "limit_line"),
                        aph_str_is(aph_field(result, "limit"), "solver") ? "solver-ms"
                        : aph_str_is(aph_field(result, "limit"), "time") ? "time" : "memory");
 }
 
-/* What the server chose, as the model calls it: a free choice by its name, an unknown by name and value. */
+/* The server's choices, by their names in the model; unknowns with their values. */
 static void show_choices(aphi_buffer *out, aph_value named, const aphi_terminal *t)
 {
     size_t n = aph_count(named);
@@ -298,18 +299,18 @@ static void show_explanation(aphi_buffer *out, aph_value result, const aphi_term
         aphi_buffer line = {0};
         aphi_buffer_str(&line, "  ");
         if (aph_count(aph_field(part, "part"))) {
-            aphi_buffer_str(&line, "part ");
+            aphi_buffer_str(&line, "partition ");
             add_json(&line, aph_field(part, "part"));
             aphi_buffer_str(&line, ": ");
         }
-        aphi_buffer_str(&line, "requests taken in this order (by line): ");
+        aphi_buffer_str(&line, "requests applied in this order (by line): ");
         add_lines(&line, aph_field(part, "lines"));
         add_wrapped(out, &line, t);
         if (aph_count(choices))
             show_choices(out, aph_field(part, "named"), t);
     }
     if (aph_count(parts) > ORDER_SHOWN)
-        aphi_buffer_format(out, "  ... and %zu more parts; --json has all\n", aph_count(parts) - ORDER_SHOWN);
+        aphi_buffer_format(out, "  ... and %zu more partitions; --json lists all\n", aph_count(parts) - ORDER_SHOWN);
 }
 
 static bool verdict_is(aph_value result, const char *verdict)
@@ -325,8 +326,8 @@ void aphi_check_report_reason(aphi_buffer *out, aph_value result, aph_words *wor
         show_unknown(out, result);
     } else if (verdict_is(result, "fail")) {
         aph_value evidence = aph_field(result, "evidence");
-        aphi_buffer_format(out, "line %llu: nothing explains ", (unsigned long long)number_of(evidence, "line"));
-        add_blamed(out, evidence, words);
+        aphi_buffer_format(out, "line %llu: no explanation for ", (unsigned long long)number_of(evidence, "line"));
+        add_unexplained(out, evidence, words);
     }
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * divergence_page.c - where model and program part, side by side.
+ * divergence_page.c - a pair of space-time diagrams that shows where model and program diverge.
  *
- * Idea:       both sides are lists of events: the sequence that was forced, and what was recorded. Each becomes a
- *             picture (swimlanes.h) with the same lanes. Of a thread that ran alone, the driver's ends of messages are
+ * Idea:       both sides are lists of events, the forced sequence and the recorded one. Each becomes a diagram
+ *             (swimlanes.h) with the same lanes. For a thread that ran alone, the driver's ends of the messages are
  *             added, so that there are arrows.
- * Cost:       events squared, to find partners. */
+ * Cost:       quadratic in the events, to find partners. */
 #include "report/divergence_page.h"
 
 #include "base/memory.h"
@@ -23,12 +23,12 @@ typedef struct side {
     bool is_model;
     aphi_swimlanes_event *drawn;
     size_t drawn_count;
-    size_t *place;        /* of each event, among those drawn */
+    size_t *place;        /* of each event: its index in `drawn` */
     char *ends[APHI_CAST_THREADS_MAX];
-    char *remark;         /* about the event to blame, if it is there */
+    char *remark;         /* about the differing event, if this side has it */
 } side;
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static char *label_of(const side *s, const aphi_recorded *e)
 {
@@ -39,17 +39,17 @@ static char *label_of(const side *s, const aphi_recorded *e)
     return aphi_buffer_text(&out);
 }
 
-static bool is_blamed(const side *s, const aphi_recorded *e)
+static bool is_differing(const side *s, const aphi_recorded *e)
 {
     return s->d->at.index && e->at.thread == s->d->at.thread && e->at.index == s->d->at.index;
 }
 
-/* What differs about the event to blame. */
+/* The note at the differing event. */
 static char *note_of(const side *s)
 {
     aphi_buffer out = {0};
     if (s->d->breach == APHI_BREACH_FEWER || s->d->breach == APHI_BREACH_MORE) {
-        aphi_buffer_str(&out, "could have taken instead: ");
+        aphi_buffer_str(&out, "could have received instead: ");
         aphi_spacetime_rivals(&out, s->cast, s->is_model ? &s->d->model : &s->d->program);
     } else {
         aphi_buffer_str(&out, s->is_model ? "the program does not do this" : "the model does not have this");
@@ -64,7 +64,7 @@ static char *remark_of(const side *s, const char *note)
     return aphi_buffer_text(&out);
 }
 
-/* Below the lane of an event that one side does not have. */
+/* Adds a remark below the lane if this side does not have the differing event. */
 static void add_end(side *s)
 {
     aphi_place at = s->d->at;
@@ -72,20 +72,20 @@ static void add_end(side *s)
     if (!at.index)
         return;
     for (size_t i = 0; i < s->count; i++)
-        if (is_blamed(s, &s->events[i]))
+        if (is_differing(s, &s->events[i]))
             return;
     const char *does = strstr(s->d->detail, ", the program ");
     aphi_buffer_format(&out, "%s, event %u: ", s->cast->threads[at.thread], at.index);
     if (s->is_model)
-        aphi_buffer_str(&out, "the model has nothing more");
+        aphi_buffer_str(&out, "the model has no more events");
     else
-        aphi_buffer_format(&out, "the program %s", does ? does + strlen(", the program ") : "does not get there");
+        aphi_buffer_format(&out, "the program %s", does ? does + strlen(", the program ") : "does not reach it");
     s->ends[at.thread] = aphi_buffer_text(&out);
 }
 
-/* ---- the picture ------------------------------------------------------------------------------------------------- */
+/* ---- the diagram ------------------------------------------------------------------------------------------------- */
 
-static size_t find(const side *s, aphi_place at)
+static size_t find_event(const side *s, aphi_place at)
 {
     for (size_t i = 0; at.index && i < s->count; i++)
         if (s->events[i].at.thread == at.thread && s->events[i].at.index == at.index)
@@ -93,7 +93,7 @@ static size_t find(const side *s, aphi_place at)
     return SIZE_MAX;
 }
 
-static aphi_swimlanes_event *add(side *s, size_t lane, aphi_swimlanes_kind kind, const aphi_recorded *e)
+static aphi_swimlanes_event *add_event(side *s, size_t lane, aphi_swimlanes_kind kind, const aphi_recorded *e)
 {
     aphi_swimlanes_event *to = &s->drawn[s->drawn_count++];
     *to = (aphi_swimlanes_event){.lane = lane, .kind = kind, .partner = APHI_SWIMLANES_NONE,
@@ -102,12 +102,12 @@ static aphi_swimlanes_event *add(side *s, size_t lane, aphi_swimlanes_kind kind,
     return to;
 }
 
-/* The driver's end of the message of the event that was added last. */
+/* Adds the driver's end of the message of the last event. */
 static void add_driver(side *s, const aphi_recorded *e)
 {
     bool sends = e->did == APHI_DID_SEND;
     size_t own = s->drawn_count - 1;
-    add(s, e->peer.thread, sends ? APHI_SWIMLANES_RECEIVE : APHI_SWIMLANES_SEND, e)->partner = own;
+    add_event(s, e->peer.thread, sends ? APHI_SWIMLANES_RECEIVE : APHI_SWIMLANES_SEND, e)->partner = own;
     s->drawn[own].partner = s->drawn_count - 1;
 }
 
@@ -119,8 +119,8 @@ static void add_events(side *s)
     for (size_t i = 0; i < s->count; i++) {
         const aphi_recorded *e = &s->events[i];
         s->place[i] = s->drawn_count;
-        aphi_swimlanes_event *to = add(s, e->at.thread, kinds[e->did], e);
-        if (is_blamed(s, e)) {
+        aphi_swimlanes_event *to = add_event(s, e->at.thread, kinds[e->did], e);
+        if (is_differing(s, e)) {
             to->mark = APHI_SWIMLANES_WRONG;
             to->note = note_of(s);
             s->remark = remark_of(s, to->note);
@@ -129,13 +129,13 @@ static void add_events(side *s)
             add_driver(s, e);
     }
     for (size_t i = 0; i < s->count && s->d->alone < 0; i++) {
-        size_t partner = s->events[i].did == APHI_DID_LOCAL ? SIZE_MAX : find(s, s->events[i].peer);
+        size_t partner = s->events[i].did == APHI_DID_LOCAL ? SIZE_MAX : find_event(s, s->events[i].peer);
         if (partner != SIZE_MAX)
             s->drawn[s->place[i]].partner = s->place[partner];
     }
 }
 
-static aphi_swimlanes make(side *s)
+static aphi_swimlanes make_diagram(side *s)
 {
     s->drawn = aphi_alloc((2 * s->count + 1) * sizeof *s->drawn);
     s->place = aphi_alloc((s->count + 1) * sizeof *s->place);
@@ -147,7 +147,7 @@ static aphi_swimlanes make(side *s)
                             .remark = s->remark};
 }
 
-static void drop(side *s)
+static void side_deinit(side *s)
 {
     for (size_t i = 0; i < s->drawn_count; i++) {
         free((char *)s->drawn[i].label);
@@ -164,8 +164,8 @@ void aphi_divergence_page_add(aphi_buffer *page, const aphi_cast *cast, const ap
 {
     side model = {.cast = cast, .d = d, .events = d->forced, .count = d->forced_count, .is_model = true};
     side program = {.cast = cast, .d = d, .events = d->run.events, .count = d->run.event_count};
-    aphi_swimlanes left = make(&model), right = make(&program);
+    aphi_swimlanes left = make_diagram(&model), right = make_diagram(&program);
     aphi_swimlanes_page_pair(page, &left, &right);
-    drop(&model);
-    drop(&program);
+    side_deinit(&model);
+    side_deinit(&program);
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * history_diagram.c - draw a piece of a concurrent history: a lane for each client, time to the right.
+ * history_diagram.c - drawing of a concurrent history: a lane for each client, time from left to right.
  *
- * Idea:       choose the operations; number their events by rank; give each operation a row among those of its client,
- *             so that no two in a row overlap; cut the ranks into bands that fit the terminal; place the events of a
- *             band from left to right, each as far left as the labels allow; write rows of cells; print them.
- * Invariants: 1. In a band, columns rise with ranks, and by two from a return to the call after it: what was over
- *                before something began is seen to have been.
- *             2. An operation is drawn in the bands that hold its call or its return; where it is only open, a line
- *                below the band names it. Its label is drawn wherever it is drawn.
- * Cost:       at most APHI_HISTORY_DIAGRAM_MAX operations are laid out, so nothing here needs to be clever.
- * Read next:  tests/unit/test_history_diagram.c, for how it looks.
- */
+ * Idea:       choose the operations; rank their events by time; give each operation a row among those of its client,
+ *             so that no two in a row overlap; split the ranks into bands that fit the terminal; place the events of a
+ *             band from left to right, each as far left as the labels allow; print the rows.
+ * Invariants: 1. In a band, columns increase with ranks, and by two from a return to the next call, so that operations
+ *                that do not overlap are drawn apart.
+ *             2. An operation is drawn, with its label, in the bands that contain its call or its return. A line below
+ *                a band names the operations that are open during all of it.
+ * Cost:       up to APHI_HISTORY_DIAGRAM_MAX operations are laid out; quadratic algorithms are fast enough.
+ * Read next:  tests/unit/test_history_diagram.c, for sample drawings. */
 #include "report/history_diagram.h"
 
 #include "base/memory.h"
@@ -23,16 +22,16 @@
 
 #define EVENTS_MAX (2 * APHI_HISTORY_DIAGRAM_MAX)
 #define INDENT 2
-#define COLUMNS_MAX 160 /* the eye loses its lane on longer ones */
+#define COLUMNS_MAX 160 /* longer lines are hard to follow */
 #define LANES_MIN 24
-#define LABEL_MIN 16 /* with its box, less than LANES_MIN */
+#define LABEL_MIN 16 /* with its box: below LANES_MIN */
 #define NOWHERE SIZE_MAX
 
 typedef struct operation {
     const aphi_history_diagram_operation *given;
-    char *label;       /* clean, and cut to what a band can hold */
+    char *label;       /* clean, and cut to fit a band */
     size_t width;      /* of the whole box */
-    size_t call, end;  /* ranks; the end is NOWHERE if it is not drawn */
+    size_t call, end;  /* ranks; end: NOWHERE if the return is not drawn */
     size_t row;
 } operation;
 
@@ -61,15 +60,15 @@ typedef struct drawing {
     size_t gutter;     /* columns left of the lanes */
     size_t columns;    /* of the lanes */
     uint64_t earlier, later;
-    uint64_t decided;  /* when the violated operation returned: later returns are not drawn */
-    size_t x[EVENTS_MAX]; /* columns of the events of the band at hand */
+    uint64_t decided;  /* return of the violated operation; later returns are not drawn */
+    size_t x[EVENTS_MAX]; /* columns of the events of the current band */
     size_t from, to;      /* its ranks, both inclusive */
     size_t right;         /* the column after its last one */
 } drawing;
 
-/* ---- which operations -------------------------------------------------------------------------------------------- */
+/* ---- choice of operations ---------------------------------------------------------------------------------------- */
 
-/* The violated operation, the last called if there are several; NULL if there is none. */
+/* The violated operation (the last called, if several), or NULL. */
 static const aphi_history_diagram_operation *violated_of(const aphi_history_diagram *d)
 {
     const aphi_history_diagram_operation *found = NULL;
@@ -91,7 +90,7 @@ static candidate candidate_of(const aphi_history_diagram_operation *o, const aph
     if (o->mark != APHI_HISTORY_DIAGRAM_PLAIN)
         c.worth = o->mark == APHI_HISTORY_DIAGRAM_VIOLATED ? 4 : 3;
     else if (violated && o->call > violated->end)
-        c.worth = -1; /* the case was decided by then */
+        c.worth = -1; /* called after the violation */
     else if (violated && o->call < violated->end && o->end > violated->call)
         c.worth = o->end == APHI_HISTORY_DIAGRAM_NEVER && o->call < violated->call ? 1 : 2;
     else if (violated && o->call < violated->call)
@@ -115,7 +114,7 @@ static int by_client_and_call(const void *a, const void *b)
     return (p->call > q->call) - (p->call < q->call);
 }
 
-static void choose(drawing *d)
+static void choose_operations(drawing *d)
 {
     const aphi_history_diagram *given = d->given;
     const aphi_history_diagram_operation *violated = violated_of(given);
@@ -154,13 +153,13 @@ static size_t frame_of(const operation *o)
     return o->given->end == APHI_HISTORY_DIAGRAM_NEVER ? 7 : 6;
 }
 
-static void label(const drawing *d, operation *o)
+static void make_label(const drawing *d, operation *o)
 {
     aphi_buffer clean = {0}, shown = {0};
     aphi_buffer_str(&clean, mark_of(d, o->given->mark));
     aphi_utf8_clean(&clean, o->given->label, d->terminal->unicode);
     size_t most = d->columns - frame_of(o);
-    if (o->given->mark != APHI_HISTORY_DIAGRAM_VIOLATED) /* others must leave room for what they overlap */
+    if (o->given->mark != APHI_HISTORY_DIAGRAM_VIOLATED) /* leave room for overlapping operations */
         most = most * 2 / 5 < LABEL_MIN ? LABEL_MIN : most * 2 / 5;
     aphi_utf8_cut_middle(&shown, aphi_buffer_text(&clean), most, d->terminal->unicode);
     o->label = aphi_buffer_text(&shown); /* freed with the drawing */
@@ -176,7 +175,7 @@ static int by_time(const void *a, const void *b)
     return (int)p->is_end - (int)q->is_end;
 }
 
-static void rank(drawing *d)
+static void rank_events(drawing *d)
 {
     for (size_t i = 0; i < d->n; i++) {
         operation *o = &d->operations[i];
@@ -192,10 +191,10 @@ static void rank(drawing *d)
     }
 }
 
-/* The operations come client by client, and of a client in the order of their calls. */
-static void give_rows(drawing *d)
+/* The operations are sorted by client, then by call. */
+static void assign_rows(drawing *d)
 {
-    size_t first = 0; /* row of the client at hand */
+    size_t first = 0; /* row of the current client */
     for (size_t i = 0; i < d->n; i++) {
         operation *o = &d->operations[i];
         if (!i || d->operations[i - 1].given->client != o->given->client)
@@ -215,7 +214,7 @@ static const char *lane_of(const drawing *d)
     return d->given->lane ? d->given->lane : "client";
 }
 
-static void measure(drawing *d)
+static void measure_gutter(drawing *d)
 {
     size_t name = strlen("line");
     for (size_t i = 0; i < d->n; i++) {
@@ -224,36 +223,36 @@ static void measure(drawing *d)
     }
     size_t columns = d->terminal->columns > COLUMNS_MAX ? COLUMNS_MAX : d->terminal->columns;
     d->gutter = INDENT + name + 2;
-    /* On a terminal too narrow for anything, rather lines that are too long than nothing. */
+    /* On a very narrow terminal, lines become longer than the terminal. */
     d->columns = columns > d->gutter + LANES_MIN ? columns - d->gutter : LANES_MIN;
 }
 
 /* ---- bands ------------------------------------------------------------------------------------------------------- */
 
-static size_t start_of(const drawing *d, const operation *o, size_t from)
+static size_t start_column(const drawing *d, const operation *o, size_t from)
 {
     return o->call < from ? 0 : d->x[o->call];
 }
 
-/* The least column for the event r of a band that begins with rank `from`. */
-static size_t place(const drawing *d, size_t from, size_t r)
+/* The leftmost possible column of event r in a band that begins with rank `from`. */
+static size_t place_event(const drawing *d, size_t from, size_t r)
 {
     const event *e = &d->events[r];
     size_t x = 0;
     if (r > from)
         x = d->x[r - 1] + (d->events[r - 1].is_end && !e->is_end ? 2 : 1);
     if (e->is_end) {
-        size_t least = start_of(d, e->of, from) + e->of->width - 1;
+        size_t least = start_column(d, e->of, from) + e->of->width - 1;
         return x > least ? x : least;
     }
     return x;
 }
 
-/* Places the ranks from..to and says where the band ends: it must hold the labels of what it leaves open. */
-static size_t extent(drawing *d, size_t from, size_t to)
+/* Places the ranks from..to. Returns the width of the band, including the labels of operations that stay open. */
+static size_t lay_out_band(drawing *d, size_t from, size_t to)
 {
     for (size_t r = from; r <= to; r++)
-        d->x[r] = place(d, from, r);
+        d->x[r] = place_event(d, from, r);
     size_t right = d->x[to] + 1;
     for (size_t r = from; r <= to; r++) {
         const operation *o = d->events[r].of;
@@ -263,8 +262,8 @@ static size_t extent(drawing *d, size_t from, size_t to)
     return right;
 }
 
-/* How many operations that will return are open after rank r. */
-static size_t crossing(const drawing *d, size_t r)
+/* The number of operations open after rank r whose return is drawn. */
+static size_t count_open(const drawing *d, size_t r)
 {
     size_t open = 0;
     for (size_t i = 0; i < d->n; i++)
@@ -272,17 +271,17 @@ static size_t crossing(const drawing *d, size_t r)
     return open;
 }
 
-/* The first rank of the band that ends with rank `to`: as much as fits, but rather, when two thirds of the columns are
- * used, a place where little is open. */
+/* The first rank of the band that ends with rank `to`. Takes as many ranks as fit, but once two thirds of the columns
+ * are used, prefers a rank where few operations are open. */
 static size_t band_before(drawing *d, size_t to)
 {
     size_t best = to, least = SIZE_MAX;
     for (size_t from = to + 1; from-- > 0;) {
-        size_t right = extent(d, from, to);
+        size_t right = lay_out_band(d, from, to);
         if (right > d->columns && from < to)
             break;
         bool roomy = right < d->columns * 2 / 3;
-        size_t open = from ? crossing(d, from - 1) : 0;
+        size_t open = from ? count_open(d, from - 1) : 0;
         if (roomy || open <= least) {
             best = from;
             least = roomy ? SIZE_MAX : open;
@@ -291,7 +290,7 @@ static size_t band_before(drawing *d, size_t to)
     return best;
 }
 
-/* Cuts from the last event backwards, so that if one band is short it is the first: what matters is at the end. */
+/* Splits from the last event backwards: a short band is then the first one, and the violation is at the end. */
 static size_t cut_bands(drawing *d, size_t *firsts)
 {
     size_t n = 0;
@@ -338,7 +337,7 @@ static aphi_ink label_ink(aphi_history_diagram_mark mark)
 }
 
 /* The column after the operation's last one in this band. */
-static size_t stop_of(const drawing *d, const operation *o)
+static size_t end_column(const drawing *d, const operation *o)
 {
     return in_band(d, o->end) ? d->x[o->end] + 1 : d->right;
 }
@@ -348,7 +347,7 @@ static void draw_box(const drawing *d, aphi_text_canvas *l, const operation *o)
     glyphs g = glyphs_of(d);
     aphi_ink ink = frame_ink(o->given->mark);
     bool never = o->given->end == APHI_HISTORY_DIAGRAM_NEVER;
-    size_t x = d->gutter + start_of(d, o, d->from), last = d->gutter + stop_of(d, o) - 1;
+    size_t x = d->gutter + start_column(d, o, d->from), last = d->gutter + end_column(d, o) - 1;
     aphi_text_canvas_put(l, x, o->call < d->from ? g.onwards : g.left, ink);
     aphi_text_canvas_put(l, x + 1, g.bar, ink);
     size_t after = aphi_text_canvas_text(l, x + 3, o->label, label_ink(o->given->mark)) + 1;
@@ -358,10 +357,10 @@ static void draw_box(const drawing *d, aphi_text_canvas *l, const operation *o)
     aphi_text_canvas_put(l, last, never ? g.never : in_band(d, o->end) ? g.right : g.onwards, ink);
 }
 
-/* ---- what was expected ------------------------------------------------------------------------------------------- */
+/* ---- expected result --------------------------------------------------------------------------------------------- */
 
-/* The columns of the longest line. */
-static size_t columns_of(const char *text)
+/* The width of the longest line. */
+static size_t widest_line(const char *text)
 {
     size_t most = 0;
     while (*text) {
@@ -374,8 +373,8 @@ static size_t columns_of(const char *text)
     return most;
 }
 
-/* The bytes of text that go on a line of so many columns, broken at a blank if there is one. */
-static size_t fold(const char *text, size_t columns)
+/* The length in bytes of the first line when text is wrapped at `columns`, at a blank if there is one. */
+static size_t wrap_bytes(const char *text, size_t columns)
 {
     size_t at = 0, x = 0, blank = 0, n = strcspn(text, "\n");
     while (at < n && x < columns) {
@@ -388,19 +387,19 @@ static size_t fold(const char *text, size_t columns)
     return at == n || text[at] == ' ' || !blank ? at : blank;
 }
 
-/* Hangs the text from the box: to the right of its left edge if it fits there, else to the left of its right edge if it
- * fits there, else folded, to the right if that is half of the columns or more. */
+/* Attaches the text below the box: to the right of its left edge if it fits there, else to the left of its right edge
+ * if it fits there, else wrapped, on the right if at least half of the columns are there. */
 static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation *o, const char *text)
 {
     glyphs g = glyphs_of(d);
-    size_t left = d->gutter + start_of(d, o, d->from), right = d->gutter + stop_of(d, o) - 1;
-    size_t columns = d->gutter + d->columns, width = columns_of(text);
+    size_t left = d->gutter + start_column(d, o, d->from), right = d->gutter + end_column(d, o) - 1;
+    size_t columns = d->gutter + d->columns, width = widest_line(text);
     size_t room_right = columns > left + 3 ? columns - left - 3 : 1, room_left = right - INDENT - 2;
     bool rightwards = width <= room_right || (width > room_left && room_right >= columns / 2);
     size_t room = rightwards ? room_right : room_left;
     size_t start = rightwards ? left + 3 : width <= room ? right - 2 - width : INDENT;
     for (bool first = true; *text; first = false) {
-        size_t bytes = fold(text, room), x = aphi_text_canvas_bytes(l, start, text, bytes, APHI_INK_RED);
+        size_t bytes = wrap_bytes(text, room), x = aphi_text_canvas_bytes(l, start, text, bytes, APHI_INK_RED);
         if (first && rightwards) {
             aphi_text_canvas_put(l, left, g.corner_left, APHI_INK_ALARM);
             aphi_text_canvas_put(l, left + 1, g.bar, APHI_INK_ALARM);
@@ -415,9 +414,9 @@ static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation
     }
 }
 
-/* ---- bands, drawn ------------------------------------------------------------------------------------------------ */
+/* ---- drawing of bands -------------------------------------------------------------------------------------------- */
 
-/* The line numbers of the calls, as far as there is room; that of the violated operation first. */
+/* The line numbers of the calls, where there is room; the violated operation first. */
 static void draw_ruler(const drawing *d, aphi_text_canvas *l)
 {
     bool any = false;
@@ -448,13 +447,13 @@ static void draw_name(const drawing *d, aphi_text_canvas *l, const row *r)
     aphi_text_canvas_text(l, aphi_text_canvas_text(l, INDENT, lane_of(d), APHI_INK_NONE), number, APHI_INK_NONE);
 }
 
-/* The band that says what was expected is the one with the return. */
+/* The expected result is drawn in the band that contains the return. */
 static bool is_explained_here(const drawing *d, const operation *o)
 {
     return o->given->mark == APHI_HISTORY_DIAGRAM_VIOLATED && (o->end == NOWHERE || in_band(d, o->end));
 }
 
-/* Returns whether the client has been named: by its first row that is not empty. */
+/* The first row of a client that is not empty shows its name. Returns true once it is shown. */
 static bool draw_row(const drawing *d, aphi_text_canvas *l, size_t r, bool named, const char *expected)
 {
     const operation *violated = NULL;
@@ -476,7 +475,7 @@ static bool draw_row(const drawing *d, aphi_text_canvas *l, size_t r, bool named
     return true;
 }
 
-/* Below a band: what is open from before it to after it. */
+/* Lists the operations that are open during the whole band. */
 static void draw_open(const drawing *d)
 {
     aphi_buffer names = {0}, text = {0};
@@ -507,9 +506,9 @@ static void draw_band(const drawing *d, const char *expected)
     aphi_text_canvas_deinit(&l);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the whole drawing ------------------------------------------------------------------------------------------- */
 
-static void say_rest(const drawing *d, uint64_t count, const char *which)
+static void draw_elision(const drawing *d, uint64_t count, const char *which)
 {
     if (!count)
         return;
@@ -523,7 +522,7 @@ static void say_rest(const drawing *d, uint64_t count, const char *which)
     aphi_buffer_free(&text);
 }
 
-static void say(const drawing *d, aphi_ink ink, const char *before, const char *text)
+static void draw_text(const drawing *d, aphi_ink ink, const char *before, const char *text)
 {
     aphi_buffer clean = {0};
     aphi_buffer_str(&clean, before);
@@ -533,7 +532,7 @@ static void say(const drawing *d, aphi_ink ink, const char *before, const char *
     aphi_buffer_free(&clean);
 }
 
-static void say_related(const drawing *d)
+static void draw_legend(const drawing *d)
 {
     bool any = false;
     for (size_t i = 0; i < d->n; i++)
@@ -541,10 +540,10 @@ static void say_related(const drawing *d)
     if (!any || !d->given->related)
         return;
     aphi_buffer_format(d->out, "%*s", INDENT, "");
-    say(d, APHI_INK_YELLOW, mark_of(d, APHI_HISTORY_DIAGRAM_RELATED), d->given->related);
+    draw_text(d, APHI_INK_YELLOW, mark_of(d, APHI_HISTORY_DIAGRAM_RELATED), d->given->related);
 }
 
-/* Clean text, line by line. */
+/* Cleans text, keeping its newlines. */
 static char *clean_lines(const char *text, bool unicode)
 {
     aphi_buffer clean = {0}, one = {0};
@@ -565,26 +564,26 @@ void aphi_history_diagram_draw(aphi_buffer *out, const aphi_history_diagram *giv
 {
     drawing d = {.given = given, .terminal = t, .out = out};
     char *expected = given->expected ? clean_lines(given->expected, t->unicode) : NULL;
-    choose(&d);
-    measure(&d);
+    choose_operations(&d);
+    measure_gutter(&d);
     for (size_t i = 0; i < d.n; i++)
-        label(&d, &d.operations[i]);
-    rank(&d);
-    give_rows(&d);
+        make_label(&d, &d.operations[i]);
+    rank_events(&d);
+    assign_rows(&d);
     if (given->caption)
-        say(&d, APHI_INK_BOLD, "", given->caption);
-    say_rest(&d, d.earlier, "earlier");
+        draw_text(&d, APHI_INK_BOLD, "", given->caption);
+    draw_elision(&d, d.earlier, "earlier");
     size_t firsts[EVENTS_MAX];
     for (size_t left = cut_bands(&d, firsts); left--;) {
         if (firsts[left])
             aphi_buffer_byte(out, '\n');
         d.from = firsts[left];
         d.to = (left ? firsts[left - 1] : d.event_count) - 1;
-        d.right = extent(&d, d.from, d.to);
+        d.right = lay_out_band(&d, d.from, d.to);
         draw_band(&d, expected);
     }
-    say_rest(&d, d.later, "later");
-    say_related(&d);
+    draw_elision(&d, d.later, "later");
+    draw_legend(&d);
     for (size_t i = 0; i < d.n; i++)
         free(d.operations[i].label);
     free(expected);

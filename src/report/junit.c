@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * junit.c - results as the XML that continuous integration reads.
+ * junit.c - results as JUnit XML.
  *
- * Not done: CDATA. It needs escaping too ("]]>"), and control characters are forbidden in it as anywhere in XML 1.0,
- * even as references; they and bytes that are not UTF-8 are written as \xHH. */
+ * Not done: CDATA. It needs escaping too ("]]>"), and XML 1.0 forbids control characters everywhere, even as
+ * references; these and bytes that are not UTF-8 are written as \xHH. */
 #include "report/junit.h"
 
 #include "report/message_text.h"
@@ -23,7 +23,7 @@ static void escape_point(aphi_buffer *out, uint32_t p, bool attribute)
     case '<': aphi_buffer_str(out, "&lt;"); return;
     case '>': aphi_buffer_str(out, "&gt;"); return;
     case '"': aphi_buffer_str(out, attribute ? "&quot;" : "\""); return;
-    case '\r': aphi_buffer_str(out, "&#13;"); return; /* or else a parser makes it a newline */
+    case '\r': aphi_buffer_str(out, "&#13;"); return; /* a parser would turn it into a newline */
     case '\n': aphi_buffer_str(out, attribute ? "&#10;" : "\n"); return;
     case '\t': aphi_buffer_str(out, attribute ? "&#9;" : "\t"); return;
     default: aphi_utf8_add(out, p);
@@ -47,34 +47,34 @@ static void escape(aphi_buffer *out, const char *text, bool attribute)
     }
 }
 
-static void attribute_text(aphi_buffer *out, const char *name, const char *value)
+static void write_attribute(aphi_buffer *out, const char *name, const char *value)
 {
     aphi_buffer_format(out, " %s=\"", name);
     escape(out, value, true);
     aphi_buffer_byte(out, '"');
 }
 
-/* Digits alone: a decimal comma of the locale would not be read. */
-static void attribute_time(aphi_buffer *out, int64_t ns)
+/* Printed as integers: %f could write the locale's decimal comma. */
+static void write_time(aphi_buffer *out, int64_t ns)
 {
     int64_t us = (ns < 0 ? 0 : ns) / 1000;
     aphi_buffer_format(out, " time=\"%lld.%06lld\"", (long long)(us / 1000000), (long long)(us % 1000000));
 }
 
-/* A test case, wherever it came from. */
-typedef struct test {
+/* A test case of either kind. */
+typedef struct test_case {
     const char *name;
     int64_t ns;
     const char *element;                /* "failure" or "error"; NULL: it passed */
     const char *type, *message, *detail;
     const char *output;
-} test;
+} test_case;
 
-static void write_complaint(aphi_buffer *out, const test *t)
+static void write_failure(aphi_buffer *out, const test_case *t)
 {
     aphi_buffer_format(out, "      <%s", t->element);
-    attribute_text(out, "type", t->type);
-    attribute_text(out, "message", t->message);
+    write_attribute(out, "type", t->type);
+    write_attribute(out, "message", t->message);
     if (!t->detail) {
         aphi_buffer_str(out, "/>\n");
         return;
@@ -84,15 +84,15 @@ static void write_complaint(aphi_buffer *out, const test *t)
     aphi_buffer_format(out, "</%s>\n", t->element);
 }
 
-static void write_case(aphi_buffer *out, const char *suite, const test *t)
+static void write_case(aphi_buffer *out, const char *suite, const test_case *t)
 {
     aphi_buffer_str(out, "    <testcase");
-    attribute_text(out, "classname", suite);
-    attribute_text(out, "name", t->name);
-    attribute_time(out, t->ns);
+    write_attribute(out, "classname", suite);
+    write_attribute(out, "name", t->name);
+    write_time(out, t->ns);
     aphi_buffer_str(out, ">\n");
     if (t->element)
-        write_complaint(out, t);
+        write_failure(out, t);
     aphi_buffer_str(out, "      <system-out>");
     escape(out, t->output, false);
     aphi_buffer_str(out, "</system-out>\n    </testcase>\n");
@@ -107,7 +107,7 @@ static void write_totals(aphi_buffer *out, const tally *t)
 {
     aphi_buffer_format(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\"", t->tests, t->failures,
                        t->errors);
-    attribute_time(out, t->ns);
+    write_time(out, t->ns);
 }
 
 static void write_head(aphi_buffer *out, const char *suite, const char *timestamp, const tally *t)
@@ -115,10 +115,10 @@ static void write_head(aphi_buffer *out, const char *suite, const char *timestam
     aphi_buffer_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"antiphon\"");
     write_totals(out, t);
     aphi_buffer_str(out, ">\n  <testsuite");
-    attribute_text(out, "name", suite);
+    write_attribute(out, "name", suite);
     write_totals(out, t);
     if (timestamp)
-        attribute_text(out, "timestamp", timestamp);
+        write_attribute(out, "timestamp", timestamp);
     aphi_buffer_str(out, ">\n");
 }
 
@@ -139,7 +139,7 @@ static void write_result(aphi_buffer *out, const char *suite, const aphi_result 
     char output[80];
     snprintf(output, sizeof output, "%llu operations, %llu configurations", (unsigned long long)r->operations,
              (unsigned long long)r->configurations);
-    write_case(out, suite, &(test){.name = r->file, .ns = r->time_ns, .element = kinds[r->outcome].element,
+    write_case(out, suite, &(test_case){.name = r->file, .ns = r->time_ns, .element = kinds[r->outcome].element,
                                    .type = kinds[r->outcome].type,
                                    .message = r->message ? r->message : kinds[r->outcome].message,
                                    .detail = r->detail, .output = output});
@@ -174,11 +174,11 @@ void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, 
 {
     bool passed = !strcmp(run->verdict, "pass"), failed = is_against_subject(run->verdict);
     aphi_buffer detail = {0}, facts = {0};
-    aphi_run_diagram_tell(&detail, run, &(aphi_terminal){.unicode = true, .columns = 120});
+    aphi_run_diagram_report(&detail, run, &(aphi_terminal){.unicode = true, .columns = 120});
     aphi_message_json(&facts, run->run, APHI_MESSAGE_WHOLE);
     write_head(out, suite, timestamp,
                &(tally){.tests = 1, .failures = failed, .errors = !passed && !failed, .ns = run->total_ns});
-    write_case(out, suite, &(test){.name = run->title, .ns = run->total_ns,
+    write_case(out, suite, &(test_case){.name = run->title, .ns = run->total_ns,
                                    .element = passed ? NULL : failed ? "failure" : "error", .type = run->verdict,
                                    .message = run->headline ? run->headline : run->verdict,
                                    .detail = aphi_buffer_text(&detail), .output = aphi_buffer_text(&facts)});

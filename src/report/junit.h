@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * junit.h - results as the XML that continuous integration reads.
+ * junit.h - results as JUnit XML.
  *
- * A suite for the model, a test case for each file. A failure is a <failure>; an unknown verdict is an <error> of type
- * "unknown", since a <skipped> would leave the build green; bad input is an <error> of type "input". */
+ * A suite for the model, a test case for each file. A fail is a <failure>; an unknown verdict is an <error> of type
+ * "unknown", since <skipped> would let the build pass; bad input is an <error> of type "input". */
 #ifndef APHI_REPORT_JUNIT_H
 #define APHI_REPORT_JUNIT_H
 
@@ -15,8 +15,8 @@
 void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_result *results, size_t n);
 
 /* A live run: one test case, named by its title. A verdict against the subject (fail, malformed, starved, dead) is a
- * <failure> with the headline, and the diagram as its text; any other but a pass (unknown, vacuous, error) an <error>
- * of that type. */
+ * <failure> with the headline as its message and the diagram as its text; unknown, vacuous and error are an <error> of
+ * that type. */
 void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_run_diagram *run);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_diagram.c - a space-time diagram in text: participants are lines downwards, messages are arrows.
+ * run_diagram.c - a space-time diagram in text: participants are vertical lines, messages are arrows.
  *
- * Idea:       the connections stand close together at the left, the subject at the right; between them is a gap that
- *             every arrow crosses, and there its label stands. So labels are aligned, and there is as much room for
- *             them with ten connections as with one. Where the connections do not fit even with narrow headings, they
- *             are drawn as one line, and a column names them.
- * Invariants: no line is wider than the terminal, unless that is narrower than COLUMNS_MIN.
- * Cost:       at most `rows` messages are laid out; the rest is only counted.
- * Read next:  tests/unit/test_run_diagram.c, for how it looks. */
+ * Idea:       the connections are close together on the left, the subject is on the right; every arrow crosses the gap
+ *             between them and carries its label there. Labels are aligned, and ten connections leave as much room for
+ *             them as one. Connections that do not fit even with narrow headings are drawn as one line, and a column
+ *             names the connection of each message.
+ * Invariants: no line is wider than the terminal, unless the terminal is narrower than COLUMNS_MIN.
+ * Cost:       up to `rows` messages are laid out; the others are only counted.
+ * Read next:  tests/unit/test_run_diagram.c, for sample drawings. */
 #include "report/run_diagram.h"
 
 #include <antiphon/oracle.h>
@@ -24,22 +24,22 @@
 enum {
     ROWS_DEFAULT = 30,
     INDENT = 2,
-    COLUMNS_MAX = 120, /* the eye loses its line on longer ones */
+    COLUMNS_MAX = 120, /* longer lines are hard to follow */
     COLUMNS_MIN = 48,
     GAP_MIN = 26,      /* for a label and its arrow */
-    GAP_WISH = 40,     /* headings are rather shortened than labels below this */
+    GAP_WISH = 40,     /* below this width, shorten headings before labels */
     LEAD = 5,          /* from the last connection to the labels */
     TRAIL = 4,         /* from the end of the longest label to the subject */
     LABEL_BYTES = 1000,
     ALLOWED_SHOWN = 8,
-    ALLOWED_DRAWN = 3, /* of these, in the picture */
+    ALLOWED_DRAWN = 3, /* of these, in the diagram */
     ORDER_SHOWN = 30,
     STATE_BYTES = 120,
     NAMES_SHOWN = 12,
     NAME_COLUMNS = 8,  /* "expected" */
-    REMARK_COLUMNS = 24, /* for a remark, or it may go beyond the line of the subject */
+    REMARK_COLUMNS = 24, /* with less room, a remark may cross the subject's line */
 };
-#define PAUSE_NS INT64_C(100000000) /* as much time without a message is worth a remark */
+#define PAUSE_NS INT64_C(100000000) /* longer gaps without a message are shown */
 
 typedef struct lane {
     int64_t connection;
@@ -56,7 +56,7 @@ typedef struct drawing {
     const aphi_terminal *terminal;
     aphi_buffer *out;
     glyphs g;
-    size_t *chosen; /* places of moments, rising */
+    size_t *chosen; /* indices of events, increasing */
     size_t n;
     lane *lanes;
     size_t lane_count;
@@ -66,7 +66,7 @@ typedef struct drawing {
     size_t label_x, subject_x, columns;
 } drawing;
 
-/* ---- moments in words -------------------------------------------------------------------------------------------- */
+/* ---- texts of events --------------------------------------------------------------------------------------------- */
 
 bool aphi_run_event_is_outward(const aphi_run_event *m)
 {
@@ -90,7 +90,7 @@ void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *w
     switch (m->kind) {
     case APHI_RUN_EVENT_SENT:
     case APHI_RUN_EVENT_RECEIVED: aphi_message_words(out, m->message, words, limit); break;
-    case APHI_RUN_EVENT_LOST: aphi_buffer_str(out, "never came"); break;
+    case APHI_RUN_EVENT_LOST: aphi_buffer_str(out, "never arrived"); break;
     case APHI_RUN_EVENT_MALFORMED:
         aphi_buffer_str(out, "malformed: ");
         aphi_message_json(out, m->message, limit);
@@ -106,7 +106,7 @@ bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
     if (aph_str_is(wait, "quiet")) {
         aphi_buffer_str(out, "quiet");
     } else if (aph_is_int(answer)) {
-        aphi_buffer_format(out, "the answer #%lld", (long long)aph_int_of(answer));
+        aphi_buffer_format(out, "response #%lld", (long long)aph_int_of(answer));
     } else if (aph_is_int(pause)) {
         aphi_buffer_str(out, "a pause of ");
         aphi_report_duration(out, aph_int_of(pause) * 1000);
@@ -118,22 +118,22 @@ bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
 
 size_t aphi_run_diagram_partner(const aphi_run_diagram *t, size_t i)
 {
-    const aphi_run_event *m = &t->moments[i];
+    const aphi_run_event *m = &t->events[i];
     if (m->label <= 0)
         return APHI_RUN_DIAGRAM_NONE;
     if (m->label % 2 == 0) {
         for (size_t j = i; j-- > 0;)
-            if (t->moments[j].label == m->label - 1)
+            if (t->events[j].label == m->label - 1)
                 return j;
     } else {
         for (size_t j = i + 1; j < t->count; j++)
-            if (t->moments[j].label == m->label + 1)
+            if (t->events[j].label == m->label + 1)
                 return j;
     }
     return APHI_RUN_DIAGRAM_NONE;
 }
 
-/* What the script's action with that label waits for. */
+/* Appends what the script's action with the label waits for. Returns false if it does not wait. */
 static bool wait_text(const aphi_run_diagram *t, int64_t label, aphi_buffer *out)
 {
     for (size_t i = 0; label > 0 && i < aph_count(t->script); i++) {
@@ -166,29 +166,29 @@ static void allowed_text(aphi_buffer *out, aph_value allowed, aph_words *words)
     add_clauses(out, aph_field(allowed, "clauses"));
 }
 
-/* ---- which moments ----------------------------------------------------------------------------------------------- */
+/* ---- choice of events -------------------------------------------------------------------------------------------- */
 
-/* Up to the failing moment: by then the case was decided. */
-static void choose(drawing *d, size_t rows)
+/* Chooses the events up to the failing one. */
+static void choose_events(drawing *d, size_t rows)
 {
     const aphi_run_diagram *t = d->given;
-    size_t end = t->failing < t->count ? t->failing + 1 : t->count, asked = APHI_RUN_DIAGRAM_NONE;
+    size_t end = t->failing < t->count ? t->failing + 1 : t->count, request = APHI_RUN_DIAGRAM_NONE;
     rows = rows ? rows : ROWS_DEFAULT;
     size_t from = end > rows ? end - rows : 0;
-    if (t->failing < t->count && t->moments[t->failing].label % 2 == 0)
-        asked = aphi_run_diagram_partner(t, t->failing);
+    if (t->failing < t->count && t->events[t->failing].label % 2 == 0)
+        request = aphi_run_diagram_partner(t, t->failing);
     d->chosen = aphi_alloc((end - from + 1) * sizeof *d->chosen);
-    if (asked < from) {
-        d->chosen[d->n++] = asked;
+    if (request < from) {
+        d->chosen[d->n++] = request;
         from += end - from > 1;
     }
     while (from < end)
         d->chosen[d->n++] = from++;
 }
 
-static const aphi_run_event *moment_of(const drawing *d, size_t i)
+static const aphi_run_event *event_at(const drawing *d, size_t i)
 {
-    return &d->given->moments[d->chosen[i]];
+    return &d->given->events[d->chosen[i]];
 }
 
 static bool is_failing(const drawing *d, size_t i)
@@ -196,16 +196,16 @@ static bool is_failing(const drawing *d, size_t i)
     return d->chosen[i] == d->given->failing;
 }
 
-/* The time since the row before, if nothing was left out between them. */
+/* The time since the previous row, or 0 if events between them are omitted. */
 static int64_t passed_before(const drawing *d, size_t i)
 {
-    return i && d->chosen[i - 1] + 1 == d->chosen[i] ? moment_of(d, i)->at_ns - moment_of(d, i - 1)->at_ns : 0;
+    return i && d->chosen[i - 1] + 1 == d->chosen[i] ? event_at(d, i)->at_ns - event_at(d, i - 1)->at_ns : 0;
 }
 
-/* What was waited for before row i, and time that passed; nothing if there is nothing to say. Did an action wait? */
+/* Appends what row i waited for, and the time since the previous row, if any. Returns true if an action waited. */
 static bool wait_remark(const drawing *d, size_t i, aphi_buffer *text)
 {
-    const aphi_run_event *m = moment_of(d, i);
+    const aphi_run_event *m = event_at(d, i);
     int64_t passed = passed_before(d, i);
     aphi_buffer_str(text, "waits for ");
     bool waits = aphi_run_event_is_outward(m) && wait_text(d->given, m->label, text);
@@ -236,16 +236,16 @@ static void find_lanes(drawing *d)
 {
     d->lanes = aphi_alloc((d->n + 1) * sizeof *d->lanes);
     for (size_t i = 0; i < d->n; i++)
-        if (lane_of(d, moment_of(d, i)->connection) == d->lane_count)
-            d->lanes[d->lane_count++] = (lane){.connection = moment_of(d, i)->connection};
+        if (lane_of(d, event_at(d, i)->connection) == d->lane_count)
+            d->lanes[d->lane_count++] = (lane){.connection = event_at(d, i)->connection};
     qsort(d->lanes, d->lane_count, sizeof *d->lanes, by_connection);
 }
 
-/* ---- where things stand ------------------------------------------------------------------------------------------ */
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
 
 static char *label_of(const drawing *d, size_t i)
 {
-    const aphi_run_event *m = moment_of(d, i);
+    const aphi_run_event *m = event_at(d, i);
     aphi_buffer text = {0}, clean = {0};
     if (m->label)
         aphi_buffer_format(&text, "#%lld ", (long long)m->label);
@@ -279,13 +279,13 @@ static size_t widest_name(const drawing *d)
     return most;
 }
 
-/* The last lane's column if the lanes are so far apart. */
+/* The column of the last lane, for a spacing of the lanes. */
 static size_t last_lane_x(const drawing *d, size_t spacing)
 {
     return d->gutter + d->name_width / 2 + (d->lane_count ? d->lane_count - 1 : 0) * spacing;
 }
 
-/* Headings in full, then only their numbers, then one line for all. Returns how far apart the lanes are. */
+/* Tries full headings, then only numbers, then one line for all connections. Returns the spacing of the lanes. */
 static size_t space_lanes(drawing *d, size_t widest)
 {
     size_t wish = LEAD + (widest < GAP_WISH ? widest : GAP_WISH) + TRAIL + 4;
@@ -303,8 +303,8 @@ static size_t space_lanes(drawing *d, size_t widest)
     return 0;
 }
 
-/* The columns of what is said of row i in the gap. */
-static size_t gap_of(const drawing *d, size_t i)
+/* The width of the texts of row i in the gap. */
+static size_t gap_width(const drawing *d, size_t i)
 {
     aphi_buffer text = {0};
     char *label = label_of(d, i);
@@ -324,16 +324,16 @@ static size_t gap_of(const drawing *d, size_t i)
     return widest;
 }
 
-static void measure(drawing *d)
+static void lay_out(drawing *d)
 {
     char text[48];
     size_t columns = d->terminal->columns, widest = 0;
     d->columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
     d->time_width = 2;
     for (size_t i = 0; i < d->n; i++) {
-        size_t n = time_text(text, sizeof text, moment_of(d, i)->at_ns);
+        size_t n = time_text(text, sizeof text, event_at(d, i)->at_ns);
         d->time_width = n > d->time_width ? n : d->time_width;
-        n = gap_of(d, i);
+        n = gap_width(d, i);
         widest = n > widest ? n : widest;
     }
     d->gutter = INDENT + 2 + d->time_width + 2;
@@ -341,7 +341,7 @@ static void measure(drawing *d)
     for (size_t i = 0; i < d->lane_count; i++)
         d->lanes[i].x = d->merged ? d->gutter : d->gutter + d->name_width / 2 + i * spacing;
     d->label_x = last + LEAD;
-    /* "subject" is written around the last line, so that is not the last column. */
+    /* The heading "subject" is centred on the last line and needs columns to its right. */
     size_t least = last + GAP_MIN - 4, most = d->columns - 4;
     d->subject_x = d->label_x + widest + TRAIL;
     d->subject_x = d->subject_x < least ? least : d->subject_x > most ? most : d->subject_x;
@@ -357,7 +357,7 @@ static glyphs glyphs_of(const aphi_terminal *t)
     return t->unicode ? unicode : ascii;
 }
 
-/* The lines of all participants, with this character. */
+/* Draws the lines of all participants with the character. */
 static void put_lines(const drawing *d, aphi_text_canvas *l, uint32_t point)
 {
     for (size_t i = 0; i < d->lane_count; i++)
@@ -366,14 +366,14 @@ static void put_lines(const drawing *d, aphi_text_canvas *l, uint32_t point)
     aphi_text_canvas_put(l, d->subject_x, point, APHI_INK_DIM);
 }
 
-/* A line across, in the columns from..to - 1; it crosses those that are there. */
+/* Draws a horizontal line in the columns from..to - 1, with crossings at other lines. */
 static void put_across(const drawing *d, aphi_text_canvas *l, size_t from, size_t to, uint32_t bar, aphi_ink ink)
 {
     for (size_t x = from; x < to; x++)
         aphi_text_canvas_put(l, x, aphi_text_canvas_blank(l, x, x + 1) ? bar : d->g.cross, ink);
 }
 
-static size_t clean_text(const drawing *d, aphi_text_canvas *l, size_t x, const char *text, size_t end, aphi_ink ink)
+static size_t put_clean(const drawing *d, aphi_text_canvas *l, size_t x, const char *text, size_t end, aphi_ink ink)
 {
     aphi_buffer clean = {0}, cut = {0};
     aphi_utf8_clean(&clean, text, d->terminal->unicode);
@@ -411,22 +411,22 @@ static void draw_elision(const drawing *d, aphi_text_canvas *l, uint64_t count, 
     aphi_report_count(&text, count);
     aphi_buffer_format(&text, " %s%smessage%s", which, *which ? " " : "", count == 1 ? "" : "s");
     put_lines(d, l, d->g.pause);
-    clean_text(d, l, d->label_x, aphi_buffer_text(&text), d->columns, APHI_INK_DIM);
+    put_clean(d, l, d->label_x, aphi_buffer_text(&text), d->columns, APHI_INK_DIM);
     aphi_text_canvas_flush(l, d->out, d->terminal);
     aphi_buffer_free(&text);
 }
 
-/* Between row i and the one before. */
+/* Draws the row between row i and the previous one, if anything was waited for. */
 static void draw_wait(const drawing *d, aphi_text_canvas *l, size_t i)
 {
-    const aphi_run_event *m = moment_of(d, i);
+    const aphi_run_event *m = event_at(d, i);
     aphi_buffer text = {0};
     bool waits = wait_remark(d, i, &text);
     if (text.n) {
         put_lines(d, l, passed_before(d, i) >= PAUSE_NS ? d->g.pause : d->g.line);
         if (waits)
             aphi_text_canvas_put(l, d->lanes[lane_of(d, m->connection)].x, d->g.wait, APHI_INK_NONE);
-        clean_text(d, l, d->label_x, aphi_buffer_text(&text), d->subject_x, APHI_INK_DIM);
+        put_clean(d, l, d->label_x, aphi_buffer_text(&text), d->subject_x, APHI_INK_DIM);
         aphi_text_canvas_flush(l, d->out, d->terminal);
     }
     aphi_buffer_free(&text);
@@ -442,20 +442,20 @@ static aphi_ink frame_ink(const drawing *d, size_t i)
 static void draw_gutter(const drawing *d, aphi_text_canvas *l, size_t i)
 {
     char text[48];
-    size_t n = time_text(text, sizeof text, moment_of(d, i)->at_ns);
+    size_t n = time_text(text, sizeof text, event_at(d, i)->at_ns);
     if (is_failing(d, i))
         aphi_text_canvas_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
     aphi_text_canvas_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
     if (d->merged) {
-        n = name_text(d, text, sizeof text, moment_of(d, i)->connection);
+        n = name_text(d, text, sizeof text, event_at(d, i)->connection);
         aphi_text_canvas_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
     }
 }
 
-/* The whole arrow with its label. Returns whether the label had to be cut. */
+/* Draws the arrow and its label. Returns true if the label was cut. */
 static bool draw_arrow(const drawing *d, aphi_text_canvas *l, size_t i)
 {
-    const aphi_run_event *m = moment_of(d, i);
+    const aphi_run_event *m = event_at(d, i);
     aphi_ink ink = frame_ink(d, i);
     size_t x = d->lanes[lane_of(d, m->connection)].x;
     bool outward = aphi_run_event_is_outward(m), lost = m->kind == APHI_RUN_EVENT_LOST;
@@ -469,7 +469,7 @@ static bool draw_arrow(const drawing *d, aphi_text_canvas *l, size_t i)
     if (is_failing(d, i))
         from = aphi_text_canvas_text(l, from, d->terminal->unicode ? "✗ " : "X ", ink);
     bool cut = from + aphi_utf8_columns(label) > room;
-    size_t after = clean_text(d, l, from, label, room, is_failing(d, i) ? ink : APHI_INK_NONE);
+    size_t after = put_clean(d, l, from, label, room, is_failing(d, i) ? ink : APHI_INK_NONE);
     put_across(d, l, after + 1, d->subject_x, bar, ink);
     if (outward)
         aphi_text_canvas_put(l, d->subject_x - 1, d->g.head_right, ink);
@@ -478,10 +478,10 @@ static bool draw_arrow(const drawing *d, aphi_text_canvas *l, size_t i)
     return cut;
 }
 
-/* ---- what was expected ------------------------------------------------------------------------------------------- */
+/* ---- expected response ------------------------------------------------------------------------------------------- */
 
-/* The bytes of text that go on a line of so many columns, broken at a blank if there is one. */
-static size_t fold(const char *text, size_t columns)
+/* The length in bytes of the first line when text is wrapped at `columns`, at a blank if there is one. */
+static size_t wrap_bytes(const char *text, size_t columns)
 {
     size_t at = 0, x = 0, blank = 0, n = strlen(text);
     while (at < n && x < columns) {
@@ -495,32 +495,33 @@ static size_t fold(const char *text, size_t columns)
     return at == n || text[at] == ' ' || blank < at / 2 ? at : blank;
 }
 
-/* A remark below the failing arrow, folded behind its name; the first one hangs from the connection's line. */
-static void draw_remark(const drawing *d, aphi_text_canvas *l, size_t i, const char *name, const char *text, bool *hung)
+/* Draws a wrapped remark below the failing arrow; the first one is attached to the connection's line. */
+static void draw_remark(const drawing *d, aphi_text_canvas *l, size_t i, const char *name, const char *text,
+                        bool *attached)
 {
     aphi_buffer clean = {0};
     aphi_utf8_clean(&clean, text, d->terminal->unicode);
-    size_t x = d->lanes[lane_of(d, moment_of(d, i)->connection)].x, from = d->label_x + NAME_COLUMNS + 1;
+    size_t x = d->lanes[lane_of(d, event_at(d, i)->connection)].x, from = d->label_x + NAME_COLUMNS + 1;
     size_t edge = d->subject_x > from + REMARK_COLUMNS ? d->subject_x - 1 : d->columns;
     for (const char *at = aphi_buffer_text(&clean); *at; name = "") {
-        size_t bytes = fold(at, edge > from ? edge - from : 1), name_x = from - 1 - strlen(name);
+        size_t bytes = wrap_bytes(at, edge > from ? edge - from : 1), name_x = from - 1 - strlen(name);
         put_lines(d, l, d->g.line);
-        aphi_text_canvas_put(l, x, *hung ? 0 : d->g.corner, APHI_INK_ALARM);
-        if (!*hung)
+        aphi_text_canvas_put(l, x, *attached ? 0 : d->g.corner, APHI_INK_ALARM);
+        if (!*attached)
             put_across(d, l, x + 1, name_x - 1, d->g.bar, APHI_INK_ALARM);
         aphi_text_canvas_text(l, name_x, name, APHI_INK_NONE);
-        aphi_text_canvas_put(l, d->subject_x, 0, APHI_INK_NONE); /* where there is too little room before it */
+        aphi_text_canvas_put(l, d->subject_x, 0, APHI_INK_NONE); /* the remark may cross it */
         if (aphi_text_canvas_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
             aphi_text_canvas_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
         aphi_text_canvas_flush(l, d->out, d->terminal);
-        *hung = true;
+        *attached = true;
         at += bytes;
         at += strspn(at, " ");
     }
     aphi_buffer_free(&clean);
 }
 
-/* Have we said the same of an earlier one? */
+/* Returns true if an earlier entry has the same response and clauses. */
 static bool is_repeated(aph_value allowed, size_t i)
 {
     aph_value a = aph_at(allowed, i);
@@ -531,8 +532,8 @@ static bool is_repeated(aph_value allowed, size_t i)
     return false;
 }
 
-/* Do they say nothing different in the fields that both have? */
-static bool differ_in_extent(aph_value a, aph_value b)
+/* Returns true if the fields that both responses have are equal or symbolic. */
+static bool is_compatible(aph_value a, aph_value b)
 {
     aph_value key, item;
     if (aph_kind_of(a) != APH_OBJECT || aph_kind_of(b) != APH_OBJECT)
@@ -545,17 +546,17 @@ static bool differ_in_extent(aph_value a, aph_value b)
     return true;
 }
 
-/* Has an earlier one said all that matters? */
+/* Returns true if the response is compatible with that of an earlier entry. */
 static bool is_variant(aph_value allowed, size_t i)
 {
     aph_value answer = aph_field(aph_at(allowed, i), "answer");
     for (size_t j = 0; j < i; j++)
-        if (differ_in_extent(aph_field(aph_at(allowed, j), "answer"), answer))
+        if (is_compatible(aph_field(aph_at(allowed, j), "answer"), answer))
             return true;
     return false;
 }
 
-static void draw_allowed(const drawing *d, aphi_text_canvas *l, size_t i, bool *hung)
+static void draw_allowed(const drawing *d, aphi_text_canvas *l, size_t i, bool *attached)
 {
     aph_value allowed = d->given->allowed;
     size_t shown = 0, n = aph_count(allowed), variants = 0;
@@ -565,45 +566,45 @@ static void draw_allowed(const drawing *d, aphi_text_canvas *l, size_t i, bool *
             continue;
         }
         if (shown == ALLOWED_DRAWN) {
-            draw_remark(d, l, i, "or", "others, see below", hung);
+            draw_remark(d, l, i, "or", "others, see below", attached);
             return;
         }
         aphi_buffer text = {0};
         allowed_text(&text, aph_at(allowed, k), d->given->words);
-        draw_remark(d, l, i, shown++ ? "or" : "expected", aphi_buffer_text(&text), hung);
+        draw_remark(d, l, i, shown++ ? "or" : "expected", aphi_buffer_text(&text), attached);
         aphi_buffer_free(&text);
     }
     if (variants)
-        draw_remark(d, l, i, "or", variants == 1 ? "a variant, see below" : "variants of it, see below", hung);
+        draw_remark(d, l, i, "or", variants == 1 ? "a variant, see below" : "variants of it, see below", attached);
 }
 
 static void draw_expected(const drawing *d, aphi_text_canvas *l, size_t i, bool cut)
 {
-    const aphi_run_event *m = moment_of(d, i);
-    bool hung = false;
+    const aphi_run_event *m = event_at(d, i);
+    bool attached = false;
     if (cut) {
         aphi_buffer text = {0};
         aphi_run_event_text(&text, m, d->given->words, LABEL_BYTES);
-        draw_remark(d, l, i, aphi_run_event_is_outward(m) ? "sent" : "got", aphi_buffer_text(&text), &hung);
+        draw_remark(d, l, i, aphi_run_event_is_outward(m) ? "sent" : "got", aphi_buffer_text(&text), &attached);
         aphi_buffer_free(&text);
     }
     if (m->kind == APHI_RUN_EVENT_SENT)
-        draw_remark(d, l, i, "got", "no answer", &hung);
-    draw_allowed(d, l, i, &hung);
-    if (!hung && m->kind == APHI_RUN_EVENT_MALFORMED)
-        draw_remark(d, l, i, "expected", "a message", &hung);
-    else if (!hung && m->kind == APHI_RUN_EVENT_DROPPED)
-        draw_remark(d, l, i, "expected", "the connection to stay", &hung);
-    else if (!hung)
-        draw_remark(d, l, i, "expected", "something else: nothing explains this", &hung);
+        draw_remark(d, l, i, "got", "no response", &attached);
+    draw_allowed(d, l, i, &attached);
+    if (!attached && m->kind == APHI_RUN_EVENT_MALFORMED)
+        draw_remark(d, l, i, "expected", "a message", &attached);
+    else if (!attached && m->kind == APHI_RUN_EVENT_DROPPED)
+        draw_remark(d, l, i, "expected", "the connection to stay open", &attached);
+    else if (!attached)
+        draw_remark(d, l, i, "expected", "a response that the model allows", &attached);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the whole diagram ------------------------------------------------------------------------------------------- */
 
 static void draw_row(const drawing *d, aphi_text_canvas *l, size_t i)
 {
-    lane *at = &d->lanes[lane_of(d, moment_of(d, i)->connection)];
-    aphi_run_event_kind kind = moment_of(d, i)->kind;
+    lane *at = &d->lanes[lane_of(d, event_at(d, i)->connection)];
+    aphi_run_event_kind kind = event_at(d, i)->kind;
     at->closed = false; /* used again */
     draw_wait(d, l, i);
     put_lines(d, l, d->g.line);
@@ -619,10 +620,10 @@ void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const ap
 {
     drawing d = {.given = t, .terminal = terminal, .out = out, .g = glyphs_of(terminal)};
     aphi_text_canvas l = {0};
-    choose(&d, rows);
+    choose_events(&d, rows);
     find_lanes(&d);
     if (d.n) {
-        measure(&d);
+        lay_out(&d);
         draw_heading(&d, &l);
         draw_elision(&d, &l, t->earlier + d.chosen[0], "earlier");
         for (size_t i = 0; i < d.n; i++) {
@@ -637,9 +638,9 @@ void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const ap
     free(d.lanes);
 }
 
-/* ---- the end of a run -------------------------------------------------------------------------------------------- */
+/* ---- the report of a run ----------------------------------------------------------------------------------------- */
 
-static void say(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *text)
+static void paint_clean(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *text)
 {
     aphi_buffer clean = {0};
     aphi_utf8_clean(&clean, text, t->unicode);
@@ -657,13 +658,13 @@ static void add_order(aphi_buffer *out, aph_value order)
     }
 }
 
-static void tell_one(aphi_buffer *out, aph_value a, aph_words *words, const aphi_terminal *t)
+static void report_allowed_response(aphi_buffer *out, aph_value a, aph_words *words, const aphi_terminal *t)
 {
     aphi_buffer line = {0}, clean = {0};
     aphi_message_words(&line, aph_field(a, "answer"), words, STATE_BYTES);
     add_clauses(&line, aph_field(a, "clauses"));
     if (aph_has(a, aph_str("state"))) {
-        aphi_buffer_str(&line, ", with the state ");
+        aphi_buffer_str(&line, ", in state ");
         aphi_message_json(&line, aph_field(a, "state"), STATE_BYTES);
     }
     if (aph_count(aph_field(a, "given"))) {
@@ -671,13 +672,13 @@ static void tell_one(aphi_buffer *out, aph_value a, aph_words *words, const aphi
         aphi_message_given(&line, aph_field(a, "given"), STATE_BYTES);
     }
     if (aph_count(aph_field(a, "order"))) {
-        aphi_buffer_str(&line, ", if the requests were taken in the order ");
+        aphi_buffer_str(&line, ", if the requests were applied in the order ");
         add_order(&line, aph_field(a, "order"));
     }
     aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
     size_t indent = 4;
     for (const char *at = aphi_buffer_text(&clean); *at; indent = 6) {
-        size_t bytes = fold(at, (t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX) - indent);
+        size_t bytes = wrap_bytes(at, (t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX) - indent);
         aphi_buffer_format(out, "%*s%.*s\n", (int)indent, "", (int)bytes, at);
         at += bytes;
         at += strspn(at, " ");
@@ -686,21 +687,21 @@ static void tell_one(aphi_buffer *out, aph_value a, aph_words *words, const aphi
     aphi_buffer_free(&clean);
 }
 
-static void tell_allowed(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
+static void report_allowed(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
 {
     size_t n = aph_count(t->allowed);
     if (!n)
         return;
-    aphi_buffer_str(out, "\n  The explanations that came this far would have it otherwise:\n");
+    aphi_buffer_str(out, "\n  The model allows instead:\n");
     for (size_t i = 0; i < n && i < ALLOWED_SHOWN; i++)
-        tell_one(out, aph_at(t->allowed, i), t->words, terminal);
+        report_allowed_response(out, aph_at(t->allowed, i), t->words, terminal);
     if (n > ALLOWED_SHOWN)
         aphi_buffer_format(out, "    and %zu more\n", n - ALLOWED_SHOWN);
     if (aphi_message_has_unknown(t->allowed))
         aphi_buffer_str(out, "  Here " APHI_MESSAGE_UNKNOWNS ".\n");
 }
 
-static void tell_unreached(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
+static void report_unreached(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
 {
     aph_value name, times;
     aphi_buffer names = {0};
@@ -715,7 +716,7 @@ static void tell_unreached(aphi_buffer *out, const aphi_run_diagram *t, const ap
     }
     if (n) {
         aphi_buffer_str(out, "\n  Never reached: ");
-        say(out, terminal, APHI_INK_YELLOW, aphi_buffer_text(&names));
+        paint_clean(out, terminal, APHI_INK_YELLOW, aphi_buffer_text(&names));
         if (n > NAMES_SHOWN)
             aphi_buffer_format(out, " and %zu more", n - NAMES_SHOWN);
         aphi_buffer_byte(out, '\n');
@@ -723,21 +724,21 @@ static void tell_unreached(aphi_buffer *out, const aphi_run_diagram *t, const ap
     aphi_buffer_free(&names);
 }
 
-void aphi_run_diagram_tell(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
+void aphi_run_diagram_report(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
 {
     if (!strcmp(t->verdict, "pass"))
         return;
-    say(out, terminal, APHI_INK_ALARM, t->verdict);
+    paint_clean(out, terminal, APHI_INK_ALARM, t->verdict);
     aphi_buffer_str(out, ": ");
-    say(out, terminal, APHI_INK_BOLD, t->headline ? t->headline : t->title);
+    paint_clean(out, terminal, APHI_INK_BOLD, t->headline ? t->headline : t->title);
     aphi_buffer_str(out, "\n\n");
     aphi_run_diagram_draw(out, t, terminal, 0);
-    tell_allowed(out, t, terminal);
+    report_allowed(out, t, terminal);
     if (!strcmp(t->verdict, "vacuous"))
-        tell_unreached(out, t, terminal);
+        report_unreached(out, t, terminal);
     if (t->replay) {
-        aphi_buffer_str(out, "\n  To run it again:\n    ");
-        say(out, terminal, APHI_INK_BOLD, t->replay);
+        aphi_buffer_str(out, "\n  To reproduce:\n    ");
+        paint_clean(out, terminal, APHI_INK_BOLD, t->replay);
         aphi_buffer_byte(out, '\n');
     }
 }

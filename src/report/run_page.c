@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_page.c - a run as one self-contained page, with a space-time diagram.
+ * run_page.c - a self-contained HTML page of a run, with a space-time diagram.
  *
- * Idea:       the page is a fixed skeleton, style and script (page.css, run_page.js), and one block of JSON, which is all
- *             that differs from run to run. The script draws what the block holds.
- * Safety:     1. In the block, every character that could end it or begin markup is an escape: < > & ' and the line
- *                separators U+2028 and U+2029. So nothing a server sends can leave the block.
- *             2. The script puts it into the document as text only.
- *             3. The policy of the page allows the one style and the one script whose hashes it names, and no requests.
- * Size:       each part of the block has a budget of bytes, counted as written; together they stay below
- *             APHI_RUN_PAGE_BYTES. Most goes to the list of messages. It holds each different text once, cut short, and for
- *             each message a dozen bytes; of a run with small messages it holds 100,000. It is filled from the failing
- *             message backwards, after a few that follow it. Messages near the failing one are there in full too.
- * Cost:       linear in the moments that are given, which are counted for the strip above the diagram. */
+ * Idea:       the page is a fixed skeleton, style and script (page.css, run_page.js), and one block of JSON with the
+ *             data of the run. The script draws the data.
+ * Safety:     1. The block escapes every character that could end it or begin markup: < > & ' and the line separators
+ *                U+2028 and U+2029. Server data cannot leave the block.
+ *             2. The script adds data to the document as text only.
+ *             3. The content security policy allows the one style and the one script by hash, and no requests.
+ * Size:       each part of the block has a byte budget, measured on the output; the sum is below APHI_RUN_PAGE_BYTES.
+ *             Most of it is the list of messages: each distinct text once, truncated, and a dozen bytes per message;
+ *             100,000 small messages fit. The list is filled with a few messages after the failing one, then backwards
+ *             from it. Messages near the failing one are also stored in full.
+ * Cost:       linear in the number of events, all of which are counted for the strip above the diagram. */
 #include "report/run_page.h"
 
 #include "base/memory.h"
@@ -26,12 +26,12 @@
 
 enum {
     LIST_BYTES = 1300000,
-    LIST_MAX = 400000,    /* messages; less would ever fit */
-    LIST_LATER = 500,     /* as many after the failing one */
+    LIST_MAX = 400000,    /* messages; more would never fit */
+    LIST_LATER = 500,     /* messages after the failing one */
     TEXT_BYTES = 120,     /* of a message in the list */
     FULL_BYTES = 200000,
     FULL_EACH = 12000,
-    FULL_AROUND = 40,     /* as many before and after the failing one are there in full */
+    FULL_AROUND = 40,     /* messages before and after the failing one stored in full */
     ALLOWED_BYTES = 80000,
     STATE_BYTES = 4000,
     ORDER_MAX = 200,
@@ -47,7 +47,7 @@ enum {
 
 /* ---- JSON in a script element ------------------------------------------------------------------------------------ */
 
-/* What would turn the direction of writing, and the like, is shown as the text \u202e; ends of lines are kept. */
+/* Direction marks and control characters become the text \u202e; newlines are kept. */
 static void put_point(aphi_buffer *out, uint32_t p)
 {
     if (p == '\n' || p == '<' || p == '>' || p == '&' || p == '\'') {
@@ -61,7 +61,7 @@ static void put_point(aphi_buffer *out, uint32_t p)
     }
 }
 
-/* Any bytes as a JSON string; those that are not UTF-8 as the text \xff. At most about `limit` bytes are read. */
+/* Writes bytes as a JSON string; bytes that are not UTF-8 become the text \xff. Reads up to about `limit` bytes. */
 static void put_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit)
 {
     bool cut = n > limit;
@@ -83,14 +83,14 @@ static void put_text(aphi_buffer *out, const char *text)
     put_bytes(out, text, strlen(text), TITLE_BYTES);
 }
 
-/* What is in the scratch buffer, which is emptied. */
+/* Writes the scratch buffer as a string and clears it. */
 static void put_scratch(aphi_buffer *out, aphi_buffer *scratch)
 {
     put_bytes(out, scratch->data, scratch->n, SIZE_MAX);
     scratch->n = 0;
 }
 
-/* A string as it is, any other value as JSON. */
+/* Writes a string unquoted, any other value as JSON text. */
 static void put_plain(aphi_buffer *out, aphi_buffer *scratch, aph_value v, size_t limit)
 {
     if (aph_is_str(v)) {
@@ -129,11 +129,11 @@ static void put_base36(aphi_buffer *out, int64_t number)
 
 /* ---- the list of messages ---------------------------------------------------------------------------------------- */
 
-/* A text of the list: what moments of that kind with that message say. */
+/* A distinct text of the list, by kind and message. */
 typedef struct slot {
     aph_value message;
     uint32_t kind;
-    uint32_t place; /* in the list of texts, from 1; 0: the slot is free */
+    uint32_t place; /* index in the list of texts, from 1; 0: free slot */
 } slot;
 
 typedef struct list {
@@ -141,14 +141,14 @@ typedef struct list {
     slot *slots;
     size_t mask;
     uint32_t text_count;
-    size_t first, end;  /* of the moments that are listed */
-    size_t base;        /* the moment of places[0] */
-    uint32_t *places;   /* the text of each */
+    size_t first, end;  /* range of the listed events */
+    size_t base;        /* the event of places[0] */
+    uint32_t *places;   /* the text of each event */
     aphi_buffer texts, scratch;
-    size_t bytes;       /* so far, texts included */
+    size_t bytes;       /* used, including texts */
 } list;
 
-/* Kinds that say the same of a message. */
+/* Sent and received messages share their texts. */
 static uint32_t kind_of(const aphi_run_event *m)
 {
     return m->kind == APHI_RUN_EVENT_RECEIVED ? APHI_RUN_EVENT_SENT : m->kind;
@@ -181,11 +181,11 @@ static int64_t microseconds(const aphi_run_event *m)
     return m->at_ns / 1000;
 }
 
-/* The record of moment i; run_page.js says what is in it. The first that is listed has none before it. */
+/* Writes the record of event i; decode() in run_page.js describes it. Differences of the first record are to 0. */
 static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
 {
     static const char letters[] = "srlmcd";
-    const aphi_run_event *m = &l->t->moments[i], *before = is_first ? NULL : m - 1;
+    const aphi_run_event *m = &l->t->events[i], *before = is_first ? NULL : m - 1;
     aphi_buffer_byte(out, letters[m->kind]);
     put_base36(out, m->connection);
     aphi_buffer_byte(out, ',');
@@ -196,10 +196,10 @@ static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
     put_base36(out, l->places[i - l->base] - 1);
 }
 
-/* Counts moment i as listed. */
-static void take(list *l, size_t i)
+/* Adds event i to the list. */
+static void list_event(list *l, size_t i)
 {
-    l->places[i - l->base] = text_place(l, &l->t->moments[i]);
+    l->places[i - l->base] = text_place(l, &l->t->events[i]);
     put_record(l, i, i == 0, &l->scratch);
     l->bytes += l->scratch.n + 1;
     l->scratch.n = 0;
@@ -216,11 +216,11 @@ static void list_open(list *l, const aphi_run_diagram *t)
     l->slots = aphi_alloc_zero(slots * sizeof *l->slots);
     l->places = aphi_alloc((earlier + later + 1) * sizeof *l->places);
     if (t->failing < t->count)
-        take(l, t->failing); /* whatever comes, this one */
+        list_event(l, t->failing); /* always listed */
     for (l->end = middle; l->end < middle + later && l->bytes < LIST_BYTES / 4; l->end++)
-        take(l, l->end);
+        list_event(l, l->end);
     for (l->first = middle; l->first > l->base && l->bytes < LIST_BYTES; l->first--)
-        take(l, l->first - 1);
+        list_event(l, l->first - 1);
 }
 
 static void list_close(list *l)
@@ -233,8 +233,8 @@ static void list_close(list *l)
 
 /* ---- messages in full -------------------------------------------------------------------------------------------- */
 
-/* Eight bytes a line, as numbers and as characters. */
-static void dump(aphi_buffer *out, aph_value v)
+/* Hex dump, eight bytes per line. */
+static void put_hex_dump(aphi_buffer *out, aph_value v)
 {
     size_t n, shown;
     const unsigned char *bytes = (const unsigned char *)aph_bytes_of(&v, &n);
@@ -255,11 +255,11 @@ static void dump(aphi_buffer *out, aph_value v)
     aphi_buffer_str(out, shown < n ? " bytes…" : " bytes");
 }
 
-/* All of a moment's message, if its text in the list does not say all. */
+/* Appends the full message of an event. Returns false if its text in the list is complete. */
 static bool full_text(aphi_buffer *out, const aphi_run_event *m, aph_words *words)
 {
     if (m->kind == APHI_RUN_EVENT_MALFORMED && aph_is_str(m->message)) {
-        dump(out, m->message);
+        put_hex_dump(out, m->message);
         return true;
     }
     if (m->kind != APHI_RUN_EVENT_SENT && m->kind != APHI_RUN_EVENT_RECEIVED)
@@ -276,12 +276,12 @@ static void put_full(aphi_buffer *out, list *l)
     aphi_buffer_str(out, "\"full\":{");
     for (size_t away = 0; away <= FULL_AROUND && out->n < stop; away++) {
         for (int side = 0; side < 2 && out->n < stop; side++) {
-            size_t i = side ? middle + away : middle - away; /* wraps to beyond the end before the first */
+            size_t i = side ? middle + away : middle - away; /* below 0 it wraps around and is out of range */
             if (i < l->first || i >= l->end || done[l->places[i - l->base]])
                 continue;
             done[l->places[i - l->base]] = true;
             l->scratch.n = 0;
-            if (!full_text(&l->scratch, &t->moments[i], t->words))
+            if (!full_text(&l->scratch, &t->events[i], t->words))
                 continue;
             aphi_buffer_format(out, "%s\"%u\":", any ? "," : "", l->places[i - l->base] - 1);
             put_scratch(out, &l->scratch);
@@ -296,7 +296,7 @@ static void put_full(aphi_buffer *out, list *l)
 static void put_rows(aphi_buffer *out, list *l)
 {
     aphi_buffer_format(out, "\"began\":%lld,\"rows\":\"",
-                       l->first < l->end ? (long long)microseconds(&l->t->moments[l->first]) : 0);
+                       l->first < l->end ? (long long)microseconds(&l->t->events[l->first]) : 0);
     for (size_t i = l->first; i < l->end; i++) {
         aphi_buffer_str(out, i > l->first ? ";" : "");
         put_record(l, i, i == l->first, out);
@@ -306,16 +306,16 @@ static void put_rows(aphi_buffer *out, list *l)
     aphi_buffer_str(out, "],\n");
 }
 
-/* How many messages went each way in each of BUCKETS pieces of the time. */
+/* The number of messages in each direction, in each of BUCKETS time slices. */
 static void put_density(aphi_buffer *out, const aphi_run_diagram *t)
 {
     uint64_t counts[2][BUCKETS] = {0};
-    int64_t low = t->count ? microseconds(&t->moments[0]) : 0;
-    int64_t high = t->count ? microseconds(&t->moments[t->count - 1]) : 0, width = (high - low) / BUCKETS + 1;
+    int64_t low = t->count ? microseconds(&t->events[0]) : 0;
+    int64_t high = t->count ? microseconds(&t->events[t->count - 1]) : 0, width = (high - low) / BUCKETS + 1;
     for (size_t i = 0; i < t->count; i++) {
-        int64_t b = (microseconds(&t->moments[i]) - low) / width;
+        int64_t b = (microseconds(&t->events[i]) - low) / width;
         b = b < 0 ? 0 : b >= BUCKETS ? BUCKETS - 1 : b;
-        counts[!aphi_run_event_is_outward(&t->moments[i])][b]++;
+        counts[!aphi_run_event_is_outward(&t->events[i])][b]++;
     }
     aphi_buffer_format(out, "\"density\":{\"from_us\":%lld,\"to_us\":%lld", (long long)low,
                        (long long)(low + width * BUCKETS));
@@ -328,9 +328,9 @@ static void put_density(aphi_buffer *out, const aphi_run_diagram *t)
     aphi_buffer_str(out, "},\n");
 }
 
-/* ---- the rest of the block --------------------------------------------------------------------------------------- */
+/* ---- other data -------------------------------------------------------------------------------------------------- */
 
-/* Names of facts are for people: "seconds_to_reject" is "seconds to reject", "check_ns" is "check" and a duration. */
+/* Makes names readable: "seconds_to_reject" becomes "seconds to reject"; "check_ns" becomes "check", a duration. */
 static void put_fact(aphi_buffer *out, aphi_buffer *scratch, aph_value name, aph_value v)
 {
     size_t n;
@@ -495,7 +495,7 @@ bool aphi_run_page_write(FILE *out, const aphi_run_diagram *t)
                     "<title>Antiphon: a run</title>\n<style>");
     aphi_buffer_add(&page, page_css, sizeof page_css);
     aphi_buffer_str(&page, "</style>\n</head>\n<body>\n"
-                           "<noscript>This page is drawn by a script, which is in it.</noscript>\n"
+                           "<noscript>This page needs JavaScript. The script is part of the page.</noscript>\n"
                            "<script type=\"application/json\" id=\"data\">");
     put_data(&page, t);
     aphi_buffer_str(&page, "</script>\n<script>");

@@ -1,13 +1,13 @@
-// run_page.js - the page of a run: draws what the data block holds.
+// run_page.js - the page of a run: draws the data block.
 //
-// Whatever a server sent reaches the document as text nodes and plain attributes only: nothing here parses markup, and
-// the page's policy lets no other script run. The data block lists messages in a compact form (run_page.c says how); the
-// diagram shows a window of them, and every other window can be asked for.
+// Server data enters the document only as text nodes and plain attributes; this script never parses markup, and the
+// content security policy allows no other script. The data block lists messages in a compact form (run_page.c); the
+// diagram shows a movable window of them.
 "use strict";
 (() => {
     const data = JSON.parse(document.getElementById("data").textContent);
     const PAGE = 28;             // messages in a window
-    const BEFORE = 20;           // of which so many precede the one that matters
+    const BEFORE = 20;           // of which precede the message of interest
     const ROW = 38, REMARK = 22, SLANT = 9, HEAD = 44, PAUSE_US = 100000;
     const KINDS = {s: "sent", r: "received", l: "lost", m: "malformed", c: "closed", d: "dropped"};
     const AGAINST = ["fail", "malformed", "starved", "dead"];
@@ -31,11 +31,11 @@
     };
     const card = (title, ...children) => el("section", {class: "card"}, el("h2", {}, title), ...children);
     const faint = text => el("p", {class: "faint"}, text);
-    const rest = (n, text) => n ? [faint(text)] : []; // of what was left out, if anything was
+    const rest = (n, text) => n ? [faint(text)] : []; // a note about omitted items, if any
     const pairs = (kind, rows) =>
         el("dl", {class: kind}, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 
-    // ---- words ------------------------------------------------------------------------------------------------------
+    // ---- texts ------------------------------------------------------------------------------------------------------
 
     const count = n => n.toLocaleString("en-US");
     const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
@@ -49,7 +49,7 @@
         return points.length <= room ? text : points.slice(0, Math.max(0, room - 1)).join("") + "…";
     };
 
-    // JSON-like text over several lines, if it does not fit on one.
+    // Splits long JSON-like text into lines.
     function pretty(text) {
         if (text.length < 50 || !/^[[{]/.test(text))
             return text;
@@ -82,8 +82,8 @@
 
     // ---- the messages -----------------------------------------------------------------------------------------------
 
-    // Each record: the kind's letter, then in base 36 the connection, the label and the time in microseconds (both less
-    // those of the record before), and the place of the text.
+    // Each record: the letter of the kind, then in base 36 the connection, the label and the time in microseconds (both
+    // relative to the previous record), and the index of the text.
     function decode(rows) {
         let label = 0, at = data.began;
         return rows === "" ? [] : rows.split(";").map((record, k) => {
@@ -99,7 +99,7 @@
     const number = i => data.earlier + i + 1;
     const fails = i => i === data.failing;
     const words = m => data.texts[m.text];
-    const place = new Map(); // of labels
+    const place = new Map(); // label -> index
     for (const m of moments)
         if (m.label)
             place.set(m.label, m.i);
@@ -111,7 +111,7 @@
     let from = 0, to = 0;   // the window
     let chosen = -1;        // the selected message
 
-    function look(i) { // a window that holds message i
+    function moveWindow(i) { // to contain message i
         const size = Math.min(PAGE, moments.length);
         from = Math.min(Math.max(i - BEFORE, data.first), end - size);
         to = from + size;
@@ -137,7 +137,7 @@
             x: new Map(conns.map((c, k) => [c, Math.round(start + k * spacing)]))};
     }
 
-    // Connections from 2^32 on are ones that the subject opened.
+    // Connection numbers from 2^32 on were opened by the subject.
     function name(c, short) {
         const called = c >= 2 ** 32;
         return called ? `call ${c - 2 ** 32}` : short ? String(c) : `conn ${c}`;
@@ -167,14 +167,14 @@
         return svg("polygon", {class: "tip", points: p.map(q => q.map(v => v.toFixed(1)).join(",")).join(" ")});
     }
 
-    // One message; y is where its end at the tester is.
+    // One message; y is the height of its end at the tester.
     function arrow(m, l, y) {
         const x = l.x.get(m.conn);
         const [x1, y1, x2, y2] = m.out ? [x, y, l.subject, y + SLANT] : [l.subject, y - SLANT, x, y];
         const head = `${fails(m.i) ? "✗ " : ""}${m.label ? `#${m.label}` : ""}`;
         const shift = head ? (Array.from(head).length + 1) * advance : 0;
         const room = Math.floor((l.subject - 16 - l.label - shift) / advance), text = cut(words(m), room);
-        const height = x => y1 + (y2 - y1) * (x - x1) / (x2 - x1); // of the arrow; the label stands clear of it
+        const height = x => y1 + (y2 - y1) * (x - x1) / (x2 - x1); // of the arrow; the label must not touch it
         const base = (Math.min(height(l.label), height(l.label + shift + text.length * advance)) - 5).toFixed(1);
         const g = svg("g", {class: `moment ${m.kind}${fails(m.i) ? " failing" : ""}`, "data-i": m.i, role: "button",
             tabindex: m.i === chosen ? 0 : -1, "aria-label": said(m)});
@@ -257,13 +257,13 @@
         }
     }
 
-    // Selects a message, and moves the window if it is not in it.
+    // Selects a message; moves the window if necessary.
     function choose(i, focus = false) {
         if (!moments.length)
             return;
         chosen = Math.min(Math.max(i, data.first), end - 1);
         if (chosen < from || chosen >= to) {
-            look(chosen);
+            moveWindow(chosen);
             draw();
         } else {
             mark();
@@ -281,7 +281,7 @@
         choose(chosen + steps[e.key], true);
     });
 
-    // ---- beside it: one message in full -----------------------------------------------------------------------------
+    // ---- the panel: one message in full -----------------------------------------------------------------------------
 
     const panel = el("aside", {class: "card panel", "aria-live": "polite", "aria-label": "the selected message"});
 
@@ -296,26 +296,26 @@
             return;
         const before = m.i > data.first ? at(m.i - 1) : undefined, other = partner(m), wait = data.waits[m.label];
         const rows = [["message", `${count(number(m.i))} of ${count(data.earlier + data.count)}`],
-            ["time", `${ms(m.at)} ms${before ? `, ${span(m.at - before.at)} after the one before` : ""}`],
+            ["time", `${ms(m.at)} ms${before ? `, ${span(m.at - before.at)} after the previous one` : ""}`],
             ["connection", String(m.conn)], ["direction", m.out ? "tester to subject" : "subject to tester"]];
         if (wait && m.out)
             rows.push(["waits for", wait]);
         if (other !== undefined)
-            rows.push([m.label % 2 ? "answer" : "request", jump(at(other).label)]);
+            rows.push([m.label % 2 ? "response" : "request", jump(at(other).label)]);
         const body = data.full[m.text] ?? words(m);
         panel.replaceChildren(el("h2", {}, `${fails(m.i) ? "✗ " : ""}${tag(m)}${m.kind}`),
             pairs("", rows), el("pre", m.kind === "malformed" ? {class: "wide"} : {}, pretty(body)));
         if (body.endsWith("…"))
-            panel.append(faint("Cut here; the trace has it in full."));
+            panel.append(faint("Truncated; the trace contains the whole message."));
     }
 
-    // ---- above it: where the window is in the run -------------------------------------------------------------------
+    // ---- the strip: position of the window in the run ---------------------------------------------------------------
 
     const where = el("span", {class: "faint", role: "status"});
-    const strip = svg("svg", {height: 48, tabindex: 0, role: "slider", "aria-label": "where the window is in the run"});
+    const strip = svg("svg", {height: 48, tabindex: 0, role: "slider", "aria-label": "position in the run"});
     const earlier = button("← Earlier", () => choose(from - PAGE + BEFORE));
     const later = button("Later →", () => choose(to + BEFORE));
-    const failing = button("To the failing one", () => choose(data.failing, true));
+    const failing = button("To the failure", () => choose(data.failing, true));
     const search = el("input", {type: "search", placeholder: "find in messages", "aria-label": "find in messages"});
 
     function position() {
@@ -407,7 +407,7 @@
         if (!data.allowed.length)
             return [];
         const one = a => {
-            const rows = [["answer", el("code", {}, a.answer)]];
+            const rows = [["response", el("code", {}, a.answer)]];
             if (a.clauses.length)
                 rows.push(["clause", el("span", {}, ...a.clauses.map(c => el("span", {class: "clause"}, c)))]);
             if (a.state !== null)
@@ -418,9 +418,9 @@
                 rows.push(["order", el("span", {}, ...a.order.map(jump))]);
             return el("div", {class: "allowed"}, pairs("", rows));
         };
-        return [card("What would have been allowed",
-            faint("The explanations that were alive until the failing message: what each would have had there, the "
-                + "model's state, and an order in which the requests may have been taken."),
+        return [card("Allowed by the model",
+            faint("One entry for each explanation of the run up to the failing message: the response that it allows, "
+                + "the model's state, and an order in which the requests may have been applied."),
             ...data.allowed.map(one), ...rest(data.allowed_more, `and ${plural(data.allowed_more, "more explanation")}`),
             ...rest(data.unknowns, data.unknowns))];
     }
@@ -441,7 +441,7 @@
         if (!data.script.length)
             return [];
         return [card("Script", copied(data.script.join("\n"), "the script"), ...rest(data.script_more,
-            `and ${plural(data.script_more, "more action")}; the file of the script has them`))];
+            `and ${plural(data.script_more, "more action")} in the script file`))];
     }
 
     function diagramCard() {
@@ -455,10 +455,10 @@
             bar.append(failing);
         bar.append(search);
         const missing = [hidden && `the first ${count(hidden)}`, after && `the last ${count(after)}`].filter(Boolean);
-        const about = rest(missing.length, `Not in this page, which is bounded in size: ${missing.join(" and ")} of `
-            + `${plural(data.earlier + data.count, "message")}. The trace has them.`);
+        const about = rest(missing.length, `Not on this page, to limit its size: ${missing.join(" and ")} of `
+            + `${plural(data.earlier + data.count, "message")}. The trace contains them.`);
         const overview = data.count > PAGE ? [el("div", {class: "strip"}, strip,
-            faint("All of the run: sent above the line, received below. Click to look there."))] : [];
+            faint("The whole run: sent above the line, received below. Click to move the window."))] : [];
         return el("section", {class: "card", "aria-label": "messages"}, bar, ...overview, ...about, frame);
     }
 
@@ -468,9 +468,9 @@
         const why = data.headline ? [el("p", {class: "headline"}, data.headline)] : [];
         const main = el("main", {}, el("header", {}, name, ...why));
         if (data.replay)
-            main.append(card("Run it again", copied(data.replay, "the command")));
+            main.append(card("Reproduce", copied(data.replay, "the command")));
         main.append(el("div", {class: "columns"}, diagramCard(), ...(moments.length ? [panel] : [])));
-        const facts = data.facts.length ? [card("The run", pairs("facts", data.facts))] : [];
+        const facts = data.facts.length ? [card("Run", pairs("facts", data.facts))] : [];
         main.append(el("div", {class: "halves"}, el("div", {}, ...allowedCard(), ...scriptCard()),
             el("div", {}, ...facts, ...branchCard())));
         if (data.text)
@@ -488,7 +488,7 @@
     document.body.replaceChildren(page());
     const asked = fromAddress(), isListed = asked >= data.first && asked < end;
     const first = isListed ? asked : data.failing >= 0 ? data.failing : end - 1;
-    look(first);
+    moveWindow(first);
     chosen = first;
     draw();
     choose(first);

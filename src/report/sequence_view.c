@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sequence_view.c - sequences of a model drawn one after the other, each compared with the one before.
+ * sequence_view.c - drawings of consecutive sequences of a model, each compared with the previous one.
  *
- * Idea:       events of a sequence become events of a picture (src/report/swimlanes.h). What both sequences have in
- *             common is a beginning of each component's events, closed under what happened before. A receive that comes
- *             right after it and took something else than before is what was changed; all that follows is new.
- * Invariants: 1. an event is the same only if all that happened before it is */
+ * Idea:       events of a sequence become events of a diagram (swimlanes.h). The common part of two sequences is a
+ *             prefix of each component's events, closed under happened-before. A receive right after it that received
+ *             another message than before is marked as changed; all later events are new.
+ * Invariants: 1. an event is the same only if all events that happened before it are the same */
 #include "report/sequence_view.h"
 
 #include "base/buffer.h"
@@ -22,12 +22,12 @@ struct aphi_sequence_view {
     aphi_buffer page;
     aphi_terminal terminal;
     const char **lanes;
-    bool *ports;             /* of each component: it has several, so that labels alone do not say enough */
+    bool *ports;             /* of each component: it has several ports, so labels need port names */
     uint64_t count;
-    /* the sequence before */
+    /* the previous sequence */
     uint32_t *first;
     aphi_event *events;
-    uint32_t *same;          /* of each thread: so many events are as they were there */
+    uint32_t *same;          /* of each thread: the number of events in the common part */
 };
 
 aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *plan, bool draws, const char *page)
@@ -51,17 +51,17 @@ aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *plan, boo
     return k;
 }
 
-/* ---- what was changed -------------------------------------------------------------------------------------------- */
+/* ---- comparison -------------------------------------------------------------------------------------------------- */
 
-static bool is_alike(const aphi_event *a, const aphi_event *b)
+static bool is_same(const aphi_event *a, const aphi_event *b)
 {
     bool paired = a->op == APHI_ALTS_RECEIVE || (a->op == APHI_ALTS_SEND && a->sync);
     bool meets = a->peer == b->peer && a->peer_index == b->peer_index;
     return a->state == b->state && a->op == b->op && (!paired || meets);
 }
 
-/* Cuts what is the same of a thread where the other end of a message is not. True: something was cut. */
-static bool cut(aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
+/* Ends a thread's common part at the first message whose other end is not common. Returns true if it got shorter. */
+static bool shorten_common(aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
 {
     for (uint32_t i = 0; i < k->same[t]; i++) {
         const aphi_event *e = &s->events[s->first[t] + i];
@@ -74,24 +74,24 @@ static bool cut(aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
     return false;
 }
 
-static void compare(aphi_sequence_view *k, const aphi_sequence *s)
+static void find_common(aphi_sequence_view *k, const aphi_sequence *s)
 {
     size_t n = k->plan->thread_count;
     for (size_t t = 0; t < n; t++) {
         uint32_t now = s->first[t + 1] - s->first[t], then = k->first[t + 1] - k->first[t], i = 0;
-        while (i < now && i < then && is_alike(&s->events[s->first[t] + i], &k->events[k->first[t] + i]))
+        while (i < now && i < then && is_same(&s->events[s->first[t] + i], &k->events[k->first[t] + i]))
             i++;
         k->same[t] = i;
     }
     for (bool again = true; again;) {
         again = false;
         for (unsigned t = 0; t < n; t++)
-            again |= cut(k, s, t);
+            again |= shorten_common(k, s, t);
     }
 }
 
-/* The receive of the sequence before that this one does differently, or NULL. */
-static const aphi_event *changed(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t, uint32_t i)
+/* The corresponding receive of the previous sequence if it received another message, or NULL. */
+static const aphi_event *changed_receive(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t, uint32_t i)
 {
     const aphi_event *e = &s->events[s->first[t] + i], *b = &k->events[k->first[t] + i];
     if (!k->count || i != k->same[t] || e->op != APHI_ALTS_RECEIVE || i >= k->first[t + 1] - k->first[t])
@@ -99,7 +99,7 @@ static const aphi_event *changed(const aphi_sequence_view *k, const aphi_sequenc
     return b->state == e->state && (b->peer != e->peer || b->peer_index != e->peer_index) ? b : NULL;
 }
 
-static void keep(aphi_sequence_view *k, const aphi_sequence *s)
+static void keep_sequence(aphi_sequence_view *k, const aphi_sequence *s)
 {
     size_t n = k->plan->thread_count;
     memcpy(k->first, s->first, (n + 1) * sizeof *k->first);
@@ -107,9 +107,9 @@ static void keep(aphi_sequence_view *k, const aphi_sequence *s)
     k->count++;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-/* A label; with its port, where the receiver has several. */
+/* Appends a label, with its port if the receiver has several. */
 static void put_label(const aphi_sequence_view *k, unsigned receiver, uint16_t port, uint16_t label, aphi_buffer *out)
 {
     if (k->ports[receiver])
@@ -129,7 +129,7 @@ static char *label_of(const aphi_sequence_view *k, unsigned thread, const aphi_e
     return aphi_buffer_text(&out);
 }
 
-/* A send, by who sends it; one that was not done waits in its state. */
+/* Appends a send and its sender. A send that was not executed is found in the sender's last state. */
 static void put_send(const aphi_sequence_view *k, const aphi_sequence *s, uint32_t race, aphi_buffer *out)
 {
     uint32_t sender = race >> 16, index = race & 0xffff, done = s->first[sender + 1] - s->first[sender];
@@ -142,7 +142,7 @@ static void put_send(const aphi_sequence_view *k, const aphi_sequence *s, uint32
 static char *note_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, uint32_t i)
 {
     aphi_buffer out = {0};
-    const aphi_event *before = changed(k, s, t, i);
+    const aphi_event *before = changed_receive(k, s, t, i);
     if (s->events[s->first[t] + i].op != APHI_ALTS_RECEIVE)
         return NULL;
     if (before) {
@@ -158,7 +158,7 @@ static char *note_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, 
     return out.n ? aphi_buffer_text(&out) : NULL;
 }
 
-/* What a component waits for at the end, or NULL: it has come to its end. */
+/* Why a component is blocked at the end, or NULL if it terminated. */
 static char *end_of(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
 {
     const aphi_compiled_model *p = k->plan;
@@ -168,7 +168,7 @@ static char *end_of(const aphi_sequence_view *k, const aphi_sequence *s, unsigne
         return NULL;
     aphi_buffer_format(&out, "%s waits in state %u: ", k->lanes[t], s->ends[t] - p->threads[t].base);
     if (state->kind == APHI_COMPILED_RECEIVE) {
-        aphi_buffer_str(&out, "it would receive ");
+        aphi_buffer_str(&out, "receiving ");
         for (uint32_t i = 0; i < state->count; i++) {
             uint32_t input = p->threads[t].input_base + p->moves[state->first + i].input;
             aphi_buffer_str(&out, i ? ", " : "");
@@ -176,16 +176,16 @@ static char *end_of(const aphi_sequence_view *k, const aphi_sequence *s, unsigne
         }
     } else {
         const aphi_compiled_channel *c = &p->channels[state->channel];
-        aphi_buffer_str(&out, state->kind == APHI_COMPILED_PASS ? "nobody takes its " : "there is no room for its ");
+        aphi_buffer_str(&out, state->kind == APHI_COMPILED_PASS ? "no receiver for its " : "no buffer space for its ");
         put_label(k, c->receiver, c->port, state->label, &out);
-        aphi_buffer_format(&out, ", which is for %s", k->lanes[c->receiver]);
+        aphi_buffer_format(&out, " to %s", k->lanes[c->receiver]);
     }
     return aphi_buffer_text(&out);
 }
 
-/* ---- the picture ------------------------------------------------------------------------------------------------- */
+/* ---- the diagram ------------------------------------------------------------------------------------------------- */
 
-static size_t place(const aphi_sequence *s, unsigned thread, uint32_t index)
+static size_t event_index(const aphi_sequence *s, unsigned thread, uint32_t index)
 {
     return s->first[thread] + index;
 }
@@ -200,17 +200,18 @@ static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence 
     aphi_swimlanes_event out = {.lane = t, .kind = kinds[e->op], .sync = e->sync, .partner = APHI_SWIMLANES_NONE,
                                 .after = APHI_SWIMLANES_NONE, .label = label_of(k, t, e), .note = note_of(k, s, t, i)};
     if (e->op != APHI_ALTS_LOCAL && e->matched)
-        out.partner = place(s, e->peer, e->peer_index);
+        out.partner = event_index(s, e->peer, e->peer_index);
     if (e->waited)
-        out.after = place(s, e->peer, e->waited - 1);
+        out.after = event_index(s, e->peer, e->waited - 1);
     if (k->count)
-        out.mark = i < k->same[t] ? APHI_SWIMLANES_SAME : changed(k, s, t, i) ? APHI_SWIMLANES_CHANGED : out.mark;
+        out.mark = i < k->same[t] ? APHI_SWIMLANES_SAME
+                   : changed_receive(k, s, t, i) ? APHI_SWIMLANES_CHANGED : out.mark;
     if (e->op == APHI_ALTS_LOCAL && e->label == wrong)
         out.mark = APHI_SWIMLANES_WRONG;
     return out;
 }
 
-static void show(aphi_sequence_view *k, const aphi_swimlanes *picture)
+static void show_diagram(aphi_sequence_view *k, const aphi_swimlanes *picture)
 {
     aphi_buffer out = {0};
     if (k->draws) {
@@ -228,17 +229,17 @@ void aphi_sequence_view_add(aphi_sequence_view *k, aphi_sequence *s, const char 
     size_t n = k->plan->thread_count, count = s->first[n];
     aphi_swimlanes_event *events = aphi_alloc((count + 1) * sizeof *events);
     char **ends = aphi_alloc((n + 1) * sizeof *ends), title[100];
-    compare(k, s);
+    find_common(k, s);
     for (unsigned t = 0; t < n; t++) {
         ends[t] = end_of(k, s, t);
         for (uint32_t i = 0; i < s->first[t + 1] - s->first[t]; i++)
             events[s->first[t] + i] = event_of(k, s, t, i, wrong ? label : SIZE_MAX);
     }
     snprintf(title, sizeof title, "sequence %llu%s", (unsigned long long)s->number,
-             s->deadlock ? ": a deadlock" : "");
-    show(k, &(aphi_swimlanes){.title = title, .lanes = k->lanes, .lane_count = n, .events = events, .count = count,
-                              .ends = (const char *const *)ends, .remark = wrong});
-    keep(k, s);
+             s->deadlock ? ": deadlock" : "");
+    show_diagram(k, &(aphi_swimlanes){.title = title, .lanes = k->lanes, .lane_count = n, .events = events,
+                                      .count = count, .ends = (const char *const *)ends, .remark = wrong});
+    keep_sequence(k, s);
     for (size_t i = 0; i < count; i++) {
         free((char *)events[i].label);
         free((char *)events[i].note);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sequence_view.h - sequences of a model drawn one after the other, each compared with the one before. */
+ * sequence_view.h - drawings of consecutive sequences of a model, each compared with the previous one. */
 #ifndef APHI_REPORT_SEQUENCE_VIEW_H
 #define APHI_REPORT_SEQUENCE_VIEW_H
 
@@ -8,11 +8,11 @@
 
 typedef struct aphi_sequence_view aphi_sequence_view;
 
-/* Draws on stdout, if `draws`; on a page, if it has a name. */
+/* Draws on stdout if `draws`, and on a page if `page` is not NULL. */
 aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *plan, bool draws, const char *page);
-/* wrong: what is wrong with the sequence, or NULL; label: local events that have to do with it, or SIZE_MAX. */
+/* wrong: the error of the sequence, or NULL; label: the label of local events to mark as wrong, or SIZE_MAX. */
 void aphi_sequence_view_add(aphi_sequence_view *k, aphi_sequence *s, const char *wrong, size_t label);
-/* Writes the page, with a sentence about all sequences. False: it could not; errno says why. */
+/* Writes the page, with a sentence about all sequences. Returns false if it fails; errno is set. */
 bool aphi_sequence_view_close(aphi_sequence_view *k, const char *lead);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spacetime.c - messages between threads as a space-time diagram in text.
+ * spacetime.c - a space-time diagram in text of the point where model and program diverge.
  *
- * Idea:       A row is an array of columns, each with one character: first all lanes are drawn, then what happens goes
- *             over them. A synchronous message is one row, that of its receive; the row of its send is left out.
+ * Idea:       a row is an array of columns, each with one character: first the lanes are drawn, then the event over
+ *             them. A synchronous message is one row, that of its receive; its send has none.
  * Cost:       rows times lanes. */
 #include "report/spacetime.h"
 
@@ -36,7 +36,7 @@ typedef struct drawing {
     const char **row;
 } drawing;
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 void aphi_spacetime_event(aphi_buffer *out, const aphi_cast *c, const aphi_recorded *e)
 {
@@ -88,14 +88,14 @@ static void put_words(const drawing *w, const aphi_recorded *e)
     }
 }
 
-/* ---- what is shown ----------------------------------------------------------------------------------------------- */
+/* ---- choice of rows ---------------------------------------------------------------------------------------------- */
 
 static bool is_at(const aphi_recorded *e, aphi_place at)
 {
     return e->at.thread == at.thread && e->at.index == at.index;
 }
 
-/* Shows what the event follows from; one that did not happen follows from what its thread did before. */
+/* Selects the causal past of an event; the past of an event that did not happen is that of its thread. */
 static void show_past(drawing *w, aphi_place at)
 {
     const aphi_recording *r = &w->d->run;
@@ -120,15 +120,15 @@ static void choose_rows(drawing *w, size_t rows)
         show_past(w, d->program.items[i].send);
     size_t left_out = 0, rows_left = rows;
     for (size_t i = r->event_count; i-- > 0;) {
-        bool elsewhere = r->events[i].did == APHI_DID_SEND && r->events[i].sync && d->alone < 0; /* at its receive */
+        bool elsewhere = r->events[i].did == APHI_DID_SEND && r->events[i].sync && d->alone < 0; /* with its receive */
         bool wanted = (w->shown[i] || !d->at.index) && !elsewhere;
         w->shown[i] = wanted && rows_left;
         rows_left -= w->shown[i];
         left_out += !w->shown[i] && !elsewhere;
     }
     if (left_out)
-        aphi_buffer_format(w->out, "  (without %zu event%s that this does not follow from, or long before it)\n",
-                           left_out, left_out == 1 ? "" : "s");
+        aphi_buffer_format(w->out, "  (%zu event%s omitted: unrelated or too early)\n", left_out,
+                           left_out == 1 ? "" : "s");
 }
 
 static void place_lanes(drawing *w)
@@ -197,7 +197,7 @@ static void draw_event(drawing *w, const aphi_recorded *e, bool marked)
         w->row[w->middle[e->at.thread]] = w->g->event;
     else if (e->did == APHI_DID_RECEIVE)
         draw_arrow(w, e->peer.thread, e->at.thread, e->sync);
-    else if (w->d->alone >= 0) /* a send of a thread that runs alone: the driver takes it at once */
+    else if (w->d->alone >= 0) /* a thread that runs alone: the driver receives at once */
         draw_arrow(w, e->at.thread, e->peer.thread, e->sync);
     else
         w->row[w->middle[e->at.thread]] = w->g->sent;
@@ -208,7 +208,7 @@ static void draw_event(drawing *w, const aphi_recorded *e, bool marked)
     aphi_buffer_byte(w->out, '\n');
 }
 
-/* A remark that hangs on a lane. What is to the right of the lane gives way. */
+/* Begins a remark attached to a lane; the lanes to its right are not drawn. */
 static void begin_remark(drawing *w, unsigned thread, const char *side)
 {
     clear_row(w);
@@ -220,13 +220,13 @@ static void begin_remark(drawing *w, unsigned thread, const char *side)
 static void remark_races(drawing *w, const char *side, const aphi_rivals *r)
 {
     begin_remark(w, w->d->at.thread, side);
-    aphi_buffer_str(w->out, r->count ? ", it could have taken instead: " : ", it could have taken nothing else");
+    aphi_buffer_str(w->out, r->count ? ", it could have received instead: " : ", it could have received nothing else");
     if (r->count)
         aphi_spacetime_rivals(w->out, w->cast, r);
     aphi_buffer_byte(w->out, '\n');
 }
 
-/* What the model has and the program does not, or the other way round. */
+/* Draws an event that only the model or only the program has. */
 static void remark_event(drawing *w)
 {
     const aphi_difference *d = w->d;
@@ -239,11 +239,11 @@ static void remark_event(drawing *w)
     if (d->expects)
         aphi_spacetime_event(w->out, w->cast, &d->expected);
     else
-        aphi_buffer_str(w->out, "nothing more");
+        aphi_buffer_str(w->out, "no more events");
     aphi_buffer_byte(w->out, '\n');
     begin_remark(w, d->at.thread, "program: ");
     const char *does = strstr(d->detail, ", the program ");
-    aphi_buffer_format(w->out, "it %s\n", does ? does + strlen(", the program ") : "does not get there");
+    aphi_buffer_format(w->out, "it %s\n", does ? does + strlen(", the program ") : "does not reach it");
 }
 
 static void draw_names(const drawing *w)

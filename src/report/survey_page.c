@@ -2,11 +2,11 @@
  *
  * survey_page.c - the pages of a survey: one for each server, and an index.
  *
- * Idea:       a plain document, written from the top to the bottom; there is no script.
- * Safety:     1. Every text goes through add_text, which leaves no character that could begin or end markup, and spells
- *                out what would turn the direction of writing.
- *             2. Addresses of links are given only if they are made of plain characters, and lead into the same folder.
- *             3. The policy of the page allows the two styles whose hashes it names, and nothing else. */
+ * Idea:       a plain document without a script.
+ * Safety:     1. Every text goes through add_text, which escapes characters that could begin or end markup, and
+ *                direction marks.
+ *             2. Links are written only if their address consists of plain characters and stays in the same folder.
+ *             3. The content security policy allows the two styles by hash, and nothing else. */
 #include "report/survey_page.h"
 
 #include "report/terminal.h"
@@ -39,7 +39,7 @@ static void add_point(aphi_buffer *out, uint32_t p, bool lines)
     }
 }
 
-/* Ends of lines are kept if `lines`. */
+/* Keeps newlines if `lines`. */
 static void add_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit, bool lines)
 {
     for (size_t at = 0, taken; at < n && at < limit; at += taken) {
@@ -95,7 +95,7 @@ static void add_counted(aphi_buffer *out, int64_t n, const char *what)
     aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
-/* Letters, digits and "-._/", and no way upwards: an address that cannot lead elsewhere. */
+/* A relative address of letters, digits and "-._/" without "..". */
 static bool is_address(aph_value v)
 {
     size_t n = 0;
@@ -111,7 +111,7 @@ static bool is_address(aph_value v)
 
 /* ---- the frame --------------------------------------------------------------------------------------------------- */
 
-static void begin(aphi_buffer *out)
+static void begin_page(aphi_buffer *out)
 {
     aphi_buffer_str(out,
                     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -126,7 +126,7 @@ static void begin(aphi_buffer *out)
     aphi_buffer_str(out, "</style>\n");
 }
 
-static void end(aphi_buffer *out)
+static void end_page(aphi_buffer *out)
 {
     aphi_buffer_str(out, "</main>\n</body>\n</html>\n");
 }
@@ -146,8 +146,8 @@ static void add_verdict(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, "</span>");
 }
 
-/* "pass, with 3 known violations waived" */
-static void add_outcome(aphi_buffer *out, aph_value server)
+/* "pass with 3 known violations waived" */
+static void add_result(aphi_buffer *out, aph_value server)
 {
     size_t waived = count_of(server, "waived");
     add_verdict(out, server);
@@ -158,9 +158,9 @@ static void add_outcome(aphi_buffer *out, aph_value server)
     }
 }
 
-/* ---- what it breaks ---------------------------------------------------------------------------------------------- */
+/* ---- violations -------------------------------------------------------------------------------------------------- */
 
-static void add_chips(aphi_buffer *out, aph_value finding)
+static void add_clauses(aphi_buffer *out, aph_value finding)
 {
     aph_value clauses = aph_field(finding, "clauses");
     aphi_buffer_str(out, "<p>");
@@ -174,19 +174,19 @@ static void add_chips(aphi_buffer *out, aph_value finding)
         add_field(out, finding, "waiver");
         aphi_buffer_str(out, "</span>");
     } else {
-        aphi_buffer_str(out, " <span class=\"faint\">no waiver of the model explains this</span>");
+        aphi_buffer_str(out, " <span class=\"faint\">not covered by a waiver of the model</span>");
     }
     aphi_buffer_str(out, "</p>\n");
 }
 
-static void add_measures(aphi_buffer *out, aph_value finding)
+static void add_numbers(aphi_buffer *out, aph_value finding)
 {
     aphi_buffer_str(out, "<p class=\"faint\">");
     add_counted(out, number_of(finding, "requests"), "request");
     aphi_buffer_str(out, "; found after ");
     aphi_report_duration(out, number_of(finding, "reject_ns"));
     if (number_of(finding, "confirmed")) {
-        aphi_buffer_str(out, ", made small in ");
+        aphi_buffer_str(out, ", shrunk in ");
         aphi_report_duration(out, number_of(finding, "shrink_ns"));
         aphi_buffer_format(out, "; fails in %lld of %lld runs on a fresh server%s",
                            (long long)number_of(finding, "reproduced"), (long long)number_of(finding, "confirmed"),
@@ -218,11 +218,11 @@ static void add_finding(aphi_buffer *out, aph_value finding)
     aphi_buffer_str(out, "<article class=\"finding\">\n<h3>");
     add_field(out, finding, has_text(finding, "summary") ? "summary" : "why");
     aphi_buffer_str(out, "</h3>\n");
-    add_chips(out, finding);
+    add_clauses(out, finding);
     add_pre(out, finding, "picture",
-            "class=\"wide\" tabindex=\"0\" role=\"img\" aria-label=\"The messages of the smallest run that shows it\"");
-    add_measures(out, finding);
-    add_pre(out, finding, "replay", "tabindex=\"0\" aria-label=\"The command that runs it again\"");
+            "class=\"wide\" tabindex=\"0\" role=\"img\" aria-label=\"The messages of the shrunk run\"");
+    add_numbers(out, finding);
+    add_pre(out, finding, "replay", "tabindex=\"0\" aria-label=\"The command that reproduces it\"");
     aphi_buffer_str(out, "</article>\n");
 }
 
@@ -230,15 +230,15 @@ static void add_findings(aphi_buffer *out, aph_value server)
 {
     aph_value findings = aph_field(server, "findings");
     size_t n = count_of(server, "findings");
-    aphi_buffer_str(out, "<section class=\"card\">\n<h2>What it breaks</h2>\n");
+    aphi_buffer_str(out, "<section class=\"card\">\n<h2>Violations</h2>\n");
     if (!n)
-        aphi_buffer_str(out, "<p>Nothing was found: all that was seen is explained by what the model allows.</p>\n");
+        aphi_buffer_str(out, "<p>None found: the model explains all observations.</p>\n");
     for (size_t i = 0; i < n && i < FINDINGS_MAX; i++)
         add_finding(out, aph_at(findings, i));
     aphi_buffer_str(out, "</section>\n");
 }
 
-/* ---- what it chooses --------------------------------------------------------------------------------------------- */
+/* ---- choices ----------------------------------------------------------------------------------------------------- */
 
 static int64_t times_of(aph_value way)
 {
@@ -254,14 +254,14 @@ static int64_t sum_of(aph_value ways)
     return sum;
 }
 
-/* Never 0 % of what happened, nor 100 % of what did not always. */
+/* Rounded; 0 % and 100 % only if exact. */
 static int percent(int64_t n, int64_t of)
 {
     int rounded = (int)((double)n * 100 / (double)of + 0.5);
     return n && !rounded ? 1 : n < of && rounded == 100 ? 99 : rounded;
 }
 
-static void add_way(aphi_buffer *out, aph_value way, int64_t sum)
+static void add_option(aphi_buffer *out, aph_value way, int64_t sum)
 {
     int64_t n = times_of(way);
     int share = percent(n, sum);
@@ -286,7 +286,7 @@ static void add_choice(aphi_buffer *out, aph_value choice)
         return;
     aphi_buffer_str(out, "<tr><td><ul class=\"ways\">\n");
     for (size_t i = 0; i < aph_count(ways) && i < NAMES_MAX; i++)
-        add_way(out, aph_at(ways, i), sum);
+        add_option(out, aph_at(ways, i), sum);
     aphi_buffer_str(out, "</ul></td><td>");
     if (has_text(choice, "clause")) {
         aphi_buffer_str(out, "<span class=\"clause\">");
@@ -300,15 +300,16 @@ static void add_choices(aphi_buffer *out, aph_value server)
 {
     aph_value choices = aph_field(server, "choices");
     size_t n = count_of(server, "choices");
-    aphi_buffer_str(out, "<section class=\"card\">\n<h2>What it chooses</h2>\n");
+    aphi_buffer_str(out, "<section class=\"card\">\n<h2>Choices</h2>\n");
     if (!n) {
-        aphi_buffer_str(out, "<p>There was no run that is explained, so nothing is known of its choices.</p>\n"
+        aphi_buffer_str(out, "<p>Unknown, since no run passed.</p>\n"
                              "</section>\n");
         return;
     }
-    aphi_buffer_str(out, "<p class=\"faint\">Where the specification leaves it to the server, in a run of ");
+    aphi_buffer_str(out, "<p class=\"faint\">Behavior that the specification leaves to the server, counted in the "
+                         "first explanation found of a run of ");
     add_counted(out, number_of(server, "observations"), "message");
-    aphi_buffer_str(out, ". Counted in one explanation of it: where several would do, in the first found.</p>\n"
+    aphi_buffer_str(out, ".</p>\n"
                          "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">choice</th>"
                          "<th scope=\"col\">clause</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < n && i < NAMES_MAX; i++)
@@ -316,18 +317,18 @@ static void add_choices(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, "</tbody></table></div>\n</section>\n");
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+/* ---- coverage and facts ------------------------------------------------------------------------------------------ */
 
-static void add_never(aphi_buffer *out, aph_value server)
+static void add_unreached(aphi_buffer *out, aph_value server)
 {
     aph_value names = aph_field(server, "never");
     size_t n = count_of(server, "never");
-    aphi_buffer_str(out, "<section class=\"card\">\n<h2>What was not reached</h2>\n");
+    aphi_buffer_str(out, "<section class=\"card\">\n<h2>Not reached</h2>\n");
     if (!n)
-        aphi_buffer_str(out, "<p>Every branch of the model that has a name was reached.</p>\n");
+        aphi_buffer_str(out, "<p>All named branches of the model were reached.</p>\n");
     else
-        aphi_buffer_str(out, "<p class=\"faint\">Branches of the model that no explanation took: the server does not "
-                             "do it, or nothing that was sent led there.</p>\n<ul class=\"never\">\n");
+        aphi_buffer_str(out, "<p class=\"faint\">Branches of the model that no explanation uses: the server does not "
+                             "behave this way, or no request led there.</p>\n<ul class=\"never\">\n");
     for (size_t i = 0; i < n && i < NAMES_MAX; i++) {
         aphi_buffer_str(out, "<li>");
         add_text(out, aph_at(names, i));
@@ -358,7 +359,7 @@ static void add_head(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, "<p><a href=\"index.html\">All servers</a></p>\n<h1>");
     add_field(out, server, "name");
     aphi_buffer_str(out, "</h1>\n<p class=\"lead\">");
-    add_outcome(out, server);
+    add_result(out, server);
     aphi_buffer_str(out, "</p>\n<dl class=\"facts\">\n");
     add_fact(out, server, "version", "version");
     add_fact(out, server, "started as", "subject");
@@ -372,13 +373,13 @@ static void add_head(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, ", ");
     aphi_report_duration(out, number_of(server, "ns"));
     if (number_of(server, "passed")) {
-        aphi_buffer_str(out, "; of them ");
+        aphi_buffer_str(out, "; the last ");
         add_number(out, number_of(server, "passed"));
-        aphi_buffer_str(out, " without another violation in the end");
+        aphi_buffer_str(out, " without a further violation");
     }
     aphi_buffer_str(out, "</dd>\n");
     if (count_of(server, "waived")) {
-        aphi_buffer_str(out, "<dt>waived, as needed</dt><dd>");
+        aphi_buffer_str(out, "<dt>waivers needed</dt><dd>");
         add_names(out, aph_field(server, "waived"));
         aphi_buffer_str(out, "</dd>\n");
     }
@@ -388,7 +389,7 @@ static void add_head(aphi_buffer *out, aph_value server)
 
 void aphi_survey_page_write(aphi_buffer *out, aph_value server)
 {
-    begin(out);
+    begin_page(out);
     aphi_buffer_str(out, "<title>Antiphon: ");
     add_field(out, server, "name");
     aphi_buffer_str(out, "</title>\n</head>\n<body>\n<main>\n<header>\n");
@@ -396,17 +397,17 @@ void aphi_survey_page_write(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, "</header>\n");
     add_findings(out, server);
     add_choices(out, server);
-    add_never(out, server);
-    end(out);
+    add_unreached(out, server);
+    end_page(out);
 }
 
 /* ---- the index --------------------------------------------------------------------------------------------------- */
 
-static void add_broken(aphi_buffer *out, aph_value server)
+static void add_summaries(aphi_buffer *out, aph_value server)
 {
     aph_value findings = aph_field(server, "findings");
     size_t n = count_of(server, "findings");
-    aphi_buffer_str(out, n ? "<ul>" : "nothing was found");
+    aphi_buffer_str(out, n ? "<ul>" : "none found");
     for (size_t i = 0; i < n && i < FINDINGS_MAX; i++) {
         aph_value finding = aph_at(findings, i);
         aphi_buffer_str(out, "<li>");
@@ -429,9 +430,9 @@ static void add_row(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, linked ? "</a><br><span class=\"faint\">" : "<br><span class=\"faint\">");
     add_field(out, server, has_text(server, "version") ? "version" : "subject");
     aphi_buffer_str(out, "</span></td><td>");
-    add_broken(out, server);
+    add_summaries(out, server);
     aphi_buffer_str(out, "</td><td>");
-    add_outcome(out, server);
+    add_result(out, server);
     aphi_buffer_str(out, "</td><td class=\"count\">");
     add_number(out, number_of(server, "messages"));
     aphi_buffer_str(out, "</td><td>");
@@ -441,15 +442,15 @@ static void add_row(aphi_buffer *out, aph_value server)
 
 void aphi_survey_page_index(aphi_buffer *out, aph_value servers)
 {
-    begin(out);
+    begin_page(out);
     aphi_buffer_str(out, "<title>Antiphon: servers</title>\n</head>\n<body>\n<main>\n<h1>Servers</h1>\n"
-                         "<p class=\"faint\">What each breaks and chooses, as Antiphon found it.</p>\n"
+                         "<p class=\"faint\">Violations and choices found by Antiphon.</p>\n"
                          "<section class=\"card\"><div class=\"scroll\"><table>\n<thead><tr>"
                          "<th scope=\"col\">server</th>"
-                         "<th scope=\"col\">what it breaks</th><th scope=\"col\">verdict</th>"
+                         "<th scope=\"col\">violations</th><th scope=\"col\">verdict</th>"
                          "<th scope=\"col\">messages</th><th scope=\"col\">when</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < aph_count(servers); i++)
         add_row(out, aph_at(servers, i));
     aphi_buffer_str(out, "</tbody></table></div></section>\n");
-    end(out);
+    end_page(out);
 }

@@ -7,16 +7,16 @@
 #include <antiphon/value.h>
 #include "base/buffer.h"
 
-/* A server's page. What is known of it is a value, of which each part may be missing:
+/* Appends the page of a server. `server` is an object; each field may be absent:
  *   {"name", "subject", "model", "version", "when", "verdict", "why": texts,
  *    "passed", "messages", "runs", "ns": numbers,
  *    "waived": [names of waivers],
  *    "findings": [{"verdict", "why", "waiver", "summary", "picture", "replay", "page": texts, "clauses": [texts],
  *                  "requests", "reject_ns", "shrink_ns", "reproduced", "confirmed": numbers, "minimal": boolean}],
  *    "choices": [{"ways": [[text, number]], "clause": text}], "observations": number, "never": [texts]}
- * The page needs nothing else and has no script. All that is in the value is text on it, never markup. */
+ * The page is self-contained and has no script. All data appears as text, never as markup. */
 void aphi_survey_page_write(aphi_buffer *out, aph_value server);
-/* The index of such servers, an array. The page of each is name.html. */
+/* Appends the index of an array of servers. The page of each is name.html. */
 void aphi_survey_page_index(aphi_buffer *out, aph_value servers);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swimlanes.c - what components did, as rows, and drawn for a terminal.
+ * swimlanes.c - rows of a space-time diagram, and its drawing for a terminal.
  *
- * Idea:       a row is found by asking each lane what its next event is. A send waits until its receiver is there, so
- *             that most messages take one row; only when nobody can go on otherwise is a send drawn alone, and its
- *             receive later. Lanes are on the left, what is said about a row on the right of them: texts never hide
- *             arrows.
+ * Idea:       the next row is the first lane's next event that is ready. A send is ready when its receive is next in
+ *             its lane, so most messages take one row; only if no event is ready, a send is drawn alone and its receive
+ *             later. Lanes are on the left and texts on the right, so texts never hide arrows.
  * Invariants: 1. rows go down in each lane, from a send to its receive, and from `after` to the event
  *             2. every event is in exactly one row
  * Cost:       rows times lanes. */
@@ -25,7 +24,7 @@ enum { STEP_MIN = 4, STEP_MAX = 14, TEXT_MIN = 24, LABEL_COLUMNS = 200 };
 
 typedef struct order {
     const aphi_swimlanes *s;
-    size_t *next;  /* of each lane: the place of its next event, or count */
+    size_t *next;  /* of each lane: the index of its next event, or count */
     size_t *later; /* of each event: the next of its lane */
     bool *done;
 } order;
@@ -35,14 +34,14 @@ static bool is_done(const order *o, size_t event)
     return event >= o->s->count || o->done[event];
 }
 
-/* Is it the next of its lane, and what it waits for has happened? Its partner aside. */
+/* Returns true if the event is next in its lane and `after` is done; ignores its partner. */
 static bool is_next(const order *o, size_t event)
 {
     const aphi_swimlanes_event *e = &o->s->events[event];
     return o->next[e->lane] == event && is_done(o, e->after);
 }
 
-/* Can it be drawn with all that belongs to it? */
+/* Returns true if the event can be drawn now, a send together with its receive. */
 static bool is_ready(const order *o, size_t event, aphi_swimlanes_row *row)
 {
     const aphi_swimlanes_event *e = &o->s->events[event];
@@ -70,7 +69,7 @@ static bool is_left(const order *o, size_t event, aphi_swimlanes_row *row)
     return o->next[o->s->events[event].lane] == event;
 }
 
-static bool find(const order *o, aphi_swimlanes_row *row,
+static bool find_row(const order *o, aphi_swimlanes_row *row,
                  bool (*fits)(const order *o, size_t event, aphi_swimlanes_row *row))
 {
     for (size_t lane = 0; lane < o->s->lane_count; lane++)
@@ -79,7 +78,7 @@ static bool find(const order *o, aphi_swimlanes_row *row,
     return false;
 }
 
-static void take(order *o, size_t event)
+static void mark_done(order *o, size_t event)
 {
     if (event >= o->s->count)
         return;
@@ -100,10 +99,10 @@ aphi_swimlanes_row *aphi_swimlanes_rows(const aphi_swimlanes *s, size_t *count)
         o.next[s->events[i].lane] = i;
     }
     *count = 0;
-    while (find(&o, &rows[*count], is_ready) || find(&o, &rows[*count], is_ready_alone) ||
-           find(&o, &rows[*count], is_left)) {
-        take(&o, rows[*count].event);
-        take(&o, rows[*count].receive);
+    while (find_row(&o, &rows[*count], is_ready) || find_row(&o, &rows[*count], is_ready_alone) ||
+           find_row(&o, &rows[*count], is_left)) {
+        mark_done(&o, rows[*count].event);
+        mark_done(&o, rows[*count].receive);
         ++*count;
     }
     free(o.next);
@@ -121,12 +120,12 @@ typedef struct drawing {
     aphi_swimlanes_row *rows;
     size_t row_count;
     size_t *row_of;    /* of each event */
-    size_t *last_row;  /* of each lane + 1; 0: it does nothing */
+    size_t *last_row;  /* of each lane + 1; 0: no events */
     size_t gutter, step, text;
     aphi_text_canvas line;
 } drawing;
 
-static size_t column(const drawing *d, size_t lane)
+static size_t lane_column(const drawing *d, size_t lane)
 {
     return d->gutter + 1 + lane * d->step + d->step / 2;
 }
@@ -146,21 +145,21 @@ static aphi_ink ink_of(aphi_swimlanes_mark mark)
     }
 }
 
-/* The lanes at a row: those that have not ended; those that wait to the end are there to the end. */
+/* Draws the lanes that have not ended at the row; blocked lanes continue to the end. */
 static void draw_lanes(drawing *d, size_t row)
 {
     for (size_t lane = 0; lane < d->s->lane_count; lane++) {
         bool waits = d->s->ends && d->s->ends[lane];
         if (row < d->last_row[lane])
-            aphi_text_canvas_put(&d->line, column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
+            aphi_text_canvas_put(&d->line, lane_column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
         else if (waits)
-            aphi_text_canvas_put(&d->line, column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
+            aphi_text_canvas_put(&d->line, lane_column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
     }
 }
 
 static void draw_arrow(drawing *d, size_t from, size_t to, bool late, aphi_ink ink)
 {
-    size_t a = column(d, from), b = column(d, to), low = a < b ? a : b, high = a < b ? b : a;
+    size_t a = lane_column(d, from), b = lane_column(d, to), low = a < b ? a : b, high = a < b ? b : a;
     for (size_t x = low + 1; x < high; x++) {
         bool crosses = !aphi_text_canvas_blank(&d->line, x, x + 1);
         uint32_t line = late ? glyph(d, 0x2504, '.') : glyph(d, 0x2500, '-');
@@ -178,12 +177,12 @@ static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
     else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < d->s->count)
         draw_arrow(d, d->s->events[e->partner].lane, e->lane, true, ink);
     else
-        aphi_text_canvas_put(&d->line, column(d, e->lane),
+        aphi_text_canvas_put(&d->line, lane_column(d, e->lane),
                        e->kind == APHI_SWIMLANES_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
 }
 
-/* Text that is safe and at most so many columns. */
-static void put_short(const drawing *d, const char *text, size_t columns, aphi_buffer *out)
+/* Appends clean text of up to `columns` columns. */
+static void put_clean(const drawing *d, const char *text, size_t columns, aphi_buffer *out)
 {
     aphi_buffer clean = {0};
     aphi_utf8_clean(&clean, text, d->t->unicode);
@@ -192,17 +191,17 @@ static void put_short(const drawing *d, const char *text, size_t columns, aphi_b
     aphi_buffer_free(&clean);
 }
 
-/* What is said of a row: label, where the other end is, notes. */
-static void put_words(const drawing *d, const aphi_swimlanes_row *row, aphi_buffer *out)
+/* Appends the text of a row: label, row of the other end, notes. */
+static void put_row_text(const drawing *d, const aphi_swimlanes_row *row, aphi_buffer *out)
 {
     const aphi_swimlanes *s = d->s;
     const aphi_swimlanes_event *e = &s->events[row->event];
     const char *more = row->receive != APHI_SWIMLANES_NONE ? s->events[row->receive].note : NULL;
-    put_short(d, e->label, LABEL_COLUMNS, out);
+    put_clean(d, e->label, LABEL_COLUMNS, out);
     if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND && e->partner >= s->count)
-        aphi_buffer_str(out, " (never taken)");
+        aphi_buffer_str(out, " (never received)");
     else if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND)
-        aphi_buffer_format(out, " (taken in %zu)", d->row_of[e->partner] + 1);
+        aphi_buffer_format(out, " (received in %zu)", d->row_of[e->partner] + 1);
     else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < s->count)
         aphi_buffer_format(out, " (sent in %zu)", d->row_of[e->partner] + 1);
     for (int i = 0; i < 2; i++, e = NULL) {
@@ -225,8 +224,8 @@ static aphi_swimlanes_mark mark_of(const drawing *d, const aphi_swimlanes_row *r
     return a > b ? a : b;
 }
 
-/* How many bytes of the text go into so many columns: whole words, if there are any. */
-static size_t fitting(const char *text, size_t columns)
+/* The length in bytes of the first line when text is wrapped at `columns`, between words if possible. */
+static size_t wrap_bytes(const char *text, size_t columns)
 {
     size_t at = 0, words = 0, used = 0, n = strlen(text);
     while (at < n && used < columns) {
@@ -255,10 +254,10 @@ static void draw_row(drawing *d, size_t i)
         aphi_text_canvas_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
     aphi_buffer_format(&number, "%zu", i + 1);
     aphi_text_canvas_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
-    put_words(d, row, &words);
+    put_row_text(d, row, &words);
     aphi_buffer_byte(&words, '\0');
     for (const char *at = words.data;;) {
-        size_t n = fitting(at, room);
+        size_t n = wrap_bytes(at, room);
         aphi_text_canvas_bytes(&d->line, d->text, at, n, ink);
         aphi_text_canvas_flush(&d->line, d->out, d->t);
         at += n;
@@ -276,9 +275,10 @@ static void draw_names(drawing *d)
 {
     for (size_t lane = 0; lane < d->s->lane_count; lane++) {
         aphi_buffer name = {0};
-        put_short(d, d->s->lanes[lane], d->step - 1, &name);
+        put_clean(d, d->s->lanes[lane], d->step - 1, &name);
         aphi_buffer_byte(&name, '\0');
-        aphi_text_canvas_text(&d->line, column(d, lane) - aphi_utf8_columns(name.data) / 2, name.data, APHI_INK_BOLD);
+        size_t x = lane_column(d, lane) - aphi_utf8_columns(name.data) / 2;
+        aphi_text_canvas_text(&d->line, x, name.data, APHI_INK_BOLD);
         aphi_buffer_free(&name);
     }
     aphi_text_canvas_flush(&d->line, d->out, d->t);
@@ -295,7 +295,6 @@ static void put_line(drawing *d, const char *before, const char *text, aphi_ink 
     aphi_buffer_free(&clean);
 }
 
-/* Where everything is. */
 static void lay_out(drawing *d)
 {
     const aphi_swimlanes *s = d->s;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swimlanes.h - draw what the components of a message-passing program did: a lane for each, time downwards, an arrow
+ * swimlanes.h - space-time diagrams of message-passing programs: a lane for each component, time goes down, an arrow
  * for each message.
  *
  *        P0    P1    F0
  *   1    ├─────┼────▶│    get
- *   2    │     ●     │    put (taken in 4)
+ *   2    │     ●     │    put (received in 4)
  *   3    ├─────┼────▶│    done
  * ≠ 4    │     ├┄┄┄┄▶│    put (sent in 2); before: done from P0
  *
- * A row is an event, or a send together with its receive, where nothing had to happen between them. Whoever draws
- * gives the events of each lane; the rows are found here, so that they go down in every lane and along every arrow. */
+ * A row is an event, or a send together with its receive if no other event must be between them. The caller passes the
+ * events of each lane; the rows are computed so that time goes down in every lane and along every arrow. */
 #ifndef APHI_REPORT_SWIMLANES_H
 #define APHI_REPORT_SWIMLANES_H
 
@@ -26,31 +26,31 @@ typedef enum aphi_swimlanes_kind {
 
 typedef enum aphi_swimlanes_mark {
     APHI_SWIMLANES_PLAIN,
-    APHI_SWIMLANES_SAME,    /* as in the sequence that this one is compared with: drawn faintly */
-    APHI_SWIMLANES_CHANGED, /* what was done differently there */
-    APHI_SWIMLANES_WRONG,   /* what must not be: it is red, and has a cross */
+    APHI_SWIMLANES_SAME,    /* unchanged from the previous sequence: pale */
+    APHI_SWIMLANES_CHANGED, /* different from the previous sequence */
+    APHI_SWIMLANES_WRONG,   /* an error: red, with a cross */
 } aphi_swimlanes_mark;
 
-/* Texts may hold anything: they are made safe. */
+/* Texts may contain anything; they are cleaned. */
 typedef struct aphi_swimlanes_event {
     size_t lane;
     aphi_swimlanes_kind kind;
     aphi_swimlanes_mark mark;
-    size_t partner;    /* the place in `events` of the other end of the message, or NONE: there is none */
-    size_t after;      /* the place of one more event that was before it, or NONE */
-    bool sync;         /* both ends are at one time */
+    size_t partner;    /* index in `events` of the other end of the message, or NONE */
+    size_t after;      /* index of another event that happened before it, or NONE */
+    bool sync;         /* the send and the receive are simultaneous */
     const char *label;
-    const char *note;  /* more about it, in a few words, or NULL: its race set; what it took before */
+    const char *note;  /* a remark (race set, previous partner), or NULL */
 } aphi_swimlanes_event;
 
 typedef struct aphi_swimlanes {
     const char *title;
     const char *const *lanes;            /* their names */
     size_t lane_count;
-    const aphi_swimlanes_event *events;  /* those of a lane in their order; lanes in any order, also mixed */
+    const aphi_swimlanes_event *events;  /* in order within each lane; lanes may be interleaved */
     size_t count;
-    const char *const *ends;             /* what to say below each lane, or NULL for those that ended; or NULL */
-    const char *remark;                  /* below all, or NULL */
+    const char *const *ends;             /* for each lane a remark below it, or NULL if it ended; or NULL */
+    const char *remark;                  /* at the end, or NULL */
 } aphi_swimlanes;
 
 /* A row: one event, or a send with its receive. */
@@ -59,19 +59,19 @@ typedef struct aphi_swimlanes_row {
     size_t receive; /* or NONE */
 } aphi_swimlanes_row;
 
-/* Rows from the top to the bottom; free() frees them. Where events wait for each other in a circle, which no run does,
- * one of them is let go first. */
+/* Returns the rows from top to bottom; the caller frees them. A cycle of events, which no run has, is broken at any
+ * event. */
 aphi_swimlanes_row *aphi_swimlanes_rows(const aphi_swimlanes *s, size_t *count);
 
-/* For a terminal. */
+/* Draws for a terminal. */
 void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_terminal *t);
-/* An svg element; its style is swimlanes.css. */
+/* Appends an svg element, styled by swimlanes.css. */
 void aphi_swimlanes_svg(aphi_buffer *out, const aphi_swimlanes *s);
 
 /* ---- a page of them ---------------------------------------------------------------------------------------------- */
 
-/* One self-contained page: begin, then any number of pictures, then end. Pictures that are given as a pair, such as a
- * model's and a program's, stand side by side. */
+/* One self-contained page: begin, then any number of diagrams, then end. The diagrams of a pair, such as a model's and
+ * a program's, are side by side. */
 void aphi_swimlanes_page_begin(aphi_buffer *out, const char *title, const char *lead);
 void aphi_swimlanes_page_add(aphi_buffer *out, const aphi_swimlanes *s);
 void aphi_swimlanes_page_pair(aphi_buffer *out, const aphi_swimlanes *left, const aphi_swimlanes *right);

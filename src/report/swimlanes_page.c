@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swimlanes_page.c - what components did, as pictures on a self-contained page.
+ * swimlanes_page.c - space-time diagrams of programs on a self-contained page.
  *
- * Idea:       as in the terminal (swimlanes.c), but arrows slant: from the row of the send to that of the receive. Each
- *             row has one event or one message, so labels, which stand in the row of theirs, never lie on each other.
- * Safety:     there is no script. Every text goes through add_text, which leaves no character that could begin or end
- *             markup, and spells out what would turn the direction of writing. The policy of the page allows the two
- *             styles whose hashes it names, and nothing else. */
+ * Idea:       as on the terminal (swimlanes.c), but arrows slant from the row of the send to that of the receive. Each
+ *             row has one event or one message, so labels never overlap.
+ * Safety:     there is no script. Every text goes through add_text, which escapes characters that could begin or end
+ *             markup, and direction marks. The content security policy allows the two styles by hash, and nothing
+ *             else. */
 #include "report/swimlanes.h"
 
 #include "base/memory.h"
@@ -40,7 +40,7 @@ static void add_point(aphi_buffer *out, uint32_t p)
     }
 }
 
-/* At most so many characters of it. */
+/* Appends up to `most` characters of text. */
 static void add_text(aphi_buffer *out, const char *text, size_t most)
 {
     size_t n = strlen(text), at = 0, taken;
@@ -56,18 +56,18 @@ static void add_text(aphi_buffer *out, const char *text, size_t most)
     aphi_buffer_str(out, at < n ? "…" : "");
 }
 
-/* ---- where things are -------------------------------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
 
 typedef struct picture {
     const aphi_swimlanes *s;
     aphi_swimlanes_row *rows;
     size_t count;
     size_t *row_of;        /* of each event */
-    size_t *first, *last;  /* rows of each lane; first > last: it does nothing */
+    size_t *first, *last;  /* rows of each lane; first > last: no events */
     size_t lane_width, width, height;
 } picture;
 
-static size_t shown(const char *text, size_t most)
+static size_t shown_columns(const char *text, size_t most)
 {
     size_t n = text ? aphi_utf8_columns(text) : 0;
     return n < most ? n : most + 1;
@@ -88,7 +88,7 @@ static size_t notes_x(const picture *p)
     return LEFT + p->s->lane_count * p->lane_width + RIGHT;
 }
 
-static void note_rows(picture *p)
+static void find_rows(picture *p)
 {
     for (size_t lane = 0; lane < p->s->lane_count; lane++) {
         p->first[lane] = SIZE_MAX;
@@ -114,14 +114,14 @@ static void picture_open(picture *p, const aphi_swimlanes *s)
     p->row_of = aphi_alloc((s->count + 1) * sizeof *p->row_of);
     p->first = aphi_alloc((s->lane_count + 1) * sizeof *p->first);
     p->last = aphi_alloc((s->lane_count + 1) * sizeof *p->last);
-    note_rows(p);
+    find_rows(p);
     for (size_t i = 0; i < s->count; i++) {
-        size_t a = shown(s->events[i].label, LABEL_MAX), b = shown(s->events[i].note, NOTE_MAX);
+        size_t a = shown_columns(s->events[i].label, LABEL_MAX), b = shown_columns(s->events[i].note, NOTE_MAX);
         label = a > label ? a : label;
         note = b > note ? b : note;
     }
     for (size_t lane = 0; lane < s->lane_count; lane++) {
-        size_t n = shown(s->lanes[lane], NAME_MAX);
+        size_t n = shown_columns(s->lanes[lane], NAME_MAX);
         name = n > name ? n : name;
     }
     p->lane_width = (label > name ? label : name) * DIGIT + 20;
@@ -161,8 +161,8 @@ static void add_lane(const picture *p, size_t lane, aphi_buffer *out)
     aphi_buffer_byte(out, '\n');
 }
 
-/* From a to b, ending before b; a triangle is its head, turned to where it goes. Half the width of a head and its
- * length are found without roots: the larger of both distances is near enough to the length. */
+/* Draws a line that ends before the receive, and a triangle as its head. The length is approximated without a square
+ * root: the larger distance plus 0.4 of the smaller one. */
 static void add_arrow(const picture *p, size_t send, size_t receive, aphi_buffer *out)
 {
     double x1 = (double)x_of(p, send), y1 = (double)y_of(p, send), x2 = (double)x_of(p, receive);
@@ -186,7 +186,7 @@ static const char *class_of(aphi_swimlanes_mark mark)
     return names[mark];
 }
 
-/* The label: over the arrow if it is level, else beside the end that is in this row. */
+/* Adds the label: above a horizontal arrow, else beside the end in this row. */
 static void add_label(const picture *p, const aphi_swimlanes_row *row, aphi_buffer *out)
 {
     const aphi_swimlanes_event *e = &p->s->events[row->event];
@@ -195,7 +195,7 @@ static void add_label(const picture *p, const aphi_swimlanes_row *row, aphi_buff
     size_t x = x_of(p, row->event), y = y_of(p, row->event) + 4;
     const char *class = "label";
     if (level) {
-        /* Over the half that is nearer to the sender, if it is long: other lanes have no events in this row. */
+        /* Long arrows: near the sender; other lanes have no events in this row. */
         size_t other = x_of(p, row->receive);
         x = other > x ? (x + (other - x < 2 * p->lane_width ? (other - x) / 2 : p->lane_width / 2))
                       : (x - (x - other < 2 * p->lane_width ? (x - other) / 2 : p->lane_width / 2));
@@ -229,7 +229,7 @@ static void add_title(const picture *p, size_t event, aphi_buffer *out)
         aphi_buffer_str(out, e->kind == APHI_SWIMLANES_SEND ? " to " : " from ");
         add_text(out, p->s->lanes[p->s->events[e->partner].lane], NOTE_MAX);
     } else if (e->kind == APHI_SWIMLANES_SEND) {
-        aphi_buffer_str(out, ", which nobody takes");
+        aphi_buffer_str(out, ", never received");
     }
 }
 
@@ -317,10 +317,10 @@ void aphi_swimlanes_page_begin(aphi_buffer *out, const char *title, const char *
     add_text(out, title, NOTE_MAX);
     aphi_buffer_str(out, "</h1>\n<p class=\"headline\">");
     add_text(out, lead, SIZE_MAX);
-    aphi_buffer_str(out, "</p>\n<p class=\"key faint\"><span>time goes down</span><span>\u25cf a send, or where one "
-                         "arrives</span><span>\u25cb an event of its own</span><span>"
-                         "<b class=\"changed\">\u2500\u25b6</b> changed against the sequence before; "
-                         "what is as there is pale</span>"
+    aphi_buffer_str(out, "</p>\n<p class=\"key faint\"><span>time goes down</span><span>\u25cf send or receive"
+                         "</span><span>\u25cb local event</span><span>"
+                         "<b class=\"changed\">\u2500\u25b6</b> changed from the previous sequence; "
+                         "unchanged events are pale</span>"
                          "<span><b class=\"wrong\">\u2500\u25b6</b> wrong</span></p>\n");
 }
 

@@ -70,7 +70,7 @@ static void look_at_moments(telling *t)
     const aphi_campaign *c = t->campaign;
     if (!c->run || (c->outcome == APHI_RUN_PASS && !t->options->report))
         return;
-    t->timeline.moments = aphi_run_moments(c->run, &t->timeline.count);
+    t->timeline.events = aphi_run_moments(c->run, &t->timeline.count);
     t->timeline.earlier = c->run->moments_before;
 }
 
@@ -86,7 +86,7 @@ static aph_value labels_of(const telling *t, aph_value lines)
     aph_value labels = aph_array(0, NULL);
     for (size_t i = 0; lines && i < aph_count(lines); i++) {
         size_t place = moment_of(t, aph_int_of(aph_at(lines, i)));
-        int64_t label = place == APHI_RUN_DIAGRAM_NONE ? 0 : t->timeline.moments[place].label;
+        int64_t label = place == APHI_RUN_DIAGRAM_NONE ? 0 : t->timeline.events[place].label;
         if (label) /* what the tester answered to the subject's calls has none */
             labels = aph_push(labels, aph_int(label));
     }
@@ -124,7 +124,7 @@ static size_t find_unanswered(const aphi_run_event *moments, size_t n)
 
 static size_t find_failing(const telling *t)
 {
-    const aphi_run_event *moments = t->timeline.moments;
+    const aphi_run_event *moments = t->timeline.events;
     size_t n = t->timeline.count;
     int64_t blamed = t->campaign->run->blamed;
     if (t->evidence && aph_field(t->evidence, "line"))
@@ -208,7 +208,7 @@ static void fill_timeline(telling *t)
     t->script = r && r->script_whole && is_against(c->outcome) ? script_value(aphi_run_script(r)) : APH_NIL;
     t->timeline = (aphi_run_diagram){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
-                                  .moments = t->timeline.moments, .count = t->timeline.count,
+                                  .events = t->timeline.events, .count = t->timeline.count,
                                   .earlier = t->timeline.earlier,
                                   .failing = r ? find_failing(t) : APHI_RUN_DIAGRAM_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
@@ -423,7 +423,7 @@ static void tell_people(const telling *t)
     tell_shrinking(&out, t);
     tell_divergence(&out, t);
     if (is_against(c->outcome) && c->run)
-        aphi_run_diagram_tell(&out, &t->timeline, &t->options->terminal);
+        aphi_run_diagram_report(&out, &t->timeline, &t->options->terminal);
     else if (c->outcome != APHI_RUN_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
     if (c->outcome == APHI_RUN_FAIL && c->presumed)

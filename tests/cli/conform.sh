@@ -57,8 +57,8 @@ more() {
         run 1 conform $way "$model" "$program"
         out 'M <= CP holds, M ~ CP fails'
         out "event $3 of $2: in the program it could have taken more"
-        out 'in the model, it could have taken nothing else'
-        out "in the program, it could have taken instead: $4"
+        out 'in the model, it could have received nothing else'
+        out "in the program, it could have received instead: $4"
         # shellcheck disable=SC2086
         run 0 conform $way --at-least "$model" "$program"
     done
@@ -76,14 +76,14 @@ cat >"$dir/wanted" <<'END'
       L1   L2   L3   L4
       ├────┼────┼───▶│   L1:1 passes p1 m to L4:1
  ✗    │    ├────┼───▶│   L2:1 passes p1 m to L4:2
-      │    │    │    ╰─ in the model, it could have taken nothing else
-      │    │    │    ╰─ in the program, it could have taken instead: p2 m from L3:1
+      │    │    │    ╰─ in the model, it could have received nothing else
+      │    │    │    ╰─ in the program, it could have received instead: p2 m from L3:1
       │    │    ├───▶│   L3:1 passes p2 m to L4:3
 END
 sed -n '/^ *L1 /,/^$/p' "$dir/out" | sed '/^$/d' >"$dir/picture"
 check 'another picture' diff "$dir/wanted" "$dir/picture"
 LC_ALL=C run 1 conform "$models/figure12.alts" ./figure12
-out '     |    |    |    `- in the model, it could have taken nothing else'
+out '     |    |    |    `- in the model, it could have received nothing else'
 
 # The same for machines.
 run 1 conform --json --local "$models/figure14.alts" ./figure14
@@ -192,7 +192,7 @@ for way in '' --local; do
     run 0 conform -j 3 $way tdme ./tdme
     out 'M <= CP holds, M ~ CP holds'
     run 1 conform -j 3 $way "$models/figure12.alts" ./figure12
-    out 'in the program, it could have taken instead: p2 m from L3'
+    out 'in the program, it could have received instead: p2 m from L3'
     run 75 conform -j 3 $way "$dir/talk.alts" ./wrong crash
 done
 run 0 conform -j 2 --json dp-5 ./dp 5
@@ -206,7 +206,7 @@ run 2 conform -j 0 tdme ./tdme
 run 1 conform --report "$dir/page.html" "$models/figure12.alts" ./figure12
 told='conform --report'
 for text in 'CP &lt;= M fails' 'sequence 1, event 2 of L4' '>the model<' '>the program<' \
-    'L4, event 2: could have taken instead: nothing' 'L4, event 2: could have taken instead: p2 m from L3:1'; do
+    'L4, event 2: could have received instead: nothing' 'L4, event 2: could have received instead: p2 m from L3:1'; do
     check "the page lacks $text" grep -q "$text" "$dir/page.html"
 done
 run 1 conform --local --report "$dir/page.html" "$models/bounded-buffer.c" ./buffer 2 2 1

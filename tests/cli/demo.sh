@@ -13,6 +13,6 @@ check 'it runs to its end' [ $? -eq 0 ]
 out 'pass  swap at'
 out 'shrunk to '
 out 'expected'
-out 'nothing explains this answer'
+out 'no explanation for this response'
 check 'the report is a page' grep -q '</svg>\|<script' "$dir/report.html"
 finish

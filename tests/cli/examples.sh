@@ -13,7 +13,7 @@ for model in "$ANTIPHON_ROOT"/examples/*.c "$ANTIPHON_ROOT"/examples/prog/*.prog
     run 0 check --explain "$model" "$stem-good.jsonl"
     out 'the replay of the explanation holds'
     run 1 check "$model" "$stem-bad.jsonl"
-    out 'nothing explains this answer'
+    out 'no explanation for this response'
     run 0 check --ignore-promises "$model" "$stem-good.jsonl"
     run 1 check --ignore-promises "$model" "$stem-bad.jsonl"
 done

@@ -60,7 +60,7 @@ done
 sed 's/"recv":2/"recv":1/' "$dir/trace" >"$dir/other"
 run 1 explain register "$dir/other" "$dir/whole.json"
 run 1 explain register "$dir/other"
-err 'nothing explains this answer'
+err 'no explanation for this response'
 quiet_out
 
 # Keys apart: one explanation for each; and with check.

@@ -225,8 +225,8 @@ check 'it is not ASCII' test -z "$(LC_ALL=C tr -d '\n -~' <"$dir/out")"
 run 0 reach --draw 3 --sample 3 dme-3
 check 'a sample is not drawn' test "$(grep -c '^sequence ' "$dir/out")" -eq 3
 run 0 reach --draw 1 "$dir/careless.alts"
-out 'sequence 1: a deadlock'
-out 'A waits in state 2: it would receive token'
+out 'sequence 1: deadlock'
+out 'A waits in state 2: receiving token'
 run 1 reach --draw 1 --exclusive enter "$dir/careless.alts"
 out '✗ 1'
 run 3 reach --draw 1 --deadlock-free dme-3

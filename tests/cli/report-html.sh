@@ -94,7 +94,7 @@ if ! diff "$dir/expected" "$dir/seen"; then fault 'other arrows'; fi
 out '<title>fail: kv at 127.0.0.1:4711'
 count 1 'class="moment received failing chosen"'
 out '"version": 9007199254740993,'
-out 'waits for the answer #2'
+out 'waits for response #2'
 out '{"value":1} (RFC 9110 9.3.1)'
 out '<td>get: not found'
 out 'antiphon replay .antiphon/kv-1.jsonl --target 127.0.0.1:4711'

@@ -14,7 +14,7 @@ bad="$dir/bad <&\"'>"
 # The failing window, drawn. Times and the folder differ from run to run.
 cat >"$dir/expected" <<'END'
 
-FILE:6: nothing explains this answer: read → 3
+FILE:6: no explanation for this response: read → 3
 
   line      1                    4
   client 1  ├─ write 1 → "ok" ─┤
@@ -26,7 +26,7 @@ END
 COLUMNS=80 run 1 check --color never register "$bad"
 head -9 "$dir/out" | sed "s|^$dir/[^:]*:|FILE:|" >"$dir/drawn"
 if ! diff "$dir/expected" "$dir/drawn"; then fault 'the window is drawn otherwise'; fi
-out 'if the requests were taken in this order (by line): 1, 4, 2'
+out 'if the requests were applied in this order (by line): 1, 4, 2'
 LC_ALL=C COLUMNS=80 run 1 check --color never register "$bad"
 check 'without UTF-8 there are other bytes' [ "$(LC_ALL=C tr -d '\n -~' <"$dir/out" | wc -c)" -eq 0 ]
 COLUMNS=60 run 1 check register "$bad"
@@ -61,7 +61,7 @@ run 0 check --quiet register "$dir/good"
 quiet_out
 quiet_err
 run 1 check --quiet register "$dir/good" "$bad"
-out 'nothing explains'
+out 'no explanation for'
 run 1 check register "$dir/good" "$bad" "$dir/broken"
 out '3 files: 1 pass, 1 fail, 1 error'
 
@@ -87,7 +87,7 @@ out '"allowed":[{"answer":'
 # What led to what was allowed: names and clauses, wherever a failure is told.
 etag="$ANTIPHON_ROOT/examples/etag-bad.jsonl"
 run 1 check --junit "$dir/junit.xml" etag-kv "$etag"
-out 'because of If-Match: tags match = false (RFC 9110 13.1.1), this answer (RFC 9110 13.1.1)'
+out 'because of If-Match: tags match = false (RFC 9110 13.1.1), this response (RFC 9110 13.1.1)'
 check 'the JUnit file does not say why' grep -qF 'If-Match: tags match = false (RFC 9110 13.1.1)' "$dir/junit.xml"
 run 1 check --json etag-kv "$etag"
 out '"because":[{"clause":"RFC 9110 13.1.1","decision":"If-Match: tags match","value":false},{"clause":"RFC 9110 13.1.1"}]'
@@ -111,7 +111,7 @@ printf '%s\n' '{"conn":1,"send":1}' '{"conn":2,"send":{"f":"x"}}' '{"conn":1,"re
     '{"conn":1,"recv":{"f":"end"}}' >"$dir/unpaired"
 cat >"$dir/expected" <<'END'
 
-FILE:4: nothing explains this answer: {"f":"end"}, to client 1
+FILE:4: no explanation for this response: {"f":"end"}, to client 1
 
   line      1       2       3                           4
   client 1  ├─ 1 ─┤         ├─ → {"f":"read","to":1} ─┤ ├─ ✗ → {"f":"end"} ─┤

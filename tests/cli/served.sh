@@ -42,7 +42,7 @@ subject="$serve kv --port {port} --delay 0.1 --mutate append-puts"
 run 1 test kv --run "$subject" --seed 17 --report page.html --junit junit.xml
 out 'shrunk to 3 requests'
 out 'no single step further does'
-out 'To run it again'
+out 'To reproduce'
 check 'no page' grep -q '<svg\|application/json' page.html
 check 'no JUnit' grep -q '<failure' junit.xml
 script=$(ls .antiphon/*.script)

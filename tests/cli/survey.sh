@@ -34,13 +34,13 @@ page() {
 
 run 0 survey http --subject web --out pages "${quick[@]}"
 out 'web        pass'
-page web 'Nothing was found' 'What it chooses' 'RFC 9110 8.8.3' 'strong tag' '>pass<'
+page web 'None found' 'Choices' 'RFC 9110 8.8.3' 'strong tag' '>pass<'
 check 'the index does not lead to web' grep -qF '<a href="web.html">' pages/index.html
 
 # A later survey adds to the index. The mutant's counterexample can be run again, and is a page of its own.
 run 0 survey http --run "'$ANTIPHON_SUBJECTS/web-mutant-08' {port}" --out pages "${quick[@]}"
 out 'server-1   fail'
-page server-1 'What it breaks' 'subject' 'RFC 9110' 'antiphon replay --run'
+page server-1 'Violations' 'subject' 'RFC 9110' 'antiphon replay --run'
 check 'the index lost web' grep -qF '<a href="web.html">' pages/index.html
 check 'the index does not lead to the mutant' grep -qF '<a href="server-1.html">' pages/index.html
 scripts=(pages/server-1/*.script)

@@ -43,7 +43,7 @@ format() {
     out pass
     run 1 check register "$dir/bad"
     out fail
-    out 'nothing explains this answer: read → 2'
+    out 'no explanation for this response: read → 2'
     run 0 check --format "$1" register "$dir/good"
     run 1 check --format "$1" register "$dir/bad"
     feed 0 "$dir/good" check register -
@@ -144,7 +144,7 @@ long() {
 }
 long >"$dir/long"
 run 1 check register "$dir/long"
-out "$dir/long:80002: nothing explains this answer: read → 7"
+out "$dir/long:80002: no explanation for this response: read → 7"
 feed 1 "$dir/long" check register -
 run 1 check register <(long)
 finish

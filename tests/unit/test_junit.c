@@ -121,13 +121,13 @@ static void test_live_run(void **state)
     runs("pass", NULL, "failures=\"0\" errors=\"0\"", "");
     runs("fail", "nothing explains \"x\"", "failures=\"1\" errors=\"0\"",
          "      <failure type=\"fail\" message=\"nothing explains &quot;x&quot;\">fail: nothing explains \"x\"\n\n\n"
-         "  To run it again:\n    antiphon replay x\n</failure>\n");
+         "  To reproduce:\n    antiphon replay x\n</failure>\n");
     runs("starved", NULL, "failures=\"1\" errors=\"0\"",
          "      <failure type=\"starved\" message=\"starved\">starved: kv at &lt;host&gt;\n\n\n"
-         "  To run it again:\n    antiphon replay x\n</failure>\n");
+         "  To reproduce:\n    antiphon replay x\n</failure>\n");
     runs("vacuous", NULL, "failures=\"0\" errors=\"1\"",
          "      <error type=\"vacuous\" message=\"vacuous\">vacuous: kv at &lt;host&gt;\n\n\n"
-         "  To run it again:\n    antiphon replay x\n</error>\n");
+         "  To reproduce:\n    antiphon replay x\n</error>\n");
 }
 
 int main(void)

@@ -47,7 +47,7 @@ static void forgetful(aphi_run_event *m, aphi_run_diagram *t)
     memcpy(m, moments, sizeof moments);
     *t = (aphi_run_diagram){
         .title = "kv at 127.0.0.1:4711", .verdict = "fail", .headline = "nothing explains the answer #6: 0",
-        .moments = m, .count = COUNT(moments), .failing = 5,
+        .events = m, .count = COUNT(moments), .failing = 5,
         .run = json("{\"messages\":6,\"seed\":7}"), .ns = 1500000000,
         .allowed = json("[{\"answer\":1,\"clauses\":[\"RFC 9110 9.3.1\"],\"state\":{\"a\":1},\"order\":[3,1,5]},"
                         "{\"answer\":2,\"state\":{\"a\":2},\"order\":[1,3,5]}]"),
@@ -70,7 +70,7 @@ static void test_counterexample(void **state)
           "    0.031     │       ├───────┼─── #3 put \"a\" 2 ─────────────────▶│\n"
           "    0.120     │◀──────┼───────┼─── #2 \"ok\" ───────────────────────┤\n"
           "    0.151     │       │◀──────┼─── #4 \"ok\" ───────────────────────┤\n"
-          "              │       │       ┊    waits for the answer #2        │\n"
+          "              │       │       ┊    waits for response #2          │\n"
           "    0.310     │       │       ├─── #5 get \"a\" ───────────────────▶│\n"
           "  ✗ 0.420     │       │       │◀── ✗ #6 0 ────────────────────────┤\n"
           "              │       │       ╰─── expected 1 (RFC 9110 9.3.1)    │\n"
@@ -82,7 +82,7 @@ static void test_counterexample(void **state)
           "    0.031     |       |-------+--- #3 put \"a\" 2 ----------------->|\n"
           "    0.120     |<------+-------+--- #2 \"ok\" -----------------------|\n"
           "    0.151     |       |<------+--- #4 \"ok\" -----------------------|\n"
-          "              |       |       :    waits for the answer #2        |\n"
+          "              |       |       :    waits for response #2          |\n"
           "    0.310     |       |       |--- #5 get \"a\" ------------------->|\n"
           "  X 0.420     |       |       |<-- X #6 0 ------------------------|\n"
           "              |       |       '--- expected 1 (RFC 9110 9.3.1)    |\n"
@@ -95,7 +95,7 @@ static void test_colours(void **state)
     aphi_run_event m[8];
     aphi_run_diagram t;
     forgetful(m, &t);
-    t.moments += 4;
+    t.events += 4;
     t.count = 2;
     t.failing = 1;
     t.script = APH_NIL;
@@ -119,14 +119,14 @@ static void test_unknowns(void **state)
     t.allowed = json("[{\"answer\":{\"?\":0,\"sort\":\"string\"},"
                      "\"given\":[{\"not\":[{\"=\":[{\"?\":0,\"sort\":\"string\"},\"x\"]}]},"
                      "{\"<\":[{\"?\":1,\"sort\":\"int\"},5]}]},{\"answer\":{\"a\":[{\"?\":0,\"sort\":\"int\"}]}}]");
-    aphi_run_diagram_tell(&out, &t, &plain);
+    aphi_run_diagram_report(&out, &t, &plain);
     assert_non_null(strstr(aphi_buffer_text(&out),
-          "\n  The explanations that came this far would have it otherwise:\n"
+          "\n  The model allows instead:\n"
           "    ?0, where not (?0 = \"x\") and (?1 < 5)\n"
           "    {\"a\":[?0]}\n"
           "  Here ?0, ?1, ... stand for any values that the server may choose.\n"
           "\n"
-          "  To run it again:\n"));
+          "  To reproduce:\n"));
     aphi_buffer_free(&out);
     assert_false(aphi_message_has_unknown(json("[{\"?\":\"x\"},{\"a\":{\"b\":[1,\"?\"]}},null]")));
 }
@@ -139,7 +139,7 @@ static void test_tell(void **state)
     aphi_run_diagram t;
     aphi_buffer out = {0};
     forgetful(m, &t);
-    aphi_run_diagram_tell(&out, &t, &plain);
+    aphi_run_diagram_report(&out, &t, &plain);
     assert_string_equal(aphi_buffer_text(&out),
           "fail: nothing explains the answer #6: 0\n"
           "\n"
@@ -149,27 +149,26 @@ static void test_tell(void **state)
           "    0.031     │       ├───────┼─── #3 put \"a\" 2 ─────────────────▶│\n"
           "    0.120     │◀──────┼───────┼─── #2 \"ok\" ───────────────────────┤\n"
           "    0.151     │       │◀──────┼─── #4 \"ok\" ───────────────────────┤\n"
-          "              │       │       ┊    waits for the answer #2        │\n"
+          "              │       │       ┊    waits for response #2          │\n"
           "    0.310     │       │       ├─── #5 get \"a\" ───────────────────▶│\n"
           "  ✗ 0.420     │       │       │◀── ✗ #6 0 ────────────────────────┤\n"
           "              │       │       ╰─── expected 1 (RFC 9110 9.3.1)    │\n"
           "              │       │                  or 2                     │\n"
           "\n"
-          "  The explanations that came this far would have it otherwise:\n"
-          "    1 (RFC 9110 9.3.1), with the state {\"a\":1}, if the requests were taken in\n"
-          "      the order #3, #1, #5\n"
-          "    2, with the state {\"a\":2}, if the requests were taken in the order #1, #3,\n"
-          "      #5\n"
+          "  The model allows instead:\n"
+          "    1 (RFC 9110 9.3.1), in state {\"a\":1}, if the requests were applied in the\n"
+          "      order #3, #1, #5\n"
+          "    2, in state {\"a\":2}, if the requests were applied in the order #1, #3, #5\n"
           "\n"
-          "  To run it again:\n"
+          "  To reproduce:\n"
           "    antiphon replay .antiphon/kv-1.jsonl --target 127.0.0.1:4711\n");
     out.n = 0;
     t.verdict = "pass";
-    aphi_run_diagram_tell(&out, &t, &plain);
+    aphi_run_diagram_report(&out, &t, &plain);
     assert_int_equal(out.n, 0);
     t = (aphi_run_diagram){.title = "kv at :1", .verdict = "vacuous", .failing = APHI_RUN_DIAGRAM_NONE,
                         .branches = json("{\"get\":3,\"put\":0,\"\\u001b[2Jdel\":0}")};
-    aphi_run_diagram_tell(&out, &t, &plain);
+    aphi_run_diagram_report(&out, &t, &plain);
     assert_string_equal(aphi_buffer_text(&out), "vacuous: kv at :1\n\n\n  Never reached: \\u001b[2Jdel, put\n");
     aphi_buffer_free(&out);
 }
@@ -189,7 +188,7 @@ static void test_other_moments(void **state)
         {APHI_RUN_EVENT_MALFORMED, 2008000000, 7, 4, aph_bytes(bytes, sizeof bytes - 1)},
     };
     const aphi_run_diagram t = {
-        .title = "", .verdict = "malformed", .moments = m, .count = COUNT(m), .failing = 6,
+        .title = "", .verdict = "malformed", .events = m, .count = COUNT(m), .failing = 6,
         .script = json("[{\"label\":7,\"wait\":\"quiet\"},{\"label\":3,\"wait\":{\"pause_us\":5000}}]")};
     draws(&t, &plain, 0,
           "          ms  conn 0  conn 7                                            subject\n"
@@ -198,7 +197,7 @@ static void test_other_moments(void **state)
           "                 │       ┊    waits for a pause of 5.00 ms                 │\n"
           "       5.000     │       ├─── #3 \"two\" ───────────────────────────────────▶│\n"
           "       6.000     │◀──────┼─── resets the connection ───────────────────────┤\n"
-          "       6.000     │?┄┄┄┄┄┄┼┄┄┄ #2 never came ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┤\n"
+          "       6.000     │?┄┄┄┄┄┄┼┄┄┄ #2 never arrived ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┤\n"
           "                 ⋮       ⋮    2.00 s without a message                     ⋮\n"
           "    2006.000     ├───────┼─── #5 \"three\" ─────────────────────────────────▶│\n"
           "                 ┊       │    waits for quiet                              │\n"
@@ -214,13 +213,13 @@ static void test_starved(void **state)
     const aphi_run_event m[] = {
         {APHI_RUN_EVENT_SENT, 0, 0, 1, json("{\"f\":\"get\",\"key\":\"a\"}")},
     };
-    aphi_run_diagram t = {.title = "", .verdict = "starved", .moments = m, .count = 1, .failing = 0,
+    aphi_run_diagram t = {.title = "", .verdict = "starved", .events = m, .count = 1, .failing = 0,
                        .allowed = json("[{\"answer\":null}]")};
     draws(&t, &plain, 0,
           "       ms  conn 0                subject\n"
           "              │                     │\n"
           "  ✗ 0.000     ├─── ✗ #1 get \"a\" ───▶│\n"
-          "              ╰──────── got no answer\n"
+          "              ╰──────── got no response\n"
           "                   expected null    │\n");
     t.failing = APHI_RUN_DIAGRAM_NONE;
     draws(&t, &plain, 0,
@@ -243,7 +242,7 @@ static void long_run(aphi_run_event *m, size_t n, int64_t connections, aphi_run_
                              json(sent ? "{\"f\":\"get\",\"key\":\"k\"}" : answer)};
     }
     m[n - 3].label = 100; /* whose request was long ago */
-    *t = (aphi_run_diagram){.title = "", .verdict = "fail", .moments = m, .count = n, .earlier = 1000000,
+    *t = (aphi_run_diagram){.title = "", .verdict = "fail", .events = m, .count = n, .earlier = 1000000,
                          .failing = n - 3, .allowed = json("[]")};
 }
 

@@ -44,7 +44,7 @@ static void counterexample(aphi_run_diagram *t)
     *t = (aphi_run_diagram){
         .title = "kv at 127.0.0.1:4711", .verdict = "fail",
         .headline = "nothing explains the answer #6 on connection 2",
-        .moments = m, .count = 6, .failing = 5, .ns = 1532000000,
+        .events = m, .count = 6, .failing = 5, .ns = 1532000000,
         .run = json("{\"messages\":6,\"seed\":7,\"model\":\"kv\",\"environment\":\"tcp\",\"target\":\"127.0.0.1:4711\","
                     "\"to_reject_ns\":1200000,\"shrinking_ns\":331000000,\"reproduces\":\"10 of 10\"}"),
         .allowed = json("[{\"answer\":{\"value\":1},\"clauses\":[\"RFC 9110 9.3.1\"],\"state\":{\"a\":1},"
@@ -81,7 +81,7 @@ static void hostile(aphi_run_diagram *t)
     m[6] = (aphi_run_event){APHI_RUN_EVENT_CLOSED, 5000, -1, 7, APH_NIL};
     *t = (aphi_run_diagram){
         .title = spaced, .verdict = "malformed", .headline = HOSTILE "\xff", .replay = HOSTILE,
-        .moments = m, .count = 7, .failing = 2,
+        .events = m, .count = 7, .failing = 2,
         .run = aph_set(aph_record("seed", bad, "x", object), bad, bad),
         .allowed = APH_ARRAY_OF(aph_record("answer", bad, "clauses", APH_ARRAY_OF(bad, object), "state", object,
                                            "order", APH_ARRAY_OF(aph_int(1), bad))),
@@ -106,7 +106,7 @@ static void long_run(aphi_run_diagram *t, size_t n, bool various)
                                           : aph_str("ok")};
     }
     counterexample(t);
-    t->moments = m;
+    t->events = m;
     t->count = n;
     t->failing = n - 1 - n / 1000;
     t->script = APH_NIL;
@@ -114,7 +114,7 @@ static void long_run(aphi_run_diagram *t, size_t n, bool various)
 
 static void long_run_free(aphi_run_diagram *t)
 {
-    free((void *)(uintptr_t)t->moments);
+    free((void *)(uintptr_t)t->events);
 }
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static void test_counterexample(void **state)
                                 aph_str("get \"a\""), aph_str("\"ok\""), aph_str("put \"a\" 2"),
                                 aph_str("put \"a\" 1")));
     assert_true(aph_str_is(aph_field(data, "rows"), "s0,1,0,4;s1,2,v,3;r0,-1,2h,2;r1,2,v,2;s2,1,4f,1;r2,1,32,0"));
-    assert_true(aph_field(data, "waits") == json("{\"5\":\"the answer #2\"}"));
+    assert_true(aph_field(data, "waits") == json("{\"5\":\"response #2\"}"));
     assert_true(aph_at(aph_field(data, "facts"), 0) == json("[\"took\",\"1.53 s\"]"));
     free(page);
 }
@@ -246,7 +246,7 @@ static void test_worst(void **state)
     }
     bytes[19999] = '\0';
     memset(bytes, '&', 100);
-    t = (aphi_run_diagram){.title = bytes, .verdict = bytes, .headline = bytes, .replay = bytes, .moments = m,
+    t = (aphi_run_diagram){.title = bytes, .verdict = bytes, .headline = bytes, .replay = bytes, .events = m,
                         .count = MANY, .failing = MANY / 2, .allowed = aph_array(MANY, items),
                         .script = aph_array(MANY, items), .branches = branches, .run = facts};
     char *page = page_of(&t, &n);

@@ -53,12 +53,12 @@ static void test_races(void **state)
     aphi_difference d = {.breach = APHI_BREACH_MORE, .alone = -1, .at = {B, 1}, .program = {&rival, 1, 1}};
     (void)state;
     expect(d, true, 40,
-           "  (without 1 event that this does not follow from, or long before it)\n"
+           "  (1 event omitted: unrelated or too early)\n"
            "      A    B    C\n"
            "      ●    │    │   A:1 sends p x to B\n"
            " ✗    ├╌╌╌▶│    │   A:1's message p x reaches B:1\n"
-           "      │    ╰─ in the model, it could have taken nothing else\n"
-           "      │    ╰─ in the program, it could have taken instead: p y from C:1\n"
+           "      │    ╰─ in the model, it could have received nothing else\n"
+           "      │    ╰─ in the program, it could have received instead: p y from C:1\n"
            "      │    │◀───┤   C:1 passes p y to B:2\n");
 }
 
@@ -70,7 +70,7 @@ static void test_missing(void **state)
                          .detail = "missing event: ..., the program ends"};
     (void)state;
     expect(d, false, 40,
-           "  (without 2 events that this does not follow from, or long before it)\n"
+           "  (2 events omitted: unrelated or too early)\n"
            "      A    B\n"
            "      *    |   A:1 sends p x to B\n"
            "      o    |   A:2 done\n"
@@ -79,11 +79,11 @@ static void test_missing(void **state)
            "      `- in the program: it ends\n");
     d.expects = false;
     expect(d, false, 1,
-           "  (without 3 events that this does not follow from, or long before it)\n"
+           "  (3 events omitted: unrelated or too early)\n"
            "      A\n"
            "      o   A:2 done\n"
            " x    x   A:3\n"
-           "      `- in the model: nothing more\n"
+           "      `- in the model: no more events\n"
            "      `- in the program: it ends\n");
 }
 

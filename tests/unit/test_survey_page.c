@@ -80,7 +80,7 @@ static void test_nothing_known(void **state)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         aphi_buffer page = {0};
         aphi_survey_page_write(&page, json(values[i]));
-        assert_true(says(&page, "Nothing was found"));
+        assert_true(says(&page, "None found"));
         assert_true(says(&page, "</html>"));
         aphi_buffer_free(&page);
     }

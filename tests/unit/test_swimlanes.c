@@ -55,7 +55,7 @@ static void rows_go_down(void **state)
     char *text = drawn(&s, true);
     assert_string_equal(text, "t\n"
                               "       A     B     C\n"
-                              "  1    │     ●     │    first (taken in 4)\n"
+                              "  1    │     ●     │    first (received in 4)\n"
                               "  2    │     │◀────┤    go\n"
                               "≠ 3    │◀──────────┤    second; race: first\n"
                               "  4    │◀┄┄┄┄┤          first (sent in 1)\n");
@@ -63,7 +63,7 @@ static void rows_go_down(void **state)
     text = drawn(&s, false);
     assert_string_equal(text, "t\n"
                               "       A     B     C\n"
-                              "  1    |     *     |    first (taken in 4)\n"
+                              "  1    |     *     |    first (received in 4)\n"
                               "  2    |     |<----+    go\n"
                               "~ 3    |<----------+    second; race: first\n"
                               "  4    |<....+          first (sent in 1)\n");
