@@ -31,6 +31,7 @@ typedef enum aph_limit {
     APH_LIMIT_SOLVER, /* Z3 could not decide in its time */
     APH_LIMIT_WINDOW, /* nothing explains it any more, but explanations had been given up to save memory: ask again with
                        * options.patient */
+    APH_LIMIT_STOPPED, /* the caller stopped the check (check.h) */
 } aph_limit;
 
 /* What was wrong with the model or its input, when a function returns false. */

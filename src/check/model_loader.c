@@ -12,7 +12,7 @@
  * Cost:       the preprocessor for each run of a model in C (some 10 ms), the compiler when the text is new.
  * Not done:   a hash of the source alone, which would save the preprocessor: a changed header would go unnoticed, and a
  *             stale model is a wrong verdict. */
-#include "check/model_loader.h"
+#include <antiphon/check.h>
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -34,7 +34,7 @@
 
 extern char **environ;
 
-__attribute__((format(printf, 3, 4))) static bool fail(aphi_model_loader_error *error, aphi_model_loader_fault fault,
+__attribute__((format(printf, 3, 4))) static bool fail(aph_load_error *error, aph_load_fault fault,
                                                        const char *format, ...)
 {
     va_list args;
@@ -88,7 +88,7 @@ static const char *nearest(const char *text)
     return name;
 }
 
-static bool fail_no_such(const char *text, aphi_model_loader_error *error)
+static bool fail_no_such(const char *text, aph_load_error *error)
 {
     size_t n;
     const aph_model *const *models = aph_models(&n);
@@ -97,7 +97,7 @@ static bool fail_no_such(const char *text, aphi_model_loader_error *error)
 
     for (size_t i = 0; i < n; i++)
         aphi_buffer_format(&list, "%s%s", i ? ", " : "", models[i]->name);
-    fail(error, APHI_LOADER_NO_SUCH,
+    fail(error, APH_LOAD_NO_SUCH,
          "no model is called '%s'%s%s%s\nbuilt-in models: %s\n"
          "a model of your own is a file: ./mine.c, ./mine.so or ./mine.prog",
          text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", aphi_buffer_text(&list));
@@ -107,9 +107,9 @@ static bool fail_no_such(const char *text, aphi_model_loader_error *error)
 
 /* ---- Prog -------------------------------------------------------------------------------------------------------- */
 
-static bool fail_unreadable(const char *path, aphi_model_loader_error *error)
+static bool fail_unreadable(const char *path, aph_load_error *error)
 {
-    return fail(error, APHI_LOADER_UNREADABLE, "cannot read %s: %s", path, strerror(errno));
+    return fail(error, APH_LOAD_UNREADABLE, "cannot read %s: %s", path, strerror(errno));
 }
 
 static bool read_all(int fd, aphi_buffer *b)
@@ -147,7 +147,7 @@ static char *stem(const char *path)
     return name;
 }
 
-static bool open_prog(const char *path, aphi_loaded_model *spec, aphi_model_loader_error *error)
+static bool open_prog(const char *path, aph_loaded_model *spec, aph_load_error *error)
 {
     aphi_buffer text = {0};
     aph_prog_error place;
@@ -158,7 +158,7 @@ static bool open_prog(const char *path, aphi_loaded_model *spec, aphi_model_load
         spec->prog = aph_prog_read(text.data, text.n, name, &place);
         free(name);
         ok = spec->prog ||
-             fail(error, APHI_LOADER_SYNTAX, "%s:%d:%d: %s", path, place.line, place.column, place.message);
+             fail(error, APH_LOAD_SYNTAX, "%s:%d:%d: %s", path, place.line, place.column, place.message);
     }
     spec->model = spec->prog;
     aphi_buffer_free(&text);
@@ -178,15 +178,15 @@ static model_main *find_main(void *library)
 }
 
 /* The loader speaks of a file in the cache; people want to know what is missing, and what to do about it. */
-static bool fail_load(const char *shown, aphi_model_loader_error *error)
+static bool fail_load(const char *shown, aph_load_error *error)
 {
     static const char missing[] = "undefined symbol: ";
     const char *why = dlerror(), *name = strstr(why, missing);
     if (!name)
-        return fail(error, APHI_LOADER_LOAD, "cannot load %s: %s", shown, why);
+        return fail(error, APH_LOAD_LIBRARY, "cannot load %s: %s", shown, why);
     name += strlen(missing);
     int n = (int)strcspn(name, " ,(\n");
-    return fail(error, APHI_LOADER_LOAD, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s", shown, n,
+    return fail(error, APH_LOAD_LIBRARY, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s", shown, n,
                 name,
                 strncmp(name, "aph_", 4)
                     ? "define it in the model, or mend its name; if it is in a library of its own, compile the model "
@@ -195,7 +195,7 @@ static bool fail_load(const char *shown, aphi_model_loader_error *error)
 }
 
 /* shown is the path that the user gave, which is what messages speak of. */
-static bool open_library(const char *path, const char *shown, aphi_loaded_model *spec, aphi_model_loader_error *error)
+static bool open_library(const char *path, const char *shown, aph_loaded_model *spec, aph_load_error *error)
 {
     char *file = aphi_alloc(strlen(path) + 3); /* a bare name would be looked for among the system's libraries */
     sprintf(file, "%s%s", strchr(path, '/') ? "" : "./", path);
@@ -207,14 +207,14 @@ static bool open_library(const char *path, const char *shown, aphi_loaded_model 
     model_main *get = find_main(spec->library);
     const aph_model *model = get ? get() : NULL;
     if (!model)
-        return fail(error, APHI_LOADER_NO_MAIN, "%s has no model: it must end with APH_MODEL(the_model)", shown);
+        return fail(error, APH_LOAD_NO_MODEL, "%s has no model: it must end with APH_MODEL(the_model)", shown);
     if (model->version != APH_MODEL_VERSION)
-        return fail(error, APHI_LOADER_VERSION,
+        return fail(error, APH_LOAD_VERSION,
                     "%s is made for version %d of models, and this is version %d: "
                     "it must say .version = APH_MODEL_VERSION and be compiled again",
                     shown, model->version, APH_MODEL_VERSION);
     if (!model->name || !model->step)
-        return fail(error, APHI_LOADER_NO_MAIN, "the model of %s has no %s", shown, model->name ? ".step" : ".name");
+        return fail(error, APH_LOAD_NO_MODEL, "the model of %s has no %s", shown, model->name ? ".step" : ".name");
     spec->model = model;
     return true;
 }
@@ -244,7 +244,7 @@ static char *find_self(void)
 
 /* The directory that contains antiphon/model.h, malloc'ed: the one that ANTIPHON_INCLUDE names, or else one beside the
  * program's own (PREFIX/bin/antiphon, build/antiphon) or above that (build/plain/antiphon). */
-static char *find_include(aphi_model_loader_error *error)
+static char *find_include(aph_load_error *error)
 {
     static const char *const above[] = {"/../include", "/../../include"};
     const char *told = getenv("ANTIPHON_INCLUDE");
@@ -261,7 +261,7 @@ static char *find_include(aphi_model_loader_error *error)
             return b.data;
         }
     }
-    fail(error, APHI_LOADER_SETUP,
+    fail(error, APH_LOAD_SETUP,
          "cannot find antiphon/model.h, which a model in C includes: it is not in %s%s\n"
          "set ANTIPHON_INCLUDE to the directory that contains antiphon/",
          told ? told : self, told ? "" : above[0]);
@@ -310,14 +310,14 @@ static char *find_cache(void)
 }
 
 /* A fresh directory that nobody else can enter. */
-static char *make_scratch(aphi_model_loader_error *error)
+static char *make_scratch(aph_load_error *error)
 {
     const char *place = getenv("TMPDIR");
     aphi_buffer b = {0};
     aphi_buffer_format(&b, "%s/antiphon-XXXXXX", place && *place ? place : "/tmp");
     if (mkdtemp(aphi_buffer_text(&b)))
         return b.data;
-    fail(error, APHI_LOADER_SETUP, "cannot make a directory to compile in, %s: %s", b.data, strerror(errno));
+    fail(error, APH_LOAD_SETUP, "cannot make a directory to compile in, %s: %s", b.data, strerror(errno));
     aphi_buffer_free(&b);
     return NULL;
 }
@@ -335,7 +335,7 @@ typedef struct compilation {
 } compilation;
 
 /* $CC may be more than one word: "ccache gcc". */
-static bool find_compiler(compilation *c, aphi_model_loader_error *error)
+static bool find_compiler(compilation *c, aph_load_error *error)
 {
     const char *cc = getenv("CC");
     char *rest = NULL;
@@ -345,10 +345,10 @@ static bool find_compiler(compilation *c, aphi_model_loader_error *error)
     c->compiler = aphi_buffer_text(&b);
     for (char *word = strtok_r(c->compiler, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
         if (c->argc == ARGS_MAX / 2)
-            return fail(error, APHI_LOADER_SETUP, "CC has too many words");
+            return fail(error, APH_LOAD_SETUP, "CC has too many words");
         c->argv[c->argc++] = word;
     }
-    return c->argc > 0 || fail(error, APHI_LOADER_SETUP, "CC is blank: set it to a C compiler, or unset it");
+    return c->argc > 0 || fail(error, APH_LOAD_SETUP, "CC is blank: set it to a C compiler, or unset it");
 }
 
 static void add(compilation *c, int *argc, const char *word)
@@ -388,18 +388,18 @@ static int run_compiler(compilation *c, aphi_buffer *out)
     return complete && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool succeeded(compilation *c, int status, aphi_model_loader_error *error)
+static bool succeeded(compilation *c, int status, aph_load_error *error)
 {
     if (status == 0)
         return true;
     if (status < 0 || status == 127)
-        return fail(error, APHI_LOADER_SETUP, "cannot run the C compiler '%s'%s%s; set CC to another", c->argv[0],
+        return fail(error, APH_LOAD_SETUP, "cannot run the C compiler '%s'%s%s; set CC to another", c->argv[0],
                     status < 0 && errno ? ": " : "", status < 0 && errno ? strerror(errno) : "");
-    return fail(error, APHI_LOADER_COMPILE, "%s does not compile", c->source);
+    return fail(error, APH_LOAD_COMPILE, "%s does not compile", c->source);
 }
 
 /* The name for the result in the cache. */
-static bool cache_key(compilation *c, uint64_t *key, aphi_model_loader_error *error)
+static bool cache_key(compilation *c, uint64_t *key, aph_load_error *error)
 {
     aphi_buffer text = {0};
     int argc = c->argc;
@@ -424,14 +424,14 @@ static void sync_file(const char *path)
     }
 }
 
-static bool compile(compilation *c, const char *directory, const char *target, aphi_model_loader_error *error)
+static bool compile(compilation *c, const char *directory, const char *target, aph_load_error *error)
 {
     aphi_buffer temporary = {0};
     int argc = c->argc;
 
     aphi_buffer_format(&temporary, "%s/new-XXXXXX", directory);
     int fd = mkstemp(aphi_buffer_text(&temporary));
-    bool ok = fd >= 0 || fail(error, APHI_LOADER_SETUP, "cannot write to %s: %s", directory, strerror(errno));
+    bool ok = fd >= 0 || fail(error, APH_LOAD_SETUP, "cannot write to %s: %s", directory, strerror(errno));
     if (ok) {
         close(fd);
         add(c, &argc, "-shared");
@@ -442,7 +442,7 @@ static bool compile(compilation *c, const char *directory, const char *target, a
         if (ok) {
             sync_file(temporary.data); /* or a power cut could leave the name without the content */
             ok = rename(temporary.data, target) == 0 ||
-                 fail(error, APHI_LOADER_SETUP, "cannot write %s: %s", target, strerror(errno));
+                 fail(error, APH_LOAD_SETUP, "cannot write %s: %s", target, strerror(errno));
         }
         if (!ok)
             unlink(temporary.data);
@@ -453,17 +453,17 @@ static bool compile(compilation *c, const char *directory, const char *target, a
 
 /* From the cache if it is there and can be loaded, else compiled into it. */
 static bool open_cached(compilation *c, const char *directory, const char *target, const char *shown,
-                        aphi_loaded_model *spec, aphi_model_loader_error *error)
+                        aph_loaded_model *spec, aph_load_error *error)
 {
     if (access(target, R_OK) == 0) {
         if (open_library(target, shown, spec, error))
             return true;
-        aphi_model_loader_close(spec);
+        aph_model_unload(spec);
     }
     return compile(c, directory, target, error) && open_library(target, shown, spec, error);
 }
 
-static bool build_and_open(compilation *c, const char *shown, aphi_loaded_model *spec, aphi_model_loader_error *error)
+static bool build_and_open(compilation *c, const char *shown, aph_loaded_model *spec, aph_load_error *error)
 {
     uint64_t key;
     if (!cache_key(c, &key, error))
@@ -484,7 +484,7 @@ static bool build_and_open(compilation *c, const char *shown, aphi_loaded_model 
     return ok;
 }
 
-static bool open_c(const char *path, aphi_loaded_model *spec, aphi_model_loader_error *error)
+static bool open_c(const char *path, aph_loaded_model *spec, aph_load_error *error)
 {
     compilation c = {0};
     if (access(path, R_OK) < 0)
@@ -512,40 +512,41 @@ static bool open_c(const char *path, aphi_loaded_model *spec, aphi_model_loader_
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-static bool open_kind(const char *text, aphi_loaded_model *spec, aphi_model_loader_error *error)
+static bool open_kind(const char *text, aph_loaded_model *spec, aph_load_error *error)
 {
     spec->model = aph_model_named(text);
-    spec->kind = APHI_LOADER_BUILTIN;
+    spec->source = APH_MODEL_BUILTIN;
     if (spec->model)
         return true;
     if (ends_with(text, ".prog")) {
-        spec->kind = APHI_LOADER_PROG;
+        spec->source = APH_MODEL_PROG;
         return open_prog(text, spec, error);
     }
     if (ends_with(text, ".so")) {
-        spec->kind = APHI_LOADER_LIBRARY;
+        spec->source = APH_MODEL_LIBRARY;
         return access(text, R_OK) == 0 ? open_library(text, text, spec, error) : fail_unreadable(text, error);
     }
     if (ends_with(text, ".c")) {
-        spec->kind = APHI_LOADER_C;
+        spec->source = APH_MODEL_C;
         return open_c(text, spec, error);
     }
     return fail_no_such(text, error);
 }
 
-bool aphi_model_loader_open(const char *text, aphi_loaded_model *spec, aphi_model_loader_error *error)
+bool aph_model_load(const char *text, aph_loaded_model *spec, aph_load_error *error)
 {
-    *spec = (aphi_loaded_model){0};
+    *spec = (aph_loaded_model){0};
     bool ok = open_kind(text, spec, error);
+    spec->environment = spec->source == APH_MODEL_PROG ? "sync" : "tcp";
     if (!ok)
-        aphi_model_loader_close(spec);
+        aph_model_unload(spec);
     return ok;
 }
 
-void aphi_model_loader_close(aphi_loaded_model *spec)
+void aph_model_unload(aph_loaded_model *spec)
 {
     aph_prog_free(spec->prog);
     if (spec->library)
         dlclose(spec->library);
-    *spec = (aphi_loaded_model){.kind = spec->kind};
+    *spec = (aph_loaded_model){.source = spec->source};
 }

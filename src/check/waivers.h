@@ -4,12 +4,10 @@
 #ifndef APHI_CHECK_WAIVERS_H
 #define APHI_CHECK_WAIVERS_H
 
-#include <antiphon/model.h>
+#include <antiphon/check.h>
 
 #include "base/buffer.h"
 
-/* Returns the bit of the waiver in aph_model.waived, or 0 if the model has no waiver of that name. */
-uint64_t aphi_waiver_bit(const aph_model *model, const char *name);
 /* Allows the waivers in the NULL-terminated list; names that the model does not have are skipped. Returns the bits that
  * were not set before. */
 uint64_t aphi_waive_known(const char *const *known, aph_model *model);

@@ -1,116 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * worker_pool.c - judge many files, several at a time.
+ * worker_pool.c - checks of many files in several processes.
  *
- * Idea:       workers are processes: values are a thread's own, and a crash or a runaway in one takes no other along.
- *             Each takes the next number from a counter in shared memory and sends back lines of JSON through a pipe:
- *             "begin N", then "result N {...}". What a dead worker had begun is known from what it said.
+ * Idea:       workers are processes: values belong to a thread, and a crash or a runaway in one leaves the others alone.
+ *             Each takes the next index from a counter in shared memory and writes lines to a pipe: "begin N", then
+ *             "result N {...}". The last "begin" of a dead worker names the file that it was checking.
  * Not done:   threads: they would share nothing but the risk. */
-#include "check/worker_pool.h"
+#include "check/check_result.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "check/exit_guard.h"
-#include "tree/guard.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupted;
+enum { WORKERS_MAX = 256, POLL_MS = 200 };
 
-static void on_interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-    aphi_guard_call_off();
-}
+typedef struct pool {
+    const aph_model *model;
+    const char *const *paths;
+    size_t count;
+    const aph_check_options *options;
+    aph_check_receiver *receive;
+    void *context;
+    _Atomic size_t *next; /* index of the next file, in shared memory */
+} pool;
 
-bool aphi_worker_pool_interrupted(void)
+static bool is_stopped(const pool *p)
 {
-    return interrupted;
-}
-
-static void listen_for_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    return p->options->stop && *p->options->stop;
 }
 
 /* ---- in a worker ------------------------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const char *bytes, size_t n)
+/* Not _exit: a program may replace it, to keep models from calling it. */
+static _Noreturn void exit_worker(void)
+{
+    for (;;)
+        syscall(SYS_exit_group, 0);
+}
+
+static void write_all(int fd, const char *bytes, size_t n)
 {
     while (n) {
-        ssize_t w = write(fd, bytes, n);
-        if (w < 0 && errno != EINTR)
-            return false;
-        if (w > 0) {
-            bytes += w;
-            n -= (size_t)w;
+        ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno != EINTR)
+            exit_worker();
+        if (written > 0) {
+            bytes += written;
+            n -= (size_t)written;
         }
     }
-    return true;
 }
 
-static void work(const aph_model *model, size_t n, char **files, const aphi_check_options *options,
-                 _Atomic size_t *next, int out)
+static void write_result(int fd, size_t file, const aph_check_result *r)
 {
-    aphi_check_options mine = *options;
-    mine.progress = NULL;
+    aphi_buffer line = {0};
+    size_t n;
+    char *text = aph_json_text(aphi_check_result_pack(r), &n);
+    aphi_buffer_format(&line, "result %zu ", file);
+    aphi_buffer_add(&line, text, n);
+    aphi_buffer_byte(&line, '\n');
+    write_all(fd, line.data, line.n);
+    free(text);
+    aphi_buffer_free(&line);
+}
+
+static _Noreturn void run_worker(const pool *p, int out)
+{
+    aph_check_options options = *p->options;
+    options.progress = NULL;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    for (size_t i; (i = atomic_fetch_add(next, 1)) < n;) {
+    for (size_t i; (i = atomic_fetch_add(p->next, 1)) < p->count;) {
         char begin[32];
-        int length = snprintf(begin, sizeof begin, "begin %zu\n", i);
-        if (!write_all(out, begin, (size_t)length))
-            aphi_exit_guard_exit(0);
-        aphi_buffer line = {0};
-        size_t text_length;
-        char *text = aph_json_text(aphi_check_trace(model, files[i], &mine), &text_length);
-        aphi_buffer_format(&line, "result %zu ", i);
-        aphi_buffer_add(&line, text, text_length);
-        aphi_buffer_byte(&line, '\n');
-        bool sent = write_all(out, line.data, line.n);
-        free(text);
-        aphi_buffer_free(&line);
-        if (!sent)
-            aphi_exit_guard_exit(0);
+        write_all(out, begin, (size_t)snprintf(begin, sizeof begin, "begin %zu\n", i));
+        aph_check_result *r = aph_check_file(p->model, p->paths[i], &options);
+        write_result(out, i, r);
+        aph_check_result_free(r);
         aph_collect();
     }
-    aphi_exit_guard_exit(0);
+    exit_worker();
 }
 
-/* ---- at home ----------------------------------------------------------------------------------------------------- */
+/* ---- in the parent ----------------------------------------------------------------------------------------------- */
 
 typedef struct worker {
     pid_t pid;
-    int from;
-    aphi_buffer heard;
-    size_t busy_with; /* SIZE_MAX: nothing */
+    int from;            /* pipe; -1 when the worker has closed it */
+    aphi_buffer partial; /* bytes of an incomplete line */
+    size_t busy_with;    /* index of the file; SIZE_MAX: none */
 } worker;
 
-static aph_value died(const char *file, int status)
+static aph_check_result *dead_worker_result(const pool *p, size_t file, int status)
 {
-    aph_value message = WIFSIGNALED(status)
-                            ? aph_strf("the worker that judged it was ended by signal %d (%s)", WTERMSIG(status),
-                                       strsignal(WTERMSIG(status)))
-                            : aph_strf("the worker that judged it ended with code %d", WEXITSTATUS(status));
-    return aph_record("file", aph_str(file), "verdict", aph_str("error"), "exit", aph_int(APHI_EXIT_MODEL_CRASH),
-                      "error", aph_record("message", message));
+    char message[200];
+    aph_check_result *r = aphi_check_result_make(p->paths[file], p->model->name);
+    if (WIFSIGNALED(status))
+        snprintf(message, sizeof message, "the worker that checked it was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(message, sizeof message, "the worker that checked it exited with code %d", WEXITSTATUS(status));
+    aphi_check_result_error(r, APH_CHECK_MODEL_CRASH, message);
+    return r;
 }
 
-/* One line that a worker sent. */
-static bool hear_line(worker *w, const char *line, size_t length, aphi_worker_pool_result *result, void *context)
+/* Returns false if the receiver wants no more. */
+static bool take_line(const pool *p, worker *w, const char *line, size_t length)
 {
     size_t file = 0;
     int skipped = 0;
@@ -124,11 +128,14 @@ static bool hear_line(worker *w, const char *line, size_t length, aphi_worker_po
     if (sscanf(head, "result %zu %n", &file, &skipped) != 1 ||
         !aph_json_read(line + skipped, length - (size_t)skipped, &value, NULL))
         return true;
+    aph_check_result *r = aphi_check_result_unpack(value);
+    if (!r)
+        return true;
     w->busy_with = SIZE_MAX;
-    return result(context, file, value);
+    return p->receive(p->context, file, r);
 }
 
-static bool hear(worker *w, aphi_worker_pool_result *result, void *context)
+static bool read_worker(const pool *p, worker *w)
 {
     char bytes[65536];
     ssize_t n = read(w->from, bytes, sizeof bytes);
@@ -139,21 +146,21 @@ static bool hear(worker *w, aphi_worker_pool_result *result, void *context)
         w->from = -1;
         return true;
     }
-    aphi_buffer_add(&w->heard, bytes, (size_t)n);
-    bool on = true;
+    aphi_buffer_add(&w->partial, bytes, (size_t)n);
+    bool more = true;
     size_t at = 0;
-    for (char *end; on && (end = memchr(w->heard.data + at, '\n', w->heard.n - at));
-         at = (size_t)(end - w->heard.data) + 1)
-        on = hear_line(w, w->heard.data + at, (size_t)(end - w->heard.data) - at, result, context);
-    memmove(w->heard.data, w->heard.data + at, w->heard.n - at);
-    w->heard.n -= at;
-    return on;
+    for (char *end; more && (end = memchr(w->partial.data + at, '\n', w->partial.n - at));
+         at = (size_t)(end - w->partial.data) + 1)
+        more = take_line(p, w, w->partial.data + at, (size_t)(end - w->partial.data) - at);
+    memmove(w->partial.data, w->partial.data + at, w->partial.n - at);
+    w->partial.n -= at;
+    return more;
 }
 
-static bool hire(worker *w, worker *others, size_t hired, const aph_model *model, size_t n, char **files,
-                 const aphi_check_options *options, _Atomic size_t *next)
+static bool start_worker(const pool *p, worker *workers, size_t started)
 {
     int ends[2];
+    worker *w = &workers[started];
     *w = (worker){.from = -1, .busy_with = SIZE_MAX};
     if (pipe(ends))
         return false;
@@ -165,82 +172,93 @@ static bool hire(worker *w, worker *others, size_t hired, const aph_model *model
         return false;
     }
     if (w->pid == 0) {
-        for (size_t i = 0; i < hired; i++)
-            close(others[i].from);
+        for (size_t i = 0; i < started; i++)
+            close(workers[i].from);
         close(ends[0]);
-        work(model, n, files, options, next, ends[1]);
+        run_worker(p, ends[1]);
     }
     close(ends[1]);
     w->from = ends[0];
     return true;
 }
 
-/* Listen to all until all have hung up. False if told to stop. */
-static bool attend(worker *workers, size_t count, aphi_worker_pool_result *result, void *context)
+/* Reads from all workers until each has closed its pipe. Returns false if the checks are to end early. */
+static bool read_workers(const pool *p, worker *workers, size_t count)
 {
     for (;;) {
-        struct pollfd ears[256];
+        struct pollfd pipes[WORKERS_MAX];
         size_t open = 0;
         for (size_t i = 0; i < count; i++) {
-            ears[i] = (struct pollfd){.fd = workers[i].from, .events = POLLIN};
+            pipes[i] = (struct pollfd){.fd = workers[i].from, .events = POLLIN};
             open += workers[i].from >= 0;
         }
         if (!open)
             return true;
-        if (poll(ears, (nfds_t)count, 200) < 0 && errno != EINTR)
+        if (poll(pipes, (nfds_t)count, POLL_MS) < 0 && errno != EINTR)
             return false;
-        if (interrupted)
+        if (is_stopped(p))
             return false;
         for (size_t i = 0; i < count; i++)
-            if (workers[i].from >= 0 && ears[i].revents && !hear(&workers[i], result, context))
+            if (workers[i].from >= 0 && pipes[i].revents && !read_worker(p, &workers[i]))
                 return false;
     }
 }
 
-static void run_crew(const aph_model *model, size_t n, char **files, const aphi_check_options *options, size_t jobs,
-                     aphi_worker_pool_result *result, void *context)
+static void end_worker(const pool *p, worker *w, bool complete)
 {
-    worker workers[256];
-    size_t hired = 0;
-    _Atomic size_t *next = mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (next == MAP_FAILED)
-        return;
-    atomic_store(next, 0);
-    while (hired < jobs && hire(&workers[hired], workers, hired, model, n, files, options, next))
-        hired++;
-    bool on = attend(workers, hired, result, context);
-    for (size_t i = 0; i < hired; i++) {
-        int status = 0;
-        if (!on)
-            kill(workers[i].pid, SIGKILL);
-        if (workers[i].from >= 0)
-            close(workers[i].from);
-        while (waitpid(workers[i].pid, &status, 0) < 0 && errno == EINTR)
-            ;
-        if (on && workers[i].busy_with != SIZE_MAX)
-            result(context, workers[i].busy_with, died(files[workers[i].busy_with], status));
-        aphi_buffer_free(&workers[i].heard);
-    }
-    munmap((void *)next, sizeof *next);
+    int status = 0;
+    if (!complete)
+        kill(w->pid, SIGKILL);
+    if (w->from >= 0)
+        close(w->from);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (complete && w->busy_with != SIZE_MAX)
+        p->receive(p->context, w->busy_with, dead_worker_result(p, w->busy_with, status));
+    aphi_buffer_free(&w->partial);
 }
 
-void aphi_worker_pool_run(const aph_model *model, size_t n, char **files, const aphi_check_options *options,
-                          size_t jobs, aphi_worker_pool_result *result, void *context)
+static void run_pool(pool *p, size_t jobs)
 {
-    listen_for_interrupts();
-    if (jobs > 256)
-        jobs = 256;
-    if (jobs > n)
-        jobs = n;
-    if (jobs > 1) {
-        run_crew(model, n, files, options, jobs, result, context);
+    worker workers[WORKERS_MAX];
+    size_t started = 0;
+    p->next = mmap(NULL, sizeof *p->next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p->next == MAP_FAILED)
         return;
-    }
-    for (size_t i = 0; i < n && !interrupted; i++) {
-        aph_value judged = aphi_check_trace(model, files[i], options);
-        aph_value verdict = aph_field(judged, "verdict");
-        bool certain = aph_str_is(verdict, "pass") || aph_str_is(verdict, "fail");
-        if ((interrupted && !certain) || !result(context, i, judged))
+    atomic_store(p->next, 0);
+    while (started < jobs && start_worker(p, workers, started))
+        started++;
+    bool complete = read_workers(p, workers, started);
+    for (size_t i = 0; i < started; i++)
+        end_worker(p, &workers[i], complete);
+    munmap((void *)p->next, sizeof *p->next);
+}
+
+static void run_here(const pool *p)
+{
+    for (size_t i = 0; i < p->count && !is_stopped(p); i++) {
+        aph_check_result *r = aph_check_file(p->model, p->paths[i], p->options);
+        if (is_stopped(p) && r->verdict != APH_CHECK_PASS && r->verdict != APH_CHECK_FAIL) {
+            aph_check_result_free(r);
+            return;
+        }
+        if (!p->receive(p->context, i, r))
             return;
     }
+}
+
+void aph_check_files(const aph_model *model, const char *const *paths, size_t count, const aph_check_options *options,
+                     size_t jobs, aph_check_receiver *receive, void *context)
+{
+    static const aph_check_options defaults;
+    pool p = {.model = model, .paths = paths, .count = count, .options = options ? options : &defaults,
+              .receive = receive, .context = context};
+    if (jobs > WORKERS_MAX)
+        jobs = WORKERS_MAX;
+    if (jobs > count)
+        jobs = count;
+    if (jobs > 1)
+        run_pool(&p, jobs);
+    else
+        run_here(&p);
 }

@@ -4,10 +4,10 @@
 #include "cli/commands.h"
 
 #include "base/memory.h"
-#include "check/worker_pool.h"
-#include "check/exit_guard.h"
+#include "cli/exit_codes.h"
+#include "cli/exit_guard.h"
 #include "report/check_report.h"
-#include "check/model_loader.h"
+#include <antiphon/check.h>
 #include "cli/waive_option.h"
 #include "env/env.h"
 #include "report/junit.h"
@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 typedef struct check {
-    aphi_check_options judge;
+    aph_check_options judge;
     size_t jobs;
     bool json, quiet, verbose;
     const char *junit;
@@ -30,12 +31,14 @@ typedef struct check {
     aphi_terminal terminal;
     size_t n;
     char **files;
-    aph_value *results;     /* by file; APH_NIL until it is there */
+    aph_check_result **results; /* by file; NULL until it is there */
     size_t done;
     bool write_failed;
     aphi_waived waived;
     aph_words *words;           /* the model's */
 } check;
+
+static volatile sig_atomic_t interrupted;
 
 enum { FORMAT = 256, ENV, WHOLE, DISTRUST, TIME, MEMORY, SOLVER_MS, JSON, JUNIT, EXPLAIN, WAIVE, COLOR, QUIET, VERBOSE,
        HELP };
@@ -95,7 +98,7 @@ static int apply(check *c, int option)
     double value;
     switch (option) {
     case FORMAT:
-        return aphi_trace_format_named(optarg, &c->judge.format)
+        return aph_trace_format_named(optarg, &c->judge.format)
                    ? 0 : aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
     case ENV:
         c->judge.oracle.environment = optarg;
@@ -136,64 +139,42 @@ static int apply(check *c, int option)
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static void mark_results(void *context)
-{
-    check *c = context;
-    for (size_t i = 0; i < c->n; i++)
-        aph_mark(c->results[i]);
-}
-
-/* What a table or a JUnit file has no use for is let go, so that thousands of traces do not add up. */
-static aph_value slimmed(const check *c, aph_value result)
-{
-    return c->judge.explain ? aph_remove(result, aph_str("explanation")) : result;
-}
-
-static bool take_result(void *context, size_t file, aph_value result)
+static bool take_result(void *context, size_t file, aph_check_result *result)
 {
     check *c = context;
     c->done++;
     aphi_progress_hide();
     if (c->json) {
-        aphi_check_report_json(stdout, result);
+        aphi_check_report_json(stdout, result, (int)aphi_exit_of_check(result));
         c->write_failed |= fflush(stdout) != 0;
     } else {
         aphi_buffer out = {0};
-        bool error = aph_str_is(aph_field(result, "verdict"), "error");
+        bool error = result->verdict == APH_CHECK_ERROR;
         aphi_check_report_detail(&out, result, c->words, &c->terminal);
         c->write_failed |=
             fwrite(out.data ? out.data : "", 1, out.n, error ? stderr : stdout) != out.n || fflush(stdout);
         aphi_buffer_free(&out);
     }
-    c->results[file] = slimmed(c, result);
+    if (result->explanation_holds)
+        result->explanation = APH_NIL; /* large, and not in the table */
+    c->results[file] = result;
     if (c->n > 1)
         aphi_progress_at(c->done);
     return !c->write_failed;
 }
 
-static aphi_outcome outcome_of(aph_value result)
-{
-    static const char *const names[] = {"pass", "fail", "unknown", "error"};
-    for (int i = 0; i < 4; i++)
-        if (aph_str_is(aph_field(result, "verdict"), names[i]))
-            return (aphi_outcome)i;
-    return APHI_OUTCOME_ERROR;
-}
+static const aphi_outcome outcomes[] = {[APH_CHECK_PASS] = APHI_OUTCOME_PASS, [APH_CHECK_FAIL] = APHI_OUTCOME_FAIL,
+                                        [APH_CHECK_UNKNOWN] = APHI_OUTCOME_UNKNOWN,
+                                        [APH_CHECK_ERROR] = APHI_OUTCOME_ERROR};
 
-static uint64_t count_of(aph_value result, const char *name)
-{
-    aph_value v = aph_field(result, name);
-    return aph_is_int(v) ? (uint64_t)aph_int_of(v) : 0;
-}
-
-static char *reason(aph_value result, aph_words *words)
+static char *reason(const aph_check_result *result, aph_words *words)
 {
     aphi_buffer b = {0};
     aphi_check_report_reason(&b, result, words);
     return aphi_buffer_text(&b);
 }
 
-static char *plain_detail(aph_value result, aph_words *words)
+static char *plain_detail(const aph_check_result *result, aph_words *words)
 {
     aphi_buffer b = {0};
     aphi_check_report_detail(&b, result, words, &(aphi_terminal){.unicode = true, .columns = 120});
@@ -206,14 +187,14 @@ static aphi_result *rows_of(check *c, size_t *n)
     aphi_result *rows = aphi_alloc((c->n + 1) * sizeof *rows);
     *n = 0;
     for (size_t i = 0; i < c->n; i++) {
-        aph_value r = c->results[i];
+        const aph_check_result *r = c->results[i];
         if (!r)
             continue;
-        aphi_outcome outcome = outcome_of(r);
+        aphi_outcome outcome = outcomes[r->verdict];
         bool detailed = outcome != APHI_OUTCOME_PASS && c->junit;
-        rows[(*n)++] = (aphi_result){.file = c->files[i], .outcome = outcome, .operations = count_of(r, "operations"),
-                                     .configurations = count_of(r, "configurations"),
-                                     .time_ns = (int64_t)count_of(r, "check_ns"),
+        rows[(*n)++] = (aphi_result){.file = c->files[i], .outcome = outcome, .operations = r->operations,
+                                     .configurations = r->configurations,
+                                     .time_ns = r->check_ns,
                                      .message = outcome == APHI_OUTCOME_PASS ? NULL : reason(r, c->words),
                                      .detail = detailed ? plain_detail(r, c->words) : NULL};
     }
@@ -252,7 +233,7 @@ static int exit_of(const check *c)
     int error = 0;
     bool fail = false, unknown = false;
     for (size_t i = 0; i < c->n; i++) {
-        int code = c->results[i] ? (int)count_of(c->results[i], "exit") : 0;
+        int code = c->results[i] ? (int)aphi_exit_of_check(c->results[i]) : 0;
         fail |= code == APHI_EXIT_FAIL;
         unknown |= code == APHI_EXIT_UNKNOWN;
         if (!error && code != APHI_EXIT_PASS && code != APHI_EXIT_FAIL && code != APHI_EXIT_UNKNOWN)
@@ -278,27 +259,47 @@ static int finish(check *c, const char *model)
     if (c->junit && !write_junit(c, model, rows, n))
         c->write_failed = true;
     free_rows(rows, n);
-    if (aphi_worker_pool_interrupted()) {
+    if (interrupted) {
         fprintf(stderr, "antiphon: interrupted; %zu of %zu traces were judged\n", c->done, c->n);
         return APHI_EXIT_INTERRUPTED;
     }
     return c->write_failed ? APHI_EXIT_WRITE : exit_of(c);
 }
 
-static int run(check *c, const aph_model *model, bool prog)
+static void on_interrupt(int signal_number)
 {
-    if (!c->judge.oracle.environment)
-        c->judge.oracle.environment = prog ? "sync" : "tcp";
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static void listen_for_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void show_progress(void *context, uint64_t observations)
+{
+    (void)context;
+    aphi_progress_at(observations);
+}
+
+static int run(check *c, const aph_model *model)
+{
     c->results = aphi_alloc_zero(c->n * sizeof *c->results);
-    aph_root_add(mark_results, c);
+    c->judge.stop = &interrupted;
+    listen_for_interrupts();
     aphi_progress_begin(c->n > 1 ? "traces checked:" : "observations checked:", c->n > 1 ? c->n : 0);
     if (c->n == 1)
-        c->judge.progress = aphi_progress_at;
+        c->judge.progress = show_progress;
     aphi_exit_guard_forbid(true);
-    aphi_worker_pool_run(model, c->n, c->files, &c->judge, c->jobs, take_result, c);
+    aph_check_files(model, (const char *const *)c->files, c->n, &c->judge, c->jobs, take_result, c);
     aphi_exit_guard_forbid(false);
     int code = finish(c, model->name);
-    aph_root_remove(mark_results, c);
+    for (size_t i = c->n; i-- > 0;)
+        aph_check_result_free(c->results[i]);
     free(c->results);
     return code;
 }
@@ -328,15 +329,17 @@ int aphi_command_check(int count, char **words)
     c.files = words + optind + 1;
     if (c.jobs == 0)
         c.jobs = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-    aphi_loaded_model spec;
-    aphi_model_loader_error error;
-    if (!aphi_model_loader_open(words[optind], &spec, &error)) {
+    aph_loaded_model spec;
+    aph_load_error error;
+    if (!aph_model_load(words[optind], &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        return (int)aphi_exit_of_load_error(&error);
     }
     aph_model model = *spec.model;
     c.words = model.words;
-    int code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model, spec.kind == APHI_LOADER_PROG) : APHI_EXIT_USAGE;
-    aphi_model_loader_close(&spec);
+    if (!c.judge.oracle.environment)
+        c.judge.oracle.environment = spec.environment;
+    int code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model) : APHI_EXIT_USAGE;
+    aph_model_unload(&spec);
     return code;
 }

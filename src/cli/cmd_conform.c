@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "cli/program_model.h"
 #include "execute/conformance.h"
 #include "explore/parallel.h"

@@ -8,14 +8,12 @@
 #include "cli/commands.h"
 
 #include "base/buffer.h"
-#include "check/history_capture.h"
-#include "check/check_trace.h"
-#include "check/exit_guard.h"
+#include "cli/exit_codes.h"
+#include "cli/exit_guard.h"
 #include "report/check_report.h"
-#include "check/model_loader.h"
+#include <antiphon/check.h>
 #include "cli/waive_option.h"
 #include "env/env.h"
-#include "oracle/replay.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -42,24 +40,25 @@ static void help(void)
           stdout);
 }
 
-static int find(const aph_model *model, const char *file, const aphi_check_options *options)
+static int find_explanation(const aph_model *model, const char *file, const aph_check_options *options)
 {
-    aph_value result = aphi_check_trace(model, file, options);
-    aph_value explanation = aph_field(result, "explanation");
-    if (explanation) {
-        aph_json_write(stdout, explanation);
+    aph_check_result *r = aph_check_file(model, file, options);
+    int code = (int)aphi_exit_of_check(r);
+    if (r->explanation) {
+        aph_json_write(stdout, r->explanation);
         fputc('\n', stdout);
-        bool holds = aph_str_is(aph_field(result, "replay"), "holds");
-        if (!holds)
+        if (!r->explanation_holds)
             fputs("antiphon: this explanation does not hold: please report this as a bug\n", stderr);
-        return fflush(stdout) ? APHI_EXIT_WRITE : holds ? APHI_EXIT_PASS : APHI_EXIT_UNKNOWN;
+        code = fflush(stdout) ? APHI_EXIT_WRITE : r->explanation_holds ? APHI_EXIT_PASS : APHI_EXIT_UNKNOWN;
+    } else {
+        aphi_buffer out = {0};
+        aphi_terminal terminal = aphi_terminal_of(stderr, APHI_COLOUR_AUTO);
+        aphi_check_report_detail(&out, r, model->words, &terminal);
+        fwrite(out.data ? out.data : "", 1, out.n, stderr);
+        aphi_buffer_free(&out);
     }
-    aphi_buffer out = {0};
-    aphi_terminal terminal = aphi_terminal_of(stderr, APHI_COLOUR_AUTO);
-    aphi_check_report_detail(&out, result, model->words, &terminal);
-    fwrite(out.data ? out.data : "", 1, out.n, stderr);
-    aphi_buffer_free(&out);
-    return (int)aph_int_of(aph_field(result, "exit"));
+    aph_check_result_free(r);
+    return code;
 }
 
 /* ---- does it hold? ----------------------------------------------------------------------------------------------- */
@@ -84,78 +83,43 @@ static bool read_explanation(const char *path, aph_value *explanation, int *code
     return ok;
 }
 
-static aph_value part_of(aph_value explanation, aph_value part)
+static int confirm_explanation(const aph_model *model, const char *file, const aph_check_options *options,
+                               const char *path)
 {
-    for (size_t i = 0; i < aph_count(explanation); i++)
-        if (aph_field(aph_at(explanation, i), "part") == part)
-            return aph_at(explanation, i);
-    return APH_NIL;
-}
-
-static int replay_parts(const aph_model *model, const aphi_history_capture *all, aph_value explanation)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        char why[200];
-        aph_value part = part_of(explanation, all->parts[i].part);
-        if (part && aphi_replay(model, &all->parts[i].history, part, why, sizeof why))
-            continue;
-        char *name = aph_json_text(all->parts[i].part, NULL);
-        printf("does not hold: %s%s%s%s\n", all->parts[i].part ? "part " : "", all->parts[i].part ? name : "",
-               all->parts[i].part ? ": " : "", part ? why : "it is not explained");
-        free(name);
-        return APHI_EXIT_FAIL;
-    }
-    printf("holds\n");
-    return APHI_EXIT_PASS;
-}
-
-static int confirm(const aph_model *model, const char *file, const aphi_check_options *options, const char *path)
-{
-    aph_model its = aphi_model_in(model, options->oracle.environment);
     aph_value explanation;
-    int status, code;
+    int code;
     if (!read_explanation(path, &explanation, &code))
         return code;
-    aphi_trace *trace = aphi_trace_open(file, &(aphi_trace_options){.format = options->format, .model = &its});
-    aphi_lookahead *ahead = aphi_lookahead_open(trace);
-    aphi_history_capture all;
-    aphi_lookahead_event o;
-    aphi_history_capture_init(&all, &its, options->oracle.environment,
-                              aph_has(aph_at(explanation, 0), aph_str("part")));
-    while ((status = aphi_lookahead_next(ahead, &o)) > 0)
-        aphi_history_capture_add(&all, &o, aphi_trace_paired(trace));
-    if (status < 0) {
-        const aphi_trace_error *e = aphi_trace_error_of(trace);
-        fprintf(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)e->line, (unsigned long long)e->column,
-                e->message);
-        code = APHI_EXIT_TRACE_IO + (int)(e->fault - APHI_TRACE_IO);
-    } else {
-        code = replay_parts(&its, &all, explanation);
-    }
-    aphi_history_capture_deinit(&all);
-    aphi_lookahead_close(ahead);
-    aphi_trace_close(trace);
+    aph_check_result *r = aph_check_explanation(model, file, options, explanation);
+    if (r->verdict == APH_CHECK_ERROR)
+        fprintf(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)r->line, (unsigned long long)r->column,
+                r->message);
+    else
+        printf("%s%s\n", r->verdict == APH_CHECK_PASS ? "holds" : "does not hold: ", r->message);
+    code = (int)aphi_exit_of_check(r);
+    aph_check_result_free(r);
     return code;
 }
 
-static int run(aphi_check_options *options, const aphi_waived *waived, int count, char **words)
+static int run(aph_check_options *options, const aphi_waived *waived, int count, char **words)
 {
-    aphi_loaded_model spec;
-    aphi_model_loader_error error;
-    if (!aphi_model_loader_open(words[0], &spec, &error)) {
+    aph_loaded_model spec;
+    aph_load_error error;
+    if (!aph_model_load(words[0], &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        return (int)aphi_exit_of_load_error(&error);
     }
     if (!options->oracle.environment)
-        options->oracle.environment = spec.kind == APHI_LOADER_PROG ? "sync" : "tcp";
+        options->oracle.environment = spec.environment;
     aph_model model = *spec.model;
     int code = APHI_EXIT_USAGE;
     if (aphi_waive_by_name(waived, &model)) {
         aphi_exit_guard_forbid(true);
-        code = count == 3 ? confirm(&model, words[1], options, words[2]) : find(&model, words[1], options);
+        code = count == 3 ? confirm_explanation(&model, words[1], options, words[2])
+                          : find_explanation(&model, words[1], options);
         aphi_exit_guard_forbid(false);
     }
-    aphi_model_loader_close(&spec);
+    aph_model_unload(&spec);
     return code;
 }
 
@@ -167,7 +131,7 @@ int aphi_command_explain(int count, char **words)
                                           {"waive", required_argument, NULL, 'v'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    aphi_check_options options = {.explain = true};
+    aph_check_options options = {.explain = true};
     aphi_waived waived = {0};
     int option;
     optind = 1;
@@ -175,7 +139,7 @@ int aphi_command_explain(int count, char **words)
     while ((option = getopt_long(count, words, "h", known, NULL)) != -1)
         switch (option) {
         case 'f':
-            if (!aphi_trace_format_named(optarg, &options.format))
+            if (!aph_trace_format_named(optarg, &options.format))
                 return aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
             break;
         case 'e':

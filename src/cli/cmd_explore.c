@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "execute/program_explore.h"
 
 #include <errno.h>

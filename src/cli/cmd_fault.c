@@ -5,7 +5,7 @@
  * The first line on stdout is "listening on 127.0.0.1:PORT". With --run the target is started first, so that
  * whoever waits for the port finds a server behind it, and it ends with us, as we end with it. */
 #include "cli/commands.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "fault/fault_proxy.h"
 #include "subject/subject.h"
 #include "report/terminal.h"

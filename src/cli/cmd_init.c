@@ -6,7 +6,7 @@
  * (tools/embed). Either the whole folder is written or nothing is left of it. */
 #include "base/buffer.h"
 #include "cli/commands.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 
 #include "templates.h"
 

@@ -2,8 +2,8 @@
  *
  * cmd_models.c - antiphon models: what can be named in place of a file, and what a model's mutants are. */
 #include "cli/commands.h"
-#include "check/exits.h"
-#include "check/model_loader.h"
+#include "cli/exit_codes.h"
+#include <antiphon/check.h>
 #include "models/models.h"
 #include "models/programs.h"
 
@@ -38,11 +38,11 @@ static int list_models(void)
 
 static int list_mutants(const char *text)
 {
-    aphi_loaded_model spec;
-    aphi_model_loader_error error;
-    if (!aphi_model_loader_open(text, &spec, &error)) {
+    aph_loaded_model spec;
+    aph_load_error error;
+    if (!aph_model_load(text, &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        return (int)aphi_exit_of_load_error(&error);
     }
     printf("%s: %s\n", spec.model->name, spec.model->summary ? spec.model->summary : "");
     unsigned n = 0;
@@ -52,7 +52,7 @@ static int list_mutants(const char *text)
         puts("it declares no mutants");
     for (const aph_waiver *w = spec.model->waivers; w && w->name; w++)
         printf("%s%-26s  %s\n", w == spec.model->waivers ? "waivers:\n     " : "     ", w->name, w->summary);
-    aphi_model_loader_close(&spec);
+    aph_model_unload(&spec);
     return APHI_EXIT_PASS;
 }
 

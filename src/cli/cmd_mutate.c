@@ -2,7 +2,7 @@
  *
  * cmd_mutate.c - antiphon mutate: executes the program antiphon-mutate (src/mutate). */
 #include "cli/commands.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/reach_count.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "cli/reach_local.h"
 #include "cli/mpirun.h"
 #include "cli/forbidden.h"

@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "check/exits.h"
-#include "check/exit_guard.h"
+#include "cli/exit_codes.h"
+#include "cli/exit_guard.h"
 #include "cli/model_mutant.h"
-#include "check/model_loader.h"
+#include <antiphon/check.h>
 #include "generate/generator.h"
 #include "refine/refinement.h"
 #include "report/run_diagram.h"
@@ -431,23 +431,23 @@ static int run(refine *r)
 
 static int run_models(refine *r, const char *model_text, const char *spec_text)
 {
-    aphi_loaded_model model, spec;
-    aphi_model_loader_error error;
-    if (!aphi_model_loader_open(model_text, &model, &error)) {
+    aph_loaded_model model, spec;
+    aph_load_error error;
+    if (!aph_model_load(model_text, &model, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        return (int)aphi_exit_of_load_error(&error);
     }
-    if (!aphi_model_loader_open(spec_text, &spec, &error)) {
+    if (!aph_model_load(spec_text, &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        aphi_model_loader_close(&model);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        aph_model_unload(&model);
+        return (int)aphi_exit_of_load_error(&error);
     }
     r->options.model = r->mutate ? aphi_mutant_named(model.model, r->mutate) : model.model;
     r->options.spec = spec.model;
     r->name = model.model->name;
     int code = r->options.model ? run(r) : APHI_EXIT_USAGE;
-    aphi_model_loader_close(&spec);
-    aphi_model_loader_close(&model);
+    aph_model_unload(&spec);
+    aph_model_unload(&model);
     return code;
 }
 

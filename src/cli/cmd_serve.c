@@ -7,10 +7,10 @@
 #include "server/server.h"
 
 #include "cli/commands.h"
-#include "check/exits.h"
-#include "check/exit_guard.h"
+#include "cli/exit_codes.h"
+#include "cli/exit_guard.h"
 #include "cli/model_mutant.h"
-#include "check/model_loader.h"
+#include <antiphon/check.h>
 #include "report/terminal.h"
 #include "tree/guard.h"
 
@@ -250,16 +250,16 @@ int aphi_command_serve(int count, char **words)
         return APHI_EXIT_USAGE;
     if (count - optind != 1)
         return aphi_usage("serve needs one model; see antiphon serve --help");
-    aphi_loaded_model spec;
-    aphi_model_loader_error error;
-    if (!aphi_model_loader_open(words[optind], &spec, &error)) {
+    aph_loaded_model spec;
+    aph_load_error error;
+    if (!aph_model_load(words[optind], &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        return (int)aphi_exit_of_load_error(&error);
     }
     const aph_model *model = s.mutate ? aphi_mutant_named(spec.model, s.mutate) : spec.model;
     int code = model ? check_calls(&s, spec.model) : APHI_EXIT_USAGE;
     if (!code)
         code = run(&s, model);
-    aphi_model_loader_close(&spec);
+    aph_model_unload(&spec);
     return code;
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/commands.h"
+#include "cli/exit_codes.h"
 #include "subject/presets.h"
 
 #include <arpa/inet.h>
@@ -179,7 +180,8 @@ int aphi_command_subject(int count, char **words)
     char error[512];
     aphi_preset_made made = {0};
     int code =
-        (int)aphi_preset_make(words[optind], APHI_PRESET_CONNECTIONS, &made, &options, error, sizeof error);
+        (int)aphi_exit_of_preset(aphi_preset_make(words[optind], APHI_PRESET_CONNECTIONS, &made, &options, error,
+                                                  sizeof error));
     if (code)
         fprintf(stderr, "antiphon: %s\n", error);
     else

@@ -14,10 +14,9 @@
 #include "cli/commands.h"
 
 #include "base/buffer.h"
-#include "check/exits.h"
-#include "check/check_trace.h"
+#include "cli/exit_codes.h"
 #include "subject/presets.h"
-#include "check/model_loader.h"
+#include <antiphon/check.h>
 #include "report/survey_page.h"
 
 #include <dirent.h>
@@ -50,7 +49,7 @@ typedef struct server {
 
 typedef struct survey {
     const char *text;             /* SPEC */
-    aphi_loaded_model spec;
+    aph_loaded_model spec;
     server servers[SERVERS_MAX];
     size_t count;
     const char *folder, *messages, *time, *shrink_time, *connections, *pipeline;
@@ -140,8 +139,7 @@ static bool is_verdict(aph_value found, const char *verdict)
 
 static bool is_against(aph_value found)
 {
-    return is_verdict(found, "fail") || is_verdict(found, "malformed") || is_verdict(found, "starved") ||
-           is_verdict(found, "dead");
+    return aphi_run_verdict_name_blames_subject(aph_field(found, "verdict"));
 }
 
 static aph_value sum_of(aph_value a, aph_value b)
@@ -211,20 +209,23 @@ static int test_once(inquiry *q)
 
 /* ---- waivers ----------------------------------------------------------------------------------------------------- */
 
-static aph_value judged(const inquiry *q, const char *trace, uint64_t waived, bool explain)
+static aph_check_result *judged(const inquiry *q, const char *trace, uint64_t waived, bool explain)
 {
     aph_model model = q->model;
-    aphi_check_options options = {.oracle = {.environment = "tcp", .patient = true, .time_ms = JUDGE_MS,
-                                             .memory = (size_t)1024 << 20},
-                                  .format = APHI_FORMAT_JSONL, .explain = explain};
+    aph_check_options options = {.oracle = {.environment = "tcp", .patient = true, .time_ms = JUDGE_MS,
+                                            .memory = (size_t)1024 << 20},
+                                 .format = APH_FORMAT_JSONL, .explain = explain};
     model.waived = waived;
-    return aphi_check_trace(&model, trace, &options);
+    return aph_check_file(&model, trace, &options);
 }
 
 static bool explained(const inquiry *q, aph_value finding, uint64_t waived)
 {
     char trace[4096];
-    return is_verdict(judged(q, text_in(finding, "trace", trace, sizeof trace), waived, false), "pass");
+    aph_check_result *r = judged(q, text_in(finding, "trace", trace, sizeof trace), waived, false);
+    bool pass = r->verdict == APH_CHECK_PASS;
+    aph_check_result_free(r);
+    return pass;
 }
 
 static size_t waiver_count(const aph_model *m)
@@ -455,12 +456,13 @@ static bool find_choices(inquiry *q, aph_value passed)
 {
     char trace[4096];
     text_in(passed, "trace", trace, sizeof trace);
-    aph_value result = judged(q, trace, q->model.waived, true), parts = aph_field(result, "explanation");
-    if (!parts)
-        return false;
-    q->choices = aph_record("choices", choices_in(&q->model, parts), "observations",
-                            aph_field(result, "observations"));
-    return true;
+    aph_check_result *r = judged(q, trace, q->model.waived, true);
+    bool explained = r->explanation;
+    if (explained)
+        q->choices = aph_record("choices", choices_in(&q->model, r->explanation), "observations",
+                                aph_int((int64_t)r->observations));
+    aph_check_result_free(r);
+    return explained;
 }
 
 /* A server that does not pass may still have short runs without a violation, if all that can be waived is. */
@@ -797,15 +799,15 @@ int aphi_command_survey(int count, char **words)
 {
     survey s = {.folder = "survey", .messages = "20000", .time = "10", .shrink_time = "30", .seed = 1,
                 .connections = "10", .pipeline = "1"};
-    aphi_model_loader_error error;
+    aph_load_error error;
     int code = read_options(&s, count, words);
     if (code >= 0)
         return code;
-    if (!aphi_model_loader_open(s.text, &s.spec, &error)) {
+    if (!aph_model_load(s.text, &s.spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        return (int)aphi_exit_of_load_error(&error);
     }
     code = look_at_all(&s);
-    aphi_model_loader_close(&s.spec);
+    aph_model_unload(&s.spec);
     return code;
 }

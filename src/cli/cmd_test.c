@@ -3,13 +3,13 @@
  * cmd_test.c - antiphon test SPEC: does this running server behave as the model allows? And antiphon replay FILE: does this
  *          script still fail? */
 #include "cli/commands.h"
+#include "cli/exit_codes.h"
 
 #include "base/clock.h"
-#include "check/check_trace.h"
 #include "report/test_report.h"
 #include "subject/presets.h"
 #include "fault/upstream_fault.h"
-#include "check/model_loader.h"
+#include <antiphon/check.h>
 #include "check/waivers.h"
 #include "cli/waive_option.h"
 #include "env/env.h"
@@ -35,10 +35,9 @@ typedef struct tester {
     aphi_subject_options subject;
     aphi_campaign_options campaign;
     aphi_test_report_options told;
-    aphi_loaded_model spec;
+    aph_loaded_model spec;
     aphi_script script;
     bool shrinking, listens;
-    int64_t began_ns;
     aph_model model;         /* the spec's, with what is waived */
     aphi_waived waived;
     const char *break_calls; /* --fault-upstream, or NULL */
@@ -47,11 +46,6 @@ typedef struct tester {
     const char *preset;      /* the name of a subject that we know, or NULL */
     aphi_preset_made server; /* what it is made of */
 } tester;
-
-enum {
-    AGAIN_MS = 30000,      /* for judging the trace of a run again */
-    AGAIN_MS_LEAST = 1000, /* at the beginning, and when the time is up */
-};
 
 enum {
     BREAK_CALLS = 512,
@@ -338,33 +332,19 @@ static void show_note(void *context, const char *text)
     fprintf(stderr, "antiphon: %s\n", text);
 }
 
-static aph_verdict judge_again(void *context, const char *trace)
-{
-    tester *t = context;
-    int64_t so_far_ms = (aphi_clock_ns() - t->began_ns) / 1000000;
-    int64_t left_ms = t->campaign.time_ns ? t->campaign.time_ns / 1000000 - so_far_ms : AGAIN_MS;
-    left_ms = left_ms < so_far_ms ? left_ms : so_far_ms; /* what is hard to judge is not to take most of the time */
-    left_ms = left_ms < AGAIN_MS_LEAST ? AGAIN_MS_LEAST : left_ms;
-    aphi_check_options options = {.oracle = {.environment = t->campaign.environment, .memory = t->campaign.memory,
-                                             .time_ms = left_ms < AGAIN_MS ? left_ms : AGAIN_MS},
-                                  .format = APHI_FORMAT_JSONL};
-    aph_value verdict = aph_field(aphi_check_trace(&t->model, trace, &options), "verdict");
-    return aph_str_is(verdict, "pass") ? APH_PASS : aph_str_is(verdict, "fail") ? APH_FAIL : APH_UNKNOWN;
-}
-
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static aphi_exit open_model(tester *t, const char *text)
 {
-    aphi_model_loader_error error;
-    if (aphi_model_loader_open(text, &t->spec, &error)) {
+    aph_load_error error;
+    if (aph_model_load(text, &t->spec, &error)) {
         t->model = *t->spec.model;
         t->campaign.model = t->told.model = &t->model;
         t->told.spec = text;
         return aphi_waive_in(&t->waived, &t->model) ? APHI_EXIT_PASS : APHI_EXIT_USAGE;
     }
     fprintf(stderr, "antiphon: %s\n", error.message);
-    return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+    return (int)aphi_exit_of_load_error(&error);
 }
 
 /* Better now than after a long campaign. */
@@ -383,7 +363,8 @@ static aphi_exit make_preset(tester *t)
 {
     char error[512];
     size_t connections = t->replaying ? APHI_PRESET_CONNECTIONS : t->campaign.connections;
-    aphi_exit code = aphi_preset_make(t->preset, connections, &t->server, &t->subject, error, sizeof error);
+    aphi_exit code = aphi_exit_of_preset(
+        aphi_preset_make(t->preset, connections, &t->server, &t->subject, error, sizeof error));
     if (code)
         fprintf(stderr, "antiphon: %s\n", error);
     else if (t->server.calls && !t->model.respond)
@@ -415,7 +396,7 @@ static void make_break(tester *t)
 static void free_tester(tester *t)
 {
     if (t->spec.model)
-        aphi_model_loader_close(&t->spec);
+        aph_model_unload(&t->spec);
     aphi_script_free(&t->script);
     aphi_preset_free(&t->server);
     free(t->before);
@@ -473,13 +454,12 @@ static aphi_exit go(tester *t)
     make_room_for(t->campaign.connections + (t->listens ? APHI_NET_CALLS_MAX : 0));
     t->campaign.subject = subject;
     t->campaign.stop = &stopped;
-    t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note, judge_again};
+    t->campaign.audience = (aphi_campaign_audience){t, show_progress, show_shrinking, show_note};
     say_where(t);
     t->told.environment = t->campaign.environment ? t->campaign.environment : "tcp";
     t->told.seed = t->campaign.seed;
     t->told.listens = t->listens;
     t->told.break_calls = t->break_calls;
-    t->began_ns = aphi_clock_ns();
     aphi_progress_begin(t->told.spec, 0);
     aphi_campaign *campaign = aphi_campaign_go(&t->campaign);
     aphi_progress_end();
@@ -493,7 +473,7 @@ static aphi_exit go(tester *t)
     aphi_subject_close(between);
     if (t->campaign.caller)
         close(t->campaign.caller);
-    aphi_exit code = aphi_test_report_write(campaign, &t->told);
+    aphi_exit code = aphi_test_report_write(campaign, &t->told) ? aphi_exit_of_campaign(campaign) : APHI_EXIT_WRITE;
     aphi_campaign_free(campaign);
     return code;
 }

@@ -2,7 +2,7 @@
  *
  * main.c - which command? */
 #include "cli/commands.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "solve/z3.h"
 
 #include <antiphon/value.h>

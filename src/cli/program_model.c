@@ -4,9 +4,9 @@
  * or one in C. */
 #include "cli/program_model.h"
 
-#include "check/exits.h"
-#include "check/exit_guard.h"
-#include "check/model_loader.h"
+#include "cli/exit_codes.h"
+#include "cli/exit_guard.h"
+#include <antiphon/check.h>
 #include "models/programs.h"
 #include "alts/alts_text.h"
 #include "alts/unfold.h"
@@ -71,18 +71,18 @@ static int open_builtin(const char *name, aphi_alts *a)
 
 static int open_compiled(const char *name, aphi_alts *a)
 {
-    aphi_loaded_model spec;
-    aphi_model_loader_error error;
+    aph_loaded_model spec;
+    aph_load_error error;
     int code = APHI_EXIT_MODEL_NO_MAIN;
-    if (!aphi_model_loader_open(name, &spec, &error)) {
+    if (!aph_model_load(name, &spec, &error)) {
         fprintf(stderr, "antiphon: %s\n", error.message);
-        return APHI_EXIT_MODEL_NO_SUCH + (int)error.fault;
+        return (int)aphi_exit_of_load_error(&error);
     }
     if (spec.model->program)
         code = unfold(spec.model->program, a);
     else
         fprintf(stderr, "antiphon: %s is a model of a server: a program ends with APH_PROGRAM(the_program)\n", name);
-    aphi_model_loader_close(&spec);
+    aph_model_unload(&spec);
     return code;
 }
 

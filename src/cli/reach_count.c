@@ -4,7 +4,7 @@
 #include "cli/reach_count.h"
 
 #include "base/clock.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "explore/counting.h"
 #include "report/terminal.h"
 

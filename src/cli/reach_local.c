@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "local/projection.h"
 #include "explore/parallel.h"
 #include "report/terminal.h"

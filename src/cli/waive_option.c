@@ -22,7 +22,7 @@ int aphi_waive_add(aphi_waived *w, const char *name)
 
 static bool allow(aph_model *model, const char *name)
 {
-    uint64_t bit = aphi_waiver_bit(model, name);
+    uint64_t bit = aph_waiver_bit(model, name);
     model->waived |= bit;
     if (bit)
         return true;

@@ -16,5 +16,7 @@ typedef struct aphi_evidence {
 /* The oracle must have said APH_FAIL, and must not want more. visits bounds each of a few dozen searches. */
 aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits);
 void aphi_evidence_close(aphi_evidence *e);
+/* Returns the evidence of the oracle's failure as the object that check.h describes. part may be APH_NIL. */
+aph_value aphi_evidence_value(const aph_oracle *o, aph_value part);
 
 #endif

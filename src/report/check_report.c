@@ -213,13 +213,11 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
         aphi_buffer_str(out, "  Here " APHI_MESSAGE_UNKNOWNS ".\n");
 }
 
-static void show_failure(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)
+static void show_failure(aphi_buffer *out, const aph_check_result *r, aph_words *words, const aphi_terminal *t)
 {
-    aph_value evidence = aph_field(result, "evidence");
+    aph_value evidence = r->evidence;
     aphi_buffer text = {0}, clean = {0};
-    aphi_buffer_byte(out, '\n');
-    add_str(out, aph_field(result, "file"));
-    aphi_buffer_format(out, ":%llu: ", (unsigned long long)number_of(evidence, "line"));
+    aphi_buffer_format(out, "\n%s:%llu: ", r->file, (unsigned long long)number_of(evidence, "line"));
     aphi_terminal_paint(out, t, APHI_INK_ALARM, "no explanation for this response");
     add_unexplained(&text, evidence, words);
     aphi_utf8_clean(&clean, aphi_buffer_text(&text), t->unicode);
@@ -243,27 +241,27 @@ static void show_failure(aphi_buffer *out, aph_value result, aph_words *words, c
 
 /* ---- errors, limits, explanations -------------------------------------------------------------------------------- */
 
-static void show_error(aphi_buffer *out, aph_value result)
+static void show_error(aphi_buffer *out, const aph_check_result *r)
 {
-    aph_value error = aph_field(result, "error");
-    add_str(out, aph_field(result, "file"));
-    if (number_of(error, "line"))
-        aphi_buffer_format(out, ":%llu", (unsigned long long)number_of(error, "line"));
-    if (number_of(error, "column"))
-        aphi_buffer_format(out, ":%llu", (unsigned long long)number_of(error, "column"));
-    aphi_buffer_str(out, ": ");
-    add_str(out, aph_field(error, "message"));
+    aphi_buffer_str(out, r->file);
+    if (r->line)
+        aphi_buffer_format(out, ":%llu", (unsigned long long)r->line);
+    if (r->column)
+        aphi_buffer_format(out, ":%llu", (unsigned long long)r->column);
+    aphi_buffer_format(out, ": %s", r->message);
 }
 
-static void show_unknown(aphi_buffer *out, aph_value result)
+static void show_unknown(aphi_buffer *out, const aph_check_result *r)
 {
-    add_str(out, aph_field(result, "file"));
-    aphi_buffer_str(out, ": ");
-    add_str(out, aph_field(result, "limit"));
-    aphi_buffer_format(out, " limit reached at line %llu without a verdict; raise --%s",
-                       (unsigned long long)number_of(result, "limit_line"),
-                       aph_str_is(aph_field(result, "limit"), "solver") ? "solver-ms"
-                       : aph_str_is(aph_field(result, "limit"), "time") ? "time" : "memory");
+    static const char *const names[] = {[APH_LIMIT_TIME] = "time", [APH_LIMIT_MEMORY] = "memory",
+                                        [APH_LIMIT_SOLVER] = "solver"};
+    static const char *const options[] = {[APH_LIMIT_TIME] = "time", [APH_LIMIT_MEMORY] = "memory",
+                                          [APH_LIMIT_SOLVER] = "solver-ms"};
+    if (r->limit == APH_LIMIT_STOPPED)
+        aphi_buffer_format(out, "%s: stopped at line %llu", r->file, (unsigned long long)r->line);
+    else
+        aphi_buffer_format(out, "%s: %s limit reached at line %llu without a verdict; raise --%s", r->file,
+                           names[r->limit], (unsigned long long)r->line, options[r->limit]);
 }
 
 /* The server's choices, by their names in the model; unknowns with their values. */
@@ -287,12 +285,11 @@ static void show_choices(aphi_buffer *out, aph_value named, const aphi_terminal 
     add_wrapped(out, &line, t);
 }
 
-static void show_explanation(aphi_buffer *out, aph_value result, const aphi_terminal *t)
+static void show_explanation(aphi_buffer *out, const aph_check_result *r, const aphi_terminal *t)
 {
-    aph_value parts = aph_field(result, "explanation");
-    add_str(out, aph_field(result, "file"));
-    aphi_buffer_str(out, ": explained; the replay of the explanation ");
-    add_str(out, aph_field(result, "replay"));
+    aph_value parts = r->explanation;
+    aphi_buffer_format(out, "%s: explained; the replay of the explanation %s%s", r->file,
+                       r->explanation_holds ? "holds" : "does not hold: ", r->message);
     aphi_buffer_byte(out, '\n');
     for (size_t i = 0; i < aph_count(parts) && i < ORDER_SHOWN; i++) {
         aph_value part = aph_at(parts, i), choices = aph_field(part, "choices");
@@ -313,40 +310,34 @@ static void show_explanation(aphi_buffer *out, aph_value result, const aphi_term
         aphi_buffer_format(out, "  ... and %zu more partitions; --json lists all\n", aph_count(parts) - ORDER_SHOWN);
 }
 
-static bool verdict_is(aph_value result, const char *verdict)
+void aphi_check_report_reason(aphi_buffer *out, const aph_check_result *r, aph_words *words)
 {
-    return aph_str_is(aph_field(result, "verdict"), verdict);
-}
-
-void aphi_check_report_reason(aphi_buffer *out, aph_value result, aph_words *words)
-{
-    if (verdict_is(result, "error")) {
-        show_error(out, result);
-    } else if (verdict_is(result, "unknown")) {
-        show_unknown(out, result);
-    } else if (verdict_is(result, "fail")) {
-        aph_value evidence = aph_field(result, "evidence");
-        aphi_buffer_format(out, "line %llu: no explanation for ", (unsigned long long)number_of(evidence, "line"));
-        add_unexplained(out, evidence, words);
+    if (r->verdict == APH_CHECK_ERROR) {
+        show_error(out, r);
+    } else if (r->verdict == APH_CHECK_UNKNOWN) {
+        show_unknown(out, r);
+    } else if (r->verdict == APH_CHECK_FAIL) {
+        aphi_buffer_format(out, "line %llu: no explanation for ", (unsigned long long)number_of(r->evidence, "line"));
+        add_unexplained(out, r->evidence, words);
     }
 }
 
-void aphi_check_report_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t)
+void aphi_check_report_detail(aphi_buffer *out, const aph_check_result *r, aph_words *words, const aphi_terminal *t)
 {
-    if (verdict_is(result, "fail")) {
-        show_failure(out, result, words, t);
-    } else if (verdict_is(result, "pass")) {
-        if (aph_has(result, aph_str("explanation")))
-            show_explanation(out, result, t);
+    if (r->verdict == APH_CHECK_FAIL) {
+        show_failure(out, r, words, t);
+    } else if (r->verdict == APH_CHECK_PASS) {
+        if (r->explanation)
+            show_explanation(out, r, t);
     } else {
-        aphi_check_report_reason(out, result, words);
+        aphi_check_report_reason(out, r, words);
         aphi_buffer_byte(out, '\n');
     }
 }
 
-void aphi_check_report_json(FILE *out, aph_value result)
+void aphi_check_report_json(FILE *out, const aph_check_result *r, int exit_code)
 {
-    aph_value key, item;
+    aph_value key, item, result = aph_put(aph_check_result_value(r), "exit", aph_int(exit_code));
     for (size_t i = 0; aph_pair_at(result, i, &key, &item); i++) {
         size_t n;
         const char *name = aph_bytes_of(&key, &n);

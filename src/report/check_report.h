@@ -6,14 +6,14 @@
 
 #include "report/terminal.h"
 
-#include <antiphon/model.h>
+#include <antiphon/check.h>
 
 /* Appends the details of a result: the failing window and the expected responses, the error of the input, or the
  * explanation; nothing for a plain pass. words: the model's formatting of messages; NULL: JSON. */
-void aphi_check_report_detail(aphi_buffer *out, aph_value result, aph_words *words, const aphi_terminal *t);
+void aphi_check_report_detail(aphi_buffer *out, const aph_check_result *r, aph_words *words, const aphi_terminal *t);
 /* Writes the result as --json prints it, with durations in milliseconds. */
-void aphi_check_report_json(FILE *out, aph_value result);
+void aphi_check_report_json(FILE *out, const aph_check_result *r, int exit_code);
 /* Appends one line: the reason why the result is not a pass. */
-void aphi_check_report_reason(aphi_buffer *out, aph_value result, aph_words *words);
+void aphi_check_report_reason(aphi_buffer *out, const aph_check_result *r, aph_words *words);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "report/message_text.h"
 #include "report/utf8.h"
+#include "tester/run.h"
 
 #include <string.h>
 
@@ -161,18 +162,9 @@ void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp
 
 /* ---- live runs --------------------------------------------------------------------------------------------------- */
 
-static bool is_against_subject(const char *verdict)
-{
-    static const char *const names[] = {"fail", "malformed", "starved", "dead"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(verdict, names[i]))
-            return true;
-    return false;
-}
-
 void aphi_junit_run(aphi_buffer *out, const char *suite, const char *timestamp, const aphi_run_diagram *run)
 {
-    bool passed = !strcmp(run->verdict, "pass"), failed = is_against_subject(run->verdict);
+    bool passed = !strcmp(run->verdict, "pass"), failed = aphi_run_verdict_name_blames_subject(aph_str(run->verdict));
     aphi_buffer detail = {0}, facts = {0};
     aphi_run_diagram_report(&detail, run, &(aphi_terminal){.unicode = true, .columns = 120});
     aphi_message_json(&facts, run->run, APHI_MESSAGE_WHOLE);

@@ -11,6 +11,7 @@
 
 #include "report/terminal.h"
 #include "report/utf8.h"
+#include "tester/run.h"
 
 #include "page.h"
 
@@ -139,8 +140,7 @@ static bool verdict_is(aph_value v, const char *verdict)
 static void add_verdict(aphi_buffer *out, aph_value server)
 {
     bool pass = verdict_is(server, "pass");
-    bool against = verdict_is(server, "fail") || verdict_is(server, "malformed") || verdict_is(server, "dead") ||
-                   verdict_is(server, "starved");
+    bool against = aphi_run_verdict_name_blames_subject(aph_field(server, "verdict"));
     aphi_buffer_format(out, "<span class=\"verdict%s\">", pass ? " pass" : against ? " against" : "");
     add_field(out, server, "verdict");
     aphi_buffer_str(out, "</span>");

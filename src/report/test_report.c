@@ -10,7 +10,6 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "tester/trace_diff.h"
-#include "check/check_trace.h"
 #include "check/waivers.h"
 #include "report/run_page.h"
 #include "report/junit.h"
@@ -43,23 +42,6 @@ static void mark_telling(void *context)
     aph_mark(t->run);
     aph_mark(t->allowed);
     aph_mark(t->script);
-}
-
-static aphi_exit exit_of(const aphi_campaign *c)
-{
-    static const aphi_exit by_outcome[] = {
-        [APHI_RUN_PASS] = APHI_EXIT_PASS,           [APHI_RUN_FAIL] = APHI_EXIT_FAIL,
-        [APHI_RUN_UNKNOWN] = APHI_EXIT_UNKNOWN,     [APHI_RUN_STARVED] = APHI_EXIT_STARVED,
-        [APHI_RUN_DEAD] = APHI_EXIT_DEAD,           [APHI_RUN_MALFORMED] = APHI_EXIT_MALFORMED,
-        [APHI_RUN_VACUOUS] = APHI_EXIT_VACUOUS,     [APHI_RUN_STOPPED] = APHI_EXIT_INTERRUPTED};
-    static const aphi_exit by_fault[] = {
-        [APH_FAULT_NONE] = APHI_EXIT_WRITE,         [APH_FAULT_REQUEST] = APHI_EXIT_MODEL_GENERATE,
-        [APH_FAULT_CRASH] = APHI_EXIT_MODEL_CRASH,  [APH_FAULT_STUCK] = APHI_EXIT_MODEL_STUCK,
-        [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE, [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE,
-        [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
-    if (c->outcome != APHI_RUN_TROUBLE)
-        return by_outcome[c->outcome];
-    return c->unstarted ? APHI_EXIT_SUBJECT : by_fault[c->fault];
 }
 
 /* ---- evidence ---------------------------------------------------------------------------------------------------- */
@@ -95,12 +77,14 @@ static aph_value labels_of(const telling *t, aph_value lines)
 
 static void find_evidence(telling *t)
 {
-    aphi_check_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
-                                             .memory = (size_t)2048 << 20},
-                                  .format = APHI_FORMAT_JSONL};
+    aph_check_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
+                                            .memory = (size_t)2048 << 20},
+                                 .format = APH_FORMAT_JSONL};
     if (t->campaign->outcome != APHI_RUN_FAIL)
         return;
-    t->evidence = aph_field(aphi_check_trace(t->options->model, t->campaign->trace, &options), "evidence");
+    aph_check_result *r = aph_check_file(t->options->model, t->campaign->trace, &options);
+    t->evidence = r->evidence;
+    aph_check_result_free(r);
     aph_value allowed = t->evidence ? aph_field(t->evidence, "allowed") : APH_NIL;
     t->allowed = aph_array(0, NULL);
     for (size_t i = 0; allowed && i < aph_count(allowed); i++) {
@@ -154,11 +138,6 @@ static aph_value script_value(const aphi_script *s)
     return all;
 }
 
-static bool is_against(aphi_run_verdict o)
-{
-    return o == APHI_RUN_FAIL || o == APHI_RUN_STARVED || o == APHI_RUN_DEAD || o == APHI_RUN_MALFORMED;
-}
-
 /* The command that runs the script again, as it was run. */
 static void fill_replay(telling *t)
 {
@@ -205,7 +184,8 @@ static void fill_timeline(telling *t)
                         "total_ns", aph_int(c->ns));
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
-    t->script = r && r->script_whole && is_against(c->outcome) ? script_value(aphi_run_script(r)) : APH_NIL;
+    bool blamed = aphi_run_verdict_blames_subject(c->outcome);
+    t->script = r && r->script_whole && blamed ? script_value(aphi_run_script(r)) : APH_NIL;
     t->timeline = (aphi_run_diagram){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
                                   .events = t->timeline.events, .count = t->timeline.count,
@@ -253,7 +233,7 @@ static void tell_json(const telling *t)
             (unsigned long long)(c->requests + c->answers), (unsigned long long)c->requests,
             (unsigned long long)c->answers);
     fprintf(out, ",\"undecided\":%llu,\"seconds\":%.6f", (unsigned long long)c->undecided, (double)c->ns / 1e9);
-    if (is_against(c->outcome)) {
+    if (aphi_run_verdict_blames_subject(c->outcome)) {
         fprintf(out, ",\"seconds_to_reject\":%.6f,\"seconds_shrinking\":%.6f", (double)c->reject_ns / 1e9,
                 (double)c->shrink_ns / 1e9);
         if (t->script) {
@@ -322,7 +302,7 @@ static aph_value found_value(const telling *t)
                              aph_int(c->ns), "trace", aph_str(c->trace));
     if (c->branches)
         v = aph_put(v, "branches", c->branches);
-    return is_against(c->outcome) ? against_value(t, v) : v;
+    return aphi_run_verdict_blames_subject(c->outcome) ? against_value(t, v) : v;
 }
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
@@ -330,7 +310,7 @@ static aph_value found_value(const telling *t)
 static void paint_verdict(aphi_buffer *out, const telling *t)
 {
     aphi_run_verdict o = t->campaign->outcome;
-    aphi_ink ink = o == APHI_RUN_PASS ? APHI_INK_GREEN : is_against(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
+    aphi_ink ink = o == APHI_RUN_PASS ? APHI_INK_GREEN : aphi_run_verdict_blames_subject(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
     aphi_terminal_paint(out, &t->options->terminal, ink, aphi_run_verdict_name(o));
 }
 
@@ -412,7 +392,7 @@ static void tell_people(const telling *t)
     aphi_buffer_str(&out, " in ");
     count_of(&out, c->runs, "run");
     aphi_buffer_str(&out, ", ");
-    aphi_report_duration(&out, is_against(c->outcome) ? c->reject_ns : c->ns);
+    aphi_report_duration(&out, aphi_run_verdict_blames_subject(c->outcome) ? c->reject_ns : c->ns);
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
     if (c->undecided && c->outcome != APHI_RUN_UNKNOWN) {
         count_of(&out, c->undecided, "run");
@@ -422,7 +402,7 @@ static void tell_people(const telling *t)
     }
     tell_shrinking(&out, t);
     tell_divergence(&out, t);
-    if (is_against(c->outcome) && c->run)
+    if (aphi_run_verdict_blames_subject(c->outcome) && c->run)
         aphi_run_diagram_report(&out, &t->timeline, &t->options->terminal);
     else if (c->outcome != APHI_RUN_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
@@ -482,10 +462,9 @@ static bool flushed(void)
     return false;
 }
 
-aphi_exit aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options)
+bool aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options)
 {
     telling t = {.campaign = c, .options = options};
-    aphi_exit code = exit_of(c);
     aph_root_add(mark_telling, &t);
     look_at_moments(&t);
     find_evidence(&t);
@@ -500,5 +479,5 @@ aphi_exit aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_
         tell_people(&t);
     const bool fine[] = {write_report(&t), write_junit(&t), flushed()};
     aph_root_remove(mark_telling, &t);
-    return fine[0] && fine[1] && fine[2] ? code : APHI_EXIT_WRITE;
+    return fine[0] && fine[1] && fine[2];
 }

@@ -4,7 +4,6 @@
 #ifndef APHI_REPORT_TEST_REPORT_H
 #define APHI_REPORT_TEST_REPORT_H
 
-#include "check/exits.h"
 #include "tester/campaign.h"
 #include "report/terminal.h"
 
@@ -26,9 +25,9 @@ typedef struct aphi_test_report_options {
     aph_value *found;        /* if not NULL, nothing is printed and this is what came of it (see below) */
 } aphi_test_report_options;
 
-/* Tells it as the options say; returns the exit code. As a value: verdict, why, runs, messages, ns, trace, branches;
+/* Reports as the options say. Returns false if a file or stdout cannot be written. As a value: verdict, why, runs, messages, ns, trace, branches;
  * and if the subject is to blame reject_ns, shrink_ns, requests (how many the counterexample has), script, reproduced,
  * confirmed, minimal, evidence, picture and replay, as far as there are such. The caller marks it. */
-aphi_exit aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options);
+bool aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options);
 
 #endif

@@ -279,17 +279,17 @@ static void say_names(aphi_buffer *out)
         aphi_buffer_format(out, "%s%s", i == 0 ? "" : i + 1 < PRESETS ? ", " : " and ", presets[i].name);
 }
 
-static aphi_exit say_unknown(const char *name, char *error, size_t size)
+static aphi_preset_status say_unknown(const char *name, char *error, size_t size)
 {
     aphi_buffer names = {0};
     say_names(&names);
     snprintf(error, size, "there is no subject %s; there are %s. Others are started with --run COMMAND", name,
              aphi_buffer_text(&names));
     aphi_buffer_free(&names);
-    return APHI_EXIT_USAGE;
+    return APHI_PRESET_UNKNOWN;
 }
 
-static aphi_exit say_missing(const preset *p, const char *package, char *error, size_t size)
+static aphi_preset_status say_missing(const preset *p, const char *package, char *error, size_t size)
 {
     const char *own = getenv("ANTIPHON_SERVERS");
     if (*package)
@@ -298,7 +298,7 @@ static aphi_exit say_missing(const preset *p, const char *package, char *error, 
     else
         snprintf(error, size, "the program %s is not here: it is built with Antiphon, into the folder subjects beside "
                  "the program; ANTIPHON_SUBJECTS names another folder", p->program);
-    return APHI_EXIT_SUBJECT;
+    return APHI_PRESET_MISSING;
 }
 
 void aphi_quote(aphi_buffer *out, const char *text)
@@ -365,8 +365,8 @@ static void make_database(const preset *p, aphi_preset_made *made)
     aphi_buffer_free(&command);
 }
 
-aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
-                           char *error, size_t size)
+aphi_preset_status aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made,
+                                    aphi_subject_options *options, char *error, size_t size)
 {
     const preset *p = named(name);
     if (!p)
@@ -390,7 +390,7 @@ aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_mad
     options->file_count = made->file_count;
     options->owner = p->owner;
     options->abrupt = true;
-    return APHI_EXIT_PASS;
+    return APHI_PRESET_READY;
 }
 
 /* Servers know -v; what they say may be on either output. */

@@ -5,7 +5,6 @@
 #define APHI_SUBJECT_PRESETS_H
 
 #include "base/buffer.h"
-#include "check/exits.h"
 #include "subject/subject.h"
 
 enum { APHI_PRESET_FILES = 5, APHI_PRESET_CONNECTIONS = 250 /* if nobody knows how many there will be */ };
@@ -20,10 +19,16 @@ typedef struct aphi_preset_made {
     const char *const *known; /* names of waivers, of what it is known to do wrong; the last is NULL */
 } aphi_preset_made;
 
-/* Fills in how the subject of that name is started, for so many connections at once. PASS, USAGE (no such name) or
- * SUBJECT (its program is not here), the latter two with a message. */
-aphi_exit aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made, aphi_subject_options *options,
-                           char *error, size_t size);
+typedef enum aphi_preset_status {
+    APHI_PRESET_READY,
+    APHI_PRESET_UNKNOWN, /* there is no preset of that name */
+    APHI_PRESET_MISSING, /* its program is not installed */
+} aphi_preset_status;
+
+/* Fills in the options that start the named subject, for up to `connections` connections at once. On any status but
+ * READY, writes a message to error. */
+aphi_preset_status aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made,
+                                    aphi_subject_options *options, char *error, size_t size);
 /* What the program of that name says its version is, in a line; "" if it says nothing. */
 void aphi_preset_version(const char *name, char *version, size_t size);
 void aphi_preset_free(aphi_preset_made *made);

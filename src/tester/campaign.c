@@ -19,6 +19,8 @@
 #include "tree/guard.h"
 #include "value/heap.h"
 
+#include <antiphon/check.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,6 +40,8 @@ enum {
     KEPT_TRIES = 3,
     DOUBT_RUNS = 10,         /* in which what may have been chance is to happen again */
     LAST_PATIENCES = 8,      /* for the run that confirms a small script, when the time is up */
+    CHECK_MS_MAX = 30000,    /* for checking the trace of a run */
+    CHECK_MS_MIN = 1000,     /* the same at the start of a campaign, and when its time is up */
 };
 #define LAST "trace.jsonl"        /* in the folder: the trace of the run in the result */
 #define AGAIN "trace.again.jsonl" /* and of one that may take its place */
@@ -59,11 +63,6 @@ typedef struct campaign {
     char slow[512];          /* what that was */
     char hindered[512];      /* what kept a candidate from being tried, such as a full disk */
 } campaign;
-
-static bool is_failure(aphi_run_verdict o)
-{
-    return o == APHI_RUN_FAIL || o == APHI_RUN_STARVED || o == APHI_RUN_DEAD || o == APHI_RUN_MALFORMED;
-}
 
 static void say(campaign *c, const char *text)
 {
@@ -226,14 +225,31 @@ static uint64_t choose_length(const campaign *c)
     return length < left ? length : left;
 }
 
-/* The trace decides, if the run could not. */
-static aphi_run_verdict judged_again(campaign *c, const aphi_run *run)
+/* A trace that is hard to check must not take most of the campaign's time. */
+static int64_t check_time_ms(const campaign *c)
 {
-    const aphi_campaign_audience *audience = &c->options->audience;
-    if (run->outcome != APHI_RUN_UNKNOWN || !run->undecided || !audience->judge_again)
+    int64_t spent_ms = (aphi_clock_ns() - c->began) / 1000000;
+    int64_t left_ms = c->options->time_ns ? c->options->time_ns / 1000000 - spent_ms : CHECK_MS_MAX;
+    int64_t ms = left_ms < spent_ms ? left_ms : spent_ms;
+    return ms < CHECK_MS_MIN ? CHECK_MS_MIN : ms < CHECK_MS_MAX ? ms : CHECK_MS_MAX;
+}
+
+/* Checks the trace as a whole, if the run could not decide. */
+static aphi_run_verdict verdict_of_trace(campaign *c, const aphi_run *run)
+{
+    static const aphi_run_verdict verdicts[] = {[APH_CHECK_PASS] = APHI_RUN_PASS, [APH_CHECK_FAIL] = APHI_RUN_FAIL,
+                                                [APH_CHECK_UNKNOWN] = APHI_RUN_UNKNOWN,
+                                                [APH_CHECK_ERROR] = APHI_RUN_UNKNOWN};
+    const aphi_campaign_options *o = c->options;
+    if (run->outcome != APHI_RUN_UNKNOWN || !run->undecided)
         return run->outcome;
-    aph_verdict verdict = audience->judge_again(audience->context, c->result.trace);
-    return verdict == APH_PASS ? APHI_RUN_PASS : verdict == APH_FAIL ? APHI_RUN_FAIL : APHI_RUN_UNKNOWN;
+    aph_check_options options = {.oracle = {.environment = o->environment, .memory = o->memory,
+                                            .time_ms = check_time_ms(c)},
+                                 .format = APH_FORMAT_JSONL, .stop = c->deaf ? NULL : o->stop};
+    aph_check_result *r = aph_check_file(o->model, c->result.trace, &options);
+    aphi_run_verdict verdict = verdicts[r->verdict];
+    aph_check_result_free(r);
+    return verdict;
 }
 
 /* False: go on with the next run. */
@@ -241,7 +257,7 @@ static bool judge_again(campaign *c)
 {
     aphi_run *run = c->result.run;
     aphi_run_verdict before = run->outcome;
-    c->result.outcome = judged_again(c, run);
+    c->result.outcome = verdict_of_trace(c, run);
     if (before == APHI_RUN_UNKNOWN && c->result.outcome == APHI_RUN_FAIL) {
         run->outcome = APHI_RUN_FAIL;
         snprintf(c->result.why, sizeof c->result.why, "nothing that the model allows explains what was seen");
@@ -336,7 +352,7 @@ static bool fails_again(campaign *c, const aphi_script *script, unsigned tries, 
         keep_run(c, run);
         if (c->result.outcome == APHI_RUN_UNKNOWN)
             judge_again(c);
-        if (is_failure(c->result.outcome) && (c->wanted == APHI_RUN_PASS || c->result.outcome == c->wanted))
+        if (aphi_run_verdict_blames_subject(c->result.outcome) && (c->wanted == APHI_RUN_PASS || c->result.outcome == c->wanted))
             return true;
         if (run->outcome == APHI_RUN_STOPPED || run->outcome == APHI_RUN_TROUBLE ||
             (c->until && aphi_clock_ns() >= c->until))
@@ -393,7 +409,7 @@ static int try_once(campaign *c, const aphi_script *candidate)
     aphi_run *run = fresh_run(c, &how, true); /* the trace decides, if the run cannot */
     if (!run)
         return -1;
-    aphi_run_verdict outcome = judged_again(c, run);
+    aphi_run_verdict outcome = verdict_of_trace(c, run);
     bool given_up = outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= c->until; /* tells nothing, as a full disk */
     bool able = !given_up && (outcome != APHI_RUN_TROUBLE || run->fault != APH_FAULT_NONE);
     int taken = !able ? -1 : outcome == c->wanted ? (int)aphi_run_script(run)->count : 0;
@@ -736,9 +752,9 @@ static void settle(campaign *c)
     bool starved = r->outcome == APHI_RUN_STARVED;
     if (starved) /* first: to shrink what was only slow takes long, and comes to nothing */
         settle_doubt(c);
-    if (is_failure(r->outcome) && c->options->shrink)
+    if (aphi_run_verdict_blames_subject(r->outcome) && c->options->shrink)
         shrink(c);
-    if (is_failure(r->outcome) && !starved)
+    if (aphi_run_verdict_blames_subject(r->outcome) && !starved)
         settle_doubt(c);
 }
 
@@ -764,7 +780,7 @@ aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
             settle(c);
         }
         remember_silence(c);
-        if (r->run && is_failure(r->outcome) && !options->script)
+        if (r->run && aphi_run_verdict_blames_subject(r->outcome) && !options->script)
             keep_script(c);
         if (r->run)
             look_at_floors(c);

@@ -14,8 +14,6 @@ typedef struct aphi_campaign_audience {
     void (*progress)(void *context, uint64_t runs, const aphi_run_facts *facts);
     void (*shrinking)(void *context, const char *step, const aphi_script *best);
     void (*note)(void *context, const char *text);
-    /* The run at hand could not be judged while it went on: what does its trace come to, judged as a whole? */
-    aph_verdict (*judge_again)(void *context, const char *trace);
 } aphi_campaign_audience;
 
 typedef struct aphi_campaign_options {

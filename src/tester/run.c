@@ -35,6 +35,20 @@ const char *aphi_run_verdict_name(aphi_run_verdict o)
     return names[o];
 }
 
+bool aphi_run_verdict_blames_subject(aphi_run_verdict verdict)
+{
+    return verdict == APHI_RUN_FAIL || verdict == APHI_RUN_STARVED || verdict == APHI_RUN_DEAD ||
+           verdict == APHI_RUN_MALFORMED;
+}
+
+bool aphi_run_verdict_name_blames_subject(aph_value name)
+{
+    for (int v = APHI_RUN_PASS; v <= APHI_RUN_TROUBLE; v++)
+        if (aph_str_is(name, aphi_run_verdict_name((aphi_run_verdict)v)))
+            return aphi_run_verdict_blames_subject((aphi_run_verdict)v);
+    return false;
+}
+
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static int64_t time_to_wait(aphi_run_state *r)

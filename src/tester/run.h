@@ -31,6 +31,10 @@ typedef enum aphi_run_verdict {
 } aphi_run_verdict;
 
 const char *aphi_run_verdict_name(aphi_run_verdict o);
+/* Is the subject at fault: fail, starved, dead or malformed? */
+bool aphi_run_verdict_blames_subject(aphi_run_verdict verdict);
+/* The same for the name of a verdict, a string; false for any other value. */
+bool aphi_run_verdict_name_blames_subject(aph_value name);
 
 /* How far a run is. */
 typedef struct aphi_run_facts {

@@ -18,7 +18,7 @@ struct aphi_trace {
     char *file;
     aphi_source source;
     aphi_trace_error error;
-    aphi_trace_format format;
+    aph_trace_format format;
     const aph_model *model;
     aphi_reader *read;
     bool over;             /* the end was reached, or an error */

@@ -20,16 +20,16 @@ enum { BUFFER_DEFAULT = 1 << 20, FORM_MAX_DEFAULT = 64 << 20 };
 static const char *const format_names[] = {"auto", "jsonl", "jepsen-log", "edn", "json"};
 enum { FORMATS = sizeof format_names / sizeof *format_names };
 
-const char *aphi_trace_format_name(aphi_trace_format format)
+const char *aph_trace_format_name(aph_trace_format format)
 {
     return format_names[format];
 }
 
-bool aphi_trace_format_named(const char *name, aphi_trace_format *format)
+bool aph_trace_format_named(const char *name, aph_trace_format *format)
 {
     for (int i = 0; i < FORMATS; i++) {
         if (strcmp(name, format_names[i]) == 0) {
-            *format = (aphi_trace_format)i;
+            *format = (aph_trace_format)i;
             return true;
         }
     }
@@ -114,17 +114,17 @@ int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
 /* ---- telling the format ------------------------------------------------------------------------------------------ */
 
 /* A JSON object: ours, or a Jepsen operation? Judged by its keys, and where it is broken, by those before. */
-static aphi_trace_format tell_object(aphi_cursor *c)
+static aph_trace_format tell_object(aphi_cursor *c)
 {
     static const char *const keys[] = {"process", "conn", "note", "antiphon"};
     aphi_slice found[4] = {{0}};
     aphi_json_members(c, keys, found, 4);
     bool ours = found[1].at || found[2].at || found[3].at;
-    return found[0].at && !ours ? APHI_FORMAT_JSON : APHI_FORMAT_JSONL;
+    return found[0].at && !ours ? APH_FORMAT_JSON : APH_FORMAT_JSONL;
 }
 
 /* What follows the bracket that opens a vector of EDN or an array of JSON. */
-static aphi_trace_format tell_array(aphi_cursor *c)
+static aph_trace_format tell_array(aphi_cursor *c)
 {
     c->at++;
     aphi_json_blank(c);
@@ -132,14 +132,14 @@ static aphi_trace_format tell_array(aphi_cursor *c)
         c->at++;
         aphi_json_blank(c);
         if (*c->at == '"')
-            return APHI_FORMAT_JSON;
+            return APH_FORMAT_JSON;
     }
     if (*c->at == '\0')
         aphi_cursor_fail_nul(c);
-    return APHI_FORMAT_EDN;
+    return APH_FORMAT_EDN;
 }
 
-static aphi_trace_format tell_map(aphi_cursor *c)
+static aph_trace_format tell_map(aphi_cursor *c)
 {
     aphi_cursor inner = *c;
     inner.at++;
@@ -149,44 +149,44 @@ static aphi_trace_format tell_map(aphi_cursor *c)
     if (*inner.at == '\0')
         aphi_cursor_fail_nul(&inner);
     c->starved = inner.starved;
-    return APHI_FORMAT_EDN;
+    return APH_FORMAT_EDN;
 }
 
 /* A line of a log has a keyword after a blank; one of another logger at least begins like one. */
-static aphi_trace_format tell_line(aphi_cursor *c)
+static aph_trace_format tell_line(aphi_cursor *c)
 {
     static const char *const levels[] = {"INFO", "WARN", "ERROR", "DEBUG", "TRACE"};
     const char *from = c->at;
     for (const char *p = from; *p && *p != '\n'; p++) {
         if ((p[0] == ' ' || p[0] == '\t') && p[1] == ':')
-            return APHI_FORMAT_JEPSEN_LOG;
+            return APH_FORMAT_JEPSEN_LOG;
         c->at = p + 1;
     }
     if (c->at == c->end && !c->whole)
         aphi_cursor_fail_nul(c);
     size_t n = strcspn(from, " \t\r\n");
     bool logged = aphi_slice_find((aphi_slice){from, n}, levels, 5) < 5;
-    return logged || *from == ':' ? APHI_FORMAT_JEPSEN_LOG : APHI_FORMAT_AUTO;
+    return logged || *from == ':' ? APH_FORMAT_JEPSEN_LOG : APH_FORMAT_AUTO;
 }
 
-static aphi_trace_format tell(aphi_cursor *c)
+static aph_trace_format tell(aphi_cursor *c)
 {
     aphi_json_blank(c);
     switch (*c->at) {
     case '{': return tell_map(c);
     case '[': return tell_array(c);
-    case '#': case ';': case '(': case ',': return APHI_FORMAT_EDN;
+    case '#': case ';': case '(': case ',': return APH_FORMAT_EDN;
     case '\0':
         if (c->at == c->end)
             aphi_cursor_fail_nul(c);
-        return c->at == c->end ? APHI_FORMAT_JSONL : APHI_FORMAT_AUTO;
+        return c->at == c->end ? APH_FORMAT_JSONL : APH_FORMAT_AUTO;
     default: return tell_line(c);
     }
 }
 
 static int tell_format(aphi_trace *t)
 {
-    aphi_trace_format format;
+    aph_trace_format format;
     for (;;) {
         aphi_cursor c = aphi_trace_cursor(t);
         format = tell(&c);
@@ -195,7 +195,7 @@ static int tell_format(aphi_trace *t)
         if (aphi_trace_widen(t) < 0)
             return -1;
     }
-    if (format == APHI_FORMAT_AUTO) {
+    if (format == APH_FORMAT_AUTO) {
         aphi_cursor c = aphi_trace_cursor(t);
         aphi_json_blank(&c);
         return aphi_trace_fail(t, APHI_TRACE_FORMAT, c.at,
@@ -221,7 +221,7 @@ static int skip_mark(aphi_trace *t)
 static int start(aphi_trace *t)
 {
     static aphi_reader *const readers[FORMATS] = {NULL, aphi_read_jsonl, aphi_read_log, aphi_read_edn, aphi_read_json};
-    if (skip_mark(t) < 0 || (t->format == APHI_FORMAT_AUTO && tell_format(t) < 0))
+    if (skip_mark(t) < 0 || (t->format == APH_FORMAT_AUTO && tell_format(t) < 0))
         return -1;
     t->read = readers[t->format];
     return 1;
@@ -296,12 +296,12 @@ int aphi_trace_next(aphi_trace *t, aphi_observation *o)
     return status;
 }
 
-aphi_trace_format aphi_trace_format_of(const aphi_trace *t)
+aph_trace_format aphi_trace_format_of(const aphi_trace *t)
 {
     return t->format;
 }
 
 bool aphi_trace_paired(const aphi_trace *t)
 {
-    return t->format != APHI_FORMAT_JSONL || !t->model || t->model->rpc;
+    return t->format != APH_FORMAT_JSONL || !t->model || t->model->rpc;
 }

@@ -10,15 +10,7 @@
 #ifndef APHI_TRACE_H
 #define APHI_TRACE_H
 
-#include <antiphon/model.h>
-
-typedef enum aphi_trace_format {
-    APHI_FORMAT_AUTO,       /* told from the first bytes */
-    APHI_FORMAT_JSONL,      /* our own: one JSON object a line */
-    APHI_FORMAT_JEPSEN_LOG, /* PROCESS :invoke|:ok|:fail|:info :OP VALUE, one a line */
-    APHI_FORMAT_EDN,        /* Jepsen operation maps in EDN, one after another or in one vector */
-    APHI_FORMAT_JSON,       /* Jepsen operation maps in JSON, one a line or in one array */
-} aphi_trace_format;
+#include <antiphon/check.h>
 
 typedef enum aphi_observation_kind {
     APHI_SENT,     /* message is the request */
@@ -75,7 +67,7 @@ typedef struct aphi_trace_error {
 } aphi_trace_error;
 
 typedef struct aphi_trace_options {
-    aphi_trace_format format;
+    aph_trace_format format;
     const aph_model *model; /* for its jepsen hook and its promise rpc; may be NULL; must outlive the trace */
     size_t buffer;          /* bytes read at once; 0: 1 MiB */
     size_t form_max;        /* the longest line or form; 0: 64 MiB */
@@ -95,10 +87,8 @@ int aphi_trace_next(aphi_trace *t, aphi_observation *o);
 
 const aphi_trace_error *aphi_trace_error_of(const aphi_trace *t);
 const char *aphi_trace_fault_name(aphi_trace_fault fault); /* "MALFORMED" */
-/* The format, which is APHI_FORMAT_AUTO until the first aphi_trace_next has told it. */
-aphi_trace_format aphi_trace_format_of(const aphi_trace *t);
-const char *aphi_trace_format_name(aphi_trace_format format); /* "jepsen-log" */
-bool aphi_trace_format_named(const char *name, aphi_trace_format *format);
+/* The format, which is APH_FORMAT_AUTO until the first aphi_trace_next has told it. */
+aph_trace_format aphi_trace_format_of(const aphi_trace *t);
 
 /* Is each end known to be the end of one request? Always in Jepsen's formats; in ours, the k-th answer on a connection
  * is of its k-th request unless the model makes no promise (rpc) to answer each request once. */

@@ -42,6 +42,7 @@ typedef struct code_range {
 static _Thread_local struct {
     aphi_guarded *inside;
     volatile sig_atomic_t expired, stuck;
+    const volatile sig_atomic_t *stop; /* or NULL */
     volatile uint64_t entered;    /* steps so far */
     uint64_t entered_at_tick;
     unsigned ticks_in_step;
@@ -57,6 +58,11 @@ static _Thread_local struct {
 } guard;
 
 static volatile sig_atomic_t called_off;
+
+static bool is_stopped(void)
+{
+    return called_off || (guard.stop && *guard.stop);
+}
 
 static uintptr_t interrupted_at(void *context)
 {
@@ -79,7 +85,7 @@ static void on_tick(int signal, siginfo_t *info, void *context)
     guard.entered_at_tick = guard.entered;
     if (guard.ticks_in_step >= STUCK_TICKS)
         guard.expired = guard.stuck = 1;
-    if (called_off || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
+    if (is_stopped() || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
         guard.expired = 1;
     uintptr_t at = interrupted_at(context);
     if (!guard.expired || !guard.inside || at < guard.model_code.low || at >= guard.model_code.high)
@@ -225,7 +231,12 @@ void aphi_guard_disarm(void)
 
 bool aphi_guard_expired(void)
 {
-    return guard.expired || called_off;
+    return guard.expired || is_stopped();
+}
+
+void aphi_guard_watch(const volatile sig_atomic_t *stop)
+{
+    guard.stop = stop;
 }
 
 void aphi_guard_call_off(void)

@@ -23,6 +23,9 @@ bool aphi_guard_overfull(void); /* a step was left for the memory that it took *
 void aphi_guard_call_off(void);
 void aphi_guard_resume(void);
 
+/* This thread's deadlines also count as passed while *stop is not 0; NULL: no such flag. */
+void aphi_guard_watch(const volatile sig_atomic_t *stop);
+
 /* Around a step: where to jump, and why the jump came. */
 typedef struct aphi_guarded {
     sigjmp_buf escape;

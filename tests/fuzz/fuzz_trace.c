@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const aphi_trace_format formats[] = {APHI_FORMAT_JSONL, APHI_FORMAT_JSON, APHI_FORMAT_AUTO};
+    static const aph_trace_format formats[] = {APH_FORMAT_JSONL, APH_FORMAT_JSON, APH_FORMAT_AUTO};
     if (size == 0)
         return 0;
     aphi_trace_options options = {.format = formats[data[0] % 3]};

@@ -102,19 +102,19 @@ static int tear_down(void **unused)
     return 0;
 }
 
-static void opens(const char *text, aphi_model_loader_kind kind, const char *name)
+static void opens(const char *text, aph_model_source kind, const char *name)
 {
-    aphi_loaded_model spec;
-    aphi_model_loader_error error = {0};
-    if (!aphi_model_loader_open(text, &spec, &error))
+    aph_loaded_model spec;
+    aph_load_error error = {0};
+    if (!aph_model_load(text, &spec, &error))
         fail_msg("%s", error.message);
-    assert_int_equal(spec.kind, kind);
+    assert_int_equal(spec.source, kind);
     assert_string_equal(spec.model->name, name);
-    aphi_model_loader_close(&spec);
+    aph_model_unload(&spec);
 }
 
-static void check_failure(bool opened, const aphi_loaded_model *spec, const aphi_model_loader_error *error,
-                          aphi_model_loader_fault fault, const char *hint)
+static void check_failure(bool opened, const aph_loaded_model *spec, const aph_load_error *error,
+                          aph_load_fault fault, const char *hint)
 {
     assert_false(opened);
     assert_null(spec->model);
@@ -122,21 +122,21 @@ static void check_failure(bool opened, const aphi_loaded_model *spec, const aphi
         fail_msg("fault %d, expected %d with '%s': %s", error->fault, fault, hint, error->message);
 }
 
-static void fails(const char *text, aphi_model_loader_fault fault, const char *hint)
+static void fails(const char *text, aph_load_fault fault, const char *hint)
 {
-    aphi_loaded_model spec;
-    aphi_model_loader_error error = {0};
-    check_failure(aphi_model_loader_open(text, &spec, &error), &spec, &error, fault, hint);
+    aph_loaded_model spec;
+    aph_load_error error = {0};
+    check_failure(aph_model_load(text, &spec, &error), &spec, &error, fault, hint);
 }
 
 /* The compiler's own words would only be noise in the log of the tests. */
-static void fails_quietly(const char *text, aphi_model_loader_fault fault, const char *hint)
+static void fails_quietly(const char *text, aph_load_fault fault, const char *hint)
 {
-    aphi_loaded_model spec;
-    aphi_model_loader_error error = {0};
+    aph_loaded_model spec;
+    aph_load_error error = {0};
     int kept = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
     dup2(nowhere, STDERR_FILENO);
-    bool opened = aphi_model_loader_open(text, &spec, &error);
+    bool opened = aph_model_load(text, &spec, &error);
     dup2(kept, STDERR_FILENO);
     close(kept);
     close(nowhere);
@@ -148,14 +148,14 @@ static void fails_quietly(const char *text, aphi_model_loader_fault fault, const
 static void test_names(void **unused)
 {
     (void)unused;
-    opens("register", APHI_LOADER_BUILTIN, "register");
-    opens("etag-kv", APHI_LOADER_BUILTIN, "etag-kv");
-    fails("regsiter", APHI_LOADER_NO_SUCH, "did you mean 'register'?");
-    fails("ques", APHI_LOADER_NO_SUCH, "did you mean 'queue'?");
-    fails("raft-consensus", APHI_LOADER_NO_SUCH, "register, kv, swap, swap-impl, queue, etag-kv");
-    fails("", APHI_LOADER_NO_SUCH, "no model is called ''");
-    fails("mine.txt", APHI_LOADER_NO_SUCH, "./mine.prog");
-    aphi_model_loader_error error;
+    opens("register", APH_MODEL_BUILTIN, "register");
+    opens("etag-kv", APH_MODEL_BUILTIN, "etag-kv");
+    fails("regsiter", APH_LOAD_NO_SUCH, "did you mean 'register'?");
+    fails("ques", APH_LOAD_NO_SUCH, "did you mean 'queue'?");
+    fails("raft-consensus", APH_LOAD_NO_SUCH, "register, kv, swap, swap-impl, queue, etag-kv");
+    fails("", APH_LOAD_NO_SUCH, "no model is called ''");
+    fails("mine.txt", APH_LOAD_NO_SUCH, "./mine.prog");
+    aph_load_error error;
     fail_no_such("raft-consensus", &error);
     assert_null(strstr(error.message, "did you mean"));
 }
@@ -165,12 +165,12 @@ static void test_prog(void **unused)
     (void)unused;
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/examples/prog/cmp-rst.prog", root);
-    opens(path, APHI_LOADER_PROG, "cmp-rst");
-    opens(write_file("a.b.prog", "return"), APHI_LOADER_PROG, "a.b");
-    fails(write_file("bad.prog", "!1 := 0;\n!2 = 0;\n"), APHI_LOADER_SYNTAX, "bad.prog:2:4: expected ':=', found '='");
-    fails(write_file("empty.prog", ""), APHI_LOADER_SYNTAX, "empty.prog:1:1: ");
-    fails(path_of("none.prog"), APHI_LOADER_UNREADABLE, "No such file");
-    fails(strcat(path_of(""), "x.prog"), APHI_LOADER_UNREADABLE, "cannot read");
+    opens(path, APH_MODEL_PROG, "cmp-rst");
+    opens(write_file("a.b.prog", "return"), APH_MODEL_PROG, "a.b");
+    fails(write_file("bad.prog", "!1 := 0;\n!2 = 0;\n"), APH_LOAD_SYNTAX, "bad.prog:2:4: expected ':=', found '='");
+    fails(write_file("empty.prog", ""), APH_LOAD_SYNTAX, "empty.prog:1:1: ");
+    fails(path_of("none.prog"), APH_LOAD_UNREADABLE, "No such file");
+    fails(strcat(path_of(""), "x.prog"), APH_LOAD_UNREADABLE, "cannot read");
 }
 
 /* ---- models in C ------------------------------------------------------------------------------------------------- */
@@ -180,22 +180,22 @@ static void test_examples(void **unused)
     (void)unused;
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/examples/kv.c", root);
-    opens(path, APHI_LOADER_C, "kv");
+    opens(path, APH_MODEL_C, "kv");
     snprintf(path, sizeof path, "%s/examples/conditional-put.c", root);
-    opens(path, APHI_LOADER_C, "conditional-put");
+    opens(path, APH_MODEL_C, "conditional-put");
 }
 
 static void test_cache(void **unused)
 {
     (void)unused;
     const char *path = write_file("echo.c", model_text);
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 1);
     setenv("CC", "cc -DUNUSED", 1); /* other options are another compiler */
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 2);
     unsetenv("CC");
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 2);
 }
 
@@ -208,16 +208,16 @@ static void test_cache_sees_headers(void **unused)
                                              "static void step(aph *m, aph_value *s) { (void)s; aph_recv(m); }\n"
                                              "static const aph_model m = {.version = 1, .name = NAME, .step = step};\n"
                                              "APH_MODEL(m)\n");
-    opens(path, APHI_LOADER_C, "before");
+    opens(path, APH_MODEL_C, "before");
     write_file("name.h", "#define NAME \"after\"\n");
-    opens(path, APHI_LOADER_C, "after");
+    opens(path, APH_MODEL_C, "after");
 }
 
 static void test_broken_cache(void **unused)
 {
     (void)unused;
     const char *path = write_file("echo.c", model_text);
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     DIR *d = opendir(path_of("cache/antiphon"));
     for (struct dirent *e; (e = readdir(d));)
         if (e->d_name[0] != '.') {
@@ -227,7 +227,7 @@ static void test_broken_cache(void **unused)
             write_file(entry, "cut short");
         }
     closedir(d);
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 1);
 }
 
@@ -238,24 +238,24 @@ static void test_hostile_cache(void **unused)
     const char *path = write_file("echo.c", model_text);
     mkdir(path_of("cache/antiphon"), 0700);
     chmod(path_of("cache/antiphon"), 0777);
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 0);
     rmdir(path_of("cache/antiphon"));
 
     mkdir(path_of("elsewhere"), 0700);
     assert_int_equal(symlink("../elsewhere", path_of("cache/antiphon")), 0);
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 0);
     unlink(path_of("cache/antiphon"));
 
     chmod(path_of("cache"), 0777);
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 0);
     chmod(path_of("cache"), 0700);
 
     setenv("XDG_CACHE_HOME", "not/absolute", 1);
     unsetenv("HOME");
-    opens(path, APHI_LOADER_C, "echo");
+    opens(path, APH_MODEL_C, "echo");
 }
 
 static void test_no_place(void **unused)
@@ -265,7 +265,7 @@ static void test_no_place(void **unused)
     setenv("XDG_CACHE_HOME", "", 1);
     unsetenv("HOME");
     setenv("TMPDIR", path_of("none"), 1);
-    fails(path, APHI_LOADER_SETUP, "cannot make a directory");
+    fails(path, APH_LOAD_SETUP, "cannot make a directory");
 }
 
 static void test_side_by_side(void **unused)
@@ -276,9 +276,9 @@ static void test_side_by_side(void **unused)
     for (int i = 0; i < 3; i++) {
         children[i] = fork();
         if (children[i] == 0) {
-            aphi_loaded_model spec;
-            aphi_model_loader_error error;
-            bool ok = aphi_model_loader_open(path, &spec, &error);
+            aph_loaded_model spec;
+            aph_load_error error;
+            bool ok = aph_model_load(path, &spec, &error);
             _exit(ok ? 0 : 1);
         }
     }
@@ -293,11 +293,11 @@ static void test_side_by_side(void **unused)
 static void test_does_not_compile(void **unused)
 {
     (void)unused;
-    fails_quietly(write_file("bad.c", "int f( { }\n"), APHI_LOADER_COMPILE, "bad.c does not compile");
-    fails_quietly(write_file("lost.c", "#include <no/such/header.h>\n"), APHI_LOADER_COMPILE,
+    fails_quietly(write_file("bad.c", "int f( { }\n"), APH_LOAD_COMPILE, "bad.c does not compile");
+    fails_quietly(write_file("lost.c", "#include <no/such/header.h>\n"), APH_LOAD_COMPILE,
                   "lost.c does not compile");
     assert_int_equal(cached(), 0);
-    fails(path_of("none.c"), APHI_LOADER_UNREADABLE, "No such file");
+    fails(path_of("none.c"), APH_LOAD_UNREADABLE, "No such file");
 }
 
 static void test_no_compiler(void **unused)
@@ -305,25 +305,25 @@ static void test_no_compiler(void **unused)
     (void)unused;
     const char *path = write_file("echo.c", model_text);
     setenv("CC", "no-such-compiler", 1);
-    fails(path, APHI_LOADER_SETUP, "no-such-compiler");
+    fails(path, APH_LOAD_SETUP, "no-such-compiler");
     setenv("CC", "  ", 1);
-    fails(path, APHI_LOADER_SETUP, "CC is blank");
+    fails(path, APH_LOAD_SETUP, "CC is blank");
     unsetenv("CC");
     setenv("ANTIPHON_INCLUDE", scratch, 1);
-    fails(path, APHI_LOADER_SETUP, "ANTIPHON_INCLUDE");
+    fails(path, APH_LOAD_SETUP, "ANTIPHON_INCLUDE");
 }
 
 static void test_not_a_model(void **unused)
 {
     (void)unused;
-    fails(write_file("none.c", "int nothing;\n"), APHI_LOADER_NO_MAIN, "APH_MODEL");
+    fails(write_file("none.c", "int nothing;\n"), APH_LOAD_NO_MODEL, "APH_MODEL");
     fails(write_file("old.c", "#include <antiphon/model.h>\n"
                               "static const aph_model m = {.version = 77};\nAPH_MODEL(m)\n"),
-          APHI_LOADER_VERSION, "version 77");
+          APH_LOAD_VERSION, "version 77");
     fails(write_file("empty.c", "#include <antiphon/model.h>\n"
                                 "static const aph_model m = {.version = 1, .name = \"m\"};\nAPH_MODEL(m)\n"),
-          APHI_LOADER_NO_MAIN, "no .step");
-    fails(write_file("undefined.c", "void missing(void);\nvoid f(void) { missing(); }\n"), APHI_LOADER_LOAD, "missing");
+          APH_LOAD_NO_MODEL, "no .step");
+    fails(write_file("undefined.c", "void missing(void);\nvoid f(void) { missing(); }\n"), APH_LOAD_LIBRARY, "missing");
 }
 
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ static void test_not_a_model(void **unused)
 static void test_library(void **unused)
 {
     (void)unused;
-    aphi_model_loader_error error;
+    aph_load_error error;
     compilation c = {.source = write_file("echo.c", model_text), .include = find_include(&error)};
     char option[PATH_MAX + 2];
     snprintf(option, sizeof option, "-I%s", c.include);
@@ -342,12 +342,12 @@ static void test_library(void **unused)
     free(c.include);
     free(c.compiler);
 
-    opens(path_of("echo.so"), APHI_LOADER_LIBRARY, "echo");
+    opens(path_of("echo.so"), APH_MODEL_LIBRARY, "echo");
     assert_int_equal(chdir(scratch), 0);
-    opens("echo.so", APHI_LOADER_LIBRARY, "echo"); /* from here, not from the system's libraries */
+    opens("echo.so", APH_MODEL_LIBRARY, "echo"); /* from here, not from the system's libraries */
     assert_int_equal(chdir(root), 0);
-    fails(write_file("text.so", "not a library"), APHI_LOADER_LOAD, "cannot load");
-    fails(path_of("none.so"), APHI_LOADER_UNREADABLE, "No such file");
+    fails(write_file("text.so", "not a library"), APH_LOAD_LIBRARY, "cannot load");
+    fails(path_of("none.so"), APH_LOAD_UNREADABLE, "No such file");
 }
 
 int main(void)

@@ -342,17 +342,17 @@ static void the_hook_decides(void **state)
 static void formats_are_told(void **state)
 {
     (void)state;
-    static const struct { const char *text; aphi_trace_format format; } cases[] = {
-        {"\xef\xbb\xbf{\"conn\":1,\"send\":{\"process\":1}}", APHI_FORMAT_JSONL},
-        {"{\"type\":\"x\",\"process\":1,\"conn\":1,\"send\":1}", APHI_FORMAT_JSONL},
-        {"\n\n {\"process\":1,\"type\":\"invoke\",\"f\":\"r\"}", APHI_FORMAT_JSON},
-        {"[\n{ \"process\":1,\"type\":\"invoke\",\"f\":\"r\"}]", APHI_FORMAT_JSON},
-        {"{ :process 1 :type :invoke :f :r}", APHI_FORMAT_EDN},
-        {"[ { :process 1 :type :invoke :f :r}]", APHI_FORMAT_EDN},
-        {"; history\n{ :process 1 :type :invoke :f :r}", APHI_FORMAT_EDN},
-        {"1 :invoke :r nil\n", APHI_FORMAT_JEPSEN_LOG},
-        {"INFO something\n1 :invoke :r nil\n", APHI_FORMAT_JEPSEN_LOG},
-        {":nemesis :info :start nil\n", APHI_FORMAT_JEPSEN_LOG},
+    static const struct { const char *text; aph_trace_format format; } cases[] = {
+        {"\xef\xbb\xbf{\"conn\":1,\"send\":{\"process\":1}}", APH_FORMAT_JSONL},
+        {"{\"type\":\"x\",\"process\":1,\"conn\":1,\"send\":1}", APH_FORMAT_JSONL},
+        {"\n\n {\"process\":1,\"type\":\"invoke\",\"f\":\"r\"}", APH_FORMAT_JSON},
+        {"[\n{ \"process\":1,\"type\":\"invoke\",\"f\":\"r\"}]", APH_FORMAT_JSON},
+        {"{ :process 1 :type :invoke :f :r}", APH_FORMAT_EDN},
+        {"[ { :process 1 :type :invoke :f :r}]", APH_FORMAT_EDN},
+        {"; history\n{ :process 1 :type :invoke :f :r}", APH_FORMAT_EDN},
+        {"1 :invoke :r nil\n", APH_FORMAT_JEPSEN_LOG},
+        {"INFO something\n1 :invoke :r nil\n", APH_FORMAT_JEPSEN_LOG},
+        {":nemesis :info :start nil\n", APH_FORMAT_JEPSEN_LOG},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         aphi_trace *t = aphi_trace_open_memory(cases[i].text, strlen(cases[i].text), NULL);
@@ -362,11 +362,11 @@ static void formats_are_told(void **state)
         aphi_trace_close(t);
     }
     check("hello world\n", "FORMAT 1:1\n");
-    aphi_trace_format format;
-    assert_true(aphi_trace_format_named("jepsen-log", &format));
-    assert_int_equal(format, APHI_FORMAT_JEPSEN_LOG);
-    assert_false(aphi_trace_format_named("xml", &format));
-    assert_string_equal(aphi_trace_format_name(APHI_FORMAT_EDN), "edn");
+    aph_trace_format format;
+    assert_true(aph_trace_format_named("jepsen-log", &format));
+    assert_int_equal(format, APH_FORMAT_JEPSEN_LOG);
+    assert_false(aph_trace_format_named("xml", &format));
+    assert_string_equal(aph_trace_format_name(APH_FORMAT_EDN), "edn");
 }
 
 static void long_forms_are_refused(void **state)

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exits.h - what the exit code says. One list gives codes, names and texts. */
-#ifndef APHI_CHECK_EXITS_H
-#define APHI_CHECK_EXITS_H
+ * exit_codes.h - the exit codes of the program. One list has codes, names and texts. */
+#ifndef APHI_CLI_EXIT_CODES_H
+#define APHI_CLI_EXIT_CODES_H
+
+#include "subject/presets.h"
+#include "tester/campaign.h"
+
+#include <antiphon/check.h>
 
 #define APHI_EXITS(X) \
     X(PASS, 0, "every history is explained") \
@@ -74,5 +79,10 @@ typedef enum aphi_exit {
     APHI_EXITS(X)
 #undef X
 } aphi_exit;
+
+aphi_exit aphi_exit_of_check(const aph_check_result *r);
+aphi_exit aphi_exit_of_campaign(const aphi_campaign *c);
+aphi_exit aphi_exit_of_load_error(const aph_load_error *e);
+aphi_exit aphi_exit_of_preset(aphi_preset_status status);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * exit_guard.h - to end the program is for the program to do, not for a model. */
-#ifndef APHI_CHECK_EXIT_GUARD_H
-#define APHI_CHECK_EXIT_GUARD_H
+#ifndef APHI_CLI_EXIT_GUARD_H
+#define APHI_CLI_EXIT_GUARD_H
 
 #include <stdbool.h>
 

@@ -7,9 +7,9 @@
  *             the model, they end the program with the code of a crash. A model must not end us with the code of a
  *             pass.
  * Not done:   the system call, made by hand: whoever does that means it. */
-#include "check/exit_guard.h"
+#include "cli/exit_guard.h"
 
-#include "check/exits.h"
+#include "cli/exit_codes.h"
 #include "tree/guard.h"
 
 #include <dlfcn.h>
