@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * antiphon.h - all public headers of the library. */
+ * antiphon.h - values, models, components and the oracle in one header. check.h and threads.h are separate. */
 #ifndef ANTIPHON_H
 #define ANTIPHON_H
-#include <antiphon/check.h>
 #include <antiphon/codec.h>
 #include <antiphon/component.h>
 #include <antiphon/generate.h>
