@@ -52,8 +52,8 @@ static void look_at_moments(telling *t)
     const aphi_campaign *c = t->campaign;
     if (!c->run || (c->outcome == APHI_RUN_PASS && !t->options->report))
         return;
-    t->timeline.events = aphi_run_moments(c->run, &t->timeline.count);
-    t->timeline.earlier = c->run->moments_before;
+    t->timeline.events = aphi_run_events(c->run, &t->timeline.count);
+    t->timeline.earlier = c->run->events_before;
 }
 
 /* The place among the moments of a line of the trace, or APHI_RUN_DIAGRAM_NONE. */
@@ -110,7 +110,7 @@ static size_t find_failing(const telling *t)
 {
     const aphi_run_event *moments = t->timeline.events;
     size_t n = t->timeline.count;
-    int64_t blamed = t->campaign->run->blamed;
+    int64_t blamed = t->campaign->run->rejected_event;
     if (t->evidence && aph_field(t->evidence, "line"))
         return moment_of(t, aph_int_of(aph_field(t->evidence, "line")));
     switch (t->campaign->outcome) {

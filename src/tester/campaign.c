@@ -432,7 +432,7 @@ static aphi_script reorder(void *context, unsigned n)
 {
     campaign *c = context;
     size_t count;
-    const aphi_run_event *moments = aphi_run_moments(c->result.run, &count);
+    const aphi_run_event *moments = aphi_run_events(c->result.run, &count);
     return aphi_reorder(aphi_run_script(c->result.run), moments, count, n ? &c->choice : NULL);
 }
 
@@ -615,7 +615,7 @@ static void shrink(campaign *c)
     c->log = fopen(log, "w"); /* without it, nothing is lost but the log */
     c->wanted = r->outcome;
     name_trace(c, AGAIN);
-    bool seen_whole = !r->run->moments_before;
+    bool seen_whole = !r->run->events_before;
     c->values = aphi_generator_values(c->options->model);
     aphi_shrunk small = aphi_shrink(aphi_run_script(r->run), try_candidate,
                                     &(aphi_shrink_options){.reorder = seen_whole ? reorder : NULL,

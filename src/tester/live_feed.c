@@ -210,7 +210,7 @@ static void tell_next(aphi_live_feed *w)
     w->head++;
 }
 
-aph_verdict aphi_live_feed_tell(aphi_live_feed *w, int64_t now, uint64_t most)
+aph_verdict aphi_live_feed_advance(aphi_live_feed *w, int64_t now, uint64_t most)
 {
     if (w->head < w->tail)
         give_time(w, now);
@@ -219,7 +219,7 @@ aph_verdict aphi_live_feed_tell(aphi_live_feed *w, int64_t now, uint64_t most)
     return w->verdict;
 }
 
-aph_verdict aphi_live_feed_tell_all(aphi_live_feed *w, int64_t now)
+aph_verdict aphi_live_feed_advance_all(aphi_live_feed *w, int64_t now)
 {
     if (w->head < w->tail)
         give_time(w, now);
@@ -228,7 +228,7 @@ aph_verdict aphi_live_feed_tell_all(aphi_live_feed *w, int64_t now)
     return w->verdict;
 }
 
-size_t aphi_live_feed_untold(const aphi_live_feed *w)
+size_t aphi_live_feed_waiting(const aphi_live_feed *w)
 {
     return (size_t)(w->tail - w->head);
 }
@@ -238,7 +238,7 @@ uint64_t aphi_live_feed_last(const aphi_live_feed *w)
     return w->head ? w->head - 1 : 0;
 }
 
-aphi_partitions *aphi_live_feed_jury(aphi_live_feed *w)
+aphi_partitions *aphi_live_feed_partitions(aphi_live_feed *w)
 {
     return w->partitions;
 }

@@ -32,15 +32,15 @@ uint64_t aphi_live_feed_lost(aphi_live_feed *w, int64_t connection, uint64_t req
 /* Can something be told by now? */
 bool aphi_live_feed_is_ready(const aphi_live_feed *w, int64_t now);
 /* Tell what can be told by now, of at most so many observations. The verdict so far. */
-aph_verdict aphi_live_feed_tell(aphi_live_feed *w, int64_t now, uint64_t most);
+aph_verdict aphi_live_feed_advance(aphi_live_feed *w, int64_t now, uint64_t most);
 /* Tell all. */
-aph_verdict aphi_live_feed_tell_all(aphi_live_feed *w, int64_t now);
+aph_verdict aphi_live_feed_advance_all(aphi_live_feed *w, int64_t now);
 /* All was told and nothing will come any more: is there an explanation in which the subject owes nothing? Says nothing
  * on what was told. */
 aph_verdict aphi_live_feed_quiet(aphi_live_feed *w);
-size_t aphi_live_feed_untold(const aphi_live_feed *w);
+size_t aphi_live_feed_waiting(const aphi_live_feed *w);
 /* The observation that was told last. */
 uint64_t aphi_live_feed_last(const aphi_live_feed *w);
-aphi_partitions *aphi_live_feed_jury(aphi_live_feed *w);
+aphi_partitions *aphi_live_feed_partitions(aphi_live_feed *w);
 
 #endif

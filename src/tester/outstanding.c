@@ -1,176 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outstanding.c - the books of a run: what was sent and what came, in the trace and for reports; and what is owed.
+ * outstanding.c - the outstanding requests of a run; see outstanding.h.
  *
- * Invariants: the trace on disk has whole lines, also where the disk is full. */
-#include "tester/run_internal.h"
+ * Cost:       constant for each request. */
+#include "tester/outstanding.h"
 
 #include "base/memory.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* ---- writing down ------------------------------------------------------------------------------------------------ */
+enum { LABELS = 1 << 16, LOADS = 1 << 12 }; /* powers of two */
 
-void aphi_outstanding_note(aphi_run_state *r, aphi_run_event_kind what, int64_t connection, int64_t label,
-                           aph_value message, uint64_t number)
+void aphi_outstanding_open(aphi_outstanding *o, int64_t next_name)
 {
-    static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
-    connection = aphi_outstanding_name(r, connection);
-    aphi_run_log_note(&r->log, &(aphi_run_event){what, r->now - r->began, connection, label, message}, number);
-    if (r->options->trace < 0)
-        return;
-    bool told = what <= APHI_RUN_EVENT_LOST;
-    aphi_buffer_format(&r->trace, told ? "{\"conn\":%lld," : "{\"note\":{\"conn\":%lld,", (long long)connection);
-    if (label)
-        aphi_buffer_format(&r->trace, "\"label\":%lld,", (long long)label);
-    aphi_buffer_format(&r->trace, "\"%s\":", words[what]);
-    if (what == APHI_RUN_EVENT_LOST || what == APHI_RUN_EVENT_CLOSED) {
-        aphi_buffer_str(&r->trace, "true");
-    } else {
-        size_t n;
-        char *text = aph_json_text(message, &n);
-        aphi_buffer_add(&r->trace, text, n);
-        free(text);
-    }
-    aphi_buffer_format(&r->trace, "%s,\"time\":%lld}\n", told ? "" : "}", (long long)((r->now - r->began) / 1000));
+    *o = (aphi_outstanding){.labels = aphi_alloc_zero(LABELS * sizeof *o->labels),
+                            .loads = aphi_alloc_zero(LOADS * sizeof *o->loads), .next_name = next_name};
 }
 
-/* A verdict without its trace could not be checked by anybody: whatever the run came to, this is what is told. */
-static void give_trace_up(aphi_run_state *r, size_t written, int failure)
+void aphi_outstanding_close(aphi_outstanding *o)
 {
-    while (written && r->trace.data[written - 1] != '\n')
-        written--;
-    r->trace_failed = true;
-    r->ended = false;
-    r->result.fault = APH_FAULT_NONE;
-    bool cut = !ftruncate(r->options->trace, r->trace_size + (off_t)written);
-    aphi_run_end(r, APHI_RUN_TROUBLE, "%.300s cannot be written: %s; make room, or choose another --folder%s",
-                 r->options->trace_name, strerror(failure), cut ? "" : " (its last line may be torn)");
+    for (size_t i = 0; i < o->peer_count; i++)
+        free(o->peers[i].queue);
+    free(o->peers);
+    free(o->in_flight);
+    free(o->labels);
+    free(o->loads);
+    *o = (aphi_outstanding){0};
 }
 
-void aphi_outstanding_write(aphi_run_state *r)
+void aphi_outstanding_mark(const aphi_outstanding *o)
 {
-    size_t at = 0;
-    while (at < r->trace.n && !r->trace_failed) {
-        ssize_t written = write(r->options->trace, r->trace.data + at, r->trace.n - at);
-        if (written < 0 && errno != EINTR)
-            give_trace_up(r, at, errno);
-        else if (written > 0)
-            at += (size_t)written;
-    }
-    r->trace_size += (off_t)at;
-    r->trace.n = 0;
+    for (size_t i = 0; i < o->peer_count; i++)
+        for (size_t k = 0; k < o->peers[i].count; k++) {
+            aph_mark(aphi_outstanding_at(&o->peers[i], k)->message);
+            aph_mark(aphi_outstanding_at(&o->peers[i], k)->part);
+        }
 }
 
-uint32_t aphi_outstanding_kind(aphi_run_state *r, aph_value request)
-{
-    aph_value name = aphi_request_kind(r->model, request);
-    uint32_t i = 0;
-    while (i < r->kind_count && r->kinds[i].name != name)
-        i++;
-    if (i == r->kind_count && i < APHI_KINDS_MAX - 1)
-        r->kinds[r->kind_count++] = (aphi_kind){.name = name};
-    return i;
-}
+/* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
-/* ---- peers ------------------------------------------------------------------------------------------------------- */
-
-aphi_peer *aphi_outstanding_peer(aphi_run_state *r, int64_t connection)
+static aphi_peer *peer_at(aphi_outstanding *o, int64_t connection)
 {
     size_t need = (size_t)connection + 1;
-    if (need > r->peer_count) {
-        size_t count = r->peer_count ? r->peer_count : 16;
+    if (need > o->peer_count) {
+        size_t count = o->peer_count ? o->peer_count : 16;
         while (count < need)
             count *= 2;
-        r->peers = aphi_realloc(r->peers, count * sizeof *r->peers);
-        r->in_flight = aphi_realloc(r->in_flight, count * sizeof *r->in_flight);
-        memset(r->peers + r->peer_count, 0, (count - r->peer_count) * sizeof *r->peers);
-        memset(r->in_flight + r->peer_count, 0, (count - r->peer_count) * sizeof *r->in_flight);
-        r->peer_count = count;
+        o->peers = aphi_realloc(o->peers, count * sizeof *o->peers);
+        o->in_flight = aphi_realloc(o->in_flight, count * sizeof *o->in_flight);
+        memset(o->peers + o->peer_count, 0, (count - o->peer_count) * sizeof *o->peers);
+        memset(o->in_flight + o->peer_count, 0, (count - o->peer_count) * sizeof *o->in_flight);
+        o->peer_count = count;
     }
-    return &r->peers[connection];
+    return &o->peers[connection];
 }
 
-int64_t aphi_outstanding_name(aphi_run_state *r, int64_t connection)
+const aphi_peer *aphi_outstanding_peer(aphi_outstanding *o, int64_t connection)
 {
-    if (connection >= APH_ACCEPTED)
-        return r->model->calls_apart ? r->call : connection;
-    aphi_peer *p = aphi_outstanding_peer(r, connection);
+    return peer_at(o, connection);
+}
+
+const aphi_outstanding_request *aphi_outstanding_at(const aphi_peer *p, size_t i)
+{
+    return &p->queue[(p->head + i) & (p->capacity - 1)];
+}
+
+int64_t aphi_outstanding_name(aphi_outstanding *o, int64_t connection)
+{
+    aphi_peer *p = peer_at(o, connection);
     if (!p->is_named) {
-        p->name = p->was_open ? r->next_name++ : connection;
+        p->name = p->was_open ? o->next_name++ : connection;
         p->is_named = p->was_open = true;
     }
     return p->name;
 }
 
-void aphi_outstanding_retire(aphi_run_state *r, int64_t connection)
+static aphi_partition_load *load_of(const aphi_outstanding *o, aph_value part)
 {
-    aphi_peer *p = aphi_outstanding_peer(r, connection);
-    p->is_named = p->was_answered = false;
-    r->left = true;
+    return &o->loads[aph_hash(part) & (LOADS - 1)];
 }
 
-aphi_crowd *aphi_outstanding_crowd(const aphi_run_state *r, aph_value part)
+const aphi_partition_load *aphi_outstanding_load(const aphi_outstanding *o, aph_value part)
 {
-    return &r->crowds[aph_hash(part) & (APHI_CROWDS - 1)];
+    return load_of(o, part);
 }
 
-void aphi_outstanding_push(aphi_run_state *r, int64_t connection, aphi_question a)
+static int64_t *label_slot(const aphi_outstanding *o, int64_t label)
 {
-    aphi_peer *p = aphi_outstanding_peer(r, connection);
-    if (p->count == p->capacity) {
-        size_t capacity = p->capacity ? 2 * p->capacity : 8;
-        aphi_question *queue = aphi_alloc(capacity * sizeof *queue);
-        for (size_t i = 0; i < p->count; i++)
-            queue[i] = p->queue[(p->head + i) & (p->capacity - 1)];
-        free(p->queue);
-        p->queue = queue;
-        p->head = 0;
-        p->capacity = capacity;
-    }
-    p->queue[(p->head + p->count++) & (p->capacity - 1)] = a;
-    r->in_flight[connection]++;
-    r->owed++;
-    aphi_outstanding_crowd(r, a.part)->all++;
-    aphi_outstanding_crowd(r, a.part)->alone += a.alone;
-    aphi_outstanding_crowd(r, a.part)->latest = connection;
-    r->waited[(uint64_t)a.label / 2 & (APHI_WAITED - 1)] = a.label;
+    return &o->labels[(uint64_t)label / 2 & (LABELS - 1)];
 }
 
-bool aphi_outstanding_pop(aphi_run_state *r, int64_t connection, aphi_question *a)
+bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label)
 {
-    aphi_peer *p = aphi_outstanding_peer(r, connection);
+    return *label_slot(o, label) == label;
+}
+
+bool aphi_outstanding_is_late(const aphi_outstanding *o, int64_t before)
+{
+    for (size_t i = 0; i < o->peer_count; i++)
+        if (o->peers[i].count && o->peers[i].queue[o->peers[i].head].sent_at < before)
+            return true;
+    return false;
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
+
+static void grow_queue(aphi_peer *p)
+{
+    size_t capacity = p->capacity ? 2 * p->capacity : 8;
+    aphi_outstanding_request *queue = aphi_alloc(capacity * sizeof *queue);
+    for (size_t i = 0; i < p->count; i++)
+        queue[i] = *aphi_outstanding_at(p, i);
+    free(p->queue);
+    p->queue = queue;
+    p->head = 0;
+    p->capacity = capacity;
+}
+
+void aphi_outstanding_push(aphi_outstanding *o, int64_t connection, const aphi_outstanding_request *request)
+{
+    aphi_peer *p = peer_at(o, connection);
+    if (p->count == p->capacity)
+        grow_queue(p);
+    p->queue[(p->head + p->count++) & (p->capacity - 1)] = *request;
+    o->in_flight[connection]++;
+    o->count++;
+    aphi_partition_load *load = load_of(o, request->part);
+    load->all++;
+    load->alone += request->alone;
+    load->latest = connection;
+    *label_slot(o, request->label) = request->label;
+}
+
+static bool pop_request(aphi_outstanding *o, int64_t connection, aphi_peer *p, aphi_outstanding_request *request)
+{
     if (!p->count)
         return false;
-    *a = p->queue[p->head];
+    *request = p->queue[p->head];
     p->head = (p->head + 1) & (p->capacity - 1);
     p->count--;
-    r->in_flight[connection]--;
-    r->owed--;
-    aphi_outstanding_crowd(r, a->part)->all--;
-    aphi_outstanding_crowd(r, a->part)->alone -= a->alone;
-    int64_t *slot = &r->waited[(uint64_t)a->label / 2 & (APHI_WAITED - 1)];
-    if (*slot == a->label)
+    o->in_flight[connection]--;
+    o->count--;
+    aphi_partition_load *load = load_of(o, request->part);
+    load->all--;
+    load->alone -= request->alone;
+    int64_t *slot = label_slot(o, request->label);
+    if (*slot == request->label)
         *slot = 0;
     return true;
 }
 
-void aphi_outstanding_lose(aphi_run_state *r, int64_t connection)
+bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request)
 {
-    aphi_question a;
-    while (aphi_outstanding_pop(r, connection, &a)) {
-        uint64_t number = r->feed ? aphi_live_feed_lost(r->feed, aphi_outstanding_name(r, connection), a.number) : 0;
-        aphi_outstanding_note(r, APHI_RUN_EVENT_LOST, connection, a.label + 1, APH_NIL, number);
-    }
+    return pop_request(o, connection, peer_at(o, connection), request);
 }
 
-void aphi_outstanding_part(aphi_run_state *r, int64_t connection)
+bool aphi_outstanding_respond(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request)
 {
-    aphi_outstanding_note(r, APHI_RUN_EVENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
-    aphi_net_hang_up(r->net, connection);
-    aphi_outstanding_lose(r, connection);
-    aphi_outstanding_retire(r, connection);
+    aphi_peer *p = peer_at(o, connection);
+    p->was_answered = true;
+    return pop_request(o, connection, p, request);
+}
+
+void aphi_outstanding_clear(aphi_outstanding *o)
+{
+    aphi_outstanding_request removed;
+    for (size_t i = 0; o->count && i < o->peer_count; i++)
+        while (aphi_outstanding_pop(o, (int64_t)i, &removed))
+            continue;
+}
+
+void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection)
+{
+    aphi_peer *p = peer_at(o, connection);
+    p->is_named = p->was_answered = false;
+    o->any_closed = true;
 }

@@ -2,9 +2,9 @@
  *
  * run.c - one run of the tester.
  *
- * Idea:       a loop of four parts: act (actions whose wait is over), put the trace on disk, one turn of the network,
- *             tell the oracle.
- * Read next:  run_internal.h, then run_send.c, run_receive.c, run_stop.c; live_feed.h, net.h, generator.h */
+ * Idea:       a loop: perform the actions that are due, write the trace, wait for the network, judge, check for silence
+ *             and limits.
+ * Read next:  run_internal.h, then run_send.c, run_receive.c, run_judge.c, run_stop.c; live_feed.h, net.h, generator.h */
 #include "tester/run_internal.h"
 
 #include "base/clock.h"
@@ -12,18 +12,15 @@
 #include "env/env.h"
 #include "value/heap.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    REMEMBERED = 1024,         /* labelled messages */
-    JUDGED_AT_ONCE = 4096,     /* observations */
-    JUDGED_WAITING = 16,       /* the same, while nothing comes */
+    LABELLED_MAX = 1024, /* messages that the holes of later ones can refer to */
+    PATIENCES_LATE = 4,  /* for a request while others are answered */
 };
-static const int64_t JUDGE_EVERY = 20000000; /* in a long run; in a short one sooner */
-static const int64_t HOLD = 500000;             /* nothing came for so long: those that wait are answered */
-static const int64_t SHOW_EVERY = 100000000;
-static const int64_t COUNT_EVERY = 500000000; /* branches, in a long run; in a short one sooner, for the generator */
+static const int64_t HOLD_NS = 500000; /* held calls are answered after this silence */
+static const int64_t SHOW_EVERY_NS = 100000000;
 
 const char *aphi_run_verdict_name(aphi_run_verdict o)
 {
@@ -49,227 +46,187 @@ bool aphi_run_verdict_name_blames_subject(aph_value name)
     return false;
 }
 
+void aphi_run_refresh_now(aphi_run_state *r)
+{
+    if (!r->now_is_fresh)
+        r->now = aphi_clock_ns();
+    r->now_is_fresh = true;
+}
+
+void aphi_run_note(aphi_run_state *r, aphi_run_event_kind kind, int64_t connection, int64_t label, aph_value message,
+                   uint64_t number)
+{
+    int64_t name = connection >= APH_ACCEPTED ? aphi_run_call_name(r, connection)
+                                              : aphi_outstanding_name(&r->outstanding, connection);
+    aphi_run_log_event(&r->log, &(aphi_run_event){kind, r->now - r->began, name, label, message}, number);
+}
+
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-static int64_t time_to_wait(aphi_run_state *r)
+static int64_t time_to_wait(const aphi_run_state *r)
 {
-    if (r->held_count)
-        return HOLD;
-    if (r->feed && aphi_live_feed_is_ready(r->feed, r->now))
+    const aphi_sending *s = &r->sending;
+    if (r->calls.held_count)
+        return HOLD_NS;
+    if (r->judging.feed && aphi_live_feed_is_ready(r->judging.feed, r->now))
         return 0;
-    if (r->has_action && r->action.wait == APHI_WAIT_PAUSE) {
-        int64_t left = r->action.waits_for * 1000 - (r->now - r->acted_at);
-        return left <= 0 || left > APHI_TICK ? APHI_TICK : left; /* it is over: the action waits for something else */
+    if (s->has_next && s->next.wait == APHI_WAIT_PAUSE) {
+        int64_t left = s->next.waits_for * 1000 - (r->now - s->acted_at);
+        /* Once the pause is over, the action waits for something else. */
+        return left <= 0 || left > APHI_TICK_NS ? APHI_TICK_NS : left;
     }
-    if (r->has_action && r->action.wait == APHI_WAIT_QUIET)
-        return APHI_QUIET;
-    if (r->paired ? r->over && !r->owed : r->silent < aphi_run_silence(r))
-        return APHI_QUIET;
-    return APHI_TICK;
+    if (s->has_next && s->next.wait == APHI_WAIT_QUIET)
+        return APHI_IDLE_NS;
+    if (r->mode.paired ? s->is_over && !r->outstanding.count
+                       : r->silence.silent_ns < aphi_silence_idle_after(&r->silence))
+        return APHI_IDLE_NS;
+    return APHI_TICK_NS;
 }
 
-static void count_branches(aphi_run_state *r)
+static void flush_trace(aphi_run_state *r)
 {
-    aph_value name, count;
-    aphi_run_facts *facts = &r->result.facts;
-    r->result.branches = aphi_partitions_branches(aphi_live_feed_jury(r->feed));
-    facts->branches = facts->branches_reached = 0;
-    for (size_t i = 0; aph_pair_at(r->result.branches, i, &name, &count); i++) {
-        facts->branches++;
-        facts->branches_reached += aph_int_of(count) > 0;
-    }
+    char error[sizeof r->ending.why];
+    if (!aphi_run_log_flush(&r->log, error, sizeof error))
+        aphi_run_end_untraced(r, error);
 }
 
-/* Each frame that the search could go back to stands for explanations that have not been tried. */
-static void count_explanations(aphi_run_state *r)
+static void show_progress(aphi_run_state *r)
 {
-    size_t n;
-    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_jury(r->feed), &n);
-    r->result.facts.explanations = 1;
-    for (size_t i = 0; i < n; i++)
-        if (partitions[i].oracle)
-            r->result.facts.explanations += partitions[i].oracle->frame_count;
-}
-
-static void show(aphi_run_state *r)
-{
-    r->result.facts.ns = r->now - r->began;
-    if (r->feed && (r->ended || r->now >= r->count_at)) {
-        int64_t part = r->result.facts.ns / 16; /* so that it costs a part of the run only */
-        r->count_at = r->now + (part < COUNT_EVERY ? part : COUNT_EVERY);
-        count_branches(r);
-        count_explanations(r);
-    }
-    if (r->options->progress && r->now - r->shown_at > SHOW_EVERY) {
+    const aphi_judging *j = &r->judging;
+    aphi_run_count_coverage(r);
+    r->result.facts = (aphi_run_facts){.requests = r->log.requests, .answers = r->log.responses,
+                                       .ns = r->now - r->began, .explanations = j->explanations,
+                                       .branches = j->branch_count, .branches_reached = j->branches_reached};
+    if (r->options->progress && r->now - r->shown_at > SHOW_EVERY_NS) {
         r->shown_at = r->now;
         r->options->progress(r->options->context, &r->result.facts);
     }
 }
 
-static void look_at_limits(aphi_run_state *r)
+/* Returns true if a request has waited for several patiences, although others were answered. */
+static bool has_late_request(const aphi_run_state *r)
+{
+    return r->mode.paired &&
+           aphi_outstanding_is_late(&r->outstanding, r->now - PATIENCES_LATE * r->silence.patience_ns);
+}
+
+static void check_limits(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
     char what[120];
     if (aphi_run_is_stopped(r))
         APHI_JUDGE_AND_END(r, APHI_RUN_STOPPED, "stopped by a signal");
-    bool late = o->until_ns && r->now >= o->until_ns;
-    if (late && o->script)
+    bool is_late = o->until_ns && r->now >= o->until_ns;
+    if (is_late && o->script)
         APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the time was up before the script was at its end");
-    if (late && aphi_run_is_wordless(r))
-        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the time was up, and %s", aphi_run_wordless(r, what, sizeof what));
-    if (late || (!r->over && aphi_run_one_is_late(r))) {
-        r->over = true;
-        r->has_action = false;
-        r->aside_count = 0;
-    }
-    if (!r->feed && aphi_heap_is_full())
+    if (is_late && aphi_silence_lacks_message(&r->silence))
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the time was up, and %s",
+                           aphi_silence_describe(&r->silence, r->calls.count, what, sizeof what));
+    if (is_late || (!r->sending.is_over && has_late_request(r)))
+        aphi_run_stop_sending(r);
+    if (!r->judging.feed && aphi_heap_is_full())
         aph_collect();
 }
 
-/* While nothing comes there is nothing better to do than to judge: a few observations, then a look whether something
- * came. Where there is never such a moment, all that came is judged now and then: many at once take half the time
- * that they take one by one, for what the search needs is in the processor's caches from the second on. Of a script
- * that is run again nothing else is wanted than the verdict. */
-static void judge_some(aphi_run_state *r, bool idle)
-{
-    int64_t part = (r->now - r->began) / 8, every = part < JUDGE_EVERY ? part : JUDGE_EVERY;
-    if (!r->feed)
-        return;
-    bool is_due = r->options->script || r->now - r->judged_at >= every ||
-                  aphi_live_feed_untold(r->feed) >= JUDGED_AT_ONCE;
-    if (is_due || idle)
-        aphi_run_judge(r, is_due ? UINT64_MAX : JUDGED_WAITING);
-    if (is_due || !aphi_live_feed_is_ready(r->feed, r->now))
-        r->judged_at = r->now;
-}
-
-static void turn(aphi_run_state *r)
+static void run_turn(aphi_run_state *r)
 {
     int64_t before = r->now;
-    aphi_run_act(r);
-    aphi_outstanding_write(r);
-    if (r->ended)
+    aphi_run_send(r);
+    flush_trace(r);
+    if (r->ending.ended)
         return;
-    r->awake = false;
+    r->now_is_fresh = false;
     int arrivals = aphi_net_turn(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
-    int64_t passed = r->now - before < APHI_TICK ? r->now - before : APHI_TICK;
-    aphi_run_count_silence(r, passed, arrivals > 0, aphi_net_heard(r->net));
-    while (r->held_count && arrivals == 0 && !r->ended)
-        aphi_run_answer_held(r);
-    aphi_outstanding_write(r);
-    judge_some(r, arrivals == 0);
-    aphi_run_listen_to_silence(r);
-    if (r->now - r->looked_at > APHI_TICK) {
-        r->looked_at = r->now;
-        look_at_limits(r);
-        show(r);
+    int64_t passed = r->now - before < APHI_TICK_NS ? r->now - before : APHI_TICK_NS;
+    aphi_silence_count(&r->silence, r->now, passed, arrivals > 0, aphi_net_heard(r->net), r->outstanding.count);
+    while (r->calls.held_count && arrivals == 0 && !r->ending.ended)
+        aphi_run_answer_held_call(r);
+    flush_trace(r);
+    aphi_run_judge_some(r, arrivals == 0);
+    aphi_run_check_silence(r);
+    if (r->now - r->checked_at > APHI_TICK_NS) {
+        r->checked_at = r->now;
+        check_limits(r);
+        show_progress(r);
     }
 }
 
-/* ---- beginning and ending ---------------------------------------------------------------------------------------- */
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
 static void mark_run(void *context)
 {
-    aphi_run_state *r = context;
-    for (size_t i = 0; i < r->moment_count; i++)
-        aph_mark(r->moments[i].message);
-    for (size_t i = 0; i < r->peer_count; i++)
-        for (size_t k = 0; k < r->peers[i].count; k++)
-            aph_mark(r->peers[i].queue[(r->peers[i].head + k) & (r->peers[i].capacity - 1)].message);
-    for (uint32_t i = 0; i < r->kind_count; i++)
-        aph_mark(r->kinds[i].name);
-    for (size_t i = 0; i < r->held_count; i++)
-        aph_mark(r->held[i].answer);
-    for (size_t i = 0; i < r->aside_count; i++) {
-        aph_mark(r->aside[i].action.send);
-        aph_mark(r->aside[i].part);
-    }
-    aph_mark(r->state);
+    const aphi_run_state *r = context;
+    aphi_outstanding_mark(&r->outstanding);
+    aphi_run_log_mark(&r->log);
+    aphi_run_mark_sending(r);
+    aphi_run_mark_calls(r);
+    aph_mark(r->judging.branches);
     aph_mark(r->result.kinds);
-    aph_mark(r->result.branches);
-    if (r->has_action)
-        aph_mark(r->action.send);
     if (r->options && r->options->script)
         aphi_script_mark(r->options->script);
-    aphi_script_mark(&r->script);
 }
 
-static bool open_oracle(aphi_run_state *r, const char *environment)
+static void set_mode(aphi_run_state *r, const char *environment)
 {
     const aphi_run_options *o = r->options;
-    char error[300];
-    if (o->blind)
-        return true;
-    /* Where a connection has requests of several parts in flight, its order ties them together. */
-    aph_oracle_options judging = {.environment = environment, .memory = o->memory,
-                                  .whole = o->script || (o->depth > 1 && !o->apart)};
-    r->feed = aphi_live_feed_open(r->model, &judging, r->paired && r->model->rpc, error, sizeof error);
-    if (!r->feed) {
-        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
-        return false;
-    }
-    aphi_partitions_count_branches(aphi_live_feed_jury(r->feed));
-    return true;
+    aphi_env env = {0};
+    aphi_env_named(environment, &env);
+    r->mode = (aphi_run_mode){.paired = (r->model->rpc || r->model->answers) && !env.lossy, .lossy = env.lossy,
+                              .immediate = env.immediate, .buffer = env.buffer};
+    r->silence = (aphi_silence){.paired = r->mode.paired, .lossy = r->mode.lossy,
+                                .patience_ns = o->patience_ns ? o->patience_ns : APHI_PATIENCE,
+                                .idle_clock = o->idle_ns ? o->idle_ns : aphi_clock_idle_ns};
 }
 
-static bool open_generator(aphi_run_state *r)
-{
-    const aphi_run_options *o = r->options;
-    char error[300];
-    if (o->script)
-        return true;
-    r->generator = aphi_generator_open(r->model, o->seed, o->connections, o->depth, error, sizeof error);
-    if (!r->generator) {
-        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
-        r->result.fault = APH_FAULT_REQUEST;
-        return false;
-    }
-    if (o->apart)
-        aphi_generator_keep_apart(r->generator);
-    return true;
-}
-
-static bool begin(aphi_run_state *r)
+/* Returns false if the run has ended. */
+static bool begin_run(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
     const char *environment = o->environment ? o->environment : "tcp";
     char error[300];
     socklen_t size;
     const struct sockaddr *address = aphi_subject_address(o->subject, &size);
-    aphi_env env = {0};
-    aphi_env_named(environment, &env);
-    r->datagrams = env.lossy;
-    r->solo = env.immediate;
-    r->buffer = env.buffer;
-    r->paired = (r->model->rpc || r->model->answers) && !r->datagrams;
-    r->net = aphi_net_open(r->model->codec, address, size, r->datagrams,
-                           &(aphi_listener){r, aphi_run_arrived, aphi_run_asked}, error, sizeof error);
+    set_mode(r, environment);
+    r->net = aphi_net_open(r->model->codec, address, size, r->mode.lossy,
+                           &(aphi_listener){r, aphi_run_arrived, aphi_run_oldest_request}, error, sizeof error);
     if (!r->net) {
         aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;
     }
     if (o->caller)
         aphi_net_listen(r->net, o->caller, o->called);
-    if (!open_oracle(r, environment) || !open_generator(r))
+    if (!aphi_run_open_oracle(r, environment) || !aphi_run_open_generator(r))
         return false;
-    snprintf(r->script.model, sizeof r->script.model, "%s", r->model->name);
-    snprintf(r->script.environment, sizeof r->script.environment, "%s", environment);
-    r->script.seed = o->seed;
-    aphi_buffer_format(&r->trace, "{\"antiphon\":1,\"model\":\"%s\",\"environment\":\"%s\",\"seed\":%llu}\n",
-                       r->model->name, environment, (unsigned long long)o->seed);
-    if (o->trace < 0)
-        r->trace.n = 0;
+    aphi_run_log_open(&r->log, r->model->name, environment, o->seed, o->trace, o->trace_name);
     return true;
 }
 
-static void tell_kinds(aphi_run_state *r)
+static void fill_result(aphi_run_state *r)
 {
-    r->result.kinds = aph_object();
-    for (uint32_t i = 0; i < r->kind_count; i++)
-        r->result.kinds = aph_set(r->result.kinds, r->kinds[i].name,
-                                  APH_ARRAY_OF(aph_int((int64_t)r->kinds[i].sent),
-                                               aph_int((int64_t)r->kinds[i].answered)));
+    aphi_run *result = &r->result;
+    result->outcome = r->ending.outcome;
+    result->fault = r->ending.fault;
+    memcpy(result->why, r->ending.why, sizeof result->why);
+    result->doubtful = r->ending.doubtful;
+    result->unreached = r->ending.unreached;
+    result->script_whole = !r->log.actions_cut;
+    result->events_before = r->log.discarded;
+    result->rejected_event = r->judging.rejected_event - 1;
+    result->too_hard = r->judging.too_hard;
+    result->undecided = r->judging.undecided;
+    result->silence_ns = r->silence.longest_ns;
+    result->kinds = aphi_run_log_kinds(&r->log);
+    result->branches = r->judging.branches;
+}
+
+static int64_t first_free_name(const aphi_run_options *o)
+{
+    int64_t name = (int64_t)o->connections;
+    for (size_t i = 0; o->script && i < o->script->count; i++)
+        if (o->script->actions[i].connection >= name)
+            name = o->script->actions[i].connection + 1;
+    return name;
 }
 
 aphi_run *aphi_run_go(const aphi_run_options *options)
@@ -277,73 +234,48 @@ aphi_run *aphi_run_go(const aphi_run_options *options)
     aphi_run_state *r = aphi_alloc_zero(sizeof *r);
     r->options = options;
     r->model = options->model;
-    r->result.blamed = -1;
-    r->result.script_whole = true;
-    r->waited = aphi_alloc_zero(APHI_WAITED * sizeof *r->waited);
-    r->crowds = aphi_alloc_zero(APHI_CROWDS * sizeof *r->crowds);
-    r->labelled = aphi_labelled_open(REMEMBERED);
-    r->next_name = (int64_t)options->connections;
-    r->choice = aphi_choice_seed(options->seed);
-    for (size_t i = 0; options->script && i < options->script->count; i++)
-        if (options->script->actions[i].connection >= r->next_name)
-            r->next_name = options->script->actions[i].connection + 1;
-    r->began = r->now = r->acted_at = aphi_clock_ns();
+    r->labelled = aphi_labelled_open(LABELLED_MAX);
+    aphi_outstanding_open(&r->outstanding, first_free_name(options));
+    r->began = r->now = aphi_clock_ns();
+    aphi_run_open_calls(r);
     aph_root_add(mark_run, r);
-    if (begin(r))
-        while (!r->ended)
-            turn(r);
-    aphi_outstanding_write(r);
-    show(r);
-    tell_kinds(r);
-    r->result.moments_before = r->log.before;
+    if (begin_run(r))
+        while (!r->ending.ended)
+            run_turn(r);
+    flush_trace(r);
+    show_progress(r);
+    fill_result(r);
     aphi_net_close(r->net);
-    aphi_live_feed_close(r->feed);
-    aphi_generator_close(r->generator);
+    aphi_run_close_oracle(r);
+    aphi_run_close_generator(r);
     aphi_labelled_close(r->labelled);
-    for (size_t i = 0; i < r->peer_count; i++)
-        free(r->peers[i].queue);
-    free(r->peers);
-    free(r->in_flight);
-    free(r->waited);
-    free(r->crowds);
+    aphi_outstanding_close(&r->outstanding);
+    aphi_run_close_calls(r);
     r->options = NULL;
-    r->peer_count = r->held_count = r->aside_count = 0;
-    r->has_action = false;
-    aphi_buffer_free(&r->trace);
     return &r->result;
 }
 
-static aphi_run_state *inside(const aphi_run *result)
+static aphi_run_state *state_of(const aphi_run *result)
 {
     return (aphi_run_state *)(uintptr_t)result; /* its first member */
 }
 
 const aphi_script *aphi_run_script(const aphi_run *result)
 {
-    aphi_run_state *r = inside(result);
-    if (!r->script.count)
-        aphi_run_log_script(&r->log, &r->script);
-    return &r->script;
+    return aphi_run_log_script(&state_of(result)->log);
 }
 
-const aphi_run_event *aphi_run_moments(const aphi_run *result, size_t *n)
+const aphi_run_event *aphi_run_events(const aphi_run *result, size_t *n)
 {
-    aphi_run_state *r = inside(result);
-    int64_t unused;
-    if (!r->moments)
-        r->moments = aphi_run_log_moments(&r->log, UINT64_MAX, &r->moment_count, &unused);
-    *n = r->moment_count;
-    return r->moments;
+    return aphi_run_log_events(&state_of(result)->log, n);
 }
 
 void aphi_run_free(aphi_run *result)
 {
     if (!result)
         return;
-    aphi_run_state *r = inside(result);
+    aphi_run_state *r = state_of(result);
     aph_root_remove(mark_run, r);
-    aphi_script_free(&r->script);
-    free(r->moments);
     aphi_run_log_free(&r->log);
     free(r);
 }

@@ -73,8 +73,8 @@ typedef struct aphi_run {
     char why[512];
     aphi_run_facts facts;
     bool script_whole;           /* else it got too long to be had again */
-    uint64_t moments_before;     /* that are no longer there */
-    int64_t blamed;              /* with FAIL: place in moments of what nothing explains; -1 if it is not there */
+    uint64_t events_before;      /* events that are no longer stored */
+    int64_t rejected_event;      /* with FAIL: index in the events of the rejected observation; -1: not stored */
     bool unreached;              /* with DEAD: no connection was ever let in */
     bool doubtful;               /* with STARVED and DEAD: chance may be to blame, if it does not happen again */
     int64_t silence_ns;          /* the longest that ended while something was owed */
@@ -82,14 +82,13 @@ typedef struct aphi_run {
     bool undecided;              /* with UNKNOWN: whoever has the whole trace may know more */
     aph_value kinds;             /* by kind of request: [sent, answered] */
     aph_value branches;          /* by name, how often; APH_NIL if there are none */
-    aph_value initial;
 } aphi_run;
 
 /* Values in a run are kept alive until aphi_run_free. */
 aphi_run *aphi_run_go(const aphi_run_options *options);
-/* What was done, if it is whole; and the last moments, oldest first. Both are made at the first call. */
+/* The performed actions, all of them if script_whole; and the latest events, oldest first. */
 const aphi_script *aphi_run_script(const aphi_run *r);
-const aphi_run_event *aphi_run_moments(const aphi_run *r, size_t *n);
+const aphi_run_event *aphi_run_events(const aphi_run *r, size_t *n);
 void aphi_run_free(aphi_run *r);
 
 #endif

@@ -1,96 +1,241 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_log.c - what happened in a run and what was done; see run_log.h.
+ * run_log.c - the record of a run; see run_log.h.
  *
- * Idea:       a struct, and behind it its message, packed: so a long run keeps nothing in the heap of values.
- * Cost:       some hundred bytes a message, of so many of the last moments and of all actions. */
+ * Idea:       each entry is a struct followed by its packed message, so a long run keeps nothing in the heap of values.
+ * Invariants: the trace file consists of complete lines, even if the disk is full.
+ * Cost:       a few hundred bytes for each of the latest 2 * HALF events and for each action. */
 #include "tester/run_log.h"
 
 #include "base/memory.h"
 #include "value/pack.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { HALF = 1 << 16 }; /* moments */
+enum { HALF = 1 << 16 /* events */, ACTIONS_MAX = 1 << 17 };
 
 typedef struct entry {
-    aphi_run_event moment;
+    aphi_run_event event;
     uint64_t number;
 } entry;
 
-void aphi_run_log_free(aphi_run_log *d)
+void aphi_run_log_open(aphi_run_log *log, const char *model, const char *environment, uint64_t seed, int trace_fd,
+                       const char *trace_name)
 {
-    aphi_buffer_free(&d->older);
-    aphi_buffer_free(&d->newer);
-    aphi_buffer_free(&d->actions);
-    *d = (aphi_run_log){0};
+    snprintf(log->script.model, sizeof log->script.model, "%s", model);
+    snprintf(log->script.environment, sizeof log->script.environment, "%s", environment);
+    log->script.seed = seed;
+    log->traced = trace_fd >= 0;
+    log->trace_fd = trace_fd;
+    log->trace_name = trace_name;
+    if (log->traced)
+        aphi_buffer_format(&log->trace, "{\"antiphon\":1,\"model\":\"%s\",\"environment\":\"%s\",\"seed\":%llu}\n",
+                           model, environment, (unsigned long long)seed);
 }
 
-static void turn_over(aphi_run_log *d)
+void aphi_run_log_free(aphi_run_log *log)
 {
-    aphi_buffer oldest = d->older;
-    d->before += d->older_count;
-    d->older = d->newer;
-    d->older_count = d->newer_count;
-    d->newer = oldest;
-    d->newer.n = d->newer_count = 0;
+    aphi_buffer_free(&log->older);
+    aphi_buffer_free(&log->newer);
+    aphi_buffer_free(&log->actions);
+    aphi_buffer_free(&log->trace);
+    aphi_script_free(&log->script);
+    free(log->events);
+    *log = (aphi_run_log){0};
 }
 
-void aphi_run_log_note(aphi_run_log *d, const aphi_run_event *m, uint64_t number)
+void aphi_run_log_mark(const aphi_run_log *log)
 {
-    if (d->newer_count == HALF)
-        turn_over(d);
-    entry e = {*m, number};
-    aphi_buffer_add(&d->newer, &e, sizeof e);
-    aphi_pack(&d->newer, m->message);
-    d->newer_count++;
+    for (size_t i = 0; i < log->event_count; i++)
+        aph_mark(log->events[i].message);
+    for (uint32_t i = 0; i < log->kind_count; i++)
+        aph_mark(log->kinds[i].name);
+    aphi_script_mark(&log->script);
 }
 
-uint64_t aphi_run_log_count(const aphi_run_log *d)
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static void discard_older_half(aphi_run_log *log)
 {
-    return d->before + d->older_count + d->newer_count;
+    aphi_buffer oldest = log->older;
+    log->discarded += log->older_count;
+    log->older = log->newer;
+    log->older_count = log->newer_count;
+    log->newer = oldest;
+    log->newer.n = log->newer_count = 0;
 }
 
-static void read_half(const aphi_buffer *b, size_t n, aphi_run_event *moments, uint64_t number, aphi_run_event **found)
+static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
+{
+    static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
+    bool observed = e->kind <= APHI_RUN_EVENT_LOST;
+    aphi_buffer_format(out, observed ? "{\"conn\":%lld," : "{\"note\":{\"conn\":%lld,", (long long)e->connection);
+    if (e->label)
+        aphi_buffer_format(out, "\"label\":%lld,", (long long)e->label);
+    aphi_buffer_format(out, "\"%s\":", words[e->kind]);
+    if (e->kind == APHI_RUN_EVENT_LOST || e->kind == APHI_RUN_EVENT_CLOSED) {
+        aphi_buffer_str(out, "true");
+    } else {
+        size_t n;
+        char *text = aph_json_text(e->message, &n);
+        aphi_buffer_add(out, text, n);
+        free(text);
+    }
+    aphi_buffer_format(out, "%s,\"time\":%lld}\n", observed ? "" : "}", (long long)(e->at_ns / 1000));
+}
+
+void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t number)
+{
+    if (log->newer_count == HALF)
+        discard_older_half(log);
+    entry stored = {*e, number};
+    aphi_buffer_add(&log->newer, &stored, sizeof stored);
+    aphi_pack(&log->newer, e->message);
+    log->newer_count++;
+    if (log->traced)
+        format_trace_line(&log->trace, e);
+}
+
+uint64_t aphi_run_log_count(const aphi_run_log *log)
+{
+    return log->discarded + log->older_count + log->newer_count;
+}
+
+static void unpack_half(const aphi_buffer *b, size_t n, aphi_run_event *events, uint64_t number, aphi_run_event **found)
 {
     const char *at = b->data;
     for (size_t i = 0; i < n; i++) {
         entry e;
         memcpy(&e, at, sizeof e);
         at += sizeof e;
-        moments[i] = e.moment;
-        moments[i].message = aphi_unpack(&at);
+        events[i] = e.event;
+        events[i].message = aphi_unpack(&at);
         if (e.number == number)
-            *found = &moments[i];
+            *found = &events[i];
     }
 }
 
-aphi_run_event *aphi_run_log_moments(const aphi_run_log *d, uint64_t number, size_t *n, int64_t *place)
+/* malloc'ed. *found: the newest event with that number, or NULL. */
+static aphi_run_event *unpack_events(const aphi_run_log *log, uint64_t number, aphi_run_event **found)
 {
-    *n = d->older_count + d->newer_count;
-    aphi_run_event *moments = aphi_alloc((*n ? *n : 1) * sizeof *moments), *found = NULL;
-    read_half(&d->older, d->older_count, moments, number, &found);
-    read_half(&d->newer, d->newer_count, moments + d->older_count, number, &found);
-    *place = found ? found - moments : -1;
-    return moments;
+    aphi_run_event *events = aphi_alloc((log->older_count + log->newer_count + 1) * sizeof *events);
+    *found = NULL;
+    unpack_half(&log->older, log->older_count, events, number, found);
+    unpack_half(&log->newer, log->newer_count, events + log->older_count, number, found);
+    return events;
 }
 
-void aphi_run_log_act(aphi_run_log *d, const aphi_action *a)
+const aphi_run_event *aphi_run_log_events(aphi_run_log *log, size_t *n)
 {
-    aphi_buffer_add(&d->actions, a, sizeof *a);
-    aphi_pack(&d->actions, a->send);
-    d->action_count++;
+    aphi_run_event *unused;
+    if (!log->events || log->events_at != aphi_run_log_count(log)) {
+        free(log->events);
+        log->events = unpack_events(log, UINT64_MAX, &unused);
+        log->event_count = log->older_count + log->newer_count;
+        log->events_at = aphi_run_log_count(log);
+    }
+    *n = log->event_count;
+    return log->events;
 }
 
-void aphi_run_log_script(const aphi_run_log *d, aphi_script *s)
+int64_t aphi_run_log_find(const aphi_run_log *log, uint64_t number, int64_t *connection)
 {
-    const char *at = d->actions.data;
-    for (size_t i = 0; i < d->action_count; i++) {
+    aphi_run_event *found, *events = unpack_events(log, number, &found);
+    int64_t place = found ? found - events : -1;
+    *connection = found ? found->connection : -1;
+    free(events);
+    return place;
+}
+
+/* ---- the trace file ---------------------------------------------------------------------------------------------- */
+
+/* written: bytes of the buffer that are in the file. */
+static void give_up_trace(aphi_run_log *log, size_t written, char *error, size_t error_size)
+{
+    int failure = errno;
+    while (written && log->trace.data[written - 1] != '\n')
+        written--;
+    log->trace_failed = true;
+    bool cut = !ftruncate(log->trace_fd, log->trace_size + (off_t)written);
+    snprintf(error, error_size, "%.300s cannot be written: %s; make room, or choose another --folder%s",
+             log->trace_name, strerror(failure), cut ? "" : " (its last line may be torn)");
+}
+
+bool aphi_run_log_flush(aphi_run_log *log, char *error, size_t error_size)
+{
+    size_t at = 0;
+    bool failed_before = log->trace_failed;
+    while (at < log->trace.n && !log->trace_failed) {
+        ssize_t written = write(log->trace_fd, log->trace.data + at, log->trace.n - at);
+        if (written < 0 && errno != EINTR)
+            give_up_trace(log, at, error, error_size);
+        else if (written > 0)
+            at += (size_t)written;
+    }
+    log->trace_size += (off_t)at;
+    log->trace.n = 0;
+    return failed_before || !log->trace_failed;
+}
+
+/* ---- actions ----------------------------------------------------------------------------------------------------- */
+
+void aphi_run_log_action(aphi_run_log *log, const aphi_action *a)
+{
+    if (log->action_count == ACTIONS_MAX) {
+        log->actions_cut = true;
+        return;
+    }
+    aphi_buffer_add(&log->actions, a, sizeof *a);
+    aphi_pack(&log->actions, a->send);
+    log->action_count++;
+}
+
+const aphi_script *aphi_run_log_script(aphi_run_log *log)
+{
+    const char *at = log->actions.data;
+    if (log->script.count == log->action_count)
+        return &log->script;
+    log->script.count = 0;
+    for (size_t i = 0; i < log->action_count; i++) {
         aphi_action a;
         memcpy(&a, at, sizeof a);
         at += sizeof a;
         a.send = aphi_unpack(&at);
-        aphi_script_add(s, &a);
+        aphi_script_add(&log->script, &a);
     }
+    return &log->script;
+}
+
+/* ---- kinds of requests ------------------------------------------------------------------------------------------- */
+
+uint32_t aphi_run_log_request(aphi_run_log *log, aph_value kind)
+{
+    uint32_t i = 0;
+    log->requests++;
+    while (i < log->kind_count && log->kinds[i].name != kind)
+        i++;
+    if (i == log->kind_count && i < APHI_KINDS_MAX - 1)
+        log->kinds[log->kind_count++] = (aphi_kind_count){.name = kind};
+    log->kinds[i].sent++;
+    return i;
+}
+
+void aphi_run_log_response(aphi_run_log *log, uint32_t kind)
+{
+    log->responses++;
+    if (kind != UINT32_MAX)
+        log->kinds[kind].answered++;
+}
+
+aph_value aphi_run_log_kinds(const aphi_run_log *log)
+{
+    aph_value kinds = aph_object();
+    for (uint32_t i = 0; i < log->kind_count; i++)
+        kinds = aph_set(kinds, log->kinds[i].name,
+                        APH_ARRAY_OF(aph_int((int64_t)log->kinds[i].sent), aph_int((int64_t)log->kinds[i].answered)));
+    return kinds;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_log.h - what happened in a run and what was done, packed: written at every message, and mostly never read. */
+ * run_log.h - the record of a run: its trace file, latest events, actions, and counts of requests by kind.
+ *
+ * Events and actions are written at every message and mostly never read: they are stored packed. */
 #ifndef APHI_TESTER_RUN_LOG_H
 #define APHI_TESTER_RUN_LOG_H
 
@@ -8,25 +10,66 @@
 #include "script/script.h"
 #include "trace/run_event.h"
 
+#include <sys/types.h>
+
+enum { APHI_KINDS_MAX = 64 };
+
+typedef struct aphi_kind_count {
+    aph_value name;
+    uint64_t sent, answered;
+} aphi_kind_count;
+
 typedef struct aphi_run_log {
-    aphi_buffer older, newer;   /* the last moments, in two halves: the older one goes when the newer one is full */
+    aphi_buffer older, newer;   /* the latest events, in two halves; a full newer half replaces the older one */
     size_t older_count, newer_count;
-    uint64_t before;            /* moments that are no longer there */
+    uint64_t discarded;         /* events that are no longer stored */
     aphi_buffer actions;
     size_t action_count;
+    bool actions_cut;           /* there were too many actions to store them all */
+
+    uint64_t requests, responses;
+    aphi_kind_count kinds[APHI_KINDS_MAX];
+    uint32_t kind_count;
+
+    bool traced, trace_failed;
+    int trace_fd;
+    const char *trace_name;
+    aphi_buffer trace;          /* lines that are not yet in the file */
+    off_t trace_size;           /* of the file */
+
+    aphi_script script;         /* of aphi_run_log_script */
+    aphi_run_event *events;     /* of aphi_run_log_events */
+    size_t event_count;
+    uint64_t events_at;         /* aphi_run_log_count when they were unpacked */
 } aphi_run_log;
 
-void aphi_run_log_free(aphi_run_log *d);
+/* trace_fd: an empty file; negative: none. trace_name is for messages, and is borrowed until the last flush. */
+void aphi_run_log_open(aphi_run_log *log, const char *model, const char *environment, uint64_t seed, int trace_fd,
+                       const char *trace_name);
+void aphi_run_log_free(aphi_run_log *log);
+void aphi_run_log_mark(const aphi_run_log *log);
 
-/* number: the caller's own, to find it by. */
-void aphi_run_log_note(aphi_run_log *d, const aphi_run_event *m, uint64_t number);
-uint64_t aphi_run_log_count(const aphi_run_log *d); /* of all moments, also those that are gone */
-/* The moments that are left, oldest first; malloc'ed. Whoever has them marks their values. *place is that of the newest
- * one with this number, or -1. */
-aphi_run_event *aphi_run_log_moments(const aphi_run_log *d, uint64_t number, size_t *n, int64_t *place);
+/* Stores the event and formats its line of the trace. number: that of the observation, or UINT64_MAX if it is none. */
+void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t number);
+/* Returns the number of all events, including the discarded ones. */
+uint64_t aphi_run_log_count(const aphi_run_log *log);
+/* Returns the stored events, oldest first, valid until the next call; they are unpacked at the first call. */
+const aphi_run_event *aphi_run_log_events(aphi_run_log *log, size_t *n);
+/* Returns the index in aphi_run_log_events of the newest event with that number, or -1. */
+int64_t aphi_run_log_find(const aphi_run_log *log, uint64_t number, int64_t *connection);
+/* Writes the formatted lines to the file. Returns false with a message the first time that this fails; then the file
+ * ends with a complete line, and nothing more is written. */
+bool aphi_run_log_flush(aphi_run_log *log, char *error, size_t error_size);
 
-void aphi_run_log_act(aphi_run_log *d, const aphi_action *a);
-/* Adds all actions to the script. */
-void aphi_run_log_script(const aphi_run_log *d, aphi_script *s);
+void aphi_run_log_action(aphi_run_log *log, const aphi_action *a);
+/* Returns the stored actions as a script, valid until the next call; they are unpacked at the first call. */
+const aphi_script *aphi_run_log_script(aphi_run_log *log);
+
+/* Counts a request; returns its kind for aphi_run_log_response. */
+uint32_t aphi_run_log_request(aphi_run_log *log, aph_value kind);
+/* kind: UINT32_MAX: it responds to no request. */
+void aphi_run_log_response(aphi_run_log *log, uint32_t kind);
+/* Returns an object: by kind of request, [sent, answered]. */
+aph_value aphi_run_log_kinds(const aphi_run_log *log);
 
 #endif

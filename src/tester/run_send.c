@@ -1,42 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_send.c - what is sent in a run, and when.
+ * run_send.c - the actions of a run and the time at which each is performed.
  *
- * Idea:       the actions come from a script or from a generator; either way they are written down as a script, so that
- *             every run can be had again.
- * Aside:      where some requests are to be alone with their part of the state, an action of a busy stretch that has to
- *             wait, for an answer or because it would meet another, waits aside, and those behind it go on: else few
- *             requests would be in flight. Or it joins the one that it would meet, on its connection. Those that would
- *             meet keep their order. What was aside gets a new label when it is performed, for labels rise in a
- *             script. */
+ * Idea:       actions come from a script or from a generator. Both kinds are logged as a script, so that every run can
+ *             be repeated.
+ * Deferred:   where some requests must be alone in their partition of the state, an action of a busy phase that has to
+ *             wait, for a response or for another request of its partition, is deferred, and later actions are
+ *             performed: otherwise few requests would be in flight. Or it is moved to the connection of the request
+ *             that it conflicts with. Conflicting actions keep their order. A deferred action gets a new label when it
+ *             is performed, because labels rise in a script. */
 #include "tester/run_internal.h"
 
 #include <stdlib.h>
 
 enum {
     ACTIONS_IN_TURN = 256,
-    SCRIPT_MAX = 1 << 17,      /* actions that a script may have */
-    LOSSY_FLIGHT = 4,          /* requests between two silences, where each may be lost or come twice, in any order */
-    DROPPED_MAX = 16,          /* requests lost behind others, before we care */
-    STATE_EVERY = 64,          /* requests between two looks at the model's state; more, where that has many parts */
+    LOSSY_FLIGHT = 4,          /* requests between two idle times, where each may be lost, duplicated or reordered */
+    DROPPED_MAX = 16,          /* requests lost by pipelining, before it is given up */
+    STATE_EVERY = 64,          /* requests between two reads of the model's state; more for many partitions */
+    STATE_EVERY_PARTITION = 16,
 };
+
+bool aphi_run_open_generator(aphi_run_state *r)
+{
+    const aphi_run_options *o = r->options;
+    char error[300];
+    r->sending.acted_at = r->now;
+    if (o->script)
+        return true;
+    r->sending.generator = aphi_generator_open(r->model, o->seed, o->connections, o->depth, error, sizeof error);
+    if (!r->sending.generator) {
+        aphi_run_end_fault(r, APH_FAULT_REQUEST, "%s", error);
+        return false;
+    }
+    if (o->apart)
+        aphi_generator_keep_apart(r->sending.generator);
+    return true;
+}
+
+void aphi_run_close_generator(aphi_run_state *r)
+{
+    aphi_generator_close(r->sending.generator);
+    r->sending = (aphi_sending){0};
+}
+
+void aphi_run_mark_sending(const aphi_run_state *r)
+{
+    const aphi_sending *s = &r->sending;
+    for (size_t i = 0; i < s->deferred_count; i++) {
+        aph_mark(s->deferred[i].action.send);
+        aph_mark(s->deferred[i].part);
+    }
+    aph_mark(s->state);
+    if (s->has_next)
+        aph_mark(s->next.send);
+}
+
+bool aphi_run_has_sent_all(const aphi_run_state *r)
+{
+    return r->sending.is_over && !r->sending.has_next && !r->sending.deferred_count;
+}
+
+void aphi_run_stop_sending(aphi_run_state *r)
+{
+    r->sending.is_over = true;
+    r->sending.has_next = false;
+    r->sending.deferred_count = 0;
+}
+
+void aphi_run_send_after_idle(aphi_run_state *r)
+{
+    r->sending.since_idle = 0;
+}
+
+/* ---- is an action due? ------------------------------------------------------------------------------------------- */
 
 static bool is_quiet(const aphi_run_state *r)
 {
-    return (!r->paired || !r->owed) && aphi_run_is_silent(r);
+    return (!r->mode.paired || !r->outstanding.count) && aphi_silence_is_idle(&r->silence, r->now);
 }
 
-static bool is_aside(const aphi_run_state *r, int64_t label)
+static bool is_deferred(const aphi_run_state *r, int64_t label)
 {
-    for (size_t i = 0; i < r->aside_count; i++)
-        if (r->aside[i].action.label == label)
+    for (size_t i = 0; i < r->sending.deferred_count; i++)
+        if (r->sending.deferred[i].action.label == label)
             return true;
     return false;
 }
 
 static bool is_answered(const aphi_run_state *r, int64_t label)
 {
-    return r->waited[(uint64_t)label / 2 & (APHI_WAITED - 1)] != label && !is_aside(r, label);
+    return !aphi_outstanding_has(&r->outstanding, label) && !is_deferred(r, label);
 }
 
 static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
@@ -45,20 +99,20 @@ static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
     case APHI_WAIT_NOTHING: return true;
     case APHI_WAIT_ANSWER: return is_answered(r, a->waits_for - 1);
     case APHI_WAIT_QUIET: return is_quiet(r);
-    case APHI_WAIT_PAUSE: return r->now - r->acted_at >= a->waits_for * 1000;
+    case APHI_WAIT_PAUSE: return r->now - r->sending.acted_at >= a->waits_for * 1000;
     }
     return true;
 }
 
-/* Would the request meet one of its part that is in flight on another connection, though one of them is to be alone? */
-static bool would_meet(aphi_run_state *r, const aphi_aside *a)
+/* Returns true if a request of its partition is in flight on another connection, and one of them must be alone. */
+static bool conflicts_with_others(aphi_run_state *r, const aphi_deferred_action *a)
 {
-    const aphi_crowd *c = aphi_outstanding_crowd(r, a->part);
-    const aphi_peer *p = aphi_outstanding_peer(r, a->action.connection);
-    aphi_crowd others = *c;
+    const aphi_partition_load *load = aphi_outstanding_load(&r->outstanding, a->part);
+    const aphi_peer *p = aphi_outstanding_peer(&r->outstanding, a->action.connection);
+    aphi_partition_load others = *load;
     for (size_t k = 0; others.all && k < p->count; k++) {
-        const aphi_question *q = &p->queue[(p->head + k) & (p->capacity - 1)];
-        if (aphi_outstanding_crowd(r, q->part) == c) {
+        const aphi_outstanding_request *q = aphi_outstanding_at(p, k);
+        if (aphi_outstanding_load(&r->outstanding, q->part) == load) {
             others.all--;
             others.alone -= q->alone;
         }
@@ -66,164 +120,148 @@ static bool would_meet(aphi_run_state *r, const aphi_aside *a)
     return a->alone ? others.all : others.alone;
 }
 
-/* Has it to stay behind one of the first n that are aside? */
-static bool is_behind(const aphi_run_state *r, const aphi_aside *a, size_t n)
+/* Returns true if it conflicts with one of the first n deferred actions. */
+static bool conflicts_with_deferred(const aphi_run_state *r, const aphi_deferred_action *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (r->aside[i].part == a->part && (r->aside[i].alone || a->alone))
+        if (r->sending.deferred[i].part == a->part && (r->sending.deferred[i].alone || a->alone))
             return true;
     return false;
 }
 
-/* The generator keeps parts apart and closes what is idle by what is in flight: it does not see what is aside. */
-static bool is_out_of_place(aphi_run_state *r, const aphi_aside *a)
+/* The generator separates partitions and closes idle connections without knowing the deferred actions. */
+static bool is_misplaced(aphi_run_state *r, const aphi_deferred_action *a)
 {
-    const aphi_peer *p = aphi_outstanding_peer(r, a->action.connection);
+    const aphi_peer *p = aphi_outstanding_peer(&r->outstanding, a->action.connection);
     if (!p->count || r->options->script)
         return false;
-    return !a->action.send ||
-           (r->options->apart && p->queue[(p->head + p->count - 1) & (p->capacity - 1)].part != a->part);
+    return !a->action.send || (r->options->apart && aphi_outstanding_at(p, p->count - 1)->part != a->part);
 }
 
-/* What the action is about, as of now, for it may have holes. */
-static aphi_aside look_at_action(const aphi_run_state *r, const aphi_action *a)
+/* Finds the partition of the action, which may change with the messages that fill its holes. */
+static aphi_deferred_action find_partition(const aphi_run_state *r, const aphi_action *a)
 {
     const aph_model *m = r->model;
     if (!m->alone || !a->send)
-        return (aphi_aside){.action = *a};
+        return (aphi_deferred_action){.action = *a};
     aph_value message = aphi_expression_fill(a->send, r->labelled, m->functions);
-    return (aphi_aside){.action = *a, .part = m->part ? m->part(message) : APH_NIL, .alone = m->alone(message)};
+    return (aphi_deferred_action){.action = *a, .part = m->part ? m->part(message) : APH_NIL,
+                                  .alone = m->alone(message)};
 }
 
-/* n: those aside that are before it. */
-static bool is_held_up(aphi_run_state *r, const aphi_aside *a, size_t n)
+/* n: deferred actions that come before it. */
+static bool is_blocked(aphi_run_state *r, const aphi_deferred_action *a, size_t n)
 {
-    return r->model->alone &&
-           (is_out_of_place(r, a) || (a->action.send && (is_behind(r, a, n) || would_meet(r, a))));
+    if (!r->model->alone)
+        return false;
+    return is_misplaced(r, a) || (a->action.send && (conflicts_with_deferred(r, a, n) || conflicts_with_others(r, a)));
 }
 
-/* Where the subject closes so often that much of what is sent behind other requests is lost, nothing is. */
-static size_t depth_of(const aphi_run_state *r)
+/* If the subject closes connections so often that many pipelined requests are lost, none are pipelined. */
+static size_t pipeline_depth(const aphi_run_state *r)
 {
-    return r->dropped > DROPPED_MAX + r->result.facts.answers / 2 ? 1 : r->options->depth;
+    return r->receiving.dropped > DROPPED_MAX + r->log.responses / 2 ? 1 : r->options->depth;
 }
 
 static bool has_room(aphi_run_state *r, const aphi_action *a)
 {
-    size_t flight = r->datagrams ? LOSSY_FLIGHT : r->paired ? 0 : r->solo ? 1 : r->buffer;
-    if ((r->solo && r->owed) || (flight && r->since_quiet >= flight))
+    const aphi_run_mode *mode = &r->mode;
+    size_t flight = mode->lossy ? LOSSY_FLIGHT : mode->paired ? 0 : mode->immediate ? 1 : mode->buffer;
+    if ((mode->immediate && r->outstanding.count) || (flight && r->sending.since_idle >= flight))
         return false;
-    aphi_outstanding_peer(r, a->connection);
-    /* The system's own buffers are larger than any N, so that to send more would prove nothing. */
-    if (r->buffer && r->in_flight[a->connection] >= r->buffer)
+    size_t in_flight = aphi_outstanding_peer(&r->outstanding, a->connection)->count;
+    /* The buffers of the system are larger: sending more would prove nothing. */
+    if (mode->buffer && in_flight >= mode->buffer)
         return false;
-    return r->options->script || r->in_flight[a->connection] < depth_of(r);
+    return r->options->script || in_flight < pipeline_depth(r);
 }
 
-/* The state of some explanation, as far as it is one value: objects of several parts are put together. */
-static aph_value look_at_state(aphi_run_state *r)
+/* ---- the next action --------------------------------------------------------------------------------------------- */
+
+static bool take_from_script(aphi_run_state *r)
 {
-    size_t n;
-    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_jury(r->feed), &n);
-    aph_value all = APH_NIL;
-    r->state_at = r->result.facts.requests + STATE_EVERY + 16 * n;
-    for (size_t i = 0; i < n; i++) {
-        aph_value state = partitions[i].oracle ? partitions[i].oracle->core.state : partitions[i].core.state, key, item;
-        if (!all || aph_kind_of(state) != APH_OBJECT) {
-            all = state;
-            continue;
-        }
-        for (size_t k = 0; aph_pair_at(state, k, &key, &item); k++)
-            all = aph_set(all, key, item);
+    const aphi_script *script = r->options->script;
+    aphi_sending *s = &r->sending;
+    s->is_over = s->script_at == script->count;
+    if (!s->is_over)
+        s->next = script->actions[s->script_at++];
+    return s->has_next = !s->is_over;
+}
+
+static bool generate_action(aphi_run_state *r)
+{
+    const aphi_run_options *o = r->options;
+    aphi_sending *s = &r->sending;
+    if (r->judging.feed && r->log.requests >= s->state_due) {
+        size_t partitions;
+        s->state = aphi_run_explained_state(r, &partitions);
+        s->state_due = r->log.requests + STATE_EVERY + STATE_EVERY_PARTITION * partitions;
     }
-    return all;
+    aphi_outstanding_peer(&r->outstanding, (int64_t)o->connections);
+    s->next = aphi_generator_next(s->generator, &(aphi_knowledge){.state = s->state, .seen = r->labelled,
+                                                                  .in_flight = r->outstanding.in_flight,
+                                                                  .connections = o->connections,
+                                                                  .branches = r->judging.branches});
+    if (!s->next.label)
+        aphi_run_end_fault(r, APH_FAULT_REQUEST, "%s", aphi_generator_error(s->generator));
+    return s->has_next = s->next.label;
 }
 
 static bool next_action(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
-    if (r->has_action)
-        return true;
-    if (r->over)
-        return false;
-    if (o->script) {
-        if (r->script_at == o->script->count) {
-            r->over = true;
-            return false;
-        }
-        r->action = o->script->actions[r->script_at++];
-        return r->has_action = true;
-    }
-    uint64_t to_come = r->owed + 2 * r->aside_count;
-    if (o->messages && r->result.facts.requests + r->result.facts.answers + to_come >= o->messages) {
-        r->over = true;
+    aphi_sending *s = &r->sending;
+    if (s->has_next || s->is_over)
+        return s->has_next;
+    if (o->script)
+        return take_from_script(r);
+    uint64_t to_come = r->outstanding.count + 2 * s->deferred_count;
+    if (o->messages && r->log.requests + r->log.responses + to_come >= o->messages) {
+        s->is_over = true;
         return false;
     }
-    if (r->owed >= o->connections * o->depth)
-        return false;
-    if (r->feed && r->result.facts.requests >= r->state_at)
-        r->state = look_at_state(r);
-    aphi_outstanding_peer(r, (int64_t)o->connections);
-    r->action = aphi_generator_next(r->generator, &(aphi_knowledge){.state = r->state, .seen = r->labelled,
-                                                                    .in_flight = r->in_flight,
-                                                                    .connections = o->connections,
-                                                                    .branches = r->result.branches});
-    if (!r->action.label) {
-        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", aphi_generator_error(r->generator));
-        r->result.fault = APH_FAULT_REQUEST;
-        return false;
-    }
-    return r->has_action = true;
+    return r->outstanding.count < o->connections * o->depth && generate_action(r);
 }
 
-static void write_down_action(aphi_run_state *r, const aphi_action *a)
-{
-    if (r->log.action_count == SCRIPT_MAX)
-        r->result.script_whole = false;
-    else
-        aphi_run_log_act(&r->log, a);
-}
+/* ---- performing -------------------------------------------------------------------------------------------------- */
 
-/* What a script sends must mean something to the model: else its end would say nothing of the subject. */
-static bool is_meaningful(aphi_run_state *r, const aphi_action *a, aph_value message)
+/* A script must send requests that the model knows: otherwise the verdict would not concern the subject. */
+static bool is_known_request(aphi_run_state *r, const aphi_action *a, int64_t name, aph_value message)
 {
     const char *why;
-    if (!r->options->script || !r->feed ||
-        aphi_live_feed_knows(r->feed, aphi_outstanding_name(r, a->connection), message, r->now, &why))
+    if (!r->options->script || !r->judging.feed ||
+        aphi_live_feed_knows(r->judging.feed, name, message, r->now, &why))
         return true;
-    aphi_run_end(r, APHI_RUN_TROUBLE, "request %lld: %s", (long long)a->label, why);
-    r->result.fault = APH_FAULT_REQUEST;
+    aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: %s", (long long)a->label, why);
     return false;
 }
 
 static void send_message(aphi_run_state *r, const aphi_action *a)
 {
-    aph_value message = aphi_expression_fill(a->send, r->labelled, r->model->functions);
-    if (!is_meaningful(r, a, message))
+    const aph_model *m = r->model;
+    aph_value message = aphi_expression_fill(a->send, r->labelled, m->functions);
+    int64_t name = aphi_outstanding_name(&r->outstanding, a->connection);
+    if (!is_known_request(r, a, name, message))
         return;
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
-        aphi_run_end(r, APHI_RUN_TROUBLE, "request %lld is one that the model's codec has no bytes for: %.200s",
-                     (long long)a->label, text);
-        r->result.fault = APH_FAULT_REQUEST;
+        aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld is one that the model's codec has no bytes for: %.200s",
+                           (long long)a->label, text);
         free(text);
         return;
     }
-    uint32_t what = aphi_outstanding_kind(r, message);
-    r->kinds[what].sent++;
-    r->result.facts.requests++;
-    r->since_quiet++;
-    if (!r->paired)
-        r->silent = r->wordless = 0; /* what was sent just now may still be answered */
+    uint32_t kind = aphi_run_log_request(&r->log, aphi_request_kind(m, message));
+    r->sending.since_idle++;
+    if (!r->mode.paired)
+        aphi_silence_restart(&r->silence);
     aphi_labelled_add(r->labelled, a->label, message);
-    int64_t name = aphi_outstanding_name(r, a->connection);
-    uint64_t number = r->feed ? aphi_live_feed_sent(r->feed, name, message, r->now) : 0;
-    const aph_model *m = r->model;
-    aphi_outstanding_push(r, a->connection,
-                     (aphi_question){.label = a->label, .number = number, .at = r->now, .kind = what,
-                                     .message = message, .part = m->alone && m->part ? m->part(message) : APH_NIL,
-                                     .alone = m->alone && m->alone(message)});
-    aphi_outstanding_note(r, APHI_RUN_EVENT_SENT, a->connection, a->label, message, number);
+    uint64_t number = r->judging.feed ? aphi_live_feed_sent(r->judging.feed, name, message, r->now) : 0;
+    aphi_outstanding_push(&r->outstanding, a->connection,
+                          &(aphi_outstanding_request){.label = a->label, .number = number, .sent_at = r->now,
+                                                      .kind = kind, .message = message,
+                                                      .part = m->alone && m->part ? m->part(message) : APH_NIL,
+                                                      .alone = m->alone && m->alone(message)});
+    aphi_run_note(r, APHI_RUN_EVENT_SENT, a->connection, a->label, message, number);
 }
 
 static void rename_wait(aphi_action *a, int64_t old, int64_t label)
@@ -232,97 +270,101 @@ static void rename_wait(aphi_action *a, int64_t old, int64_t label)
         a->waits_for = label + 1;
 }
 
-/* Labels rise in a script, also where one action came to be performed after a later one. */
+/* Labels rise in a script, even if an action was deferred. */
 static void keep_labels_rising(aphi_run_state *r, aphi_action *a)
 {
-    if (a->label < r->last_label) {
+    aphi_sending *s = &r->sending;
+    if (a->label < s->last_label) {
         int64_t old = a->label;
-        a->label = aphi_generator_rename(r->generator, a->connection, old);
-        rename_wait(&r->action, old, a->label);
-        for (size_t i = 0; i < r->aside_count; i++)
-            rename_wait(&r->aside[i].action, old, a->label);
+        a->label = aphi_generator_rename(s->generator, a->connection, old);
+        rename_wait(&s->next, old, a->label);
+        for (size_t i = 0; i < s->deferred_count; i++)
+            rename_wait(&s->deferred[i].action, old, a->label);
     }
-    r->last_label = a->label;
+    s->last_label = a->label;
 }
 
-static void perform(aphi_run_state *r, aphi_action *a)
+static void perform_action(aphi_run_state *r, aphi_action *a)
 {
     keep_labels_rising(r, a);
-    write_down_action(r, a);
-    if (a->send) {
+    aphi_run_log_action(&r->log, a);
+    if (a->send)
         send_message(r, a);
-    } else {
-        aphi_outstanding_part(r, a->connection);
-    }
-    r->acted_at = r->now;
+    else
+        aphi_run_close_connection(r, a->connection);
+    r->sending.acted_at = r->now;
 }
 
-/* What those aside are about is looked at again only when they may go: that costs more. */
-static void perform_aside(aphi_run_state *r)
+/* The partition of a deferred action is found again only when it may be performed, because that is slower. */
+static void perform_deferred(aphi_run_state *r)
 {
+    aphi_sending *s = &r->sending;
     size_t kept = 0;
-    for (size_t i = 0; i < r->aside_count; i++) {
-        aphi_aside a = r->aside[i];
-        bool goes = !r->ended && wait_is_over(r, &a.action) && has_room(r, &a.action) && !is_held_up(r, &a, kept);
+    for (size_t i = 0; i < s->deferred_count; i++) {
+        aphi_deferred_action a = s->deferred[i];
+        bool goes = !r->ending.ended && wait_is_over(r, &a.action) && has_room(r, &a.action) && !is_blocked(r, &a, kept);
         if (goes) {
-            a = look_at_action(r, &a.action);
-            goes = !is_held_up(r, &a, kept);
+            a = find_partition(r, &a.action);
+            goes = !is_blocked(r, &a, kept);
         }
         if (goes)
-            perform(r, &a.action);
-        r->aside[kept] = a;
+            perform_action(r, &a.action);
+        s->deferred[kept] = a;
         kept += !goes;
     }
-    r->aside_count = kept;
+    s->deferred_count = kept;
 }
 
-/* Whoever waits in a calm stretch is there to see what it waits for. */
-static bool may_wait_aside(aphi_run_state *r)
+/* In a calm phase an action observes the response that it waits for, so it is not deferred. */
+static bool may_be_deferred(aphi_run_state *r)
 {
-    const aphi_action *a = &r->action;
-    return r->model->alone && r->paired && !r->solo && !r->buffer && r->generator && r->aside_count < APHI_ASIDE_MAX &&
-           (wait_is_over(r, a) || a->wait == APHI_WAIT_ANSWER) && !aphi_generator_is_calm(r->generator);
+    const aphi_sending *s = &r->sending;
+    return r->model->alone && r->mode.paired && !r->mode.immediate && !r->mode.buffer && s->generator &&
+           s->deferred_count < APHI_DEFERRED_MAX && (wait_is_over(r, &s->next) || s->next.wait == APHI_WAIT_ANSWER) &&
+           !aphi_generator_is_calm(s->generator);
 }
 
-/* On the connection where its part is in flight it meets nobody, and where parts are kept apart that is what is to be
- * in flight there. */
-static void join_its_part(aphi_run_state *r, aphi_aside *a)
+/* On the connection that carries its partition the action conflicts with no request; and where partitions are kept
+ * apart, that connection carries no other. */
+static void move_to_its_partition(aphi_run_state *r, aphi_deferred_action *a)
 {
-    aphi_aside joined = *a;
-    if (!r->options->apart || !a->action.send || !r->generator || aphi_generator_is_calm(r->generator))
+    const aphi_generator *g = r->sending.generator;
+    aphi_deferred_action moved = *a;
+    if (!r->options->apart || !a->action.send || !g || aphi_generator_is_calm(g))
         return;
-    joined.action.connection = aphi_outstanding_crowd(r, a->part)->latest;
-    if (has_room(r, &joined.action) && !is_held_up(r, &joined, r->aside_count))
-        *a = joined;
+    moved.action.connection = aphi_outstanding_load(&r->outstanding, a->part)->latest;
+    if (has_room(r, &moved.action) && !is_blocked(r, &moved, r->sending.deferred_count))
+        *a = moved;
 }
 
-/* False: it has to wait where it is, and so have all behind it. */
-static bool perform_or_set_aside(aphi_run_state *r)
+/* Returns false if the next action has to wait, and all later ones with it. */
+static bool perform_or_defer(aphi_run_state *r)
 {
-    bool ready = wait_is_over(r, &r->action) && has_room(r, &r->action);
-    if (!ready && !may_wait_aside(r))
+    aphi_sending *s = &r->sending;
+    bool ready = wait_is_over(r, &s->next) && has_room(r, &s->next);
+    if (!ready && !may_be_deferred(r))
         return false;
-    aphi_aside a = look_at_action(r, &r->action);
-    if (ready && is_held_up(r, &a, r->aside_count))
-        join_its_part(r, &a);
-    bool goes = ready && !is_held_up(r, &a, r->aside_count);
-    if (!goes && !may_wait_aside(r))
+    aphi_deferred_action a = find_partition(r, &s->next);
+    if (ready && is_blocked(r, &a, s->deferred_count))
+        move_to_its_partition(r, &a);
+    bool goes = ready && !is_blocked(r, &a, s->deferred_count);
+    if (!goes && !may_be_deferred(r))
         return false;
-    r->has_action = false;
+    s->has_next = false;
     if (goes) {
-        perform(r, &a.action);
+        perform_action(r, &a.action);
         return true;
     }
-    if (a.action.wait != APHI_WAIT_ANSWER) /* its pause is over, and is no longer one since the latest action */
+    if (a.action.wait != APHI_WAIT_ANSWER) /* its pause is over, and must not be measured from later actions */
         a.action.wait = APHI_WAIT_NOTHING;
-    r->aside[r->aside_count++] = a;
+    s->deferred[s->deferred_count++] = a;
     return true;
 }
 
-void aphi_run_act(aphi_run_state *r)
+void aphi_run_send(aphi_run_state *r)
 {
-    perform_aside(r);
-    for (int i = 0; i < ACTIONS_IN_TURN && !r->ended && next_action(r); i++)
-        if (!perform_or_set_aside(r))
+    perform_deferred(r);
+    for (int i = 0; i < ACTIONS_IN_TURN && !r->ending.ended && next_action(r); i++)
+        if (!perform_or_defer(r))
             return;
 }

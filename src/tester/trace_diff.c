@@ -14,7 +14,7 @@
 static const aphi_run_event *moment_with(const aphi_run *run, int64_t label)
 {
     size_t n;
-    const aphi_run_event *moments = aphi_run_moments(run, &n);
+    const aphi_run_event *moments = aphi_run_events(run, &n);
     for (size_t i = 0; i < n; i++)
         if (moments[i].label == label && moments[i].kind <= APHI_RUN_EVENT_RECEIVED)
             return &moments[i];

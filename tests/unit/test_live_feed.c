@@ -62,7 +62,7 @@ static aph_verdict watched(const aph_model *model, const history *h, bool whole,
         if (aphi_choice_chance(c, 1, 3))
             now += (int64_t)aphi_choice_below(c, 30) * MS;
         if (aphi_choice_chance(c, 1, 2))
-            aphi_live_feed_tell(w, now, aphi_choice_chance(c, 1, 2) ? UINT64_MAX : aphi_choice_below(c, 3));
+            aphi_live_feed_advance(w, now, aphi_choice_chance(c, 1, 2) ? UINT64_MAX : aphi_choice_below(c, 3));
         if (aphi_choice_chance(c, 1, 8))
             aph_collect();
     }
@@ -70,8 +70,8 @@ static aph_verdict watched(const aph_model *model, const history *h, bool whole,
     for (int64_t i = 0; model->rpc && i < HISTORY_CONNECTIONS; i++)
         if (open.count[i] == 1 && aphi_choice_chance(c, 1, 2))
             aphi_live_feed_lost(w, i, oldest(&open, i));
-    aph_verdict verdict = aphi_live_feed_tell_all(w, now);
-    assert_true(verdict != APH_PASS || aphi_live_feed_untold(w) == 0);
+    aph_verdict verdict = aphi_live_feed_advance_all(w, now);
+    assert_true(verdict != APH_PASS || aphi_live_feed_waiting(w) == 0);
     aph_root_remove(mark_history, (void *)h);
     aphi_live_feed_close(w);
     return verdict;
@@ -145,23 +145,23 @@ static void test_waits(void **unused)
     assert_non_null(w);
     int64_t begin = aphi_clock_ns();
     uint64_t put = aphi_live_feed_sent(w, 1, request_of("put"), begin);
-    assert_int_equal(aphi_live_feed_tell(w, begin + MS, UINT64_MAX), APH_PASS);
-    assert_int_equal(aphi_live_feed_untold(w), 1);
+    assert_int_equal(aphi_live_feed_advance(w, begin + MS, UINT64_MAX), APH_PASS);
+    assert_int_equal(aphi_live_feed_waiting(w), 1);
     uint64_t get = aphi_live_feed_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + MS);
     aphi_live_feed_received(w, 2, aph_str("v"), get);
-    aphi_live_feed_tell(w, begin + 2 * MS, UINT64_MAX);
-    assert_int_equal(aphi_live_feed_untold(w), 3); /* in order */
-    assert_int_equal(aphi_live_feed_tell(w, begin + 1000 * MS, UINT64_MAX), APH_PASS);
-    assert_int_equal(aphi_live_feed_untold(w), 0);
+    aphi_live_feed_advance(w, begin + 2 * MS, UINT64_MAX);
+    assert_int_equal(aphi_live_feed_waiting(w), 3); /* in order */
+    assert_int_equal(aphi_live_feed_advance(w, begin + 1000 * MS, UINT64_MAX), APH_PASS);
+    assert_int_equal(aphi_live_feed_waiting(w), 0);
     assert_int_equal(aphi_live_feed_last(w), 2);
     aphi_live_feed_lost(w, 1, put);
-    assert_int_equal(aphi_live_feed_tell(w, begin + 1001 * MS, UINT64_MAX), APH_PASS);
+    assert_int_equal(aphi_live_feed_advance(w, begin + 1001 * MS, UINT64_MAX), APH_PASS);
     /* After the failure nothing more is told. */
     get = aphi_live_feed_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + 1002 * MS);
     aphi_live_feed_received(w, 2, aph_str("never stored"), get);
-    assert_int_equal(aphi_live_feed_tell(w, begin + 1003 * MS, UINT64_MAX), APH_FAIL);
+    assert_int_equal(aphi_live_feed_advance(w, begin + 1003 * MS, UINT64_MAX), APH_FAIL);
     aphi_live_feed_sent(w, 2, request_of("put"), begin + 1004 * MS);
-    assert_int_equal(aphi_live_feed_tell_all(w, begin + 2000 * MS), APH_FAIL);
+    assert_int_equal(aphi_live_feed_advance_all(w, begin + 2000 * MS), APH_FAIL);
     aphi_live_feed_close(w);
 }
 
@@ -181,9 +181,9 @@ static void test_grows(void **unused)
     }
     for (int i = MANY; i-- > 0;)
         aphi_live_feed_received(w, i, aph_str(""), (uint64_t)i);
-    assert_int_equal(aphi_live_feed_untold(w), 2 * MANY);
-    assert_int_equal(aphi_live_feed_tell(w, begin, UINT64_MAX), APH_PASS);
-    assert_int_equal(aphi_live_feed_untold(w), 0);
+    assert_int_equal(aphi_live_feed_waiting(w), 2 * MANY);
+    assert_int_equal(aphi_live_feed_advance(w, begin, UINT64_MAX), APH_PASS);
+    assert_int_equal(aphi_live_feed_waiting(w), 0);
     aphi_live_feed_close(w);
 }
 

@@ -220,7 +220,7 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_run_v
 static size_t count_moments(const world *w, aphi_run_event_kind kind)
 {
     size_t n = 0, all;
-    const aphi_run_event *moments = aphi_run_moments(w->run, &all);
+    const aphi_run_event *moments = aphi_run_events(w->run, &all);
     for (size_t i = 0; i < all; i++)
         n += moments[i].kind == kind;
     return n;
@@ -257,7 +257,7 @@ static void test_pass(void **state)
     assert_int_equal(w->run->facts.requests, 5);
     assert_int_equal(w->run->facts.answers, 5);
     size_t n;
-    const aphi_run_event *moments = aphi_run_moments(w->run, &n);
+    const aphi_run_event *moments = aphi_run_events(w->run, &n);
     assert_int_equal(n, 10);
     assert_int_equal(aphi_run_script(w->run)->count, 5);
     assert_true(w->run->script_whole);
@@ -273,9 +273,9 @@ static void test_wrong_answer(void **state)
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
        APHI_RUN_FAIL, "nothing that the model allows");
-    assert_true(w->run->blamed >= 0);
+    assert_true(w->run->rejected_event >= 0);
     size_t n;
-    aphi_run_moments(w->run, &n);
+    aphi_run_events(w->run, &n);
     expect_whole_trace(w, 1 + n);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_run_log.c - the last moments of a long run are kept, in order and with their numbers; of actions, all. */
+ * test_run_log.c - the last events of a long run are kept, in order and with their numbers; of actions, all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,30 +12,29 @@
 
 static void note(aphi_run_log *d, int64_t i)
 {
-    aphi_run_log_note(
+    aphi_run_log_event(
         d, &(aphi_run_event){APHI_RUN_EVENT_SENT, i, i % 7, 2 * i + 1, aph_strf("message %lld", (long long)i)},
         (uint64_t)i);
 }
 
-static void expect_last(const aphi_run_log *d, int64_t count)
+static void expect_last(aphi_run_log *d, int64_t count)
 {
     size_t n;
-    int64_t place, gone;
-    aphi_run_event *moments = aphi_run_log_moments(d, (uint64_t)count - 3, &n, &place);
+    int64_t connection;
+    const aphi_run_event *events = aphi_run_log_events(d, &n);
     assert_int_equal(aphi_run_log_count(d), count);
-    assert_int_equal(d->before + n, count);
-    assert_int_equal(place, (int64_t)n - 3);
+    assert_int_equal(d->discarded + n, count);
+    assert_int_equal(aphi_run_log_find(d, (uint64_t)count - 3, &connection), (int64_t)n - 3);
+    assert_int_equal(connection, (count - 3) % 7);
+    assert_int_equal(aphi_run_log_find(d, UINT64_MAX, &connection), -1);
     for (size_t i = 0; i < n; i++) {
-        int64_t number = (int64_t)(d->before + i);
-        assert_int_equal(moments[i].at_ns, number);
-        assert_ptr_equal(moments[i].message, aph_strf("message %lld", (long long)number));
+        int64_t number = (int64_t)(d->discarded + i);
+        assert_int_equal(events[i].at_ns, number);
+        assert_ptr_equal(events[i].message, aph_strf("message %lld", (long long)number));
     }
-    free(moments);
-    free(aphi_run_log_moments(d, UINT64_MAX, &n, &gone));
-    assert_int_equal(gone, -1);
 }
 
-static void the_last_moments_are_kept(void **unused)
+static void the_last_events_are_kept(void **unused)
 {
     (void)unused;
     aphi_run_log d = {0};
@@ -43,11 +42,11 @@ static void the_last_moments_are_kept(void **unused)
     for (; i < 10; i++)
         note(&d, i);
     expect_last(&d, i);
-    assert_int_equal(d.before, 0);
+    assert_int_equal(d.discarded, 0);
     for (; i < 300000; i++)
         note(&d, i);
     expect_last(&d, i);
-    assert_true(i - (int64_t)d.before >= 1 << 16 && i - (int64_t)d.before <= 1 << 17);
+    assert_true(i - (int64_t)d.discarded >= 1 << 16 && i - (int64_t)d.discarded <= 1 << 17);
     aphi_run_log_free(&d);
 }
 
@@ -55,27 +54,25 @@ static void actions_are_all_kept(void **unused)
 {
     (void)unused;
     aphi_run_log d = {0};
-    aphi_script s = {0};
     for (int64_t i = 0; i < 1000; i++)
-        aphi_run_log_act(&d, &(aphi_action){.label = 2 * i + 1, .connection = i % 3,
+        aphi_run_log_action(&d, &(aphi_action){.label = 2 * i + 1, .connection = i % 3,
                                           .send = i % 10 ? aph_strf("action %lld", (long long)i) : APH_NIL,
                                           .wait = APHI_WAIT_ANSWER, .waits_for = 2 * i});
     aph_collect();
-    aphi_run_log_script(&d, &s);
-    assert_int_equal(s.count, 1000);
+    const aphi_script *s = aphi_run_log_script(&d);
+    assert_int_equal(s->count, 1000);
     for (int64_t i = 0; i < 1000; i++) {
-        assert_int_equal(s.actions[i].label, 2 * i + 1);
-        assert_int_equal(s.actions[i].waits_for, 2 * i);
-        assert_ptr_equal(s.actions[i].send, i % 10 ? aph_strf("action %lld", (long long)i) : APH_NIL);
+        assert_int_equal(s->actions[i].label, 2 * i + 1);
+        assert_int_equal(s->actions[i].waits_for, 2 * i);
+        assert_ptr_equal(s->actions[i].send, i % 10 ? aph_strf("action %lld", (long long)i) : APH_NIL);
     }
-    aphi_script_free(&s);
     aphi_run_log_free(&d);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_moments_are_kept),
+        cmocka_unit_test(the_last_events_are_kept),
         cmocka_unit_test(actions_are_all_kept),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

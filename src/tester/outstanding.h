@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outstanding.h - the requests of a run that have no response yet: by connection, by label, by partition of the state. */
+#ifndef APHI_TESTER_OUTSTANDING_H
+#define APHI_TESTER_OUTSTANDING_H
+
+#include <antiphon/value.h>
+
+typedef struct aphi_outstanding_request {
+    int64_t label;
+    uint64_t number;   /* of its observation, by the live feed */
+    int64_t sent_at;   /* ns, by the clock */
+    uint32_t kind;     /* by the log */
+    aph_value message, part;
+    bool alone;        /* no other request of its partition may be in flight on another connection */
+} aphi_outstanding_request;
+
+/* A connection and its outstanding requests, oldest first. */
+typedef struct aphi_peer {
+    int64_t name;      /* its number in the trace; a connection that is opened again gets a new one */
+    bool is_named, was_open, was_answered;
+    aphi_outstanding_request *queue;
+    size_t head, count, capacity; /* a ring; capacity is a power of two */
+} aphi_peer;
+
+/* Outstanding requests of a partition. Partitions whose hashes collide share one load, which may delay a request. */
+typedef struct aphi_partition_load {
+    uint32_t all, alone;
+    int64_t latest; /* connection */
+} aphi_partition_load;
+
+typedef struct aphi_outstanding {
+    aphi_peer *peers;
+    uint32_t *in_flight;        /* by connection: outstanding requests */
+    size_t peer_count;
+    uint64_t count;             /* outstanding requests on all connections */
+    aphi_partition_load *loads; /* by the hash of the partition */
+    int64_t *labels;            /* of outstanding requests, a hash table without chains */
+    int64_t next_name;          /* for a connection that is opened again */
+    bool any_closed;            /* a connection was closed; later messages on it are not observed */
+} aphi_outstanding;
+
+/* next_name: above the numbers of all connections that the run may use. */
+void aphi_outstanding_open(aphi_outstanding *o, int64_t next_name);
+void aphi_outstanding_close(aphi_outstanding *o);
+void aphi_outstanding_mark(const aphi_outstanding *o);
+
+/* Valid until the next call with a connection that was not used before. */
+const aphi_peer *aphi_outstanding_peer(aphi_outstanding *o, int64_t connection);
+/* The i-th request of the connection, oldest first. */
+const aphi_outstanding_request *aphi_outstanding_at(const aphi_peer *p, size_t i);
+/* The number of the connection in the trace. */
+int64_t aphi_outstanding_name(aphi_outstanding *o, int64_t connection);
+const aphi_partition_load *aphi_outstanding_load(const aphi_outstanding *o, aph_value part);
+bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label);
+/* Returns true if some request was sent before that time. */
+bool aphi_outstanding_is_late(const aphi_outstanding *o, int64_t before);
+
+void aphi_outstanding_push(aphi_outstanding *o, int64_t connection, const aphi_outstanding_request *request);
+/* Removes the oldest request of the connection; returns false if there is none. */
+bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request);
+/* The same, because of a response. */
+bool aphi_outstanding_respond(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request);
+/* Removes all requests. */
+void aphi_outstanding_clear(aphi_outstanding *o);
+/* The connection is closed. The next request on it opens a new one. */
+void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection);
+
+#endif

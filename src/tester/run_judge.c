@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * run_judge.c - judging a run while it goes on: feeding the oracle, its verdict, and the coverage of the model.
+ *
+ * Idea:       while nothing arrives, a few observations are judged at a time. Otherwise all that wait are judged now
+ *             and then: in batches they take half the time, because the data of the search stay in the processor's
+ *             caches. A run of a script is judged at once, because only its verdict is wanted. */
+#include "tester/run_internal.h"
+
+enum {
+    BATCH_MAX = 4096, /* observations that may wait */
+    BATCH_IDLE = 16,  /* judged at a time while nothing arrives */
+};
+static const int64_t JUDGE_EVERY_NS = 20000000; /* in a long run; sooner in a short one */
+static const int64_t COUNT_EVERY_NS = 500000000; /* the same; the generator needs the counts early */
+
+bool aphi_run_open_oracle(aphi_run_state *r, const char *environment)
+{
+    const aphi_run_options *o = r->options;
+    char error[300];
+    if (o->blind)
+        return true;
+    /* Where a connection has requests of several partitions in flight, its order ties them together. */
+    aph_oracle_options options = {.environment = environment, .memory = o->memory,
+                                  .whole = o->script || (o->depth > 1 && !o->apart)};
+    bool paired = r->mode.paired && r->model->rpc;
+    r->judging.feed = aphi_live_feed_open(r->model, &options, paired, error, sizeof error);
+    if (!r->judging.feed) {
+        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
+        return false;
+    }
+    aphi_partitions_count_branches(aphi_live_feed_partitions(r->judging.feed));
+    return true;
+}
+
+void aphi_run_close_oracle(aphi_run_state *r)
+{
+    aphi_live_feed_close(r->judging.feed);
+    r->judging.feed = NULL;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+static void end_by_fault(aphi_run_state *r, aph_fault fault, const char *message, int64_t connection)
+{
+    if (fault == APH_FAULT_ANSWER)
+        aphi_run_end(r, APHI_RUN_FAIL, "an answer on connection %lld, on which nothing was asked",
+                     (long long)connection);
+    else
+        aphi_run_end_fault(r, fault, "%s", message);
+}
+
+static void end_undecided(aphi_run_state *r, aph_limit limit)
+{
+    r->judging.too_hard = true;
+    r->judging.undecided = limit == APH_LIMIT_WINDOW || limit == APH_LIMIT_TIME;
+    aphi_run_end(r, APHI_RUN_UNKNOWN, "%s",
+                 limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
+                 : limit == APH_LIMIT_SOLVER ? "the solver could not decide in its time"
+                 : limit == APH_LIMIT_WINDOW ? "explanations had been given up to save memory"
+                                             : "the oracle took too long");
+}
+
+static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
+{
+    const aphi_partition *partition = aphi_partitions_rejecting(aphi_live_feed_partitions(r->judging.feed));
+    const char *message = "";
+    aph_fault fault = partition && partition->oracle ? aph_oracle_fault(partition->oracle, &message) : APH_FAULT_NONE;
+    aph_limit limit = partition && partition->oracle ? aph_oracle_limit(partition->oracle) : APH_LIMIT_NONE;
+    int64_t connection;
+    r->judging.rejected_event = 1 + aphi_run_log_find(&r->log, aphi_live_feed_last(r->judging.feed), &connection);
+    if (fault)
+        end_by_fault(r, fault, message, connection);
+    else if (verdict == APH_FAIL)
+        aphi_run_end(r, APHI_RUN_FAIL, "nothing that the model allows explains what was seen");
+    else
+        end_undecided(r, limit);
+}
+
+static void accept_verdict(aphi_run_state *r, aph_verdict verdict)
+{
+    if (verdict == APH_UNKNOWN && aphi_run_is_stopped(r))
+        aphi_run_end(r, APHI_RUN_STOPPED, "stopped by a signal");
+    else if (verdict != APH_PASS)
+        end_by_verdict(r, verdict);
+}
+
+void aphi_run_judge_all(aphi_run_state *r)
+{
+    if (r->judging.feed && !r->ending.ended)
+        accept_verdict(r, aphi_live_feed_advance_all(r->judging.feed, r->now));
+}
+
+void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives)
+{
+    aphi_judging *j = &r->judging;
+    if (!j->feed)
+        return;
+    int64_t part = (r->now - r->began) / 8, every = part < JUDGE_EVERY_NS ? part : JUDGE_EVERY_NS;
+    bool is_due = r->options->script || r->now - j->judged_at >= every || aphi_live_feed_waiting(j->feed) >= BATCH_MAX;
+    if ((is_due || nothing_arrives) && !r->ending.ended)
+        accept_verdict(r, aphi_live_feed_advance(j->feed, r->now, is_due ? UINT64_MAX : BATCH_IDLE));
+    if (is_due || !aphi_live_feed_is_ready(j->feed, r->now))
+        j->judged_at = r->now;
+}
+
+bool aphi_run_judge_drained(aphi_run_state *r)
+{
+    aphi_judging *j = &r->judging;
+    if (!j->feed || j->drained == aphi_run_log_count(&r->log))
+        return false;
+    aphi_run_judge_all(r);
+    j->drained = aphi_run_log_count(&r->log);
+    if (!r->ending.ended && aphi_live_feed_quiet(j->feed) != APH_PASS)
+        end_by_verdict(r, APH_UNKNOWN);
+    return true;
+}
+
+bool aphi_run_judge_complete(aphi_run_state *r)
+{
+    aph_verdict verdict = aphi_live_feed_quiet(r->judging.feed);
+    if (verdict == APH_UNKNOWN)
+        end_by_verdict(r, verdict);
+    return verdict != APH_FAIL;
+}
+
+/* ---- coverage ---------------------------------------------------------------------------------------------------- */
+
+static void count_branches(aphi_judging *j)
+{
+    aph_value name, count;
+    j->branches = aphi_partitions_branches(aphi_live_feed_partitions(j->feed));
+    j->branch_count = j->branches_reached = 0;
+    for (size_t i = 0; aph_pair_at(j->branches, i, &name, &count); i++) {
+        j->branch_count++;
+        j->branches_reached += aph_int_of(count) > 0;
+    }
+}
+
+/* Each frame that the search can backtrack to stands for explanations that were not tried. */
+static void count_explanations(aphi_judging *j)
+{
+    size_t n;
+    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_partitions(j->feed), &n);
+    j->explanations = 1;
+    for (size_t i = 0; i < n; i++)
+        if (partitions[i].oracle)
+            j->explanations += partitions[i].oracle->frame_count;
+}
+
+void aphi_run_count_coverage(aphi_run_state *r)
+{
+    aphi_judging *j = &r->judging;
+    if (!j->feed || (!r->ending.ended && r->now < j->count_due))
+        return;
+    int64_t part = (r->now - r->began) / 16; /* bounds the share of the run's time */
+    j->count_due = r->now + (part < COUNT_EVERY_NS ? part : COUNT_EVERY_NS);
+    count_branches(j);
+    count_explanations(j);
+}
+
+aph_value aphi_run_explained_state(const aphi_run_state *r, size_t *n)
+{
+    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_partitions(r->judging.feed), n);
+    aph_value merged = APH_NIL;
+    for (size_t i = 0; i < *n; i++) {
+        aph_value state = partitions[i].oracle ? partitions[i].oracle->core.state : partitions[i].core.state, key, item;
+        if (!merged || aph_kind_of(state) != APH_OBJECT) {
+            merged = state;
+            continue;
+        }
+        for (size_t k = 0; aph_pair_at(state, k, &key, &item); k++)
+            merged = aph_set(merged, key, item);
+    }
+    return merged;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * silence.h - the time for which a subject has sent nothing, corrected for the load of the machine.
+ *
+ * A turn of the run loop counts for at most APHI_TICK_NS, however long the machine delayed it. While no processor is
+ * idle, the subject may be waiting for one: then only a fraction of the time counts. A subject that sends parts of
+ * messages, or opens connections to the tester, is not silent, but must send a complete message in the end. */
+#ifndef APHI_TESTER_SILENCE_H
+#define APHI_TESTER_SILENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define APHI_TICK_NS INT64_C(10000000) /* the longest wait of a turn of the run loop */
+#define APHI_IDLE_NS INT64_C(1000000)  /* the connections are idle after this silence if no request is outstanding */
+
+typedef struct aphi_silence {
+    bool paired, lossy;         /* as in aphi_run_mode */
+    int64_t patience_ns;        /* the longest silence that is allowed while a request is outstanding */
+    int64_t (*idle_clock)(void); /* idle time of all processors, in ns; negative if unknown */
+    int64_t silent_ns;          /* without a byte, as counted */
+    int64_t no_message_ns;      /* without a complete message on the tester's connections, while one is outstanding */
+    bool got_message;           /* there was such a message in this turn */
+    int64_t idle_ns, idle_since; /* idle_clock at some time of this silence, and that time; 0: it is still too short */
+    int64_t longest_ns;         /* the longest silence that ended while a request was outstanding */
+} aphi_silence;
+
+/* A complete message arrived on a connection that the tester opened. */
+void aphi_silence_got_message(aphi_silence *s);
+/* A request was sent; its response is still to come. */
+void aphi_silence_restart(aphi_silence *s);
+/* The end of a turn that took this time. arrived: messages, connections accepted or dropped; bytes: any were read. */
+void aphi_silence_count(aphi_silence *s, int64_t now, int64_t passed_ns, bool arrived, bool bytes, bool outstanding);
+
+/* The silence after which nothing more is expected to arrive; and whether it has lasted that long. */
+int64_t aphi_silence_idle_after(const aphi_silence *s);
+bool aphi_silence_is_idle(const aphi_silence *s, int64_t now);
+bool aphi_silence_is_past_patience(const aphi_silence *s, int64_t now);
+/* The subject is not silent, but has not sent a complete message for longer than the patience; or for many times that. */
+bool aphi_silence_lacks_message(const aphi_silence *s);
+bool aphi_silence_is_trickling(const aphi_silence *s);
+/* Describes that. called: the subject sent messages on connections that it opened. Returns text. */
+const char *aphi_silence_describe(const aphi_silence *s, bool called, char *text, size_t size);
+
+#endif
