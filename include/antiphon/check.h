@@ -156,16 +156,16 @@ typedef struct aph_check_result {
 aph_check_result *aph_check_file(const aph_model *model, const char *path, const aph_check_options *options);
 aph_check_result *aph_check_memory(const aph_model *model, const void *bytes, size_t size,
                                    const aph_check_options *options);
-/* Replays an explanation, as in aph_check_result.explanation, on the model, without a search or a solver: APH_CHECK_PASS
- * if it explains the history, APH_CHECK_FAIL with a message if not. */
+/* Replays an explanation (aph_check_result.explanation) on the model, without a search or a solver. The verdict is
+ * APH_CHECK_PASS if it explains the history, APH_CHECK_FAIL with a message if not. */
 aph_check_result *aph_check_explanation(const aph_model *model, const char *path, const aph_check_options *options,
                                         aph_value explanation);
 void aph_check_result_free(aph_check_result *result);
 
 /* Receives the result for paths[file] as soon as it is there, and frees it. Returns false to end the checks. */
 typedef bool aph_check_receiver(void *context, size_t file, aph_check_result *result);
-/* Checks many files in up to `jobs` worker processes (at most 256); with 0 or 1 in the calling thread. A worker that dies
- * yields APH_CHECK_MODEL_CRASH. After options.stop, only results that are certain are delivered. */
+/* Checks many files in up to `jobs` worker processes (at most 256), or in the calling thread if jobs is 0 or 1. A worker
+ * that dies yields APH_CHECK_MODEL_CRASH. After options.stop, only passes and fails are delivered. */
 void aph_check_files(const aph_model *model, const char *const *paths, size_t count, const aph_check_options *options,
                      size_t jobs, aph_check_receiver *receive, void *context);
 

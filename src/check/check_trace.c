@@ -3,8 +3,8 @@
  * check_trace.c - one trace, one model, one result.
  *
  * Idea:       observations are read in batches and fed to the partitions, so that reading and checking are timed
- *             separately without a clock call per observation. A trace whose partitions turn out to depend on each other
- *             is checked again as a whole; one that fails after explanations were dropped is checked again patiently.
+ *             separately without a clock call per observation. A trace whose partitions depend on each other is checked
+ *             again as a whole; one that fails after explanations were dropped is checked again patiently.
  * Read next:  oracle/partitions.h, check_result.c */
 #include "check/check_trace.h"
 
@@ -252,6 +252,10 @@ static attempt check_partitions(check *c, const aph_oracle_options *options)
 {
     char error[200], message[320];
     c->partitions = aphi_partitions_open(c->model, options, error, sizeof error);
+    if (!c->partitions && is_stopped(c)) {
+        fill_limit(c, APH_LIMIT_STOPPED);
+        return DONE;
+    }
     if (!c->partitions) {
         snprintf(message, sizeof message, "model %s: %s", c->model->name, error);
         aphi_check_result_error(c->result, APH_CHECK_MODEL_CRASH, message);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * model_loader.c - find, read, compile and load models.
+ * model_loader.c - built-in models, programs in Prog, and models compiled from C or loaded as shared libraries.
  *
- * Idea:       a model in C becomes a shared library in a cache of the user's own. The name of the library there is a
- *             hash of the preprocessed text (so of every header that it includes), the compiler, its options and the
- *             version of models.
- * Invariants: 1. A library gets its name in the cache by rename, when it is complete: a reader never sees half of one,
- *                and runs side by side do not disturb each other.
- *             2. Nothing is loaded from a cache directory that others could write to. If the cache is not ours alone,
- *                or there is none, we compile into a fresh private directory, which is gone before the model runs.
- * Cost:       the preprocessor for each run of a model in C (some 10 ms), the compiler when the text is new.
- * Not done:   a hash of the source alone, which would save the preprocessor: a changed header would go unnoticed, and a
- *             stale model is a wrong verdict. */
+ * Idea:       a model in C becomes a shared library in the user's cache. Its name there is a hash of the preprocessed
+ *             text (and so of every included header), the compiler, the compiler's options, and APH_MODEL_VERSION.
+ * Invariants: 1. A complete library is renamed into the cache: readers never see half a file, and concurrent runs do
+ *                not disturb each other.
+ *             2. Nothing is loaded from a directory that others can write to. If the cache is not private, or there is
+ *                none, the model is compiled in a new private directory, which is removed before the model runs.
+ * Cost:       the preprocessor for each load of a model in C (some 10 ms), and the compiler if the text is new.
+ * Not done:   a hash of the source alone, without the preprocessor: a changed header would go unnoticed, and a stale
+ *             model is a wrong verdict. */
 #include <antiphon/check.h>
 
 #include "base/buffer.h"
@@ -34,6 +33,8 @@
 
 extern char **environ;
 
+static const char built_in_anchor; /* lies in the library */
+
 __attribute__((format(printf, 3, 4))) static bool fail(aph_load_error *error, aph_load_fault fault,
                                                        const char *format, ...)
 {
@@ -53,8 +54,8 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- built-in models --------------------------------------------------------------------------------------------- */
 
-/* How many letters must be put in, taken out or changed to make b of a; of long texts only the beginning counts. */
-static size_t distance(const char *a, const char *b)
+/* The edit distance of the first 32 bytes. */
+static size_t edit_distance(const char *a, const char *b)
 {
     enum { MAX = 32 };
     size_t n = strnlen(a, MAX), m = strnlen(b, MAX), row[MAX + 1];
@@ -73,13 +74,13 @@ static size_t distance(const char *a, const char *b)
     return row[m];
 }
 
-static const char *nearest(const char *text)
+static const char *nearest_name(const char *text)
 {
     size_t n, best = strlen(text) / 3 + 2;
     const char *name = NULL;
     const aph_model *const *models = aph_models(&n);
     for (size_t i = 0; i < n; i++) {
-        size_t d = distance(text, models[i]->name);
+        size_t d = edit_distance(text, models[i]->name);
         if (d < best) {
             best = d;
             name = models[i]->name;
@@ -92,7 +93,7 @@ static bool fail_no_such(const char *text, aph_load_error *error)
 {
     size_t n;
     const aph_model *const *models = aph_models(&n);
-    const char *near = nearest(text);
+    const char *near = nearest_name(text);
     aphi_buffer list = {0};
 
     for (size_t i = 0; i < n; i++)
@@ -147,7 +148,7 @@ static char *stem(const char *path)
     return name;
 }
 
-static bool open_prog(const char *path, aph_loaded_model *spec, aph_load_error *error)
+static bool open_prog(const char *path, aph_loaded_model *loaded, aph_load_error *error)
 {
     aphi_buffer text = {0};
     aph_prog_error place;
@@ -155,19 +156,19 @@ static bool open_prog(const char *path, aph_loaded_model *spec, aph_load_error *
 
     if (ok) {
         char *name = stem(path);
-        spec->prog = aph_prog_read(text.data, text.n, name, &place);
+        loaded->prog = aph_prog_read(text.data, text.n, name, &place);
         free(name);
-        ok = spec->prog ||
+        ok = loaded->prog ||
              fail(error, APH_LOAD_SYNTAX, "%s:%d:%d: %s", path, place.line, place.column, place.message);
     }
-    spec->model = spec->prog;
+    loaded->model = loaded->prog;
     aphi_buffer_free(&text);
     return ok;
 }
 
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
 
-/* dlsym gives an object pointer; POSIX says that it may be read as one to a function. */
+/* dlsym returns an object pointer, which POSIX allows to be read as a function pointer. */
 typedef const aph_model *model_main(void);
 static model_main *find_main(void *library)
 {
@@ -177,7 +178,7 @@ static model_main *find_main(void *library)
     return f;
 }
 
-/* The loader speaks of a file in the cache; people want to know what is missing, and what to do about it. */
+/* dlerror names a file in the cache; the message names the source and a remedy. */
 static bool fail_load(const char *shown, aph_load_error *error)
 {
     static const char missing[] = "undefined symbol: ";
@@ -189,37 +190,37 @@ static bool fail_load(const char *shown, aph_load_error *error)
     return fail(error, APH_LOAD_LIBRARY, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s", shown, n,
                 name,
                 strncmp(name, "aph_", 4)
-                    ? "define it in the model, or mend its name; if it is in a library of its own, compile the model "
-                      "yourself, with that library, and name the .so"
-                    : "mend its name: <antiphon/model.h> and <antiphon/value.h> have all that there is");
+                    ? "define it in the model, or correct the name; if a library defines it, compile the model with "
+                      "that library and pass the .so"
+                    : "correct the name: <antiphon/model.h> and <antiphon/value.h> declare the functions for models");
 }
 
-/* shown is the path that the user gave, which is what messages speak of. */
-static bool open_library(const char *path, const char *shown, aph_loaded_model *spec, aph_load_error *error)
+/* shown is the path for messages: the one that the caller gave. */
+static bool open_library(const char *path, const char *shown, aph_loaded_model *loaded, aph_load_error *error)
 {
-    char *file = aphi_alloc(strlen(path) + 3); /* a bare name would be looked for among the system's libraries */
+    char *file = aphi_alloc(strlen(path) + 3); /* dlopen searches the system directories for a bare name */
     sprintf(file, "%s%s", strchr(path, '/') ? "" : "./", path);
-    spec->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    loaded->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     free(file);
-    if (!spec->library)
+    if (!loaded->library)
         return fail_load(shown, error);
 
-    model_main *get = find_main(spec->library);
+    model_main *get = find_main(loaded->library);
     const aph_model *model = get ? get() : NULL;
     if (!model)
-        return fail(error, APH_LOAD_NO_MODEL, "%s has no model: it must end with APH_MODEL(the_model)", shown);
+        return fail(error, APH_LOAD_NO_MODEL, "%s: no model; end the file with APH_MODEL(the_model)", shown);
     if (model->version != APH_MODEL_VERSION)
         return fail(error, APH_LOAD_VERSION,
-                    "%s is made for version %d of models, and this is version %d: "
-                    "it must say .version = APH_MODEL_VERSION and be compiled again",
+                    "%s: made for version %d of models, not for version %d; set .version = APH_MODEL_VERSION and "
+                    "compile it again",
                     shown, model->version, APH_MODEL_VERSION);
     if (!model->name || !model->step)
-        return fail(error, APH_LOAD_NO_MODEL, "the model of %s has no %s", shown, model->name ? ".step" : ".name");
-    spec->model = model;
+        return fail(error, APH_LOAD_NO_MODEL, "%s: the model has no %s", shown, model->name ? ".step" : ".name");
+    loaded->model = model;
     return true;
 }
 
-/* ---- where things are -------------------------------------------------------------------------------------------- */
+/* ---- directories ------------------------------------------------------------------------------------------------- */
 
 static bool has_headers(const char *directory)
 {
@@ -230,63 +231,69 @@ static bool has_headers(const char *directory)
     return found;
 }
 
-/* The directory of the program, malloc'ed. */
-static char *find_self(void)
+/* Cuts the name of the file off its path. */
+static void cut_file_name(char *path)
 {
-    char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(path, '/');
     if (slash)
         *slash = '\0';
-    return strdup(path);
 }
 
-/* The directory that contains antiphon/model.h, malloc'ed: the one that ANTIPHON_INCLUDE names, or else one beside the
- * program's own (PREFIX/bin/antiphon, build/antiphon) or above that (build/plain/antiphon). */
+/* The directories of the program and of the library. */
+static void find_self(char program[PATH_MAX], char library[PATH_MAX])
+{
+    Dl_info self;
+    ssize_t n = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    program[n > 0 ? n : 0] = '\0';
+    if (!dladdr(&built_in_anchor, &self) || !realpath(self.dli_fname, library))
+        strcpy(library, program);
+    cut_file_name(program);
+    cut_file_name(library);
+}
+
+/* Returns the directory that contains antiphon/model.h, which the caller frees: $ANTIPHON_INCLUDE, or one next to the
+ * directory of the program or the library (PREFIX/bin, PREFIX/lib, build), or next to its parent (build/plain). */
 static char *find_include(aph_load_error *error)
 {
-    static const char *const above[] = {"/../include", "/../../include"};
-    const char *told = getenv("ANTIPHON_INCLUDE");
-    char *self = find_self();
+    char program[PATH_MAX], library[PATH_MAX];
+    const char *variable = getenv("ANTIPHON_INCLUDE");
+    bool given = variable && *variable;
+    find_self(program, library);
+    const char *const places[][2] = {{given ? variable : program, given ? "" : "/../include"},
+                                     {program, "/../../include"},
+                                     {library, "/../include"},
+                                     {library, "/../../include"}};
     aphi_buffer b = {0};
-
-    if (told && !*told)
-        told = NULL;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < (given ? 1 : sizeof places / sizeof *places); i++) {
         b.n = 0;
-        aphi_buffer_format(&b, "%s%s", told ? told : self, told ? "" : above[i]);
-        if (has_headers(aphi_buffer_text(&b))) {
-            free(self);
+        aphi_buffer_format(&b, "%s%s", places[i][0], places[i][1]);
+        if (has_headers(aphi_buffer_text(&b)))
             return b.data;
-        }
     }
     fail(error, APH_LOAD_SETUP,
-         "cannot find antiphon/model.h, which a model in C includes: it is not in %s%s\n"
-         "set ANTIPHON_INCLUDE to the directory that contains antiphon/",
-         told ? told : self, told ? "" : above[0]);
+         "antiphon/model.h: not found in %s%s; set ANTIPHON_INCLUDE to the directory that contains antiphon/",
+         places[0][0], places[0][1]);
     aphi_buffer_free(&b);
-    free(self);
     return NULL;
 }
 
-/* Is it a directory (not a link to one) that only we can write to? */
-static bool is_ours(const char *directory)
+/* Is it a directory, not a link to one, that only this user can write to? */
+static bool is_private(const char *directory)
 {
     struct stat s;
     return lstat(directory, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
            !(s.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Can nobody else rename what lies in it? */
-static bool is_steady(const char *directory)
+/* Are other users unable to rename its entries? */
+static bool is_safe_parent(const char *directory)
 {
     struct stat s;
     return stat(directory, &s) == 0 && (s.st_uid == geteuid() || s.st_uid == 0) &&
            (!(s.st_mode & (S_IWGRP | S_IWOTH)) || (s.st_mode & S_ISVTX));
 }
 
-/* Makes $XDG_CACHE_HOME/antiphon, or ~/.cache/antiphon. Returns NULL if it cannot be had, or is not ours alone. */
+/* Creates $XDG_CACHE_HOME/antiphon or ~/.cache/antiphon if needed. Returns NULL if that fails or it is not private. */
 static char *find_cache(void)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -299,17 +306,17 @@ static char *find_cache(void)
     else
         return NULL;
     mkdir(aphi_buffer_text(&b), 0700);
-    bool steady = is_steady(b.data);
+    bool safe = is_safe_parent(b.data);
     aphi_buffer_str(&b, "/antiphon");
-    if (steady)
+    if (safe)
         mkdir(aphi_buffer_text(&b), 0700);
-    if (steady && is_ours(b.data) && access(b.data, W_OK | X_OK) == 0)
+    if (safe && is_private(b.data) && access(b.data, W_OK | X_OK) == 0)
         return b.data;
     aphi_buffer_free(&b);
     return NULL;
 }
 
-/* A fresh directory that nobody else can enter. */
+/* Creates a new private directory. */
 static char *make_scratch(aph_load_error *error)
 {
     const char *place = getenv("TMPDIR");
@@ -317,7 +324,8 @@ static char *make_scratch(aph_load_error *error)
     aphi_buffer_format(&b, "%s/antiphon-XXXXXX", place && *place ? place : "/tmp");
     if (mkdtemp(aphi_buffer_text(&b)))
         return b.data;
-    fail(error, APH_LOAD_SETUP, "cannot make a directory to compile in, %s: %s", b.data, strerror(errno));
+    fail(error, APH_LOAD_SETUP, "%s: cannot create a directory to compile in: %s; set TMPDIR to another place", b.data,
+         strerror(errno));
     aphi_buffer_free(&b);
     return NULL;
 }
@@ -327,11 +335,11 @@ static char *make_scratch(aph_load_error *error)
 enum { ARGS_MAX = 64 };
 
 typedef struct compilation {
-    const char *source; /* as the user gave it, but for ./ before a minus sign */
+    const char *source; /* with ./ before a name that starts with a minus sign */
     char *compiler;     /* $CC cut into words */
     char *include;
     char *argv[ARGS_MAX];
-    int argc;           /* of the words that all calls have in common */
+    int argc;           /* arguments that all calls have in common */
 } compilation;
 
 /* $CC may be more than one word: "ccache gcc". */
@@ -345,20 +353,20 @@ static bool find_compiler(compilation *c, aph_load_error *error)
     c->compiler = aphi_buffer_text(&b);
     for (char *word = strtok_r(c->compiler, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
         if (c->argc == ARGS_MAX / 2)
-            return fail(error, APH_LOAD_SETUP, "CC has too many words");
+            return fail(error, APH_LOAD_SETUP, "CC: more than %d words", ARGS_MAX / 2);
         c->argv[c->argc++] = word;
     }
-    return c->argc > 0 || fail(error, APH_LOAD_SETUP, "CC is blank: set it to a C compiler, or unset it");
+    return c->argc > 0 || fail(error, APH_LOAD_SETUP, "CC is blank; set it to a C compiler, or unset it");
 }
 
-static void add(compilation *c, int *argc, const char *word)
+static void add_argument(compilation *c, int *argc, const char *word)
 {
     c->argv[(*argc)++] = (char *)word; /* posix_spawn does not write to it */
     c->argv[*argc] = NULL;
 }
 
-/* Runs the compiler. Its stderr is ours; its stdout goes to out if given. Returns its exit status, or -1 if it could
- * not be run or was killed. */
+/* Runs the compiler with the stderr of this process, and with its stdout in *out if out is not NULL. Returns its exit
+ * status, or -1 if it could not be run or was killed. */
 static int run_compiler(compilation *c, aphi_buffer *out)
 {
     int pipes[2] = {-1, -1}, status = -1;
@@ -388,7 +396,7 @@ static int run_compiler(compilation *c, aphi_buffer *out)
     return complete && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool succeeded(compilation *c, int status, aph_load_error *error)
+static bool check_status(compilation *c, int status, aph_load_error *error)
 {
     if (status == 0)
         return true;
@@ -398,15 +406,15 @@ static bool succeeded(compilation *c, int status, aph_load_error *error)
     return fail(error, APH_LOAD_COMPILE, "%s does not compile", c->source);
 }
 
-/* The name for the result in the cache. */
+/* The name of the library in the cache. */
 static bool cache_key(compilation *c, uint64_t *key, aph_load_error *error)
 {
     aphi_buffer text = {0};
     int argc = c->argc;
-    add(c, &argc, "-w"); /* what there is to warn of is said when it is compiled */
-    add(c, &argc, "-E");
-    add(c, &argc, c->source);
-    bool ok = succeeded(c, run_compiler(c, &text), error);
+    add_argument(c, &argc, "-w"); /* warnings come with the compilation */
+    add_argument(c, &argc, "-E");
+    add_argument(c, &argc, c->source);
+    bool ok = check_status(c, run_compiler(c, &text), error);
     for (int i = 0; ok && i < c->argc; i++)
         aphi_buffer_add(&text, c->argv[i], strlen(c->argv[i]) + 1);
     aphi_buffer_format(&text, "%d", APH_MODEL_VERSION);
@@ -424,7 +432,7 @@ static void sync_file(const char *path)
     }
 }
 
-static bool compile(compilation *c, const char *directory, const char *target, aph_load_error *error)
+static bool compile_library(compilation *c, const char *directory, const char *target, aph_load_error *error)
 {
     aphi_buffer temporary = {0};
     int argc = c->argc;
@@ -434,13 +442,13 @@ static bool compile(compilation *c, const char *directory, const char *target, a
     bool ok = fd >= 0 || fail(error, APH_LOAD_SETUP, "cannot write to %s: %s", directory, strerror(errno));
     if (ok) {
         close(fd);
-        add(c, &argc, "-shared");
-        add(c, &argc, "-o");
-        add(c, &argc, temporary.data);
-        add(c, &argc, c->source);
-        ok = succeeded(c, run_compiler(c, NULL), error);
+        add_argument(c, &argc, "-shared");
+        add_argument(c, &argc, "-o");
+        add_argument(c, &argc, temporary.data);
+        add_argument(c, &argc, c->source);
+        ok = check_status(c, run_compiler(c, NULL), error);
         if (ok) {
-            sync_file(temporary.data); /* or a power cut could leave the name without the content */
+            sync_file(temporary.data); /* a power cut must not leave the name without the content */
             ok = rename(temporary.data, target) == 0 ||
                  fail(error, APH_LOAD_SETUP, "cannot write %s: %s", target, strerror(errno));
         }
@@ -451,19 +459,19 @@ static bool compile(compilation *c, const char *directory, const char *target, a
     return ok;
 }
 
-/* From the cache if it is there and can be loaded, else compiled into it. */
+/* Loads the library from the cache, after compiling it if it is missing or cannot be loaded. */
 static bool open_cached(compilation *c, const char *directory, const char *target, const char *shown,
-                        aph_loaded_model *spec, aph_load_error *error)
+                        aph_loaded_model *loaded, aph_load_error *error)
 {
     if (access(target, R_OK) == 0) {
-        if (open_library(target, shown, spec, error))
+        if (open_library(target, shown, loaded, error))
             return true;
-        aph_model_unload(spec);
+        aph_model_unload(loaded);
     }
-    return compile(c, directory, target, error) && open_library(target, shown, spec, error);
+    return compile_library(c, directory, target, error) && open_library(target, shown, loaded, error);
 }
 
-static bool build_and_open(compilation *c, const char *shown, aph_loaded_model *spec, aph_load_error *error)
+static bool build_and_open(compilation *c, const char *shown, aph_loaded_model *loaded, aph_load_error *error)
 {
     uint64_t key;
     if (!cache_key(c, &key, error))
@@ -474,8 +482,8 @@ static bool build_and_open(compilation *c, const char *shown, aph_loaded_model *
         return false;
     aphi_buffer target = {0};
     aphi_buffer_format(&target, "%s/%016" PRIx64 ".so", directory, key);
-    bool ok = open_cached(c, directory, aphi_buffer_text(&target), shown, spec, error);
-    if (!cache) { /* what is loaded stays */
+    bool ok = open_cached(c, directory, aphi_buffer_text(&target), shown, loaded, error);
+    if (!cache) { /* the loaded library stays mapped */
         unlink(target.data);
         rmdir(directory);
     }
@@ -484,7 +492,7 @@ static bool build_and_open(compilation *c, const char *shown, aph_loaded_model *
     return ok;
 }
 
-static bool open_c(const char *path, aph_loaded_model *spec, aph_load_error *error)
+static bool open_c(const char *path, aph_loaded_model *loaded, aph_load_error *error)
 {
     compilation c = {0};
     if (access(path, R_OK) < 0)
@@ -497,11 +505,11 @@ static bool open_c(const char *path, aph_loaded_model *spec, aph_load_error *err
     bool ok = c.include && find_compiler(&c, error);
     if (ok) {
         aphi_buffer_format(&include, "-I%s", c.include);
-        add(&c, &c.argc, "-std=c17");
-        add(&c, &c.argc, "-O2");
-        add(&c, &c.argc, "-fPIC");
-        add(&c, &c.argc, aphi_buffer_text(&include));
-        ok = build_and_open(&c, path, spec, error);
+        add_argument(&c, &c.argc, "-std=c17");
+        add_argument(&c, &c.argc, "-O2");
+        add_argument(&c, &c.argc, "-fPIC");
+        add_argument(&c, &c.argc, aphi_buffer_text(&include));
+        ok = build_and_open(&c, path, loaded, error);
     }
     free(c.include);
     free(c.compiler);
@@ -510,43 +518,43 @@ static bool open_c(const char *path, aph_loaded_model *spec, aph_load_error *err
     return ok;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- any model --------------------------------------------------------------------------------------------------- */
 
-static bool open_kind(const char *text, aph_loaded_model *spec, aph_load_error *error)
+static bool open_spec(const char *spec, aph_loaded_model *loaded, aph_load_error *error)
 {
-    spec->model = aph_model_named(text);
-    spec->source = APH_MODEL_BUILTIN;
-    if (spec->model)
+    loaded->model = aph_model_named(spec);
+    loaded->source = APH_MODEL_BUILTIN;
+    if (loaded->model)
         return true;
-    if (ends_with(text, ".prog")) {
-        spec->source = APH_MODEL_PROG;
-        return open_prog(text, spec, error);
+    if (ends_with(spec, ".prog")) {
+        loaded->source = APH_MODEL_PROG;
+        return open_prog(spec, loaded, error);
     }
-    if (ends_with(text, ".so")) {
-        spec->source = APH_MODEL_LIBRARY;
-        return access(text, R_OK) == 0 ? open_library(text, text, spec, error) : fail_unreadable(text, error);
+    if (ends_with(spec, ".so")) {
+        loaded->source = APH_MODEL_LIBRARY;
+        return access(spec, R_OK) == 0 ? open_library(spec, spec, loaded, error) : fail_unreadable(spec, error);
     }
-    if (ends_with(text, ".c")) {
-        spec->source = APH_MODEL_C;
-        return open_c(text, spec, error);
+    if (ends_with(spec, ".c")) {
+        loaded->source = APH_MODEL_C;
+        return open_c(spec, loaded, error);
     }
-    return fail_no_such(text, error);
+    return fail_no_such(spec, error);
 }
 
-bool aph_model_load(const char *text, aph_loaded_model *spec, aph_load_error *error)
+bool aph_model_load(const char *spec, aph_loaded_model *loaded, aph_load_error *error)
 {
-    *spec = (aph_loaded_model){0};
-    bool ok = open_kind(text, spec, error);
-    spec->environment = spec->source == APH_MODEL_PROG ? "sync" : "tcp";
+    *loaded = (aph_loaded_model){0};
+    bool ok = open_spec(spec, loaded, error);
+    loaded->environment = loaded->source == APH_MODEL_PROG ? "sync" : "tcp";
     if (!ok)
-        aph_model_unload(spec);
+        aph_model_unload(loaded);
     return ok;
 }
 
-void aph_model_unload(aph_loaded_model *spec)
+void aph_model_unload(aph_loaded_model *loaded)
 {
-    aph_prog_free(spec->prog);
-    if (spec->library)
-        dlclose(spec->library);
-    *spec = (aph_loaded_model){.source = spec->source};
+    aph_prog_free(loaded->prog);
+    if (loaded->library)
+        dlclose(loaded->library);
+    *loaded = (aph_loaded_model){.source = loaded->source};
 }

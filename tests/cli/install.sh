@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# install.sh - the installed files: program, headers, manual and examples; an installed example compiles and is checked.
+# install.sh - the installed files: program, headers, manual and examples; an installed model compiles and is checked;
+# a program that embeds the library compiles with pkg-config and checks a history.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -22,4 +23,25 @@ unset ANTIPHON_INCLUDE
 XDG_CACHE_HOME=$dir/cache LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name 'libantiphon.so')") "$program" check \
     "$prefix/share/antiphon/examples/kv.c" "$prefix/share/antiphon/examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
 check 'an installed example is checked' [ $? -eq 0 ]
+
+told='check_history'
+library=$(dirname "$(find "$prefix" -name 'libantiphon.so')")
+examples=$prefix/share/antiphon/examples
+export PKG_CONFIG_PATH=$library/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/root LD_LIBRARY_PATH=$library
+# shellcheck disable=SC2046 # one word an option
+"${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$examples/check_history.c" $(pkg-config --cflags --libs antiphon) \
+    -o "$dir/check_history" >"$dir/out" 2>"$dir/err"
+check 'it compiles' [ $? -eq 0 ]
+"$dir/check_history" register "$examples/histories/stale-read.log" >"$dir/out" 2>"$dir/err"
+check 'it fails a stale read' [ $? -eq 1 ]
+out 'stale-read.log: fail'
+out 'line 20: {"f":"read"} was answered 2; the model allows 4'
+"$dir/check_history" register "$examples/histories/five-clients.log" >"$dir/out" 2>"$dir/err"
+check 'it passes a right history' [ $? -eq 0 ]
+out 'five-clients.log: pass'
+"$dir/check_history" "$examples/kv.c" "$examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
+check 'it compiles a model with the installed headers' [ $? -eq 0 ]
+"$dir/check_history" nothing "$examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
+check 'it reports a missing model' [ $? -eq 2 ]
+err "no model is called 'nothing'"
 finish

@@ -265,7 +265,7 @@ static void test_no_place(void **unused)
     setenv("XDG_CACHE_HOME", "", 1);
     unsetenv("HOME");
     setenv("TMPDIR", path_of("none"), 1);
-    fails(path, APH_LOAD_SETUP, "cannot make a directory");
+    fails(path, APH_LOAD_SETUP, "cannot create a directory");
 }
 
 static void test_side_by_side(void **unused)
@@ -336,9 +336,9 @@ static void test_library(void **unused)
     char option[PATH_MAX + 2];
     snprintf(option, sizeof option, "-I%s", c.include);
     assert_true(find_compiler(&c, &error));
-    add(&c, &c.argc, "-fPIC");
-    add(&c, &c.argc, option);
-    assert_true(compile(&c, scratch, path_of("echo.so"), &error));
+    add_argument(&c, &c.argc, "-fPIC");
+    add_argument(&c, &c.argc, option);
+    assert_true(compile_library(&c, scratch, path_of("echo.so"), &error));
     free(c.include);
     free(c.compiler);
 
