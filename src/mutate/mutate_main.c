@@ -149,8 +149,8 @@ static int read_lines(mutation *m, const char *text)
 static int read_mutant_number(const char *option, const char *text, unsigned long *value)
 {
     const char *rest = text;
-    return parse_number(text, LINE_MAX_NUMBER, value, &rest) && !*rest ? 0
-                                                                       : usage_error("%s %s: not a number", option, text);
+    bool valid = parse_number(text, LINE_MAX_NUMBER, value, &rest) && !*rest;
+    return valid ? 0 : usage_error("%s %s: not a number", option, text);
 }
 
 static int read_seconds(mutation *m, const char *text)

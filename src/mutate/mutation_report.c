@@ -177,7 +177,8 @@ static void add_json_mutant(const aphi_mutation_report *r, aphi_buffer *out, siz
 static void add_json_counts(const aphi_mutation_report *r, aphi_buffer *out)
 {
     static const size_t sorted[COLUMNS] = {APHI_MUTANT_BROKEN, APHI_MUTANT_DUPLICATE, APHI_MUTANT_SAME,
-                                           APHI_MUTANT_KILLED, LISTED, APHI_MUTANT_NONE, APHI_MUTANT_SURVIVED, APHI_MUTANT_TIMED_OUT};
+                                           APHI_MUTANT_KILLED, LISTED, APHI_MUTANT_NONE,
+                                           APHI_MUTANT_SURVIVED, APHI_MUTANT_TIMED_OUT};
     size_t by_operator[APHI_OPERATOR_COUNT][COLUMNS] = {0}, all[COLUMNS] = {0};
     count_columns(r, by_operator, all);
     add_json_key(out, "counts");

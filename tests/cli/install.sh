@@ -13,8 +13,8 @@ DESTDIR=$dir/root meson install -C "$build" --no-rebuild --quiet >"$dir/out" 2>"
 check 'it ends without an error' [ $? -eq 0 ]
 program=$(find "$dir/root" -name antiphon -type f -path '*/bin/*')
 prefix=${program%/bin/antiphon}
-for file in bin/antiphon-mutate include/antiphon/model.h share/man/man1/antiphon.1 share/doc/antiphon/README.md share/doc/antiphon/tutorial.md \
-    share/antiphon/examples/kv.c; do
+for file in bin/antiphon-mutate include/antiphon/model.h share/man/man1/antiphon.1 share/doc/antiphon/README.md \
+    share/doc/antiphon/tutorial.md share/antiphon/examples/kv.c; do
     check "$file is there" [ -s "$prefix/$file" ]
 done
 check 'the templates of antiphon init are not' [ ! -e "$prefix/share/antiphon/examples/init" ]
