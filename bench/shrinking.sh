@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # shrinking.sh - how small does a failing run become, and how long does that take? Bugs that need k requests in a known
-#                order, with a tag that the server chooses (planted.c, served with its mutants), found by antiphon test in
+#                order, with a tag that the server chooses (planted_bugs.c, served with its mutants), found by antiphon test in
 #                runs of some hundred requests; SHRINKING_RUNS campaigns for each k (20).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,8 +17,8 @@ for k in 2 3 4 5 6; do
     : >"$folder/rows"
     for ((seed = 1; seed <= runs; seed++)); do
         rm -rf "$folder/.antiphon"
-        "$antiphon" test "$root/bench/planted.c" --folder "$folder/.antiphon" --seed "$seed" --json \
-            --run "'$antiphon' serve '$root/bench/planted.c' --port {port} --delay 0.05 --mutate needs-$k" >"$folder/out" || true
+        "$antiphon" test "$root/bench/planted_bugs.c" --folder "$folder/.antiphon" --seed "$seed" --json \
+            --run "'$antiphon' serve '$root/bench/planted_bugs.c' --port {port} --delay 0.05 --mutate needs-$k" >"$folder/out" || true
         requests=$(grep -o '"send":' "$folder/out" | wc -l)
         sed -n 's/.*"requests":\([0-9]*\),.*"seconds_shrinking":\([0-9.]*\),.*"shrink_runs":\([0-9]*\).*/\1 \2 \3/p' "$folder/out" |
             awk -v n="$requests" '{ print n, $1, $2, $3 }' >>"$folder/rows"

@@ -15,7 +15,7 @@ mkdir "$dir/home"
 milliseconds() { date +%s%3N; }
 
 # The command for a subject: hostile MODE [NUMBER].
-hostile() { echo "$python -S $ANTIPHON_ROOT/tests/support/hostile.py {port} $1 ${2:-5} $pids"; }
+hostile() { echo "$python -S $ANTIPHON_ROOT/tests/support/bad_kv_server.py {port} $1 ${2:-5} $pids"; }
 
 # gone: the subject that was started last is no more.
 gone() {

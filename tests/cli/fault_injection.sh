@@ -10,8 +10,8 @@
 . "$(dirname "$0")/lib.sh"
 
 python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
-mirror="$python -S $ANTIPHON_ROOT/tests/support/mirror.py"
-ask="$python -S $ANTIPHON_ROOT/tests/support/ask.py"
+mirror="$python -S $ANTIPHON_ROOT/tests/support/http_echo_server.py"
+ask="$python -S $ANTIPHON_ROOT/tests/support/tcp_client.py"
 injector=
 
 # start ARGUMENT...: antiphon fault, on a free port, which is then in $port.
@@ -345,7 +345,7 @@ err 'the server behind exited with status 3'
 err 'last words'
 
 # No process is left, however it ends: asked, killed, or as the subject of a test that is killed itself.
-started() { pgrep -f "[m]irror.py [0-9]* $1$$"; }
+started() { pgrep -f "[h]ttp_echo_server.py [0-9]* $1$$"; }
 left() {
     local i=0
     while kill -0 "$1" 2>/dev/null; do

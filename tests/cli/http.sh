@@ -13,7 +13,7 @@ run 0 test http --subject web --messages 5000 --connections 20 --seed 1
 run 0 check http .antiphon/trace.jsonl
 
 # Right servers that are not as most are; and one that says nothing, which is no pass.
-habits="python3 -S '$ANTIPHON_ROOT/tests/support/odd_right_servers.py' {port}"
+habits="python3 -S '$ANTIPHON_ROOT/tests/support/odd_http_server.py' {port}"
 run 0 test http --run "$habits odd" --patience 10 --messages 2000 --seed 1
 run 0 test http --run "$habits read-only" --patience 10 --messages 1000 --seed 1
 run 7 test http --run "$habits busy" --patience 10 --messages 200 --seed 1

@@ -70,7 +70,7 @@ static int judged(const aph_model *model, const char *path)
 }
 
 /* The asker wants an answer to each request, and does not tell the codec what was asked: HTTP cannot be read so. The
- * tester itself asks it, in tests/cli/served.sh and http.sh. */
+ * tester itself asks it, in tests/cli/served_models.sh and http.sh. */
 static bool is_asked(const aph_model *model) { return model->rpc && model != &aph_model_http; }
 
 /* A queue has no parts that could be judged one by one, so less of it is asked at once. */

@@ -2,7 +2,7 @@
  *
  * test_run_page.c - the page of a run as bytes: its size, its policy, and that nothing leaves the block of data.
  *
- *   test_run_page FOLDER    writes sample pages there, for tests/cli/report-html.sh, which looks at them in a browser */
+ *   test_run_page FOLDER    writes sample pages there, for tests/cli/run_page.sh, which looks at them in a browser */
 #include "base/memory.h"
 #include "report/run_page.h"
 #include "report/message_text.h"

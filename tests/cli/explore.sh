@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# threads.sh - antiphon explore: programs on the threads library in every order, replayed, and in trouble.
+# explore.sh - antiphon explore: programs on the threads library in every order, replayed, and in trouble.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 : "${ANTIPHON_SUBJECTS:?names the folder of the programs under test}"
 cd "$ANTIPHON_SUBJECTS" || exit 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# hostile.py - a key-value server that speaks one JSON value a line, and goes wrong in the way that it is told to.
+# bad_kv_server.py - a key-value server that speaks one JSON value a line, and goes wrong in the way that it is told to.
 #
-# usage: python3 hostile.py PORT MODE [NUMBER] [PIDFILE]
+# usage: python3 bad_kv_server.py PORT MODE [NUMBER] [PIDFILE]
 #
 # It behaves until it has had NUMBER requests (default: 5), then MODE happens; from then on, or once, as the mode says.
 # With once-MODE it happens once and never again, however often the server is started: PIDFILE.once tells. With

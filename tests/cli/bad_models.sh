@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# models.sh - what the program says of models that are wrong, and that none of them takes it along.
+# bad_models.sh - what the program says of models that are wrong, and that none of them takes it along.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 

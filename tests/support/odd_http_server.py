@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# odd_right_servers.py - a web server that is right, but not as most are: what RFC 9110 allows and hardly anybody does.
+# odd_http_server.py - a web server that is right, but not as most are: what RFC 9110 allows and hardly anybody does.
 #
-# usage: odd_right_servers.py PORT HABIT
+# usage: odd_http_server.py PORT HABIT
 #
 #   odd        HEAD without validators (9.3.2), 410 for 404, DELETE of nothing is a success, so is a write that is already
 #              applied (13.1.1), parts that are shorter than asked and do not tell the length (15.3.7, 14.4), tags on errors,

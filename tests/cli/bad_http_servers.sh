@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hostile.sh - web servers that want to confuse, flood or exhaust the tester: each gets the right verdict and the clause that it
+# bad_http_servers.sh - web servers that want to confuse, flood or exhaust the tester: each gets the right verdict and the clause that it
 # breaks, in good time and little memory, and leaves a whole trace.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -45,7 +45,7 @@ against() {
     rm -rf "$folder"
     told="test http, against a server of the mode $mode"
     "$python" -S "$dir/measure.py" "$dir/measured" "$ANTIPHON" test http --no-shrink --messages 500 --seed 1 --folder "$folder" \
-        --patience 0.2 --run "$python -S $ANTIPHON_ROOT/tests/support/hostile-http.py {port} $mode ${calls:-}" "$@" \
+        --patience 0.2 --run "$python -S $ANTIPHON_ROOT/tests/support/bad_http_server.py {port} $mode ${calls:-}" "$@" \
         >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
     if [ $code -ne "$expected" ]; then fault "exit code $code, not $expected"; fi

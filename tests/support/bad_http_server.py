@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# hostile-http.py - a web server that goes wrong with the first request, in the way that it is told to.
+# bad_http_server.py - a web server that goes wrong with the first request, in the way that it is told to.
 #
-# usage: python3 hostile-http.py PORT MODE [PIDFILE [LISTEN]]
+# usage: python3 bad_http_server.py PORT MODE [PIDFILE [LISTEN]]
 #
 # PIDFILE gets its process id, so that a test can see that it is gone. LISTEN is the port on which the tester can be called.
 # Modes are the answers below and the functions that are named after them.

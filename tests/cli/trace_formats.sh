@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# verdicts.sh - the same two histories, one right and one wrong, in every format there is.
+# trace_formats.sh - the same two histories, one right and one wrong, in every format there is.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# reach.sh - how many sequences of dme-4 a second antiphon reach visits, with one thread, with two, and with two processes.
+# reach_rate.sh - how many sequences of dme-4 a second antiphon reach visits, with one thread, with two, and with two processes.
 set -euo pipefail
 : "${ANTIPHON:?names the program}"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_growth.c - how does the time of `antiphon check` grow with operations, clients, and operations in flight?
+ * bench_check_scaling.c - how does the time of `antiphon check` grow with operations, clients, and operations in flight?
  *
  * Makes valid histories by running a server that takes requests at random moments between call and return, writes them
  * as traces, and lets the program itself ($ANTIPHON, else build/antiphon) check them. Prints for each: checking alone

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# report-html.sh - the page of a run, in a browser: arrows and labels are where they should be, what a server sent does
+# run_page.sh - the page of a run, in a browser: arrows and labels are where they should be, what a server sent does
 # nothing, and a long run makes no large page.
 #
 # The unit test test_run_page, which lies beside the program, writes the pages. The browser prints the document as its script

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# throughput.sh - messages a second of `antiphon test` against the swap server, with the oracle and without (--no-check), at 1,
+# swap_throughput.sh - messages a second of `antiphon test` against the swap server, with the oracle and without (--no-check), at 1,
 #                 10, 100 and 1,000 connections, one request in flight on each; medians of THROUGHPUT_RUNS runs (5), taken
 #                 in turns.
 set -eu

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * planted.c - a server with bugs that need a few requests in a known order, to measure shrinking with.
+ * planted_bugs.c - a server with bugs that need a few requests in a known order, to measure shrinking with.
  *
  *     {"f": "open"}                    {"tag": T}, a string that the server makes up
  *     {"f": "use", "tag": T, "n": N}   "ok"

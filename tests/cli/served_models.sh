@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# served.sh - the tester against served models: a model is never rejected, however it delays; every mutant is, and what is
+# served_models.sh - the tester against served models: a model is never rejected, however it delays; every mutant is, and what is
 #             left of the run after shrinking still fails. tools/soak does the same for longer.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -57,7 +57,7 @@ run 0 test kv --run "$serve kv --port {port}" --messages 200 --seed 23
 
 # A server that makes up its tags does the same again, with other tags.
 rm -rf .antiphon
-subject="python3 -S '$ANTIPHON_ROOT/tests/support/tagger.py' {port}"
+subject="python3 -S '$ANTIPHON_ROOT/tests/support/random_etag_server.py' {port}"
 run 1 test etag-kv --run "$subject" --seed 29 --shrink-time 5
 run 1 replay --run "$subject" .antiphon/*.script
 out 'message by message as when it was recorded, but for 1 value that the subject makes up'

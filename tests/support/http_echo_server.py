@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# mirror.py PORT - a web server that shows what it got: to most requests it answers with their own bytes. Some paths ask for
+# http_echo_server.py PORT - a web server that shows what it got: to most requests it answers with their own bytes. Some paths ask for
 # other answers: /status/N, /chunked, /ones (chunks of a byte each), /until-end, /pair (waits until two ask, and says which),
 # /counted (another tag each time).
 import itertools, re, socket, sys, threading

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# http.sh - messages a second of `antiphon test http` against each web server that is there, over 50 connections with up to
+# http_throughput.sh - messages a second of `antiphon test http` against each web server that is there, over 50 connections with up to
 #           HTTP_PIPELINE requests (8) in flight on each, with the oracle and without (--no-check); medians of HTTP_RUNS runs
 #           (5), taken in turns, of HTTP_MESSAGES messages (100,000). Each run has a server of its own. What a server is
 #           known for is waived, so that every run is whole; if one is not, that is said. The last column is how much of
@@ -11,7 +11,7 @@
 #
 #           What lighttpd remembers of files would end its runs at once, so it is measured without.
 #
-# usage: bench/http.sh [SERVER]...    only these: apache, nginx, lighttpd-uncached, web
+# usage: bench/http_throughput.sh [SERVER]...    only these: apache, nginx, lighttpd-uncached, web
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 antiphon=${ANTIPHON:-$root/build/antiphon}

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# calls.sh - a subject that opens connections to the tester: a relay, right and wrong.
+# upstream.sh - a subject that opens connections to the tester: a relay, right and wrong.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cd "$dir" || exit 1
-relay="python3 '$ANTIPHON_ROOT/tests/support/relay.py' {port} {listen}"
+relay="python3 '$ANTIPHON_ROOT/tests/support/line_relay.py' {port} {listen}"
 model=$ANTIPHON_ROOT/examples/relay.c
 
 run 0 test "$model" --listen 0 --run "$relay" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --json

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# local.sh - antiphon reach --local from the outside: counts, suites, both ways, and what does not go together.
+# reach_local.sh - antiphon reach --local from the outside: counts, suites, both ways, and what does not go together.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 
 run 0 reach --local dp-3

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# proxy.sh - the model of a forward proxy: one that is right in ways of its own passes, those that are wrong in one way do
+# http_proxy.sh - the model of a forward proxy: one that is right in ways of its own passes, those that are wrong in one way do
 # not; Apache is rejected for what it is known for, passes with that waived, and is caught with anything broken on either side.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cd "$dir" || exit 1
 python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
-forward() { echo "$python -S '$ANTIPHON_ROOT/tests/support/forward.py' {port} $1"; }
+forward() { echo "$python -S '$ANTIPHON_ROOT/tests/support/http_forward_proxy.py' {port} $1"; }
 
 # ---- a proxy of our own ----------------------------------------------------------------------------------------------
 

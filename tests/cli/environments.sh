@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# udp.sh - environments other than tcp and sync: recorded traces, and the tester against served models and their mutants,
+# environments.sh - environments other than tcp and sync: recorded traces, and the tester against served models and their mutants,
 # over datagrams that are lost, doubled and overtake each other, and over connections that hold two messages.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

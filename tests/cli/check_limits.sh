@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# jobs.sh - several traces at a time, limits, and being told to stop.
+# check_limits.sh - several traces at a time, limits, and being told to stop.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 

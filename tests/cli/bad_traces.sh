@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# inputs.sh - every kind of bad trace has its exit code, and a message that says where.
+# bad_traces.sh - every kind of bad trace has its exit code, and a message that says where.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 

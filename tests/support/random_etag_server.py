@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# tagger.py PORT - a server of the model etag-kv that makes up another tag each time it is started, and always tells the same
+# random_etag_server.py PORT - a server of the model etag-kv that makes up another tag each time it is started, and always tells the same
 # wrong value.
 import json, os, socket, sys, threading
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_passing.c - what it costs to stand behind the fault injector: requests a second, direct and through it.
+ * bench_fault_proxy.c - what it costs to stand behind the fault injector: requests a second, direct and through it.
  *
  * A server and its clients, a thread for each connection, send and count bytes and do nothing else, so that the
  * injector is what is measured. It runs in a process of its own, once for bytes (nothing) and once for messages (a

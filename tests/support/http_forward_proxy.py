@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# forward.py PORT MODE - a forward proxy of HTTP/1.1 that is right in ways of its own, or wrong in one.
+# http_forward_proxy.py PORT MODE - a forward proxy of HTTP/1.1 that is right in ways of its own, or wrong in one.
 #
 # Right, if MODE is `right`: it keeps connections to origin servers and uses them for whoever comes, changes how bodies are
 # framed, writes names in capitals, adds fields, has a comment with a comma in its Via, and asks again what is idempotent
@@ -57,7 +57,7 @@ def end_to_end(fields):
     named = {o.strip().lower() for n, v in fields if n == "connection" for o in v.split(",")}
     gone = HOP | named if wrong != "hop" else HOP - {"te"}
     kept = [(n, v) for n, v in fields if n not in gone and n not in ("via", "host")]
-    via = [v for n, v in fields if n == "via"] + ["HTTP/1.1 forward.py (right, or not)"]
+    via = [v for n, v in fields if n == "via"] + ["HTTP/1.1 http_forward_proxy.py (right, or not)"]
     return kept + ([("via", ", ".join(via))] if wrong != "via" else [])
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# relay.py PORT UPSTREAM [wrong] - a relay, one line at a time: what a client says goes upstream on a connection of its own,
+# line_relay.py PORT UPSTREAM [wrong] - a relay, one line at a time: what a client says goes upstream on a connection of its own,
 # and what comes back goes to the client. If it is wrong, answers go to the client before.
 import socket, sys, threading
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# ask.py PORT [SECONDS] - sends its standard input as it is, says that this was all, and prints what comes back until the end.
+# tcp_client.py PORT [SECONDS] - sends its standard input as it is, says that this was all, and prints what comes back until the end.
 # After SECONDS without an end it prints "(silence)", after a reset "(reset)".
 import socket, sys, threading
 
