@@ -16,6 +16,7 @@
 #include "fault/fault_kinds.h"
 #include "tester/campaign.h"
 #include "script/expression.h"
+#include "subject/ports.h"
 #include "tester/net.h"
 #include "tree/guard.h"
 
@@ -434,7 +435,7 @@ static aphi_exit go(tester *t)
         return APHI_EXIT_WRITE;
     t->subject.datagrams = t->campaign.environment && !strcmp(t->campaign.environment, "udp");
     t->subject.stop = &stopped;
-    t->campaign.caller = t->listens ? aphi_net_caller(&t->subject.listen, error, sizeof error) : 0;
+    t->campaign.caller = t->listens ? aphi_port_listen(&t->subject.listen, error, sizeof error) : 0;
     if (t->campaign.caller < 0) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_LISTEN;

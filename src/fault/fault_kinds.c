@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fault_kinds.c - the ways in which a injector breaks what passes it.
+ * fault_kinds.c - the kinds of faults that the proxy injects.
  *
- * Idea:       A head is copied line by line, and an editor says for each field what stands in its place. What is not
- *             edited is copied byte for byte. What becomes of the body is decided with the head (aphi_fault_effect), so that
- *             bodies pass in pieces and nothing is kept of them: a byte is dropped at the front and added at the end.
- * Invariants: 1. a broken message is well-formed: its length or its chunks say what its body has
- *             2. a message counts as one that could be broken only if breaking it changes its bytes
+ * Idea:       A head is copied line by line, and an editor writes the replacement of each field; all other bytes are
+ *             copied unchanged. The effect on the body is decided with the head (aphi_fault_effect), so that bodies
+ *             are forwarded in pieces without being stored: a byte is dropped at the front or added at the end.
+ * Invariants: 1. a faulty message is well-formed: its length or its chunks agree with its body
+ *             2. a message is counted as a candidate only if the fault changes its bytes
  * Read next:  fault_proxy.c, docs/fault.md */
 #include "fault/fault_kinds.h"
 
@@ -27,52 +27,52 @@ static const struct named {
     const char *field;
     const char *line;
 } kinds[] = {
-    {"put-as-get", APHI_FAULT_PUT_AS_GET, NO_ARGUMENT, NULL, "a PUT arrives as a GET without a body"},
+    {"put-as-get", APHI_FAULT_PUT_AS_GET, NO_ARGUMENT, NULL, "forward a PUT as a GET without a body"},
     {"early-return", APHI_FAULT_EARLY_RETURN, NO_ARGUMENT, NULL,
-     "a request is answered with an empty 200, and does not arrive"},
-    {"412-as-204", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 412 becomes 204; so for any two, FROM-as-TO"},
-    {"200-as-412", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 200 becomes 412"},
-    {"304-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 304 becomes 200, with an empty body"},
-    {"404-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "the status 404 becomes 200"},
-    {"drop-if-match", APHI_FAULT_DROP_FIELD, NO_ARGUMENT, "if-match", "a request loses its If-Match"},
-    {"drop-field", APHI_FAULT_DROP_FIELD, FIELD, NULL, "drop-field:NAME: a request loses this field"},
+     "respond to a request with an empty 200 instead of forwarding it"},
+    {"412-as-204", APHI_FAULT_STATUS, NO_ARGUMENT, NULL,
+     "replace status 412 by 204; FROM-as-TO: any two from 200 to 599"},
+    {"200-as-412", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "replace status 200 by 412"},
+    {"304-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "replace status 304 by 200 with an empty body"},
+    {"404-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "replace status 404 by 200"},
+    {"drop-if-match", APHI_FAULT_DROP_FIELD, NO_ARGUMENT, "if-match", "drop If-Match from a request"},
+    {"drop-field", APHI_FAULT_DROP_FIELD, FIELD, NULL, "drop-field:NAME: drop field NAME from a request"},
     {"weaken-if-match", APHI_FAULT_WEAKEN_IF_MATCH, NO_ARGUMENT, NULL,
-     "If-Match loses each W/: a weak tag matches a strong one"},
+     "drop each W/ in If-Match: a weak tag matches a strong one"},
     {"strip-weak-if-none-match", APHI_FAULT_STRIP_WEAK, NO_ARGUMENT, NULL,
-     "If-None-Match loses its weak tags: they match nothing"},
-    {"flip-tag-bit", APHI_FAULT_FLIP_TAG_BIT, NO_ARGUMENT, NULL,
-     "a bit of a tag in If-Match or If-None-Match is flipped"},
+     "drop the weak tags of If-None-Match: they match nothing"},
+    {"flip-tag-bit", APHI_FAULT_FLIP_TAG_BIT, NO_ARGUMENT, NULL, "flip a bit of a tag in If-Match or If-None-Match"},
     {"first-tag", APHI_FAULT_FIRST_TAG, NO_ARGUMENT, NULL,
-     "a list of tags in If-Match or If-None-Match loses all but its first"},
-    {"head-as-get", APHI_FAULT_HEAD_AS_GET, NO_ARGUMENT, NULL, "a HEAD arrives as a GET: its answer has a body"},
+     "drop all tags but the first of a list in If-Match or If-None-Match"},
+    {"head-as-get", APHI_FAULT_HEAD_AS_GET, NO_ARGUMENT, NULL, "forward a HEAD as a GET: its response has a body"},
     {"add-byte", APHI_FAULT_ADD_BYTE, SIDE, NULL,
-     "a byte is added to the body of an answer; add-byte:request: of a request"},
+     "add a byte to the body of a response; add-byte:request: of a request"},
     {"drop-byte", APHI_FAULT_DROP_BYTE, SIDE, NULL,
-     "the body of an answer loses its first byte; drop-byte:request: of a request"},
-    {"wrong-path", APHI_FAULT_WRONG_PATH, NO_ARGUMENT, NULL, "a PUT, POST, PATCH or DELETE goes to another path"},
+     "drop the first byte of the body of a response; drop-byte:request: of a request"},
+    {"wrong-path", APHI_FAULT_WRONG_PATH, NO_ARGUMENT, NULL, "forward a PUT, POST, PATCH or DELETE with another path"},
     {"skip-write", APHI_FAULT_SKIP_WRITE, METHOD, NULL,
-     "a PUT, POST, PATCH or DELETE is answered with 204, and does not arrive; skip-write:METHOD: only this"},
+     "respond to a PUT, POST, PATCH or DELETE with 204 instead of forwarding it; skip-write:METHOD: only METHOD"},
     {"empty-output", APHI_FAULT_EMPTY_OUTPUT, NO_ARGUMENT, NULL,
-     "a request arrives, but in place of its answer the connection is closed"},
-    {"drop-request-body", APHI_FAULT_REQUEST_BODY, NO_ARGUMENT, NULL, "a request arrives with an empty body"},
-    {"drop-response-body", APHI_FAULT_ANSWER_BODY, NO_ARGUMENT, NULL, "an answer arrives with an empty body"},
+     "forward a request, and close the connection in place of its response"},
+    {"drop-request-body", APHI_FAULT_REQUEST_BODY, NO_ARGUMENT, NULL, "forward a request with an empty body"},
+    {"drop-response-body", APHI_FAULT_RESPONSE_BODY, NO_ARGUMENT, NULL, "forward a response with an empty body"},
     {"wrong-field-name", APHI_FAULT_FIELD_NAME, FIELD_OR_ANY, NULL,
-     "a field of an answer gets another name; wrong-field-name:NAME: this one"},
-    {"drop-answer-field", APHI_FAULT_DROP_ANSWER_FIELD, FIELD, NULL,
-     "drop-answer-field:NAME: an answer loses this field"},
-    {"wrong-client", APHI_FAULT_WRONG_CLIENT, NO_ARGUMENT, NULL, "two clients that wait get each other's answer"},
-    {"wrong-order", APHI_FAULT_WRONG_ORDER, NO_ARGUMENT, NULL,
-     "of two answers that a connection waits for, the second comes first"},
-    {"stale-tag", APHI_FAULT_STALE_TAG, NO_ARGUMENT, NULL, "an answer shows the first strong tag that its target had"},
-    {"delay", APHI_FAULT_DELAY, MILLISECONDS, NULL, "delay:MS: what the target says comes so many milliseconds later"},
-    {"reset", APHI_FAULT_RESET, NO_ARGUMENT, NULL, "when the target says something, the connection is reset"},
+     "rename a field of a response; wrong-field-name:NAME: field NAME"},
+    {"drop-answer-field", APHI_FAULT_DROP_RESPONSE_FIELD, FIELD, NULL,
+     "drop-answer-field:NAME: drop field NAME from a response"},
+    {"wrong-client", APHI_FAULT_WRONG_CLIENT, NO_ARGUMENT, NULL, "swap the responses of two waiting clients"},
+    {"wrong-order", APHI_FAULT_WRONG_ORDER, NO_ARGUMENT, NULL, "swap two pipelined responses of a connection"},
+    {"stale-tag", APHI_FAULT_STALE_TAG, NO_ARGUMENT, NULL,
+     "replace the ETag of a response by the first strong tag of its target"},
+    {"delay", APHI_FAULT_DELAY, MILLISECONDS, NULL, "delay:MS: delay responses by MS milliseconds"},
+    {"reset", APHI_FAULT_RESET, NO_ARGUMENT, NULL, "reset the connection when the target sends bytes"},
     {"half-close", APHI_FAULT_HALF_CLOSE, NO_ARGUMENT, NULL,
-     "when the target says something, the client gets an end in its place; what it sends still arrives"},
-    {"one-byte", APHI_FAULT_ONE_BYTE, NO_ARGUMENT, NULL, "what the target says comes one byte at a time"},
-    {"garbage", APHI_FAULT_GARBAGE, NO_ARGUMENT, NULL, "what the target says is replaced by as many random bytes"},
+     "half-close the connection to the client when the target sends bytes; forward its requests still"},
+    {"one-byte", APHI_FAULT_ONE_BYTE, NO_ARGUMENT, NULL, "forward responses one byte at a time"},
+    {"garbage", APHI_FAULT_GARBAGE, NO_ARGUMENT, NULL, "replace responses by random bytes of the same length"},
     {"silence", APHI_FAULT_SILENCE, NO_ARGUMENT, NULL,
-     "when the target says something, the client no longer hears anything"},
-    {"nothing", APHI_FAULT_NOTHING, NO_ARGUMENT, NULL, "all passes as it is"},
+     "forward nothing to the client from the moment when the target sends bytes"},
+    {"nothing", APHI_FAULT_NOTHING, NO_ARGUMENT, NULL, "forward all bytes unchanged"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -84,21 +84,21 @@ const char *aphi_fault_line(size_t i, const char **name)
     return kinds[i].line;
 }
 
-static bool fail(char *error, size_t size, const char *text, const char *why)
+static bool reject(char *error, size_t size, const char *text, const char *why)
 {
     snprintf(error, size, "--break %s: %s", text, why);
     return false;
 }
 
 /* FROM-as-TO. */
-static bool parse_status(aphi_fault *b, const char *text)
+static bool parse_status(aphi_fault *fault, const char *text)
 {
     if (strlen(text) != 10 || strspn(text, "0123456789") != 3 || memcmp(text + 3, "-as-", 4) != 0 ||
         strspn(text + 7, "0123456789") != 3)
         return false;
-    b->kind = APHI_FAULT_STATUS;
-    b->from = atoi(text);
-    b->to = atoi(text + 7);
+    fault->kind = APHI_FAULT_STATUS;
+    fault->from = atoi(text);
+    fault->to = atoi(text + 7);
     return true;
 }
 
@@ -108,100 +108,101 @@ static bool is_token(const char *text)
                         strlen(text);
 }
 
-static bool parse_argument(aphi_fault *b, argument takes, const char *text, const char *given, char *error, size_t size)
+static bool parse_argument(aphi_fault *fault, argument takes, const char *text, const char *given, char *error,
+                           size_t size)
 {
     char *end;
     switch (takes) {
-    case NO_ARGUMENT: return !given || fail(error, size, text, "this kind takes no argument");
+    case NO_ARGUMENT: return !given || reject(error, size, text, "this kind takes no argument");
     case SIDE:
-        b->requests = given && !strcmp(given, "request");
-        return !given || b->requests || !strcmp(given, "answer") ||
-               fail(error, size, text, "of what? there are request and answer");
+        fault->requests = given && !strcmp(given, "request");
+        return !given || fault->requests || !strcmp(given, "answer") ||
+               reject(error, size, text, "expected :request or :answer");
     case FIELD:
     case FIELD_OR_ANY:
-        b->field = given;
+        fault->field = given;
         if (!given)
-            return takes == FIELD_OR_ANY || fail(error, size, text, "which field? its name follows a colon");
+            return takes == FIELD_OR_ANY || reject(error, size, text, "expected a field name after a colon");
         if (!strcasecmp(given, "content-length") || !strcasecmp(given, "transfer-encoding"))
-            return fail(error, size, text, "without that field nobody knows where a message ends; take another");
-        return is_token(given) || fail(error, size, text, "that is no name of a field");
+            return reject(error, size, text, "this field frames the message and cannot be changed");
+        return is_token(given) || reject(error, size, text, "not a field name");
     case METHOD:
-        b->method = given;
+        fault->method = given;
         return !given || !strcmp(given, "PUT") || !strcmp(given, "POST") || !strcmp(given, "PATCH") ||
-               !strcmp(given, "DELETE") || fail(error, size, text, "of what? there are PUT, POST, PATCH and DELETE");
+               !strcmp(given, "DELETE") || reject(error, size, text, "expected PUT, POST, PATCH or DELETE");
     case MILLISECONDS: {
         unsigned long ms = given && *given >= '0' && *given <= '9' ? strtoul(given, &end, 10) : 0;
-        b->delay_ns = (int64_t)ms * 1000000;
+        fault->delay_ns = (int64_t)ms * 1000000;
         return (given && ms > 0 && ms <= 600000 && !*end) ||
-               fail(error, size, text, "how long? milliseconds, 1 to 600000, follow a colon");
+               reject(error, size, text, "expected milliseconds from 1 to 600000 after a colon");
     }
     }
     return false;
 }
 
-bool aphi_fault_parse(aphi_fault *b, const char *text, char *error, size_t size)
+bool aphi_fault_parse(aphi_fault *fault, const char *text, char *error, size_t size)
 {
-    *b = (aphi_fault){.every = 1};
-    if (parse_status(b, text)) {
-        if (b->from < 200 || b->from > 599 || b->to < 200 || b->to > 599 || b->from == b->to)
-            return fail(error, size, text, "two different status codes from 200 to 599 are wanted");
+    *fault = (aphi_fault){.every = 1};
+    if (parse_status(fault, text)) {
+        if (fault->from < 200 || fault->from > 599 || fault->to < 200 || fault->to > 599 || fault->from == fault->to)
+            return reject(error, size, text, "expected two different status codes from 200 to 599");
         return true;
     }
     size_t n = strcspn(text, ":");
     for (size_t i = 0; i < KINDS; i++)
         if (kinds[i].kind != APHI_FAULT_STATUS && !strncmp(kinds[i].name, text, n) && !kinds[i].name[n]) {
-            b->kind = kinds[i].kind;
-            bool good = parse_argument(b, kinds[i].takes, text, text[n] ? text + n + 1 : NULL, error, size);
+            fault->kind = kinds[i].kind;
+            bool good = parse_argument(fault, kinds[i].takes, text, text[n] ? text + n + 1 : NULL, error, size);
             if (kinds[i].field)
-                b->field = kinds[i].field;
+                fault->field = kinds[i].field;
             return good;
         }
-    return fail(error, size, text, "there is no such kind; antiphon fault --list names them");
+    return reject(error, size, text, "unknown kind; antiphon fault --list lists them");
 }
 
-bool aphi_fault_is_of_bytes(const aphi_fault *b)
+bool aphi_fault_is_bytewise(const aphi_fault *fault)
 {
-    return b->kind == APHI_FAULT_NOTHING || b->kind >= APHI_FAULT_DELAY;
+    return fault->kind == APHI_FAULT_NOTHING || fault->kind >= APHI_FAULT_DELAY;
 }
 
-bool aphi_fault_due(aphi_fault *b)
+bool aphi_fault_due(aphi_fault *fault)
 {
-    bool due = ++b->met % b->every == 0;
-    b->broken += due;
+    bool due = ++fault->met % fault->every == 0;
+    fault->broken += due;
     return due;
 }
 
 /* ---- copying a head ---------------------------------------------------------------------------------------------- */
 
-/* Puts what stands in place of the field. */
-typedef void (*editor)(aphi_fault *b, const aphi_field *f, aphi_buffer *out);
+/* Writes the replacement of the field. */
+typedef void (*editor)(aphi_fault *fault, const aphi_field *f, aphi_buffer *out);
 
-static void keep(const aphi_field *f, aphi_buffer *out) { aphi_buffer_add(out, f->line, f->line_n); }
+static void copy_field(const aphi_field *f, aphi_buffer *out) { aphi_buffer_add(out, f->line, f->line_n); }
 
-static void copy(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->n); }
+static void copy_head(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->n); }
 
-/* The fields, edited, then more of them, then the end of the head. */
-static void copy_fields(aphi_fault *b, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
+/* Writes the edited fields, `more` fields, and the end of the head. */
+static void copy_fields(aphi_fault *fault, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
 {
     aphi_field f;
     size_t at = h->start_n;
     while (aphi_head_field(h, &at, &f))
-        edit(b, &f, out);
+        edit(fault, &f, out);
     aphi_buffer_str(out, more);
     aphi_buffer_add(out, h->bytes + at, h->n - at);
 }
 
 static void copy_start(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->start_n); }
 
-static void without_framing(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
+static void without_framing(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
-    (void)b;
+    (void)fault;
     if (!aphi_field_is(f, "content-length") && !aphi_field_is(f, "transfer-encoding") && !aphi_field_is(f, "trailer") &&
         !aphi_field_is(f, "expect"))
-        keep(f, out);
+        copy_field(f, out);
 }
 
-static const aphi_field *find(const aphi_head *h, const char *name, aphi_field *f)
+static const aphi_field *find_field(const aphi_head *h, const char *name, aphi_field *f)
 {
     for (size_t at = h->start_n; aphi_head_field(h, &at, f);)
         if (aphi_field_is(f, name))
@@ -216,68 +217,69 @@ static bool has_body(const aphi_head *h)
 
 /* ---- bytes of bodies --------------------------------------------------------------------------------------------- */
 
-static void with_other_length(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
+static void with_other_length(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
     if (!aphi_field_is(f, "content-length")) {
-        keep(f, out);
+        copy_field(f, out);
         return;
     }
     uint64_t length = strtoull(f->value, NULL, 10);
     aphi_buffer_add(out, f->line, (size_t)(f->value - f->line));
-    aphi_buffer_format(out, "%llu", (unsigned long long)(b->kind == APHI_FAULT_ADD_BYTE ? length + 1 : length - 1));
+    aphi_buffer_format(out, "%llu", (unsigned long long)(fault->kind == APHI_FAULT_ADD_BYTE ? length + 1 : length - 1));
     const char *rest = f->value + f->value_n;
     aphi_buffer_add(out, rest, (size_t)(f->line + f->line_n - rest));
 }
 
-static bool changes_a_byte(const aphi_fault *b, const aphi_head *h)
+static bool changes_a_byte(const aphi_fault *fault, const aphi_head *h)
 {
-    bool of_it = b->requests == !h->status;
-    return of_it && ((b->kind == APHI_FAULT_ADD_BYTE && h->body != APHI_BODY_NONE) ||
-                     (b->kind == APHI_FAULT_DROP_BYTE && has_body(h)));
+    bool of_it = fault->requests == !h->status;
+    return of_it && ((fault->kind == APHI_FAULT_ADD_BYTE && h->body != APHI_BODY_NONE) ||
+                     (fault->kind == APHI_FAULT_DROP_BYTE && has_body(h)));
 }
 
-static aphi_fault_effect change_a_byte(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
+static aphi_fault_effect change_a_byte(aphi_fault *fault, const aphi_head *h, aphi_buffer *out)
 {
-    aphi_fault_effect fate = {.drop = b->kind == APHI_FAULT_DROP_BYTE, .add = b->kind == APHI_FAULT_ADD_BYTE,
-                      .added = (char)('a' + aphi_choice_below(&b->choice, 26))};
+    aphi_fault_effect effect = {.drop_byte = fault->kind == APHI_FAULT_DROP_BYTE,
+                                .add_byte = fault->kind == APHI_FAULT_ADD_BYTE,
+                                .byte = (char)('a' + aphi_choice_below(&fault->choice, 26))};
     copy_start(h, out);
     if (h->body == APHI_BODY_LENGTH)
-        copy_fields(b, h, with_other_length, "", out);
+        copy_fields(fault, h, with_other_length, "", out);
     else
         aphi_buffer_add(out, h->bytes + h->start_n, h->n - h->start_n);
-    return fate;
+    return effect;
 }
 
-/* The line before a chunk that loses a byte. */
-static void shorten_chunk(aphi_fault_effect *fate, const aphi_piece *p, const char *line, aphi_buffer *out)
+/* Writes the size line of a chunk that loses its first byte. */
+static void shorten_chunk(aphi_fault_effect *effect, const aphi_piece *p, const char *line, aphi_buffer *out)
 {
-    fate->skip_chunk = p->size == 1;
-    if (fate->skip_chunk)
+    effect->skip_chunk = p->size == 1;
+    if (effect->skip_chunk)
         return;
     size_t digits = strspn(line, "0123456789abcdefABCDEF");
     aphi_buffer_format(out, "%llx", (unsigned long long)p->size - 1);
     aphi_buffer_add(out, line + digits, p->n - digits);
 }
 
-void aphi_fault_effect_pass(aphi_fault_effect *fate, const aphi_piece *p, const char *bytes, aphi_buffer *out)
+void aphi_fault_effect_apply(aphi_fault_effect *effect, const aphi_piece *p, const char *bytes, aphi_buffer *out)
 {
-    bool front = p->kind == APHI_PIECE_DATA && fate->drop;
-    if (fate->swallow)
+    bool front = p->kind == APHI_PIECE_DATA && effect->drop_byte;
+    if (effect->drop_body)
         return;
-    if (p->kind == APHI_PIECE_CHUNK && fate->drop) {
-        shorten_chunk(fate, p, bytes, out);
-        return;
-    }
-    if (p->kind == APHI_PIECE_CHUNK_END && fate->skip_chunk) {
-        fate->skip_chunk = false;
+    if (p->kind == APHI_PIECE_CHUNK && effect->drop_byte) {
+        shorten_chunk(effect, p, bytes, out);
         return;
     }
-    if (p->kind == APHI_PIECE_LAST && fate->add)
-        aphi_buffer_format(out, "1\r\n%c\r\n", fate->added);
-    else if (p->kind == APHI_PIECE_END && fate->add)
-        aphi_buffer_byte(out, fate->added);
-    fate->add = fate->add && p->kind != APHI_PIECE_LAST;
-    fate->drop = fate->drop && !front;
+    if (p->kind == APHI_PIECE_CHUNK_END && effect->skip_chunk) {
+        effect->skip_chunk = false;
+        return;
+    }
+    if (p->kind == APHI_PIECE_LAST && effect->add_byte)
+        aphi_buffer_format(out, "1\r\n%c\r\n", effect->byte);
+    else if (p->kind == APHI_PIECE_END && effect->add_byte)
+        aphi_buffer_byte(out, effect->byte);
+    effect->add_byte = effect->add_byte && p->kind != APHI_PIECE_LAST;
+    effect->drop_byte = effect->drop_byte && !front;
     aphi_buffer_add(out, bytes + front, p->n - front);
 }
 
@@ -322,9 +324,9 @@ static bool has_weak_in(const aphi_head *h, const char *name)
     return false;
 }
 
-static void with_strong_tags(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
+static void with_strong_tags(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
-    (void)b;
+    (void)fault;
     const char *at = f->value, *copied = f->line;
     tag t;
     while (aphi_field_is(f, "if-match") && next_tag(f, &at, &t))
@@ -335,14 +337,14 @@ static void with_strong_tags(aphi_fault *b, const aphi_field *f, aphi_buffer *ou
     aphi_buffer_add(out, copied, (size_t)(f->line + f->line_n - copied));
 }
 
-static void without_weak_tags(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
+static void without_weak_tags(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
-    (void)b;
+    (void)fault;
     const char *at = f->value;
     size_t strong = 0;
     tag t;
     if (!aphi_field_is(f, "if-none-match") || !has_weak(f)) {
-        keep(f, out);
+        copy_field(f, out);
         return;
     }
     while (next_tag(f, &at, &t)) {
@@ -379,20 +381,20 @@ static bool has_list(const aphi_head *h)
     return false;
 }
 
-static void with_first_tag(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
+static void with_first_tag(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
-    (void)b;
+    (void)fault;
     tag t;
     const char *at = f->value;
     if (!is_list(f) || !next_tag(f, &at, &t)) {
-        keep(f, out);
+        copy_field(f, out);
         return;
     }
     aphi_buffer_add(out, f->line, (size_t)(t.end - f->line));
     aphi_buffer_str(out, "\r\n");
 }
 
-/* The k-th byte of all tags in the conditions of a head; NULL: there are not so many. */
+/* The k-th byte of all tags in the conditions of a head; NULL if there are fewer. */
 static const char *tag_byte(const aphi_head *h, uint64_t k)
 {
     aphi_field f;
@@ -409,13 +411,13 @@ static const char *tag_byte(const aphi_head *h, uint64_t k)
     return NULL;
 }
 
-/* Flips a bit so that the byte may still stand in a tag: not a quote, not a control character. */
-static void flip(aphi_fault *b, const aphi_head *h, uint64_t bytes, aphi_buffer *out)
+/* Flips a bit such that the byte is still valid in a tag: neither a quote nor a control character. */
+static void flip_tag_bit(aphi_fault *fault, const aphi_head *h, uint64_t bytes, aphi_buffer *out)
 {
-    const char *at = tag_byte(h, aphi_choice_below(&b->choice, bytes));
+    const char *at = tag_byte(h, aphi_choice_below(&fault->choice, bytes));
     unsigned char flipped;
     do
-        flipped = (unsigned char)*at ^ (unsigned char)(1u << aphi_choice_below(&b->choice, 8));
+        flipped = (unsigned char)*at ^ (unsigned char)(1u << aphi_choice_below(&fault->choice, 8));
     while (flipped <= ' ' || flipped == '"' || flipped == 0x7f);
     size_t before = (size_t)(at - h->bytes);
     aphi_buffer_add(out, h->bytes, before);
@@ -439,35 +441,35 @@ static bool is_write(const aphi_head *h)
            aphi_method_is(h, "PATCH");
 }
 
-static bool concerns_request(const aphi_fault *b, const aphi_head *h)
+static bool concerns_request(const aphi_fault *fault, const aphi_head *h)
 {
     aphi_field f;
-    switch (b->kind) {
+    switch (fault->kind) {
     case APHI_FAULT_PUT_AS_GET: return aphi_method_is(h, "PUT");
     case APHI_FAULT_EARLY_RETURN:
     case APHI_FAULT_EMPTY_OUTPUT: return true;
-    case APHI_FAULT_DROP_FIELD: return find(h, b->field, &f) != NULL;
+    case APHI_FAULT_DROP_FIELD: return find_field(h, fault->field, &f) != NULL;
     case APHI_FAULT_WEAKEN_IF_MATCH: return has_weak_in(h, "if-match");
     case APHI_FAULT_STRIP_WEAK: return has_weak_in(h, "if-none-match");
     case APHI_FAULT_FLIP_TAG_BIT: return tag_byte(h, 0) != NULL;
     case APHI_FAULT_WRONG_PATH: return is_write(h) && h->target[0] != '*';
-    case APHI_FAULT_SKIP_WRITE: return b->method ? aphi_method_is(h, b->method) : is_write(h);
+    case APHI_FAULT_SKIP_WRITE: return fault->method ? aphi_method_is(h, fault->method) : is_write(h);
     case APHI_FAULT_FIRST_TAG: return has_list(h);
     case APHI_FAULT_HEAD_AS_GET: return aphi_method_is(h, "HEAD");
     case APHI_FAULT_REQUEST_BODY: return has_body(h);
     case APHI_FAULT_ADD_BYTE:
-    case APHI_FAULT_DROP_BYTE: return changes_a_byte(b, h);
+    case APHI_FAULT_DROP_BYTE: return changes_a_byte(fault, h);
     default: return false;
     }
 }
 
-static void without_field(aphi_fault *b, const aphi_field *f, aphi_buffer *out)
+static void without_field(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
-    if (!aphi_field_is(f, b->field))
-        keep(f, out);
+    if (!aphi_field_is(f, fault->field))
+        copy_field(f, out);
 }
 
-static void move(const aphi_head *h, aphi_buffer *out)
+static void change_path(const aphi_head *h, aphi_buffer *out)
 {
     const char *query = memchr(h->target, '?', h->target_n), *end = query ? query : h->target + h->target_n;
     size_t before = (size_t)(end - h->bytes);
@@ -476,52 +478,55 @@ static void move(const aphi_head *h, aphi_buffer *out)
     aphi_buffer_add(out, end, h->n - before);
 }
 
-static aphi_fault_effect break_request(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
+static aphi_fault_effect inject_into_request(aphi_fault *fault, const aphi_head *h, aphi_buffer *out)
 {
-    aphi_fault_effect fate = {0};
-    switch (b->kind) {
+    aphi_fault_effect effect = {0};
+    switch (fault->kind) {
     case APHI_FAULT_PUT_AS_GET:
-        fate.swallow = true;
+        effect.drop_body = true;
         aphi_buffer_str(out, "GET");
         aphi_buffer_add(out, h->bytes + h->method_n, h->start_n - h->method_n);
-        copy_fields(b, h, without_framing, "", out);
-        return fate;
+        copy_fields(fault, h, without_framing, "", out);
+        return effect;
     case APHI_FAULT_HEAD_AS_GET:
-        fate.as_get = true;
+        effect.as_get = true;
         aphi_buffer_str(out, "GET");
         aphi_buffer_add(out, h->bytes + h->method_n, h->n - h->method_n);
-        return fate;
-    case APHI_FAULT_FIRST_TAG: copy_start(h, out); copy_fields(b, h, with_first_tag, "", out); return fate;
-    case APHI_FAULT_EARLY_RETURN: return (aphi_fault_effect){.answer = 200, .swallow = true};
-    case APHI_FAULT_SKIP_WRITE: return (aphi_fault_effect){.answer = 204, .swallow = true};
-    case APHI_FAULT_EMPTY_OUTPUT: fate.mute = true; break;
-    case APHI_FAULT_FLIP_TAG_BIT: flip(b, h, tag_bytes(h), out); return fate;
-    case APHI_FAULT_WRONG_PATH: move(h, out); return fate;
-    case APHI_FAULT_DROP_FIELD: copy_start(h, out); copy_fields(b, h, without_field, "", out); return fate;
-    case APHI_FAULT_WEAKEN_IF_MATCH: copy_start(h, out); copy_fields(b, h, with_strong_tags, "", out); return fate;
-    case APHI_FAULT_STRIP_WEAK: copy_start(h, out); copy_fields(b, h, without_weak_tags, "", out); return fate;
-    case APHI_FAULT_REQUEST_BODY:
-        fate.swallow = true;
+        return effect;
+    case APHI_FAULT_FIRST_TAG: copy_start(h, out); copy_fields(fault, h, with_first_tag, "", out); return effect;
+    case APHI_FAULT_EARLY_RETURN: return (aphi_fault_effect){.status = 200, .drop_body = true};
+    case APHI_FAULT_SKIP_WRITE: return (aphi_fault_effect){.status = 204, .drop_body = true};
+    case APHI_FAULT_EMPTY_OUTPUT: effect.close = true; break;
+    case APHI_FAULT_FLIP_TAG_BIT: flip_tag_bit(fault, h, tag_bytes(h), out); return effect;
+    case APHI_FAULT_WRONG_PATH: change_path(h, out); return effect;
+    case APHI_FAULT_DROP_FIELD: copy_start(h, out); copy_fields(fault, h, without_field, "", out); return effect;
+    case APHI_FAULT_WEAKEN_IF_MATCH:
         copy_start(h, out);
-        copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);
-        return fate;
+        copy_fields(fault, h, with_strong_tags, "", out);
+        return effect;
+    case APHI_FAULT_STRIP_WEAK: copy_start(h, out); copy_fields(fault, h, without_weak_tags, "", out); return effect;
+    case APHI_FAULT_REQUEST_BODY:
+        effect.drop_body = true;
+        copy_start(h, out);
+        copy_fields(fault, h, without_framing, "Content-Length: 0\r\n", out);
+        return effect;
     case APHI_FAULT_ADD_BYTE:
-    case APHI_FAULT_DROP_BYTE: return change_a_byte(b, h, out);
+    case APHI_FAULT_DROP_BYTE: return change_a_byte(fault, h, out);
     default: break;
     }
-    copy(h, out);
-    return fate;
+    copy_head(h, out);
+    return effect;
 }
 
-aphi_fault_effect aphi_fault_request(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
+aphi_fault_effect aphi_fault_request(aphi_fault *fault, const aphi_head *h, aphi_buffer *out)
 {
-    if (!h->opaque && concerns_request(b, h) && aphi_fault_due(b))
-        return break_request(b, h, out);
-    copy(h, out);
+    if (!h->opaque && concerns_request(fault, h) && aphi_fault_due(fault))
+        return inject_into_request(fault, h, out);
+    copy_head(h, out);
     return (aphi_fault_effect){0};
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
+/* ---- responses --------------------------------------------------------------------------------------------------- */
 
 static const char *reason(int status)
 {
@@ -534,11 +539,11 @@ static const char *reason(int status)
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (reasons[i].status == status)
             return reasons[i].reason;
-    return ""; /* the standard lets it be empty */
+    return ""; /* the standard allows that */
 }
 
-/* What says how a message is framed, or is about this connection only, or says nothing of the resource. */
-static bool is_of_the_way(const aphi_field *f)
+/* A field about the framing, the connection or the server, not about the resource. */
+static bool is_transport_field(const aphi_field *f)
 {
     static const char *const names[] = {"content-length", "transfer-encoding", "connection", "keep-alive", "trailer",
                                         "te", "upgrade", "host", "date", "server", "via"};
@@ -548,122 +553,123 @@ static bool is_of_the_way(const aphi_field *f)
     return false;
 }
 
-/* The fields that may be renamed: how many, or which is the k-th. */
-static size_t renamable(const aphi_fault *b, const aphi_head *h, size_t k, const char **line)
+/* Returns the number of fields that may be renamed; *line is set to the k-th. */
+static size_t renamable_fields(const aphi_fault *fault, const aphi_head *h, size_t k, const char **line)
 {
     aphi_field f;
     size_t n = 0;
     for (size_t at = h->start_n; aphi_head_field(h, &at, &f);)
-        if (f.name_n && (b->field ? aphi_field_is(&f, b->field) : !is_of_the_way(&f)) && n++ == k)
+        if (f.name_n && (fault->field ? aphi_field_is(&f, fault->field) : !is_transport_field(&f)) && n++ == k)
             *line = f.line;
     return n;
 }
 
-static void rename_field(aphi_fault *b, const aphi_head *h, aphi_buffer *out)
+static void rename_field(aphi_fault *fault, const aphi_head *h, aphi_buffer *out)
 {
     const char *line = h->bytes;
-    renamable(b, h, aphi_choice_below(&b->choice, renamable(b, h, SIZE_MAX, &line)), &line);
+    renamable_fields(fault, h, aphi_choice_below(&fault->choice, renamable_fields(fault, h, SIZE_MAX, &line)), &line);
     size_t before = (size_t)(line - h->bytes);
     aphi_buffer_add(out, h->bytes, before);
     aphi_buffer_byte(out, *line == 'X' || *line == 'x' ? 'Y' : 'X');
     aphi_buffer_add(out, line + 1, h->n - before - 1);
 }
 
-/* The tag that a target had first; NULL: it is not known. */
-static aphi_first_tag *first_tag(aphi_fault *b, uint64_t target)
+/* The first tag of a target; NULL if it is not known. */
+static aphi_first_tag *first_tag(aphi_fault *fault, uint64_t target)
 {
-    for (size_t i = 0; i < b->tag_count; i++)
-        if (b->tags[i].target == target)
-            return &b->tags[i];
+    for (size_t i = 0; i < fault->tag_count; i++)
+        if (fault->tags[i].target == target)
+            return &fault->tags[i];
     return NULL;
 }
 
-/* Remembers it, if it is strong; a weak one may stay the same as it is. */
-static void note_tag(aphi_fault *b, uint64_t target, const aphi_field *etag)
+/* Stores a strong tag; a weak one may rightly stay the same. */
+static void store_first_tag(aphi_fault *fault, uint64_t target, const aphi_field *etag)
 {
-    if (b->tag_count == APHI_FAULT_TAGS || etag->value_n >= APHI_FAULT_TAG_BYTES || etag->value[0] != '"')
+    if (fault->tag_count == APHI_FAULT_TAGS || etag->value_n >= APHI_FAULT_TAG_BYTES || etag->value[0] != '"')
         return;
-    aphi_first_tag *first = &b->tags[b->tag_count++];
+    aphi_first_tag *first = &fault->tags[fault->tag_count++];
     first->target = target;
     memcpy(first->text, etag->value, etag->value_n);
     first->text[etag->value_n] = 0;
 }
 
-/* Does the answer show a tag that is not the first of its target? */
-static bool shows_new_tag(aphi_fault *b, const aphi_head *h, uint64_t target)
+/* Does the response have a tag that is not the first of its target? */
+static bool has_new_tag(aphi_fault *fault, const aphi_head *h, uint64_t target)
 {
     aphi_field etag;
-    if (!find(h, "etag", &etag) || !etag.value_n)
+    if (!find_field(h, "etag", &etag) || !etag.value_n)
         return false;
-    const aphi_first_tag *first = first_tag(b, target);
+    const aphi_first_tag *first = first_tag(fault, target);
     if (!first)
-        note_tag(b, target, &etag);
+        store_first_tag(fault, target, &etag);
     return first && (strlen(first->text) != etag.value_n || memcmp(first->text, etag.value, etag.value_n) != 0);
 }
 
-static void show_first_tag(aphi_fault *b, const aphi_head *h, uint64_t target, aphi_buffer *out)
+static void write_first_tag(aphi_fault *fault, const aphi_head *h, uint64_t target, aphi_buffer *out)
 {
     aphi_field etag;
-    find(h, "etag", &etag);
+    find_field(h, "etag", &etag);
     size_t before = (size_t)(etag.value - h->bytes), after = before + etag.value_n;
     aphi_buffer_add(out, h->bytes, before);
-    aphi_buffer_str(out, first_tag(b, target)->text);
+    aphi_buffer_str(out, first_tag(fault, target)->text);
     aphi_buffer_add(out, h->bytes + after, h->n - after);
 }
 
-static bool concerns_answer(aphi_fault *b, const aphi_head *h, uint64_t target)
+static bool concerns_response(aphi_fault *fault, const aphi_head *h, uint64_t target)
 {
     const char *line;
     aphi_field f;
-    switch (b->kind) {
-    case APHI_FAULT_DROP_ANSWER_FIELD: return find(h, b->field, &f) != NULL;
-    case APHI_FAULT_STATUS: return h->status == b->from;
-    case APHI_FAULT_ANSWER_BODY: return has_body(h);
-    case APHI_FAULT_FIELD_NAME: return renamable(b, h, SIZE_MAX, &line) > 0;
-    case APHI_FAULT_STALE_TAG: return shows_new_tag(b, h, target);
+    switch (fault->kind) {
+    case APHI_FAULT_DROP_RESPONSE_FIELD: return find_field(h, fault->field, &f) != NULL;
+    case APHI_FAULT_STATUS: return h->status == fault->from;
+    case APHI_FAULT_RESPONSE_BODY: return has_body(h);
+    case APHI_FAULT_FIELD_NAME: return renamable_fields(fault, h, SIZE_MAX, &line) > 0;
+    case APHI_FAULT_STALE_TAG: return has_new_tag(fault, h, target);
     case APHI_FAULT_ADD_BYTE:
-    case APHI_FAULT_DROP_BYTE: return changes_a_byte(b, h);
+    case APHI_FAULT_DROP_BYTE: return changes_a_byte(fault, h);
     default: return false;
     }
 }
 
-static aphi_fault_effect change_status(aphi_fault *b, const aphi_head *h, bool to_head, aphi_buffer *out)
+static aphi_fault_effect change_status(aphi_fault *fault, const aphi_head *h, bool to_head, aphi_buffer *out)
 {
-    bool had_none = b->from == 204 || b->from == 304, has_none = b->to == 204 || b->to == 304;
-    aphi_fault_effect fate = {.swallow = has_none};
+    bool had_none = fault->from == 204 || fault->from == 304, has_none = fault->to == 204 || fault->to == 304;
+    aphi_fault_effect effect = {.drop_body = has_none};
     size_t version = strcspn(h->bytes, " ");
     aphi_buffer_add(out, h->bytes, version);
-    aphi_buffer_format(out, " %d %s\r\n", b->to, reason(b->to));
+    aphi_buffer_format(out, " %d %s\r\n", fault->to, reason(fault->to));
     if (has_none || (had_none && !to_head))
-        copy_fields(b, h, without_framing, has_none ? "" : "Content-Length: 0\r\n", out);
+        copy_fields(fault, h, without_framing, has_none ? "" : "Content-Length: 0\r\n", out);
     else
         aphi_buffer_add(out, h->bytes + h->start_n, h->n - h->start_n);
-    return fate;
+    return effect;
 }
 
-aphi_fault_effect aphi_fault_answer(aphi_fault *b, const aphi_head *h, bool to_head, uint64_t target, aphi_buffer *out)
+aphi_fault_effect aphi_fault_response(aphi_fault *fault, const aphi_head *h, bool to_head, uint64_t target,
+                                      aphi_buffer *out)
 {
-    if (h->opaque || h->status < 200 || !concerns_answer(b, h, target) || !aphi_fault_due(b)) {
-        copy(h, out);
+    if (h->opaque || h->status < 200 || !concerns_response(fault, h, target) || !aphi_fault_due(fault)) {
+        copy_head(h, out);
         return (aphi_fault_effect){0};
     }
-    switch (b->kind) {
-    case APHI_FAULT_STATUS: return change_status(b, h, to_head, out);
-    case APHI_FAULT_FIELD_NAME: rename_field(b, h, out); return (aphi_fault_effect){0};
-    case APHI_FAULT_DROP_ANSWER_FIELD:
+    switch (fault->kind) {
+    case APHI_FAULT_STATUS: return change_status(fault, h, to_head, out);
+    case APHI_FAULT_FIELD_NAME: rename_field(fault, h, out); return (aphi_fault_effect){0};
+    case APHI_FAULT_DROP_RESPONSE_FIELD:
         copy_start(h, out);
-        copy_fields(b, h, without_field, "", out);
+        copy_fields(fault, h, without_field, "", out);
         return (aphi_fault_effect){0};
-    case APHI_FAULT_STALE_TAG: show_first_tag(b, h, target, out); return (aphi_fault_effect){0};
-    case APHI_FAULT_ANSWER_BODY:
+    case APHI_FAULT_STALE_TAG: write_first_tag(fault, h, target, out); return (aphi_fault_effect){0};
+    case APHI_FAULT_RESPONSE_BODY:
         copy_start(h, out);
-        copy_fields(b, h, without_framing, "Content-Length: 0\r\n", out);
-        return (aphi_fault_effect){.swallow = true};
-    default: return change_a_byte(b, h, out);
+        copy_fields(fault, h, without_framing, "Content-Length: 0\r\n", out);
+        return (aphi_fault_effect){.drop_body = true};
+    default: return change_a_byte(fault, h, out);
     }
 }
 
-void aphi_fault_empty_answer(int status, bool closes, aphi_buffer *out)
+void aphi_fault_empty_response(int status, bool closes, aphi_buffer *out)
 {
     char date[64];
     time_t now = time(NULL);

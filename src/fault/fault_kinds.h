@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fault_kinds.h - the ways in which a injector breaks what passes it. Each breaks one thing and leaves all else as it is. */
+ * fault_kinds.h - the kinds of faults that the proxy injects. Each changes one thing and nothing else. */
 #ifndef APHI_FAULT_FAULT_KINDS_H
 #define APHI_FAULT_FAULT_KINDS_H
 
@@ -23,18 +23,18 @@ typedef enum aphi_fault_kind {
     APHI_FAULT_REQUEST_BODY,
     APHI_FAULT_FIRST_TAG,
     APHI_FAULT_HEAD_AS_GET,
-    /* answers */
+    /* responses */
     APHI_FAULT_STATUS,
-    APHI_FAULT_ANSWER_BODY,
+    APHI_FAULT_RESPONSE_BODY,
     APHI_FAULT_FIELD_NAME,
-    APHI_FAULT_DROP_ANSWER_FIELD,
+    APHI_FAULT_DROP_RESPONSE_FIELD,
     APHI_FAULT_WRONG_CLIENT,
     APHI_FAULT_WRONG_ORDER,
     APHI_FAULT_STALE_TAG,
-    /* one or the other */
+    /* either, as `requests` states */
     APHI_FAULT_ADD_BYTE,
     APHI_FAULT_DROP_BYTE,
-    /* bytes, whatever they mean */
+    /* bytes, of any protocol */
     APHI_FAULT_DELAY,
     APHI_FAULT_RESET,
     APHI_FAULT_HALF_CLOSE,
@@ -45,7 +45,7 @@ typedef enum aphi_fault_kind {
 
 enum { APHI_FAULT_TAGS = 64, APHI_FAULT_TAG_BYTES = 120 };
 
-/* STALE_TAG: the strong tag that a target had first. */
+/* STALE_TAG: the first strong tag of a request target. */
 typedef struct aphi_first_tag {
     uint64_t target;
     char text[APHI_FAULT_TAG_BYTES];
@@ -54,45 +54,45 @@ typedef struct aphi_first_tag {
 typedef struct aphi_fault {
     aphi_fault_kind kind;
     int from, to;          /* STATUS */
-    bool requests;         /* ADD_BYTE, DROP_BYTE: of requests, not of answers */
-    const char *method;    /* SKIP_WRITE: only of this; NULL: any. It lies there, too */
+    bool requests;         /* ADD_BYTE, DROP_BYTE: in requests, not in responses */
+    const char *method;    /* SKIP_WRITE: only this method; NULL: any. Points into the parsed text */
     aphi_first_tag tags[APHI_FAULT_TAGS];
     size_t tag_count;
-    const char *field;     /* what is dropped or named wrongly; NULL: any. It lies in the text that was parsed */
+    const char *field;     /* the dropped or renamed field; NULL: any. Points into the parsed text */
     int64_t delay_ns;
-    uint64_t every;        /* each so many-th is broken */
+    uint64_t every;        /* each every-th candidate is changed */
     aphi_choice choice;
-    uint64_t met, broken;  /* so many could be broken; so many were */
+    uint64_t met, broken;  /* candidates; those that were changed */
 } aphi_fault;
 
-/* The kind and its argument from KIND[:ARG]; every and choice are the caller's to set. False with a message. */
-bool aphi_fault_parse(aphi_fault *b, const char *text, char *error, size_t error_size);
-/* One line for each kind: its name, and what it does. NULL after the last. */
+/* Parses KIND[:ARG]. The caller sets every and choice. Returns false with a message. */
+bool aphi_fault_parse(aphi_fault *fault, const char *text, char *error, size_t error_size);
+/* The name and the description of the i-th kind; NULL after the last. */
 const char *aphi_fault_line(size_t i, const char **name);
-/* Does it concern bytes, and not messages? */
-bool aphi_fault_is_of_bytes(const aphi_fault *b);
-/* It could be broken: will it be? */
-bool aphi_fault_due(aphi_fault *b);
+/* Is it injected into bytes, not into HTTP messages? */
+bool aphi_fault_is_bytewise(const aphi_fault *fault);
+/* Counts a candidate. Returns whether it is to be changed. */
+bool aphi_fault_due(aphi_fault *fault);
 
-/* What becomes of a message after its head. */
+/* The effect of a fault on a message after its head. */
 typedef struct aphi_fault_effect {
-    bool swallow;       /* of its body nothing is passed on */
-    bool drop, add;     /* a byte of it; `added` is the one to add */
-    char added;
-    bool skip_chunk;    /* in the middle of a chunk that has become empty */
-    int answer;         /* a request is not passed on at all, and gets an empty answer with this status; 0: it is */
-    bool as_get;        /* a HEAD went as GET, and is answered like one */
-    bool mute;          /* its answer is not passed on: the connection is closed in its place */
+    bool drop_body;
+    bool drop_byte, add_byte;
+    char byte;          /* to be added */
+    bool skip_chunk;    /* inside a chunk that has become empty */
+    int status;         /* the request is not forwarded, but gets an empty response with this status; 0: it is */
+    bool as_get;        /* a HEAD was forwarded as GET, and its response has a body */
+    bool close;         /* the connection is closed in place of the response */
 } aphi_fault_effect;
 
-/* Puts the head into out, broken or as it is. */
-aphi_fault_effect aphi_fault_request(aphi_fault *b, const aphi_head *head, aphi_buffer *out);
-/* target: a number for the target that was asked for, another for each. */
-aphi_fault_effect aphi_fault_answer(aphi_fault *b, const aphi_head *head, bool to_head, uint64_t target,
-                                    aphi_buffer *out);
-/* Puts a piece after the head into out, as its fate is. */
-void aphi_fault_effect_pass(aphi_fault_effect *fate, const aphi_piece *p, const char *bytes, aphi_buffer *out);
-/* An answer without a body. */
-void aphi_fault_empty_answer(int status, bool closes, aphi_buffer *out);
+/* Appends the head to out, changed or unchanged. */
+aphi_fault_effect aphi_fault_request(aphi_fault *fault, const aphi_head *head, aphi_buffer *out);
+/* The same for a response. target: a number that identifies the request target. */
+aphi_fault_effect aphi_fault_response(aphi_fault *fault, const aphi_head *head, bool to_head, uint64_t target,
+                                      aphi_buffer *out);
+/* Appends a piece after the head to out, changed by the effect. */
+void aphi_fault_effect_apply(aphi_fault_effect *effect, const aphi_piece *p, const char *bytes, aphi_buffer *out);
+/* Appends a response without a body. */
+void aphi_fault_empty_response(int status, bool closes, aphi_buffer *out);
 
 #endif

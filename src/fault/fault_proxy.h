@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fault_proxy.h - stands between clients and a target, passes on what they say, and breaks one thing in it. */
+ * fault_proxy.h - a proxy that injects one kind of fault into the traffic between clients and a target. */
 #ifndef APHI_FAULT_FAULT_PROXY_H
 #define APHI_FAULT_FAULT_PROXY_H
 
@@ -11,21 +11,21 @@
 typedef struct aphi_fault_proxy aphi_fault_proxy;
 
 typedef struct aphi_fault_proxy_stats {
-    uint64_t connections, requests, answers; /* messages are not counted if it is bytes that are broken */
+    uint64_t connections, requests, answers; /* messages are not counted for faults of bytes */
 } aphi_fault_proxy_stats;
 
-/* Listens on 127.0.0.1, on any free port for 0. The break is the caller's, and counts what it met. NULL with a
- * message. */
+/* Listens on 127.0.0.1, for 0 on a free port. The fault is owned by the caller, and counts its candidates. Returns NULL
+ * with a message if it cannot. */
 aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size,
-                                        aphi_fault *b, char *error, size_t error_size);
-uint16_t aphi_fault_proxy_port(const aphi_fault_proxy *r);
-/* Passes on until it is stopped. False with a message: it cannot go on. */
-bool aphi_fault_proxy_run(aphi_fault_proxy *r, char *error, size_t error_size);
-/* Passes on what is on its way, for at most so long, and admits no new connections. */
-void aphi_fault_proxy_drain(aphi_fault_proxy *r, int64_t ns);
+                                        aphi_fault *fault, char *error, size_t error_size);
+uint16_t aphi_fault_proxy_port(const aphi_fault_proxy *p);
+/* Forwards until it is stopped. Returns false with a message if it cannot go on. */
+bool aphi_fault_proxy_run(aphi_fault_proxy *p, char *error, size_t error_size);
+/* Forwards the bytes in transit, for up to ns, and accepts no more connections. */
+void aphi_fault_proxy_drain(aphi_fault_proxy *p, int64_t ns);
 /* For signal handlers: aphi_fault_proxy_run returns. It can be called again. */
-void aphi_fault_proxy_stop(aphi_fault_proxy *r);
-aphi_fault_proxy_stats aphi_fault_proxy_stats_of(const aphi_fault_proxy *r);
-void aphi_fault_proxy_close(aphi_fault_proxy *r);
+void aphi_fault_proxy_stop(aphi_fault_proxy *p);
+aphi_fault_proxy_stats aphi_fault_proxy_stats_of(const aphi_fault_proxy *p);
+void aphi_fault_proxy_close(aphi_fault_proxy *p);
 
 #endif

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server_internal.h - what server.c, server_tcp.c and server_udp.c share: the inside of a server. */
+ * server_internal.h - the state of a server and the functions that server.c, server_tcp.c and server_udp.c share. */
 #ifndef APHI_SERVER_SERVER_INTERNAL_H
 #define APHI_SERVER_SERVER_INTERNAL_H
 
-#include "base/timer_heap.h"
+#include "base/event_loop.h"
 #include "server/server.h"
 
-#include <signal.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 typedef struct aphi_server_tcp aphi_server_tcp;
@@ -17,57 +15,50 @@ typedef struct aphi_server_udp aphi_server_udp;
 struct aphi_server {
     const aph_model *model;
     aphi_serve_options options;
-    aphi_simulator actor;
-    aphi_choice choice;          /* of delays and losses: apart from the model's, which they would disturb */
-    aphi_timer_heap agenda;
-    int64_t now;                 /* of the clock, as of the latest look */
-    int epoll, listener, timer, wake;
-    int64_t timer_ns;            /* what the timer is set for; 0: nothing */
-    volatile sig_atomic_t stopping;
-    bool failed;                 /* fault or failure: error says which */
+    aphi_simulator simulator;
+    aphi_choice choice;          /* of delays and losses: separate, so that they do not change the model's choices */
+    aphi_event_loop loop;        /* its timers: delayed requests and responses */
+    aphi_watch listener;
+    bool failed;                 /* the server ends: outcome and error */
     aphi_served outcome;
     char error[512];
-    unsigned complaints;
+    unsigned warnings;
     uint64_t changes;            /* of the model's state: requests taken */
     aphi_serve_stats stats;
     char address[80];
-    struct sockaddr_storage called; /* whom the model asks */
-    socklen_t called_size;
-    char here[80];               /* the same as text; empty: nobody */
-    aphi_server_tcp *streams;       /* one of the two */
-    aphi_server_udp *datagrams;
+    struct sockaddr_storage upstream; /* the server that the model calls */
+    socklen_t upstream_size;
+    char upstream_text[80];      /* the same as HOST:PORT; empty: none */
+    aphi_server_tcp *tcp;        /* one of the two is NULL */
+    aphi_server_udp *udp;
 };
 
-/* What epoll tells of: one of ours, or a stream. */
-enum { APHI_ON_LISTENER, APHI_ON_TIMER, APHI_ON_WAKE, APHI_ON_STREAM };
-
-/* Says on stderr what is wrong with a client; after many, no more. */
-void aphi_server_complain(aphi_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The server ends: the system did not do what it should. */
-void aphi_server_fail(aphi_server *s, const char *what);
-/* Gives the request to the model. After APHI_SIMULATED_FAULT the server ends. */
-aphi_simulated aphi_server_take(aphi_server *s, int64_t from, aph_value message);
-/* A moment after the others, as the environment will have it. */
-int64_t aphi_server_later(aphi_server *s);
-/* Complains of a malformed message. */
+/* Prints a warning about a client on stderr, up to a limit. */
+void aphi_server_warn(aphi_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct aph_wire;
-void aphi_server_malformed(aphi_server *s, int64_t from, const struct aph_wire *w);
+void aphi_server_warn_malformed(aphi_server *s, int64_t from, const struct aph_wire *w);
+/* Ends the server because of a system call that failed, with errno. */
+void aphi_server_fail(aphi_server *s, const char *what);
+/* Passes the request to the model. After APHI_SIMULATED_FAULT the server ends. */
+aphi_simulated aphi_server_take(aphi_server *s, int64_t from, aph_value message);
+/* Now plus a random delay. */
+int64_t aphi_server_delayed_ns(aphi_server *s);
 
-aphi_server_tcp *aphi_server_tcp_open(aphi_server *s);
+aphi_server_tcp *aphi_server_tcp_open(void);
 void aphi_server_tcp_close(aphi_server *s);
 void aphi_server_tcp_mark(aphi_server *s);
-void aphi_server_tcp_accept(aphi_server *s);
-void aphi_server_tcp_ready(aphi_server *s, uint64_t which, uint32_t events);
-void aphi_server_tcp_due(aphi_server *s, const aphi_timer *due);
-/* What the model has just said goes out. */
+/* These four are callbacks of the event loop. */
+void aphi_server_tcp_accept(void *server, void *data, uint32_t events);
+void aphi_server_tcp_timer(void *server, const aphi_timer *due);
+void aphi_server_udp_ready(void *server, void *data, uint32_t events);
+void aphi_server_udp_timer(void *server, const aphi_timer *due);
+/* Queues the messages that the model has just sent. */
 void aphi_server_tcp_deliver(aphi_server *s);
-/* After each round: what waited for the model or for room is tried again, and what may go out does. */
+/* After each round: decodes, lets the model take requests, and writes, for each stream that changed. */
 void aphi_server_tcp_settle(aphi_server *s);
 
-aphi_server_udp *aphi_server_udp_open(aphi_server *s);
+aphi_server_udp *aphi_server_udp_open(void);
 void aphi_server_udp_close(aphi_server *s);
 void aphi_server_udp_mark(aphi_server *s);
-void aphi_server_udp_ready(aphi_server *s);
-void aphi_server_udp_due(aphi_server *s, const aphi_timer *due);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server_udp.c - a server of datagrams: each is a message, which may be lost, doubled, and overtaken, both ways.
+ * server_udp.c - a server of datagrams, each a message, with simulated loss, duplication and reordering both ways.
  *
- * Idea:       each copy of a datagram waits on the agenda by itself. An address that sends is a connection; the two
- *             maps from addresses to numbers and back are values.
- * Invariants: what waits is bounded: beyond PARCELS_MAX datagrams are lost, beyond PEERS_MAX all addresses are
- *             forgotten, and one that sends again is a new connection. An environment that loses allows both. */
+ * Idea:       Each copy of a datagram has a timer of its own. Each address that sends is a connection; the two maps
+ *             between addresses and numbers are values.
+ * Invariants: memory is bounded: beyond PARCELS_MAX, datagrams are lost; beyond PEERS_MAX, all addresses are discarded,
+ *             and an address that sends again becomes a new connection. An environment that loses allows both. */
 #include "server/server_internal.h"
 
 #include "base/memory.h"
@@ -17,16 +17,16 @@
 #include <sys/socket.h>
 
 enum { PARCELS_MAX = 65536, PEERS_MAX = 65536, DATAGRAM_MAX = 65536, READS_AT_ONCE = 256 };
-enum { REQUEST, ANSWER };
+enum { REQUEST, RESPONSE };
 
-/* The environment doubles a request, and no more; an answer may be seen any number of times. */
-static const int copies_max[] = {[REQUEST] = 2, [ANSWER] = 4};
+/* The environment duplicates a request once at most, a response any number of times. */
+static const int copies_max[] = {[REQUEST] = 2, [RESPONSE] = 4};
 
-/* A datagram under way. */
+/* A datagram in transit. */
 typedef struct parcel {
     int64_t peer;
     aph_value message; /* of a request */
-    char *bytes;       /* of an answer */
+    char *bytes;       /* of a response */
     size_t n;
     uint32_t next_free;
 } parcel;
@@ -40,9 +40,8 @@ struct aphi_server_udp {
     unsigned char buffer[DATAGRAM_MAX];
 };
 
-aphi_server_udp *aphi_server_udp_open(aphi_server *s)
+aphi_server_udp *aphi_server_udp_open(void)
 {
-    (void)s;
     aphi_server_udp *d = aphi_alloc_zero(sizeof *d);
     d->numbers = d->addresses = aph_object();
     return d;
@@ -50,7 +49,7 @@ aphi_server_udp *aphi_server_udp_open(aphi_server *s)
 
 void aphi_server_udp_close(aphi_server *s)
 {
-    aphi_server_udp *d = s->datagrams;
+    aphi_server_udp *d = s->udp;
     for (size_t i = 0; i < d->count; i++)
         free(d->parcels[i].bytes);
     free(d->parcels);
@@ -59,21 +58,21 @@ void aphi_server_udp_close(aphi_server *s)
 
 void aphi_server_udp_mark(aphi_server *s)
 {
-    aphi_server_udp *d = s->datagrams;
+    aphi_server_udp *d = s->udp;
     aph_mark(d->numbers);
     aph_mark(d->addresses);
     for (size_t i = 0; i < d->count; i++)
         aph_mark(d->parcels[i].message);
 }
 
-/* ---- the network that is not there ------------------------------------------------------------------------------- */
+/* ---- the simulated network --------------------------------------------------------------------------------------- */
 
-static bool room(const aphi_server_udp *d)
+static bool has_room(const aphi_server_udp *d)
 {
     return d->free || d->count < PARCELS_MAX;
 }
 
-static uint32_t keep(aphi_server_udp *d, parcel p)
+static uint32_t store_parcel(aphi_server_udp *d, parcel p)
 {
     uint32_t i = d->free ? d->free - 1 : (uint32_t)d->count;
     if (d->free) {
@@ -86,20 +85,20 @@ static uint32_t keep(aphi_server_udp *d, parcel p)
     return i;
 }
 
-/* Sends the parcel on its way: not at all, once, or several times. */
-static void post(aphi_server *s, uint32_t kind, parcel p)
+/* Starts a timer for each copy: none if it is lost, several if it is duplicated. */
+static void post_parcel(aphi_server *s, uint32_t kind, parcel p)
 {
     if (aphi_choice_chance(&s->choice, s->options.loss, 100))
         return;
     int copies = 1;
     while (copies < copies_max[kind] && aphi_choice_chance(&s->choice, s->options.duplicate, 100))
         copies++;
-    for (; copies > 0 && room(s->datagrams); copies--) {
+    for (; copies > 0 && has_room(s->udp); copies--) {
         parcel copy = p;
         if (p.bytes)
             copy.bytes = aphi_copy(p.bytes, p.n);
-        aphi_timer_heap_add(&s->agenda, (aphi_timer){.ns = aphi_server_later(s), .kind = kind,
-                                               .owner = keep(s->datagrams, copy)});
+        aphi_timer_heap_add(&s->loop.timers, (aphi_timer){.ns = aphi_server_delayed_ns(s), .kind = kind,
+                                                          .owner = store_parcel(s->udp, copy)});
     }
 }
 
@@ -120,69 +119,76 @@ static int64_t peer_of(aphi_server_udp *d, const struct sockaddr_storage *from, 
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
-static void arrive(aphi_server *s, int64_t peer, size_t n)
+static void receive_datagram(aphi_server *s, int64_t peer, size_t n)
 {
-    aph_wire w = {.side = APH_TO_SERVER, .bytes = s->datagrams->buffer, .count = n};
+    aph_wire w = {.side = APH_TO_SERVER, .bytes = s->udp->buffer, .count = n};
     if (aphi_decode_datagram(s->model->codec, &w) == APH_DECODED)
-        post(s, REQUEST, (parcel){.peer = peer, .message = w.message});
+        post_parcel(s, REQUEST, (parcel){.peer = peer, .message = w.message});
     else
-        aphi_server_malformed(s, peer, &w);
+        aphi_server_warn_malformed(s, peer, &w);
 }
 
-void aphi_server_udp_ready(aphi_server *s)
+void aphi_server_udp_ready(void *server, void *data, uint32_t events)
 {
-    aphi_server_udp *d = s->datagrams;
+    (void)data, (void)events;
+    aphi_server *s = server;
+    aphi_server_udp *d = s->udp;
     for (int i = 0; i < READS_AT_ONCE; i++) {
         struct sockaddr_storage from;
-        memset(&from, 0, sizeof from); /* padding is compared too */
+        memset(&from, 0, sizeof from); /* its padding is part of the key */
         socklen_t size = sizeof from;
-        ssize_t n = recvfrom(s->listener, d->buffer, sizeof d->buffer, MSG_DONTWAIT, (struct sockaddr *)&from, &size);
+        ssize_t n = recvfrom(s->listener.fd, d->buffer, sizeof d->buffer, MSG_DONTWAIT, (struct sockaddr *)&from,
+                             &size);
         if (n < 0)
-            return; /* nothing there, or an error that one datagram caused */
+            return; /* none waits, or the error of an earlier datagram */
         int64_t before = d->peers, peer = peer_of(d, &from, size);
         s->stats.connections += d->peers > before;
-        arrive(s, peer, (size_t)n);
+        receive_datagram(s, peer, (size_t)n);
     }
 }
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-static void take(aphi_server *s, const parcel *p)
+static void take_request(aphi_server *s, const parcel *p)
 {
-    /* What the model cannot take now is lost, which is allowed. */
+    /* A request that the model cannot take now is lost, which is allowed. */
     if (aphi_server_take(s, p->peer, p->message) != APHI_SIMULATED_TAKEN)
         return;
-    for (size_t i = 0; i < s->actor.sent_count; i++) {
-        aphi_simulated_sent sent = s->actor.sent[i];
-        post(s, ANSWER, (parcel){.peer = sent.to, .bytes = s->actor.bytes.data + sent.at, .n = sent.n});
+    for (size_t i = 0; i < s->simulator.sent_count; i++) {
+        aphi_simulated_sent sent = s->simulator.sent[i];
+        post_parcel(s, RESPONSE, (parcel){.peer = sent.to, .bytes = s->simulator.bytes.data + sent.at, .n = sent.n});
     }
 }
 
-static void put_out(aphi_server *s, const parcel *p)
+static void send_response(aphi_server *s, const parcel *p)
 {
-    aph_value address = aph_get(s->datagrams->addresses, aph_int(p->peer));
+    aph_value address = aph_get(s->udp->addresses, aph_int(p->peer));
     if (!address)
         return;
     size_t size;
     const char *to = aph_bytes_of(&address, &size);
     struct sockaddr_storage at;
     memcpy(&at, to, size);
-    if (sendto(s->listener, p->bytes, p->n, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&at, (socklen_t)size) >= 0)
+    if (sendto(s->listener.fd, p->bytes, p->n, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&at,
+               (socklen_t)size) >= 0)
         s->stats.answers++;
     else if (errno == EMSGSIZE)
-        aphi_server_complain(s, "connection %lld: an answer of %zu bytes does not fit a datagram: it is lost",
-                             (long long)p->peer, p->n);
+        aphi_server_warn(s, "connection %lld: lost a response of %zu bytes, too long for a datagram",
+                         (long long)p->peer, p->n);
 }
 
-void aphi_server_udp_due(aphi_server *s, const aphi_timer *due)
+void aphi_server_udp_timer(void *server, const aphi_timer *due)
 {
-    aphi_server_udp *d = s->datagrams;
+    aphi_server *s = server;
+    aphi_server_udp *d = s->udp;
+    if (s->failed)
+        return;
     parcel p = d->parcels[due->owner];
     d->parcels[due->owner] = (parcel){.next_free = d->free};
     d->free = (uint32_t)due->owner + 1;
     if (due->kind == REQUEST)
-        take(s, &p);
+        take_request(s, &p);
     else
-        put_out(s, &p);
+        send_response(s, &p);
     free(p.bytes);
 }

@@ -4,13 +4,16 @@
 #include "subject/ports.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "base/error.h"
 #include "base/memory.h"
@@ -85,6 +88,51 @@ bool aphi_port_connects(in_port_t port)
     if (fd >= 0)
         close(fd);
     return connected;
+}
+
+int aphi_port_listen(unsigned *port, char *error, size_t size)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((in_port_t)*port),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, length) || listen(fd, SOMAXCONN) ||
+        getsockname(fd, (struct sockaddr *)&at, &length)) {
+        aphi_fail(error, size, "127.0.0.1:%u: cannot listen: %s%s", *port, strerror(errno),
+                  errno == EADDRINUSE ? "; --listen 0 selects a free port" : "");
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+int aphi_port_accept(int listener)
+{
+    int fd;
+    do
+        fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    while (fd < 0 && (errno == ECONNABORTED || errno == EINTR));
+    if (fd >= 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    return fd;
+}
+
+bool aphi_port_is_exhausted(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+void aphi_port_raise_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
 }
 
 bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,

@@ -2,65 +2,62 @@
  *
  * net.c - connections to a subject.
  *
- * Idea:       epoll, edge by edge what the kernel says: a tester must see a reset as a reset, half a message as half a
- *             message, and a byte at the moment when it may act on it. Outboxes are written at the head of a turn, so
- *             the caller can put its trace on disk between posting and writing.
+ * Idea:       A tester must see a reset as a reset, half a message as half a message, and bytes at the moment when it
+ *             can act on them. Outboxes are written at the start of a turn, so that the caller can write its trace to
+ *             disk between posting a message and sending it.
  * Invariants: 1. a connection has a socket from the first turn after a post until it ended or was hung up
- *             2. an inbox holds less than a codec's limit and one read; all of them, less than INBOXES_MAX and one read
- *             3. a channel whose outbox is not empty is listed in `filled`; one that is listed may have become empty
- *             4. one that is hung up with a filled outbox is no connection's any more, only `filled` knows it: what is
- *                posted on that connection next goes over a socket of its own
- * Cost:       a turn is one epoll_wait, a read for each readable socket, a write for each filled outbox. */
+ *             2. an inbox holds less than the codec's limit plus one read; all of them, less than INBOXES_MAX plus one
+ *             3. a channel whose outbox is not empty is listed in `filled`; a listed one may have become empty
+ *             4. a channel that is hung up before its outbox is empty is detached: only `filled` refers to it, and the
+ *                next message posted on its connection opens another socket
+ * Cost:       a turn is one wait, a read for each readable socket, and a write for each filled outbox. */
 #include "tester/net.h"
 
 #include <antiphon/oracle.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/event_loop.h"
 #include "base/memory.h"
 #include "codec/codec_internal.h"
+#include "subject/ports.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <linux/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 enum {
     READ_SIZE = 65536,
-    READS_IN_TURN = 16,     /* of one connection: one that floods us does not keep the others waiting */
-    EVENTS = 256,
-    CALLS_IN_TURN = 64,
-    CALLS_IN_ALL = 1 << 18, /* in one run, many times what its messages could be carried on */
-    CHUNK_PAUSE = 100000,   /* nanoseconds between two writes of a message that goes in pieces */
-    CHUNKS = 3,             /* pieces of a message before the rest goes at once: what could be learnt was learnt */
-    SHOWN = 256,            /* bytes of what is malformed */
-    INBOX_KEPT = 32 << 10,  /* bytes of room of one that is empty */
+    READS_IN_TURN = 16,       /* of one connection, for fairness between connections */
+    ACCEPTS_IN_TURN = 64,
+    ACCEPTED_MAX = 1 << 18,   /* in one run: many times the number that its messages need */
+    CHUNK_PAUSE = 100000,     /* nanoseconds between two writes of a message that is sent in pieces */
+    CHUNKS = 3,               /* pieces of a message; the remaining bytes follow in one write */
+    EXCERPT = 256,            /* bytes of a malformed message that are reported */
+    INBOX_KEPT = 32 << 10,    /* capacity that an empty inbox keeps */
 };
 
 static const size_t INBOXES_MAX = (size_t)256 << 20; /* bytes, of all connections together */
 
 typedef struct channel {
     int64_t connection;
-    int fd;                 /* -1: not open */
+    aphi_watch watch;       /* fd -1: not open */
     bool connecting, listed;
-    bool leaving;           /* invariant 4 */
-    bool heard;             /* bytes have come */
-    bool broken;            /* a write was told of a reset, and so no read will be */
-    uint32_t events;        /* that epoll watches */
+    bool detached;          /* invariant 4 */
+    bool received;          /* bytes have arrived */
+    bool write_was_reset;   /* a write reported the reset, which no read will report again */
     char *inbox;
     size_t in_head, in_tail, in_capacity;
     size_t scanned;         /* by the codec, of the message at in_head */
-    aphi_buffer outbox;     /* of datagrams, each after its length in four bytes */
+    aphi_buffer outbox;     /* datagrams: each after its length in four bytes */
     size_t out_head;
-    uint32_t chunk;         /* from piecewise_begin to piecewise_end the outbox goes in pieces of this */
-    size_t piecewise_begin, piecewise_end;
-    int64_t not_before;     /* the next piece */
+    uint32_t chunk;         /* outbox bytes from chunked_begin to chunked_end are written in pieces of this size */
+    size_t chunked_begin, chunked_end;
+    int64_t not_before;     /* time of the next piece; 0: at once */
 } channel;
 
 struct aphi_net {
@@ -69,41 +66,42 @@ struct aphi_net {
     socklen_t address_size;
     bool datagrams;
     aphi_listener listener;
-    int poll;
+    aphi_event_loop loop;
     channel **channels;     /* by connection: small numbers, dense */
     size_t channel_count;
     channel **accepted;     /* the same, from APH_ACCEPTED */
     size_t accepted_count, accepted_capacity;
-    size_t calls;           /* of those, that are open */
-    int caller;             /* socket that others call us on; -1: none */
-    char here[32];          /* its address, as the codec is told; empty: none */
-    channel **filled;          /* outboxes to be written */
+    size_t accepted_open;
+    aphi_watch accepting;   /* the listening socket, owned by the caller; fd -1: none */
+    char here[32];          /* its address for the codec; empty: none */
+    channel **filled;       /* with an outbox to be written */
     size_t filled_count, filled_capacity;
     size_t open;
-    size_t inboxes;         /* bytes that they have room for, all together */
+    size_t inboxes;         /* total capacity in bytes */
     int arrivals;           /* in this turn */
-    bool heard;             /* bytes, in this turn */
+    bool received;          /* bytes, in this turn */
     unsigned char *read_buffer;
 };
+
+static void read_ready(void *net, void *data, uint32_t events);
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
                         const aphi_listener *listener, char *error, size_t error_size)
 {
-    int poll = epoll_create1(EPOLL_CLOEXEC);
-    if (poll < 0) {
+    aphi_net *n = aphi_alloc_zero(sizeof *n);
+    if (!aphi_event_loop_open(&n->loop, n)) {
         snprintf(error, error_size, "no descriptor for the network: %s", strerror(errno));
+        free(n);
         return NULL;
     }
-    aphi_net *n = aphi_alloc_zero(sizeof *n);
     n->codec = codec;
     memcpy(&n->address, address, size);
     n->address_size = size;
     n->datagrams = datagrams;
     n->listener = *listener;
-    n->poll = poll;
-    n->caller = -1;
+    n->accepting.fd = -1;
     n->read_buffer = aphi_alloc(READ_SIZE);
     return n;
 }
@@ -116,28 +114,32 @@ static void free_inbox(aphi_net *n, channel *l)
     l->in_capacity = 0;
 }
 
-static void shut(aphi_net *n, channel *l)
+static void reset_outbox(channel *l)
 {
-    if (l->fd < 0)
-        return;
-    close(l->fd);
-    l->fd = -1;
-    n->open--;
-    if (l->connection >= APH_ACCEPTED) /* it never comes back */
-        n->calls--;
-    if (l->connection >= APH_ACCEPTED || l->in_capacity > INBOX_KEPT)
-        free_inbox(n, l);
-    l->connecting = l->broken = false;
-    l->in_head = l->in_tail = l->scanned = 0;
-    l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
+    l->outbox.n = l->out_head = l->chunked_begin = l->chunked_end = 0;
     l->not_before = 0;
 }
 
-static void drop(aphi_net *n, channel *l)
+static void close_socket(aphi_net *n, channel *l)
+{
+    if (l->watch.fd < 0)
+        return;
+    aphi_event_loop_close_watch(&n->loop, &l->watch);
+    n->open--;
+    if (l->connection >= APH_ACCEPTED) /* it is never opened again */
+        n->accepted_open--;
+    if (l->connection >= APH_ACCEPTED || l->in_capacity > INBOX_KEPT)
+        free_inbox(n, l);
+    l->connecting = l->write_was_reset = false;
+    l->in_head = l->in_tail = l->scanned = 0;
+    reset_outbox(l);
+}
+
+static void free_channel(aphi_net *n, channel *l)
 {
     if (!l)
         return;
-    shut(n, l);
+    close_socket(n, l);
     free_inbox(n, l);
     aphi_buffer_free(&l->outbox);
     free(l);
@@ -148,13 +150,13 @@ void aphi_net_close(aphi_net *n)
     if (!n)
         return;
     for (size_t i = 0; i < n->filled_count; i++)
-        if (n->filled[i]->leaving)
-            drop(n, n->filled[i]);
+        if (n->filled[i]->detached)
+            free_channel(n, n->filled[i]);
     for (size_t i = 0; i < n->channel_count; i++)
-        drop(n, n->channels[i]);
+        free_channel(n, n->channels[i]);
     for (size_t i = 0; i < n->accepted_count; i++)
-        drop(n, n->accepted[i]);
-    close(n->poll);
+        free_channel(n, n->accepted[i]);
+    aphi_event_loop_close(&n->loop);
     free(n->channels);
     free(n->accepted);
     free(n->filled);
@@ -165,6 +167,13 @@ void aphi_net_close(aphi_net *n)
 size_t aphi_net_connections(const aphi_net *n)
 {
     return n->open;
+}
+
+static channel *make_channel(int64_t connection, int fd)
+{
+    channel *l = aphi_alloc_zero(sizeof *l);
+    *l = (channel){.connection = connection, .watch = {.fd = fd, .ready = read_ready, .data = l}};
+    return l;
 }
 
 static channel *channel_of(aphi_net *n, int64_t connection)
@@ -180,10 +189,8 @@ static channel *channel_of(aphi_net *n, int64_t connection)
         memset(n->channels + n->channel_count, 0, (count - n->channel_count) * sizeof *n->channels);
         n->channel_count = count;
     }
-    if (!n->channels[i]) {
-        n->channels[i] = aphi_alloc_zero(sizeof **n->channels);
-        *n->channels[i] = (channel){.connection = connection, .fd = -1};
-    }
+    if (!n->channels[i])
+        n->channels[i] = make_channel(connection, -1);
     return n->channels[i];
 }
 
@@ -193,61 +200,49 @@ bool aphi_arrival_says(const aphi_arrival *a)
     return a->kind != APHI_ARRIVED_CALL && !(ends && a->connection >= APH_ACCEPTED);
 }
 
-static void tell(aphi_net *n, const aphi_arrival *a)
+static void report_arrival(aphi_net *n, const aphi_arrival *a)
 {
     n->arrivals += aphi_arrival_says(a);
     n->listener.arrived(n->listener.context, a);
 }
 
-static void tell_end(aphi_net *n, channel *l, aphi_arrival_kind kind, const char *why)
+static void report_end(aphi_net *n, channel *l, aphi_arrival_kind kind, const char *why)
 {
-    shut(n, l);
-    if (!l->leaving)
-        tell(n, &(aphi_arrival){.kind = kind, .connection = l->connection, .why = why});
+    close_socket(n, l);
+    if (!l->detached)
+        report_arrival(n, &(aphi_arrival){.kind = kind, .connection = l->connection, .why = why});
 }
 
-static void watch(aphi_net *n, channel *l, uint32_t events)
+/* A failed connection is this machine's fault, or the subject's. */
+static aphi_arrival_kind classify_refusal(int failure)
 {
-    if (l->events == events)
-        return;
-    struct epoll_event e = {.events = events, .data.ptr = l};
-    epoll_ctl(n->poll, l->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, l->fd, &e);
-    l->events = events;
+    bool ours = aphi_port_is_exhausted(failure) || failure == EADDRNOTAVAIL || failure == EAGAIN || failure == EPERM ||
+                failure == EACCES;
+    return ours ? APHI_ARRIVED_UNABLE : APHI_ARRIVED_REFUSED;
 }
 
-/* Whose fault is it that there is no connection? */
-static aphi_arrival_kind refusal(int failure)
-{
-    switch (failure) {
-    case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case EADDRNOTAVAIL: case EAGAIN: case EPERM: case EACCES:
-        return APHI_ARRIVED_UNABLE;
-    default: return APHI_ARRIVED_REFUSED;
-    }
-}
-
-static bool dial(aphi_net *n, channel *l)
+static bool open_socket(aphi_net *n, channel *l)
 {
     int one = 1;
     int fd = socket(n->address.ss_family, (n->datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        tell_end(n, l, refusal(errno), strerror(errno));
+        report_end(n, l, classify_refusal(errno), strerror(errno));
         return false;
     }
     if (!n->datagrams)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    l->fd = fd;
-    l->events = 0;
+    l->watch.fd = fd;
     n->open++;
     int status;
     do
         status = connect(fd, (struct sockaddr *)&n->address, n->address_size);
     while (status < 0 && errno == EINTR);
     if (status < 0 && errno != EINPROGRESS) {
-        tell_end(n, l, refusal(errno), strerror(errno));
+        report_end(n, l, classify_refusal(errno), strerror(errno));
         return false;
     }
     l->connecting = status < 0;
-    watch(n, l, EPOLLIN | EPOLLRDHUP | (l->connecting ? EPOLLOUT : 0u));
+    aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP | (l->connecting ? EPOLLOUT : 0u));
     return true;
 }
 
@@ -270,8 +265,8 @@ static const char *here_of(const aphi_net *n)
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk)
 {
     channel *l = channel_of(n, connection);
-    if (connection >= APH_ACCEPTED && (!l || l->fd < 0))
-        return true; /* nobody is there to hear it */
+    if (connection >= APH_ACCEPTED && (!l || l->watch.fd < 0))
+        return true; /* the subject has closed it */
     size_t before = l->outbox.n;
     uint32_t bytes = 0;
     if (n->datagrams)
@@ -288,8 +283,8 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     if (chunk && !n->datagrams) {
         size_t pieces = (size_t)CHUNKS * chunk, count = l->outbox.n - before;
         l->chunk = chunk;
-        l->piecewise_begin = before;
-        l->piecewise_end = before + (pieces < count ? pieces : count);
+        l->chunked_begin = before;
+        l->chunked_end = before + (pieces < count ? pieces : count);
     }
     list_filled(n, l);
     return true;
@@ -306,15 +301,15 @@ void aphi_net_hang_up(aphi_net *n, int64_t connection)
     if (!l)
         return;
     if (l->out_head == l->outbox.n) {
-        shut(n, l);
+        close_socket(n, l);
         return;
     }
-    l->leaving = true;
+    l->detached = true;
     *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[connection - APH_ACCEPTED]) = NULL;
 }
 
-/* Where the queue of those who wait to be let in is full, the system believes that it is connected, and sends in vain:
- * who has sent something of which nothing was ever acknowledged, but the handshake, has not been let in either. */
+/* If the subject's accept queue is full, the kernel reports the socket as connected, but the subject's kernel
+ * acknowledges none of its bytes except the handshake. */
 bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
@@ -323,106 +318,114 @@ bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
     socklen_t size = sizeof info;
     if (!l || n->datagrams)
         return false;
-    if (l->connecting || l->heard || getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+    if (l->connecting || l->received || getsockopt(l->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return l->connecting;
     return info.tcpi_unacked > 0 && info.tcpi_bytes_acked <= 1;
 }
 
 bool aphi_net_heard(const aphi_net *n)
 {
-    return n->heard;
+    return n->received;
 }
 
-/* Writes at most so many bytes of the outbox; of datagrams, one. Negative with errno if the socket takes nothing. */
-static ssize_t write_some(aphi_net *n, channel *l, size_t most)
+/* Writes up to `most` bytes of the outbox, or one datagram. Returns a negative number with errno if nothing was
+ * written. */
+static ssize_t write_outbox(aphi_net *n, channel *l, size_t most)
 {
     uint32_t bytes;
     if (!n->datagrams)
-        return send(l->fd, l->outbox.data + l->out_head, most, MSG_NOSIGNAL);
+        return send(l->watch.fd, l->outbox.data + l->out_head, most, MSG_NOSIGNAL);
     memcpy(&bytes, l->outbox.data + l->out_head, sizeof bytes);
-    ssize_t written = send(l->fd, l->outbox.data + l->out_head + sizeof bytes, bytes, MSG_NOSIGNAL);
+    ssize_t written = send(l->watch.fd, l->outbox.data + l->out_head + sizeof bytes, bytes, MSG_NOSIGNAL);
     return written < 0 ? written : written + (ssize_t)sizeof bytes;
 }
 
-/* Writes what the socket takes. True when the outbox is empty or the socket is gone. */
-static bool empty_outbox(aphi_net *n, channel *l, int64_t now)
+/* A reset or a broken pipe. Bytes that the subject sent before are still to be read, then the end is reported. */
+static void abandon_outbox(aphi_net *n, channel *l)
+{
+    l->write_was_reset = errno == ECONNRESET;
+    reset_outbox(l);
+    aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP);
+}
+
+/* The number of bytes in the next write. *in_pieces: a pause follows it. */
+static size_t next_write_size(const channel *l, bool *in_pieces)
+{
+    size_t count = l->outbox.n - l->out_head;
+    *in_pieces = l->out_head >= l->chunked_begin && l->out_head < l->chunked_end;
+    if (*in_pieces)
+        return count < l->chunk ? count : l->chunk;
+    return l->out_head < l->chunked_begin ? l->chunked_begin - l->out_head : count;
+}
+
+/* Returns true when the outbox is empty or the socket is gone. */
+static bool flush_outbox(aphi_net *n, channel *l, int64_t now)
 {
     if (l->out_head == l->outbox.n)
         return true;
-    if (l->fd < 0 && (l->connection >= APH_ACCEPTED || !dial(n, l))) {
-        l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
+    if (l->watch.fd < 0 && (l->connection >= APH_ACCEPTED || !open_socket(n, l))) {
+        reset_outbox(l);
         return true;
     }
     while (!l->connecting && l->out_head < l->outbox.n) {
-        size_t count = l->outbox.n - l->out_head;
-        bool early = l->out_head < l->piecewise_begin, piece = !early && l->out_head < l->piecewise_end;
+        bool in_pieces;
+        size_t count = next_write_size(l, &in_pieces);
         if (now < l->not_before)
             return false;
-        if (piece && count > l->chunk)
-            count = l->chunk;
-        else if (early)
-            count = l->piecewise_begin - l->out_head;
-        ssize_t written = write_some(n, l, count);
+        ssize_t written = write_outbox(n, l, count);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
-        if (written < 0 && errno == ECONNREFUSED) { /* an earlier datagram was */
-            tell_end(n, l, APHI_ARRIVED_REFUSED, strerror(errno));
-            return true;
-        }
         if (written < 0) {
-            /* What it sent before it broke off is still to be read, and then how it ended is told. */
-            l->broken = errno == ECONNRESET;
-            l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
-            l->not_before = 0;
-            watch(n, l, EPOLLIN | EPOLLRDHUP);
+            if (errno == ECONNREFUSED) /* of an earlier datagram */
+                report_end(n, l, APHI_ARRIVED_REFUSED, strerror(errno));
+            else
+                abandon_outbox(n, l);
             return true;
         }
         l->out_head += (size_t)written;
-        l->not_before = piece && l->out_head < l->outbox.n ? now + CHUNK_PAUSE : 0;
+        l->not_before = in_pieces && l->out_head < l->outbox.n ? now + CHUNK_PAUSE : 0;
     }
-    if (l->out_head < l->outbox.n) {
-        watch(n, l, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
-        return false;
-    }
-    l->outbox.n = l->out_head = l->piecewise_begin = l->piecewise_end = 0;
-    watch(n, l, EPOLLIN | EPOLLRDHUP);
-    return true;
+    bool empty = l->out_head == l->outbox.n;
+    if (empty)
+        reset_outbox(l);
+    aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP | (empty ? 0u : EPOLLOUT));
+    return empty;
 }
 
-static void empty_outboxes(aphi_net *n)
+static void flush_outboxes(aphi_net *n)
 {
     size_t kept = 0;
     int64_t now = n->filled_count ? aphi_clock_ns() : 0;
     for (size_t i = 0; i < n->filled_count; i++) {
         channel *l = n->filled[i];
-        l->listed = !empty_outbox(n, l, now);
+        l->listed = !flush_outbox(n, l, now);
         if (l->listed)
             n->filled[kept++] = l;
-        else if (l->leaving)
-            drop(n, l);
+        else if (l->detached)
+            free_channel(n, l);
     }
     n->filled_count = kept;
 }
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
-static void malformed(aphi_net *n, channel *l, const aph_wire *wire)
+static void report_malformed(aphi_net *n, channel *l, const aph_wire *wire)
 {
-    size_t from = wire->at > SHOWN / 2 ? wire->at - SHOWN / 2 : 0;
-    size_t count = wire->count - from < SHOWN ? wire->count - from : SHOWN;
+    size_t from = wire->at > EXCERPT / 2 ? wire->at - EXCERPT / 2 : 0;
+    size_t count = wire->count - from < EXCERPT ? wire->count - from : EXCERPT;
     aphi_arrival a = {.kind = APHI_ARRIVED_MALFORMED, .connection = l->connection, .at = wire->at - from,
                       .message = aph_bytes(wire->bytes + from, count), .why = wire->why};
-    shut(n, l);
-    if (!l->leaving)
-        tell(n, &a);
+    close_socket(n, l);
+    if (!l->detached)
+        report_arrival(n, &a);
 }
 
-/* Takes the messages that are complete. False if the connection is no more. */
-static bool take_messages(aphi_net *n, channel *l, bool ended)
+/* Decodes and reports the complete messages. Returns false if the connection is closed. */
+static bool decode_inbox(aphi_net *n, channel *l, bool ended)
 {
-    while (l->fd >= 0 && l->in_head < l->in_tail) {
+    while (l->watch.fd >= 0 && l->in_head < l->in_tail) {
         bool ours = l->connection < APH_ACCEPTED;
         aph_wire wire = {.side = ours ? APH_FROM_SERVER : APH_TO_SERVER,
                          .bytes = (unsigned char *)l->inbox + l->in_head,
@@ -440,28 +443,28 @@ static bool take_messages(aphi_net *n, channel *l, bool ended)
         }
         if (decoded == APH_MALFORMED) {
             if (wire.beyond)
-                tell_end(n, l, APHI_ARRIVED_BEYOND, wire.why);
+                report_end(n, l, APHI_ARRIVED_BEYOND, wire.why);
             else
-                malformed(n, l, &wire);
+                report_malformed(n, l, &wire);
             return false;
         }
         if (decoded == APH_MORE)
             break;
         l->in_head += wire.used;
         l->scanned = 0;
-        if (!l->leaving)
-            tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_MESSAGE, .connection = l->connection,
-                                    .message = wire.message, .last = wire.last});
+        if (!l->detached)
+            report_arrival(n, &(aphi_arrival){.kind = APHI_ARRIVED_MESSAGE, .connection = l->connection,
+                                              .message = wire.message, .last = wire.last});
     }
     if (l->in_head == l->in_tail) {
         l->in_head = l->in_tail = 0;
         if (l->in_capacity > INBOX_KEPT)
             free_inbox(n, l);
     }
-    return l->fd >= 0;
+    return l->watch.fd >= 0;
 }
 
-static void keep(aphi_net *n, channel *l, const unsigned char *bytes, size_t count)
+static void append_to_inbox(aphi_net *n, channel *l, const unsigned char *bytes, size_t count)
 {
     if (l->in_head && l->in_tail + count > l->in_capacity) {
         memmove(l->inbox, l->inbox + l->in_head, l->in_tail - l->in_head);
@@ -475,43 +478,43 @@ static void keep(aphi_net *n, channel *l, const unsigned char *bytes, size_t cou
     l->in_tail += count;
 }
 
-/* What came is acknowledged at once where more is owed: a server that sends its answers in small pieces may hold the
- * next one back until then, and the kernel would take forty milliseconds. */
+/* Acknowledges at once if a response is outstanding: a server that sends a response in small pieces may delay the next
+ * piece until then (Nagle's algorithm), and the kernel would delay the acknowledgement by 40 ms. */
 static void acknowledge(aphi_net *n, const channel *l)
 {
     int one = 1;
     if (!n->datagrams && l->connection < APH_ACCEPTED && n->listener.asked(n->listener.context, l->connection))
-        setsockopt(l->fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one);
+        setsockopt(l->watch.fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one);
 }
 
 static void read_channel(aphi_net *n, channel *l)
 {
-    for (int i = 0; i < READS_IN_TURN && l->fd >= 0; i++) {
-        ssize_t count = recv(l->fd, n->read_buffer, READ_SIZE, 0);
+    for (int i = 0; i < READS_IN_TURN && l->watch.fd >= 0; i++) {
+        ssize_t count = recv(l->watch.fd, n->read_buffer, READ_SIZE, 0);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
-        if (count == 0 && l->broken) {
+        if (count == 0 && l->write_was_reset) {
             errno = ECONNRESET;
             count = -1;
         }
         if (count < 0) {
-            tell_end(n, l, errno == ECONNREFUSED ? APHI_ARRIVED_REFUSED : APHI_ARRIVED_RESET, strerror(errno));
+            report_end(n, l, errno == ECONNREFUSED ? APHI_ARRIVED_REFUSED : APHI_ARRIVED_RESET, strerror(errno));
             return;
         }
         if (count == 0 && !n->datagrams) {
-            if (take_messages(n, l, true))
-                tell_end(n, l, APHI_ARRIVED_END, "it closed the connection");
+            if (decode_inbox(n, l, true))
+                report_end(n, l, APHI_ARRIVED_END, "it closed the connection");
             return;
         }
-        n->heard = l->heard = true;
-        keep(n, l, n->read_buffer, (size_t)count);
+        n->received = l->received = true;
+        append_to_inbox(n, l, n->read_buffer, (size_t)count);
         if (n->inboxes > INBOXES_MAX) {
-            tell_end(n, l, APHI_ARRIVED_BEYOND, "messages that are not complete take more than 256 MiB, all together");
+            report_end(n, l, APHI_ARRIVED_BEYOND, "incomplete messages take more than 256 MiB in total");
             return;
         }
-        if (!take_messages(n, l, false))
+        if (!decode_inbox(n, l, false))
             return;
         if (count < READ_SIZE && !n->datagrams) {
             acknowledge(n, l);
@@ -520,68 +523,46 @@ static void read_channel(aphi_net *n, channel *l)
     }
 }
 
-static void take_call(aphi_net *n, int fd)
+static void add_accepted(aphi_net *n, int fd)
 {
-    int one = 1;
-    channel *l = aphi_alloc_zero(sizeof *l);
-    *l = (channel){.connection = APH_ACCEPTED + (int64_t)n->accepted_count, .fd = fd};
+    channel *l = make_channel(APH_ACCEPTED + (int64_t)n->accepted_count, fd);
     APHI_RESERVE(n->accepted, n->accepted_capacity, n->accepted_count + 1);
     n->accepted[n->accepted_count++] = l;
     n->open++;
-    n->calls++;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    watch(n, l, EPOLLIN | EPOLLRDHUP);
-    tell(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
+    n->accepted_open++;
+    aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP);
+    report_arrival(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
 }
 
-/* No more calls are taken; those who still wait are not looked at, or they would wake us for ever. */
-static void refuse_calls(aphi_net *n, aphi_arrival_kind kind, const char *why)
+/* Stops accepting. The listening socket is not watched any more: it would be ready for ever. */
+static void stop_accepting(aphi_net *n, aphi_arrival_kind kind, const char *why)
 {
-    epoll_ctl(n->poll, EPOLL_CTL_DEL, n->caller, NULL);
-    tell(n, &(aphi_arrival){.kind = kind, .connection = APH_ACCEPTED + (int64_t)n->accepted_count, .why = why});
+    aphi_event_loop_unwatch(&n->loop, &n->accepting);
+    report_arrival(n, &(aphi_arrival){.kind = kind, .connection = APH_ACCEPTED + (int64_t)n->accepted_count,
+                                      .why = why});
 }
 
-/* Whoever calls is let in, up to a limit. */
-static void take_calls(aphi_net *n)
+static void accept_ready(void *net, void *data, uint32_t events)
 {
+    (void)data, (void)events;
+    aphi_net *n = net;
     char why[80];
-    for (int i = 0; i < CALLS_IN_TURN; i++) {
-        bool crowd = n->calls == APHI_NET_CALLS_MAX;
-        if (crowd || n->accepted_count == CALLS_IN_ALL) {
-            snprintf(why, sizeof why, "%d %s", crowd ? APHI_NET_CALLS_MAX : CALLS_IN_ALL,
-                     crowd ? "at once" : "in one run");
-            refuse_calls(n, APHI_ARRIVED_CROWD, why);
+    for (int i = 0; i < ACCEPTS_IN_TURN; i++) {
+        bool at_once = n->accepted_open == APHI_NET_CALLS_MAX;
+        if (at_once || n->accepted_count == ACCEPTED_MAX) {
+            snprintf(why, sizeof why, "%d %s", at_once ? APHI_NET_CALLS_MAX : ACCEPTED_MAX,
+                     at_once ? "at once" : "in one run");
+            stop_accepting(n, APHI_ARRIVED_CROWD, why);
             return;
         }
-        int fd = accept4(n->caller, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            take_call(n, fd);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            refuse_calls(n, APHI_ARRIVED_UNABLE, strerror(errno));
-            return;
-        } else if (errno != ECONNABORTED && errno != EINTR) {
+        int fd = aphi_port_accept(n->accepting.fd);
+        if (fd < 0) {
+            if (aphi_port_is_exhausted(errno))
+                stop_accepting(n, APHI_ARRIVED_UNABLE, strerror(errno));
             return;
         }
+        add_accepted(n, fd);
     }
-}
-
-int aphi_net_caller(unsigned *port, char *error, size_t error_size)
-{
-    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                               .sin_port = htons((uint16_t)*port)};
-    socklen_t size = sizeof here;
-    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&here, size) || listen(fd, SOMAXCONN) ||
-        getsockname(fd, (struct sockaddr *)&here, &size)) {
-        snprintf(error, error_size, "cannot listen on 127.0.0.1:%u: %s", *port, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    *port = ntohs(here.sin_port);
-    return fd;
 }
 
 void aphi_net_listen(aphi_net *n, int listener, unsigned port)
@@ -591,53 +572,45 @@ void aphi_net_listen(aphi_net *n, int listener, unsigned port)
     if (!port && getsockname(listener, (struct sockaddr *)&here, &size) == 0)
         port = ntohs(here.sin_port);
     snprintf(n->here, sizeof n->here, "127.0.0.1:%u", port);
-    struct epoll_event e = {.events = EPOLLIN};
-    n->caller = listener;
-    int fd; /* whoever called the run before is nobody's any more */
-    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+    int fd;
+    while ((fd = aphi_port_accept(listener)) >= 0) /* of an earlier run */
         close(fd);
-    epoll_ctl(n->poll, EPOLL_CTL_ADD, listener, &e);
+    n->accepting = (aphi_watch){.fd = listener, .ready = accept_ready};
+    aphi_event_loop_watch(&n->loop, &n->accepting, EPOLLIN);
 }
 
-/* A connection attempt is over. */
-static bool connected(aphi_net *n, channel *l)
+/* Returns false if the connection attempt failed. */
+static bool finish_connecting(aphi_net *n, channel *l)
 {
     int failure = 0;
     socklen_t size = sizeof failure;
-    getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &failure, &size);
+    getsockopt(l->watch.fd, SOL_SOCKET, SO_ERROR, &failure, &size);
     l->connecting = false;
-    n->arrivals++; /* silence begins now, not when we knocked */
+    n->arrivals++; /* silence is counted from now on, not from the connection attempt */
     if (!failure)
         return true;
-    tell_end(n, l, refusal(failure), strerror(failure));
+    report_end(n, l, classify_refusal(failure), strerror(failure));
     return false;
+}
+
+static void read_ready(void *net, void *data, uint32_t events)
+{
+    aphi_net *n = net;
+    channel *l = data;
+    if ((!l->connecting || finish_connecting(n, l)) && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        read_channel(n, l);
 }
 
 int aphi_net_turn(aphi_net *n, int64_t wait_ns)
 {
-    struct epoll_event events[EVENTS];
     n->arrivals = 0;
-    n->heard = false;
-    empty_outboxes(n);
+    n->received = false;
+    flush_outboxes(n);
     if (n->arrivals)
         wait_ns = 0;
     for (size_t i = 0; i < n->filled_count; i++)
         if (n->filled[i]->not_before && wait_ns > CHUNK_PAUSE)
             wait_ns = CHUNK_PAUSE;
-    struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
-    int count = epoll_pwait2(n->poll, events, EVENTS, &wait, NULL);
-    if (count < 0)
-        return errno == EINTR ? -1 : n->arrivals;
-    for (int i = 0; i < count; i++) {
-        channel *l = events[i].data.ptr;
-        if (!l) {
-            take_calls(n);
-            continue;
-        }
-        if (l->fd < 0 || (l->connecting && !connected(n, l)))
-            continue;
-        if (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-            read_channel(n, l);
-    }
-    return n->arrivals;
+    int calls = aphi_event_loop_run_once(&n->loop, wait_ns);
+    return calls < 0 && errno == EINTR ? -1 : n->arrivals;
 }

@@ -47,11 +47,9 @@ typedef struct aphi_net aphi_net;
 aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
                         const aphi_listener *listener, char *error, size_t error_size);
 void aphi_net_close(aphi_net *n);
-/* A socket on 127.0.0.1 for aphi_net_listen; *port 0: any that is free, which it then is. Negative with a message. */
-int aphi_net_caller(unsigned *port, char *error, size_t error_size);
-/* Accept connections on that socket, which is the caller's, listens, and does not block. They are numbered from
- * APH_ACCEPTED; what comes on them was encoded for a server, and what is posted to them is from one. Calls that wait
- * are of a run before, and are hung up. port: at which we are called, as the codec is told; 0: that of the socket. */
+/* Accepts connections on a socket of aphi_port_listen, which stays the caller's. They are numbered from APH_ACCEPTED;
+ * bytes received on them are requests of the subject, bytes posted to them are responses. Connections that wait already
+ * belong to an earlier run and are closed. port: the one that the subject calls, for the codec; 0: that of the socket. */
 void aphi_net_listen(aphi_net *n, int listener, unsigned port);
 
 /* Puts a message in the outbox of a connection, which is opened if it is not open. chunk: bytes in one write, with a

@@ -179,7 +179,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" test 
         for i in $(seq 0 99); do echo "{\"label\":$((2 * i + 1)),\"conn\":$i,\"send\":{\"f\":\"get\",\"key\":\"a\"}}"; done
     } >"$dir/hoard.script"
     run 3 replay --run "$(hostile hoard)" --folder "$folder" "$dir/hoard.script"
-    out 'messages that are not complete take more than 256 MiB'
+    out 'incomplete messages take more than 256 MiB'
     gone
 fi
 

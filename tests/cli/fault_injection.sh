@@ -333,7 +333,7 @@ stop
 start --target 127.0.0.1:1 --break nothing
 same "$(request 'GET / HTTP/1.1' | $ask "$port")" '(reset)'
 stop
-err 'the target cannot be reached: Connection refused'
+err 'cannot connect to the target: Connection refused'
 
 # It ends with its target, also while clients are there, and says how that ended.
 start --run "$python -S -c 'import socket, sys
@@ -416,7 +416,7 @@ err 'what is to be broken?'
 run 2 fault --target 127.0.0.1:1 --run 'x {port}' --break reset
 err 'only one of them'
 run 2 fault --target 127.0.0.1:1 --break nonsense
-err 'there is no such kind; antiphon fault --list'
+err 'unknown kind; antiphon fault --list'
 for wrong in delay delay: delay:x delay:0 delay:5x delay:-5 reset:1 drop-field drop-field: drop-field:a,b add-byte:x 100-as-200 \
     skip-write: skip-write:GET first-tag:x 200-as-200 200-as-600 2000-as-20 drop-field:content-length ''; do
     run 2 fault --target 127.0.0.1:1 --break "$wrong"
@@ -437,7 +437,7 @@ err 'does not say {port}'
 run 51 fault --run 'exit 3; # {port}' --break reset
 err 'exited with status 3'
 run 53 fault --target 127.0.0.1:1 --break reset --listen "$direct"
-err "cannot listen on 127.0.0.1 port $direct"
+err "127.0.0.1:$direct: cannot listen"
 told='fault >/dev/full'
 "$ANTIPHON" fault --target 127.0.0.1:1 --break reset >/dev/full 2>"$dir/err"
 same $? 4

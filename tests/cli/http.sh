@@ -118,7 +118,7 @@ err 'kv declares no waivers'
 run 2 test http --target 127.0.0.1:1 --break skip-write
 err 'there is antiphon fault'
 run 2 test http --subject web --break nonsense
-err 'there is no such kind'
+err 'unknown kind'
 run 2 test kv --run 'x {port}' --env udp --break reset
 err 'not for datagrams'
 run 2 test http --run 'x {port}' --waive known

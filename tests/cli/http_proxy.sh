@@ -131,7 +131,7 @@ run 0 replay --listen 0 --subject apache-proxy .antiphon/*.script
 # ---- what is not understood ------------------------------------------------------------------------------------------
 
 run 2 test http-proxy --subject apache-proxy --fault-upstream no-such-thing
-err 'there is no such kind'
+err 'unknown kind'
 run 2 test kv --run 'true {port}' --fault-upstream nothing
 err '--fault-upstream is for subjects that call us'
 run 2 serve http-proxy

@@ -83,7 +83,7 @@ check 'requests were counted' grep -q '^7 requests taken, 7 answers given' "$dir
 start kv --port 0
 "$ANTIPHON" serve kv --port "$port" >"$dir/out2" 2>"$dir/err2"
 same $? 53
-grep -q 'cannot listen on 127.0.0.1 port' "$dir/err2" || fault 'a taken port is not told'
+grep -q '127.0.0.1:[0-9]*: cannot listen' "$dir/err2" || fault 'a taken port is not told'
 # In the background a shell ignores SIGINT for its children, but the program listens to it.
 stop INT
 
@@ -191,7 +191,7 @@ same "$(ask '"free"')" '"done"'
 same "$(timeout 10 head -n 1 <&4)" '"free"'
 exec 4>&-
 stop
-err 'waits until the state has changed'
+err 'waits until the state changes'
 
 # Models that are wrong end the server, each with its exit code.
 wrong() {

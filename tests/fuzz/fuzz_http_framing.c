@@ -40,20 +40,20 @@ static void record(reading *r, const aphi_piece *p, const char *bytes)
     r->opaque = r->opaque || p->kind == APHI_PIECE_OPAQUE;
 }
 
-static aphi_fault_effect head_fate(aphi_http_framing *s, aphi_fault *b, const char *bytes, size_t n, bool answers,
+static aphi_fault_effect head_effect(aphi_http_framing *s, aphi_fault *b, const char *bytes, size_t n, bool answers,
                                    aphi_buffer *out)
 {
     aphi_head head;
     aphi_head_read(&head, bytes, n, answers, NULL);
     aphi_http_framing_body(s, &head);
-    return answers ? aphi_fault_answer(b, &head, false, 0, out) : aphi_fault_request(b, &head, out);
+    return answers ? aphi_fault_response(b, &head, false, 0, out) : aphi_fault_request(b, &head, out);
 }
 
 static reading read_all(const char *data, size_t size, size_t chunk, bool answers, const char *kind)
 {
     reading r = {0};
     aphi_http_framing s = {0};
-    aphi_fault_effect fate = {0};
+    aphi_fault_effect effect = {0};
     aphi_fault b;
     char error[200];
     assert(aphi_fault_parse(&b, kind, error, sizeof error));
@@ -67,11 +67,11 @@ static reading read_all(const char *data, size_t size, size_t chunk, bool answer
         if (p.kind != APHI_PIECE_MORE)
             record(&r, &p, bytes);
         if (p.kind == APHI_PIECE_HEAD)
-            fate = head_fate(&s, &b, bytes, p.n, answers, &r.passed);
+            effect = head_effect(&s, &b, bytes, p.n, answers, &r.passed);
         else if (p.kind != APHI_PIECE_MORE)
-            aphi_fault_effect_pass(&fate, &p, bytes, &r.passed);
+            aphi_fault_effect_apply(&effect, &p, bytes, &r.passed);
         if (p.kind == APHI_PIECE_END)
-            fate = (aphi_fault_effect){0};
+            effect = (aphi_fault_effect){0};
         free(bytes);
         start += p.n;
         if (p.kind == APHI_PIECE_MORE && arrived == size)
