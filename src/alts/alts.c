@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alts.c - make models of message-passing programs, check them, unroll their cycles.
+ * alts.c - models of message-passing programs: construction, checks, unrolling of cycles.
  *
- * Idea:       names are few and are looked up by walking, from the newest for labels, which is where a match mostly is.
- * Cost:       checking is linear in the moves, but for R2, which is quadratic in the receives of one state. */
+ * Idea:       a model has few names, so they are found by linear search; labels from the newest, the likeliest match.
+ * Cost:       checks are linear in the moves, except R2: quadratic in the receives of one state. */
 #include "alts/alts.h"
 
 #include "base/memory.h"
@@ -15,7 +15,7 @@
 
 enum { UNROLLED_MAX = 4 << 20 };
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------- */
 
 void aphi_alts_init(aphi_alts *a, const char *name)
 {
@@ -113,9 +113,9 @@ void aphi_alts_fill(aphi_alts *a, size_t component, uint32_t initial, uint32_t s
         c->moves[c->first[from[i] + 1]++] = moves[i];
 }
 
-/* ---- checking one ------------------------------------------------------------------------------------------------ */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-static const char *op_name(uint8_t op)
+static const char *op_noun(uint8_t op)
 {
     return op == APHI_ALTS_SEND ? "a send" : op == APHI_ALTS_RECEIVE ? "a receive" : "a local event";
 }
@@ -127,8 +127,8 @@ static aphi_alts_flaw check_mixed(const aphi_alts_component *c, uint32_t s, char
     for (size_t i = 1; i < n; i++)
         if (m[0].op != m[i].op || m[i].op != APHI_ALTS_RECEIVE) {
             snprintf(why, size, "component %s, state %" PRIu32 ": %s and %s leave it; a state has one send, or one "
-                     "local event, or receives only: split it", c->name, s, op_name(m[0].op),
-                     m[0].op == m[i].op ? "another one" : op_name(m[i].op));
+                     "local event, or receives only: split it", c->name, s, op_noun(m[0].op),
+                     m[0].op == m[i].op ? "another one" : op_noun(m[i].op));
             return APHI_ALTS_MIXED;
         }
     return APHI_ALTS_SOUND;
@@ -140,15 +140,15 @@ static aphi_alts_flaw check_ambiguous(const aphi_alts *a, const aphi_alts_compon
     for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
         for (uint32_t j = c->first[s]; j < i; j++)
             if (c->moves[i].port == c->moves[j].port && c->moves[i].label == c->moves[j].label) {
-                snprintf(why, size, "component %s, state %" PRIu32 ": two receives of %s from %s leave it; what is "
-                         "received must decide where to go: merge them", c->name, s, a->labels[c->moves[i].label],
+                snprintf(why, size, "component %s, state %" PRIu32 ": two receives of %s from %s leave it; the message "
+                         "must determine the next state: merge them", c->name, s, a->labels[c->moves[i].label],
                          a->ports[c->moves[i].port].name);
                 return APHI_ALTS_AMBIGUOUS;
             }
     return APHI_ALTS_SOUND;
 }
 
-static aphi_alts_flaw check_open(const aphi_alts *a, size_t component, uint32_t s, char *why, size_t size)
+static aphi_alts_flaw check_closed(const aphi_alts *a, size_t component, uint32_t s, char *why, size_t size)
 {
     const aphi_alts_component *c = &a->components[component];
     for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++) {
@@ -159,15 +159,15 @@ static aphi_alts_flaw check_open(const aphi_alts *a, size_t component, uint32_t 
         bool own = p->owner == component;
         if (own == (m->op == APHI_ALTS_RECEIVE))
             continue;
-        snprintf(why, size, own ? "component %s, state %" PRIu32 ": it sends to %s, its own port; a component receives "
-                 "what others send%s" : "component %s, state %" PRIu32 ": it receives from %s, a port of %s; only the "
+        snprintf(why, size, own ? "component %s, state %" PRIu32 ": it sends to %s, its own port; only other components "
+                 "send to a port%s" : "component %s, state %" PRIu32 ": it receives from %s, a port of %s; only the "
                  "owner of a port receives from it", c->name, s, p->name, own ? "" : a->components[p->owner].name);
-        return APHI_ALTS_OPEN;
+        return APHI_ALTS_NOT_CLOSED;
     }
     return APHI_ALTS_SOUND;
 }
 
-/* Is a state met again on the way from it? Depth first, with a stack of our own. 0 unseen, 1 on the way, 2 done. */
+/* Finds a state on a cycle. Depth-first search with an explicit stack. Colours: 0 unseen, 1 on the stack, 2 done. */
 static bool find_cycle(const aphi_alts_component *c, uint32_t *at)
 {
     uint8_t *colour = aphi_alloc_zero(c->states);
@@ -213,7 +213,7 @@ static aphi_alts_flaw check_states(const aphi_alts *a, size_t component, char *w
         if (!flaw)
             flaw = check_ambiguous(a, c, s, why, size);
         if (!flaw)
-            flaw = check_open(a, component, s, why, size);
+            flaw = check_closed(a, component, s, why, size);
     }
     return flaw;
 }
@@ -223,41 +223,41 @@ static aphi_alts_flaw check_cycles(const aphi_alts_component *c, char *why, size
     uint32_t at;
     if (!find_cycle(c, &at))
         return APHI_ALTS_SOUND;
-    snprintf(why, size, "component %s, state %" PRIu32 ": it can be reached again from itself, so runs have no end; "
-             "give a bound (--unroll N), or count the rounds in the model", c->name, at);
+    snprintf(why, size, "component %s, state %" PRIu32 ": it is on a cycle, so runs have no bound; "
+             "give one (--unroll N), or count the rounds in the model", c->name, at);
     return APHI_ALTS_CYCLIC;
 }
 
-/* Does the state wait for ports only that nobody sends to? */
-static bool waits_for_nobody(const aphi_alts_component *c, uint32_t s, const bool *fed)
+/* Returns true if the state waits only on ports without a sender. */
+static bool waits_without_sender(const aphi_alts_component *c, uint32_t s, const bool *has_sender)
 {
     for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
-        if (c->moves[i].op != APHI_ALTS_RECEIVE || fed[c->moves[i].port])
+        if (c->moves[i].op != APHI_ALTS_RECEIVE || has_sender[c->moves[i].port])
             return false;
     return c->first[s] < c->first[s + 1];
 }
 
-bool aphi_alts_is_fed(const aphi_alts *a, char *why, size_t size)
+bool aphi_alts_check_senders(const aphi_alts *a, char *why, size_t size)
 {
-    bool *fed = aphi_alloc_zero((a->port_count + 1) * sizeof *fed), all = true;
+    bool *has_sender = aphi_alloc_zero((a->port_count + 1) * sizeof *has_sender), all = true;
     for (size_t t = 0; t < a->component_count; t++)
         for (uint32_t i = 0; i < a->components[t].first[a->components[t].states]; i++)
             if (a->components[t].moves[i].op == APHI_ALTS_SEND)
-                fed[a->components[t].moves[i].port] = true;
+                has_sender[a->components[t].moves[i].port] = true;
     for (size_t t = 0; t < a->component_count && all; t++) {
         const aphi_alts_component *c = &a->components[t];
         for (uint32_t s = 0; s < c->states && all; s++) {
-            all = !waits_for_nobody(c, s, fed);
+            all = !waits_without_sender(c, s, has_sender);
             if (!all)
-                snprintf(why, size, "component %s, state %" PRIu32 ": it receives from %s, and no component ever sends "
-                         "there", c->name, s, a->ports[c->moves[c->first[s]].port].name);
+                snprintf(why, size, "component %s, state %" PRIu32 ": it receives from %s, but no component sends to "
+                         "that port", c->name, s, a->ports[c->moves[c->first[s]].port].name);
         }
     }
-    free(fed);
+    free(has_sender);
     return all;
 }
 
-/* Cycles last: who unrolls them wants to know that nothing else is wrong. */
+/* Cycles last: a caller that unrolls them needs the other checks done. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 {
     aphi_alts_flaw flaw = APHI_ALTS_SOUND;
@@ -270,16 +270,16 @@ aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 
 /* ---- unrolling --------------------------------------------------------------------------------------------------- */
 
-/* Strongly connected parts of a component, by Tarjan's algorithm; part[s] is the number of its part. A state is left
- * when all that was found from it is: so a move to one that was left later, or to itself, closes a cycle. */
-typedef struct parts {
+/* Tarjan's algorithm for strongly connected components; scc[s] is the number of the one that holds state s. States are
+ * left in postorder, so a move to a state that is left later, or to itself, closes a cycle. */
+typedef struct scc_search {
     const aphi_alts_component *c;
-    uint32_t *part, *index, *low, *left, *stack, *path, *next;
+    uint32_t *scc, *index, *low, *left_order, *stack, *path, *next;
     size_t stacked, depth;
-    uint32_t count, clock, leaves;
-} parts;
+    uint32_t count, clock, left_count;
+} scc_search;
 
-static void enter_state(parts *p, uint32_t s)
+static void enter_state(scc_search *p, uint32_t s)
 {
     p->index[s] = p->low[s] = ++p->clock;
     p->stack[p->stacked++] = s;
@@ -287,15 +287,15 @@ static void enter_state(parts *p, uint32_t s)
     p->next[p->depth++] = p->c->first[s];
 }
 
-static void leave_state(parts *p, uint32_t s)
+static void leave_state(scc_search *p, uint32_t s)
 {
     p->depth--;
-    p->left[s] = p->leaves++;
+    p->left_order[s] = p->left_count++;
     if (p->low[s] == p->index[s]) {
         uint32_t member;
         do {
             member = p->stack[--p->stacked];
-            p->part[member] = p->count;
+            p->scc[member] = p->count;
         } while (member != s);
         p->count++;
     }
@@ -303,7 +303,7 @@ static void leave_state(parts *p, uint32_t s)
         p->low[p->path[p->depth - 1]] = p->low[s];
 }
 
-static void find_parts(parts *p)
+static void find_sccs(scc_search *p)
 {
     for (uint32_t root = 0; root < p->c->states; root++) {
         if (p->index[root])
@@ -318,15 +318,15 @@ static void find_parts(parts *p)
             uint32_t target = p->c->moves[p->next[p->depth - 1]++].target;
             if (!p->index[target])
                 enter_state(p, target);
-            else if (p->part[target] == UINT32_MAX && p->index[target] < p->low[s])
+            else if (p->scc[target] == UINT32_MAX && p->index[target] < p->low[s])
                 p->low[s] = p->index[target];
         }
     }
 }
 
-/* A copy of a state for each round of its cycle. A move that closes a cycle begins the next round; after the last there
- * is none, and the run ends there. Inside of a round no state comes twice. */
-static void unroll_component(aphi_alts *a, size_t component, const parts *p, uint32_t times)
+/* Copies each state once for each round of its cycle. A move that closes a cycle leads to the next round; in the last
+ * round it is dropped, and the run ends there. Within a round no state repeats. */
+static void unroll_component(aphi_alts *a, size_t component, const scc_search *p, uint32_t times)
 {
     const aphi_alts_component *c = &a->components[component];
     size_t room = (size_t)c->first[c->states] * times, count = 0;
@@ -336,7 +336,7 @@ static void unroll_component(aphi_alts *a, size_t component, const parts *p, uin
         for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
             for (uint32_t round = 0; round < times; round++) {
                 aphi_alts_move m = c->moves[i];
-                bool inside = p->part[s] == p->part[m.target], back = inside && p->left[m.target] >= p->left[s];
+                bool inside = p->scc[s] == p->scc[m.target], back = inside && p->left_order[m.target] >= p->left_order[s];
                 uint32_t next = !inside ? 0 : round + back;
                 if (next == times)
                     continue;
@@ -349,19 +349,19 @@ static void unroll_component(aphi_alts *a, size_t component, const parts *p, uin
     free(moves);
 }
 
-static void unroll_one(aphi_alts *a, size_t component, uint32_t times)
+static void unroll_cycles_of(aphi_alts *a, size_t component, uint32_t times)
 {
     size_t bytes = (a->components[component].states + 1) * sizeof(uint32_t);
-    parts p = {.c = &a->components[component], .part = aphi_alloc(bytes), .index = aphi_alloc_zero(bytes),
-               .low = aphi_alloc(bytes), .left = aphi_alloc(bytes), .stack = aphi_alloc(bytes),
+    scc_search p = {.c = &a->components[component], .scc = aphi_alloc(bytes), .index = aphi_alloc_zero(bytes),
+               .low = aphi_alloc(bytes), .left_order = aphi_alloc(bytes), .stack = aphi_alloc(bytes),
                .path = aphi_alloc(bytes), .next = aphi_alloc(bytes)};
-    memset(p.part, 0xff, bytes);
-    find_parts(&p);
+    memset(p.scc, 0xff, bytes);
+    find_sccs(&p);
     unroll_component(a, component, &p, times);
-    free(p.part);
+    free(p.scc);
     free(p.index);
     free(p.low);
-    free(p.left);
+    free(p.left_order);
     free(p.stack);
     free(p.path);
     free(p.next);
@@ -375,11 +375,11 @@ bool aphi_alts_unroll(aphi_alts *a, uint32_t times, char *why, size_t size)
         if (!find_cycle(c, &at))
             continue;
         if ((uint64_t)c->states * times > UNROLLED_MAX) {
-            snprintf(why, size, "component %s has %" PRIu32 " states: unrolled %" PRIu32 " times, they are too many",
+            snprintf(why, size, "component %s has %" PRIu32 " states: unrolled %" PRIu32 " times, too many",
                      c->name, c->states, times);
             return false;
         }
-        unroll_one(a, i, times);
+        unroll_cycles_of(a, i, times);
     }
     return true;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alts_text.c - models of message-passing programs as text.
+ * alts_text.c - text formats of models: .alts, Aldebaran .aut, Graphviz.
  *
- * Idea:       lines of words. The first says what it is; then components, ports and behaviours. A behaviour is a list
- *             of moves, or the name of an Aldebaran file in which a label p!m posts m to p, p!!m passes it, p?m takes
- *             it, and any other is an event of the component's own.
- * Invariants: what is read is written as it was, and reads again as the same model
- * Cost:       names are looked up by walking: fine for what people write and for what is unfolded from built-in
- *             programs. */
+ * Idea:       an .alts file has lines of words: a header, components, ports and behaviours. A behaviour is a list of
+ *             moves, or the name of an Aldebaran file. There, label p!m sends m to p asynchronously, p!!m sends it
+ *             synchronously, p?m receives it, and any other label is a local event.
+ * Invariants: a model that is written and read again is unchanged
+ * Cost:       names are found by linear search, fast enough for written models and unfolded built-in programs. */
 #include "alts/alts_text.h"
 
 #include "base/buffer.h"
@@ -23,25 +22,25 @@ enum { STATES_MAX = 4 << 20, NAME_BYTES = 200, WORDS = 8, FILE_BYTES = 256 << 20
 
 /* ---- lines and words --------------------------------------------------------------------------------------------- */
 
-typedef struct text {
+typedef struct reader {
     const char *name, *at, *end;
     size_t line;
     char words[WORDS][NAME_BYTES + 1];
     size_t count;
-    const char *folder;     /* where files that it names are; NULL: it may name none */
+    const char *folder;     /* of the files that it names; NULL: it must not name files */
     aphi_alts *alts;
-    uint32_t *from;         /* moves of the behaviour at hand */
+    uint32_t *from;         /* moves of the current behaviour */
     aphi_alts_move *moves;
     size_t move_count, from_capacity, move_capacity;
-    size_t component;       /* whose it is; SIZE_MAX: none */
+    size_t component;       /* of the current behaviour; SIZE_MAX: none */
     uint32_t states, initial;
-    bool *filled;           /* by component */
+    bool *has_behaviour;           /* by component */
     aphi_alts_problem problem;
     char *why;
     size_t why_size;
-} text;
+} reader;
 
-__attribute__((format(printf, 2, 3))) static bool wrong(text *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail(reader *t, const char *format, ...)
 {
     va_list args;
     size_t used = (size_t)snprintf(t->why, t->why_size, "%s:%zu: ", t->name, t->line);
@@ -58,9 +57,9 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-static const char cannot[] = "a control character, a blank, one of \" \\ ! ?, or a # at its beginning";
+static const char forbidden_characters[] = "a control character, a blank, one of \" \\ ! ?, or a # at its beginning";
 
-/* What can be written in every format, and read again. */
+/* Names that all formats can represent. */
 static bool is_name(const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -69,25 +68,24 @@ static bool is_name(const char *bytes, size_t n)
     return n > 0 && *bytes != '#';
 }
 
-/* One word more, of the line that ends there. */
-static bool read_word(text *t, const char **at, const char *end)
+static bool read_word(reader *t, const char **at, const char *end)
 {
     const char *begin = *at;
     while (*at < end && !is_space(**at))
         ++*at;
     size_t n = (size_t)(*at - begin);
     if (t->count == WORDS)
-        return wrong(t, "more words than any line has");
+        return fail(t, "more than %d words in a line", WORDS);
     if (n > NAME_BYTES)
-        return wrong(t, "a word of more than %d bytes", NAME_BYTES);
+        return fail(t, "a word of more than %d bytes", NAME_BYTES);
     memcpy(t->words[t->count], begin, n);
     t->words[t->count++][n] = '\0';
-    return is_name(begin, n) || wrong(t, "a name has a character that it cannot have: %s", cannot);
+    return is_name(begin, n) || fail(t, "a name has a forbidden character: %s", forbidden_characters);
 }
 
-/* The words of the next line that has some; count 0 at the end. What follows # is a comment, at the beginning of a
- * word. */
-static bool read_line(text *t)
+/* Reads the words of the next line that is not empty; count is 0 at the end of the file. A word that begins with #
+ * starts a comment. */
+static bool read_line(reader *t)
 {
     t->count = 0;
     while (t->at < t->end && t->count == 0) {
@@ -107,27 +105,27 @@ static bool read_line(text *t)
     return true;
 }
 
-static bool is_number(const char *word, uint32_t most, uint32_t *number)
+static bool is_number(const char *word, uint32_t max, uint32_t *number)
 {
     char *end;
     if (*word < '0' || *word > '9' || strlen(word) > 9)
         return false;
     unsigned long value = strtoul(word, &end, 10);
     *number = (uint32_t)value;
-    return !*end && value <= most;
+    return !*end && value <= max;
 }
 
 /* ---- behaviours -------------------------------------------------------------------------------------------------- */
 
-static bool add_move(text *t, uint32_t from, aphi_alts_op op, bool sync, const char *port, const char *label,
+static bool add_move(reader *t, uint32_t from, aphi_alts_op op, bool sync, const char *port, const char *label,
                      uint32_t target)
 {
     size_t p = op == APHI_ALTS_LOCAL ? 0 : aphi_alts_port_named(t->alts, port);
     if (p == SIZE_MAX)
-        return wrong(t, "there is no port %s; ports are declared before behaviours: port NAME of COMPONENT", port);
+        return fail(t, "unknown port %s; declare it before the behaviours: port NAME of COMPONENT", port);
     size_t l = aphi_alts_add_label(t->alts, label);
     if (l == SIZE_MAX)
-        return wrong(t, "more than %d labels", APHI_ALTS_LABELS_MAX);
+        return fail(t, "more than %d labels", APHI_ALTS_LABELS_MAX);
     APHI_RESERVE(t->from, t->from_capacity, t->move_count + 1);
     APHI_RESERVE(t->moves, t->move_capacity, t->move_count + 1);
     t->from[t->move_count] = from;
@@ -137,7 +135,7 @@ static bool add_move(text *t, uint32_t from, aphi_alts_op op, bool sync, const c
 }
 
 /* 0 -> 1 post p m */
-static bool read_move(text *t)
+static bool read_move(reader *t)
 {
     static const struct {
         const char *name;
@@ -148,20 +146,20 @@ static bool read_move(text *t)
     uint32_t from, target;
     size_t verb = 0;
     if (t->component == SIZE_MAX)
-        return wrong(t, "a move outside a behaviour: behaviour COMPONENT states N initial S comes first");
+        return fail(t, "a move outside a behaviour: behaviour COMPONENT states N initial S comes first");
     if (t->count < 5 || strcmp(t->words[1], "->") != 0)
-        return wrong(t, "a move reads STATE -> STATE post|pass|take PORT LABEL, or STATE -> STATE note LABEL");
+        return fail(t, "a move is STATE -> STATE post|pass|take PORT LABEL, or STATE -> STATE note LABEL");
     if (!is_number(t->words[0], t->states - 1, &from) || !is_number(t->words[2], t->states - 1, &target))
-        return wrong(t, "states of this behaviour are numbers from 0 to %" PRIu32, t->states - 1);
+        return fail(t, "a state of this behaviour is a number from 0 to %" PRIu32, t->states - 1);
     while (verb < 4 && strcmp(verbs[verb].name, t->words[3]) != 0)
         verb++;
     bool local = verb < 4 && verbs[verb].op == APHI_ALTS_LOCAL;
     if (verb == 4 || t->count != (local ? 5u : 6u))
-        return wrong(t, "after the states: post, pass or take with a port and a label, or note with a label");
+        return fail(t, "after the states: post, pass or take with a port and a label, or note with a label");
     return add_move(t, from, verbs[verb].op, verbs[verb].sync, t->words[4], t->words[local ? 4 : 5], target);
 }
 
-static void finish_behaviour(text *t)
+static void finish_behaviour(reader *t)
 {
     if (t->component != SIZE_MAX)
         aphi_alts_fill(t->alts, t->component, t->initial, t->states, t->move_count, t->from, t->moves);
@@ -171,66 +169,66 @@ static void finish_behaviour(text *t)
 
 /* ---- Aldebaran --------------------------------------------------------------------------------------------------- */
 
-static void skip(text *t)
+static void skip_blanks(reader *t)
 {
     while (t->at < t->end && is_space(*t->at))
         t->at++;
 }
 
-static bool expect(text *t, char c)
+static bool expect_char(reader *t, char c)
 {
-    skip(t);
+    skip_blanks(t);
     if (t->at == t->end || *t->at != c)
-        return wrong(t, "a '%c' is missing", c);
+        return fail(t, "missing '%c'", c);
     t->at++;
     return true;
 }
 
-static bool read_number(text *t, uint32_t most, uint32_t *number)
+static bool read_number(reader *t, uint32_t max, uint32_t *number)
 {
     char digits[10];
     size_t n = 0;
-    skip(t);
+    skip_blanks(t);
     while (t->at < t->end && *t->at >= '0' && *t->at <= '9' && n < sizeof digits - 1)
         digits[n++] = *t->at++;
     digits[n] = '\0';
-    return is_number(digits, most, number) || wrong(t, "a number from 0 to %" PRIu32 " is missing", most);
+    return is_number(digits, max, number) || fail(t, "missing number from 0 to %" PRIu32, max);
 }
 
-static bool end_line(text *t)
+static bool end_line(reader *t)
 {
-    skip(t);
+    skip_blanks(t);
     if (t->at < t->end && *t->at == '\r')
         t->at++;
     if (t->at < t->end && *t->at != '\n')
-        return wrong(t, "something follows the ')'");
+        return fail(t, "unexpected text after ')'");
     t->at += t->at < t->end;
     t->line++;
     return true;
 }
 
 /* A label, in quotes or up to the comma. */
-static bool read_label(text *t, char *label)
+static bool read_label(reader *t, char *label)
 {
     size_t n = 0;
-    skip(t);
+    skip_blanks(t);
     bool quoted = t->at < t->end && *t->at == '"';
     t->at += quoted;
     for (; t->at < t->end && *t->at != '\n' && *t->at != (quoted ? '"' : ','); t->at++) {
         if (n == NAME_BYTES || !*t->at)
-            return wrong(t, n == NAME_BYTES ? "a label of more than 200 bytes" : "a NUL byte");
+            return fail(t, n == NAME_BYTES ? "a label of more than 200 bytes" : "a NUL byte");
         label[n++] = *t->at;
     }
     while (!quoted && n && is_space(label[n - 1]))
         n--;
     label[n] = '\0';
-    if (quoted && !expect(t, '"'))
+    if (quoted && !expect_char(t, '"'))
         return false;
-    return n || wrong(t, "a label is empty");
+    return n || fail(t, "a label is empty");
 }
 
-/* p!m, p!!m, p?m, or an event of its own. */
-static bool add_labelled(text *t, uint32_t from, char *label, uint32_t target)
+/* p!m, p!!m, p?m, or a local event. */
+static bool add_aut_move(reader *t, uint32_t from, char *label, uint32_t target)
 {
     char *mark = strpbrk(label, "!?");
     bool local = !mark, receive = mark && *mark == '?', sync = mark && *mark == '!' && mark[1] == '!';
@@ -238,46 +236,46 @@ static bool add_labelled(text *t, uint32_t from, char *label, uint32_t target)
     if (mark)
         *mark = '\0';
     if (!is_name(message, strlen(message)) || (mark && !is_name(label, strlen(label))))
-        return wrong(t, "a label is PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot have %s", cannot);
+        return fail(t, "a label is PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot have %s", forbidden_characters);
     aphi_alts_op op = local ? APHI_ALTS_LOCAL : receive ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND;
     return add_move(t, from, op, sync, label, message, target);
 }
 
-static bool read_aut(text *t)
+static bool read_aut(reader *t)
 {
     char label[NAME_BYTES + 1];
     uint32_t moves, from, target;
     t->line = 1;
     if (t->end - t->at < 3 || memcmp(t->at, "des", 3) != 0)
-        return wrong(t, "it begins with des (INITIAL, TRANSITIONS, STATES)");
+        return fail(t, "the first line is des (INITIAL, TRANSITIONS, STATES)");
     t->at += 3;
-    if (!expect(t, '(') || !read_number(t, STATES_MAX, &t->initial) || !expect(t, ',') ||
-        !read_number(t, 999999999, &moves) || !expect(t, ',') || !read_number(t, STATES_MAX, &t->states) ||
-        !expect(t, ')'))
+    if (!expect_char(t, '(') || !read_number(t, STATES_MAX, &t->initial) || !expect_char(t, ',') ||
+        !read_number(t, 999999999, &moves) || !expect_char(t, ',') || !read_number(t, STATES_MAX, &t->states) ||
+        !expect_char(t, ')'))
         return false;
     if (t->initial >= t->states)
-        return wrong(t, "the initial state is none of the %" PRIu32 " states", t->states);
+        return fail(t, "the initial state is not one of the %" PRIu32 " states", t->states);
     if (!end_line(t))
         return false;
-    for (skip(t); t->at < t->end; skip(t)) {
+    for (skip_blanks(t); t->at < t->end; skip_blanks(t)) {
         if (*t->at == '\n') {
             t->at++;
             t->line++;
             continue;
         }
-        if (!expect(t, '(') || !read_number(t, t->states - 1, &from) || !expect(t, ',') || !read_label(t, label) ||
-            !expect(t, ',') || !read_number(t, t->states - 1, &target) || !expect(t, ')') ||
-            !add_labelled(t, from, label, target) || !end_line(t))
+        if (!expect_char(t, '(') || !read_number(t, t->states - 1, &from) || !expect_char(t, ',') || !read_label(t, label) ||
+            !expect_char(t, ',') || !read_number(t, t->states - 1, &target) || !expect_char(t, ')') ||
+            !add_aut_move(t, from, label, target) || !end_line(t))
             return false;
     }
     return t->move_count == moves ||
-           wrong(t, "%zu transitions, but the first line says %" PRIu32, t->move_count, moves);
+           fail(t, "%zu transitions, but the first line declares %" PRIu32, t->move_count, moves);
 }
 
 bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, size_t component, char *why,
                    size_t size)
 {
-    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .component = component, .why = why,
+    reader t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .component = component, .why = why,
               .why_size = size};
     bool read = read_aut(&t);
     if (read)
@@ -289,7 +287,7 @@ bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, 
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static char *read_bytes(const char *name, size_t *n)
+static char *read_file(const char *name, size_t *n)
 {
     FILE *file = fopen(name, "rb");
     aphi_buffer bytes = {0};
@@ -307,19 +305,19 @@ static char *read_bytes(const char *name, size_t *n)
 }
 
 /* behaviour D from d.aut */
-static bool read_other(text *t, size_t component, const char *name)
+static bool read_behaviour_file(reader *t, size_t component, const char *name)
 {
     char *path;
     size_t n = 0;
     if (!t->folder)
-        return wrong(t, "a file cannot be named here");
+        return fail(t, "a behaviour file cannot be named here");
     if (asprintf(&path, "%s%s", *name == '/' ? "" : t->folder, name) < 0)
         abort();
-    char *bytes = read_bytes(path, &n);
+    char *bytes = read_file(path, &n);
     bool read = bytes && aphi_aut_read(path, bytes, n, t->alts, component, t->why, t->why_size);
     if (!bytes) {
         t->problem = APHI_ALTS_UNREADABLE;
-        wrong(t, "%s cannot be read: %s", path, strerror(errno));
+        fail(t, "%s cannot be read: %s", path, strerror(errno));
     } else if (!read) {
         t->problem = APHI_ALTS_MALFORMED;
     }
@@ -330,119 +328,119 @@ static bool read_other(text *t, size_t component, const char *name)
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
-static bool read_component(text *t)
+static bool read_component(reader *t)
 {
     if (t->count != 2)
-        return wrong(t, "a component reads component NAME");
+        return fail(t, "a component line is component NAME");
     if (aphi_alts_component_named(t->alts, t->words[1]) != SIZE_MAX)
-        return wrong(t, "there is a component %s already", t->words[1]);
+        return fail(t, "duplicate component %s", t->words[1]);
     if (aphi_alts_add_component(t->alts, t->words[1]) == SIZE_MAX)
-        return wrong(t, "more than %d components", APHI_ALTS_COMPONENTS_MAX);
+        return fail(t, "more than %d components", APHI_ALTS_COMPONENTS_MAX);
     return true;
 }
 
 /* port P of D [fifo-pair|fifo-port|unordered] [capacity N] */
-static bool read_port(text *t)
+static bool read_port(reader *t)
 {
     static const char *const mediums[] = {[APHI_MEDIUM_PAIR] = "fifo-pair", [APHI_MEDIUM_PORT] = "fifo-port",
                                           [APHI_MEDIUM_UNORDERED] = "unordered"};
     uint32_t capacity = 0;
     size_t medium = 0, owner = t->count > 3 ? aphi_alts_component_named(t->alts, t->words[3]) : 0, at = 4;
     if (t->count < 4 || strcmp(t->words[2], "of") != 0)
-        return wrong(t, "a port reads port NAME of COMPONENT [fifo-pair|fifo-port|unordered] [capacity N]");
+        return fail(t, "a port line is port NAME of COMPONENT [fifo-pair|fifo-port|unordered] [capacity N]");
     if (owner == SIZE_MAX)
-        return wrong(t, "there is no component %s; components are declared before ports", t->words[3]);
+        return fail(t, "unknown component %s; declare components before ports", t->words[3]);
     if (aphi_alts_port_named(t->alts, t->words[1]) != SIZE_MAX)
-        return wrong(t, "there is a port %s already", t->words[1]);
+        return fail(t, "duplicate port %s", t->words[1]);
     if (at < t->count && strcmp(t->words[at], "capacity") != 0) {
         while (medium < 3 && strcmp(mediums[medium], t->words[at]) != 0)
             medium++;
         at++;
     }
     if (medium == 3)
-        return wrong(t, "a medium is fifo-pair, fifo-port or unordered, not %s", t->words[at - 1]);
+        return fail(t, "a medium is fifo-pair, fifo-port or unordered, not %s", t->words[at - 1]);
     if (at + 2 == t->count && !strcmp(t->words[at], "capacity") && is_number(t->words[at + 1], 1000000, &capacity) &&
         capacity)
         at += 2;
     if (at != t->count)
-        return wrong(t, "after the medium only capacity N may follow, N from 1 to 1000000");
+        return fail(t, "unexpected word after the medium; only capacity N may follow, N from 1 to 1000000");
     if (aphi_alts_add_port(t->alts, t->words[1], owner, (aphi_medium)medium, capacity) == SIZE_MAX)
-        return wrong(t, "more than %d ports", APHI_ALTS_PORTS_MAX);
+        return fail(t, "more than %d ports", APHI_ALTS_PORTS_MAX);
     return true;
 }
 
 /* behaviour D states N initial S, or behaviour D from FILE */
-static bool read_behaviour(text *t)
+static bool read_behaviour(reader *t)
 {
     size_t component = t->count > 1 ? aphi_alts_component_named(t->alts, t->words[1]) : 0;
     finish_behaviour(t);
     if (component == SIZE_MAX)
-        return wrong(t, "there is no component %s", t->words[1]);
-    if (t->count > 1 && t->filled[component])
-        return wrong(t, "the behaviour of %s was given already", t->words[1]);
+        return fail(t, "unknown component %s", t->words[1]);
+    if (t->count > 1 && t->has_behaviour[component])
+        return fail(t, "duplicate behaviour of %s", t->words[1]);
     if (t->count > 1)
-        t->filled[component] = true;
+        t->has_behaviour[component] = true;
     if (t->count == 4 && !strcmp(t->words[2], "from"))
-        return read_other(t, component, t->words[3]);
+        return read_behaviour_file(t, component, t->words[3]);
     if (t->count != 6 || strcmp(t->words[2], "states") != 0 || strcmp(t->words[4], "initial") != 0)
-        return wrong(t, "a behaviour reads behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE");
+        return fail(t, "a behaviour line is behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE");
     if (!is_number(t->words[3], STATES_MAX, &t->states) || !t->states ||
         !is_number(t->words[5], t->states - 1, &t->initial))
-        return wrong(t, "states are 1 to %d, and the initial one is one of them, from 0", STATES_MAX);
+        return fail(t, "N is 1 to %d, and S is 0 to N - 1", STATES_MAX);
     t->component = component;
     return true;
 }
 
-static bool read_rest(text *t)
+static bool read_declarations(reader *t)
 {
     while (read_line(t)) {
-        const char *what = t->words[0];
+        const char *keyword = t->words[0];
         bool read;
         if (t->count == 0)
             return true;
-        if (!strcmp(what, "component"))
-            read = t->component == SIZE_MAX ? read_component(t) : wrong(t, "components come before behaviours");
-        else if (!strcmp(what, "port"))
-            read = t->component == SIZE_MAX ? read_port(t) : wrong(t, "ports come before behaviours");
-        else if (!strcmp(what, "behaviour"))
+        if (!strcmp(keyword, "component"))
+            read = t->component == SIZE_MAX ? read_component(t) : fail(t, "components come before behaviours");
+        else if (!strcmp(keyword, "port"))
+            read = t->component == SIZE_MAX ? read_port(t) : fail(t, "ports come before behaviours");
+        else if (!strcmp(keyword, "behaviour"))
             read = read_behaviour(t);
-        else if (*what >= '0' && *what <= '9')
+        else if (*keyword >= '0' && *keyword <= '9')
             read = read_move(t);
         else
-            read = wrong(t, "%s is none of component, port, behaviour, or a move that begins with a state", what);
+            read = fail(t, "unknown keyword %s; a line begins with component, port, behaviour or a state", keyword);
         if (!read)
             return false;
     }
     return false;
 }
 
-static bool read_model(text *t)
+static bool read_model(reader *t)
 {
     if (!read_line(t))
         return false;
     if (t->count != 2 || strcmp(t->words[0], "alts") != 0) {
         aphi_alts_init(t->alts, "");
-        return wrong(t, "the first line reads alts NAME");
+        return fail(t, "the first line is alts NAME");
     }
     aphi_alts_init(t->alts, t->words[1]);
-    if (!read_rest(t))
+    if (!read_declarations(t))
         return false;
     finish_behaviour(t);
     for (size_t i = 0; i < t->alts->component_count; i++)
-        if (!t->filled[i])
-            return wrong(t, "component %s has no behaviour: behaviour %s states N initial S",
+        if (!t->has_behaviour[i])
+            return fail(t, "component %s has no behaviour; add behaviour %s states N initial S",
                          t->alts->components[i].name, t->alts->components[i].name);
-    return t->alts->component_count > 0 || wrong(t, "there is no component");
+    return t->alts->component_count > 0 || fail(t, "the model has no component");
 }
 
-static aphi_alts_problem read_text(text *t)
+static aphi_alts_problem read_alts(reader *t)
 {
     *t->alts = (aphi_alts){0};
-    t->filled = aphi_alloc_zero(APHI_ALTS_COMPONENTS_MAX * sizeof *t->filled);
+    t->has_behaviour = aphi_alloc_zero(APHI_ALTS_COMPONENTS_MAX * sizeof *t->has_behaviour);
     t->component = SIZE_MAX;
     if (!read_model(t))
         aphi_alts_free(t->alts);
-    free(t->filled);
+    free(t->has_behaviour);
     free(t->from);
     free(t->moves);
     return t->problem;
@@ -450,18 +448,18 @@ static aphi_alts_problem read_text(text *t)
 
 bool aphi_alts_read(const char *name, const char *bytes, size_t n, aphi_alts *a, char *why, size_t size)
 {
-    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .why = why, .why_size = size};
-    return read_text(&t) == APHI_ALTS_READ;
+    reader t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .why = why, .why_size = size};
+    return read_alts(&t) == APHI_ALTS_READ;
 }
 
 aphi_alts_problem aphi_alts_read_file(const char *name, aphi_alts *a, char *why, size_t size)
 {
     size_t n = 0;
-    char *bytes = read_bytes(name, &n), *folder = aphi_copy(name, strlen(name) + 1), *slash = strrchr(folder, '/');
+    char *bytes = read_file(name, &n), *folder = aphi_copy(name, strlen(name) + 1), *slash = strrchr(folder, '/');
     folder[slash ? slash - folder + 1 : 0] = '\0';
-    text t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .folder = folder, .why = why, .why_size = size};
+    reader t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .folder = folder, .why = why, .why_size = size};
     if (bytes) {
-        read_text(&t);
+        read_alts(&t);
     } else {
         snprintf(why, size, "%s cannot be read: %s", name, strerror(errno));
         t.problem = APHI_ALTS_UNREADABLE;
@@ -509,7 +507,7 @@ void aphi_alts_write(const aphi_alts *a, FILE *out)
         write_behaviour(a, &a->components[i], out);
 }
 
-static void put_label(const aphi_alts *a, const aphi_alts_move *m, FILE *out)
+static void write_label(const aphi_alts *a, const aphi_alts_move *m, FILE *out)
 {
     if (m->op != APHI_ALTS_LOCAL)
         fprintf(out, "%s%s", a->ports[m->port].name, m->op == APHI_ALTS_RECEIVE ? "?" : m->sync ? "!!" : "!");
@@ -523,7 +521,7 @@ void aphi_aut_write(const aphi_alts *a, size_t component, FILE *out)
     for (uint32_t s = 0; s < c->states; s++)
         for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++) {
             fprintf(out, "(%" PRIu32 ", \"", s);
-            put_label(a, &c->moves[i], out);
+            write_label(a, &c->moves[i], out);
             fprintf(out, "\", %" PRIu32 ")\n", c->moves[i].target);
         }
 }
@@ -540,7 +538,7 @@ void aphi_dot_write(const aphi_alts *a, FILE *out)
         for (uint32_t s = 0; s < c->states; s++)
             for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++) {
                 fprintf(out, "        s%zu_%" PRIu32 " -> s%zu_%" PRIu32 " [label=\"", t, s, t, c->moves[i].target);
-                put_label(a, &c->moves[i], out);
+                write_label(a, &c->moves[i], out);
                 fputs("\"];\n", out);
             }
         fputs("    }\n", out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alts_text.h - models of message-passing programs as text: .alts, Aldebaran's .aut, Graphviz. */
+ * alts_text.h - text formats of models: .alts, Aldebaran .aut, Graphviz. */
 #ifndef APHI_ALTS_ALTS_TEXT_H
 #define APHI_ALTS_ALTS_TEXT_H
 
@@ -14,16 +14,16 @@ typedef enum aphi_alts_problem {
     APHI_ALTS_MALFORMED,
 } aphi_alts_problem;
 
-/* Reads a model (docs/programs.md). Files that it names are found beside it. On a problem, why has "file:line: what is
- * wrong, what to do", and there is nothing to free. */
+/* Reads a model (docs/programs.md). Relative names of behaviour files are relative to its folder. On failure, `why` is
+ * "file:line: problem", and there is nothing to free. */
 aphi_alts_problem aphi_alts_read_file(const char *name, aphi_alts *a, char *why, size_t size);
-/* The same of a text, which names no files. */
+/* The same for text in memory, which must not name behaviour files. */
 bool aphi_alts_read(const char *name, const char *text, size_t n, aphi_alts *a, char *why, size_t size);
-/* One .aut file as the behaviour of a component of a, which is there already, and so are the ports. */
+/* Reads an .aut file as the behaviour of a component of `a`. The component and all ports exist already. */
 bool aphi_aut_read(const char *name, const char *text, size_t n, aphi_alts *a, size_t component, char *why,
                    size_t size);
 
-void aphi_alts_write(const aphi_alts *a, FILE *out);                     /* reads as the same model */
+void aphi_alts_write(const aphi_alts *a, FILE *out);
 void aphi_aut_write(const aphi_alts *a, size_t component, FILE *out);
 void aphi_dot_write(const aphi_alts *a, FILE *out);
 

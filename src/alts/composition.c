@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * composition.c - compose a model's components, one step of somebody at a time, and measure what comes out.
+ * composition.c - parallel composition of a model's components, minimized up to strong bisimulation, and its size.
  *
- * Idea:       breadth first. Every step is one event, and components do not come back to a state, so what is found
- *             later is never before what was found earlier: going through all of it from the end, a state's successors
- *             are done before it. Then strong bisimulation is equality: two states are the same if they have the same
- *             events to states that are the same. So is counting paths.
- * Invariants: a situation is words: the state of each component, then for each port how many messages it holds, and
- *             these. Messages of a medium are kept in an order that does not show what cannot be seen.
- * Cost:       all situations in memory: some hundred bytes each. */
+ * Idea:       breadth-first search over global states. Each step is one event and components are acyclic, so a state is
+ *             numbered before its successors. Processing states backwards, all successors of a state are done: two
+ *             states are bisimilar exactly if they have equal sets of (event, class of successor). Paths are counted
+ *             in the same pass.
+ * Invariants: a global state is an array of words: the state of each component, then for each port the number of its
+ *             messages, and the messages. Messages of a medium are in a canonical order, which hides unobservable
+ *             differences.
+ * Cost:       all global states in memory, a few hundred bytes each. */
 #include "alts/composition.h"
 
 #include "base/memory.h"
@@ -17,32 +18,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SITUATIONS_MAX = 40000000, MESSAGES_MAX = 4096 };
+enum { STATES_MAX = 40000000, MESSAGES_MAX = 4096 };
 
 typedef struct edge {
-    uint64_t event;   /* who does what */
-    uint32_t target;  /* a situation; then its class */
+    uint64_t event;   /* kind, sender, port, label */
+    uint32_t target;  /* a global state; then its class */
 } edge;
 
 typedef struct graph {
     const aphi_alts *alts;
-    uint32_t *words;     /* all situations */
+    uint32_t *words;     /* of all global states */
     size_t word_count, word_capacity;
-    size_t *at;          /* where a situation begins; one more than there are */
+    size_t *at;          /* where a state begins; count + 1 entries */
     size_t count, at_capacity;
-    uint32_t *table;     /* situations, then classes; each + 1 */
+    uint32_t *table;     /* hash table of states, then of classes; each + 1 */
     size_t table_size;
-    edge *edges;         /* of situations, then of classes */
+    edge *edges;         /* of states, then of classes */
     size_t edge_count, edge_capacity;
     size_t *first_edge;
     size_t first_capacity;
-    uint32_t *now, *next; /* the situation at hand, and one after a step */
-    size_t now_size, next_size;
+    uint32_t *current, *next; /* the state being expanded, and a successor */
+    size_t current_size, next_size;
     bool too_large;
     const volatile sig_atomic_t *stop;
 } graph;
 
-/* ---- situations -------------------------------------------------------------------------------------------------- */
+/* ---- global states ----------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_words(const uint32_t *words, size_t n)
 {
@@ -54,7 +55,7 @@ static uint64_t hash_words(const uint32_t *words, size_t n)
     return h;
 }
 
-static size_t place_of(const graph *g, const uint32_t *words, size_t n)
+static size_t find_slot(const graph *g, const uint32_t *words, size_t n)
 {
     size_t at = hash_words(words, n) & (g->table_size - 1);
     for (; g->table[at]; at = (at + 1) & (g->table_size - 1)) {
@@ -71,14 +72,14 @@ static void grow_table(graph *g)
     free(g->table);
     g->table = aphi_alloc_zero(g->table_size * sizeof *g->table);
     for (size_t i = 0; i < g->count; i++)
-        g->table[place_of(g, g->words + g->at[i], g->at[i + 1] - g->at[i])] = (uint32_t)i + 1;
+        g->table[find_slot(g, g->words + g->at[i], g->at[i + 1] - g->at[i])] = (uint32_t)i + 1;
 }
 
-static uint32_t number_of(graph *g, const uint32_t *words, size_t n)
+static uint32_t intern_words(graph *g, const uint32_t *words, size_t n)
 {
     if (2 * (g->count + 1) > g->table_size)
         grow_table(g);
-    size_t at = place_of(g, words, n);
+    size_t at = find_slot(g, words, n);
     if (!g->table[at]) {
         APHI_RESERVE(g->at, g->at_capacity, g->count + 2);
         APHI_RESERVE(g->words, g->word_capacity, g->word_count + n + 1);
@@ -98,134 +99,134 @@ static uint64_t event_of(unsigned kind, size_t sender, const aphi_alts_move *m)
     return (uint64_t)kind << 56 | (uint64_t)sender << 32 | port << 16 | m->label;
 }
 
-enum { EVENT_LOCAL, EVENT_POST, EVENT_TAKE, EVENT_PASS };
+enum { EVENT_LOCAL, EVENT_POST, EVENT_RECEIVE, EVENT_PASS };
 
 static void add_edge(graph *g, uint64_t event)
 {
-    uint32_t target = number_of(g, g->next, g->next_size);
+    uint32_t target = intern_words(g, g->next, g->next_size);
     APHI_RESERVE(g->edges, g->edge_capacity, g->edge_count + 1);
     g->edges[g->edge_count++] = (edge){.event = event, .target = target};
 }
 
-static void copy_now(graph *g)
+static void copy_current(graph *g)
 {
-    memcpy(g->next, g->now, g->now_size * sizeof *g->now);
-    g->next_size = g->now_size;
+    memcpy(g->next, g->current, g->current_size * sizeof *g->current);
+    g->next_size = g->current_size;
 }
 
-/* Where the messages of a port are counted. */
-static size_t port_place(const graph *g, size_t port)
+/* Offset of the message count of a port. */
+static size_t port_offset(const graph *g, size_t port)
 {
     size_t at = g->alts->component_count;
     for (size_t i = 0; i < port; i++)
-        at += 1 + g->now[at];
+        at += 1 + g->current[at];
     return at;
 }
 
-static void put_message(graph *g, size_t place, size_t at, uint32_t message)
+static void insert_message(graph *g, size_t offset, size_t at, uint32_t message)
 {
     memmove(g->next + at + 1, g->next + at, (g->next_size - at) * sizeof *g->next);
     g->next[at] = message;
-    g->next[place]++;
+    g->next[offset]++;
     g->next_size++;
 }
 
-static void post(graph *g, size_t t, const aphi_alts_move *m)
+static void step_post(graph *g, size_t t, const aphi_alts_move *m)
 {
     const aphi_alts_port *port = &g->alts->ports[m->port];
-    size_t place = port_place(g, m->port), end = place + 1 + g->now[place], at = end, own = 0;
+    size_t offset = port_offset(g, m->port), end = offset + 1 + g->current[offset], at = end, own = 0;
     uint32_t message = (uint32_t)t << 16 | m->label;
-    for (size_t i = place + 1; i < end; i++)
-        own += g->now[i] >> 16 == t;
-    if ((port->capacity && own >= port->capacity) || g->now[place] >= MESSAGES_MAX) {
-        g->too_large |= g->now[place] >= MESSAGES_MAX;
+    for (size_t i = offset + 1; i < end; i++)
+        own += g->current[i] >> 16 == t;
+    if ((port->capacity && own >= port->capacity) || g->current[offset] >= MESSAGES_MAX) {
+        g->too_large |= g->current[offset] >= MESSAGES_MAX;
         return;
     }
-    copy_now(g);
-    while (port->medium == APHI_MEDIUM_PAIR && at > place + 1 && g->now[at - 1] >> 16 > t)
+    copy_current(g);
+    while (port->medium == APHI_MEDIUM_PAIR && at > offset + 1 && g->current[at - 1] >> 16 > t)
         at--;
-    while (port->medium == APHI_MEDIUM_UNORDERED && at > place + 1 && g->now[at - 1] > message)
+    while (port->medium == APHI_MEDIUM_UNORDERED && at > offset + 1 && g->current[at - 1] > message)
         at--;
-    put_message(g, place, at, message);
+    insert_message(g, offset, at, message);
     g->next[t] = m->target;
     add_edge(g, event_of(EVENT_POST, t, m));
 }
 
-static bool comes_first(const graph *g, aphi_medium medium, size_t place, size_t at)
+static bool comes_first(const graph *g, aphi_medium medium, size_t offset, size_t at)
 {
-    if (at == place + 1)
+    if (at == offset + 1)
         return true;
     if (medium == APHI_MEDIUM_PORT)
         return false;
     if (medium == APHI_MEDIUM_PAIR)
-        return g->now[at - 1] >> 16 != g->now[at] >> 16;
-    return g->now[at - 1] != g->now[at]; /* of equal ones, one */
+        return g->current[at - 1] >> 16 != g->current[at] >> 16;
+    return g->current[at - 1] != g->current[at]; /* equal messages: the first only */
 }
 
-static void take(graph *g, size_t t, const aphi_alts_move *m)
+static void step_receive(graph *g, size_t t, const aphi_alts_move *m)
 {
     aphi_medium medium = g->alts->ports[m->port].medium;
-    size_t place = port_place(g, m->port);
-    for (size_t at = place + 1; at < place + 1 + g->now[place]; at++) {
-        if ((g->now[at] & 0xffff) != m->label || !comes_first(g, medium, place, at))
+    size_t offset = port_offset(g, m->port);
+    for (size_t at = offset + 1; at < offset + 1 + g->current[offset]; at++) {
+        if ((g->current[at] & 0xffff) != m->label || !comes_first(g, medium, offset, at))
             continue;
-        copy_now(g);
+        copy_current(g);
         memmove(g->next + at, g->next + at + 1, (g->next_size - at - 1) * sizeof *g->next);
-        g->next[place]--;
+        g->next[offset]--;
         g->next_size--;
         g->next[t] = m->target;
-        add_edge(g, event_of(EVENT_TAKE, g->now[at] >> 16, m));
+        add_edge(g, event_of(EVENT_RECEIVE, g->current[at] >> 16, m));
     }
 }
 
-static void pass(graph *g, size_t t, const aphi_alts_move *m)
+static void step_pass(graph *g, size_t t, const aphi_alts_move *m)
 {
     const aphi_alts_port *port = &g->alts->ports[m->port];
     const aphi_alts_component *owner = &g->alts->components[port->owner];
-    size_t place = port_place(g, m->port);
-    uint32_t state = g->now[port->owner];
-    for (size_t at = place + 1; port->medium == APHI_MEDIUM_PAIR && at < place + 1 + g->now[place]; at++)
-        if (g->now[at] >> 16 == t)
+    size_t offset = port_offset(g, m->port);
+    uint32_t state = g->current[port->owner];
+    for (size_t at = offset + 1; port->medium == APHI_MEDIUM_PAIR && at < offset + 1 + g->current[offset]; at++)
+        if (g->current[at] >> 16 == t)
             return; /* it would overtake */
     for (uint32_t i = owner->first[state]; i < owner->first[state + 1]; i++) {
         const aphi_alts_move *r = &owner->moves[i];
         if (r->op != APHI_ALTS_RECEIVE || r->port != m->port || r->label != m->label)
             continue;
-        copy_now(g);
+        copy_current(g);
         g->next[t] = m->target;
         g->next[port->owner] = r->target;
         add_edge(g, event_of(EVENT_PASS, t, m));
     }
 }
 
-static void step(graph *g, size_t t, const aphi_alts_move *m)
+static void step_move(graph *g, size_t t, const aphi_alts_move *m)
 {
     if (m->op == APHI_ALTS_RECEIVE) {
-        take(g, t, m);
+        step_receive(g, t, m);
     } else if (m->op == APHI_ALTS_LOCAL) {
-        copy_now(g);
+        copy_current(g);
         g->next[t] = m->target;
         add_edge(g, event_of(EVENT_LOCAL, t, m));
     } else if (m->sync) {
-        pass(g, t, m);
+        step_pass(g, t, m);
     } else {
-        post(g, t, m);
+        step_post(g, t, m);
     }
 }
 
-static void expand(graph *g, size_t situation)
+static void expand_state(graph *g, size_t state)
 {
-    size_t begin = g->at[situation];
-    APHI_RESERVE(g->first_edge, g->first_capacity, situation + 2);
-    g->first_edge[situation] = g->edge_count;
-    g->now_size = g->at[situation + 1] - begin;
-    memcpy(g->now, g->words + begin, g->now_size * sizeof *g->now);
+    size_t begin = g->at[state];
+    APHI_RESERVE(g->first_edge, g->first_capacity, state + 2);
+    g->first_edge[state] = g->edge_count;
+    g->current_size = g->at[state + 1] - begin;
+    memcpy(g->current, g->words + begin, g->current_size * sizeof *g->current);
     for (size_t t = 0; t < g->alts->component_count; t++) {
         const aphi_alts_component *c = &g->alts->components[t];
-        for (uint32_t i = c->first[g->now[t]]; i < c->first[g->now[t] + 1]; i++)
-            step(g, t, &c->moves[i]);
+        for (uint32_t i = c->first[g->current[t]]; i < c->first[g->current[t] + 1]; i++)
+            step_move(g, t, &c->moves[i]);
     }
-    g->first_edge[situation + 1] = g->edge_count;
+    g->first_edge[state + 1] = g->edge_count;
 }
 
 static bool is_stopped(const graph *g)
@@ -236,18 +237,18 @@ static bool is_stopped(const graph *g)
 static void compose(graph *g)
 {
     size_t room = g->alts->component_count + g->alts->port_count * (1 + (size_t)MESSAGES_MAX) + 1;
-    g->now = aphi_alloc_zero(room * sizeof *g->now);
+    g->current = aphi_alloc_zero(room * sizeof *g->current);
     g->next = aphi_alloc_zero(room * sizeof *g->next);
     APHI_RESERVE(g->at, g->at_capacity, 1);
     g->at[0] = 0;
     for (size_t t = 0; t < g->alts->component_count; t++)
-        g->now[t] = g->alts->components[t].initial;
-    number_of(g, g->now, g->alts->component_count + g->alts->port_count);
+        g->current[t] = g->alts->components[t].initial;
+    intern_words(g, g->current, g->alts->component_count + g->alts->port_count);
     for (size_t i = 0; i < g->count && !g->too_large && !is_stopped(g); i++) {
-        expand(g, i);
-        g->too_large |= g->count > SITUATIONS_MAX;
+        expand_state(g, i);
+        g->too_large |= g->count > STATES_MAX;
     }
-    free(g->now);
+    free(g->current);
     free(g->next);
 }
 
@@ -261,11 +262,11 @@ static int by_event(const void *a, const void *b)
     return (x->target > y->target) - (x->target < y->target);
 }
 
-/* The edges with classes for targets, each once. */
-static size_t sign(const graph *g, const uint32_t *class_of, size_t situation, edge *out)
+/* Copies the edges of a state with classes as targets, without duplicates. */
+static size_t signature_of(const graph *g, const uint32_t *class_of, size_t state, edge *out)
 {
-    size_t n = g->first_edge[situation + 1] - g->first_edge[situation], kept = 0;
-    memcpy(out, g->edges + g->first_edge[situation], n * sizeof *out);
+    size_t n = g->first_edge[state + 1] - g->first_edge[state], kept = 0;
+    memcpy(out, g->edges + g->first_edge[state], n * sizeof *out);
     for (size_t i = 0; i < n; i++)
         out[i].target = class_of[out[i].target];
     qsort(out, n, sizeof *out, by_event);
@@ -275,8 +276,8 @@ static size_t sign(const graph *g, const uint32_t *class_of, size_t situation, e
     return kept;
 }
 
-/* The words of a signature: a class is numbered as a situation is. */
-static size_t spell(const edge *edges, size_t n, uint32_t *words)
+/* Encodes a signature as words: classes are interned as states are. */
+static size_t encode_signature(const edge *edges, size_t n, uint32_t *words)
 {
     for (size_t i = 0; i < n; i++) {
         words[3 * i] = (uint32_t)(edges[i].event >> 32);
@@ -297,7 +298,7 @@ static void count_class(aphi_composition *out, const edge *edges, size_t n, aphi
     out->transitions += n;
 }
 
-static void classify(graph *g, aphi_composition *out)
+static void minimize(graph *g, aphi_composition *out)
 {
     graph classes = {.alts = g->alts};
     uint32_t *class_of = aphi_alloc(g->count * sizeof *class_of);
@@ -310,14 +311,14 @@ static void classify(graph *g, aphi_composition *out)
     APHI_RESERVE(classes.at, classes.at_capacity, 1);
     classes.at[0] = 0;
     for (size_t i = g->count; i-- > 0 && !is_stopped(g);) {
-        size_t n = sign(g, class_of, i, edges), before = classes.count;
-        class_of[i] = number_of(&classes, words, spell(edges, n, words));
+        size_t n = signature_of(g, class_of, i, edges), before = classes.count;
+        class_of[i] = intern_words(&classes, words, encode_signature(edges, n, words));
         if (classes.count > before)
             count_class(out, edges, n, paths);
     }
     if (!is_stopped(g))
         out->paths = paths[class_of[0]];
-    out->situations = g->count;
+    out->global_states = g->count;
     free(class_of);
     free(paths);
     free(edges);
@@ -327,7 +328,7 @@ static void classify(graph *g, aphi_composition *out)
     free(classes.table);
 }
 
-static bool is_defined(const aphi_alts *a, char *why, size_t size)
+static bool is_supported(const aphi_alts *a, char *why, size_t size)
 {
     for (size_t t = 0; t < a->component_count; t++) {
         const aphi_alts_component *c = &a->components[t];
@@ -335,8 +336,8 @@ static bool is_defined(const aphi_alts *a, char *why, size_t size)
             const aphi_alts_move *m = &c->moves[i];
             if (m->op != APHI_ALTS_SEND || !m->sync || a->ports[m->port].medium != APHI_MEDIUM_PORT)
                 continue;
-            snprintf(why, size, "component %s sends synchronously to %s, which has one queue for all senders: standing "
-                     "in line is no event, so interleavings are not counted", c->name, a->ports[m->port].name);
+            snprintf(why, size, "component %s sends synchronously to %s, which has one queue for all senders: entering "
+                     "the queue is not an event, so interleavings cannot be counted", c->name, a->ports[m->port].name);
             return false;
         }
     }
@@ -348,13 +349,13 @@ bool aphi_composition_measure(const aphi_alts *a, aphi_composition *out, const v
 {
     graph g = {.alts = a, .stop = stop};
     *out = (aphi_composition){0};
-    if (!is_defined(a, why, size))
+    if (!is_supported(a, why, size))
         return false;
     compose(&g);
     if (g.too_large)
-        snprintf(why, size, "there are more than %zu situations, too many to compose", g.count - 1);
+        snprintf(why, size, "the composition has more than %zu states, the limit", g.count - 1);
     else if (!is_stopped(&g))
-        classify(&g, out);
+        minimize(&g, out);
     bool measured = !g.too_large && !is_stopped(&g);
     if (!g.too_large && !measured)
         snprintf(why, size, "interrupted before all interleavings were composed");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * composition.h - a model's components composed, all interleavings of them: how large that is. */
+ * composition.h - size of the parallel composition of a model's components. */
 #ifndef APHI_ALTS_COMPOSITION_H
 #define APHI_ALTS_COMPOSITION_H
 
@@ -11,13 +11,13 @@
 
 typedef struct aphi_composition {
     uint64_t states, transitions; /* up to strong bisimulation */
-    uint64_t situations;          /* states before that */
-    aphi_uint128 paths;      /* total orders: from the first state to one without transitions */
-    bool overflow;                /* there are more paths than 128 bits hold */
+    uint64_t global_states;       /* before minimization */
+    aphi_uint128 paths;           /* total orders: from the initial state to a terminal one */
+    bool overflow;                /* of paths: more than 128 bits hold */
 } aphi_composition;
 
-/* The model must be sound. False: it is too large, or *stop was set meanwhile (stop may be NULL), or it has synchronous
- * sends to a port with one queue for all senders, for which this is not defined. */
+/* The model must be sound (aphi_alts_check). Returns false with the reason in `why` if the composition is too large, *stop
+ * was set (stop may be NULL), or the model has synchronous sends to a port with one queue for all senders. */
 bool aphi_composition_measure(const aphi_alts *a, aphi_composition *g, const volatile sig_atomic_t *stop, char *why,
                               size_t size);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unfold.c - run a component's step with each message that it can receive, and write down the graph.
+ * unfold.c - conversion of components written in C to transition systems.
  *
- * Idea:       a state of the graph is where a step waits: the state at its head and the answers that it was given
- *             since. Both are values, so equal ones are one word, and what comes back to the same head is the same
- *             state.
- * Invariants: every state below `done` has its moves; the others wait
- * Cost:       a run of a step for each state, from its head: what one step does is bounded, or it would be quadratic.
- * Read next:  component.h, for what a step may call; alts.c, for what is made of it. */
+ * Idea:       run a component's step with each message that it can receive. A state of the graph is a point where the
+ *             step waits: the component's state when the step began, and the answers of its calls since. Both are
+ *             interned values, so equal states are one word.
+ * Invariants: every state below `done` has its moves; the others are queued
+ * Cost:       one run of the step from its beginning for each state; ANSWERS_MAX bounds the quadratic case.
+ * Read next:  component.h, the calls of a step; alts.c, the resulting model. */
 #include "alts/unfold.h"
 
 #include "base/memory.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATES_MAX = 4 << 20, ANSWERS_MAX = 10000, IDLE_MAX = 1000, NAME_MAX_BYTES = 200 };
+enum { STATES_MAX = 4 << 20, ANSWERS_MAX = 10000, EMPTY_STEPS_MAX = 1000, NAME_MAX_BYTES = 200 };
 
 static const size_t memory_max = (size_t)4 << 30;
 static _Thread_local aphi_ending last_ending;
@@ -29,16 +29,16 @@ typedef struct unfolding {
     aphi_alts *alts;
     size_t component;
     aph_model model;
-    aph_value *states;  /* [head, answers] each */
+    aph_value *states;  /* [state at the beginning of the step, answers] */
     size_t count, capacity;
     uint32_t *table;    /* from values to states, each + 1 */
     size_t table_size;
-    uint32_t *from;     /* moves so far */
+    uint32_t *from;     /* of the moves */
     aphi_alts_move *moves;
     size_t move_count, from_capacity, move_capacity;
-    aph_value answers;  /* of the run at hand */
-    size_t at;          /* the next of them */
-    aph_event event;    /* where it was left */
+    aph_value answers;  /* of the current run */
+    size_t at;          /* index of the next answer */
+    aph_event event;    /* where the run stopped */
     char *why;
     size_t why_size;
 } unfolding;
@@ -52,7 +52,7 @@ static void mark_unfolding(void *context)
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
-static size_t place_of(const unfolding *u, aph_value state)
+static size_t find_slot(const unfolding *u, aph_value state)
 {
     size_t at = aph_hash(state) & (u->table_size - 1);
     while (u->table[at] && u->states[u->table[at] - 1] != state)
@@ -60,21 +60,21 @@ static size_t place_of(const unfolding *u, aph_value state)
     return at;
 }
 
-static void rehash(unfolding *u)
+static void grow_table(unfolding *u)
 {
     u->table_size = u->table_size ? 2 * u->table_size : 256;
     free(u->table);
     u->table = aphi_alloc_zero(u->table_size * sizeof *u->table);
     for (size_t i = 0; i < u->count; i++)
-        u->table[place_of(u, u->states[i])] = (uint32_t)i + 1;
+        u->table[find_slot(u, u->states[i])] = (uint32_t)i + 1;
 }
 
-static uint32_t number_of(unfolding *u, aph_value head, aph_value answers)
+static uint32_t intern_state(unfolding *u, aph_value head, aph_value answers)
 {
     aph_value state = APH_ARRAY_OF(head, answers);
     if (2 * (u->count + 1) > u->table_size)
-        rehash(u);
-    size_t at = place_of(u, state);
+        grow_table(u);
+    size_t at = find_slot(u, state);
     if (!u->table[at]) {
         APHI_RESERVE(u->states, u->capacity, u->count + 1);
         u->states[u->count++] = state;
@@ -85,15 +85,15 @@ static uint32_t number_of(unfolding *u, aph_value head, aph_value answers)
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-static bool fault(unfolding *u, const char *what)
+static bool fail(unfolding *u, const char *what)
 {
     snprintf(u->why, u->why_size, "component %s of %s: %s", u->program->components[u->component].name, u->program->name,
              what);
     return false;
 }
 
-/* The text of a label; false if it is none. */
-static bool label_text(aph_value label, char *text, size_t size)
+/* Writes the text of a label; returns false if the value is not a label. */
+static bool format_label(aph_value label, char *text, size_t size)
 {
     aph_value head = aph_is_str(label) ? label : aph_at(label, 0);
     size_t n, used;
@@ -115,12 +115,12 @@ static bool add_move(unfolding *u, uint32_t from, aphi_alts_op op, bool sync, in
 {
     char text[NAME_MAX_BYTES];
     if (op != APHI_ALTS_LOCAL && (port < 0 || port >= u->program->port_count))
-        return fault(u, "it names a port that the program does not have");
-    if (!label_text(label, text, sizeof text))
-        return fault(u, "a label is no string, nor an array of a string and integers, or it is too long");
+        return fail(u, "it names a port that the program does not have");
+    if (!format_label(label, text, sizeof text))
+        return fail(u, "a label is a string or an array of a string and integers, up to 199 bytes long");
     size_t number = aphi_alts_add_label(u->alts, text);
     if (number == SIZE_MAX)
-        return fault(u, "there are too many labels");
+        return fail(u, "there are too many labels");
     APHI_RESERVE(u->from, u->from_capacity, u->move_count + 1);
     APHI_RESERVE(u->moves, u->move_capacity, u->move_count + 1);
     u->from[u->move_count] = from;
@@ -129,7 +129,7 @@ static bool add_move(unfolding *u, uint32_t from, aphi_alts_op op, bool sync, in
     return true;
 }
 
-static bool answer(void *context, const aph_event *event, aph_value *answer)
+static bool answer_event(void *context, const aph_event *event, aph_value *answer)
 {
     unfolding *u = context;
     if (u->at < aph_count(u->answers)) {
@@ -140,45 +140,45 @@ static bool answer(void *context, const aph_event *event, aph_value *answer)
     return false;
 }
 
-/* Runs the step from *head with the answers until it waits. Steps that end on the way begin anew at their head. */
+/* Runs the step from *head with the answers until it waits. A step that ends is started again. */
 static bool run_until_waiting(unfolding *u, aph_value *head, aph_value *answers)
 {
-    for (int idle = 0; idle < IDLE_MAX; idle++) {
+    for (int empty_steps = 0; empty_steps < EMPTY_STEPS_MAX; empty_steps++) {
         u->answers = *answers;
         u->at = 0;
-        aphi_ending ending = aphi_step_run(&u->model, head, answer, u);
+        aphi_ending ending = aphi_step_run(&u->model, head, answer_event, u);
         last_ending = ending;
         if (ending == APHI_LEFT)
             return true;
         if (ending != APHI_ENDED)
-            return fault(u, ending == APHI_MISCALLED || ending == APHI_CRASHED ? aphi_step_reason()
-                            : ending == APHI_NEVER ? "it calls aph_never, which has no meaning here"
+            return fail(u, ending == APHI_MISCALLED || ending == APHI_CRASHED ? aphi_step_reason()
+                            : ending == APHI_NEVER ? "it calls aph_never, which a component must not call"
                                                    : "its step does not end");
         *answers = aph_array(0, NULL);
     }
-    return fault(u, "its step ends again and again without doing anything: one that is over calls aph_halt");
+    return fail(u, "its step returns repeatedly without an event; a finished component calls aph_halt");
 }
 
-/* The state in which the step waits after one more answer. */
-static bool follow(unfolding *u, aph_value head, aph_value answers, aph_value more, uint32_t *target)
+/* Finds the state in which the step waits after one more answer. */
+static bool run_with_answer(unfolding *u, aph_value head, aph_value answers, aph_value next_answer, uint32_t *target)
 {
     if (aph_count(answers) >= ANSWERS_MAX) {
         last_ending = APHI_OUT_OF_TIME;
-        return fault(u, "its step goes on and on: one that repeats something returns, and is run again");
+        return fail(u, "its step does not return; a component that repeats something returns, and is run again");
     }
-    answers = aph_push(answers, more);
+    answers = aph_push(answers, next_answer);
     if (!run_until_waiting(u, &head, &answers))
         return false;
-    *target = number_of(u, head, answers);
+    *target = intern_state(u, head, answers);
     return true;
 }
 
-static bool take_select(unfolding *u, uint32_t state, aph_value head, aph_value answers, aph_value open)
+static bool add_receives(unfolding *u, uint32_t state, aph_value head, aph_value answers, aph_value alternatives)
 {
-    for (size_t i = 0; i < aph_count(open); i++) {
-        aph_value alternative = aph_at(open, i);
+    for (size_t i = 0; i < aph_count(alternatives); i++) {
+        aph_value alternative = aph_at(alternatives, i);
         uint32_t target;
-        if (!follow(u, head, answers, aph_at(alternative, 2), &target) ||
+        if (!run_with_answer(u, head, answers, aph_at(alternative, 2), &target) ||
             !add_move(u, state, APHI_ALTS_RECEIVE, false, aph_int_of(aph_at(alternative, 0)), aph_at(alternative, 1),
                       target))
             return false;
@@ -186,31 +186,31 @@ static bool take_select(unfolding *u, uint32_t state, aph_value head, aph_value 
     return true;
 }
 
-static bool take_event(unfolding *u, uint32_t state, aph_value head, aph_value answers)
+static bool add_moves_of(unfolding *u, uint32_t state, aph_value head, aph_value answers)
 {
     aph_event e = u->event;
     uint32_t target;
-    bool ours = e.kind == APH_EVENT_OTHER;
-    if (!ours)
-        return fault(u, "it makes a call that a component has no use for: see component.h");
+    bool is_component_event = e.kind == APH_EVENT_OTHER;
+    if (!is_component_event)
+        return fail(u, "it makes a call that is not for components; component.h has the calls");
     if (!strcmp(e.name, APHI_EVENT_HALT))
         return true;
     if (!strcmp(e.name, APHI_EVENT_SELECT))
-        return take_select(u, state, head, answers, e.value);
+        return add_receives(u, state, head, answers, e.value);
     bool local = !strcmp(e.name, APHI_EVENT_NOTE);
-    return follow(u, head, answers, aph_bool(true), &target) &&
+    return run_with_answer(u, head, answers, aph_bool(true), &target) &&
            add_move(u, state, local ? APHI_ALTS_LOCAL : APHI_ALTS_SEND, !strcmp(e.name, APHI_EVENT_PASS), e.to, e.value,
                     target);
 }
 
-static bool unfold_all(unfolding *u)
+static bool unfold_states(unfolding *u)
 {
     for (size_t done = 0; done < u->count; done++) {
         aph_value head = aph_at(u->states[done], 0), answers = aph_at(u->states[done], 1);
-        if (!run_until_waiting(u, &head, &answers) || !take_event(u, (uint32_t)done, head, answers))
+        if (!run_until_waiting(u, &head, &answers) || !add_moves_of(u, (uint32_t)done, head, answers))
             return false;
         if (u->count > STATES_MAX)
-            return fault(u, "it has too many states: give its counters a bound");
+            return fail(u, "it has too many states; bound its counters");
     }
     return true;
 }
@@ -225,8 +225,8 @@ static bool unfold_component(const aph_program *program, aphi_alts *a, size_t co
     aphi_guard_arm(&u.model, 0, memory_max);
     bool done = run_until_waiting(&u, &head, &answers);
     if (done) {
-        number_of(&u, head, answers);
-        done = unfold_all(&u);
+        intern_state(&u, head, answers);
+        done = unfold_states(&u);
     }
     aphi_guard_disarm();
     if (done)

@@ -97,7 +97,7 @@ static int check(const char *name, uint32_t unroll, aphi_alts *a)
 {
     static const int exits[] = {[APHI_ALTS_MIXED] = APHI_EXIT_PROGRAM_MIXED,
                                 [APHI_ALTS_AMBIGUOUS] = APHI_EXIT_PROGRAM_AMBIGUOUS,
-                                [APHI_ALTS_OPEN] = APHI_EXIT_PROGRAM_OPEN,
+                                [APHI_ALTS_NOT_CLOSED] = APHI_EXIT_PROGRAM_OPEN,
                                 [APHI_ALTS_CYCLIC] = APHI_EXIT_PROGRAM_CYCLIC};
     char why[500];
     aphi_alts_flaw flaw = aphi_alts_check(a, why, sizeof why);
@@ -106,8 +106,8 @@ static int check(const char *name, uint32_t unroll, aphi_alts *a)
         code = aphi_alts_unroll(a, unroll, why, sizeof why) ? 0 : APHI_EXIT_PROGRAM_LARGE;
     if (code)
         fprintf(stderr, "antiphon: %s: %s\n", name, why);
-    else if (!aphi_alts_is_fed(a, why, sizeof why))
-        fprintf(stderr, "antiphon: %s: %s: is the model whole?\n", name, why);
+    else if (!aphi_alts_check_senders(a, why, sizeof why))
+        fprintf(stderr, "antiphon: %s: warning: %s\n", name, why);
     return code;
 }
 

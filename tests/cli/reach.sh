@@ -118,7 +118,7 @@ behaviour B states 4 initial 0
 EOF
 run 0 reach "$dir/careless.alts"
 out 'careless: 1 sequence, 1 of them deadlocks'
-err 'component A, state 2: it receives from a, and no component ever sends there: is the model whole?'
+err 'component A, state 2: it receives from a, but no component sends to that port'
 run 1 reach --exclusive enter "$dir/careless.alts"
 out 'sequence 1 is wrong: A and B can both be after enter at one time'
 err '"label":"enter"'
@@ -325,7 +325,7 @@ run 39 reach "$dir/stuck.c"
 err 'its step does not end'
 sed 's/aph_note(m, "greeted");/for (;;) aph_note(m, "greeted");/' "$dir/open.c" >"$dir/tireless.c"
 run 39 reach "$dir/tireless.c"
-err 'its step goes on and on'
+err 'its step does not return'
 echo '{"f":"x"}' >"$dir/history.jsonl"
 "$ANTIPHON" check "$dir/open.c" "$dir/history.jsonl" >"$dir/out" 2>"$dir/err"
 check 'a program is taken for a server' test $? -ne 0
@@ -372,7 +372,7 @@ wrong 61 'component A, state 0: a send and another one leave it' '0 -> 1 post q 
 wrong 62 'component A, state 0: two receives of x from p leave it' '0 -> 1 take p x\n0 -> 2 take p x\n'
 wrong 63 'component A, state 1: it receives from q, a port of B' '0 -> 1 post q x\n1 -> 2 take q x\n'
 wrong 63 'component A, state 0: it sends to p, its own port' '0 -> 1 post p x\n'
-wrong 64 'component A, state 0: it can be reached again from itself' '0 -> 1 post q x\n1 -> 0 note again\n'
+wrong 64 'component A, state 0: it is on a cycle' '0 -> 1 post q x\n1 -> 0 note again\n'
 run 0 reach --unroll 2 --list "$dir/m.alts"
 check 'two rounds are not two sends' test "$(grep -o '"op":"send"' "$dir/out" | wc -l)" -eq 2
 # Two ways through a cycle that meet again in it: both can be gone, in either order.
