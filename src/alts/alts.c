@@ -15,7 +15,7 @@
 
 enum { UNROLLED_MAX = 4 << 20 };
 
-/* ---- construction ------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 void aphi_alts_init(aphi_alts *a, const char *name)
 {
@@ -159,9 +159,9 @@ static aphi_alts_flaw check_closed(const aphi_alts *a, size_t component, uint32_
         bool own = p->owner == component;
         if (own == (m->op == APHI_ALTS_RECEIVE))
             continue;
-        snprintf(why, size, own ? "component %s, state %" PRIu32 ": it sends to %s, its own port; only other components "
-                 "send to a port%s" : "component %s, state %" PRIu32 ": it receives from %s, a port of %s; only the "
-                 "owner of a port receives from it", c->name, s, p->name, own ? "" : a->components[p->owner].name);
+        snprintf(why, size, own ? "component %s, state %" PRIu32 ": it sends to %s, its own port; only other "
+                 "components send to it%s" : "component %s, state %" PRIu32 ": it receives from %s, a port of %s; only "
+                 "the owner of a port receives from it", c->name, s, p->name, own ? "" : a->components[p->owner].name);
         return APHI_ALTS_NOT_CLOSED;
     }
     return APHI_ALTS_SOUND;
@@ -336,7 +336,8 @@ static void unroll_component(aphi_alts *a, size_t component, const scc_search *p
         for (uint32_t i = c->first[s]; i < c->first[s + 1]; i++)
             for (uint32_t round = 0; round < times; round++) {
                 aphi_alts_move m = c->moves[i];
-                bool inside = p->scc[s] == p->scc[m.target], back = inside && p->left_order[m.target] >= p->left_order[s];
+                bool inside = p->scc[s] == p->scc[m.target];
+                bool back = inside && p->left_order[m.target] >= p->left_order[s];
                 uint32_t next = !inside ? 0 : round + back;
                 if (next == times)
                     continue;
@@ -353,8 +354,8 @@ static void unroll_cycles_of(aphi_alts *a, size_t component, uint32_t times)
 {
     size_t bytes = (a->components[component].states + 1) * sizeof(uint32_t);
     scc_search p = {.c = &a->components[component], .scc = aphi_alloc(bytes), .index = aphi_alloc_zero(bytes),
-               .low = aphi_alloc(bytes), .left_order = aphi_alloc(bytes), .stack = aphi_alloc(bytes),
-               .path = aphi_alloc(bytes), .next = aphi_alloc(bytes)};
+                    .low = aphi_alloc(bytes), .left_order = aphi_alloc(bytes), .stack = aphi_alloc(bytes),
+                    .path = aphi_alloc(bytes), .next = aphi_alloc(bytes)};
     memset(p.scc, 0xff, bytes);
     find_sccs(&p);
     unroll_component(a, component, &p, times);

@@ -15,9 +15,9 @@
  *   closed: only the owner of a port receives from it, and it never sends to it
  *   acyclic: no component returns to a state (aphi_alts_unroll bounds cycles)
  *
- * A medium holds the messages that were sent asynchronously and are not received yet. A synchronous message never enters
- * a medium: its sender waits until it is received. On an ordered port it does not overtake earlier messages of its
- * sender: the receiver takes those first. */
+ * A medium holds the messages that were sent asynchronously and are not received yet. A synchronous message never
+ * enters a medium: its sender waits until it is received. On an ordered port it does not overtake earlier messages of
+ * its sender: the receiver takes those first. */
 #ifndef APHI_ALTS_ALTS_H
 #define APHI_ALTS_ALTS_H
 
@@ -67,7 +67,7 @@ typedef struct aphi_alts {
     size_t component_capacity, port_capacity, label_capacity;
 } aphi_alts;
 
-/* ---- construction ------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 void aphi_alts_init(aphi_alts *a, const char *name);
 void aphi_alts_free(aphi_alts *a);
@@ -75,8 +75,8 @@ void aphi_alts_free(aphi_alts *a);
 size_t aphi_alts_component_named(const aphi_alts *a, const char *name);
 size_t aphi_alts_port_named(const aphi_alts *a, const char *name);
 size_t aphi_alts_label_named(const aphi_alts *a, const char *name);
-/* Adds a component, port or label and returns its index, or SIZE_MAX at the limit. Names of components and ports must be
- * new; an existing label keeps its index. */
+/* Adds a component, port or label and returns its index, or SIZE_MAX at the limit. Names of components and ports must
+ * be new; an existing label keeps its index. */
 size_t aphi_alts_add_component(aphi_alts *a, const char *name);
 size_t aphi_alts_add_port(aphi_alts *a, const char *name, size_t owner, aphi_medium medium, uint32_t capacity);
 size_t aphi_alts_add_label(aphi_alts *a, const char *name);
@@ -88,16 +88,16 @@ void aphi_alts_fill(aphi_alts *a, size_t component, uint32_t initial, uint32_t s
 
 typedef enum aphi_alts_flaw {
     APHI_ALTS_SOUND,
-    APHI_ALTS_MIXED,     /* R1 */
-    APHI_ALTS_AMBIGUOUS, /* R2 */
-    APHI_ALTS_NOT_CLOSED,      /* a component receives from a foreign port, or sends to its own */
-    APHI_ALTS_CYCLIC,    /* and no other flaw */
+    APHI_ALTS_MIXED,      /* R1 */
+    APHI_ALTS_AMBIGUOUS,  /* R2 */
+    APHI_ALTS_NOT_CLOSED, /* a component receives from a foreign port, or sends to its own */
+    APHI_ALTS_CYCLIC,     /* and no other flaw */
 } aphi_alts_flaw;
 
 /* Returns the first flaw, and describes it in `why` with its component and state. Unreachable states count, too. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size);
-/* Returns false, and describes the state in `why`, if a state waits only on ports to which no component sends: a deadlock,
- * or the sender is missing from the model. */
+/* Returns false, and describes the state in `why`, if a state waits only on ports to which no component sends: a
+ * deadlock, or the sender is missing from the model. */
 bool aphi_alts_check_senders(const aphi_alts *a, char *why, size_t size);
 /* Makes components with cycles acyclic: no run enters a state more than `times` times; it ends there instead. Each
  * cycle is bounded separately. Returns false if the result is too large. */

@@ -27,14 +27,14 @@ typedef struct reader {
     size_t line;
     char words[WORDS][NAME_BYTES + 1];
     size_t count;
-    const char *folder;     /* of the files that it names; NULL: it must not name files */
+    const char *folder;  /* of the files that it names; NULL: it must not name files */
     aphi_alts *alts;
-    uint32_t *from;         /* moves of the current behaviour */
+    uint32_t *from;      /* moves of the current behaviour */
     aphi_alts_move *moves;
     size_t move_count, from_capacity, move_capacity;
-    size_t component;       /* of the current behaviour; SIZE_MAX: none */
+    size_t component;    /* of the current behaviour; SIZE_MAX: none */
     uint32_t states, initial;
-    bool *has_behaviour;           /* by component */
+    bool *has_behaviour; /* by component */
     aphi_alts_problem problem;
     char *why;
     size_t why_size;
@@ -57,7 +57,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-static const char forbidden_characters[] = "a control character, a blank, one of \" \\ ! ?, or a # at its beginning";
+static const char not_in_names[] = "a control character, a blank, one of \" \\ ! ?, or a # at its beginning";
 
 /* Names that all formats can represent. */
 static bool is_name(const char *bytes, size_t n)
@@ -80,7 +80,7 @@ static bool read_word(reader *t, const char **at, const char *end)
         return fail(t, "a word of more than %d bytes", NAME_BYTES);
     memcpy(t->words[t->count], begin, n);
     t->words[t->count++][n] = '\0';
-    return is_name(begin, n) || fail(t, "a name has a forbidden character: %s", forbidden_characters);
+    return is_name(begin, n) || fail(t, "a name has a forbidden character: %s", not_in_names);
 }
 
 /* Reads the words of the next line that is not empty; count is 0 at the end of the file. A word that begins with #
@@ -175,7 +175,7 @@ static void skip_blanks(reader *t)
         t->at++;
 }
 
-static bool expect_char(reader *t, char c)
+static bool expect(reader *t, char c)
 {
     skip_blanks(t);
     if (t->at == t->end || *t->at != c)
@@ -222,7 +222,7 @@ static bool read_label(reader *t, char *label)
     while (!quoted && n && is_space(label[n - 1]))
         n--;
     label[n] = '\0';
-    if (quoted && !expect_char(t, '"'))
+    if (quoted && !expect(t, '"'))
         return false;
     return n || fail(t, "a label is empty");
 }
@@ -236,7 +236,8 @@ static bool add_aut_move(reader *t, uint32_t from, char *label, uint32_t target)
     if (mark)
         *mark = '\0';
     if (!is_name(message, strlen(message)) || (mark && !is_name(label, strlen(label))))
-        return fail(t, "a label is PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot have %s", forbidden_characters);
+        return fail(t, "a label is PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot have %s",
+                    not_in_names);
     aphi_alts_op op = local ? APHI_ALTS_LOCAL : receive ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND;
     return add_move(t, from, op, sync, label, message, target);
 }
@@ -249,9 +250,9 @@ static bool read_aut(reader *t)
     if (t->end - t->at < 3 || memcmp(t->at, "des", 3) != 0)
         return fail(t, "the first line is des (INITIAL, TRANSITIONS, STATES)");
     t->at += 3;
-    if (!expect_char(t, '(') || !read_number(t, STATES_MAX, &t->initial) || !expect_char(t, ',') ||
-        !read_number(t, 999999999, &moves) || !expect_char(t, ',') || !read_number(t, STATES_MAX, &t->states) ||
-        !expect_char(t, ')'))
+    if (!expect(t, '(') || !read_number(t, STATES_MAX, &t->initial) || !expect(t, ',') ||
+        !read_number(t, 999999999, &moves) || !expect(t, ',') || !read_number(t, STATES_MAX, &t->states) ||
+        !expect(t, ')'))
         return false;
     if (t->initial >= t->states)
         return fail(t, "the initial state is not one of the %" PRIu32 " states", t->states);
@@ -263,8 +264,8 @@ static bool read_aut(reader *t)
             t->line++;
             continue;
         }
-        if (!expect_char(t, '(') || !read_number(t, t->states - 1, &from) || !expect_char(t, ',') || !read_label(t, label) ||
-            !expect_char(t, ',') || !read_number(t, t->states - 1, &target) || !expect_char(t, ')') ||
+        if (!expect(t, '(') || !read_number(t, t->states - 1, &from) || !expect(t, ',') || !read_label(t, label) ||
+            !expect(t, ',') || !read_number(t, t->states - 1, &target) || !expect(t, ')') ||
             !add_aut_move(t, from, label, target) || !end_line(t))
             return false;
     }
@@ -276,7 +277,7 @@ bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, 
                    size_t size)
 {
     reader t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .component = component, .why = why,
-              .why_size = size};
+                .why_size = size};
     bool read = read_aut(&t);
     if (read)
         finish_behaviour(&t);
@@ -429,7 +430,7 @@ static bool read_model(reader *t)
     for (size_t i = 0; i < t->alts->component_count; i++)
         if (!t->has_behaviour[i])
             return fail(t, "component %s has no behaviour; add behaviour %s states N initial S",
-                         t->alts->components[i].name, t->alts->components[i].name);
+                        t->alts->components[i].name, t->alts->components[i].name);
     return t->alts->component_count > 0 || fail(t, "the model has no component");
 }
 

@@ -27,13 +27,13 @@ typedef struct edge {
 
 typedef struct graph {
     const aphi_alts *alts;
-    uint32_t *words;     /* of all global states */
+    uint32_t *words;          /* of all global states */
     size_t word_count, word_capacity;
-    size_t *at;          /* where a state begins; count + 1 entries */
+    size_t *at;               /* where a state begins; count + 1 entries */
     size_t count, at_capacity;
-    uint32_t *table;     /* hash table of states, then of classes; each + 1 */
+    uint32_t *table;          /* hash table of states, then of classes; each + 1 */
     size_t table_size;
-    edge *edges;         /* of states, then of classes */
+    edge *edges;              /* of states, then of classes */
     size_t edge_count, edge_capacity;
     size_t *first_edge;
     size_t first_capacity;

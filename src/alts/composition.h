@@ -16,8 +16,8 @@ typedef struct aphi_composition {
     bool overflow;                /* of paths: more than 128 bits hold */
 } aphi_composition;
 
-/* The model must be sound (aphi_alts_check). Returns false with the reason in `why` if the composition is too large, *stop
- * was set (stop may be NULL), or the model has synchronous sends to a port with one queue for all senders. */
+/* The model must be sound (aphi_alts_check). Returns false with the reason in `why` if the composition is too large,
+ * *stop was set (stop may be NULL), or the model has synchronous sends to a port with one queue for all senders. */
 bool aphi_composition_measure(const aphi_alts *a, aphi_composition *g, const volatile sig_atomic_t *stop, char *why,
                               size_t size);
 

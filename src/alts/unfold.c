@@ -152,8 +152,8 @@ static bool run_until_waiting(unfolding *u, aph_value *head, aph_value *answers)
             return true;
         if (ending != APHI_ENDED)
             return fail(u, ending == APHI_MISCALLED || ending == APHI_CRASHED ? aphi_step_reason()
-                            : ending == APHI_NEVER ? "it calls aph_never, which a component must not call"
-                                                   : "its step does not end");
+                        : ending == APHI_NEVER ? "it calls aph_never, which a component must not call"
+                        : "its step does not end");
         *answers = aph_array(0, NULL);
     }
     return fail(u, "its step returns repeatedly without an event; a finished component calls aph_halt");

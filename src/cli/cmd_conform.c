@@ -150,7 +150,7 @@ static bool visit(void *context, aphi_explorer *e)
     tester *t = context;
     conforming *x = t->x;
     bool more = true;
-    aphi_sequence_take(&t->sequence, e);
+    aphi_sequence_load(&t->sequence, e);
     pthread_mutex_lock(&x->lock);
     uint64_t number = ++x->visited;
     pthread_mutex_unlock(&x->lock);
@@ -170,7 +170,7 @@ static void visit_all(conforming *x)
         contexts[i] = &x->testers[i];
         aphi_sequence_open(&x->testers[i].sequence, &x->plan);
     }
-    aphi_parallel_options team = {.plan = &x->plan, .jobs = x->local ? 1 : (unsigned)x->jobs, .visit = visit,
+    aphi_parallel_options team = {.model = &x->plan, .jobs = x->local ? 1 : (unsigned)x->jobs, .visit = visit,
                               .contexts = contexts, .slice = x->local ? 0 : 1, .stop = &interrupted};
     x->complete = aphi_parallel_search(&team).end == APHI_PARALLEL_DONE;
     for (size_t i = 0; i < x->jobs; i++)
@@ -533,7 +533,7 @@ static int open_tester(conforming *x, tester *t)
 
 static void close_tester(tester *t)
 {
-    if (t->c.plan)
+    if (t->c.model)
         aphi_conformance_close(&t->c);
     aphi_program_close(t->program);
 }
@@ -566,7 +566,7 @@ static int start(conforming *x)
     char error[512];
     if (x->thread && aphi_alts_component_named(&x->alts, x->thread) == SIZE_MAX)
         return aphi_usage("--thread %s: %s has no component of that name", x->thread, x->alts.name);
-    if (!aphi_compiled_make(&x->plan, &x->alts, error, sizeof error)) {
+    if (!aphi_compiled_model_build(&x->plan, &x->alts, error, sizeof error)) {
         fprintf(stderr, "antiphon: %s: %s\n", x->model, error);
         return APHI_EXIT_PROGRAM_LARGE;
     }
@@ -581,7 +581,7 @@ static int start(conforming *x)
         close_tester(&x->testers[i]);
     pthread_mutex_destroy(&x->lock);
     free(x->testers);
-    aphi_compiled_free(&x->plan);
+    aphi_compiled_model_free(&x->plan);
     return code;
 }
 

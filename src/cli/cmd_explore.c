@@ -25,7 +25,7 @@ typedef struct exploration {
     uint64_t random, seed, limit, time_ms, events_max;
     uint64_t seed_now; /* of the last random run */
     bool races, twice, json;
-    aphi_program_told told;
+    aphi_program_told stats;
     bool complete;
     int code;
     char trouble[600]; /* what the first bad run came to */
@@ -154,7 +154,7 @@ static void weigh(exploration *x, const aphi_recording *r)
 static void write_line(exploration *x, const aphi_recording *r, const aphi_races *races)
 {
     x->line.n = 0;
-    aphi_recording_write(aphi_program_cast(x->program), r, x->races ? races : NULL, x->told.sequences, &x->line);
+    aphi_recording_write(aphi_program_cast(x->program), r, x->races ? races : NULL, x->stats.sequences, &x->line);
     aphi_buffer_byte(&x->line, '\n');
     fwrite(x->line.data, 1, x->line.n, x->listed);
 }
@@ -185,14 +185,14 @@ static bool visit(void *context, const aphi_recording *r, const aphi_races *race
     if (x->listed)
         write_line(x, r, races);
     bool sequence = r->end == APHI_RECORDING_ENDED || r->end == APHI_RECORDING_DEADLOCK;
-    return sequence && !interrupted && (!x->limit || x->told.sequences < x->limit);
+    return sequence && !interrupted && (!x->limit || x->stats.sequences < x->limit);
 }
 
 static void run_all(exploration *x)
 {
     char error[512];
     aphi_program_order limits = order_of(x, 0);
-    switch (aphi_program_explore(x->program, &limits, visit, x, &x->told, error, sizeof error)) {
+    switch (aphi_program_explore(x->program, &limits, visit, x, &x->stats, error, sizeof error)) {
     case APHI_PROGRAM_ALL: x->complete = true; break;
     case APHI_PROGRAM_LOST: lost(x, error); break;
     default: break;
@@ -209,10 +209,10 @@ static bool run_one(exploration *x, const aphi_program_order *o)
         lost(x, error);
         return false;
     }
-    x->told.runs++;
+    x->stats.runs++;
     if (x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK)
-        x->told.sequences++;
-    x->told.deadlocks += x->recording.end == APHI_RECORDING_DEADLOCK;
+        x->stats.sequences++;
+    x->stats.deadlocks += x->recording.end == APHI_RECORDING_DEADLOCK;
     return true;
 }
 
@@ -269,9 +269,9 @@ static bool follow(exploration *x)
     o.forced_count = x->given.event_count;
     o.whole = x->replay != NULL;
     if (x->replay) {
-        x->told.runs++;
+        x->stats.runs++;
         bool same = replay(x, &x->given);
-        x->told.sequences += same;
+        x->stats.sequences += same;
         if (same)
             list(x, &x->again);
         return same;
@@ -348,9 +348,9 @@ static const char *verdict(const exploration *x)
 static void tell_json(const exploration *x, double seconds)
 {
     aph_value v = aph_record("program", aph_str(x->name), "verdict", aph_str(verdict(x)), "exit", aph_int(x->code),
-                             "sequences", aph_int((int64_t)x->told.sequences), "deadlocks",
-                             aph_int((int64_t)x->told.deadlocks), "runs", aph_int((int64_t)x->told.runs), "blocked",
-                             aph_int((int64_t)x->told.blocked), "complete", aph_bool(x->complete), "milliseconds",
+                             "sequences", aph_int((int64_t)x->stats.sequences), "deadlocks",
+                             aph_int((int64_t)x->stats.deadlocks), "runs", aph_int((int64_t)x->stats.runs), "blocked",
+                             aph_int((int64_t)x->stats.blocked), "complete", aph_bool(x->complete), "milliseconds",
                              aph_int((int64_t)(seconds * 1e3)));
     if (*x->trouble)
         v = aph_put(v, "detail", aph_str(x->trouble));
@@ -364,9 +364,10 @@ static void tell(const exploration *x, double seconds)
     if (*x->trouble)
         fprintf(stderr, "antiphon: %s: %s\n", x->name, x->trouble);
     fprintf(out, "%s  %s: %" PRIu64 " sequence%s%s, %" PRIu64 " with a deadlock; %" PRIu64 " run%s, %" PRIu64
-            " of them blocked, in %.2f s\n", verdict(x), x->name, x->told.sequences, x->told.sequences == 1 ? "" : "s",
-            x->complete && !x->random && !x->replay && !x->prefix ? ", all there are" : "", x->told.deadlocks,
-            x->told.runs, x->told.runs == 1 ? "" : "s", x->told.blocked, seconds);
+            " of them blocked, in %.2f s\n", verdict(x), x->name, x->stats.sequences,
+            x->stats.sequences == 1 ? "" : "s",
+            x->complete && !x->random && !x->replay && !x->prefix ? ", all there are" : "", x->stats.deadlocks,
+            x->stats.runs, x->stats.runs == 1 ? "" : "s", x->stats.blocked, seconds);
 }
 
 static bool open_list(exploration *x)

@@ -18,6 +18,7 @@
 #include "cli/program_model.h"
 #include "report/sequence_view.h"
 #include "alts/alts_text.h"
+#include "explore/checkpoint.h"
 #include "explore/distributed.h"
 #include "alts/composition.h"
 #include "explore/sequence.h"
@@ -178,9 +179,9 @@ static void tell_deadlock(const visitor *v, char *why, size_t size)
     const aphi_compiled_model *p = &v->r->plan;
     size_t used = (size_t)snprintf(why, size, "it ends in a deadlock:");
     for (size_t t = 0, told = 0; t < p->thread_count && used < size; t++)
-        if (p->states[v->sequence.ends[t]].kind != APHI_COMPILED_TERMINAL)
+        if (p->states[v->sequence.end_states[t]].kind != APHI_COMPILED_TERMINAL)
             used += (size_t)snprintf(why + used, size - used, "%s component %s waits in state %u", told++ ? "," : "",
-                                     v->r->alts.components[t].name, v->sequence.ends[t] - p->threads[t].base);
+                                     v->r->alts.components[t].name, v->sequence.end_states[t] - p->threads[t].base);
 }
 
 static bool has_property(const reach *r)
@@ -201,7 +202,7 @@ static bool is_wrong(visitor *v, char *why, size_t size)
         snprintf(why, size, "%s can be at one time", broken);
         return true;
     }
-    if (r->exclusive_label == SIZE_MAX || !aphi_sequence_overlap(&v->sequence, r->exclusive_label, &t, &u))
+    if (r->exclusive_label == SIZE_MAX || !aphi_sequence_find_overlap(&v->sequence, r->exclusive_label, &t, &u))
         return false;
     snprintf(why, size, "%s and %s can both be after %s at one time", r->alts.components[t].name,
              r->alts.components[u].name, r->exclusive);
@@ -234,7 +235,7 @@ static void say(reach *r, aphi_sequence *s, const char *wrong)
     fclose(out);
     const char *rest = text + head + strlen("{\"sequence\":0");
     memmove(text + head, rest, n - (size_t)(rest - text));
-    aphi_distributed_say(r->fleet, text, n - strlen("{\"sequence\":0"));
+    aphi_distributed_send(r->fleet, text, n - strlen("{\"sequence\":0"));
     free(text);
 }
 
@@ -284,7 +285,7 @@ static bool visit(void *context, aphi_explorer *e)
     visitor *v = context;
     reach *r = v->r;
     char why[300];
-    aphi_sequence_take(&v->sequence, e);
+    aphi_sequence_load(&v->sequence, e);
     bool wrong = is_wrong(v, why, sizeof why);
     if (!wrong && !r->list && !r->sketch)
         return true;
@@ -312,8 +313,8 @@ static void take_sample(reach *r, visitor *v)
 {
     aphi_explorer *e = aphi_explorer_open(&r->plan, v ? visit : NULL, v);
     for (uint64_t found = 0; found < r->sample && !interrupted && !aphi_explorer_stopped(e);)
-        found += aphi_explorer_walk(e, choose, &r->seed);
-    r->result.told = aphi_explorer_told(e);
+        found += aphi_explorer_random_run(e, choose, &r->seed);
+    r->result.stats = aphi_explorer_stats(e);
     r->result.end = interrupted ? APHI_PARALLEL_STOPPED : APHI_PARALLEL_DONE;
     aphi_explorer_close(e);
 }
@@ -328,11 +329,11 @@ static void search(reach *r)
         aphi_sequence_open(&visitors[i].sequence, &r->plan);
         contexts[i] = &visitors[i];
     }
-    r->team.plan = &r->plan;
+    r->team.model = &r->plan;
     r->team.jobs = (unsigned)r->jobs;
     r->team.visit = looks ? visit : NULL;
     r->team.contexts = contexts;
-    r->team.every = (double)r->every;
+    r->team.checkpoint_interval = (double)r->every;
     r->team.limit = r->limit;
     r->team.memory = r->memory << 20;
     r->team.stop = &interrupted;
@@ -362,7 +363,7 @@ static int exit_of(const reach *r)
         return APHI_EXIT_CHECKPOINT;
     if (r->result.end == APHI_PARALLEL_LOST)
         return APHI_EXIT_RANKS;
-    if (r->result.end == APHI_PARALLEL_UNSPILLED)
+    if (r->result.end == APHI_PARALLEL_SPILL_FAILED)
         return APHI_EXIT_PENDING;
     if (interrupted || r->result.interrupted)
         return APHI_EXIT_INTERRUPTED;
@@ -375,7 +376,7 @@ static int exit_of(const reach *r)
 
 static void tell_json(const reach *r)
 {
-    const aphi_explored *told = &r->result.told;
+    const aphi_explore_stats *told = &r->result.stats;
     char wide[APHI_UINT128_TEXT];
     printf("{\"model\":\"%s\",\"complete\":%s,\"%s\":%llu,\"deadlocks\":%llu,\"blocked\":%llu", r->alts.name,
            r->result.end == APHI_PARALLEL_DONE && !r->sample ? "true" : "false", r->sample ? "sampled" : "po",
@@ -408,7 +409,7 @@ static void put_graph(aphi_buffer *out, const reach *r)
 
 static void put_text(aphi_buffer *out, const reach *r)
 {
-    const aphi_explored *told = &r->result.told;
+    const aphi_explore_stats *told = &r->result.stats;
     aphi_buffer_format(out, "%s: ", r->alts.name);
     aphi_report_count(out, told->sequences);
     aphi_buffer_format(out, " %ssequence%s", r->sample ? "random " : "", told->sequences == 1 ? "" : "s");
@@ -496,7 +497,7 @@ static void announce(reach *r, uint64_t fingerprint)
     if (!r->link || follows(r))
         return;
     r->announced = fingerprint;
-    aphi_distributed_announce(r->fleet, fingerprint);
+    aphi_distributed_announce_model(r->fleet, fingerprint);
 }
 
 /* The label of a local event of some component; SIZE_MAX: there is none, though messages may have that label. */
@@ -533,16 +534,16 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->search_ns = aphi_clock_ns() - r->begun_ns;
     if (r->sketch)
         end_sketch(r);
-    return follows(r) && r->result.end != APHI_PARALLEL_UNSPILLED ? APHI_EXIT_PASS : tell(r);
+    return follows(r) && r->result.end != APHI_PARALLEL_SPILL_FAILED ? APHI_EXIT_PASS : tell(r);
 }
 
 static int run_search(reach *r)
 {
-    if (!aphi_compiled_make(&r->plan, &r->alts, r->why, sizeof r->why)) {
+    if (!aphi_compiled_model_build(&r->plan, &r->alts, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
-    uint64_t own = aphi_parallel_fingerprint(&r->plan);
+    uint64_t own = aphi_checkpoint_fingerprint(&r->plan);
     int code = APHI_EXIT_RANKS;
     if (follows(r) && own != r->announced) {
         fprintf(stderr, "antiphon: %s: the process of rank %d has another model of that name than the one of rank 0; "
@@ -550,7 +551,7 @@ static int run_search(reach *r)
     } else {
         code = run_plan(r, own);
     }
-    aphi_compiled_free(&r->plan);
+    aphi_compiled_model_free(&r->plan);
     return code;
 }
 
@@ -594,7 +595,7 @@ static int run_together(reach *r)
     if (!r->link)
         return APHI_EXIT_RANKS;
     r->fleet = aphi_distributed_open(r->link, hear, r);
-    bool begins = !follows(r) || (r->announced = aphi_distributed_await(r->fleet)) != 0;
+    bool begins = !follows(r) || (r->announced = aphi_distributed_await_model(r->fleet)) != 0;
     if (begins)
         code = run(r);
     if (follows(r) ? code != APHI_EXIT_PASS : code == APHI_EXIT_RANKS || code == APHI_EXIT_PENDING) {
@@ -602,7 +603,7 @@ static int run_together(reach *r)
         r->link->abandon(r->link->context, code);
     }
     if (!r->announced && !follows(r))
-        aphi_distributed_announce(r->fleet, 0);
+        aphi_distributed_announce_model(r->fleet, 0);
     r->link->close(r->link->context);
     aphi_distributed_close(r->fleet);
     return code;

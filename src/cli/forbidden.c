@@ -24,7 +24,7 @@ static bool read_state(const aphi_compiled_model *plan, unsigned thread, const c
     return *text >= '0' && *text <= '9' && !*end && number < plan->threads[thread].states;
 }
 
-static int read_point(const aphi_compiled_model *plan, const char *text, char *word, aphi_standpoint *point)
+static int read_point(const aphi_compiled_model *plan, const char *text, char *word, aphi_thread_state *point)
 {
     char *equals = strrchr(word, '=');
     if (!equals)
@@ -40,7 +40,7 @@ static int read_point(const aphi_compiled_model *plan, const char *text, char *w
     return 0;
 }
 
-static int read_text(const aphi_compiled_model *plan, const char *text, char *copy, aphi_standpoint *points,
+static int read_text(const aphi_compiled_model *plan, const char *text, char *copy, aphi_thread_state *points,
                      size_t *count)
 {
     for (char *word = copy, *next; word; word = next) {
@@ -75,7 +75,7 @@ int aphi_forbidden_read(aphi_forbidden *n, const aphi_compiled_model *plan)
 const char *aphi_forbidden_broken(const aphi_forbidden *n, const aphi_sequence *s)
 {
     for (size_t i = 0; i < n->count; i++)
-        if (aphi_sequence_meets(s, n->points[i], n->point_counts[i]))
+        if (aphi_sequence_can_reach(s, n->points[i], n->point_counts[i]))
             return n->texts[i];
     return NULL;
 }

@@ -8,7 +8,7 @@
 
 typedef struct aphi_forbidden {
     const char **texts;           /* as they were given */
-    aphi_standpoint **points;     /* once they are read */
+    aphi_thread_state **points;     /* once they are read */
     size_t *point_counts;
     size_t count, capacity;
 } aphi_forbidden;                     /* all zero: nothing was given */

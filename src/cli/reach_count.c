@@ -19,7 +19,7 @@ static void show_progress(double share)
     aphi_progress_at((uint64_t)(share * PARTS));
 }
 
-static void tell_json(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
+static void tell_json(const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns)
 {
     char sequences[APHI_UINT128_TEXT], deadlocks[APHI_UINT128_TEXT];
     bool complete = !c->stopped && !c->overflow;
@@ -27,7 +27,7 @@ static void tell_json(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
     if (complete)
         printf(",\"po\":%s,\"deadlocks\":%s", aphi_uint128_text(c->sequences, sequences),
                aphi_uint128_text(c->deadlocks, deadlocks));
-    printf(",\"situations\":%zu,\"seconds\":%.6f}\n", c->situations, (double)ns / 1e9);
+    printf(",\"situations\":%zu,\"seconds\":%.6f}\n", c->states, (double)ns / 1e9);
 }
 
 /* In groups of three digits. */
@@ -42,7 +42,7 @@ static void put_wide(aphi_buffer *out, aphi_uint128 number)
     }
 }
 
-static void tell_text(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
+static void tell_text(const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns)
 {
     aphi_buffer out = {0};
     aphi_buffer_format(&out, "%s: ", alts->name);
@@ -59,8 +59,8 @@ static void tell_text(const aphi_alts *alts, const aphi_counted *c, int64_t ns)
         aphi_buffer_format(&out, " of them deadlock%s", c->deadlocks == 1 ? "s" : "");
     }
     aphi_buffer_str(&out, "; ");
-    aphi_report_count(&out, c->situations);
-    aphi_buffer_format(&out, " situation%s, in ", c->situations == 1 ? "" : "s");
+    aphi_report_count(&out, c->states);
+    aphi_buffer_format(&out, " situation%s, in ", c->states == 1 ? "" : "s");
     aphi_report_duration(&out, ns);
     aphi_buffer_byte(&out, '\n');
     fwrite(out.data, 1, out.n, stdout);
@@ -71,16 +71,16 @@ int aphi_count(const aphi_alts *alts, size_t bytes, bool json, const volatile si
 {
     aphi_compiled_model plan;
     char why[300];
-    if (!aphi_compiled_make(&plan, alts, why, sizeof why)) {
+    if (!aphi_compiled_model_build(&plan, alts, why, sizeof why)) {
         fprintf(stderr, "antiphon: %s: %s\n", alts->name, why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
     int64_t begun = aphi_clock_ns();
     aphi_progress_begin("counting, in parts of a million", PARTS);
-    aphi_counted counted = aphi_counting(&plan, bytes, stop, show_progress);
+    aphi_sequence_count counted = aphi_count_sequences(&plan, bytes, stop, show_progress);
     aphi_progress_end();
     int64_t ns = aphi_clock_ns() - begun;
-    aphi_compiled_free(&plan);
+    aphi_compiled_model_free(&plan);
     if (json)
         tell_json(alts, &counted, ns);
     else

@@ -225,7 +225,7 @@ typedef struct collector {
 static bool collect(void *context, aphi_explorer *e)
 {
     collector *c = context;
-    aphi_sequence_take(&c->sequence, e);
+    aphi_sequence_load(&c->sequence, e);
     aphi_projection_add(&c->projection, &c->sequence);
     return true;
 }
@@ -241,7 +241,7 @@ static void project(local *at)
         contexts[i] = &collectors[i];
     }
     aphi_parallel_result found = aphi_parallel_search(&(aphi_parallel_options){
-        .plan = &at->plan, .jobs = jobs, .visit = collect, .contexts = contexts, .stop = at->options->stop});
+        .model = &at->plan, .jobs = jobs, .visit = collect, .contexts = contexts, .stop = at->options->stop});
     if (found.end != APHI_PARALLEL_DONE)
         at->code = APHI_EXIT_INTERRUPTED;
     for (unsigned i = 0; i < jobs; i++) {
@@ -256,7 +256,7 @@ static void project(local *at)
 static void find_by_projection(local *at)
 {
     char why[300];
-    if (!aphi_compiled_make(&at->plan, at->a, why, sizeof why)) {
+    if (!aphi_compiled_model_build(&at->plan, at->a, why, sizeof why)) {
         fprintf(stderr, "antiphon: %s: %s\n", at->a->name, why);
         at->code = APHI_EXIT_PROGRAM_LARGE;
         return;
@@ -270,7 +270,7 @@ static void find_by_projection(local *at)
             at->code = APHI_EXIT_WRITE;
     }
     aphi_projection_close(&at->projection);
-    aphi_compiled_free(&at->plan);
+    aphi_compiled_model_free(&at->plan);
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static bool differ(char *error, size_t size, const char *format, ...)
 
 static bool map_threads(aphi_conformance *c, char *error, size_t size)
 {
-    const aphi_alts *a = c->plan->alts;
+    const aphi_alts *a = c->model->alts;
     const aphi_cast *cast = aphi_program_cast(c->program);
     for (size_t i = 0; i < a->component_count; i++) {
         size_t thread = aphi_cast_thread_named(cast, a->components[i].name);
@@ -59,7 +59,7 @@ static bool map_threads(aphi_conformance *c, char *error, size_t size)
 static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size_t size)
 {
     static const char *const mediums[] = {"fifo-pair", "fifo-port", "unordered"};
-    const aphi_alts_port *port = &c->plan->alts->ports[i];
+    const aphi_alts_port *port = &c->model->alts->ports[i];
     const aphi_cast *cast = aphi_program_cast(c->program);
     size_t number = aphi_cast_port_named(cast, port->name);
     if (number == SIZE_MAX)
@@ -67,7 +67,7 @@ static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size
     const aphi_cast_port *other = &cast->ports[number];
     if (other->owner != c->threads[port->owner])
         return differ(error, size, "port %s belongs to %s in the model, to %s in the program", port->name,
-                      c->plan->alts->components[port->owner].name, cast->threads[other->owner]);
+                      c->model->alts->components[port->owner].name, cast->threads[other->owner]);
     if (same && ((unsigned)other->medium != (unsigned)port->medium || other->capacity != port->capacity))
         return differ(error, size,
                       "port %s is %s with capacity %" PRIu32 " in the model, %s with capacity %" PRIu32
@@ -79,7 +79,7 @@ static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size
 
 static bool map_ports(aphi_conformance *c, bool same, char *error, size_t size)
 {
-    const aphi_alts *a = c->plan->alts;
+    const aphi_alts *a = c->model->alts;
     const aphi_cast *cast = aphi_program_cast(c->program);
     for (size_t i = 0; i < a->port_count; i++)
         if (!map_port(c, i, same, error, size))
@@ -93,7 +93,7 @@ static bool map_ports(aphi_conformance *c, bool same, char *error, size_t size)
 
 static bool map_labels(aphi_conformance *c, char *error, size_t size)
 {
-    const aphi_alts *a = c->plan->alts;
+    const aphi_alts *a = c->model->alts;
     for (size_t i = 0; i < a->label_count; i++) {
         const char *label = a->labels[i];
         size_t n = 0;
@@ -107,11 +107,11 @@ static bool map_labels(aphi_conformance *c, char *error, size_t size)
     return true;
 }
 
-bool aphi_conformance_open(aphi_conformance *c, const aphi_compiled_model *plan, aphi_program *program, bool same_ports,
+bool aphi_conformance_open(aphi_conformance *c, const aphi_compiled_model *model, aphi_program *program, bool same_ports,
                           char *error, size_t size)
 {
-    const aphi_alts *a = plan->alts;
-    *c = (aphi_conformance){.plan = plan, .program = program, .time_ms = 10000, .events_max = 100000};
+    const aphi_alts *a = model->alts;
+    *c = (aphi_conformance){.model = model, .program = program, .time_ms = 10000, .events_max = 100000};
     c->threads = aphi_alloc_zero((a->component_count + 1) * sizeof *c->threads);
     c->ports = aphi_alloc_zero((a->port_count + 1) * sizeof *c->ports);
     c->labels = aphi_alloc_zero((a->label_count + 1) * sizeof *c->labels);
@@ -249,7 +249,7 @@ bool aphi_conformance_compare(aphi_conformance *c, int alone, aphi_place at)
 void aphi_conformance_force(aphi_conformance *c, const aphi_sequence *s)
 {
     c->forced_count = 0;
-    for (unsigned t = 0; t < c->plan->thread_count; t++)
+    for (unsigned t = 0; t < c->model->thread_count; t++)
         for (uint32_t i = s->first[t]; i < s->first[t + 1]; i++) {
             const aphi_event *e = &s->events[i];
             aphi_recorded r = {.did = (aphi_did)e->op, .at = {c->threads[t], i - s->first[t] + 1},
@@ -303,7 +303,7 @@ static aphi_breach judge_standing(const aphi_conformance *c, const aphi_compiled
     default:
         if (s->stand == APHI_STANDS_ENDED)
             return APHI_BREACH_ENDS;
-        return sends && s->port == c->ports[c->plan->channels[end->channel].port] && s->label == c->labels[end->label]
+        return sends && s->port == c->ports[c->model->channels[end->channel].port] && s->label == c->labels[end->label]
                 && (s->stand == APHI_STANDS_SENDING) == (end->kind == APHI_COMPILED_PASS)
             ? APHI_BREACH_NONE : APHI_BREACH_WAITS;
     }
@@ -314,8 +314,8 @@ static bool judge_standings(aphi_conformance *c, const aphi_sequence *s)
 {
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
-    for (unsigned t = 0; t < c->plan->thread_count; t++) {
-        const aphi_compiled_state *end = &c->plan->states[s->ends[t]];
+    for (unsigned t = 0; t < c->model->thread_count; t++) {
+        const aphi_compiled_state *end = &c->model->states[s->end_states[t]];
         aphi_breach b = judge_standing(c, end, &c->recording.standings[c->threads[t]]);
         if (b) {
             aphi_conformance_differ(c, b, -1, (aphi_place){c->threads[t], s->first[t + 1] - s->first[t] + 1}, detail);
@@ -366,7 +366,7 @@ static aphi_rival rival_of(const aphi_recording *r, aphi_place send)
 static aphi_rival rival_in_model(const aphi_conformance *c, const aphi_sequence *s, uint32_t race)
 {
     const aphi_compiled_state *from = aphi_sequence_race_state(s, race);
-    return (aphi_rival){{c->threads[race >> 16], (race & 0xffff) + 1}, c->ports[c->plan->channels[from->channel].port],
+    return (aphi_rival){{c->threads[race >> 16], (race & 0xffff) + 1}, c->ports[c->model->channels[from->channel].port],
                         c->labels[from->label]};
 }
 
@@ -379,7 +379,7 @@ static bool compare_receive(aphi_conformance *c, aphi_sequence *s, unsigned thre
         return false;
     }
     size_t event = (size_t)(done - c->recording.events);
-    aphi_sequence_race(s, thread, index);
+    aphi_sequence_find_race_set(s, thread, index);
     c->of_model.count = c->of_program.count = 0;
     for (size_t i = 0; i < s->race_count; i++)
         aphi_rivals_add(&c->of_model, rival_in_model(c, s, s->races[i]));
@@ -391,7 +391,7 @@ static bool compare_receive(aphi_conformance *c, aphi_sequence *s, unsigned thre
 static void compare_races(aphi_conformance *c, aphi_sequence *s)
 {
     aphi_races_find(aphi_program_cast(c->program), &c->recording, &c->races);
-    for (unsigned t = 0; t < c->plan->thread_count; t++)
+    for (unsigned t = 0; t < c->model->thread_count; t++)
         for (uint32_t i = s->first[t]; i < s->first[t + 1]; i++)
             if (s->events[i].op == APHI_ALTS_RECEIVE && !compare_receive(c, s, t, i - s->first[t]))
                 return;

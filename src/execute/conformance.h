@@ -53,7 +53,7 @@ typedef struct aphi_difference { /* where model and program part; all by the num
 } aphi_difference;
 
 typedef struct aphi_conformance {
-    const aphi_compiled_model *plan;
+    const aphi_compiled_model *model;
     aphi_program *program;
     uint16_t *threads, *ports; /* the cast's numbers of components and ports */
     uint32_t *labels;
@@ -72,7 +72,7 @@ typedef struct aphi_conformance {
 
 /* The names of threads and ports, and who owns which, must be the same on both sides; with `same_ports`, mediums and
  * capacities, too. False, with a message: they are not, and there is nothing to close. */
-bool aphi_conformance_open(aphi_conformance *c, const aphi_compiled_model *plan, aphi_program *program, bool same_ports,
+bool aphi_conformance_open(aphi_conformance *c, const aphi_compiled_model *model, aphi_program *program, bool same_ports,
                           char *error, size_t size);
 void aphi_conformance_close(aphi_conformance *c);
 /* Tests the program with one sequence. False: what there is to know is known, or the program is lost. */

@@ -62,7 +62,7 @@ struct aphi_conformance_local {
 
 aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c)
 {
-    size_t n = c->plan->thread_count + 1;
+    size_t n = c->model->thread_count + 1;
     aphi_conformance_local *a = aphi_alloc_zero(sizeof *a);
     a->c = c;
     a->events = aphi_alloc_zero(n * sizeof *a->events);
@@ -75,7 +75,7 @@ void aphi_conformance_local_close(aphi_conformance_local *a)
 {
     if (!a)
         return;
-    for (size_t i = 0; i < a->c->plan->thread_count; i++) {
+    for (size_t i = 0; i < a->c->model->thread_count; i++) {
         aphi_intern_free(&a->events[i]);
         aphi_intern_free(&a->timings[i]);
         aphi_intern_free(&a->race_sets[i]);
@@ -113,12 +113,12 @@ static int by_offer(const void *a, const void *b)
 /* What may lie ready when the thread comes to that event, a receive. */
 static void add_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned thread, uint32_t index)
 {
-    aphi_sequence_offers(s, thread, index);
+    aphi_sequence_find_concurrent_sends(s, thread, index);
     for (size_t i = 0; i < s->race_count; i++) {
         const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
         uint32_t *o = more(&a->offers, OFFER_SIZE);
         o[AT_RECEIVE] = index;
-        o[FROM_PORT] = s->plan->channels[from->channel].port;
+        o[FROM_PORT] = s->model->channels[from->channel].port;
         o[FROM_LABEL] = from->label;
         o[SENDER] = s->races[i] >> 16;
     }
@@ -131,7 +131,7 @@ static void find_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned th
     for (uint32_t i = 0; i < events; i++)
         if (s->events[s->first[thread] + i].op == APHI_ALTS_RECEIVE)
             add_offers(a, s, thread, i);
-    if (s->plan->states[s->ends[thread]].kind == APHI_COMPILED_RECEIVE)
+    if (s->model->states[s->end_states[thread]].kind == APHI_COMPILED_RECEIVE)
         add_offers(a, s, thread, events);
     size_t count = a->offers.count / OFFER_SIZE, kept = 0;
     uint32_t *items = a->offers.items;
@@ -145,7 +145,7 @@ static void find_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned th
 
 static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, unsigned thread)
 {
-    uint32_t base = s->plan->threads[thread].base;
+    uint32_t base = s->model->threads[thread].base;
     a->key.count = 0;
     for (uint32_t i = s->first[thread]; i < s->first[thread + 1]; i++) {
         const aphi_event *e = &s->events[i];
@@ -158,7 +158,7 @@ static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, un
         k[PEER] = local ? 0 : e->peer;
         k[STATE] = e->state - base;
     }
-    *more(&a->key, 1) = s->ends[thread] - base;
+    *more(&a->key, 1) = s->end_states[thread] - base;
     return aphi_intern_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
 }
 
@@ -174,7 +174,7 @@ static carried *carried_as(const aphi_conformance_local *a, uint16_t port, uint3
 static void add_ways(aphi_conformance_local *a, const aphi_sequence *s)
 {
     aphi_conformance *c = a->c;
-    for (uint32_t i = 0; i < s->first[s->plan->thread_count]; i++) {
+    for (uint32_t i = 0; i < s->first[s->model->thread_count]; i++) {
         const aphi_event *e = &s->events[i];
         if (e->op != APHI_ALTS_RECEIVE || carried_as(a, c->ports[e->port], c->labels[e->label]))
             continue;
@@ -191,7 +191,7 @@ static void add_ways(aphi_conformance_local *a, const aphi_sequence *s)
 
 void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s)
 {
-    const aphi_compiled_model *p = s->plan;
+    const aphi_compiled_model *p = s->model;
     for (unsigned t = 0; t < p->thread_count; t++) {
         uint32_t number = add_events(a, s, t);
         find_offers(a, s, t);
@@ -303,7 +303,7 @@ static void force_event(trial *t, const uint32_t *k)
 static void force_trial(trial *t)
 {
     aphi_conformance *c = t->c;
-    const aphi_alts *alts = c->plan->alts;
+    const aphi_alts *alts = c->model->alts;
     const aphi_alts_component *l = &alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
     c->forced_count = 0;
@@ -326,8 +326,8 @@ static void find_known(trial *t, aphi_conformance_local_told *told)
             ? carried_as(t->a, c->ports[k[PORT]], c->labels[k[LABEL]]) : NULL;
         if (m && !m->known) {
             told->untested++;
-            snprintf(told->unknown, sizeof told->unknown, "%s %s", c->plan->alts->ports[k[PORT]].name,
-                     c->plan->alts->labels[k[LABEL]]);
+            snprintf(told->unknown, sizeof told->unknown, "%s %s", c->model->alts->ports[k[PORT]].name,
+                     c->model->alts->labels[k[LABEL]]);
             return;
         }
     }
@@ -402,7 +402,7 @@ static void judge_begun(trial *t)
 static bool judge(const trial *t)
 {
     aphi_conformance *c = t->c;
-    const aphi_alts_component *l = &c->plan->alts->components[t->component];
+    const aphi_alts_component *l = &c->model->alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
     size_t done = c->recording.event_count;
     bool stays = l->first[end] < l->first[end + 1];
@@ -436,7 +436,7 @@ static bool judge(const trial *t)
 
 static bool model_is_open(const trial *t, uint32_t state, const uint32_t *offer)
 {
-    const aphi_alts_component *l = &t->c->plan->alts->components[t->component];
+    const aphi_alts_component *l = &t->c->model->alts->components[t->component];
     for (uint32_t i = l->first[state]; i < l->first[state + 1]; i++)
         if (l->moves[i].port == offer[FROM_PORT] && l->moves[i].label == offer[FROM_LABEL])
             return true;

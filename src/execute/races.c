@@ -187,7 +187,7 @@ static bool leads(const finder *f, size_t r, const offer *o)
     add_past(f, o->sync ? o->before : o->clock, happened);
     happened[o->at.thread] = o->at.index - 1;
     add_past(f, f->before[r], happened);
-    return aphi_queue_order_lead(&f->lines, happened, o->at.thread, o->at.index - 1, o->port);
+    return aphi_queue_order_can_lead(&f->lines, happened, o->at.thread, o->at.index - 1, o->port);
 }
 
 /* 4. of the idea above. */
@@ -230,7 +230,7 @@ static void fill_lines(finder *f)
                                       [APHI_DID_LOCAL] = APHI_ALTS_LOCAL};
         f->done[f->first[e->at.thread] + e->at.index - 1] =
             (aphi_event){.op = ops[e->did], .sync = e->sync, .port = e->port, .matched = e->peer.index > 0,
-                         .peer = e->peer.thread, .peer_index = e->peer.index - 1, .waited = f->waited[i]};
+                         .peer = e->peer.thread, .peer_index = e->peer.index - 1, .freed_by = f->waited[i]};
     }
     f->lines = (aphi_queue_order){.thread_count = threads, .port_count = f->cast->port_count, .first = f->first,
                             .events = f->done, .shared = f->shared};

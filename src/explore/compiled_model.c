@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compiled_model.c - make a model ready for the search.
+ * compiled_model.c - conversion of a model to the form that the search uses.
  *
- * Idea:       all that the search asks is looked up: the move of a state by an input is a bit count away, and what a
- *             component may still send to another is a row of bit sets, shared by the states that have the same.
+ * Idea:       the search only does table lookups. The move of a state on an input is found by a bit count. The inputs
+ *             that a component may still send are a row of bit sets; equal rows are shared.
  * Invariants: states are numbered component by component, in the model's order; so are inputs
- * Cost:       linear in moves times components, once.
+ * Cost:       moves times components, once.
  * Read next:  explore.c. */
 #include "explore/compiled_model.h"
 
@@ -15,46 +15,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct making {
-    aphi_compiled_model *plan;
+typedef struct builder {
+    aphi_compiled_model *model;
     const aphi_alts *alts;
-    uint16_t *input_of;    /* [thread-owned port * labels + label]: input + 1 */
+    uint16_t *input_of;    /* [port * labels + label]: input of the owner + 1 */
     uint16_t *channel_of;  /* [sender * ports + port]: channel + 1 */
-    uint32_t *depths;      /* of states */
-    uint32_t *rows;        /* table of rows, each + 1 */
+    uint32_t *depths;    /* of states: longest path, in events */
+    uint32_t *row_table; /* hash table of rows, each + 1 */
     size_t row_count, row_capacity, table_size, later_capacity;
     char *why;
     size_t why_size;
-} making;
+} builder;
 
 /* ---- inputs and channels ----------------------------------------------------------------------------------------- */
 
-static uint16_t *input_at(const making *m, const aphi_alts_move *move)
+static uint16_t *input_at(const builder *b, const aphi_alts_move *move)
 {
-    return &m->input_of[(size_t)move->port * m->alts->label_count + move->label];
+    return &b->input_of[(size_t)move->port * b->alts->label_count + move->label];
 }
 
-static void count_inputs(making *m)
+static void mark_inputs(builder *b)
 {
-    const aphi_alts *a = m->alts;
+    const aphi_alts *a = b->alts;
     for (size_t t = 0; t < a->component_count; t++) {
         const aphi_alts_component *c = &a->components[t];
         for (uint32_t i = 0; i < c->first[c->states]; i++)
             if (c->moves[i].op != APHI_ALTS_LOCAL)
-                *input_at(m, &c->moves[i]) = 1;
+                *input_at(b, &c->moves[i]) = 1;
     }
 }
 
-/* Inputs of a thread are all that somebody sends to its ports or that it receives there, in the order of ports and
- * labels. */
-static bool number_inputs(making *m)
+/* The inputs of a thread are all labels that are sent to its ports or received there, ordered by port and label. */
+static bool number_inputs(builder *b)
 {
-    aphi_compiled_model *p = m->plan;
-    const aphi_alts *a = m->alts;
+    aphi_compiled_model *p = b->model;
+    const aphi_alts *a = b->alts;
     size_t total = 0;
-    count_inputs(m);
+    mark_inputs(b);
     for (size_t i = 0; i < a->port_count * a->label_count; i++)
-        total += m->input_of[i];
+        total += b->input_of[i];
     p->input_ports = aphi_alloc((total + 1) * sizeof *p->input_ports);
     p->input_labels = aphi_alloc((total + 1) * sizeof *p->input_labels);
     for (size_t t = 0; t < a->component_count; t++) {
@@ -62,7 +61,7 @@ static bool number_inputs(making *m)
         thread->input_base = (uint32_t)p->input_count;
         for (size_t port = 0; port < a->port_count; port++)
             for (size_t label = 0; a->ports[port].owner == t && label < a->label_count; label++) {
-                uint16_t *input = &m->input_of[port * a->label_count + label];
+                uint16_t *input = &b->input_of[port * a->label_count + label];
                 if (!*input)
                     continue;
                 p->input_ports[p->input_count] = (uint16_t)port;
@@ -70,7 +69,7 @@ static bool number_inputs(making *m)
                 *input = (uint16_t)(p->input_count - thread->input_base);
             }
         if (p->input_count - thread->input_base >= UINT16_MAX) {
-            snprintf(m->why, m->why_size, "component %s can be sent too many different messages",
+            snprintf(b->why, b->why_size, "component %s has too many inputs: pairs of a port and a label",
                      a->components[t].name);
             return false;
         }
@@ -88,39 +87,39 @@ static uint64_t inputs_of_port(const aphi_compiled_model *p, const aphi_compiled
     return set;
 }
 
-static bool add_channel(making *m, size_t sender, size_t port)
+static bool add_channel(builder *b, size_t sender, size_t port)
 {
-    aphi_compiled_model *p = m->plan;
-    const aphi_alts_port *at = &m->alts->ports[port];
+    aphi_compiled_model *p = b->model;
+    const aphi_alts_port *at = &b->alts->ports[port];
     aphi_compiled_thread *receiver = &p->threads[at->owner];
     aphi_compiled_channel *c = &p->channels[p->channel_count];
-    if (receiver->into_count == 64 || p->channel_count == UINT16_MAX) {
-        snprintf(m->why, m->why_size, "component %s has more than 64 channels: pairs of a sender and a port",
-                 m->alts->components[at->owner].name);
+    if (receiver->incoming_count == 64 || p->channel_count == UINT16_MAX) {
+        snprintf(b->why, b->why_size, "component %s has more than 64 incoming channels: pairs of a sender and a port",
+                 b->alts->components[at->owner].name);
         return false;
     }
-    uint64_t bit = (uint64_t)1 << receiver->into_count;
+    uint64_t bit = (uint64_t)1 << receiver->incoming_count;
     *c = (aphi_compiled_channel){.inputs = inputs_of_port(p, receiver, port), .sender = (uint16_t)sender,
-                             .receiver = at->owner, .port = (uint16_t)port, .bit = (uint8_t)receiver->into_count,
-                             .medium = (uint8_t)at->medium, .capacity = at->capacity ? at->capacity : UINT32_MAX};
-    receiver->ordered |= at->medium == APHI_MEDIUM_PORT ? bit : 0;
+                             .receiver = at->owner, .port = (uint16_t)port, .bit = (uint8_t)receiver->incoming_count,
+                                 .medium = (uint8_t)at->medium, .capacity = at->capacity ? at->capacity : UINT32_MAX};
+    receiver->shared_queue |= at->medium == APHI_MEDIUM_PORT ? bit : 0;
     receiver->unordered |= at->medium == APHI_MEDIUM_UNORDERED ? bit : 0;
-    p->port_queues |= at->medium == APHI_MEDIUM_PORT;
-    p->unordered |= at->medium == APHI_MEDIUM_UNORDERED;
-    receiver->into[receiver->into_count++] = (uint16_t)p->channel_count;
-    m->channel_of[sender * m->alts->port_count + port] = (uint16_t)++p->channel_count;
+    p->has_shared_queues |= at->medium == APHI_MEDIUM_PORT;
+    p->has_unordered |= at->medium == APHI_MEDIUM_UNORDERED;
+    receiver->incoming[receiver->incoming_count++] = (uint16_t)p->channel_count;
+    b->channel_of[sender * b->alts->port_count + port] = (uint16_t)++p->channel_count;
     return true;
 }
 
-static bool number_channels(making *m)
+static bool number_channels(builder *b)
 {
-    const aphi_alts *a = m->alts;
-    m->plan->channels = aphi_alloc_zero((a->component_count * a->port_count + 1) * sizeof *m->plan->channels);
+    const aphi_alts *a = b->alts;
+    b->model->channels = aphi_alloc_zero((a->component_count * a->port_count + 1) * sizeof *b->model->channels);
     for (size_t t = 0; t < a->component_count; t++) {
         const aphi_alts_component *c = &a->components[t];
         for (uint32_t i = 0; i < c->first[c->states]; i++)
-            if (c->moves[i].op == APHI_ALTS_SEND && !m->channel_of[t * a->port_count + c->moves[i].port] &&
-                !add_channel(m, t, c->moves[i].port))
+            if (c->moves[i].op == APHI_ALTS_SEND && !b->channel_of[t * a->port_count + c->moves[i].port] &&
+                !add_channel(b, t, c->moves[i].port))
                 return false;
     }
     return true;
@@ -134,22 +133,22 @@ static int by_input(const void *a, const void *b)
     return (x->input > y->input) - (x->input < y->input);
 }
 
-static void fill_receive(making *m, aphi_compiled_state *s, const aphi_alts_move *moves, uint32_t base)
+static void fill_receive(builder *b, aphi_compiled_state *s, const aphi_alts_move *moves, uint32_t base)
 {
     s->kind = APHI_COMPILED_RECEIVE;
     for (size_t i = 0; i < s->count; i++) {
-        uint16_t input = (uint16_t)(*input_at(m, &moves[i]) - 1);
-        m->plan->moves[s->first + i] = (aphi_compiled_move){.target = base + moves[i].target, .input = input};
+        uint16_t input = (uint16_t)(*input_at(b, &moves[i]) - 1);
+        b->model->moves[s->first + i] = (aphi_compiled_move){.target = base + moves[i].target, .input = input};
         s->open |= (uint64_t)1 << (input & 63);
     }
-    qsort(m->plan->moves + s->first, s->count, sizeof *m->plan->moves, by_input);
+    qsort(b->model->moves + s->first, s->count, sizeof *b->model->moves, by_input);
 }
 
-static void fill_state(making *m, size_t thread, uint32_t state, size_t *moves)
+static void fill_state(builder *b, size_t thread, uint32_t state, size_t *moves)
 {
-    const aphi_alts_component *c = &m->alts->components[thread];
-    uint32_t base = m->plan->threads[thread].base;
-    aphi_compiled_state *s = &m->plan->states[base + state];
+    const aphi_alts_component *c = &b->alts->components[thread];
+    uint32_t base = b->model->threads[thread].base;
+    aphi_compiled_state *s = &b->model->states[base + state];
     const aphi_alts_move *first = c->moves + c->first[state];
     s->first = (uint32_t)*moves;
     s->count = (uint16_t)(c->first[state + 1] - c->first[state]);
@@ -157,40 +156,40 @@ static void fill_state(making *m, size_t thread, uint32_t state, size_t *moves)
     if (s->count == 0)
         return;
     if (first->op == APHI_ALTS_RECEIVE) {
-        fill_receive(m, s, first, base);
+        fill_receive(b, s, first, base);
         return;
     }
-    m->plan->moves[s->first].target = base + first->target;
+    b->model->moves[s->first].target = base + first->target;
     s->label = first->label;
     s->kind = first->op == APHI_ALTS_LOCAL ? APHI_COMPILED_LOCAL
               : first->sync                ? APHI_COMPILED_PASS
                                            : APHI_COMPILED_POST;
     if (first->op == APHI_ALTS_SEND) {
-        s->channel = (uint16_t)(m->channel_of[thread * m->alts->port_count + first->port] - 1);
-        s->input = (uint16_t)(*input_at(m, first) - 1);
+        s->channel = (uint16_t)(b->channel_of[thread * b->alts->port_count + first->port] - 1);
+        s->input = (uint16_t)(*input_at(b, first) - 1);
     }
 }
 
-static void fill_states(making *m)
+static void fill_states(builder *b)
 {
-    aphi_compiled_model *p = m->plan;
+    aphi_compiled_model *p = b->model;
     size_t moves = 0;
     for (size_t t = 0; t < p->thread_count; t++) {
         p->threads[t].base = (uint32_t)p->state_count;
-        p->threads[t].states = m->alts->components[t].states;
-        p->threads[t].initial = p->threads[t].base + m->alts->components[t].initial;
+        p->threads[t].states = b->alts->components[t].states;
+        p->threads[t].initial = p->threads[t].base + b->alts->components[t].initial;
         p->state_count += p->threads[t].states;
-        moves += m->alts->components[t].first[p->threads[t].states];
+        moves += b->alts->components[t].first[p->threads[t].states];
     }
     p->states = aphi_alloc_zero(p->state_count * sizeof *p->states);
     p->moves = aphi_alloc_zero((moves + 1) * sizeof *p->moves);
     moves = 0;
     for (size_t t = 0; t < p->thread_count; t++)
         for (uint32_t s = 0; s < p->threads[t].states; s++)
-            fill_state(m, t, s, &moves);
+            fill_state(b, t, s, &moves);
 }
 
-/* ---- what may still be sent -------------------------------------------------------------------------------------- */
+/* ---- inputs that may still be sent------------------------------------------------------------------------------ */
 
 static uint64_t hash_row(const uint64_t *row, size_t n)
 {
@@ -200,61 +199,61 @@ static uint64_t hash_row(const uint64_t *row, size_t n)
     return h ^ h >> 32;
 }
 
-static size_t row_place(const making *m, const uint64_t *row)
+static size_t find_row(const builder *b, const uint64_t *row)
 {
-    size_t n = m->plan->thread_count, at = hash_row(row, n) & (m->table_size - 1);
-    while (m->rows[at] && memcmp(m->plan->later + (m->rows[at] - 1) * n, row, n * sizeof *row) != 0)
-        at = (at + 1) & (m->table_size - 1);
+    size_t n = b->model->thread_count, at = hash_row(row, n) & (b->table_size - 1);
+    while (b->row_table[at] && memcmp(b->model->may_send + (b->row_table[at] - 1) * n, row, n * sizeof *row) != 0)
+        at = (at + 1) & (b->table_size - 1);
     return at;
 }
 
-static void grow_rows(making *m)
+static void grow_row_table(builder *b)
 {
-    m->table_size = m->table_size ? 2 * m->table_size : 64;
-    free(m->rows);
-    m->rows = aphi_alloc_zero(m->table_size * sizeof *m->rows);
-    for (size_t i = 0; i < m->row_count; i++)
-        m->rows[row_place(m, m->plan->later + i * m->plan->thread_count)] = (uint32_t)i + 1;
+    b->table_size = b->table_size ? 2 * b->table_size : 64;
+    free(b->row_table);
+    b->row_table = aphi_alloc_zero(b->table_size * sizeof *b->row_table);
+    for (size_t i = 0; i < b->row_count; i++)
+        b->row_table[find_row(b, b->model->may_send + i * b->model->thread_count)] = (uint32_t)i + 1;
 }
 
-static uint32_t row_number(making *m, const uint64_t *row)
+static uint32_t intern_row(builder *b, const uint64_t *row)
 {
-    size_t n = m->plan->thread_count;
-    if (2 * (m->row_count + 1) > m->table_size)
-        grow_rows(m);
-    size_t at = row_place(m, row);
-    if (!m->rows[at]) {
-        APHI_RESERVE(m->plan->later, m->later_capacity, (m->row_count + 1) * n);
-        memcpy(m->plan->later + m->row_count * n, row, n * sizeof *row);
-        m->rows[at] = (uint32_t)++m->row_count;
+    size_t n = b->model->thread_count;
+    if (2 * (b->row_count + 1) > b->table_size)
+        grow_row_table(b);
+    size_t at = find_row(b, row);
+    if (!b->row_table[at]) {
+        APHI_RESERVE(b->model->may_send, b->later_capacity, (b->row_count + 1) * n);
+        memcpy(b->model->may_send + b->row_count * n, row, n * sizeof *row);
+        b->row_table[at] = (uint32_t)++b->row_count;
     }
-    return m->rows[at] - 1;
+    return b->row_table[at] - 1;
 }
 
-/* All states that it can go to are done. */
-static void finish_state(making *m, uint32_t state)
+/* All successors are done. */
+static void finish_state(builder *b, uint32_t state)
 {
-    aphi_compiled_model *p = m->plan;
+    aphi_compiled_model *p = b->model;
     aphi_compiled_state *s = &p->states[state];
     uint64_t row[APHI_ALTS_COMPONENTS_MAX] = {0};
     uint32_t depth = 0;
     for (uint32_t i = s->first; i < s->first + s->count; i++) {
         uint32_t target = p->moves[i].target;
-        const uint64_t *after = p->later + p->states[target].row * p->thread_count;
+        const uint64_t *after = p->may_send + p->states[target].may_send_row * p->thread_count;
         for (size_t t = 0; t < p->thread_count; t++)
             row[t] |= after[t];
-        depth = m->depths[target] + 1 > depth ? m->depths[target] + 1 : depth;
+        depth = b->depths[target] + 1 > depth ? b->depths[target] + 1 : depth;
     }
     if (s->kind == APHI_COMPILED_POST || s->kind == APHI_COMPILED_PASS)
         row[p->channels[s->channel].receiver] |= (uint64_t)1 << (s->input & 63);
-    m->depths[state] = depth;
-    s->row = row_number(m, row);
+    b->depths[state] = depth;
+    s->may_send_row = intern_row(b, row);
 }
 
-/* Depth first, so that a state is finished after those that it can go to. */
-static void finish_from(making *m, uint32_t root, uint8_t *done, uint32_t *stack, uint32_t *next)
+/* Depth first: a state is finished after its successors. */
+static void finish_from(builder *b, uint32_t root, uint8_t *done, uint32_t *stack, uint32_t *next)
 {
-    aphi_compiled_model *p = m->plan;
+    aphi_compiled_model *p = b->model;
     size_t depth = 0;
     stack[depth] = root;
     next[depth++] = 0;
@@ -264,7 +263,7 @@ static void finish_from(making *m, uint32_t root, uint8_t *done, uint32_t *stack
         while (next[depth - 1] < s->count && done[p->moves[s->first + next[depth - 1]].target])
             next[depth - 1]++;
         if (next[depth - 1] == s->count) {
-            finish_state(m, here);
+            finish_state(b, here);
             done[here] = 1;
             depth--;
         } else {
@@ -274,67 +273,67 @@ static void finish_from(making *m, uint32_t root, uint8_t *done, uint32_t *stack
     }
 }
 
-static void finish_states(making *m)
+static void finish_states(builder *b)
 {
-    aphi_compiled_model *p = m->plan;
+    aphi_compiled_model *p = b->model;
     size_t n = p->state_count + 1;
     uint8_t *done = aphi_alloc_zero(n);
     uint32_t *stack = aphi_alloc(n * sizeof *stack), *next = aphi_alloc(n * sizeof *next);
-    m->depths = aphi_alloc_zero(n * sizeof *m->depths);
+    b->depths = aphi_alloc_zero(n * sizeof *b->depths);
     for (uint32_t s = 0; s < p->state_count; s++)
         if (!done[s])
-            finish_from(m, s, done, stack, next);
+            finish_from(b, s, done, stack, next);
     for (size_t t = 0; t < p->thread_count; t++) {
-        p->threads[t].depth = m->depths[p->threads[t].initial];
-        p->threads[t].log = (uint32_t)p->log_room;
-        p->log_room += p->threads[t].depth;
+        p->threads[t].depth = b->depths[p->threads[t].initial];
+        p->threads[t].first_step = (uint32_t)p->step_capacity;
+        p->step_capacity += p->threads[t].depth;
     }
     free(done);
     free(stack);
     free(next);
-    free(m->depths);
+    free(b->depths);
 }
 
-static bool make_room(making *m)
+static bool reserve_messages(builder *b)
 {
-    aphi_compiled_model *p = m->plan;
+    aphi_compiled_model *p = b->model;
     for (size_t i = 0; i < p->channel_count; i++) {
         aphi_compiled_channel *c = &p->channels[i];
         uint32_t depth = p->threads[c->sender].depth;
-        c->base = (uint32_t)p->message_room;
-        p->message_room += depth + 1;
+        c->base = (uint32_t)p->message_capacity;
+        p->message_capacity += depth + 1;
         if (depth >= UINT16_MAX || (c->medium == APHI_MEDIUM_UNORDERED && depth > APHI_COMPILED_MESSAGES_MAX)) {
-            snprintf(m->why, m->why_size, "component %s can do %u events in a run: too many%s",
-                     m->alts->components[c->sender].name, depth,
-                     c->medium == APHI_MEDIUM_UNORDERED ? " for what sends to an unordered port" : "");
+            snprintf(b->why, b->why_size, "component %s can do %u events in a run, too many%s",
+                     b->alts->components[c->sender].name, depth,
+                     c->medium == APHI_MEDIUM_UNORDERED ? " for a sender to an unordered port" : "");
             return false;
         }
     }
     return true;
 }
 
-bool aphi_compiled_make(aphi_compiled_model *p, const aphi_alts *a, char *why, size_t size)
+bool aphi_compiled_model_build(aphi_compiled_model *p, const aphi_alts *a, char *why, size_t size)
 {
     *p = (aphi_compiled_model){.alts = a, .thread_count = a->component_count};
     p->threads = aphi_alloc_zero((a->component_count + 1) * sizeof *p->threads);
-    making m = {.plan = p, .alts = a, .why = why, .why_size = size};
-    m.input_of = aphi_alloc_zero((a->port_count * a->label_count + 1) * sizeof *m.input_of);
-    m.channel_of = aphi_alloc_zero((a->component_count * a->port_count + 1) * sizeof *m.channel_of);
-    bool made = number_inputs(&m) && number_channels(&m);
+    builder b = {.model = p, .alts = a, .why = why, .why_size = size};
+    b.input_of = aphi_alloc_zero((a->port_count * a->label_count + 1) * sizeof *b.input_of);
+    b.channel_of = aphi_alloc_zero((a->component_count * a->port_count + 1) * sizeof *b.channel_of);
+    bool made = number_inputs(&b) && number_channels(&b);
     if (made) {
-        fill_states(&m);
-        finish_states(&m);
-        made = make_room(&m);
+        fill_states(&b);
+        finish_states(&b);
+        made = reserve_messages(&b);
     }
-    free(m.input_of);
-    free(m.channel_of);
-    free(m.rows);
+    free(b.input_of);
+    free(b.channel_of);
+    free(b.row_table);
     if (!made)
-        aphi_compiled_free(p);
+        aphi_compiled_model_free(p);
     return made;
 }
 
-void aphi_compiled_free(aphi_compiled_model *p)
+void aphi_compiled_model_free(aphi_compiled_model *p)
 {
     free(p->threads);
     free(p->states);
@@ -342,6 +341,6 @@ void aphi_compiled_free(aphi_compiled_model *p)
     free(p->channels);
     free(p->input_ports);
     free(p->input_labels);
-    free(p->later);
+    free(p->may_send);
     *p = (aphi_compiled_model){0};
 }

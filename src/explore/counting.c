@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * counting.c - how many partially ordered runs a model has, without visiting them.
+ * counting.c - the number of partially ordered runs of a model, without visiting each.
  *
- * Idea:       the search of explore.c, whose forks sort all runs so that each is in one branch only. How many there are
- *             beyond a fork depends on the situation there and on what sleeps, not on how it came about: so that is
- *             counted once, and remembered.
- * Invariants: two situations of one key have the same forks, choice by choice, and so the same number of sequences. The
- *             key has the states of all threads, what is in transit in each channel, in its order, and what of it
- *             sleeps; all else of a situation follows from these: what could be received, who is awake, who waits for
- *             what, and how much room there is.
- * Cost:       a key for each fork that is different, some dozen bytes, and two counts.
- * Not done:   ports with one queue for all senders: what can be at the front there depends on the whole run so far, so
- *             nothing is remembered, and all sequences are visited. */
+ * Idea:       the search of explore.c, whose forks partition the runs. The number of runs below a fork depends only on
+ *             the state there and on its sleeping messages, not on the path to it. So it is memoized.
+ * Invariants: two states with the same key have the same forks, choice by choice, and the same number of sequences. The
+ *             key has the states of all threads, the messages in each channel in order, and which of them sleep. All
+ *             other fields of a state follow from these.
+ * Cost:       a key of a few dozen bytes and two counts for each different fork.
+ * Not done:   ports with one queue for all senders: the possible fronts depend on the whole run so far, so nothing is
+ *             memoized, and all sequences are visited. */
 #include "explore/counting.h"
 
 #include "base/memory.h"
@@ -21,34 +19,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORKS_BETWEEN = 1024 }; /* looks at the clock, and at *stop */
+enum { FORKS_BETWEEN = 1024 }; /* two checks of the limits */
 
 typedef struct count {
     aphi_uint128 sequences, deadlocks;
 } count;
 
 typedef struct counter {
-    aphi_explore_state at;
+    aphi_explore_state run;
     aphi_choices choices;
-    char *kept;             /* the situations of the forks on the way */
-    size_t kept_capacity;
+    char *saved;            /* states of the forks on the path */
+    size_t saved_capacity;
     aphi_intern memo;
-    count *counts;          /* of each key */
+    count *counts;          /* by key */
     size_t count_capacity;
     unsigned char *key;
     uint64_t forks;
-    double done;            /* share of the whole */
+    double done;            /* share of the tree */
     void (*progress)(double share);
     const volatile sig_atomic_t *stop;
-    size_t bytes;           /* that may be remembered */
+    size_t memory_limit;    /* of memo and counts, in bytes */
     bool overflow, stopped, too_large;
 } counter;
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-enum { NUMBER_BYTES = 10 }; /* at most */
+enum { NUMBER_BYTES = 10 }; /* maximum */
 
-static unsigned char *put(unsigned char *p, uint64_t number)
+static unsigned char *put_number(unsigned char *p, uint64_t number)
 {
     for (; number > 127; number >>= 7)
         *p++ = (unsigned char)(number | 128);
@@ -56,32 +54,31 @@ static unsigned char *put(unsigned char *p, uint64_t number)
     return p;
 }
 
-/* Of an unordered channel it matters what was taken out of the middle, and what came before its receiver went to
- * sleep. */
-static unsigned char *put_channel(const aphi_explore_state *at, unsigned channel, unsigned char *p)
+/* In an unordered channel, received slots are left out, and slots from before the receiver's sleep are marked. */
+static unsigned char *put_channel(const aphi_explore_state *run, unsigned channel, unsigned char *p)
 {
-    const aphi_compiled_channel *c = &at->plan->channels[channel];
+    const aphi_compiled_channel *c = &run->model->channels[channel];
     bool unordered = c->medium == APHI_MEDIUM_UNORDERED;
-    for (unsigned slot = at->first[channel]; slot < at->end[channel]; slot++) {
-        if (unordered && at->taken[channel] >> slot & 1)
+    for (unsigned slot = run->first[channel]; slot < run->end[channel]; slot++) {
+        if (unordered && run->taken[channel] >> slot & 1)
             continue;
-        bool sleeps = unordered && slot < at->slept_until[channel];
-        p = put(p, 2 * (at->messages[c->base + slot].input + 1u) + sleeps);
+        bool sleeps = unordered && slot < run->slept_until[channel];
+        p = put_number(p, 2 * (run->messages[c->base + slot].input + 1u) + sleeps);
     }
-    return put(p, 0);
+    return put_number(p, 0);
 }
 
-static size_t make_key(const aphi_explore_state *at, unsigned char *key)
+static size_t make_key(const aphi_explore_state *run, unsigned char *key)
 {
-    unsigned char *p = put(key, at->head->slept);
-    for (unsigned t = 0; t < at->plan->thread_count; t++) {
-        const aphi_compiled_thread *thread = &at->plan->threads[t];
-        p = put(p, at->state[t] - thread->base);
-        p = put(p, at->nonempty[t]);
-        if (at->head->slept >> t & 1)
-            p = put(p, at->asleep[t]);
-        for (uint64_t rest = at->nonempty[t]; rest; rest &= rest - 1)
-            p = put_channel(at, thread->into[__builtin_ctzll(rest)], p);
+    unsigned char *p = put_number(key, run->sets->sleepers);
+    for (unsigned t = 0; t < run->model->thread_count; t++) {
+        const aphi_compiled_thread *thread = &run->model->threads[t];
+        p = put_number(p, run->state[t] - thread->base);
+        p = put_number(p, run->nonempty[t]);
+        if (run->sets->sleepers >> t & 1)
+            p = put_number(p, run->asleep[t]);
+        for (uint64_t rest = run->nonempty[t]; rest; rest &= rest - 1)
+            p = put_channel(run, thread->incoming[__builtin_ctzll(rest)], p);
     }
     return (size_t)(p - key);
 }
@@ -94,14 +91,14 @@ static aphi_uint128 sum(counter *k, aphi_uint128 a, aphi_uint128 b)
     return a + b;
 }
 
-static void look_up(counter *k)
+static void check_limits(counter *k)
 {
     if (++k->forks % FORKS_BETWEEN)
         return;
-    /* Arrays grow by doubling, and the table of keys by four. */
-    size_t held = k->memo.byte_capacity + k->memo.start_capacity * sizeof *k->memo.start +
+    /* Capacities, not sizes: arrays grow by doubling, the hash table by four. */
+    size_t used = k->memo.byte_capacity + k->memo.start_capacity * sizeof *k->memo.start +
                   k->memo.slot_count * sizeof *k->memo.slots + k->count_capacity * sizeof *k->counts;
-    k->too_large |= held > k->bytes;
+    k->too_large |= used > k->memory_limit;
     k->stopped |= k->too_large || (k->stop && *k->stop);
     if (k->progress)
         k->progress(k->done);
@@ -113,15 +110,15 @@ static count count_branches(counter *k, size_t depth, unsigned receiver, size_t 
 {
     count all = {0};
     size_t end = k->choices.count;
-    if (depth + 2 > k->kept_capacity) {
-        k->kept_capacity = 2 * (depth + 2);
-        k->kept = aphi_realloc(k->kept, k->kept_capacity * k->at.size);
+    if (depth + 2 > k->saved_capacity) {
+        k->saved_capacity = 2 * (depth + 2);
+        k->saved = aphi_realloc(k->saved, k->saved_capacity * k->run.size);
     }
     for (size_t i = first; i < end && !k->stopped; i++) {
-        aphi_choice choice = k->choices.at[i];
-        aphi_explore_state_at(&k->at, k->kept + (depth + 1) * k->at.size);
-        memcpy(k->at.now, k->kept + depth * k->at.size, k->at.size);
-        aphi_branching_take(&k->at, receiver, choice);
+        aphi_choice choice = k->choices.list[i];
+        aphi_explore_state_use(&k->run, k->saved + (depth + 1) * k->run.size);
+        memcpy(k->run.block, k->saved + depth * k->run.size, k->run.size);
+        aphi_branching_apply(&k->run, receiver, choice);
         count more = count_from(k, depth + 1, share / (double)(end - first));
         all.sequences = sum(k, all.sequences, more.sequences);
         all.deadlocks += more.deadlocks;
@@ -129,25 +126,25 @@ static count count_branches(counter *k, size_t depth, unsigned receiver, size_t 
     return all;
 }
 
-/* From the situation at hand, which is kept[depth]. */
+/* From the current state, which is saved[depth]. */
 static count count_from(counter *k, size_t depth, double share)
 {
     unsigned receiver;
     size_t first = k->choices.count;
     count found = {0};
-    aphi_branching_end end = aphi_branching_descend(&k->at, &k->choices, &receiver);
+    aphi_branching_result end = aphi_branching_run_to_fork(&k->run, &k->choices, &receiver);
     if (end != APHI_BRANCHING_FORK) {
         k->done += share;
         found.sequences = end == APHI_BRANCHING_SEQUENCE;
-        found.deadlocks = found.sequences && k->at.head->ended != k->at.everybody;
+        found.deadlocks = found.sequences && k->run.sets->ended != k->run.all_threads;
         return found;
     }
-    look_up(k);
+    check_limits(k);
     uint32_t number = 0;
-    bool remembers = !k->at.plan->port_queues;
-    if (remembers) {
+    bool memoizes = !k->run.model->has_shared_queues;
+    if (memoizes) {
         size_t before = k->memo.count;
-        number = aphi_intern_number(&k->memo, k->key, make_key(&k->at, k->key));
+        number = aphi_intern_number(&k->memo, k->key, make_key(&k->run, k->key));
         if (number < before) {
             k->choices.count = first;
             k->done += share;
@@ -156,30 +153,30 @@ static count count_from(counter *k, size_t depth, double share)
     }
     found = count_branches(k, depth, receiver, first, share);
     k->choices.count = first;
-    if (remembers) {
+    if (memoizes) {
         APHI_RESERVE(k->counts, k->count_capacity, k->memo.count);
         k->counts[number] = found;
     }
     return found;
 }
 
-aphi_counted aphi_counting(const aphi_compiled_model *plan, size_t bytes, const volatile sig_atomic_t *stop,
-                           void (*progress)(double share))
+aphi_sequence_count aphi_count_sequences(const aphi_compiled_model *model, size_t memory_limit,
+                                         const volatile sig_atomic_t *stop, void (*progress)(double share))
 {
-    counter k = {.bytes = bytes, .stop = stop, .progress = progress, .kept_capacity = 16};
-    aphi_explore_state_open(&k.at, plan);
-    k.kept = aphi_alloc(k.kept_capacity * k.at.size);
-    k.key = aphi_alloc(NUMBER_BYTES * (1 + 3 * plan->thread_count + plan->channel_count + plan->message_room));
-    aphi_explore_state_at(&k.at, k.kept);
-    aphi_explore_state_begin(&k.at);
+    counter k = {.memory_limit = memory_limit, .stop = stop, .progress = progress, .saved_capacity = 16};
+    aphi_explore_state_open(&k.run, model);
+    k.saved = aphi_alloc(k.saved_capacity * k.run.size);
+    k.key = aphi_alloc(NUMBER_BYTES * (1 + 3 * model->thread_count + model->channel_count + model->message_capacity));
+    aphi_explore_state_use(&k.run, k.saved);
+    aphi_explore_state_begin(&k.run);
     count all = count_from(&k, 0, 1);
-    aphi_counted answer = {.sequences = all.sequences, .deadlocks = all.deadlocks, .overflow = k.overflow,
-                           .stopped = k.stopped, .too_large = k.too_large, .situations = k.memo.count};
-    aphi_explore_state_close(&k.at);
+    aphi_sequence_count result = {.sequences = all.sequences, .deadlocks = all.deadlocks, .overflow = k.overflow,
+                                  .stopped = k.stopped, .too_large = k.too_large, .states = k.memo.count};
+    aphi_explore_state_close(&k.run);
     aphi_intern_free(&k.memo);
-    free(k.kept);
-    free(k.choices.at);
+    free(k.saved);
+    free(k.choices.list);
     free(k.counts);
     free(k.key);
-    return answer;
+    return result;
 }

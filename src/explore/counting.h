@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * counting.h - how many partially ordered runs a model has, without visiting them. */
+ * counting.h - the number of partially ordered runs of a model, without visiting each. */
 #ifndef APHI_EXPLORE_COUNTING_H
 #define APHI_EXPLORE_COUNTING_H
 
@@ -9,16 +9,16 @@
 
 #include <signal.h>
 
-typedef struct aphi_counted {
-    aphi_uint128 sequences, deadlocks; /* of them */
-    bool overflow;                  /* there are more than 128 bits hold */
-    bool stopped, too_large;        /* there is no answer */
-    size_t situations;              /* that were remembered */
-} aphi_counted;
+typedef struct aphi_sequence_count {
+    aphi_uint128 sequences, deadlocks; /* of sequences */
+    bool overflow;                     /* more than 128 bits hold */
+    bool stopped, too_large;           /* no result */
+    size_t states;                     /* memoized */
+} aphi_sequence_count;
 
-/* When *stop is set, it ends, and when what is remembered takes more than so many bytes. progress, if there is one, is
- * told now and then which share is done, if all branches of a fork were alike. */
-aphi_counted aphi_counting(const aphi_compiled_model *plan, size_t bytes, const volatile sig_atomic_t *stop,
-                           void (*progress)(double share));
+/* Ends early when *stop is set, or when memoized counts take more than memory_limit bytes. `progress`, if not NULL, is
+ * called now and then with the share that is done, if the branches of a fork are equally large. */
+aphi_sequence_count aphi_count_sequences(const aphi_compiled_model *model, size_t memory_limit,
+                                         const volatile sig_atomic_t *stop, void (*progress)(double share));
 
 #endif

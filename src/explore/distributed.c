@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * distributed.c - search a model with several processes, on one machine or on many.
+ * distributed.c - exploration of a model by several processes, on one or more machines.
  *
- * Idea:       each process has a team (parallel.c). The one of rank 0 leads: it knows who has nothing to do, asks the one
- *             who has most left for a branch, and passes it on. All branches that change hands pass through its list,
- *             so that a checkpoint is written as if there were one process: everybody puts down his work and sends it.
+ * Idea:       each process has a pool of workers (parallel.c). Rank 0 leads: it requests a branch from the process with
+ *             the largest pending share, and sends it to an idle one. All such branches pass through its queue, so a
+ *             checkpoint is written as by a single process: all processes pause and send their branches to rank 0.
  *
- *               others -> 0   STATUS counts, what is left   HUNGRY     BRANCH one   NONE to give   PUT all down
- *                             STOP, all of you              SAY what a visit has to say
- *               0 -> others   MODEL to search   WANT a branch   BRANCH here is one   DOWN with it   GO on   OVER
+ *               others -> 0   STATUS counts, pending share   IDLE             BRANCH   REFUSED, no branch to give
+ *                             PAUSED, all branches sent      STOP the search  DATA of a visit
+ *               0 -> others   MODEL fingerprint   REQUEST a branch   BRANCH   PAUSE   RESUME   END
  *
- * Invariants: 1. messages from one to another keep their order; so when HUNGRY or PUT has come, all branches and counts
- *                of that process are here
- *             2. only who is hungry gets a branch, and then it is not hungry until it says so again
- *             3. all is over when everybody is hungry, nobody was asked who has not answered, and the list is empty
- * Cost:       a look at the link every few milliseconds, by the thread that looks after the workers; they never wait.
- * Not done:   no tree of leaders. Branches are asked for a few times a second, not more: one can lead a hundred. */
+ * Invariants: 1. messages between two processes keep their order: when IDLE or PAUSED arrives, all branches and counts
+ *                of that process have arrived
+ *             2. only an idle process gets a branch, and then it is busy until it sends IDLE again
+ *             3. the search is complete when all processes are idle, no request is open, and the queue is empty
+ * Cost:       the supervising thread polls the link every few milliseconds; workers never wait for it.
+ * Not done:   a tree of leaders. There are only a few requests per second, so one leader serves a hundred processes. */
 #include "explore/distributed.h"
 
 #include "base/buffer.h"
@@ -28,117 +28,117 @@
 #include <string.h>
 #include <time.h>
 
-enum { SAID_MAX = 1 << 20, UNSENT_MAX = 8 << 20 };
+enum { OUTBOX_MAX = 1 << 20, UNSENT_MAX = 8 << 20 };
 
-static const int64_t STATUS_NS = 50000000, UNEASY_NS = 600000000, LOST_NS = 30000000000;
+static const int64_t STATUS_NS = 50000000, SILENCE_WARNING_NS = 600000000, SILENCE_MAX_NS = 30000000000;
 
-enum { MODEL = 'M', STATUS = 'S', HUNGRY = 'H', BRANCH = 'B', NONE = 'N', PUT = 'P', STOP = 'X', SAY = 'T', WANT = 'W',
-       DOWN = 'D', GO = 'G', OVER = 'O' };
+enum { MODEL = 'M', STATUS = 'S', IDLE = 'I', BRANCH = 'B', REFUSED = 'N', PAUSED = 'P', STOP = 'X', DATA = 'D',
+       REQUEST = 'R', PAUSE = 'W', RESUME = 'G', END = 'E' };
 
 typedef struct status {
-    aphi_explored told;
-    double left;
+    aphi_explore_stats stats;
+    double share_left;
 } status;
 
-typedef struct member { /* what rank 0 knows of another */
+typedef struct peer { /* rank 0's view of another process */
     status status;
-    int64_t heard_ns;
-    bool hungry, asked, put;
-} member;
+    int64_t last_message_ns;
+    bool idle, requested, paused;
+} peer;
 
 struct aphi_distributed {
     const aphi_link *link;
-    aphi_distributed_hear *hear;
+    aphi_distributed_receiver *receiver;
     void *context;
-    /* of all but 0 */
-    pthread_mutex_t lock;    /* of what is said */
+    /* ranks other than 0 */
+    pthread_mutex_t lock;    /* of the outbox */
     pthread_cond_t drained;
-    aphi_buffer said;        /* lengths and bytes */
-    bool wanted, told_hungry, told_stop, down_asked, laid_down;
+    aphi_buffer outbox;      /* lengths and bytes */
+    bool branch_requested, idle_sent, stop_sent, pause_requested, paused_sent;
     int64_t status_ns;
-    /* of 0 */
-    member *members;
-    int64_t down_ns;         /* when DOWN was sent; 0: it was not */
-    bool told_uneasy, told_over;
+    /* rank 0 */
+    peer *peers;
+    int64_t pause_ns;        /* when PAUSE was sent; 0: no pause */
+    bool warned, end_sent;
 };
 
-aphi_distributed *aphi_distributed_open(const aphi_link *link, aphi_distributed_hear *hear, void *context)
+aphi_distributed *aphi_distributed_open(const aphi_link *link, aphi_distributed_receiver *receiver, void *context)
 {
-    aphi_distributed *f = aphi_alloc_zero(sizeof *f);
-    f->link = link;
-    f->hear = hear;
-    f->context = context;
-    f->members = aphi_alloc_zero((size_t)link->size * sizeof *f->members);
-    pthread_mutex_init(&f->lock, NULL);
-    pthread_cond_init(&f->drained, NULL);
-    return f;
+    aphi_distributed *d = aphi_alloc_zero(sizeof *d);
+    d->link = link;
+    d->receiver = receiver;
+    d->context = context;
+    d->peers = aphi_alloc_zero((size_t)link->size * sizeof *d->peers);
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->drained, NULL);
+    return d;
 }
 
-void aphi_distributed_close(aphi_distributed *f)
+void aphi_distributed_close(aphi_distributed *d)
 {
-    pthread_cond_destroy(&f->drained);
-    pthread_mutex_destroy(&f->lock);
-    aphi_buffer_free(&f->said);
-    free(f->members);
-    free(f);
+    pthread_cond_destroy(&d->drained);
+    pthread_mutex_destroy(&d->lock);
+    aphi_buffer_free(&d->outbox);
+    free(d->peers);
+    free(d);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static void send_bytes(aphi_distributed *f, int to, char kind, const void *bytes, size_t n)
+static void send_message(aphi_distributed *d, int to, char kind, const void *bytes, size_t n)
 {
     aphi_buffer message = {0};
     aphi_buffer_byte(&message, kind);
     aphi_buffer_add(&message, bytes, n);
-    f->link->send(f->link->context, to, message.data, message.n);
+    d->link->send(d->link->context, to, message.data, message.n);
     aphi_buffer_free(&message);
 }
 
-static void send_word(aphi_distributed *f, int to, char kind)
+static void send_kind(aphi_distributed *d, int to, char kind)
 {
-    send_bytes(f, to, kind, "", 0);
+    send_message(d, to, kind, "", 0);
 }
 
-static void send_all(aphi_distributed *f, char kind)
+static void send_to_all(aphi_distributed *d, char kind)
 {
-    for (int r = 1; r < f->link->size; r++)
-        send_word(f, r, kind);
+    for (int r = 1; r < d->link->size; r++)
+        send_kind(d, r, kind);
 }
 
-static void send_branch(aphi_distributed *f, int to, aphi_branch *branch)
+static void send_branch(aphi_distributed *d, int to, aphi_branch *branch)
 {
     aphi_buffer bytes = {0};
     aphi_buffer_add(&bytes, &branch->share, sizeof branch->share);
     aphi_buffer_add(&bytes, branch->choices, branch->count * sizeof *branch->choices);
-    send_bytes(f, to, BRANCH, bytes.data, bytes.n);
+    send_message(d, to, BRANCH, bytes.data, bytes.n);
     aphi_buffer_free(&bytes);
     free(branch->choices);
 }
 
-static void take_branch(aphi_parallel *t, const char *bytes, size_t n)
+static void accept_branch(aphi_parallel *p, const char *bytes, size_t n)
 {
     aphi_branch branch = {0};
     memcpy(&branch.share, bytes, sizeof branch.share);
     branch.count = (n - sizeof branch.share) / sizeof *branch.choices;
     branch.choices = aphi_copy(bytes + sizeof branch.share, branch.count * sizeof *branch.choices);
-    aphi_parallel_give(t, &branch);
+    aphi_parallel_put_branch(p, &branch);
     free(branch.choices);
 }
 
-void aphi_distributed_announce(aphi_distributed *f, uint64_t fingerprint)
+void aphi_distributed_announce_model(aphi_distributed *d, uint64_t fingerprint)
 {
-    for (int r = 1; r < f->link->size; r++)
-        send_bytes(f, r, MODEL, &fingerprint, sizeof fingerprint);
+    for (int r = 1; r < d->link->size; r++)
+        send_message(d, r, MODEL, &fingerprint, sizeof fingerprint);
 }
 
-uint64_t aphi_distributed_await(aphi_distributed *f)
+uint64_t aphi_distributed_await_model(aphi_distributed *d)
 {
     uint64_t fingerprint = 0;
     void *bytes;
     size_t n;
     int from;
-    /* There is nothing else to do, and nothing to be woken by. */
-    while (!f->link->receive(f->link->context, &from, &bytes, &n))
+    /* The link has no way to wait. */
+    while (!d->link->receive(d->link->context, &from, &bytes, &n))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (n == 1 + sizeof fingerprint && *(char *)bytes == MODEL)
         memcpy(&fingerprint, (char *)bytes + 1, sizeof fingerprint);
@@ -146,304 +146,303 @@ uint64_t aphi_distributed_await(aphi_distributed *f)
     return fingerprint;
 }
 
-/* ---- saying ------------------------------------------------------------------------------------------------------ */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
-void aphi_distributed_say(aphi_distributed *f, const char *bytes, size_t n)
+void aphi_distributed_send(aphi_distributed *d, const char *bytes, size_t n)
 {
     uint32_t length = (uint32_t)n;
-    pthread_mutex_lock(&f->lock);
-    while (f->said.n > SAID_MAX)
-        pthread_cond_wait(&f->drained, &f->lock);
-    aphi_buffer_add(&f->said, &length, sizeof length);
-    aphi_buffer_add(&f->said, bytes, n);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&d->lock);
+    while (d->outbox.n > OUTBOX_MAX)
+        pthread_cond_wait(&d->drained, &d->lock);
+    aphi_buffer_add(&d->outbox, &length, sizeof length);
+    aphi_buffer_add(&d->outbox, bytes, n);
+    pthread_mutex_unlock(&d->lock);
 }
 
-/* force: whatever is unsent. */
-static void drain(aphi_distributed *f, bool force)
+/* force: even if much is unsent. */
+static void flush_outbox(aphi_distributed *d, bool force)
 {
-    if (!force && f->link->unsent(f->link->context) > UNSENT_MAX)
+    if (!force && d->link->unsent(d->link->context) > UNSENT_MAX)
         return;
-    pthread_mutex_lock(&f->lock);
-    if (f->said.n)
-        send_bytes(f, 0, SAY, f->said.data, f->said.n);
-    f->said.n = 0;
-    pthread_cond_broadcast(&f->drained);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&d->lock);
+    if (d->outbox.n)
+        send_message(d, 0, DATA, d->outbox.data, d->outbox.n);
+    d->outbox.n = 0;
+    pthread_cond_broadcast(&d->drained);
+    pthread_mutex_unlock(&d->lock);
 }
 
-static void hear_all(aphi_distributed *f, aphi_parallel *t, const char *bytes, size_t n)
+static void deliver_data(aphi_distributed *d, aphi_parallel *p, const char *bytes, size_t n)
 {
     uint32_t length;
     for (size_t at = 0; at + sizeof length <= n; at += length) {
         memcpy(&length, bytes + at, sizeof length);
         at += sizeof length;
-        if (f->hear && !f->hear(f->context, bytes + at, length))
-            aphi_parallel_stop(t, false);
+        if (d->receiver && !d->receiver(d->context, bytes + at, length))
+            aphi_parallel_stop(p, false);
     }
 }
 
-/* ---- those who follow -------------------------------------------------------------------------------------------- */
+/* ---- ranks other than 0 ------------------------------------------------------------------------------------------ */
 
-static void send_status(aphi_distributed *f, aphi_parallel *t)
+static void send_status(aphi_distributed *d, aphi_parallel *p)
 {
-    status s = {.told = aphi_parallel_told(t), .left = aphi_parallel_left(t)};
-    send_bytes(f, 0, STATUS, &s, sizeof s);
-    f->status_ns = aphi_clock_ns();
+    status s = {.stats = aphi_parallel_stats(p), .share_left = aphi_parallel_share_left(p)};
+    send_message(d, 0, STATUS, &s, sizeof s);
+    d->status_ns = aphi_clock_ns();
 }
 
-static void obey(aphi_distributed *f, aphi_parallel *t, const char *bytes, size_t n)
+static void handle_leader_message(aphi_distributed *d, aphi_parallel *p, const char *bytes, size_t n)
 {
     switch (bytes[0]) {
     case BRANCH:
-        take_branch(t, bytes + 1, n - 1);
-        f->told_hungry = false;
+        accept_branch(p, bytes + 1, n - 1);
+        d->idle_sent = false;
         break;
-    case WANT: f->wanted = true; break;
-    case DOWN:
-        f->down_asked = true;
-        f->laid_down = false;
-        aphi_parallel_put_down(t);
+    case REQUEST: d->branch_requested = true; break;
+    case PAUSE:
+        d->pause_requested = true;
+        d->paused_sent = false;
+        aphi_parallel_pause(p);
         break;
-    case GO:
-        f->down_asked = f->laid_down = false;
-        aphi_parallel_go_on(t);
+    case RESUME:
+        d->pause_requested = d->paused_sent = false;
+        aphi_parallel_resume(p);
         break;
-    default: aphi_parallel_end_with(t, APHI_PARALLEL_DONE, ""); break; /* OVER */
+    default: aphi_parallel_end_with(p, APHI_PARALLEL_DONE, ""); break; /* END */
     }
 }
 
-/* All of it is in the list: sends it. From then on it has nothing, and needs not say so. */
-static void lay_down(aphi_distributed *f, aphi_parallel *t)
+/* All branches are in the queue: sends them. Afterwards the leader knows that this process is idle. */
+static void send_pending(aphi_distributed *d, aphi_parallel *p)
 {
     aphi_branch branch;
-    drain(f, true);
-    send_status(f, t);
-    while (aphi_parallel_take(t, &branch))
-        send_branch(f, 0, &branch);
-    send_word(f, 0, PUT);
-    f->laid_down = f->told_hungry = true;
-    f->wanted = false;
+    flush_outbox(d, true);
+    send_status(d, p);
+    while (aphi_parallel_take_branch(p, &branch))
+        send_branch(d, 0, &branch);
+    send_kind(d, 0, PAUSED);
+    d->paused_sent = d->idle_sent = true;
+    d->branch_requested = false;
 }
 
-static void answer_want(aphi_distributed *f, aphi_parallel *t)
+static void answer_request(aphi_distributed *d, aphi_parallel *p)
 {
     aphi_branch branch;
-    bool idle = aphi_parallel_is_idle(t), waiting = aphi_parallel_waiting(t);
-    /* What came just now and nobody has begun stays: else a branch would go to and fro for ever. */
+    bool idle = aphi_parallel_is_idle(p), waiting = aphi_parallel_queued(p);
+    /* A branch that has just arrived stays: else it could be sent back and forth forever. */
     if (idle && waiting)
         return;
     if (idle)
-        send_word(f, 0, NONE);
-    else if (aphi_parallel_take(t, &branch))
-        send_branch(f, 0, &branch);
+        send_kind(d, 0, REFUSED);
+    else if (aphi_parallel_take_branch(p, &branch))
+        send_branch(d, 0, &branch);
     else
-        aphi_parallel_want(t);
-    f->wanted = !idle && !waiting;
+        aphi_parallel_request_branch(p);
+    d->branch_requested = !idle && !waiting;
 }
 
-static void follow(void *context, aphi_parallel *t)
+static void poll_follower(void *context, aphi_parallel *p)
 {
-    aphi_distributed *f = context;
+    aphi_distributed *d = context;
     void *bytes;
     size_t n;
     int from;
-    drain(f, false);
-    while (f->link->receive(f->link->context, &from, &bytes, &n)) {
-        obey(f, t, bytes, n);
+    flush_outbox(d, false);
+    while (d->link->receive(d->link->context, &from, &bytes, &n)) {
+        handle_leader_message(d, p, bytes, n);
         free(bytes);
     }
-    if (aphi_parallel_is_over(t))
+    if (aphi_parallel_is_over(p))
         return;
-    if (aphi_parallel_is_stopping(t) && !f->told_stop) {
-        bool interrupted = aphi_parallel_is_interrupted(t);
-        drain(f, true);
-        send_bytes(f, 0, STOP, &interrupted, sizeof interrupted);
-        f->told_stop = true;
+    if (aphi_parallel_is_stopping(p) && !d->stop_sent) {
+        bool interrupted = aphi_parallel_is_interrupted(p);
+        flush_outbox(d, true);
+        send_message(d, 0, STOP, &interrupted, sizeof interrupted);
+        d->stop_sent = true;
     }
-    if (f->down_asked && !f->laid_down && aphi_parallel_is_idle(t))
-        lay_down(f, t);
-    if (f->wanted && !f->down_asked)
-        answer_want(f, t);
-    bool hungry = aphi_parallel_is_idle(t) && !aphi_parallel_waiting(t) && !aphi_parallel_is_down(t);
-    if ((hungry && !f->told_hungry) || aphi_clock_ns() - f->status_ns > STATUS_NS)
-        send_status(f, t);
-    if (hungry && !f->told_hungry) {
-        send_word(f, 0, HUNGRY);
-        f->told_hungry = true;
+    if (d->pause_requested && !d->paused_sent && aphi_parallel_is_idle(p))
+        send_pending(d, p);
+    if (d->branch_requested && !d->pause_requested)
+        answer_request(d, p);
+    bool idle = aphi_parallel_is_idle(p) && !aphi_parallel_queued(p) && !aphi_parallel_is_pausing(p);
+    if ((idle && !d->idle_sent) || aphi_clock_ns() - d->status_ns > STATUS_NS)
+        send_status(d, p);
+    if (idle && !d->idle_sent) {
+        send_kind(d, 0, IDLE);
+        d->idle_sent = true;
     }
 }
 
-/* ---- the one who leads ------------------------------------------------------------------------------------------- */
+/* ---- rank 0 ----------------------------------------------------------------------------------------------------- */
 
-static void note(aphi_distributed *f, aphi_parallel *t, int from, const char *bytes, size_t n)
+static void handle_follower_message(aphi_distributed *d, aphi_parallel *p, int from, const char *bytes, size_t n)
 {
-    member *m = &f->members[from];
-    m->heard_ns = aphi_clock_ns();
+    peer *m = &d->peers[from];
+    m->last_message_ns = aphi_clock_ns();
     switch (bytes[0]) {
     case STATUS: memcpy(&m->status, bytes + 1, sizeof m->status); break;
-    case HUNGRY: m->hungry = true; break;
+    case IDLE: m->idle = true; break;
     case BRANCH:
-        take_branch(t, bytes + 1, n - 1);
-        m->asked = false;
+        accept_branch(p, bytes + 1, n - 1);
+        m->requested = false;
         break;
-    case NONE: m->asked = false; break;
-    case PUT:
-        m->put = m->hungry = true;
-        m->asked = false;
+    case REFUSED: m->requested = false; break;
+    case PAUSED:
+        m->paused = m->idle = true;
+        m->requested = false;
         break;
-    case STOP: aphi_parallel_stop(t, bytes[1]); break;
-    default: hear_all(f, t, bytes + 1, n - 1); break; /* SAY */
+    case STOP: aphi_parallel_stop(p, bytes[1]); break;
+    default: deliver_data(d, p, bytes + 1, n - 1); break; /* DATA */
     }
 }
 
-static void sum_up(aphi_distributed *f, aphi_parallel *t)
+static void sum_remote_stats(aphi_distributed *d, aphi_parallel *p)
 {
-    aphi_explored others = {0};
-    double left = 0;
-    for (int r = 1; r < f->link->size; r++) {
-        const status *s = &f->members[r].status;
-        others.sequences += s->told.sequences;
-        others.deadlocks += s->told.deadlocks;
-        others.blocked += s->told.blocked;
-        others.forks += s->told.forks;
-        left += s->left;
+    aphi_explore_stats remote = {0};
+    double share_left = 0;
+    for (int r = 1; r < d->link->size; r++) {
+        const status *s = &d->peers[r].status;
+        remote.sequences += s->stats.sequences;
+        remote.deadlocks += s->stats.deadlocks;
+        remote.blocked += s->stats.blocked;
+        remote.forks += s->stats.forks;
+        share_left += s->share_left;
     }
-    aphi_parallel_hear(t, &others, left);
+    aphi_parallel_set_remote(p, &remote, share_left);
 }
 
-static bool all_have_put(const aphi_distributed *f)
+static bool all_paused(const aphi_distributed *d)
 {
-    for (int r = 1; r < f->link->size; r++)
-        if (!f->members[r].put)
+    for (int r = 1; r < d->link->size; r++)
+        if (!d->peers[r].paused)
             return false;
     return true;
 }
 
-static void end_all(aphi_distributed *f)
+static void send_end(aphi_distributed *d)
 {
-    if (!f->told_over)
-        send_all(f, OVER);
-    f->told_over = true;
+    if (!d->end_sent)
+        send_to_all(d, END);
+    d->end_sent = true;
 }
 
-/* Somebody does not answer: first says so, then gives up. Whoever started the processes may be quicker: if one of them
- * dies, mpirun ends all. */
-static void worry(aphi_distributed *f, aphi_parallel *t, int64_t now)
+/* Warns about a process that does not respond, and later gives up. (If one dies, mpirun usually ends all first.) */
+static void check_silence(aphi_distributed *d, aphi_parallel *p, int64_t now)
 {
     char why[200];
-    for (int r = 1; r < f->link->size; r++) {
-        int64_t silent = now - f->members[r].heard_ns;
-        if (silent > UNEASY_NS && f->down_ns && now - f->down_ns > UNEASY_NS && !f->told_uneasy) {
-            fprintf(stderr, "antiphon: the process of rank %d does not answer; it may have died. What was done since "
-                            "the last checkpoint, if there is one, is lost without it\n", r);
-            f->told_uneasy = true;
+    for (int r = 1; r < d->link->size; r++) {
+        int64_t silent = now - d->peers[r].last_message_ns;
+        if (silent > SILENCE_WARNING_NS && d->pause_ns && now - d->pause_ns > SILENCE_WARNING_NS && !d->warned) {
+            fprintf(stderr, "antiphon: the process of rank %d does not respond; it may have died, and the work since "
+                    "the last checkpoint may be lost\n", r);
+            d->warned = true;
         }
-        if (silent <= LOST_NS)
+        if (silent <= SILENCE_MAX_NS)
             continue;
-        snprintf(why, sizeof why, "the process of rank %d was not heard of for %lld seconds: all end. What was done "
-                                  "since the last checkpoint is lost; --resume goes on from it", r,
-                 (long long)(LOST_NS / 1000000000));
-        aphi_parallel_end_with(t, APHI_PARALLEL_LOST, why);
+        snprintf(why, sizeof why, "the process of rank %d has not responded for %lld seconds; all processes end. The "
+                 "work since the last checkpoint is lost; --resume continues from it", r,
+                 (long long)(SILENCE_MAX_NS / 1000000000));
+        aphi_parallel_end_with(p, APHI_PARALLEL_LOST, why);
         return;
     }
 }
 
-/* Who has most left of those who can be asked; 0: nobody. */
-static int richest(const aphi_distributed *f, double than)
+/* The process with the largest share of those that can get a request; 0: none. */
+static int find_busiest(const aphi_distributed *d, double min_share)
 {
     int best = 0;
-    for (int r = 1; r < f->link->size; r++) {
-        const member *m = &f->members[r];
-        if (!m->hungry && !m->asked && m->status.left > than) {
+    for (int r = 1; r < d->link->size; r++) {
+        const peer *m = &d->peers[r];
+        if (!m->idle && !m->requested && m->status.share_left > min_share) {
             best = r;
-            than = m->status.left;
+            min_share = m->status.share_left;
         }
     }
     return best;
 }
 
-/* Gives branches to who has none, and asks for as many as are missing. True: there is nothing to do anywhere. */
-static bool feed(aphi_distributed *f, aphi_parallel *t)
+/* Sends branches to idle processes, and requests as many as are missing. Returns true if the search is complete. */
+static bool balance_load(aphi_distributed *d, aphi_parallel *p)
 {
-    bool own = aphi_parallel_is_idle(t) && !aphi_parallel_waiting(t);
-    int missing = own, hungry = own, asked = 0;
+    bool self_idle = aphi_parallel_is_idle(p) && !aphi_parallel_queued(p);
+    int missing = self_idle, idle = self_idle, requested = 0;
     aphi_branch branch;
-    for (int r = 1; r < f->link->size; r++) {
-        member *m = &f->members[r];
-        if (m->hungry && aphi_parallel_take(t, &branch)) {
-            send_branch(f, r, &branch);
-            m->hungry = false;
-            m->status.left = 0; /* until it says more */
+    for (int r = 1; r < d->link->size; r++) {
+        peer *m = &d->peers[r];
+        if (m->idle && aphi_parallel_take_branch(p, &branch)) {
+            send_branch(d, r, &branch);
+            m->idle = false;
+            m->status.share_left = 0; /* until the next STATUS */
         }
-        hungry += m->hungry;
-        missing += m->hungry;
-        asked += m->asked;
+        idle += m->idle;
+        missing += m->idle;
+        requested += m->requested;
     }
-    if (hungry == f->link->size && !asked && aphi_parallel_is_idle(t) && !aphi_parallel_waiting(t))
+    if (idle == d->link->size && !requested && aphi_parallel_is_idle(p) && !aphi_parallel_queued(p))
         return true;
-    for (missing -= asked; missing > 0; missing--) {
-        int r = richest(f, own ? -1 : aphi_parallel_left(t));
+    for (missing -= requested; missing > 0; missing--) {
+        int r = find_busiest(d, self_idle ? -1 : aphi_parallel_share_left(p));
         if (r) {
-            send_word(f, r, WANT);
-            f->members[r].asked = true;
-        } else if (!own) {
-            aphi_parallel_want(t);
+            send_kind(d, r, REQUEST);
+            d->peers[r].requested = true;
+        } else if (!self_idle) {
+            aphi_parallel_request_branch(p);
         }
     }
     return false;
 }
 
-static void go_down(aphi_distributed *f)
+static void pause_all(aphi_distributed *d)
 {
-    for (int r = 1; r < f->link->size; r++)
-        f->members[r].put = false;
-    send_all(f, DOWN);
-    f->down_ns = aphi_clock_ns();
+    for (int r = 1; r < d->link->size; r++)
+        d->peers[r].paused = false;
+    send_to_all(d, PAUSE);
+    d->pause_ns = aphi_clock_ns();
 }
 
-static void save(aphi_distributed *f, aphi_parallel *t)
+static void save_checkpoint(aphi_distributed *d, aphi_parallel *p)
 {
-    aphi_parallel_save(t);
-    f->down_ns = 0;
-    if (!aphi_parallel_is_over(t))
-        send_all(f, GO);
+    aphi_parallel_save_checkpoint(p);
+    d->pause_ns = 0;
+    if (!aphi_parallel_is_over(p))
+        send_to_all(d, RESUME);
 }
 
-static void lead(void *context, aphi_parallel *t)
+static void poll_leader(void *context, aphi_parallel *p)
 {
-    aphi_distributed *f = context;
+    aphi_distributed *d = context;
     void *bytes;
     size_t n;
     int from;
-    while (f->link->receive(f->link->context, &from, &bytes, &n)) {
-        note(f, t, from, bytes, n);
+    while (d->link->receive(d->link->context, &from, &bytes, &n)) {
+        handle_follower_message(d, p, from, bytes, n);
         free(bytes);
     }
-    sum_up(f, t);
-    if (aphi_parallel_is_down(t) && !f->down_ns)
-        go_down(f);
-    if (f->down_ns && aphi_parallel_is_idle(t) && all_have_put(f))
-        save(f, t);
-    else if (!f->down_ns && feed(f, t))
-        aphi_parallel_end_with(t, APHI_PARALLEL_DONE, "");
-    /* Last: between two checkpoints, however near, everybody gets something to do. */
-    if (!aphi_parallel_is_over(t))
-        aphi_parallel_check(t);
-    worry(f, t, aphi_clock_ns());
+    sum_remote_stats(d, p);
+    if (aphi_parallel_is_pausing(p) && !d->pause_ns)
+        pause_all(d);
+    if (d->pause_ns && aphi_parallel_is_idle(p) && all_paused(d))
+        save_checkpoint(d, p);
+    else if (!d->pause_ns && balance_load(d, p))
+        aphi_parallel_end_with(p, APHI_PARALLEL_DONE, "");
+    /* Last, so that every process gets work between two checkpoints, however frequent. */
+    if (!aphi_parallel_is_over(p))
+        aphi_parallel_check_limits(p);
+    check_silence(d, p, aphi_clock_ns());
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- search ------------------------------------------------------------------------------------------------------ */
 
-aphi_parallel_result aphi_distributed_search(aphi_distributed *f, const aphi_parallel_options *options)
+aphi_parallel_result aphi_distributed_search(aphi_distributed *d, const aphi_parallel_options *options)
 {
     aphi_parallel_options o = *options;
-    bool leads = f->link->rank == 0;
-    o.look = leads ? lead : follow;
-    o.look_context = f;
+    bool leads = d->link->rank == 0;
+    o.poll = leads ? poll_leader : poll_follower;
+    o.poll_context = d;
     o.empty = !leads;
-    for (int r = 0; r < f->link->size; r++)
-        f->members[r].heard_ns = aphi_clock_ns();
+    for (int r = 0; r < d->link->size; r++)
+        d->peers[r].last_message_ns = aphi_clock_ns();
     if (!leads) {
         o.checkpoint = NULL;
         o.resume = false;
@@ -451,6 +450,6 @@ aphi_parallel_result aphi_distributed_search(aphi_distributed *f, const aphi_par
     }
     aphi_parallel_result result = aphi_parallel_search(&o);
     if (leads)
-        end_all(f);
+        send_end(d);
     return result;
 }

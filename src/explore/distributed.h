@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * distributed.h - search a model with several processes, on one machine or on many. */
+ * distributed.h - exploration of a model by several processes, on one or more machines. */
 #ifndef APHI_EXPLORE_DISTRIBUTED_H
 #define APHI_EXPLORE_DISTRIBUTED_H
 
@@ -9,24 +9,23 @@
 
 typedef struct aphi_distributed aphi_distributed;
 
-/* Called in the process of rank 0, with what another one says (aphi_distributed_say). False: stop the search. */
-typedef bool aphi_distributed_hear(void *context, const char *bytes, size_t n);
+/* Called in the process of rank 0 with data of another (aphi_distributed_send). Return false to stop the search. */
+typedef bool aphi_distributed_receiver(void *context, const char *bytes, size_t n);
 
-/* The link must outlive it. */
-aphi_distributed *aphi_distributed_open(const aphi_link *link, aphi_distributed_hear *hear, void *context);
-void aphi_distributed_close(aphi_distributed *f);
+/* The link must outlive the result. */
+aphi_distributed *aphi_distributed_open(const aphi_link *link, aphi_distributed_receiver *receiver, void *context);
+void aphi_distributed_close(aphi_distributed *d);
 
-/* Before the search: the one of rank 0 says what it will search, by its fingerprint, or 0: nothing, it has failed. The
- * others wait for that. */
-void aphi_distributed_announce(aphi_distributed *f, uint64_t fingerprint);
-uint64_t aphi_distributed_await(aphi_distributed *f);
+/* Before the search, rank 0 announces the fingerprint of its model, or 0 if it failed. The others wait for it. */
+void aphi_distributed_announce_model(aphi_distributed *d, uint64_t fingerprint);
+uint64_t aphi_distributed_await_model(aphi_distributed *d);
 
-/* Called by any worker of a rank other than 0: what it says is heard at rank 0, before the end. It waits while there is
- * much that was not heard yet. */
-void aphi_distributed_say(aphi_distributed *f, const char *bytes, size_t n);
+/* Called by any worker of a rank other than 0: sends data to the receiver at rank 0, which gets it before the end of
+ * the search. Waits while too much data is unsent. */
+void aphi_distributed_send(aphi_distributed *d, const char *bytes, size_t n);
 
-/* As aphi_parallel_search, by all of them at once. The result is that of all at rank 0; at others only its own. Of the
- * options, checkpoint, resume and progress are looked at by rank 0 only. */
-aphi_parallel_result aphi_distributed_search(aphi_distributed *f, const aphi_parallel_options *options);
+/* As aphi_parallel_search, called by all processes. Rank 0 gets the result of all, the others their own. The options
+ * checkpoint, resume and progress are for rank 0 only. */
+aphi_parallel_result aphi_distributed_search(aphi_distributed *d, const aphi_parallel_options *options);
 
 #endif

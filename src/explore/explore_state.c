@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * explore_state.c - take a step of a run.
+ * explore_state.c - steps of a run.
  *
- * Idea:       who could receive what is kept up to date as messages come and states change, never looked for.
- * Invariants: 1. between calls every thread is in a terminal state, or waits: in a receive, in a synchronous send that
- *             is in
- *                its channel, or in an asynchronous one whose channel is full
- *             2. candidates of a channel that keeps order speak of the message at its front
- *             3. candidates of ports with one queue are left to shared_queue.c
- * Cost:       a few table lookups an event. */
+ * Idea:       candidates are updated incrementally as messages arrive and thread states change.
+ * Invariants: 1. between calls every thread is in a terminal state, or waits: in a receive, in a synchronous send whose
+ *                message is in its channel, or in an asynchronous send to a full channel
+ *             2. a candidate of an ordered channel refers to the message at its front
+ *             3. candidates of ports with one queue for all senders are computed by shared_queue.c
+ * Cost:       a few table lookups per event. */
 #include "explore/explore_state.h"
 
 #include "base/memory.h"
@@ -17,219 +16,219 @@
 #include <stdlib.h>
 #include <string.h>
 
-void aphi_explore_state_open(aphi_explore_state *at, const aphi_compiled_model *plan)
+void aphi_explore_state_open(aphi_explore_state *run, const aphi_compiled_model *model)
 {
-    size_t threads = plan->thread_count, channels = plan->channel_count;
-    *at = (aphi_explore_state){.plan = plan};
-    at->size = sizeof *at->head + threads * (3 * sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)) +
+    size_t threads = model->thread_count, channels = model->channel_count;
+    *run = (aphi_explore_state){.model = model};
+    run->size = sizeof *run->sets + threads * (3 * sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)) +
                channels * 2 * sizeof(uint16_t);
-    if (plan->unordered)
-        at->size += channels * (sizeof(uint64_t) + sizeof(uint16_t));
-    at->size = (at->size + 7) / 8 * 8;
-    at->messages = aphi_alloc((plan->message_room + 1) * sizeof *at->messages);
-    at->steps = aphi_alloc((plan->log_room + 1) * sizeof *at->steps);
-    at->everybody = threads == 64 ? UINT64_MAX : ((uint64_t)1 << threads) - 1;
+    if (model->has_unordered)
+        run->size += channels * (sizeof(uint64_t) + sizeof(uint16_t));
+    run->size = (run->size + 7) / 8 * 8;
+    run->messages = aphi_alloc((model->message_capacity + 1) * sizeof *run->messages);
+    run->steps = aphi_alloc((model->step_capacity + 1) * sizeof *run->steps);
+    run->all_threads = threads == 64 ? UINT64_MAX : ((uint64_t)1 << threads) - 1;
     for (size_t t = 0; t < threads; t++)
-        if (plan->threads[t].ordered)
-            at->queue_readers |= (uint64_t)1 << t;
+        if (model->threads[t].shared_queue)
+            run->shared_readers |= (uint64_t)1 << t;
 }
 
-void aphi_explore_state_close(aphi_explore_state *at)
+void aphi_explore_state_close(aphi_explore_state *run)
 {
-    free(at->messages);
-    free(at->steps);
+    free(run->messages);
+    free(run->steps);
 }
 
-void aphi_explore_state_at(aphi_explore_state *at, void *block)
+void aphi_explore_state_use(aphi_explore_state *run, void *block)
 {
-    size_t threads = at->plan->thread_count, channels = at->plan->channel_count;
-    char *p = at->now = block;
-    at->head = (void *)p;
-    p += sizeof *at->head;
-    at->nonempty = (void *)p;
-    at->candidates = at->nonempty + threads;
-    at->asleep = at->candidates + threads;
-    at->taken = at->asleep + threads;
-    at->state = (void *)(at->taken + (at->plan->unordered ? channels : 0));
-    at->done = (void *)(at->state + threads);
-    at->first = at->done + threads;
-    at->end = at->first + channels;
-    at->slept_until = at->end + channels;
+    size_t threads = run->model->thread_count, channels = run->model->channel_count;
+    char *p = run->block = block;
+    run->sets = (void *)p;
+    p += sizeof *run->sets;
+    run->nonempty = (void *)p;
+    run->candidates = run->nonempty + threads;
+    run->asleep = run->candidates + threads;
+    run->taken = run->asleep + threads;
+    run->state = (void *)(run->taken + (run->model->has_unordered ? channels : 0));
+    run->done = (void *)(run->state + threads);
+    run->first = run->done + threads;
+    run->end = run->first + channels;
+    run->slept_until = run->end + channels;
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
 
-static inline const aphi_compiled_move *move_by(const aphi_explore_state *at, unsigned receiver, unsigned input)
+static inline const aphi_compiled_move *receive_move(const aphi_explore_state *run, unsigned receiver, unsigned input)
 {
-    return aphi_compiled_find(at->plan, &at->plan->states[at->state[receiver]], input,
-                          at->plan->threads[receiver].inputs <= 64);
+    return aphi_compiled_receive(run->model, &run->model->states[run->state[receiver]], input,
+                                 run->model->threads[receiver].inputs <= 64);
 }
 
-static inline const aphi_message *message_in(const aphi_explore_state *at, unsigned channel, unsigned slot)
+static inline const aphi_message *message_in(const aphi_explore_state *run, unsigned channel, unsigned slot)
 {
-    return &at->messages[at->plan->channels[channel].base + slot];
+    return &run->messages[run->model->channels[channel].base + slot];
 }
 
-bool aphi_explore_state_takes(const aphi_explore_state *at, unsigned receiver, unsigned channel, unsigned slot)
+bool aphi_explore_state_accepts(const aphi_explore_state *run, unsigned receiver, unsigned channel, unsigned slot)
 {
-    return !(at->taken[channel] >> slot & 1) && move_by(at, receiver, message_in(at, channel, slot)->input);
+    return !(run->taken[channel] >> slot & 1) && receive_move(run, receiver, message_in(run, channel, slot)->input);
 }
 
-static bool takes_any(const aphi_explore_state *at, unsigned receiver, unsigned channel)
+static bool accepts_any(const aphi_explore_state *run, unsigned receiver, unsigned channel)
 {
-    for (unsigned slot = at->first[channel]; slot < at->end[channel]; slot++)
-        if (aphi_explore_state_takes(at, receiver, channel, slot))
+    for (unsigned slot = run->first[channel]; slot < run->end[channel]; slot++)
+        if (aphi_explore_state_accepts(run, receiver, channel, slot))
             return true;
     return false;
 }
 
-/* The thread has come to a receive: what could it take? */
-static void look_around(aphi_explore_state *at, unsigned thread)
+/* Computes the candidates of a thread that has reached a receive. */
+static void find_candidates(aphi_explore_state *run, unsigned thread)
 {
-    const aphi_compiled_thread *t = &at->plan->threads[thread];
+    const aphi_compiled_thread *t = &run->model->threads[thread];
     uint64_t found = 0;
-    for (uint64_t rest = at->nonempty[thread] & ~t->ordered; rest; rest &= rest - 1) {
-        unsigned bit = (unsigned)__builtin_ctzll(rest), channel = t->into[bit];
-        unsigned input = message_in(at, channel, at->first[channel])->input;
-        bool can = t->unordered >> bit & 1 ? takes_any(at, thread, channel) : move_by(at, thread, input) != NULL;
-        found |= (uint64_t)can << bit;
+    for (uint64_t rest = run->nonempty[thread] & ~t->shared_queue; rest; rest &= rest - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(rest), channel = t->incoming[bit];
+        unsigned input = message_in(run, channel, run->first[channel])->input;
+        bool open = t->unordered >> bit & 1 ? accepts_any(run, thread, channel) : receive_move(run, thread, input);
+        found |= (uint64_t)open << bit;
     }
-    at->candidates[thread] = found;
+    run->candidates[thread] = found;
     if (found)
-        at->head->awake |= (uint64_t)1 << thread;
+        run->sets->awake |= (uint64_t)1 << thread;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void put(aphi_explore_state *at, unsigned channel, aphi_message message)
+static void put_message(aphi_explore_state *run, unsigned channel, aphi_message message)
 {
-    const aphi_compiled_channel *c = &at->plan->channels[channel];
+    const aphi_compiled_channel *c = &run->model->channels[channel];
     uint64_t bit = (uint64_t)1 << c->bit;
-    bool front = at->first[channel] == at->end[channel] || c->medium == APHI_MEDIUM_UNORDERED;
-    at->messages[c->base + at->end[channel]++] = message;
-    at->nonempty[c->receiver] |= bit;
-    if (!front || c->medium == APHI_MEDIUM_PORT || !move_by(at, c->receiver, message.input))
+    bool front = run->first[channel] == run->end[channel] || c->medium == APHI_MEDIUM_UNORDERED;
+    run->messages[c->base + run->end[channel]++] = message;
+    run->nonempty[c->receiver] |= bit;
+    if (!front || c->medium == APHI_MEDIUM_PORT || !receive_move(run, c->receiver, message.input))
         return;
-    at->candidates[c->receiver] |= bit;
-    at->asleep[c->receiver] &= ~bit;
-    at->head->awake |= (uint64_t)1 << c->receiver;
+    run->candidates[c->receiver] |= bit;
+    run->asleep[c->receiver] &= ~bit;
+    run->sets->awake |= (uint64_t)1 << c->receiver;
 }
 
-static inline void note_step(aphi_explore_state *at, unsigned thread, aphi_step step)
+static inline void append_step(aphi_explore_state *run, unsigned thread, aphi_step step)
 {
-    step.state = at->state[thread];
-    at->steps[at->plan->threads[thread].log + at->done[thread]++] = step;
+    step.state = run->state[thread];
+    run->steps[run->model->threads[thread].first_step + run->done[thread]++] = step;
 }
 
-static bool is_full(const aphi_explore_state *at, unsigned channel)
+static bool is_full(const aphi_explore_state *run, unsigned channel)
 {
-    unsigned in_transit = (unsigned)(at->end[channel] - at->first[channel]);
-    const aphi_compiled_channel *c = &at->plan->channels[channel];
+    unsigned in_transit = (unsigned)(run->end[channel] - run->first[channel]);
+    const aphi_compiled_channel *c = &run->model->channels[channel];
     if (c->medium == APHI_MEDIUM_UNORDERED)
-        in_transit = at->end[channel] - (unsigned)__builtin_popcountll(at->taken[channel]);
+        in_transit = run->end[channel] - (unsigned)__builtin_popcountll(run->taken[channel]);
     return in_transit >= c->capacity;
 }
 
-/* The thread goes on until it has to wait. */
-static void go_on(aphi_explore_state *at, unsigned thread)
+/* Runs the thread until it ends or waits. */
+static void run_thread(aphi_explore_state *run, unsigned thread)
 {
-    const aphi_compiled_model *p = at->plan;
+    const aphi_compiled_model *p = run->model;
     for (;;) {
-        const aphi_compiled_state *s = &p->states[at->state[thread]];
+        const aphi_compiled_state *s = &p->states[run->state[thread]];
         switch ((aphi_compiled_kind)s->kind) {
         case APHI_COMPILED_TERMINAL:
-            at->head->ended |= (uint64_t)1 << thread;
+            run->sets->ended |= (uint64_t)1 << thread;
             return;
         case APHI_COMPILED_RECEIVE:
-            look_around(at, thread);
+            find_candidates(run, thread);
             return;
         case APHI_COMPILED_PASS:
-            put(at, s->channel, (aphi_message){.input = s->input, .index = at->done[thread], .sync = true});
+            put_message(run, s->channel, (aphi_message){.input = s->input, .index = run->done[thread], .sync = true});
             return;
         case APHI_COMPILED_POST:
-            if (is_full(at, s->channel))
+            if (is_full(run, s->channel))
                 return;
-            put(at, s->channel, (aphi_message){.input = s->input, .index = at->done[thread]});
+            put_message(run, s->channel, (aphi_message){.input = s->input, .index = run->done[thread]});
             break;
         case APHI_COMPILED_LOCAL:
             break;
         }
-        note_step(at, thread, (aphi_step){0});
-        at->state[thread] = p->moves[s->first].target;
+        append_step(run, thread, (aphi_step){0});
+        run->state[thread] = p->moves[s->first].target;
     }
 }
 
-void aphi_explore_state_begin(aphi_explore_state *at)
+void aphi_explore_state_begin(aphi_explore_state *run)
 {
-    memset(at->now, 0, at->size);
-    for (size_t t = 0; t < at->plan->thread_count; t++)
-        at->state[t] = at->plan->threads[t].initial;
-    for (size_t t = 0; t < at->plan->thread_count; t++)
-        go_on(at, (unsigned)t);
+    memset(run->block, 0, run->size);
+    for (size_t t = 0; t < run->model->thread_count; t++)
+        run->state[t] = run->model->threads[t].initial;
+    for (size_t t = 0; t < run->model->thread_count; t++)
+        run_thread(run, (unsigned)t);
 }
 
-static void take_out(aphi_explore_state *at, unsigned channel, unsigned slot)
+static void remove_message(aphi_explore_state *run, unsigned channel, unsigned slot)
 {
-    const aphi_compiled_channel *c = &at->plan->channels[channel];
+    const aphi_compiled_channel *c = &run->model->channels[channel];
     if (c->medium == APHI_MEDIUM_UNORDERED) {
-        at->taken[channel] |= (uint64_t)1 << slot;
-        while (at->first[channel] < at->end[channel] && (at->taken[channel] >> at->first[channel] & 1))
-            at->first[channel]++;
+        run->taken[channel] |= (uint64_t)1 << slot;
+        while (run->first[channel] < run->end[channel] && (run->taken[channel] >> run->first[channel] & 1))
+            run->first[channel]++;
     } else {
-        at->first[channel]++;
+        run->first[channel]++;
     }
-    if (at->first[channel] == at->end[channel])
-        at->nonempty[c->receiver] &= ~((uint64_t)1 << c->bit);
+    if (run->first[channel] == run->end[channel])
+        run->nonempty[c->receiver] &= ~((uint64_t)1 << c->bit);
 }
 
-static void wake(aphi_explore_state *at, unsigned thread)
+static void clear_sleep(aphi_explore_state *run, unsigned thread)
 {
-    const aphi_compiled_thread *t = &at->plan->threads[thread];
+    const aphi_compiled_thread *t = &run->model->threads[thread];
     uint64_t bit = (uint64_t)1 << thread;
-    at->candidates[thread] = at->asleep[thread] = 0;
-    at->head->awake &= ~bit;
-    at->head->slept &= ~bit;
+    run->candidates[thread] = run->asleep[thread] = 0;
+    run->sets->awake &= ~bit;
+    run->sets->sleepers &= ~bit;
     for (uint64_t rest = t->unordered; rest; rest &= rest - 1)
-        at->slept_until[t->into[__builtin_ctzll(rest)]] = 0;
+        run->slept_until[t->incoming[__builtin_ctzll(rest)]] = 0;
 }
 
-/* The sender of what was taken may go on: it waited for that, or for room. */
-static void release(aphi_explore_state *at, unsigned channel, bool sync)
+/* Resumes the sender of a received message if it waited for that, or for room. */
+static void resume_sender(aphi_explore_state *run, unsigned channel, bool sync)
 {
-    unsigned sender = at->plan->channels[channel].sender;
-    const aphi_compiled_state *s = &at->plan->states[at->state[sender]];
+    unsigned sender = run->model->channels[channel].sender;
+    const aphi_compiled_state *s = &run->model->states[run->state[sender]];
     if (sync) {
-        note_step(at, sender, (aphi_step){0});
-        at->state[sender] = at->plan->moves[s->first].target;
-        go_on(at, sender);
+        append_step(run, sender, (aphi_step){0});
+        run->state[sender] = run->model->moves[s->first].target;
+        run_thread(run, sender);
     } else if (s->kind == APHI_COMPILED_POST && s->channel == channel) {
-        go_on(at, sender);
+        run_thread(run, sender);
     }
 }
 
-void aphi_explore_state_receive(aphi_explore_state *at, unsigned receiver, unsigned channel, unsigned slot)
+void aphi_explore_state_receive(aphi_explore_state *run, unsigned receiver, unsigned channel, unsigned slot)
 {
-    aphi_message m = *message_in(at, channel, slot);
-    const aphi_compiled_move *move = move_by(at, receiver, m.input);
+    aphi_message m = *message_in(run, channel, slot);
+    const aphi_compiled_move *move = receive_move(run, receiver, m.input);
     assert(move);
-    note_step(at, receiver, (aphi_step){.input = m.input, .peer = at->plan->channels[channel].sender,
-                                        .peer_index = m.index, .sync = m.sync});
-    take_out(at, channel, slot);
-    wake(at, receiver);
-    at->state[receiver] = move->target;
-    release(at, channel, m.sync);
-    go_on(at, receiver);
+    append_step(run, receiver, (aphi_step){.input = m.input, .peer = run->model->channels[channel].sender,
+                                           .peer_index = m.index, .sync = m.sync});
+    remove_message(run, channel, slot);
+    clear_sleep(run, receiver);
+    run->state[receiver] = move->target;
+    resume_sender(run, channel, m.sync);
+    run_thread(run, receiver);
 }
 
-void aphi_explore_state_sleep(aphi_explore_state *at, unsigned receiver)
+void aphi_explore_state_sleep(aphi_explore_state *run, unsigned receiver)
 {
-    const aphi_compiled_thread *t = &at->plan->threads[receiver];
+    const aphi_compiled_thread *t = &run->model->threads[receiver];
     uint64_t bit = (uint64_t)1 << receiver;
-    at->asleep[receiver] = at->candidates[receiver];
-    at->head->slept |= bit;
-    at->head->awake &= ~bit;
+    run->asleep[receiver] = run->candidates[receiver];
+    run->sets->sleepers |= bit;
+    run->sets->awake &= ~bit;
     for (uint64_t rest = t->unordered; rest; rest &= rest - 1) {
-        unsigned channel = t->into[__builtin_ctzll(rest)];
-        at->slept_until[channel] = at->end[channel];
+        unsigned channel = t->incoming[__builtin_ctzll(rest)];
+        run->slept_until[channel] = run->end[channel];
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * parallel.h - search a model with several threads, keep what is left in a file, and go on from there. */
+ * parallel.h - exploration of a model by several threads, with checkpoints. */
 #ifndef APHI_EXPLORE_PARALLEL_H
 #define APHI_EXPLORE_PARALLEL_H
 
@@ -11,70 +11,68 @@
 typedef struct aphi_parallel aphi_parallel;
 
 typedef struct aphi_parallel_options {
-    const aphi_compiled_model *plan;
+    const aphi_compiled_model *model;
     unsigned jobs;
-    /* Called by each worker, at once, with its own context, at each sequence. NULL: they are counted. */
+    /* Called by each worker, concurrently, with its own context, at each sequence. NULL: sequences are only counted. */
     aphi_visit *visit;
-    void **contexts;            /* one a worker; NULL if there is no visit */
-    uint64_t slice;             /* forks between looks at who has nothing to do; 0: thousands. Few if visits are slow */
+    void **contexts;            /* one per worker; NULL without a visit */
+    uint64_t slice; /* forks between two checks for idle workers; 0: the default; small if visits are slow */
     const char *checkpoint;     /* a file, or NULL */
-    double every;               /* seconds between checkpoints */
-    bool resume;                /* begin with what the checkpoint says */
-    uint64_t limit;             /* stop after about so many sequences; 0: none */
-    uint64_t memory;            /* bytes for what is pending; what goes beyond is kept in a file; 0: no bound */
+    double checkpoint_interval; /* seconds between checkpoints */
+    bool resume;                /* begin with the checkpoint */
+    uint64_t limit;             /* stop after about that many sequences; 0: no limit */
+    uint64_t memory;            /* bytes for pending branches; the rest is kept in a file; 0: no limit */
     const volatile sig_atomic_t *stop;
     void (*progress)(uint64_t sequences, double share);
-    /* If there is one, the team is one of several (distributed.c): look is called every few milliseconds, and says when to
-     * put work down and when all is over. One that begins empty waits for a branch from elsewhere. */
-    void (*look)(void *context, aphi_parallel *t);
-    void *look_context;
+    /* Not NULL in a distributed search (distributed.c): called every few milliseconds, it decides about pauses and the
+     * end. A pool that begins empty waits for a branch of another process. */
+    void (*poll)(void *context, aphi_parallel *p);
+    void *poll_context;
     bool empty;
 } aphi_parallel_options;
 
 typedef enum aphi_parallel_end {
     APHI_PARALLEL_DONE,
-    APHI_PARALLEL_STOPPED,     /* by a visit, the limit or the signal; what is left is in the checkpoint */
-    APHI_PARALLEL_UNREADABLE,  /* the checkpoint; why says why */
+    APHI_PARALLEL_STOPPED,      /* by a visit, the limit or the signal; pending branches are in the checkpoint */
+    APHI_PARALLEL_UNREADABLE,   /* the checkpoint; `why` has the reason */
     APHI_PARALLEL_UNWRITTEN,
-    APHI_PARALLEL_UNSPILLED,   /* what is beyond the bound of memory cannot be kept in a file; why says why */
-    APHI_PARALLEL_LOST,        /* another team does not answer */
+    APHI_PARALLEL_SPILL_FAILED, /* branches beyond the memory limit cannot be kept in a file */
+    APHI_PARALLEL_LOST,         /* another process does not respond */
 } aphi_parallel_end;
 
 typedef struct aphi_parallel_result {
     aphi_parallel_end end;
-    aphi_explored told;    /* of all runs, with those before the checkpoint */
-    size_t filed;          /* branches that were kept in a file for a time */
-    bool interrupted;      /* by the signal, here or elsewhere */
+    aphi_explore_stats stats; /* including those of the checkpoint */
+    size_t spilled;           /* number of branches written to a file */
+    bool interrupted;         /* by the signal, in any process */
     char why[300];
 } aphi_parallel_result;
 
 aphi_parallel_result aphi_parallel_search(const aphi_parallel_options *options);
-/* What checkpoints and teams elsewhere know the model by. */
-uint64_t aphi_parallel_fingerprint(const aphi_compiled_model *p);
 
-/* ---- for look ---------------------------------------------------------------------------------------------------- */
+/* ---- for poll ---------------------------------------------------------------------------------------------------- */
 
-bool aphi_parallel_is_idle(const aphi_parallel *t);      /* nobody has work at hand; some may wait on the shelf */
-size_t aphi_parallel_waiting(const aphi_parallel *t);    /* branches on the shelf */
-void aphi_parallel_give(aphi_parallel *t, const aphi_branch *branch);
-bool aphi_parallel_take(aphi_parallel *t,
-                        aphi_branch *branch);            /* the one that waited longest; free() frees its choices */
-void aphi_parallel_want(aphi_parallel *t);               /* asks the workers for a branch */
-void aphi_parallel_put_down(aphi_parallel *t);           /* asks them to put all on the shelf, and wait */
-bool aphi_parallel_is_down(const aphi_parallel *t);      /* that was asked, here or by a worker that must stop */
-void aphi_parallel_go_on(aphi_parallel *t);
-bool aphi_parallel_is_stopping(const aphi_parallel *t);
-bool aphi_parallel_is_interrupted(const aphi_parallel *t);
-void aphi_parallel_stop(aphi_parallel *t, bool interrupted);
-/* Stops it if a signal or the limit asks for it, puts work down if a checkpoint is due. */
-void aphi_parallel_check(aphi_parallel *t);
-/* When all have put down their work, everywhere: writes the checkpoint, then goes on, or ends if it is stopping. */
-void aphi_parallel_save(aphi_parallel *t);
-bool aphi_parallel_is_over(const aphi_parallel *t);
-void aphi_parallel_end_with(aphi_parallel *t, aphi_parallel_end end, const char *why);
-aphi_explored aphi_parallel_told(const aphi_parallel *t);
-double aphi_parallel_left(const aphi_parallel *t);
-/* What teams elsewhere have done, and have left: it is in all sums from here on. */
-void aphi_parallel_hear(aphi_parallel *t, const aphi_explored *others, double left);
+bool aphi_parallel_is_idle(const aphi_parallel *p);                 /* all workers are idle; branches may be queued */
+size_t aphi_parallel_queued(const aphi_parallel *p);                /* number of branches in the queue */
+void aphi_parallel_put_branch(aphi_parallel *p, const aphi_branch *branch);
+/* Takes the oldest; the caller frees its choices. Returns false if the queue is empty. */
+bool aphi_parallel_take_branch(aphi_parallel *p, aphi_branch *branch);
+void aphi_parallel_request_branch(aphi_parallel *p);                /* from the workers, for the queue */
+void aphi_parallel_pause(aphi_parallel *p);                         /* workers queue all branches, and wait */
+bool aphi_parallel_is_pausing(const aphi_parallel *p);              /* requested here, or by a worker that stops */
+void aphi_parallel_resume(aphi_parallel *p);
+bool aphi_parallel_is_stopping(const aphi_parallel *p);
+bool aphi_parallel_is_interrupted(const aphi_parallel *p);
+void aphi_parallel_stop(aphi_parallel *p, bool interrupted);
+/* Stops at a signal or at the limit; pauses if a checkpoint is due. */
+void aphi_parallel_check_limits(aphi_parallel *p);
+/* Called when all workers of all processes have paused: writes the checkpoint, then resumes, or ends if stopping. */
+void aphi_parallel_save_checkpoint(aphi_parallel *p);
+bool aphi_parallel_is_over(const aphi_parallel *p);
+void aphi_parallel_end_with(aphi_parallel *p, aphi_parallel_end end, const char *why);
+aphi_explore_stats aphi_parallel_stats(const aphi_parallel *p);
+double aphi_parallel_share_left(const aphi_parallel *p);
+/* Sets the counts and the pending share of other processes, which all sums include. */
+void aphi_parallel_set_remote(aphi_parallel *p, const aphi_explore_stats *remote, double share_left);
 
 #endif

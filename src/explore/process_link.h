@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process_link.h - messages between processes that search together, whatever carries them.
+ * process_link.h - interface for messages between the processes of a distributed search.
  *
- * A table of functions. One is made by a library of its own (src/mpi/mpilink.c), so that nobody who searches alone
- * loads MPI; tests make another. All calls are of one thread. */
+ * A table of functions. libantiphon-mpi (src/mpi/mpilink.c) implements it in a separate library, so that a search in
+ * one process does not load MPI; tests have another implementation. One thread makes all calls. */
 #ifndef APHI_EXPLORE_PROCESS_LINK_H
 #define APHI_EXPLORE_PROCESS_LINK_H
 
@@ -14,18 +14,18 @@
 
 typedef struct aphi_link {
     unsigned version;
-    int rank, size; /* this process, and how many there are; the one of rank 0 leads */
-    void *context;  /* of the functions */
-    /* Takes a copy and returns at once. Messages from one to another arrive in order. */
+    int rank, size;                           /* this process, and the number of processes; rank 0 leads */
+    void *context;                            /* of the functions */
+    /* Copies the message and returns at once. Messages between two processes arrive in order. */
     void (*send)(void *context, int to, const void *bytes, size_t n);
-    /* The next message that has come, if any: free() frees it. */
+    /* The next message that has arrived, malloc()ed; returns false if there is none. */
     bool (*receive)(void *context, int *from, void **bytes, size_t *n);
-    size_t (*unsent)(void *context);           /* bytes that were not yet taken by whom they are for */
-    void (*close)(void *context);              /* waits until all is sent and all others have closed, too */
-    void (*abandon)(void *context, int code);  /* ends all processes; does not return */
+    size_t (*unsent)(void *context);          /* bytes that the receivers have not taken yet */
+    void (*close)(void *context);             /* waits until all is sent and all processes have closed */
+    void (*abandon)(void *context, int code); /* ends all processes; does not return */
 } aphi_link;
 
-/* What the library has: NULL if there is nobody to talk to. */
+/* The entry point of the library; returns NULL if this is the only process. */
 typedef const aphi_link *aphi_link_opener(void);
 #define APHI_LINK_OPENER "aphi_link_open"
 

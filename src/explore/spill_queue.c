@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spill_queue.c - branches that wait to be searched, in memory up to a bound, and beyond it in a file.
+ * spill_queue.c - queue of pending branches, in memory up to a limit, the rest in a file.
  *
- * Idea:       the file is a stack of blocks. When memory is full, the older half of the list becomes a block at its
- *             end; when the list is empty, the last block becomes the list, and the file ends before it. The older ones
- *             are those nearer to the root: they are large, and wait longest.
- * Picture:    file: [branches, how many, bytes] [branches, how many, bytes]   list: a b c
- * Invariants: 1. what is taken first of those in the file was filed last
- *             2. the file has no name: it goes with the process
- * Cost:       a write and a read for each half of the bound. */
+ * Idea:       the file is a stack of blocks. When memory is full, the older half of the list is appended as a block;
+ *             when the list is empty, the last block becomes the list, and the file is truncated. Older branches are
+ *             nearer to the root: they are large, and wait longest.
+ * Picture:    file: [branches, count, bytes] [branches, count, bytes]   list: a b c
+ * Invariants: 1. the block written last is read first
+ *             2. the file is unlinked: it disappears with the process
+ * Cost:       one write and one read for each half of the limit. */
 #include "explore/spill_queue.h"
 
 #include "base/buffer.h"
@@ -19,9 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct tail { /* of a block */
+typedef struct block_footer {
     uint64_t branches, bytes;
-} tail;
+} block_footer;
 
 void aphi_spill_queue_open(aphi_spill_queue *s, size_t bytes_max)
 {
@@ -40,10 +40,10 @@ void aphi_spill_queue_close(aphi_spill_queue *s)
 
 size_t aphi_spill_queue_count(const aphi_spill_queue *s)
 {
-    return s->count + s->filed;
+    return s->count + s->in_file;
 }
 
-static size_t bytes_of(const aphi_branch *branch)
+static size_t branch_bytes(const aphi_branch *branch)
 {
     return sizeof *branch + branch->count * sizeof *branch->choices;
 }
@@ -65,7 +65,7 @@ static bool open_file(aphi_spill_queue *s)
     return s->file >= 0;
 }
 
-static bool write_all(int file, const char *bytes, size_t n, uint64_t at)
+static bool write_at(int file, const char *bytes, size_t n, uint64_t at)
 {
     while (n) {
         ssize_t written = pwrite(file, bytes, n, (off_t)at);
@@ -80,7 +80,7 @@ static bool write_all(int file, const char *bytes, size_t n, uint64_t at)
     return true;
 }
 
-static bool read_all(int file, void *to, size_t n, uint64_t at)
+static bool read_at(int file, void *to, size_t n, uint64_t at)
 {
     for (char *bytes = to; n;) {
         ssize_t got = pread(file, bytes, n, (off_t)at);
@@ -95,8 +95,8 @@ static bool read_all(int file, void *to, size_t n, uint64_t at)
     return true;
 }
 
-/* The older half goes into the file. */
-static bool file_half(aphi_spill_queue *s)
+/* Writes the older half of the list to the file. */
+static bool spill_half(aphi_spill_queue *s)
 {
     size_t half = (s->count + 1) / 2;
     aphi_buffer block = {0};
@@ -109,15 +109,15 @@ static bool file_half(aphi_spill_queue *s)
         aphi_buffer_add(&block, &count, sizeof count);
         aphi_buffer_add(&block, b->choices, b->count * sizeof *b->choices);
     }
-    tail end = {half, block.n};
-    aphi_buffer_add(&block, &end, sizeof end);
-    bool written = write_all(s->file, (const char *)block.data, block.n, s->file_size);
+    block_footer footer = {half, block.n};
+    aphi_buffer_add(&block, &footer, sizeof footer);
+    bool written = write_at(s->file, (const char *)block.data, block.n, s->file_size);
     if (written) {
         s->file_size += block.n;
-        s->filed += half;
-        s->filed_ever += half;
+        s->in_file += half;
+        s->spilled += half;
         for (size_t i = 0; i < half; i++) {
-            s->bytes -= bytes_of(&s->list[i]);
+            s->bytes -= branch_bytes(&s->list[i]);
             free(s->list[i].choices);
         }
         s->count -= half;
@@ -127,21 +127,21 @@ static bool file_half(aphi_spill_queue *s)
     return written;
 }
 
-/* The block before that place; free() frees it. NULL: it cannot be read. */
-static char *read_block(const aphi_spill_queue *s, uint64_t before, tail *end)
+/* Returns the block that ends at that position, malloc()ed, or NULL if it cannot be read. */
+static char *read_block(const aphi_spill_queue *s, uint64_t position, block_footer *footer)
 {
-    if (before < sizeof *end || !read_all(s->file, end, sizeof *end, before - sizeof *end))
+    if (position < sizeof *footer || !read_at(s->file, footer, sizeof *footer, position - sizeof *footer))
         return NULL;
-    char *block = aphi_alloc(end->bytes + 1);
-    if (!read_all(s->file, block, end->bytes, before - sizeof *end - end->bytes)) {
+    char *block = aphi_alloc(footer->bytes + 1);
+    if (!read_at(s->file, block, footer->bytes, position - sizeof *footer - footer->bytes)) {
         free(block);
         return NULL;
     }
     return block;
 }
 
-/* The branch that begins there; returns where the next one does. */
-static const char *branch_at(const char *at, aphi_branch *b)
+/* Decodes one branch; returns the position of the next. */
+static const char *decode_branch(const char *at, aphi_branch *b)
 {
     uint64_t count;
     memcpy(&b->share, at, sizeof b->share);
@@ -152,25 +152,25 @@ static const char *branch_at(const char *at, aphi_branch *b)
     return at + count * sizeof *b->choices;
 }
 
-static bool fetch_block(aphi_spill_queue *s)
+static bool load_block(aphi_spill_queue *s)
 {
-    tail end;
-    char *block = read_block(s, s->file_size, &end);
+    block_footer footer;
+    char *block = read_block(s, s->file_size, &footer);
     const char *at = block;
     if (!block)
         return false;
-    APHI_RESERVE(s->list, s->capacity, end.branches);
-    for (; s->count < end.branches; s->count++) {
-        at = branch_at(at, &s->list[s->count]);
-        s->bytes += bytes_of(&s->list[s->count]);
+    APHI_RESERVE(s->list, s->capacity, footer.branches);
+    for (; s->count < footer.branches; s->count++) {
+        at = decode_branch(at, &s->list[s->count]);
+        s->bytes += branch_bytes(&s->list[s->count]);
     }
-    s->filed -= end.branches;
-    s->file_size -= end.bytes + sizeof end;
+    s->in_file -= footer.branches;
+    s->file_size -= footer.bytes + sizeof footer;
     free(block);
     return ftruncate(s->file, (off_t)s->file_size) == 0;
 }
 
-/* ---- putting and taking ------------------------------------------------------------------------------------------ */
+/* ---- the queue --------------------------------------------------------------------------------------------------- */
 
 bool aphi_spill_queue_put(aphi_spill_queue *s, const aphi_branch *branch)
 {
@@ -178,28 +178,28 @@ bool aphi_spill_queue_put(aphi_spill_queue *s, const aphi_branch *branch)
     s->list[s->count++] = (aphi_branch){.choices = aphi_copy(branch->choices, branch->count * sizeof *branch->choices),
                                         .count = branch->count, .capacity = branch->count, .share = branch->share};
     s->share += branch->share;
-    s->bytes += bytes_of(branch);
-    return !s->bytes_max || s->bytes <= s->bytes_max || file_half(s);
+    s->bytes += branch_bytes(branch);
+    return !s->bytes_max || s->bytes <= s->bytes_max || spill_half(s);
 }
 
-static bool has_one(aphi_spill_queue *s)
+static bool load_if_empty(aphi_spill_queue *s)
 {
-    return s->count || (s->filed && fetch_block(s));
+    return s->count || (s->in_file && load_block(s));
 }
 
 bool aphi_spill_queue_take(aphi_spill_queue *s, aphi_branch *branch)
 {
-    if (!has_one(s))
+    if (!load_if_empty(s))
         return false;
     *branch = s->list[--s->count];
     s->share = aphi_spill_queue_count(s) ? s->share - branch->share : 0;
-    s->bytes -= bytes_of(branch);
+    s->bytes -= branch_bytes(branch);
     return true;
 }
 
-bool aphi_spill_queue_take_old(aphi_spill_queue *s, aphi_branch *branch)
+bool aphi_spill_queue_take_oldest(aphi_spill_queue *s, aphi_branch *branch)
 {
-    if (!has_one(s))
+    if (!load_if_empty(s))
         return false;
     aphi_branch oldest = s->list[0];
     memmove(s->list, s->list + 1, (s->count - 1) * sizeof *s->list);
@@ -210,19 +210,19 @@ bool aphi_spill_queue_take_old(aphi_spill_queue *s, aphi_branch *branch)
 bool aphi_spill_queue_each(const aphi_spill_queue *s, void (*visit)(void *context, const aphi_branch *branch),
                            void *context)
 {
-    for (uint64_t before = s->file_size; s->filed && before;) {
-        tail end;
-        char *block = read_block(s, before, &end);
+    for (uint64_t position = s->file_size; s->in_file && position;) {
+        block_footer footer;
+        char *block = read_block(s, position, &footer);
         const char *at = block;
         if (!block)
             return false;
-        for (uint64_t i = 0; i < end.branches; i++) {
+        for (uint64_t i = 0; i < footer.branches; i++) {
             aphi_branch b;
-            at = branch_at(at, &b);
+            at = decode_branch(at, &b);
             visit(context, &b);
             free(b.choices);
         }
-        before -= end.bytes + sizeof end;
+        position -= footer.bytes + sizeof footer;
         free(block);
     }
     for (size_t i = 0; i < s->count; i++)

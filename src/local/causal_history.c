@@ -298,7 +298,7 @@ static aphi_queue_order lay_out(const aphi_causal_history *p, const uint32_t *at
         for (size_t i = 0; i < count; i++, e += p->event_size)
             events[total++] = (aphi_event){.op = (uint8_t)e[OP], .sync = e[SYNC], .port = (uint16_t)e[PORT],
                                            .matched = e[OP] == APHI_ALTS_RECEIVE, .peer = (uint16_t)e[PEER],
-                                           .peer_index = e[PEER_INDEX], .waited = e[WAITED]};
+                                           .peer_index = e[PEER_INDEX], .freed_by = e[WAITED]};
     }
     first[g->part_count] = total;
     for (size_t c = 0; c < g->part_count; c++)
@@ -349,7 +349,7 @@ static bool leads(const race *r, size_t sender, size_t send, uint32_t port, cons
     memcpy(happened, clock, r->p->width * sizeof *happened);
     join(r->p, happened, r->receive + CLOCK);
     aphi_queue_order lines = lay_out(r->p, r->at);
-    bool first = aphi_queue_order_lead(&lines, happened, (unsigned)sender, (uint32_t)send, port);
+    bool first = aphi_queue_order_can_lead(&lines, happened, (unsigned)sender, (uint32_t)send, port);
     free((void *)lines.first);
     free((void *)lines.events);
     free((void *)lines.shared);

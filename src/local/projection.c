@@ -71,11 +71,11 @@ const uint32_t *aphi_projection_text(aphi_projection *p, const aphi_local_event 
 /* The sends that race with a receive, by what they send: port, label and who. */
 static size_t rivals_of(aphi_sequence *s, unsigned thread, unsigned index, aphi_local_rival **rivals)
 {
-    aphi_sequence_race(s, thread, index);
+    aphi_sequence_find_race_set(s, thread, index);
     *rivals = aphi_alloc((s->race_count + 1) * sizeof **rivals);
     for (size_t i = 0; i < s->race_count; i++) {
         const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
-        (*rivals)[i] = (aphi_local_rival){s->plan->channels[from->channel].port, from->label, s->races[i] >> 16};
+        (*rivals)[i] = (aphi_local_rival){s->model->channels[from->channel].port, from->label, s->races[i] >> 16};
     }
     return sort_rivals(*rivals, s->race_count);
 }

@@ -170,7 +170,7 @@ run 66 reach --checkpoint "$dir/damaged" --resume dme-4
 err 'is damaged at its branch'
 echo nonsense >"$dir/damaged"
 run 66 reach --checkpoint "$dir/damaged" --resume dme-3
-err 'is no checkpoint'
+err 'is not a checkpoint'
 run 4 reach --checkpoint "$dir/no/such/folder" dp-3
 err 'cannot be written'
 

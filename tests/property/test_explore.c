@@ -239,7 +239,7 @@ static void walk(naive *n, const world *w)
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
 typedef struct searched {
-    const aphi_compiled_model *plan;
+    const aphi_compiled_model *model;
     set complete;
     size_t twice;
 } searched;
@@ -262,11 +262,11 @@ static bool collect(void *context, aphi_explorer *e)
     searched *s = context;
     char key[sizeof(world)];
     size_t used = 0, count;
-    for (size_t t = 0; t < s->plan->thread_count; t++) {
+    for (size_t t = 0; t < s->model->thread_count; t++) {
         const aphi_step *steps = aphi_explorer_steps(e, t, &count);
         key[used++] = (char)count;
         for (size_t i = 0; i < count; i++) {
-            look l = look_of(s->plan, t, &steps[i]);
+            look l = look_of(s->model, t, &steps[i]);
             memcpy(key + used, &l, sizeof l);
             used += sizeof l;
         }
@@ -290,7 +290,7 @@ typedef struct kept {
 } kept;
 
 typedef struct raced {
-    const aphi_compiled_model *plan;
+    const aphi_compiled_model *model;
     aphi_sequence sequence;
     kept *all;
     size_t count;
@@ -304,17 +304,17 @@ static uint32_t bit_of(size_t thread, size_t index)
 static void keep_event(raced *r, kept *k, unsigned t, unsigned i)
 {
     aphi_sequence *s = &r->sequence;
-    size_t n = r->plan->thread_count;
+    size_t n = r->model->thread_count;
     const aphi_event *e = &s->events[s->first[t] + i];
     k->events[t][i] = (look){.op = e->op, .sync = e->sync, .port = (uint8_t)e->port, .label = (uint8_t)e->label,
                              .peer = e->op == APHI_ALTS_RECEIVE ? (uint8_t)e->peer : 0,
                              .index = e->op == APHI_ALTS_RECEIVE ? (uint8_t)e->peer_index : 0};
     memcpy(k->clocks[t][i], s->clocks + (s->first[t] + i) * n, n * sizeof(uint16_t));
-    if (e->waited)
-        memcpy(k->room[t][i], s->clocks + (s->first[e->peer] + e->waited - 1) * n, n * sizeof(uint16_t));
+    if (e->freed_by)
+        memcpy(k->room[t][i], s->clocks + (s->first[e->peer] + e->freed_by - 1) * n, n * sizeof(uint16_t));
     if (e->op != APHI_ALTS_RECEIVE)
         return;
-    aphi_sequence_race(s, t, i);
+    aphi_sequence_find_race_set(s, t, i);
     for (size_t j = 0; j < s->race_count; j++)
         k->races[t][i] |= bit_of(s->races[j] >> 16, s->races[j] & 0xffff);
 }
@@ -324,8 +324,8 @@ static bool keep(void *context, aphi_explorer *e)
     raced *r = context;
     kept *k = &r->all[r->count++];
     memset(k, 0, sizeof *k);
-    aphi_sequence_take(&r->sequence, e);
-    for (unsigned t = 0; t < r->plan->thread_count; t++) {
+    aphi_sequence_load(&r->sequence, e);
+    for (unsigned t = 0; t < r->model->thread_count; t++) {
         k->done[t] = (uint8_t)(r->sequence.first[t + 1] - r->sequence.first[t]);
         for (unsigned i = 0; i < k->done[t]; i++)
             keep_event(r, k, t, i);
@@ -364,9 +364,9 @@ static uint32_t race_by_definition(const raced *r, const kept *k, size_t t, size
         size_t sender = o->events[t][i].peer, send = o->events[t][i].index;
         if ((sender == k->events[t][i].peer && send == k->events[t][i].index) || send > k->done[sender])
             continue;
-        join_past(k, r->plan->thread_count, t, i, clock);
-        join_past(k, r->plan->thread_count, sender, send, clock);
-        if (clock[t] <= i && is_as_it_was(k, o, r->plan->thread_count, clock))
+        join_past(k, r->model->thread_count, t, i, clock);
+        join_past(k, r->model->thread_count, sender, send, clock);
+        if (clock[t] <= i && is_as_it_was(k, o, r->model->thread_count, clock))
             found |= bit_of(sender, send);
     }
     return found;
@@ -376,7 +376,7 @@ static size_t compare_races(const raced *r)
 {
     size_t races = 0;
     for (size_t q = 0; q < r->count; q++)
-        for (size_t t = 0; t < r->plan->thread_count; t++)
+        for (size_t t = 0; t < r->model->thread_count; t++)
             for (size_t i = 0; i < r->all[q].done[t]; i++) {
                 if (r->all[q].events[t][i].op != APHI_ALTS_RECEIVE)
                     continue;
@@ -389,7 +389,7 @@ static size_t compare_races(const raced *r)
 /* Returns how many receives had a race. */
 static size_t check_races(const aphi_compiled_model *p, size_t sequences)
 {
-    raced r = {.plan = p};
+    raced r = {.model = p};
     size_t races = 0;
     bool small = sequences <= SEQUENCES_MAX && p->thread_count <= 5;
     for (size_t t = 0; t < p->thread_count; t++)
@@ -400,7 +400,7 @@ static size_t check_races(const aphi_compiled_model *p, size_t sequences)
     aphi_sequence_open(&r.sequence, p);
     aphi_explorer *e = aphi_explorer_open(p, keep, &r);
     aphi_explorer_begin(e, NULL);
-    assert_true(aphi_explorer_go(e, UINT64_MAX / 2));
+    assert_true(aphi_explorer_run(e, UINT64_MAX / 2));
     races = compare_races(&r);
     aphi_explorer_close(e);
     aphi_sequence_close(&r.sequence);
@@ -487,21 +487,21 @@ static void assert_equal_sets(const set *a, const set *b)
 
 static void search_and_compare(const aphi_compiled_model *p, const naive *n, totals *sum)
 {
-    searched s = {.plan = p};
+    searched s = {.model = p};
     aphi_explorer *e = aphi_explorer_open(p, collect, &s);
     assert_true(aphi_explorer_begin(e, NULL));
-    assert_true(aphi_explorer_go(e, UINT64_MAX / 2));
-    aphi_explored told = aphi_explorer_told(e);
+    assert_true(aphi_explorer_run(e, UINT64_MAX / 2));
+    aphi_explore_stats told = aphi_explorer_stats(e);
     assert_int_equal(s.twice, 0);
     assert_equal_sets(&s.complete, &n->complete);
     assert_int_equal(told.sequences, n->complete.count);
     assert_int_equal(told.deadlocks, n->deadlocks);
-    aphi_counted counted = aphi_counting(p, SIZE_MAX, NULL, NULL);
+    aphi_sequence_count counted = aphi_count_sequences(p, SIZE_MAX, NULL, NULL);
     assert_false(counted.overflow || counted.stopped);
     assert_true(counted.sequences == n->complete.count);
     assert_true(counted.deadlocks == n->deadlocks);
     sum->models++;
-    sum->remembered += counted.situations;
+    sum->remembered += counted.states;
     sum->sequences += told.sequences;
     sum->deadlocks += told.deadlocks;
     sum->several += told.sequences > 1;
@@ -520,12 +520,12 @@ static void compare_random(totals *sum, unsigned mediums)
     random_model(&a, mediums);
     naive n = {.a = &a};
     world w = {0};
-    if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_make(&p, &a, why, sizeof why))
+    if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_model_build(&p, &a, why, sizeof why))
         fail_msg("seed %llx: %s", (unsigned long long)at, why);
     walk(&n, &w);
     if (!n.too_many)
         search_and_compare(&p, &n, sum);
-    aphi_compiled_free(&p);
+    aphi_compiled_model_free(&p);
     aphi_alts_free(&a);
     drop(&n.prefixes);
     drop(&n.complete);

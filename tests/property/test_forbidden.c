@@ -133,15 +133,15 @@ typedef struct collector {
 
 static bool meet(const aphi_sequence *s, size_t count, const unsigned *threads, const uint32_t *states)
 {
-    aphi_standpoint points[3];
+    aphi_thread_state points[3];
     for (size_t i = 0; i < count; i++)
-        points[i] = (aphi_standpoint){threads[i], s->plan->threads[threads[i]].base + states[i]};
-    return aphi_sequence_meets(s, points, count);
+        points[i] = (aphi_thread_state){threads[i], s->model->threads[threads[i]].base + states[i]};
+    return aphi_sequence_can_reach(s, points, count);
 }
 
 static void collect_pairs(const aphi_sequence *s, seen *into, unsigned t, unsigned u)
 {
-    const aphi_compiled_thread *threads = s->plan->threads;
+    const aphi_compiled_thread *threads = s->model->threads;
     for (uint32_t i = 0; i < threads[t].states; i++)
         for (uint32_t k = 0; k < threads[u].states; k++)
             if (meet(s, 1 + (t != u), (unsigned[]){t, u}, (uint32_t[]){i, k}) && (t != u || i == k))
@@ -152,10 +152,10 @@ static bool collect(void *context, aphi_explorer *e)
 {
     collector *c = context;
     aphi_sequence *s = &c->sequence;
-    const aphi_compiled_thread *threads = s->plan->threads;
-    aphi_sequence_take(s, e);
-    for (unsigned t = 0; t < s->plan->thread_count; t++)
-        for (unsigned u = 0; u < s->plan->thread_count; u++)
+    const aphi_compiled_thread *threads = s->model->threads;
+    aphi_sequence_load(s, e);
+    for (unsigned t = 0; t < s->model->thread_count; t++)
+        for (unsigned u = 0; u < s->model->thread_count; u++)
             collect_pairs(s, c->seen, t, u);
     for (uint32_t i = 0; i < threads[0].states; i++)
         for (uint32_t j = 0; j < threads[1].states; j++)
@@ -183,7 +183,7 @@ static void compare_model(const aphi_alts *a, const aphi_compiled_model *plan, u
     for (size_t t = 0; t < a->component_count; t++)
         start.state[t] = (uint8_t)a->components[t].initial;
     visit(&n, &start);
-    if (n.worlds.count <= WORLDS_MAX && aphi_explorer_go(e, FORKS_MAX)) {
+    if (n.worlds.count <= WORLDS_MAX && aphi_explorer_run(e, FORKS_MAX)) {
         if (memcmp(told, found, sizeof *told))
             fail_msg("seed %llx: other states at one time", (unsigned long long)seed);
         sum->models++;
@@ -210,10 +210,10 @@ static void states_at_one_time(void **state)
         aphi_compiled_model plan;
         random_alts(&a, (random_shape){PARTS, 4, 2, STATES - 2, 3, 4, false}, &seed);
         if (a.component_count >= 3) {
-            if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_make(&plan, &a, why, sizeof why))
+            if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_model_build(&plan, &a, why, sizeof why))
                 fail_msg("seed %llx: %s", (unsigned long long)at, why);
             compare_model(&a, &plan, at, &sum);
-            aphi_compiled_free(&plan);
+            aphi_compiled_model_free(&plan);
         }
         aphi_alts_free(&a);
     }

@@ -29,7 +29,7 @@ typedef struct collector {
 static bool collect(void *context, aphi_explorer *e)
 {
     collector *c = context;
-    aphi_sequence_take(&c->sequence, e);
+    aphi_sequence_load(&c->sequence, e);
     aphi_projection_add(&c->projection, &c->sequence);
     return true;
 }
@@ -77,7 +77,7 @@ static void compare_model(const aphi_alts *a, const aphi_compiled_model *plan, u
     aphi_sequence_open(&c.sequence, plan);
     aphi_explorer *e = aphi_explorer_open(plan, collect, &c);
     assert_true(aphi_explorer_begin(e, NULL));
-    if (aphi_explorer_go(e, FORKS_MAX)) {
+    if (aphi_explorer_run(e, FORKS_MAX)) {
         sum->models++;
         for (size_t i = 0; i < a->component_count; i++) {
             compare_component(a, &c, i, false, seed, sum);
@@ -100,10 +100,10 @@ static void compare(random_shape shape)
         aphi_alts a;
         aphi_compiled_model plan;
         random_alts(&a, shape, &seed);
-        if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_make(&plan, &a, why, sizeof why))
+        if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_model_build(&plan, &a, why, sizeof why))
             fail_msg("seed %llx: %s", (unsigned long long)at, why);
         compare_model(&a, &plan, at, &sum);
-        aphi_compiled_free(&plan);
+        aphi_compiled_model_free(&plan);
         aphi_alts_free(&a);
     }
     print_message("%zu models, %zu sequences, %zu times several, %zu times more with race sets\n", sum.models,

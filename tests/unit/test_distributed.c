@@ -104,7 +104,7 @@ static bool say_hello(void *context, aphi_explorer *e)
     rank *r = context;
     (void)e;
     if (r->box.link.rank) {
-        aphi_distributed_say(r->fleet, "hello", 5);
+        aphi_distributed_send(r->fleet, "hello", 5);
         r->said++;
     }
     return true;
@@ -121,8 +121,8 @@ static void *run_rank(void *argument)
 {
     rank *r = argument;
     if (r->box.link.rank == 0)
-        aphi_distributed_announce(r->fleet, 7);
-    else if (aphi_distributed_await(r->fleet) != 7)
+        aphi_distributed_announce_model(r->fleet, 7);
+    else if (aphi_distributed_await_model(r->fleet) != 7)
         abort();
     r->result = aphi_distributed_search(r->fleet, &r->options);
     return NULL;
@@ -143,7 +143,7 @@ static void open_fleet(fleet *f, const char *name, int size)
     aph_program *program = aph_program_named(name);
     assert_true(aphi_unfold(program, &f->alts, why, sizeof why));
     aph_program_free(program);
-    assert_true(aphi_compiled_make(&f->plan, &f->alts, why, sizeof why));
+    assert_true(aphi_compiled_model_build(&f->plan, &f->alts, why, sizeof why));
     f->size = size;
     pthread_mutex_init(&f->post.lock, NULL);
     for (int i = 0; i < size; i++) {
@@ -151,7 +151,7 @@ static void open_fleet(fleet *f, const char *name, int size)
         f->post.last[i] = &f->post.first[i];
         r->box = (box){&f->post, {APHI_LINK_VERSION, i, size, &r->box, send_letter, receive_letter, nothing_unsent,
                                   NULL, NULL}};
-        r->options = (aphi_parallel_options){.plan = &f->plan, .jobs = i % 2 ? 2 : 1, .every = 1000};
+        r->options = (aphi_parallel_options){.model = &f->plan, .jobs = i % 2 ? 2 : 1, .checkpoint_interval = 1000};
         r->fleet = aphi_distributed_open(&r->box.link, hear, r);
     }
 }
@@ -177,7 +177,7 @@ static void close_fleet(fleet *f)
         aphi_distributed_close(f->ranks[i].fleet);
     }
     pthread_mutex_destroy(&f->post.lock);
-    aphi_compiled_free(&f->plan);
+    aphi_compiled_model_free(&f->plan);
     aphi_alts_free(&f->alts);
 }
 
@@ -191,7 +191,7 @@ static void each_once(void **state)
         open_fleet(&f, "dme-3", size);
         aphi_parallel_result result = sail(&f);
         assert_int_equal(result.end, APHI_PARALLEL_DONE);
-        assert_int_equal(result.told.sequences, 4032);
+        assert_int_equal(result.stats.sequences, 4032);
         close_fleet(&f);
     }
 }
@@ -209,7 +209,7 @@ static void all_is_heard(void **state)
         f.ranks[i].options.visit = say_hello;
         f.ranks[i].options.contexts = contexts[i];
     }
-    assert_int_equal(sail(&f).told.sequences, 4032);
+    assert_int_equal(sail(&f).stats.sequences, 4032);
     assert_int_equal(f.ranks[0].heard, f.ranks[1].said + f.ranks[2].said);
     close_fleet(&f);
 }
@@ -223,24 +223,24 @@ static void checkpoints(void **state)
     close(mkstemp(name));
     open_fleet(&f, "dme-4", 3);
     f.ranks[0].options.checkpoint = name;
-    f.ranks[0].options.every = 0;
+    f.ranks[0].options.checkpoint_interval = 0;
     for (int i = 0; i < 3; i++)
         f.ranks[i].options.limit = 300000;
     aphi_parallel_result result = sail(&f);
     assert_int_equal(result.end, APHI_PARALLEL_STOPPED);
-    assert_in_range(result.told.sequences, 300000, 5000000);
+    assert_in_range(result.stats.sequences, 300000, 5000000);
     /* Somebody else than rank 0 has worked, or this tests nothing. */
     assert_true(f.post.branches > 0);
     close_fleet(&f);
 
-    uint64_t before = result.told.sequences;
+    uint64_t before = result.stats.sequences;
     open_fleet(&f, "dme-4", 2);
     for (int i = 0; i < 2; i++)
         f.ranks[i].options.limit = 1000;
     f.ranks[0].options.checkpoint = name;
     f.ranks[0].options.resume = true;
     result = sail(&f);
-    assert_true(result.told.sequences >= before + 1000);
+    assert_true(result.stats.sequences >= before + 1000);
     close_fleet(&f);
     unlink(name);
 }
@@ -264,7 +264,7 @@ static void resumed(void **state)
         close_fleet(&f);
     }
     assert_int_equal(result.end, APHI_PARALLEL_DONE);
-    assert_int_equal(result.told.sequences, 4032);
+    assert_int_equal(result.stats.sequences, 4032);
     unlink(name);
 }
 

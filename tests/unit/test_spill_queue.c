@@ -65,12 +65,12 @@ static void keeps_all(void **state)
             free(b.choices);
         }
     }
-    assert_true(s.filed > BRANCHES / 2);
+    assert_true(s.spilled > BRANCHES / 2);
     assert_true(aphi_spill_queue_each(&s, note, seen));
     for (unsigned i = 0; i < BRANCHES; i++)
         assert_int_not_equal(seen[i], taken[i]);
     size_t left = aphi_spill_queue_count(&s), old = 0;
-    while (old % 5 ? aphi_spill_queue_take(&s, &b) : aphi_spill_queue_take_old(&s, &b)) {
+    while (old % 5 ? aphi_spill_queue_take(&s, &b) : aphi_spill_queue_take_oldest(&s, &b)) {
         assert_false(taken[number_of(&b)]);
         taken[number_of(&b)] = true;
         free(b.choices);
@@ -110,7 +110,7 @@ static void plan_of(const char *name, aphi_alts *a, aphi_compiled_model *p)
     assert_non_null(program);
     assert_true(aphi_unfold(program, a, why, sizeof why));
     aph_program_free(program);
-    assert_true(aphi_compiled_make(p, a, why, sizeof why));
+    assert_true(aphi_compiled_model_build(p, a, why, sizeof why));
 }
 
 static void finds_all(void **state)
@@ -121,13 +121,13 @@ static void finds_all(void **state)
     plan_of("dme-3", &a, &p);
     for (unsigned jobs = 1; jobs <= 3; jobs++)
         for (uint64_t memory = 2; memory < 20000; memory *= 8) {
-            aphi_parallel_options o = {.plan = &p, .jobs = jobs, .memory = memory};
+            aphi_parallel_options o = {.model = &p, .jobs = jobs, .memory = memory};
             aphi_parallel_result r = aphi_parallel_search(&o);
             assert_int_equal(r.end, APHI_PARALLEL_DONE);
-            assert_int_equal(r.told.sequences, 4032);
-            assert_true(memory > 1000 || r.filed > 0);
+            assert_int_equal(r.stats.sequences, 4032);
+            assert_true(memory > 1000 || r.spilled > 0);
         }
-    aphi_compiled_free(&p);
+    aphi_compiled_model_free(&p);
     aphi_alts_free(&a);
 }
 
@@ -144,16 +144,16 @@ static void is_resumed(void **state)
     assert_true(file >= 0);
     plan_of("dme-3", &a, &p);
     for (; r.end == APHI_PARALLEL_STOPPED; runs++) {
-        aphi_parallel_options o = {
-            .plan = &p, .jobs = 2, .memory = 200, .checkpoint = name, .every = 1000, .limit = 300, .resume = runs > 0};
+        aphi_parallel_options o = {.model = &p, .jobs = 2, .memory = 200, .checkpoint = name, .checkpoint_interval = 1000,
+                                   .limit = 300, .resume = runs > 0};
         r = aphi_parallel_search(&o);
     }
     assert_int_equal(r.end, APHI_PARALLEL_DONE);
-    assert_int_equal(r.told.sequences, 4032);
+    assert_int_equal(r.stats.sequences, 4032);
     assert_true(runs > 2);
     close(file);
     unlink(name);
-    aphi_compiled_free(&p);
+    aphi_compiled_model_free(&p);
     aphi_alts_free(&a);
 }
 
