@@ -148,9 +148,9 @@ static bool write_suite(const local *at, size_t component, const aphi_local_sear
     suite s = {.l = at, .component = &at->a->components[component], .file = fopen(path, "w")};
     bool good = s.file;
     if (good && l)
-        good = aphi_local_search_walk(l, write_sequence, &s);
+        good = aphi_local_search_each(l, write_sequence, &s);
     else if (good)
-        good = aphi_projection_walk(&at->projection, at->a, component, at->kinds > RACE_SETS, write_sequence, &s);
+        good = aphi_projection_each(&at->projection, at->a, component, at->kinds > RACE_SETS, write_sequence, &s);
     if (s.file && fclose(s.file))
         good = false;
     if (!good)

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * local_search.c - a search over situations that remembers what the target can still do in each.
+ * local_search.c - local sequences of one component, the target, by a memoized search over states.
  *
- * Idea:       what the target can still do depends only on the situation. So a situation is searched once, and what was
- *             found is a set of suffixes (sequence_dfa.h); the sets of the situations after it, each with the events of the
- *             step before it, are united.
- * Reductions: what is no choice is done at once and not remembered (local_state.c). Of the choices, only those of a set of
- *             agents are followed to which nobody else can add one before one of them moves (a persistent set), or one
- *             that may be taken alone (independence.c). What cannot influence the target is left out.
- *             docs/local-sequences.md says why nothing is lost.
- * Races:      runs are followed in the one order in which each receive of the target comes as late as it can. Then the
- *             race set of a receive is what lies ready when it is made. The order is kept by bits: after a receive of
- *             the target only that may happen which knows of it. Who could have acted before, did not, and never comes
- *             to know, makes the run one that is not complete: it is dropped. Where several components send to one
- *             queue there is no such order: situations carry the past, and race sets are found at the end (causal_history.h).
- * Cost:       the situations with a choice, which are kept; each some hundred bytes. */
+ * Idea:       the possible continuations of the target depend only on the state. So each state is searched once; its
+ *             result is a set of suffixes (sequence_dfa.h): the union over its steps of the suffixes of the next state,
+ *             with the target's events of the step prepended.
+ * Reductions: events without a choice are done at once and not memoized (state_space.c). Only the choices of a
+ *             persistent set of agents are followed (no other agent can add one before a member moves), or a single
+ *             independent step (independence.c). Components that cannot influence the target are removed.
+ *             docs/local-sequences.md has the proofs.
+ * Races:      runs are followed only in the order in which each receive of the target comes as late as possible. Then
+ *             the race set of a receive is the set of messages ready at that time. The order is enforced by bits: after
+ *             a receive of the target, only steps that causally depend on it are allowed. If an agent that could have
+ *             moved before never learns of the receive, the run is dropped. If several components send to one queue,
+ *             there is no such order: states carry their causal history, and race sets are computed at the end
+ *             (causal_history.h).
+ * Cost:       all states with a choice are memoized, a few hundred bytes each. */
 #include "local/local_search.h"
 
 #include "base/memory.h"
 #include "local/independence.h"
-#include "local/local_state.h"
+#include "local/state_space.h"
 #include "local/sequence_dfa.h"
 
 #include <assert.h>
@@ -31,15 +32,15 @@ enum { DEPTH_MAX = 20000 };
 struct aphi_local_search {
     const aphi_alts *model;
     aphi_local_search_options options;
-    aphi_local_state scenery;
-    aphi_independence *commute;        /* NULL with races */
-    aphi_sequence_dfa suffixes;
-    aphi_intern events;            /* five numbers, and three for each rival */
+    aphi_state_space space;
+    aphi_independence *independence; /* NULL with races */
+    aphi_sequence_dfa sequences;
+    aphi_intern events;              /* five words, and three for each candidate of the race set */
     aphi_intern memo;
-    uint32_t *found;              /* of each situation in memo: the suffixes */
-    size_t found_capacity;
-    uint32_t *trail;              /* events since the last choice */
-    size_t trail_count, trail_capacity, depth;
+    uint32_t *results;               /* by state in memo: its set of suffixes */
+    size_t result_capacity;
+    uint32_t *event_stack;           /* events of the target since the last choice */
+    size_t event_count, event_capacity, depth;
     unsigned char *packed;
     uint32_t root;
     aphi_local_search_status status;
@@ -49,21 +50,21 @@ enum { EVENT_OP, EVENT_SYNC, EVENT_PORT, EVENT_LABEL, EVENT_PEER, EVENT_SIZE };
 
 /* ---- events of the target ---------------------------------------------------------------------------------------- */
 
-static void note(aphi_local_search *l, const uint32_t *event, size_t count)
+static void record_event(aphi_local_search *l, const uint32_t *event, size_t count)
 {
-    if (l->scenery.dated) /* the past has it */
+    if (l->space.has_history) /* it is in the history */
         return;
-    APHI_RESERVE(l->trail, l->trail_capacity, l->trail_count + 1);
-    l->trail[l->trail_count++] = aphi_intern_number(&l->events, event, count * sizeof *event);
+    APHI_RESERVE(l->event_stack, l->event_capacity, l->event_count + 1);
+    l->event_stack[l->event_count++] = aphi_intern_number(&l->events, event, count * sizeof *event);
 }
 
-static void note_send(aphi_local_search *l, const aphi_reduced_move *m, bool sync)
+static void record_send(aphi_local_search *l, const aphi_reduced_move *m, bool sync)
 {
-    uint32_t event[EVENT_SIZE] = {APHI_ALTS_SEND, sync, m->port, m->label, l->scenery.ground.ports[m->port].owner};
-    note(l, event, EVENT_SIZE);
+    uint32_t event[EVENT_SIZE] = {APHI_ALTS_SEND, sync, m->port, m->label, l->space.model.ports[m->port].owner};
+    record_event(l, event, EVENT_SIZE);
 }
 
-static int by_rival(const void *a, const void *b)
+static int by_candidate(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
     for (size_t i = 0; i < 3; i++)
@@ -72,89 +73,89 @@ static int by_rival(const void *a, const void *b)
     return 0;
 }
 
-/* Sorts the rivals of an event, from first to n, and keeps each once; returns where they end. */
-static size_t sort_rivals(uint32_t *event, size_t first, size_t n)
+/* Sorts the race set of an event, at first .. n, and removes duplicates; returns its end. */
+static size_t sort_candidates(uint32_t *event, size_t first, size_t n)
 {
-    qsort(&event[first], (n - first) / 3, 3 * sizeof *event, by_rival);
+    qsort(&event[first], (n - first) / 3, 3 * sizeof *event, by_candidate);
     size_t kept = first;
     for (size_t i = first; i < n; i += 3)
-        if (kept == first || by_rival(&event[i], &event[kept - 3])) {
+        if (kept == first || by_candidate(&event[i], &event[kept - 3])) {
             memmove(&event[kept], &event[i], 3 * sizeof *event);
             kept += 3;
         }
     return kept;
 }
 
-/* Adds the race set of a receive of the target: its other steps, each message once. The steps must be those of now. */
-static size_t add_rivals(const aphi_local_search *l, const aphi_local_state_step *taken, uint32_t *event, size_t n)
+/* Adds the race set of a receive of the target: its other steps, without duplicates. The list of steps is current. */
+static size_t add_race_set(const aphi_local_search *l, const aphi_space_step *taken, uint32_t *event, size_t n)
 {
-    const aphi_local_state *y = &l->scenery;
-    size_t target = y->ground.target, first = n;
+    const aphi_state_space *y = &l->space;
+    size_t target = y->model.target, first = n;
     for (uint32_t i = y->first_step[target]; i < y->first_step[target + 1]; i++) {
-        const aphi_local_state_step *s = &y->steps[i];
+        const aphi_space_step *s = &y->steps[i];
         bool same = s->move == taken->move && s->channel == taken->channel && s->sender == taken->sender &&
                     s->entry == taken->entry;
-        if (same && !s->twin)
+        if (same && !s->duplicate)
             continue;
-        const aphi_reduced_move *m = &y->ground.parts[target].moves[s->move];
-        uint32_t rival[3] = {m->port, m->label, s->sender};
-        memcpy(&event[n], rival, sizeof rival);
+        const aphi_reduced_move *m = &y->model.components[target].moves[s->move];
+        uint32_t candidate[3] = {m->port, m->label, s->sender};
+        memcpy(&event[n], candidate, sizeof candidate);
         n += 3;
     }
-    return sort_rivals(event, first, n);
+    return sort_candidates(event, first, n);
 }
 
-static void note_receive(aphi_local_search *l, const aphi_local_state_step *step)
+static void record_receive(aphi_local_search *l, const aphi_space_step *step)
 {
-    const aphi_local_state *y = &l->scenery;
-    const aphi_reduced_move *m = &y->ground.parts[y->ground.target].moves[step->move];
+    const aphi_state_space *y = &l->space;
+    const aphi_reduced_move *m = &y->model.components[y->model.target].moves[step->move];
     uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * y->step_count) * sizeof *event);
     event[EVENT_OP] = APHI_ALTS_RECEIVE;
     event[EVENT_SYNC] = step->sync;
     event[EVENT_PORT] = m->port;
     event[EVENT_LABEL] = m->label;
     event[EVENT_PEER] = step->sender;
-    note(l, event, l->scenery.late ? add_rivals(l, step, event, EVENT_SIZE) : EVENT_SIZE);
+    record_event(l, event, l->space.latest_order ? add_race_set(l, step, event, EVENT_SIZE) : EVENT_SIZE);
     free(event);
 }
 
 static const aphi_reduced_move *target_move(const aphi_local_search *l, const uint32_t *v)
 {
-    const aphi_reduced_part *part = &l->scenery.ground.parts[l->scenery.ground.target];
-    return &part->moves[part->first[v[l->scenery.ground.target]]];
+    const aphi_reduced_component *component = &l->space.model.components[l->space.model.target];
+    return &component->moves[component->first[v[l->space.model.target]]];
 }
 
-static void take(aphi_local_search *l, uint32_t *v, const aphi_local_state_step *step)
+static void apply_step(aphi_local_search *l, uint32_t *v, const aphi_space_step *step)
 {
-    size_t target = l->scenery.ground.target;
-    if (step->agent == target && !step->enters)
-        note_receive(l, step);
-    else if (step->sender == target && step->enters != step->sync)
-        note_send(l, target_move(l, v), step->sync);
-    aphi_local_state_take(&l->scenery, v, step);
+    size_t target = l->space.model.target;
+    if (step->agent == target && !step->enqueues)
+        record_receive(l, step);
+    else if (step->sender == target && step->enqueues != step->sync)
+        record_send(l, target_move(l, v), step->sync);
+    aphi_state_space_apply(&l->space, v, step);
 }
 
-/* ---- what is no choice ------------------------------------------------------------------------------------------- */
+/* ---- events without a choice ------------------------------------------------------------------------------------- */
 
-static bool advance(aphi_local_search *l, uint32_t *v, size_t c)
+static bool run_without_choice(aphi_local_search *l, uint32_t *v, size_t c)
 {
-    const aphi_reduced_part *part = &l->scenery.ground.parts[c];
-    const aphi_reduced_move *m = &part->moves[part->first[v[c]]];
-    if (part->kind[v[c]] == APHI_REDUCED_LOCAL) {
+    const aphi_reduced_component *component = &l->space.model.components[c];
+    const aphi_reduced_move *m = &component->moves[component->first[v[c]]];
+    if (component->kind[v[c]] == APHI_REDUCED_LOCAL) {
         uint32_t event[EVENT_SIZE] = {APHI_ALTS_LOCAL, 0, 0, m->label, 0};
-        note(l, event, EVENT_SIZE);
-        aphi_local_state_local(&l->scenery, v);
+        record_event(l, event, EVENT_SIZE);
+        aphi_state_space_local_event(&l->space, v);
         return true;
     }
-    aphi_local_state_step step;
-    if (!l->options.races && aphi_local_state_forced(&l->scenery, v, c, &step)) {
-        take(l, v, &step);
+    aphi_space_step step;
+    if (!l->options.races && aphi_state_space_forced_receive(&l->space, v, c, &step)) {
+        apply_step(l, v, &step);
         return true;
     }
-    if (part->kind[v[c]] != APHI_REDUCED_SEND || !aphi_local_state_send(&l->scenery, v, c))
+    if (component->kind[v[c]] != APHI_REDUCED_SEND || !aphi_state_space_send(&l->space, v, c))
         return false;
-    if (c == l->scenery.ground.target)
-        note_send(l, m, false);
+    if (c == l->space.model.target)
+        record_send(l, m, false);
     return true;
 }
 
@@ -170,81 +171,81 @@ static bool settle(aphi_local_search *l, uint32_t *v)
     bool any = false;
     for (bool again = true; again;) {
         again = false;
-        for (size_t c = 0; c < l->scenery.ground.part_count; c++)
-            while (!is_stopped(l) && advance(l, v, c))
+        for (size_t c = 0; c < l->space.model.component_count; c++)
+            while (!is_stopped(l) && run_without_choice(l, v, c))
                 any = again = true;
     }
     return any;
 }
 
-/* ---- which choices to follow ------------------------------------------------------------------------------------- */
+/* ---- choices ----------------------------------------------------------------------------------------------------- */
 
-/* The smallest set of agents that holds `set` and to which nobody else can add a choice while none of it moves. Who is
- * about to send moves when the receiver does, so the receiver must be in it too. */
-static uint64_t persistent(const aphi_local_state *y, uint64_t set, uint64_t moving)
+/* The smallest superset of `set` to which no other agent can add a choice while no member moves. A waiting sender moves
+ * when its receiver does, so the receiver is a member, too. */
+static uint64_t persistent_set(const aphi_state_space *y, uint64_t set, uint64_t moving)
 {
     for (;;) {
-        uint64_t others = aphi_local_state_movable(y, moving, set), more = set;
-        for (size_t c = 0; c < y->ground.part_count; c++)
+        uint64_t others = aphi_state_space_movable(y, moving, set), more = set;
+        for (size_t c = 0; c < y->model.component_count; c++)
             if (set >> c & 1)
-                more |= (y->fed_by[c] & others) | y->waits_for[c];
+                more |= (y->enablers[c] & others) | y->waits_for[c];
         if (more == set)
             return set;
         set = more;
     }
 }
 
-static size_t steps_of(const aphi_local_state *y, uint64_t agents)
+static size_t count_steps(const aphi_state_space *y, uint64_t agents)
 {
     size_t n = 0;
-    for (size_t c = 0; c < y->ground.part_count; c++)
+    for (size_t c = 0; c < y->model.component_count; c++)
         for (uint32_t i = y->first_step[c]; agents >> c & 1 && i < y->first_step[c + 1]; i++)
             n += y->steps[i].allowed;
     return n;
 }
 
-/* With races a receive of the target bears on everybody, so it is followed only where all others are too. */
+/* With races, a receive of the target affects all agents, so it is followed only together with all others. */
 static uint64_t choose_agents(const aphi_local_search *l)
 {
-    const aphi_local_state *y = &l->scenery;
-    uint64_t best = UINT64_MAX, target = UINT64_C(1) << y->ground.target;
-    size_t least = steps_of(y, best);
-    for (size_t c = 0; c < y->ground.part_count && least > 1; c++) {
-        if (!(y->allowed >> c & 1) || (y->late && c == y->ground.target))
+    const aphi_state_space *y = &l->space;
+    uint64_t best = UINT64_MAX, target = UINT64_C(1) << y->model.target;
+    size_t fewest = count_steps(y, best);
+    for (size_t c = 0; c < y->model.component_count && fewest > 1; c++) {
+        if (!(y->allowed >> c & 1) || (y->latest_order && c == y->model.target))
             continue;
-        uint64_t set = persistent(y, UINT64_C(1) << c, y->enabled);
-        size_t n = steps_of(y, set);
-        if (n < least && !(y->late && set & target)) {
-            least = n;
+        uint64_t set = persistent_set(y, UINT64_C(1) << c, y->enabled);
+        size_t n = count_steps(y, set);
+        if (n < fewest && !(y->latest_order && set & target)) {
+            fewest = n;
             best = set;
         }
     }
     return best;
 }
 
-/* With races: agents that could act, but must learn of the target's last receive first. */
-static uint64_t waiting(const aphi_local_search *l)
+/* With races: agents with a step, but none that depends on the target's last receive. */
+static uint64_t blocked_agents(const aphi_local_search *l)
 {
-    return l->scenery.late ? l->scenery.enabled & ~l->scenery.allowed : 0;
+    return l->space.latest_order ? l->space.enabled & ~l->space.allowed : 0;
 }
 
-/* Whether one of them can never learn of it. */
-static bool hopeless(const aphi_local_search *l)
+/* Returns true if one of them can never learn of that receive. */
+static bool has_stuck_agent(const aphi_local_search *l)
 {
-    const aphi_local_state *y = &l->scenery;
-    uint64_t wait = waiting(l), movable = aphi_local_state_movable(y, y->allowed, 0);
-    for (size_t c = 0; c < y->ground.part_count; c++)
-        if (wait >> c & 1 && !(y->fed_by[c] & movable))
+    const aphi_state_space *y = &l->space;
+    uint64_t wait = blocked_agents(l), movable = aphi_state_space_movable(y, y->allowed, 0);
+    for (size_t c = 0; c < y->model.component_count; c++)
+        if (wait >> c & 1 && !(y->enablers[c] & movable))
             return true;
     return false;
 }
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
-static size_t pack(aphi_local_search *l, const uint32_t *v)
+static size_t pack_state(aphi_local_search *l, const uint32_t *v)
 {
     unsigned char *p = l->packed;
-    for (size_t i = 0; i < l->scenery.size; i++)
+    for (size_t i = 0; i < l->space.size; i++)
         if (v[i] < 255) {
             *p++ = (unsigned char)v[i];
         } else {
@@ -255,153 +256,154 @@ static size_t pack(aphi_local_search *l, const uint32_t *v)
     return (size_t)(p - l->packed);
 }
 
-static uint32_t explore(aphi_local_search *l, uint32_t *v);
+static uint32_t explore_from(aphi_local_search *l, uint32_t *v);
 
-static uint32_t branch(aphi_local_search *l, const uint32_t *v, uint64_t agents)
+static uint32_t explore_choices(aphi_local_search *l, const uint32_t *v, uint64_t agents)
 {
-    const aphi_local_state *y = &l->scenery;
-    aphi_local_state_step *steps = aphi_copy(y->steps, y->step_count * sizeof *steps);
+    const aphi_state_space *y = &l->space;
+    aphi_space_step *steps = aphi_copy(y->steps, y->step_count * sizeof *steps);
     size_t count = y->step_count, bytes = y->size * sizeof *v;
     uint32_t *next = aphi_alloc(bytes), set = APHI_SEQUENCE_DFA_NONE;
     for (size_t i = 0; i < count; i++) {
         if (!(agents >> steps[i].agent & 1) || !steps[i].allowed)
             continue;
         memcpy(next, v, bytes);
-        if (y->late && steps[i].agent == y->ground.target)
-            aphi_local_state_look(&l->scenery, next);
-        size_t mark = l->trail_count;
-        take(l, next, &steps[i]);
-        uint32_t rest = explore(l, next);
-        while (l->trail_count > mark)
-            rest = aphi_sequence_dfa_prepend(&l->suffixes, l->trail[--l->trail_count], rest);
-        set = aphi_sequence_dfa_union(&l->suffixes, set, rest);
+        if (y->latest_order && steps[i].agent == y->model.target)
+            aphi_state_space_list_steps(&l->space, next);
+        size_t event_mark = l->event_count;
+        apply_step(l, next, &steps[i]);
+        uint32_t rest = explore_from(l, next);
+        while (l->event_count > event_mark)
+            rest = aphi_sequence_dfa_prepend(&l->sequences, l->event_stack[--l->event_count], rest);
+        set = aphi_sequence_dfa_union(&l->sequences, set, rest);
     }
     free(next);
     free(steps);
     return set;
 }
 
-static uint32_t remember(aphi_local_search *l, const uint32_t *v, uint64_t agents)
+static uint32_t explore_memoized(aphi_local_search *l, const uint32_t *v, uint64_t agents)
 {
-    size_t before = l->memo.count, size = pack(l, v);
+    size_t before = l->memo.count, size = pack_state(l, v);
     uint32_t at = aphi_intern_number(&l->memo, l->packed, size);
     if (at < before)
-        return l->found[at];
-    APHI_RESERVE(l->found, l->found_capacity, l->memo.count);
-    l->found[at] = APHI_SEQUENCE_DFA_NONE;
+        return l->results[at];
+    APHI_RESERVE(l->results, l->result_capacity, l->memo.count);
+    l->results[at] = APHI_SEQUENCE_DFA_NONE;
     if ((l->options.states_max && before >= l->options.states_max) || l->depth >= DEPTH_MAX)
         l->status = APHI_LOCAL_SEARCH_TOO_LARGE;
     if (is_stopped(l) || l->status != APHI_LOCAL_SEARCH_DONE)
         return APHI_SEQUENCE_DFA_NONE;
     l->depth++;
-    uint32_t set = branch(l, v, agents);
+    uint32_t set = explore_choices(l, v, agents);
     l->depth--;
-    l->found[at] = set;
+    l->results[at] = set;
     return set;
 }
 
 static bool target_is_done(const aphi_local_search *l, const uint32_t *v)
 {
-    size_t target = l->scenery.ground.target;
-    return l->scenery.ground.parts[target].kind[v[target]] == APHI_REDUCED_TERMINAL;
+    size_t target = l->space.model.target;
+    return l->space.model.components[target].kind[v[target]] == APHI_REDUCED_TERMINAL;
 }
 
-/* The first step of these agents that may be taken. */
-static const aphi_local_state_step *only_step(const aphi_local_state *y, uint64_t agents)
+/* The first allowed step of these agents. */
+static const aphi_space_step *only_step(const aphi_state_space *y, uint64_t agents)
 {
-    const aphi_local_state_step *s = y->steps;
+    const aphi_space_step *s = y->steps;
     while (!(agents >> s->agent & 1) || !s->allowed)
         s++;
     return s;
 }
 
-/* Takes a step that may be taken alone, if there is one. */
-static bool take_alone(aphi_local_search *l, uint32_t *v)
+/* Takes an independent step, if there is one. */
+static bool take_independent(aphi_local_search *l, uint32_t *v)
 {
-    if (!l->commute)
+    if (!l->independence)
         return false;
-    size_t count = l->scenery.step_count;
-    aphi_local_state_step *steps = aphi_copy(l->scenery.steps, count * sizeof *steps);
+    size_t count = l->space.step_count;
+    aphi_space_step *steps = aphi_copy(l->space.steps, count * sizeof *steps);
     size_t i = 0;
-    while (i < count && !aphi_independence_alone(l->commute, v, &steps[i]))
+    while (i < count && !aphi_independence_check(l->independence, v, &steps[i]))
         i++;
-    aphi_local_state_look(&l->scenery, v);
+    aphi_state_space_list_steps(&l->space, v);
     if (i < count)
-        take(l, v, &steps[i]);
+        apply_step(l, v, &steps[i]);
     free(steps);
     return i < count;
 }
 
-/* A queue is no longer contended when its owner is gone, so there may be something to settle after that. */
+/* A queue is not contended once its owner is removed, so settling may continue after that. */
 static void settle_and_prune(aphi_local_search *l, uint32_t *v)
 {
     settle(l, v);
     do {
-        if (l->scenery.late)
-            aphi_local_state_look(&l->scenery, v);
-        aphi_local_state_prune(&l->scenery, v, waiting(l));
+        if (l->space.latest_order)
+            aphi_state_space_list_steps(&l->space, v);
+        aphi_state_space_prune(&l->space, v, blocked_agents(l));
     } while (settle(l, v));
 }
 
-/* With the past: what the target did in a run that has come to its end. */
-static uint32_t tell_past(aphi_local_search *l, uint32_t *v)
+/* The sequence of the target at the end of a run, from the causal history. */
+static uint32_t sequence_of_history(aphi_local_search *l, uint32_t *v)
 {
-    aphi_local_state *y = &l->scenery;
-    uint32_t *past = aphi_local_state_past(y, v), set = APHI_SEQUENCE_DFA_END;
-    for (size_t i = aphi_causal_count(&y->past, past); i-- > 0;) {
-        aphi_causal_rival *rivals;
-        aphi_causal_event e = aphi_causal_told(&y->past, past, v, i, &rivals);
-        uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * e.rival_count) * sizeof *event);
+    aphi_state_space *y = &l->space;
+    uint32_t *history = aphi_state_space_history(y, v), set = APHI_SEQUENCE_DFA_END;
+    for (size_t i = aphi_causal_history_count(&y->history, history); i-- > 0;) {
+        aphi_race_candidate *candidates;
+        aphi_causal_event e = aphi_causal_history_event(&y->history, history, v, i, &candidates);
+        uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * e.candidate_count) * sizeof *event);
         memcpy(event, &(uint32_t[EVENT_SIZE]){e.op, e.sync, e.port, e.label, e.peer}, EVENT_SIZE * sizeof *event);
-        if (e.rival_count)
-            memcpy(event + EVENT_SIZE, rivals, 3 * e.rival_count * sizeof *event);
-        size_t size = sort_rivals(event, EVENT_SIZE, EVENT_SIZE + 3 * e.rival_count);
-        set = aphi_sequence_dfa_prepend(&l->suffixes, aphi_intern_number(&l->events, event, size * sizeof *event), set);
+        if (e.candidate_count)
+            memcpy(event + EVENT_SIZE, candidates, 3 * e.candidate_count * sizeof *event);
+        size_t size = sort_candidates(event, EVENT_SIZE, EVENT_SIZE + 3 * e.candidate_count);
+        set =
+            aphi_sequence_dfa_prepend(&l->sequences, aphi_intern_number(&l->events, event, size * sizeof *event), set);
         free(event);
-        free(rivals);
+        free(candidates);
     }
     return set;
 }
 
-/* The suffixes of the target from here on, but for the events that it leaves on the trail: they come before. */
-static uint32_t explore(aphi_local_search *l, uint32_t *v)
+/* Returns the suffixes of the target from this state. Events before the first choice are left on the stack. */
+static uint32_t explore_from(aphi_local_search *l, uint32_t *v)
 {
-    aphi_local_state *y = &l->scenery;
+    aphi_state_space *y = &l->space;
     for (;;) {
         settle_and_prune(l, v);
         if (is_stopped(l))
             return APHI_SEQUENCE_DFA_NONE;
-        aphi_local_state_look(y, v);
-        if (y->dated && !y->enabled)
-            return tell_past(l, v);
-        if (target_is_done(l, v) && !waiting(l) && !y->dated)
+        aphi_state_space_list_steps(y, v);
+        if (y->has_history && !y->enabled)
+            return sequence_of_history(l, v);
+        if (target_is_done(l, v) && !blocked_agents(l) && !y->has_history)
             return APHI_SEQUENCE_DFA_END;
         if (!y->allowed)
-            return waiting(l) ? APHI_SEQUENCE_DFA_NONE : APHI_SEQUENCE_DFA_END;
-        aphi_local_state_prospects(y, v);
-        if (y->late && hopeless(l))
+            return blocked_agents(l) ? APHI_SEQUENCE_DFA_NONE : APHI_SEQUENCE_DFA_END;
+        aphi_state_space_find_enablers(y, v);
+        if (y->latest_order && has_stuck_agent(l))
             return APHI_SEQUENCE_DFA_NONE;
         uint64_t agents = choose_agents(l);
-        if (steps_of(y, agents) > 1) {
-            if (take_alone(l, v))
+        if (count_steps(y, agents) > 1) {
+            if (take_independent(l, v))
                 continue;
-            return remember(l, v, agents);
+            return explore_memoized(l, v, agents);
         }
-        aphi_local_state_step step = *only_step(y, agents);
-        take(l, v, &step);
+        aphi_space_step step = *only_step(y, agents);
+        apply_step(l, v, &step);
     }
 }
 
 static void search(aphi_local_search *l)
 {
-    uint32_t *v = aphi_alloc(l->scenery.size * sizeof *v);
-    l->packed = aphi_alloc(l->scenery.size * (sizeof *v + 1));
-    aphi_local_state_start(&l->scenery, v);
-    l->commute = l->options.races ? NULL : aphi_independence_open(&l->scenery);
-    l->root = explore(l, v);
-    while (l->trail_count > 0)
-        l->root = aphi_sequence_dfa_prepend(&l->suffixes, l->trail[--l->trail_count], l->root);
-    if (l->scenery.dated && l->scenery.past.overflow)
+    uint32_t *v = aphi_alloc(l->space.size * sizeof *v);
+    l->packed = aphi_alloc(l->space.size * (sizeof *v + 1));
+    aphi_state_space_initial(&l->space, v);
+    l->independence = l->options.races ? NULL : aphi_independence_open(&l->space);
+    l->root = explore_from(l, v);
+    while (l->event_count > 0)
+        l->root = aphi_sequence_dfa_prepend(&l->sequences, l->event_stack[--l->event_count], l->root);
+    if (l->space.has_history && l->space.history.overflow)
         l->status = APHI_LOCAL_SEARCH_TOO_LARGE;
     if (l->status != APHI_LOCAL_SEARCH_DONE)
         l->root = APHI_SEQUENCE_DFA_NONE;
@@ -413,8 +415,8 @@ aphi_local_search *aphi_local_search_open(const aphi_alts *a, size_t component, 
     aphi_local_search *l = aphi_alloc_zero(sizeof *l);
     l->model = a;
     l->options = options;
-    aphi_sequence_dfa_init(&l->suffixes);
-    switch (aphi_local_state_init(&l->scenery, a, component, options.races)) {
+    aphi_sequence_dfa_init(&l->sequences);
+    switch (aphi_state_space_init(&l->space, a, component, options.races)) {
     case APHI_REDUCED_READY:
         search(l);
         break;
@@ -427,19 +429,19 @@ aphi_local_search *aphi_local_search_open(const aphi_alts *a, size_t component, 
 
 void aphi_local_search_close(aphi_local_search *l)
 {
-    if (l->commute)
-        aphi_independence_close(l->commute);
-    aphi_local_state_free(&l->scenery);
-    aphi_sequence_dfa_free(&l->suffixes);
+    if (l->independence)
+        aphi_independence_close(l->independence);
+    aphi_state_space_free(&l->space);
+    aphi_sequence_dfa_free(&l->sequences);
     aphi_intern_free(&l->events);
     aphi_intern_free(&l->memo);
-    free(l->found);
-    free(l->trail);
+    free(l->results);
+    free(l->event_stack);
     free(l->packed);
     free(l);
 }
 
-/* ---- the answer -------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 aphi_local_search_status aphi_local_search_outcome(const aphi_local_search *l)
 {
@@ -448,24 +450,18 @@ aphi_local_search_status aphi_local_search_outcome(const aphi_local_search *l)
 
 uint64_t aphi_local_search_count(const aphi_local_search *l)
 {
-    return aphi_sequence_dfa_count(&l->suffixes, l->root);
+    return aphi_sequence_dfa_count(&l->sequences, l->root);
 }
 
-size_t aphi_local_search_states(const aphi_local_search *l)
-{
-    return l->memo.count;
-}
-
-typedef struct walk {
+typedef struct enumeration {
     const aphi_local_search *l;
     aphi_local_search_visit *visit;
     void *context;
     aphi_local_event *events;
     size_t capacity;
-} walk;
+} enumeration;
 
-/* The state of the component in the model itself after an event: what the restrictions R1 and R2 leave no choice
- * about. */
+/* The state of the component in the original model after an event, unique by the restrictions R1 and R2. */
 static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const uint32_t *event)
 {
     for (uint32_t i = c->first[state]; i < c->first[state + 1]; i++) {
@@ -473,16 +469,16 @@ static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const 
         if (m->op != APHI_ALTS_RECEIVE || (m->port == event[EVENT_PORT] && m->label == event[EVENT_LABEL]))
             return m->target;
     }
-    assert(!"an event that the component does not have");
+    assert(!"the component does not have this event");
     return state;
 }
 
-static bool walk_set(walk *w, uint32_t set, size_t depth, uint32_t state)
+static bool enumerate_set(enumeration *w, uint32_t set, size_t depth, uint32_t state)
 {
     const aphi_local_search *l = w->l;
     size_t n;
     bool empty;
-    const aphi_sequence_dfa_edge *edges = aphi_sequence_dfa_edges(&l->suffixes, set, &n, &empty);
+    const aphi_sequence_dfa_edge *edges = aphi_sequence_dfa_edges(&l->sequences, set, &n, &empty);
     if (empty && !w->visit(w->context, w->events, depth))
         return false;
     APHI_RESERVE(w->events, w->capacity, depth + 1);
@@ -492,19 +488,19 @@ static bool walk_set(walk *w, uint32_t set, size_t depth, uint32_t state)
         w->events[depth] = (aphi_local_event){.op = (aphi_alts_op)e[EVENT_OP], .sync = e[EVENT_SYNC],
                                               .port = e[EVENT_PORT], .label = e[EVENT_LABEL],
                                               .peer = e[EVENT_PEER], .state = state,
-                                              .race = (const aphi_local_rival *)(e + EVENT_SIZE),
+                                              .race = (const aphi_race_candidate *)(e + EVENT_SIZE),
                                               .race_count = (size / sizeof *e - EVENT_SIZE) / 3};
-        const aphi_alts_component *c = &l->model->components[l->scenery.ground.target];
-        if (!walk_set(w, edges[i].rest, depth + 1, state_after(c, state, e)))
+        const aphi_alts_component *c = &l->model->components[l->space.model.target];
+        if (!enumerate_set(w, edges[i].rest, depth + 1, state_after(c, state, e)))
             return false;
     }
     return true;
 }
 
-bool aphi_local_search_walk(const aphi_local_search *l, aphi_local_search_visit *visit, void *context)
+bool aphi_local_search_each(const aphi_local_search *l, aphi_local_search_visit *visit, void *context)
 {
-    walk w = {.l = l, .visit = visit, .context = context};
-    bool all = walk_set(&w, l->root, 0, l->model->components[l->scenery.ground.target].initial);
+    enumeration w = {.l = l, .visit = visit, .context = context};
+    bool all = enumerate_set(&w, l->root, 0, l->model->components[l->space.model.target].initial);
     free(w.events);
     return all;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * projection.c - collect local sequences in tables: a table for each component and each kind of sequence. */
+ * projection.c - local sequences by projection: a table for each component, with and without race sets. */
 #include "local/projection.h"
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OP, SYNC, PORT, LABEL, PEER, RIVALS, EVENT_SIZE };
+enum { OP, SYNC, PORT, LABEL, PEER, CANDIDATES, EVENT_SIZE };
 
 void aphi_projection_open(aphi_projection *p, size_t components)
 {
@@ -25,13 +25,13 @@ void aphi_projection_close(aphi_projection *p)
     }
     free(p->by_events);
     free(p->by_races);
-    free(p->text);
+    free(p->code);
     *p = (aphi_projection){0};
 }
 
-static int by_rival(const void *a, const void *b)
+static int by_candidate(const void *a, const void *b)
 {
-    const aphi_local_rival *x = a, *y = b;
+    const aphi_race_candidate *x = a, *y = b;
     if (x->port != y->port)
         return x->port < y->port ? -1 : 1;
     if (x->label != y->label)
@@ -39,45 +39,46 @@ static int by_rival(const void *a, const void *b)
     return x->sender < y->sender ? -1 : x->sender > y->sender;
 }
 
-static size_t sort_rivals(aphi_local_rival *rivals, size_t count)
+static size_t sort_candidates(aphi_race_candidate *candidates, size_t count)
 {
     size_t kept = 0;
-    qsort(rivals, count, sizeof *rivals, by_rival);
+    qsort(candidates, count, sizeof *candidates, by_candidate);
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || by_rival(&rivals[i], &rivals[kept - 1]))
-            rivals[kept++] = rivals[i];
+        if (kept == 0 || by_candidate(&candidates[i], &candidates[kept - 1]))
+            candidates[kept++] = candidates[i];
     return kept;
 }
 
-const uint32_t *aphi_projection_text(aphi_projection *p, const aphi_local_event *events, size_t count, bool races,
-                                     size_t *length)
+const uint32_t *aphi_projection_encode(aphi_projection *p, const aphi_local_event *events, size_t count, bool races,
+                                       size_t *length)
 {
     p->used = 0;
     for (size_t i = 0; i < count; i++) {
         const aphi_local_event *e = &events[i];
-        size_t rivals = races ? e->race_count : 0;
-        APHI_RESERVE(p->text, p->capacity, p->used + EVENT_SIZE + rivals * 3);
-        uint32_t head[EVENT_SIZE] = {e->op, e->sync, e->port, e->label, e->peer, (uint32_t)rivals};
-        memcpy(&p->text[p->used], head, sizeof head);
+        size_t candidates = races ? e->race_count : 0;
+        APHI_RESERVE(p->code, p->capacity, p->used + EVENT_SIZE + candidates * 3);
+        uint32_t fields[EVENT_SIZE] = {e->op, e->sync, e->port, e->label, e->peer, (uint32_t)candidates};
+        memcpy(&p->code[p->used], fields, sizeof fields);
         p->used += EVENT_SIZE;
-        if (rivals)
-            memcpy(&p->text[p->used], e->race, rivals * sizeof *e->race);
-        p->used += rivals * 3;
+        if (candidates)
+            memcpy(&p->code[p->used], e->race, candidates * sizeof *e->race);
+        p->used += candidates * 3;
     }
     *length = p->used;
-    return p->text;
+    return p->code;
 }
 
-/* The sends that race with a receive, by what they send: port, label and who. */
-static size_t rivals_of(aphi_sequence *s, unsigned thread, unsigned index, aphi_local_rival **rivals)
+/* The race set of a receive as port, label and sender, sorted and malloc()ed. */
+static size_t race_set_of(aphi_sequence *s, unsigned thread, unsigned index, aphi_race_candidate **candidates)
 {
     aphi_sequence_find_race_set(s, thread, index);
-    *rivals = aphi_alloc((s->race_count + 1) * sizeof **rivals);
+    *candidates = aphi_alloc((s->race_count + 1) * sizeof **candidates);
     for (size_t i = 0; i < s->race_count; i++) {
         const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
-        (*rivals)[i] = (aphi_local_rival){s->model->channels[from->channel].port, from->label, s->races[i] >> 16};
+        (*candidates)[i] =
+            (aphi_race_candidate){s->model->channels[from->channel].port, from->label, s->races[i] >> 16};
     }
-    return sort_rivals(*rivals, s->race_count);
+    return sort_candidates(*candidates, s->race_count);
 }
 
 static void add_thread(aphi_projection *p, aphi_sequence *s, unsigned thread)
@@ -93,16 +94,16 @@ static void add_thread(aphi_projection *p, aphi_sequence *s, unsigned thread)
         events[i].port = e->port;
         events[i].peer = e->peer;
         if (e->op == APHI_ALTS_RECEIVE) {
-            aphi_local_rival *rivals;
-            events[i].race_count = rivals_of(s, thread, i, &rivals);
-            events[i].race = rivals;
+            aphi_race_candidate *candidates;
+            events[i].race_count = race_set_of(s, thread, i, &candidates);
+            events[i].race = candidates;
         }
     }
     size_t length;
-    const uint32_t *text = aphi_projection_text(p, events, count, false, &length);
-    aphi_intern_number(&p->by_events[thread], text, length * sizeof *text);
-    text = aphi_projection_text(p, events, count, true, &length);
-    aphi_intern_number(&p->by_races[thread], text, length * sizeof *text);
+    const uint32_t *code = aphi_projection_encode(p, events, count, false, &length);
+    aphi_intern_number(&p->by_events[thread], code, length * sizeof *code);
+    code = aphi_projection_encode(p, events, count, true, &length);
+    aphi_intern_number(&p->by_races[thread], code, length * sizeof *code);
     for (uint32_t i = 0; i < count; i++)
         free((void *)events[i].race);
     free(events);
@@ -114,7 +115,7 @@ void aphi_projection_add(aphi_projection *p, aphi_sequence *s)
         add_thread(p, s, t);
 }
 
-static void merge(aphi_intern *to, const aphi_intern *from)
+static void merge_tables(aphi_intern *to, const aphi_intern *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         size_t size;
@@ -126,8 +127,8 @@ static void merge(aphi_intern *to, const aphi_intern *from)
 void aphi_projection_merge(aphi_projection *p, const aphi_projection *other)
 {
     for (size_t i = 0; i < p->count; i++) {
-        merge(&p->by_events[i], &other->by_events[i]);
-        merge(&p->by_races[i], &other->by_races[i]);
+        merge_tables(&p->by_events[i], &other->by_events[i]);
+        merge_tables(&p->by_races[i], &other->by_races[i]);
     }
 }
 
@@ -139,7 +140,7 @@ static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const 
     return c->moves[i].target;
 }
 
-bool aphi_projection_walk(const aphi_projection *p, const aphi_alts *a, size_t component, bool races,
+bool aphi_projection_each(const aphi_projection *p, const aphi_alts *a, size_t component, bool races,
                           aphi_local_search_visit *visit, void *context)
 {
     const aphi_intern *all = races ? &p->by_races[component] : &p->by_events[component];
@@ -149,12 +150,12 @@ bool aphi_projection_walk(const aphi_projection *p, const aphi_alts *a, size_t c
     for (uint32_t i = 0; i < all->count && more; i++) {
         size_t size, n = 0;
         const uint32_t *e = aphi_intern_key(all, i, &size), *end = e + size / sizeof *e;
-        for (uint32_t state = a->components[component].initial; e < end; e += EVENT_SIZE + 3 * e[RIVALS]) {
+        for (uint32_t state = a->components[component].initial; e < end; e += EVENT_SIZE + 3 * e[CANDIDATES]) {
             APHI_RESERVE(events, capacity, n + 1);
             events[n++] = (aphi_local_event){.op = (aphi_alts_op)e[OP], .sync = e[SYNC], .port = e[PORT],
                                              .label = e[LABEL], .peer = e[PEER], .state = state,
-                                             .race_count = e[RIVALS],
-                                             .race = (const aphi_local_rival *)(e + EVENT_SIZE)};
+                                             .race_count = e[CANDIDATES],
+                                             .race = (const aphi_race_candidate *)(e + EVENT_SIZE)};
             state = state_after(&a->components[component], state, e);
         }
         more = visit(context, events, n);

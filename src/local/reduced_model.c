@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reduced_model.c - from a model to the ground of reduced_model.h, in four steps.
+ * reduced_model.c - minimization of a model for one target component, in four steps.
  *
- * 1. Feeds: the pairs of port and label that occur, sorted. A move is then a feed and a state to go to.
- * 2. Refinement: at first all states of a component are in one block and all labels of a port in one class. States
- *    whose moves differ in class or block are split, labels that some state of the owner does not treat alike are
- *    split, until nothing is. Both relations together are a bisimulation of the whole model that leaves the target as
- *    it is. Local events of others are skipped first: nobody sees them.
- * 3. Quotient: the blocks that can be reached become the states.
- * 4. Futures, channels: what can still be sent in a state, from the last states backwards; how messages are kept.
+ * 1. Inputs: the pairs of port and label that occur, sorted. A move is then an input and a target state.
+ * 2. Partition refinement: initially all states of a component are one block, and all labels of a port one class.
+ *    States whose moves differ in class or block are split, and so are labels that a state of the owner distinguishes,
+ *    until nothing changes. The result is a bisimulation of the whole model that keeps the target as it is. Local events of
+ *    other components are invisible and skipped.
+ * 3. Quotient: the reachable blocks become the states.
+ * 4. Summaries and channels: the classes that a state may still send, backwards from the last states; the channels of
+ *    each port.
  *
- * Cost: refinement is the plain method, a round over all moves for each round that splits. */
+ * Cost: a pass over all moves for each round of refinement. */
 #include "local/reduced_model.h"
 
 #include "base/memory.h"
@@ -20,18 +21,18 @@
 #include <string.h>
 
 enum { STATES_MAX = 65534 };
-static const uint32_t NOWHERE = UINT32_MAX;
+static const uint32_t NONE = UINT32_MAX;
 
-typedef struct work {
+typedef struct builder {
     const aphi_alts *a;
-    size_t target, feed_count;
-    bool races, named;     /* named: whatever is shared tells its senders */
-    uint32_t *feeds;       /* port << 16 | label, sorted */
-    uint32_t *class;       /* of each feed */
-    uint32_t **block;      /* of each state of each component */
-    uint32_t **skip;       /* the state that is left of a state when local events are skipped */
-    uint32_t **longest;    /* [component][port]: most asynchronous sends on one way through it */
-} work;
+    size_t target, input_count;
+    bool races, has_sender; /* has_sender: entries of shared channels have their sender */
+    uint32_t *inputs;       /* port << 16 | label, sorted */
+    uint32_t *class;        /* by input */
+    uint32_t **block;       /* by component and state */
+    uint32_t **skip;        /* by component and state: the next state without a local event */
+    uint32_t **max_sends;   /* by component and port: most asynchronous sends on a path */
+} builder;
 
 static int by_number(const void *a, const void *b)
 {
@@ -39,7 +40,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static size_t unique(uint32_t *p, size_t n)
+static size_t sort_unique(uint32_t *p, size_t n)
 {
     qsort(p, n, sizeof *p, by_number);
     size_t kept = 0;
@@ -54,39 +55,39 @@ static size_t move_count(const aphi_alts_component *c)
     return c->first[c->states];
 }
 
-static size_t feed_of(const work *w, const aphi_alts_move *m)
+static size_t input_index(const builder *w, const aphi_alts_move *m)
 {
     uint32_t key = (uint32_t)m->port << 16 | m->label;
-    uint32_t *at = bsearch(&key, w->feeds, w->feed_count, sizeof key, by_number);
-    return (size_t)(at - w->feeds);
+    uint32_t *at = bsearch(&key, w->inputs, w->input_count, sizeof key, by_number);
+    return (size_t)(at - w->inputs);
 }
 
-static void collect_feeds(work *w)
+static void collect_inputs(builder *w)
 {
     size_t n = 0;
     for (size_t c = 0; c < w->a->component_count; c++)
         n += move_count(&w->a->components[c]);
-    w->feeds = aphi_alloc((n + 1) * sizeof *w->feeds);
+    w->inputs = aphi_alloc((n + 1) * sizeof *w->inputs);
     n = 0;
     for (size_t c = 0; c < w->a->component_count; c++)
         for (size_t i = 0; i < move_count(&w->a->components[c]); i++) {
             const aphi_alts_move *m = &w->a->components[c].moves[i];
             if (m->op != APHI_ALTS_LOCAL)
-                w->feeds[n++] = (uint32_t)m->port << 16 | m->label;
+                w->inputs[n++] = (uint32_t)m->port << 16 | m->label;
         }
-    w->feed_count = unique(w->feeds, n);
+    w->input_count = sort_unique(w->inputs, n);
 }
 
-static size_t owner_of_feed(const work *w, size_t feed)
+static size_t input_owner(const builder *w, size_t input)
 {
-    return w->a->ports[w->feeds[feed] >> 16].owner;
+    return w->a->ports[w->inputs[input] >> 16].owner;
 }
 
-static void start_partition(work *w)
+static void begin_partition(builder *w)
 {
-    w->class = aphi_alloc_zero((w->feed_count + 1) * sizeof *w->class);
-    for (size_t f = 0; f < w->feed_count; f++)
-        w->class[f] = owner_of_feed(w, f) == w->target ? (uint32_t)(w->a->port_count + f) : w->feeds[f] >> 16;
+    w->class = aphi_alloc_zero((w->input_count + 1) * sizeof *w->class);
+    for (size_t f = 0; f < w->input_count; f++)
+        w->class[f] = input_owner(w, f) == w->target ? (uint32_t)(w->a->port_count + f) : w->inputs[f] >> 16;
     w->block = aphi_alloc(w->a->component_count * sizeof *w->block);
     w->skip = aphi_alloc(w->a->component_count * sizeof *w->skip);
     for (size_t c = 0; c < w->a->component_count; c++) {
@@ -105,8 +106,8 @@ static void start_partition(work *w)
     }
 }
 
-/* What a state is told apart by, as numbers: its block, then its moves in sorted order, each once. */
-static size_t state_signature(const work *w, size_t c, uint32_t q, uint64_t *out)
+/* The signature of a state: its block, then its moves, sorted and without duplicates. */
+static size_t state_signature(const builder *w, size_t c, uint32_t q, uint64_t *out)
 {
     const aphi_alts_component *p = &w->a->components[c];
     size_t n = 0;
@@ -114,8 +115,8 @@ static size_t state_signature(const work *w, size_t c, uint32_t q, uint64_t *out
     out[n++] = w->block[c][q];
     for (uint32_t i = p->first[q]; i < p->first[q + 1]; i++) {
         const aphi_alts_move *m = &p->moves[i];
-        uint64_t feed = w->class[feed_of(w, m)], kind = m->op == APHI_ALTS_RECEIVE ? 2 : m->sync;
-        uint64_t item = feed << 34 | kind << 32 | w->block[c][w->skip[c][m->target]];
+        uint64_t input = w->class[input_index(w, m)], kind = m->op == APHI_ALTS_RECEIVE ? 2 : m->sync;
+        uint64_t item = input << 34 | kind << 32 | w->block[c][w->skip[c][m->target]];
         size_t at = n;
         while (at > 1 && out[at - 1] > item)
             at--;
@@ -128,8 +129,8 @@ static size_t state_signature(const work *w, size_t c, uint32_t q, uint64_t *out
     return n;
 }
 
-/* Splits the blocks of a component. True if their number rose. */
-static bool split_states(work *w, size_t c)
+/* Splits the blocks of a component; returns true if there are more. */
+static bool split_states(builder *w, size_t c)
 {
     const aphi_alts_component *p = &w->a->components[c];
     if (c == w->target)
@@ -141,17 +142,17 @@ static bool split_states(work *w, size_t c)
         aphi_intern_number(&before, &w->block[c][q], sizeof **w->block);
         next[q] = aphi_intern_number(&seen, signature, state_signature(w, c, q, signature) * sizeof *signature);
     }
-    bool grew = seen.count > before.count;
+    bool split = seen.count > before.count;
     free(w->block[c]);
     w->block[c] = next;
     free(signature);
     aphi_intern_free(&seen);
     aphi_intern_free(&before);
-    return grew;
+    return split;
 }
 
-/* What labels are told apart by: their class, and in which states of the owner they lead where. */
-static void label_signatures(const work *w, size_t c, uint64_t **out, size_t *n)
+/* The signatures of labels: their class, and the blocks to which they lead from each state of the owner. */
+static void label_signatures(const builder *w, size_t c, uint64_t **out, size_t *n)
 {
     const aphi_alts_component *p = &w->a->components[c];
     for (uint32_t q = 0; q < p->states; q++)
@@ -159,37 +160,37 @@ static void label_signatures(const work *w, size_t c, uint64_t **out, size_t *n)
             const aphi_alts_move *m = &p->moves[i];
             if (m->op != APHI_ALTS_RECEIVE)
                 continue;
-            size_t f = feed_of(w, m);
+            size_t f = input_index(w, m);
             out[f] = aphi_realloc(out[f], (n[f] + 1) * sizeof **out);
             out[f][n[f]++] = (uint64_t)q << 32 | w->block[c][w->skip[c][m->target]];
         }
 }
 
-static bool split_labels(work *w)
+static bool split_labels(builder *w)
 {
-    uint64_t **signatures = aphi_alloc_zero((w->feed_count + 1) * sizeof *signatures);
-    size_t *n = aphi_alloc_zero((w->feed_count + 1) * sizeof *n);
-    for (size_t f = 0; f < w->feed_count; f++) {
+    uint64_t **signatures = aphi_alloc_zero((w->input_count + 1) * sizeof *signatures);
+    size_t *n = aphi_alloc_zero((w->input_count + 1) * sizeof *n);
+    for (size_t f = 0; f < w->input_count; f++) {
         signatures[f] = aphi_alloc(sizeof **signatures);
         signatures[f][n[f]++] = w->class[f];
     }
     for (size_t c = 0; c < w->a->component_count; c++)
         label_signatures(w, c, signatures, n);
     aphi_intern seen = {0}, before = {0};
-    for (size_t f = 0; f < w->feed_count; f++) {
+    for (size_t f = 0; f < w->input_count; f++) {
         aphi_intern_number(&before, &w->class[f], sizeof *w->class);
         w->class[f] = aphi_intern_number(&seen, signatures[f], n[f] * sizeof **signatures);
         free(signatures[f]);
     }
-    bool grew = seen.count > before.count;
+    bool split = seen.count > before.count;
     aphi_intern_free(&seen);
     aphi_intern_free(&before);
     free(signatures);
     free(n);
-    return grew;
+    return split;
 }
 
-static void refine(work *w)
+static void refine_partition(builder *w)
 {
     for (bool again = true; again;) {
         again = split_labels(w);
@@ -211,106 +212,106 @@ static aphi_reduced_kind kind_of(const aphi_alts_component *p, uint32_t q)
 }
 
 typedef struct quotient {
-    uint32_t *number;     /* of a block: its state in the part, NOWHERE as long as it was not reached */
-    uint32_t *origin;     /* of a state of the part: a state of the component */
+    uint32_t *number;     /* by block: its state, or NONE if not reached */
+    uint32_t *origin;     /* by state: a state of the original component */
     uint32_t count;
 } quotient;
 
-static uint32_t state_for(const work *w, size_t c, quotient *q, uint32_t state)
+static uint32_t quotient_state(const builder *w, size_t c, quotient *q, uint32_t state)
 {
     state = w->skip[c][state];
     uint32_t *number = &q->number[w->block[c][state]];
-    if (*number == NOWHERE) {
+    if (*number == NONE) {
         q->origin[q->count] = state;
         *number = q->count++;
     }
     return *number;
 }
 
-/* Adds a move unless the state, whose moves start at `first`, has one like it. */
-static size_t add_move(aphi_reduced_part *part, size_t first, size_t n, aphi_reduced_move m)
+/* Adds a move unless the state, whose moves start at `first`, has an equal one. */
+static size_t add_move(aphi_reduced_component *comp, size_t first, size_t n, aphi_reduced_move m)
 {
     for (size_t i = first; i < n; i++)
-        if (part->moves[i].class == m.class && part->moves[i].target == m.target && part->moves[i].port == m.port)
+        if (comp->moves[i].class == m.class && comp->moves[i].target == m.target && comp->moves[i].port == m.port)
             return n;
-    part->moves[n] = m;
+    comp->moves[n] = m;
     return n + 1;
 }
 
-static void quotient_part(const work *w, size_t c, aphi_reduced_part *part)
+static void build_component(const builder *w, size_t c, aphi_reduced_component *comp)
 {
     const aphi_alts_component *p = &w->a->components[c];
     quotient q = {.number = aphi_alloc((p->states + 1) * sizeof *q.number),
                   .origin = aphi_alloc((p->states + 1) * sizeof *q.origin)};
     memset(q.number, 0xff, (p->states + 1) * sizeof *q.number);
-    part->kind = aphi_alloc_zero(p->states + 1);
-    part->first = aphi_alloc((p->states + 2) * sizeof *part->first);
-    part->moves = aphi_alloc((move_count(p) + 1) * sizeof *part->moves);
-    part->initial = state_for(w, c, &q, p->initial);
+    comp->kind = aphi_alloc_zero(p->states + 1);
+    comp->first = aphi_alloc((p->states + 2) * sizeof *comp->first);
+    comp->moves = aphi_alloc((move_count(p) + 1) * sizeof *comp->moves);
+    comp->initial = quotient_state(w, c, &q, p->initial);
     size_t n = 0;
     for (uint32_t s = 0; s < q.count; s++) {
         uint32_t o = q.origin[s];
-        part->kind[s] = (uint8_t)kind_of(p, o);
-        part->first[s] = (uint32_t)n;
+        comp->kind[s] = (uint8_t)kind_of(p, o);
+        comp->first[s] = (uint32_t)n;
         for (uint32_t i = p->first[o]; i < p->first[o + 1]; i++) {
             const aphi_alts_move *m = &p->moves[i];
-            uint32_t class = m->op == APHI_ALTS_LOCAL ? 0 : w->class[feed_of(w, m)];
-            aphi_reduced_move moved = {state_for(w, c, &q, m->target), class, m->port, m->label};
-            n = c == w->target ? (part->moves[n] = moved, n + 1) : add_move(part, part->first[s], n, moved);
+            uint32_t class = m->op == APHI_ALTS_LOCAL ? 0 : w->class[input_index(w, m)];
+            aphi_reduced_move mapped = {quotient_state(w, c, &q, m->target), class, m->port, m->label};
+            n = c == w->target ? (comp->moves[n] = mapped, n + 1) : add_move(comp, comp->first[s], n, mapped);
         }
     }
-    part->states = q.count;
-    part->first[q.count] = part->first[q.count + 1] = (uint32_t)n;
-    part->kind[q.count] = APHI_REDUCED_TERMINAL;
+    comp->states = q.count;
+    comp->first[q.count] = comp->first[q.count + 1] = (uint32_t)n;
+    comp->kind[q.count] = APHI_REDUCED_TERMINAL;
     free(q.number);
     free(q.origin);
 }
 
-/* Numbers classes anew, so that those of a port lie together, and says where. */
-static void place_classes(work *w, aphi_reduced_model *g)
+/* Renumbers the classes, so that those of a port are consecutive. */
+static void number_classes(builder *w, aphi_reduced_model *g)
 {
-    uint32_t *fresh = aphi_alloc((w->feed_count + 1) * sizeof *fresh);
-    memset(fresh, 0xff, (w->feed_count + 1) * sizeof *fresh);
+    uint32_t *renumbered = aphi_alloc((w->input_count + 1) * sizeof *renumbered);
+    memset(renumbered, 0xff, (w->input_count + 1) * sizeof *renumbered);
     uint32_t word = 0;
     size_t f = 0;
     for (size_t p = 0; p < g->port_count; p++) {
         uint32_t n = 0;
-        for (; f < w->feed_count && w->feeds[f] >> 16 == p; f++) {
-            if (fresh[w->class[f]] == NOWHERE)
-                fresh[w->class[f]] = word * 64 + n++;
+        for (; f < w->input_count && w->inputs[f] >> 16 == p; f++) {
+            if (renumbered[w->class[f]] == NONE)
+                renumbered[w->class[f]] = word * 64 + n++;
         }
         g->ports[p].word = word;
         g->ports[p].words = (n + 63) / 64;
-        g->ports[p].plain = n == 1;
+        g->ports[p].single_class = n == 1;
         word += g->ports[p].words;
     }
-    for (f = 0; f < w->feed_count; f++)
-        w->class[f] = fresh[w->class[f]];
+    for (f = 0; f < w->input_count; f++)
+        w->class[f] = renumbered[w->class[f]];
     g->words = word;
-    free(fresh);
+    free(renumbered);
 }
 
-/* ---- futures ----------------------------------------------------------------------------------------------------- */
+/* ---- summaries --------------------------------------------------------------------------------------------------- */
 
-/* States of a part such that each comes after those that its moves lead to. */
-static uint32_t *last_first(const aphi_reduced_part *part)
+/* The states in postorder: each after its successors. */
+static uint32_t *postorder(const aphi_reduced_component *comp)
 {
-    uint32_t *order = aphi_alloc((part->states + 1) * sizeof *order);
-    uint32_t *stack = aphi_alloc((part->states + 1) * sizeof *stack);
-    uint32_t *next = aphi_alloc((part->states + 1) * sizeof *next), n = 0, depth = 1;
-    memset(next, 0xff, (part->states + 1) * sizeof *next);
-    stack[0] = part->initial;
-    next[part->initial] = part->first[part->initial];
+    uint32_t *order = aphi_alloc((comp->states + 1) * sizeof *order);
+    uint32_t *stack = aphi_alloc((comp->states + 1) * sizeof *stack);
+    uint32_t *next = aphi_alloc((comp->states + 1) * sizeof *next), n = 0, depth = 1;
+    memset(next, 0xff, (comp->states + 1) * sizeof *next);
+    stack[0] = comp->initial;
+    next[comp->initial] = comp->first[comp->initial];
     while (depth > 0) {
         uint32_t s = stack[depth - 1];
-        if (next[s] == part->first[s + 1]) {
+        if (next[s] == comp->first[s + 1]) {
             order[n++] = s;
             depth--;
             continue;
         }
-        uint32_t t = part->moves[next[s]++].target;
-        if (next[t] == NOWHERE) {
-            next[t] = part->first[t];
+        uint32_t t = comp->moves[next[s]++].target;
+        if (next[t] == NONE) {
+            next[t] = comp->first[t];
             stack[depth++] = t;
         }
     }
@@ -329,74 +330,75 @@ static bool is_send(uint8_t kind)
     return kind == APHI_REDUCED_SEND || kind == APHI_REDUCED_SYNC;
 }
 
-static void future_of_state(const aphi_reduced_model *g, aphi_reduced_part *part, size_t c, uint32_t s)
+static void summarize_state(const aphi_reduced_model *g, aphi_reduced_component *comp, size_t c, uint32_t s)
 {
-    uint64_t *future = &part->future[s * g->words];
-    for (uint32_t i = part->first[s]; i < part->first[s + 1]; i++) {
-        const aphi_reduced_move *m = &part->moves[i];
+    uint64_t *may_send = &comp->may_send[s * g->words];
+    for (uint32_t i = comp->first[s]; i < comp->first[s + 1]; i++) {
+        const aphi_reduced_move *m = &comp->moves[i];
         for (size_t k = 0; k < g->words; k++)
-            future[k] |= part->future[m->target * g->words + k];
-        part->reaches[s] |= part->reaches[m->target];
-        part->needs[s] |= part->needs[m->target];
-        part->contends[s] |= part->contends[m->target];
-        if (part->kind[s] == APHI_REDUCED_RECEIVE)
-            set_bit(&part->accept[s * g->words], m->class);
-        if (!is_send(part->kind[s]))
+            may_send[k] |= comp->may_send[m->target * g->words + k];
+        comp->may_reach[s] |= comp->may_reach[m->target];
+        comp->needs[s] |= comp->needs[m->target];
+        comp->contends_for[s] |= comp->contends_for[m->target];
+        if (comp->kind[s] == APHI_REDUCED_RECEIVE)
+            set_bit(&comp->accepts[s * g->words], m->class);
+        if (!is_send(comp->kind[s]))
             continue;
         const aphi_reduced_port *port = &g->ports[m->port];
         uint64_t owner = UINT64_C(1) << port->owner;
-        set_bit(future, m->class);
-        part->reaches[s] |= owner;
-        if (part->kind[s] == APHI_REDUCED_SYNC || port->limit[c])
-            part->needs[s] |= owner;
+        set_bit(may_send, m->class);
+        comp->may_reach[s] |= owner;
+        if (comp->kind[s] == APHI_REDUCED_SYNC || port->capacity_of[c])
+            comp->needs[s] |= owner;
         if (port->contended)
-            part->contends[s] |= owner;
+            comp->contends_for[s] |= owner;
     }
 }
 
-static void futures(aphi_reduced_model *g, size_t c)
+static void summarize_component(aphi_reduced_model *g, size_t c)
 {
-    aphi_reduced_part *part = &g->parts[c];
-    size_t n = (size_t)part->states + 1;
-    part->future = aphi_alloc_zero((n * g->words + 1) * sizeof *part->future);
-    part->accept = aphi_alloc_zero((n * g->words + 1) * sizeof *part->accept);
-    part->reaches = aphi_alloc_zero(n * sizeof *part->reaches);
-    part->needs = aphi_alloc_zero(n * sizeof *part->needs);
-    part->contends = aphi_alloc_zero(n * sizeof *part->contends);
-    uint32_t *order = last_first(part);
-    for (uint32_t i = 0; i < part->states; i++)
-        future_of_state(g, part, c, order[i]);
+    aphi_reduced_component *comp = &g->components[c];
+    size_t n = (size_t)comp->states + 1;
+    comp->may_send = aphi_alloc_zero((n * g->words + 1) * sizeof *comp->may_send);
+    comp->accepts = aphi_alloc_zero((n * g->words + 1) * sizeof *comp->accepts);
+    comp->may_reach = aphi_alloc_zero(n * sizeof *comp->may_reach);
+    comp->needs = aphi_alloc_zero(n * sizeof *comp->needs);
+    comp->contends_for = aphi_alloc_zero(n * sizeof *comp->contends_for);
+    uint32_t *order = postorder(comp);
+    for (uint32_t i = 0; i < comp->states; i++)
+        summarize_state(g, comp, c, order[i]);
     free(order);
 }
 
-/* For each state, the most asynchronous sends to a port, or receives from it, on one way on from it. */
-static uint32_t *longest_ways(const aphi_reduced_part *part, const uint32_t *order, size_t port, aphi_reduced_kind kind)
+/* By state: the maximal number of asynchronous sends to a port, or receives from it, on a path from it. */
+static uint32_t *max_moves_from(const aphi_reduced_component *comp, const uint32_t *order, size_t port,
+                                aphi_reduced_kind kind)
 {
-    uint32_t *most = aphi_alloc_zero((part->states + 1) * sizeof *most);
-    for (uint32_t i = 0; i < part->states; i++) {
+    uint32_t *max = aphi_alloc_zero((comp->states + 1) * sizeof *max);
+    for (uint32_t i = 0; i < comp->states; i++) {
         uint32_t s = order[i];
-        for (uint32_t k = part->first[s]; k < part->first[s + 1]; k++) {
-            uint32_t here = part->kind[s] == kind && part->moves[k].port == port;
-            if (most[part->moves[k].target] + here > most[s])
-                most[s] = most[part->moves[k].target] + here;
+        for (uint32_t k = comp->first[s]; k < comp->first[s + 1]; k++) {
+            uint32_t here = comp->kind[s] == kind && comp->moves[k].port == port;
+            if (max[comp->moves[k].target] + here > max[s])
+                max[s] = max[comp->moves[k].target] + here;
         }
     }
-    return most;
+    return max;
 }
 
-static void count_sends(work *w, const aphi_reduced_model *g)
+static void count_sends(builder *w, const aphi_reduced_model *g)
 {
-    w->longest = aphi_alloc(g->part_count * sizeof *w->longest);
-    for (size_t c = 0; c < g->part_count; c++) {
-        const aphi_reduced_part *part = &g->parts[c];
-        w->longest[c] = aphi_alloc_zero((g->port_count + 1) * sizeof **w->longest);
-        uint32_t *order = last_first(part);
-        for (uint32_t s = 0; s < part->states; s++)
-            if (part->kind[s] == APHI_REDUCED_SEND && !w->longest[c][part->moves[part->first[s]].port]) {
-                uint16_t port = part->moves[part->first[s]].port;
-                uint32_t *most = longest_ways(part, order, port, APHI_REDUCED_SEND);
-                w->longest[c][port] = most[part->initial];
-                free(most);
+    w->max_sends = aphi_alloc(g->component_count * sizeof *w->max_sends);
+    for (size_t c = 0; c < g->component_count; c++) {
+        const aphi_reduced_component *comp = &g->components[c];
+        w->max_sends[c] = aphi_alloc_zero((g->port_count + 1) * sizeof **w->max_sends);
+        uint32_t *order = postorder(comp);
+        for (uint32_t s = 0; s < comp->states; s++)
+            if (comp->kind[s] == APHI_REDUCED_SEND && !w->max_sends[c][comp->moves[comp->first[s]].port]) {
+                uint16_t port = comp->moves[comp->first[s]].port;
+                uint32_t *max = max_moves_from(comp, order, port, APHI_REDUCED_SEND);
+                w->max_sends[c][port] = max[comp->initial];
+                free(max);
             }
         free(order);
     }
@@ -404,44 +406,45 @@ static void count_sends(work *w, const aphi_reduced_model *g)
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
 
-static void note_synced(aphi_reduced_model *g)
+static void mark_sync_ports(aphi_reduced_model *g)
 {
-    for (size_t c = 0; c < g->part_count; c++)
-        for (uint32_t s = 0; s < g->parts[c].states; s++)
-            if (g->parts[c].kind[s] == APHI_REDUCED_SYNC)
-                g->ports[g->parts[c].moves[g->parts[c].first[s]].port].synced = true;
+    for (size_t c = 0; c < g->component_count; c++)
+        for (uint32_t s = 0; s < g->components[c].states; s++)
+            if (g->components[c].kind[s] == APHI_REDUCED_SYNC)
+                g->ports[g->components[c].moves[g->components[c].first[s]].port].has_sync = true;
 }
 
 static size_t sender_count(const aphi_reduced_model *g, size_t port)
 {
     size_t n = 0;
-    for (size_t c = 0; c < g->part_count; c++) {
+    for (size_t c = 0; c < g->component_count; c++) {
         bool sends = false;
-        for (uint32_t s = 0; s < g->parts[c].states; s++)
-            sends |= is_send(g->parts[c].kind[s]) && g->parts[c].moves[g->parts[c].first[s]].port == port;
+        for (uint32_t s = 0; s < g->components[c].states; s++)
+            sends |=
+                is_send(g->components[c].kind[s]) && g->components[c].moves[g->components[c].first[s]].port == port;
         n += sends;
     }
     return n;
 }
 
 typedef struct traffic {
-    size_t senders, last;     /* who sends asynchronously: how many, and one of them */
-    bool limited, single;     /* somebody may have to wait; nobody sends more than once */
+    size_t senders, last;     /* asynchronous senders: their number, and the last */
+    bool limited, single;     /* a sender may have to wait; no sender sends more than once */
 } traffic;
 
-static traffic traffic_of(const work *w, aphi_reduced_port *port, size_t p)
+static traffic traffic_on(const builder *w, aphi_reduced_port *port, size_t p)
 {
     const aphi_alts_port *from = &w->a->ports[p];
     traffic t = {.single = true};
     for (size_t c = 0; c < w->a->component_count; c++) {
-        uint32_t most = w->longest[c][p];
-        if (most == 0)
+        uint32_t max = w->max_sends[c][p];
+        if (max == 0)
             continue;
         t.senders++;
         t.last = c;
-        t.single &= most == 1;
-        if (from->capacity && most > from->capacity) {
-            port->limit[c] = from->capacity;
+        t.single &= max == 1;
+        if (from->capacity && max > from->capacity) {
+            port->capacity_of[c] = from->capacity;
             t.limited = true;
         }
     }
@@ -456,87 +459,87 @@ static uint32_t add_channel(aphi_reduced_model *g, aphi_reduced_port *port, aphi
     return (uint32_t)g->channel_count++;
 }
 
-/* Whether some class on the port is sent by more than one component. */
+/* Returns true if some class on the port has more than one sender. */
 static bool shared_class(const aphi_reduced_model *g, size_t p)
 {
     const aphi_reduced_port *port = &g->ports[p];
-    uint32_t *by = aphi_alloc_zero(((size_t)port->words * 64 + 1) * sizeof *by);
+    uint32_t *senders = aphi_alloc_zero(((size_t)port->words * 64 + 1) * sizeof *senders);
     bool shared = false;
-    for (size_t c = 0; c < g->part_count; c++)
-        for (uint32_t s = 0; s < g->parts[c].states; s++) {
-            const aphi_reduced_move *m = &g->parts[c].moves[g->parts[c].first[s]];
-            if (g->parts[c].kind[s] != APHI_REDUCED_SEND || m->port != p)
+    for (size_t c = 0; c < g->component_count; c++)
+        for (uint32_t s = 0; s < g->components[c].states; s++) {
+            const aphi_reduced_move *m = &g->components[c].moves[g->components[c].first[s]];
+            if (g->components[c].kind[s] != APHI_REDUCED_SEND || m->port != p)
                 continue;
-            uint32_t *sender = &by[m->class - port->word * 64];
+            uint32_t *sender = &senders[m->class - port->word * 64];
             shared |= *sender && *sender != c + 1;
             *sender = (uint32_t)c + 1;
         }
-    free(by);
+    free(senders);
     return shared;
 }
 
-/* A bag for all that is alike or in no order, one queue for a contended port, else a queue for each sender. Where
- * nobody sends more than once there is no order either: then a bag tells less, if messages of different senders can be
- * alike. */
-static void place_channels(const work *w, aphi_reduced_model *g, size_t p)
+/* Adds one bag for uniform or unordered messages, one queue for a contended port, or a queue for each sender. If no
+ * sender sends more than once, order does not matter either: a bag has fewer states if senders share a class. */
+static void add_channels_of(const builder *w, aphi_reduced_model *g, size_t p)
 {
     aphi_reduced_port *port = &g->ports[p];
-    traffic t = traffic_of(w, port, p);
-    bool own = port->owner == w->target, unordered = w->a->ports[p].medium == APHI_MEDIUM_UNORDERED;
-    bool lined = w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1;
-    bool alike = port->plain && !own && !t.limited && !(port->synced && !unordered) &&
-                 (!w->races || unordered || (t.single && !lined));
-    bool once = t.single && !own && !t.limited && !port->synced && w->a->ports[p].medium == APHI_MEDIUM_PAIR &&
-                shared_class(g, p);
-    port->plain = alike;
+    traffic t = traffic_on(w, port, p);
+    bool is_target_port = port->owner == w->target, unordered = w->a->ports[p].medium == APHI_MEDIUM_UNORDERED;
+    bool has_shared_queue = w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1;
+    bool is_uniform = port->single_class && !is_target_port && !t.limited && !(port->has_sync && !unordered) &&
+                 (!w->races || unordered || (t.single && !has_shared_queue));
+    bool sent_once = t.single && !is_target_port && !t.limited && !port->has_sync &&
+                     w->a->ports[p].medium == APHI_MEDIUM_PAIR && shared_class(g, p);
+    port->single_class = is_uniform;
     port->ordered = !unordered;
-    port->contended = lined && !alike;
+    port->contended = has_shared_queue && !is_uniform;
     g->contended |= port->contended;
     if (port->contended) {
-        uint32_t *order = last_first(&g->parts[port->owner]);
-        port->takes = longest_ways(&g->parts[port->owner], order, p, APHI_REDUCED_RECEIVE);
+        uint32_t *order = postorder(&g->components[port->owner]);
+        port->receives_left = max_moves_from(&g->components[port->owner], order, p, APHI_REDUCED_RECEIVE);
         free(order);
     }
     port->channel = (uint32_t)g->channel_count;
-    aphi_reduced_channel channel = {.port = (uint16_t)p, .bag = alike || unordered || once,
-                                   .named = own || t.limited || (port->contended && port->synced) || w->named};
+    aphi_reduced_channel channel = {.port = (uint16_t)p,
+                                    .bag = is_uniform || unordered || sent_once,
+                                    .has_sender = is_target_port || t.limited || (port->contended && port->has_sync) ||
+                                                  w->has_sender};
     uint32_t shared = APHI_REDUCED_NO_CHANNEL;
     if (port->contended || (channel.bag && t.senders > 0))
         shared = add_channel(g, port, channel);
-    for (size_t c = 0; c < g->part_count; c++) {
-        port->by_sender[c] = w->longest[c][p] || port->contended ? shared : APHI_REDUCED_NO_CHANNEL;
-        if (w->longest[c][p] && shared == APHI_REDUCED_NO_CHANNEL) {
-            uint32_t *order = last_first(&g->parts[c]);
+    for (size_t c = 0; c < g->component_count; c++) {
+        port->channel_of[c] = w->max_sends[c][p] || port->contended ? shared : APHI_REDUCED_NO_CHANNEL;
+        if (w->max_sends[c][p] && shared == APHI_REDUCED_NO_CHANNEL) {
+            uint32_t *order = postorder(&g->components[c]);
             channel.sender = (uint16_t)c;
-            channel.named = false;
-            channel.left = longest_ways(&g->parts[c], order, p, APHI_REDUCED_SEND);
+            channel.has_sender = false;
+            channel.sends_left = max_moves_from(&g->components[c], order, p, APHI_REDUCED_SEND);
             free(order);
-            port->by_sender[c] = add_channel(g, port, channel);
+            port->channel_of[c] = add_channel(g, port, channel);
         }
     }
 }
 
-/* With races and a queue for several senders, situations carry the past (causal_history.h), in which every message has a sender.
- */
-static void place_all(work *w, aphi_reduced_model *g)
+/* With races and a queue for several senders, states have a causal history, in which every message has a sender. */
+static void add_channels(builder *w, aphi_reduced_model *g)
 {
     count_sends(w, g);
-    note_synced(g);
+    mark_sync_ports(g);
     for (size_t p = 0; p < g->port_count; p++)
-        w->named |= w->races && w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1;
+        w->has_sender |= w->races && w->a->ports[p].medium == APHI_MEDIUM_PORT && sender_count(g, p) > 1;
     for (size_t p = 0; p < g->port_count; p++) {
-        g->ports[p].by_sender = aphi_alloc(g->part_count * sizeof *g->ports[p].by_sender);
-        g->ports[p].limit = aphi_alloc_zero(g->part_count * sizeof *g->ports[p].limit);
-        place_channels(w, g, p);
+        g->ports[p].channel_of = aphi_alloc(g->component_count * sizeof *g->ports[p].channel_of);
+        g->ports[p].capacity_of = aphi_alloc_zero(g->component_count * sizeof *g->ports[p].capacity_of);
+        add_channels_of(w, g, p);
     }
-    for (size_t c = 0; c < g->part_count; c++)
-        free(w->longest[c]);
-    free(w->longest);
+    for (size_t c = 0; c < g->component_count; c++)
+        free(w->max_sends[c]);
+    free(w->max_sends);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
-static void free_work(work *w)
+static void free_builder(builder *w)
 {
     for (size_t c = 0; c < w->a->component_count; c++) {
         free(w->block[c]);
@@ -544,56 +547,56 @@ static void free_work(work *w)
     }
     free(w->block);
     free(w->skip);
-    free(w->feeds);
+    free(w->inputs);
     free(w->class);
 }
 
-static aphi_reduced_status build(work *w, aphi_reduced_model *g)
+static aphi_reduced_status build_all(builder *w, aphi_reduced_model *g)
 {
     for (size_t p = 0; p < g->port_count; p++)
         g->ports[p].owner = w->a->ports[p].owner;
-    place_classes(w, g);
-    for (size_t c = 0; c < g->part_count; c++)
-        quotient_part(w, c, &g->parts[c]);
-    place_all(w, g);
-    for (size_t c = 0; c < g->part_count; c++) {
-        if (g->parts[c].states > STATES_MAX)
+    number_classes(w, g);
+    for (size_t c = 0; c < g->component_count; c++)
+        build_component(w, c, &g->components[c]);
+    add_channels(w, g);
+    for (size_t c = 0; c < g->component_count; c++) {
+        if (g->components[c].states > STATES_MAX)
             return APHI_REDUCED_TOO_LARGE;
-        futures(g, c);
+        summarize_component(g, c);
     }
     return APHI_REDUCED_READY;
 }
 
-aphi_reduced_status aphi_reduced_make(aphi_reduced_model *g, const aphi_alts *a, size_t target, bool races)
+aphi_reduced_status aphi_reduced_model_build(aphi_reduced_model *g, const aphi_alts *a, size_t target, bool races)
 {
-    *g = (aphi_reduced_model){.target = target, .part_count = a->component_count, .port_count = a->port_count};
-    g->parts = aphi_alloc_zero((g->part_count + 1) * sizeof *g->parts);
+    *g = (aphi_reduced_model){.target = target, .component_count = a->component_count, .port_count = a->port_count};
+    g->components = aphi_alloc_zero((g->component_count + 1) * sizeof *g->components);
     g->ports = aphi_alloc_zero((g->port_count + 1) * sizeof *g->ports);
-    work w = {.a = a, .target = target, .races = races};
-    collect_feeds(&w);
-    start_partition(&w);
-    refine(&w);
-    aphi_reduced_status status = build(&w, g);
-    free_work(&w);
+    builder w = {.a = a, .target = target, .races = races};
+    collect_inputs(&w);
+    begin_partition(&w);
+    refine_partition(&w);
+    aphi_reduced_status status = build_all(&w, g);
+    free_builder(&w);
     return status;
 }
 
-void aphi_reduced_free(aphi_reduced_model *g)
+void aphi_reduced_model_free(aphi_reduced_model *g)
 {
-    for (size_t c = 0; c < g->part_count; c++) {
-        aphi_reduced_part *p = &g->parts[c];
-        void *all[] = {p->kind, p->first, p->moves, p->future, p->accept, p->reaches, p->needs, p->contends};
+    for (size_t c = 0; c < g->component_count; c++) {
+        aphi_reduced_component *p = &g->components[c];
+        void *all[] = {p->kind, p->first, p->moves, p->may_send, p->accepts, p->may_reach, p->needs, p->contends_for};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             free(all[i]);
     }
     for (size_t p = 0; p < g->port_count; p++) {
-        free(g->ports[p].by_sender);
-        free(g->ports[p].limit);
-        free(g->ports[p].takes);
+        free(g->ports[p].channel_of);
+        free(g->ports[p].capacity_of);
+        free(g->ports[p].receives_left);
     }
     for (size_t i = 0; i < g->channel_count; i++)
-        free(g->channels[i].left);
-    free(g->parts);
+        free(g->channels[i].sends_left);
+    free(g->components);
     free(g->ports);
     free(g->channels);
     *g = (aphi_reduced_model){0};

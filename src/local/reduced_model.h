@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reduced_model.h - a model made ready for finding the sequences of one component, the target.
+ * reduced_model.h - a model minimized for the local sequences of one component, the target.
  *
- * What the target cannot tell apart is made one: states of the other components that behave alike, and labels on a
- * port that its owner treats alike (classes). The target itself, and the labels on its ports, stay as they are.
- * Mediums become channels, each a queue or a bag. For each state of a component it is known what can still come of
- * it.
+ * States of the other components that are bisimilar are merged, and so are labels on a port that its owner treats alike
+ * (classes). The target and the labels on its ports are unchanged. Mediums become channels, each a queue or a bag. Each
+ * state has sets of the classes and components that may still be sent to.
  *
- *     model (alts.h)  --->  ground: graphs of blocks, classes of labels, channels, futures  --->  local_search.c
+ *     model (alts.h)  --->  reduced model: blocks of states, classes of labels, channels  --->  local_search.c
  */
 #ifndef APHI_LOCAL_REDUCED_MODEL_H
 #define APHI_LOCAL_REDUCED_MODEL_H
@@ -17,71 +16,68 @@
 typedef enum aphi_reduced_kind {
     APHI_REDUCED_TERMINAL,
     APHI_REDUCED_SEND,
-    APHI_REDUCED_SYNC,      /* a send that waits until it is received */
-    APHI_REDUCED_LOCAL,     /* only of the target */
+    APHI_REDUCED_SYNC,      /* a synchronous send */
+    APHI_REDUCED_LOCAL,     /* of the target only */
     APHI_REDUCED_RECEIVE,
 } aphi_reduced_kind;
 
 typedef struct aphi_reduced_move {
     uint32_t target;
-    uint32_t class;        /* of the label on that port; classes of different ports differ */
-    uint16_t port, label;  /* the label as the model has it; of a merged move, one of them */
+    uint32_t class;        /* of the label; ports have disjoint classes */
+    uint16_t port, label;  /* the original label; of a merged move, one of them */
 } aphi_reduced_move;
 
-/* A component. The state numbered `states` is one more, without moves: where a component is put that no longer
- * matters. */
-typedef struct aphi_reduced_part {
+/* State number `states` is an additional one without moves, for removed components. */
+typedef struct aphi_reduced_component {
     uint32_t initial, states;
     uint8_t *kind;
     uint32_t *first;
     aphi_reduced_move *moves;
-    /* Of a state, `words` of the ground: classes that can still be sent, and classes that are received in this state.
-     * */
-    uint64_t *future, *accept;
-    uint64_t *reaches;     /* components that may still be sent something */
-    uint64_t *needs;       /* components that must receive for this one to go on: synchronous sends, and full mediums */
-    uint64_t *contends;    /* components whose contended ports may still be sent something */
-} aphi_reduced_part;
+    /* By state, model->words each: classes that may still be sent, and classes that the state receives. */
+    uint64_t *may_send, *accepts;
+    uint64_t *may_reach;    /* by state: components that may still be sent a message */
+    uint64_t *needs;        /* by state: components that must receive before this one can end */
+    uint64_t *contends_for; /* by state: components to whose contended ports it may still send */
+} aphi_reduced_component;
 
 #define APHI_REDUCED_NO_CHANNEL UINT32_MAX
 
 typedef struct aphi_reduced_port {
     uint16_t owner;
-    uint32_t word, words;      /* where its classes lie in future and accept */
+    uint32_t word, words;    /* of its classes in may_send and accepts */
     uint32_t channel, channels;
-    uint32_t *by_sender;       /* the channel that a component's sends enter */
-    uint32_t *limit;           /* how many of its messages may be in transit; 0: never too many */
-    bool contended;            /* one queue for several senders, in which synchronous ones stand in line: the order
-                                * in which they enter it matters */
-    uint32_t *takes;           /* of a contended port: the most that its owner can still receive, by its state */
-    bool ordered;              /* what is sent synchronously waits for what its sender sent before */
-    bool synced;               /* some send to it is synchronous */
-    bool plain;                /* one bag of messages that are all alike: the owner has no choice among them */
+    uint32_t *channel_of;    /* by sender: the channel that its messages enter */
+    uint32_t *capacity_of;   /* by sender: its messages in transit, at most; 0: never full */
+    bool contended;          /* one queue for several senders: the order of entry matters */
+    uint32_t *receives_left; /* of a contended port, by state of the owner: maximal number of receives */
+    bool ordered;            /* synchronous messages wait for earlier ones of their sender */
+    bool has_sync;           /* some send to it is synchronous */
+    bool single_class;       /* one bag of messages of a single class */
 } aphi_reduced_port;
 
 typedef struct aphi_reduced_channel {
     uint16_t port;
     bool bag;
-    bool named;                /* entries tell their sender */
-    uint16_t sender;           /* of a queue that is not contended */
-    uint32_t *left;            /* of such a queue: what the sender may still send there, by its state */
+    bool has_sender;      /* entries have their sender */
+    uint16_t sender;      /* of a queue that is not contended */
+    uint32_t *sends_left; /* of such a queue, by state of the sender: maximal number of sends */
 } aphi_reduced_channel;
 
 typedef struct aphi_reduced_model {
-    size_t target, part_count, port_count, channel_count, words;
-    bool contended;            /* some port is */
-    aphi_reduced_part *parts;
+    size_t target, component_count, port_count, channel_count, words;
+    bool contended;            /* some port is contended */
+    aphi_reduced_component *components;
     aphi_reduced_port *ports;
     aphi_reduced_channel *channels;
 } aphi_reduced_model;
 
 typedef enum aphi_reduced_status {
     APHI_REDUCED_READY,
-    APHI_REDUCED_TOO_LARGE,     /* more states in a component than are provided for */
+    APHI_REDUCED_TOO_LARGE,     /* too many states in a component */
 } aphi_reduced_status;
 
-/* The model must be sound (aphi_alts_check). With races, what a race set may depend on is kept apart. */
-aphi_reduced_status aphi_reduced_make(aphi_reduced_model *g, const aphi_alts *a, size_t target, bool races);
-void aphi_reduced_free(aphi_reduced_model *g);
+/* The model must be sound (aphi_alts_check). With races, messages that race sets distinguish are not merged. */
+aphi_reduced_status aphi_reduced_model_build(aphi_reduced_model *g, const aphi_alts *a, size_t target, bool races);
+void aphi_reduced_model_free(aphi_reduced_model *g);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sequence_dfa.c - the automata of sequence_dfa.h.
+ * sequence_dfa.c - sets of sequences of numbers as nodes of one minimal acyclic automaton.
  *
- * A node is a key of a table: one edge {0 or 1 for the empty sequence, 0}, then its edges. Unions are remembered by
- * the pair of their parts.
- * Invariants: 1. the edges of a node rise by first number. 2. no edge leads to the empty set. 3. a node is made after
- *             those that it leads to. */
+ * A node is an interned key: one edge {0 or 1 for the empty sequence, 0}, then its edges. Unions are memoized by pair.
+ * Invariants: 1. the edges of a node are ordered by first number. 2. no edge leads to the empty set. 3. a node is made
+ *             after the nodes to which it leads. */
 #include "local/sequence_dfa.h"
 
 #include "base/memory.h"
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t node(aphi_sequence_dfa *s, const aphi_sequence_dfa_edge *edges, size_t count)
+static uint32_t intern_node(aphi_sequence_dfa *s, const aphi_sequence_dfa_edge *edges, size_t count)
 {
     return aphi_intern_number(&s->nodes, edges, count * sizeof *edges);
 }
@@ -22,7 +21,8 @@ static uint32_t node(aphi_sequence_dfa *s, const aphi_sequence_dfa_edge *edges, 
 void aphi_sequence_dfa_init(aphi_sequence_dfa *s)
 {
     *s = (aphi_sequence_dfa){0};
-    uint32_t none = node(s, &(aphi_sequence_dfa_edge){0, 0}, 1), end = node(s, &(aphi_sequence_dfa_edge){1, 0}, 1);
+    uint32_t none = intern_node(s, &(aphi_sequence_dfa_edge){0, 0}, 1),
+             end = intern_node(s, &(aphi_sequence_dfa_edge){1, 0}, 1);
     assert(none == APHI_SEQUENCE_DFA_NONE && end == APHI_SEQUENCE_DFA_END);
 }
 
@@ -49,11 +49,11 @@ uint32_t aphi_sequence_dfa_prepend(aphi_sequence_dfa *s, uint32_t first, uint32_
     if (rest == APHI_SEQUENCE_DFA_NONE)
         return APHI_SEQUENCE_DFA_NONE;
     aphi_sequence_dfa_edge edges[2] = {{0, 0}, {first, rest}};
-    return node(s, edges, 2);
+    return intern_node(s, edges, 2);
 }
 
-/* Merges the edges of a and b into out, which has room. Making unions moves the nodes: each edge is looked up anew. */
-static size_t merge(aphi_sequence_dfa *s, uint32_t a, uint32_t b, aphi_sequence_dfa_edge *out)
+/* Merges the edges of a and b into out. A union may move the nodes, so each edge is looked up again. */
+static size_t merge_edges(aphi_sequence_dfa *s, uint32_t a, uint32_t b, aphi_sequence_dfa_edge *out)
 {
     size_t na, nb, n = 1, i = 0, j = 0;
     bool ea, eb;
@@ -88,20 +88,20 @@ uint32_t aphi_sequence_dfa_union(aphi_sequence_dfa *s, uint32_t a, uint32_t b)
         return b;
     uint32_t pair[2] = {a < b ? a : b, a < b ? b : a};
     size_t known = s->unions.count;
-    uint32_t at = aphi_intern_number(&s->unions, pair, sizeof pair);
-    if (at < known)
-        return s->union_results[at];
+    uint32_t number = aphi_intern_number(&s->unions, pair, sizeof pair);
+    if (number < known)
+        return s->union_results[number];
     size_t na, nb;
     bool empty;
     aphi_sequence_dfa_edges(s, a, &na, &empty);
     aphi_sequence_dfa_edges(s, b, &nb, &empty);
     aphi_sequence_dfa_edge *out = aphi_alloc((na + nb + 1) * sizeof *out);
-    size_t n = merge(s, a, b, out);
-    uint32_t result = node(s, out, n);
+    size_t n = merge_edges(s, a, b, out);
+    uint32_t result = intern_node(s, out, n);
     free(out);
-    /* The unions made meanwhile have later numbers; this one is asked for again only now. */
+    /* Unions made meanwhile have later numbers. */
     APHI_RESERVE(s->union_results, s->union_capacity, s->unions.count);
-    s->union_results[at] = result;
+    s->union_results[number] = result;
     return result;
 }
 

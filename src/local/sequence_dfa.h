@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sequence_dfa.h - sets of sequences of numbers, shared: equal sets are the same number.
+ * sequence_dfa.h - sets of sequences of numbers as nodes of one minimal acyclic automaton.
  *
- * A set is a node of an acyclic automaton: whether the empty sequence is in it, and for each first number the set of
- * what may follow. Nodes are interned, so that a set costs only what it does not share with others. */
+ * A node has a flag for the empty sequence, and for each first number an edge to the set of continuations. Nodes are
+ * interned: equal sets have the same number, and sets share all common nodes. */
 #ifndef APHI_LOCAL_SEQUENCE_DFA_H
 #define APHI_LOCAL_SEQUENCE_DFA_H
 
@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-enum { APHI_SEQUENCE_DFA_NONE = 0, APHI_SEQUENCE_DFA_END = 1 }; /* no sequence at all; only the empty one */
+enum { APHI_SEQUENCE_DFA_NONE = 0, APHI_SEQUENCE_DFA_END = 1 }; /* the empty set; the set of the empty sequence */
 
 typedef struct aphi_sequence_dfa_edge {
-    uint32_t first, rest;    /* the number, and the set of what may follow */
+    uint32_t first, rest;    /* the first number, and the set of continuations */
 } aphi_sequence_dfa_edge;
 
 typedef struct aphi_sequence_dfa {
@@ -25,12 +25,12 @@ typedef struct aphi_sequence_dfa {
 
 void aphi_sequence_dfa_init(aphi_sequence_dfa *s);
 void aphi_sequence_dfa_free(aphi_sequence_dfa *s);
-/* The sequences of `rest`, each with `first` before it. */
+/* Prepends `first` to all sequences of `rest`. */
 uint32_t aphi_sequence_dfa_prepend(aphi_sequence_dfa *s, uint32_t first, uint32_t rest);
 uint32_t aphi_sequence_dfa_union(aphi_sequence_dfa *s, uint32_t a, uint32_t b);
-/* How many there are; UINT64_MAX stands for that many and more. */
+/* The number of sequences; UINT64_MAX: that many or more. */
 uint64_t aphi_sequence_dfa_count(const aphi_sequence_dfa *s, uint32_t set);
-/* The edges of a set, by rising first number. They are valid until a set is made. */
+/* The edges of a set, ordered by first number. Valid until the next set is made. */
 const aphi_sequence_dfa_edge *aphi_sequence_dfa_edges(const aphi_sequence_dfa *s, uint32_t set, size_t *count,
                                                       bool *has_empty);
 

@@ -208,12 +208,12 @@ if ! sanitized; then
     check "memory is not bounded: $few kB, without a bound $many" test $((4 * few)) -lt "$many"
 fi
 TMPDIR=$dir/none run 68 reach --memory 1 "$dir/long.alts"
-err 'a file for it cannot be used: No such file or directory'
+err 'a file for them cannot be used: No such file or directory'
 bash -c 'trap "" XFSZ; ulimit -f 200; exec "$@"' - "$ANTIPHON" reach --memory 1 "$dir/long.alts" >"$dir/out" 2>"$dir/err"
 code=$?
 told='reach --memory, a disk that is full'
 check "exit code $code, not 68" test $code -eq 68
-err 'a file for it cannot be used: File too large'
+err 'a file for them cannot be used: File too large'
 run 2 reach --memory 1 --sample 2 dp-2
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ behaviour C states 2 initial 0
 END
 run 0 reach --unroll 2 --list "$dir/met.alts"
 check 'a round is not gone to its end' test "$(grep -o '"label":"met"' "$dir/out" | wc -l)" -eq 4
-wrong 60 'm.alts:7: a move reads' '0 1 post q x\n'
+wrong 60 'm.alts:7: a move is' '0 1 post q x\n'
 run 30 reach nothing
 err 'there is no program nothing'
 run 30 reach dp-1

@@ -45,7 +45,7 @@ static bool look_up(void *context, const aphi_local_event *events, size_t count)
 {
     membership *m = context;
     size_t length, before = m->set->count;
-    const uint32_t *text = aphi_projection_text(m->projection, events, count, m->races, &length);
+    const uint32_t *text = aphi_projection_encode(m->projection, events, count, m->races, &length);
     aphi_intern_number(m->set, text, length * sizeof *text);
     m->strangers += m->set->count > before;
     m->found++;
@@ -60,7 +60,7 @@ static void compare_component(const aphi_alts *a, collector *c, size_t component
     size_t expected = set->count;
     membership m = {.projection = &c->projection, .set = set, .races = races};
     assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_DONE);
-    assert_true(aphi_local_search_walk(l, look_up, &m));
+    assert_true(aphi_local_search_each(l, look_up, &m));
     if (m.strangers || m.found != expected || aphi_local_search_count(l) != expected)
         fail_msg("seed %llx, component %zu, races %d: %zu by projection; %zu found, %zu of them strangers",
                  (unsigned long long)seed, component, races, expected, m.found, m.strangers);
