@@ -16,7 +16,7 @@
 #include <string.h>
 
 struct aphi_sequence_view {
-    const aphi_compiled_model *plan;
+    const aphi_compiled_model *model;
     bool draws;
     const char *page_name;
     aphi_buffer page;
@@ -30,11 +30,11 @@ struct aphi_sequence_view {
     uint32_t *same;          /* of each thread: the number of events in the common part */
 };
 
-aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *plan, bool draws, const char *page)
+aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *model, bool draws, const char *page)
 {
     aphi_sequence_view *k = aphi_alloc_zero(sizeof *k);
-    size_t n = plan->thread_count, *owned = aphi_alloc_zero((n + 1) * sizeof *owned);
-    k->plan = plan;
+    size_t n = model->thread_count, *owned = aphi_alloc_zero((n + 1) * sizeof *owned);
+    k->model = model;
     k->draws = draws;
     k->page_name = page;
     k->terminal = aphi_terminal_of(stdout, APHI_COLOUR_AUTO);
@@ -42,11 +42,11 @@ aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *plan, boo
     k->ports = aphi_alloc_zero(n + 1);
     k->first = aphi_alloc_zero((n + 1) * sizeof *k->first);
     k->same = aphi_alloc_zero((n + 1) * sizeof *k->same);
-    k->events = aphi_alloc((plan->log_room + 1) * sizeof *k->events);
+    k->events = aphi_alloc((model->step_capacity + 1) * sizeof *k->events);
     for (size_t t = 0; t < n; t++)
-        k->lanes[t] = plan->alts->components[t].name;
-    for (size_t p = 0; p < plan->alts->port_count; p++)
-        k->ports[plan->alts->ports[p].owner] = ++owned[plan->alts->ports[p].owner] > 1;
+        k->lanes[t] = model->alts->components[t].name;
+    for (size_t p = 0; p < model->alts->port_count; p++)
+        k->ports[model->alts->ports[p].owner] = ++owned[model->alts->ports[p].owner] > 1;
     free(owned);
     return k;
 }
@@ -76,7 +76,7 @@ static bool shorten_common(aphi_sequence_view *k, const aphi_sequence *s, unsign
 
 static void find_common(aphi_sequence_view *k, const aphi_sequence *s)
 {
-    size_t n = k->plan->thread_count;
+    size_t n = k->model->thread_count;
     for (size_t t = 0; t < n; t++) {
         uint32_t now = s->first[t + 1] - s->first[t], then = k->first[t + 1] - k->first[t], i = 0;
         while (i < now && i < then && is_same(&s->events[s->first[t] + i], &k->events[k->first[t] + i]))
@@ -101,7 +101,7 @@ static const aphi_event *changed_receive(const aphi_sequence_view *k, const aphi
 
 static void keep_sequence(aphi_sequence_view *k, const aphi_sequence *s)
 {
-    size_t n = k->plan->thread_count;
+    size_t n = k->model->thread_count;
     memcpy(k->first, s->first, (n + 1) * sizeof *k->first);
     memcpy(k->events, s->events, s->first[n] * sizeof *k->events);
     k->count++;
@@ -113,8 +113,8 @@ static void keep_sequence(aphi_sequence_view *k, const aphi_sequence *s)
 static void put_label(const aphi_sequence_view *k, unsigned receiver, uint16_t port, uint16_t label, aphi_buffer *out)
 {
     if (k->ports[receiver])
-        aphi_buffer_format(out, "%s ", k->plan->alts->ports[port].name);
-    aphi_buffer_str(out, k->plan->alts->labels[label]);
+        aphi_buffer_format(out, "%s ", k->model->alts->ports[port].name);
+    aphi_buffer_str(out, k->model->alts->labels[label]);
 }
 
 static char *label_of(const aphi_sequence_view *k, unsigned thread, const aphi_event *e)
@@ -125,7 +125,7 @@ static char *label_of(const aphi_sequence_view *k, unsigned thread, const aphi_e
     else if (e->op == APHI_ALTS_SEND)
         put_label(k, e->peer, e->port, e->label, &out);
     else
-        aphi_buffer_str(&out, k->plan->alts->labels[e->label]);
+        aphi_buffer_str(&out, k->model->alts->labels[e->label]);
     return aphi_buffer_text(&out);
 }
 
@@ -133,9 +133,9 @@ static char *label_of(const aphi_sequence_view *k, unsigned thread, const aphi_e
 static void put_send(const aphi_sequence_view *k, const aphi_sequence *s, uint32_t race, aphi_buffer *out)
 {
     uint32_t sender = race >> 16, index = race & 0xffff, done = s->first[sender + 1] - s->first[sender];
-    uint32_t state = index < done ? s->events[s->first[sender] + index].state : s->ends[sender];
-    const aphi_compiled_channel *c = &k->plan->channels[k->plan->states[state].channel];
-    put_label(k, c->receiver, c->port, k->plan->states[state].label, out);
+    uint32_t state = index < done ? s->events[s->first[sender] + index].state : s->end_states[sender];
+    const aphi_compiled_channel *c = &k->model->channels[k->model->states[state].channel];
+    put_label(k, c->receiver, c->port, k->model->states[state].label, out);
     aphi_buffer_format(out, " from %s", k->lanes[sender]);
 }
 
@@ -150,7 +150,7 @@ static char *note_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, 
         put_label(k, t, before->port, before->label, &out);
         aphi_buffer_format(&out, " from %s", k->lanes[before->peer]);
     }
-    aphi_sequence_race(s, t, i);
+    aphi_sequence_find_race_set(s, t, i);
     for (size_t j = 0; j < s->race_count; j++) {
         aphi_buffer_str(&out, j ? ", " : before ? "; race: " : "race: ");
         put_send(k, s, s->races[j], &out);
@@ -161,12 +161,12 @@ static char *note_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, 
 /* Why a component is blocked at the end, or NULL if it terminated. */
 static char *end_of(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
 {
-    const aphi_compiled_model *p = k->plan;
-    const aphi_compiled_state *state = &p->states[s->ends[t]];
+    const aphi_compiled_model *p = k->model;
+    const aphi_compiled_state *state = &p->states[s->end_states[t]];
     aphi_buffer out = {0};
     if (state->kind == APHI_COMPILED_TERMINAL)
         return NULL;
-    aphi_buffer_format(&out, "%s waits in state %u: ", k->lanes[t], s->ends[t] - p->threads[t].base);
+    aphi_buffer_format(&out, "%s waits in state %u: ", k->lanes[t], s->end_states[t] - p->threads[t].base);
     if (state->kind == APHI_COMPILED_RECEIVE) {
         aphi_buffer_str(&out, "receiving ");
         for (uint32_t i = 0; i < state->count; i++) {
@@ -226,7 +226,7 @@ static void show_diagram(aphi_sequence_view *k, const aphi_swimlanes *picture)
 
 void aphi_sequence_view_add(aphi_sequence_view *k, aphi_sequence *s, const char *wrong, size_t label)
 {
-    size_t n = k->plan->thread_count, count = s->first[n];
+    size_t n = k->model->thread_count, count = s->first[n];
     aphi_swimlanes_event *events = aphi_alloc((count + 1) * sizeof *events);
     char **ends = aphi_alloc((n + 1) * sizeof *ends), title[100];
     find_common(k, s);
@@ -254,7 +254,7 @@ static bool write_page(const aphi_sequence_view *k, const char *lead)
 {
     aphi_buffer head = {0}, foot = {0};
     FILE *file = fopen(k->page_name, "w");
-    aphi_swimlanes_page_begin(&head, k->plan->alts->name, lead);
+    aphi_swimlanes_page_begin(&head, k->model->alts->name, lead);
     aphi_swimlanes_page_end(&foot);
     bool good = file && fwrite(head.data, 1, head.n, file) == head.n &&
                 fwrite(k->page.data, 1, k->page.n, file) == k->page.n && fwrite(foot.data, 1, foot.n, file) == foot.n;

@@ -9,7 +9,7 @@
 typedef struct aphi_sequence_view aphi_sequence_view;
 
 /* Draws on stdout if `draws`, and on a page if `page` is not NULL. */
-aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *plan, bool draws, const char *page);
+aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *model, bool draws, const char *page);
 /* wrong: the error of the sequence, or NULL; label: the label of local events to mark as wrong, or SIZE_MAX. */
 void aphi_sequence_view_add(aphi_sequence_view *k, aphi_sequence *s, const char *wrong, size_t label);
 /* Writes the page, with a sentence about all sequences. Returns false if it fails; errno is set. */
