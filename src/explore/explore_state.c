@@ -90,7 +90,8 @@ static void find_candidates(aphi_explore_state *run, unsigned thread)
     for (uint64_t rest = run->nonempty[thread] & ~t->shared_queue; rest; rest &= rest - 1) {
         unsigned bit = (unsigned)__builtin_ctzll(rest), channel = t->incoming[bit];
         unsigned input = message_in(run, channel, run->first[channel])->input;
-        bool open = t->unordered >> bit & 1 ? accepts_any(run, thread, channel) : receive_move(run, thread, input);
+        bool open = t->unordered >> bit & 1 ? accepts_any(run, thread, channel)
+                                           : receive_move(run, thread, input) != NULL;
         found |= (uint64_t)open << bit;
     }
     run->candidates[thread] = found;

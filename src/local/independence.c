@@ -32,12 +32,12 @@ typedef struct pair {
     uint32_t channel, entry;       /* VISIBLE: an event of the target */
 } pair;
 
-typedef struct cluster {
+typedef struct cluster_info {
     uint64_t members, receivers; /* receivers: components to which they ever send */
     bool usable;
     uint32_t *inner, *outer;     /* channels to members: from members, from the environment */
     size_t inner_count, outer_count;
-} cluster;
+} cluster_info;
 
 typedef struct choice {
     uint32_t agent, channel, entry, sender;
@@ -51,7 +51,7 @@ static const uint32_t NONE = UINT32_MAX;
 
 struct aphi_independence {
     aphi_state_space *space;
-    cluster *clusters;      /* by component; equal for all members */
+    cluster_info *clusters;      /* by component; equal for all members */
     pair **possible;        /* by channel: all entries that may ever enter it, with the sender in `channel` */
     size_t *possible_count;
     uint64_t **may_receive; /* by component and state: classes that it may still receive */
@@ -107,7 +107,7 @@ static void check_port(aphi_independence *k, const aphi_reduced_port *port, uint
     }
 }
 
-static void list_channels(aphi_independence *k, cluster *cluster)
+static void list_channels(aphi_independence *k, cluster_info *cluster)
 {
     const aphi_reduced_model *g = &k->space->model;
     cluster->inner = aphi_alloc((g->channel_count + 1) * sizeof *cluster->inner);
@@ -135,7 +135,7 @@ static void make_clusters(aphi_independence *k)
     k->clusters = aphi_alloc_zero((g->component_count + 1) * sizeof *k->clusters);
     uint64_t *senders = aphi_alloc((g->port_count + 1) * sizeof *senders);
     for (size_t c = 0; c < g->component_count; c++)
-        k->clusters[c] = (cluster){.members = UINT64_C(1) << c, .usable = true};
+        k->clusters[c] = (cluster_info){.members = UINT64_C(1) << c, .usable = true};
     for (size_t p = 0; p < g->port_count; p++)
         merge_clusters(k, senders[p] = senders_of(g, p), g->ports[p].owner);
     for (size_t p = 0; p < g->port_count; p++)
@@ -252,7 +252,7 @@ static bool is_open(const aphi_independence *k, uint32_t channel, const uint32_t
 }
 
 /* Interns a cluster state, without irrelevant budgets and removed components. */
-static uint32_t intern_state(aphi_independence *k, const cluster *cluster, const uint32_t *v, const uint32_t *budgets,
+static uint32_t intern_state(aphi_independence *k, const cluster_info *cluster, const uint32_t *v, const uint32_t *budgets,
                              uint64_t removed)
 {
     size_t n = 0;
@@ -275,7 +275,7 @@ static uint32_t intern_state(aphi_independence *k, const cluster *cluster, const
 
 /* Loads a cluster state into k->v, with all other components removed. Returns the budgets, followed by two words of
  * removed components; valid until a state is interned. */
-static const uint32_t *load_state(aphi_independence *k, const cluster *cluster, uint32_t state)
+static const uint32_t *load_state(aphi_independence *k, const cluster_info *cluster, uint32_t state)
 {
     const aphi_reduced_model *g = &k->space->model;
     const uint32_t *p = aphi_intern_key(&k->states, state, NULL);
@@ -298,7 +298,7 @@ static uint32_t message_budget(const aphi_independence *k, const uint32_t *v, ui
     return (uint32_t)n + c->sends_left[v[c->sender]];
 }
 
-static uint32_t current_state(aphi_independence *k, const cluster *cluster, const uint32_t *v)
+static uint32_t current_state(aphi_independence *k, const cluster_info *cluster, const uint32_t *v)
 {
     uint32_t *budgets = aphi_alloc((cluster->outer_count + 1) * sizeof *budgets);
     for (size_t i = 0; i < cluster->outer_count; i++)
@@ -325,7 +325,7 @@ static void log_send(aphi_independence *k, uint32_t channel, uint32_t entry)
 
 /* Makes the sends of a member until it waits; returns false if there was none. Sends to removed components are
  * dropped. */
-static bool settle_member(aphi_independence *k, const cluster *cluster, size_t c, uint64_t removed)
+static bool settle_member(aphi_independence *k, const cluster_info *cluster, size_t c, uint64_t removed)
 {
     const aphi_reduced_model *g = &k->space->model;
     const aphi_reduced_component *comp = &g->components[c];
@@ -349,7 +349,7 @@ static bool settle_member(aphi_independence *k, const cluster *cluster, size_t c
 }
 
 /* Takes a forced receive from another member. */
-static bool receive_forced(aphi_independence *k, const cluster *cluster, size_t c)
+static bool receive_forced(aphi_independence *k, const cluster_info *cluster, size_t c)
 {
     aphi_space_step step;
     if (!aphi_state_space_forced_receive(k->space, k->v, c, &step) || !(cluster->members >> step.sender & 1))
@@ -360,7 +360,7 @@ static bool receive_forced(aphi_independence *k, const cluster *cluster, size_t 
     return true;
 }
 
-static void settle(aphi_independence *k, const cluster *cluster, uint64_t removed)
+static void settle(aphi_independence *k, const cluster_info *cluster, uint64_t removed)
 {
     for (bool again = true; again;) {
         again = false;
@@ -414,7 +414,7 @@ static bool is_inner_step(aphi_independence *k, const choice *x)
 }
 
 /* The index of an outer channel, or outer_count. */
-static size_t outer_index(const cluster *cluster, uint32_t channel)
+static size_t outer_index(const cluster_info *cluster, uint32_t channel)
 {
     size_t i = 0;
     while (i < cluster->outer_count && cluster->outer[i] != channel)
@@ -422,7 +422,7 @@ static size_t outer_index(const cluster *cluster, uint32_t channel)
     return i;
 }
 
-static result compute_step(aphi_independence *k, const cluster *cluster, uint32_t state, const choice *x)
+static result compute_step(aphi_independence *k, const cluster_info *cluster, uint32_t state, const choice *x)
 {
     const uint32_t *from = load_state(k, cluster, state);
     uint32_t *budgets = aphi_copy(from, (cluster->outer_count + 2) * sizeof *budgets);
@@ -456,9 +456,9 @@ static result compute_step(aphi_independence *k, const cluster *cluster, uint32_
     return r;
 }
 
-static result run_to_rest(aphi_independence *k, const cluster *cluster, result r);
+static result run_to_rest(aphi_independence *k, const cluster_info *cluster, result r);
 
-static result take_choice(aphi_independence *k, const cluster *cluster, uint32_t state, const choice *x)
+static result take_choice(aphi_independence *k, const cluster_info *cluster, uint32_t state, const choice *x)
 {
     uint32_t key[5] = {state, x->agent, x->channel, x->entry, x->sender};
     size_t before = k->taken.count;
@@ -499,7 +499,7 @@ static uint32_t new_lead(aphi_independence *k, uint32_t lead, uint32_t more, uin
 
 typedef struct game {
     aphi_independence *k;
-    const cluster *cluster;
+    const cluster_info *cluster;
     choice t;
 } game;
 
@@ -610,7 +610,7 @@ static bool play_game(game *q, uint32_t second, uint32_t first, uint32_t lead)
 }
 
 /* Takes an inner step that is independent; the state is NONE if there is none. */
-static result take_independent_step(aphi_independence *k, const cluster *cluster, uint32_t state)
+static result take_independent_step(aphi_independence *k, const cluster_info *cluster, uint32_t state)
 {
     game q = {.k = k, .cluster = cluster};
     choice *all = aphi_alloc(max_choices(&q) * sizeof *all);
@@ -628,7 +628,7 @@ static result take_independent_step(aphi_independence *k, const cluster *cluster
 }
 
 /* Takes independent inner steps until there are none. */
-static result run_to_rest(aphi_independence *k, const cluster *cluster, result r)
+static result run_to_rest(aphi_independence *k, const cluster_info *cluster, result r)
 {
     if (r.state == NONE)
         return r;
@@ -646,7 +646,7 @@ static result run_to_rest(aphi_independence *k, const cluster *cluster, result r
 
 bool aphi_independence_check(aphi_independence *k, const uint32_t *v, const aphi_space_step *step)
 {
-    const cluster *cluster = &k->clusters[step->agent];
+    const cluster_info *cluster = &k->clusters[step->agent];
     if (!cluster->usable || step->enqueues)
         return false;
     game q = {k, cluster, {step->agent, step->channel, step->entry, step->sender}};

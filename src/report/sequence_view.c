@@ -201,8 +201,8 @@ static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence 
                                 .after = APHI_SWIMLANES_NONE, .label = label_of(k, t, e), .note = note_of(k, s, t, i)};
     if (e->op != APHI_ALTS_LOCAL && e->matched)
         out.partner = event_index(s, e->peer, e->peer_index);
-    if (e->waited)
-        out.after = event_index(s, e->peer, e->waited - 1);
+    if (e->freed_by)
+        out.after = event_index(s, e->peer, e->freed_by - 1);
     if (k->count)
         out.mark = i < k->same[t] ? APHI_SWIMLANES_SAME
                    : changed_receive(k, s, t, i) ? APHI_SWIMLANES_CHANGED : out.mark;
