@@ -164,8 +164,8 @@ void aph_check_result_free(aph_check_result *result);
 
 /* Receives the result for paths[file] as soon as it is there, and frees it. Returns false to end the checks. */
 typedef bool aph_check_receiver(void *context, size_t file, aph_check_result *result);
-/* Checks many files in up to `jobs` worker processes (at most 256), or in the calling thread if jobs is 0 or 1. A worker
- * that dies yields APH_CHECK_MODEL_CRASH. After options.stop, only passes and fails are delivered. */
+/* Checks many files in up to `jobs` worker processes (at most 256), or in the calling thread if jobs is 0 or 1. A
+ * worker that dies yields APH_CHECK_MODEL_CRASH. After options.stop, only passes and fails are delivered. */
 void aph_check_files(const aph_model *model, const char *const *paths, size_t count, const aph_check_options *options,
                      size_t jobs, aph_check_receiver *receive, void *context);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * codec.h - messages as bytes on a connection, and back.
+ * codec.h - encoding and decoding of messages.
  *
- * A codec is strict: what the protocol does not allow is APH_MALFORMED, with the reason, never repaired. It is given
- * all bytes that have arrived and were not taken yet, as often as there are more, and takes one message at a time.
- * docs/codecs.md shows how to write one.
+ * A codec is strict: it rejects bytes that the protocol forbids, with a reason, and never repairs them. It is called
+ * with all bytes that have arrived and are not yet decoded, and decodes one message per call. docs/codecs.md shows how
+ * to write one.
  */
 #ifndef ANTIPHON_CODEC_H
 #define ANTIPHON_CODEC_H
@@ -17,61 +17,61 @@ extern "C" {
 
 typedef enum aph_side {
     APH_TO_SERVER,   /* requests */
-    APH_FROM_SERVER, /* answers */
+    APH_FROM_SERVER, /* responses */
 } aph_side;
 
 typedef enum aph_decoded {
     APH_DECODED,   /* message and used are set */
-    APH_MORE,      /* the bytes so far are the beginning of a message */
-    APH_MALFORMED, /* they are not: at and why are set */
+    APH_MORE,      /* the bytes are an incomplete message */
+    APH_MALFORMED, /* the bytes are not a message: at and why are set */
 } aph_decoded;
 
-/* What has arrived on a connection. */
+/* The bytes that arrived on a connection, and the result of decoding them. */
 typedef struct aph_wire {
     aph_side side;
-    const unsigned char *bytes; /* that were not taken yet */
+    const unsigned char *bytes; /* not yet decoded */
     size_t count;
-    bool ended;                 /* no more will come */
-    aph_value asked;            /* APH_FROM_SERVER: the oldest request without an answer; APH_NIL if there is none */
-    const char *here;           /* HOST:PORT at which the tester listens for calls; NULL if it does not */
-    size_t scanned;             /* for the codec: 0 at the beginning of a message, then as decode left it */
-    /* what decode says */
-    size_t used;                /* bytes that the message took; at least 1 */
+    bool ended;                 /* the sender has closed its side */
+    aph_value asked;            /* APH_FROM_SERVER: the oldest pending request; APH_NIL if there is none */
+    const char *here;           /* HOST:PORT at which the tester accepts connections; NULL if it does not */
+    size_t scanned;             /* for the codec: 0 at the start of a message, then as decode left it */
+    /* set by decode */
+    size_t used;                /* bytes of the message; at least 1 */
     aph_value message;
-    bool last;                  /* the sender says that nothing follows on this connection */
-    size_t at;                  /* the first byte that is wrong */
-    bool beyond;                /* what is wrong is only that it is longer than is read here: nobody is to blame */
-    char why[160];
+    bool last;                  /* the message announces that nothing follows on this connection */
+    size_t at;                  /* offset of the first wrong byte */
+    bool beyond;                /* the message may be valid, but exceeds the size limit of Antiphon */
+    char why[160];              /* the reason */
 } aph_wire;
 
-typedef struct aph_sink aph_sink; /* where encoded bytes go */
+typedef struct aph_sink aph_sink; /* receives encoded bytes */
 void aph_sink_put(aph_sink *out, const void *bytes, size_t n);
-/* HOST:PORT at which the tester listens for calls; NULL if it does not: for messages that tell the subject whom to
- * call. Values are without it, so that a script means the same wherever it is run. */
+/* Returns HOST:PORT at which the tester accepts connections, or NULL if it does not, for messages that name it to the
+ * subject. Messages as values do not contain it, so that a script can be replayed on another port. */
 const char *aph_sink_here(const aph_sink *out);
 
 typedef struct aph_codec {
     const char *name;
-    size_t size;   /* what the kind of codec makes of it */
-    size_t limit;  /* a message of more bytes is malformed; 0: beyond 16 MiB is not read */
+    size_t size;   /* parameter of the codec */
+    size_t limit;  /* bytes of the longest message; longer ones are malformed. 0: longer than 16 MiB is not read */
     aph_decoded (*decode)(const struct aph_codec *codec, aph_wire *wire);
-    /* False: this is not a message of the protocol; nothing was put. */
+    /* Returns false, and puts nothing, if the value is not a message of the protocol. */
     bool (*encode)(const struct aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
 } aph_codec;
 
-/* decode with the limit in force, and with the promises of aph_wire checked. The end in the middle of a message is
- * APH_MALFORMED; without bytes it is APH_MORE, ended or not. After APH_MORE, call it again with the same bytes and
- * those that came since, scanned untouched; after APH_DECODED, with what follows the bytes used.
- * NULL: aph_codec_json. */
+/* Calls decode, enforces the limit, and checks that decode sets aph_wire as specified. An end inside a message is
+ * APH_MALFORMED; without bytes the result is APH_MORE, ended or not. After APH_MORE, call it again with the same bytes
+ * plus the new ones and with `scanned` unchanged; after APH_DECODED, with the bytes behind those used.
+ * A NULL codec is aph_codec_json. */
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *wire);
-/* The bytes of a message, as a string. False: it is no message of the protocol, or too long. NULL: aph_codec_json. */
+/* Returns false if the value is not a message of the protocol, or too long. A NULL codec is aph_codec_json. */
 bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes);
 
-/* One JSON value a line. What a model without a codec speaks. */
+/* One JSON value per line: the codec of a model without one. */
 extern const aph_codec aph_codec_json;
-/* A string a line, ended by \n; a \r before it belongs to the end. */
+/* One string per line, ended by \n or \r\n. */
 extern const aph_codec aph_codec_lines;
-/* Strings of exactly n bytes; strings after a length of n bytes, most significant first:
+/* Strings of exactly n bytes; strings after a big-endian length of n bytes:
  *     static const aph_codec codec = APH_CODEC_FIXED(3); */
 #define APH_CODEC_FIXED(n) {.name = "fixed", .size = (n), .decode = aph_decode_fixed, .encode = aph_encode_fixed}
 #define APH_CODEC_PREFIXED(n) \

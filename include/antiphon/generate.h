@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * generate.h - what to send next: expressions that refer to what was seen.
+ * generate.h - generators of requests: J-expressions that refer to earlier messages.
  *
- * A generator returns a J-expression: a message with holes. A hole names an earlier message by its label, a path into
- * it and a function; it is filled when the message is sent. A run of a server that answers differently fills it
- * differently, so a run can be cut down and had again. Requests are labelled 1, 3, 5, ..., the answer to request n is
- * n + 1.
+ * A generator returns a J-expression: a message with holes. A hole has the label of an earlier message, a path into
+ * it, and a function; it is filled when the message is sent, so a script can be shrunk and replayed although the
+ * server chooses other values each time. Requests have the labels 1, 3, 5, ...; the response to request n has n + 1.
  *
- * As JSON a hole is {"$": [LABEL, PATH, "function"]}; PATH is an array of field names and of indices from 0.
- * Where the message is missing, or has not that path, any other element, then any other message that has it serves.
+ * In JSON a hole is {"$": [LABEL, PATH, "function"]}; PATH is an array of field names and of indices from 0.
+ * If the message or the path does not exist, another element, then another message with that path, is used.
  */
 #ifndef ANTIPHON_GENERATE_H
 #define ANTIPHON_GENERATE_H
@@ -19,44 +18,44 @@
 extern "C" {
 #endif
 
-typedef struct aph_gen aph_gen; /* one call of a generator: chance, and what is known by now */
+typedef struct aph_gen aph_gen; /* one call of a generator */
 
-/* ---- chance ------------------------------------------------------------------------------------------------------ */
+/* ---- random choices ---------------------------------------------------------------------------------------------- */
 
-uint64_t aph_gen_below(aph_gen *g, uint64_t n);         /* 0 .. n-1, evenly; n > 0 */
-/* aph_gen_weighted(g, 90, 10): 0 nine times in ten, else 1. */
+uint64_t aph_gen_below(aph_gen *g, uint64_t n);         /* uniform in 0 .. n-1; n > 0 */
+/* Returns an index with probability proportional to its weight: aph_gen_weighted(g, 90, 10) is 0 in 90% of calls. */
 #define aph_gen_weighted(g, ...) \
     aph_gen_weighted_(g, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned), (const unsigned[]){__VA_ARGS__})
 size_t aph_gen_weighted_(aph_gen *g, size_t n, const unsigned *weights);
-/* One of the values given. Where a request is wanted that has to do with an earlier one, mostly one that is in a field
- * of it, if there is one: use it for keys and the like. */
+/* Returns one of the values. If the request is to relate to an earlier one (aph_gen_wish), a value that occurs in a
+ * field of that request is preferred: use it for keys. */
 #define aph_gen_oneof(g, ...) \
     aph_gen_oneof_(g, sizeof((aph_value[]){__VA_ARGS__}) / sizeof(aph_value), (aph_value[]){__VA_ARGS__})
 aph_value aph_gen_oneof_(aph_gen *g, size_t n, const aph_value *values);
 
-/* ---- what is known ----------------------------------------------------------------------------------------------- */
+/* ---- the run so far ---------------------------------------------------------------------------------------------- */
 
-/* The model's state in an explanation that is alive; may hold symbols. APH_NIL if it is not known. */
+/* Returns the state of the model in the current explanation, which may contain symbols; APH_NIL if it is unknown. */
 aph_value aph_gen_state(aph_gen *g);
-/* The i-th latest labelled message, from 0; false beyond those that are remembered (at least the last 256). */
+/* The i-th latest labelled message, from 0. Returns false if it is no longer stored; at least the last 256 are. */
 bool aph_gen_seen(aph_gen *g, size_t i, int64_t *label, aph_value *message);
-int64_t aph_gen_connection(aph_gen *g);                 /* on which it will be sent */
-size_t aph_gen_connections(aph_gen *g);                 /* how many there are */
-/* An earlier request that this one had better have to do with; APH_NIL: none. */
+int64_t aph_gen_connection(aph_gen *g);                 /* of the request */
+size_t aph_gen_connections(aph_gen *g);                 /* number of connections in the run */
+/* Returns an earlier request that this one should relate to, such as by using the same key; APH_NIL: none. */
 aph_value aph_gen_wish(aph_gen *g);
-uint64_t aph_gen_number(aph_gen *g);                    /* of this request in the run, from 0: for values of its own */
+uint64_t aph_gen_number(aph_gen *g);                    /* of this request in the run, from 0; for unique values */
 
 /* ---- holes ------------------------------------------------------------------------------------------------------- */
 
 /* aph_hole(4, APH_ARRAY_OF(aph_str("tag")), "id") */
 aph_value aph_hole(int64_t label, aph_value path, const char *function);
-/* A hole for some answer, latest ones more likely, that has something at that path; APH_NIL if none has. */
+/* Returns a hole for a response that has a value at the path, later ones with more probability; APH_NIL if none has. */
 aph_value aph_gen_hole(aph_gen *g, aph_value path, const char *function);
 
-/* A shape (aph_model.shape) without the quoting: APH_SHAPE([{"f": "get", "key": {"one of": ["a", "b"]}}]) */
+/* A shape (aph_model.shape) without quotation marks: APH_SHAPE([{"f": "get", "key": {"one of": ["a", "b"]}}]) */
 #define APH_SHAPE(...) #__VA_ARGS__
 
-/* A function for holes, beside "id". Of what it was not made for it makes what it likes. */
+/* A function for holes, besides "id". It must return a value for any argument. */
 typedef struct aph_function {
     const char *name;
     aph_value (*apply)(aph_value v);
