@@ -1,25 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# readme.sh - what the documents show is what there is.
+# readme.sh - the examples, console sessions and tables in the documents are up to date.
 #
-# A block of C after <!-- examples/FILE.c --> is that file from its first include on; one of Python after
+# A block of C after <!-- examples/FILE.c --> is that file from its first include on; a block of Python after
 # <!-- examples/FILE.py --> is the whole file, and after <!-- examples/FILE.py NAME --> its function NAME. A console block
-# that begins with "$ antiphon ..." holds what that command prints, run at the top of the tree; times and numbers of
-# configurations may differ. (What tests/cli/tutorial.sh runs has another prompt.)
+# that begins with "$ antiphon ..." has the output of that command, run at the top of the tree; times and numbers of
+# configurations may differ. (tests/cli/tutorial.sh runs the blocks with another prompt.) The table after
+# <!-- exit codes --> has the codes of exits.h.
 #
-#   tests/tidy/readme.sh --refresh    write the blocks anew
+#   tests/tidy/readme.sh --refresh    update the blocks
 set -eu
 cd "$(dirname "$0")/../.."
 export LC_ALL=C.UTF-8
 unset COLUMNS
 program=${ANTIPHON:-build/antiphon}
-"$program" version >/dev/null # or there is nothing to compare with
+"$program" version >/dev/null # fail early without a program
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# made_anew FILE: the document with its blocks as they should be.
-made_anew() {
+# updated FILE: the document with current blocks.
+updated() {
     PROGRAM=$program awk '
     /^<!-- examples\/[^ ]*\.(c|py)( [a-z]+)? -->$/ { example = $2; name = $3 }
     /^```(c|python)$/ && example {
@@ -34,6 +35,17 @@ made_anew() {
         skipping = 1
         next
     }
+    /^<!-- exit codes -->$/ {
+        print
+        print "| code | name | meaning |\n| ---: | --- | --- |"
+        rows = "sed -nE \"s/^ *X\\(([A-Z_]+), ([0-9]+), .(.*).\\).*/| \\2 | \\1 | \\3 |/p\" src/*/exits.h"
+        while ((rows | getline line) > 0) print line
+        close(rows)
+        table = 1
+        next
+    }
+    table && /^\|/ { next }
+    { table = 0 }
     /^```console$/ { console = NR }
     /^\$ antiphon / && console && NR == console + 1 {
         print
@@ -47,25 +59,25 @@ made_anew() {
     !skipping' "$1"
 }
 
-# What differs from run to run.
+# masked FILE: the document without times and counts that differ from run to run.
 masked() {
     sed -E -e 's/[0-9.]+ (ns|us|ms|s)$/TIME/' -e 's/[0-9,]+ configurations?/CONFIGURATIONS/' "$1"
 }
 
 bad=0
 blocks=0
-for file in README.md docs/*.md; do
-    made_anew "$file" >"$scratch/new"
+for file in README.md docs/*.md subjects/*/README.md; do
+    updated "$file" >"$scratch/new"
     masked "$file" >"$scratch/is"
     masked "$scratch/new" >"$scratch/should"
     if [ "${1-}" = --refresh ]; then
         cmp -s "$scratch/is" "$scratch/should" || cp "$scratch/new" "$file"
     elif ! diff -u "$scratch/is" "$scratch/should" >"$scratch/diff"; then
-        echo "$file shows what is not so (tests/tidy/readme.sh --refresh mends it):"
+        echo "$file is out of date; tests/tidy/readme.sh --refresh updates it:"
         sed -n '3,40p' "$scratch/diff"
         bad=1
     fi
-    blocks=$((blocks + $(grep -cE '^(<!-- examples/[^ ]*\.(c|py)( [a-z]+)? -->|```console)$' "$file" || true)))
+    blocks=$((blocks + $(grep -cE '^(<!-- examples/[^ ]*\.(c|py)( [a-z]+)? -->|<!-- exit codes -->|```console)$' "$file" || true)))
 done
-if [ $bad -eq 0 ]; then echo "$blocks blocks show what there is"; fi
+if [ $bad -eq 0 ]; then echo "$blocks blocks are up to date"; fi
 exit $bad
