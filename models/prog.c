@@ -11,7 +11,7 @@
  *             4. No path through the parser or the tree is deeper than DEPTH_MAX, however hostile the text: nodes count
  *                their height, and what may be long (writes in a row, else-if) is a loop.
  * Cost:       linear in the text; a step is linear in the nodes on its path.
- * Read next:  docs/prog.md, tests/unit/test_prog.c */
+ * Read next:  docs/writing-models.md, tests/unit/test_prog.c */
 #include "prog.h"
 
 #include <stdarg.h>

@@ -69,7 +69,7 @@ uint64_t aph_waiver_bit(const aph_model *model, const char *name);
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* docs/trace-format.md describes each format. */
+/* docs/traces.md describes each format. */
 typedef enum aph_trace_format {
     APH_FORMAT_AUTO,       /* recognized from the first bytes */
     APH_FORMAT_JSONL,      /* Antiphon's own: one JSON object per line */

@@ -150,7 +150,7 @@ typedef struct aph_model {
      * With calls_apart, the tester may delay responses and send them out of order. */
     aph_value (*respond)(aph_value message, uint64_t number);
     const aph_function *functions;   /* for holes; the last has no name */
-    /* The requests, as the JSON text of an array of alternatives (docs/generating.md). */
+    /* The requests, as the JSON text of an array of alternatives (docs/writing-models.md). */
     const char *shape;
     /* Returns the kind of a request, for statistics. NULL: its field "f" if that is a string, else "message". */
     const char *(*kind)(aph_value request);

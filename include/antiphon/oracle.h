@@ -45,7 +45,7 @@ typedef enum aph_fault {
 } aph_fault;
 
 typedef struct aph_oracle_options {
-    const char *environment;  /* "tcp" (default), "tcp:N", "sync" or "udp"; see docs/environments.md */
+    const char *environment;  /* "tcp" (default), "tcp:N", "sync" or "udp"; see docs/testing.md */
     bool whole;               /* do not split the state into parts. A single oracle never does; check.h does */
     bool ignore_promises;     /* use none of the model's promises */
     bool order;               /* keep the order of all requests, for explanations; memory grows with the history */

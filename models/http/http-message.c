@@ -8,7 +8,7 @@
  *             2. how the bytes were cut makes no difference, not even to what is said of wrong ones
  * Cost:       linear in the message, and a look at the head for each time that more of the body has come. Fields of
  *             one name are joined in one go: a thousand of them do not make a thousand strings.
- * Read next:  docs/http-messages.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
+ * Read next:  docs/http.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
 #include "http-message.h"
 
 #include "dates.h"

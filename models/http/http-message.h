@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http-message.h - requests and responses of HTTP/1.1 as values. docs/http-messages.md says what they look like. */
+ * http-message.h - requests and responses of HTTP/1.1 as values. docs/http.md says what they look like. */
 #ifndef APHI_HTTP_MESSAGE_H
 #define APHI_HTTP_MESSAGE_H
 

@@ -18,7 +18,7 @@
  *             on, "answer": ANSWER once there is one, false if the origin server hung up}. Answers go back in this
  *             order (RFC 9112 9.3.2); and a request waits for those before it unless all of them are safe, too.
  * Not done:   A proxy that keeps answers and gives them again, and one that refuses: here all are passed on.
- * Read next:  proxy-wire.c, proxy-requests.c, docs/http-proxy.md */
+ * Read next:  proxy-wire.c, proxy-requests.c, docs/http.md */
 #include "proxy.h"
 
 #include "http.h"

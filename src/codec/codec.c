@@ -9,7 +9,7 @@
  *             2. the answer does not depend on how the bytes were cut, but that wrong ones may be told earlier
  *             3. nothing waits for more than the limit: a gigabyte without an end is wrong after 16 MiB
  * Not done:   telling wrong JSON before its line ends. The place of the first wrong byte is the same either way.
- * Read next:  docs/codecs.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
+ * Read next:  docs/writing-models.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
 #include "codec/codec_internal.h"
 
 #include "base/memory.h"

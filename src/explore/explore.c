@@ -22,7 +22,7 @@
  * Cost:       one copy of the state per branch, a few hundred bytes; memory is that times the depth of the tree.
  * Not done:   race tables, as in reachability testing: there, a complete run is analysed, and each race variant is run
  *             again from a prefix. Here the choice is made before the run continues, so branches share their prefix.
- * Read next:  compiled_model.h; docs/reach.md, for the proof; tests/property/test_explore.c. */
+ * Read next:  compiled_model.h; docs/message-passing.md, for the proof; tests/property/test_explore.c. */
 #include "explore/explore.h"
 
 #include "base/memory.h"

@@ -7,7 +7,7 @@
  *             are forwarded in pieces without being stored: a byte is dropped at the front or added at the end.
  * Invariants: 1. a faulty message is well-formed: its length or its chunks agree with its body
  *             2. a message is counted as a candidate only if the fault changes its bytes
- * Read next:  fault_proxy.c, docs/fault.md */
+ * Read next:  fault_proxy.c, docs/serving.md */
 #include "fault/fault_kinds.h"
 
 #include <stdio.h>

@@ -485,12 +485,12 @@ aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_
     char why[300];
     if (!model->generate && !model->shape) {
         snprintf(error, error_size, "the model %s does not say what to send: give it a .shape or a .generate "
-                 "(docs/generating.md)", model->name);
+                 "(docs/writing-models.md)", model->name);
         return NULL;
     }
     aphi_request_shape *shape = NULL;
     if (!model->generate && !(shape = aphi_request_shape_open(model->shape, model->functions, seed, why, sizeof why))) {
-        snprintf(error, error_size, "the model %s: %s (docs/generating.md)", model->name, why);
+        snprintf(error, error_size, "the model %s: %s (docs/writing-models.md)", model->name, why);
         return NULL;
     }
     aphi_generator *g = aphi_alloc_zero(sizeof *g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shape.h - requests described as JSON with the places that vary (docs/generating.md). */
+ * shape.h - requests described as JSON with the places that vary (docs/writing-models.md). */
 #ifndef APHI_GENERATE_SHAPE_H
 #define APHI_GENERATE_SHAPE_H
 

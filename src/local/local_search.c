@@ -8,7 +8,7 @@
  * Reductions: events without a choice are done at once and not memoized (state_space.c). Only the choices of a
  *             persistent set of agents are followed (no other agent can add one before a member moves), or a single
  *             independent step (independence.c). Components that cannot influence the target are removed.
- *             docs/local-sequences.md has the proofs.
+ *             docs/message-passing.md has the proofs.
  * Races:      runs are followed only in the order in which each receive of the target comes as late as possible. Then
  *             the race set of a receive is the set of messages ready at that time. The order is enforced by bits: after
  *             a receive of the target, only steps that causally depend on it are allowed. If an agent that could have

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * script.c - scripts in memory, and on disk: one JSON object a line (docs/scripts.md).
+ * script.c - scripts in memory, and on disk: one JSON object a line (docs/testing.md).
  *
  * Idea:       a line is read as a value and taken apart by name; whatever is not expected is an error with its line, so
  *             that a slip of the pen is not run as something else.

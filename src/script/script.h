@@ -2,7 +2,7 @@
  *
  * script.h - what a tester does: a list of actions, each with what it waits for.
  *
- * On disk (docs/scripts.md) it is one JSON object a line:
+ * On disk (docs/testing.md) it is one JSON object a line:
  *
  *     {"antiphon":1,"script":"kv","environment":"tcp","seed":7}
  *     {"label":1,"conn":0,"send":{"f":"put","key":"a","value":1}}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shrink.h - make a failing script small. docs/shrinking.md tells what it does in which order. */
+ * shrink.h - make a failing script small. docs/testing.md tells what it does in which order. */
 #ifndef APHI_SHRINK_SHRINK_H
 #define APHI_SHRINK_SHRINK_H
 

@@ -2,7 +2,7 @@
  *
  * trace.h - read recorded histories, observation by observation.
  *
- * Four formats (docs/trace-format.md) come out as one stream: requests as they were sent, and their ends as they were
+ * Four formats (docs/traces.md) come out as one stream: requests as they were sent, and their ends as they were
  * seen. A trace is read through a buffer of constant size; memory grows only with the requests that are open and with
  * the Jepsen processes that crashed.
  * Read next: lookahead.h, which tells each request its end in advance.

@@ -27,7 +27,7 @@
  *
  * Mutants:    -DMUTANT=1 to -DMUTANT=20 build servers that are wrong, to test testers with. Each is marked by a comment
  *             that begins with "mutant", and PICK(n, right, wrong) is what mutant n has wrong. They are of the kinds
- *             that Li planted in Apache ("Testing by Dualization", 2022). docs/web.md lists them. */
+ *             that Li planted in Apache ("Testing by Dualization", 2022). subjects/web/README.md lists them. */
 #include "buffer.h"
 #include "mutant.h"
 #include "request.h"

@@ -7,7 +7,7 @@
 # <!-- examples/FILE.py --> is the whole file, and after <!-- examples/FILE.py NAME --> its function NAME. A console block
 # that begins with "$ antiphon ..." has the output of that command, run at the top of the tree; times and numbers of
 # configurations may differ. (tests/cli/tutorial.sh runs the blocks with another prompt.) The table after
-# <!-- exit codes --> has the codes of exits.h.
+# <!-- exit codes --> has the codes of exit_codes.h.
 #
 #   tests/tidy/readme.sh --refresh    update the blocks
 set -eu
@@ -38,7 +38,7 @@ updated() {
     /^<!-- exit codes -->$/ {
         print
         print "| code | name | meaning |\n| ---: | --- | --- |"
-        rows = "sed -nE \"s/^ *X\\(([A-Z_]+), ([0-9]+), .(.*).\\).*/| \\2 | \\1 | \\3 |/p\" src/*/exits.h"
+        rows = "sed -nE \"s/^ *X\\(([A-Z_]+), ([0-9]+), .(.*).\\).*/| \\2 | \\1 | \\3 |/p\" src/cli/exit_codes.h"
         while ((rows | getline line) > 0) print line
         close(rows)
         table = 1
