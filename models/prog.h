@@ -6,7 +6,7 @@
  *     if !1 <= !2 then !1 := 0; return
  *     else !1 := 1; !2 := !0; return
  *
- * docs/writing-models.md has the syntax and semantics. A program is read into a model, on which everything works as on any
+ * docs/writing-models.md has the syntax and semantics. A program is read into a model, which works like any
  * other. Its traces are those of the paper, queries answered one at a time, so the environment for them is normally
  * "sync"; under "tcp" the same program is a server of concurrent clients. */
 #ifndef APH_PROG_H
