@@ -7,12 +7,12 @@
  *     {"f": "put", "key": k, "value": v}     {"code": 201} if k is new, else {"code": 204}
  *       with "if_match": TAG                 {"code": 412}, nothing stored, unless the current tag matches, strongly
  *
- * TAG is {"opaque": STRING, "weak": BOOL}. At each put the server is free to make a tag or none, strong or weak, with
- * any opaque part: the tester does not know it until the server shows it. A value without a tag is answered without
+ * TAG is {"opaque": STRING, "weak": BOOL}. At each put the server may create a tag or none, strong or weak, with any
+ * opaque part; the tester does not know it until a response contains it. A value without a tag is returned without
  * "tag", and matches nothing.
  *
- * This is figure 4.5 of Li, "Testing by dualization", with GET. As there, nothing forbids that a new tag is equal to an
- * earlier one. The state is, by key, {"value": v, "tag": TAG}, "tag" left out if there is none. */
+ * This is figure 4.5 of Li, "Testing by dualization", with GET. As there, a new tag may be equal to an earlier one. The
+ * state maps keys to {"value": v, "tag": TAG}, without "tag" if there is none. */
 #include "models.h"
 
 static bool is(aph_value request, const char *f)
@@ -56,7 +56,7 @@ static bool matches_strongly(aph *m, aph_value asked, aph_value current)
     return same_opaque(m, asked, current, "If-Match: tags match");
 }
 
-/* A new tag for what was put, or APH_NIL. */
+/* A new tag for a put, or APH_NIL. */
 static aph_value choose_tag(aph *m)
 {
     aph_clause(m, "RFC 9110 8.8.3");
@@ -88,7 +88,7 @@ static aph_value put(aph *m, aph_value value, aph_value *resource, aph_value if_
     return answer;
 }
 
-/* A condition is absent, or a tag. */
+/* A condition is a tag, or absent. */
 static aph_value condition(aph *m, aph_value request, const char *name)
 {
     aph_value tag = aph_field(request, name);
@@ -98,7 +98,7 @@ static aph_value condition(aph *m, aph_value request, const char *name)
     return tag;
 }
 
-/* Does what the request says, and returns the answer. */
+/* Executes the request and returns the response. */
 static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
     aph_value key = aph_field(request, "key");
@@ -134,9 +134,9 @@ static bool reads(aph_value request, aph_value answer)
     return is(request, "get") || aph_field(answer, "code") == aph_int(412);
 }
 
-/* ---- what to send ------------------------------------------------------------------------------------------------ */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* Conditions are made of tags that the server showed: as they were, weakened, strengthened, or changed. */
+/* Conditions use tags of earlier responses: unchanged, weakened, strengthened, or changed. */
 
 static aph_value weakened(aph_value tag)
 {
@@ -166,8 +166,8 @@ static aph_value gen_key(aph_gen *g)
     return aph_gen_oneof(g, aph_str("a"), aph_str("b"), aph_str("c"));
 }
 
-/* The key of the request with that label, if it is remembered. */
-static aph_value key_asked(aph_gen *g, int64_t request)
+/* The key of the request with the label, if it is remembered. */
+static aph_value key_of_request(aph_gen *g, int64_t request)
 {
     int64_t label;
     aph_value message;
@@ -177,7 +177,7 @@ static aph_value key_asked(aph_gen *g, int64_t request)
     return APH_NIL;
 }
 
-/* A tag, and in four of five the key that it was shown for. */
+/* A tag and, in four of five cases, its key. */
 static aph_value gen_condition(aph_gen *g, aph_value *key)
 {
     static const char *const names[] = {"id", "weakened", "strengthened", "changed"};
@@ -185,7 +185,7 @@ static aph_value gen_condition(aph_gen *g, aph_value *key)
     aph_value hole = aph_gen_hole(g, APH_ARRAY_OF(aph_str("tag")), function);
     if (!hole)
         return aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
-    aph_value asked = key_asked(g, aph_int_of(aph_at(aph_field(hole, "$"), 0)) - 1);
+    aph_value asked = key_of_request(g, aph_int_of(aph_at(aph_field(hole, "$"), 0)) - 1);
     if (asked && aph_gen_weighted(g, 4, 1) == 0)
         *key = asked;
     return hole;
@@ -264,15 +264,15 @@ static const aph_model *const mutants[] = {
     APH_MUTANT(.name = "if-match-weak", .step = step_if_match_weak,
                .summary = "If-Match compares weakly"),
     APH_MUTANT(.name = "ignores-if-match", .step = step_ignores_if_match,
-               .summary = "a put is stored whatever If-Match says"),
+               .summary = "put ignores If-Match"),
     APH_MUTANT(.name = "ignores-if-none-match", .step = step_ignores_if_none_match,
-               .summary = "a get answers 200 whatever If-None-Match says"),
+               .summary = "get ignores If-None-Match"),
     APH_MUTANT(.name = "412-stores", .step = step_412_stores,
-               .summary = "a put that answers 412 stores its value all the same"),
+               .summary = "a put that returns 412 stores its value"),
     APH_MUTANT(.name = "304-always", .step = step_304_always,
-               .summary = "a get with If-None-Match answers 304 whether the tags match or not"),
+               .summary = "a get with If-None-Match always returns 304"),
     APH_MUTANT(.name = "tag-drifts", .step = step_tag_drifts,
-               .summary = "a tag changes when it has been shown"),
+               .summary = "a tag changes after it was returned"),
     NULL,
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * key-value.c - kv, a key-value server of strings; a key that is absent reads as "".
+ * key-value.c - kv, a key-value server of strings; an absent key reads as "".
  *
- *     {"f": "get",    "key": k}                answers the value
- *     {"f": "put",    "key": k, "value": v}    answers "ok"
- *     {"f": "append", "key": k, "value": v}    answers "ok"; the value is now what it was, then v
- *     {"f": "delete", "key": k}                answers "ok"
+ *     {"f": "get",    "key": k}                returns the value
+ *     {"f": "put",    "key": k, "value": v}    returns "ok"
+ *     {"f": "append", "key": k, "value": v}    returns "ok"; appends v to the value
+ *     {"f": "delete", "key": k}                returns "ok"
  *
- * To store "" is to remove the key, so states that read alike are equal. */
+ * Storing "" removes the key, so indistinguishable states are equal. */
 #include "models.h"
 
 static bool is_get(aph_value request)
@@ -26,14 +26,14 @@ static aph_value store(aph_value state, aph_value key, aph_value value)
     return aph_count(value) == 0 ? aph_remove(state, key) : aph_set(state, key, value);
 }
 
-static aph_value string(aph *m, aph_value field, const char *reason)
+static aph_value string_field(aph *m, aph_value field, const char *reason)
 {
     if (!aph_is_str(field))
         aph_unknown_request(m, reason);
     return field;
 }
 
-/* Does what the request says, and returns the answer. */
+/* Executes the request and returns the response. */
 static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
     aph_value f = aph_field(request, "f");
@@ -42,11 +42,11 @@ static aph_value serve(aph *m, aph_value request, aph_value *state)
 
     if (!get && !put && !append && !delete)
         aph_unknown_request(m, "a kv server knows \"f\": \"get\", \"put\", \"append\" and \"delete\"");
-    aph_value key = string(m, aph_field(request, "key"), "a request needs a \"key\", a string");
+    aph_value key = string_field(m, aph_field(request, "key"), "a request needs a \"key\", a string");
     aph_value old = load(*state, key), new = aph_str("");
 
     if (put || append)
-        new = string(m, aph_field(request, "value"), "a put or append needs a \"value\", a string");
+        new = string_field(m, aph_field(request, "value"), "a put or append needs a \"value\", a string");
     if (append)
         new = aph_concat(old, new);
     if (!get)
@@ -80,9 +80,9 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
     return end == APH_JEPSEN_OK;
 }
 
-/* ---- what to send ------------------------------------------------------------------------------------------------ */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* What is stored is new each time, so that an answer tells which request it saw. */
+/* Stored values are unique, so that a response identifies the write that it read. */
 static const char shape[] = APH_SHAPE([
     {"weight": 4, "of": {"f": "get", "key": {"one of": ["a", "b", "c", "d", "e"]}}},
     {"weight": 3, "of": {"f": "put", "key": {"one of": ["a", "b", "c", "d", "e"]}, "value": {"fresh": "string"}}},
@@ -122,8 +122,8 @@ static void step_loses_puts(aph *m, aph_value *state)
         *state = before;
 }
 
-/* Where a mutant keeps what it should have forgotten of a key. */
-static aph_value aside_of(aph_value key)
+/* The key where a mutant keeps a stale value. */
+static aph_value stale_key(aph_value key)
 {
     return aph_is_str(key) ? aph_concat(aph_str("\x01"), key) : APH_NIL;
 }
@@ -131,7 +131,7 @@ static aph_value aside_of(aph_value key)
 static void step_append_revives(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
-    aph_value key = aph_field(q.message, "key"), aside = aside_of(key);
+    aph_value key = aph_field(q.message, "key"), aside = stale_key(key);
     aph_value before = *state, answer = serve(m, q.message, state);
     if (is(q.message, "delete"))
         *state = store(*state, aside, load(before, key));
@@ -143,7 +143,7 @@ static void step_append_revives(aph *m, aph_value *state)
 static void step_stale_get(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
-    aph_value key = aph_field(q.message, "key"), aside = aside_of(key);
+    aph_value key = aph_field(q.message, "key"), aside = stale_key(key);
     aph_value before = *state, answer = serve(m, q.message, state);
     if (!is(q.message, "get"))
         *state = store(*state, aside, load(before, key));
@@ -154,15 +154,15 @@ static void step_stale_get(aph *m, aph_value *state)
 
 static const aph_model *const mutants[] = {
     APH_MUTANT(.name = "append-puts", .step = step_append_puts,
-               .summary = "append stores what it was given alone"),
+               .summary = "append replaces the value"),
     APH_MUTANT(.name = "delete-keeps", .step = step_delete_keeps,
                .summary = "delete does nothing"),
     APH_MUTANT(.name = "loses-puts", .step = step_loses_puts,
-               .summary = "one put in ten is not stored"),
+               .summary = "does not store one put in ten"),
     APH_MUTANT(.name = "append-revives", .step = step_append_revives,
-               .summary = "append after delete finds the old value"),
+               .summary = "append after delete uses the old value"),
     APH_MUTANT(.name = "stale-get", .step = step_stale_get,
-               .summary = "one get in ten answers the value before the last change"),
+               .summary = "one get in ten returns the previous value"),
     NULL,
 };
 

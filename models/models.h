@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * models.h - the models that Antiphon knows by name. */
+ * models.h - the built-in models. */
 #ifndef APH_MODELS_H
 #define APH_MODELS_H
 
 #include <antiphon/model.h>
 
-/* A mutant: a server that is wrong, for `antiphon serve --mutate`. It makes no promise but rpc, and shares of its model
- * what is given: .initial, .codec. */
+/* A mutant: a faulty server for `antiphon serve --mutate`. It promises only rpc; the arguments set the fields that it
+ * shares with its model, such as .initial and .codec. */
 #define APH_MUTANT(...) &(const aph_model){.version = APH_MODEL_VERSION, .rpc = true, __VA_ARGS__}
 
-/* True about one time in n. */
+/* True once in about n calls. */
 static inline bool aph_one_in(aph *m, int n)
 {
     return aph_decide(m, aph_eq(aph_choose_within(m, 1, n, "luck"), aph_int(1)), "bad luck");
@@ -25,9 +25,9 @@ extern const aph_model aph_model_etag_kv;
 extern const aph_model aph_model_http;
 extern const aph_model aph_model_http_proxy;
 
-/* All of them, in the order in which they are listed to people; *n receives how many. */
+/* All built-in models in listing order; sets *n to their number. */
 const aph_model *const *aph_models(size_t *n);
-/* The one of that name, or NULL. */
+/* The model with the name, or NULL. */
 const aph_model *aph_model_named(const char *name);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prog.c - read a program in Prog, and run it as a model.
+ * prog.c - parser and interpreter of Prog programs, as models.
  *
- * Idea:       a recursive-descent parser makes a tree of nodes; the step of the model walks it. The memory of the
- *             integer machine is the state: an object from addresses in decimal to what they hold.
- * Invariants: 1. An address that holds 0 is absent, so memories that read alike are equal.
+ * Idea:       a recursive-descent parser builds a tree of nodes; the step of the model interprets it. The memory of the
+ *             integer machine is the state: an object from decimal addresses to their contents.
+ * Invariants: 1. An address that contains 0 is absent, so equal memories are equal objects.
  *             2. Addresses 0 and 1 are not in the state: each step overwrites both before the program can read them.
- *             3. The choice is made where !0 is first read, not at the head of the step as in the paper. Nobody can
- *                tell, and a step that does not look at it leaves no unknown behind.
- *             4. No path through the parser or the tree is deeper than DEPTH_MAX, however hostile the text: nodes count
- *                their height, and what may be long (writes in a row, else-if) is a loop.
+ *             3. The choice is made when !0 is first read, not at the start of the step as in the paper. The difference
+ *                is not observable, and a step that does not read it creates no unknown.
+ *             4. Recursion in the parser and the tree is limited to DEPTH_MAX for any text: nodes store their height,
+ *                and sequences of writes and else-if are loops.
  * Cost:       linear in the text; a step is linear in the nodes on its path.
  * Read next:  docs/writing-models.md, tests/unit/test_prog.c */
 #include "prog.h"
@@ -26,19 +26,19 @@ typedef enum node_kind { CONSTANT, ADDRESS, OPERATION, WRITE, IF, RETURN } node_
 
 typedef struct node node;
 struct node {
-    node *allocated;     /* the node made before this one */
+    node *allocated;     /* the previously allocated node */
     node_kind kind;
     int height;          /* of an expression */
     aph_op op;           /* OPERATION */
     int64_t number;      /* CONSTANT; ADDRESS and WRITE: the address */
     node *a, *b;         /* OPERATION: operands; WRITE: a is the source; IF: a <= b */
-    node *next;          /* WRITE: what follows; IF: what follows if a <= b */
-    node *otherwise;     /* IF: what follows if not */
-    char name[32];       /* IF: where it is */
+    node *next;          /* WRITE: the next node; IF: the branch if a <= b */
+    node *otherwise;     /* IF: the branch if a > b */
+    char name[32];       /* IF: its position */
 };
 
 typedef struct program {
-    aph_model model; /* first, so that a pointer to it is a pointer to the program */
+    aph_model model; /* first member: a pointer to it is a pointer to the program */
     node *body, *allocated;
     bool bounded;
     int64_t low, high; /* of the choice, if bounded */
@@ -84,7 +84,7 @@ typedef enum token {
     T_WRONG,
 } token;
 
-/* The paper's own signs are read too. */
+/* The signs of the paper are accepted, too. */
 static const struct {
     const char *text;
     token token;
@@ -114,7 +114,7 @@ typedef struct parser {
     aph_prog_error *error;
 } parser;
 
-/* The first error counts. After it every token is the end, so that all loops stop. */
+/* Keeps the first error. After it every token is the end, so that all loops stop. */
 __attribute__((format(printf, 2, 3))) static void fail(parser *p, const char *format, ...)
 {
     if (!p->failed) {
@@ -232,7 +232,7 @@ static void expect(parser *p, token t, const char *what)
         fail_expected(p, what);
 }
 
-/* Counts one more level of nesting until leave. */
+/* Enters a level of nesting, until leave. */
 static bool enter(parser *p)
 {
     if (++p->depth > DEPTH_MAX)
@@ -245,7 +245,7 @@ static void leave(parser *p)
     p->depth--;
 }
 
-/* An integer that is not negative, or that is below a minus sign if that was read before. */
+/* An integer; negative if a minus sign was read before. */
 static int64_t parse_number(parser *p, bool minus, const char *what)
 {
     uint64_t number = p->number;
@@ -326,7 +326,7 @@ static node *parse_write(parser *p)
 
 static node *parse_body(parser *p);
 
-/* Up to and with the else; what follows that is for the caller. */
+/* Parses up to the else; the caller parses the rest. */
 static node *parse_if(parser *p, int line, int column)
 {
     node *n = make(p->program, IF, 0);
@@ -379,7 +379,7 @@ static void parse_choices(parser *p)
     expect(p, T_RANGE, "'..'");
     g->high = parse_bound(p);
     if (!p->failed && g->low > g->high)
-        fail(p, "there are no choices: the lower bound is above the upper one");
+        fail(p, "empty range of choices: the lower bound is above the upper one");
 }
 
 static bool parse(program *g, const char *text, size_t n, aph_prog_error *error)
@@ -398,7 +398,7 @@ typedef struct machine {
     aph *m;
     const program *program;
     aph_value memory;
-    bool chosen; /* !0 holds this step's choice, or what the program wrote over it */
+    bool chosen; /* !0 contains this step's choice, or a value that the program wrote */
 } machine;
 
 static void store(machine *x, int64_t address, aph_value v)
@@ -431,7 +431,7 @@ static aph_value evaluate(machine *x, const node *n)
     return aph_term(n->op, a, evaluate(x, n->b));
 }
 
-/* A result that does not exist (a division by zero, more than 64 bits) may lie in memory, but not decide or answer. */
+/* An undefined result (division by zero, overflow) may be stored, but not used in a condition or a response. */
 static aph_value existing(machine *x, aph_value v)
 {
     if (aph_kind_of(v) == APH_TERM && aph_term_op(v) == APH_WRONG)
@@ -471,9 +471,9 @@ static void step(aph *m, aph_value *state)
     *state = aph_remove(aph_remove(x.memory, aph_int(0)), aph_int(1));
 }
 
-/* ---- what to send ------------------------------------------------------------------------------------------------ */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* Small numbers, so that comparisons go either way, and what the server answered. */
+/* Small numbers, so that comparisons vary, and values of earlier responses. */
 static const char shape[] = APH_SHAPE([
     {"weight": 4, "of": {"int": [-3, 3]}},
     {"int": [-1000, 1000]},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prog.h - the language Prog of Li, "Testing by dualization" (chapters 2 and 3): a server of integers in a few lines.
+ * prog.h - the language Prog of Li, "Testing by dualization" (chapters 2 and 3), for small servers of integers.
  *
  *     # compare and reset
  *     if !1 <= !2 then !1 := 0; return
  *     else !1 := 1; !2 := !0; return
  *
- * docs/writing-models.md has the syntax and semantics. A program is read into a model, which works like any
- * other. Its traces are those of the paper, queries answered one at a time, so the environment for them is normally
- * "sync"; under "tcp" the same program is a server of concurrent clients. */
+ * docs/writing-models.md describes syntax and semantics. A program becomes an ordinary model. Its traces are those of
+ * the paper, one request at a time, so the usual environment is "sync"; under "tcp" the program serves concurrent
+ * clients. */
 #ifndef APH_PROG_H
 #define APH_PROG_H
 
@@ -19,8 +19,8 @@ typedef struct aph_prog_error {
     char message[120];
 } aph_prog_error;
 
-/* Reads a program from n bytes of text. The name, which is copied, becomes the model's. The result is freed with
- * aph_prog_free; NULL if there is an error. Stops the process if there is no memory. */
+/* Parses a program of n bytes. Copies the name, which becomes the model's. Returns a model to be freed with
+ * aph_prog_free, or NULL on an error. Stops the process if memory is exhausted. */
 aph_model *aph_prog_read(const char *text, size_t n, const char *name, aph_prog_error *error);
 void aph_prog_free(aph_model *model);
 

@@ -2,10 +2,10 @@
  *
  * queue.c - a first-in, first-out queue, initially empty.
  *
- *     {"f": "enqueue", "value": v}    answers "ok"
- *     {"f": "dequeue"}                answers the oldest value, which leaves the queue; null if there is none
+ *     {"f": "enqueue", "value": v}    returns "ok"
+ *     {"f": "dequeue"}                removes and returns the oldest value; null if there is none
  *
- * As null says that the queue is empty, it cannot be enqueued. */
+ * null means that the queue is empty, so it cannot be enqueued. */
 #include "models.h"
 
 static bool is(aph_value request, const char *f)
@@ -13,7 +13,7 @@ static bool is(aph_value request, const char *f)
     return aph_str_is(aph_field(request, "f"), f);
 }
 
-/* Does what the request says, and returns the answer. */
+/* Executes the request and returns the response. */
 static aph_value serve(aph *m, aph_value request, aph_value *queue)
 {
     aph_value answer = aph_str("ok");
@@ -55,12 +55,13 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
     return end == APH_JEPSEN_OK;
 }
 
-/* ---- what to send ------------------------------------------------------------------------------------------------ */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
 enum { WAVE = 8, /* requests */ FEW = 8 /* connections */ };
 
-/* In waves: a queue that gets long shows what is wrong with long ones, and one that is empty again in which order
- * values came into it. Where that stays open, and many came at once, the orders to look through multiply. */
+/* In waves: a long queue reveals errors of long queues, and emptying it reveals the order of the values. While that
+ *           order
+ * is open, the number of orders to search grows with each concurrent enqueue. */
 static aph_value generate(aph_gen *g)
 {
     uint64_t number = aph_gen_number(g);
@@ -113,13 +114,13 @@ static void step_overtakes(aph *m, aph_value *queue)
 
 static const aph_model *const mutants[] = {
     APH_MUTANT(.name = "stack", .step = step_stack, .initial = initial,
-               .summary = "dequeue takes the newest value"),
+               .summary = "dequeue returns the newest value"),
     APH_MUTANT(.name = "forgets", .step = step_forgets, .initial = initial,
-               .summary = "one enqueue in ten is not kept"),
+               .summary = "does not store one enqueue in ten"),
     APH_MUTANT(.name = "duplicates", .step = step_duplicates, .initial = initial,
                .summary = "one dequeue in ten leaves the value in the queue"),
     APH_MUTANT(.name = "overtakes", .step = step_overtakes, .initial = initial,
-               .summary = "one dequeue in ten takes the second value"),
+               .summary = "one dequeue in ten returns the second value"),
     NULL,
 };
 

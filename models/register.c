@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * register.c - a register, or many independent ones, with read, write and compare-and-set; initially null.
+ * register.c - registers with read, write and compare-and-set, initially null.
  *
- *     {"f": "read"}                          answers the value
- *     {"f": "write", "value": v}             answers "ok"; without a value it writes null, as Jepsen's :write nil
- *     {"f": "cas",   "value": [old, new]}    answers true if the value was old and is now new, else false
+ *     {"f": "read"}                          returns the value
+ *     {"f": "write", "value": v}             returns "ok"; without a value it writes null, as Jepsen's :write nil
+ *     {"f": "cas",   "value": [old, new]}    returns true if the value was old and is now new, else false
  *
- * Each may name a register by "key", a string or an integer (1 and "1" are the same key). Without a key it is about the
- * register named "". The state holds, by key, the values that are not null, so states that read alike are equal. */
+ * "key" names a register, a string or an integer (1 and "1" are the same key); without it, the register "" is used. The
+ * state maps keys to the values that are not null, so indistinguishable states are equal. */
 #include "models.h"
 
 static aph_value key_of(aph_value request)
@@ -33,7 +33,7 @@ static bool is_pair(aph_value v)
     return aph_kind_of(v) == APH_ARRAY && aph_count(v) == 2;
 }
 
-/* Does what the request says, and returns the answer. */
+/* Executes the request and returns the response. */
 static aph_value serve(aph *m, aph_value request, aph_value *state)
 {
     aph_value key = key_of(request), value = aph_field(request, "value"), answer = aph_str("ok");
@@ -68,8 +68,8 @@ static bool reads(aph_value request, aph_value answer)
     return is(request, "read") || (is(request, "cas") && answer == aph_bool(false));
 }
 
-/* A cas that fails with its own pair was compared and did not hold. With anything else, such as :timed-out, it did not
- * happen, as every other operation that fails. */
+/* A cas that fails with its own pair was evaluated and did not match. With any other value, such as :timed-out, it did
+ * not happen, like any other failed operation. */
 static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
 {
     bool ok = end == APH_JEPSEN_OK;
@@ -80,16 +80,16 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
     return ok || (is(request, "cas") && is_pair(value));
 }
 
-/* ---- what to send ------------------------------------------------------------------------------------------------ */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* One of a few registers, now and then the one without a name. */
+/* One of a few registers, sometimes the one without a name. */
 static aph_value with_key(aph_gen *g, aph_value request)
 {
     aph_value key = aph_gen_oneof(g, aph_str("a"), aph_str("b"), aph_str("c"), aph_int(1), APH_NIL);
     return key ? aph_put(request, "key", key) : request;
 }
 
-/* A value that was written: a hole. */
+/* A hole for a written value. */
 static aph_value gen_written(aph_gen *g)
 {
     int64_t label;
@@ -100,7 +100,7 @@ static aph_value gen_written(aph_gen *g)
     return APH_NIL;
 }
 
-/* What a compare-and-set compares with: mostly what is there. */
+/* The old value of a compare-and-set: mostly the current one. */
 static aph_value gen_old(aph_gen *g, aph_value key)
 {
     aph_value state = aph_gen_state(g), old = aph_get(state, key);
@@ -109,7 +109,7 @@ static aph_value gen_old(aph_gen *g, aph_value key)
     return gen_written(g);
 }
 
-/* What is written is a number of its own, so that an answer tells which write it saw. */
+/* Written numbers are unique, so that a response identifies the write that it read. */
 static aph_value generate(aph_gen *g)
 {
     static const char *const names[] = {"read", "write", "cas"};
@@ -155,7 +155,7 @@ static void step_lost_update(aph *m, aph_value *state)
     aph_send(m, q.from, answer);
 }
 
-/* What was there before is kept below another key. */
+/* Keeps the previous value under another key. */
 static void step_stale_read(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -172,11 +172,11 @@ static const aph_model *const mutants[] = {
     APH_MUTANT(.name = "cas-blind", .step = step_cas_blind,
                .summary = "cas does not compare"),
     APH_MUTANT(.name = "cas-stores", .step = step_cas_stores,
-               .summary = "a cas that answers false stores all the same"),
+               .summary = "a cas that returns false stores its value"),
     APH_MUTANT(.name = "lost-update", .step = step_lost_update,
-               .summary = "one change in ten is not stored"),
+               .summary = "does not store one change in ten"),
     APH_MUTANT(.name = "stale-read", .step = step_stale_read,
-               .summary = "one read in ten answers the value before the last change"),
+               .summary = "one read in ten returns the previous value"),
     NULL,
 };
 
@@ -185,7 +185,7 @@ static const aph_model *const mutants[] = {
 const aph_model aph_model_register = {
     .version = APH_MODEL_VERSION,
     .name = "register",
-    .summary = "registers with read, write and compare-and-set, by key or one alone",
+    .summary = "registers with read, write and compare-and-set, by key",
     .step = step,
     .rpc = true,
     .part = key_of,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * registry.c - the list of built-in models. A new one is a file beside this one, a line here and a line in models.h. */
+ * registry.c - the list of built-in models. A new model is a file in this folder, a line here and a line in models.h.
+ * */
 #include "models.h"
 
 #include <string.h>

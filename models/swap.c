@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swap.c - the swap server: it keeps the last message that it got, and answers with the one before.
+ * swap.c - the swap server: it stores the last message and responds with the previous one.
  *
- *     MESSAGE    a string or an integer; answers the message of the request before this one, at first "000"
+ *     MESSAGE    a string or an integer; the response is the message of the previous request, initially "000"
  *
  * This is the linear specification of Koh et al., "From C to interaction trees" (CPP 2019), figure 3: one client at a
- * time. That real servers interleave their clients, and that the network delays, is for the environment to say. */
+ * time. Interleaving of clients and network delays are modelled by the environment. */
 #include "models.h"
 
 static void require(aph *m, aph_value message)
@@ -28,12 +28,12 @@ static aph_value initial(const aph_model *model)
     return aph_str("000");
 }
 
-/* What the server of the paper takes. Recorded histories may hold other messages. */
+/* The messages of the paper's server. Recorded histories may contain others. */
 static const aph_codec codec = APH_CODEC_FIXED(3);
 
-/* ---- what to send ------------------------------------------------------------------------------------------------ */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* Three bytes, as the server of the paper takes them; now and then ones that came before. */
+/* Three bytes, as in the paper; sometimes bytes of an earlier message. */
 static const char shape[] = APH_SHAPE([
     {"weight": 15, "of": {"fresh": "string", "length": 3}},
     {"one of": ["000", "aaa"]}
@@ -90,15 +90,15 @@ static aph_value initial_wrong(const aph_model *model)
 
 static const aph_model *const mutants[] = {
     APH_MUTANT(.name = "echo", .step = step_echo, .initial = initial, .codec = &codec,
-               .summary = "answers the message that it was just sent"),
+               .summary = "responds with the message of the request itself"),
     APH_MUTANT(.name = "forgets", .step = step_forgets, .initial = initial, .codec = &codec,
-               .summary = "one message in ten is not kept"),
+               .summary = "does not store one message in ten"),
     APH_MUTANT(.name = "two-behind", .step = step_two_behind, .initial = initial_two, .codec = &codec,
-               .summary = "answers the message before the one before"),
+               .summary = "responds with the message before the previous one"),
     APH_MUTANT(.name = "by-connection", .step = step_by_connection, .codec = &codec,
-               .summary = "keeps a message for each connection"),
+               .summary = "stores a message for each connection"),
     APH_MUTANT(.name = "bad-start", .step = step, .initial = initial_wrong, .codec = &codec,
-               .summary = "the first answer is 001"),
+               .summary = "the first response is 001"),
     NULL,
 };
 
@@ -107,7 +107,7 @@ static const aph_model *const mutants[] = {
 const aph_model aph_model_swap = {
     .version = APH_MODEL_VERSION,
     .name = "swap",
-    .summary = "the swap server: keeps a message, answers the one before",
+    .summary = "the swap server: stores a message, responds with the previous one",
     .step = step,
     .initial = initial,
     .rpc = true,

@@ -2,9 +2,9 @@
  *
  * conditions.c - conditional requests: RFC 9110 13.
  *
- * Idea:       the order of 13.2.2. Of If-Match and If-Unmodified-Since the first that is there counts, and so of
- *             If-None-Match and If-Modified-Since. What real servers do instead are waivers, each at the place where it
- *             goes wrong. */
+ * Idea:       conditions are evaluated in the order of 13.2.2. If-Match takes precedence over If-Unmodified-Since, and
+ *             If-None-Match over If-Modified-Since. Known deviations of real servers are waivers, each at the point of
+ *             deviation. */
 #include "resource.h"
 
 typedef enum comparison { STRONG, WEAK } comparison;
@@ -22,13 +22,13 @@ static bool same_tag(aph *m, aph_value asked, aphi_http_resource *r, comparison 
     return opaque && aph_decide(m, aph_eq(opaque_of(asked), opaque), name);
 }
 
-/* Where tags are compared strongly, a weak one is none that matches; but others may follow. */
+/* In a strong comparison a weak tag does not match, but later ones may. */
 static bool ends_list(aph *m, aph_value asked, size_t i)
 {
     return i + 1 < aph_count(asked) && is_weak(aph_at(asked, i)) && aph_waive(m, "weak-tag-ends-list");
 }
 
-/* Is the current tag one of those? "*" is any. */
+/* Returns true if the current tag is in the list; "*" matches any resource. */
 static bool matches(aph *m, aph_value asked, aphi_http_resource *r, comparison how, const char *name)
 {
     if (!r->body)
@@ -50,10 +50,9 @@ static bool modified_since(aph *m, aph_value since, aphi_http_resource *r, const
     return modified && aph_decide(m, aph_lt(since, modified), name);
 }
 
-/* ---- may it be done? --------------------------------------------------------------------------------------------- */
+/* ---- If-Match and If-Unmodified-Since ---------------------------------------------------------------------------- */
 
-/* Where nothing is, there is no date to be compared: that the condition is ignored then, or fails, can both be read
- * from the RFC. */
+/* Without a resource there is no date to compare: the RFC allows to ignore the condition or to let it fail. */
 static bool unmodified_since(aph *m, aph_value request, aph_value since, aphi_http_resource *r)
 {
     bool reads = aphi_http_only_reads(request);
@@ -67,24 +66,25 @@ static bool unmodified_since(aph *m, aph_value request, aph_value since, aphi_ht
         return false;
     aph_clause(m, "RFC 9110 13.1.4");
     if (!r->body)
-        return aph_either(m, "If-Unmodified-Since holds of nothing", "If-Unmodified-Since fails of nothing") == 0;
+        return aph_either(m, "If-Unmodified-Since holds for a missing resource",
+                          "If-Unmodified-Since fails for a missing resource") == 0;
     return !modified_since(m, since, r, "If-Unmodified-Since: it was modified");
 }
 
-/* If-None-Match: * where nothing is, and all is well. */
-static bool is_to_be_new(aph_value request, const aphi_http_resource *r)
+/* If-None-Match: * on a missing resource. */
+static bool creates_resource(aph_value request, const aphi_http_resource *r)
 {
     return !r->body && aph_str_is(aph_field(request, "if-none-match"), "*");
 }
 
-static bool may_be_done(aph *m, aph_value request, aphi_http_resource *r)
+static bool precondition_holds(aph *m, aph_value request, aphi_http_resource *r)
 {
     aph_value if_match = aph_field(request, "if-match"), since = aph_field(request, "if-unmodified-since");
     if (!if_match)
         return !since || unmodified_since(m, request, since, r);
     if (aphi_http_only_reads(request) && aph_waive(m, "if-match-read-ignored"))
         return true;
-    if (is_to_be_new(request, r) && aph_waive(m, "if-match-beside-star"))
+    if (creates_resource(request, r) && aph_waive(m, "if-match-beside-star"))
         return true;
     if (!matches(m, if_match, r, STRONG, "If-Match: the tag matches"))
         return false;
@@ -95,10 +95,10 @@ static bool may_be_done(aph *m, aph_value request, aphi_http_resource *r)
     return true;
 }
 
-/* ---- does the client have it already? ---------------------------------------------------------------------------- */
+/* ---- If-None-Match and If-Modified-Since ------------------------------------------------------------------------- */
 
-/* The tag matches, so it is known; whatever else is asked. */
-static bool is_outvoted(aph *m, aph_value request)
+/* A matching If-None-Match is ignored because of another condition (waivers). */
+static bool is_overridden(aph *m, aph_value request)
 {
     if (!aphi_http_only_reads(request))
         return false;
@@ -108,8 +108,8 @@ static bool is_outvoted(aph *m, aph_value request)
            aph_waive(m, "if-none-match-beside-others");
 }
 
-/* A tag matches, but not if it is compared strongly. */
-static bool is_overlooked(aph *m, aph_value request, aph_value tags, aphi_http_resource *r)
+/* A tag matches weakly but not strongly, and the server compares strongly (waiver). */
+static bool fails_strongly(aph *m, aph_value request, aph_value tags, aphi_http_resource *r)
 {
     bool weakly = aph_is_str(tags) || (aphi_http_only_reads(request) && !aph_field(request, "range"));
     return !weakly && aph_waive(m, "if-none-match-strong") &&
@@ -122,8 +122,8 @@ static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
     bool reads = aphi_http_only_reads(request);
     if (if_none_match) {
         if (matches(m, if_none_match, r, WEAK, "If-None-Match: the tag matches") &&
-            !is_overlooked(m, request, if_none_match, r))
-            return !is_outvoted(m, request);
+            !fails_strongly(m, request, if_none_match, r))
+            return !is_overridden(m, request);
         aph_clause(m, since ? "RFC 9110 13.1.3" : "RFC 9110 13.1.2");
         aph_either(m, "If-None-Match holds");
         return false;
@@ -134,7 +134,7 @@ static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
     if (modified_since(m, since, r, "If-Modified-Since: it was modified"))
         return false;
     aph_clause(m, "RFC 9110 13.1.3");
-    return aph_either(m, "If-Modified-Since is regarded", "If-Modified-Since is disregarded") == 0;
+    return aph_either(m, "If-Modified-Since is honored", "If-Modified-Since is ignored") == 0;
 }
 
 static bool has_condition(aph_value request)
@@ -145,11 +145,13 @@ static bool has_condition(aph_value request)
 
 static aphi_http_outcome outcome_of(aph *m, aph_value request, aphi_http_resource *r)
 {
-    return !may_be_done(m, request, r) ? APHI_HTTP_FAILS : is_known(m, request, r) ? APHI_HTTP_KNOWN : APHI_HTTP_HOLDS;
+    if (!precondition_holds(m, request, r))
+        return APHI_HTTP_FAILS;
+    return is_known(m, request, r) ? APHI_HTTP_KNOWN : APHI_HTTP_HOLDS;
 }
 
-/* Where conditions of writes may be ignored, that one is done tells nothing of the tag or the date. Whether one was
- * ignored is asked only if they are known. */
+/* If conditions of writes may be ignored, a successful write reveals nothing about the tag or the date. The condition
+ * is evaluated only if both are known. */
 static aphi_http_outcome outcome_if_ignorable(aph *m, aph_value request, aphi_http_resource *r)
 {
     aphi_http_resource before = *r;
@@ -166,12 +168,12 @@ static aphi_http_outcome outcome_if_ignorable(aph *m, aph_value request, aphi_ht
     return APHI_HTTP_HOLDS;
 }
 
-aphi_http_outcome aphi_http_judge(aph *m, aph_value request, aphi_http_resource *r)
+aphi_http_outcome aphi_http_evaluate(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (!has_condition(request))
         return APHI_HTTP_HOLDS;
-    bool heeded = aphi_http_only_reads(request) || !aph_is_allowed(m, "conditional-writes-ignored");
-    aphi_http_outcome outcome = heeded ? outcome_of(m, request, r) : outcome_if_ignorable(m, request, r);
+    bool evaluated = aphi_http_only_reads(request) || !aph_is_allowed(m, "conditional-writes-ignored");
+    aphi_http_outcome outcome = evaluated ? outcome_of(m, request, r) : outcome_if_ignorable(m, request, r);
     if (outcome == APHI_HTTP_FAILS)
         aph_clause(m, aph_field(request, "if-match") ? "RFC 9110 13.1.1" : "RFC 9110 13.1.4");
     else if (outcome == APHI_HTTP_KNOWN)

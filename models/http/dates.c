@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dates.c - the three forms of a date in RFC 9110 5.6.7, read strictly; the first of them printed.
+ * dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first.
  *
- * Idea:       each form is a pattern, in the letters of strptime, and one small reader follows it. strptime itself
- *             depends on the locale, skips spaces and lets days and weekdays disagree.
- * Invariants: 1. what is printed is read back as the same second
- *             2. a leap second is the first second of the next minute, as everywhere in POSIX
+ * Idea:       each form is a pattern with strptime's letters, interpreted by a small parser. strptime itself depends on
+ *             the locale, skips spaces and accepts a wrong day of the week.
+ * Invariants: 1. a printed date parses as the same second
+ *             2. a leap second is the first second of the next minute, as in POSIX
  * Read next:  tests/unit/test_http_dates.c */
 #include "dates.h"
 
@@ -36,7 +36,7 @@ static int days_in(int month, int64_t year)
     return month == 2 && is_leap(year) ? 29 : length[month - 1];
 }
 
-/* Days from the first of January 1970 to that of a year from 0 on. */
+/* Days from 1 January 1970 to 1 January of a year >= 0. */
 static int64_t days_before(int64_t year)
 {
     int64_t leaps = year ? (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1 : 0;
@@ -51,7 +51,7 @@ static int64_t day_number(const date *d)
     return number;
 }
 
-/* Of a day on or after the first of the year 0. */
+/* The date of a day in or after the year 0. */
 static date date_of(int64_t number)
 {
     date d = {.weekday = (int)(((number + 4) % 7 + 7) % 7), .month = 1};
@@ -89,7 +89,7 @@ typedef struct reader {
     const char *at, *end;
 } reader;
 
-static bool take(reader *r, const char *text, size_t n)
+static bool parse_text(reader *r, const char *text, size_t n)
 {
     if ((size_t)(r->end - r->at) < n || memcmp(r->at, text, n) != 0)
         return false;
@@ -97,7 +97,7 @@ static bool take(reader *r, const char *text, size_t n)
     return true;
 }
 
-static bool take_number(reader *r, int digits, int *number)
+static bool parse_number(reader *r, int digits, int *number)
 {
     if (r->end - r->at < digits)
         return false;
@@ -110,36 +110,36 @@ static bool take_number(reader *r, int digits, int *number)
     return true;
 }
 
-/* The index of the name that stands here; n bytes of it, or all if n is 0. */
-static bool take_name(reader *r, const char *const *names, int count, size_t n, int *index)
+/* Parses one of the names, or its first n bytes if n > 0, and sets its index. */
+static bool parse_name(reader *r, const char *const *names, int count, size_t n, int *index)
 {
     for (*index = 0; *index < count; ++*index)
-        if (take(r, names[*index], n ? n : strlen(names[*index])))
+        if (parse_text(r, names[*index], n ? n : strlen(names[*index])))
             return true;
     return false;
 }
 
-static bool take_part(reader *r, char letter, date *d)
+static bool parse_part(reader *r, char letter, date *d)
 {
     switch (letter) {
-    case 'a': return take_name(r, days, 7, 3, &d->weekday);
-    case 'A': return take_name(r, days, 7, 0, &d->weekday);
-    case 'b': return take_name(r, months, 12, 0, &d->month) && ++d->month;
-    case 'd': return take_number(r, 2, &d->day);
-    case 'e': return take(r, " ", 1) ? take_number(r, 1, &d->day) : take_number(r, 2, &d->day);
-    case 'H': return take_number(r, 2, &d->hour);
-    case 'M': return take_number(r, 2, &d->minute);
-    case 'S': return take_number(r, 2, &d->second);
-    case 'y': return d->short_year = true, take_number(r, 2, &d->year);
-    default: return take_number(r, 4, &d->year);
+    case 'a': return parse_name(r, days, 7, 3, &d->weekday);
+    case 'A': return parse_name(r, days, 7, 0, &d->weekday);
+    case 'b': return parse_name(r, months, 12, 0, &d->month) && ++d->month;
+    case 'd': return parse_number(r, 2, &d->day);
+    case 'e': return parse_text(r, " ", 1) ? parse_number(r, 1, &d->day) : parse_number(r, 2, &d->day);
+    case 'H': return parse_number(r, 2, &d->hour);
+    case 'M': return parse_number(r, 2, &d->minute);
+    case 'S': return parse_number(r, 2, &d->second);
+    case 'y': return d->short_year = true, parse_number(r, 2, &d->year);
+    default: return parse_number(r, 4, &d->year);
     }
 }
 
-static bool take_form(reader r, const char *form, date *d)
+static bool parse_form(reader r, const char *form, date *d)
 {
     *d = (date){0};
     for (; *form; form++)
-        if (!(*form == '%' ? take_part(&r, *++form, d) : take(&r, form, 1)))
+        if (!(*form == '%' ? parse_part(&r, *++form, d) : parse_text(&r, form, 1)))
             return false;
     return r.at == r.end;
 }
@@ -154,8 +154,7 @@ static int64_t seconds_of(const date *d)
     return day_number(d) * DAY + d->hour * 3600 + d->minute * 60 + d->second;
 }
 
-/* RFC 9110 5.6.7: what seems to be more than 50 years ahead is the last such year that has passed. The day decides, not
- * only the year. */
+/* RFC 9110 5.6.7: a date more than 50 years ahead is in the last century. Compares whole dates, not only years. */
 static void complete_year(date *d, int64_t now)
 {
     date ahead = date_of(now / DAY - (now % DAY < 0));
@@ -170,7 +169,7 @@ bool aphi_http_date_read(const char *text, size_t n, int64_t now, int64_t *secon
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         date d;
-        if (!take_form((reader){text, text + n}, forms[i], &d))
+        if (!parse_form((reader){text, text + n}, forms[i], &d))
             continue;
         if (d.short_year)
             complete_year(&d, now);

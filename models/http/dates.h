@@ -10,12 +10,13 @@
 
 enum { APHI_HTTP_DATE_SIZE = 29 }; /* of "Sun, 06 Nov 1994 08:49:37 GMT" */
 
-/* The IMF-fixdate of a moment, and a NUL. False, and nothing is written: its year does not have four digits. */
+/* Writes the IMF-fixdate of a time, and a NUL. Returns false, and writes nothing, if its year does not have four
+ * digits. */
 bool aphi_http_date_write(int64_t seconds, char text[APHI_HTTP_DATE_SIZE + 1]);
 
-/* A date in one of the three forms of RFC 9110 5.6.7, and nothing else. A year of two digits is the last one that is
- * at most 50 years after `now`. False, and nothing is written: it is none, or there is no such day, or it is another
- * day of the week. */
+/* Parses a date in one of the three forms of RFC 9110 5.6.7. A year of two digits is the latest one up to 50 years
+ * after `now`. Returns false, and writes nothing, if the text is not a date, the day does not exist, or the day of the
+ * week is wrong. */
 bool aphi_http_date_read(const char *text, size_t n, int64_t now, int64_t *seconds);
 
 #endif

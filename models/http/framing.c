@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * framing.c - where a message ends: by its length, by chunks, with the connection, or with its head.
+ * framing.c - the end of a message: by length, by chunks, by the end of the connection, or no body.
  *
- * Idea:       the fields say how (RFC 9112 6.3), and whatever two recipients might understand differently is wrong:
- *             that is what request smuggling is made of. Chunks are checked as they come, and put together when all
- *             are there.
- * Invariants: 1. w->scanned is odd from here on; heads leave it even. A chunk that begins at s is kept as the odd one
- *                of s - 1 and s: a chunk begins with a digit, and the byte before it is LF, so it is known which
- *             2. nothing is believed of a length: what exceeds the limit is beyond it when it is announced
- * Cost:       each call reads the head again, at most 64 KiB, and the line of the chunk that is not complete
+ * Idea:       the fields determine the framing (RFC 9112 6.3). Anything that two recipients could interpret differently
+ *             is an error, since it enables request smuggling. Chunks are checked as they arrive, and joined when all
+ *             are complete.
+ * Invariants: 1. w->scanned is odd from here on; heads leave it even. The start s of a chunk is stored as the odd one
+ *             of
+ *                s - 1 and s: a chunk begins with a digit and the byte before it is LF, so it can be recovered
+ *             2. lengths are not trusted: a length above the limit is rejected when it is announced
+ * Cost:       each call reads the head again, up to 64 KiB, and the line of the incomplete chunk
  * Read next:  http-message.c */
 #include "framing.h"
 
@@ -16,7 +17,7 @@
 
 /* ---- lists in fields --------------------------------------------------------------------------------------------- */
 
-/* The next element of a list, trimmed; *rest goes behind it. False: there is none. */
+/* The next element of a list, trimmed; moves *rest past it. Returns false at the end. */
 static bool next_element(aphi_span *rest, aphi_span *element)
 {
     if (!rest->text)
@@ -38,16 +39,16 @@ static bool same_word(aphi_span a, const char *lower)
     return true;
 }
 
-/* ---- what the fields say ----------------------------------------------------------------------------------------- */
+/* ---- framing fields ---------------------------------------------------------------------------------------------- */
 
-typedef struct said {
+typedef struct framing_fields {
     const aphi_http_line *length, *coding, *host; /* the first of each */
-    aphi_span digits;                             /* of the length, without zeros before it */
+    aphi_span digits;                             /* of the length, without leading zeros */
     unsigned chunked, hosts;
     bool close, keep_alive;
-} said;
+} framing_fields;
 
-static void hear_connection(said *s, aphi_span rest)
+static void read_connection(framing_fields *s, aphi_span rest)
 {
     aphi_span option;
     while (next_element(&rest, &option)) {
@@ -57,7 +58,7 @@ static void hear_connection(said *s, aphi_span rest)
 }
 
 /* RFC 9110 5.6.1: empty elements of a list are ignored. */
-static aph_decoded hear_coding(aph_wire *w, said *s, const aphi_http_line *l)
+static aph_decoded read_coding(aph_wire *w, framing_fields *s, const aphi_http_line *l)
 {
     aphi_span rest = l->value, coding;
     s->coding = s->coding ? s->coding : l;
@@ -66,15 +67,15 @@ static aph_decoded hear_coding(aph_wire *w, said *s, const aphi_http_line *l)
             continue;
         if (!same_word(coding, "chunked"))
             return aphi_http_wrong(w, l->at,
-                                   "RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for");
+                                   "RFC 9112 6.1: a transfer coding other than chunked, which was not requested");
         if (s->chunked++)
             return aphi_http_wrong(w, l->at, "RFC 9112 6.1: chunked more than once");
     }
     return APH_DECODED;
 }
 
-/* RFC 9110 8.6 lets a list of equal lengths pass for one. */
-static aph_decoded hear_length(aph_wire *w, said *s, const aphi_http_line *l)
+/* RFC 9110 8.6 allows a list of equal lengths. */
+static aph_decoded read_length(aph_wire *w, framing_fields *s, const aphi_http_line *l)
 {
     aphi_span rest = l->value, digits;
     while (next_element(&rest, &digits)) {
@@ -86,44 +87,45 @@ static aph_decoded hear_length(aph_wire *w, said *s, const aphi_http_line *l)
         while (digits.n > 1 && *digits.text == '0')
             digits = (aphi_span){digits.text + 1, digits.n - 1};
         if (s->length && (digits.n != s->digits.n || memcmp(digits.text, s->digits.text, digits.n) != 0))
-            return aphi_http_wrong(w, l->at, "RFC 9112 6.3: Content-Length twice, and different");
+            return aphi_http_wrong(w, l->at, "RFC 9112 6.3: two different values of Content-Length");
         s->length = s->length ? s->length : l;
         s->digits = digits;
     }
     return APH_DECODED;
 }
 
-static aph_decoded hear_host(aph_wire *w, said *s, const aphi_http_line *l)
+static aph_decoded read_host(aph_wire *w, framing_fields *s, const aphi_http_line *l)
 {
     if (s->hosts++)
         return aphi_http_wrong(w, l->at, "RFC 9112 3.2: more than one Host");
     s->host = l;
     size_t right = aphi_http_host(l->value);
-    return right == l->value.n ? APH_DECODED : aphi_http_wrong(w, l->at + right, "RFC 9112 3.2: not a host and port");
+    return right == l->value.n ? APH_DECODED
+                               : aphi_http_wrong(w, l->at + right, "RFC 9112 3.2: Host is not a host and port");
 }
 
-static aph_decoded hear(aph_wire *w, said *s, const aphi_http_line *l)
+static aph_decoded read_framing_field(aph_wire *w, framing_fields *s, const aphi_http_line *l)
 {
     if (aphi_span_is(l->name, "connection"))
-        hear_connection(s, l->value);
+        read_connection(s, l->value);
     if (aphi_span_is(l->name, "transfer-encoding"))
-        return hear_coding(w, s, l);
+        return read_coding(w, s, l);
     if (aphi_span_is(l->name, "content-length"))
-        return hear_length(w, s, l);
+        return read_length(w, s, l);
     if (w->side == APH_TO_SERVER && aphi_span_is(l->name, "host"))
-        return hear_host(w, s, l);
+        return read_host(w, s, l);
     return APH_DECODED;
 }
 
-/* What two fields together may not say. */
-static aph_decoded check_said(aph_wire *w, const aphi_http_head *h, const said *s)
+/* Checks combinations of fields. */
+static aph_decoded check_framing_fields(aph_wire *w, const aphi_http_head *h, const framing_fields *s)
 {
     if (s->coding && h->minor == 0)
         return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: Transfer-Encoding in a message of HTTP/1.0");
     if (s->coding && s->length)
         return aphi_http_wrong(w, s->length->at, "RFC 9112 6.3: Transfer-Encoding and Content-Length together");
     if (s->coding && !s->chunked)
-        return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: a Transfer-Encoding that names none");
+        return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: empty Transfer-Encoding");
     if (w->side == APH_TO_SERVER && !s->host && h->minor > 0)
         return aphi_http_wrong(w, h->end - 1, "RFC 9112 3.2: a request of HTTP/1.1 without Host");
     bool never = h->status == 204 || h->status == 101;
@@ -134,9 +136,9 @@ static aph_decoded check_said(aph_wire *w, const aphi_http_head *h, const said *
     return APH_DECODED;
 }
 
-/* ---- how it is framed -------------------------------------------------------------------------------------------- */
+/* ---- framing ----------------------------------------------------------------------------------------------------- */
 
-/* RFC 9112 6.3, the first two: whatever the fields say, nothing follows. */
+/* RFC 9112 6.3, the first two rules: no body, regardless of the fields. */
 static bool has_no_body(const aph_wire *w, const aphi_http_head *h)
 {
     aph_value method = aph_field(w->asked, "method");
@@ -144,7 +146,8 @@ static bool has_no_body(const aph_wire *w, const aphi_http_head *h)
            (aph_str_is(method, "CONNECT") && h->status < 300);
 }
 
-static aph_decoded measure(aph_wire *w, const aphi_http_head *h, const said *s, size_t limit, size_t *length)
+static aph_decoded parse_length(aph_wire *w, const aphi_http_head *h, const framing_fields *s, size_t limit,
+                                size_t *length)
 {
     size_t most = limit - h->end, n = 0;
     for (size_t i = 0; i < s->digits.n && n <= most; i++)
@@ -157,12 +160,12 @@ static aph_decoded measure(aph_wire *w, const aphi_http_head *h, const said *s, 
 
 aph_decoded aphi_http_frame_of(aph_wire *w, const aphi_http_head *h, size_t limit, aphi_http_framing *f)
 {
-    said s = {0};
+    framing_fields s = {0};
     aph_decoded result = APH_DECODED;
     for (size_t i = 0; i < h->count && result == APH_DECODED; i++)
-        result = hear(w, &s, &h->lines[i]);
+        result = read_framing_field(w, &s, &h->lines[i]);
     if (result == APH_DECODED)
-        result = check_said(w, h, &s);
+        result = check_framing_fields(w, h, &s);
     if (result != APH_DECODED)
         return result;
     bool response = w->side == APH_FROM_SERVER;
@@ -175,7 +178,7 @@ aph_decoded aphi_http_frame_of(aph_wire *w, const aphi_http_head *h, size_t limi
         f->frame = APHI_HTTP_LENGTH;
     else
         f->frame = response ? APHI_HTTP_TO_THE_END : APHI_HTTP_NO_BODY;
-    return f->frame == APHI_HTTP_LENGTH ? measure(w, h, &s, limit, &f->length) : APH_DECODED;
+    return f->frame == APHI_HTTP_LENGTH ? parse_length(w, h, &s, limit, &f->length) : APH_DECODED;
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
@@ -189,18 +192,18 @@ static size_t odd_of(size_t s)
 static size_t chunk_of(const aph_wire *w, const aphi_http_head *h)
 {
     size_t odd = w->scanned;
-    if (odd == odd_of(h->end)) /* where the first chunk may not have come yet, or not be one */
+    if (odd == odd_of(h->end)) /* the first chunk may be missing or wrong */
         return h->end;
     return w->bytes[odd] == '\n' ? odd + 1 : odd;
 }
 
 typedef struct chunk {
-    size_t size, data; /* where its bytes begin */
+    size_t size, data; /* offset of its data */
 } chunk;
 
-static const char LINE[] = "a line with a chunk's size";
+static const char LINE[] = "a line with a chunk size";
 
-/* Extensions are ignored (RFC 9112 7.1.1). *at goes to what ends the line. */
+/* Skips extensions (RFC 9112 7.1.1); moves *at to the end of the line. */
 static aph_decoded skip_extensions(aph_wire *w, size_t start, size_t *at)
 {
     bool blank = true;
@@ -209,11 +212,11 @@ static aph_decoded skip_extensions(aph_wire *w, size_t start, size_t *at)
         if (*at - start >= APHI_HTTP_CHUNK_LINE_MAX)
             return aphi_http_beyond(w, *at, LINE, APHI_HTTP_CHUNK_LINE_MAX);
         if (!aphi_is_text(c) || (blank && !aphi_is_blank(c) && c != ';'))
-            return aphi_http_wrong(w, *at, "RFC 9112 7.1: after a chunk's size stands CRLF or a semicolon");
+            return aphi_http_wrong(w, *at, "RFC 9112 7.1: expected CRLF or a semicolon after a chunk size");
         blank = blank && aphi_is_blank(c);
     }
     if (*at < w->count && blank && aphi_is_blank(w->bytes[*at - 1]))
-        return aphi_http_wrong(w, *at, "RFC 9112 7.1: blanks after a chunk's size, and no extension");
+        return aphi_http_wrong(w, *at, "RFC 9112 7.1: blanks after a chunk size without an extension");
     return APH_DECODED;
 }
 
@@ -223,12 +226,12 @@ static aph_decoded expect_crlf(aph_wire *w, size_t at, const char *where)
         if (at + i == w->count)
             return aphi_http_more(w, "the middle of the chunks");
         if (w->bytes[at + i] != (unsigned char)"\r\n"[i])
-            return aphi_http_wrong(w, at + i, "RFC 9112 7.1: CRLF should stand here, %s", where);
+            return aphi_http_wrong(w, at + i, "RFC 9112 7.1: expected CRLF %s", where);
     }
     return APH_DECODED;
 }
 
-/* Saturates at more than the limit. */
+/* Saturates above the limit. */
 static aph_decoded read_size(aph_wire *w, size_t limit, size_t *at, size_t *size)
 {
     size_t start = *at;
@@ -239,7 +242,7 @@ static aph_decoded read_size(aph_wire *w, size_t limit, size_t *at, size_t *size
             return aphi_http_beyond(w, *at, LINE, APHI_HTTP_CHUNK_LINE_MAX);
     }
     if (*at < w->count && *at == start)
-        return aphi_http_wrong(w, start, "RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here");
+        return aphi_http_wrong(w, start, "RFC 9112 7.1: expected a chunk size in hexadecimal digits");
     return APH_DECODED;
 }
 
@@ -250,7 +253,7 @@ static aph_decoded read_chunk(aph_wire *w, size_t at, size_t limit, chunk *c)
     if (result == APH_DECODED)
         result = skip_extensions(w, start, &at);
     if (result == APH_DECODED)
-        result = expect_crlf(w, at, "after a chunk's size");
+        result = expect_crlf(w, at, "after a chunk size");
     c->data = at + 2;
     if (result == APH_DECODED && c->size > limit - c->data)
         return aphi_http_beyond(w, start, "by the size of a chunk, a message", limit);
@@ -292,7 +295,7 @@ static aph_value join_chunks(const aph_wire *w, const aphi_http_head *h)
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
-/* Who waits for the limit's last byte is told that the message is too long before the end can be seen. */
+/* A message that reaches the limit is rejected before the end of the connection is seen. */
 static aph_decoded check_to_the_end(aph_wire *w, size_t limit)
 {
     if (!w->ended)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * framing.h - how long a message is (RFC 9112 6 and 7). */
+ * framing.h - the length of a message (RFC 9112 6 and 7). */
 #ifndef APHI_HTTP_FRAMING_H
 #define APHI_HTTP_FRAMING_H
 
@@ -21,11 +21,13 @@ typedef struct aphi_http_framing {
     bool close;    /* the sender closes the connection after this message */
 } aphi_http_framing;
 
-/* How the message after this head is framed; it has at most `limit` bytes with all. APH_DECODED, or APH_MALFORMED. */
+/* Determines the framing of the message with this head. Returns APH_DECODED, or APH_MALFORMED if it is wrong or the
+ * message would exceed `limit` bytes. */
 aph_decoded aphi_http_frame_of(aph_wire *w, const aphi_http_head *head, size_t limit, aphi_http_framing *f);
-/* Looks for the end of the message. APH_DECODED: w->used is set. w->scanned, odd, says how far this is. */
+/* Searches the end of the message. Returns APH_DECODED and sets w->used if it is complete. Progress: w->scanned, odd.
+ * */
 aph_decoded aphi_http_body_check(aph_wire *w, const aphi_http_head *head, size_t limit, const aphi_http_framing *f);
-/* The body of a message whose end was found. */
+/* The body of a complete message. */
 aph_value aphi_http_body_read(const aph_wire *w, const aphi_http_head *head, const aphi_http_framing *f);
 
 #endif

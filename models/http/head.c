@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * head.c - start lines and fields: checked line by line as they come, read when all are there.
+ * head.c - start lines and fields, checked line by line as they arrive, and read when complete.
  *
- * Idea:       a line is checked once, when its end has come. What a line has to be follows from the one before it: a
- *             start line comes first or after an empty line, as that ends an informational response or stood before a
- *             request. So the place that was reached is all there is to remember.
- * Invariants: 1. what is wrong is told of the first wrong line, at the same byte however the bytes were cut
+ * Idea:       a line is checked once, when it is complete. The previous line determines the kind of a line: a start
+ *             line is first or follows an empty line, which ends an informational response or precedes a request. The
+ *             only state is the offset of the next line.
+ * Invariants: 1. the first wrong line is reported, at the same byte for any segmentation of the input
  *             2. after aphi_http_head_check, reading cannot fail
  * Tolerated:  LF for CRLF, empty lines before a request, folded lines in responses, an empty reason phrase.
- * Not done:   the lenient start lines of RFC 9112 3 and 4, any blanks for one space: the sender may not write them, and
- *             what a recipient makes of them is how messages are smuggled.
+ * Not done:   the lenient start lines of RFC 9112 3 and 4, with several blanks for one space: senders must not write
+ *             them, and differences in reading them enable request smuggling.
  * Read next:  framing.c, http-message.c */
 #include "head.h"
 
@@ -37,9 +37,9 @@ aph_decoded aphi_http_more(aph_wire *w, const char *what)
     return w->ended ? aphi_http_wrong(w, w->count, "RFC 9112 8: the connection ends in %s", what) : APH_MORE;
 }
 
-/* ---- where lines and heads begin --------------------------------------------------------------------------------- */
+/* ---- boundaries of lines and heads ------------------------------------------------------------------------------- */
 
-/* The line that ends at `lf` without what ends it. */
+/* The line that ends at `lf`, without its line ending. */
 static aphi_span line_between(const aph_wire *w, size_t from, size_t lf)
 {
     size_t to = lf > from && w->bytes[lf - 1] == '\r' ? lf - 1 : lf;
@@ -52,7 +52,7 @@ static size_t line_start(const aph_wire *w, size_t inside)
     return lf ? (size_t)(lf - w->bytes) + 1 : 0;
 }
 
-/* Does a start line stand here, where a line begins? It does at the beginning, and after an empty line. */
+/* Returns true if the line at the offset is a start line: at the beginning, and after an empty line. */
 static bool starts_head(const aph_wire *w, size_t from)
 {
     const unsigned char *b = w->bytes;
@@ -75,7 +75,7 @@ static int status_at(const aph_wire *w, size_t start)
     return (digits[0] - '0') * 100 + (digits[1] - '0') * 10 + (digits[2] - '0');
 }
 
-/* RFC 9110 15.2: any number of these may come before the response; 101 is one itself. */
+/* RFC 9110 15.2: any number of these may precede the response; 101 is a final response. */
 static bool is_informational(const aph_wire *w, size_t start)
 {
     if (w->side == APH_TO_SERVER)
@@ -95,8 +95,8 @@ static aph_decoded check_version(aph_wire *w, size_t at, size_t to)
         if (at + i < to && (version[i] ? b[at + i] == version[i] : aphi_is_digit(b[at + i])))
             continue;
         if (i == strlen("HTTP/") && at + i < to && aphi_is_digit(b[at + i]))
-            return aphi_http_wrong(w, at + i, "RFC 9112 2.3: version %c of HTTP, where 1 is spoken", b[at + i]);
-        return aphi_http_wrong(w, at + i, "RFC 9112 2.3: HTTP/1.1 should stand here");
+            return aphi_http_wrong(w, at + i, "RFC 9112 2.3: HTTP major version %c instead of 1", b[at + i]);
+        return aphi_http_wrong(w, at + i, "RFC 9112 2.3: expected HTTP/1.1");
     }
     return APH_DECODED;
 }
@@ -110,7 +110,7 @@ static aph_decoded check_status(aph_wire *w, size_t at, size_t to)
     if (b[at] < '1' || b[at] > '5')
         return aphi_http_wrong(w, at, "RFC 9110 15: a status is a number from 100 to 599");
     if (at + 3 == to || b[at + 3] != ' ')
-        return aphi_http_wrong(w, at + 3, "RFC 9112 4: a space should follow the status, also without a reason");
+        return aphi_http_wrong(w, at + 3, "RFC 9112 4: expected a space after the status, even without a reason");
     return APH_DECODED;
 }
 
@@ -121,7 +121,7 @@ static aph_decoded check_status_line(aph_wire *w, size_t from, size_t to)
     if (result != APH_DECODED)
         return result;
     if (from + VERSION == to || w->bytes[from + VERSION] != ' ')
-        return aphi_http_wrong(w, from + VERSION, "RFC 9112 4: a space should follow the version");
+        return aphi_http_wrong(w, from + VERSION, "RFC 9112 4: expected a space after the version");
     result = check_status(w, from + VERSION + 1, to);
     for (size_t i = from + VERSION + 4; result == APH_DECODED && i < to; i++)
         if (!aphi_is_text(w->bytes[i]))
@@ -152,18 +152,18 @@ static aph_decoded check_request_line(aph_wire *w, size_t from, aphi_span line)
 {
     aphi_span method = token_at(line);
     if (method.n == 0 || method.n == line.n || line.text[method.n] != ' ')
-        return aphi_http_wrong(w, from + method.n, "RFC 9112 3.1: a request begins with a method and a space");
+        return aphi_http_wrong(w, from + method.n, "RFC 9112 3.1: expected a method and a space");
     aphi_span target = word_at(after(line, method.n + 1));
     size_t at = method.n + 1, right = aphi_http_target(method, target);
     if (target.n == 0 || right < target.n)
-        return aphi_http_wrong(w, from + at + right, "RFC 9112 3.2: not a target that %.*s may have",
+        return aphi_http_wrong(w, from + at + right, "RFC 9112 3.2: invalid target for %.*s",
                                (int)(method.n < 20 ? method.n : 20), method.text);
     at += target.n;
     if (at == line.n)
-        return aphi_http_wrong(w, from + at, "RFC 9112 3: a space and the version should follow the target");
+        return aphi_http_wrong(w, from + at, "RFC 9112 3: expected a space and the version after the target");
     aph_decoded result = check_version(w, from + at + 1, from + line.n);
     if (result == APH_DECODED && at + 1 + strlen("HTTP/1.1") < line.n)
-        return aphi_http_wrong(w, from + at + 9, "RFC 9112 3: the line should end after the version");
+        return aphi_http_wrong(w, from + at + 9, "RFC 9112 3: expected the end of the line after the version");
     return result;
 }
 
@@ -187,11 +187,11 @@ static aph_decoded check_field(aph_wire *w, size_t from, aphi_span line)
     if (n < line.n && n && line.text[n] == ':')
         return check_text(w, from + n + 1, from + line.n);
     if (n < line.n && n && aphi_is_blank((unsigned char)line.text[n]))
-        return aphi_http_wrong(w, from + n, "RFC 9112 5.1: a blank between the name of a field and the colon");
-    return aphi_http_wrong(w, from + n, "RFC 9112 5: a field begins with its name, a token, and a colon");
+        return aphi_http_wrong(w, from + n, "RFC 9112 5.1: blank between a field name and the colon");
+    return aphi_http_wrong(w, from + n, "RFC 9112 5: expected a field name, a token, and a colon");
 }
 
-/* A line that begins with a blank goes on with the field before it. */
+/* A line that begins with a blank continues the previous field. */
 static aph_decoded check_fold(aph_wire *w, size_t from, aphi_span line, bool first)
 {
     if (first)
@@ -214,9 +214,9 @@ static aph_decoded check_empty(aph_wire *w, size_t from)
     if (!starts_head(w, from))
         return is_informational(w, start_of_head(w, from)) ? APH_MORE : APH_DECODED;
     if (w->side == APH_FROM_SERVER)
-        return aphi_http_wrong(w, from, "RFC 9112 4: an empty line where a status line should stand");
+        return aphi_http_wrong(w, from, "RFC 9112 4: empty line instead of a status line");
     if (from >= APHI_HTTP_BLANK_MAX)
-        return aphi_http_wrong(w, from, "RFC 9112 2.2: more empty lines before a request than are ignored");
+        return aphi_http_wrong(w, from, "RFC 9112 2.2: too many empty lines before a request");
     return APH_MORE;
 }
 
@@ -236,7 +236,7 @@ static aph_decoded check_line(aph_wire *w, size_t from, aphi_span line)
     return result == APH_DECODED ? APH_MORE : result;
 }
 
-/* Told before the line is complete: who speaks another protocol may never end it. */
+/* Checked before the line is complete: another protocol may never end it. */
 static aph_decoded check_beginning(aph_wire *w)
 {
     static const char beginning[] = "HTTP/1.";
@@ -251,7 +251,7 @@ aph_decoded aphi_http_head_check(aph_wire *w)
     size_t limit = w->count < APHI_HTTP_HEAD_MAX ? w->count : APHI_HTTP_HEAD_MAX, at = w->scanned;
     aph_decoded result = check_beginning(w);
     const unsigned char *lf;
-    bool known = at == 0; /* that a line begins at `at` */
+    bool known = at == 0; /* a line begins at `at` */
     while (result == APH_MORE && (lf = memchr(w->bytes + at, '\n', limit - at))) {
         size_t end = (size_t)(lf - w->bytes), from = known ? at : line_start(w, end);
         result = check_line(w, from, line_between(w, from, end));
@@ -262,7 +262,7 @@ aph_decoded aphi_http_head_check(aph_wire *w)
         return result;
     if (limit == APHI_HTTP_HEAD_MAX)
         return aphi_http_beyond(w, limit, "a head", APHI_HTTP_HEAD_MAX);
-    w->scanned = limit & ~(size_t)1; /* to look at one byte, or at one line, twice does no harm */
+    w->scanned = limit & ~(size_t)1; /* even; one byte or line may be read twice */
     return aphi_http_more(w, "the middle of a start line or of the fields");
 }
 
@@ -288,7 +288,7 @@ aph_decoded aphi_http_trailer_check(aph_wire *w, size_t from, size_t *end)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The next line; *at goes behind it. */
+/* The next line; moves *at past it. */
 static aphi_span next_line(const aph_wire *w, size_t *at)
 {
     const unsigned char *lf = memchr(w->bytes + *at, '\n', w->count - *at);
@@ -297,7 +297,7 @@ static aphi_span next_line(const aph_wire *w, size_t *at)
     return line;
 }
 
-/* What comes before the start line: empty lines, informational responses. */
+/* Skips empty lines and informational responses. */
 static size_t skip_to_head(const aph_wire *w)
 {
     size_t at = 0;
@@ -332,7 +332,7 @@ void *aphi_http_allocate(size_t bytes)
     return p;
 }
 
-/* Room for the lines of a head and for what is written anew of them, which is never longer than it was. */
+/* Allocates room for the lines of a head and for rewritten text, which is never longer than the original. */
 static void make_room(const aph_wire *w, aphi_http_head *h, size_t at)
 {
     size_t count = 0, end = at;
@@ -344,7 +344,7 @@ static void make_room(const aph_wire *w, aphi_http_head *h, size_t at)
     h->count = 0;
 }
 
-/* A folded line: what is there of the value lies at `to`, or on the wire if it was in one piece so far. */
+/* Appends a folded line. The value so far is at `to`, or on the wire if it was not folded yet. */
 static void unfold(aphi_span *value, aphi_span line, char **to)
 {
     aphi_span rest = aphi_trim(line);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http-message.c - bytes of HTTP/1.1 to values.
+ * http-message.c - decoding of HTTP/1.1 messages into values.
  *
- * Idea:       head.c checks the lines as they come, framing.c finds the end; only then a value is made, at once.
- *             Between two calls nothing is kept but w->scanned: even while the head is not complete, odd afterwards.
- * Invariants: 1. what is read is printed to bytes that read as the same value
- *             2. how the bytes were cut makes no difference, not even to what is said of wrong ones
- * Cost:       linear in the message, and a look at the head for each time that more of the body has come. Fields of
- *             one name are joined in one go: a thousand of them do not make a thousand strings.
+ * Idea:       head.c checks the lines as they arrive, framing.c finds the end, and then the value is built at once. The
+ *             only state between calls is w->scanned: even until the head is complete, odd afterwards.
+ * Invariants: 1. a decoded value is printed as bytes that decode to the same value
+ *             2. the result, including the error, does not depend on the segmentation of the input
+ * Cost:       linear in the message, plus one reading of the head for each part of the body. Fields with the same name
+ *             are joined at once, without intermediate strings.
  * Read next:  docs/http.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
 #include "http-message.h"
 
@@ -49,7 +49,7 @@ bool aphi_http_is_kept(aphi_span name)
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-/* Lines of one name, next to each other. */
+/* Joins adjacent lines with the same name. */
 typedef struct group {
     const aphi_http_line *const *lines;
     size_t count;
@@ -94,8 +94,8 @@ static bool read_date(aph_value text, int64_t *seconds)
     return aphi_http_date_read(bytes, n, (int64_t)time(NULL), seconds);
 }
 
-/* RFC 9110 13.1.3: a recipient ignores a date that is none, so in requests it stays what it is. In a response it is
- * the server's mistake. */
+/* RFC 9110 13.1.3: a recipient ignores an invalid date, so in requests it stays a string. In a response it is an error.
+ * */
 static aph_decoded read_field(aph_wire *w, group g, aph_value *value)
 {
     int64_t seconds;
@@ -107,12 +107,12 @@ static aph_decoded read_field(aph_wire *w, group g, aph_value *value)
     if (read_date(*value, &seconds))
         *value = aph_int(seconds);
     else if (response)
-        return aphi_http_wrong(w, first->at, "RFC 9110 5.6.7: the value of %.*s is not a date of HTTP",
+        return aphi_http_wrong(w, first->at, "RFC 9110 5.6.7: the value of %.*s is not an HTTP date",
                                (int)first->name.n, first->name.text);
     return APH_DECODED;
 }
 
-/* The lines that become fields of the value, sorted by name; the caller frees them. */
+/* The lines that become fields of the value, sorted by name. The caller frees them. */
 static const aphi_http_line **sorted(aph_side side, const aphi_http_head *h, size_t *count)
 {
     const aphi_http_line **lines = aphi_http_allocate((h->count + 1) * sizeof *lines);
@@ -127,7 +127,7 @@ static const aphi_http_line **sorted(aph_side side, const aphi_http_head *h, siz
     return lines;
 }
 
-/* In a response, *date is the Date, or -1. */
+/* In a response, sets *date to the Date, or -1. */
 static aph_decoded read_fields(aph_wire *w, const aphi_http_head *h, aph_value *fields, aph_value *date)
 {
     size_t count, n;
@@ -151,7 +151,7 @@ static aph_decoded read_fields(aph_wire *w, const aphi_http_head *h, aph_value *
     return result;
 }
 
-/* All other fields of a response, a line each. */
+/* The other fields of a response, a line each. */
 static aph_value read_more(const aphi_http_head *h)
 {
     char little[1024], *text = little;
@@ -185,7 +185,7 @@ static aph_decoded read_request(aph_wire *w, const aphi_http_head *h, const aphi
 {
     aph_value fields, date;
     aph_decoded result = read_fields(w, h, &fields, &date);
-    if (!aph_has(fields, aph_str("host"))) /* of HTTP/1.0; printed, it is of 1.1 and has to have one */
+    if (!aph_has(fields, aph_str("host"))) /* HTTP/1.0: printed as 1.1, which requires a Host */
         fields = aph_put(fields, "host", aph_str(""));
     w->message = aph_record("method", aph_bytes(h->method.text, h->method.n), "target",
                             aph_bytes(h->target.text, h->target.n), "fields", fields);

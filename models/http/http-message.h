@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http-message.h - requests and responses of HTTP/1.1 as values. docs/http.md says what they look like. */
+ * http-message.h - requests and responses of HTTP/1.1 as values, as described in docs/http.md. */
 #ifndef APHI_HTTP_MESSAGE_H
 #define APHI_HTTP_MESSAGE_H
 
@@ -8,19 +8,19 @@
 
 #include <antiphon/antiphon.h>
 
-/* Of both sides. What the RFCs forbid is malformed, with the clause. */
+/* For both directions. Messages that the RFCs forbid are malformed, with the clause. */
 extern const aph_codec aphi_http_codec;
 
-/* Fields that say how the message is sent: not part of the value. */
+/* Framing fields, which are not part of the value. */
 bool aphi_http_is_framing(aph_side side, aphi_span name);
-/* Fields whose value is a date, and so an integer. */
+/* Fields whose value is a date, stored as an integer. */
 bool aphi_http_is_date(aphi_span name);
-/* Fields of a response that have a place of their own; `date` is not among them. */
+/* Fields of a response with a member of their own, except `date`. */
 bool aphi_http_is_kept(aphi_span name);
 
-/* Of a message that was printed: is its length the last line of its head? *n is then where that line begins. */
+/* Returns true, and the offset *n of the line, if Content-Length is the last line of the printed head. */
 bool aphi_http_has_length(aphi_span printed, size_t *n);
-/* What stands in place of the length, then, and the body in chunks. */
+/* Writes Transfer-Encoding in its place, and the body in chunks. */
 void aphi_http_put_chunks(aph_sink *out, aphi_span body);
 
 /* The encode of aphi_http_codec: printer.c. */

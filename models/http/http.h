@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http.h - what the parts of the HTTP model know of each other. */
+ * http.h - declarations shared by the parts of the HTTP model. */
 #ifndef APH_MODELS_HTTP_H
 #define APH_MODELS_HTTP_H
 
@@ -12,13 +12,13 @@ extern const aph_model aph_model_http;
 
 /* Messages of the model to bytes and back. */
 extern const aph_codec aphi_http_wire;
-/* Can the string stand between the quotes of an entity tag? */
+/* Returns true if the string is valid between the quotes of an entity tag. */
 bool aphi_http_is_opaque(aph_value v);
 
-/* Messages for people. */
+/* Messages as readable text. */
 aph_words aphi_http_words;
 
-/* What to send. */
+/* Generation of requests. */
 aph_value aphi_http_generate(aph_gen *g);
 extern const aph_function aphi_http_functions[];
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * printer.c - values to bytes of HTTP/1.1.
+ * printer.c - encoding of values as HTTP/1.1 messages.
  *
- * Idea:       the head is written into a buffer of its own, and each part is checked as it is added: a value that
- *             would not be read back the same is no message. Only a head that is right goes out, and the body after it.
- * Not done:   chunks, but for who asks for them: a value does not say how it was framed. And, in a response to HEAD,
- *             the length of what a GET would have had: the printer is not told the request.
+ * Idea:       the head is written into a separate buffer, and each part is checked: a value that would not decode to
+ *             itself is rejected. Only a valid head is written, followed by the body.
+ * Not done:   chunks by default, since a value does not contain its framing; and the Content-Length of a GET in a
+ *             response to HEAD, since the printer does not know the request.
  * Read next:  http-message.c */
 #include "http-message.h"
 
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { CHUNK = 7 }; /* bytes of short ones */
+enum { CHUNK = 7 }; /* bytes of a short head */
 
-/* ---- a head in the making ---------------------------------------------------------------------------------------- */
+/* ---- the buffer of a head ---------------------------------------------------------------------------------------- */
 
 typedef struct text {
     char *data;
@@ -64,7 +64,7 @@ static bool is_token(aphi_span s)
     return s.n > 0;
 }
 
-/* A field's name as values have it. */
+/* A field name in lower case, as in values. */
 static bool is_name(aphi_span s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -126,7 +126,7 @@ static bool add_fields(text *t, aph_side side, aph_value fields)
     return true;
 }
 
-/* The lines of "more": each as read_more of http-message.c writes them. */
+/* Adds the lines of "more", in the format of read_more in http-message.c. */
 static bool add_more(text *t, aph_value more)
 {
     aphi_span rest;
@@ -147,7 +147,7 @@ static bool add_more(text *t, aph_value more)
     return true;
 }
 
-/* What frames the message, and the empty line. */
+/* Adds the framing field and the empty line. */
 static bool add_end(text *t, aph_value message, bool length)
 {
     char line[64];
@@ -166,7 +166,7 @@ static bool add_end(text *t, aph_value message, bool length)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* An object with no keys but these. */
+/* Returns true if the object has no other keys. */
 static bool has_only(aph_value message, const char *const *keys, size_t count)
 {
     size_t known = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * proxy-requests.c - what to ask by way of a proxy, and what the origin server answers.
+ * proxy-requests.c - generation of requests through a proxy, and of the origin server's responses.
  *
- * Idea:       A request says in its target what is to be answered, a letter for each peculiarity; so the same script
- *             has the same answers, and what is not needed for a failure can be taken out of it. Most requests have a
- *             mark of their own, but some do not: then only the answers, all of which differ, tell whose they were. */
+ * Idea:       The target of a request determines the response, a letter for each feature, so that a script has the same
+ *             responses each time and shrinking can remove features. Most requests have a unique mark; the others can
+ *             be matched only by their responses, which all differ. */
 #include "proxy.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static const char letters[] = "cdehklnrtvwx";
 
-/* Is the letter in the path of the request? */
+/* Returns true if the path of the request has the letter. */
 static bool wants(aph_value request, char letter)
 {
     aph_value target = aph_field(request, "target");
@@ -48,7 +48,7 @@ static aph_value answer_fields(aph_value request, int status, uint64_t number)
     return status == 200 ? aph_put(fields, "content-type", aph_str("text/plain; charset=\"X-Y\"")) : fields;
 }
 
-/* Now and then it hangs up. */
+/* Sometimes closes the connection instead. */
 aph_value aphi_proxy_respond(aph_value request, uint64_t number)
 {
     if (wants(request, 'z'))
@@ -99,7 +99,7 @@ static aph_value gen_fields(aph_gen *g)
     }
 }
 
-/* Fields for the proxy only. */
+/* Hop-by-hop fields. */
 static aph_value gen_hop(aph_gen *g)
 {
     switch (aph_gen_weighted(g, 1, 1, 1)) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * proxy-wire.c - messages that pass a proxy as messages of the protocol, and back.
+ * proxy-wire.c - messages of the proxy model to protocol messages and back.
  *
  *     {"method": "PUT", "to": "here", "target": "/a", "host": "here", "fields": {"x-mark": "7"}, "body": "..."}
  *     {"status": 200, "fields": {"etag": "\"x\""}, "via": [{"protocol": "1.1", "by": "p"}], "date": TIME,
  *      "more": "...", "body": "..."}
  *
- * Idea:       http-message.c knows how messages are framed and what fields are. Here they are sorted by what a proxy
- *             has to do with them: those that it must keep ("fields": the names that we send), the way so far ("via"),
- *             and all others ("more", a line each), which it may add. What is about one connection only is left out,
- *             and so are the fields that Connection names. What comes to a client without Via was made by the proxy
- *             itself, if by anybody: all of its fields are of the last kind.
+ * Idea:       http-message.c handles framing and fields. This file groups fields by the duty of a proxy: fields to
+ *             forward unchanged ("fields": the names that the tester sends), the path so far ("via"), and all others
+ *             ("more", a line each), which a proxy may add. Hop-by-hop fields and those named by Connection are
+ *             dropped. A response without Via at a client was made by the proxy itself: all of its fields are in
+ *             "more".
  * Hosts:      "here" is the address at which the tester listens. A target with "to" is in absolute form.
- * To send:    "hop" are fields that Connection is to name, "chunked": true is a body in chunks. Neither is ever read.
+ * To send:    "hop": fields that Connection names; "chunked": true: a body in chunks. Neither appears in decoded
+ *             messages.
  * Read next:  proxy.c, http-message.c */
 #include "proxy.h"
 
@@ -28,7 +29,7 @@ static const char *const known_in_requests[] = {
     "accept", "authorization", "content-type", "cookie", "if-match", "if-modified-since", "if-none-match",
     "if-unmodified-since", "max-forwards", "range", "te", "user-agent", "x-hop", "x-mark", NULL,
 };
-static const char *const known_in_answers[] = {
+static const char *const known_in_responses[] = {
     "content-range", "content-type", "etag", "last-modified", "location", "x-answer", "x-hop", NULL,
 };
 
@@ -51,7 +52,7 @@ static aph_value str_of(aphi_span s) { return aph_bytes(s.text, s.n); }
 
 /* ---- Via --------------------------------------------------------------------------------------------------------- */
 
-/* How far the first member of the list goes: up to a comma that is in no comment. */
+/* The length of the first member of the list: up to a comma outside of comments. */
 static size_t member_end(aphi_span s)
 {
     size_t depth = 0, i = 0;
@@ -66,7 +67,7 @@ static size_t member_end(aphi_span s)
     return i;
 }
 
-/* protocol and by whom; a comment belongs to that. "HTTP/" may be left out. */
+/* Parses protocol and name; a comment belongs to the name. "HTTP/" is optional. */
 static bool read_member(aphi_span s, aph_value *member)
 {
     size_t n = 0;
@@ -98,7 +99,7 @@ static bool read_via(aph_value text, aph_value *via)
     return true;
 }
 
-/* APH_NIL: it is none. */
+/* APH_NIL if it is not a Via. */
 static aph_value via_text(aph_value via)
 {
     aph_value all = aph_str("");
@@ -126,7 +127,7 @@ static aph_value host_text(const char *here, aph_value host)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The names that Connection has, each of which is about this connection only. */
+/* The names in Connection, which are hop-by-hop fields. */
 typedef struct hops {
     aphi_span names[NAMES_MAX];
     size_t count;
@@ -153,8 +154,8 @@ static bool same_name(aphi_span lower, aphi_span name)
     return i == name.n && i == lower.n;
 }
 
-/* Is the field not for whoever comes after, or told elsewhere in the value? */
-static bool is_left_out(aph_side side, const hops *h, aphi_span name)
+/* Returns true if the field is hop-by-hop or stored elsewhere in the value. */
+static bool is_dropped(aph_side side, const hops *h, aphi_span name)
 {
     static const char *const out[] = {"via", "keep-alive", "proxy-connection", "trailer", NULL};
     if (aphi_http_is_framing(side, name) || is_one_of(name, out) ||
@@ -171,13 +172,13 @@ static aph_value with_line(aph_value more, aphi_span name, aphi_span value)
     return aph_concat(more, aph_strf("%.*s: %.*s\n", (int)name.n, name.text, (int)value.n, value.text));
 }
 
-/* The fields of a request: those that we send, and the others. */
-static void sort_request(const aph_wire *w, const hops *h, aph_value *fields, aph_value *more)
+/* Splits the fields of a request into the names that the tester sends and the others. */
+static void split_request(const aph_wire *w, const hops *h, aph_value *fields, aph_value *more)
 {
     aph_value read = aph_field(w->message, "fields"), key, value;
     for (size_t i = 0; aph_pair_at(read, i, &key, &value); i++) {
         aphi_span name = span_of(&key);
-        if (is_left_out(APH_TO_SERVER, h, name))
+        if (is_dropped(APH_TO_SERVER, h, name))
             continue;
         if (is_one_of(name, known_in_requests))
             *fields = aph_set(*fields, key, value);
@@ -186,17 +187,17 @@ static void sort_request(const aph_wire *w, const hops *h, aph_value *fields, ap
     }
 }
 
-/* The same of an answer, whose other fields have an order. */
-static void sort_answer(const aph_wire *w, const hops *h, const aphi_http_head *head, bool own, aph_value *fields,
+/* The same for a response, whose other fields keep their order. */
+static void split_response(const aph_wire *w, const hops *h, const aphi_http_head *head, bool own, aph_value *fields,
                         aph_value *more)
 {
     aph_value read = aph_field(w->message, "fields");
     for (size_t i = 0; i < head->count; i++) {
         aphi_span name = head->lines[i].name, value = head->lines[i].value;
-        if (is_left_out(APH_FROM_SERVER, h, name))
+        if (is_dropped(APH_FROM_SERVER, h, name))
             continue;
         aph_value key = str_of(name), before = aph_get(*fields, key), kept = aph_get(read, key);
-        if (own || !is_one_of(name, known_in_answers))
+        if (own || !is_one_of(name, known_in_responses))
             *more = with_line(*more, name, value);
         else if (kept)
             *fields = aph_set(*fields, key, kept);
@@ -206,7 +207,7 @@ static void sort_answer(const aph_wire *w, const hops *h, const aphi_http_head *
     }
 }
 
-static void sort_fields(const aph_wire *w, bool own, aph_value *fields, aph_value *more)
+static void split_fields(const aph_wire *w, bool own, aph_value *fields, aph_value *more)
 {
     hops h = {.count = 0};
     aphi_http_head head;
@@ -217,13 +218,13 @@ static void sort_fields(const aph_wire *w, bool own, aph_value *fields, aph_valu
         if (aphi_span_is(head.lines[i].name, "connection"))
             add_hops(&h, head.lines[i].value);
     if (w->side == APH_TO_SERVER)
-        sort_request(w, &h, fields, more);
+        split_request(w, &h, fields, more);
     else
-        sort_answer(w, &h, &head, own, fields, more);
+        split_response(w, &h, &head, own, fields, more);
     aphi_http_head_free(&head);
 }
 
-/* Max-Forwards as a number, if it is there and is one. */
+/* Max-Forwards as a number, or APH_NIL if it is absent or invalid. */
 static aph_value forwards_of(aph_value text)
 {
     size_t n = 0;
@@ -239,7 +240,7 @@ static aph_value forwards_of(aph_value text)
     return aph_int(number);
 }
 
-/* http://HOST[:PORT] and the rest; false if it is of another form. */
+/* Splits http://HOST[:PORT]REST. Returns false for another form. */
 static bool split_target(aphi_span target, aphi_span *authority, aphi_span *rest)
 {
     static const char scheme[] = "http://";
@@ -270,15 +271,15 @@ static aph_value read_request(const aph_wire *w, aph_value fields, aph_value mor
     return aph_put(forwards ? aph_put(message, "max-forwards", forwards) : message, "more", more);
 }
 
-static aph_value read_answer(const aph_wire *w, aph_value fields, aph_value more)
+static aph_value read_response(const aph_wire *w, aph_value fields, aph_value more)
 {
     aph_value got = w->message;
     return aph_record("status", aph_field(got, "status"), "fields", fields, "date", aph_field(got, "date"),
                       "more", more, "body", aph_field(got, "body"));
 }
 
-/* A proxy asks in origin form, and so its answers come from the origin server, with Via or without. */
-static bool is_asked_by_a_proxy(aph_value asked)
+/* A request in origin form was sent by the proxy, so its response is from the origin server, with or without Via. */
+static bool is_sent_by_proxy(aph_value asked)
 {
     return asked && aph_field(asked, "target") && !aph_field(asked, "to");
 }
@@ -292,16 +293,16 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
     aph_value fields, more, via;
     if (!read_via(aph_field(aph_field(w->message, "fields"), "via"), &via))
         return aphi_http_wrong(w, 0, "RFC 9110 7.6.3: a member of Via is not a protocol and a name");
-    sort_fields(w, !aph_count(via) && !is_asked_by_a_proxy(w->asked), &fields, &more);
+    split_fields(w, !aph_count(via) && !is_sent_by_proxy(w->asked), &fields, &more);
     w->last = aph_truth(aph_field(w->message, "close"));
-    w->message = w->side == APH_TO_SERVER ? read_request(w, fields, more) : read_answer(w, fields, more);
+    w->message = w->side == APH_TO_SERVER ? read_request(w, fields, more) : read_response(w, fields, more);
     w->message = aph_put(w->message, "via", via);
     return APH_DECODED;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* Puts all of `some` into *fields; false if they are no fields. */
+/* Adds all of `some` to *fields. Returns false if they are not fields. */
 static bool add_fields(aph_value *fields, aph_value some)
 {
     aph_value name, value;
@@ -321,7 +322,7 @@ static bool add_via(aph_value *fields, aph_value via)
     return text != APH_NIL;
 }
 
-/* The lines of "more" as fields. */
+/* Adds the lines of "more" as fields. */
 static bool add_more(aph_value *fields, aph_value more)
 {
     if (!aph_is_str(more))
@@ -355,7 +356,7 @@ static aph_value make_request(const char *here, aph_value m)
     return has_body ? aph_put(sent, "body", body ? body : aph_str("")) : sent;
 }
 
-/* Fields of an answer that have no place of their own become lines. */
+/* Fields of a response without a member of their own become lines. */
 static bool add_lines(aph_value some, aph_value *fields, aph_value *more)
 {
     aph_value key, value;
@@ -373,7 +374,7 @@ static bool add_lines(aph_value some, aph_value *fields, aph_value *more)
     return true;
 }
 
-static aph_value make_answer(aph_value m)
+static aph_value make_response(aph_value m)
 {
     aph_value fields = aph_object(), more = aph_field(m, "more"), date = aph_field(m, "date");
     if (!more)
@@ -399,7 +400,7 @@ static void put_connection(aph_sink *out, aph_value hop)
         put_str(out, "\r\n");
 }
 
-/* What was printed, with Connection and in chunks as the message says. */
+/* Writes the printed message, with Connection and chunks if the message requests them. */
 static void put_printed(aph_sink *out, aphi_span all, aph_value m)
 {
     const char *end = memmem(all.text, all.n, "\r\n\r\n", 4);
@@ -418,7 +419,7 @@ static bool encode(const aph_codec *codec, aph_side side, aph_value m, aph_sink 
 {
     (void)codec;
     aph_value sent = aph_kind_of(m) != APH_OBJECT ? APH_NIL
-                     : side == APH_TO_SERVER      ? make_request(aph_sink_here(out), m) : make_answer(m);
+                     : side == APH_TO_SERVER      ? make_request(aph_sink_here(out), m) : make_response(m);
     aph_value printed;
     if (!sent || !aph_encode(&aphi_http_codec, side, sent, &printed))
         return false;

@@ -2,28 +2,28 @@
  *
  * proxy.c - a forward proxy of HTTP/1.1: RFC 9110 7 and RFC 9112 3.2.
  *
- *     a client asks   {"method": "GET", "to": "here", "target": "/a", "host": "here", "fields": {"x-mark": "7"}}
- *     the proxy asks  {"method": "GET", "target": "/a", "host": "here", "fields": {"x-mark": "7"}, "via": [...], ...}
- *     it is answered  {"status": 200, "fields": {}, "body": "..."}
- *     and so is the client, with a member more in "via"
+ *     client to proxy   {"method": "GET", "to": "here", "target": "/a", "host": "here", "fields": {"x-mark": "7"}}
+ *     proxy to origin   {"method": "GET", "target": "/a", "host": "here", "fields": {"x-mark": "7"}, "via": [...], ...}
+ *     origin to proxy   {"status": 200, "fields": {}, "body": "..."}
+ *     proxy to client   the same, with one more member in "via"
  *
- * The tester plays the clients, and the origin server at "here": the proxy's connections to it are its own, and are
- * matched to the model's by what is said on them. proxy-wire.c has the messages.
+ * The tester plays the clients, and the origin server at "here". The proxy opens its own connections to it; they are
+ * matched to the model's by the messages on them. proxy-wire.c describes the messages.
  *
- * Idea:       All that a proxy may choose in a message is an unknown in it, so that nothing has to be guessed: its name
- *             in Via, the fields that it adds, the date of what had none. When it asks makes no difference either: a
- *             request can be taken as soon as it comes (.eager). On which connection it asks is left to it
- *             (.calls_apart).
- * State:      by client, what it waits for, oldest first: {"call": N, "asks": REQUEST, "asked": true once it was passed
- *             on, "answer": ANSWER once there is one, false if the origin server hung up}. Answers go back in this
- *             order (RFC 9112 9.3.2); and a request waits for those before it unless all of them are safe, too.
- * Not done:   A proxy that keeps answers and gives them again, and one that refuses: here all are passed on.
+ * Idea:       Everything that a proxy may choose in a message is an unknown, so that nothing must be guessed: its name
+ *             in Via, the fields that it adds, a date that it adds. The time of its request does not matter: a request
+ *             can be applied when it arrives (.eager). The proxy may use any connection (.calls_apart).
+ * State:      by client, its pending requests, oldest first: {"call": N, "asks": REQUEST, "asked": true once it was
+ *             forwarded, "answer": the response once it arrived, false if the origin server closed the connection}.
+ *             Responses are returned in this order (RFC 9112 9.3.2). A request waits for those before it unless all of
+ *             them are safe.
+ * Not done:   A proxy that caches responses, and one that refuses requests: here all are forwarded.
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http.md */
 #include "proxy.h"
 
 #include "http.h"
 
-enum { CALLS_MAX = 1 << 20 }; /* of one client at a time */
+enum { CALLS_MAX = 1 << 20 }; /* pending requests of one client */
 
 static bool is_method(aph_value request, const char *name)
 {
@@ -35,10 +35,10 @@ static bool is_safe(aph_value request)
     return is_method(request, "GET") || is_method(request, "HEAD") || is_method(request, "OPTIONS");
 }
 
-/* ---- what is passed on ------------------------------------------------------------------------------------------- */
+/* ---- forwarding -------------------------------------------------------------------------------------------------- */
 
-/* A proxy adds itself at the end. How it calls itself is its own affair. */
-static aph_value with_itself(aph *m, aph_value via)
+/* A proxy appends itself, with a name of its choice. */
+static aph_value append_via(aph *m, aph_value via)
 {
     aph_clause(m, "RFC 9110 7.6.3");
     aph_value itself = aph_record("protocol", aph_str("1.1"), "by", aph_choose(m, APH_STR, "the proxy's name in Via"));
@@ -51,17 +51,17 @@ static aph_value any_fields(aph *m)
     return aph_choose(m, APH_STR, "fields that the proxy adds");
 }
 
-/* A date that was not there may be added. */
+/* A missing date may be added. */
 static aph_value date_of(aph *m, aph_value answer)
 {
     aph_value date = aph_field(answer, "date");
     if (date && date != aph_int(-1))
         return date;
     aph_clause(m, "RFC 9110 6.6.1");
-    return aph_choose_within(m, -1, APH_HTTP_TIME_MAX, "the date of an answer that had none");
+    return aph_choose_within(m, -1, APH_HTTP_TIME_MAX, "date added to a response");
 }
 
-/* Only an empty path is not passed on as it is. */
+/* Only an empty path is changed. */
 static aph_value target_of(aph *m, aph_value request)
 {
     aph_value target = aph_field(request, "target");
@@ -73,63 +73,63 @@ static aph_value target_of(aph *m, aph_value request)
     return aph_str(aph_waive(m, "options-slash") ? "/" : "*");
 }
 
-static void pass_on(aph *m, int64_t own, aph_value request)
+static void forward_request(aph *m, int64_t own, aph_value request)
 {
     aph_value forwards = aph_field(request, "max-forwards"), fields = aph_field(request, "fields");
     aph_value body = aph_field(request, "body");
     aph_value sent = aph_record("method", aph_field(request, "method"), "target", target_of(m, request),
                                 "host", aph_field(request, "to"), "fields", fields ? fields : aph_object(),
-                                "via", with_itself(m, aph_field(request, "via")), "more", any_fields(m),
+                                "via", append_via(m, aph_field(request, "via")), "more", any_fields(m),
                                 "body", body ? body : aph_str(""));
     if (forwards) {
         aph_clause(m, "RFC 9110 7.6.2");
         sent = aph_put(sent, "max-forwards",
-                       aph_choose_within(m, 0, aph_int_of(forwards) - 1, "how often it may still be passed on"));
+                       aph_choose_within(m, 0, aph_int_of(forwards) - 1, "remaining Max-Forwards"));
     }
     aph_clause(m, "RFC 9110 7.6");
     aph_send(m, own, sent);
 }
 
-static void pass_back(aph *m, int64_t client, aph_value answer)
+static void return_response(aph *m, int64_t client, aph_value answer)
 {
     aph_value fields = aph_field(answer, "fields"), body = aph_field(answer, "body");
     aph_value sent = aph_record("status", aph_field(answer, "status"), "fields", fields ? fields : aph_object(),
-                                "via", with_itself(m, aph_field(answer, "via")), "date", date_of(m, answer),
+                                "via", append_via(m, aph_field(answer, "via")), "date", date_of(m, answer),
                                 "more", any_fields(m), "body", body ? body : aph_str(""));
     aph_clause(m, "RFC 9110 7.6");
     aph_send(m, client, sent);
 }
 
-/* Where nothing is passed on the answer is the proxy's own, and as it likes. Without Via, all of its fields are in
- * "more". */
-static void answer_itself(aph *m, int64_t client, aph_value request, int64_t least)
+/* A response of the proxy itself may be anything. Without Via, all of its fields are in "more". */
+static void respond_itself(aph *m, int64_t client, aph_value request, int64_t least)
 {
-    aph_value body = is_method(request, "HEAD") ? aph_str("") : aph_choose(m, APH_STR, "body of its own answer");
+    aph_value body = is_method(request, "HEAD") ? aph_str("")
+                                                : aph_choose(m, APH_STR, "body of the proxy's own response");
     aph_value fields = aph_object(), via = aph_array(0, NULL);
-    int has = aph_either(m, "its own answer has no Via", "its own answer has a Via", "its own answer has Via and type");
+    int has = aph_either(m, "own response without Via", "own response with Via", "own response with Via and type");
     if (has > 0)
-        via = with_itself(m, via);
+        via = append_via(m, via);
     if (has > 1)
-        fields = aph_put(fields, "content-type", aph_choose(m, APH_STR, "type of its own answer"));
+        fields = aph_put(fields, "content-type", aph_choose(m, APH_STR, "type of the proxy's own response"));
     aph_clause(m, least == 200 ? "RFC 9110 7.6.2" : "RFC 9110 15.6");
-    aph_send(m, client, aph_record("status", aph_choose_within(m, least, 599, "status of its own answer"),
+    aph_send(m, client, aph_record("status", aph_choose_within(m, least, 599, "status of the proxy's own response"),
                                    "fields", fields, "via", via, "date", date_of(m, aph_object()),
                                    "more", any_fields(m), "body", body));
 }
 
-/* ---- what waits -------------------------------------------------------------------------------------------------- */
+/* ---- pending requests -------------------------------------------------------------------------------------------- */
 
-static bool may_not_go_further(aph_value request)
+static bool ends_here(aph_value request)
 {
     return aph_field(request, "max-forwards") == aph_int(0);
 }
 
-/* The model's number for a call, and whose it is. */
+/* The connection number of a client's call in the model, and back. */
 static int64_t own_of(int64_t client, int64_t call) { return -(client * CALLS_MAX + call + 1); }
 static int64_t client_of(int64_t own) { return (-own - 1) / CALLS_MAX; }
 static int64_t call_of(int64_t own) { return (-own - 1) % CALLS_MAX; }
 
-static size_t place_of_call(aph_value queue, int64_t call)
+static size_t index_of_call(aph_value queue, int64_t call)
 {
     size_t i = 0;
     while (i < aph_count(queue) && aph_field(aph_at(queue, i), "call") != aph_int(call))
@@ -137,26 +137,26 @@ static size_t place_of_call(aph_value queue, int64_t call)
     return i;
 }
 
-/* The least number that no call of the client has: what is over leaves no trace in the state. */
+/* The least free call number of the client; finished calls leave no trace in the state. */
 static int64_t free_call(aph_value queue)
 {
     int64_t call = 0;
-    while (place_of_call(queue, call) < aph_count(queue))
+    while (index_of_call(queue, call) < aph_count(queue))
         call++;
     return call;
 }
 
-/* Answers that are due. */
-static aph_value pass_back_all(aph *m, int64_t client, aph_value queue)
+/* Returns the responses that are due. */
+static aph_value return_responses(aph *m, int64_t client, aph_value queue)
 {
     while (aph_count(queue)) {
         aph_value oldest = aph_at(queue, 0), answer = aph_field(oldest, "answer");
-        if (may_not_go_further(aph_field(oldest, "asks")))
-            answer_itself(m, client, aph_field(oldest, "asks"), 200);
+        if (ends_here(aph_field(oldest, "asks")))
+            respond_itself(m, client, aph_field(oldest, "asks"), 200);
         else if (answer == aph_bool(false))
-            answer_itself(m, client, aph_field(oldest, "asks"), 500);
+            respond_itself(m, client, aph_field(oldest, "asks"), 500);
         else if (answer)
-            pass_back(m, client, answer);
+            return_response(m, client, answer);
         else
             break;
         queue = aph_slice(queue, 1, aph_count(queue) - 1);
@@ -164,26 +164,26 @@ static aph_value pass_back_all(aph *m, int64_t client, aph_value queue)
     return queue;
 }
 
-/* Requests that may be passed on by now: the oldest, and all behind it up to one that is not safe. */
-static aph_value pass_on_all(aph *m, int64_t client, aph_value queue)
+/* Forwards the oldest request, and those after it up to one that is not safe. */
+static aph_value forward_requests(aph *m, int64_t client, aph_value queue)
 {
     aph_clause(m, "RFC 9112 9.3.2");
     for (size_t i = 0; i < aph_count(queue); i++) {
         aph_value one = aph_at(queue, i), request = aph_field(one, "asks");
         if (i && !(is_safe(request) && is_safe(aph_field(aph_at(queue, 0), "asks"))))
             break;
-        if (aph_field(one, "asked") || may_not_go_further(request))
+        if (aph_field(one, "asked") || ends_here(request))
             continue;
         queue = aph_replace(queue, i, aph_put(one, "asked", aph_bool(true)));
-        pass_on(m, own_of(client, aph_int_of(aph_field(one, "call"))), request);
+        forward_request(m, own_of(client, aph_int_of(aph_field(one, "call"))), request);
     }
     return queue;
 }
 
-static void go_on(aph *m, int64_t client, aph_value queue, aph_value *state)
+static void advance_queue(aph *m, int64_t client, aph_value queue, aph_value *state)
 {
     aph_value name = aph_int(client);
-    queue = pass_on_all(m, client, pass_back_all(m, client, queue));
+    queue = forward_requests(m, client, return_responses(m, client, queue));
     *state = aph_count(queue) ? aph_set(*state, name, queue) : aph_remove(*state, name);
 }
 
@@ -198,7 +198,7 @@ static const char *kind(aph_value request)
     return "other";
 }
 
-/* Is it of the form "/...", or empty? */
+/* Returns true if the target is empty or begins with "/". */
 static bool is_path(aph_value target)
 {
     size_t n;
@@ -213,65 +213,65 @@ static void check_request(aph *m, aph_value request)
     if (!is_path(aph_field(request, "target")))
         aph_unknown_request(m, "a request needs a \"target\" such as \"/a\"");
     if (!aph_str_is(aph_field(request, "to"), "here") || !aph_is_str(aph_field(request, "host")))
-        aph_unknown_request(m, "a request needs \"host\", and \"to\": \"here\", the origin server that we play");
+        aph_unknown_request(m, "a request needs \"host\", and \"to\": \"here\", the tester's origin server");
     if (forwards && (!aph_is_int(forwards) || aph_int_of(forwards) < 0 || !is_method(request, "OPTIONS")))
         aph_unknown_request(m, "\"max-forwards\" is a number, and only for OPTIONS");
 }
 
-/* asks: what is made of the request. */
-static void take_request_as(aph *m, aph_request q, aph_value asks, aph_value *state)
+/* asks: the request to forward. */
+static void enqueue_request(aph *m, aph_request q, aph_value asks, aph_value *state)
 {
     aph_value queue = aph_get(*state, aph_int(q.from));
     if (!queue)
         queue = aph_array(0, NULL);
     if (aph_count(queue) == CALLS_MAX)
-        aph_unknown_request(m, "a client with so many requests in flight");
+        aph_unknown_request(m, "a client with too many requests in flight");
     aph_value one = aph_record("call", aph_int(free_call(queue)), "asks", asks);
-    go_on(m, q.from, aph_push(queue, one), state);
+    advance_queue(m, q.from, aph_push(queue, one), state);
 }
 
 static void take_request(aph *m, aph_request q, aph_value *state)
 {
     check_request(m, q.message);
-    take_request_as(m, q, q.message, state);
+    enqueue_request(m, q, q.message, state);
 }
 
-/* The origin server hung up: what is idempotent may be tried once more. */
-static bool asks_again(aph *m, aph_value request)
+/* The origin server closed the connection: an idempotent request may be retried. */
+static bool retries(aph *m, aph_value request)
 {
     aph_clause(m, "RFC 9110 9.2.2");
-    return !is_method(request, "POST") && aph_either(m, "the proxy gives up", "the proxy asks again") == 1;
+    return !is_method(request, "POST") && aph_either(m, "the proxy gives up", "the proxy retries") == 1;
 }
 
-/* repeats: what may not be asked twice is, too. */
-static void take_answer_as(aph *m, aph_request q, bool repeats, aph_value *state)
+/* repeats: also retries requests that are not idempotent. */
+static void handle_response_or_retry(aph *m, aph_request q, bool repeats, aph_value *state)
 {
     int64_t client = client_of(q.from);
     aph_value queue = aph_get(*state, aph_int(client));
-    size_t i = place_of_call(queue, call_of(q.from));
+    size_t i = index_of_call(queue, call_of(q.from));
     if (i == aph_count(queue))
         aph_never(m);
     aph_value one = aph_at(queue, i);
     aph_value asks = aph_field(one, "asks");
-    if (q.message == aph_bool(false) && ((repeats && is_method(asks, "POST")) || asks_again(m, asks)))
+    if (q.message == aph_bool(false) && ((repeats && is_method(asks, "POST")) || retries(m, asks)))
         one = aph_remove(one, aph_str("asked"));
     else
         one = aph_put(one, "answer", q.message);
-    go_on(m, client, aph_replace(queue, i, one), state);
+    advance_queue(m, client, aph_replace(queue, i, one), state);
 }
 
-static void take_answer(aph *m, aph_request q, aph_value *state) { take_answer_as(m, q, false, state); }
+static void handle_response(aph *m, aph_request q, aph_value *state) { handle_response_or_retry(m, q, false, state); }
 
 static void step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
     if (q.from < 0)
-        take_answer(m, q, state);
+        handle_response(m, q, state);
     else
         take_request(m, q, state);
 }
 
-/* ---- as served --------------------------------------------------------------------------------------------------- */
+/* ---- choices of the reference server ----------------------------------------------------------------------------- */
 
 static aph_value draw(const char *name, uint64_t random)
 {
@@ -279,26 +279,26 @@ static aph_value draw(const char *name, uint64_t random)
         return aph_strf("proxy-%u", (unsigned)(random % 3));
     if (!strcmp(name, "fields that the proxy adds"))
         return random % 2 ? aph_str("") : aph_strf("x-proxy: %u\n", (unsigned)(random >> 8) % 100);
-    if (!strcmp(name, "type of its own answer"))
+    if (!strcmp(name, "type of the proxy's own response"))
         return aph_str("text/plain");
     return random % 2 ? aph_str("") : aph_str("no");
 }
 
 /* ---- mutants ----------------------------------------------------------------------------------------------------- */
 
-/* A request that is changed before it is passed on; an answer is not. */
+/* Changes requests before they are forwarded; responses are unchanged. */
 #define CHANGES_REQUESTS(step_, changed) \
     static void step_(aph *m, aph_value *state) \
     { \
         aph_request q = aph_recv(m); \
         if (q.from < 0) { \
-            take_answer(m, q, state); \
+            handle_response(m, q, state); \
             return; \
         } \
         check_request(m, q.message); \
         aph_value request = q.message, fields = aph_field(request, "fields"); \
         (void)fields; \
-        take_request_as(m, q, (changed), state); \
+        enqueue_request(m, q, (changed), state); \
     }
 CHANGES_REQUESTS(step_keeps_host, aph_put(request, "to", aph_field(request, "host")))
 CHANGES_REQUESTS(step_loses_marks, aph_put(request, "fields", aph_remove(fields, aph_str("x-mark"))))
@@ -309,7 +309,7 @@ static void step_repeats(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
     if (q.from < 0)
-        take_answer_as(m, q, true, state);
+        handle_response_or_retry(m, q, true, state);
     else
         take_request(m, q, state);
 }
@@ -321,7 +321,7 @@ static void step_drops_tags(aph *m, aph_value *state)
     if (q.from < 0 && fields)
         q.message = aph_put(q.message, "fields", aph_remove(fields, aph_str("etag")));
     if (q.from < 0)
-        take_answer(m, q, state);
+        handle_response(m, q, state);
     else
         take_request(m, q, state);
 }
@@ -331,19 +331,20 @@ static void step_drops_tags(aph *m, aph_value *state)
                        .codec = &aphi_proxy_wire, .respond = aphi_proxy_respond, .calls_apart = true, .draw = draw}
 
 static const aph_model *const mutants[] = {
-    MUTANT("keeps-host", step_keeps_host, "Host is passed on as the client said it"),
-    MUTANT("loses-marks", step_loses_marks, "one field of requests is not passed on"),
-    MUTANT("forgets-via", step_forgets_via, "of Via, only the proxy itself is passed on"),
-    MUTANT("loses-bodies", step_loses_bodies, "requests are passed on without their bodies"),
-    MUTANT("drops-tags", step_drops_tags, "ETag of answers is not passed on"),
-    MUTANT("repeats-posts", step_repeats, "what is not idempotent is asked again, too"),
+    MUTANT("keeps-host", step_keeps_host, "forwards the client's Host"),
+    MUTANT("loses-marks", step_loses_marks, "drops a request field"),
+    MUTANT("forgets-via", step_forgets_via, "drops earlier members of Via"),
+    MUTANT("loses-bodies", step_loses_bodies, "forwards requests without their bodies"),
+    MUTANT("drops-tags", step_drops_tags, "drops ETag from responses"),
+    MUTANT("repeats-posts", step_repeats, "retries requests that are not idempotent"),
     NULL,
 };
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static const aph_waiver waivers[] = {
-    APH_WAIVER("options-slash", "OPTIONS for a whole server is passed on with the target / for * (RFC 9112 3.2.4)"),
+    APH_WAIVER("options-slash",
+               "OPTIONS for the whole server is forwarded with the target / instead of * (RFC 9112 3.2.4)"),
     {0},
 };
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * requests.c - what to ask an HTTP server.
+ * requests.c - generation of requests to an HTTP server.
  *
- * Idea:       Few targets, so that requests meet; conditions made of what the server showed: its tags as they were,
- *             weakened, strengthened or changed, alone and in lists, and its dates; mostly for the target that they
- *             were shown for, and mostly such as can still match. Now and then a target that nobody wrote, and those
- *             that were perhaps there before: one is seldom written, one never. What is old has other tags than what
- *             is new, where versions are told by seconds. Several conditions in one request are of one answer, so that
- *             some hold and some do not, and it shows which of them counts. */
+ * Idea:       Few targets, so that requests interact. Conditions use tags and dates of earlier responses: unchanged,
+ *             weakened, strengthened or changed, alone and in lists; mostly for their own target, and mostly ones that
+ *             can still match. Some targets are rarely or never written: they may have content from before the test,
+ *             and old content has other tags than new content if the server uses times in seconds. Several conditions
+ *             of one request use one response, so that some hold and some do not, which reveals their precedence. */
 #include "http.h"
 
 enum {
     FEW = 10,    /* connections */
-    LOOKS = 256, /* messages that are looked at for a validator, from the latest */
-    WRITES = 8,  /* targets written since, of which it is known */
+    SEARCHED = 256, /* latest messages searched for a validator */
+    WRITTEN_MAX = 8,  /* targets tracked as written since */
     LONG = 4 << 10, VERY_LONG = 40 << 10, /* bytes of a body, at most */
 };
 
@@ -29,7 +28,7 @@ static aph_value strengthened(aph_value tag)
     return aph_has(tag, aph_str("weak")) ? aph_put(tag, "weak", aph_bool(false)) : tag;
 }
 
-/* Another tag, by its last byte: the smallest difference that there is. */
+/* Changes the last byte of a tag: the smallest difference. */
 static aph_value changed(aph_value tag)
 {
     aph_value opaque = aph_field(tag, "opaque");
@@ -60,8 +59,7 @@ const aph_function aphi_http_functions[] = {
 
 static bool is_old(aph_value target) { return aph_str_is(target, "/old") || aph_str_is(target, "/older"); }
 
-/* A write is alone with its target, so where there are many connections there are more targets: they would wait for
- * each other. */
+/* A write is the only open request of its target, so more connections need more targets. */
 static aph_value gen_target(aph_gen *g, bool writes)
 {
     aph_value wished = aph_field(aph_gen_wish(g), "target");
@@ -78,7 +76,7 @@ static aph_value gen_target(aph_gen *g, bool writes)
     return which < 3 ? aph_strf("/%c", (int)('a' + which)) : aph_strf("/many-%llu", (unsigned long long)which);
 }
 
-/* All bytes that there are, in an order of its own. */
+/* Cycles through all byte values, in an order that differs from body to body. */
 static aph_value gen_bytes(aph_gen *g, size_t most)
 {
     unsigned char bytes[VERY_LONG];
@@ -88,7 +86,7 @@ static aph_value gen_bytes(aph_gen *g, size_t most)
     return aph_bytes(bytes, n);
 }
 
-/* Mostly another one each time, so that it shows who wrote it; now and then the same again; seldom a long one. */
+/* Mostly unique, to identify the write; sometimes a repeated body, rarely a long one. */
 static aph_value gen_body(aph_gen *g)
 {
     switch (aph_gen_weighted(g, 800, 200, 100, 40, 20, 1)) {
@@ -111,12 +109,12 @@ static aph_value with_body(aph_gen *g, aph_value request)
     }
 }
 
-/* ---- what was shown ---------------------------------------------------------------------------------------------- */
+/* ---- validators of earlier responses ----------------------------------------------------------------------------- */
 
 typedef struct shown {
     int64_t label;
-    aph_value target;           /* of the request; APH_NIL: not known any more */
-    aph_value written[WRITES];  /* by requests that are later than what is looked at */
+    aph_value target;           /* of the request; APH_NIL: forgotten */
+    aph_value written[WRITTEN_MAX];  /* targets written by later requests */
     size_t written_count;
 } shown;
 
@@ -128,39 +126,39 @@ static bool is_written(const shown *s, aph_value target)
     return false;
 }
 
-static void note_request(shown *s, aph_value request)
+static void track_write(shown *s, aph_value request)
 {
     aph_value target = aph_field(request, "target"), method = aph_field(request, "method");
     bool reads = aph_str_is(method, "GET") || aph_str_is(method, "HEAD");
-    if (!reads && s->written_count < WRITES && !is_written(s, target))
+    if (!reads && s->written_count < WRITTEN_MAX && !is_written(s, target))
         s->written[s->written_count++] = target;
 }
 
-/* The target of a request, which is the i-th latest message or an earlier one. */
-static aph_value target_of(aph_gen *g, size_t i, int64_t asked)
+/* The target of the request with the label; searches from the i-th latest message backwards. */
+static aph_value target_of(aph_gen *g, size_t i, int64_t request)
 {
     int64_t label;
     aph_value message;
     for (; aph_gen_seen(g, i, &label, &message); i++)
-        if (label == asked)
+        if (label == request)
             return aph_field(message, "target");
     return APH_NIL;
 }
 
-/* An answer that has the field: latest ones more likely. If picky, one that can match: with no write to the target
- * since; and for a condition that compares strongly, with a strong tag. */
-static bool gen_answer(aph_gen *g, const char *field, bool strong, bool picky, shown *s)
+/* Chooses a response that has the field, preferring late ones. matching: only one without a later write to its target
+ * and, for a strong comparison, with a strong tag. */
+static bool gen_answer(aph_gen *g, const char *field, bool strong, bool matching, shown *s)
 {
     int64_t label;
     aph_value message, value;
-    for (size_t i = 0; i < LOOKS && aph_gen_seen(g, i, &label, &message); i++) {
+    for (size_t i = 0; i < SEARCHED && aph_gen_seen(g, i, &label, &message); i++) {
         if (label % 2)
-            note_request(s, message);
+            track_write(s, message);
         if (label % 2 || !(value = aph_field(message, field)) ||
-            (picky && strong && aph_truth(aph_field(value, "weak"))))
+            (matching && strong && aph_truth(aph_field(value, "weak"))))
             continue;
         aph_value target = target_of(g, i, label - 1);
-        if (picky && is_written(s, target))
+        if (matching && is_written(s, target))
             continue;
         s->label = label;
         s->target = target;
@@ -170,12 +168,12 @@ static bool gen_answer(aph_gen *g, const char *field, bool strong, bool picky, s
     return s->label != 0;
 }
 
-/* A hole; and mostly, its target. */
+/* A hole for the field of a response; mostly sets *target to its target. */
 static aph_value gen_shown(aph_gen *g, const char *field, bool strong, const char *function, aph_value *target)
 {
     shown s = {0};
-    bool picky = aph_gen_weighted(g, 3, 1) == 0 && gen_answer(g, field, strong, true, &s);
-    if (!picky && !gen_answer(g, field, strong, false, &s))
+    bool matching = aph_gen_weighted(g, 3, 1) == 0 && gen_answer(g, field, strong, true, &s);
+    if (!matching && !gen_answer(g, field, strong, false, &s))
         return APH_NIL;
     if (s.target && aph_gen_weighted(g, 8, 1) == 0)
         *target = s.target;
@@ -192,7 +190,7 @@ static aph_value gen_tag(aph_gen *g, bool strong, aph_value *target)
     return hole ? hole : aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
 }
 
-/* Of several tags some match, and some do not. */
+/* A list of tags of which some match. */
 static aph_value gen_tags(aph_gen *g, bool strong, aph_value *target)
 {
     aph_value tags[3];
@@ -225,8 +223,8 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
     }
 }
 
-/* One condition made of that answer. */
-static aph_value gen_of(aph_gen *g, int64_t label, char letter)
+/* One condition made of the response with the label. */
+static aph_value gen_condition_of(aph_gen *g, int64_t label, char letter)
 {
     static const char *const tags[] = {"id", "changed", "weakened"}, *const times[] = {"id", "earlier", "later"};
     bool tag = letter == 'm' || letter == 'n';
@@ -237,7 +235,8 @@ static aph_value gen_of(aph_gen *g, int64_t label, char letter)
     return tag ? APH_ARRAY_OF(hole) : hole;
 }
 
-/* Several, of one answer: If-(m)atch, If-(n)one-match, If-(u)nmodified-since, If-modified-(s)ince; and a (r)ange. */
+/* Several conditions made of one response: If-(m)atch, If-(n)one-match, If-(u)nmodified-since, If-modified-(s)ince; and
+ *                                          a (r)ange. */
 static aph_value with_several(aph_gen *g, aph_value request, bool reads, aph_value *target)
 {
     static const char *const together[] = {"mu", "mn", "un", "ns", "mnus", "ms", "us", "nr", "mr", "nur"};
@@ -249,7 +248,7 @@ static aph_value with_several(aph_gen *g, aph_value request, bool reads, aph_val
     *target = s.target ? s.target : *target;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strchr(letters, *names[i]))
-            request = aph_put(request, names[i] + 1, gen_of(g, s.label, *names[i]));
+            request = aph_put(request, names[i] + 1, gen_condition_of(g, s.label, *names[i]));
     return strchr(letters, 'r') ? with_range(g, request, target) : request;
 }
 
@@ -279,7 +278,7 @@ aph_value aphi_http_generate(aph_gen *g)
     if (which != 4 || aph_gen_weighted(g, 3, 1) == 1)
         request = with_condition(g, methods[which], request, &target);
     if (writes && is_old(target) && (aph_str_is(target, "/older") || aph_gen_weighted(g, 63, 1) == 0))
-        target = drawn; /* what is old is only old once */
+        target = drawn; /* content is old only until the first write */
     request = aph_put(request, "target", target);
     return which == 1 || which == 4 ? with_body(g, request) : request;
 }

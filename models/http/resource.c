@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * resource.c - what is at a target of an HTTP server: its content and its validators.
+ * resource.c - a resource of an HTTP server: its content and validators.
  *
- * Idea:       What the validators are is decided as late as can be, when they are first shown or compared: so a wrong
- *             guess is found out at once. What was there before the test is not known until it shows either.
- * State:      by target, a resource; or false or {"past": ...}, if there is nothing; or {"unknown": true, "past": ...}.
- *             A target that is missing is not known. */
+ * Idea:       Validators are decided as late as possible, when they are first sent or compared, so that a wrong guess
+ *             is refuted at once. Content from before the test is unknown until a response contains it.
+ * State:      by target, a resource; or false or {"past": ...} if there is none; or {"unknown": true, "past": ...}.
+ *             A target that is absent from the state is unknown. */
 #include "resource.h"
 
 #include "http.h"
 
-enum { PAST = 3 }; /* contents that were replaced and of which the strong tags are remembered */
+enum { PAST = 3 }; /* number of replaced contents whose strong tags are remembered */
 
 bool aphi_http_only_reads(aph_value request)
 {
     return aphi_http_is_method(request, "GET") || aphi_http_is_method(request, "HEAD");
 }
 
-/* ---- what is there ----------------------------------------------------------------------------------------------- */
+/* ---- the resource at a target ------------------------------------------------------------------------------------ */
 
-/* Who said 202 to a DELETE deletes it when he likes. */
-static bool has_left(aph *m, const aphi_http_resource *r)
+/* A deletion that was answered with 202 happens at any later time. */
+static bool is_deleted_by_now(aph *m, const aphi_http_resource *r)
 {
     if (!r->leaving)
         return false;
     aph_clause(m, "RFC 9110 9.3.5");
-    return aph_either(m, "what is to be deleted is still there", "what is to be deleted is gone") == 1;
+    return aph_either(m, "the accepted deletion is pending", "the accepted deletion is done") == 1;
 }
 
-/* As it is in the state. */
 static aphi_http_resource resource_of(aph_value known)
 {
     if (!known || known == aphi_http_none())
@@ -37,11 +36,11 @@ static aphi_http_resource resource_of(aph_value known)
                                 aph_field(known, "past"), aph_field(known, "leaving"), aph_field(known, "unseen")};
 }
 
-static aphi_http_resource look_at_unknown(aph *m, aph_value past)
+static aphi_http_resource guess_resource(aph *m, aph_value past)
 {
-    if (aph_either(m, "nothing was there before", "something was there before") == 0)
+    if (aph_either(m, "the target was empty before", "the target had content before") == 0)
         return (aphi_http_resource){.past = past};
-    return (aphi_http_resource){.body = aph_choose(m, APH_STR, "what was there before"), .past = past,
+    return (aphi_http_resource){.body = aph_choose(m, APH_STR, "content before the test"), .past = past,
                                 .unseen = aph_bool(true)};
 }
 
@@ -50,8 +49,8 @@ aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target)
     aph_value known = aph_get(state, target);
     aphi_http_resource r = resource_of(known);
     if (!known || (!r.body && r.past && aph_field(known, "unknown")))
-        return look_at_unknown(m, r.past);
-    return has_left(m, &r) ? (aphi_http_resource){.past = r.past} : r;
+        return guess_resource(m, r.past);
+    return is_deleted_by_now(m, &r) ? (aphi_http_resource){.past = r.past} : r;
 }
 
 aph_value aphi_http_keep(aph_value state, aph_value target, const aphi_http_resource *r)
@@ -70,7 +69,7 @@ aph_value aphi_http_keep(aph_value state, aph_value target, const aphi_http_reso
 
 /* ---- validators -------------------------------------------------------------------------------------------------- */
 
-/* A tag that a server really has can be written down; one that is not known yet is left to be found out. */
+/* A concrete tag must have valid characters; a symbolic one is resolved later. */
 static aph_value choose_opaque(aph *m, bool shown)
 {
     aph_value opaque = aph_choose_shown(m, APH_STR, shown ? "tag.opaque" : NULL, "opaque tag");
@@ -79,9 +78,9 @@ static aph_value choose_opaque(aph *m, bool shown)
     return opaque;
 }
 
-/* A strong tag is of one content only. Where the length is the same, servers that make tags of the length and of a time
- * in seconds are let off: within a second it shows nothing but how fast we are. */
-static bool is_used_again(aph *m, aph_value opaque, const aphi_http_resource *r)
+/* A strong tag belongs to one content. A repeated tag is accepted for content of the same length: many servers derive
+ * tags from the length and a time in seconds, and repeat them for writes within a second. */
+static bool is_reused(aph *m, aph_value opaque, const aphi_http_resource *r)
 {
     aph_value past = r->past, body = r->body, again = APH_NIL;
     for (size_t i = 0; aphi_http_is_seen(r) && i < aph_count(past); i++) {
@@ -94,19 +93,19 @@ static bool is_used_again(aph *m, aph_value opaque, const aphi_http_resource *r)
     if (!again)
         return false;
     aph_clause(m, "RFC 9110 8.8.1");
-    return aph_decide(m, again, "the strong tag of another content");
+    return aph_decide(m, again, "the strong tag of other content");
 }
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
 static aph_value tag_of(aph_value opaque, bool weak) { return aph_record("opaque", opaque, "weak", aph_bool(weak)); }
 
-/* A weak tag may become strong: a server that tells versions apart by seconds cannot say at first whether it will. So
- * to be weak, or open, is to be able to be strong whenever that makes a difference. */
+/* A weak tag may become strong: a server with timestamps in seconds marks a tag as weak during the first second. A weak
+ * or open tag can therefore be strong whenever that matters. */
 static bool is_open(aph_value tag) { return !aph_field(tag, "weak"); }
 static bool is_strong(aph_value tag) { return aph_field(tag, "weak") == aph_bool(false); }
 
-/* A tag that is not decided, or open, is to be shown. */
+/* Decides an undecided or open tag, for a response. */
 static aph_value decide_tag(aph *m, const aphi_http_resource *r)
 {
     aph_value tag = r->tag;
@@ -118,7 +117,7 @@ static aph_value decide_tag(aph *m, const aphi_http_resource *r)
     if (how == 2)
         return aphi_http_none();
     opaque = tag ? opaque : choose_opaque(m, true);
-    if (how == 0 && is_used_again(m, opaque, r))
+    if (how == 0 && is_reused(m, opaque, r))
         aph_never(m);
     return tag_of(opaque, how == 1);
 }
@@ -127,8 +126,8 @@ static aph_value keep_or_strengthen(aph *m, aph_value tag)
 {
     aph_value strong = aph_put(tag, "weak", aph_bool(false));
     aph_clause(m, "RFC 9110 8.8.1");
-    return aph_either_foretold(m, "tag", APH_VALUES(tag, strong), "the weak tag stays", "the weak tag turns strong")
-               ? strong : tag;
+    return aph_either_foretold(m, "tag", APH_VALUES(tag, strong), "the weak tag stays weak",
+                               "the weak tag becomes strong") ? strong : tag;
 }
 
 aph_value aphi_http_show_tag(aph *m, aphi_http_resource *r)
@@ -152,15 +151,15 @@ aph_value aphi_http_opaque(aph *m, aphi_http_resource *r)
     return r->tag == aphi_http_none() ? APH_NIL : aph_field(r->tag, "opaque");
 }
 
-/* It is the tag that was asked for, but is it strong? */
+/* The opaque part matches; decides whether the tag is strong. */
 static bool turns_strong(aph *m, aph_value tag)
 {
     aph_clause(m, is_open(tag) ? "RFC 9110 8.8.3" : "RFC 9110 8.8.1");
     return is_open(tag) ? aph_either(m, "strong tag", "weak tag") == 0
-                        : aph_either(m, "the weak tag stays", "the weak tag turns strong") == 1;
+                        : aph_either(m, "the weak tag stays weak", "the weak tag becomes strong") == 1;
 }
 
-/* One that does not match stays as it is: if it was not decided, that it is another is no more than to be weak. */
+/* A tag that does not match is not changed: for an undecided tag, a mismatch has the same effect as a weak tag. */
 static bool is_strong_tag(aph *m, const aphi_http_resource *r, aph_value asked, const char *name)
 {
     aph_value tag = r->tag;
@@ -170,7 +169,7 @@ static bool is_strong_tag(aph *m, const aphi_http_resource *r, aph_value asked, 
     aph_clause(m, "RFC 9110 13.1.1");
     if (!aph_decide(m, aph_eq(asked, opaque), name) || (tag && !is_strong(tag) && !turns_strong(m, tag)))
         return false;
-    if ((!tag || is_open(tag)) && is_used_again(m, asked, r))
+    if ((!tag || is_open(tag)) && is_reused(m, asked, r))
         aph_never(m);
     return true;
 }
@@ -204,9 +203,9 @@ aph_value aphi_http_modified(aph *m, aphi_http_resource *r, bool shown)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* The strong tag that the resource has been seen with, if its content is known: one that was never shown can have been
- * any other, and is as good as none. */
-static aph_value to_be_remembered(const aphi_http_resource *r)
+/* The strong tag of a resource whose content is known, if a response contained it. A tag that was never observed
+ * constrains nothing. */
+static aph_value past_entry(const aphi_http_resource *r)
 {
     if (!r->tag || r->tag == aphi_http_none() || !is_strong(r->tag) || !aph_is_str(aph_field(r->tag, "opaque")) ||
         !aphi_http_is_seen(r))
@@ -214,9 +213,9 @@ static aph_value to_be_remembered(const aphi_http_resource *r)
     return aph_record("opaque", aph_field(r->tag, "opaque"), "length", aph_int((int64_t)aph_count(r->body)));
 }
 
-/* What was replaced moves on whether its tag is known or not: a server knows tags that it never showed, and it must not
- * forget sooner than we do. */
-static aph_value remember(aph_value past, aph_value one)
+/* Every replaced content takes a place, also one with an unknown tag: the server remembers tags that it never sent, and
+ * must remember at least as many as the model. */
+static aph_value push_past(aph_value past, aph_value one)
 {
     size_t n = aph_count(past);
     if (!one && !n)
@@ -230,7 +229,7 @@ static aph_value remember(aph_value past, aph_value one)
 
 void aphi_http_replace(aphi_http_resource *r, aph_value body)
 {
-    aph_value past = r->body ? remember(r->past, to_be_remembered(r)) : r->past;
+    aph_value past = r->body ? push_past(r->past, past_entry(r)) : r->past;
     *r = (aphi_http_resource){.body = body, .past = past, .leaving = body ? r->leaving : APH_NIL};
 }
 

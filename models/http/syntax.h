@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * syntax.h - the characters that the words of HTTP are made of (RFC 9110 5.6, RFC 3986), and small spans of text. */
+ * syntax.h - character classes of HTTP (RFC 9110 5.6, RFC 3986), and spans of text. */
 #ifndef APHI_HTTP_SYNTAX_H
 #define APHI_HTTP_SYNTAX_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Text that lies elsewhere. */
+/* A slice of text that is owned elsewhere. */
 typedef struct aphi_span {
     const char *text;
     size_t n;
@@ -48,13 +48,13 @@ static inline int aphi_hex_of(unsigned char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Of a token: methods and the names of fields. */
+/* A character of a token: methods and field names. */
 static inline bool aphi_is_token(unsigned char c)
 {
     return aphi_is_alpha(c) || c == '-' || aphi_is_digit(c) || (c && strchr("!#$%&'*+.^_`|~", c));
 }
 
-/* Of a field's value, of a reason phrase: all that is visible, blanks, and bytes from 128 on. */
+/* A character of a field value or reason phrase: visible characters, blanks, and bytes from 128 on. */
 static inline bool aphi_is_text(unsigned char c)
 {
     return (c >= ' ' && c != 127) || c == '\t';
@@ -72,9 +72,9 @@ static inline aphi_span aphi_trim(aphi_span s)
     return s;
 }
 
-/* How many bytes of a target are right; all of them if it is one for that method (RFC 9112 3.2). */
+/* The length of the valid prefix of a target; all of it if it is valid for the method (RFC 9112 3.2). */
 size_t aphi_http_target(aphi_span method, aphi_span target);
-/* The same for the value of Host: a host, and maybe a port (RFC 9110 7.2). */
+/* The same for the value of Host: a host and an optional port (RFC 9110 7.2). */
 size_t aphi_http_host(aphi_span host);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * targets.c - the four forms of a request's target, and the value of Host, as far as RFC 9112 3.2 and RFC 3986 say.
+ * targets.c - the four forms of a request target, and the value of Host (RFC 9112 3.2, RFC 3986).
  *
- * Each function says how much of the text is right, so that the first wrong byte can be shown. */
+ * Each function returns the length of the valid prefix, so that the first wrong byte can be reported. */
 #include "syntax.h"
 
-/* A character of a URI that needs no percent sign; `also` are those that are allowed here besides. */
+/* A URI character that needs no percent-encoding; `also`: further allowed characters. */
 static bool is_plain(unsigned char c, const char *also)
 {
     return aphi_is_alpha(c) || aphi_is_digit(c) || (c && (strchr("-._~!$&'()*+,;=", c) || strchr(also, c)));
 }
 
-/* From i on, up to the first byte that is wrong or not plain. */
+/* Skips from i to the first byte that is invalid or not plain. */
 static size_t skip_plain(aphi_span s, size_t i, const char *also)
 {
     for (;;) {
@@ -46,7 +46,7 @@ size_t aphi_http_host(aphi_span host)
     return i < host.n && host.text[i] == ':' ? skip_digits(host, i + 1) : i;
 }
 
-/* host:port, both there. */
+/* host:port, both required. */
 static size_t authority(aphi_span target)
 {
     size_t i = aphi_http_host(target);

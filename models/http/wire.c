@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wire.c - messages of the HTTP model as messages of the protocol, and back.
+ * wire.c - messages of the HTTP model to protocol messages and back.
  *
- * Idea:       http-message.c knows how messages are framed and what fields are; here the fields that the model speaks
- *             of get their meaning: tags, lists of them, times and ranges. All other fields are left out: the model has
- *             nothing to say of them. "date" is only there where it is before "modified", and "allow" where
- *             the status demands it. */
+ * Idea:       http-message.c handles framing and fields; this file parses the fields that the model uses: tags, lists
+ *             of tags, times and ranges. Other fields are dropped. "date" is present only if it is before "modified",
+ *             and "allow" only with 405. */
 #include "http.h"
 #include "dates.h"
 #include "head.h"
@@ -68,7 +67,7 @@ static bool read_tags(text *t, aph_value *tags)
     while (t->at < t->end) {
         aph_value tag;
         skip_blanks(t);
-        if (skip(t, ",")) /* empty members of a list are allowed */
+        if (skip(t, ",")) /* empty members are allowed */
             continue;
         if (!read_tag(t, &tag))
             return false;
@@ -89,7 +88,7 @@ static bool read_number(text *t, int64_t *n)
     return t->at > from;
 }
 
-/* FIRST-LAST in bytes; other forms are as if they were not there, which a server may always do. */
+/* Parses FIRST-LAST in bytes; other forms are ignored, which servers may always do. */
 static bool read_range(text *t, aph_value *range)
 {
     int64_t first, last;
@@ -133,15 +132,15 @@ static aph_value range_text(aph_value range)
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-typedef enum meaning { TAG, TAGS, TIME, RANGE, TAG_OR_TIME, TEXT } meaning;
+typedef enum field_type { TAG, TAGS, TIME, RANGE, TAG_OR_TIME, TEXT } field_type;
 
-typedef struct known {
-    const char *name, *field; /* in the model's messages, and on the wire */
-    meaning is;
-    const char *clause; /* that says what it means */
-} known;
+typedef struct field_kind {
+    const char *name, *field; /* names in the model and on the wire */
+    field_type type;
+    const char *clause; /* of RFC 9110 */
+} field_kind;
 
-static const known asked[] = {
+static const field_kind request_fields[] = {
     {"if-match", "if-match", TAGS, "13.1.1"},
     {"if-none-match", "if-none-match", TAGS, "13.1.2"},
     {"if-modified-since", "if-modified-since", TIME, "13.1.3"},
@@ -149,18 +148,18 @@ static const known asked[] = {
     {"range", "range", RANGE, "14.2"},
     {"if-range", "if-range", TAG_OR_TIME, "13.1.5"},
 };
-static const known said[] = {
+static const field_kind response_fields[] = {
     {"tag", "etag", TAG, "8.8.3"},
     {"modified", "last-modified", TIME, "8.8.2"},
     {"range", "content-range", TEXT, "14.4"},
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* False: it does not mean what it should. *v is APH_NIL if it means nothing. */
-static bool meaning_of(const known *k, aph_value field, aph_value *v)
+/* Parses a field. Returns false if it is invalid; sets *v to APH_NIL if it is to be ignored. */
+static bool parse_field(const field_kind *k, aph_value field, aph_value *v)
 {
     *v = field;
-    if (k->is == TIME)
+    if (k->type == TIME)
         return aph_is_int(field);
     if (!aph_is_str(field))
         return false;
@@ -168,7 +167,7 @@ static bool meaning_of(const known *k, aph_value field, aph_value *v)
     const char *bytes = aph_bytes_of(&field, &n);
     text t = {bytes, bytes + n};
     int64_t time;
-    switch (k->is) {
+    switch (k->type) {
     case TAG: return read_tag(&t, v) && t.at == t.end;
     case TAGS: return read_tags(&t, v);
     case RANGE:
@@ -185,11 +184,11 @@ static bool meaning_of(const known *k, aph_value field, aph_value *v)
     }
 }
 
-/* The reverse; APH_NIL if there is no such text. */
-static aph_value field_of(const known *k, aph_value v)
+/* The reverse of parse_field; APH_NIL if the value has no text. */
+static aph_value print_field(const field_kind *k, aph_value v)
 {
     char date[APHI_HTTP_DATE_SIZE + 1];
-    switch (k->is) {
+    switch (k->type) {
     case TAG: return tag_text(v);
     case TAGS: return tags_text(v);
     case TIME: return aph_is_int(v) ? v : APH_NIL;
@@ -202,38 +201,38 @@ static aph_value field_of(const known *k, aph_value v)
     }
 }
 
-/* Validators of an answer that is no success are of what it says itself, if of anything, and so are those of a success
- * that leaves nothing; Content-Range means something with two statuses only (RFC 9110 8.8.3, 14.4). */
-static bool is_about_resource(const aph_wire *w, const known *k, aph_value status)
+/* Validators of an error response or of a response to DELETE describe its own content, not the resource; Content-Range
+ * is defined for 206 and 416 only (RFC 9110 8.8.3, 14.4). */
+static bool is_about_resource(const aph_wire *w, const field_kind *k, aph_value status)
 {
     if (w->side == APH_TO_SERVER)
         return true;
     int64_t number = aph_int_of(status);
-    if (k->is == TEXT)
+    if (k->type == TEXT)
         return number == 206 || number == 416;
     return number == 304 || (number / 100 == 2 && !aph_str_is(aph_field(w->asked, "method"), "DELETE"));
 }
 
-/* The first byte of the field's value is where it goes wrong. */
-static void say_wrong(aph_wire *w, const known *k)
+/* Reports the error at the first byte of the field value. */
+static void report_wrong(aph_wire *w, const field_kind *k)
 {
     aphi_http_head head;
     aphi_http_head_read(w, &head);
     size_t i = 0;
     while (i + 1 < head.count && !aphi_span_is(head.lines[i].name, k->field))
         i++;
-    aphi_http_wrong(w, head.lines[i].at, "RFC 9110 %s: not a value that %s may have", k->clause, k->field);
+    aphi_http_wrong(w, head.lines[i].at, "RFC 9110 %s: invalid value of %s", k->clause, k->field);
     aphi_http_head_free(&head);
 }
 
-static bool take_fields(aph_wire *w, const known *all, size_t n, aph_value fields, aph_value *message)
+static bool parse_fields(aph_wire *w, const field_kind *all, size_t n, aph_value fields, aph_value *message)
 {
     for (size_t i = 0; i < n; i++) {
         aph_value field = aph_field(fields, all[i].field), v;
         if (!field)
             continue;
-        if (!meaning_of(&all[i], field, &v)) {
-            say_wrong(w, &all[i]);
+        if (!parse_field(&all[i], field, &v)) {
+            report_wrong(w, &all[i]);
             return false;
         }
         if (v && is_about_resource(w, &all[i], aph_field(*message, "status")))
@@ -242,8 +241,8 @@ static bool take_fields(aph_wire *w, const known *all, size_t n, aph_value field
     return true;
 }
 
-/* Is there such a field among the other ones? A line of them ends with "\n". */
-static bool has_other(aph_value more, const char *name)
+/* Returns true if the lines of other fields, each ended by "\n", contain the field. */
+static bool has_line(aph_value more, const char *name)
 {
     size_t n, length = strlen(name);
     const char *at = aph_bytes_of(&more, &n), *end = at + n, *line_end;
@@ -253,11 +252,11 @@ static bool has_other(aph_value more, const char *name)
     return false;
 }
 
-static bool take_answer(aph_wire *w, aph_value got, aph_value *message)
+static bool parse_response(aph_wire *w, aph_value got, aph_value *message)
 {
-    if (!take_fields(w, said, COUNT(said), aph_field(got, "fields"), message))
+    if (!parse_fields(w, response_fields, COUNT(response_fields), aph_field(got, "fields"), message))
         return false;
-    if (aph_field(got, "status") == aph_int(405) && has_other(aph_field(got, "more"), "allow"))
+    if (aph_field(got, "status") == aph_int(405) && has_line(aph_field(got, "more"), "allow"))
         *message = aph_put(*message, "allow", aph_bool(true));
     aph_value date = aph_field(got, "date"), modified = aph_field(*message, "modified");
     if (modified && aph_int_of(date) >= 0 && aph_int_of(date) < aph_int_of(modified))
@@ -265,14 +264,14 @@ static bool take_answer(aph_wire *w, aph_value got, aph_value *message)
     return true;
 }
 
-static bool give_fields(const known *all, size_t n, aph_value message, aph_value *fields)
+static bool print_fields(const field_kind *all, size_t n, aph_value message, aph_value *fields)
 {
     *fields = aph_object();
     for (size_t i = 0; i < n; i++) {
         aph_value v = aph_field(message, all[i].name), field;
         if (!v)
             continue;
-        field = field_of(&all[i], v);
+        field = print_field(&all[i], v);
         if (!field)
             return false;
         *fields = aph_put(*fields, all[i].field, field);
@@ -289,20 +288,20 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
     if (result != APH_DECODED)
         return result;
     aph_value got = w->message, fields = aph_field(got, "fields"), body = aph_field(got, "body"), message;
-    bool understood;
+    bool valid;
     if (w->side == APH_TO_SERVER) {
         message = aph_record("method", aph_field(got, "method"), "target", aph_field(got, "target"));
-        understood = take_fields(w, asked, COUNT(asked), fields, &message);
+        valid = parse_fields(w, request_fields, COUNT(request_fields), fields, &message);
     } else {
         message = aph_record("status", aph_field(got, "status"));
-        understood = take_answer(w, got, &message);
+        valid = parse_response(w, got, &message);
     }
     w->message = body ? aph_put(message, "body", body) : message;
     w->last = aph_truth(aph_field(got, "close"));
-    return understood ? APH_DECODED : APH_MALFORMED;
+    return valid ? APH_DECODED : APH_MALFORMED;
 }
 
-/* In chunks, if it has a body. */
+/* Encodes a message with a body in chunks. */
 static bool put_chunked(aph_value sent, aph_sink *out)
 {
     aph_value printed;
@@ -327,13 +326,13 @@ static bool encode(const aph_codec *codec, aph_side side, aph_value message, aph
     if (aph_kind_of(message) != APH_OBJECT)
         return false;
     if (side == APH_TO_SERVER) {
-        if (!give_fields(asked, COUNT(asked), message, &fields))
+        if (!print_fields(request_fields, COUNT(request_fields), message, &fields))
             return false;
         if (aph_truth(aph_field(message, "expect")))
             fields = aph_put(fields, "expect", aph_str("100-continue"));
         sent = aph_record("method", aph_field(message, "method"), "target", aph_field(message, "target"));
     } else {
-        if (!give_fields(said, COUNT(said), message, &fields))
+        if (!print_fields(response_fields, COUNT(response_fields), message, &fields))
             return false;
         aph_value status = aph_field(message, "status"), date = aph_field(message, "date");
         sent = aph_record("status", status, "date", date ? date : aph_int(-1),

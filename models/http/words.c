@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * words.c - messages of the models of HTTP as people write them.
+ * words.c - messages of the HTTP models as readable text.
  *
  *     PUT /a  If-None-Match: W/"x"  "abc"
  *     200  ETag: "5-1a2b"  Last-Modified: 06 Nov 1994 08:49:37  "abc"
  *     412  (381 bytes)
  *
- * and by way of a proxy
+ * and through a proxy
  *
  *     PUT http://here/a  x-mark: 7  "abc"
  *     PUT /a  Host: here  x-mark: 7  Via: 1.1 p  "abc"
  *     204  etag: "5-1a2b"  Via: 1.1 p  server: q
  *
- * Idea:       what a value is tells how it is written: a tag has "opaque", a time is an integer, a list of integers is
- *             a range. So what is not known yet, a symbol, is none of them, and is left to whoever shows it. Dates are
- *             without what is always the same or follows from the rest. Of a long body, its size; the content that
- *             was asked for or stored also shows its beginning. What passes a proxy has fields of any name: these are
- *             called as they are in the message, those that the model knows as in RFC 9110. */
+ * Idea:       the kind of a value determines its format: a tag has "opaque", a time is an integer, a list of integers
+ *             is a range. A symbol is none of these and is left to the caller. Dates omit the day of the week and the
+ *             zone. A long body is shown by its size; requested or stored content also by its beginning. Messages
+ *             through a proxy have arbitrary fields, shown with their names in the message; fields known to the model
+ *             are spelled as in RFC 9110. */
 #include "http.h"
 
 #include "dates.h"
@@ -26,27 +26,27 @@
 
 enum { BODY_SHOWN = 32, BODY_BEGINNING = 20, PIECES = 64, TAGS_SHOWN = 8 };
 
-typedef struct saying {
+typedef struct words {
     aph_value pieces[PIECES];
     size_t n;
-} saying;
+} words;
 
-static void add(saying *s, aph_value piece)
+static void add_piece(words *s, aph_value piece)
 {
     if (s->n < PIECES)
         s->pieces[s->n++] = piece;
 }
 
-static void add_text(saying *s, const char *text) { add(s, aph_str(text)); }
+static void add_text(words *s, const char *text) { add_piece(s, aph_str(text)); }
 
-static void add_tag(saying *s, aph_value tag)
+static void add_tag(words *s, aph_value tag)
 {
     add_text(s, aph_truth(aph_field(tag, "weak")) ? "W/\"" : "\"");
-    add(s, aph_field(tag, "opaque"));
+    add_piece(s, aph_field(tag, "opaque"));
     add_text(s, "\"");
 }
 
-static void add_tags(saying *s, aph_value tags)
+static void add_tags(words *s, aph_value tags)
 {
     size_t n = aph_count(tags);
     for (size_t i = 0; i < n && i < TAGS_SHOWN; i++) {
@@ -54,62 +54,63 @@ static void add_tags(saying *s, aph_value tags)
         add_tag(s, aph_at(tags, i));
     }
     if (n > TAGS_SHOWN)
-        add(s, aph_strf(", and %zu more", n - TAGS_SHOWN));
+        add_piece(s, aph_strf(", and %zu more", n - TAGS_SHOWN));
 }
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT", without the day of the week and the zone. */
-static void add_time(saying *s, aph_value time)
+static void add_time(words *s, aph_value time)
 {
     char date[APHI_HTTP_DATE_SIZE + 1];
     if (aphi_http_date_write(aph_int_of(time), date))
-        add(s, aph_bytes(date + 5, APHI_HTTP_DATE_SIZE - 9));
+        add_piece(s, aph_bytes(date + 5, APHI_HTTP_DATE_SIZE - 9));
     else
-        add(s, time);
+        add_piece(s, time);
 }
 
-static void add_value(saying *s, aph_value v)
+static void add_value(words *s, aph_value v)
 {
     if (aph_is_int(v))
         add_time(s, v);
     else if (aph_kind_of(v) == APH_ARRAY && aph_is_int(aph_at(v, 0)) && aph_is_int(aph_at(v, 1)))
-        add(s, aph_strf("bytes=%lld-%lld", (long long)aph_int_of(aph_at(v, 0)), (long long)aph_int_of(aph_at(v, 1))));
+        add_piece(s, aph_strf("bytes=%lld-%lld", (long long)aph_int_of(aph_at(v, 0)),
+                              (long long)aph_int_of(aph_at(v, 1))));
     else if (aph_kind_of(v) == APH_ARRAY)
         add_tags(s, v);
     else if (aph_kind_of(v) == APH_OBJECT && aph_field(v, "opaque"))
         add_tag(s, v);
     else
-        add(s, v);
+        add_piece(s, v);
 }
 
-static void add_field(saying *s, aph_value message, const char *name, const char *field)
+static void add_field(words *s, aph_value message, const char *name, const char *field)
 {
     aph_value v = aph_field(message, name);
     if (!v)
         return;
-    add(s, aph_strf("  %s: ", field));
+    add_piece(s, aph_strf("  %s: ", field));
     add_value(s, v);
 }
 
-static void add_body(saying *s, aph_value body, bool is_content)
+static void add_body(words *s, aph_value body, bool is_content)
 {
     if (!body)
         return;
     if (!aph_is_str(body)) {
         add_text(s, "  body ");
-        add(s, body);
+        add_piece(s, body);
         return;
     }
     size_t n = aph_count(body);
     if (n <= BODY_SHOWN || is_content) {
         add_text(s, n || is_content ? "  \"" : "");
-        add(s, n <= BODY_SHOWN ? body : aph_substr(body, 0, BODY_BEGINNING));
+        add_piece(s, n <= BODY_SHOWN ? body : aph_substr(body, 0, BODY_BEGINNING));
         add_text(s, n > BODY_SHOWN ? "…\"" : n || is_content ? "\"" : "");
     }
     if (n > BODY_SHOWN)
-        add(s, aph_strf("%s(%zu bytes)", is_content ? " " : "  ", n));
+        add_piece(s, aph_strf("%s(%zu bytes)", is_content ? " " : "  ", n));
 }
 
-static void say_request(saying *s, aph_value request)
+static void add_request(words *s, aph_value request)
 {
     static const char *const fields[][2] = {
         {"if-match", "If-Match"},
@@ -119,9 +120,9 @@ static void say_request(saying *s, aph_value request)
         {"range", "Range"},
         {"if-range", "If-Range"},
     };
-    add(s, aph_field(request, "method"));
+    add_piece(s, aph_field(request, "method"));
     add_text(s, " ");
-    add(s, aph_field(request, "target"));
+    add_piece(s, aph_field(request, "target"));
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         add_field(s, request, fields[i][0], fields[i][1]);
     if (aph_truth(aph_field(request, "expect")))
@@ -131,10 +132,10 @@ static void say_request(saying *s, aph_value request)
         add_text(s, " in chunks");
 }
 
-static void say_answer(saying *s, aph_value answer)
+static void add_response(words *s, aph_value answer)
 {
     aph_value status = aph_field(answer, "status");
-    add(s, status);
+    add_piece(s, status);
     add_field(s, answer, "tag", "ETag");
     add_field(s, answer, "modified", "Last-Modified");
     add_field(s, answer, "date", "Date");
@@ -151,76 +152,76 @@ static bool is_request(aph_value message)
     return aph_is_str(aph_field(message, "method")) && aph_is_str(aph_field(message, "target"));
 }
 
-static aph_value said(const saying *s) { return s->n ? aph_array(s->n, s->pieces) : APH_NIL; }
+static aph_value array_of(const words *s) { return s->n ? aph_array(s->n, s->pieces) : APH_NIL; }
 
 aph_value aphi_http_words(aph_value message)
 {
-    saying s = {.n = 0};
+    words s = {.n = 0};
     if (aph_kind_of(message) != APH_OBJECT)
         return APH_NIL;
     if (is_request(message))
-        say_request(&s, message);
+        add_request(&s, message);
     else if (aph_field(message, "status"))
-        say_answer(&s, message);
-    return said(&s);
+        add_response(&s, message);
+    return array_of(&s);
 }
 
-/* ---- by way of a proxy ------------------------------------------------------------------------------------------- */
+/* ---- messages through a proxy ------------------------------------------------------------------------------------ */
 
-static void add_fields(saying *s, aph_value fields)
+static void add_fields(words *s, aph_value fields)
 {
     aph_value name, value;
     for (size_t i = 0; aph_kind_of(fields) == APH_OBJECT && aph_pair_at(fields, i, &name, &value); i++) {
         add_text(s, "  ");
-        add(s, name);
+        add_piece(s, name);
         add_text(s, ": ");
         add_value(s, value);
     }
 }
 
-/* Fields for the next one only, and that they are. */
-static void add_hop(saying *s, aph_value hop)
+/* Adds hop-by-hop fields, and Connection, which names them. */
+static void add_hop(words *s, aph_value hop)
 {
     aph_value name, value;
     add_fields(s, hop);
     for (size_t i = 0; aph_kind_of(hop) == APH_OBJECT && aph_pair_at(hop, i, &name, &value); i++) {
         add_text(s, i ? ", " : "  Connection: ");
-        add(s, name);
+        add_piece(s, name);
     }
 }
 
-static void add_via(saying *s, aph_value via)
+static void add_via(words *s, aph_value via)
 {
     for (size_t i = 0; aph_kind_of(via) == APH_ARRAY && i < aph_count(via); i++) {
         add_text(s, i ? ", " : "  Via: ");
-        add(s, aph_field(aph_at(via, i), "protocol"));
+        add_piece(s, aph_field(aph_at(via, i), "protocol"));
         add_text(s, " ");
-        add(s, aph_field(aph_at(via, i), "by"));
+        add_piece(s, aph_field(aph_at(via, i), "by"));
     }
 }
 
-/* Lines of fields that somebody added, in one line. */
-static void add_more(saying *s, aph_value more)
+/* Adds the lines of other fields, in one line. */
+static void add_more(words *s, aph_value more)
 {
     size_t n, begin = 0;
     if (!more)
         return;
     if (!aph_is_str(more)) {
         add_text(s, "  fields ");
-        add(s, more);
+        add_piece(s, more);
         return;
     }
     const char *text = aph_bytes_of(&more, &n);
     for (size_t i = 0; i < n; i++)
         if (text[i] == '\n' || i + 1 == n) {
             add_text(s, "  ");
-            add(s, aph_substr(more, begin, i + (text[i] != '\n') - begin));
+            add_piece(s, aph_substr(more, begin, i + (text[i] != '\n') - begin));
             begin = i + 1;
         }
 }
 
-/* What all messages have. */
-static void say_passed(saying *s, aph_value message)
+/* Adds the members common to requests and responses. */
+static void add_common(words *s, aph_value message)
 {
     aph_value body = aph_field(message, "body");
     add_fields(s, aph_field(message, "fields"));
@@ -234,34 +235,34 @@ static void say_passed(saying *s, aph_value message)
         add_text(s, " in chunks");
 }
 
-/* Host is said unless the target has it. */
-static void say_asked(saying *s, aph_value request)
+/* Host is omitted if it equals the target's host. */
+static void add_proxy_request(words *s, aph_value request)
 {
     aph_value to = aph_field(request, "to"), forwards = aph_field(request, "max-forwards");
-    add(s, aph_field(request, "method"));
+    add_piece(s, aph_field(request, "method"));
     add_text(s, to ? " http://" : " ");
     if (to)
-        add(s, to);
-    add(s, aph_field(request, "target"));
+        add_piece(s, to);
+    add_piece(s, aph_field(request, "target"));
     if (aph_field(request, "host") != to)
         add_field(s, request, "host", "Host");
     if (forwards) {
         add_text(s, "  Max-Forwards: ");
-        add(s, forwards);
+        add_piece(s, forwards);
     }
-    say_passed(s, request);
+    add_common(s, request);
 }
 
 aph_value aphi_proxy_words(aph_value message)
 {
-    saying s = {.n = 0};
+    words s = {.n = 0};
     if (message == aph_bool(false))
-        add_text(&s, "hangs up");
+        add_text(&s, "closes the connection");
     if (is_request(message)) {
-        say_asked(&s, message);
+        add_proxy_request(&s, message);
     } else if (aph_field(message, "status")) {
-        add(&s, aph_field(message, "status"));
-        say_passed(&s, message);
+        add_piece(&s, aph_field(message, "status"));
+        add_common(&s, message);
     }
-    return said(&s);
+    return array_of(&s);
 }

@@ -74,15 +74,15 @@ against 50 cut-body 'RFC 9112 8: the connection ends in the middle'
 
 # ---- what two readers would understand differently -------------------------------------------------------------------
 
-against 50 two-lengths 'RFC 9112 6.3: Content-Length twice'
-against 50 listed-lengths 'RFC 9112 6.3: Content-Length twice'
+against 50 two-lengths 'RFC 9112 6.3: two different values of Content-Length'
+against 50 listed-lengths 'RFC 9112 6.3: two different values of Content-Length'
 against 50 length-and-coding 'RFC 9112 6.3: Transfer-Encoding and Content-Length together'
 against 50 coding-and-length 'RFC 9112 6.3: Transfer-Encoding and Content-Length together'
 against 50 coding-unknown 'RFC 9112 6.1'
 against 50 coding-twice 'RFC 9112 6.1: chunked more than once'
 against 50 coding-1.0 'RFC 9112 6.1: Transfer-Encoding in a message of HTTP/1.0'
 against 50 coding-204 'RFC 9112 6.1: Transfer-Encoding in a response 204'
-against 50 space-before-colon 'RFC 9112 5.1: a blank between the name of a field and the colon'
+against 50 space-before-colon 'RFC 9112 5.1: blank between a field name and the colon'
 against 50 fold-first 'RFC 9112 2.2: a blank before the first field'
 against 50 folded-length 'RFC 9110 8.6: a Content-Length has digits only'
 against 50 bare-cr 'RFC 9112 2.2: a CR without LF'
@@ -91,7 +91,7 @@ against 50 no-name 'RFC 9112 5'
 
 # ---- what is no HTTP/1.1 ---------------------------------------------------------------------------------------------
 
-against 50 version-2 'RFC 9112 2.3: version 2 of HTTP'
+against 50 version-2 'RFC 9112 2.3: HTTP major version 2'
 against 50 status-99 'RFC 9110 15'
 against 50 status-long 'RFC 9112 4'
 against 50 not-http 'RFC 9112 2.3'
@@ -102,7 +102,7 @@ against 50 tls 'RFC 9112 2.3'
 for mode in endless-start endless-headers endless-header endless-name endless-1xx endless-zeros; do
     against 3 $mode 'a head of more than 65536 bytes, which is our limit'
 done
-against 50 endless-blank 'RFC 9112 4: an empty line where a status line should stand'
+against 50 endless-blank 'RFC 9112 4: empty line instead of a status line'
 against 3 endless-extension 'size of more than 4096 bytes, which is our limit'
 against 3 endless-size 'size of more than 4096 bytes, which is our limit'
 against 3 endless-trailers 'trailers of more than 16384 bytes, which is our limit'

@@ -15,7 +15,7 @@ forward() { echo "$python -S '$ANTIPHON_ROOT/tests/support/http_forward_proxy.py
 run 0 test http-proxy --listen 0 --run "$(forward right)" --messages 3000 --patience 2 --seed 1 --json
 out '"verdict":"pass"'
 # It used connections again, and asked again: without these the test would show less.
-out '"the proxy asks again"'
+out '"the proxy retries"'
 # The trace judges the same by itself, and nothing hangs on the promises.
 run 0 check http-proxy .antiphon/trace.jsonl --explain
 out 'the replay of the explanation holds'

@@ -156,23 +156,23 @@ static void status_lines_are_strict(void **unused)
     static const struct {
         const char *line, *said;
     } wrong[] = {
-        {"{}", "!0 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"HTT", "!3 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"http/1.1 200 OK", "!0 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"HTTP/2.0 200 OK", "!5 RFC 9112 2.3: version 2 of HTTP, where 1 is spoken"},
-        {"HTTP/1.x 200 OK", "!7 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"HTTP/1.", "!7 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"HTTP/1.1", "!8 RFC 9112 4: a space should follow the version"},
-        {"HTTP/1.10 200 OK", "!8 RFC 9112 4: a space should follow the version"},
+        {"{}", "!0 RFC 9112 2.3: expected HTTP/1.1"},
+        {"HTT", "!3 RFC 9112 2.3: expected HTTP/1.1"},
+        {"http/1.1 200 OK", "!0 RFC 9112 2.3: expected HTTP/1.1"},
+        {"HTTP/2.0 200 OK", "!5 RFC 9112 2.3: HTTP major version 2 instead of 1"},
+        {"HTTP/1.x 200 OK", "!7 RFC 9112 2.3: expected HTTP/1.1"},
+        {"HTTP/1.", "!7 RFC 9112 2.3: expected HTTP/1.1"},
+        {"HTTP/1.1", "!8 RFC 9112 4: expected a space after the version"},
+        {"HTTP/1.10 200 OK", "!8 RFC 9112 4: expected a space after the version"},
         {"HTTP/1.1  200 OK", "!9 RFC 9112 4: a status has three digits"},
         {"HTTP/1.1 20", "!11 RFC 9112 4: a status has three digits"},
         {"HTTP/1.1 099 OK", "!9 RFC 9110 15: a status is a number from 100 to 599"},
         {"HTTP/1.1 600 OK", "!9 RFC 9110 15: a status is a number from 100 to 599"},
-        {"HTTP/1.1 200", "!12 RFC 9112 4: a space should follow the status, also without a reason"},
-        {"HTTP/1.1 2000 OK", "!12 RFC 9112 4: a space should follow the status, also without a reason"},
+        {"HTTP/1.1 200", "!12 RFC 9112 4: expected a space after the status, even without a reason"},
+        {"HTTP/1.1 2000 OK", "!12 RFC 9112 4: expected a space after the status, even without a reason"},
         {"HTTP/1.1 200 O\x01K", "!14 RFC 9112 4: the byte 1 in a reason phrase"},
         {"HTTP/1.1 200 O\rK", "!14 RFC 9112 4: the byte 13 in a reason phrase"},
-        {"", "!0 RFC 9112 4: an empty line where a status line should stand"},
+        {"", "!0 RFC 9112 4: empty line instead of a status line"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char bytes[128], expected[160];
@@ -181,31 +181,31 @@ static void status_lines_are_strict(void **unused)
         expect_response(bytes, expected);
     }
     /* Told before the line is complete. */
-    expect_response("SSH-2.0", "[\"!0 RFC 9112 2.3: HTTP/1.1 should stand here\"]");
-    expect_response("HTTQ", "[\"!3 RFC 9112 2.3: HTTP/1.1 should stand here\"]");
+    expect_response("SSH-2.0", "[\"!0 RFC 9112 2.3: expected HTTP/1.1\"]");
+    expect_response("HTTQ", "[\"!3 RFC 9112 2.3: expected HTTP/1.1\"]");
 }
 
 static void fields_are_strict(void **unused)
 {
     (void)unused;
-    expect_response(OK "A : b\r\n\r\n", "[\"!18 RFC 9112 5.1: a blank between the name of a field and the colon\"]");
-    expect_response(OK "A b\r\n\r\n", "[\"!18 RFC 9112 5.1: a blank between the name of a field and the colon\"]");
-    expect_response(OK "A\r\n\r\n", "[\"!18 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
-    expect_response(OK ": b\r\n\r\n", "[\"!17 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
-    expect_response(OK "A(: b\r\n\r\n", "[\"!18 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
+    expect_response(OK "A : b\r\n\r\n", "[\"!18 RFC 9112 5.1: blank between a field name and the colon\"]");
+    expect_response(OK "A b\r\n\r\n", "[\"!18 RFC 9112 5.1: blank between a field name and the colon\"]");
+    expect_response(OK "A\r\n\r\n", "[\"!18 RFC 9112 5: expected a field name, a token, and a colon\"]");
+    expect_response(OK ": b\r\n\r\n", "[\"!17 RFC 9112 5: expected a field name, a token, and a colon\"]");
+    expect_response(OK "A(: b\r\n\r\n", "[\"!18 RFC 9112 5: expected a field name, a token, and a colon\"]");
     expect_response(OK "\xc3\xa9: b\r\n\r\n",
-                    "[\"!17 RFC 9112 5: a field begins with its name, a token, and a colon\"]");
+                    "[\"!17 RFC 9112 5: expected a field name, a token, and a colon\"]");
     expect_response(OK "A: b\rc\r\n\r\n", "[\"!21 RFC 9112 2.2: a CR without LF in a field's value\"]");
     expect_response(OK "A: b\r\r\n\r\n", "[\"!21 RFC 9112 2.2: a CR without LF in a field's value\"]");
     expect_response(OK "A: \x7f\r\n\r\n", "[\"!20 RFC 9110 5.5: the byte 127 in a field's value\"]");
     expect_input(&(input){APH_FROM_SERVER, OK "A: b\0c\r\n\r\n", 17 + 10, false, NULL},
                  "[\"!21 RFC 9110 5.5: the byte 0 in a field's value\"]");
     expect_response(EMPTY "Date: yesterday\r\n\r\n",
-                    "[\"!42 RFC 9110 5.6.7: the value of date is not a date of HTTP\"]");
+                    "[\"!42 RFC 9110 5.6.7: the value of date is not an HTTP date\"]");
     expect_response(EMPTY "Last-Modified:\r\n\r\n",
-                    "[\"!50 RFC 9110 5.6.7: the value of last-modified is not a date of HTTP\"]");
+                    "[\"!50 RFC 9110 5.6.7: the value of last-modified is not an HTTP date\"]");
     expect_response(EMPTY "Date: Tue, 14 Nov 2023 22:13:21 GMT\r\nDate: Tue, 14 Nov 2023 22:13:21 GMT\r\n\r\n",
-                    "[\"!42 RFC 9110 5.6.7: the value of date is not a date of HTTP\"]");
+                    "[\"!42 RFC 9110 5.6.7: the value of date is not an HTTP date\"]");
 }
 
 static void informational_responses_are_skipped(void **unused)
@@ -219,7 +219,7 @@ static void informational_responses_are_skipped(void **unused)
     expect_answer("GET", "HTTP/1.1 100 \r\n\r\n", true,
                   "[\"!17 RFC 9112 8: the connection ends in the middle of a start line or of the fields\"]");
     expect_response("HTTP/1.1 100 \r\n\r\n\r\n",
-                    "[\"!17 RFC 9112 4: an empty line where a status line should stand\"]");
+                    "[\"!17 RFC 9112 4: empty line instead of a status line\"]");
 }
 
 static void some_responses_have_no_body(void **unused)
@@ -252,14 +252,14 @@ static void a_length_is_strict(void **unused)
         {"1 1", "!33 RFC 9110 8.6: a Content-Length has digits only"},
         {"1.", "!33 RFC 9110 8.6: a Content-Length has digits only"},
         {"1,", "!33 RFC 9110 8.6: a Content-Length has at least one digit"},
-        {"1, 2", "!33 RFC 9112 6.3: Content-Length twice, and different"},
-        {"1\r\nContent-Length: 11", "!52 RFC 9112 6.3: Content-Length twice, and different"},
-        {"18446744073709551617, 1", "!33 RFC 9112 6.3: Content-Length twice, and different"},
+        {"1, 2", "!33 RFC 9112 6.3: two different values of Content-Length"},
+        {"1\r\nContent-Length: 11", "!52 RFC 9112 6.3: two different values of Content-Length"},
+        {"18446744073709551617, 1", "!33 RFC 9112 6.3: two different values of Content-Length"},
         {"18446744073709551617", "?33 by its Content-Length, a message of more than 16777216 bytes"},
         {"16777216", "?33 by its Content-Length, a message of more than 16777216 bytes"},
         {"1\r\nTransfer-Encoding: chunked", "!33 RFC 9112 6.3: Transfer-Encoding and Content-Length together"},
         {"1\r\nTransfer-Encoding: identity",
-         "!55 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for"},
+         "!55 RFC 9112 6.1: a transfer coding other than chunked, which was not requested"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char bytes[128], expected[160];
@@ -296,24 +296,24 @@ static void chunks_are_strict(void **unused)
     static const struct {
         const char *body, *said;
     } wrong[] = {
-        {"\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
-        {"\n1\r\nx\r\n0\r\n\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
-        {"g\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
-        {"-1\r\n", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
-        {" 1\r\nx", "!47 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
-        {"0x1\r\n", "!48 RFC 9112 7.1: after a chunk's size stands CRLF or a semicolon"},
-        {"1 x\r\n", "!49 RFC 9112 7.1: after a chunk's size stands CRLF or a semicolon"},
-        {"1\nx\r\n", "!48 RFC 9112 7.1: after a chunk's size stands CRLF or a semicolon"},
-        {"1;a\nx\r\n", "!50 RFC 9112 7.1: after a chunk's size stands CRLF or a semicolon"},
-        {"1 \r\nx\r\n", "!49 RFC 9112 7.1: blanks after a chunk's size, and no extension"},
-        {"1\rx", "!49 RFC 9112 7.1: CRLF should stand here, after a chunk's size"},
-        {"1\r\nxy", "!51 RFC 9112 7.1: CRLF should stand here, after a chunk"},
-        {"1\r\nx\n", "!51 RFC 9112 7.1: CRLF should stand here, after a chunk"},
-        {"1\r\nx\r\n\r\n", "!53 RFC 9112 7.1: a chunk's size, in hexadecimal digits, should stand here"},
+        {"\r\n", "!47 RFC 9112 7.1: expected a chunk size in hexadecimal digits"},
+        {"\n1\r\nx\r\n0\r\n\r\n", "!47 RFC 9112 7.1: expected a chunk size in hexadecimal digits"},
+        {"g\r\n", "!47 RFC 9112 7.1: expected a chunk size in hexadecimal digits"},
+        {"-1\r\n", "!47 RFC 9112 7.1: expected a chunk size in hexadecimal digits"},
+        {" 1\r\nx", "!47 RFC 9112 7.1: expected a chunk size in hexadecimal digits"},
+        {"0x1\r\n", "!48 RFC 9112 7.1: expected CRLF or a semicolon after a chunk size"},
+        {"1 x\r\n", "!49 RFC 9112 7.1: expected CRLF or a semicolon after a chunk size"},
+        {"1\nx\r\n", "!48 RFC 9112 7.1: expected CRLF or a semicolon after a chunk size"},
+        {"1;a\nx\r\n", "!50 RFC 9112 7.1: expected CRLF or a semicolon after a chunk size"},
+        {"1 \r\nx\r\n", "!49 RFC 9112 7.1: blanks after a chunk size without an extension"},
+        {"1\rx", "!49 RFC 9112 7.1: expected CRLF after a chunk size"},
+        {"1\r\nxy", "!51 RFC 9112 7.1: expected CRLF after a chunk"},
+        {"1\r\nx\n", "!51 RFC 9112 7.1: expected CRLF after a chunk"},
+        {"1\r\nx\r\n\r\n", "!53 RFC 9112 7.1: expected a chunk size in hexadecimal digits"},
         {"fffffffffffffffff\r\n", "?47 by the size of a chunk, a message of more than 16777216 bytes"},
         {"10000000000000001\r\nx", "?47 by the size of a chunk, a message of more than 16777216 bytes"},
         {"1\r\nx\r\n1000000\r\n", "?53 by the size of a chunk, a message of more than 16777216 bytes"},
-        {"0\r\nA\r\n\r\n", "!51 RFC 9112 5: a field begins with its name, a token, and a colon"},
+        {"0\r\nA\r\n\r\n", "!51 RFC 9112 5: expected a field name, a token, and a colon"},
         {"0\r\n a: b\r\n\r\n", "!50 RFC 9112 2.2: a blank before the first field"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -338,14 +338,14 @@ static void other_codings_are_wrong(void **unused)
 {
     (void)unused;
     expect_response(OK "Transfer-Encoding: gzip, chunked\r\n\r\n",
-                    "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for\"]");
+                    "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which was not requested\"]");
     expect_response(OK "Transfer-Encoding: chunked;a=b\r\n\r\n",
-                    "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for\"]");
+                    "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which was not requested\"]");
     expect_response(OK "Transfer-Encoding: chunkee\r\n\r\n",
-                    "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which nobody asked for\"]");
+                    "[\"!36 RFC 9112 6.1: a transfer coding other than chunked, which was not requested\"]");
     expect_response(OK "Transfer-Encoding: chunked, chunked\r\n\r\n", "[\"!36 RFC 9112 6.1: chunked more than once\"]");
     expect_response(CHUNKED, "[]");
-    expect_response(OK "Transfer-Encoding: ,\r\n\r\n", "[\"!36 RFC 9112 6.1: a Transfer-Encoding that names none\"]");
+    expect_response(OK "Transfer-Encoding: ,\r\n\r\n", "[\"!36 RFC 9112 6.1: empty Transfer-Encoding\"]");
     expect_response("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
                     "[\"!36 RFC 9112 6.1: Transfer-Encoding in a message of HTTP/1.0\"]");
 }
@@ -429,19 +429,19 @@ static void request_lines_are_strict(void **unused)
     static const struct {
         const char *line, *said;
     } wrong[] = {
-        {"GET", "!3 RFC 9112 3.1: a request begins with a method and a space"},
-        {" GET /", "!0 RFC 9112 3.1: a request begins with a method and a space"},
-        {"GE(T /", "!2 RFC 9112 3.1: a request begins with a method and a space"},
-        {"GET  / HTTP/1.1", "!4 RFC 9112 3.2: not a target that GET may have"},
-        {"GET\t/ HTTP/1.1", "!3 RFC 9112 3.1: a request begins with a method and a space"},
-        {"GET /", "!5 RFC 9112 3: a space and the version should follow the target"},
-        {"GET / ", "!6 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"GET /  HTTP/1.1", "!6 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"GET / HTTP/1.1 ", "!14 RFC 9112 3: the line should end after the version"},
-        {"GET / HTTP/1.11", "!14 RFC 9112 3: the line should end after the version"},
-        {"GET / HTTP/3.0", "!11 RFC 9112 2.3: version 3 of HTTP, where 1 is spoken"},
-        {"GET / HTTP/1", "!12 RFC 9112 2.3: HTTP/1.1 should stand here"},
-        {"\n\n\n\n\n\n\n\n\nGET / HTTP/1.1", "!8 RFC 9112 2.2: more empty lines before a request than are ignored"},
+        {"GET", "!3 RFC 9112 3.1: expected a method and a space"},
+        {" GET /", "!0 RFC 9112 3.1: expected a method and a space"},
+        {"GE(T /", "!2 RFC 9112 3.1: expected a method and a space"},
+        {"GET  / HTTP/1.1", "!4 RFC 9112 3.2: invalid target for GET"},
+        {"GET\t/ HTTP/1.1", "!3 RFC 9112 3.1: expected a method and a space"},
+        {"GET /", "!5 RFC 9112 3: expected a space and the version after the target"},
+        {"GET / ", "!6 RFC 9112 2.3: expected HTTP/1.1"},
+        {"GET /  HTTP/1.1", "!6 RFC 9112 2.3: expected HTTP/1.1"},
+        {"GET / HTTP/1.1 ", "!14 RFC 9112 3: expected the end of the line after the version"},
+        {"GET / HTTP/1.11", "!14 RFC 9112 3: expected the end of the line after the version"},
+        {"GET / HTTP/3.0", "!11 RFC 9112 2.3: HTTP major version 3 instead of 1"},
+        {"GET / HTTP/1", "!12 RFC 9112 2.3: expected HTTP/1.1"},
+        {"\n\n\n\n\n\n\n\n\nGET / HTTP/1.1", "!8 RFC 9112 2.2: too many empty lines before a request"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char bytes[128], expected[160];
@@ -456,9 +456,9 @@ static void a_request_has_one_host(void **unused)
     (void)unused;
     expect_request("GET / HTTP/1.1\r\n\r\n", "[\"!17 RFC 9112 3.2: a request of HTTP/1.1 without Host\"]");
     expect_request("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", "[\"!31 RFC 9112 3.2: more than one Host\"]");
-    expect_request("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "[\"!23 RFC 9112 3.2: not a host and port\"]");
-    expect_request("GET / HTTP/1.1\r\nHost: a:8x\r\n\r\n", "[\"!25 RFC 9112 3.2: not a host and port\"]");
-    expect_request("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", "[\"!25 RFC 9112 3.2: not a host and port\"]");
+    expect_request("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "[\"!23 RFC 9112 3.2: Host is not a host and port\"]");
+    expect_request("GET / HTTP/1.1\r\nHost: a:8x\r\n\r\n", "[\"!25 RFC 9112 3.2: Host is not a host and port\"]");
+    expect_request("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", "[\"!25 RFC 9112 3.2: Host is not a host and port\"]");
     expect_request("GET / HTTP/1.1\r\nHost: [::1]:\r\n\r\n",
                    "[{\"fields\":{\"host\":\"[::1]:\"},\"method\":\"GET\",\"target\":\"/\"}]");
 }
@@ -562,8 +562,8 @@ static void bodies_have_a_limit(void **unused)
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, size, "", 0, "", 1),
                            "?47 by the size of a chunk, a message of more than 16777216 bytes"));
     expect_long(CHUNKED "1;", "a", 1 << 20, "",
-                "?4143 a line with a chunk's size of more than 4096 bytes");
-    expect_long(CHUNKED, "0", 1 << 20, "", "?4143 a line with a chunk's size of more than 4096 bytes");
+                "?4143 a line with a chunk size of more than 4096 bytes");
+    expect_long(CHUNKED, "0", 1 << 20, "", "?4143 a line with a chunk size of more than 4096 bytes");
     expect_long(CHUNKED "0\r\n", "a: b\r\n", 1 << 20, "", "?16434 trailers of more than 16384 bytes");
 }
 

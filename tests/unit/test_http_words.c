@@ -109,7 +109,7 @@ static void answered_by_way_of_a_proxy(void **unused)
            "\"date\":{\"?\":1,\"sort\":\"int\"},\"more\":{\"?\":2,\"sort\":\"string\"},"
            "\"body\":{\"?\":3,\"sort\":\"string\"}}",
            "200  Via: 1.1 ?0  Date: ?1  fields ?2  body ?3");
-    passed("false", "hangs up");
+    passed("false", "closes the connection");
 }
 
 static void others_and_harm_by_way_of_a_proxy(void **unused)

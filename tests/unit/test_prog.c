@@ -241,7 +241,7 @@ static void test_errors(void **unused)
     error_at("!1 := 9223372036854775808; return", 1, 7, "this integer does not fit 64 bits");
     error_at("!1 := 99999999999999999999; return", 1, 7, "this integer does not fit 64 bits");
     error_at("!9223372036854775808 := 1; return", 1, 2, "this integer does not fit 64 bits");
-    error_at("choices 5..4 return", 1, 14, "there are no choices: the lower bound is above the upper one");
+    error_at("choices 5..4 return", 1, 14, "empty range of choices: the lower bound is above the upper one");
     error_at("choices 5 return", 1, 11, "expected '..', found 'return'");
     error_at("!1 := \x01; return", 1, 7, "expected an integer, an address such as !1, or '(', found the byte 0x01");
     error_at("Return", 1, 1, "expected 'if', 'return' or a write such as !1 := 0;, found 'Return'");
