@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * delta_debug.c - removing actions from the best script, in large pieces first.
+ * delta_debug.c - removal of actions from the best script, in large sets first.
  *
- * Idea:       Each unit (an action, a connection) has a probability of being needed. The set whose removal promises
- *             most, its size times the probability that none of it is needed, is removed next. If that fails, it is
- *             gone; if it passes, its units are needed with a higher probability, by Bayes: q becomes q / (1 - p f),
- *             where f is the probability that none was needed and p how often a script fails that could. This is delta
- *             debugging that remembers, and in which a pass counts for less if the subject fails only sometimes.
- * Cost:       About k log(n/k) runs for k needed of n; then, for p < 1, some log(0.02)/log(1-p) for each that is left.
- * Not done:   Halves, quarters, ...: they forget what each pass said. */
+ * Idea:       Probabilistic delta debugging. Each unit (an action, a connection) has a probability of being needed. The
+ *             next set to remove maximizes its size times the probability f that none of it is needed. If the script
+ *             still fails, the set is removed; if it passes, the probability q of each unit in it becomes, by Bayes,
+ *             q / (1 - p f), where p is the failure rate. A pass counts for less if the subject fails only sometimes.
+ * Cost:       About k log(n/k) runs for k needed of n units; then, for p < 1, log(0.02)/log(1-p) for each that is left.
+ * Not done:   Halves, quarters, ...: they discard the information of passing runs. */
 #include "shrink/delta_debug.h"
 
 #include <stdlib.h>
@@ -16,9 +15,9 @@
 #include "shrink/script_edit.h"
 #include "shrink/slice.h"
 
-enum { CONNECTIONS_MIN = 4 }; /* from which on whole connections are removed first */
+enum { CONNECTIONS_MIN = 4 }; /* for whole connections to be removed first */
 
-static double least(double a, double b) { return a < b ? a : b; }
+static double min_of(double a, double b) { return a < b ? a : b; }
 
 bool aphi_delta_debug_cut(aphi_shrink_runner *s, size_t count)
 {
@@ -47,7 +46,7 @@ void aphi_delta_debug_guess(aphi_shrink_runner *s)
         aphi_script_edit_without(s, removed);
         bool failed = kept * 5 < n * 4 && aphi_shrink_runner_fails(s);
         if (failed)
-            aphi_shrink_runner_report(s, "removed %zu of %zu actions that seem to have nothing to do with the last",
+            aphi_shrink_runner_report(s, "removed %zu of %zu actions that seem unrelated to the last",
                                       n - kept, n);
         free(levels);
         free(removed);
@@ -57,11 +56,11 @@ void aphi_delta_debug_guess(aphi_shrink_runner *s)
 }
 
 typedef struct unit { /* actions that are removed together */
-    double needed;    /* the probability that it is */
-    double at_first;
-    size_t actions; /* that it has */
+    double needed;    /* probability */
+    double needed_first;
+    size_t actions;
     size_t position;
-    bool removed; /* in the candidate at hand */
+    bool removed;     /* in the current candidate */
 } unit;
 
 static int compare_units(const void *a, const void *b)
@@ -72,8 +71,9 @@ static int compare_units(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-/* Marks the units whose removal promises to take most actions away; false if all seem to be needed. order: room. */
-static bool choose_units(unit *units, size_t n, unit **order, double *all_free)
+/* Marks the units with the largest expected number of removed actions. Returns false if all seem needed. order: scratch
+ * space for n elements. */
+static bool choose_units(unit *units, size_t n, unit **order, double *none_needed)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
@@ -91,27 +91,25 @@ static bool choose_units(unit *units, size_t n, unit **order, double *all_free)
             continue;
         gain = chance * actions;
         chosen = i + 1;
-        *all_free = chance;
+        *none_needed = chance;
     }
     for (size_t i = 0; i < chosen; i++)
         order[i]->removed = true;
     return chosen > 0;
 }
 
-/* The candidate without them passed once more. */
-static void believe(const aphi_shrink_runner *s, unit *units, size_t n, double all_free)
+/* The candidate without the marked units passed. */
+static void raise_needed(const aphi_shrink_runner *s, unit *units, size_t n, double none_needed)
 {
-    double p = aphi_shrink_runner_rate(s) < 0.18
-                   ? 0.18
-                   : aphi_shrink_runner_rate(s); /* so that no unit is tried more than some twenty times */
+    double rate = aphi_shrink_runner_rate(s), p = rate < 0.18 ? 0.18 : rate; /* limits tries of a unit to about 20 */
     for (size_t i = 0; i < n; i++) {
         if (units[i].removed)
-            units[i].needed = least(1, units[i].needed / (1 - p * all_free));
+            units[i].needed = min_of(1, units[i].needed / (1 - p * none_needed));
     }
 }
 
-/* The actions that are left keep their units; those of the units removed are gone. */
-static void keep_units(aphi_shrink_runner *s, unit *units, size_t n, size_t *unit_of, size_t before)
+/* Assigns the remaining actions to their units. */
+static void update_units(aphi_shrink_runner *s, unit *units, size_t n, size_t *unit_of, size_t before)
 {
     size_t kept = 0;
     for (size_t i = 0; i < before; i++) {
@@ -128,24 +126,24 @@ static void remove_units(aphi_shrink_runner *s, unit *units, size_t n, size_t *u
 {
     unit **order = aphi_alloc((n + 1) * sizeof *order);
     bool *removed = aphi_alloc((s->best.count + 1) * sizeof *removed);
-    double all_free = 1;
-    while (!s->over && !s->fell && choose_units(units, n, order, &all_free)) {
+    double none_needed = 1;
+    while (!s->over && !s->must_fall_back && choose_units(units, n, order, &none_needed)) {
         size_t before = s->best.count;
         for (size_t i = 0; i < before; i++)
             removed[i] = units[unit_of[i]].removed;
         aphi_script_edit_without(s, removed);
-        unsigned runs = aphi_shrink_runner_tried(s);
+        unsigned runs = aphi_shrink_runner_passed(s);
         if (aphi_shrink_runner_fails_within(s, runs < APHI_TRIES_MAX ? runs + 1 : runs)) {
             aphi_shrink_runner_report(s, "removed %zu of %zu %s", before - s->best.count, before, what);
-            keep_units(s, units, n, unit_of, before);
-            if (aphi_delta_debug_cut(s, s->taken))
-                keep_units(s, units, n, unit_of, s->best.count);
+            update_units(s, units, n, unit_of, before);
+            if (aphi_delta_debug_cut(s, s->actions_taken))
+                update_units(s, units, n, unit_of, s->best.count);
         } else {
-            believe(s, units, n, all_free);
+            raise_needed(s, units, n, none_needed);
         }
-        for (size_t i = 0; s->shaken && i < n; i++)
-            units[i].needed = units[i].at_first;
-        s->shaken = false;
+        for (size_t i = 0; s->rate_dropped && i < n; i++)
+            units[i].needed = units[i].needed_first;
+        s->rate_dropped = false;
     }
     free(order);
     free(removed);
@@ -159,7 +157,7 @@ void aphi_delta_debug_connections(aphi_shrink_runner *s)
         unit *units = aphi_alloc_zero(n * sizeof *units);
         size_t *unit_of = aphi_alloc(count * sizeof *unit_of);
         for (size_t k = 0; k < n; k++) {
-            units[k] = (unit){.needed = 2.0 / (double)(n + 2), .at_first = 2.0 / (double)(n + 2), .position = k};
+            units[k] = (unit){.needed = 2.0 / (double)(n + 2), .needed_first = 2.0 / (double)(n + 2), .position = k};
         }
         for (size_t i = 0; i < count; i++) {
             for (size_t k = 0; k < n; k++) {
@@ -175,7 +173,7 @@ void aphi_delta_debug_connections(aphi_shrink_runner *s)
     free(numbers);
 }
 
-/* At first, what seems relevant is more likely to be needed, and the last action most. */
+/* Initially, relevant actions are more likely to be needed, and the last one most. */
 void aphi_delta_debug_actions(aphi_shrink_runner *s)
 {
     size_t n = s->best.count;
@@ -183,11 +181,11 @@ void aphi_delta_debug_actions(aphi_shrink_runner *s)
     size_t *unit_of = aphi_alloc((n + 1) * sizeof *unit_of);
     aphi_script_slice *levels = aphi_alloc((n + 1) * sizeof *levels);
     aphi_script_slice_guess(&s->best, levels);
-    double usual = least(0.25, 4.0 / (double)(n + 1));
+    double usual = min_of(0.25, 4.0 / (double)(n + 1));
     for (size_t i = 0; i < n; i++) {
         double more = levels[i] == APHI_SLICE_REFERS ? 0.3 : levels[i] == APHI_SLICE_SHARES ? usual : 0;
-        double needed = i + 1 == n ? 0.8 : least(0.6, usual + more);
-        units[i] = (unit){.needed = needed, .at_first = needed, .actions = 1, .position = i};
+        double needed = i + 1 == n ? 0.8 : min_of(0.6, usual + more);
+        units[i] = (unit){.needed = needed, .needed_first = needed, .actions = 1, .position = i};
         unit_of[i] = i;
     }
     remove_units(s, units, n, unit_of, "actions");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reorder.c - orders in which the subject may have dealt with the requests of a run.
+ * reorder.c - orders in which the subject may have processed the requests of a run.
  *
- * Idea:       What overlapped in a run can be had again, without a race, only if the requests are sent one by one in
- *             the order in which the subject dealt with them. Nobody saw that order, but each request had its turn some
- *             time between being sent and being answered: a moment in between is drawn for each.
- * Invariants: A request comes behind every request whose answer a hole of it needs: that answer was there when it was
- *             sent. A connection keeps its order, since its answers do. */
+ * Idea:       Overlapping requests can be reproduced without a race by sending them one at a time, in the order in
+ *             which the subject processed them. That order is not observable, but each request was processed at some
+ *             time between its sending and its response: a time in between is drawn for each.
+ * Invariants: A request comes after every request whose response fills one of its holes: that response had arrived
+ *             before. The order on a connection is kept. */
 #include "shrink/reorder.h"
 
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "script/simplify.h"
 
 typedef struct place {
-    size_t index;       /* in the script as it was */
-    size_t sent, ended; /* moments: of sending, and of the answer or of the end without one; from 1 */
-    size_t turn;        /* one in between */
+    size_t index;       /* in the original script */
+    size_t sent, ended; /* events, from 1: the sending, and the response or loss */
+    size_t turn;        /* drawn in between */
 } place;
 
-static int by_turn(const void *a, const void *b)
+static int compare_turns(const void *a, const void *b)
 {
     const place *p = a, *q = b;
     if (p->turn != q->turn)
@@ -29,7 +29,7 @@ static int by_turn(const void *a, const void *b)
 
 typedef struct new_labels {
     const aphi_script *script;
-    const size_t *at; /* by index in the script as it was */
+    const size_t *at; /* by index in the original script */
 } new_labels;
 
 static int64_t new_label(const void *context, int64_t label)
@@ -39,11 +39,11 @@ static int64_t new_label(const void *context, int64_t label)
     return i == n->script->count ? label : 2 * (int64_t)n->at[i] + 1 + (label % 2 == 0);
 }
 
-/* Closes left their moments in the order of the script. */
-static void look_when_closed(const aphi_script *script, const aphi_run_event *moments, size_t count, place *places)
+/* Close events are in the order of the script. */
+static void find_closes(const aphi_script *script, const aphi_run_event *events, size_t count, place *places)
 {
     for (size_t k = 0, i = 0; k < count; k++) {
-        if (moments[k].kind != APHI_RUN_EVENT_CLOSED)
+        if (events[k].kind != APHI_RUN_EVENT_CLOSED)
             continue;
         while (i < script->count && script->actions[i].send != APH_NIL)
             i++;
@@ -53,26 +53,26 @@ static void look_when_closed(const aphi_script *script, const aphi_run_event *mo
     }
 }
 
-static void look_when_sent(const aphi_script *script, const aphi_run_event *moments, size_t count, place *places)
+static void find_sends(const aphi_script *script, const aphi_run_event *events, size_t count, place *places)
 {
     for (size_t k = 0; k < count; k++) {
-        size_t i = moments[k].label > 0 ? aphi_script_index(script, moments[k].label) : script->count;
+        size_t i = events[k].label > 0 ? aphi_script_index(script, events[k].label) : script->count;
         if (i == script->count)
             continue;
-        if (moments[k].kind == APHI_RUN_EVENT_SENT)
+        if (events[k].kind == APHI_RUN_EVENT_SENT)
             places[i].sent = k + 1;
         else
             places[i].ended = k + 1;
     }
     for (size_t i = 0; i < script->count; i++) {
-        if (!places[i].sent) /* it could not be sent: it stays behind the action before it */
+        if (!places[i].sent) /* it was not sent: it stays after the previous action */
             places[i].sent = places[i].ended = i ? places[i - 1].sent : 0;
         if (!places[i].ended)
             places[i].ended = count + 1;
     }
 }
 
-/* No request overtakes one before it on its connection. */
+/* No request overtakes another on its connection. */
 static void draw_turns(const aphi_script *script, aphi_choice *choice, place *places)
 {
     for (size_t i = 0; i < script->count; i++) {
@@ -88,17 +88,17 @@ static void draw_turns(const aphi_script *script, aphi_choice *choice, place *pl
     }
 }
 
-aphi_script aphi_reorder(const aphi_script *script, const aphi_run_event *moments, size_t count, aphi_choice *choice)
+aphi_script aphi_reorder(const aphi_script *script, const aphi_run_event *events, size_t count, aphi_choice *choice)
 {
     aphi_script ordered = aphi_script_copy(script);
     place *places = aphi_alloc_zero((script->count + 1) * sizeof *places);
     size_t *at = aphi_alloc((script->count + 1) * sizeof *at);
     for (size_t i = 0; i < script->count; i++)
         places[i].index = i;
-    look_when_closed(script, moments, count, places);
-    look_when_sent(script, moments, count, places);
+    find_closes(script, events, count, places);
+    find_sends(script, events, count, places);
     draw_turns(script, choice, places);
-    qsort(places, script->count, sizeof *places, by_turn);
+    qsort(places, script->count, sizeof *places, compare_turns);
     for (size_t i = 0; i < script->count; i++)
         at[places[i].index] = i;
     for (size_t i = 0; i < script->count; i++) {

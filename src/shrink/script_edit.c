@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * script_edit.c - scripts made from the best so far.
+ * script_edit.c - candidates derived from the best script.
  *
- * Invariants: Whatever is removed, an action still waits for what it would have had to wait for behind the removed
- *             ones, or for something that comes about then: else a script that fails in some order of requests and
- *             answers could only shrink by luck. */
+ * Invariants: When actions are removed, the others still wait for the events that those waited for, or for earlier
+ *             ones: otherwise a script that fails only in some order of requests and responses would rarely shrink. */
 #include "shrink/script_edit.h"
 
 #include <stdlib.h>
@@ -20,19 +19,19 @@ static void begin_candidate(aphi_shrink_runner *s)
     c->count = 0;
 }
 
-static void take(aphi_shrink_runner *s, const aphi_script *from)
+static void set_candidate(aphi_shrink_runner *s, const aphi_script *from)
 {
     begin_candidate(s);
     for (size_t i = 0; i < from->count; i++)
         aphi_script_add(&s->candidate, &from->actions[i]);
 }
 
-void aphi_script_edit_copy(aphi_shrink_runner *s) { take(s, &s->best); }
+void aphi_script_edit_copy(aphi_shrink_runner *s) { set_candidate(s, &s->best); }
 
 void aphi_script_edit_reordered(aphi_shrink_runner *s, unsigned n)
 {
     aphi_script other = s->options->reorder(s->options->context, n);
-    take(s, &other);
+    set_candidate(s, &other);
     aphi_script_free(&other);
 }
 
@@ -40,23 +39,22 @@ void aphi_script_edit_without(aphi_shrink_runner *s, const bool *removed)
 {
     begin_candidate(s);
     const aphi_script *b = &s->best;
-    int64_t *kept_before =
-        aphi_alloc((b->count + 1) * sizeof *kept_before); /* the label of the last request kept, or 0 */
-    aphi_action held = {.wait = APHI_WAIT_NOTHING};       /* by those just removed */
+    int64_t *kept_before = aphi_alloc((b->count + 1) * sizeof *kept_before); /* label of the last kept request, or 0 */
+    aphi_action inherited = {.wait = APHI_WAIT_NOTHING};                     /* wait of the actions just removed */
     int64_t kept = 0;
     for (size_t i = 0; i < b->count; i++) {
         aphi_action a = b->actions[i];
-        size_t asked = a.wait == APHI_WAIT_ANSWER ? aphi_script_index(b, a.waits_for) : b->count;
+        size_t request = a.wait == APHI_WAIT_ANSWER ? aphi_script_index(b, a.waits_for) : b->count;
         kept_before[i] = kept;
-        if (asked < i && removed[asked]) {
-            a.wait = kept_before[asked] ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;
-            a.waits_for = kept_before[asked] ? kept_before[asked] + 1 : 0;
+        if (request < i && removed[request]) {
+            a.wait = kept_before[request] ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;
+            a.waits_for = kept_before[request] ? kept_before[request] + 1 : 0;
         }
         if (a.wait == APHI_WAIT_NOTHING) {
-            a.wait = held.wait;
-            a.waits_for = held.waits_for;
+            a.wait = inherited.wait;
+            a.waits_for = inherited.waits_for;
         }
-        held = removed[i] ? a : (aphi_action){.wait = APHI_WAIT_NOTHING};
+        inherited = removed[i] ? a : (aphi_action){.wait = APHI_WAIT_NOTHING};
         if (removed[i])
             continue;
         aphi_script_add(&s->candidate, &a);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * script_edit.h - scripts made from the best so far. */
+ * script_edit.h - candidates derived from the best script. */
 #ifndef APHI_SHRINK_SCRIPT_EDIT_H
 #define APHI_SHRINK_SCRIPT_EDIT_H
 
 #include "shrink/shrink_runner.h"
 
-/* The candidate is best as it is, to be changed. */
+/* Copies best to the candidate. */
 void aphi_script_edit_copy(aphi_shrink_runner *s);
-/* The candidate is the first script in its n-th other order; there must be such orders. */
+/* Makes the n-th reordered script the candidate; options->reorder must exist. */
 void aphi_script_edit_reordered(aphi_shrink_runner *s, unsigned n);
-/* The candidate is best without the actions marked. Who waited for the answer to a request that is gone waits for the
- * one to the request before it; who waited for nothing, for what those just removed before it waited for: they held it
- * up too. */
+/* Makes the candidate from best without the marked actions. An action that waited for the response to a removed request
+ * waits for the response to the request before that one. An action without a wait inherits the wait of the actions
+ * removed directly before it, because they delayed it too. */
 void aphi_script_edit_without(aphi_shrink_runner *s, const bool *removed);
 
-/* Each action waits for the answer to the request before it. */
+/* Makes each action wait for the response to the previous request. */
 void aphi_script_edit_wait_for_each(aphi_script *c);
-/* Each action that waits for nothing waits for the answers that its holes need. */
+/* Makes each action without a wait wait for the responses that its holes need. */
 void aphi_script_edit_wait_for_holes(aphi_script *c);
 
-/* The connections in the order of their first use; numbers is to be freed. */
+/* Returns the number of connections; *numbers, which the caller frees, lists them in the order of their first use. */
 size_t aphi_script_edit_connections(const aphi_script *script, int64_t **numbers);
 
 #endif

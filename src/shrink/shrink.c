@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shrink.c - make a failing script small, by running smaller ones.
+ * shrink.c - the stages of shrinking a failing script.
  *
- * Idea:       1. Run it again, with each request waiting for the answer before it, in the order of sending and in that
- *             of the answers: if it fails so, all that follows is reproducible. If not, run it as it was, to know how
- *             often it fails. 2. Cut it off where it failed. 3. Guess what matters (slice.c). 4. Remove pieces:
- *             whole connections, then requests (delta_debug.c). 5. Take all single steps, round after round, until a round
- *             changes nothing (single_steps.c). 6. Say how often the result fails.
- * Cost:       Runs: a few for a guess that is right, else about k log(n/k) for k needed of n actions; then some ten for
- *             each action that is left. A subject that fails with a rate p takes up to log(0.02)/log(1-p) as many.
- *             Where few runs fit into the time, those that only make sure are left out, and cutting comes first.
+ * Idea:       1. Run it again with each request waiting for the previous response, in the order of requests and in that
+ *             of responses. If it still fails, the following stages are deterministic; otherwise run it unchanged to
+ *             estimate its failure rate. 2. Cut it off after the failure. 3. Guess the relevant actions (slice.c).
+ *             4. Remove whole connections, then actions (delta_debug.c). 5. Try all single steps, round after round,
+ *             until a round changes nothing (single_steps.c). 6. Measure the failure rate of the result.
+ * Cost:       A few runs if the guess is right, otherwise about k log(n/k) for k needed of n actions; then about ten
+ *             for each remaining action. A failure rate p multiplies this by up to log(0.02)/log(1-p). If few runs fit
+ *             into the budget, those that only confirm others are skipped, and cutting comes first.
  * Read next:  shrink_runner.h, tests/property/test_shrink_planted.c */
 #include "shrink/shrink.h"
 
@@ -20,19 +20,19 @@
 #include "shrink/shrink_runner.h"
 
 enum {
-    PROBE_FEW = 8,    /* actions that show what waiting costs */
+    PROBE_FEW = 8,    /* actions of the two probes that measure the cost of waiting */
     PROBE = 64,
-    ONE_BY_ONE = 3,   /* actions cut off at the end, beside the many */
-    ORDERS = 4,       /* that are tried of a script that fails by chance */
-    CHECKS = 3,       /* runs before it is believed that a script always fails */
-    ROUNDS = 60,      /* of making it fail again, while there is time: */
-    ESTABLISHING = 3, /* this part of it */
+    SINGLE_CUTS = 3,  /* actions cut off one at a time at the end */
+    ORDERS = 4,       /* tried for a script that fails by chance */
+    CHECKS = 3,       /* runs before a script is assumed to fail always */
+    ROUNDS = 60,      /* of reproducing the failure, in the first part of the budget: */
+    REPRODUCE_PART = 3,
 };
 
 /* ---- the first runs ---------------------------------------------------------------------------------------------- */
 
-/* How long the first n actions take, if each waits. */
-static int64_t time_of_waiting(aphi_shrink_runner *s, size_t n)
+/* Returns the time of a run of the first n actions if each waits. */
+static int64_t measure_waiting(aphi_shrink_runner *s, size_t n)
 {
     aphi_script_edit_copy(s);
     s->candidate.count = n;
@@ -41,21 +41,21 @@ static int64_t time_of_waiting(aphi_shrink_runner *s, size_t n)
     return s->last_ns;
 }
 
-/* Where answers never come, waiting for them could use up the budget: a few actions show what it costs, beyond the
+/* If responses never come, waiting for them could use up the budget. Two probes measure the cost of waiting without the
  * start of the subject. */
-static bool waiting_is_cheap(aphi_shrink_runner *s)
+static bool is_waiting_cheap(aphi_shrink_runner *s)
 {
     if (s->best.count <= PROBE)
         return true;
-    int64_t few = time_of_waiting(s, PROBE_FEW);
-    if (s->hurried)
-        return true; /* it is the start of the subject that takes time, and so would another probe */
-    int64_t more = time_of_waiting(s, PROBE);
+    int64_t few = measure_waiting(s, PROBE_FEW);
+    if (s->is_slow)
+        return true; /* the start of the subject takes the time, and would do so again */
+    int64_t more = measure_waiting(s, PROBE);
     int64_t all = (more - few) / (PROBE - PROBE_FEW) * (int64_t)s->best.count;
     return !s->over && all < (s->deadline - s->start) / 10;
 }
 
-/* The candidate in which each request waits for the answer before it: in the order of sending, then in others. */
+/* Makes a candidate in which each request waits for the previous response: n == 0: in the original order. */
 static bool make_serial(aphi_shrink_runner *s, unsigned n)
 {
     if (n && !s->options->reorder)
@@ -77,17 +77,17 @@ static bool fails_once(aphi_shrink_runner *s, unsigned ran)
     return true;
 }
 
-/* In one of the ways there are: one by one, if that takes no more than its time, in one order after another; as it was,
- * where chance must help; and with waits for what its holes need. */
-static bool fails_in_some_way(aphi_shrink_runner *s, bool *serial)
+/* Tries, in turn: serial runs in several orders, if waiting is cheap; the unchanged script; and waits for the responses
+ * that holes refer to. */
+static bool reproduce_failure(aphi_shrink_runner *s, bool *serial)
 {
-    s->cheap = waiting_is_cheap(s);
-    int64_t enough = s->start + (s->deadline - s->start) / ESTABLISHING;
+    s->waits_are_cheap = is_waiting_cheap(s);
+    int64_t enough = s->start + (s->deadline - s->start) / REPRODUCE_PART;
     for (unsigned i = 0; !s->over && i < (aphi_clock_ns() < enough ? ROUNDS : APHI_TRIES_MAX); i++) {
-        *serial = s->cheap && make_serial(s, i) && fails_once(s, 1);
+        *serial = s->waits_are_cheap && make_serial(s, i) && fails_once(s, 1);
         if (*serial) {
-            aphi_shrink_runner_report(s, "fails too if each request waits for the answer before it%s",
-                            !i ? "" : i == 1 ? ", in the order of the answers" : ", in another order");
+            aphi_shrink_runner_report(s, "still fails if each request waits for the previous response%s",
+                                      !i ? "" : i == 1 ? ", in the order of responses" : ", in another order");
             return true;
         }
         aphi_script_edit_copy(s);
@@ -101,25 +101,24 @@ static bool fails_in_some_way(aphi_shrink_runner *s, bool *serial)
     return false;
 }
 
-/* How often does best fail? That it did once says little. */
-static void learn_rate(aphi_shrink_runner *s)
+static void measure_rate(aphi_shrink_runner *s)
 {
-    size_t taken = s->taken;
-    for (int i = 0; i < CHECKS && !s->hurried; i++)
+    size_t taken = s->actions_taken;
+    for (int i = 0; i < CHECKS && !s->is_slow; i++)
         aphi_shrink_runner_check(s);
     aphi_shrink_runner_measure(s);
-    s->shaken = false;
-    s->taken = taken;
+    s->rate_dropped = false;
+    s->actions_taken = taken;
 }
 
-/* Removes what comes after the failure: there where the run says, or else by halves. Serially, the failing answer is
- * about the last: one by one finds it. */
-static void cut_off(aphi_shrink_runner *s, bool serial)
+/* Removes the actions after the failure: by the number that the run reported, or by bisection. In a serial run the
+ * failing response is one of the last, so cutting one at a time finds it. */
+static void cut_end(aphi_shrink_runner *s, bool serial)
 {
-    bool cut = aphi_delta_debug_cut(s, s->taken);
-    for (int i = 0; serial && !s->hurried && i < ONE_BY_ONE && aphi_delta_debug_cut(s, s->best.count - 1); i++)
+    bool cut = aphi_delta_debug_cut(s, s->actions_taken);
+    for (int i = 0; serial && !s->is_slow && i < SINGLE_CUTS && aphi_delta_debug_cut(s, s->best.count - 1); i++)
         ;
-    if (cut || s->taken > 0)
+    if (cut || s->actions_taken > 0)
         return;
     size_t passes = 0;
     while (!s->over && s->best.count - passes > 1 + s->best.count / 16) {
@@ -129,64 +128,63 @@ static void cut_off(aphi_shrink_runner *s, bool serial)
     }
 }
 
-/* What failed by chance is put in order, if it still fails then. */
-static void put_in_order(aphi_shrink_runner *s)
+/* Makes a script that fails by chance serial, if it still fails. */
+static void make_best_serial(aphi_shrink_runner *s)
 {
-    for (unsigned i = 0; i < ORDERS && s->cheap && make_serial(s, i); i++) {
+    for (unsigned i = 0; i < ORDERS && s->waits_are_cheap && make_serial(s, i); i++) {
         if (!aphi_shrink_runner_fails(s))
             continue;
-        aphi_shrink_runner_report(s, "fails too if each request waits for the answer before it");
-        s->failed = s->ran = 1; /* what was learnt before was of another kind */
-        learn_rate(s);
+        aphi_shrink_runner_report(s, "still fails if each request waits for the previous response");
+        s->failed = s->ran = 1; /* the rate of the concurrent script does not apply */
+        measure_rate(s);
         return;
     }
     aphi_script_edit_copy(s);
     aphi_script_edit_wait_for_holes(&s->candidate);
     if (aphi_shrink_runner_fails(s))
-        aphi_shrink_runner_report(s, "fails too if each request waits for the answers that it refers to");
+        aphi_shrink_runner_report(s, "still fails if each request waits for the responses that it refers to");
 }
 
 /* ---- the result -------------------------------------------------------------------------------------------------- */
 
-static unsigned failures(aphi_shrink_runner *s, const aphi_script *script, unsigned runs, unsigned *ran)
+static unsigned count_failures(aphi_shrink_runner *s, const aphi_script *script, unsigned runs, unsigned *ran)
 {
     unsigned failed = 0;
     for (*ran = 0; *ran < runs; ++*ran) {
-        bool f = aphi_shrink_runner_run(s, script);
+        bool fails = aphi_shrink_runner_run(s, script);
         if (s->over)
             break;
-        failed += f;
+        failed += fails;
     }
     return failed;
 }
 
-/* How often it fails. A script that fails only sometimes may do so more often with more waits: then they are worth
- * it. */
-static void confirm(aphi_shrink_runner *s, aphi_shrunk *result)
+/* Measures the failure rate. If waiting for each response raises it, the waits are kept. */
+static void confirm_result(aphi_shrink_runner *s, aphi_shrunk *result)
 {
     unsigned wanted = s->options->confirm ? s->options->confirm : 10, ran;
-    result->reproduced = failures(s, &s->best, wanted, &result->confirmed);
+    result->reproduced = count_failures(s, &s->best, wanted, &result->confirmed);
     aphi_script_edit_copy(s);
     aphi_script_edit_wait_for_each(&s->candidate);
     if (result->reproduced == result->confirmed ||
         aphi_shrink_runner_key(&s->candidate, 0) == aphi_shrink_runner_key(&s->best, 0))
         return;
-    unsigned failed = failures(s, &s->candidate, wanted, &ran);
+    unsigned failed = count_failures(s, &s->candidate, wanted, &ran);
     if (ran < wanted || failed < result->reproduced + 2)
         return;
     aphi_shrink_runner_accept(s);
     result->reproduced = failed;
     result->confirmed = ran;
-    aphi_shrink_runner_report(s, "fails more often if each request waits for the answer before it");
+    aphi_shrink_runner_report(s, "fails more often if each request waits for the previous response");
 }
 
-/* Is it minimal? */
-static bool shrink(aphi_shrink_runner *s, bool serial)
+/* Returns true if the result is minimal. */
+static bool run_stages(aphi_shrink_runner *s, bool serial)
 {
     bool minimal;
-    cut_off(s, serial);
+    cut_end(s, serial);
     if (!serial)
-        put_in_order(s);
+        make_best_serial(s);
     do {
         aphi_delta_debug_guess(s);
         aphi_delta_debug_connections(s);
@@ -202,15 +200,15 @@ aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const 
     aphi_shrink_runner s;
     aphi_shrunk result = {0};
     aphi_shrink_runner_init(&s, failing, run, options);
-    s.deadline = s.start + budget / 10 * 8; /* the rest is for confirm */
+    s.deadline = s.start + budget / 10 * 8; /* the rest is for confirm_result */
     bool serial;
-    if (failing->count > 0 && fails_in_some_way(&s, &serial)) {
+    if (failing->count > 0 && reproduce_failure(&s, &serial)) {
         result.failed = true;
-        learn_rate(&s);
-        result.minimal = shrink(&s, serial);
+        measure_rate(&s);
+        result.minimal = run_stages(&s, serial);
         s.over = s.stopped;
         s.deadline = s.start + budget;
-        confirm(&s, &result);
+        confirm_result(&s, &result);
     }
     aphi_shrink_runner_deinit(&s);
     result.script = s.best;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shrink.h - make a failing script small. docs/testing.md tells what it does in which order. */
+ * shrink.h - shrinking a failing script; docs/testing.md describes the stages. */
 #ifndef APHI_SHRINK_SHRINK_H
 #define APHI_SHRINK_SHRINK_H
 
@@ -8,40 +8,37 @@
 
 #include "script/script.h"
 
-/* One run of a candidate against a fresh subject. 0: it passes, or it cannot be run (a message that the codec cannot
- * encode). Positive: it fails; the number is how many of its actions had been taken by then, so that those behind need
- * not be tried one by one; 1 if that is not known. Negative: stop (interrupted, the subject cannot start). May
- * collect. */
+/* Runs a candidate against a fresh subject. Returns 0 if it passes or cannot be run (a message that the codec cannot
+ * encode); if it fails, the number of actions performed until then, or 1 if that is unknown; a negative number to stop
+ * (interrupted, or the subject cannot start). May collect. */
 typedef int aphi_shrink_run(void *context, const aphi_script *candidate);
 
 typedef struct aphi_shrink_options {
-    /* The same actions in an order that may fail too, one by one: the n-th, from 0. NULL: there are none. Does not
-     * collect. */
+    /* The n-th other order, from 0, of the same actions, in which they may fail one at a time. Does not collect.
+     * May be NULL. */
     aphi_script (*reorder)(void *context, unsigned n);
-    unsigned tries;    /* runs of a candidate before it counts as passing; 0: learnt from how often scripts fail */
-    unsigned confirm;  /* runs of the result to say how often it reproduces; 0: 10 */
-    int64_t budget_ns; /* in all, confirming included; 0: 30 s */
-    /* A line for each step: "removed 128 of 500 requests: still fails", and where it is. May be NULL. */
+    unsigned tries;    /* passing runs that reject a candidate; 0: derived from the failure rate */
+    unsigned confirm;  /* runs of the result that measure its failure rate; 0: 10 */
+    int64_t budget_ns; /* in all, with confirmation; 0: 30 s */
+    /* Called for each step, such as "removed 128 of 500 actions". May be NULL. */
     void (*step)(void *context, const char *what, const aphi_script *best);
     void *context; /* of run, reorder and step */
-    /* What requests often say (aphi_generator_values), which the caller keeps alive; APH_NIL: not known. */
+    /* Frequent values of fields (aphi_generator_values), kept alive by the caller; APH_NIL: unknown. */
     aph_value values;
     const aph_function *functions; /* of the model, for holes; may be NULL */
 } aphi_shrink_options;
 
 typedef struct aphi_shrunk {
-    aphi_script script;             /* to be freed */
-    bool failed;                    /* again, in some run */
-    unsigned reproduced, confirmed; /* times that it failed, of so many runs at the end; 0: no time was left */
+    aphi_script script;             /* the caller frees it */
+    bool failed;                    /* in some run */
+    unsigned reproduced, confirmed; /* failing runs, and all runs, of the result at the end; 0: no time was left */
     uint64_t runs;                  /* in all */
-    /* No single further step leads to a script that fails as reliably; false: the budget or a stop came first, or it
-     * never failed again. */
-    bool minimal;
+    bool minimal;                   /* no single step leads to a smaller script that fails as reliably */
     int64_t ns;
 } aphi_shrunk;
 
-/* Labels stay as they were, or as another order has them. A script that does not fail again comes back as it is, with
- * reproduced 0. */
+/* Keeps the labels, unless the script is reordered. If the script never fails, the result is a copy of it, with
+ * reproduced == 0. */
 aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const aphi_shrink_options *options);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shrink_runner.c - running candidates, with subjects that do not always fail.
+ * shrink_runner.c - runs of candidates against subjects that do not always fail.
  *
- * Idea:       A run that fails proves something, one that passes little, if the best script fails only with a rate p: a
- *             candidate passes for good after n runs with (1-p)^n < 0.02. p is learnt by running the best itself now
- *             and then: candidates that pass say nothing about it, and those that fail are chosen for it.
- * Invariants: 1. Best has failed, in a run, as it stands; taken from candidates, it has done so twice, unless runs are
- *                so slow that few of them fit into the time.
- *             2. A candidate is not run again if it passed often enough.
- *             3. While best always fails, firm is such a one. A best that turns out not to always fail is given up for
- *                it.
- *                But not for ever: it may be that only a large script always fails, since it fails in many ways.
- * Cost:       One run for a candidate that passes, two for one that fails, if best always fails; n and some 2/p
- *             otherwise. */
+ * Idea:       If best fails only with a rate p, a failing run is a proof, but a passing run is weak evidence: a
+ *             candidate is rejected after n passing runs with (1-p)^n < 0.02. p is estimated by running best itself
+ *             from time to time. Candidates cannot be used for that: they are selected by their result.
+ * Invariants: 1. Best has failed as it is. If it was a candidate, it has failed twice, unless runs are so slow that few
+ *                fit into the budget.
+ *             2. A rejected candidate is not run again.
+ *             3. While best always fails, it is also the reliable script. A best that then passes is replaced by the
+ *                reliable one, but only a few times: perhaps only large scripts always fail, in many ways.
+ * Cost:       If best always fails, one run for a passing candidate and two for a failing one; otherwise n, and about
+ *             2/p. */
 #include "shrink/shrink_runner.h"
 
 #include <stdarg.h>
@@ -21,9 +20,9 @@
 #include "base/memory.h"
 
 enum {
-    CHECK_EVERY = 8, /* passing candidates, until best is run again */
-    RUNS_ENOUGH = 80, /* in the time that there is, for each of them to be sure */
-    FALLS_MAX = 5,   /* times to go back to a script that always failed */
+    CHECK_EVERY = 8,   /* passing candidates between two runs of best */
+    RUNS_ENOUGH = 80,  /* in the budget; with fewer, is_slow */
+    FALLBACKS_MAX = 5,
 };
 
 static void mark_scripts(void *context)
@@ -31,11 +30,11 @@ static void mark_scripts(void *context)
     aphi_shrink_runner *s = context;
     aphi_script_mark(&s->best);
     aphi_script_mark(&s->candidate);
-    aphi_script_mark(&s->firm);
+    aphi_script_mark(&s->reliable);
 }
 
 void aphi_shrink_runner_init(aphi_shrink_runner *s, const aphi_script *failing, aphi_shrink_run *run,
-                     const aphi_shrink_options *options)
+                             const aphi_shrink_options *options)
 {
     *s = (aphi_shrink_runner){
         .options = options, .run = run, .start = aphi_clock_ns(), .best = aphi_script_copy(failing)};
@@ -46,7 +45,7 @@ void aphi_shrink_runner_deinit(aphi_shrink_runner *s)
 {
     aph_root_remove(mark_scripts, s);
     aphi_script_free(&s->candidate);
-    aphi_script_free(&s->firm);
+    aphi_script_free(&s->reliable);
     free(s->table);
 }
 
@@ -62,9 +61,9 @@ void aphi_shrink_runner_report(aphi_shrink_runner *s, const char *format, ...)
     s->options->step(s->options->context, text, &s->best);
 }
 
-/* ---- what is known of candidates --------------------------------------------------------------------------------- */
+/* ---- passing runs of candidates ---------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t mix_hash(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
     return hash ^ (hash >> 29);
@@ -75,17 +74,17 @@ uint64_t aphi_shrink_runner_key(const aphi_script *script, uint64_t salt)
     uint64_t hash = salt;
     for (size_t i = 0; i < script->count; i++) {
         const aphi_action *a = &script->actions[i];
-        hash = mix(hash, (uint64_t)a->label);
-        hash = mix(hash, (uint64_t)a->connection);
-        hash = mix(hash, aph_hash(a->send));
-        hash = mix(hash, a->chunk);
-        hash = mix(hash, a->wait);
-        hash = mix(hash, (uint64_t)a->waits_for);
+        hash = mix_hash(hash, (uint64_t)a->label);
+        hash = mix_hash(hash, (uint64_t)a->connection);
+        hash = mix_hash(hash, aph_hash(a->send));
+        hash = mix_hash(hash, a->chunk);
+        hash = mix_hash(hash, a->wait);
+        hash = mix_hash(hash, (uint64_t)a->waits_for);
     }
     return hash ? hash : 1;
 }
 
-static aphi_shrink_tried *slot_of(aphi_shrink_tried *table, size_t size, uint64_t key)
+static aphi_shrink_passed *slot_of(aphi_shrink_passed *table, size_t size, uint64_t key)
 {
     size_t i = (size_t)key & (size - 1);
     while (table[i].key && table[i].key != key)
@@ -93,11 +92,11 @@ static aphi_shrink_tried *slot_of(aphi_shrink_tried *table, size_t size, uint64_
     return &table[i];
 }
 
-static aphi_shrink_tried *lookup(aphi_shrink_runner *s, uint64_t key)
+static aphi_shrink_passed *find_candidate(aphi_shrink_runner *s, uint64_t key)
 {
     if (2 * (s->table_count + 1) > s->table_size) {
         size_t size = s->table_size ? 2 * s->table_size : 256;
-        aphi_shrink_tried *larger = aphi_alloc_zero(size * sizeof *larger);
+        aphi_shrink_passed *larger = aphi_alloc_zero(size * sizeof *larger);
         for (size_t i = 0; i < s->table_size; i++) {
             if (s->table[i].key)
                 *slot_of(larger, size, s->table[i].key) = s->table[i];
@@ -106,7 +105,7 @@ static aphi_shrink_tried *lookup(aphi_shrink_runner *s, uint64_t key)
         s->table = larger;
         s->table_size = size;
     }
-    aphi_shrink_tried *t = slot_of(s->table, s->table_size, key);
+    aphi_shrink_passed *t = slot_of(s->table, s->table_size, key);
     if (!t->key) {
         t->key = key;
         s->table_count++;
@@ -120,16 +119,16 @@ bool aphi_shrink_runner_run(aphi_shrink_runner *s, const aphi_script *script)
 {
     int64_t now = aphi_clock_ns();
     s->over = s->over || now >= s->deadline;
-    if (s->over || s->fell)
+    if (s->over || s->must_fall_back)
         return false;
     int result = s->run(s->options->context, script);
     s->last_ns = aphi_clock_ns() - now;
-    s->hurried = s->last_ns > (s->deadline - s->start) / RUNS_ENOUGH;
+    s->is_slow = s->last_ns > (s->deadline - s->start) / RUNS_ENOUGH;
     s->runs++;
     if (result < 0)
         s->stopped = s->over = true;
     if (result > 0)
-        s->taken = result > 1 ? (size_t)result : 0;
+        s->actions_taken = result > 1 ? (size_t)result : 0;
     return result > 0;
 }
 
@@ -168,8 +167,6 @@ static void copy_script(aphi_script *to, const aphi_script *from)
     *to = aphi_script_copy(from);
 }
 
-/* Candidates that pass say nothing about how often best fails, those that fail say too much of good: it is run
- * itself. */
 void aphi_shrink_runner_check(aphi_shrink_runner *s)
 {
     s->passed_since_check = 0;
@@ -177,27 +174,26 @@ void aphi_shrink_runner_check(aphi_shrink_runner *s)
     if (s->over)
         return;
     if (was_certain && !failed) {
-        s->shaken = true;
-        s->fell = s->firm.count > 0 && s->falls < FALLS_MAX &&
-                  aphi_shrink_runner_key(&s->firm, 0) != aphi_shrink_runner_key(&s->best, 0);
+        s->rate_dropped = true;
+        s->must_fall_back = s->reliable.count > 0 && s->fallbacks < FALLBACKS_MAX &&
+                  aphi_shrink_runner_key(&s->reliable, 0) != aphi_shrink_runner_key(&s->best, 0);
     }
     aphi_shrink_runner_learn(s, failed, 1);
     if (aphi_shrink_runner_is_certain(s))
-        copy_script(&s->firm, &s->best);
+        copy_script(&s->reliable, &s->best);
 }
 
-/* Before much is concluded from candidates that pass. */
 void aphi_shrink_runner_measure(aphi_shrink_runner *s)
 {
-    while (!aphi_shrink_runner_is_certain(s) && s->ran < APHI_TRIES_MAX && !s->over && !s->fell)
+    while (!aphi_shrink_runner_is_certain(s) && s->ran < APHI_TRIES_MAX && !s->over && !s->must_fall_back)
         aphi_shrink_runner_check(s);
 }
 
-/* It failed once; it must do so again: of many candidates that fail rarely some fail by luck, and each would make it
- * rarer. Best itself would with a probability of 0.98. */
-static bool fails_again(aphi_shrink_runner *s, aphi_shrink_tried *t)
+/* A candidate must fail twice: of many candidates that fail rarely, some fail by chance, and each that is accepted
+ * would lower the rate. Best itself would fail again with a probability of 0.98. */
+static bool fails_again(aphi_shrink_runner *s, aphi_shrink_passed *t)
 {
-    if (s->hurried && aphi_shrink_runner_is_certain(s))
+    if (s->is_slow && aphi_shrink_runner_is_certain(s))
         return true;
     unsigned runs = aphi_shrink_runner_is_certain(s) ? 2 : (unsigned)(4 / aphi_shrink_runner_rate(s));
     for (unsigned i = 0; i < runs && !s->over; i++) {
@@ -208,7 +204,7 @@ static bool fails_again(aphi_shrink_runner *s, aphi_shrink_tried *t)
     return false;
 }
 
-/* The candidate has failed: it is the best now. What is known of the one before counts a little less. */
+/* The evidence on the rate of the previous best counts a little less. */
 void aphi_shrink_runner_accept(aphi_shrink_runner *s)
 {
     aphi_script old = s->best;
@@ -223,8 +219,8 @@ bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs)
     uint64_t key = aphi_shrink_runner_key(&s->candidate, 0);
     if (s->candidate.count == 0 || key == aphi_shrink_runner_key(&s->best, 0))
         return false;
-    aphi_shrink_tried *t = lookup(s, key);
-    while (!s->over && !s->fell && t->runs < runs) {
+    aphi_shrink_passed *t = find_candidate(s, key);
+    while (!s->over && !s->must_fall_back && t->runs < runs) {
         if (aphi_shrink_runner_run(s, &s->candidate)) {
             if (!fails_again(s, t))
                 continue;
@@ -240,27 +236,30 @@ bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs)
     return false;
 }
 
-unsigned aphi_shrink_runner_tried(aphi_shrink_runner *s)
+unsigned aphi_shrink_runner_passed(aphi_shrink_runner *s)
 {
-    return lookup(s, aphi_shrink_runner_key(&s->candidate, 0))->runs;
+    return find_candidate(s, aphi_shrink_runner_key(&s->candidate, 0))->runs;
 }
 
-bool aphi_shrink_runner_fails(aphi_shrink_runner *s) { return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED)); }
+bool aphi_shrink_runner_fails(aphi_shrink_runner *s)
+{
+    return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED));
+}
 
 bool aphi_shrink_runner_fails_simpler(aphi_shrink_runner *s)
 {
     return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED_SIMPLER));
 }
 
-/* For steps that could make it rarer. */
 bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s)
 {
     uint64_t key = aphi_shrink_runner_key(&s->candidate, 0x0f7e);
-    if (s->over || s->fell || lookup(s, key)->runs > 0 ||
+    if (s->over || s->must_fall_back || find_candidate(s, key)->runs > 0 ||
         aphi_shrink_runner_key(&s->candidate, 0) == aphi_shrink_runner_key(&s->best, 0))
         return false;
-    unsigned wanted = aphi_shrink_runner_is_certain(s) ? 4 : 10, failed = 0, ran = 0;
-    unsigned enough = aphi_shrink_runner_is_certain(s) ? wanted : (unsigned)(aphi_shrink_runner_rate(s) * wanted * 0.8 + 1);
+    bool certain = aphi_shrink_runner_is_certain(s);
+    unsigned wanted = certain ? 4 : 10, failed = 0, ran = 0;
+    unsigned enough = certain ? wanted : (unsigned)(aphi_shrink_runner_rate(s) * wanted * 0.8 + 1);
     while (ran < wanted && failed + (wanted - ran) >= enough && !s->over) {
         failed += aphi_shrink_runner_run(s, &s->candidate);
         ran++;
@@ -268,7 +267,7 @@ bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s)
     if (s->over)
         return false;
     if (failed < enough) {
-        lookup(s, key)->runs = ran;
+        find_candidate(s, key)->runs = ran;
         return false;
     }
     aphi_shrink_runner_accept(s);
@@ -276,16 +275,15 @@ bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s)
     return true;
 }
 
-/* And never again to the one that did not always fail. */
 bool aphi_shrink_runner_fall_back(aphi_shrink_runner *s)
 {
-    if (!s->fell)
+    if (!s->must_fall_back)
         return false;
-    s->fell = s->shaken = false;
-    s->falls++;
-    lookup(s, aphi_shrink_runner_key(&s->best, 0))->runs = 2 * APHI_TRIES_MAX;
-    copy_script(&s->best, &s->firm);
+    s->must_fall_back = s->rate_dropped = false;
+    s->fallbacks++;
+    find_candidate(s, aphi_shrink_runner_key(&s->best, 0))->runs = 2 * APHI_TRIES_MAX; /* it is not tried again */
+    copy_script(&s->best, &s->reliable);
     s->failed = s->ran = 2;
-    aphi_shrink_runner_report(s, "that did not always fail");
+    aphi_shrink_runner_report(s, "fell back: the last script did not always fail");
     return true;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * single_steps.c - single steps, round after round, until a round changes nothing.
+ * single_steps.c - single simplifying steps, round after round, until a round changes nothing.
  *
- * Idea:       Requests go first: all that follows costs runs for each that is left. Steps that can make a failure rarer
- *             (waits) are taken only if it fails as often.
- * Invariants: Every step makes the script smaller in some order, so rounds end; see simplify.c for messages.
- * Cost:       Some ten candidates for each action. What was tried is not run again, so the last round costs little. */
+ * Idea:       Requests are removed first, because the other steps need runs for each remaining one. Steps that can
+ *             lower the failure rate (waits) are taken only if the script fails as often as before.
+ * Invariants: Every step makes the script smaller in a well-founded order, so rounds end; see simplify.c for messages.
+ * Cost:       About ten candidates for each action. Rejected candidates are not run again: the last round is cheap. */
 #include "shrink/single_steps.h"
 
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 #include "shrink/substitute.h"
 #include "script/simplify.h"
 
-enum { PAIRS_MAX = 8 }; /* actions, of which all pairs are tried */
+enum { PAIRS_MAX = 8 }; /* actions of a script for which all pairs are tried */
 
-/* Each goes through all steps of its kind; true if one was taken. */
+/* Each of these functions tries all steps of its kind, and returns true if one was taken. */
 
-static bool removes(aphi_shrink_runner *s, size_t i, size_t k)
+static bool fails_without(aphi_shrink_runner *s, size_t i, size_t k)
 {
     bool *removed = aphi_alloc_zero(s->best.count * sizeof *removed);
     removed[i] = removed[k] = true;
@@ -27,13 +27,13 @@ static bool removes(aphi_shrink_runner *s, size_t i, size_t k)
     return aphi_shrink_runner_fails(s);
 }
 
-static bool single_actions(aphi_shrink_runner *s)
+static bool remove_single_actions(aphi_shrink_runner *s)
 {
     bool taken = false, again = true;
     while (again && !s->over) {
         again = false;
         for (size_t i = s->best.count; i-- > 0;) {
-            if (s->best.count < 2 || i >= s->best.count || !removes(s, i, i))
+            if (s->best.count < 2 || i >= s->best.count || !fails_without(s, i, i))
                 continue;
             aphi_shrink_runner_report(s, "removed one of %zu actions", s->best.count + 1);
             taken = again = true;
@@ -42,14 +42,14 @@ static bool single_actions(aphi_shrink_runner *s)
     return taken;
 }
 
-/* Two that are needed only because of each other. */
-static bool pairs_of_actions(aphi_shrink_runner *s)
+/* Two actions that are needed only because of each other. */
+static bool remove_pairs(aphi_shrink_runner *s)
 {
     bool taken = false;
     for (size_t i = 1; i < s->best.count && s->best.count <= PAIRS_MAX && aphi_shrink_runner_tries(s, APHI_MISSED) <= 2;
          i++) {
         for (size_t k = 0; k < i && i < s->best.count && s->best.count > 2; k++) {
-            if (!removes(s, i, k))
+            if (!fails_without(s, i, k))
                 continue;
             aphi_shrink_runner_report(s, "removed two of %zu actions together", s->best.count + 2);
             taken = true;
@@ -87,7 +87,7 @@ static bool merge_connections(aphi_shrink_runner *s)
             rename_connection(&s->candidate, numbers[i], numbers[k]);
             if (!aphi_shrink_runner_fails_simpler(s))
                 continue;
-            aphi_shrink_runner_report(s, "one connection less");
+            aphi_shrink_runner_report(s, "removed a connection");
             taken = true;
             break;
         }
@@ -121,7 +121,7 @@ static bool drop_waits(aphi_shrink_runner *s)
     for (size_t i = 0; i < s->candidate.count; i++)
         s->candidate.actions[i].waits_for = 0;
     if (aphi_shrink_runner_fails_as_often(s)) {
-        aphi_shrink_runner_report(s, "nothing waits");
+        aphi_shrink_runner_report(s, "removed all waits");
         return true;
     }
     for (size_t i = 0; i < s->best.count; i++) {
@@ -132,13 +132,13 @@ static bool drop_waits(aphi_shrink_runner *s)
         s->candidate.actions[i].waits_for = 0;
         if (!aphi_shrink_runner_fails_as_often(s))
             continue;
-        aphi_shrink_runner_report(s, "one wait less");
+        aphi_shrink_runner_report(s, "removed a wait");
         taken = true;
     }
     return taken;
 }
 
-/* A wait for quiet becomes one for an answer, a pause is halved. */
+/* Replaces a wait for quiet by one for a response; halves pauses. */
 static bool shorten_waits(aphi_shrink_runner *s)
 {
     bool taken = false;
@@ -157,20 +157,20 @@ static bool shorten_waits(aphi_shrink_runner *s)
             last = s->best.actions[i].label;
         if ((wait != APHI_WAIT_QUIET && wait != APHI_WAIT_PAUSE) || !aphi_shrink_runner_fails_as_often(s))
             continue;
-        aphi_shrink_runner_report(s, "a shorter wait");
+        aphi_shrink_runner_report(s, "shortened a wait");
         taken = true;
     }
     return taken;
 }
 
-static bool whole_writes(aphi_shrink_runner *s)
+static bool remove_chunks(aphi_shrink_runner *s)
 {
     bool taken = false;
     aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++)
         s->candidate.actions[i].chunk = 0;
     if (aphi_shrink_runner_fails_simpler(s)) {
-        aphi_shrink_runner_report(s, "every message in one write");
+        aphi_shrink_runner_report(s, "wrote every message at once");
         return true;
     }
     for (size_t i = 0; i < s->best.count; i++) {
@@ -178,14 +178,14 @@ static bool whole_writes(aphi_shrink_runner *s)
         s->candidate.actions[i].chunk = 0;
         if (!aphi_shrink_runner_fails_simpler(s))
             continue;
-        aphi_shrink_runner_report(s, "one message more in one write");
+        aphi_shrink_runner_report(s, "wrote one more message at once");
         taken = true;
     }
     return taken;
 }
 
-/* The same value in several requests is one thing that they speak of: simplified in all of them at once. */
-static bool simplify_everywhere(aphi_shrink_runner *s, aph_value leaf, size_t n)
+/* Equal values in several requests probably mean the same thing: they are simplified together. */
+static bool simplify_leaf(aphi_shrink_runner *s, aph_value leaf, size_t n)
 {
     aph_value simpler;
     aphi_script_edit_copy(s);
@@ -205,10 +205,10 @@ static bool simplify_leaves(aphi_shrink_runner *s)
     for (size_t i = 0; i < s->best.count && !s->over; i++) {
         aph_value leaf;
         for (size_t k = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf); k++) {
-            for (size_t n = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf) && simplify_everywhere(s, leaf, n);) {
+            for (size_t n = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf) && simplify_leaf(s, leaf, n);) {
                 bool failed = aphi_shrink_runner_fails_simpler(s);
                 if (failed)
-                    aphi_shrink_runner_report(s, "a simpler value");
+                    aphi_shrink_runner_report(s, "simplified a value");
                 taken = taken || failed;
                 n = failed ? 0 : n + 1;
             }
@@ -217,7 +217,7 @@ static bool simplify_leaves(aphi_shrink_runner *s)
     return taken;
 }
 
-/* Takes steps in single messages, as long as one does. */
+/* Simplifies single messages, while a step succeeds. */
 static bool simplify_each(aphi_shrink_runner *s, bool (*form_at)(aph_value v, size_t n, aph_value *form))
 {
     bool taken = false;
@@ -228,7 +228,7 @@ static bool simplify_each(aphi_shrink_runner *s, bool (*form_at)(aph_value v, si
             s->candidate.actions[i].send = simpler;
             bool failed = simpler != APH_NIL && aphi_shrink_runner_fails_simpler(s);
             if (failed)
-                aphi_shrink_runner_report(s, "a simpler message");
+                aphi_shrink_runner_report(s, "simplified a message");
             taken = taken || failed;
             n = failed ? n : n + 1;
         }
@@ -244,14 +244,14 @@ typedef struct renaming {
     int64_t from, to;
 } renaming;
 
-static int64_t renamed(const void *context, int64_t label)
+static int64_t rename_label(const void *context, int64_t label)
 {
     const renaming *r = context;
     return label == r->from ? r->to : label;
 }
 
-/* A hole for a message that is gone is filled from another one: say from which. */
-static bool mend_holes(aphi_shrink_runner *s)
+/* A hole that refers to a removed message is filled from another one: makes it refer to that one. */
+static bool relabel_holes(aphi_shrink_runner *s)
 {
     bool taken = false;
     for (size_t i = 0; i < s->best.count; i++) {
@@ -263,10 +263,10 @@ static bool mend_holes(aphi_shrink_runner *s)
                 aphi_script_edit_copy(s);
                 aph_value *send = &s->candidate.actions[i].send;
                 renaming new = {label, s->best.actions[k].label + (label % 2 == 0)};
-                *send = aphi_relabel(*send, renamed, &new);
+                *send = aphi_relabel(*send, rename_label, &new);
                 if (s->best.actions[k].send == APH_NIL || !aphi_shrink_runner_fails_as_often(s))
                     continue;
-                aphi_shrink_runner_report(s, "a hole refers to what is there");
+                aphi_shrink_runner_report(s, "made a hole refer to a message of the script");
                 taken = true;
                 break;
             }
@@ -278,18 +278,18 @@ static bool mend_holes(aphi_shrink_runner *s)
 bool aphi_single_steps(aphi_shrink_runner *s)
 {
     static bool (*const steps[])(aphi_shrink_runner *) = {
-        single_actions, pairs_of_actions, merge_connections, number_connections,    whole_writes,
+        remove_single_actions, remove_pairs, merge_connections, number_connections,    remove_chunks,
         shorten_waits,  drop_waits,       drop_fields,       aphi_substitute_simpler, aphi_substitute_request,
-        simplify_leaves, simplify_messages, mend_holes,
+        simplify_leaves, simplify_messages, relabel_holes,
     };
     bool changed = true;
-    while (changed && !s->over && !s->fell) {
+    while (changed && !s->over && !s->must_fall_back) {
         changed = false;
         aphi_shrink_runner_measure(s);
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
             changed = steps[i](s) || changed;
-        changed = changed || s->shaken;
-        s->shaken = false;
+        changed = changed || s->rate_dropped;
+        s->rate_dropped = false;
     }
     return !s->over;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slice.c - which actions of a failing script matter: a slice of it, from the end.
+ * slice.c - a guess at the relevant actions of a failing script: a slice, computed backwards from the last request.
  *
- * Idea:       A run stops at the failing answer, so the last request is mostly to blame, with those that it refers to
- *             by holes, and those that speak of the same thing: that have a string or an integer in common. What every
- *             fourth request has (its kind, mostly) says nothing. Waits say nothing either: each may wait for the one
- *             before.
- * Cost:       n log n in the leaves of the script. A wrong guess costs one run: it is tried, not trusted. */
+ * Idea:       A run stops at the failing response, so the last request is usually relevant, with the requests that its
+ *             holes refer to, and those that have a string or an integer in common with it. Values that occur in every
+ *             fourth request (usually the kind) are ignored. Waits are ignored too: each may wait for the previous one.
+ * Cost:       n log n for n leaves of the script. A wrong guess costs one run. */
 #include "shrink/slice.h"
 
 #include <stdlib.h>
@@ -50,7 +49,7 @@ static void collect_mentions(guess *g)
         qsort(g->mentions, g->count, sizeof *g->mentions, compare_mentions);
 }
 
-/* The first mention of the leaf; *n receives how many there are. */
+/* Returns the first mention of the leaf; *n receives their number. */
 static const mention *mentions_of(const guess *g, aph_value leaf, size_t *n)
 {
     size_t low = 0, high = g->count;
@@ -66,7 +65,7 @@ static const mention *mentions_of(const guess *g, aph_value leaf, size_t *n)
     return g->mentions + low;
 }
 
-static void raise(guess *g, size_t action, aphi_script_slice level)
+static void raise_action(guess *g, size_t action, aphi_script_slice level)
 {
     if (g->levels[action] >= level)
         return;
@@ -74,7 +73,7 @@ static void raise(guess *g, size_t action, aphi_script_slice level)
     g->queue[g->queued++] = action;
 }
 
-/* The request with that label, or with that answer. */
+/* label: of a request or of its response. */
 static void raise_label(guess *g, int64_t label, aphi_script_slice level)
 {
     int64_t request = label % 2 == 0 ? label - 1 : label;
@@ -87,7 +86,7 @@ static void raise_label(guess *g, int64_t label, aphi_script_slice level)
             high = middle;
     }
     if (low < g->script->count && g->script->actions[low].label == request)
-        raise(g, low, level);
+        raise_action(g, low, level);
 }
 
 static void follow_references(guess *g, size_t from, aphi_script_slice level)
@@ -100,14 +99,14 @@ static void follow_references(guess *g, size_t from, aphi_script_slice level)
     }
 }
 
-static void share(guess *g, size_t action, aphi_script_slice level)
+static void raise_sharing(guess *g, size_t action, aphi_script_slice level)
 {
     size_t common = g->script->count / 4 > 4 ? g->script->count / 4 : 4, n;
     aph_value leaf;
     for (size_t k = 0; aphi_leaf_at(g->script->actions[action].send, k, &leaf); k++) {
         const mention *those = mentions_of(g, leaf, &n);
         for (size_t i = 0; i < n && n < common; i++)
-            raise(g, those[i].action, level);
+            raise_action(g, those[i].action, level);
     }
 }
 
@@ -123,13 +122,13 @@ void aphi_script_slice_guess(const aphi_script *s, aphi_script_slice *levels)
         return;
     g.queue = aphi_alloc(3 * s->count * sizeof *g.queue); /* an action is raised at most once to each level */
     collect_mentions(&g);
-    raise(&g, last, APHI_SLICE_REFERS);
+    raise_action(&g, last, APHI_SLICE_REFERS);
     follow_references(&g, 0, APHI_SLICE_REFERS);
     size_t close_by = g.queued;
-    share(&g, last, APHI_SLICE_SHARES);
+    raise_sharing(&g, last, APHI_SLICE_SHARES);
     follow_references(&g, close_by, APHI_SLICE_SHARES);
     for (size_t i = 0, followed = g.queued; i < g.queued; i++) {
-        share(&g, g.queue[i], APHI_SLICE_DISTANT);
+        raise_sharing(&g, g.queue[i], APHI_SLICE_DISTANT);
         follow_references(&g, followed, APHI_SLICE_DISTANT);
         followed = g.queued;
     }

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * substitute.c - one request less, if another one says something else; and as many, if one says what is simpler.
+ * substitute.c - removal of a request while another changes, and replacement of values by simpler ones.
  *
- *     PUT /a, GET /a                  ->   GET /old     what was written for the GET is not needed where something is
+ *     PUT /a, GET /a                  ->   GET /old     a resource that exists already needs no PUT
  *     PUT, PUT, GET if not its tag    ->   PUT, GET if not its tag made weak
  *     PUT, GET if older than it       ->   GET if it has a tag that it cannot have
  *
- * Idea:       Some requests are there only because of what others happen to say. So one is removed, and what is left
- *             says what the model's own requests often say in that field: another target or method. The same value in
- *             several requests is one thing that they speak of, and is exchanged in all of them. Or a hole is filled by
- *             another function, and perhaps all speak of another thing. If two are left, one may also say one thing
- *             more; if one is left, it may say two things otherwise, or one field stands for another that is never said
- *             beside it, or it is of another kind and has a field more.
- * Invariants: 1. Every step has one action less, or as many and what is said is simpler by aphi_is_simpler, the order
- *             that simplify.c follows: so they end. As there, the steps are numbered: nobody holds values while a
- *             candidate runs.
- *             2. No request comes about with two fields of which the one never says this beside the other, such as a
- *             DELETE with a body: what a subject makes of that is another story.
- * Cost:       One to three hundred candidates for two to four actions, one run each; none for more, or where chance has
- *             a say. */
+ * Idea:       Some requests are needed only because of the values in others. So one is removed, and a field of the
+ *             others, such as the target or the method, gets another frequent value of the model's requests. Equal
+ *             values in several requests are replaced together. Or a hole gets another function, and perhaps all
+ *             requests get the same value in some field. If two requests are left, one may also get a new field. If one
+ *             is left, two of its fields may change, or one field may be replaced by another that never occurs with it,
+ *             or its kind may change and it gets a new field.
+ * Invariants: 1. Every step removes an action, or makes a value simpler by aphi_is_simpler, the order of simplify.c: so
+ *             steps end. As there, steps are numbered, so that no values are held while a candidate runs.
+ *             2. No request gets a combination of fields that the model's requests never have, such as a DELETE with a
+ *             body: its failure would be another one.
+ * Cost:       100 to 300 candidates for two to four actions, one run each; none for more actions, or if the script
+ *             fails only sometimes. */
 #include "shrink/substitute.h"
 
 #include <stdlib.h>
@@ -29,14 +28,14 @@
 
 enum { ACTIONS_MAX = 4, FEW = 2, PASSES_MAX = 2 };
 
-/* What a field says in a message; APH_NIL: there is no such field, or no message. */
-static aph_value said(aph_value send, aph_value field)
+/* Returns APH_NIL if there is no such field, or no message. */
+static aph_value field_of(aph_value send, aph_value field)
 {
     return aph_kind_of(send) == APH_OBJECT ? aph_get(send, field) : APH_NIL;
 }
 
-/* Does a request that says so never have one of the fields that this one has? */
-static bool clashes(aph_value send, aph_value others, aph_value value)
+/* Returns true if requests with this value never have one of the fields of `send`. */
+static bool is_incompatible(aph_value send, aph_value others, aph_value value)
 {
     aph_value field, ignored;
     for (size_t k = 0; k < aph_count(others); k++)
@@ -46,8 +45,8 @@ static bool clashes(aph_value send, aph_value others, aph_value value)
     return false;
 }
 
-/* Nor is there anything yet that would fill a hole in the first. */
-static bool is_usual(const aphi_script *c, aph_value values)
+/* Returns true if the model could generate the requests. The first one cannot have holes. */
+static bool is_plausible(const aphi_script *c, aph_value values)
 {
     aph_value field, value;
     if (c->actions[0].send && aphi_expression_newest(c->actions[0].send) != 0)
@@ -55,31 +54,31 @@ static bool is_usual(const aphi_script *c, aph_value values)
     for (size_t i = 0; i < c->count; i++)
         for (size_t f = 0; aph_kind_of(c->actions[i].send) == APH_OBJECT &&
                            aph_pair_at(c->actions[i].send, f, &field, &value); f++)
-            if (clashes(c->actions[i].send, aph_get(values, field), value))
+            if (is_incompatible(c->actions[i].send, aph_get(values, field), value))
                 return false;
     return true;
 }
 
-static bool is_first_to_say(const aphi_script *c, size_t i, aph_value field)
+static bool is_first_with(const aphi_script *c, size_t i, aph_value field)
 {
     for (size_t k = 0; k < i; k++)
-        if (said(c->actions[k].send, field) == said(c->actions[i].send, field))
+        if (field_of(c->actions[k].send, field) == field_of(c->actions[i].send, field))
             return false;
     return true;
 }
 
-/* In all messages that say the same there; one that says nothing there, by itself. */
-static void say_otherwise(aphi_script *c, size_t i, aph_value field, aph_value value)
+/* Sets the field, in all messages with the same value there; if there is no such field, in this message only. */
+static void set_field(aphi_script *c, size_t i, aph_value field, aph_value value)
 {
-    aph_value before = said(c->actions[i].send, field);
+    aph_value before = field_of(c->actions[i].send, field);
     for (size_t k = i; k < c->count; k++) {
         aph_value *send = &c->actions[k].send;
-        if (k == i || (before && said(*send, field) == before))
+        if (k == i || (before && field_of(*send, field) == before))
             *send = aph_set(*send, field, value);
     }
 }
 
-static aph_value simplest(aph_value others)
+static aph_value simplest_value(aph_value others)
 {
     aph_value best = APH_NIL;
     for (size_t k = 0; k < aph_count(others); k++) {
@@ -90,54 +89,58 @@ static aph_value simplest(aph_value others)
     return best;
 }
 
-/* Another value; only if it is simpler; or a field more, too; or only that, with the simplest that it often says. */
-typedef enum exchanging { OTHER, SIMPLER, ADDED, MORE } exchanging;
+typedef enum substitution {
+    OTHER_VALUE,
+    SIMPLER_VALUE,
+    ANY_FIELD, /* another value, or a new field */
+    NEW_FIELD, /* with the simplest of its frequent values */
+} substitution;
 
-/* The n-th exchange of what the i-th action says; counts *n down by those that there are. */
-static bool exchange_at(aphi_script *c, aph_value values, size_t i, exchanging how, size_t *n)
+/* Makes the n-th substitution in the i-th action; decrements *n by the number of those skipped. */
+static bool substitute_at(aphi_script *c, aph_value values, size_t i, substitution how, size_t *n)
 {
     aph_value field, others;
     for (size_t f = 0; aph_pair_at(values, f, &field, &others); f++) {
-        aph_value before = said(c->actions[i].send, field);
-        if (before ? how == MORE || !is_first_to_say(c, i, field) : how != ADDED && how != MORE)
+        aph_value before = field_of(c->actions[i].send, field);
+        if (before ? how == NEW_FIELD || !is_first_with(c, i, field) : how != ANY_FIELD && how != NEW_FIELD)
             continue;
         for (size_t k = 0; k < aph_count(others); k++) {
             aph_value value = aph_at(aph_at(others, k), 0);
-            if (value == before || (how == SIMPLER && !aphi_is_simpler(value, before)) ||
-                (how == MORE && value != simplest(others)) || (*n)-- > 0)
+            if (value == before || (how == SIMPLER_VALUE && !aphi_is_simpler(value, before)) ||
+                (how == NEW_FIELD && value != simplest_value(others)) || (*n)-- > 0)
                 continue;
-            say_otherwise(c, i, field, value);
+            set_field(c, i, field, value);
             return true;
         }
     }
     return false;
 }
 
-/* The n-th exchange in the candidate; false if it has not so many. */
-static bool exchange_one(aphi_script *c, aph_value values, exchanging how, size_t n)
+/* Makes the n-th substitution in the candidate. Returns false if there are fewer. */
+static bool substitute_one(aphi_script *c, aph_value values, substitution how, size_t n)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (aph_kind_of(c->actions[i].send) == APH_OBJECT && exchange_at(c, values, i, how, &n))
+        if (aph_kind_of(c->actions[i].send) == APH_OBJECT && substitute_at(c, values, i, how, &n))
             return true;
     return false;
 }
 
-static bool all_say(const aphi_script *c, aph_value field, aph_value value)
+static bool all_have(const aphi_script *c, aph_value field, aph_value value)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (value ? said(c->actions[i].send, field) != value : !said(c->actions[i].send, field))
+        if (value ? field_of(c->actions[i].send, field) != value : !field_of(c->actions[i].send, field))
             return false;
     return true;
 }
 
-/* The n-th way for all requests to say one and the same in a field that all have. */
-static bool speak_of_one(aphi_script *c, aph_value values, size_t n)
+/* Sets a field that all requests have to the same value in all of them, in the n-th way. */
+static bool unify_field(aphi_script *c, aph_value values, size_t n)
 {
     aph_value field, others;
     for (size_t f = 0; aph_pair_at(values, f, &field, &others); f++) {
-        for (size_t k = 0; all_say(c, field, APH_NIL) && k < aph_count(others); k++) {
+        for (size_t k = 0; all_have(c, field, APH_NIL) && k < aph_count(others); k++) {
             aph_value value = aph_at(aph_at(others, k), 0);
-            if (all_say(c, field, value) || n-- > 0)
+            if (all_have(c, field, value) || n-- > 0)
                 continue;
             for (size_t i = 0; i < c->count; i++)
                 c->actions[i].send = aph_set(c->actions[i].send, field, value);
@@ -147,8 +150,8 @@ static bool speak_of_one(aphi_script *c, aph_value values, size_t n)
     return false;
 }
 
-/* The n-th way to fill a hole by another function. */
-static bool fill_otherwise(aphi_script *c, const aph_function *functions, size_t n)
+/* Gives a hole another function, in the n-th way. */
+static bool change_function(aphi_script *c, const aph_function *functions, size_t n)
 {
     int64_t label;
     for (size_t i = 0; i < c->count; i++) {
@@ -165,7 +168,7 @@ static bool fill_otherwise(aphi_script *c, const aph_function *functions, size_t
     return false;
 }
 
-/* Are there requests without this field? */
+/* Returns true if there are requests without this field. */
 static bool is_optional(aph_value values, aph_value field)
 {
     aph_value ignored, others;
@@ -176,30 +179,30 @@ static bool is_optional(aph_value values, aph_value field)
     return false;
 }
 
-/* The only field of the message that is never said beside those; APH_NIL: there is none, or are several. */
-static aph_value only_stranger(aph_value send, aph_value beside)
+/* Returns the only field of the message that is not in `compatible`; APH_NIL if there is none, or several. */
+static aph_value only_incompatible_field(aph_value send, aph_value compatible)
 {
-    aph_value field, ignored, stranger = APH_NIL;
+    aph_value field, ignored, removed = APH_NIL;
     for (size_t i = 0; aph_pair_at(send, i, &field, &ignored); i++) {
-        if (aph_has(beside, field))
+        if (aph_has(compatible, field))
             continue;
-        if (stranger)
+        if (removed)
             return APH_NIL;
-        stranger = field;
+        removed = field;
     }
-    return stranger;
+    return removed;
 }
 
-/* The n-th way for a field of the message to stand for another, which is never said beside it. */
-static bool stand_in(aph_value *send, aph_value values, size_t n)
+/* Replaces a field of the message by another that never occurs with it, in the n-th way. */
+static bool replace_field(aph_value *send, aph_value values, size_t n)
 {
     aph_value field, others;
     for (size_t f = 0; aph_pair_at(values, f, &field, &others); f++) {
         for (size_t k = 0; !aph_has(*send, field) && k < aph_count(others); k++) {
-            aph_value stranger = only_stranger(*send, aph_at(aph_at(others, k), 1));
-            if (!stranger || !is_optional(values, stranger) || n-- > 0)
+            aph_value removed = only_incompatible_field(*send, aph_at(aph_at(others, k), 1));
+            if (!removed || !is_optional(values, removed) || n-- > 0)
                 continue;
-            *send = aph_set(aph_remove(*send, stranger), field, aph_at(aph_at(others, k), 0));
+            *send = aph_set(aph_remove(*send, removed), field, aph_at(aph_at(others, k), 0));
             return true;
         }
     }
@@ -213,87 +216,83 @@ static void remove_action(aphi_shrink_runner *s, size_t i)
     aphi_script_edit_without(s, removed);
 }
 
-static bool tell_taken(aphi_shrink_runner *s)
+/* Accepts the candidate if the model could generate it, and it fails. */
+static bool accept_removal(aphi_shrink_runner *s)
 {
-    aphi_shrink_runner_report(s, "removed one of %zu actions, and another one says something else", s->best.count + 1);
+    if (!is_plausible(&s->candidate, s->options->values) || !aphi_shrink_runner_fails(s))
+        return false;
+    aphi_shrink_runner_report(s, "removed one of %zu actions and changed another", s->best.count + 1);
     return true;
 }
 
-/* Is the candidate one that the model's requests could make, and does it fail? */
-static bool is_taken(aphi_shrink_runner *s)
-{
-    return is_usual(&s->candidate, s->options->values) && aphi_shrink_runner_fails(s) && tell_taken(s);
-}
+static bool may_continue(const aphi_shrink_runner *s) { return !s->over && !s->must_fall_back; }
 
-static bool goes_on(const aphi_shrink_runner *s) { return !s->over && !s->fell; }
-
-static bool removes_with_one(aphi_shrink_runner *s, size_t i)
+static bool remove_and_substitute(aphi_shrink_runner *s, size_t i)
 {
-    for (size_t n = 0; goes_on(s); n++) {
+    for (size_t n = 0; may_continue(s); n++) {
         remove_action(s, i);
-        if (!exchange_one(&s->candidate, s->options->values, s->candidate.count <= FEW ? ADDED : OTHER, n))
+        if (!substitute_one(&s->candidate, s->options->values, s->candidate.count <= FEW ? ANY_FIELD : OTHER_VALUE, n))
             return false;
-        if (is_taken(s))
+        if (accept_removal(s))
             return true;
     }
     return false;
 }
 
-/* Another function fills a hole; and if that is not enough, all speak of another thing as well. */
-static bool removes_with_function(aphi_shrink_runner *s, size_t i)
+/* Gives a hole another function; then also unifies a field. */
+static bool remove_and_change_function(aphi_shrink_runner *s, size_t i)
 {
-    for (size_t n = 0; goes_on(s) && s->options->functions; n++) {
-        for (size_t k = 0; goes_on(s); k++) {
+    for (size_t n = 0; may_continue(s) && s->options->functions; n++) {
+        for (size_t k = 0; may_continue(s); k++) {
             remove_action(s, i);
-            if (!fill_otherwise(&s->candidate, s->options->functions, n))
+            if (!change_function(&s->candidate, s->options->functions, n))
                 return false;
-            if (k && !speak_of_one(&s->candidate, s->options->values, k - 1))
+            if (k && !unify_field(&s->candidate, s->options->values, k - 1))
                 break;
-            if (is_taken(s))
+            if (accept_removal(s))
                 return true;
         }
     }
     return false;
 }
 
-/* Of the request that is left, two things at once. */
-static bool removes_with_two(aphi_shrink_runner *s, size_t i)
+/* Changes two fields of the remaining request. */
+static bool remove_and_substitute_two(aphi_shrink_runner *s, size_t i)
 {
-    for (size_t a = 0; goes_on(s); a++) {
-        for (size_t b = 0; goes_on(s); b++) {
+    for (size_t a = 0; may_continue(s); a++) {
+        for (size_t b = 0; may_continue(s); b++) {
             remove_action(s, i);
-            if (!exchange_one(&s->candidate, s->options->values, OTHER, a))
+            if (!substitute_one(&s->candidate, s->options->values, OTHER_VALUE, a))
                 return false;
-            if (!exchange_one(&s->candidate, s->options->values, OTHER, b))
+            if (!substitute_one(&s->candidate, s->options->values, OTHER_VALUE, b))
                 break;
-            if (is_taken(s))
+            if (accept_removal(s))
                 return true;
         }
     }
     return false;
 }
 
-/* Of the request that is left, one field stands for another; and if that is not enough, it says something else as
- * well. */
-static bool removes_with_stand_in(aphi_shrink_runner *s, size_t i)
+/* Replaces a field of the remaining request by another field; then also changes a value. */
+static bool remove_and_replace_field(aphi_shrink_runner *s, size_t i)
 {
-    for (size_t n = 0; goes_on(s); n++) {
-        for (size_t k = 0; goes_on(s); k++) {
+    for (size_t n = 0; may_continue(s); n++) {
+        for (size_t k = 0; may_continue(s); k++) {
             remove_action(s, i);
             aph_value *send = &s->candidate.actions[0].send;
-            if (aph_kind_of(*send) != APH_OBJECT || !stand_in(send, s->options->values, n))
+            if (aph_kind_of(*send) != APH_OBJECT || !replace_field(send, s->options->values, n))
                 return false;
-            if (k && !exchange_one(&s->candidate, s->options->values, OTHER, k - 1))
+            if (k && !substitute_one(&s->candidate, s->options->values, OTHER_VALUE, k - 1))
                 break;
-            if (is_taken(s))
+            if (accept_removal(s))
                 return true;
         }
     }
     return false;
 }
 
-/* The fields that requests have which say this there. */
-static aph_value company(aph_value values, aph_value field, aph_value value)
+/* Returns the fields of requests with this value in this field. */
+static aph_value compatible_fields(aph_value values, aph_value field, aph_value value)
 {
     aph_value others = aph_get(values, field);
     for (size_t k = 0; k < aph_count(others); k++)
@@ -302,60 +301,60 @@ static aph_value company(aph_value values, aph_value field, aph_value value)
     return APH_NIL;
 }
 
-/* Do the messages differ in a field that says which others there can be, such as the method? */
+/* Returns true if the messages differ in a field that determines the possible others, such as the method. */
 static bool is_of_another_kind(aph_value values, aph_value send, aph_value before)
 {
     aph_value field, value;
     for (size_t f = 0; aph_pair_at(send, f, &field, &value); f++) {
-        aph_value other = said(before, field);
-        if (value != other && company(values, field, value) != company(values, field, other))
+        aph_value other = field_of(before, field);
+        if (value != other && compatible_fields(values, field, value) != compatible_fields(values, field, other))
             return true;
     }
     return false;
 }
 
-/* The request that is left is of another kind, and has a field more. */
-static bool removes_with_kind(aphi_shrink_runner *s, size_t i)
+/* Changes the kind of the remaining request, and adds a field. */
+static bool remove_and_change_kind(aphi_shrink_runner *s, size_t i)
 {
     aph_value values = s->options->values;
-    for (size_t n = 0; goes_on(s); n++) {
-        for (size_t k = 0; goes_on(s); k++) {
+    for (size_t n = 0; may_continue(s); n++) {
+        for (size_t k = 0; may_continue(s); k++) {
             remove_action(s, i);
             aph_value *send = &s->candidate.actions[0].send, before = *send;
-            if (!exchange_one(&s->candidate, values, OTHER, n))
+            if (!substitute_one(&s->candidate, values, OTHER_VALUE, n))
                 return false;
-            if (!is_of_another_kind(values, *send, before) || !exchange_one(&s->candidate, values, MORE, k))
+            if (!is_of_another_kind(values, *send, before) || !substitute_one(&s->candidate, values, NEW_FIELD, k))
                 break;
-            if (is_taken(s))
+            if (accept_removal(s))
                 return true;
         }
     }
     return false;
 }
 
-static bool removes_any(aphi_shrink_runner *s)
+static bool remove_any(aphi_shrink_runner *s)
 {
     for (size_t i = 0; i < s->best.count && s->best.count > 1; i++)
-        if (removes_with_one(s, i))
+        if (remove_and_substitute(s, i))
             return true;
     for (size_t i = 0; i < s->best.count && s->best.count > 1; i++)
-        if (removes_with_function(s, i))
+        if (remove_and_change_function(s, i))
             return true;
     return s->best.count == 2 &&
-           (removes_with_stand_in(s, 0) || removes_with_stand_in(s, 1) || removes_with_kind(s, 0) ||
-            removes_with_kind(s, 1) || removes_with_two(s, 0));
+           (remove_and_replace_field(s, 0) || remove_and_replace_field(s, 1) || remove_and_change_kind(s, 0) ||
+            remove_and_change_kind(s, 1) || remove_and_substitute_two(s, 0));
 }
 
-static bool is_worth_it(const aphi_shrink_runner *s)
+static bool is_worthwhile(const aphi_shrink_runner *s)
 {
     return s->options->values && s->best.count <= ACTIONS_MAX &&
-           aphi_shrink_runner_tries(s, APHI_MISSED) <= PASSES_MAX && goes_on(s);
+           aphi_shrink_runner_tries(s, APHI_MISSED) <= PASSES_MAX && may_continue(s);
 }
 
 bool aphi_substitute_request(aphi_shrink_runner *s)
 {
     bool taken = false;
-    while (is_worth_it(s) && removes_any(s))
+    while (is_worthwhile(s) && remove_any(s))
         taken = true;
     return taken;
 }
@@ -363,13 +362,13 @@ bool aphi_substitute_request(aphi_shrink_runner *s)
 bool aphi_substitute_simpler(aphi_shrink_runner *s)
 {
     bool taken = false;
-    for (size_t n = 0; is_worth_it(s);) {
+    for (size_t n = 0; is_worthwhile(s);) {
         aphi_script_edit_copy(s);
-        if (!exchange_one(&s->candidate, s->options->values, SIMPLER, n))
+        if (!substitute_one(&s->candidate, s->options->values, SIMPLER_VALUE, n))
             break;
-        bool failed = is_usual(&s->candidate, s->options->values) && aphi_shrink_runner_fails_simpler(s);
+        bool failed = is_plausible(&s->candidate, s->options->values) && aphi_shrink_runner_fails_simpler(s);
         if (failed)
-            aphi_shrink_runner_report(s, "something simpler is said");
+            aphi_shrink_runner_report(s, "replaced a value by a simpler one");
         taken = taken || failed;
         n = failed ? 0 : n + 1;
     }
