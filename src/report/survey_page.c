@@ -188,9 +188,9 @@ static void add_numbers(aphi_buffer *out, aph_value finding)
     if (number_of(finding, "confirmed")) {
         aphi_buffer_str(out, ", shrunk in ");
         aphi_report_duration(out, number_of(finding, "shrink_ns"));
-        aphi_buffer_format(out, "; fails in %lld of %lld runs on a fresh server%s",
+        aphi_buffer_format(out, "; reproduced in %lld of %lld runs on a fresh server%s",
                            (long long)number_of(finding, "reproduced"), (long long)number_of(finding, "confirmed"),
-                           aph_field(finding, "minimal") == aph_bool(true) ? ", and no single step further does" : "");
+                           aph_field(finding, "minimal") == aph_bool(true) ? "; locally minimal" : "");
     }
     aphi_buffer_str(out, ".");
     if (is_address(aph_field(finding, "page"))) {

@@ -348,8 +348,8 @@ static void tell_shrinking(aphi_buffer *out, const telling *t)
     aphi_report_duration(out, c->shrink_ns);
     aphi_buffer_str(out, " (");
     count_of(out, c->shrink_runs, "run");
-    aphi_buffer_format(out, "); fails in %u of %u runs%s\n", c->reproduced, c->confirmed,
-                       c->minimal ? ", and no single step further does" : "; there was no time to make it minimal");
+    aphi_buffer_format(out, "); reproduced in %u of %u runs; %s\n", c->reproduced, c->confirmed,
+                       c->minimal ? "locally minimal" : "no time to make it minimal");
     if (!strcmp(t->options->command, "--target"))
         aphi_buffer_str(out, "the target was not reset between them: the script may need what they left there\n");
 }

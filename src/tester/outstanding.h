@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outstanding.h - the requests of a run that have no response yet: by connection, by label, by partition of the state. */
+ * outstanding.h - the requests of a run without a response: by connection, by label, by partition of the state. */
 #ifndef APHI_TESTER_OUTSTANDING_H
 #define APHI_TESTER_OUTSTANDING_H
 

@@ -4,7 +4,7 @@
  *
  * Idea:       a loop: perform the actions that are due, write the trace, wait for the network, judge, check for silence
  *             and limits.
- * Read next:  run_internal.h, then run_send.c, run_receive.c, run_judge.c, run_stop.c; live_feed.h, net.h, generator.h */
+ * Read next:  run_internal.h, run_send.c, run_receive.c, run_judge.c, run_stop.c; live_feed.h, net.h, generator.h */
 #include "tester/run_internal.h"
 
 #include "base/clock.h"
@@ -118,9 +118,9 @@ static void check_limits(aphi_run_state *r)
         APHI_JUDGE_AND_END(r, APHI_RUN_STOPPED, "stopped by a signal");
     bool is_late = o->until_ns && r->now >= o->until_ns;
     if (is_late && o->script)
-        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the time was up before the script was at its end");
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached before the end of the script");
     if (is_late && aphi_silence_lacks_message(&r->silence))
-        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the time was up, and %s",
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached; %s",
                            aphi_silence_describe(&r->silence, r->calls.count, what, sizeof what));
     if (is_late || (!r->sending.is_over && has_late_request(r)))
         aphi_run_stop_sending(r);

@@ -40,7 +40,7 @@ static void answer_call(aphi_run_state *r, const aphi_held_call *call)
     if (call->response == aph_bool(false)) {
         aphi_net_hang_up(r->net, call->connection);
     } else if (!aphi_net_post(r->net, call->connection, call->response, 0)) {
-        aphi_run_end(r, APHI_RUN_TROUBLE, "the model's answer to a call has no bytes in its codec");
+        aphi_run_end(r, APHI_RUN_TROUBLE, "the model's codec cannot encode the response to a call");
         return;
     }
     int64_t name = aphi_run_call_name(r, call->connection);

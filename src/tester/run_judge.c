@@ -44,8 +44,7 @@ void aphi_run_close_oracle(aphi_run_state *r)
 static void end_by_fault(aphi_run_state *r, aph_fault fault, const char *message, int64_t connection)
 {
     if (fault == APH_FAULT_ANSWER)
-        aphi_run_end(r, APHI_RUN_FAIL, "an answer on connection %lld, on which nothing was asked",
-                     (long long)connection);
+        aphi_run_end(r, APHI_RUN_FAIL, "connection %lld: response without a request", (long long)connection);
     else
         aphi_run_end_fault(r, fault, "%s", message);
 }
@@ -55,10 +54,10 @@ static void end_undecided(aphi_run_state *r, aph_limit limit)
     r->judging.too_hard = true;
     r->judging.undecided = limit == APH_LIMIT_WINDOW || limit == APH_LIMIT_TIME;
     aphi_run_end(r, APHI_RUN_UNKNOWN, "%s",
-                 limit == APH_LIMIT_MEMORY   ? "the oracle's memory is used up"
-                 : limit == APH_LIMIT_SOLVER ? "the solver could not decide in its time"
-                 : limit == APH_LIMIT_WINDOW ? "explanations had been given up to save memory"
-                                             : "the oracle took too long");
+                 limit == APH_LIMIT_MEMORY   ? "the oracle reached its memory limit"
+                 : limit == APH_LIMIT_SOLVER ? "the solver reached its time limit"
+                 : limit == APH_LIMIT_WINDOW ? "explanations were discarded to save memory"
+                                             : "the oracle reached its time limit");
 }
 
 static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
@@ -72,7 +71,7 @@ static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
     if (fault)
         end_by_fault(r, fault, message, connection);
     else if (verdict == APH_FAIL)
-        aphi_run_end(r, APHI_RUN_FAIL, "nothing that the model allows explains what was seen");
+        aphi_run_end(r, APHI_RUN_FAIL, "the model cannot explain the observations");
     else
         end_undecided(r, limit);
 }

@@ -161,8 +161,8 @@ static void give_up_trace(aphi_run_log *log, size_t written, char *error, size_t
         written--;
     log->trace_failed = true;
     bool cut = !ftruncate(log->trace_fd, log->trace_size + (off_t)written);
-    snprintf(error, error_size, "%.300s cannot be written: %s; make room, or choose another --folder%s",
-             log->trace_name, strerror(failure), cut ? "" : " (its last line may be torn)");
+    snprintf(error, error_size, "%.300s: cannot be written: %s; free disk space or choose another --folder%s",
+             log->trace_name, strerror(failure), cut ? "" : " (its last line may be incomplete)");
 }
 
 bool aphi_run_log_flush(aphi_run_log *log, char *error, size_t error_size)

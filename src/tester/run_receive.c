@@ -70,9 +70,9 @@ static void end_by_connection(aphi_run_state *r, const aphi_arrival *a, bool out
     char why[256];
     bool refused = a->kind == APHI_ARRIVED_REFUSED, never_answered = !r->log.responses;
     snprintf(why, sizeof why, "connection %lld: %s%s%s", (long long)a->connection,
-             refused && !r->mode.lossy ? "the subject did not let us in: " : "", a->why,
-             !refused && outstanding     ? ", and an answer was owed on it"
-             : refused && never_answered ? "; is it there, at this address?"
+             refused && !r->mode.lossy ? "cannot connect to the subject: " : "", a->why,
+             !refused && outstanding     ? "; a response was outstanding"
+             : refused && never_answered ? "; check the address"
                                          : "");
     /* A close that crosses a request appears as a reset, or where closing is allowed as an end without a response. */
     bool doubtful = a->kind == APHI_ARRIVED_RESET ||
@@ -104,7 +104,7 @@ static void receive_malformed(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_run_begin_call(r);
     aphi_run_note(r, APHI_RUN_EVENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
-    APHI_JUDGE_AND_END(r, APHI_RUN_MALFORMED, "connection %lld: what came is not a message: %s",
+    APHI_JUDGE_AND_END(r, APHI_RUN_MALFORMED, "connection %lld: not a message: %s",
                        (long long)a->connection, a->why);
 }
 
@@ -112,19 +112,19 @@ static void receive_too_long(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_run_begin_call(r);
     aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
-    APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: %s, which is our limit; a limit of the "
-                       "protocol's own belongs in its codec (.limit), and makes it malformed",
+    APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: %s, the limit of the tester; a limit of the "
+                       "protocol belongs in the codec (.limit), and makes the message malformed",
                        (long long)a->connection, a->why);
 }
 
 static void end_unable(aphi_run_state *r, const aphi_arrival *a)
 {
     if (a->connection >= APH_ACCEPTED)
-        aphi_run_end(r, APHI_RUN_TROUBLE, "a connection that the subject opens to us cannot be taken: %s; "
+        aphi_run_end(r, APHI_RUN_TROUBLE, "cannot accept a connection of the subject: %s; "
                      "allow more open files (ulimit -n)", a->why);
     else
-        aphi_run_end(r, APHI_RUN_TROUBLE, "connection %lld cannot be opened from here: %s; use fewer "
-                     "--connections, or allow more open files (ulimit -n)", (long long)a->connection, a->why);
+        aphi_run_end(r, APHI_RUN_TROUBLE, "connection %lld: cannot be opened: %s; use fewer "
+                     "--connections or allow more open files (ulimit -n)", (long long)a->connection, a->why);
 }
 
 void aphi_run_arrived(void *context, const aphi_arrival *a)
@@ -149,7 +149,7 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
     case APHI_ARRIVED_RESET: receive_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: receive_end(r, a, "refused"); break;
     case APHI_ARRIVED_CROWD:
-        aphi_run_end(r, APHI_RUN_UNKNOWN, "the subject has opened more connections to us than we take: %s", a->why);
+        aphi_run_end(r, APHI_RUN_UNKNOWN, "the subject opened too many connections to the tester: %s", a->why);
         break;
     case APHI_ARRIVED_UNABLE: end_unable(r, a); break;
     }

@@ -245,7 +245,7 @@ static void send_message(aphi_run_state *r, const aphi_action *a)
         return;
     if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
         char *text = aph_json_text(message, NULL);
-        aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld is one that the model's codec has no bytes for: %.200s",
+        aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: the model's codec cannot encode it: %.200s",
                            (long long)a->label, text);
         free(text);
         return;
@@ -302,7 +302,8 @@ static void perform_deferred(aphi_run_state *r)
     size_t kept = 0;
     for (size_t i = 0; i < s->deferred_count; i++) {
         aphi_deferred_action a = s->deferred[i];
-        bool goes = !r->ending.ended && wait_is_over(r, &a.action) && has_room(r, &a.action) && !is_blocked(r, &a, kept);
+        bool goes = !r->ending.ended && wait_is_over(r, &a.action) && has_room(r, &a.action) &&
+                    !is_blocked(r, &a, kept);
         if (goes) {
             a = find_partition(r, &a.action);
             goes = !is_blocked(r, &a, kept);

@@ -3,8 +3,7 @@
  * run_stop.c - the end of a run: completion, exit of the subject, or its silence.
  *
  * Silence:    while the subject does not accept a connection, the kernel retries after one second and after three, so
- *             a subject that is slow to accept gets four seconds. Silence is always doubtful: campaign.c runs the script
- *             again. */
+ *             a subject that is slow to accept gets four seconds. Silence is doubtful: see campaign_doubt.c. */
 #include "tester/run_internal.h"
 
 #include "base/clock.h"
@@ -14,6 +13,7 @@
 #include <time.h>
 
 static const int64_t PATIENCE_CONNECTING_NS = 4000000000;
+#define SILENT "the subject is silent, but every explanation has a pending response"
 enum { PATIENCE_PARTS_EXITING = 4 }; /* this part of the patience, for a process to exit after its connections end */
 
 static void end_run(aphi_run_state *r, aphi_run_verdict outcome, aph_fault fault, const char *format, va_list args)
@@ -113,17 +113,18 @@ static void end_starved(aphi_run_state *r)
     if (state == APHI_SUBJECT_STOPPED)
         snprintf(more, sizeof more, "; the subject %s", how);
     else if (label && aphi_net_is_dialing(r->net, connection))
-        snprintf(more, sizeof more, ": nobody accepted the connection in %.1f s", (double)r->silence.silent_ns / 1e9);
+        snprintf(more, sizeof more, "; connection not accepted in %.1f s", (double)r->silence.silent_ns / 1e9);
     else if (!aphi_silence_is_past_patience(&r->silence, r->now))
-        snprintf(more, sizeof more, ": %s", aphi_silence_describe(&r->silence, r->calls.count, how, sizeof how));
+        snprintf(more, sizeof more, "; %s", aphi_silence_describe(&r->silence, r->calls.count, how, sizeof how));
     else if (!aphi_net_idle(r->net))
-        snprintf(more, sizeof more, ", and the subject does not read what is sent to it");
+        snprintf(more, sizeof more, "; the subject does not read its input");
     if (label)
-        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, "request %lld on connection %lld was not answered in %.1f s%s",
-                           (long long)label, (long long)connection, (double)r->silence.patience_ns / 1e9, more);
+        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED,
+                           "request %lld on connection %lld: no response within %.1f s%s; %llu request%s outstanding",
+                           (long long)label, (long long)connection, (double)r->silence.patience_ns / 1e9, more,
+                           (unsigned long long)r->outstanding.count, r->outstanding.count == 1 ? "" : "s");
     else
-        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, "the subject owes something in every explanation, and is silent%s",
-                           more);
+        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, SILENT "%s", more);
 }
 
 /* All actions are performed, and nothing more is to come. */
@@ -133,9 +134,9 @@ static void end_complete(aphi_run_state *r)
     if (!r->ending.ended && r->judging.feed && !r->model->rpc && !r->mode.lossy && !r->outstanding.any_closed) {
         r->ending.doubtful = true;
         if (!aphi_run_judge_complete(r))
-            aphi_run_end(r, APHI_RUN_STARVED, "the subject owes something in every explanation, and is silent");
+            aphi_run_end(r, APHI_RUN_STARVED, SILENT);
     }
-    aphi_run_end(r, APHI_RUN_PASS, "everything that was seen is explained");
+    aphi_run_end(r, APHI_RUN_PASS, "the model explains all observations");
 }
 
 /* Where responses do not belong to one request each, it is unknown which requests are outstanding; after a silence,

@@ -77,8 +77,8 @@ const char *aphi_silence_describe(const aphi_silence *s, bool called, char *text
 {
     double seconds = (double)s->no_message_ns / 1e9;
     if (called)
-        snprintf(text, size, "there was no answer in %.1f s, though the subject called us", seconds);
+        snprintf(text, size, "no response in %.1f s, although the subject sends requests", seconds);
     else
-        snprintf(text, size, "there was no whole message in %.1f s, though bytes came", seconds);
+        snprintf(text, size, "no complete message in %.1f s, although bytes arrive", seconds);
     return text;
 }

@@ -37,7 +37,7 @@ void aphi_silence_count(aphi_silence *s, int64_t now, int64_t passed_ns, bool ar
 int64_t aphi_silence_idle_after(const aphi_silence *s);
 bool aphi_silence_is_idle(const aphi_silence *s, int64_t now);
 bool aphi_silence_is_past_patience(const aphi_silence *s, int64_t now);
-/* The subject is not silent, but has not sent a complete message for longer than the patience; or for many times that. */
+/* The subject is not silent, but has sent no complete message for longer than the patience; or for many times that. */
 bool aphi_silence_lacks_message(const aphi_silence *s);
 bool aphi_silence_is_trickling(const aphi_silence *s);
 /* Describes that. called: the subject sent messages on connections that it opened. Returns text. */

@@ -100,34 +100,34 @@ against 50 tls 'RFC 9112 2.3'
 # ---- what never ends -------------------------------------------------------------------------------------------------
 
 for mode in endless-start endless-headers endless-header endless-name endless-1xx endless-zeros; do
-    against 3 $mode 'a head of more than 65536 bytes, which is our limit'
+    against 3 $mode 'a head of more than 65536 bytes, the limit of the tester'
 done
 against 50 endless-blank 'RFC 9112 4: empty line instead of a status line'
-against 3 endless-extension 'size of more than 4096 bytes, which is our limit'
-against 3 endless-size 'size of more than 4096 bytes, which is our limit'
-against 3 endless-trailers 'trailers of more than 16384 bytes, which is our limit'
+against 3 endless-extension 'size of more than 4096 bytes, the limit of the tester'
+against 3 endless-size 'size of more than 4096 bytes, the limit of the tester'
+against 3 endless-trailers 'trailers of more than 16384 bytes, the limit of the tester'
 against 3 endless-chunks 'a message of more than 16777216 bytes'
 against 3 endless-body 'a message of more than 16777216 bytes'
 against 1 flood fail
-against 8 drip 'there was no whole message'
-against 8 stall 'was not answered'
+against 8 drip 'no complete message'
+against 8 stall 'no response within'
 
 # ---- answers that nobody asked for, and none -------------------------------------------------------------------------
 
-against 1 twice 'on which nothing was asked' --connections 1 --pipeline 1
+against 1 twice 'response without a request' --connections 1 --pipeline 1
 against 1 early fail
-against 9 close 'it closed the connection, and an answer was owed on it'
+against 9 close 'it closed the connection; a response was outstanding'
 against 9 reset 'Connection reset by peer'
 
 # ---- connections that are opened towards us --------------------------------------------------------------------------
 
 calls='- {listen}'
-against 8 callers 'was not answered' --listen 0
+against 8 callers 'no response within' --listen 0
 seconds=90 # several runs: it is no verdict
 if [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt 4400 ]; then
-    against 3 crowd 'the subject has opened more connections to us than we take: 4096 at once' --listen 0 --patience 20
+    against 3 crowd 'the subject opened too many connections to the tester: 4096 at once' --listen 0 --patience 20
 fi
 ulimit -n 200
-against 4 crowd 'a connection that the subject opens to us cannot be taken: Too many open files' --listen 0 --patience 20
+against 4 crowd 'cannot accept a connection of the subject: Too many open files' --listen 0 --patience 20
 
 finish

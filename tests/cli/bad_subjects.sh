@@ -90,42 +90,42 @@ out 'the subject exited with status 3'
 against 9 10 "$(hostile leave)"
 out 'the subject exited with status 0'
 against 9 10 "$(hostile close)"
-out 'it closed the connection, and an answer was owed on it'
+out 'it closed the connection; a response was outstanding'
 against 9 10 "$(hostile settle)"
 out 'it closed the connection'
-no_out 'was owed'
+no_out 'was outstanding'
 against 9 10 "$(hostile reset)"
 out 'Connection reset by peer'
 against 9 10 "$(hostile half)"
-out 'it closed the connection, and an answer was owed on it'
+out 'it closed the connection; a response was outstanding'
 against 9 10 "$(hostile door)"
 out 'connection'
 
 against 8 15 "$(hostile stop)"
-out 'was not answered in 0.4 s; the subject is stopped by a signal'
+out 'no response within 0.4 s; the subject is stopped by a signal'
 against 8 15 "$(hostile hang)"
-out 'was not answered'
+out 'no response within'
 against 8 15 "$(hostile accept)"
 out 'request 1 on connection'
 against 8 20 "$(hostile trickle)" --patience 0.05
-out 'there was no whole message'
+out 'no complete message'
 # Nobody takes the connections, and the queue for them is short.
 against 8 12 "$(hostile unlet)" --connections 20 --patience 0.2
-out 'was not answered'
+out 'no response within'
 
 # The time that is given is all the time there is, also for a message that never ends.
 against 3 8 "$(hostile trickle)" --time 2
-out 'the time was up, and there was no whole message'
+out 'time limit reached; no complete message'
 
 # What never happens again is no proof: a subject may be slow, and a close that crosses a request is seen as a reset.
 for shrink in --no-shrink --shrink-time=2; do
     rm -f "$pids.once"
     against 3 60 "$(hostile once-hang)" "$shrink" --messages 100
-    out 'it may have been slow'
+    out 'the subject may be slow'
     rm -f "$pids.once"
     against 3 60 "$(hostile once-reset)" "$shrink" --messages 100
     out 'Connection reset by peer'
-    out 'is broken off by the system'
+    out 'the system resets a connection'
 done
 rm -f "$pids.once"
 # But what comes after such a silence may be proof.
@@ -145,26 +145,26 @@ for shrink in --no-shrink --shrink-time=2; do
 done
 
 against 50 10 "$(hostile garbage)"
-out 'what came is not a message'
+out 'not a message'
 against 50 10 "$(hostile cut)"
 out 'in the middle of a message'
 orphan=14 against 1 10 "$(hostile twice 1)" --connections 1 --pipeline 1
-out 'on which nothing was asked'
+out 'response without a request'
 against 1 10 "$(hostile wrong)"
-out 'nothing that the model allows explains'
+out 'the model cannot explain'
 
 # A run for which there was no time is not one that passed.
 told='test, a subject that takes long to start'
 "$ANTIPHON" test kv --run "sleep 0.6; exec $(hostile wrong)" --folder "$folder" --messages 50 --seed 1 --shrink-time 2 \
     >"$dir/out" 2>"$dir/err"
-no_err 'did not happen again'
-check 'it does not fail each time' grep -q -e 'fails in \([0-9]*\) of \1 runs' -e 'no time to see' "$dir/out" "$dir/err"
+no_err 'reproduced the failure'
+check 'it does not fail each time' grep -q -e 'reproduced in \([0-9]*\) of \1 runs' -e 'no time to reproduce' "$dir/out" "$dir/err"
 gone
 
 # What never ends is not waited for, nor kept in memory.
 orphan=14 against 1 15 "$(hostile flood)"
 against 3 15 "$(hostile gigabyte)"
-out 'a message of more than 16777216 bytes, which is our limit'
+out 'a message of more than 16777216 bytes, the limit of the tester'
 if ! sanitized; then
     told='test, a gigabyte as an answer'
     peak=$("$python" -S -c '
@@ -197,7 +197,7 @@ err 'nosuchhost.invalid is not known'
 run 51 test kv --target 4000 --folder "$folder"
 err 'is not HOST:PORT'
 run 51 test kv --target 127.0.0.1:1 --folder "$folder" --no-shrink
-err 'the subject did not let us in: Connection refused; is it there, at this address?'
+err 'cannot connect to the subject: Connection refused; check the address'
 
 # Another program takes the port first: that is not what is tested, and the subject is started again elsewhere.
 cat >"$dir/thief.sh" <<'END'
@@ -241,7 +241,7 @@ rm -rf "$folder"
 ) >"$dir/out" 2>"$dir/err"
 code=$?
 check "exit code $code, not 4" [ $code -eq 4 ]
-err "$folder/trace.jsonl cannot be written"
+err "$folder/trace.jsonl: cannot be written"
 err 'another --folder'
 gone
 whole "$folder/trace.jsonl"
@@ -253,7 +253,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir "$dir/small" && mount -t tmpfs -o size=64k none
     umount "$dir/small"
 fi
 run 4 test kv --run "$(hostile right)" --folder /dev/null/folder
-err 'cannot be made'
+err 'cannot create the folder'
 run 4 test kv --run "$(hostile right)" --folder "$dir/home" --messages 20 --report /dev/full
 err '/dev/full cannot be written: No space left on device'
 told='test, with a full standard output'
@@ -271,7 +271,7 @@ rm -rf "$folder"
 ) >"$dir/out" 2>"$dir/err"
 code=$?
 check "exit code $code, not 4" [ $code -eq 4 ]
-err 'cannot be opened from here: Too many open files'
+err 'cannot be opened: Too many open files'
 gone
 whole "$folder/trace.jsonl"
 

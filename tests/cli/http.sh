@@ -17,7 +17,7 @@ habits="python3 -S '$ANTIPHON_ROOT/tests/support/odd_http_server.py' {port}"
 run 0 test http --run "$habits odd" --patience 10 --messages 2000 --seed 1
 run 0 test http --run "$habits read-only" --patience 10 --messages 1000 --seed 1
 run 7 test http --run "$habits busy" --patience 10 --messages 200 --seed 1
-out 'never came to "content is read"'
+out 'never reached "content is read"'
 
 for mutant in "$ANTIPHON_SUBJECTS"/web-mutant-[0-9][0-9]; do
     rm -rf .antiphon

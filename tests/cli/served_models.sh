@@ -41,13 +41,13 @@ rm -rf .antiphon
 subject="$serve kv --port {port} --delay 0.1 --mutate append-puts"
 run 1 test kv --run "$subject" --seed 17 --report page.html --junit junit.xml
 out 'shrunk to 3 requests'
-out 'no single step further does'
+out 'locally minimal'
 out 'To reproduce'
 check 'no page' grep -q '<svg\|application/json' page.html
 check 'no JUnit' grep -q '<failure' junit.xml
 script=$(ls .antiphon/*.script)
 run 1 replay --run "$subject" "$script"
-out 'nothing that the model allows explains what was seen'
+out 'the model cannot explain the observations'
 run 0 replay --run "$serve kv --port {port}" "$script"
 out 'it first differs from the recorded run at #'
 # What was kept is tried first.

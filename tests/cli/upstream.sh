@@ -18,7 +18,7 @@ out 'the replay of the explanation holds'
 check 'no call' grep -q '"conn":4294967296,"recv"' .antiphon/trace.jsonl
 
 run 1 test "$model" --listen 0 --run "$relay wrong" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --no-shrink
-out 'nothing that the model allows explains what was seen'
+out 'the model cannot explain the observations'
 out 'call 0'
 
 # Which call is which shows in what is said: two requests, their answers crossed on the way back.

@@ -253,7 +253,7 @@ static void test_pass(void **state)
        "{'label':5,'conn':0,'send':'c','wait':{'answer':2}}\n"
        "{'label':7,'conn':1,'send':'d','wait':'quiet'}\n"
        "{'label':9,'conn':1,'send':'e','wait':{'pause_us':2000}}\n",
-       APHI_RUN_PASS, "explained");
+       APHI_RUN_PASS, "explains");
     assert_int_equal(w->run->facts.requests, 5);
     assert_int_equal(w->run->facts.answers, 5);
     size_t n;
@@ -272,7 +272,7 @@ static void test_wrong_answer(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
-       APHI_RUN_FAIL, "nothing that the model allows");
+       APHI_RUN_FAIL, "the model cannot explain");
     assert_true(w->run->rejected_event >= 0);
     size_t n;
     aphi_run_events(w->run, &n);
@@ -283,14 +283,14 @@ static void test_unasked_answer(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':3,'send':'twice'}\n{'label':3,'conn':1,'send':'a','wait':{'pause_us':20000}}\n",
-       APHI_RUN_FAIL, "an answer on connection 3, on which nothing was asked");
+       APHI_RUN_FAIL, "connection 3: response without a request");
 }
 
 static void test_starved(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':1,'send':'silent'}\n",
-       APHI_RUN_STARVED, "request 3 on connection 1 was not answered");
+       APHI_RUN_STARVED, "request 3 on connection 1: no response within");
     assert_true(w->took >= 200 * MS);
     assert_true(w->run->doubtful);
     expect_whole_trace(w, 4);
@@ -303,14 +303,14 @@ static void test_late_under_load(void **state)
 {
     world *w = *state;
     w->idle_ns = never_idle;
-    go(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explained");
+    go(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explains");
 }
 
 /* Parts of a message break the silence, as long as they come. */
 static void test_slow_is_not_silent(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'slow'}\n", APHI_RUN_PASS, "explained");
+    go(w, &echo, "{'label':1,'conn':0,'send':'slow'}\n", APHI_RUN_PASS, "explains");
     assert_true(w->took >= 300 * MS);
 }
 
@@ -318,7 +318,7 @@ static void test_dead(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':0,'send':'close'}\n", APHI_RUN_DEAD,
-       "connection 0: it closed the connection, and an answer was owed on it");
+       "connection 0: it closed the connection; a response was outstanding");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
     expect_whole_trace(w, 4);
@@ -336,21 +336,21 @@ static void test_refused(void **state)
     world *w = *state;
     kill(w->server, SIGKILL);
     waitid(P_PID, (id_t)w->server, &(siginfo_t){0}, WEXITED | WNOWAIT);
-    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_RUN_DEAD, "did not let us in: Connection refused");
+    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_RUN_DEAD, "cannot connect to the subject: Connection refused");
 }
 
 /* What was wrong before the end counts for more than the end. */
 static void test_wrong_then_dead(void **state)
 {
     go(*state, &echo, "{'label':1,'conn':0,'send':'wrong'}\n{'label':3,'conn':0,'send':'close'}\n",
-       APHI_RUN_FAIL, "nothing that the model allows");
+       APHI_RUN_FAIL, "the model cannot explain");
 }
 
 static void test_malformed(void **state)
 {
     world *w = *state;
     go(w, &echo, "{'label':1,'conn':2,'send':'garbage'}\n", APHI_RUN_MALFORMED,
-       "connection 2: what came is not a message");
+       "connection 2: not a message");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_MALFORMED), 1);
     expect_whole_trace(w, 3);
 }
@@ -366,7 +366,7 @@ static void test_closes_settled(void **state)
     world *w = *state;
     go(w, &echo_closes,
        "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':0,'send':'a','wait':{'pause_us':50000}}\n",
-       APHI_RUN_PASS, "explained");
+       APHI_RUN_PASS, "explains");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
 }
 
@@ -387,7 +387,7 @@ static void break_off(world *w, int connections, int requests, aphi_run_verdict 
 
 static void test_broken_off(void **state)
 {
-    break_off(*state, 8, 2, APHI_RUN_PASS, "explained");
+    break_off(*state, 8, 2, APHI_RUN_PASS, "explains");
 }
 
 static void test_broken_off_often(void **state)
@@ -415,7 +415,7 @@ static void test_close_and_reopen(void **state)
     go(w, &echo,
        "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'close':true}\n"
        "{'label':5,'conn':0,'send':'b'}\n",
-       APHI_RUN_PASS, "explained");
+       APHI_RUN_PASS, "explains");
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_CLOSED), 1);
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
     assert_int_equal(count_moments(w, APHI_RUN_EVENT_RECEIVED), 1);
@@ -427,7 +427,7 @@ static void test_loose(void **state)
 {
     world *w = *state;
     go(w, &echo_loose, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'silent'}\n",
-       APHI_RUN_STARVED, "the subject owes something in every explanation");
+       APHI_RUN_STARVED, "the subject is silent, but every explanation has a pending response");
 }
 
 /* A subject that reads nothing more, where nobody knows what it owes. */

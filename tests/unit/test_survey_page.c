@@ -62,7 +62,7 @@ static void test_page(void **state)
     aphi_survey_page_write(&page, plain());
     static const char *const expected[] = {
         "<h1>apache</h1>", "Apache/2.4", "with 1 known violation waived", "HEAD is answered 206", "a\n  b</pre>",
-        "--waive head-range", "<a href=\"apache/1.html\">", "fails in 10 of 10 runs", "99 % · 199", "1 % · 1",
+        "--waive head-range", "<a href=\"apache/1.html\">", "reproduced in 10 of 10 runs", "99 % · 199", "1 % · 1",
         "never</span>",
         "RFC 9110 8.8.3", "<li>a branch</li>", "20,038 messages in 9 runs", "antiphon replay x"};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * campaign_shrink.c - shrinking the failing script of a campaign. */
+#include "tester/campaign_internal.h"
+
+#include "base/clock.h"
+#include "generate/generator.h"
+#include "shrink/reorder.h"
+#include "tree/guard.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    REPEATS_MAX = 60,        /* runs of the shrunk script until it fails again */
+    REPEATS_MAX_STOPPED = 5, /* the same after a signal */
+};
+static const int64_t SHRINKING = 30000000000;       /* the default limit, in ns */
+static const int64_t PATIENCE_SHRINKING = 60000000; /* for candidates; a silence is confirmed with more patience */
+
+/* Returns the number of actions that were performed if the run has the wanted verdict, 0 if not, -1 if the run was not
+ * possible. */
+static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
+{
+    aphi_run_options how = aphi_campaign_run_options(c);
+    how.script = candidate;
+    how.seed = candidate->seed;
+    how.progress = NULL;
+    how.until_ns = c->until;
+    if (!c->options->patience_ns)
+        how.patience_ns = PATIENCE_SHRINKING;
+    if (aphi_campaign_is_stopped(c))
+        return -1;
+    aphi_run *run = aphi_campaign_run(c, &how, true);
+    if (!run)
+        return -1;
+    aphi_run_verdict outcome = aphi_campaign_verdict_of_trace(c, run);
+    bool timed_out = outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= c->until;
+    bool valid = !timed_out && (outcome != APHI_RUN_TROUBLE || run->fault != APH_FAULT_NONE);
+    int taken = !valid ? -1 : outcome == c->wanted ? (int)aphi_run_script(run)->count : 0;
+    if (!valid && !timed_out)
+        memcpy(c->run_error, run->why, sizeof c->run_error);
+    aphi_run_free(run);
+    return taken;
+}
+
+/* A subject that is not reset may fail because of the state that another candidate left: this one has to fail twice. */
+static int try_candidate(void *context, const aphi_script *candidate)
+{
+    aphi_campaign_state *c = context;
+    int taken = run_candidate(c, candidate);
+    return taken > 0 && !aphi_subject_is_ours(c->options->subject) ? run_candidate(c, candidate) : taken;
+}
+
+/* n: 0: the order of the responses; otherwise a random order. */
+static aphi_script reorder(void *context, unsigned n)
+{
+    aphi_campaign_state *c = context;
+    size_t count;
+    const aphi_run_event *events = aphi_run_events(c->result.run, &count);
+    return aphi_reorder(aphi_run_script(c->result.run), events, count, n ? &c->choice : NULL);
+}
+
+static void forward_step(void *context, const char *what, const aphi_script *best)
+{
+    aphi_campaign_state *c = context;
+    if (c->log)
+        fprintf(c->log, "%9.3f s  %4zu actions  %s\n", (double)(aphi_clock_ns() - c->began) / 1e9, best->count, what);
+    if (c->options->audience.shrinking)
+        c->options->audience.shrinking(c->options->audience.context, what, best);
+}
+
+static void unlink_next_trace(aphi_campaign_state *c)
+{
+    aphi_campaign_name_trace(c, APHI_TRACE_FILE_NEXT);
+    unlink(c->result.trace);
+    aphi_campaign_name_trace(c, APHI_TRACE_FILE);
+}
+
+int64_t aphi_campaign_shrink_ns(const aphi_campaign_state *c)
+{
+    return c->options->shrink_ns ? c->options->shrink_ns : SHRINKING;
+}
+
+/* Repeats the shrunk script with a trace. If it does not fail, the run that failed first remains the result. */
+static bool confirm_shrunk(aphi_campaign_state *c, const aphi_script *small, const aphi_campaign *before)
+{
+    aphi_campaign *r = &c->result;
+    char trace[sizeof r->trace];
+    bool stopped = aphi_campaign_is_stopped(c);
+    if (stopped) {
+        c->ignores_stop = true;
+        aphi_guard_resume();
+    }
+    r->run = NULL;
+    aphi_run_options how = {.patience_ns = c->options->patience_ns ? c->options->patience_ns : APHI_PATIENCE};
+    aphi_campaign_raise_patience(c, &how, c->wanted);
+    int64_t least = aphi_clock_ns() + APHI_CONFIRM_PATIENCES * how.patience_ns;
+    c->until = least > c->until ? least : c->until;
+    unsigned tries = c->wanted == APHI_RUN_STARVED ? APHI_CONFIRM_RUNS : REPEATS_MAX;
+    bool failed = aphi_campaign_repeat(c, small, stopped ? REPEATS_MAX_STOPPED : tries, false);
+    memcpy(trace, r->trace, sizeof trace);
+    aphi_campaign_name_trace(c, APHI_TRACE_FILE);
+    if (failed && !rename(trace, r->trace)) {
+        if (!r->confirmed) {
+            r->reproduced = 1;
+            r->confirmed = c->repeats;
+        }
+        aphi_run_free(before->run);
+        return true;
+    }
+    if (r->outcome == APHI_RUN_TROUBLE)
+        aphi_campaign_note(c, r->why);
+    aphi_run_free(r->run);
+    r->run = before->run;
+    return false;
+}
+
+static const char *why_not_shrunk(const aphi_campaign_state *c, const aphi_shrunk *small)
+{
+    if (*c->run_error)
+        return "not shrunk: the candidates could not be run";
+    if (aphi_campaign_is_stopped(c))
+        return "not shrunk: stopped by a signal before the failure was reproduced";
+    if (!small->failed && small->ns >= aphi_campaign_shrink_ns(c))
+        return "not shrunk: no time to reproduce the failure; --shrink-time allows more";
+    if (aphi_subject_is_ours(c->options->subject))
+        return "not shrunk: no run of the script reproduced the failure";
+    return "not shrunk: the failure was not reproduced twice in a row; the target cannot be reset, use --run";
+}
+
+/* The run that failed first remains the result. */
+static void restore_failure(aphi_campaign_state *c, const aphi_campaign *before)
+{
+    aphi_campaign *r = &c->result;
+    unlink_next_trace(c);
+    r->outcome = before->outcome;
+    r->fault = before->fault;
+    r->unstarted = false;
+    memcpy(r->why, before->why, sizeof r->why);
+    if (*c->run_error)
+        aphi_campaign_note(c, c->run_error);
+}
+
+static aphi_shrunk run_shrinker(aphi_campaign_state *c)
+{
+    const aphi_run *run = c->result.run;
+    char path[sizeof c->result.trace];
+    snprintf(path, sizeof path, "%.4000s/shrink.log", c->options->folder);
+    c->log = fopen(path, "w"); /* optional */
+    c->values = aphi_generator_values(c->options->model);
+    aphi_shrink_options options = {.reorder = run->events_before ? NULL : reorder, .step = forward_step, .context = c,
+                                   .budget_ns = aphi_campaign_shrink_ns(c), .values = c->values,
+                                   .functions = c->options->model->functions};
+    aphi_shrunk small = aphi_shrink(aphi_run_script(run), try_candidate, &options);
+    if (c->log)
+        fclose(c->log);
+    return small;
+}
+
+void aphi_campaign_shrink(aphi_campaign_state *c)
+{
+    aphi_campaign *r = &c->result;
+    if (r->presumed || !r->run->script_whole) {
+        aphi_campaign_note(c, r->presumed ? "not shrunk: the target cannot be reset; use --run"
+                                          : "not shrunk: the run was too long to be repeated");
+        return;
+    }
+    int64_t began = aphi_clock_ns();
+    aphi_campaign before = *r;
+    r->actions = aphi_run_script(r->run)->count;
+    c->until = began + aphi_campaign_shrink_ns(c);
+    c->wanted = r->outcome;
+    aphi_campaign_name_trace(c, APHI_TRACE_FILE_NEXT);
+    aphi_shrunk small = run_shrinker(c);
+    r->reproduced = small.reproduced;
+    r->confirmed = small.confirmed;
+    r->shrink_runs = small.runs;
+    r->minimal = small.minimal;
+    bool may_fail = small.reproduced || (small.failed && !small.confirmed); /* the time may have been up before */
+    r->shrunk = (may_fail || aphi_campaign_is_stopped(c)) && confirm_shrunk(c, &small.script, &before);
+    if (!r->shrunk) {
+        restore_failure(c, &before);
+        aphi_campaign_note(c, why_not_shrunk(c, &small));
+    }
+    aphi_script_free(&small.script);
+    r->shrink_ns = aphi_clock_ns() - began;
+}
