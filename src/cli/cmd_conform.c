@@ -41,7 +41,7 @@ typedef struct tester {
 
 typedef struct finding {
     const aphi_difference *d; /* or NULL */
-    const aphi_cast *cast;    /* whose numbers are in it */
+    const aphi_layout *cast;    /* whose numbers are in it */
 } finding;
 
 struct conforming {
@@ -53,7 +53,7 @@ struct conforming {
     char **words;           /* of the program */
     tester *testers;
     aphi_conformance_local *alone;
-    aphi_conformance_local_told *told;  /* of each component */
+    aphi_conformance_local_result *told;  /* of each component */
     pthread_mutex_t lock;   /* of the next two */
     uint64_t visited;       /* sequences of the model */
     size_t next;            /* the component to test */
@@ -158,7 +158,7 @@ static bool visit(void *context, aphi_explorer *e)
     if (x->local)
         aphi_conformance_local_add(x->alone, &t->sequence);
     else
-        more = aphi_conformance_try(&t->c, &t->sequence);
+        more = aphi_conformance_test(&t->c, &t->sequence);
     return more && !interrupted && (!x->limit || number < x->limit);
 }
 
@@ -182,7 +182,7 @@ static bool is_settled(const conforming *x)
 {
     bool settled = interrupted;
     for (size_t i = 0; i < x->jobs; i++)
-        settled |= x->testers[i].c.lack.breach || x->testers[i].c.lost;
+        settled |= x->testers[i].c.missing.violation || x->testers[i].c.program_lost;
     return settled;
 }
 
@@ -205,8 +205,8 @@ static void *test_some(void *argument)
 {
     tester *t = argument;
     size_t i;
-    while ((i = next_component(t->x, interrupted || t->c.lack.breach || t->c.lost)) != SIZE_MAX)
-        t->x->told[i] = aphi_conformance_local_try(t->x->alone, &t->c, i);
+    while ((i = next_component(t->x, interrupted || t->c.missing.violation || t->c.program_lost)) != SIZE_MAX)
+        t->x->told[i] = aphi_conformance_local_test(t->x->alone, &t->c, i);
     return NULL;
 }
 
@@ -222,14 +222,14 @@ static void test_threads(conforming *x)
     for (size_t i = 1; i < x->jobs; i++)
         pthread_join(x->testers[i].thread, NULL);
     if (!x->thread && !is_settled(x))
-        aphi_conformance_local_settle(x->alone);
+        aphi_conformance_local_report_crash(x->alone);
 }
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-static void consider(finding *f, const aphi_difference *d, const aphi_cast *cast)
+static void consider(finding *f, const aphi_difference *d, const aphi_layout *cast)
 {
-    if (d->breach && (!f->d || d->alone < f->d->alone || (d->alone == f->d->alone && d->sequence < f->d->sequence)))
+    if (d->violation && (!f->d || d->local_thread < f->d->local_thread || (d->local_thread == f->d->local_thread && d->sequence < f->d->sequence)))
         *f = (finding){d, cast};
 }
 
@@ -237,17 +237,17 @@ static void sum_up(conforming *x)
 {
     for (size_t i = 0; i < x->jobs; i++) {
         const tester *t = &x->testers[i];
-        const aphi_cast *cast = aphi_program_cast(t->program);
-        consider(&x->lack, &t->c.lack, cast);
-        consider(&x->surplus, &t->c.surplus, cast);
+        const aphi_layout *cast = aphi_program_layout(t->program);
+        consider(&x->lack, &t->c.missing, cast);
+        consider(&x->surplus, &t->c.extra, cast);
         x->tests += t->c.tests;
         x->runs += t->c.runs;
     }
 }
 
-static aphi_conformance_local_told all_told(const conforming *x)
+static aphi_conformance_local_result all_told(const conforming *x)
 {
-    aphi_conformance_local_told sum = {0};
+    aphi_conformance_local_result sum = {0};
     for (size_t i = 0; i < x->alts.component_count && x->local; i++) {
         sum.by_events += x->told[i].by_events;
         sum.by_races += x->told[i].by_races;
@@ -276,9 +276,9 @@ static holding both(const conforming *x)
 
 static int exit_of(const conforming *x)
 {
-    if (x->lack.d && x->lack.d->breach == APHI_BREACH_ENDLESS)
+    if (x->lack.d && x->lack.d->violation == APHI_VIOLATION_ENDLESS)
         return APHI_EXIT_ENDLESS;
-    if (x->lack.d && x->lack.d->breach == APHI_BREACH_CRASHED)
+    if (x->lack.d && x->lack.d->violation == APHI_VIOLATION_CRASHED)
         return APHI_EXIT_CRASHED;
     holding h = x->at_least ? at_least(x) : both(x);
     if (h == FAILS)
@@ -293,32 +293,32 @@ static int exit_of(const conforming *x)
 static const struct {
     const char *name, *text;
 } breaches[] = {
-    [APHI_BREACH_MISSING] = {"missing", "the program cannot do an event of the model"},
-    [APHI_BREACH_ENDLESS] = {"endless", "the program does not terminate"},
-    [APHI_BREACH_CRASHED] = {"crashed", "the program crashed, or ended with an error"},
-    [APHI_BREACH_FEWER] = {"fewer", "a receive cannot take what the model's could have taken"},
-    [APHI_BREACH_EXTRA] = {"extra", "the program goes on where the model does not"},
-    [APHI_BREACH_STUCK] = {"stuck", "where the model ends, the program waits for ever"},
-    [APHI_BREACH_ENDS] = {"ends", "the program ends where the model waits for ever"},
-    [APHI_BREACH_WAITS] = {"waits", "the program waits for something else than the model"},
-    [APHI_BREACH_MORE] = {"more", "a receive could take what the model's could not"},
+    [APHI_VIOLATION_MISSING] = {"missing", "the program cannot do an event of the model"},
+    [APHI_VIOLATION_ENDLESS] = {"endless", "the program does not terminate"},
+    [APHI_VIOLATION_CRASHED] = {"crashed", "the program crashed, or ended with an error"},
+    [APHI_VIOLATION_RACE_MISSING] = {"fewer", "a receive cannot take what the model's could have taken"},
+    [APHI_VIOLATION_EXTRA] = {"extra", "the program goes on where the model does not"},
+    [APHI_VIOLATION_STUCK] = {"stuck", "where the model ends, the program waits for ever"},
+    [APHI_VIOLATION_ENDS] = {"ends", "the program ends where the model waits for ever"},
+    [APHI_VIOLATION_WAITS] = {"waits", "the program waits for something else than the model"},
+    [APHI_VIOLATION_RACE_EXTRA] = {"more", "a receive could take what the model's could not"},
 };
 
 /* Two lines: which relation fails and why; which sequence, and which event of whom. */
 static void put_difference(const finding *f, aphi_buffer *out)
 {
     const aphi_difference *d = f->d;
-    const aphi_cast *c = f->cast;
-    aphi_buffer_format(out, "%s: %s\n  ", aphi_breach_is_lack(d->breach) ? "M <= CP fails" : "CP <= M fails",
-                       breaches[d->breach].text);
-    if (d->alone >= 0)
-        aphi_buffer_format(out, "thread %s alone, ", c->threads[d->alone]);
+    const aphi_layout *c = f->cast;
+    aphi_buffer_format(out, "%s: %s\n  ", aphi_violation_is_missing(d->violation) ? "M <= CP fails" : "CP <= M fails",
+                       breaches[d->violation].text);
+    if (d->local_thread >= 0)
+        aphi_buffer_format(out, "thread %s alone, ", c->threads[d->local_thread]);
     if (d->sequence)
         aphi_buffer_format(out, "sequence %" PRIu64, d->sequence);
     else
         aphi_buffer_str(out, "the whole program, to capture messages");
-    if (d->at.index)
-        aphi_buffer_format(out, ", event %" PRIu32 " of %s", d->at.index, c->threads[d->at.thread]);
+    if (d->id.index)
+        aphi_buffer_format(out, ", event %" PRIu32 " of %s", d->id.index, c->threads[d->id.thread]);
     aphi_buffer_format(out, ": %s\n", d->detail);
 }
 
@@ -337,7 +337,7 @@ static void tell_difference(const finding *f, aphi_buffer *out)
 static void tell_threads(const conforming *x, aphi_buffer *out)
 {
     for (size_t i = 0; i < x->alts.component_count; i++) {
-        const aphi_conformance_local_told *told = &x->told[i];
+        const aphi_conformance_local_result *told = &x->told[i];
         if (!told->by_events && !told->untested)
             continue;
         aphi_buffer_format(out, "  %s: %" PRIu64 " sequence%s by events", x->alts.components[i].name, told->by_events,
@@ -422,11 +422,11 @@ static bool write_page(const conforming *x)
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
 
-static aph_value rivals_value(const aphi_cast *c, const aphi_rivals *r)
+static aph_value rivals_value(const aphi_layout *c, const aphi_race_set *r)
 {
     aph_value all = aph_array(0, NULL);
     for (size_t i = 0; i < r->count; i++) {
-        const aphi_rival *rival = &r->items[i];
+        const aphi_race_message *rival = &r->items[i];
         all = aph_push(all, aph_record("thread", aph_str(c->threads[rival->send.thread]), "index",
                                        aph_int(rival->send.index), "port", aph_str(c->ports[rival->port].name),
                                        "label", aph_str(c->labels[rival->label])));
@@ -437,15 +437,15 @@ static aph_value rivals_value(const aphi_cast *c, const aphi_rivals *r)
 static aph_value difference_value(const finding *f)
 {
     const aphi_difference *d = f->d;
-    const aphi_cast *c = f->cast;
-    aph_value v = aph_record("relation", aph_str(aphi_breach_is_lack(d->breach) ? "M <= CP" : "CP <= M"), "breach",
-                             aph_str(breaches[d->breach].name), "detail", aph_str(d->detail), "sequence",
+    const aphi_layout *c = f->cast;
+    aph_value v = aph_record("relation", aph_str(aphi_violation_is_missing(d->violation) ? "M <= CP" : "CP <= M"), "breach",
+                             aph_str(breaches[d->violation].name), "detail", aph_str(d->detail), "sequence",
                              aph_int((int64_t)d->sequence));
-    if (d->alone >= 0)
-        v = aph_put(v, "alone", aph_str(c->threads[d->alone]));
-    if (d->at.index)
-        v = aph_put(aph_put(v, "thread", aph_str(c->threads[d->at.thread])), "event", aph_int(d->at.index));
-    if (d->breach == APHI_BREACH_FEWER || d->breach == APHI_BREACH_MORE)
+    if (d->local_thread >= 0)
+        v = aph_put(v, "alone", aph_str(c->threads[d->local_thread]));
+    if (d->id.index)
+        v = aph_put(aph_put(v, "thread", aph_str(c->threads[d->id.thread])), "event", aph_int(d->id.index));
+    if (d->violation == APHI_VIOLATION_RACE_MISSING || d->violation == APHI_VIOLATION_RACE_EXTRA)
         v = aph_put(aph_put(v, "model_race", rivals_value(c, &d->model)), "program_race", rivals_value(c, &d->program));
     aphi_buffer line = {0};
     aph_value run;
@@ -527,7 +527,7 @@ static int open_tester(conforming *x, tester *t)
         return APHI_EXIT_MISMATCH;
     }
     t->c.time_ms = x->time_ms;
-    aphi_program_heed(t->program, &interrupted);
+    aphi_program_set_stop(t->program, &interrupted);
     return 0;
 }
 
@@ -552,7 +552,7 @@ static int test(conforming *x)
     sum_up(x);
     const tester *lost = NULL;
     for (size_t i = 0; i < x->jobs && !interrupted; i++)
-        lost = x->testers[i].c.lost ? &x->testers[i] : lost;
+        lost = x->testers[i].c.program_lost ? &x->testers[i] : lost;
     if (lost)
         fprintf(stderr, "antiphon: %s: %s\n", x->name, lost->c.error);
     int code = lost ? APHI_EXIT_PROGRAM : tell(x);

@@ -25,7 +25,7 @@ typedef struct exploration {
     uint64_t random, seed, limit, time_ms, events_max;
     uint64_t seed_now; /* of the last random run */
     bool races, twice, json;
-    aphi_program_told stats;
+    aphi_program_explore_stats stats;
     bool complete;
     int code;
     char trouble[600]; /* what the first bad run came to */
@@ -120,9 +120,9 @@ static int take_options(exploration *x, int count, char **words)
 
 /* ---- what runs come to ------------------------------------------------------------------------------------------- */
 
-static aphi_program_order order_of(const exploration *x, uint64_t seed)
+static aphi_program_run_options order_of(const exploration *x, uint64_t seed)
 {
-    aphi_program_order o = aphi_program_freely(seed, x->time_ms);
+    aphi_program_run_options o = aphi_program_run_options_default(seed, x->time_ms);
     o.events_max = x->events_max;
     return o;
 }
@@ -154,7 +154,7 @@ static void weigh(exploration *x, const aphi_recording *r)
 static void write_line(exploration *x, const aphi_recording *r, const aphi_races *races)
 {
     x->line.n = 0;
-    aphi_recording_write(aphi_program_cast(x->program), r, x->races ? races : NULL, x->stats.sequences, &x->line);
+    aphi_recording_write(aphi_program_layout(x->program), r, x->races ? races : NULL, x->stats.sequences, &x->line);
     aphi_buffer_byte(&x->line, '\n');
     fwrite(x->line.data, 1, x->line.n, x->listed);
 }
@@ -164,7 +164,7 @@ static void list(exploration *x, const aphi_recording *r)
     if (!x->listed)
         return;
     if (x->races)
-        aphi_races_find(aphi_program_cast(x->program), r, &x->found);
+        aphi_races_find(aphi_program_layout(x->program), r, &x->found);
     write_line(x, r, &x->found);
 }
 
@@ -191,9 +191,9 @@ static bool visit(void *context, const aphi_recording *r, const aphi_races *race
 static void run_all(exploration *x)
 {
     char error[512];
-    aphi_program_order limits = order_of(x, 0);
+    aphi_program_run_options limits = order_of(x, 0);
     switch (aphi_program_explore(x->program, &limits, visit, x, &x->stats, error, sizeof error)) {
-    case APHI_PROGRAM_ALL: x->complete = true; break;
+    case APHI_PROGRAM_EXPLORED: x->complete = true; break;
     case APHI_PROGRAM_LOST: lost(x, error); break;
     default: break;
     }
@@ -202,7 +202,7 @@ static void run_all(exploration *x)
 /* ---- some runs --------------------------------------------------------------------------------------------------- */
 
 /* One run, counted; false: there is no going on. */
-static bool run_one(exploration *x, const aphi_program_order *o)
+static bool run_one(exploration *x, const aphi_program_run_options *o)
 {
     char error[512];
     if (!aphi_program_run(x->program, o, &x->recording, error, sizeof error)) {
@@ -220,15 +220,15 @@ static bool run_one(exploration *x, const aphi_program_order *o)
 static bool replay(exploration *x, const aphi_recording *r)
 {
     char error[512];
-    aphi_program_order o = order_of(x, 0);
-    o.whole = true;
+    aphi_program_run_options o = order_of(x, 0);
+    o.replay = true;
     o.forced = r->events;
     o.forced_count = r->event_count;
     if (!aphi_program_run(x->program, &o, &x->again, error, sizeof error)) {
         lost(x, error);
         return false;
     }
-    bool same = x->again.end == r->end && aphi_recording_same(aphi_program_cast(x->program), r, &x->again);
+    bool same = x->again.end == r->end && aphi_recording_equal(aphi_program_layout(x->program), r, &x->again);
     if (!same && x->again.end == r->end)
         snprintf(x->again.detail, sizeof x->again.detail, "the replay has other events");
     if (!same && x->again.end == APHI_RECORDING_ENDED)
@@ -247,7 +247,7 @@ static void run_random(exploration *x)
 {
     for (uint64_t i = 0; i < x->random && !interrupted; i++) {
         x->seed_now = x->seed + i;
-        aphi_program_order o = order_of(x, x->seed_now);
+        aphi_program_run_options o = order_of(x, x->seed_now);
         if (!run_one(x, &o))
             return;
         weigh(x, &x->recording);
@@ -264,10 +264,10 @@ static void run_random(exploration *x)
 /* One line of a file; false: there is no going on. */
 static bool follow(exploration *x)
 {
-    aphi_program_order o = order_of(x, x->seed);
+    aphi_program_run_options o = order_of(x, x->seed);
     o.forced = x->given.events;
     o.forced_count = x->given.event_count;
-    o.whole = x->replay != NULL;
+    o.replay = x->replay != NULL;
     if (x->replay) {
         x->stats.runs++;
         bool same = replay(x, &x->given);
@@ -291,7 +291,7 @@ static bool follow_line(exploration *x, const char *file, uint64_t number, const
     if (!aph_json_read(text, n, &v, &json)) {
         snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": not JSON, at byte %zu: %s", file, number, json.offset,
                  json.message);
-    } else if (!aphi_recording_read(aphi_program_cast(x->program), v, &x->given, error, sizeof error)) {
+    } else if (!aphi_recording_read(aphi_program_layout(x->program), v, &x->given, error, sizeof error)) {
         snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": %s", file, number, error);
     } else {
         aph_collect();
@@ -426,7 +426,7 @@ int aphi_command_explore(int count, char **words)
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_PROGRAM;
     }
-    aphi_program_heed(x.program, &interrupted);
+    aphi_program_set_stop(x.program, &interrupted);
     if (!open_list(&x)) {
         aphi_program_close(x.program);
         return APHI_EXIT_WRITE;

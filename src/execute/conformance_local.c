@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * conformance_local.c - each thread of a program tested alone, with what its component does in sequences of the model.
+ * conformance_local.c - conformance tests of single threads with the local sequences of their components.
  *
- * Idea:       The thread runs, and a driver plays all others: it gives it the messages that the sequence has, one at
- *             each receive, and takes what it sends. Sequences in which the component does the same are one test.
+ * Idea:       one thread runs, and a driver stands in for all others: it supplies the messages of the local sequence,
+ *             one at each receive, and accepts all sends. SR-sequences with equal projections are one test.
  *
  *                 model     ... sequences ...  --project-->  events of D1: send choose, receive num(1), ...
  *                 program   D1 alone           <--forced--        |
- *                                              --open lists-->  race sets, compared with the model's
+ *                                              --OpenLists-->  race sets, compared with the model's
  *
- * Race sets:  A receive could have taken a message instead if it is open to it, and the message may lie ready by then:
- *             its sending does not follow from the receive, it is not received before, and nothing is before it in its
- *             queue. All but the first are the model's to say. So each test keeps, for each receive, the messages that
- *             may lie ready; the first is asked of the model's state on one side, of the thread's own open list on the
- *             other.
- * Messages:   What a message carries is not in the model. It is captured, by port and label, from runs of the whole
- *             program: of one sequence of the model for each message that is needed, and if that does not do, by
- *             chance. What comes before a message that was never seen is tested all the same: the thread must come to
- *             wait for it. Should the whole program crash or not end in such a run, that is told if no thread shows
- *             anything wrong alone.
- * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE numbers for each event, then
- *                the state in which it ends.
- *             2. `timings` has, for a number of `events`, the messages that may lie ready at its receives: OFFER_SIZE
- *                numbers each, sorted, and each once.
- * Cost:       a run for each event sequence of each component; memory for all of them.
+ * Race sets:  a receive could have taken a message instead if it is open to it and the message can be ready: its send
+ *             is not caused by the receive, it is not received before, and no message is ahead of it in its queue. Only
+ *             the first condition depends on the thread. So each test stores, for each receive, the messages that can
+ *             be ready, filtered by the model's state on one side, and by the thread's OpenList on the other.
+ * Payloads:   the model does not have them. They are captured, by port and label, from runs of the whole program:
+ *             with one sequence of the model for each needed message, then with random choices. If a payload remains
+ *             unknown, the prefix before its receive is tested: the thread must wait for that message. A crash or
+ *             time-out of the whole program in such a run is reported if no single thread shows a violation.
+ * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE words for each event, then
+ *                the state in which it ends
+ *             2. `ready_sets` has, for an index of `events`, the messages that can be ready at its receives: READY_SIZE
+ *                words each, sorted and without duplicates
+ * Cost:       one run for each event sequence of each component; memory for all of them.
  * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 13. */
 #include "execute/conformance.h"
 
@@ -34,30 +32,30 @@
 #include <string.h>
 
 enum { OP, SYNC, PORT, LABEL, PEER, STATE, EVENT_SIZE };
-enum { AT_RECEIVE, FROM_PORT, FROM_LABEL, SENDER, OFFER_SIZE };
+enum { AT_RECEIVE, FROM_PORT, FROM_LABEL, SENDER, READY_SIZE };
 
-typedef struct numbers {
+typedef struct words {
     uint32_t *items;
     size_t count, capacity;
-} numbers;
+} words;
 
-typedef struct carried { /* what a message with this port and label carries */
+typedef struct sample { /* payload of messages with this port and label */
     uint16_t port;
-    uint32_t label;      /* of the program's cast */
+    uint32_t label;               /* in the program's layout */
     bool known;
     unsigned char payload[16];
-    aphi_recorded *way;  /* a sequence of the model in which it is received */
-    size_t way_count;
-} carried;
+    aphi_recorded_event *witness; /* a sequence of the model with such a receive */
+    size_t witness_count;
+} sample;
 
 struct aphi_conformance_local {
     aphi_conformance *c;
-    aphi_intern *events, *timings, *race_sets; /* of each component */
-    carried *carried;
-    size_t carried_count, carried_capacity;
-    aphi_breach trouble;      /* of a run of the whole program, and what it did */
-    aphi_recording troubled;
-    numbers key, offers;
+    aphi_intern *events, *ready_sets, *race_sets; /* by component */
+    sample *sample;
+    size_t sample_count, sample_capacity;
+    aphi_violation failure;                       /* first crash or time-out of the whole program */
+    aphi_recording failed_run;
+    words key, ready;
 };
 
 aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c)
@@ -66,7 +64,7 @@ aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c)
     aphi_conformance_local *a = aphi_alloc_zero(sizeof *a);
     a->c = c;
     a->events = aphi_alloc_zero(n * sizeof *a->events);
-    a->timings = aphi_alloc_zero(n * sizeof *a->timings);
+    a->ready_sets = aphi_alloc_zero(n * sizeof *a->ready_sets);
     a->race_sets = aphi_alloc_zero(n * sizeof *a->race_sets);
     return a;
 }
@@ -77,22 +75,22 @@ void aphi_conformance_local_close(aphi_conformance_local *a)
         return;
     for (size_t i = 0; i < a->c->model->thread_count; i++) {
         aphi_intern_free(&a->events[i]);
-        aphi_intern_free(&a->timings[i]);
+        aphi_intern_free(&a->ready_sets[i]);
         aphi_intern_free(&a->race_sets[i]);
     }
-    for (size_t i = 0; i < a->carried_count; i++)
-        free(a->carried[i].way);
-    aphi_recording_free(&a->troubled);
+    for (size_t i = 0; i < a->sample_count; i++)
+        free(a->sample[i].witness);
+    aphi_recording_free(&a->failed_run);
     free(a->events);
-    free(a->timings);
+    free(a->ready_sets);
     free(a->race_sets);
-    free(a->carried);
+    free(a->sample);
     free(a->key.items);
-    free(a->offers.items);
+    free(a->ready.items);
     free(a);
 }
 
-static uint32_t *more(numbers *n, size_t count)
+static uint32_t *grow(words *n, size_t count)
 {
     APHI_RESERVE(n->items, n->capacity, n->count + count);
     n->count += count;
@@ -101,22 +99,22 @@ static uint32_t *more(numbers *n, size_t count)
 
 /* ---- tests from a sequence --------------------------------------------------------------------------------------- */
 
-static int by_offer(const void *a, const void *b)
+static int by_ready(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
     size_t i = 0;
-    while (i + 1 < OFFER_SIZE && x[i] == y[i])
+    while (i + 1 < READY_SIZE && x[i] == y[i])
         i++;
     return (x[i] > y[i]) - (x[i] < y[i]);
 }
 
-/* What may lie ready when the thread comes to that event, a receive. */
-static void add_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned thread, uint32_t index)
+/* Adds the messages that can be ready when the thread reaches the receive. */
+static void add_ready(aphi_conformance_local *a, aphi_sequence *s, unsigned thread, uint32_t index)
 {
     aphi_sequence_find_concurrent_sends(s, thread, index);
     for (size_t i = 0; i < s->race_count; i++) {
         const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
-        uint32_t *o = more(&a->offers, OFFER_SIZE);
+        uint32_t *o = grow(&a->ready, READY_SIZE);
         o[AT_RECEIVE] = index;
         o[FROM_PORT] = s->model->channels[from->channel].port;
         o[FROM_LABEL] = from->label;
@@ -124,23 +122,23 @@ static void add_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned thr
     }
 }
 
-static void find_offers(aphi_conformance_local *a, aphi_sequence *s, unsigned thread)
+static void find_ready(aphi_conformance_local *a, aphi_sequence *s, unsigned thread)
 {
     uint32_t events = s->first[thread + 1] - s->first[thread];
-    a->offers.count = 0;
+    a->ready.count = 0;
     for (uint32_t i = 0; i < events; i++)
         if (s->events[s->first[thread] + i].op == APHI_ALTS_RECEIVE)
-            add_offers(a, s, thread, i);
+            add_ready(a, s, thread, i);
     if (s->model->states[s->end_states[thread]].kind == APHI_COMPILED_RECEIVE)
-        add_offers(a, s, thread, events);
-    size_t count = a->offers.count / OFFER_SIZE, kept = 0;
-    uint32_t *items = a->offers.items;
+        add_ready(a, s, thread, events);
+    size_t count = a->ready.count / READY_SIZE, kept = 0;
+    uint32_t *items = a->ready.items;
     if (count)
-        qsort(items, count, OFFER_SIZE * sizeof *items, by_offer);
+        qsort(items, count, READY_SIZE * sizeof *items, by_ready);
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || by_offer(&items[i * OFFER_SIZE], &items[(kept - 1) * OFFER_SIZE]))
-            memmove(&items[kept++ * OFFER_SIZE], &items[i * OFFER_SIZE], OFFER_SIZE * sizeof *items);
-    a->offers.count = kept * OFFER_SIZE;
+        if (kept == 0 || by_ready(&items[i * READY_SIZE], &items[(kept - 1) * READY_SIZE]))
+            memmove(&items[kept++ * READY_SIZE], &items[i * READY_SIZE], READY_SIZE * sizeof *items);
+    a->ready.count = kept * READY_SIZE;
 }
 
 static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, unsigned thread)
@@ -150,7 +148,7 @@ static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, un
     for (uint32_t i = s->first[thread]; i < s->first[thread + 1]; i++) {
         const aphi_event *e = &s->events[i];
         bool local = e->op == APHI_ALTS_LOCAL;
-        uint32_t *k = more(&a->key, EVENT_SIZE);
+        uint32_t *k = grow(&a->key, EVENT_SIZE);
         k[OP] = e->op;
         k[SYNC] = !local && e->sync;
         k[PORT] = local ? 0 : e->port;
@@ -158,33 +156,33 @@ static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, un
         k[PEER] = local ? 0 : e->peer;
         k[STATE] = e->state - base;
     }
-    *more(&a->key, 1) = s->end_states[thread] - base;
+    *grow(&a->key, 1) = s->end_states[thread] - base;
     return aphi_intern_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
 }
 
-static carried *carried_as(const aphi_conformance_local *a, uint16_t port, uint32_t label)
+static sample *find_sample(const aphi_conformance_local *a, uint16_t port, uint32_t label)
 {
-    for (size_t i = 0; i < a->carried_count; i++)
-        if (a->carried[i].port == port && a->carried[i].label == label)
-            return &a->carried[i];
+    for (size_t i = 0; i < a->sample_count; i++)
+        if (a->sample[i].port == port && a->sample[i].label == label)
+            return &a->sample[i];
     return NULL;
 }
 
-/* Messages that were not received in any sequence before: this one leads to them. */
-static void add_ways(aphi_conformance_local *a, const aphi_sequence *s)
+/* Stores the sequence as a witness of the messages that no earlier sequence receives. */
+static void add_witnesses(aphi_conformance_local *a, const aphi_sequence *s)
 {
     aphi_conformance *c = a->c;
     for (uint32_t i = 0; i < s->first[s->model->thread_count]; i++) {
         const aphi_event *e = &s->events[i];
-        if (e->op != APHI_ALTS_RECEIVE || carried_as(a, c->ports[e->port], c->labels[e->label]))
+        if (e->op != APHI_ALTS_RECEIVE || find_sample(a, c->ports[e->port], c->labels[e->label]))
             continue;
         aphi_conformance_force(c, s);
-        APHI_RESERVE(a->carried, a->carried_capacity, a->carried_count + 1);
-        a->carried[a->carried_count++] = (carried){
+        APHI_RESERVE(a->sample, a->sample_capacity, a->sample_count + 1);
+        a->sample[a->sample_count++] = (sample){
             .port = c->ports[e->port],
             .label = c->labels[e->label],
-            .way = aphi_copy(c->forced, c->forced_count * sizeof *c->forced),
-            .way_count = c->forced_count,
+            .witness = aphi_copy(c->forced, c->forced_count * sizeof *c->forced),
+            .witness_count = c->forced_count,
         };
     }
 }
@@ -194,27 +192,27 @@ void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s)
     const aphi_compiled_model *p = s->model;
     for (unsigned t = 0; t < p->thread_count; t++) {
         uint32_t number = add_events(a, s, t);
-        find_offers(a, s, t);
+        find_ready(a, s, t);
         a->key.count = 0;
-        *more(&a->key, 1) = number;
-        if (a->offers.count)
-            memcpy(more(&a->key, a->offers.count), a->offers.items, a->offers.count * sizeof *a->offers.items);
-        aphi_intern_number(&a->timings[t], a->key.items, a->key.count * sizeof *a->key.items);
+        *grow(&a->key, 1) = number;
+        if (a->ready.count)
+            memcpy(grow(&a->key, a->ready.count), a->ready.items, a->ready.count * sizeof *a->ready.items);
+        aphi_intern_number(&a->ready_sets[t], a->key.items, a->key.count * sizeof *a->key.items);
     }
-    add_ways(a, s);
+    add_witnesses(a, s);
 }
 
-/* ---- what messages carry ----------------------------------------------------------------------------------------- */
+/* ---- payloads ---------------------------------------------------------------------------------------------------- */
 
-/* One run of the whole program; true if it came to an end. */
-static bool look(aphi_conformance_local *a, uint64_t seed)
+/* Captures payloads from a run of the whole program; returns false if it did not end. */
+static bool capture_run(aphi_conformance_local *a, uint64_t seed)
 {
     aphi_recording *r = &a->c->recording;
     if (!aphi_conformance_run(a->c, false, seed))
         return false;
     for (size_t i = 0; i < r->event_count; i++) {
-        const aphi_recorded *e = &r->events[i];
-        carried *m = e->did == APHI_DID_SEND ? carried_as(a, e->port, e->label) : NULL;
+        const aphi_recorded_event *e = &r->events[i];
+        sample *m = e->op == APHI_RECORDED_SEND ? find_sample(a, e->port, e->label) : NULL;
         if (m && !m->known) {
             m->known = true;
             memcpy(m->payload, e->payload, sizeof m->payload);
@@ -222,25 +220,25 @@ static bool look(aphi_conformance_local *a, uint64_t seed)
     }
     bool endless = r->end == APHI_RECORDING_ENDLESS;
     bool crashed = r->end == APHI_RECORDING_CRASHED || r->end == APHI_RECORDING_FAILED;
-    if ((endless || crashed) && !a->trouble) {
-        a->trouble = endless ? APHI_BREACH_ENDLESS : APHI_BREACH_CRASHED;
-        a->troubled = *r;
+    if ((endless || crashed) && !a->failure) {
+        a->failure = endless ? APHI_VIOLATION_ENDLESS : APHI_VIOLATION_CRASHED;
+        a->failed_run = *r;
         *r = (aphi_recording){0};
     }
     return !endless;
 }
 
-static void force_way(aphi_conformance *c, const carried *m)
+static void force_witness(aphi_conformance *c, const sample *m)
 {
-    APHI_RESERVE(c->forced, c->forced_capacity, m->way_count);
-    memcpy(c->forced, m->way, m->way_count * sizeof *m->way);
-    c->forced_count = m->way_count;
+    APHI_RESERVE(c->forced, c->forced_capacity, m->witness_count);
+    memcpy(c->forced, m->witness, m->witness_count * sizeof *m->witness);
+    c->forced_count = m->witness_count;
 }
 
-static bool is_done(const aphi_conformance_local *a)
+static bool all_captured(const aphi_conformance_local *a)
 {
-    for (size_t i = 0; i < a->carried_count; i++)
-        if (!a->carried[i].known)
+    for (size_t i = 0; i < a->sample_count; i++)
+        if (!a->sample[i].known)
             return false;
     return true;
 }
@@ -248,49 +246,50 @@ static bool is_done(const aphi_conformance_local *a)
 void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_runs)
 {
     bool ends = true;
-    for (size_t i = 0; i < a->carried_count && ends; i++)
-        if (!a->carried[i].known) {
-            force_way(a->c, &a->carried[i]);
-            ends = look(a, 0);
+    for (size_t i = 0; i < a->sample_count && ends; i++)
+        if (!a->sample[i].known) {
+            force_witness(a->c, &a->sample[i]);
+            ends = capture_run(a, 0);
         }
     a->c->forced_count = 0;
-    for (uint64_t seed = 1; seed <= random_runs && ends && !is_done(a); seed++)
-        ends = look(a, seed);
+    for (uint64_t seed = 1; seed <= random_runs && ends && !all_captured(a); seed++)
+        ends = capture_run(a, seed);
 }
 
-void aphi_conformance_local_settle(aphi_conformance_local *a)
+void aphi_conformance_local_report_crash(aphi_conformance_local *a)
 {
     aphi_conformance *c = a->c;
-    if (!a->trouble || c->lack.breach || c->lost)
+    if (!a->failure || c->missing.violation || c->program_lost)
         return;
     aphi_recording_free(&c->recording);
-    c->recording = a->troubled;
-    a->troubled = (aphi_recording){0};
+    c->recording = a->failed_run;
+    a->failed_run = (aphi_recording){0};
     c->sequence = 0;
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
-    aphi_conformance_differ(c, a->trouble, -1, (aphi_place){0}, detail);
+    aphi_conformance_report(c, a->failure, -1, (aphi_event_id){0}, detail);
 }
 
-/* ---- a run alone ------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-typedef struct trial { /* one event sequence of one component */
+typedef struct local_test { /* one event sequence of one component */
     aphi_conformance_local *a;
-    aphi_conformance *c;    /* whose program is tested */
-    numbers found;         /* scratch */
+    aphi_conformance *c; /* has the tested program */
+    words code;          /* scratch */
     unsigned component;
-    uint32_t number;       /* among its event sequences */
+    uint32_t number;     /* of the event sequence */
     const uint32_t *key;
-    size_t count;          /* events */
-    size_t known;          /* of these, up to a receive of what nobody knows */
-    bool stuck_sending;    /* at the end the component waits in a send, which is forced, too */
-} trial;
+    size_t count;        /* of events */
+    size_t known;        /* events before the first unknown payload */
+    bool stuck_sending;  /* the component waits in a send at the end, which is forced, too */
+} local_test;
 
-static void force_event(trial *t, const uint32_t *k)
+static void force_event(local_test *t, const uint32_t *k)
 {
     aphi_conformance *c = t->c;
-    aphi_recorded e = {.did = (aphi_did)k[OP], .at = {c->threads[t->component], (uint32_t)c->forced_count + 1},
-                       .label = c->labels[k[LABEL]]};
+    aphi_recorded_event e = {.op = (aphi_recorded_op)k[OP],
+                             .id = {c->threads[t->component], (uint32_t)c->forced_count + 1},
+                             .label = c->labels[k[LABEL]]};
     if (k[OP] != APHI_ALTS_LOCAL) {
         e.sync = k[SYNC];
         e.port = c->ports[k[PORT]];
@@ -300,7 +299,7 @@ static void force_event(trial *t, const uint32_t *k)
     c->forced[c->forced_count++] = e;
 }
 
-static void force_trial(trial *t)
+static void force_test(local_test *t)
 {
     aphi_conformance *c = t->c;
     const aphi_alts *alts = c->model->alts;
@@ -316,240 +315,242 @@ static void force_trial(trial *t)
                                               alts->ports[move->port].owner, end});
 }
 
-/* Finds how far the test can go. */
-static void find_known(trial *t, aphi_conformance_local_told *told)
+/* Finds the prefix with known payloads. */
+static void find_known_prefix(local_test *t, aphi_conformance_local_result *result)
 {
     const aphi_conformance *c = t->c;
     for (t->known = 0; t->known < t->count; t->known++) {
         const uint32_t *k = t->key + t->known * EVENT_SIZE;
-        const carried *m = k[OP] == APHI_ALTS_RECEIVE
-            ? carried_as(t->a, c->ports[k[PORT]], c->labels[k[LABEL]]) : NULL;
+        const sample *m = k[OP] == APHI_ALTS_RECEIVE
+            ? find_sample(t->a, c->ports[k[PORT]], c->labels[k[LABEL]]) : NULL;
         if (m && !m->known) {
-            told->untested++;
-            snprintf(told->unknown, sizeof told->unknown, "%s %s", c->model->alts->ports[k[PORT]].name,
+            result->untested++;
+            snprintf(result->unknown, sizeof result->unknown, "%s %s", c->model->alts->ports[k[PORT]].name,
                      c->model->alts->labels[k[LABEL]]);
             return;
         }
     }
 }
 
-static bool run_trial(trial *t)
+static bool run_test(local_test *t)
 {
     aphi_conformance *c = t->c;
-    aphi_program_order o = aphi_program_freely(0, c->time_ms);
-    aphi_program_sample *samples = aphi_alloc((t->a->carried_count + 1) * sizeof *samples);
-    for (size_t i = 0; i < t->a->carried_count; i++) {
-        const carried *m = &t->a->carried[i];
+    aphi_program_run_options o = aphi_program_run_options_default(0, c->time_ms);
+    aphi_run_payload *samples = aphi_alloc((t->a->sample_count + 1) * sizeof *samples);
+    for (size_t i = 0; i < t->a->sample_count; i++) {
+        const sample *m = &t->a->sample[i];
         if (m->known) {
-            samples[o.sample_count] = (aphi_program_sample){.port = m->port, .label = m->label};
+            samples[o.sample_count] = (aphi_run_payload){.port = m->port, .label = m->label};
             memcpy(samples[o.sample_count++].payload, m->payload, sizeof m->payload);
         }
     }
     o.samples = samples;
     o.forced = c->forced;
     o.forced_count = c->forced_count;
-    o.alone = c->threads[t->component];
-    o.whole = !t->stuck_sending;
+    o.local_thread = c->threads[t->component];
+    o.replay = !t->stuck_sending;
     o.events_max = t->stuck_sending ? c->forced_count : c->events_max;
     c->runs++;
-    c->lost = !aphi_program_run(c->program, &o, &c->recording, c->error, sizeof c->error);
+    c->program_lost = !aphi_program_run(c->program, &o, &c->recording, c->error, sizeof c->error);
     free(samples);
-    return !c->lost;
+    return !c->program_lost;
 }
 
-/* ---- what came of it --------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static void breach(const trial *t, aphi_breach b, size_t index)
+static void report(const local_test *t, aphi_violation b, size_t index)
 {
     aphi_conformance *c = t->c;
     uint16_t thread = c->threads[t->component];
     char detail[sizeof c->recording.detail];
     memcpy(detail, c->recording.detail, sizeof detail);
-    if (b == APHI_BREACH_ENDS)
-        snprintf(detail, sizeof detail, "the model waits for ever there");
-    aphi_conformance_differ(c, b, thread, (aphi_place){thread, (uint32_t)index}, detail);
+    if (b == APHI_VIOLATION_ENDS)
+        snprintf(detail, sizeof detail, "the model waits forever there");
+    aphi_conformance_report(c, b, thread, (aphi_event_id){thread, (uint32_t)index}, detail);
 }
 
-/* Where nobody knows what comes next, the thread must wait for it. */
-static bool waits_for(const trial *t, const uint32_t *k)
+/* Returns true if the thread waits for the message of this event, whose payload is unknown. */
+static bool is_waiting_for(const local_test *t, const uint32_t *k)
 {
     const aphi_conformance *c = t->c;
-    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
-    for (uint32_t i = s->open; s->stand == APHI_STANDS_RECEIVING && i < s->open + s->open_count; i++) {
-        const aphi_opening *o = &c->recording.openings[i];
+    const aphi_thread_end *s = &c->recording.thread_ends[c->threads[t->component]];
+    for (uint32_t i = s->open; s->status == APHI_THREAD_RECEIVING && i < s->open + s->open_count; i++) {
+        const aphi_open_item *o = &c->recording.open_items[i];
         if (o->port == c->ports[k[PORT]] && (o->label == APHI_LABEL_ANY || o->label == c->labels[k[LABEL]]))
             return true;
     }
     return false;
 }
 
-static void judge_begun(trial *t)
+static void check_prefix(local_test *t)
 {
     aphi_conformance *c = t->c;
     size_t done = c->recording.event_count;
     if (c->recording.end == APHI_RECORDING_CRASHED || c->recording.end == APHI_RECORDING_FAILED) {
-        breach(t, APHI_BREACH_CRASHED, 0);
+        report(t, APHI_VIOLATION_CRASHED, 0);
     } else if (c->recording.end == APHI_RECORDING_ENDLESS) {
-        breach(t, APHI_BREACH_ENDLESS, 0);
-    } else if (done < t->known || !waits_for(t, t->key + t->known * EVENT_SIZE)) {
+        report(t, APHI_VIOLATION_ENDLESS, 0);
+    } else if (done < t->known || !is_waiting_for(t, t->key + t->known * EVENT_SIZE)) {
         if (done >= t->known)
-            force_event(t, t->key + t->known * EVENT_SIZE); /* it is what the model expects */
-        breach(t, APHI_BREACH_MISSING, done + 1);
+            force_event(t, t->key + t->known * EVENT_SIZE); /* expected by the model */
+        report(t, APHI_VIOLATION_MISSING, done + 1);
     }
 }
 
-/* True if the thread did what the sequence says, and came to its end as it does. */
-static bool judge(const trial *t)
+/* Returns true if the thread followed the sequence to its end. */
+static bool check_run(const local_test *t)
 {
     aphi_conformance *c = t->c;
     const aphi_alts_component *l = &c->model->alts->components[t->component];
     uint32_t end = t->key[t->count * EVENT_SIZE];
     size_t done = c->recording.event_count;
-    bool stays = l->first[end] < l->first[end + 1];
+    bool model_waits = l->first[end] < l->first[end + 1];
     if (t->stuck_sending && done + 1 >= c->forced_count) {
         if (done < c->forced_count)
-            breach(t, c->recording.end == APHI_RECORDING_ENDED ? APHI_BREACH_ENDS : APHI_BREACH_WAITS, done + 1);
+            report(t, c->recording.end == APHI_RECORDING_ENDED ? APHI_VIOLATION_ENDS : APHI_VIOLATION_WAITS, done + 1);
         return done >= c->forced_count;
     }
     if (c->recording.end <= APHI_RECORDING_DEADLOCK && done != c->forced_count) {
-        breach(t, APHI_BREACH_MISSING, done + 1);
+        report(t, APHI_VIOLATION_MISSING, done + 1);
         return false;
     }
     switch (c->recording.end) {
     case APHI_RECORDING_ENDED:
-        if (stays)
-            breach(t, APHI_BREACH_ENDS, 0);
-        return !stays;
+        if (model_waits)
+            report(t, APHI_VIOLATION_ENDS, 0);
+        return !model_waits;
     case APHI_RECORDING_DEADLOCK:
-        if (!stays)
-            breach(t, APHI_BREACH_STUCK, 0);
-        return stays;
+        if (!model_waits)
+            report(t, APHI_VIOLATION_STUCK, 0);
+        return model_waits;
     case APHI_RECORDING_DIVERGED:
-        breach(t, done < c->forced_count ? APHI_BREACH_MISSING : APHI_BREACH_EXTRA, done + 1);
+        report(t, done < c->forced_count ? APHI_VIOLATION_MISSING : APHI_VIOLATION_EXTRA, done + 1);
         return false;
-    case APHI_RECORDING_ENDLESS: breach(t, APHI_BREACH_ENDLESS, 0); return false;
-    default: breach(t, APHI_BREACH_CRASHED, 0); return false;
+    case APHI_RECORDING_ENDLESS: report(t, APHI_VIOLATION_ENDLESS, 0); return false;
+    default: report(t, APHI_VIOLATION_CRASHED, 0); return false;
     }
 }
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-static bool model_is_open(const trial *t, uint32_t state, const uint32_t *offer)
+static bool model_is_open(const local_test *t, uint32_t state, const uint32_t *message)
 {
     const aphi_alts_component *l = &t->c->model->alts->components[t->component];
     for (uint32_t i = l->first[state]; i < l->first[state + 1]; i++)
-        if (l->moves[i].port == offer[FROM_PORT] && l->moves[i].label == offer[FROM_LABEL])
+        if (l->moves[i].port == message[FROM_PORT] && l->moves[i].label == message[FROM_LABEL])
             return true;
     return false;
 }
 
-static bool program_is_open(const aphi_conformance *c, uint32_t open, uint32_t open_count, const uint32_t *offer)
+static bool program_is_open(const aphi_conformance *c, uint32_t open, uint32_t open_count, const uint32_t *message)
 {
     for (uint32_t i = open; i < open + open_count; i++) {
-        const aphi_opening *o = &c->recording.openings[i];
-        if (o->port == c->ports[offer[FROM_PORT]]
-            && (o->label == APHI_LABEL_ANY || o->label == c->labels[offer[FROM_LABEL]]))
+        const aphi_open_item *o = &c->recording.open_items[i];
+        if (o->port == c->ports[message[FROM_PORT]]
+            && (o->label == APHI_LABEL_ANY || o->label == c->labels[message[FROM_LABEL]]))
             return true;
     }
     return false;
 }
 
-/* Puts both race sets of a receive (from 0) into of_model and of_program. After the last event it is the receive in
- * which the thread waits for ever. */
-static void find_races(const trial *t, const uint32_t *offers, size_t count, uint32_t receive)
+/* Sets model_races and program_races of a receive. The index after the last event stands for the receive in which the
+ * thread waits forever. */
+static void find_race_sets(const local_test *t, const uint32_t *ready, size_t count, uint32_t receive)
 {
     aphi_conformance *c = t->c;
-    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
-    const aphi_recorded *e = receive < t->count ? &c->recording.events[receive] : NULL;
+    const aphi_thread_end *s = &c->recording.thread_ends[c->threads[t->component]];
+    const aphi_recorded_event *e = receive < t->count ? &c->recording.events[receive] : NULL;
     uint32_t open = e ? e->open : s->open, open_count = e ? e->open_count : s->open_count;
     uint32_t state = t->key[receive * EVENT_SIZE + (e ? STATE : 0)];
-    c->of_model.count = c->of_program.count = 0;
+    c->model_races.count = c->program_races.count = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t *o = offers + i * OFFER_SIZE;
-        aphi_rival rival = {{c->threads[o[SENDER]], 0}, c->ports[o[FROM_PORT]], c->labels[o[FROM_LABEL]]};
+        const uint32_t *o = ready + i * READY_SIZE;
+        aphi_race_message message = {{c->threads[o[SENDER]], 0}, c->ports[o[FROM_PORT]], c->labels[o[FROM_LABEL]]};
         if (o[AT_RECEIVE] == receive && model_is_open(t, state, o))
-            aphi_rivals_add(&c->of_model, rival);
+            aphi_race_set_add(&c->model_races, message);
         if (o[AT_RECEIVE] == receive && program_is_open(c, open, open_count, o))
-            aphi_rivals_add(&c->of_program, rival);
+            aphi_race_set_add(&c->program_races, message);
     }
 }
 
-/* The race set that the model has for a receive, as numbers. */
-static void note_races(const aphi_rivals *rivals, numbers *found)
+/* Appends a race set as words. */
+static void encode_race_set(const aphi_race_set *set, words *code)
 {
-    *more(found, 1) = (uint32_t)rivals->count;
-    for (size_t k = 0; k < rivals->count; k++) {
-        const aphi_rival *r = &rivals->items[k];
-        uint32_t *to = more(found, 3);
+    *grow(code, 1) = (uint32_t)set->count;
+    for (size_t k = 0; k < set->count; k++) {
+        const aphi_race_message *r = &set->items[k];
+        uint32_t *to = grow(code, 3);
         to[0] = r->send.thread;
         to[1] = r->port;
         to[2] = r->label;
     }
 }
 
-/* Also counts the model's race sets, each combination once. */
-static bool compare_timing(trial *t, const uint32_t *timing, size_t size)
+/* Compares all race sets; also collects the different combinations of the model. */
+static bool compare_ready_set(local_test *t, const uint32_t *ready_set, size_t size)
 {
     aphi_conformance *c = t->c;
-    numbers *found = &t->found;
-    size_t count = (size - 1) / OFFER_SIZE;
-    found->count = 0;
-    *more(found, 1) = t->number;
-    const aphi_standing *s = &c->recording.standings[c->threads[t->component]];
-    bool waits = s->stand == APHI_STANDS_RECEIVING && !t->stuck_sending;
+    words *code = &t->code;
+    size_t count = (size - 1) / READY_SIZE;
+    code->count = 0;
+    *grow(code, 1) = t->number;
+    const aphi_thread_end *s = &c->recording.thread_ends[c->threads[t->component]];
+    bool waits = s->status == APHI_THREAD_RECEIVING && !t->stuck_sending;
     for (uint32_t i = 0; i < t->count + waits; i++) {
         if (i < t->count && t->key[i * EVENT_SIZE] != APHI_ALTS_RECEIVE)
             continue;
-        find_races(t, timing + 1, count, i);
-        if (!aphi_conformance_compare(c, c->threads[t->component], (aphi_place){c->threads[t->component], i + 1}))
+        find_race_sets(t, ready_set + 1, count, i);
+        if (!aphi_conformance_compare_races(c, c->threads[t->component],
+                                            (aphi_event_id){c->threads[t->component], i + 1}))
             return false;
-        note_races(&c->of_model, found);
+        encode_race_set(&c->model_races, code);
     }
-    aphi_intern_number(&t->a->race_sets[t->component], found->items, found->count * sizeof *found->items);
+    aphi_intern_number(&t->a->race_sets[t->component], code->items, code->count * sizeof *code->items);
     return true;
 }
 
-/* Compares with each timing that the model has for these events. */
-static void compare_all(trial *t)
+/* Compares with all ready sets of these events. */
+static void compare_ready_sets(local_test *t)
 {
-    const aphi_intern *timings = &t->a->timings[t->component];
-    for (uint32_t i = 0; i < timings->count; i++) {
+    const aphi_intern *ready_sets = &t->a->ready_sets[t->component];
+    for (uint32_t i = 0; i < ready_sets->count; i++) {
         size_t size;
-        const uint32_t *timing = aphi_intern_key(timings, i, &size);
-        if (timing[0] == t->number && !compare_timing(t, timing, size / sizeof *timing))
+        const uint32_t *ready_set = aphi_intern_key(ready_sets, i, &size);
+        if (ready_set[0] == t->number && !compare_ready_set(t, ready_set, size / sizeof *ready_set))
             return;
     }
 }
 
-/* ---- a thread ---------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-static void try_one(trial *t, aphi_conformance_local_told *told)
+static void test_sequence(local_test *t, aphi_conformance_local_result *result)
 {
     size_t size;
     t->key = aphi_intern_key(&t->a->events[t->component], t->number, &size);
     t->count = (size / sizeof *t->key - 1) / EVENT_SIZE;
-    find_known(t, told);
+    find_known_prefix(t, result);
     t->c->tests++;
     t->c->sequence = t->number + 1;
-    force_trial(t);
-    if (!run_trial(t))
+    force_test(t);
+    if (!run_test(t))
         return;
     if (t->known < t->count) {
-        judge_begun(t);
+        check_prefix(t);
         return;
     }
-    told->by_events++;
-    if (judge(t))
-        compare_all(t);
+    result->by_events++;
+    if (check_run(t))
+        compare_ready_sets(t);
 }
 
-aphi_conformance_local_told aphi_conformance_local_try(aphi_conformance_local *a, aphi_conformance *c, size_t component)
+aphi_conformance_local_result aphi_conformance_local_test(aphi_conformance_local *a, aphi_conformance *c,
+                                                          size_t component)
 {
-    aphi_conformance_local_told told = {0};
-    trial t = {.a = a, .c = c, .component = (unsigned)component};
-    for (; t.number < a->events[component].count && !c->lack.breach && !c->lost; t.number++)
-        try_one(&t, &told);
-    told.by_races = a->race_sets[component].count;
-    free(t.found.items);
-    return told;
+    aphi_conformance_local_result result = {0};
+    local_test t = {.a = a, .c = c, .component = (unsigned)component};
+    for (; t.number < a->events[component].count && !c->missing.violation && !c->program_lost; t.number++)
+        test_sequence(&t, &result);
+    result.by_races = a->race_sets[component].count;
+    free(t.code.items);
+    return result;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program_explore.c - every order of a program on the threads library, each once.
+ * program_explore.c - reachability testing of a program on the threads library: each SR-sequence exactly once.
  *
- * Idea:       An order is fixed by which send each receive takes. A run decides receives one after the other, when
- *             nothing else can happen. Each decision is a fork: the receive takes one of the messages that are there
- *             then, or none of these, but one that comes later. Branches of a fork have no order in common, so each
- *             order is met once.
+ * Idea:       a sequence is determined by the send that each receive takes. A run decides its receives one at a time,
+ *             when no other event is possible. Each decision is a fork: the receive takes one of the messages available
+ *             at that time, or a later one. The branches of a fork have no sequence in common, so each sequence is
+ *             visited once.
  *
- *                 fork (thread, its next receive, messages a b) --- takes a --- ... all orders with a
- *                                                               --- takes b --- ... all orders with b
- *                                                               --- neither --- ... all with what comes later
+ *                 fork (thread, its next receive, messages a b) --- takes a --- ... all sequences with a
+ *                                                               --- takes b --- ... all sequences with b
+ *                                                               --- later ----- ... all with another message
  *
- * Later:      "Neither" is tried only if in some run below the fork the receive raced with another send. If an order
- *             has such a send as its partner, what caused the send does not depend on the receive, so some run in which
- *             the receive took a has it, too: nothing is lost. Below "neither" other forks may keep that send from
- *             happening; such a run ends blocked and is not counted.
- * Invariants: 1. The prefix of a fork is all that happened before it, in an order of causes: it can be replayed.
- *             2. A receive without a partner yet, told not to take some messages, is the next event of its thread.
- * Cost:       a run of the program for each order, and for each blocked one. Memory: the forks of one run, and the
- *             events of those runs in which they were met.
- * Not done:   sharing with the search on models, which has all states at hand and need not run anything twice. */
+ * Later:      this branch is tried only if the receive raced with another send in some run below the fork. If a
+ *             sequence pairs the receive with such a send, the causes of the send do not depend on the receive, so some
+ *             run in which the receive took a has this send, too: no sequence is missed. Other forks below "later" may
+ *             prevent the send; such a run ends blocked and is not counted.
+ * Invariants: 1. the prefix of a fork has all events before it, in a causal order: it can be replayed
+ *             2. a receive with excluded messages is the next event of its thread
+ * Cost:       a run of the program for each sequence and each blocked end. Memory: the forks of one run, and the events
+ *             of the runs in which they were found.
+ * Not done:   sharing with the search of models (explore.c), which can copy states and runs nothing twice. */
 #include "execute/program_explore.h"
 
 #include "base/memory.h"
@@ -27,55 +27,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a run did, for the forks that were met in it. */
-typedef struct track {
+/* The events of a run, shared by the forks found in it. */
+typedef struct run_events {
     size_t forks;
-    aphi_recorded events[];
-} track;
+    aphi_recorded_event events[];
+} run_events;
 
-typedef struct fork_of_ways {
-    track *track;
-    size_t prefix_count; /* of its events */
-    aphi_place receive;
-    aphi_available *options;
-    size_t option_count, at;
-    aphi_program_exclusion *excluded; /* that hold here, of all threads */
+typedef struct fork_point {
+    run_events *run_events;
+    size_t prefix_count;          /* of its events */
+    aphi_event_id receive;
+    aphi_available_message *options;
+    size_t option_count, current;
+    aphi_run_exclusion *excluded; /* at this fork, of all threads */
     size_t excluded_count;
-    bool raced;    /* with a send that was not among the options */
-    bool neither;  /* the last branch is being searched */
-} fork_of_ways;
+    bool raced;                   /* with a send that is not an option */
+    bool later;                   /* the branch "later" is being searched */
+} fork_point;
 
 typedef struct search {
     aphi_program *program;
-    aphi_program_order order;
+    aphi_program_run_options run_options;
     aphi_recording recording;
     aphi_races races;
-    fork_of_ways *forks;
+    fork_point *forks;
     size_t fork_count, fork_capacity;
-    aphi_recorded *forced;
+    aphi_recorded_event *forced;
     size_t forced_capacity;
     aphi_program_visit *visit;
     void *context;
-    aphi_program_told *told;
+    aphi_program_explore_stats *stats;
 } search;
 
-static bool same_place(aphi_place a, aphi_place b)
+static bool is_same_event(aphi_event_id a, aphi_event_id b)
 {
     return a.thread == b.thread && a.index == b.index;
 }
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
 
-static void add_fork(search *s, track *t, size_t event, const aphi_program_exclusion *excluded,
+static void add_fork(search *s, run_events *t, size_t event, const aphi_run_exclusion *excluded,
                      size_t excluded_count)
 {
-    const aphi_recorded *e = &s->recording.events[event];
+    const aphi_recorded_event *e = &s->recording.events[event];
     size_t before = e->sync ? event - 1 : event; /* its send is the event just before */
-    fork_of_ways f = {
-        .track = t,
+    fork_point f = {
+        .run_events = t,
         .prefix_count = before,
-        .receive = e->at,
-        .options = aphi_copy(s->recording.options + e->available, e->available_count * sizeof *f.options),
+        .receive = e->id,
+        .options = aphi_copy(s->recording.available + e->available, e->available_count * sizeof *f.options),
         .option_count = e->available_count,
         .excluded = aphi_copy(excluded, excluded_count * sizeof *excluded),
         .excluded_count = excluded_count,
@@ -85,7 +85,7 @@ static void add_fork(search *s, track *t, size_t event, const aphi_program_exclu
     t->forks++;
 }
 
-static void let_go(track *t)
+static void release_events(run_events *t)
 {
     if (--t->forks == 0)
         free(t);
@@ -93,66 +93,66 @@ static void let_go(track *t)
 
 static void drop_fork(search *s)
 {
-    fork_of_ways *f = &s->forks[--s->fork_count];
-    let_go(f->track);
+    fork_point *f = &s->forks[--s->fork_count];
+    release_events(f->run_events);
     free(f->options);
     free(f->excluded);
 }
 
-/* The decisions that the run made on its own, with what was excluded for the run. */
-static void add_forks(search *s, const aphi_program_exclusion *ordered, size_t count)
+/* Adds a fork for each free receive of the run. */
+static void add_forks(search *s, const aphi_run_exclusion *ordered, size_t count)
 {
-    aphi_program_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
+    aphi_run_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
     size_t bytes = s->recording.event_count * sizeof *s->recording.events;
-    track *t = aphi_alloc(sizeof *t + bytes);
+    run_events *t = aphi_alloc(sizeof *t + bytes);
     t->forks = 1; /* until all were added */
     if (bytes)
         memcpy(t->events, s->recording.events, bytes);
     for (size_t i = 0; i < s->recording.event_count; i++) {
-        const aphi_recorded *e = &s->recording.events[i];
-        if (e->did != APHI_DID_RECEIVE || !e->free)
+        const aphi_recorded_event *e = &s->recording.events[i];
+        if (e->op != APHI_RECORDED_RECEIVE || !e->free)
             continue;
         add_fork(s, t, i, excluded, count);
         size_t kept = 0;
         for (size_t k = 0; k < count; k++)
-            if (excluded[k].thread != e->at.thread)
+            if (excluded[k].thread != e->id.thread)
                 excluded[kept++] = excluded[k];
         count = kept;
     }
-    let_go(t);
+    release_events(t);
     free(excluded);
 }
 
 /* ---- races ------------------------------------------------------------------------------------------------------- */
 
-/* Is the send none of those that the fork knows? */
-static bool is_news(const fork_of_ways *f, aphi_place send)
+/* Returns true if the send is neither an option of the fork nor excluded. */
+static bool is_new_send(const fork_point *f, aphi_event_id send)
 {
     for (size_t i = 0; i < f->option_count; i++)
-        if (same_place(f->options[i].send, send))
+        if (is_same_event(f->options[i].send, send))
             return false;
     for (size_t i = 0; i < f->excluded_count; i++)
-        if (f->excluded[i].thread == f->receive.thread && same_place(f->excluded[i].send, send))
+        if (f->excluded[i].thread == f->receive.thread && is_same_event(f->excluded[i].send, send))
             return false;
     return true;
 }
 
-static void look_for_races(search *s, fork_of_ways *f)
+static void mark_if_raced(search *s, fork_point *f)
 {
     size_t i = f->prefix_count;
-    while (i < s->recording.event_count && !same_place(s->recording.events[i].at, f->receive))
+    while (i < s->recording.event_count && !is_same_event(s->recording.events[i].id, f->receive))
         i++;
     if (i == s->recording.event_count)
         return;
     for (uint32_t k = s->races.first[i]; k < s->races.first[i + 1]; k++)
-        f->raced |= is_news(f, s->races.sends[k]);
+        f->raced |= is_new_send(f, s->races.sends[k]);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static bool tell(search *s)
+static bool count_run(search *s)
 {
-    aphi_program_told *t = s->told;
+    aphi_program_explore_stats *t = s->stats;
     t->runs++;
     switch (s->recording.end) {
     case APHI_RECORDING_BLOCKED: t->blocked++; return true;
@@ -162,77 +162,78 @@ static bool tell(search *s)
     }
 }
 
-static aphi_program_end run(search *s, const aphi_program_exclusion *excluded, size_t count, char *error,
-                               size_t size)
+static aphi_program_explore_result run_program(search *s, const aphi_run_exclusion *excluded, size_t count, char *error,
+                                               size_t size)
 {
-    s->order.excluded = excluded;
-    s->order.excluded_count = count;
-    if (!aphi_program_run(s->program, &s->order, &s->recording, error, size))
+    s->run_options.excluded = excluded;
+    s->run_options.excluded_count = count;
+    if (!aphi_program_run(s->program, &s->run_options, &s->recording, error, size))
         return APHI_PROGRAM_LOST;
-    aphi_races_find(aphi_program_cast(s->program), &s->recording, &s->races);
-    if (!tell(s))
+    aphi_races_find(aphi_program_layout(s->program), &s->recording, &s->races);
+    if (!count_run(s))
         return APHI_PROGRAM_STOPPED;
     add_forks(s, excluded, count);
     for (size_t i = 0; i < s->fork_count; i++)
-        if (!s->forks[i].neither && !s->forks[i].raced)
-            look_for_races(s, &s->forks[i]);
-    return APHI_PROGRAM_ALL;
+        if (!s->forks[i].later && !s->forks[i].raced)
+            mark_if_raced(s, &s->forks[i]);
+    return APHI_PROGRAM_EXPLORED;
 }
 
-/* The prefix of a fork, and the receive with its new partner. */
-static void force_option(search *s, const fork_of_ways *f, const aphi_available *o)
+/* Forces the receive of the fork, and its new send if synchronous, after the prefix. */
+static void force_option(search *s, const fork_point *f, const aphi_available_message *o)
 {
-    aphi_recorded e = {.did = APHI_DID_SEND, .sync = o->sync, .at = o->send, .port = o->port, .label = o->label};
+    aphi_recorded_event e = {
+        .op = APHI_RECORDED_SEND, .sync = o->sync, .id = o->send, .port = o->port, .label = o->label};
     e.peer = f->receive;
     if (o->sync)
-        s->forced[s->order.forced_count++] = e;
-    e.did = APHI_DID_RECEIVE;
-    e.at = f->receive;
+        s->forced[s->run_options.forced_count++] = e;
+    e.op = APHI_RECORDED_RECEIVE;
+    e.id = f->receive;
     e.peer = o->send;
-    s->forced[s->order.forced_count++] = e;
+    s->forced[s->run_options.forced_count++] = e;
 }
 
-static aphi_program_end next_branch(search *s, char *error, size_t size)
+static aphi_program_explore_result run_next_branch(search *s, char *error, size_t size)
 {
-    fork_of_ways *f = &s->forks[s->fork_count - 1];
-    if (f->neither || (f->at + 1 >= f->option_count && !f->raced)) {
+    fork_point *f = &s->forks[s->fork_count - 1];
+    if (f->later || (f->current + 1 >= f->option_count && !f->raced)) {
         drop_fork(s);
-        return APHI_PROGRAM_ALL;
+        return APHI_PROGRAM_EXPLORED;
     }
     APHI_RESERVE(s->forced, s->forced_capacity, f->prefix_count + 2);
     if (f->prefix_count)
-        memcpy(s->forced, f->track->events, f->prefix_count * sizeof *s->forced);
-    s->order.forced = s->forced;
-    s->order.forced_count = f->prefix_count;
+        memcpy(s->forced, f->run_events->events, f->prefix_count * sizeof *s->forced);
+    s->run_options.forced = s->forced;
+    s->run_options.forced_count = f->prefix_count;
     size_t count = 0;
-    aphi_program_exclusion *excluded = aphi_alloc((f->excluded_count + f->option_count + 1) * sizeof *excluded);
-    if (++f->at < f->option_count) {
-        force_option(s, f, &f->options[f->at]);
+    aphi_run_exclusion *excluded = aphi_alloc((f->excluded_count + f->option_count + 1) * sizeof *excluded);
+    if (++f->current < f->option_count) {
+        force_option(s, f, &f->options[f->current]);
         for (size_t i = 0; i < f->excluded_count; i++)
             if (f->excluded[i].thread != f->receive.thread)
                 excluded[count++] = f->excluded[i];
     } else {
-        f->neither = true;
+        f->later = true;
         for (; count < f->excluded_count; count++)
             excluded[count] = f->excluded[count];
         for (size_t i = 0; i < f->option_count; i++)
-            excluded[count++] = (aphi_program_exclusion){f->receive.thread, f->options[i].send};
+            excluded[count++] = (aphi_run_exclusion){f->receive.thread, f->options[i].send};
     }
-    aphi_program_end end = run(s, excluded, count, error, size);
+    aphi_program_explore_result end = run_program(s, excluded, count, error, size);
     free(excluded);
     return end;
 }
 
-aphi_program_end aphi_program_explore(aphi_program *p, const aphi_program_order *limits,
-                                           aphi_program_visit *visit, void *context, aphi_program_told *told,
-                                           char *error, size_t size)
+aphi_program_explore_result aphi_program_explore(aphi_program *p, const aphi_program_run_options *limits,
+                                           aphi_program_visit *visit, void *context, aphi_program_explore_stats *stats,
+                                                 char *error, size_t size)
 {
-    search s = {.program = p, .order = *limits, .visit = visit, .context = context, .told = told};
-    *told = (aphi_program_told){0};
-    s.order.seed = 0;
-    aphi_program_end end = run(&s, NULL, 0, error, size);
-    while (end == APHI_PROGRAM_ALL && s.fork_count)
-        end = next_branch(&s, error, size);
+    search s = {.program = p, .run_options = *limits, .visit = visit, .context = context, .stats = stats};
+    *stats = (aphi_program_explore_stats){0};
+    s.run_options.seed = 0;
+    aphi_program_explore_result end = run_program(&s, NULL, 0, error, size);
+    while (end == APHI_PROGRAM_EXPLORED && s.fork_count)
+        end = run_next_branch(&s, error, size);
     while (s.fork_count)
         drop_fork(&s);
     free(s.forks);

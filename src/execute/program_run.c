@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program_run.c - a program on the threads library, started under control.
+ * program_run.c - controlled runs of a program on the threads library.
  *
- * Idea:       Two pipes, named in ANTIPHON_THREADS; src/threads/runner.c lists the words that are spoken. The program
- *             times its runs itself; should it not answer, a grace later it is killed, with all of its process group.
- * Invariants: 1. What the program writes is not trusted: numbers are checked against the cast.
- *             2. Nothing outlives aphi_program_close; if we are killed, the program is, too. */
+ * Idea:       two pipes, whose numbers are in ANTIPHON_THREADS; src/threads/runner.c documents the protocol. The
+ *             program enforces the time limit of a run itself. If it does not respond, it is killed with its process
+ *             group after a grace period.
+ * Invariants: 1. output of the program is not trusted: numbers are checked against the layout
+ *             2. no process outlives aphi_program_close; if this process is killed, the program is, too */
 #include "execute/program_run.h"
 
 #include "base/clock.h"
@@ -24,15 +25,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 10000, LINE = 1024, LOOK_MS = 100 /* between two looks at *stop */ };
+enum { GRACE_MS = 10000, LINE_MAX_BYTES = 1024, STOP_POLL_MS = 100 /* between two checks of *stop */ };
 
 struct aphi_program {
     pid_t pid;
     int to, from;
     char buffer[1 << 16];
     size_t at, end;
-    aphi_cast cast;
-    aphi_buffer order;
+    aphi_layout layout;
+    aphi_buffer request;
     const volatile sig_atomic_t *stop; /* or NULL */
 };
 
@@ -48,56 +49,56 @@ static bool fail(char *error, size_t size, const char *format, ...)
 
 /* ---- reading lines ----------------------------------------------------------------------------------------------- */
 
-typedef enum heard { HEARD_LINE, HEARD_END, HEARD_NOTHING } heard;
+typedef enum read_status { READ_LINE, READ_END, READ_TIMEOUT } read_status;
 
-static heard fill(aphi_program *p, int64_t deadline_ns)
+static read_status fill_buffer(aphi_program *p, int64_t deadline_ns)
 {
     for (;;) {
         int64_t left = (deadline_ns - aphi_clock_ns()) / 1000000;
         struct pollfd wait = {.fd = p->from, .events = POLLIN};
         if (p->stop && *p->stop)
-            return HEARD_NOTHING;
-        int n = left <= 0 ? 0 : poll(&wait, 1, left > LOOK_MS ? LOOK_MS : (int)left);
+            return READ_TIMEOUT;
+        int n = left <= 0 ? 0 : poll(&wait, 1, left > STOP_POLL_MS ? STOP_POLL_MS : (int)left);
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0 && left <= 0)
-            return HEARD_NOTHING;
+            return READ_TIMEOUT;
         if (n == 0)
             continue;
         ssize_t got = read(p->from, p->buffer, sizeof p->buffer);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return HEARD_END;
+            return READ_END;
         p->at = 0;
         p->end = (size_t)got;
-        return HEARD_LINE;
+        return READ_LINE;
     }
 }
 
-/* A line without its end; one that is too long is cut. */
-static heard hear(aphi_program *p, char line[LINE], int64_t deadline_ns)
+/* Reads a line without its newline, truncated if too long. */
+static read_status read_line(aphi_program *p, char line[LINE_MAX_BYTES], int64_t deadline_ns)
 {
     size_t n = 0;
     for (;;) {
         if (p->at == p->end) {
-            heard h = fill(p, deadline_ns);
-            if (h != HEARD_LINE)
+            read_status h = fill_buffer(p, deadline_ns);
+            if (h != READ_LINE)
                 return h;
         }
         char c = p->buffer[p->at++];
         if (c == '\n')
             break;
-        if (n < LINE - 1)
+        if (n < LINE_MAX_BYTES - 1)
             line[n++] = c;
     }
     line[n] = 0;
-    return HEARD_LINE;
+    return READ_LINE;
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void become(char *const *words, int in, int out, int told)
+static _Noreturn void exec_program(char *const *words, int in, int out, int error_pipe)
 {
     char variable[64];
     int nothing = open("/dev/null", O_RDONLY);
@@ -111,12 +112,12 @@ static _Noreturn void become(char *const *words, int in, int out, int told)
     setenv("ANTIPHON_THREADS", variable, 1);
     execvp(words[0], words);
     int number = errno;
-    if (write(told, &number, sizeof number) < 0)
+    if (write(error_pipe, &number, sizeof number) < 0)
         _exit(126);
     _exit(127);
 }
 
-/* The error of exec, 0 if it went well. */
+/* Returns the error number of exec, or 0. */
 static int exec_error(int fd)
 {
     int number = 0;
@@ -127,30 +128,30 @@ static int exec_error(int fd)
     return n == sizeof number ? number : 0;
 }
 
-static bool start(aphi_program *p, char *const *words, char *error, size_t size)
+static bool start_program(aphi_program *p, char *const *words, char *error, size_t size)
 {
-    int to[2], from[2], told[2];
-    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 || pipe2(told, O_CLOEXEC) < 0)
+    int to[2], from[2], error_pipe[2];
+    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 || pipe2(error_pipe, O_CLOEXEC) < 0)
         return fail(error, size, "no pipe to %s: %s", words[0], strerror(errno));
     fflush(NULL);
     p->pid = fork();
     if (p->pid == 0)
-        become(words, to[0], from[1], told[1]);
+        exec_program(words, to[0], from[1], error_pipe[1]);
     close(to[0]);
     close(from[1]);
-    close(told[1]);
+    close(error_pipe[1]);
     p->to = to[1];
     p->from = from[0];
     if (p->pid < 0)
         return fail(error, size, "%s cannot be started: %s", words[0], strerror(errno));
     setpgid(p->pid, p->pid);
-    int number = exec_error(told[0]);
+    int number = exec_error(error_pipe[0]);
     if (number)
         return fail(error, size, "%s cannot be started: %s", words[0], strerror(number));
     return true;
 }
 
-static bool take_port(aphi_cast *c, const char *line)
+static bool parse_port(aphi_layout *c, const char *line)
 {
     static const char *const mediums[] = {"pair", "port", "unordered"};
     unsigned owner;
@@ -160,34 +161,34 @@ static bool take_port(aphi_cast *c, const char *line)
         return false;
     for (unsigned i = 0; i < 3; i++)
         if (!strcmp(medium, mediums[i])) {
-            aphi_cast_add_port(c, name, (uint16_t)owner, (aphi_cast_medium)i, capacity);
+            aphi_layout_add_port(c, name, (uint16_t)owner, (aphi_layout_medium)i, capacity);
             return true;
         }
     return false;
 }
 
-static bool meet(aphi_program *p, const char *name, uint64_t time_ms, char *error, size_t size)
+static bool read_layout(aphi_program *p, const char *name, uint64_t time_ms, char *error, size_t size)
 {
-    static const char hint[] = "is it linked with libantiphon-threads, and does it call aph_threads_run?";
-    char line[LINE];
+    static const char hint[] = "link it with libantiphon-threads, and call aph_threads_run";
+    char line[LINE_MAX_BYTES];
     int64_t deadline = aphi_clock_ns() + (int64_t)(time_ms + GRACE_MS / 10) * 1000000;
     bool first = true;
     for (;; first = false) {
-        switch (hear(p, line, deadline)) {
-        case HEARD_END: return fail(error, size, "%s ended before it ran its threads: %s", name, hint);
-        case HEARD_NOTHING: return fail(error, size, "%s did not run its threads within %" PRIu64 " ms: %s", name,
-                                        time_ms + GRACE_MS / 10, hint);
+        switch (read_line(p, line, deadline)) {
+        case READ_END: return fail(error, size, "%s ended before it ran its threads: %s", name, hint);
+        case READ_TIMEOUT: return fail(error, size, "%s did not run its threads within %" PRIu64 " ms: %s", name,
+                                       time_ms + GRACE_MS / 10, hint);
         default: break;
         }
-        bool understood = first ? !strcmp(line, "antiphon-threads 1") : true;
+        bool valid = first ? !strcmp(line, "antiphon-threads 1") : true;
         if (!first && !strcmp(line, "ready"))
             return true;
-        if (!first && !strncmp(line, "thread ", 7) && p->cast.thread_count < APHI_CAST_THREADS_MAX)
-            aphi_cast_add_thread(&p->cast, line + 7);
+        if (!first && !strncmp(line, "thread ", 7) && p->layout.thread_count < APHI_LAYOUT_THREADS_MAX)
+            aphi_layout_add_thread(&p->layout, line + 7);
         else if (!first)
-            understood = take_port(&p->cast, line);
-        if (!understood)
-            return fail(error, size, "%s says what is not understood: %.200s", name, line);
+            valid = parse_port(&p->layout, line);
+        if (!valid)
+            return fail(error, size, "%s writes an unknown line: %.200s", name, line);
     }
 }
 
@@ -195,8 +196,8 @@ aphi_program *aphi_program_open(char *const *words, uint64_t time_ms, char *erro
 {
     aphi_program *p = aphi_alloc_zero(sizeof *p);
     p->pid = p->to = p->from = -1;
-    if (start(p, words, error, size) && meet(p, words[0], time_ms, error, size)) {
-        aphi_cast_label(&p->cast, "*");
+    if (start_program(p, words, error, size) && read_layout(p, words[0], time_ms, error, size)) {
+        aphi_layout_label(&p->layout, "*");
         return p;
     }
     aphi_program_close(p);
@@ -216,39 +217,39 @@ void aphi_program_close(aphi_program *p)
         while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
     }
-    aphi_cast_free(&p->cast);
-    aphi_buffer_free(&p->order);
+    aphi_layout_free(&p->layout);
+    aphi_buffer_free(&p->request);
     free(p);
 }
 
-aphi_cast *aphi_program_cast(aphi_program *p)
+aphi_layout *aphi_program_layout(aphi_program *p)
 {
-    return &p->cast;
+    return &p->layout;
 }
 
-/* ---- ordering ---------------------------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-aphi_program_order aphi_program_freely(uint64_t seed, uint64_t time_ms)
+aphi_program_run_options aphi_program_run_options_default(uint64_t seed, uint64_t time_ms)
 {
-    return (aphi_program_order){.seed = seed, .time_ms = time_ms, .events_max = 100000, .alone = -1};
+    return (aphi_program_run_options){.seed = seed, .time_ms = time_ms, .events_max = 100000, .local_thread = -1};
 }
 
-static void write_order(aphi_program *p, const aphi_program_order *o)
+static void format_request(aphi_program *p, const aphi_program_run_options *o)
 {
-    aphi_buffer *b = &p->order;
+    aphi_buffer *b = &p->request;
     b->n = 0;
     aphi_buffer_format(b, "run %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d\n", o->seed, o->time_ms, o->events_max,
-                       o->whole, o->alone);
+                       o->replay, o->local_thread);
     for (size_t i = 0; i < o->forced_count; i++) {
-        const aphi_recorded *e = &o->forced[i];
-        aphi_buffer_format(b, "f %u %c %d %u %s %u %" PRIu32 "\n", e->at.thread, "srl"[e->did], e->sync, e->port,
-                           p->cast.labels[e->label], e->peer.thread, e->peer.index);
+        const aphi_recorded_event *e = &o->forced[i];
+        aphi_buffer_format(b, "f %u %c %d %u %s %u %" PRIu32 "\n", e->id.thread, "srl"[e->op], e->sync, e->port,
+                           p->layout.labels[e->label], e->peer.thread, e->peer.index);
     }
     for (size_t i = 0; i < o->excluded_count; i++)
         aphi_buffer_format(b, "x %u %u %" PRIu32 "\n", o->excluded[i].thread, o->excluded[i].send.thread,
                            o->excluded[i].send.index);
     for (size_t i = 0; i < o->sample_count; i++) {
-        aphi_buffer_format(b, "m %u %s ", o->samples[i].port, p->cast.labels[o->samples[i].label]);
+        aphi_buffer_format(b, "m %u %s ", o->samples[i].port, p->layout.labels[o->samples[i].label]);
         for (size_t k = 0; k < sizeof o->samples[i].payload; k++)
             aphi_buffer_format(b, "%02x", o->samples[i].payload[k]);
         aphi_buffer_byte(b, '\n');
@@ -256,14 +257,14 @@ static void write_order(aphi_program *p, const aphi_program_order *o)
     aphi_buffer_str(b, "go\n");
 }
 
-static bool send_order(aphi_program *p, const aphi_program_order *o)
+static bool send_request(aphi_program *p, const aphi_program_run_options *o)
 {
     struct sigaction quiet = {.sa_handler = SIG_IGN}, before;
-    write_order(p, o);
+    format_request(p, o);
     sigaction(SIGPIPE, &quiet, &before);
     bool sent = true;
-    for (size_t at = 0; at < p->order.n && sent;) {
-        ssize_t n = write(p->to, p->order.data + at, p->order.n - at);
+    for (size_t at = 0; at < p->request.n && sent;) {
+        ssize_t n = write(p->to, p->request.data + at, p->request.n - at);
         if (n > 0)
             at += (size_t)n;
         else
@@ -273,14 +274,14 @@ static bool send_order(aphi_program *p, const aphi_program_order *o)
     return sent;
 }
 
-/* ---- what came of it --------------------------------------------------------------------------------------------- */
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
 
-static bool take_outcome(const aphi_program *p, aphi_recording *r, const char *line)
+static bool parse_outcome(const aphi_program *p, aphi_recording *r, const char *line)
 {
     static const struct {
         const char *name;
         aphi_recording_end end;
-    } ends[] = {
+    } outcomes[] = {
         {"ended", APHI_RECORDING_ENDED},       {"deadlock", APHI_RECORDING_DEADLOCK},
         {"blocked", APHI_RECORDING_BLOCKED},   {"diverged", APHI_RECORDING_DIVERGED},
         {"endless", APHI_RECORDING_ENDLESS},   {"crash", APHI_RECORDING_CRASHED},
@@ -291,15 +292,15 @@ static bool take_outcome(const aphi_program *p, aphi_recording *r, const char *l
     if (sscanf(line, "outcome %15s %d %n", name, &r->number, &detail) != 2 || !detail)
         return false;
     snprintf(r->detail, sizeof r->detail, "%.*s", (int)sizeof r->detail - 1, line + detail);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (!strcmp(name, ends[i].name)) {
-            r->end = ends[i].end;
-            return r->end != APHI_RECORDING_DIVERGED || (size_t)r->number < p->cast.thread_count;
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        if (!strcmp(name, outcomes[i].name)) {
+            r->end = outcomes[i].end;
+            return r->end != APHI_RECORDING_DIVERGED || (size_t)r->number < p->layout.thread_count;
         }
     return false;
 }
 
-static bool take_payload(unsigned char payload[16], const char *hex)
+static bool parse_payload(unsigned char payload[16], const char *hex)
 {
     for (int i = 0; i < 16; i++)
         if (sscanf(hex + 2 * i, "%2hhx", &payload[i]) != 1)
@@ -307,7 +308,7 @@ static bool take_payload(unsigned char payload[16], const char *hex)
     return true;
 }
 
-static bool take_event(aphi_program *p, aphi_recording *r, uint32_t *counts, const char *line)
+static bool parse_event(aphi_program *p, aphi_recording *r, uint32_t *counts, const char *line)
 {
     static const char ops[] = "srl";
     unsigned thread, sync, free, port, peer;
@@ -315,114 +316,114 @@ static bool take_event(aphi_program *p, aphi_recording *r, uint32_t *counts, con
     char op, label[64], hex[64];
     if (sscanf(line, "e %u %c %u %u %u %63s %u %" SCNu32 " %63s", &thread, &op, &sync, &free, &port, label, &peer,
                &index, hex) != 9
-        || thread >= p->cast.thread_count || peer >= p->cast.thread_count || !strchr(ops, op) || strlen(hex) != 32
-        || (op != 'l' && port >= p->cast.port_count))
+        || thread >= p->layout.thread_count || peer >= p->layout.thread_count || !strchr(ops, op) || strlen(hex) != 32
+        || (op != 'l' && port >= p->layout.port_count))
         return false;
     APHI_RESERVE(r->events, r->event_capacity, r->event_count + 1);
-    aphi_recorded *e = &r->events[r->event_count++];
-    *e = (aphi_recorded){
-        .did = (aphi_did)(strchr(ops, op) - ops),
+    aphi_recorded_event *e = &r->events[r->event_count++];
+    *e = (aphi_recorded_event){
+        .op = (aphi_recorded_op)(strchr(ops, op) - ops),
         .sync = sync,
         .free = free,
-        .at = {(uint16_t)thread, ++counts[thread]},
+        .id = {(uint16_t)thread, ++counts[thread]},
         .port = (uint16_t)port,
-        .label = aphi_cast_label(&p->cast, label),
+        .label = aphi_layout_label(&p->layout, label),
         .peer = {(uint16_t)peer, index},
-        .open = (uint32_t)r->opening_count,
-        .available = (uint32_t)r->option_count,
+        .open = (uint32_t)r->open_item_count,
+        .available = (uint32_t)r->available_count,
     };
-    return take_payload(e->payload, hex);
+    return parse_payload(e->payload, hex);
 }
 
-static bool take_opening(aphi_program *p, aphi_recording *r, uint32_t *count, const char *line)
+static bool parse_open_item(aphi_program *p, aphi_recording *r, uint32_t *count, const char *line)
 {
     unsigned port;
     char label[64];
-    if (!count || sscanf(line, "o %u %63s", &port, label) != 2 || port >= p->cast.port_count)
+    if (!count || sscanf(line, "o %u %63s", &port, label) != 2 || port >= p->layout.port_count)
         return false;
-    APHI_RESERVE(r->openings, r->opening_capacity, r->opening_count + 1);
-    r->openings[r->opening_count++] = (aphi_opening){(uint16_t)port, aphi_cast_label(&p->cast, label)};
+    APHI_RESERVE(r->open_items, r->open_item_capacity, r->open_item_count + 1);
+    r->open_items[r->open_item_count++] = (aphi_open_item){(uint16_t)port, aphi_layout_label(&p->layout, label)};
     ++*count;
     return true;
 }
 
-static bool take_available(aphi_program *p, aphi_recording *r, const char *line)
+static bool parse_available(aphi_program *p, aphi_recording *r, const char *line)
 {
     unsigned thread;
     unsigned port, sync;
     uint32_t index;
     char label[64];
     if (!r->event_count || sscanf(line, "a %u %" SCNu32 " %u %63s %u", &thread, &index, &port, label, &sync) != 5
-        || thread >= p->cast.thread_count || port >= p->cast.port_count)
+        || thread >= p->layout.thread_count || port >= p->layout.port_count)
         return false;
-    APHI_RESERVE(r->options, r->option_capacity, r->option_count + 1);
-    r->options[r->option_count++] =
-        (aphi_available){{(uint16_t)thread, index}, (uint16_t)port, aphi_cast_label(&p->cast, label), sync};
+    APHI_RESERVE(r->available, r->available_capacity, r->available_count + 1);
+    r->available[r->available_count++] =
+        (aphi_available_message){{(uint16_t)thread, index}, (uint16_t)port, aphi_layout_label(&p->layout, label), sync};
     r->events[r->event_count - 1].available_count++;
     return true;
 }
 
-static aphi_standing *take_standing(aphi_program *p, aphi_recording *r, const char *line)
+static aphi_thread_end *parse_thread_end(aphi_program *p, aphi_recording *r, const char *line)
 {
     static const char *const names[] = {"runs", "receives", "sends", "room", "ended", "absent"};
     unsigned thread, port;
     char name[16], label[64];
-    if (sscanf(line, "w %u %15s %u %63s", &thread, name, &port, label) != 4 || thread >= p->cast.thread_count)
+    if (sscanf(line, "w %u %15s %u %63s", &thread, name, &port, label) != 4 || thread >= p->layout.thread_count)
         return NULL;
-    aphi_standing *s = &r->standings[thread];
-    *s = (aphi_standing){.port = (uint16_t)port, .label = aphi_cast_label(&p->cast, label),
-                         .open = (uint32_t)r->opening_count};
+    aphi_thread_end *s = &r->thread_ends[thread];
+    *s = (aphi_thread_end){.port = (uint16_t)port, .label = aphi_layout_label(&p->layout, label),
+                           .open = (uint32_t)r->open_item_count};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) {
-            s->stand = (aphi_stand)i;
+            s->status = (aphi_thread_status)i;
             return s;
         }
     return NULL;
 }
 
-static bool take_answer(aphi_program *p, aphi_recording *r, int64_t deadline_ns, char *error, size_t size)
+static bool read_recording(aphi_program *p, aphi_recording *r, int64_t deadline_ns, char *error, size_t size)
 {
-    char line[LINE];
-    uint32_t counts[APHI_CAST_THREADS_MAX] = {0}, *open = NULL;
+    char line[LINE_MAX_BYTES];
+    uint32_t counts[APHI_LAYOUT_THREADS_MAX] = {0}, *open = NULL;
     aphi_recording_clear(r);
     for (;;) {
-        switch (hear(p, line, deadline_ns)) {
-        case HEARD_END: return fail(error, size, "the program ended between two runs");
-        case HEARD_NOTHING: return fail(error, size, "the program does not answer");
+        switch (read_line(p, line, deadline_ns)) {
+        case READ_END: return fail(error, size, "the program ended between two runs");
+        case READ_TIMEOUT: return fail(error, size, "the program does not respond");
         default: break;
         }
-        bool understood;
-        aphi_standing *s;
+        bool valid;
+        aphi_thread_end *s;
         switch (line[0]) {
         case 'o':
-            understood = line[1] == 'u' ? take_outcome(p, r, line) : take_opening(p, r, open, line);
+            valid = line[1] == 'u' ? parse_outcome(p, r, line) : parse_open_item(p, r, open, line);
             break;
         case 'e':
-            understood = take_event(p, r, counts, line);
-            open = understood ? &r->events[r->event_count - 1].open_count : NULL;
+            valid = parse_event(p, r, counts, line);
+            open = valid ? &r->events[r->event_count - 1].open_count : NULL;
             break;
-        case 'a': understood = take_available(p, r, line); break;
+        case 'a': valid = parse_available(p, r, line); break;
         case 'w':
-            understood = (s = take_standing(p, r, line));
+            valid = (s = parse_thread_end(p, r, line));
             open = s ? &s->open_count : NULL;
             break;
         case 'd': return true;
-        default: understood = false;
+        default: valid = false;
         }
-        if (!understood)
-            return fail(error, size, "the program says what is not understood: %.200s", line);
+        if (!valid)
+            return fail(error, size, "the program writes an unknown line: %.200s", line);
     }
 }
 
-void aphi_program_heed(aphi_program *p, const volatile sig_atomic_t *stop)
+void aphi_program_set_stop(aphi_program *p, const volatile sig_atomic_t *stop)
 {
     p->stop = stop;
 }
 
-bool aphi_program_run(aphi_program *p, const aphi_program_order *order, aphi_recording *r, char *error,
-                         size_t size)
+bool aphi_program_run(aphi_program *p, const aphi_program_run_options *options, aphi_recording *r, char *error,
+                      size_t size)
 {
-    if (!send_order(p, order))
+    if (!send_request(p, options))
         return fail(error, size, "the program ended between two runs");
-    return take_answer(p, r, aphi_clock_ns() + (int64_t)(order->time_ms + GRACE_MS) * 1000000, error, size);
+    return read_recording(p, r, aphi_clock_ns() + (int64_t)(options->time_ms + GRACE_MS) * 1000000, error, size);
 }

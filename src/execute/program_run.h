@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program_run.h - a program on the threads library, run under control: with some of it forced, to see what it does.
+ * program_run.h - controlled runs of a program on the threads library, with forced events.
  *
- * The other side of src/threads/runner.c. The program is started once; each run is a process that it forks. */
+ * The other end of src/threads/runner.c. The program is started once and forks a process for each run. */
 #ifndef APHI_EXECUTE_PROGRAM_RUN_H
 #define APHI_EXECUTE_PROGRAM_RUN_H
 
@@ -12,43 +12,43 @@
 
 typedef struct aphi_program aphi_program;
 
-typedef struct aphi_program_exclusion { /* the next receive of a thread must not take this */
+typedef struct aphi_run_exclusion { /* the next receive of the thread must not take this send */
     uint16_t thread;
-    aphi_place send;
-} aphi_program_exclusion;
+    aphi_event_id send;
+} aphi_run_exclusion;
 
-typedef struct aphi_program_sample { /* what a message carries, for a thread that runs alone */
+typedef struct aphi_run_payload { /* payload of a message, for a thread that runs alone */
     uint16_t port;
     uint32_t label;
     unsigned char payload[16];
-} aphi_program_sample;
+} aphi_run_payload;
 
-typedef struct aphi_program_order {
-    uint64_t seed;     /* of what is free; 0: always the first that is possible */
-    uint64_t time_ms;  /* after which the run is ended, and called endless */
+typedef struct aphi_program_run_options {
+    uint64_t seed;                     /* of the free choices; 0: always the first */
+    uint64_t time_ms;                  /* time limit of the run */
     uint64_t events_max;
-    bool whole;        /* nothing may happen after what is forced: a replay */
-    int alone;         /* -1, or the thread that runs alone: what is forced are its events */
-    const aphi_recorded *forced; /* in any order that keeps the order in each thread */
+    bool replay;                       /* no events may follow the forced ones */
+    int local_thread;                  /* the thread that runs alone, with its events forced; -1: all threads */
+    const aphi_recorded_event *forced; /* in any order that keeps the order of each thread */
     size_t forced_count;
-    const aphi_program_exclusion *excluded;
+    const aphi_run_exclusion *excluded;
     size_t excluded_count;
-    const aphi_program_sample *samples;
+    const aphi_run_payload *samples;
     size_t sample_count;
-} aphi_program_order;
+} aphi_program_run_options;
 
-/* All free, at most so long. */
-aphi_program_order aphi_program_freely(uint64_t seed, uint64_t time_ms);
+/* No forced events; all threads run. */
+aphi_program_run_options aphi_program_run_options_default(uint64_t seed, uint64_t time_ms);
 
-/* Starts a program (words as for execvp) and waits until it comes to aph_threads_run. NULL, with a message: it cannot
- * be started, or does not. What it prints goes to stderr. */
+/* Starts a program (words as for execvp) and waits until it calls aph_threads_run. Returns NULL with a message on
+ * failure. The output of the program goes to stderr. */
 aphi_program *aphi_program_open(char *const *words, uint64_t time_ms, char *error, size_t size);
 void aphi_program_close(aphi_program *p);
-aphi_cast *aphi_program_cast(aphi_program *p);
-/* When *stop is set, the run at hand ends, too, as if the program were gone. */
-void aphi_program_heed(aphi_program *p, const volatile sig_atomic_t *stop);
-/* One run. False, with a message: the program itself is gone, and can be closed only. */
-bool aphi_program_run(aphi_program *p, const aphi_program_order *order, aphi_recording *r, char *error,
-                         size_t size);
+aphi_layout *aphi_program_layout(aphi_program *p);
+/* When *stop is set, the current run fails, as if the program had ended. */
+void aphi_program_set_stop(aphi_program *p, const volatile sig_atomic_t *stop);
+/* One run. Returns false with a message if the program has ended; then it can only be closed. */
+bool aphi_program_run(aphi_program *p, const aphi_program_run_options *options, aphi_recording *r, char *error,
+                      size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recording.c - what the threads of a program did in one run, as arrays and as JSON.
+ * recording.c - one run of a program, as arrays and as JSON.
  *
- * Read next:  races.c, which finds what could have been received instead. */
+ * Read next:  races.c, the race sets of a recording. */
 #include "execute/recording.h"
 
 #include "base/memory.h"
@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the cast ---------------------------------------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
 
-static char *text_copy(const char *text)
+static char *copy_string(const char *text)
 {
     return aphi_copy(text, strlen(text) + 1);
 }
 
-void aphi_cast_free(aphi_cast *c)
+void aphi_layout_free(aphi_layout *c)
 {
     for (size_t i = 0; i < c->thread_count; i++)
         free(c->threads[i]);
@@ -31,37 +31,38 @@ void aphi_cast_free(aphi_cast *c)
     free(c->threads);
     free(c->ports);
     free(c->labels);
-    *c = (aphi_cast){0};
+    *c = (aphi_layout){0};
 }
 
-void aphi_cast_add_thread(aphi_cast *c, const char *name)
+void aphi_layout_add_thread(aphi_layout *c, const char *name)
 {
     APHI_RESERVE(c->threads, c->thread_capacity, c->thread_count + 1);
-    c->threads[c->thread_count++] = text_copy(name);
+    c->threads[c->thread_count++] = copy_string(name);
 }
 
-void aphi_cast_add_port(aphi_cast *c, const char *name, uint16_t owner, aphi_cast_medium medium, uint32_t capacity)
+void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi_layout_medium medium,
+                          uint32_t capacity)
 {
     APHI_RESERVE(c->ports, c->port_capacity, c->port_count + 1);
     c->ports[c->port_count++] =
-        (aphi_cast_port){.name = text_copy(name), .owner = owner, .medium = medium, .capacity = capacity};
+        (aphi_layout_port){.name = copy_string(name), .owner = owner, .medium = medium, .capacity = capacity};
 }
 
-uint32_t aphi_cast_label(aphi_cast *c, const char *label)
+uint32_t aphi_layout_label(aphi_layout *c, const char *label)
 {
     if (!c->label_count) {
         APHI_RESERVE(c->labels, c->label_capacity, 1);
-        c->labels[c->label_count++] = text_copy("*");
+        c->labels[c->label_count++] = copy_string("*");
     }
     for (size_t i = 0; i < c->label_count; i++)
         if (!strcmp(c->labels[i], label))
             return (uint32_t)i;
     APHI_RESERVE(c->labels, c->label_capacity, c->label_count + 1);
-    c->labels[c->label_count] = text_copy(label);
+    c->labels[c->label_count] = copy_string(label);
     return (uint32_t)c->label_count++;
 }
 
-size_t aphi_cast_thread_named(const aphi_cast *c, const char *name)
+size_t aphi_layout_thread_named(const aphi_layout *c, const char *name)
 {
     for (size_t i = 0; i < c->thread_count; i++)
         if (!strcmp(c->threads[i], name))
@@ -69,7 +70,7 @@ size_t aphi_cast_thread_named(const aphi_cast *c, const char *name)
     return SIZE_MAX;
 }
 
-size_t aphi_cast_port_named(const aphi_cast *c, const char *name)
+size_t aphi_layout_port_named(const aphi_layout *c, const char *name)
 {
     for (size_t i = 0; i < c->port_count; i++)
         if (!strcmp(c->ports[i].name, name))
@@ -81,48 +82,48 @@ size_t aphi_cast_port_named(const aphi_cast *c, const char *name)
 
 void aphi_recording_clear(aphi_recording *r)
 {
-    r->event_count = r->opening_count = r->option_count = 0;
+    r->event_count = r->open_item_count = r->available_count = 0;
     r->end = APHI_RECORDING_ENDED;
     r->number = 0;
     r->detail[0] = 0;
-    memset(r->standings, 0, sizeof r->standings);
+    memset(r->thread_ends, 0, sizeof r->thread_ends);
 }
 
 void aphi_recording_free(aphi_recording *r)
 {
     free(r->events);
-    free(r->openings);
-    free(r->options);
+    free(r->open_items);
+    free(r->available);
     *r = (aphi_recording){0};
 }
 
-/* The next event of a thread from *at on, which is moved behind it; NULL: there is none. */
-static const aphi_recorded *next_of(const aphi_recording *r, size_t thread, size_t *at)
+/* Returns the next event of a thread from *at on, or NULL, and moves *at behind it. */
+static const aphi_recorded_event *next_event_of(const aphi_recording *r, size_t thread, size_t *at)
 {
     while (*at < r->event_count)
-        if (r->events[(*at)++].at.thread == thread)
+        if (r->events[(*at)++].id.thread == thread)
             return &r->events[*at - 1];
     return NULL;
 }
 
-static bool same_event(const aphi_recorded *a, const aphi_recorded *b)
+static bool is_same_event(const aphi_recorded_event *a, const aphi_recorded_event *b)
 {
-    if (a->did != b->did || a->label != b->label)
+    if (a->op != b->op || a->label != b->label)
         return false;
-    return a->did == APHI_DID_LOCAL
+    return a->op == APHI_RECORDED_LOCAL
         || (a->sync == b->sync && a->port == b->port && a->peer.thread == b->peer.thread
             && a->peer.index == b->peer.index);
 }
 
-bool aphi_recording_same(const aphi_cast *c, const aphi_recording *a, const aphi_recording *b)
+bool aphi_recording_equal(const aphi_layout *c, const aphi_recording *a, const aphi_recording *b)
 {
     if (a->event_count != b->event_count)
         return false;
     for (size_t thread = 0; thread < c->thread_count; thread++) {
         size_t in_a = 0, in_b = 0;
-        for (const aphi_recorded *e; (e = next_of(a, thread, &in_a));) {
-            const aphi_recorded *f = next_of(b, thread, &in_b);
-            if (!f || !same_event(e, f))
+        for (const aphi_recorded_event *e; (e = next_event_of(a, thread, &in_a));) {
+            const aphi_recorded_event *f = next_event_of(b, thread, &in_b);
+            if (!f || !is_same_event(e, f))
                 return false;
         }
     }
@@ -143,26 +144,26 @@ static void write_string(aphi_buffer *out, const char *text)
     aphi_buffer_byte(out, '"');
 }
 
-static void write_named(aphi_buffer *out, const char *key, const char *text)
+static void write_field(aphi_buffer *out, const char *key, const char *text)
 {
     aphi_buffer_format(out, ",\"%s\":", key);
     write_string(out, text);
 }
 
-static void write_open(const aphi_cast *c, const aphi_recording *r, uint32_t first, uint32_t count, aphi_buffer *out)
+static void write_open(const aphi_layout *c, const aphi_recording *r, uint32_t first, uint32_t count, aphi_buffer *out)
 {
     aphi_buffer_str(out, ",\"open\":[");
     for (uint32_t i = first; i < first + count; i++) {
         aphi_buffer_str(out, i > first ? ",[" : "[");
-        write_string(out, c->ports[r->openings[i].port].name);
+        write_string(out, c->ports[r->open_items[i].port].name);
         aphi_buffer_byte(out, ',');
-        write_string(out, c->labels[r->openings[i].label]);
+        write_string(out, c->labels[r->open_items[i].label]);
         aphi_buffer_byte(out, ']');
     }
     aphi_buffer_byte(out, ']');
 }
 
-static void write_races(const aphi_cast *c, const aphi_races *races, size_t event, aphi_buffer *out)
+static void write_races(const aphi_layout *c, const aphi_races *races, size_t event, aphi_buffer *out)
 {
     aphi_buffer_str(out, ",\"race\":[");
     for (uint32_t i = races->first[event]; i < races->first[event + 1]; i++) {
@@ -173,7 +174,7 @@ static void write_races(const aphi_cast *c, const aphi_races *races, size_t even
     aphi_buffer_byte(out, ']');
 }
 
-static void write_clock(const aphi_cast *c, const aphi_races *races, size_t event, aphi_buffer *out)
+static void write_clock(const aphi_layout *c, const aphi_races *races, size_t event, aphi_buffer *out)
 {
     const uint32_t *clock = races->clocks + event * c->thread_count;
     aphi_buffer_str(out, ",\"clock\":");
@@ -182,22 +183,22 @@ static void write_clock(const aphi_cast *c, const aphi_races *races, size_t even
     aphi_buffer_byte(out, ']');
 }
 
-static void write_event(const aphi_cast *c, const aphi_recording *r, const aphi_races *races, const aphi_recorded *e,
-                        aphi_buffer *out)
+static void write_event(const aphi_layout *c, const aphi_recording *r, const aphi_races *races,
+                        const aphi_recorded_event *e, aphi_buffer *out)
 {
     static const char *const names[] = {"send", "receive", "local"};
-    aphi_buffer_format(out, "{\"op\":\"%s\"", names[e->did]);
-    if (e->did != APHI_DID_LOCAL) {
+    aphi_buffer_format(out, "{\"op\":\"%s\"", names[e->op]);
+    if (e->op != APHI_RECORDED_LOCAL) {
         aphi_buffer_format(out, ",\"sync\":%s", e->sync ? "true" : "false");
-        write_named(out, "port", c->ports[e->port].name);
+        write_field(out, "port", c->ports[e->port].name);
     }
-    write_named(out, "label", c->labels[e->label]);
-    if (e->did != APHI_DID_LOCAL) {
-        write_named(out, "peer", c->threads[e->peer.thread]);
+    write_field(out, "label", c->labels[e->label]);
+    if (e->op != APHI_RECORDED_LOCAL) {
+        write_field(out, "peer", c->threads[e->peer.thread]);
         if (e->peer.index)
             aphi_buffer_format(out, ",\"peer_index\":%" PRIu32, e->peer.index);
     }
-    if (e->did == APHI_DID_RECEIVE) {
+    if (e->op == APHI_RECORDED_RECEIVE) {
         write_open(c, r, e->open, e->open_count, out);
         if (races)
             write_races(c, races, (size_t)(e - r->events), out);
@@ -207,7 +208,7 @@ static void write_event(const aphi_cast *c, const aphi_recording *r, const aphi_
     aphi_buffer_byte(out, '}');
 }
 
-void aphi_recording_write(const aphi_cast *c, const aphi_recording *r, const aphi_races *races, uint64_t number,
+void aphi_recording_write(const aphi_layout *c, const aphi_recording *r, const aphi_races *races, uint64_t number,
                           aphi_buffer *out)
 {
     aphi_buffer_format(out, "{\"sequence\":%" PRIu64 ",\"deadlock\":%s,\"threads\":{", number,
@@ -219,7 +220,7 @@ void aphi_recording_write(const aphi_cast *c, const aphi_recording *r, const aph
         aphi_buffer_str(out, ":[");
         size_t at = 0;
         bool first = true;
-        for (const aphi_recorded *e; (e = next_of(r, thread, &at)); first = false) {
+        for (const aphi_recorded_event *e; (e = next_event_of(r, thread, &at)); first = false) {
             if (!first)
                 aphi_buffer_byte(out, ',');
             write_event(c, r, races, e, out);
@@ -231,8 +232,8 @@ void aphi_recording_write(const aphi_cast *c, const aphi_recording *r, const aph
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static bool wrong(char *error, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool wrong(char *error, size_t size, const char *format, ...)
+static bool fail(char *error, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool fail(char *error, size_t size, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -241,8 +242,8 @@ static bool wrong(char *error, size_t size, const char *format, ...)
     return false;
 }
 
-/* The text of a string, cut off if it is longer than any name; false if it is no string. */
-static bool text_of(aph_value v, char *text, size_t size)
+/* Copies a string, truncated; returns false if the value is not a string or has a NUL byte. */
+static bool read_string(aph_value v, char *text, size_t size)
 {
     size_t n;
     if (!v || aph_kind_of(v) != APH_STR)
@@ -254,78 +255,79 @@ static bool text_of(aph_value v, char *text, size_t size)
     return strlen(text) == n;
 }
 
-typedef struct reading {
-    aphi_cast *cast;
+typedef struct reader {
+    aphi_layout *layout;
     aphi_recording *to;
     size_t thread;
     uint32_t index;
     char *error;
     size_t size;
-} reading;
+} reader;
 
-static bool wrong_event(const reading *g, const char *what)
+static bool fail_event(const reader *g, const char *what)
 {
-    return wrong(g->error, g->size, "thread %s, event %u: %s", g->cast->threads[g->thread], g->index, what);
+    return fail(g->error, g->size, "thread %s, event %u: %s", g->layout->threads[g->thread], g->index, what);
 }
 
-static bool read_partner(const reading *g, aph_value event, aphi_recorded *e)
+static bool read_peer(const reader *g, aph_value event, aphi_recorded_event *e)
 {
     char text[64];
     aph_value sync = aph_field(event, "sync"), index = aph_field(event, "peer_index");
-    if (!text_of(aph_field(event, "port"), text, sizeof text))
-        return wrong_event(g, "no port");
-    size_t port = aphi_cast_port_named(g->cast, text);
+    if (!read_string(aph_field(event, "port"), text, sizeof text))
+        return fail_event(g, "missing port");
+    size_t port = aphi_layout_port_named(g->layout, text);
     if (port == SIZE_MAX)
-        return wrong_event(g, "the program has no port of that name");
-    if (!text_of(aph_field(event, "peer"), text, sizeof text))
-        return wrong_event(g, "no peer");
-    size_t peer = aphi_cast_thread_named(g->cast, text);
+        return fail_event(g, "the program has no port of that name");
+    if (!read_string(aph_field(event, "peer"), text, sizeof text))
+        return fail_event(g, "missing peer");
+    size_t peer = aphi_layout_thread_named(g->layout, text);
     if (peer == SIZE_MAX)
-        return wrong_event(g, "the program has no thread with the name of the peer");
+        return fail_event(g, "the program has no thread with the name of the peer");
     if (!sync || aph_kind_of(sync) != APH_BOOL)
-        return wrong_event(g, "sync is neither true nor false");
+        return fail_event(g, "sync is neither true nor false");
     if (index && (!aph_is_int(index) || aph_int_of(index) < 1 || aph_int_of(index) > UINT32_MAX))
-        return wrong_event(g, "peer_index is not a number from 1");
-    if (e->did == APHI_DID_RECEIVE ? g->cast->ports[port].owner != g->thread : g->cast->ports[port].owner != peer)
-        return wrong_event(g, "the port belongs to another thread");
+        return fail_event(g, "peer_index is not a number from 1");
+    if (e->op == APHI_RECORDED_RECEIVE ? g->layout->ports[port].owner != g->thread
+        : g->layout->ports[port].owner != peer)
+        return fail_event(g, "the port belongs to another thread");
     e->port = (uint16_t)port;
     e->sync = aph_truth(sync);
-    e->peer = (aphi_place){(uint16_t)peer, index ? (uint32_t)aph_int_of(index) : 0};
+    e->peer = (aphi_event_id){(uint16_t)peer, index ? (uint32_t)aph_int_of(index) : 0};
     return true;
 }
 
-static bool read_event(const reading *g, aph_value event)
+static bool read_event(const reader *g, aph_value event)
 {
     char op[16], label[64];
-    aphi_recorded e = {.at = {(uint16_t)g->thread, g->index}};
-    if (!text_of(aph_field(event, "op"), op, sizeof op))
-        return wrong_event(g, "no op");
-    if (!text_of(aph_field(event, "label"), label, sizeof label) || !*label || strlen(label) > 31
+    aphi_recorded_event e = {.id = {(uint16_t)g->thread, g->index}};
+    if (!read_string(aph_field(event, "op"), op, sizeof op))
+        return fail_event(g, "missing op");
+    if (!read_string(aph_field(event, "label"), label, sizeof label) || !*label || strlen(label) > 31
         || strpbrk(label, " \t\r\n"))
-        return wrong_event(g, "the label is not 1 to 31 characters without blanks");
-    e.label = aphi_cast_label(g->cast, label);
+        return fail_event(g, "the label is not 1 to 31 characters without blanks");
+    e.label = aphi_layout_label(g->layout, label);
     if (!strcmp(op, "local"))
-        e.did = APHI_DID_LOCAL;
+        e.op = APHI_RECORDED_LOCAL;
     else if (!strcmp(op, "send"))
-        e.did = APHI_DID_SEND;
+        e.op = APHI_RECORDED_SEND;
     else if (!strcmp(op, "receive"))
-        e.did = APHI_DID_RECEIVE;
+        e.op = APHI_RECORDED_RECEIVE;
     else
-        return wrong_event(g, "op is none of send, receive and local");
-    if (e.did != APHI_DID_LOCAL && !read_partner(g, event, &e))
+        return fail_event(g, "op is not send, receive or local");
+    if (e.op != APHI_RECORDED_LOCAL && !read_peer(g, event, &e))
         return false;
     APHI_RESERVE(g->to->events, g->to->event_capacity, g->to->event_count + 1);
     g->to->events[g->to->event_count++] = e;
     return true;
 }
 
-static bool read_thread(reading *g, const char *name, aph_value events)
+static bool read_thread(reader *g, const char *name, aph_value events)
 {
-    g->thread = aphi_cast_thread_named(g->cast, name);
+    g->thread = aphi_layout_thread_named(g->layout, name);
     if (g->thread == SIZE_MAX)
-        return wrong(g->error, g->size, "the program has no thread %s", name);
+        return fail(g->error, g->size, "the program has no thread %s", name);
     if (!events || aph_kind_of(events) != APH_ARRAY)
-        return wrong(g->error, g->size, "thread %s: its events are no array", name);
+        return fail(g->error, g->size, "thread %s: its events are not an array", name);
     for (size_t i = 0; i < aph_count(events); i++) {
         g->index = (uint32_t)i + 1;
         if (!read_event(g, aph_at(events, i)))
@@ -334,23 +336,23 @@ static bool read_thread(reading *g, const char *name, aph_value events)
     return true;
 }
 
-bool aphi_recording_read(aphi_cast *c, aph_value sequence, aphi_recording *r, char *error, size_t size)
+bool aphi_recording_read(aphi_layout *c, aph_value sequence, aphi_recording *r, char *error, size_t size)
 {
-    reading g = {.cast = c, .to = r, .error = error, .size = size};
+    reader g = {.layout = c, .to = r, .error = error, .size = size};
     aph_value threads = aph_field(sequence, "threads");
     aphi_recording_clear(r);
     if (!threads || aph_kind_of(threads) != APH_OBJECT)
-        return wrong(error, size, "no sequence: an object with \"threads\", an object, is expected");
+        return fail(error, size, "not a sequence: missing the object \"threads\"");
     aph_value deadlock = aph_field(sequence, "deadlock");
     if (deadlock && aph_kind_of(deadlock) != APH_BOOL)
-        return wrong(error, size, "deadlock is neither true nor false");
+        return fail(error, size, "deadlock is neither true nor false");
     r->end = aph_truth(deadlock) ? APHI_RECORDING_DEADLOCK : APHI_RECORDING_ENDED;
     for (size_t i = 0; i < aph_count(threads); i++) {
         aph_value key = APH_NIL, events = APH_NIL;
         char name[64];
         aph_pair_at(threads, i, &key, &events);
-        if (!text_of(key, name, sizeof name))
-            return wrong(error, size, "a thread's name has a NUL byte");
+        if (!read_string(key, name, sizeof name))
+            return fail(error, size, "a thread's name has a NUL byte");
         if (!read_thread(&g, name, events))
             return false;
     }

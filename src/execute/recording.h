@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recording.h - what the threads of a program did in one run: a partially ordered sequence of sends and receives.
+ * recording.h - one run of a program: an SR-sequence, a partially ordered sequence of sends and receives.
  *
- * A cast says who takes part: threads, ports and labels by number. A recording has the events of all threads in one
- * order that respects causes, so that it can be read from front to back. Events of a thread are counted from 1. */
+ * A layout numbers the threads, ports and labels of a program. A recording has the events of all threads in one causal
+ * order. Events of a thread are numbered from 1. */
 #ifndef APHI_EXECUTE_RECORDING_H
 #define APHI_EXECUTE_RECORDING_H
 
@@ -15,86 +15,87 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { APHI_CAST_THREADS_MAX = 64, APHI_LABEL_ANY = 0 };
+enum { APHI_LAYOUT_THREADS_MAX = 64, APHI_LABEL_ANY = 0 };
 
-typedef enum aphi_cast_medium { APHI_CAST_PAIR, APHI_CAST_PORT, APHI_CAST_UNORDERED } aphi_cast_medium;
+typedef enum aphi_layout_medium { APHI_LAYOUT_PAIR, APHI_LAYOUT_PORT, APHI_LAYOUT_UNORDERED } aphi_layout_medium;
 
-typedef struct aphi_cast_port {
+typedef struct aphi_layout_port {
     char *name;
     uint16_t owner;
-    aphi_cast_medium medium;
+    aphi_layout_medium medium;
     uint32_t capacity; /* 0: no limit */
-} aphi_cast_port;
+} aphi_layout_port;
 
-typedef struct aphi_cast {
+typedef struct aphi_layout {
     char **threads;
-    aphi_cast_port *ports;
-    char **labels; /* number 0 is "*", any */
+    aphi_layout_port *ports;
+    char **labels; /* label 0 is "*": any */
     size_t thread_count, port_count, label_count;
     size_t thread_capacity, port_capacity, label_capacity;
-} aphi_cast;
+} aphi_layout;
 
-void aphi_cast_free(aphi_cast *c);
-void aphi_cast_add_thread(aphi_cast *c, const char *name);
-void aphi_cast_add_port(aphi_cast *c, const char *name, uint16_t owner, aphi_cast_medium medium, uint32_t capacity);
-uint32_t aphi_cast_label(aphi_cast *c, const char *label); /* its number, new or not */
-size_t aphi_cast_thread_named(const aphi_cast *c, const char *name); /* SIZE_MAX: none */
-size_t aphi_cast_port_named(const aphi_cast *c, const char *name);
+void aphi_layout_free(aphi_layout *c);
+void aphi_layout_add_thread(aphi_layout *c, const char *name);
+void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi_layout_medium medium,
+                          uint32_t capacity);
+uint32_t aphi_layout_label(aphi_layout *c, const char *label); /* adds it if it is new */
+size_t aphi_layout_thread_named(const aphi_layout *c, const char *name); /* SIZE_MAX if unknown */
+size_t aphi_layout_port_named(const aphi_layout *c, const char *name);
 
 /* ---- recordings -------------------------------------------------------------------------------------------------- */
 
-typedef enum aphi_did { APHI_DID_SEND, APHI_DID_RECEIVE, APHI_DID_LOCAL } aphi_did;
+typedef enum aphi_recorded_op { APHI_RECORDED_SEND, APHI_RECORDED_RECEIVE, APHI_RECORDED_LOCAL } aphi_recorded_op;
 
-typedef struct aphi_place { /* an event: the index-th of a thread; index 0: none */
+typedef struct aphi_event_id { /* index 0: none */
     uint16_t thread;
     uint32_t index;
-} aphi_place;
+} aphi_event_id;
 
-typedef struct aphi_opening { /* what a receive was open to */
+typedef struct aphi_open_item { /* of the OpenList of a receive */
     uint16_t port;
     uint32_t label;
-} aphi_opening;
+} aphi_open_item;
 
-typedef struct aphi_available { /* a message that could have been received */
-    aphi_place send;
+typedef struct aphi_available_message { /* a message that could have been received */
+    aphi_event_id send;
     uint16_t port;
     uint32_t label;
     bool sync;
-} aphi_available;
+} aphi_available_message;
 
-typedef struct aphi_recorded {
-    aphi_did did;
-    bool sync, free;  /* free: nobody had ordered it */
-    aphi_place at;
+typedef struct aphi_recorded_event {
+    aphi_recorded_op op;
+    bool sync, free;                     /* free: not forced */
+    aphi_event_id id;
     uint16_t port;
     uint32_t label;
-    aphi_place peer;  /* of a send: index 0 if it was not received */
-    uint32_t open, open_count;           /* of a receive, in openings */
-    uint32_t available, available_count; /* of a free receive, in options: at that time */
+    aphi_event_id peer;                  /* of a send that was not received: index 0 */
+    uint32_t open, open_count;           /* of a receive, in open_items */
+    uint32_t available, available_count; /* of a free receive, in available */
     unsigned char payload[16];
-} aphi_recorded;
+} aphi_recorded_event;
 
-typedef enum aphi_stand { /* where a thread is at the end */
-    APHI_STANDS_RUNNING,
-    APHI_STANDS_RECEIVING,
-    APHI_STANDS_SENDING, /* synchronously */
-    APHI_STANDS_WITHOUT_ROOM,
-    APHI_STANDS_ENDED,
-    APHI_STANDS_ABSENT,
-} aphi_stand;
+typedef enum aphi_thread_status { /* at the end of a run */
+    APHI_THREAD_RUNNING,
+    APHI_THREAD_RECEIVING,
+    APHI_THREAD_SENDING, /* synchronously */
+    APHI_THREAD_PORT_FULL,
+    APHI_THREAD_ENDED,
+    APHI_THREAD_ABSENT,
+} aphi_thread_status;
 
-typedef struct aphi_standing {
-    aphi_stand stand;
-    uint16_t port;  /* of a send that waits */
+typedef struct aphi_thread_end {
+    aphi_thread_status status;
+    uint16_t port;             /* of a waiting send */
     uint32_t label;
-    uint32_t open, open_count; /* of a receive that waits */
-} aphi_standing;
+    uint32_t open, open_count; /* of a waiting receive, in open_items */
+} aphi_thread_end;
 
 typedef enum aphi_recording_end {
     APHI_RECORDING_ENDED,
     APHI_RECORDING_DEADLOCK,
-    APHI_RECORDING_BLOCKED,  /* the rest was excluded by the order */
-    APHI_RECORDING_DIVERGED, /* the order cannot be followed: number is the thread, detail says where */
+    APHI_RECORDING_BLOCKED,  /* only excluded receives remained */
+    APHI_RECORDING_DIVERGED, /* the forced events cannot be followed: number is the thread, detail the place */
     APHI_RECORDING_ENDLESS,
     APHI_RECORDING_CRASHED,  /* number is the signal */
     APHI_RECORDING_FAILED,   /* number is the exit code */
@@ -104,41 +105,41 @@ typedef struct aphi_recording {
     aphi_recording_end end;
     int number;
     char detail[480];
-    aphi_recorded *events;
-    aphi_opening *openings;
-    aphi_available *options;
-    size_t event_count, opening_count, option_count;
-    size_t event_capacity, opening_capacity, option_capacity;
-    aphi_standing standings[APHI_CAST_THREADS_MAX];
+    aphi_recorded_event *events;
+    aphi_open_item *open_items;
+    aphi_available_message *available;
+    size_t event_count, open_item_count, available_count;
+    size_t event_capacity, open_item_capacity, available_capacity;
+    aphi_thread_end thread_ends[APHI_LAYOUT_THREADS_MAX];
 } aphi_recording;
 
 void aphi_recording_clear(aphi_recording *r); /* keeps the memory */
 void aphi_recording_free(aphi_recording *r);
-/* Do both have the same events of each thread, with the same partners? What was open does not count. */
-bool aphi_recording_same(const aphi_cast *c, const aphi_recording *a, const aphi_recording *b);
+/* Returns true if all threads have the same events with the same peers. OpenLists are not compared. */
+bool aphi_recording_equal(const aphi_layout *c, const aphi_recording *a, const aphi_recording *b);
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-typedef struct aphi_races { /* of each event, in the order of the recording */
-    uint32_t *first;  /* event_count + 1 of them, into sends */
-    aphi_place *sends;
+typedef struct aphi_races { /* race sets by event, in the order of the recording */
+    uint32_t *first;  /* event_count + 1 entries, into sends */
+    aphi_event_id *sends;
     size_t first_capacity, send_count, send_capacity;
-    uint32_t *clocks; /* threads for each event: how many events of each thread are its cause or itself */
+    uint32_t *clocks; /* vector clocks: thread_count entries for each event */
     size_t clock_capacity;
 } aphi_races;
 
-/* The race set of each receive: sends that it could have taken instead, with all that caused either unchanged. */
-void aphi_races_find(const aphi_cast *c, const aphi_recording *r, aphi_races *races);
+/* Computes the race set of each receive: the sends that it could have taken instead, after the same causes. */
+void aphi_races_find(const aphi_layout *c, const aphi_recording *r, aphi_races *races);
 void aphi_races_free(aphi_races *races);
 
-/* ---- as JSON ----------------------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* One line without its end: {"sequence":N,"deadlock":B,"threads":{...}}. races may be NULL: then
- * race sets and clocks are left out. */
-void aphi_recording_write(const aphi_cast *c, const aphi_recording *r, const aphi_races *races, uint64_t number,
+/* Writes one line without a newline: {"sequence":N,"deadlock":B,"threads":{...}}. Without races (NULL), race sets and
+ * clocks are omitted. */
+void aphi_recording_write(const aphi_layout *c, const aphi_recording *r, const aphi_races *races, uint64_t number,
                           aphi_buffer *out);
-/* The events of a sequence, thread after thread, not in an order of causes. False, with a message: it is none, or is of
- * other threads and ports than the cast's. */
-bool aphi_recording_read(aphi_cast *c, aph_value sequence, aphi_recording *r, char *error, size_t size);
+/* Reads the events of a sequence, thread by thread, not in a causal order. Returns false with a message if the value is
+ * malformed, or has threads or ports that are not in the layout. */
+bool aphi_recording_read(aphi_layout *c, aph_value sequence, aphi_recording *r, char *error, size_t size);
 
 #endif

@@ -16,39 +16,39 @@
 #include <string.h>
 
 typedef struct side {
-    const aphi_cast *cast;
+    const aphi_layout *cast;
     const aphi_difference *d;
-    const aphi_recorded *events;
+    const aphi_recorded_event *events;
     size_t count;
     bool is_model;
     aphi_swimlanes_event *drawn;
     size_t drawn_count;
     size_t *place;        /* of each event: its index in `drawn` */
-    char *ends[APHI_CAST_THREADS_MAX];
+    char *ends[APHI_LAYOUT_THREADS_MAX];
     char *remark;         /* about the differing event, if this side has it */
 } side;
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-static char *label_of(const side *s, const aphi_recorded *e)
+static char *label_of(const side *s, const aphi_recorded_event *e)
 {
     aphi_buffer out = {0};
-    if (e->did != APHI_DID_LOCAL)
+    if (e->op != APHI_RECORDED_LOCAL)
         aphi_buffer_format(&out, "%s ", s->cast->ports[e->port].name);
     aphi_buffer_str(&out, s->cast->labels[e->label]);
     return aphi_buffer_text(&out);
 }
 
-static bool is_differing(const side *s, const aphi_recorded *e)
+static bool is_differing(const side *s, const aphi_recorded_event *e)
 {
-    return s->d->at.index && e->at.thread == s->d->at.thread && e->at.index == s->d->at.index;
+    return s->d->id.index && e->id.thread == s->d->id.thread && e->id.index == s->d->id.index;
 }
 
 /* The note at the differing event. */
 static char *note_of(const side *s)
 {
     aphi_buffer out = {0};
-    if (s->d->breach == APHI_BREACH_FEWER || s->d->breach == APHI_BREACH_MORE) {
+    if (s->d->violation == APHI_VIOLATION_RACE_MISSING || s->d->violation == APHI_VIOLATION_RACE_EXTRA) {
         aphi_buffer_str(&out, "could have received instead: ");
         aphi_spacetime_rivals(&out, s->cast, s->is_model ? &s->d->model : &s->d->program);
     } else {
@@ -60,14 +60,14 @@ static char *note_of(const side *s)
 static char *remark_of(const side *s, const char *note)
 {
     aphi_buffer out = {0};
-    aphi_buffer_format(&out, "%s, event %u: %s", s->cast->threads[s->d->at.thread], s->d->at.index, note);
+    aphi_buffer_format(&out, "%s, event %u: %s", s->cast->threads[s->d->id.thread], s->d->id.index, note);
     return aphi_buffer_text(&out);
 }
 
 /* Adds a remark below the lane if this side does not have the differing event. */
 static void add_end(side *s)
 {
-    aphi_place at = s->d->at;
+    aphi_event_id at = s->d->id;
     aphi_buffer out = {0};
     if (!at.index)
         return;
@@ -85,27 +85,27 @@ static void add_end(side *s)
 
 /* ---- the diagram ------------------------------------------------------------------------------------------------- */
 
-static size_t find_event(const side *s, aphi_place at)
+static size_t find_event(const side *s, aphi_event_id at)
 {
     for (size_t i = 0; at.index && i < s->count; i++)
-        if (s->events[i].at.thread == at.thread && s->events[i].at.index == at.index)
+        if (s->events[i].id.thread == at.thread && s->events[i].id.index == at.index)
             return i;
     return SIZE_MAX;
 }
 
-static aphi_swimlanes_event *add_event(side *s, size_t lane, aphi_swimlanes_kind kind, const aphi_recorded *e)
+static aphi_swimlanes_event *add_event(side *s, size_t lane, aphi_swimlanes_kind kind, const aphi_recorded_event *e)
 {
     aphi_swimlanes_event *to = &s->drawn[s->drawn_count++];
     *to = (aphi_swimlanes_event){.lane = lane, .kind = kind, .partner = APHI_SWIMLANES_NONE,
-                                 .after = APHI_SWIMLANES_NONE, .sync = e->did != APHI_DID_LOCAL && e->sync,
+                                 .after = APHI_SWIMLANES_NONE, .sync = e->op != APHI_RECORDED_LOCAL && e->sync,
                                  .label = label_of(s, e)};
     return to;
 }
 
 /* Adds the driver's end of the message of the last event. */
-static void add_driver(side *s, const aphi_recorded *e)
+static void add_driver(side *s, const aphi_recorded_event *e)
 {
-    bool sends = e->did == APHI_DID_SEND;
+    bool sends = e->op == APHI_RECORDED_SEND;
     size_t own = s->drawn_count - 1;
     add_event(s, e->peer.thread, sends ? APHI_SWIMLANES_RECEIVE : APHI_SWIMLANES_SEND, e)->partner = own;
     s->drawn[own].partner = s->drawn_count - 1;
@@ -113,23 +113,23 @@ static void add_driver(side *s, const aphi_recorded *e)
 
 static void add_events(side *s)
 {
-    static const aphi_swimlanes_kind kinds[] = {[APHI_DID_SEND] = APHI_SWIMLANES_SEND,
-                                                [APHI_DID_RECEIVE] = APHI_SWIMLANES_RECEIVE,
-                                                [APHI_DID_LOCAL] = APHI_SWIMLANES_LOCAL};
+    static const aphi_swimlanes_kind kinds[] = {[APHI_RECORDED_SEND] = APHI_SWIMLANES_SEND,
+                                                [APHI_RECORDED_RECEIVE] = APHI_SWIMLANES_RECEIVE,
+                                                [APHI_RECORDED_LOCAL] = APHI_SWIMLANES_LOCAL};
     for (size_t i = 0; i < s->count; i++) {
-        const aphi_recorded *e = &s->events[i];
+        const aphi_recorded_event *e = &s->events[i];
         s->place[i] = s->drawn_count;
-        aphi_swimlanes_event *to = add_event(s, e->at.thread, kinds[e->did], e);
+        aphi_swimlanes_event *to = add_event(s, e->id.thread, kinds[e->op], e);
         if (is_differing(s, e)) {
             to->mark = APHI_SWIMLANES_WRONG;
             to->note = note_of(s);
             s->remark = remark_of(s, to->note);
         }
-        if (s->d->alone >= 0 && e->did != APHI_DID_LOCAL)
+        if (s->d->local_thread >= 0 && e->op != APHI_RECORDED_LOCAL)
             add_driver(s, e);
     }
-    for (size_t i = 0; i < s->count && s->d->alone < 0; i++) {
-        size_t partner = s->events[i].did == APHI_DID_LOCAL ? SIZE_MAX : find_event(s, s->events[i].peer);
+    for (size_t i = 0; i < s->count && s->d->local_thread < 0; i++) {
+        size_t partner = s->events[i].op == APHI_RECORDED_LOCAL ? SIZE_MAX : find_event(s, s->events[i].peer);
         if (partner != SIZE_MAX)
             s->drawn[s->place[i]].partner = s->place[partner];
     }
@@ -160,7 +160,7 @@ static void side_deinit(side *s)
     free(s->place);
 }
 
-void aphi_divergence_page_add(aphi_buffer *page, const aphi_cast *cast, const aphi_difference *d)
+void aphi_divergence_page_add(aphi_buffer *page, const aphi_layout *cast, const aphi_difference *d)
 {
     side model = {.cast = cast, .d = d, .events = d->forced, .count = d->forced_count, .is_model = true};
     side program = {.cast = cast, .d = d, .events = d->run.events, .count = d->run.event_count};

@@ -9,6 +9,6 @@
 
 /* Appends the model's diagram on the left and the program's on the right. In both, the differing event is marked, with
  * the messages that it could have received. */
-void aphi_divergence_page_add(aphi_buffer *page, const aphi_cast *cast, const aphi_difference *d);
+void aphi_divergence_page_add(aphi_buffer *page, const aphi_layout *cast, const aphi_difference *d);
 
 #endif

@@ -24,35 +24,35 @@ static const glyphs ascii = {"|", "-", ".", ">", "<", "*", "o", "+", "+", "`-", 
 
 typedef struct drawing {
     aphi_buffer *out;
-    const aphi_cast *cast;
+    const aphi_layout *cast;
     const aphi_difference *d;
     const aphi_terminal *terminal;
     const glyphs *g;
     aphi_races races;
     bool *shown;            /* of each event */
-    bool lane[APHI_CAST_THREADS_MAX];
-    size_t middle[APHI_CAST_THREADS_MAX]; /* the column of each lane */
+    bool lane[APHI_LAYOUT_THREADS_MAX];
+    size_t middle[APHI_LAYOUT_THREADS_MAX]; /* the column of each lane */
     size_t width;
     const char **row;
 } drawing;
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-void aphi_spacetime_event(aphi_buffer *out, const aphi_cast *c, const aphi_recorded *e)
+void aphi_spacetime_event(aphi_buffer *out, const aphi_layout *c, const aphi_recorded_event *e)
 {
     static const char *const names[] = {"send", "receive", "local event"};
-    if (e->did == APHI_DID_LOCAL)
-        aphi_buffer_format(out, "%s %s", names[e->did], c->labels[e->label]);
+    if (e->op == APHI_RECORDED_LOCAL)
+        aphi_buffer_format(out, "%s %s", names[e->op], c->labels[e->label]);
     else
-        aphi_buffer_format(out, "%s%s %s %s %s %s", e->sync ? "synchronous " : "", names[e->did],
-                           c->ports[e->port].name, c->labels[e->label], e->did == APHI_DID_SEND ? "to" : "from",
+        aphi_buffer_format(out, "%s%s %s %s %s %s", e->sync ? "synchronous " : "", names[e->op],
+                           c->ports[e->port].name, c->labels[e->label], e->op == APHI_RECORDED_SEND ? "to" : "from",
                            c->threads[e->peer.thread]);
 }
 
-void aphi_spacetime_rivals(aphi_buffer *out, const aphi_cast *c, const aphi_rivals *r)
+void aphi_spacetime_rivals(aphi_buffer *out, const aphi_layout *c, const aphi_race_set *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        const aphi_rival *x = &r->items[i];
+        const aphi_race_message *x = &r->items[i];
         aphi_buffer_format(out, "%s%s %s from %s", i ? ", " : "", c->ports[x->port].name, c->labels[x->label],
                            c->threads[x->send.thread]);
         if (x->send.index)
@@ -62,25 +62,25 @@ void aphi_spacetime_rivals(aphi_buffer *out, const aphi_cast *c, const aphi_riva
         aphi_buffer_str(out, "nothing");
 }
 
-static void put_place(const drawing *w, aphi_place at)
+static void put_place(const drawing *w, aphi_event_id at)
 {
     aphi_buffer_str(w->out, w->cast->threads[at.thread]);
     if (at.index)
         aphi_buffer_format(w->out, ":%" PRIu32, at.index);
 }
 
-static void put_words(const drawing *w, const aphi_recorded *e)
+static void put_words(const drawing *w, const aphi_recorded_event *e)
 {
-    const aphi_cast *c = w->cast;
-    if (e->did == APHI_DID_RECEIVE) {
+    const aphi_layout *c = w->cast;
+    if (e->op == APHI_RECORDED_RECEIVE) {
         put_place(w, e->peer);
         aphi_buffer_str(w->out, e->sync ? " passes" : "'s message");
         aphi_buffer_format(w->out, " %s %s %s ", c->ports[e->port].name, c->labels[e->label],
                            e->sync ? "to" : "reaches");
-        put_place(w, e->at);
+        put_place(w, e->id);
     } else {
-        put_place(w, e->at);
-        if (e->did == APHI_DID_LOCAL)
+        put_place(w, e->id);
+        if (e->op == APHI_RECORDED_LOCAL)
             aphi_buffer_format(w->out, " %s", c->labels[e->label]);
         else
             aphi_buffer_format(w->out, " %s %s %s to %s", e->sync ? "passes" : "sends", c->ports[e->port].name,
@@ -90,21 +90,21 @@ static void put_words(const drawing *w, const aphi_recorded *e)
 
 /* ---- choice of rows ---------------------------------------------------------------------------------------------- */
 
-static bool is_at(const aphi_recorded *e, aphi_place at)
+static bool is_at(const aphi_recorded_event *e, aphi_event_id at)
 {
-    return e->at.thread == at.thread && e->at.index == at.index;
+    return e->id.thread == at.thread && e->id.index == at.index;
 }
 
 /* Selects the causal past of an event; the past of an event that did not happen is that of its thread. */
-static void show_past(drawing *w, aphi_place at)
+static void show_past(drawing *w, aphi_event_id at)
 {
     const aphi_recording *r = &w->d->run;
     size_t threads = w->cast->thread_count, found = SIZE_MAX;
     for (size_t i = 0; i < r->event_count; i++)
-        if (r->events[i].at.thread == at.thread && r->events[i].at.index <= at.index)
+        if (r->events[i].id.thread == at.thread && r->events[i].id.index <= at.index)
             found = i;
     for (size_t i = 0; i < r->event_count && found != SIZE_MAX; i++)
-        if (w->races.clocks[found * threads + r->events[i].at.thread] >= r->events[i].at.index)
+        if (w->races.clocks[found * threads + r->events[i].id.thread] >= r->events[i].id.index)
             w->shown[i] = true;
 }
 
@@ -113,15 +113,15 @@ static void choose_rows(drawing *w, size_t rows)
     const aphi_difference *d = w->d;
     const aphi_recording *r = &d->run;
     aphi_races_find(w->cast, r, &w->races);
-    show_past(w, d->at);
+    show_past(w, d->id);
     for (size_t i = 0; i < d->model.count; i++)
         show_past(w, d->model.items[i].send);
     for (size_t i = 0; i < d->program.count; i++)
         show_past(w, d->program.items[i].send);
     size_t left_out = 0, rows_left = rows;
     for (size_t i = r->event_count; i-- > 0;) {
-        bool elsewhere = r->events[i].did == APHI_DID_SEND && r->events[i].sync && d->alone < 0; /* with its receive */
-        bool wanted = (w->shown[i] || !d->at.index) && !elsewhere;
+        bool elsewhere = r->events[i].op == APHI_RECORDED_SEND && r->events[i].sync && d->local_thread < 0; /* with its receive */
+        bool wanted = (w->shown[i] || !d->id.index) && !elsewhere;
         w->shown[i] = wanted && rows_left;
         rows_left -= w->shown[i];
         left_out += !w->shown[i] && !elsewhere;
@@ -135,12 +135,12 @@ static void place_lanes(drawing *w)
 {
     const aphi_recording *r = &w->d->run;
     size_t at = MARGIN, lane = LANE_LEAST;
-    if (w->d->at.index)
-        w->lane[w->d->at.thread] = true;
+    if (w->d->id.index)
+        w->lane[w->d->id.thread] = true;
     for (size_t i = 0; i < r->event_count; i++)
         if (w->shown[i]) {
-            w->lane[r->events[i].at.thread] = true;
-            if (r->events[i].did != APHI_DID_LOCAL)
+            w->lane[r->events[i].id.thread] = true;
+            if (r->events[i].op != APHI_RECORDED_LOCAL)
                 w->lane[r->events[i].peer.thread] = true;
         }
     for (size_t i = 0; i < w->d->program.count; i++)
@@ -188,19 +188,19 @@ static void draw_arrow(drawing *w, unsigned from, unsigned to, bool sync)
         w->row[b + 1] = w->g->left;
 }
 
-static void draw_event(drawing *w, const aphi_recorded *e, bool marked)
+static void draw_event(drawing *w, const aphi_recorded_event *e, bool marked)
 {
     clear_row(w);
     if (marked)
         w->row[1] = w->g->mark;
-    if (e->did == APHI_DID_LOCAL)
-        w->row[w->middle[e->at.thread]] = w->g->event;
-    else if (e->did == APHI_DID_RECEIVE)
-        draw_arrow(w, e->peer.thread, e->at.thread, e->sync);
-    else if (w->d->alone >= 0) /* a thread that runs alone: the driver receives at once */
-        draw_arrow(w, e->at.thread, e->peer.thread, e->sync);
+    if (e->op == APHI_RECORDED_LOCAL)
+        w->row[w->middle[e->id.thread]] = w->g->event;
+    else if (e->op == APHI_RECORDED_RECEIVE)
+        draw_arrow(w, e->peer.thread, e->id.thread, e->sync);
+    else if (w->d->local_thread >= 0) /* a thread that runs alone: the driver receives at once */
+        draw_arrow(w, e->id.thread, e->peer.thread, e->sync);
     else
-        w->row[w->middle[e->at.thread]] = w->g->sent;
+        w->row[w->middle[e->id.thread]] = w->g->sent;
     aphi_buffer_str(w->out, marked ? aphi_terminal_ink(w->terminal, APHI_INK_ALARM) : "");
     put_row(w);
     put_words(w, e);
@@ -217,9 +217,9 @@ static void begin_remark(drawing *w, unsigned thread, const char *side)
     aphi_buffer_format(w->out, "%s in the %s", w->g->corner, side);
 }
 
-static void remark_races(drawing *w, const char *side, const aphi_rivals *r)
+static void remark_races(drawing *w, const char *side, const aphi_race_set *r)
 {
-    begin_remark(w, w->d->at.thread, side);
+    begin_remark(w, w->d->id.thread, side);
     aphi_buffer_str(w->out, r->count ? ", it could have received instead: " : ", it could have received nothing else");
     if (r->count)
         aphi_spacetime_rivals(w->out, w->cast, r);
@@ -231,17 +231,17 @@ static void remark_event(drawing *w)
 {
     const aphi_difference *d = w->d;
     clear_row(w);
-    w->row[1] = w->row[w->middle[d->at.thread]] = w->g->mark;
+    w->row[1] = w->row[w->middle[d->id.thread]] = w->g->mark;
     put_row(w);
-    put_place(w, d->at);
+    put_place(w, d->id);
     aphi_buffer_byte(w->out, '\n');
-    begin_remark(w, d->at.thread, "model: ");
-    if (d->expects)
+    begin_remark(w, d->id.thread, "model: ");
+    if (d->has_expected)
         aphi_spacetime_event(w->out, w->cast, &d->expected);
     else
         aphi_buffer_str(w->out, "no more events");
     aphi_buffer_byte(w->out, '\n');
-    begin_remark(w, d->at.thread, "program: ");
+    begin_remark(w, d->id.thread, "program: ");
     const char *does = strstr(d->detail, ", the program ");
     aphi_buffer_format(w->out, "it %s\n", does ? does + strlen(", the program ") : "does not reach it");
 }
@@ -261,7 +261,7 @@ static void draw_names(const drawing *w)
     aphi_buffer_byte(w->out, '\n');
 }
 
-void aphi_spacetime_draw(aphi_buffer *out, const aphi_cast *cast, const aphi_difference *d, const aphi_terminal *t,
+void aphi_spacetime_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d, const aphi_terminal *t,
                          size_t rows)
 {
     drawing w = {.out = out, .cast = cast, .d = d, .terminal = t, .g = t->unicode ? &unicode : &ascii};
@@ -271,17 +271,17 @@ void aphi_spacetime_draw(aphi_buffer *out, const aphi_cast *cast, const aphi_dif
     place_lanes(&w);
     draw_names(&w);
     for (size_t i = 0; i < d->run.event_count; i++) {
-        bool marked = d->at.index && is_at(&d->run.events[i], d->at);
+        bool marked = d->id.index && is_at(&d->run.events[i], d->id);
         if (!w.shown[i])
             continue;
         draw_event(&w, &d->run.events[i], marked);
         found |= marked;
-        if (marked && (d->breach == APHI_BREACH_FEWER || d->breach == APHI_BREACH_MORE)) {
+        if (marked && (d->violation == APHI_VIOLATION_RACE_MISSING || d->violation == APHI_VIOLATION_RACE_EXTRA)) {
             remark_races(&w, "model", &d->model);
             remark_races(&w, "program", &d->program);
         }
     }
-    if (d->at.index && !found)
+    if (d->id.index && !found)
         remark_event(&w);
     aphi_races_free(&w.races);
     free(w.shown);

@@ -17,11 +17,11 @@
 #include "report/terminal.h"
 
 /* Draws the causal past of the differing event and of the messages it could have received: the last `rows` rows. */
-void aphi_spacetime_draw(aphi_buffer *out, const aphi_cast *cast, const aphi_difference *d, const aphi_terminal *t,
+void aphi_spacetime_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d, const aphi_terminal *t,
                          size_t rows);
 /* Appends an event as text: "receive py m from L2". */
-void aphi_spacetime_event(aphi_buffer *out, const aphi_cast *cast, const aphi_recorded *e);
+void aphi_spacetime_event(aphi_buffer *out, const aphi_layout *cast, const aphi_recorded_event *e);
 /* Appends "px m from L1:1, ...", or "nothing". */
-void aphi_spacetime_rivals(aphi_buffer *out, const aphi_cast *cast, const aphi_rivals *r);
+void aphi_spacetime_rivals(aphi_buffer *out, const aphi_layout *cast, const aphi_race_set *r);
 
 #endif

@@ -56,7 +56,7 @@ more() {
         # shellcheck disable=SC2086 # no word, or one
         run 1 conform $way "$model" "$program"
         out 'M <= CP holds, M ~ CP fails'
-        out "event $3 of $2: in the program it could have taken more"
+        out "event $3 of $2: the race set of the program has more messages"
         out 'in the model, it could have received nothing else'
         out "in the program, it could have received instead: $4"
         # shellcheck disable=SC2086

@@ -133,7 +133,7 @@ err 'more than 20000 events'
 run 0 explore ./wrong send 5000 m
 out '1 sequence, all there are'
 run 70 explore true
-err 'is it linked with libantiphon-threads'
+err 'link it with libantiphon-threads'
 run 70 explore --run-time 100 sleep 100
 err 'did not run its threads within'
 run 70 explore ./no-such-program
@@ -154,16 +154,16 @@ refuses() {
     err "$2"
 }
 refuses '{"threads":' 'bad:1: not JSON'
-refuses '{"sequence":1}' 'no sequence'
+refuses '{"sequence":1}' 'not a sequence'
 refuses '{"deadlock":3,"threads":{}}' 'deadlock is neither'
 refuses '{"threads":{"Z":[]}}' 'no thread Z'
-refuses '{"threads":{"A":{}}}' 'no array'
-refuses '{"threads":{"A":[{}]}}' 'thread A, event 1: no op'
-refuses '{"threads":{"A":[{"op":"push","label":"m"}]}}' 'none of send'
+refuses '{"threads":{"A":{}}}' 'not an array'
+refuses '{"threads":{"A":[{}]}}' 'thread A, event 1: missing op'
+refuses '{"threads":{"A":[{"op":"push","label":"m"}]}}' 'op is not send'
 refuses '{"threads":{"A":[{"op":"local","label":"a b"}]}}' 'without blanks'
-refuses '{"threads":{"A":[{"op":"send","label":"m"}]}}' 'no port'
+refuses '{"threads":{"A":[{"op":"send","label":"m"}]}}' 'missing port'
 refuses '{"threads":{"A":[{"op":"send","label":"m","port":"q"}]}}' 'no port of that name'
-refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b"}]}}' 'no peer'
+refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b"}]}}' 'missing peer'
 refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"Q"}]}}' 'name of the peer'
 refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"B"}]}}' 'sync is neither'
 refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"C","sync":true}]}}' 'belongs to another'

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void write_and_read(aphi_cast *cast, const aphi_recording *r)
+static void write_and_read(aphi_layout *cast, const aphi_recording *r)
 {
     aphi_recording again = {0};
     aphi_buffer text = {0};
@@ -17,21 +17,21 @@ static void write_and_read(aphi_cast *cast, const aphi_recording *r)
     aphi_recording_write(cast, r, NULL, 1, &text);
     assert(aph_json_read(text.data, text.n, &v, &json));
     assert(aphi_recording_read(cast, v, &again, error, sizeof error));
-    assert(again.end == r->end && aphi_recording_same(cast, r, &again));
+    assert(again.end == r->end && aphi_recording_equal(cast, r, &again));
     aphi_recording_free(&again);
     aphi_buffer_free(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    aphi_cast cast = {0};
+    aphi_layout cast = {0};
     aphi_recording r = {0};
     char error[300] = "";
     aph_value v;
     aph_json_error json;
-    aphi_cast_add_thread(&cast, "A");
-    aphi_cast_add_thread(&cast, "B");
-    aphi_cast_add_port(&cast, "p", 1, APHI_CAST_PAIR, 0);
+    aphi_layout_add_thread(&cast, "A");
+    aphi_layout_add_thread(&cast, "B");
+    aphi_layout_add_port(&cast, "p", 1, APHI_LAYOUT_PAIR, 0);
     if (aph_json_read((const char *)data, size, &v, &json)) {
         if (aphi_recording_read(&cast, v, &r, error, sizeof error))
             write_and_read(&cast, &r);
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             assert(*error);
     }
     aphi_recording_free(&r);
-    aphi_cast_free(&cast);
+    aphi_layout_free(&cast);
     aph_collect();
     return 0;
 }

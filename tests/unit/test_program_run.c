@@ -30,28 +30,28 @@ static aphi_program *start(const char *name, const char *argument)
     return p;
 }
 
-static void run(aphi_program *p, const aphi_program_order *order, aphi_recording *r)
+static void run(aphi_program *p, const aphi_program_run_options *order, aphi_recording *r)
 {
     if (!aphi_program_run(p, order, r, error, sizeof error))
         fail_msg("%s", error);
 }
 
 /* The events of one thread, to be forced on it alone. */
-static size_t events_of(const aphi_recording *r, size_t thread, aphi_recorded *events)
+static size_t events_of(const aphi_recording *r, size_t thread, aphi_recorded_event *events)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->event_count; i++)
-        if (r->events[i].at.thread == thread)
+        if (r->events[i].id.thread == thread)
             events[n++] = r->events[i];
     return n;
 }
 
-static size_t samples_of(const aphi_recording *r, aphi_program_sample *samples)
+static size_t samples_of(const aphi_recording *r, aphi_run_payload *samples)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->event_count; i++)
-        if (r->events[i].did == APHI_DID_RECEIVE) {
-            samples[n] = (aphi_program_sample){.port = r->events[i].port, .label = r->events[i].label};
+        if (r->events[i].op == APHI_RECORDED_RECEIVE) {
+            samples[n] = (aphi_run_payload){.port = r->events[i].port, .label = r->events[i].label};
             memcpy(samples[n++].payload, r->events[i].payload, sizeof samples->payload);
         }
     return n;
@@ -61,22 +61,22 @@ static size_t samples_of(const aphi_recording *r, aphi_program_sample *samples)
 
 static void each_thread_alone(aphi_program *p, const aphi_recording *whole)
 {
-    aphi_recorded events[MOST];
-    aphi_program_sample samples[MOST];
+    aphi_recorded_event events[MOST];
+    aphi_run_payload samples[MOST];
     aphi_recording r = {0};
-    aphi_program_order o = aphi_program_freely(0, TIME_MS);
-    o.whole = true;
+    aphi_program_run_options o = aphi_program_run_options_default(0, TIME_MS);
+    o.replay = true;
     o.forced = events;
     o.samples = samples;
     o.sample_count = samples_of(whole, samples);
-    for (size_t thread = 0; thread < aphi_program_cast(p)->thread_count; thread++) {
-        o.alone = (int)thread;
+    for (size_t thread = 0; thread < aphi_program_layout(p)->thread_count; thread++) {
+        o.local_thread = (int)thread;
         o.forced_count = events_of(whole, thread, events);
         run(p, &o, &r);
         assert_int_equal(r.end, APHI_RECORDING_ENDED);
         assert_int_equal(r.event_count, o.forced_count);
         for (size_t i = 0; i < r.event_count; i++) {
-            assert_int_equal(r.events[i].did, events[i].did);
+            assert_int_equal(r.events[i].op, events[i].op);
             assert_int_equal(r.events[i].label, events[i].label);
             assert_int_equal(r.events[i].open_count, events[i].open_count);
         }
@@ -91,7 +91,7 @@ static void test_alone(void **state)
     for (int i = 0; i < 2; i++) {
         aphi_program *p = i ? start("dp", "3") : start("dme", "3");
         for (uint64_t seed = 1; seed <= 3; seed++) {
-            aphi_program_order o = aphi_program_freely(seed, TIME_MS);
+            aphi_program_run_options o = aphi_program_run_options_default(seed, TIME_MS);
             run(p, &o, &whole);
             assert_int_equal(whole.end, APHI_RECORDING_ENDED);
             each_thread_alone(p, &whole);
@@ -106,14 +106,14 @@ static void test_alone_wrong(void **state)
 {
     aphi_program *p = start("figure14", NULL);
     aphi_recording whole = {0}, r = {0};
-    aphi_recorded events[MOST];
-    aphi_program_order o = aphi_program_freely(1, TIME_MS);
+    aphi_recorded_event events[MOST];
+    aphi_program_run_options o = aphi_program_run_options_default(1, TIME_MS);
     (void)state;
     run(p, &o, &whole);
-    o.alone = (int)aphi_cast_thread_named(aphi_program_cast(p), "L2");
-    o.whole = true;
+    o.local_thread = (int)aphi_layout_thread_named(aphi_program_layout(p), "L2");
+    o.replay = true;
     o.forced = events;
-    o.forced_count = events_of(&whole, (size_t)o.alone, events);
+    o.forced_count = events_of(&whole, (size_t)o.local_thread, events);
     assert_int_equal(o.forced_count, 4);
     run(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_ENDED);
@@ -127,11 +127,11 @@ static void test_alone_wrong(void **state)
     o.forced_count = 2; /* then it waits, which is no event */
     run(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DEADLOCK);
-    assert_int_equal(r.standings[o.alone].stand, APHI_STANDS_RECEIVING);
-    assert_int_equal(r.standings[o.alone].open_count, 2);
+    assert_int_equal(r.thread_ends[o.local_thread].status, APHI_THREAD_RECEIVING);
+    assert_int_equal(r.thread_ends[o.local_thread].open_count, 2);
 
     o.forced_count = 4;
-    events[1].label = aphi_cast_label(aphi_program_cast(p), "other");
+    events[1].label = aphi_layout_label(aphi_program_layout(p), "other");
     run(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DIVERGED);
     assert_non_null(strstr(r.detail, "missing event: thread L2, event 2"));
@@ -146,11 +146,11 @@ static void test_exclusions(void **state)
 {
     aphi_program *p = start("figure3", NULL);
     aphi_recording r = {0};
-    aphi_program_exclusion excluded[2] = {{.thread = 2, .send = {0, 1}}, {.thread = 2, .send = {1, 1}}};
-    aphi_program_order o = aphi_program_freely(0, TIME_MS);
+    aphi_run_exclusion excluded[2] = {{.thread = 2, .send = {0, 1}}, {.thread = 2, .send = {1, 1}}};
+    aphi_program_run_options o = aphi_program_run_options_default(0, TIME_MS);
     (void)state;
     run(p, &o, &r);
-    assert_int_equal(r.events[1].did, APHI_DID_RECEIVE);
+    assert_int_equal(r.events[1].op, APHI_RECORDED_RECEIVE);
     assert_int_equal(r.events[1].peer.thread, 0);
     assert_int_equal(r.events[1].available_count, 2);
 
@@ -176,7 +176,7 @@ static void test_gone(void **state)
     char *words[] = {"sh", "-c", "printf 'antiphon-threads 1\\nthread A\\nready\\n' >&${ANTIPHON_THREADS#*,}", NULL};
     aphi_program *p = aphi_program_open(words, TIME_MS, error, sizeof error);
     aphi_recording r = {0};
-    aphi_program_order o = aphi_program_freely(1, TIME_MS);
+    aphi_program_run_options o = aphi_program_run_options_default(1, TIME_MS);
     (void)state;
     assert_non_null(p);
     assert_false(aphi_program_run(p, &o, &r, error, sizeof error));
@@ -195,7 +195,7 @@ static void test_babble(void **state)
         char command[300];
         snprintf(command, sizeof command, "printf '%s\\n' >&${ANTIPHON_THREADS#*,}", lines[i]);
         assert_null(aphi_program_open((char *[]){"sh", "-c", command, NULL}, TIME_MS, error, sizeof error));
-        assert_non_null(strstr(error, "is not understood"));
+        assert_non_null(strstr(error, "writes an unknown line"));
     }
 }
 
@@ -212,10 +212,10 @@ static void test_answers(void **state)
                  "${ANTIPHON_THREADS#*,}; read line <&${ANTIPHON_THREADS%%,*}", answers[i]);
         char *words[] = {"bash", "-c", command, NULL};
         aphi_program *p = aphi_program_open(words, TIME_MS, error, sizeof error);
-        aphi_program_order o = aphi_program_freely(1, TIME_MS);
+        aphi_program_run_options o = aphi_program_run_options_default(1, TIME_MS);
         assert_non_null(p);
         assert_false(aphi_program_run(p, &o, &r, error, sizeof error));
-        assert_non_null(strstr(error, "is not understood"));
+        assert_non_null(strstr(error, "writes an unknown line"));
         aphi_program_close(p);
     }
     aphi_recording_free(&r);

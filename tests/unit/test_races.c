@@ -15,62 +15,62 @@
 
 enum { A, B, R, THREADS }; /* two that send, and one that receives */
 
-static aphi_cast cast;
+static aphi_layout cast;
 static aphi_recording recording;
 static uint32_t counts[THREADS];
 
-static void begin(aphi_cast_medium medium, uint32_t capacity)
+static void begin(aphi_layout_medium medium, uint32_t capacity)
 {
     static const char *const names[] = {"A", "B", "R"};
-    aphi_cast_free(&cast);
+    aphi_layout_free(&cast);
     aphi_recording_clear(&recording);
     memset(counts, 0, sizeof counts);
     for (int i = 0; i < THREADS; i++)
-        aphi_cast_add_thread(&cast, names[i]);
-    aphi_cast_add_port(&cast, "p", R, medium, capacity);
-    aphi_cast_add_port(&cast, "q", R, medium, capacity);
-    aphi_cast_add_port(&cast, "b", B, medium, capacity);
-    aphi_cast_label(&cast, "*");
+        aphi_layout_add_thread(&cast, names[i]);
+    aphi_layout_add_port(&cast, "p", R, medium, capacity);
+    aphi_layout_add_port(&cast, "q", R, medium, capacity);
+    aphi_layout_add_port(&cast, "b", B, medium, capacity);
+    aphi_layout_label(&cast, "*");
 }
 
-static aphi_recorded *add(aphi_did did, uint16_t thread, uint16_t port, const char *label)
+static aphi_recorded_event *add(aphi_recorded_op did, uint16_t thread, uint16_t port, const char *label)
 {
     recording.events = realloc(recording.events, (recording.event_count + 1) * sizeof *recording.events);
     recording.event_capacity = recording.event_count + 1;
-    aphi_recorded *e = &recording.events[recording.event_count++];
-    *e = (aphi_recorded){.did = did, .at = {thread, ++counts[thread]}, .port = port,
-                      .label = aphi_cast_label(&cast, label), .peer = {cast.ports[port].owner, 0}};
+    aphi_recorded_event *e = &recording.events[recording.event_count++];
+    *e = (aphi_recorded_event){.op = did, .id = {thread, ++counts[thread]}, .port = port,
+                      .label = aphi_layout_label(&cast, label), .peer = {cast.ports[port].owner, 0}};
     return e;
 }
 
-static aphi_place send(uint16_t thread, uint16_t port, const char *label)
+static aphi_event_id send(uint16_t thread, uint16_t port, const char *label)
 {
-    return add(APHI_DID_SEND, thread, port, label)->at;
+    return add(APHI_RECORDED_SEND, thread, port, label)->id;
 }
 
 /* The receive of a send, open to its port, and to another one if it is not the same. */
-static aphi_place receive(aphi_place from, uint16_t port, uint16_t other, const char *label)
+static aphi_event_id receive(aphi_event_id from, uint16_t port, uint16_t other, const char *label)
 {
     uint16_t owner = cast.ports[port].owner;
-    aphi_recorded *e = add(APHI_DID_RECEIVE, owner, port, label);
-    aphi_opening open[] = {{port, APHI_LABEL_ANY}, {other, APHI_LABEL_ANY}};
+    aphi_recorded_event *e = add(APHI_RECORDED_RECEIVE, owner, port, label);
+    aphi_open_item open[] = {{port, APHI_LABEL_ANY}, {other, APHI_LABEL_ANY}};
     e->peer = from;
-    e->open = (uint32_t)recording.opening_count;
+    e->open = (uint32_t)recording.open_item_count;
     e->open_count = port == other ? 1 : 2;
-    recording.openings = realloc(recording.openings, (recording.opening_count + 2) * sizeof *recording.openings);
-    recording.opening_capacity = recording.opening_count + 2;
-    memcpy(recording.openings + recording.opening_count, open, sizeof open);
-    recording.opening_count += e->open_count;
+    recording.open_items = realloc(recording.open_items, (recording.open_item_count + 2) * sizeof *recording.open_items);
+    recording.open_item_capacity = recording.open_item_count + 2;
+    memcpy(recording.open_items + recording.open_item_count, open, sizeof open);
+    recording.open_item_count += e->open_count;
     for (size_t i = 0; i < recording.event_count; i++)
-        if (recording.events[i].at.thread == from.thread && recording.events[i].at.index == from.index)
-            recording.events[i].peer = e->at;
-    return e->at;
+        if (recording.events[i].id.thread == from.thread && recording.events[i].id.index == from.index)
+            recording.events[i].peer = e->id;
+    return e->id;
 }
 
 /* A synchronous message, taken at once. */
 static void pass(uint16_t thread, uint16_t port, uint16_t other, const char *label)
 {
-    aphi_place s = send(thread, port, label);
+    aphi_event_id s = send(thread, port, label);
     recording.events[recording.event_count - 1].sync = true;
     receive(s, port, other, label);
     recording.events[recording.event_count - 1].sync = true;
@@ -84,7 +84,7 @@ static const char *races(uint32_t n)
     aphi_races_find(&cast, &recording, &found);
     *text = 0;
     for (size_t i = 0; i < recording.event_count; i++)
-        if (recording.events[i].at.thread == R && recording.events[i].at.index == n)
+        if (recording.events[i].id.thread == R && recording.events[i].id.index == n)
             for (uint32_t k = found.first[i]; k < found.first[i + 1]; k++)
                 snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u ", cast.threads[found.sends[k].thread],
                          found.sends[k].index);
@@ -96,8 +96,8 @@ static const char *races(uint32_t n)
 static void test_pair(void **state)
 {
     (void)state;
-    begin(APHI_CAST_PAIR, 0);
-    aphi_place a1 = send(A, 0, "m"), a2 = send(A, 0, "m"), b1 = send(B, 0, "m");
+    begin(APHI_LAYOUT_PAIR, 0);
+    aphi_event_id a1 = send(A, 0, "m"), a2 = send(A, 0, "m"), b1 = send(B, 0, "m");
     send(B, 0, "m");
     receive(a1, 0, 0, "m");
     receive(a2, 0, 0, "m");
@@ -110,8 +110,8 @@ static void test_pair(void **state)
 static void test_unordered(void **state)
 {
     (void)state;
-    begin(APHI_CAST_UNORDERED, 0);
-    aphi_place a1 = send(A, 0, "m");
+    begin(APHI_LAYOUT_UNORDERED, 0);
+    aphi_event_id a1 = send(A, 0, "m");
     send(A, 0, "m");
     send(B, 0, "m");
     receive(a1, 0, 0, "m");
@@ -122,8 +122,8 @@ static void test_unordered(void **state)
 static void test_room(void **state)
 {
     (void)state;
-    begin(APHI_CAST_UNORDERED, 1);
-    aphi_place a1 = send(A, 0, "m");
+    begin(APHI_LAYOUT_UNORDERED, 1);
+    aphi_event_id a1 = send(A, 0, "m");
     receive(a1, 0, 0, "m");
     receive(send(A, 0, "m"), 0, 0, "m");
     assert_string_equal(races(1), "");
@@ -134,10 +134,10 @@ static void test_causes(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        begin(i ? APHI_CAST_PORT : APHI_CAST_PAIR, 0);
-        aphi_place a1 = send(A, 0, "m"), a2 = send(A, 2, "m");
+        begin(i ? APHI_LAYOUT_PORT : APHI_LAYOUT_PAIR, 0);
+        aphi_event_id a1 = send(A, 0, "m"), a2 = send(A, 2, "m");
         receive(a2, 2, 2, "m");
-        aphi_place b2 = send(B, 0, "m");
+        aphi_event_id b2 = send(B, 0, "m");
         receive(a1, 0, 0, "m");
         receive(b2, 0, 0, "m");
         assert_string_equal(races(1), i ? "" : "B2 ");
@@ -148,7 +148,7 @@ static void test_causes(void **state)
 static void test_effect(void **state)
 {
     (void)state;
-    begin(APHI_CAST_PAIR, 0);
+    begin(APHI_LAYOUT_PAIR, 0);
     receive(send(A, 0, "m"), 0, 0, "m");
     receive(send(R, 2, "m"), 2, 2, "m");
     receive(send(B, 0, "m"), 0, 0, "m");
@@ -159,8 +159,8 @@ static void test_open(void **state)
 {
     (void)state;
     for (uint16_t other = 0; other < 2; other++) {
-        begin(APHI_CAST_PAIR, 0);
-        aphi_place a1 = send(A, 0, "m");
+        begin(APHI_LAYOUT_PAIR, 0);
+        aphi_event_id a1 = send(A, 0, "m");
         send(B, 1, "m");
         receive(a1, 0, other, "m");
         assert_string_equal(races(1), other ? "B1 " : "");
@@ -171,19 +171,19 @@ static void test_open(void **state)
 static void test_sync(void **state)
 {
     (void)state;
-    begin(APHI_CAST_PAIR, 0);
+    begin(APHI_LAYOUT_PAIR, 0);
     pass(A, 0, 0, "m");
     pass(B, 0, 0, "m");
     assert_string_equal(races(1), "B1 ");
     assert_string_equal(races(2), "");
 
-    begin(APHI_CAST_PAIR, 0);
+    begin(APHI_LAYOUT_PAIR, 0);
     pass(A, 0, 0, "m");
     assert_string_equal(races(1), "");
-    recording.standings[B] = (aphi_standing){.stand = APHI_STANDS_SENDING, .port = 0,
-                                             .label = aphi_cast_label(&cast, "m")};
+    recording.thread_ends[B] = (aphi_thread_end){.status = APHI_THREAD_SENDING, .port = 0,
+                                             .label = aphi_layout_label(&cast, "m")};
     assert_string_equal(races(1), "B1 ");
-    recording.standings[B].stand = APHI_STANDS_RECEIVING;
+    recording.thread_ends[B].status = APHI_THREAD_RECEIVING;
     assert_string_equal(races(1), "");
 }
 
@@ -197,10 +197,10 @@ static void test_json(void **state)
     aph_json_error json;
     char error[300];
     (void)state;
-    begin(APHI_CAST_PAIR, 0);
+    begin(APHI_LAYOUT_PAIR, 0);
     pass(A, 0, 1, "quoted\"\\");
     receive(send(B, 1, "m"), 1, 1, "m");
-    add(APHI_DID_LOCAL, R, 0, "enter");
+    add(APHI_RECORDED_LOCAL, R, 0, "enter");
     send(A, 0, "lost");
     recording.end = APHI_RECORDING_DEADLOCK;
     aphi_recording_write(&cast, &recording, NULL, 7, &text);
@@ -211,9 +211,9 @@ static void test_json(void **state)
     if (!aphi_recording_read(&cast, v, &again, error, sizeof error))
         fail_msg("%s", error);
     assert_int_equal(again.end, APHI_RECORDING_DEADLOCK);
-    assert_true(aphi_recording_same(&cast, &recording, &again));
+    assert_true(aphi_recording_equal(&cast, &recording, &again));
     again.events[0].label = APHI_LABEL_ANY;
-    assert_false(aphi_recording_same(&cast, &recording, &again));
+    assert_false(aphi_recording_equal(&cast, &recording, &again));
     aphi_buffer_free(&text);
     aphi_recording_free(&again);
 }
@@ -221,7 +221,7 @@ static void test_json(void **state)
 static int finish(void **state)
 {
     (void)state;
-    aphi_cast_free(&cast);
+    aphi_layout_free(&cast);
     aphi_recording_free(&recording);
     aph_heap_close();
     return 0;

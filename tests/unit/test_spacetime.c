@@ -13,44 +13,44 @@
 enum { A, B, C };
 
 /* A sends x and notes, B takes x; C passes y to B. */
-static const aphi_recorded events[] = {
-    {.did = APHI_DID_SEND, .at = {A, 1}, .port = 0, .label = 1, .peer = {B, 1}},
-    {.did = APHI_DID_LOCAL, .at = {A, 2}, .label = 3},
-    {.did = APHI_DID_RECEIVE, .at = {B, 1}, .port = 0, .label = 1, .peer = {A, 1}},
-    {.did = APHI_DID_SEND, .sync = true, .at = {C, 1}, .port = 0, .label = 2, .peer = {B, 2}},
-    {.did = APHI_DID_RECEIVE, .sync = true, .at = {B, 2}, .port = 0, .label = 2, .peer = {C, 1}},
+static const aphi_recorded_event events[] = {
+    {.op = APHI_RECORDED_SEND, .id = {A, 1}, .port = 0, .label = 1, .peer = {B, 1}},
+    {.op = APHI_RECORDED_LOCAL, .id = {A, 2}, .label = 3},
+    {.op = APHI_RECORDED_RECEIVE, .id = {B, 1}, .port = 0, .label = 1, .peer = {A, 1}},
+    {.op = APHI_RECORDED_SEND, .sync = true, .id = {C, 1}, .port = 0, .label = 2, .peer = {B, 2}},
+    {.op = APHI_RECORDED_RECEIVE, .sync = true, .id = {B, 2}, .port = 0, .label = 2, .peer = {C, 1}},
 };
 
-static aphi_cast make_cast(void)
+static aphi_layout make_cast(void)
 {
-    aphi_cast c = {0};
-    aphi_cast_add_thread(&c, "A");
-    aphi_cast_add_thread(&c, "B");
-    aphi_cast_add_thread(&c, "C");
-    aphi_cast_add_port(&c, "p", B, APHI_CAST_PAIR, 0);
-    aphi_cast_label(&c, "x");
-    aphi_cast_label(&c, "y");
-    aphi_cast_label(&c, "done");
+    aphi_layout c = {0};
+    aphi_layout_add_thread(&c, "A");
+    aphi_layout_add_thread(&c, "B");
+    aphi_layout_add_thread(&c, "C");
+    aphi_layout_add_port(&c, "p", B, APHI_LAYOUT_PAIR, 0);
+    aphi_layout_label(&c, "x");
+    aphi_layout_label(&c, "y");
+    aphi_layout_label(&c, "done");
     return c;
 }
 
 static void expect(aphi_difference d, bool unicode, size_t rows, const char *wanted)
 {
-    aphi_cast c = make_cast();
+    aphi_layout c = make_cast();
     aphi_terminal t = {.unicode = unicode, .columns = 100};
     aphi_buffer out = {0};
-    d.run.events = (aphi_recorded *)events;
+    d.run.events = (aphi_recorded_event *)events;
     d.run.event_count = sizeof events / sizeof *events;
     aphi_spacetime_draw(&out, &c, &d, &t, rows);
     assert_string_equal(aphi_buffer_text(&out), wanted);
     aphi_buffer_free(&out);
-    aphi_cast_free(&c);
+    aphi_layout_free(&c);
 }
 
 static void test_races(void **state)
 {
-    aphi_rival rival = {.send = {C, 1}, .port = 0, .label = 2};
-    aphi_difference d = {.breach = APHI_BREACH_MORE, .alone = -1, .at = {B, 1}, .program = {&rival, 1, 1}};
+    aphi_race_message rival = {.send = {C, 1}, .port = 0, .label = 2};
+    aphi_difference d = {.violation = APHI_VIOLATION_RACE_EXTRA, .local_thread = -1, .id = {B, 1}, .program = {&rival, 1, 1}};
     (void)state;
     expect(d, true, 40,
            "  (1 event omitted: unrelated or too early)\n"
@@ -65,8 +65,8 @@ static void test_races(void **state)
 /* An event that one side does not have stands below the others; only its own past is shown. */
 static void test_missing(void **state)
 {
-    aphi_difference d = {.breach = APHI_BREACH_MISSING, .alone = -1, .at = {A, 3}, .expects = true,
-                         .expected = {.did = APHI_DID_SEND, .sync = true, .port = 0, .label = 2, .peer = {B, 0}},
+    aphi_difference d = {.violation = APHI_VIOLATION_MISSING, .local_thread = -1, .id = {A, 3}, .has_expected = true,
+                         .expected = {.op = APHI_RECORDED_SEND, .sync = true, .port = 0, .label = 2, .peer = {B, 0}},
                          .detail = "missing event: ..., the program ends"};
     (void)state;
     expect(d, false, 40,
@@ -77,7 +77,7 @@ static void test_missing(void **state)
            " x    x    |   A:3\n"
            "      `- in the model: synchronous send p y to B\n"
            "      `- in the program: it ends\n");
-    d.expects = false;
+    d.has_expected = false;
     expect(d, false, 1,
            "  (3 events omitted: unrelated or too early)\n"
            "      A\n"
@@ -90,7 +90,7 @@ static void test_missing(void **state)
 /* Where no event is to blame, the end of the run is shown. */
 static void test_whole_run(void **state)
 {
-    aphi_difference d = {.breach = APHI_BREACH_CRASHED, .alone = -1};
+    aphi_difference d = {.violation = APHI_VIOLATION_CRASHED, .local_thread = -1};
     (void)state;
     expect(d, false, 40,
            "      A    B    C\n"
