@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock.c - the monotonic clock, and idle time. */
+ * clock.c - the monotonic clock, idle time, and pauses. */
 #include "base/clock.h"
 
 #include <fcntl.h>
@@ -24,8 +24,14 @@ int64_t aphi_clock_idle_ns(void)
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = 0;
-    /* After "cpu": user, nice, system, idle. Where nothing is counted, all are 0. */
+    /* After "cpu": user, nice, system, idle. All are 0 on a system that does not count them. */
     if (sscanf(text, "cpu %*d %*d %*d %lld", &idle) != 1 || idle <= 0)
         return -1;
     return idle * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+void aphi_clock_backoff(int64_t *ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = *ns}, NULL);
+    *ns = *ns * 3 / 2 < 1000000 ? *ns * 3 / 2 : 1000000;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock.h - the one clock: nanoseconds since some fixed moment, never going back. */
+ * clock.h - the monotonic clock in nanoseconds, idle time, and pauses. */
 #ifndef APHI_BASE_CLOCK_H
 #define APHI_BASE_CLOCK_H
 
 #include <stdint.h>
 
 int64_t aphi_clock_ns(void);
-/* How long the processors of this machine have been idle, added up; negative if the system does not tell. */
+/* The idle time of all processors of this machine in total; negative if it is not known. */
 int64_t aphi_clock_idle_ns(void);
+/* Sleeps for *ns, and lengthens it by half, up to a millisecond: for polling. */
+void aphi_clock_backoff(int64_t *ns);
+#define APHI_CLOCK_BACKOFF_NS INT64_C(20000) /* the first pause */
 
 #endif

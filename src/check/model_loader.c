@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "models/models.h"
 #include "models/prog.h"
 
@@ -23,15 +24,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static const char built_in_anchor; /* lies in the library */
 
@@ -361,7 +358,7 @@ static bool find_compiler(compilation *c, aph_load_error *error)
 
 static void add_argument(compilation *c, int *argc, const char *word)
 {
-    c->argv[(*argc)++] = (char *)word; /* posix_spawn does not write to it */
+    c->argv[(*argc)++] = (char *)word; /* exec does not write to it */
     c->argv[*argc] = NULL;
 }
 
@@ -369,31 +366,7 @@ static void add_argument(compilation *c, int *argc, const char *word)
  * status, or -1 if it could not be run or was killed. */
 static int run_compiler(compilation *c, aphi_buffer *out)
 {
-    int pipes[2] = {-1, -1}, status = -1;
-    pid_t pid;
-    posix_spawn_file_actions_t actions;
-
-    if (out && pipe(pipes) < 0)
-        return -1;
-    for (int i = 0; out && i < 2; i++)
-        fcntl(pipes[i], F_SETFD, FD_CLOEXEC);
-    posix_spawn_file_actions_init(&actions);
-    if (out)
-        posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
-    int failed = posix_spawnp(&pid, c->argv[0], &actions, NULL, c->argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (out)
-        close(pipes[1]);
-    bool complete = !out || read_all(pipes[0], out);
-    if (out)
-        close(pipes[0]);
-    errno = failed;
-    if (failed)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return complete && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return aphi_process_run(&(aphi_process_options){.argv = c->argv}, out);
 }
 
 static bool check_status(compilation *c, int status, aph_load_error *error)

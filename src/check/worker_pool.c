@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -164,8 +165,7 @@ static bool start_worker(const pool *p, worker *workers, size_t started)
     *w = (worker){.from = -1, .busy_with = SIZE_MAX};
     if (pipe(ends))
         return false;
-    fflush(NULL);
-    w->pid = fork();
+    w->pid = aphi_process_fork();
     if (w->pid < 0) {
         close(ends[0]);
         close(ends[1]);

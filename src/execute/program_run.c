@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +22,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { GRACE_MS = 10000, LINE_MAX_BYTES = 1024, STOP_POLL_MS = 100 /* between two checks of *stop */ };
 
 struct aphi_program {
-    pid_t pid;
+    aphi_process process;
     int to, from;
     char buffer[1 << 16];
     size_t at, end;
@@ -98,56 +97,23 @@ static read_status read_line(aphi_program *p, char line[LINE_MAX_BYTES], int64_t
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void exec_program(char *const *words, int in, int out, int error_pipe)
-{
-    char variable[64];
-    int nothing = open("/dev/null", O_RDONLY);
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(nothing, 0);
-    dup2(2, 1);
-    fcntl(in, F_SETFD, 0);
-    fcntl(out, F_SETFD, 0);
-    snprintf(variable, sizeof variable, "%d,%d", in, out);
-    setenv("ANTIPHON_THREADS", variable, 1);
-    execvp(words[0], words);
-    int number = errno;
-    if (write(error_pipe, &number, sizeof number) < 0)
-        _exit(126);
-    _exit(127);
-}
-
-/* Returns the error number of exec, or 0. */
-static int exec_error(int fd)
-{
-    int number = 0;
-    ssize_t n;
-    while ((n = read(fd, &number, sizeof number)) < 0 && errno == EINTR)
-        continue;
-    close(fd);
-    return n == sizeof number ? number : 0;
-}
-
 static bool start_program(aphi_program *p, char *const *words, char *error, size_t size)
 {
-    int to[2], from[2], error_pipe[2];
-    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 || pipe2(error_pipe, O_CLOEXEC) < 0)
+    int to[2], from[2];
+    char variable[64];
+    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
         return fail(error, size, "no pipe to %s: %s", words[0], strerror(errno));
-    fflush(NULL);
-    p->pid = fork();
-    if (p->pid == 0)
-        exec_program(words, to[0], from[1], error_pipe[1]);
+    snprintf(variable, sizeof variable, "ANTIPHON_THREADS=%d,%d", to[0], from[1]);
+    bool started = aphi_process_start(&p->process, &(aphi_process_options){
+        .argv = words, .variable = variable, .in = APHI_PROCESS_NULL, .out = STDERR_FILENO,
+        .kept = (int[]){to[0], from[1], 0}, .own_group = true, .dies_with_us = true});
+    int failure = errno;
     close(to[0]);
     close(from[1]);
-    close(error_pipe[1]);
     p->to = to[1];
     p->from = from[0];
-    if (p->pid < 0)
-        return fail(error, size, "%s cannot be started: %s", words[0], strerror(errno));
-    setpgid(p->pid, p->pid);
-    int number = exec_error(error_pipe[0]);
-    if (number)
-        return fail(error, size, "%s cannot be started: %s", words[0], strerror(number));
+    if (!started)
+        return fail(error, size, "%s cannot be started: %s", words[0], strerror(failure));
     return true;
 }
 
@@ -195,7 +161,7 @@ static bool read_layout(aphi_program *p, const char *name, uint64_t time_ms, cha
 aphi_program *aphi_program_open(char *const *words, uint64_t time_ms, char *error, size_t size)
 {
     aphi_program *p = aphi_alloc_zero(sizeof *p);
-    p->pid = p->to = p->from = -1;
+    p->to = p->from = -1;
     if (start_program(p, words, error, size) && read_layout(p, words[0], time_ms, error, size)) {
         aphi_layout_label(&p->layout, "*");
         return p;
@@ -212,11 +178,7 @@ void aphi_program_close(aphi_program *p)
         close(p->to);
     if (p->from >= 0)
         close(p->from);
-    if (p->pid > 0) {
-        kill(-p->pid, SIGKILL);
-        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
-    }
+    aphi_process_stop(&p->process, 0);
     aphi_layout_free(&p->layout);
     aphi_buffer_free(&p->request);
     free(p);

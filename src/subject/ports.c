@@ -30,8 +30,8 @@ in_port_t aphi_port_free(in_port_t port, bool datagrams)
     return bound ? ntohs(at.sin_port) : 0;
 }
 
-/* Asks the kernel for the socket that would get what is sent to 127.0.0.1 at that port: the same lookup, without a
- * packet being sent. (The tables in /proc/net cost milliseconds: all connections are in them.) */
+/* Uses netlink: the kernel does the lookup of a packet, without a packet. (The tables in /proc/net take milliseconds,
+ * since they list all connections.) */
 uint32_t aphi_port_listener(in_port_t port, bool datagrams)
 {
     struct {
@@ -42,7 +42,7 @@ uint32_t aphi_port_listener(in_port_t port, bool datagrams)
         .question = {.sdiag_family = AF_INET,
                      .sdiag_protocol = datagrams ? IPPROTO_UDP : IPPROTO_TCP,
                      .idiag_states = ~0u,
-                     /* which is ours and which the peer's differs between TCP and UDP: both are the same here */
+                     /* TCP and UDP differ in the direction of source and destination: both are the same here */
                      .id = {.idiag_sport = htons(port),
                             .idiag_dport = htons(port),
                             .idiag_src = {htonl(INADDR_LOOPBACK)},
@@ -142,7 +142,7 @@ bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_stora
     bool v6 = target[0] == '[';
     const char *end = v6 ? strchr(target, ']') : colon;
     if (!colon || !end || (v6 && end + 1 != colon) || (!v6 && memchr(target, ':', (size_t)(colon - target)))) {
-        return aphi_fail(error, size, "%s is not HOST:PORT or [V6]:PORT", target);
+        return aphi_fail(error, size, "%s: not HOST:PORT or [V6]:PORT", target);
     }
     char *host = aphi_copy(target + v6, (size_t)(end - target - v6) + 1);
     host[end - target - v6] = 0;
@@ -150,14 +150,14 @@ bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_stora
     unsigned long port = strtoul(colon + 1, &rest, 10);
     if (colon[1] < '0' || colon[1] > '9' || *rest || port == 0 || port > 65535 || !*host) {
         free(host);
-        return aphi_fail(error, size, "%s is not HOST:PORT with a port of 1 to 65535", target);
+        return aphi_fail(error, size, "%s: not HOST:PORT with a port from 1 to 65535", target);
     }
     struct addrinfo wanted = {.ai_family = v6 ? AF_INET6 : AF_UNSPEC,
                               .ai_socktype = datagrams ? SOCK_DGRAM : SOCK_STREAM};
     struct addrinfo *found = NULL;
     int failed = getaddrinfo(host, colon + 1, &wanted, &found);
     if (failed) {
-        aphi_fail(error, size, "%s: %s is not known: %s", target, host, gai_strerror(failed));
+        aphi_fail(error, size, "%s: unknown host %s: %s", target, host, gai_strerror(failed));
         free(host);
         return false;
     }

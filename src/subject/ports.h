@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ports.h - ports of this machine: which are free, and who listens; and the address of a target. */
+ * ports.h - ports of this machine, listening sockets, and addresses of targets. */
 #ifndef APHI_SUBJECT_PORTS_H
 #define APHI_SUBJECT_PORTS_H
 
@@ -11,12 +11,11 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Can a socket be bound to the port on the loopback address? 0: to any. The port, or 0 if it is taken. */
+/* Returns the port if a socket can be bound to it on 127.0.0.1, else 0. For 0: a free port. */
 in_port_t aphi_port_free(in_port_t port, bool datagrams);
-/* The socket, as the system numbers them, that would get what is sent to 127.0.0.1 at that port; 0 if there is none.
- * Nothing is sent. */
+/* The inode of the socket that receives packets for 127.0.0.1 at the port; 0 if there is none. Sends nothing. */
 uint32_t aphi_port_listener(in_port_t port, bool datagrams);
-/* Has the process that socket? False too if we may not know. */
+/* Has the process this socket open? Also false if we may not look. */
 bool aphi_port_is_held_by(uint32_t socket, pid_t pid);
 bool aphi_port_connects(in_port_t port);
 /* Listens on 127.0.0.1 at *port, or for 0 at a free port, which is stored in *port. The socket does not block. Returns
@@ -29,7 +28,7 @@ int aphi_port_accept(int listener);
 bool aphi_port_is_exhausted(int error);
 /* Raises the limit of open descriptors as far as allowed. */
 void aphi_port_raise_limit(void);
-/* HOST:PORT or [V6]:PORT. False with a message. */
+/* Resolves HOST:PORT or [V6]:PORT. Returns false with a message. */
 bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,
                        char *error, size_t size);
 

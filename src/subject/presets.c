@@ -16,6 +16,7 @@
 #include "subject/presets.h"
 
 #include "base/buffer.h"
+#include "base/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -352,10 +353,8 @@ static void make_database(const preset *p, aphi_preset_made *made)
     aphi_buffer_str(&command, "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT && ");
     aphi_quote(&command, tool);
     aphi_buffer_str(&command, " -i /dev/null -o \"$folder/made\" >/dev/null 2>&1 && cat \"$folder/made\"");
-    FILE *said = popen(aphi_buffer_text(&command), "re");
-    if (said)
-        aphi_buffer_read(&bytes, said, SIZE_MAX);
-    if (said && pclose(said) == 0 && bytes.n) {
+    int status = aphi_process_run(&(aphi_process_options){.command = aphi_buffer_text(&command)}, &bytes);
+    if (status == 0 && bytes.n) {
         made->texts[made->file_count] = bytes.data;
         made->files[made->file_count++] = (aphi_subject_file){.name = p->database, .text = bytes.data, .size = bytes.n};
     } else {
@@ -401,15 +400,11 @@ void aphi_preset_version(const char *name, char *version, size_t size)
     *version = 0;
     if (!p || !p->package || missing(p, &program))
         return;
-    aphi_buffer command = {0};
-    aphi_quote(&command, program);
-    aphi_buffer_str(&command, " -v 2>&1 </dev/null");
-    FILE *said = popen(aphi_buffer_text(&command), "r");
-    if (said && fgets(version, (int)size, said))
-        version[strcspn(version, "\n")] = 0;
-    if (said)
-        pclose(said);
-    aphi_buffer_free(&command);
+    aphi_buffer printed = {0};
+    aphi_process_run(&(aphi_process_options){.argv = (char *[]){program, "-v", NULL}, .in = APHI_PROCESS_NULL, .err = 1},
+                     &printed);
+    snprintf(version, size, "%.*s", (int)strcspn(aphi_buffer_text(&printed), "\n"), printed.data);
+    aphi_buffer_free(&printed);
     free(program);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reaper.c - whoever carries our mark, and the process that ends them if we are killed; see reaper.h. */
+ * reaper.c - marked processes, and the process that kills them if we are killed; see reaper.h. */
 #include "subject/reaper.h"
 
 #include <dirent.h>
@@ -16,20 +16,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
-
-#define MS INT64_C(1000000)
-
-void aphi_backoff(int64_t *ns)
-{
-    struct timespec t = {.tv_nsec = *ns};
-    nanosleep(&t, NULL);
-    *ns = *ns * 3 / 2 < MS ? *ns * 3 / 2 : MS;
-}
+#include "base/process.h"
 
 /* ---- processes by their mark ------------------------------------------------------------------------------------- */
 
@@ -63,7 +54,7 @@ void aphi_stray_add(aphi_strays *found, pid_t pid)
     found->pids[found->count++] = pid;
 }
 
-size_t aphi_marked(const char *mark, bool killing, aphi_strays *found)
+size_t aphi_find_marked(const char *mark, bool killing, aphi_strays *found)
 {
     DIR *processes = opendir("/proc");
     if (!processes)
@@ -82,14 +73,14 @@ size_t aphi_marked(const char *mark, bool killing, aphi_strays *found)
     return n;
 }
 
-void aphi_sweep(const char *mark, aphi_strays *found)
+void aphi_kill_marked(const char *mark, aphi_strays *found)
 {
-    int64_t pause = APHI_BACKOFF_FIRST, until = aphi_clock_ns() + 1000 * MS;
-    while (aphi_marked(mark, true, found) > 0 && aphi_clock_ns() < until)
-        aphi_backoff(&pause);
+    int64_t pause = APHI_CLOCK_BACKOFF_NS, until = aphi_clock_ns() + 1000000000;
+    while (aphi_find_marked(mark, true, found) > 0 && aphi_clock_ns() < until)
+        aphi_clock_backoff(&pause);
 }
 
-/* ---- the guardian ------------------------------------------------------------------------------------------------ */
+/* ---- the reaper -------------------------------------------------------------------------------------------------- */
 
 static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *where)
 {
@@ -100,23 +91,23 @@ static int remove_entry(const char *path, const struct stat *about, int flag, st
 
 void aphi_remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
 
-/* Ends the group, if its leader is there and of our session: the number may be another's by now. Some servers (nginx)
- * write their title over their environment, and so over the mark. */
-static void end_group(const aphi_leftovers *left)
+/* Kills the group if its leader still exists in our session: the number may have been used again. Needed besides the
+ * mark, because some servers (nginx) write their title over their environment. */
+static void kill_group(const aphi_leftovers *left)
 {
     pid_t group = left->group;
     if (group > 0 && getpgid(group) == group && getsid(group) == left->session)
         kill(-group, SIGKILL);
 }
 
-/* The end of the pipe is the subject being closed; parent is a pidfd: whoever else has inherited the pipe, that we are
- * gone shows there. */
-static void guard(int pipe_end, int ready, int parent, const char *mark, const aphi_leftovers *left)
+/* Waits for the end of the pipe (the subject was closed) or of the parent (a pidfd: another process may have inherited
+ * the pipe). */
+static _Noreturn void run_reaper(int pipe_end, int ready, int parent, const char *mark, const aphi_leftovers *left)
 {
-    setsid(); /* what is meant for our terminal's foreground is not meant for it */
+    setsid(); /* signals of the terminal must not reach it */
     char *inherited = getenv("ANTIPHON_SUBJECT");
     if (inherited)
-        *inherited = 'x'; /* if we are a subject ourselves, who sweeps by our mark must leave the guardian its work */
+        *inherited = 'x'; /* if we are a subject ourselves, our mark must not get the reaper killed with us */
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -129,15 +120,15 @@ static void guard(int pipe_end, int ready, int parent, const char *mark, const a
     struct pollfd ends[] = {{.fd = 0, .events = POLLIN}, {.fd = high >= 0 ? 1 : -1, .events = POLLIN}};
     while (poll(ends, 2, -1) <= 0) {
     }
-    end_group(left);
-    aphi_sweep(mark, &(aphi_strays){0});
+    kill_group(left);
+    aphi_kill_marked(mark, &(aphi_strays){0});
     if (left->has_folder)
         aphi_remove_folder(left->folder);
     _exit(0);
 }
 
-/* Until the guardian is out of our group and mark, it would be ended with us: nobody may be started before that. Then
- * it closes its end of this pipe. */
+/* Until the reaper has left our session and lost our mark, it would be killed with us; then it closes its end of this
+ * pipe. No subject is started before. */
 static void wait_until_ready(const int ready[2])
 {
     char none;
@@ -147,14 +138,14 @@ static void wait_until_ready(const int ready[2])
     close(ready[0]);
 }
 
-bool aphi_reaper_start(aphi_reaper *g, const char *mark)
+bool aphi_reaper_start(aphi_reaper *r, const char *mark)
 {
     int ends[2], ready[2];
-    void *shared = mmap(NULL, sizeof *g->legacy, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *shared = mmap(NULL, sizeof *r->leftovers, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return false;
-    g->legacy = shared;
-    g->legacy->session = getsid(0);
+    r->leftovers = shared;
+    r->leftovers->session = getsid(0);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     if (pipe2(ready, O_CLOEXEC) != 0) {
@@ -163,23 +154,23 @@ bool aphi_reaper_start(aphi_reaper *g, const char *mark)
         return false;
     }
     int ourselves = (int)syscall(SYS_pidfd_open, getpid(), 0); /* -1 before Linux 5.3 */
-    g->pid = fork();
-    if (g->pid == 0)
-        guard(ends[0], ready[1], ourselves, mark, g->legacy);
+    r->pid = aphi_process_fork();
+    if (r->pid == 0)
+        run_reaper(ends[0], ready[1], ourselves, mark, r->leftovers);
     wait_until_ready(ready);
     close(ends[0]);
     if (ourselves >= 0)
         close(ourselves);
-    g->pipe = ends[1];
-    return g->pid > 0;
+    r->pipe = ends[1];
+    return r->pid > 0;
 }
 
-void aphi_reaper_stop(aphi_reaper *g)
+void aphi_reaper_stop(aphi_reaper *r)
 {
-    if (g->pipe >= 0)
-        close(g->pipe);
-    if (g->pid > 0)
-        waitpid(g->pid, NULL, 0);
-    if (g->legacy)
-        munmap(g->legacy, sizeof *g->legacy);
+    if (r->pipe >= 0)
+        close(r->pipe);
+    if (r->pid > 0)
+        waitpid(r->pid, NULL, 0);
+    if (r->leftovers)
+        munmap(r->leftovers, sizeof *r->leftovers);
 }

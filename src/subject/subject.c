@@ -2,18 +2,17 @@
  *
  * subject.c - the system under test: reached at an address, or started, watched, reset and stopped here.
  *
- * Idea:       A command runs as `sh -c COMMAND`, the leader of a process group of its own. We are the reaper of what
- *             its children leave behind, so whoever is in the group becomes our child in the end, and waitpid(-group)
- *             knows exactly who is left. All of them carry a mark in their environment; what left the group (a daemon
- *             with a session of its own) is found by it.
- * Invariants: 1. A group is only signalled while an unreaped child of ours is in it: its number cannot be another's.
- *             2. Nothing of a subject outlives us. kill_all is for signal handlers; where there is no time for one
- *                (SIGKILL), a guardian, a process that waits for the end of ours, ends the group, sweeps by the mark
- *                and removes the folder.
- *             3. Looking whether it listens does not connect: the first connection that a subject sees is the tester's.
- * Cost:       A reset takes what the subject takes to start and end, and less than a millisecond beside: nothing sleeps
- *             for longer than that. A subject that ignores SIGTERM is waited for once, and killed at once from then on.
- * Not done:   PR_SET_PDEATHSIG: it reaches only the shell, not what the shell started. */
+ * Idea:       A command runs as `sh -c COMMAND`, in a process group of its own. We are a subreaper: orphans of the
+ *             group become our children, so that waitpid(-group) reports exactly the processes that are left. All of
+ *             them have a mark in their environment, by which processes that left the group (daemons with their own
+ *             session) are found.
+ * Invariants: 1. A group is signalled only while an unreaped child of ours is in it: its number is not used again.
+ *             2. No process of a subject outlives us. kill_all is for signal handlers; after SIGKILL, another process,
+ *                the reaper, kills the group and the marked processes, and removes the folder.
+ *             3. The check whether a subject listens does not connect: its first connection is the tester's.
+ * Cost:       A reset takes the time that the subject takes to start and end, plus less than a millisecond. A subject
+ *             that ignores SIGTERM is waited for once, and killed at once from then on.
+ * Not done:   PR_SET_PDEATHSIG: it reaches the shell only, not its children. */
 #include "subject/subject.h"
 
 #include <assert.h>
@@ -22,7 +21,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,91 +34,64 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "subject/reaper.h"
 #include "subject/workdir.h"
 #include "subject/ports.h"
 
 enum {
-    SUBJECTS_MAX = 64,      /* at once */
-    STOP_CLOSE_MS = 500,    /* for a polite end, when it is the last */
-    STOP_RESET_MS = 100,    /* and between two runs */
-    START_STOPPED_MS = 1000, /* to start if we are to end: a last run may be wanted */
-    CONNECT_AFTER_MS = 300, /* until then the kernel is asked for its socket */
-    ANOTHERS_AFTER_MS = 2000, /* until then it must be the subject's own */
-    PORTS = 5,              /* to be tried if others take them in between */
+    SUBJECTS_MAX = 64,       /* at once */
+    STOP_CLOSE_MS = 500,     /* between SIGTERM and SIGKILL at the end */
+    STOP_RESET_MS = 100,     /* the same between two runs */
+    START_STOPPED_MS = 1000, /* to start after a stop was requested: a last run may be wanted */
+    CONNECT_AFTER_MS = 300,  /* until then, only the kernel is asked for a listening socket */
+    FOREIGN_AFTER_MS = 2000, /* until then, the socket must be the subject's own */
+    PORTS = 5,               /* tried if other processes take them first */
 };
 #define MS INT64_C(1000000)
 
-extern char **environ;
-
 struct aphi_subject {
     char *run; /* NULL: a target */
-    char *before;     /* NULL: the tester connects to what run starts */
-    in_port_t behind; /* if not: the port of that */
+    char *before;           /* NULL: the tester connects to the subject itself */
+    in_port_t backend_port; /* with `before`: the subject's own port; else 0 */
     bool datagrams;
     int64_t start_ms;
     const volatile sig_atomic_t *stop;
     struct sockaddr_storage address;
     socklen_t address_size;
     char mark[64]; /* "ANTIPHON_SUBJECT=..." */
-    int output;    /* all that it prints */
+    int output;    /* stdout and stderr of the subject */
     bool output_is_temporary;
-    off_t printed; /* before it was last started */
+    off_t output_start; /* size of the output at the latest start */
     const char *name;
-    aphi_workdir outfit;
+    aphi_workdir workdir;
     size_t slot;   /* in groups */
-    pid_t group;   /* 0: not started, or all of it is gone */
-    bool leader_ended, stopped, impolite;
-    bool failed; /* status is a bad one: later ones do not count */
-    int status;  /* of the last that ended */
+    aphi_process process;
+    bool ignores_sigterm;
     aphi_strays strays;
-    aphi_reaper guardian;
+    aphi_reaper reaper;
 };
 
-static _Atomic pid_t groups[SUBJECTS_MAX]; /* of running subjects; -1: the slot is taken, nothing runs */
+static _Atomic pid_t groups[SUBJECTS_MAX]; /* of running subjects; -1: the slot is in use, no process is running */
 
-/* ---- who is left, and how the others ended ----------------------------------------------------------------------- */
+/* ---- remaining processes ----------------------------------------------------------------------------------------- */
 
-static bool is_bad(int status) { return !(WIFEXITED(status) && WEXITSTATUS(status) == 0); }
-
-static void note(aphi_subject *s, pid_t pid, int status)
+static void publish_group(aphi_subject *s)
 {
-    if (WIFSTOPPED(status)) {
-        s->stopped = true;
-    } else if (WIFCONTINUED(status)) {
-        s->stopped = false;
-    } else {
-        if (pid == s->group)
-            s->leader_ended = true;
-        if (!s->failed)
-            s->status = status;
-        s->failed = s->failed || is_bad(status);
-    }
+    atomic_store(&groups[s->slot], s->process.pid ? s->process.pid : -1);
+    if (s->reaper.leftovers)
+        s->reaper.leftovers->group = s->process.pid;
 }
 
-/* Takes note of all that happened in the group. Is a process left in it? */
-static bool group_is_there(aphi_subject *s)
+/* Reaps. Returns whether a process is left in the group. */
+static bool group_is_left(aphi_subject *s)
 {
-    if (s->group == 0)
-        return false;
-    for (;;) {
-        int status;
-        pid_t pid = waitpid(-s->group, &status, WNOHANG | WUNTRACED | WCONTINUED);
-        if (pid == 0)
-            return true;
-        if (pid < 0 && errno == EINTR)
-            continue;
-        if (pid < 0)
-            break;
-        note(s, pid, status);
-    }
-    atomic_store(&groups[s->slot], -1);
-    s->guardian.legacy->group = 0;
-    s->group = 0;
-    return false;
+    bool left = s->process.pid && aphi_process_poll(&s->process);
+    publish_group(s);
+    return left;
 }
 
-static bool is_of_a_group(pid_t group)
+static bool is_group_of_subject(pid_t group)
 {
     for (size_t i = 0; i < SUBJECTS_MAX; i++)
         if (atomic_load(&groups[i]) == group)
@@ -128,7 +99,7 @@ static bool is_of_a_group(pid_t group)
     return false;
 }
 
-/* Is it a child of ours that has ended, and of no group of ours? */
+/* Is it a zombie child of ours outside of all groups of subjects? */
 static bool is_dead_stray(const char *pid)
 {
     char path[64], text[512];
@@ -138,14 +109,14 @@ static bool is_dead_stray(const char *pid)
     text[n] = 0;
     if (stat)
         fclose(stat);
-    const char *after = strrchr(text, ')'); /* the name before it may hold anything */
+    const char *after = strrchr(text, ')'); /* the name before it may contain any character */
     char state;
     int parent, group;
     return after && sscanf(after + 1, " %c %d %d", &state, &parent, &group) == 3 && state == 'Z' &&
-           parent == (int)getpid() && !is_of_a_group(group);
+           parent == (int)getpid() && !is_group_of_subject(group);
 }
 
-/* A daemon that ended before anybody looked no longer shows its mark, but waits to be buried. */
+/* A daemon that ended before it was found has no environment, and so no mark, but is a zombie child of ours. */
 static void find_dead_strays(const aphi_subject *s, aphi_strays *found)
 {
     DIR *processes = opendir("/proc");
@@ -153,73 +124,56 @@ static void find_dead_strays(const aphi_subject *s, aphi_strays *found)
         return;
     for (struct dirent *entry; (entry = readdir(processes));) {
         pid_t pid = (pid_t)atoi(entry->d_name);
-        if (pid > 0 && pid != s->guardian.pid && is_dead_stray(entry->d_name))
+        if (pid > 0 && pid != s->reaper.pid && is_dead_stray(entry->d_name))
             aphi_stray_add(found, pid);
     }
     closedir(processes);
 }
 
-/* Waits for strays that are about to end: they are our children once their parents are gone. */
-static void bury_strays(aphi_subject *s)
+/* Reaps strays that are about to end: they become our children when their parents end. */
+static void reap_strays(aphi_subject *s)
 {
-    int64_t pause = APHI_BACKOFF_FIRST, until = aphi_clock_ns() + 100 * MS;
+    int64_t pause = APHI_CLOCK_BACKOFF_NS, until = aphi_clock_ns() + 100 * MS;
     for (size_t i = 0; i < s->strays.count; i++) {
         int status;
-        pid_t buried;
-        while ((buried = waitpid(s->strays.pids[i], &status, WNOHANG)) == 0 && aphi_clock_ns() < until)
-            aphi_backoff(&pause);
-        if (buried > 0)
-            note(s, buried, status);
+        pid_t pid;
+        while ((pid = waitpid(s->strays.pids[i], &status, WNOHANG)) == 0 && aphi_clock_ns() < until)
+            aphi_clock_backoff(&pause);
+        if (pid > 0)
+            aphi_process_note(&s->process, pid, status);
     }
     s->strays.count = 0;
 }
 
-/* A leader that ends well has gone into the background, if somebody is left. */
-static bool is_there(aphi_subject *s)
+/* A leader that exits with 0 has gone into the background if other processes are left. */
+static bool is_running(aphi_subject *s)
 {
-    if (group_is_there(s))
-        return !(s->leader_ended && s->failed);
-    if (!s->leader_ended || s->failed)
+    if (group_is_left(s))
+        return !(s->process.leader_ended && s->process.failed);
+    if (!s->process.leader_ended || s->process.failed)
         return false;
-    if (aphi_marked(s->mark, false, &s->strays) > 0)
+    if (aphi_find_marked(s->mark, false, &s->strays) > 0)
         return true;
     find_dead_strays(s, &s->strays);
-    bury_strays(s);
+    reap_strays(s);
     return false;
 }
 
-static bool group_ends_within(aphi_subject *s, int64_t ns)
+static void kill_strays(aphi_subject *s)
 {
-    int64_t pause = APHI_BACKOFF_FIRST, until = aphi_clock_ns() + ns;
-    while (group_is_there(s)) {
-        if (aphi_clock_ns() >= until)
-            return false;
-        aphi_backoff(&pause);
-    }
-    return true;
+    aphi_kill_marked(s->mark, &s->strays);
+    reap_strays(s);
 }
 
-static void sweep_strays(aphi_subject *s)
+static void stop_subject(aphi_subject *s, int64_t grace_ms)
 {
-    aphi_sweep(s->mark, &s->strays);
-    bury_strays(s);
-}
-
-static void stop(aphi_subject *s, int64_t polite_ms)
-{
-    bool in_background = s->leader_ended;
-    if (group_is_there(s) && !s->impolite) {
-        kill(-s->group, SIGTERM);
-        kill(-s->group, SIGCONT); /* what is stopped would not notice */
-        s->impolite = !group_ends_within(s, polite_ms * MS);
-    }
-    if (group_is_there(s)) {
-        kill(-s->group, SIGKILL);
-        group_ends_within(s, 10000 * MS);
-    }
+    bool in_background = s->process.leader_ended;
+    if (!aphi_process_stop(&s->process, s->ignores_sigterm ? 0 : grace_ms * MS))
+        s->ignores_sigterm = true;
+    publish_group(s);
     if (in_background)
-        sweep_strays(s);
-    aphi_workdir_remove(&s->outfit);
+        kill_strays(s);
+    aphi_workdir_remove(&s->workdir);
 }
 
 void aphi_subject_kill_all(void)
@@ -235,50 +189,50 @@ void aphi_subject_kill_all(void)
 
 static in_port_t port_of(const aphi_subject *s) { return ntohs(((const struct sockaddr_in *)&s->address)->sin_port); }
 
-typedef enum holder { OURS, ANOTHER, NOBODY } holder;
+typedef enum owner { SUBJECT, FOREIGN, UNKNOWN } owner;
 
-/* Who has the socket: the subject (mostly in its first process), another, or nobody whom we can see; he may just have
- * ended. */
-static holder holder_of(const aphi_subject *s, uint32_t socket)
+/* The owner of the socket: the subject (mostly its first process), another process, or none that we can see; it may have
+ * just ended. */
+static owner owner_of(const aphi_subject *s, uint32_t socket)
 {
-    if (aphi_port_is_held_by(socket, s->group))
-        return OURS;
+    if (aphi_port_is_held_by(socket, s->process.pid))
+        return SUBJECT;
     DIR *processes = opendir("/proc");
-    bool anothers = false, ours = false;
+    bool foreign = false, ours = false;
     for (struct dirent *entry; processes && !ours && (entry = readdir(processes));) {
         pid_t pid = (pid_t)atoi(entry->d_name);
         if (pid <= 0 || !aphi_port_is_held_by(socket, pid))
             continue;
-        ours = getpgid(pid) == s->group || aphi_is_marked(pid, s->mark);
-        anothers = true;
+        ours = getpgid(pid) == s->process.pid || aphi_is_marked(pid, s->mark);
+        foreign = true;
     }
     if (processes)
         closedir(processes);
-    return ours ? OURS : anothers ? ANOTHER : NOBODY;
+    return ours ? SUBJECT : foreign ? FOREIGN : UNKNOWN;
 }
 
-/* Whoever took the port just before the subject could is not what is to be tested: the subject is about to end. If it
- * does not, the other may listen on its behalf (a container's port is held by a helper of the system's). What the
- * kernel does not tell (a socket in a container's network, a kernel without this) shows if one connects. Datagrams show
- * nothing. */
+/* A process that took the port just before the subject is not the one to test: the subject is about to end. If it does
+ * not, the other process may listen on its behalf (as a helper does for the port of a container). If the kernel reports
+ * no socket (it is in the network of a container, or the kernel has no sock_diag), a connection shows whether the subject
+ * listens; datagrams show nothing. */
 static bool listens_at(const aphi_subject *s, in_port_t port, int64_t waited)
 {
     uint32_t socket = aphi_port_listener(port, s->datagrams);
-    holder who = socket ? holder_of(s, socket) : NOBODY;
-    if (who == NOBODY)
+    owner of = socket ? owner_of(s, socket) : UNKNOWN;
+    if (of == UNKNOWN)
         return waited > CONNECT_AFTER_MS * MS && (s->datagrams ? socket != 0 : aphi_port_connects(port));
-    return who == OURS || waited > ANOTHERS_AFTER_MS * MS;
+    return of == SUBJECT || waited > FOREIGN_AFTER_MS * MS;
 }
 
 static bool listens(const aphi_subject *s, int64_t waited)
 {
-    return (!s->behind || listens_at(s, s->behind, waited)) && listens_at(s, port_of(s), waited);
+    return (!s->backend_port || listens_at(s, s->backend_port, waited)) && listens_at(s, port_of(s), waited);
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* One program with its arguments: then no shell needs to stay for it, and its end and its stops are seen as they
- * are. What stands in single quotes is a word, whatever it is. */
+/* Is it one program with its arguments? Then sh execs it, and its end and its stops are seen directly. Text in single
+ * quotes is a word. */
 static bool is_simple(const char *command)
 {
     size_t word = strcspn(command, " ");
@@ -294,15 +248,15 @@ static bool is_simple(const char *command)
     return true;
 }
 
-/* Adds what stands before, with {port} and {target} filled in; it goes on in the background. When it ends, as it does
- * if somebody else has taken its port, so does the subject: nobody would get there. */
-static void put_before(const aphi_subject *s, aphi_buffer *out)
+/* Appends the command of `before` with {port} and {target} replaced, as a background job. When it ends, for instance
+ * because its port is taken, the subject is killed, as it is not reachable any more. */
+static void append_before(const aphi_subject *s, aphi_buffer *out)
 {
     aphi_buffer_str(out, "(");
     for (const char *c = s->before; *c;) {
         bool port = !strncmp(c, "{port}", 6), target = !strncmp(c, "{target}", 8);
         if (port || target)
-            aphi_buffer_format(out, "%u", (unsigned)(port ? port_of(s) : s->behind));
+            aphi_buffer_format(out, "%u", (unsigned)(port ? port_of(s) : s->backend_port));
         else
             aphi_buffer_byte(out, *c);
         c += port ? 6 : target ? 8 : 1;
@@ -310,87 +264,21 @@ static void put_before(const aphi_subject *s, aphi_buffer *out)
     aphi_buffer_str(out, "; kill -KILL $$) & ");
 }
 
-/* NULL: the folder could not be made. */
-static char *command_line(aphi_subject *s)
+/* NULL with errno if the folder cannot be made. */
+static char *make_command(aphi_subject *s)
 {
     aphi_buffer text = {0};
     if (s->before)
-        put_before(s, &text);
+        append_before(s, &text);
     if (is_simple(s->run))
         aphi_buffer_str(&text, "exec ");
-    if (aphi_workdir_fill(&s->outfit, s->run, &text))
+    if (aphi_workdir_expand(&s->workdir, s->run, &text))
         return aphi_buffer_text(&text);
     aphi_buffer_free(&text);
     return NULL;
 }
 
-/* Our environment and the mark. The array is the caller's to free, its strings are not. */
-static char **marked_environment(aphi_subject *s)
-{
-    size_t n = 0;
-    while (environ[n])
-        n++;
-    char **copy = aphi_alloc((n + 2) * sizeof *copy);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(environ[i], "ANTIPHON_SUBJECT=", 17) != 0)
-            copy[kept++] = environ[i];
-    }
-    copy[kept++] = s->mark;
-    copy[kept] = NULL;
-    return copy;
-}
-
-/* 0, or an errno. */
-static int spawn(aphi_subject *s, char *command)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, s->output, 1);
-    posix_spawn_file_actions_adddup2(&files, s->output, 2);
-    posix_spawn_file_actions_addclosefrom_np(&files, 3);
-    posix_spawnattr_init(&how);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&how, 0);
-    posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setsigdefault(&how, &all); /* SIGPIPE, which we ignore, is the subject's own affair */
-    char **variables = marked_environment(s);
-    pid_t pid;
-    int failed = posix_spawn(&pid, "/bin/sh", &files, &how, (char *[]){"sh", "-c", command, NULL}, variables);
-    free(variables);
-    posix_spawnattr_destroy(&how);
-    posix_spawn_file_actions_destroy(&files);
-    if (!failed) {
-        s->group = pid;
-        atomic_store(&groups[s->slot], pid);
-        s->guardian.legacy->group = pid;
-    }
-    return failed;
-}
-
-static void say_end(int status, char *text, size_t size)
-{
-    if (WIFSIGNALED(status)) {
-        const char *name = sigabbrev_np(WTERMSIG(status));
-        snprintf(text, size, "was killed by SIG%s", name ? name : "?");
-        return;
-    }
-    int code = WEXITSTATUS(status);
-    const char *name = code > 128 ? sigabbrev_np(code - 128) : NULL; /* what sh makes of a signal */
-    if (name)
-        snprintf(text, size, "exited with status %d (SIG%s)", code, name);
-    else if (code == 127)
-        snprintf(text, size, "exited with status 127 (command not found)");
-    else
-        snprintf(text, size, "exited with status %d", code);
-}
-
-static void tail_from(const aphi_subject *s, off_t from, char *text, size_t n)
+static void read_tail(const aphi_subject *s, off_t from, char *text, size_t n)
 {
     if (n == 0)
         return;
@@ -404,11 +292,11 @@ static void tail_from(const aphi_subject *s, off_t from, char *text, size_t n)
     text[got > 0 ? got : 0] = 0;
 }
 
-/* What is wrong, and what it printed last. */
-static bool say(aphi_subject *s, char *error, size_t size, const char *what)
+/* Writes the problem and the end of the output. Returns false. */
+static bool fail_with_output(aphi_subject *s, char *error, size_t size, const char *what)
 {
     char output[800];
-    tail_from(s, s->printed, output, sizeof output);
+    read_tail(s, s->output_start, output, sizeof output);
     size_t n = strlen(output);
     while (n > 0 && (output[n - 1] == '\n' || output[n - 1] == ' '))
         output[--n] = 0;
@@ -417,37 +305,37 @@ static bool say(aphi_subject *s, char *error, size_t size, const char *what)
     return aphi_fail(error, size, "%s: %s\nit printed:\n%s", what, s->name, output);
 }
 
-typedef enum { LISTENS, ENDED, LATE, CALLED_OFF } outcome;
+typedef enum { LISTENS, ENDED, LATE, STOPPED } outcome;
 
-static outcome wait_until_it_listens(aphi_subject *s)
+static outcome wait_until_listening(aphi_subject *s)
 {
-    int64_t pause = APHI_BACKOFF_FIRST, start = aphi_clock_ns(), now = start;
+    int64_t pause = APHI_CLOCK_BACKOFF_NS, start = aphi_clock_ns(), now = start;
     for (; now - start < s->start_ms * MS; now = aphi_clock_ns()) {
         if (listens(s, now - start))
             return LISTENS;
-        if (!is_there(s))
+        if (!is_running(s))
             return ENDED;
         if (s->stop && *s->stop && now - start > START_STOPPED_MS * MS)
-            return CALLED_OFF;
-        aphi_backoff(&pause);
+            return STOPPED;
+        aphi_clock_backoff(&pause);
     }
     return LATE;
 }
 
-/* Free ports for it and for what stands before it. The first; 0 if there are none. */
+/* Returns a free port, and finds another one for the backend if there is a `before`. Returns 0 if there is none. */
 static in_port_t find_ports(aphi_subject *s)
 {
     in_port_t port = aphi_port_free(0, s->datagrams);
-    for (s->behind = port; s->before && s->behind && s->behind == port;)
-        s->behind = aphi_port_free(0, s->datagrams);
-    if (!s->behind)
-        return 0;
+    s->backend_port = 0;
     if (!s->before)
-        s->behind = 0;
-    return port;
+        return port;
+    do
+        s->backend_port = aphi_port_free(0, s->datagrams);
+    while (s->backend_port && s->backend_port == port);
+    return s->backend_port ? port : 0;
 }
 
-static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
+static bool start_once(aphi_subject *s, outcome *result, char *error, size_t size)
 {
     in_port_t port = find_ports(s);
     if (port == 0)
@@ -455,60 +343,60 @@ static bool start_once(aphi_subject *s, outcome *came, char *error, size_t size)
     *(struct sockaddr_in *)&s->address =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     s->address_size = sizeof(struct sockaddr_in);
-    s->leader_ended = s->stopped = s->failed = false;
-    s->status = 0;
-    if (s->output_is_temporary && ftruncate(s->output, 0) != 0) {
-        return aphi_fail(error, size, "the file for what the subject prints cannot be emptied: %s", strerror(errno));
-    }
-    s->printed = lseek(s->output, 0, SEEK_END);
-    s->outfit.port = s->behind ? s->behind : port;
-    if (!aphi_workdir_write(&s->outfit, error, size))
+    if (s->output_is_temporary && ftruncate(s->output, 0) != 0)
+        return aphi_fail(error, size, "cannot truncate the output file of the subject: %s", strerror(errno));
+    s->output_start = lseek(s->output, 0, SEEK_END);
+    s->workdir.port = s->backend_port ? s->backend_port : port;
+    if (!aphi_workdir_write(&s->workdir, error, size))
         return false;
-    char *command = command_line(s);
+    char *command = make_command(s);
     if (!command)
         return aphi_fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
-    int failed = spawn(s, command);
+    bool started = aphi_process_start(&s->process, &(aphi_process_options){
+        .command = command, .variable = s->mark, .in = APHI_PROCESS_NULL, .out = s->output, .err = s->output,
+        .own_group = true});
     free(command);
-    if (failed)
-        return aphi_fail(error, size, "sh cannot be started: %s", strerror(failed));
-    *came = wait_until_it_listens(s);
+    if (!started)
+        return aphi_fail(error, size, "sh: cannot be started: %s", strerror(errno));
+    publish_group(s);
+    *result = wait_until_listening(s);
     return true;
 }
 
-/* Has somebody else taken its port, just now? It may be free again, but then the subject has said so. */
-static bool was_taken(const aphi_subject *s)
+/* Has another process just taken the port? It may be free again, but then the subject has reported it. */
+static bool port_was_taken(const aphi_subject *s)
 {
     char output[800];
-    tail_from(s, s->printed, output, sizeof output);
+    read_tail(s, s->output_start, output, sizeof output);
     return !aphi_port_free(port_of(s), s->datagrams) || strstr(output, "ddress already in use") ||
            strstr(output, "EADDRINUSE");
 }
 
-static bool start(aphi_subject *s, char *error, size_t size)
+static bool start_subject(aphi_subject *s, char *error, size_t size)
 {
     char what[200], end[80];
-    outcome came = ENDED;
+    outcome result = ENDED;
     for (int i = 0; i < PORTS; i++) {
-        if (!start_once(s, &came, error, size))
+        if (!start_once(s, &result, error, size))
             return false;
-        if (came == LISTENS)
+        if (result == LISTENS)
             return true;
-        if (came != ENDED || !was_taken(s))
+        if (result != ENDED || !port_was_taken(s))
             break;
-        stop(s, 0);
+        stop_subject(s, 0);
     }
-    if (came == CALLED_OFF) {
+    if (result == STOPPED) {
         snprintf(what, sizeof what, "stopped by a signal before the subject listened on 127.0.0.1:%u",
                  (unsigned)port_of(s));
-    } else if (came == LATE) {
+    } else if (result == LATE) {
         snprintf(what, sizeof what, "the subject runs, but after %" PRId64 " ms nothing listens on 127.0.0.1:%u%s",
                  s->start_ms, (unsigned)port_of(s), s->datagrams ? " (UDP)" : "");
     } else {
-        say_end(s->status, end, sizeof end);
+        aphi_process_status_text(s->process.status, end, sizeof end);
         snprintf(what, sizeof what, "the subject %s before it listened on 127.0.0.1:%u", end, (unsigned)port_of(s));
     }
-    say(s, error, size, what);
-    stop(s, 0);
+    fail_with_output(s, error, size, what);
+    stop_subject(s, 0);
     return false;
 }
 
@@ -516,8 +404,8 @@ bool aphi_subject_reset(aphi_subject *s, char *error, size_t size)
 {
     if (!s->run)
         return true;
-    stop(s, STOP_RESET_MS);
-    return start(s, error, size);
+    stop_subject(s, STOP_RESET_MS);
+    return start_subject(s, error, size);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -534,18 +422,16 @@ static bool open_output(aphi_subject *s, const char *path, char *error, size_t s
     if (file)
         fclose(file);
     bool opened = s->output >= 0 && fcntl(s->output, F_SETFL, O_APPEND) == 0;
-    return opened || aphi_fail(error, size, "no temporary file for what the subject prints: %s", strerror(errno));
+    return opened || aphi_fail(error, size, "no temporary file for the output of the subject: %s", strerror(errno));
 }
 
 static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *error, size_t size)
 {
     if (options->target)
         return aphi_port_resolve(options->target, s->datagrams, &s->address, &s->address_size, error, size);
-    if (!options->files && !strstr(options->run, "{port}")) { /* files say it, if there are any */
-        return aphi_fail(error, size, "the command does not say {port}, which stands for the port to listen on: %s",
-                    options->run);
-    }
-    if (!aphi_workdir_for(&s->outfit, options->owner, error, size))
+    if (!options->files && !strstr(options->run, "{port}")) /* or a file contains it */
+        return aphi_fail(error, size, "%s: no {port} in the command; it stands for the port to listen on", options->run);
+    if (!aphi_workdir_set_owner(&s->workdir, options->owner, error, size))
         return false;
     static _Atomic unsigned opened;
     snprintf(s->mark, sizeof s->mark, "ANTIPHON_SUBJECT=%d.%" PRId64 ".%u", (int)getpid(), aphi_clock_ns(), opened++);
@@ -559,16 +445,16 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
     s->run = aphi_copy(options->run, strlen(options->run) + 1);
     s->name = options->name ? options->name : s->run;
     s->before = options->before ? aphi_copy(options->before, strlen(options->before) + 1) : NULL;
-    s->outfit.files = options->files;
-    s->outfit.file_count = options->file_count;
-    s->outfit.listen = options->listen;
-    s->impolite = options->abrupt;
+    s->workdir.files = options->files;
+    s->workdir.file_count = options->file_count;
+    s->workdir.listen = options->listen;
+    s->ignores_sigterm = options->abrupt;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!open_output(s, options->output, error, size))
         return false;
-    if (!aphi_reaper_start(&s->guardian, s->mark))
-        return aphi_fail(error, size, "no process to guard the subject: %s", strerror(errno));
-    s->outfit.legacy = s->guardian.legacy;
+    if (!aphi_reaper_start(&s->reaper, s->mark))
+        return aphi_fail(error, size, "cannot start the process that reaps the subject: %s", strerror(errno));
+    s->workdir.leftovers = s->reaper.leftovers;
     return true;
 }
 
@@ -579,7 +465,7 @@ aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error
     s->datagrams = options->datagrams;
     s->stop = options->stop;
     s->start_ms = options->start_ms > 0 ? options->start_ms : 10000;
-    s->output = s->guardian.pipe = -1;
+    s->output = s->reaper.pipe = -1;
     if (prepare(s, options, error, error_size))
         return s;
     aphi_subject_close(s);
@@ -591,9 +477,9 @@ void aphi_subject_close(aphi_subject *s)
     if (!s)
         return;
     if (s->run) {
-        stop(s, STOP_CLOSE_MS);
-        sweep_strays(s);
-        aphi_reaper_stop(&s->guardian);
+        stop_subject(s, STOP_CLOSE_MS);
+        kill_strays(s);
+        aphi_reaper_stop(&s->reaper);
         atomic_store(&groups[s->slot], 0);
     }
     if (s->output >= 0)
@@ -604,7 +490,7 @@ void aphi_subject_close(aphi_subject *s)
     free(s);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------------------------- */
+/* ---- state ------------------------------------------------------------------------------------------------------- */
 
 bool aphi_subject_is_ours(const aphi_subject *s) { return s->run != NULL; }
 
@@ -620,14 +506,14 @@ aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size
         message[0] = 0;
     if (!s->run)
         return APHI_SUBJECT_THERE;
-    if (!is_there(s)) {
-        say_end(s->status, message, size);
+    if (!is_running(s)) {
+        aphi_process_status_text(s->process.status, message, size);
         return APHI_SUBJECT_EXITED;
     }
-    if (!s->stopped)
+    if (!s->process.stopped)
         return APHI_SUBJECT_THERE;
-    snprintf(message, size, "is stopped by a signal (SIGSTOP or one like it)");
+    snprintf(message, size, "is stopped by a signal such as SIGSTOP");
     return APHI_SUBJECT_STOPPED;
 }
 
-void aphi_subject_tail(const aphi_subject *s, char *text, size_t n) { tail_from(s, 0, text, n); }
+void aphi_subject_tail(const aphi_subject *s, char *text, size_t n) { read_tail(s, 0, text, n); }

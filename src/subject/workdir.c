@@ -14,37 +14,37 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Sees to it that the folder is there. Its path is absolute: servers change their directory. */
-static bool make_folder(aphi_workdir *o)
+/* Makes the folder if it does not exist. Its path is absolute: servers change their directory. */
+static bool make_folder(aphi_workdir *d)
 {
-    if (o->folder)
+    if (d->folder)
         return true;
     const char *base = getenv("TMPDIR");
     aphi_buffer path = {0};
     aphi_buffer_format(&path, "%s/antiphon-XXXXXX", base && *base ? base : "/tmp");
     if (mkdtemp(aphi_buffer_text(&path)))
-        o->folder = realpath(path.data, NULL);
+        d->folder = realpath(path.data, NULL);
     aphi_buffer_free(&path);
-    if (o->folder && strlen(o->folder) < sizeof o->legacy->folder) {
-        strcpy(o->legacy->folder, o->folder);
-        o->legacy->has_folder = true;
+    if (d->folder && strlen(d->folder) < sizeof d->leftovers->folder) {
+        strcpy(d->leftovers->folder, d->folder);
+        d->leftovers->has_folder = true;
     }
-    return o->folder;
+    return d->folder;
 }
 
-bool aphi_workdir_fill(aphi_workdir *o, const char *text, aphi_buffer *out)
+bool aphi_workdir_expand(aphi_workdir *d, const char *text, aphi_buffer *out)
 {
     for (const char *c = text; *c;) {
         if (!strncmp(c, "{port}", 6)) {
-            aphi_buffer_format(out, "%u", o->port);
+            aphi_buffer_format(out, "%u", d->port);
             c += 6;
-        } else if (o->listen && !strncmp(c, "{listen}", 8)) {
-            aphi_buffer_format(out, "%u", o->listen);
+        } else if (d->listen && !strncmp(c, "{listen}", 8)) {
+            aphi_buffer_format(out, "%u", d->listen);
             c += 8;
         } else if (!strncmp(c, "{dir}", 5)) {
-            if (!make_folder(o))
+            if (!make_folder(d))
                 return false;
-            aphi_buffer_str(out, o->folder);
+            aphi_buffer_str(out, d->folder);
             c += 5;
         } else {
             aphi_buffer_byte(out, *c++);
@@ -53,48 +53,48 @@ bool aphi_workdir_fill(aphi_workdir *o, const char *text, aphi_buffer *out)
     return true;
 }
 
-static bool write_whole(const char *path, const char *text, size_t n)
+static bool write_bytes(const char *path, const char *text, size_t n)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool written = fd >= 0 && write(fd, text, n) == (ssize_t)n;
     return fd >= 0 && close(fd) == 0 && written;
 }
 
-static bool make_old(const char *path)
+static bool date_back(const char *path)
 {
     time_t then = time(NULL) - 24 * 60 * 60;
     struct timespec dates[] = {{.tv_sec = then}, {.tv_sec = then}};
     return utimensat(AT_FDCWD, path, dates, 0) == 0;
 }
 
-static bool write_file(aphi_workdir *o, const aphi_subject_file *file, char *error, size_t size)
+static bool write_file(aphi_workdir *d, const aphi_subject_file *file, char *error, size_t size)
 {
     aphi_buffer path = {0}, text = {0};
-    aphi_buffer_format(&path, "%s/%s", o->folder, file->name);
+    aphi_buffer_format(&path, "%s/%s", d->folder, file->name);
     const char *name = aphi_buffer_text(&path);
-    bool made = file->size   ? write_whole(name, file->text, file->size)
-                : file->text ? aphi_workdir_fill(o, file->text, &text) && write_whole(name, text.data, text.n)
+    bool made = file->size   ? write_bytes(name, file->text, file->size)
+                : file->text ? aphi_workdir_expand(d, file->text, &text) && write_bytes(name, text.data, text.n)
                              : mkdir(name, 0700) == 0;
-    made = made && (!file->old || make_old(name));
-    made = made && (!o->owned || chown(name, o->owner, o->group) == 0);
+    made = made && (!file->old || date_back(name));
+    made = made && (!d->owned || chown(name, d->owner, d->group) == 0);
     if (!made)
-        aphi_fail(error, size, "%s cannot be written: %s", name, strerror(errno));
+        aphi_fail(error, size, "%s: cannot be written: %s", name, strerror(errno));
     aphi_buffer_free(&path);
     aphi_buffer_free(&text);
     return made;
 }
 
-/* Can any user come to the folder? Its owner, who is not us, must. */
-static bool is_reachable(const aphi_workdir *o, char *error, size_t size)
+/* Can all users reach the folder? Its owner is another user. */
+static bool is_reachable(const aphi_workdir *d, char *error, size_t size)
 {
-    for (const char *slash = o->folder + 1; (slash = strchr(slash, '/')); slash++) {
+    for (const char *slash = d->folder + 1; (slash = strchr(slash, '/')); slash++) {
         struct stat about;
-        char *above = aphi_copy(o->folder, (size_t)(slash - o->folder) + 1);
-        above[slash - o->folder] = 0;
+        char *above = aphi_copy(d->folder, (size_t)(slash - d->folder) + 1);
+        above[slash - d->folder] = 0;
         bool open_to_all = stat(above, &about) == 0 && (about.st_mode & S_IXOTH);
         if (!open_to_all)
-            aphi_fail(error, size, "the subject runs as another user, who may not enter %s: set TMPDIR to a folder "
-                      "that all may enter, such as /tmp", above);
+            aphi_fail(error, size, "%s: the user of the subject may not enter it; set TMPDIR to a folder open to all "
+                      "users, such as /tmp", above);
         free(above);
         if (!open_to_all)
             return false;
@@ -102,45 +102,45 @@ static bool is_reachable(const aphi_workdir *o, char *error, size_t size)
     return true;
 }
 
-bool aphi_workdir_write(aphi_workdir *o, char *error, size_t size)
+bool aphi_workdir_write(aphi_workdir *d, char *error, size_t size)
 {
-    if (o->file_count == 0)
+    if (d->file_count == 0)
         return true;
-    if (!make_folder(o))
+    if (!make_folder(d))
         return aphi_fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
-    if (strpbrk(o->folder, "\"'\\$%{}*?[]\n"))
-        return aphi_fail(error, size, "%s: such a path cannot be written into the configuration of a server; set "
-                         "TMPDIR to a plainer one", o->folder);
-    if (o->owned && chown(o->folder, o->owner, o->group) != 0)
-        return aphi_fail(error, size, "%s cannot be given to the user of the subject: %s", o->folder, strerror(errno));
-    if (o->owned && !is_reachable(o, error, size))
+    if (strpbrk(d->folder, "\"'\\$%{}*?[]\n"))
+        return aphi_fail(error, size, "%s: special characters in the path break configuration files; set TMPDIR to a "
+                         "path without them", d->folder);
+    if (d->owned && chown(d->folder, d->owner, d->group) != 0)
+        return aphi_fail(error, size, "%s: cannot be given to the user of the subject: %s", d->folder, strerror(errno));
+    if (d->owned && !is_reachable(d, error, size))
         return false;
-    for (size_t i = 0; i < o->file_count; i++) {
-        if (!write_file(o, &o->files[i], error, size))
+    for (size_t i = 0; i < d->file_count; i++) {
+        if (!write_file(d, &d->files[i], error, size))
             return false;
     }
     return true;
 }
 
-bool aphi_workdir_for(aphi_workdir *o, const char *user, char *error, size_t size)
+bool aphi_workdir_set_owner(aphi_workdir *d, const char *user, char *error, size_t size)
 {
     if (!user || geteuid() != 0)
         return true;
-    const struct passwd *known = getpwnam(user);
-    if (!known)
-        return aphi_fail(error, size, "there is no user %s, as whom the subject would run", user);
-    o->owned = true;
-    o->owner = known->pw_uid;
-    o->group = known->pw_gid;
+    const struct passwd *entry = getpwnam(user);
+    if (!entry)
+        return aphi_fail(error, size, "%s: no such user, as which the subject would run", user);
+    d->owned = true;
+    d->owner = entry->pw_uid;
+    d->group = entry->pw_gid;
     return true;
 }
 
-void aphi_workdir_remove(aphi_workdir *o)
+void aphi_workdir_remove(aphi_workdir *d)
 {
-    if (!o->folder)
+    if (!d->folder)
         return;
-    aphi_remove_folder(o->folder);
-    o->legacy->has_folder = false;
-    free(o->folder);
-    o->folder = NULL;
+    aphi_remove_folder(d->folder);
+    d->leftovers->has_folder = false;
+    free(d->folder);
+    d->folder = NULL;
 }

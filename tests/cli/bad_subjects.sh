@@ -191,11 +191,11 @@ err 'cannot read its configuration'
 run 51 test kv --run 'no-such-program {port}' --folder "$folder"
 err 'command not found'
 run 51 test kv --run "$python" --folder "$folder"
-err 'does not say {port}'
+err 'no {port} in the command'
 run 51 test kv --target nosuchhost.invalid:4000 --folder "$folder"
-err 'nosuchhost.invalid is not known'
+err 'unknown host nosuchhost.invalid'
 run 51 test kv --target 4000 --folder "$folder"
-err 'is not HOST:PORT'
+err 'not HOST:PORT'
 run 51 test kv --target 127.0.0.1:1 --folder "$folder" --no-shrink
 err 'cannot connect to the subject: Connection refused; check the address'
 

@@ -431,9 +431,9 @@ run 2 fault --target 127.0.0.1:1 --break reset extra
 run 2 fault --nonsense
 run 2 fault --break
 run 51 fault --target nonsense --break reset
-err 'nonsense is not HOST:PORT'
+err 'nonsense: not HOST:PORT'
 run 51 fault --run 'exit 3' --break reset
-err 'does not say {port}'
+err 'no {port} in the command'
 run 51 fault --run 'exit 3; # {port}' --break reset
 err 'exited with status 3'
 run 53 fault --target 127.0.0.1:1 --break reset --listen "$direct"

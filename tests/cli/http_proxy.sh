@@ -139,5 +139,5 @@ err '--calls HOST:PORT says where they are'
 run 2 serve kv --calls 127.0.0.1:1
 err 'kv is not one'
 run 53 serve http-proxy --calls nowhere
-err 'nowhere is not HOST:PORT'
+err 'nowhere: not HOST:PORT'
 finish

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 

@@ -572,7 +572,7 @@ static void test_targets(void **unused)
     does_not_open("localhost:80x", "1 to 65535");
     does_not_open("::1:80", "[V6]:PORT");
     does_not_open("[::1]80", "[V6]:PORT");
-    does_not_open("no such host:80", "is not known");
+    does_not_open("no such host:80", "unknown host");
     assert_null(aphi_subject_open(&(aphi_subject_options){.run = "server 8080"}, error, sizeof error));
     assert_non_null(strstr(error, "{port}"));
 }

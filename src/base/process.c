@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process.c - child processes by vfork and exec.
+ *
+ * Idea:       vfork, since fork copies the page tables of a heap that may be large. All memory that the child needs is
+ *             allocated before; the child makes system calls only. A pipe that exec closes carries its errno.
+ * Invariants: 1. signals are blocked from before vfork until the child has reset its handlers: a handler must not run
+ *                in the child, which shares our memory
+ *             2. pid is a number of ours while it is not 0: a process of the group is not reaped yet
+ * Not done:   posix_spawn: it has no way to set PR_SET_PDEATHSIG. */
+#include "base/process.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- in the child ------------------------------------------------------------------------------------------------ */
+
+static bool redirect(int from, int to)
+{
+    if (from == 0)
+        return true;
+    if (from == APHI_PROCESS_NULL)
+        from = open("/dev/null", (to == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+    if (from < 0)
+        return false;
+    return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to;
+}
+
+static void reset_signals(bool ignored_too)
+{
+    struct sigaction action;
+    for (int i = 1; i < NSIG; i++)
+        if (sigaction(i, NULL, &action) == 0 && (ignored_too || action.sa_handler != SIG_IGN))
+            signal(i, SIG_DFL);
+}
+
+static _Noreturn void run_child(const aphi_process_options *o, char *const *argv, char **environment,
+                                const sigset_t *mask, int report)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    reset_signals(o->own_group);
+    if (o->own_group)
+        setpgid(0, 0);
+    if (o->dies_with_us)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+    for (const int *fd = o->kept; fd && *fd; fd++)
+        fcntl(*fd, F_SETFD, 0);
+    if ((!o->directory || chdir(o->directory) == 0) && redirect(o->in, 0) && redirect(o->out, 1) &&
+        redirect(o->err, 2)) {
+        sigprocmask(SIG_SETMASK, o->own_group ? &none : mask, NULL);
+        execvpe(o->command ? "/bin/sh" : argv[0], argv, environment);
+    }
+    int failure = errno;
+    _exit(write(report, &failure, sizeof failure) < 0 ? 126 : 127);
+}
+
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+/* Our environment and the variable. The caller frees the array, not its strings. */
+static char **make_environment(const char *variable)
+{
+    size_t count = 0, kept = 0, name = variable ? strcspn(variable, "=") + 1 : 0;
+    while (environ[count])
+        count++;
+    char **copy = aphi_alloc((count + 2) * sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        if (!variable || strncmp(environ[i], variable, name) != 0)
+            copy[kept++] = environ[i];
+    if (variable)
+        copy[kept++] = (char *)variable; /* exec does not write to it */
+    copy[kept] = NULL;
+    return copy;
+}
+
+static pid_t spawn(const aphi_process_options *o, char *const *argv, char **environment, const sigset_t *mask,
+                   int report)
+{
+    pid_t pid = vfork();
+    if (pid == 0)
+        run_child(o, argv, environment, mask, report);
+    return pid;
+}
+
+/* Reads the errno of a failed exec; 0 if exec has closed the pipe. */
+static int read_failure(int report)
+{
+    int failure = 0;
+    while (read(report, &failure, sizeof failure) < 0 && errno == EINTR)
+        continue;
+    return failure;
+}
+
+bool aphi_process_start(aphi_process *p, const aphi_process_options *o)
+{
+    char *shell[] = {"sh", "-c", (char *)o->command, NULL};
+    int report[2];
+    sigset_t all, mask;
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return false;
+    char **environment = make_environment(o->variable);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    pid_t pid = spawn(o, o->command ? shell : o->argv, environment, &mask, report[1]);
+    int failure = pid < 0 ? errno : 0;
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    free(environment);
+    close(report[1]);
+    if (pid > 0 && (failure = read_failure(report[0])) != 0)
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    close(report[0]);
+    if (!failure)
+        *p = (aphi_process){.pid = pid, .own_group = o->own_group};
+    errno = failure;
+    return !failure;
+}
+
+pid_t aphi_process_fork(void)
+{
+    fflush(NULL);
+    return fork();
+}
+
+/* ---- watching and ending ----------------------------------------------------------------------------------------- */
+
+void aphi_process_note(aphi_process *p, pid_t pid, int status)
+{
+    if (WIFSTOPPED(status)) {
+        p->stopped = true;
+    } else if (WIFCONTINUED(status)) {
+        p->stopped = false;
+    } else {
+        p->leader_ended = p->leader_ended || pid == p->pid;
+        if (!p->failed)
+            p->status = status;
+        p->failed = p->failed || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+}
+
+/* Returns whether a process is left; if flags do not contain WNOHANG, none is. */
+static bool reap(aphi_process *p, int flags)
+{
+    while (p->pid) {
+        int status;
+        pid_t pid = waitpid(p->own_group ? -p->pid : p->pid, &status, flags);
+        if (pid == 0)
+            return true;
+        if (pid > 0)
+            aphi_process_note(p, pid, status);
+        else if (errno != EINTR)
+            p->pid = 0; /* ECHILD */
+    }
+    return false;
+}
+
+bool aphi_process_poll(aphi_process *p)
+{
+    return reap(p, WNOHANG | WUNTRACED | WCONTINUED);
+}
+
+bool aphi_process_wait(aphi_process *p, int64_t timeout_ns)
+{
+    if (timeout_ns < 0)
+        return !reap(p, 0);
+    int64_t pause = APHI_CLOCK_BACKOFF_NS, until = aphi_clock_ns() + timeout_ns;
+    while (aphi_process_poll(p)) {
+        if (aphi_clock_ns() >= until)
+            return false;
+        aphi_clock_backoff(&pause);
+    }
+    return true;
+}
+
+bool aphi_process_stop(aphi_process *p, int64_t grace_ns)
+{
+    if (!aphi_process_poll(p))
+        return true;
+    pid_t target = p->own_group ? -p->pid : p->pid;
+    if (grace_ns > 0) {
+        kill(target, SIGTERM);
+        kill(target, SIGCONT); /* a stopped process would not handle SIGTERM */
+        if (aphi_process_wait(p, grace_ns))
+            return true;
+    }
+    kill(target, SIGKILL);
+    aphi_process_wait(p, INT64_C(10000000000));
+    return false;
+}
+
+void aphi_process_status_text(int status, char *text, size_t size)
+{
+    if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        snprintf(text, size, "was killed by SIG%s", name ? name : "?");
+        return;
+    }
+    int code = WEXITSTATUS(status);
+    const char *name = code > 128 ? sigabbrev_np(code - 128) : NULL; /* as sh reports a signal */
+    if (name)
+        snprintf(text, size, "exited with status %d (SIG%s)", code, name);
+    else
+        snprintf(text, size, "exited with status %d%s", code, code == 127 ? " (command not found)" : "");
+}
+
+int aphi_process_run(const aphi_process_options *options, aphi_buffer *out)
+{
+    int ends[2] = {-1, -1};
+    aphi_process p = {0};
+    aphi_process_options piped = *options;
+    if (out && pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    if (out)
+        piped.out = ends[1];
+    bool started = aphi_process_start(&p, &piped);
+    int failure = errno;
+    char bytes[1 << 14];
+    if (out)
+        close(ends[1]);
+    for (ssize_t n; out && started && ((n = read(ends[0], bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR));)
+        aphi_buffer_add(out, bytes, n > 0 ? (size_t)n : 0);
+    if (out)
+        close(ends[0]);
+    aphi_process_wait(&p, -1);
+    errno = failure;
+    return started && WIFEXITED(p.status) ? WEXITSTATUS(p.status) : -1;
+}

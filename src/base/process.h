@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process.h - child processes: starting, watching and ending them. */
+#ifndef APHI_BASE_PROCESS_H
+#define APHI_BASE_PROCESS_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { APHI_PROCESS_NULL = -1 }; /* /dev/null */
+
+typedef struct aphi_process_options {
+    const char *command;   /* for /bin/sh -c; or: */
+    char *const *argv;     /* a program, found as execvp does, and its arguments; ends with NULL */
+    const char *directory; /* to start in; NULL: ours */
+    const char *variable;  /* NAME=VALUE, added to our environment or in place of NAME there; may be NULL */
+    int in, out, err;      /* descriptors for 0, 1 and 2; 0: ours; APHI_PROCESS_NULL */
+    const int *kept;       /* further descriptors that it inherits, 0 after the last; NULL: none */
+    bool own_group;        /* it leads a process group, with an empty signal mask and default actions */
+    bool dies_with_us;     /* it is killed when the thread that started it ends */
+} aphi_process_options;
+
+/* A child, or with own_group the processes of its group: those that are or become our children. All zero: none. */
+typedef struct aphi_process {
+    pid_t pid;             /* 0: not started, or all have ended and are reaped */
+    bool own_group;
+    bool leader_ended;     /* the one that was started */
+    bool stopped;          /* by a signal such as SIGSTOP */
+    bool failed;           /* status is that of the first process that failed */
+    int status;            /* of the latest process that ended, as waitpid stores it */
+} aphi_process;
+
+/* Starts a child. It inherits no other descriptors than those of the options. Returns false with errno, that of exec
+ * included, if it cannot be started. */
+bool aphi_process_start(aphi_process *p, const aphi_process_options *options);
+/* Reaps the processes that have ended. Returns whether any is left. Does not block. */
+bool aphi_process_poll(aphi_process *p);
+/* Waits until none is left, at most timeout_ns (negative: no limit). Returns false after the timeout. */
+bool aphi_process_wait(aphi_process *p, int64_t timeout_ns);
+/* Ends all: by SIGTERM, unless grace_ns is 0, and after grace_ns by SIGKILL. Returns whether SIGKILL was not needed. */
+bool aphi_process_stop(aphi_process *p, int64_t grace_ns);
+/* Records the status of a process that was reaped by the caller. */
+void aphi_process_note(aphi_process *p, pid_t pid, int status);
+
+/* "exited with status 3", "was killed by SIGSEGV". */
+void aphi_process_status_text(int status, char *text, size_t size);
+/* Runs a child to its end. Appends its stdout to out unless that is NULL. Returns its exit status; -1 with errno if it
+ * could not be started, with errno 0 if it was killed. */
+int aphi_process_run(const aphi_process_options *options, aphi_buffer *out);
+/* fork, for a child that does not exec. stdio is flushed before. */
+pid_t aphi_process_fork(void);
+
+#endif
