@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# demo.sh - the demonstration runs to its end: a server passes, a mutant does not, and the report is there.
+# demo.sh - the demonstration completes: a server passes, a mutant fails, and the report is written.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
@@ -9,7 +9,7 @@
 told='make demo'
 unset DISPLAY WAYLAND_DISPLAY
 REPORT=$dir/report.html bash "$ANTIPHON_ROOT/examples/demo.sh" >"$dir/out" 2>"$dir/err" </dev/null
-check 'it runs to its end' [ $? -eq 0 ]
+check 'it completes' [ $? -eq 0 ]
 out 'pass  swap at'
 out 'shrunk to '
 out 'expected'

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# style.sh - what every source file has in common.
+# style.sh - the common form of all source files.
 #
-# C: the licence in the first line, then a comment that opens with the file's name and says what it is for; at most 120
-# columns; no tabs; a name that no other C file of the tree has, but for the subjects, which are programs of their own.
-# Everything we wrote: no marks of unfinished work.
+# C files: the licence in the first line, then a comment "name.c - purpose"; at most 120 columns; no tabs; a unique name,
+# except in subjects/. All files: no marks of unfinished work.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -13,11 +12,11 @@ folders=
 for folder in include src models subjects examples tests bench tools docs .ci; do
     if [ -d $folder ]; then folders="$folders $folder"; fi
 done
-# shellcheck disable=SC2086 # one word a folder, and below, a file
+# shellcheck disable=SC2086 # one word per folder, and below, per file
 sources=$(find $folders -name '*.[ch]' | LC_ALL=C sort)
 bad=0
 
-# Columns are characters, not bytes: the bytes that continue a UTF-8 character do not count.
+# Columns are characters, not bytes: continuation bytes of UTF-8 do not count.
 # shellcheck disable=SC2086
 LC_ALL=C awk '
 function wrong(why) {
@@ -54,7 +53,7 @@ for name in $twice; do
     bad=1
 done
 
-# Written in pieces, so that this file does not find itself. Templates of mkstemp end in six X and are not marks.
+# Split, so that this file does not match itself. Templates of mkstemp end in six X and are not marks.
 marks="TO""DO|FIX""ME|HA""CK|TB""D|(^|[^X])X""XX([^X]|\$)"
 # shellcheck disable=SC2086
 ours="$(find $folders -type f \( -name '*.[ch1]' -o -name '*.sh' -o -name '*.md' -o -name '*.bash' -o -name '*.zsh' \) -o \
