@@ -4,7 +4,7 @@
 # links.sh - every relative link, file name and make target in the documents exists.
 #
 # Checked are links with their anchors (a heading of the target), and outside of code blocks each `src/...`, `file.c`, `bench_NAME`
-# and `make TARGET`. A pattern with * must match a file.
+# and `make TARGET`. A pattern with * must match a file. The names in architecture.svg are checked as well.
 set -eu
 cd "$(dirname "$0")/../.."
 command -v python3 >/dev/null || exit 77
@@ -89,6 +89,11 @@ for file in sys.argv[1:]:
             count += 1
     for match in re.finditer(r"\]\(([^()\s]+)\)", joined):
         check_link(file, text[joined.count("\n", 0, match.start())][0], match[1])
+        count += 1
+drawing = "docs/architecture.svg"
+for number, line in enumerate(open(drawing, encoding="utf-8"), 1):
+    for name in re.findall(r"\b(?:src/[a-z]+(?:/\w+\.c)?|\w+\.c)\b", line):
+        check_name(drawing, number, name)
         count += 1
 if not bad:
     print(f"{count} links and names exist")
