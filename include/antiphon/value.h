@@ -2,11 +2,10 @@
  *
  * value.h - immutable, interned, JSON-shaped data with symbolic holes.
  *
- * A value is one word. Null, booleans, integers below 2^60 and strings of at most seven bytes sit in the word itself;
- * all else is a pointer to a node of which there is exactly one for each content, so `a == b` is equality.
- * Values are never freed singly: a heap belongs to the thread that made it, and `aph_collect` reclaims what no root
- * reaches. No function of this header collects by itself, so locals need no protection.
- */
+ * A value is one word. Null, booleans, integers below 2^60 and strings of up to seven bytes are stored in the word;
+ * other values are pointers to interned nodes, one for each content, so `a == b` is equality.
+ * Values are not freed individually. Each thread has its own heap, and `aph_collect` reclaims the nodes that no root
+ * reaches. No other function of this header collects, so local variables need no protection. */
 #ifndef ANTIPHON_VALUE_H
 #define ANTIPHON_VALUE_H
 
@@ -30,22 +29,22 @@ typedef enum aph_kind {
     APH_ARRAY,
     APH_OBJECT,
     APH_SYMBOL, /* an unknown: a sort and a number */
-    APH_TERM,   /* an operation on values of which at least one is symbolic */
+    APH_TERM,   /* an operation with at least one symbolic operand */
 } aph_kind;
 
-/* The operations that terms are made of. All but the last two take two operands. */
+/* The operations of terms. All but the last two have two operands. */
 typedef enum aph_op {
     APH_ADD,
     APH_SUB,
     APH_MUL,
-    APH_DIV, /* rounds towards minus infinity; a branch that divides by zero or leaves 64 bits cannot be taken */
+    APH_DIV, /* rounds towards minus infinity; division by zero and overflow give APH_WRONG */
     APH_LT,
     APH_LE,
     APH_EQ,
     APH_AND,
     APH_OR,
     APH_NOT,   /* one operand */
-    APH_WRONG, /* no operand: the result of an operation that cannot be taken */
+    APH_WRONG, /* no operand: an undefined result; no branch can depend on it */
 } aph_op;
 
 #define APH_NIL ((aph_value)0)
@@ -58,8 +57,8 @@ static inline aph_value aph_bool(bool b)
 }
 aph_value aph_int(int64_t i);
 aph_value aph_bytes(const void *bytes, size_t n);       /* any bytes, NUL included */
-/* The word of a string of n < 8 bytes: length in bits 4 to 7, bytes above, lowest first; what a compiler knows of a
- * literal it computes, so a literal costs nothing. It knows only where all on the way is inlined. */
+/* The word of a string of n < 8 bytes: length in bits 4 to 7, then the bytes, lowest first. For a literal the compiler
+ * computes it, provided that all callers are inlined. */
 #define APH_INLINE_ inline __attribute__((always_inline))
 static APH_INLINE_ aph_value aph_short_(const char *bytes, size_t n)
 {
@@ -69,7 +68,7 @@ static APH_INLINE_ aph_value aph_short_(const char *bytes, size_t n)
 #undef APH_BYTE_
     return (aph_value)(uintptr_t)word;
 }
-static APH_INLINE_ aph_value aph_str(const char *text)       /* up to the NUL */
+static APH_INLINE_ aph_value aph_str(const char *text)       /* NUL-terminated */
 {
     size_t n = strlen(text);
     return __builtin_constant_p(n) && n < 8 ? aph_short_(text, n) : aph_bytes(text, n);
@@ -87,8 +86,8 @@ aph_value aph_record_(const void *const *pairs, size_t n);
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 aph_kind aph_kind_of(aph_value v);
-bool aph_is_symbolic(aph_value v);                      /* does a symbol occur in v? */
-static inline bool aph_truth(aph_value v)               /* v is the boolean true */
+bool aph_is_symbolic(aph_value v);                      /* true if v contains a symbol */
+static inline bool aph_truth(aph_value v)               /* true if v is the boolean true */
 {
     return v == aph_bool(true);
 }
@@ -101,14 +100,14 @@ static inline bool aph_is_str(aph_value v)
     return ((uintptr_t)v & 7) == 2 || aph_kind_of(v) == APH_STR;
 }
 int64_t aph_int_of(aph_value v);                        /* v must be an integer */
-/* The bytes of a string. For short strings they live in *v, so v must outlive the result. */
+/* The bytes of a string. The bytes of a short string are in *v, so v must outlive the result. */
 const char *aph_bytes_of(const aph_value *v, size_t *n);
-static APH_INLINE_ bool aph_str_is(aph_value v, const char *text) /* v is a string equal to text */
+static APH_INLINE_ bool aph_str_is(aph_value v, const char *text) /* true if v is a string equal to text */
 {
     return v == aph_str(text);
 }
 size_t aph_count(aph_value v);                          /* bytes of a string, items of an array or object, else 0 */
-uint64_t aph_hash(aph_value v);                         /* depends on content only, the same in every run */
+uint64_t aph_hash(aph_value v);                         /* depends on the content only; equal in all runs */
 int aph_compare(aph_value a, aph_value b);              /* a total order: by kind, then content */
 
 /* ---- strings ----------------------------------------------------------------------------------------------------- */
@@ -118,17 +117,17 @@ aph_value aph_substr(aph_value s, size_t from, size_t n);
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-aph_value aph_at(aph_value array, size_t i);            /* APH_NIL outside */
-aph_value aph_push(aph_value array, aph_value item);    /* linear in the length, as all that makes an array */
+aph_value aph_at(aph_value array, size_t i);            /* APH_NIL if i is out of range */
+aph_value aph_push(aph_value array, aph_value item);    /* linear in the length, as all functions that return arrays */
 aph_value aph_replace(aph_value array, size_t i, aph_value item);
 aph_value aph_slice(aph_value array, size_t from, size_t n);
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
-/* Keys are strings; any other value given as a key stands for its JSON text. Logarithmic in the number of keys. */
+/* Keys are strings; another value as a key means its JSON text. All functions are logarithmic in the number of keys. */
 
 aph_value aph_get(aph_value object, aph_value key);     /* APH_NIL if absent, or if object is not an object */
 aph_value aph_field_(aph_value object, const char *name, size_t n);
-static APH_INLINE_ aph_value aph_field(aph_value object, const char *name) /* the same, with a literal name */
+static APH_INLINE_ aph_value aph_field(aph_value object, const char *name) /* the same, by name */
 {
     size_t n = strlen(name);
     return __builtin_constant_p(n) && n < 8 ? aph_get(object, aph_short_(name, n)) : aph_field_(object, name, n);
@@ -140,7 +139,7 @@ static APH_INLINE_ aph_value aph_put(aph_value object, const char *name, aph_val
     return aph_set(object, aph_str(name), item);
 }
 aph_value aph_remove(aph_value object, aph_value key);
-/* The i-th pair in the order of aph_compare on keys. Logarithmic. */
+/* The i-th pair in the order of keys (aph_compare). Returns false if i is out of range. */
 bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item);
 
 /* ---- symbolic terms ---------------------------------------------------------------------------------------------- */
@@ -149,8 +148,9 @@ bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item);
 aph_value aph_symbol(aph_kind sort, uint32_t number);
 aph_kind aph_symbol_sort(aph_value v);
 uint32_t aph_symbol_number(aph_value v);
-/* Build a term; computes at once what is known. Operands of a wrong kind, division by zero and results outside 64 bits
- * give the term APH_WRONG, which no branch can satisfy. Equality of structured values is taken apart. */
+/* Builds a term; concrete operations are computed. Operands of a wrong kind, division by zero and overflow of 64 bits
+ * give the term APH_WRONG, which no branch can satisfy. Equality of arrays and objects becomes equality of their items.
+ * */
 aph_value aph_term(aph_op op, aph_value a, aph_value b);
 aph_op aph_term_op(aph_value v);
 size_t aph_term_count(aph_value v);
@@ -176,26 +176,26 @@ typedef struct aph_json_error {
     char message[120];
 } aph_json_error;
 
-/* Reads one JSON text. Integers only, of 64 bits. Bytes of a string that are not UTF-8 are kept as they are; written
- * out they become \udcXX, which reads back as the byte XX. A symbol is written {"?": number, "sort": "int"}; a term,
- * {"op": [operands]}, for people: neither is read back. */
+/* Reads one JSON text. Returns false and sets *error if it is invalid. Numbers must be integers of 64 bits. Bytes of a
+ * string that are not UTF-8 are kept, and written as \udcXX, which reads back as the byte XX. Symbols are written as
+ * {"?": number, "sort": "int"} and terms as {"op": [operands]}, which are not read back as symbols and terms. */
 bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *error);
 void aph_json_write(FILE *out, aph_value v);
-/* The text in malloc'ed memory, NUL-terminated; *n, if given, receives its length. */
+/* Returns the text, NUL-terminated; the caller frees it. Sets *n to its length if n is not NULL. */
 char *aph_json_text(aph_value v, size_t *n);
 
 /* ---- reclaiming -------------------------------------------------------------------------------------------------- */
 
-/* A root: called at each collection to mark, with aph_mark, what it still needs. */
+/* A root: called at each collection; marks the values in use with aph_mark. */
 typedef void aph_root(void *context);
 void aph_root_add(aph_root *mark, void *context);
 void aph_root_remove(aph_root *mark, void *context);
 void aph_mark(aph_value v);
 void aph_collect(void);
-/* Bytes that nodes take now, and took just after the last collection. */
+/* Bytes of all nodes now, and just after the last collection. */
 size_t aph_heap_bytes(void);
 size_t aph_heap_bytes_kept(void);
-/* Frees the calling thread's heap; every value of it is gone. */
+/* Frees the calling thread's heap with all of its values. */
 void aph_heap_close(void);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bindings.c - sets of symbols, values for symbols, and putting the ones in place of the others.
+ * bindings.c - sets of symbols, values of symbols, and substitution.
  *
- * Idea:       a handful of symbols is looked up by running over them; more get a hash index. Walks over values skip
- *             every part whose Bloom mask says that it holds nothing of interest. Terms share their parts, so a term
- *             written out can be exponentially larger than it is; walks remember the last few parts they were in.
- * Invariants: 1. many is NULL or holds all of the set; few holds all of it until then
- *             2. the index, where there is one, has at least twice as many places as there are symbols */
+ * Idea:       few symbols are searched linearly; more get a hash index. Traversals skip every part whose Bloom mask
+ *             excludes the symbols of interest. Terms share parts, so the expanded term can be exponentially larger;
+ *             traversals remember the last few visited parts.
+ * Invariants: 1. many is NULL or contains the whole set; until then few contains it
+ *             2. an index has at least twice as many entries as there are symbols */
 #include "solve/bindings.h"
 
 #include "base/memory.h"
@@ -93,8 +93,8 @@ typedef struct visited {
     aph_value term[REMEMBERED];
 } visited;
 
-/* Is term one of those visited last? It is from now on. */
-static bool visit_again(visited *seen, aph_value term)
+/* Returns true if term was visited recently; marks it as visited. */
+static bool was_visited(visited *seen, aph_value term)
 {
     if (!seen->ready) {
         memset(seen->term, 0, sizeof seen->term);
@@ -107,7 +107,7 @@ static bool visit_again(visited *seen, aph_value term)
     return false;
 }
 
-static void collect(aphi_symset *s, aph_value v, visited *seen)
+static void collect_symbols(aphi_symset *s, aph_value v, visited *seen)
 {
     if (v->shape == APHI_SYM) {
         aphi_symset_add(s, v);
@@ -116,9 +116,9 @@ static void collect(aphi_symset *s, aph_value v, visited *seen)
     bool inner = v->shape == APHI_OPERATION;
     for (size_t i = 0; i < aphi_slots_of(v); i++) {
         aph_value part = v->slot[i].v;
-        if (!aphi_symbols(part) || (inner && part->shape == APHI_OPERATION && visit_again(seen, part)))
+        if (!aphi_symbols(part) || (inner && part->shape == APHI_OPERATION && was_visited(seen, part)))
             continue;
-        collect(s, part, seen);
+        collect_symbols(s, part, seen);
     }
 }
 
@@ -127,19 +127,19 @@ void aphi_symset_collect(aphi_symset *s, aph_value v)
     visited seen;
     seen.ready = false;
     if (aphi_symbols(v))
-        collect(s, v, &seen);
+        collect_symbols(s, v, &seen);
 }
 
-static bool meets(const aphi_symset *s, aph_value v, visited *seen)
+static bool contains_any(const aphi_symset *s, aph_value v, visited *seen)
 {
     if (v->shape == APHI_SYM)
         return aphi_symset_find(s, v) != APHI_ABSENT;
     bool inner = v->shape == APHI_OPERATION;
     for (size_t i = 0; i < aphi_slots_of(v); i++) {
         aph_value part = v->slot[i].v;
-        if (!(aphi_symbols(part) & s->mask) || (inner && part->shape == APHI_OPERATION && visit_again(seen, part)))
+        if (!(aphi_symbols(part) & s->mask) || (inner && part->shape == APHI_OPERATION && was_visited(seen, part)))
             continue;
-        if (meets(s, part, seen))
+        if (contains_any(s, part, seen))
             return true;
     }
     return false;
@@ -149,7 +149,7 @@ bool aphi_symset_meets(const aphi_symset *s, aph_value v)
 {
     visited seen;
     seen.ready = false;
-    return (aphi_symbols(v) & s->mask) && meets(s, v, &seen);
+    return (aphi_symbols(v) & s->mask) && contains_any(s, v, &seen);
 }
 
 bool aphi_holds(aph_value v, aph_value symbol)
@@ -162,7 +162,7 @@ bool aphi_holds(aph_value v, aph_value symbol)
     return aphi_symset_meets(&one, v);
 }
 
-/* ---- values for symbols ------------------------------------------------------------------------------------------ */
+/* ---- values of symbols ------------------------------------------------------------------------------------------- */
 
 aph_value aphi_bindings_get(const aphi_bindings *b, aph_value symbol)
 {
@@ -226,7 +226,7 @@ static aph_value rewritten_term(rewrite *r, aph_value v)
     return aph_term((aph_op)v->detail, a, b);
 }
 
-/* A term of terms: its parts may be shared, so remember what became of them. */
+/* A term of terms: its parts may be shared, so remember their results. */
 static aph_value rewritten_tower(rewrite *r, aph_value v)
 {
     if (!r->ready) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bindings.h - sets of symbols, and values for symbols. Both start as {0}, or faster with _init, and take no memory
+ * bindings.h - sets of symbols, and values of symbols. Both start as {0}, or faster with _init, and allocate no memory
  * while they are small. */
 #ifndef APHI_SOLVE_BINDINGS_H
 #define APHI_SOLVE_BINDINGS_H
@@ -9,11 +9,11 @@
 
 enum { APHI_FEW_SYMBOLS = 12 };
 
-/* Symbols in the order in which they were added, each once. */
+/* Distinct symbols in the order of insertion. */
 typedef struct aphi_symset {
     size_t count, capacity;
     uint64_t mask;           /* Bloom mask of all */
-    aph_value *many;         /* once there are more than a few */
+    aph_value *many;         /* if there are more than a few */
     uint32_t *index;         /* open addressing: position + 1 in many */
     size_t index_size;
     aph_value few[APHI_FEW_SYMBOLS];
@@ -36,10 +36,10 @@ static inline aph_value aphi_symset_at(const aphi_symset *s, size_t i)
 
 size_t aphi_symset_find(const aphi_symset *s, aph_value symbol); /* its position, or APHI_ABSENT */
 size_t aphi_symset_add(aphi_symset *s, aph_value symbol);        /* its position */
-void aphi_symset_collect(aphi_symset *s, aph_value v);           /* all symbols inside v, in order of occurrence */
-bool aphi_symset_meets(const aphi_symset *s, aph_value v);       /* is one of them inside v? */
-bool aphi_holds(aph_value v, aph_value symbol);                  /* is symbol inside v? */
-void aphi_symset_deinit(aphi_symset *s);                         /* it can be used again, as empty */
+void aphi_symset_collect(aphi_symset *s, aph_value v);           /* adds all symbols of v, in order of occurrence */
+bool aphi_symset_meets(const aphi_symset *s, aph_value v);       /* true if v contains one of them */
+bool aphi_holds(aph_value v, aph_value symbol);                  /* true if v contains symbol */
+void aphi_symset_deinit(aphi_symset *s);                         /* leaves it empty and usable */
 
 /* Symbols with a value each. */
 typedef struct aphi_bindings {
@@ -70,12 +70,12 @@ static inline aph_value *aphi_bindings_value(aphi_bindings *b, size_t i)
 /* The value of a symbol, APH_NIL if it has none. */
 aph_value aphi_bindings_get(const aphi_bindings *b, aph_value symbol);
 void aphi_bindings_set(aphi_bindings *b, aph_value symbol, aph_value value);
-/* Give each symbol inside v that has no value the first of its sort: false, 0, "". */
+/* Gives each unbound symbol of v the default of its sort: false, 0 or "". */
 void aphi_bindings_complete(aphi_bindings *b, aph_value v);
-void aphi_bindings_deinit(aphi_bindings *b);                     /* it can be used again, as empty */
+void aphi_bindings_deinit(aphi_bindings *b);                     /* leaves it empty and usable */
 
-/* v with each bound symbol replaced by its value, all at once, and computed again where that makes it known.
- * The cost is that of the parts of v that may hold a bound symbol. */
+/* v with all bound symbols replaced simultaneously by their values, and simplified. Visits only the parts of v that may
+ * contain a bound symbol. */
 aph_value aphi_substitute(aph_value v, const aphi_bindings *b);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * constraint_graph.c - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold.
+ * constraint_graph.c - a set of literals as a graph of symbols, and an exact decision of their satisfiability.
  *
- * Idea:       a symbol that only has bounds, excluded values and other symbols to differ from, and more values left
- *             than such others, can be given a value last. Setting such symbols aside, again and again, most often
- *             leaves nothing: then all can hold. What is left, the core, is tried in this order: ranges may refute it;
- *             a guess, repaired a few times, may satisfy it; if few assignments exist, ranges are split until they
- *             refute it or are points; then Z3 is asked.
- * Invariants: every answer but APHI_UNDECIDED is exact; a guess counts only if every literal evaluates to true.
- * Cost:       linear in the literals for each round of setting aside; rounds are few unless domains are tight. */
+ * Idea:       a symbol that is constrained only by bounds, excluded values and disequalities, and has more values than
+ *             disequalities, can be assigned last. Repeated elimination of such symbols usually leaves nothing: then
+ *             the set is satisfiable. The rest, the core, is decided in this order: ranges may refute it; a guess,
+ *             repaired a few times, may satisfy it; if few assignments exist, ranges are split until they refute it or
+ *             are points; then Z3 decides.
+ * Invariants: every result but APHI_UNDECIDED is exact; a guess is accepted only if every literal evaluates to true.
+ * Cost:       linear in the literals for each round of elimination; there are few rounds unless domains are tight. */
 #include "solve/constraint_graph.h"
 
 #include "base/choice.h"
@@ -45,7 +45,7 @@ static aphi_cell *cell_of(const aphi_constraint_graph *w, aph_value symbol)
     return &w->cell[aphi_symset_find(&w->symbols, symbol)];
 }
 
-static void enter(aphi_constraint_graph *w, aph_value literal)
+static void add_literal(aphi_constraint_graph *w, aph_value literal)
 {
     aph_value x, y;
     aphi_form form = aphi_form_of(literal, &x, &y);
@@ -84,7 +84,7 @@ void aphi_constraint_graph_init(aphi_constraint_graph *w, size_t n, const aph_va
     for (size_t i = 0; i < count; i++)
         w->cell[i] = (aphi_cell){.range = range_of_sort(aph_symbol_sort(aphi_symset_at(&w->symbols, i)))};
     for (size_t i = 0; i < n; i++)
-        enter(w, literals[i]);
+        add_literal(w, literals[i]);
 }
 
 void aphi_constraint_graph_deinit(aphi_constraint_graph *w)
@@ -100,24 +100,25 @@ static void count_degrees(aphi_constraint_graph *w)
     for (size_t i = 0; i < w->symbols.count; i++)
         w->cell[i].degree = 0;
     for (size_t i = 0; i < w->n; i++)
-        if (aphi_form_of(w->literals[i], &x, &y) == APHI_APART && !cell_of(w, x)->gone && !cell_of(w, y)->gone) {
+        if (aphi_form_of(w->literals[i], &x, &y) == APHI_APART && !cell_of(w, x)->eliminated &&
+            !cell_of(w, y)->eliminated) {
             cell_of(w, x)->degree++;
             cell_of(w, y)->degree++;
         }
 }
 
-/* Are there more values than points and neighbours exclude together? */
+/* Returns true if there are more values than points and neighbours can exclude. */
 static bool has_room(const aphi_cell *cell, aph_kind sort)
 {
     if (sort == APH_STR)
         return true;
     if (sort == APH_BOOL || aphi_range_empty(cell->range))
         return false;
-    uint64_t others = (uint64_t)cell->range.high - (uint64_t)cell->range.low; /* one less than there are values */
+    uint64_t others = (uint64_t)cell->range.high - (uint64_t)cell->range.low; /* number of values minus one */
     return others >= (uint64_t)cell->points + cell->degree;
 }
 
-void aphi_constraint_graph_set_aside(aphi_constraint_graph *w)
+void aphi_constraint_graph_eliminate(aphi_constraint_graph *w)
 {
     for (bool more = true; more;) {
         more = false;
@@ -125,8 +126,8 @@ void aphi_constraint_graph_set_aside(aphi_constraint_graph *w)
         w->rounds++;
         for (size_t i = 0; i < w->symbols.count; i++) {
             aphi_cell *cell = &w->cell[i];
-            if (!cell->gone && !cell->pinned && has_room(cell, aph_symbol_sort(aphi_symset_at(&w->symbols, i)))) {
-                cell->gone = w->rounds;
+            if (!cell->eliminated && !cell->pinned && has_room(cell, aph_symbol_sort(aphi_symset_at(&w->symbols, i)))) {
+                cell->eliminated = w->rounds;
                 more = true;
             }
         }
@@ -139,17 +140,17 @@ bool aphi_constraint_graph_remains(const aphi_constraint_graph *w, aph_value lit
     aphi_form form = aphi_form_of(literal, &x, &y);
     if (form == APHI_OTHER)
         return true;
-    return !cell_of(w, x)->gone && !(form == APHI_APART && cell_of(w, y)->gone);
+    return !cell_of(w, x)->eliminated && !(form == APHI_APART && cell_of(w, y)->eliminated);
 }
 
 /* ---- the core ---------------------------------------------------------------------------------------------------- */
 
 typedef struct core {
-    const aphi_constraint_graph *web;
+    const aphi_constraint_graph *graph;
     size_t n;
     const aph_value *literals;
-    int64_t *value;            /* of each symbol of the web, as aphi_evaluate wants it */
-    aphi_range *range;         /* in which each symbol is looked for */
+    int64_t *value;            /* of each symbol of the graph, as for aphi_evaluate */
+    aphi_range *range;         /* search range of each symbol */
     unsigned splits_left;
     aphi_choice choice;
 } core;
@@ -157,13 +158,13 @@ typedef struct core {
 static aphi_range range_in_core(const void *context, aph_value symbol)
 {
     const core *c = context;
-    return c->range[aphi_symset_find(&c->web->symbols, symbol)];
+    return c->range[aphi_symset_find(&c->graph->symbols, symbol)];
 }
 
 static int64_t value_in_core(const void *context, aph_value symbol)
 {
     const core *c = context;
-    return c->value[aphi_symset_find(&c->web->symbols, symbol)];
+    return c->value[aphi_symset_find(&c->graph->symbols, symbol)];
 }
 
 static bool holds(const core *c, aph_value literal)
@@ -172,8 +173,8 @@ static bool holds(const core *c, aph_value literal)
     return !r.wrong && r.i;
 }
 
-/* The first literal that does not hold; APH_NIL if all do. */
-static aph_value first_broken(const core *c)
+/* The first violated literal; APH_NIL if there is none. */
+static aph_value first_violated(const core *c)
 {
     for (size_t i = 0; i < c->n; i++)
         if (!holds(c, c->literals[i]))
@@ -189,7 +190,7 @@ static bool ranges_refute(const core *c)
     return false;
 }
 
-/* The number of nodes of t written out, or what is left of `most` below zero. */
+/* Returns `most` minus the number of nodes of the expanded term; stops at zero. */
 static int count_nodes(aph_value t, int most)
 {
     most--;
@@ -215,22 +216,22 @@ static unsigned bits_of(aphi_range r)
     return others ? 64 - (unsigned)__builtin_clzll(others) : 0;
 }
 
-/* Are there few enough assignments to hope to go through them? */
+/* Returns true if there are few enough assignments to search. */
 static bool can_be_searched(const core *c)
 {
     unsigned bits = 0;
-    for (size_t i = 0; i < c->web->symbols.count && bits <= SPLIT_BITS_MOST; i++)
-        if (!c->web->cell[i].gone)
-            bits += aph_symbol_sort(aphi_symset_at(&c->web->symbols, i)) == APH_STR ? 64 : bits_of(c->range[i]);
+    for (size_t i = 0; i < c->graph->symbols.count && bits <= SPLIT_BITS_MOST; i++)
+        if (!c->graph->cell[i].eliminated)
+            bits += aph_symbol_sort(aphi_symset_at(&c->graph->symbols, i)) == APH_STR ? 64 : bits_of(c->range[i]);
     return bits <= SPLIT_BITS_MOST;
 }
 
-/* The symbol with the smallest range of more than one value; APHI_ABSENT if all have one. */
+/* The symbol with the smallest range of several values; APHI_ABSENT if all ranges are points. */
 static size_t next_to_split(const core *c)
 {
     size_t best = APHI_ABSENT;
-    for (size_t i = 0; i < c->web->symbols.count; i++)
-        if (!c->web->cell[i].gone && c->range[i].low < c->range[i].high &&
+    for (size_t i = 0; i < c->graph->symbols.count; i++)
+        if (!c->graph->cell[i].eliminated && c->range[i].low < c->range[i].high &&
             (best == APHI_ABSENT || bits_of(c->range[i]) < bits_of(c->range[best])))
             best = i;
     return best;
@@ -238,12 +239,12 @@ static size_t next_to_split(const core *c)
 
 static bool all_points_hold(core *c)
 {
-    for (size_t i = 0; i < c->web->symbols.count; i++)
+    for (size_t i = 0; i < c->graph->symbols.count; i++)
         c->value[i] = c->range[i].low;
-    return !first_broken(c);
+    return !first_violated(c);
 }
 
-/* Halve ranges until they refute the core or are down to one value each. */
+/* Halves ranges until they refute the core or are single values. */
 static aphi_sat search(core *c)
 {
     if (c->splits_left-- == 0)
@@ -272,29 +273,29 @@ static int64_t nearest(int64_t i, aphi_range r)
     return i < r.low ? r.low : i > r.high ? r.high : i;
 }
 
-/* Move the symbol of t as little as brings t into `to`, if it can be seen how. */
-static bool steer(core *c, aph_value t, aphi_range to)
+/* Moves the symbol of t by the smallest amount that brings t into `to`, if t has a suitable form. */
+static bool move_towards(core *c, aph_value t, aphi_range to)
 {
     aph_value symbol;
     aphi_range from;
     if (!aphi_range_before(t, to, &symbol, &from) || aphi_range_empty(from))
         return false;
-    size_t i = aphi_symset_find(&c->web->symbols, symbol);
+    size_t i = aphi_symset_find(&c->graph->symbols, symbol);
     int64_t was = c->value[i];
-    c->value[i] = nearest(nearest(was, from), c->web->cell[i].range);
+    c->value[i] = nearest(nearest(was, from), c->graph->cell[i].range);
     return c->value[i] != was;
 }
 
-/* Change some symbol inside the literal in some way. */
-static void poke(core *c, aph_value literal)
+/* Changes a random symbol of the literal. */
+static void change_randomly(core *c, aph_value literal)
 {
     aphi_symset inside = {0};
     aphi_symset_collect(&inside, literal);
     aph_value symbol = aphi_symset_at(&inside, aphi_choice_below(&c->choice, inside.count));
-    size_t i = aphi_symset_find(&c->web->symbols, symbol);
+    size_t i = aphi_symset_find(&c->graph->symbols, symbol);
     switch (aph_symbol_sort(symbol)) {
     case APH_BOOL: c->value[i] = !c->value[i]; break;
-    case APH_INT: c->value[i] = nearest(aphi_choice_within(&c->choice, -8, 8), c->web->cell[i].range); break;
+    case APH_INT: c->value[i] = nearest(aphi_choice_within(&c->choice, -8, 8), c->graph->cell[i].range); break;
     default: c->value[i] = aphi_scalar(aph_strf("?%u", (unsigned)aphi_choice_below(&c->choice, 64))); break;
     }
     aphi_symset_deinit(&inside);
@@ -307,7 +308,9 @@ static bool repair_order(core *c, aph_value a, aph_value b, bool strict)
     if (x.wrong || y.wrong || (strict && (y.i == INT64_MIN || x.i == INT64_MAX)))
         return false;
     aphi_range below = {INT64_MIN, y.i - strict}, above = {x.i + strict, INT64_MAX};
-    return left_first ? steer(c, a, below) || steer(c, b, above) : steer(c, b, above) || steer(c, a, below);
+    if (left_first)
+        return move_towards(c, a, below) || move_towards(c, b, above);
+    return move_towards(c, b, above) || move_towards(c, a, below);
 }
 
 static bool repair_equality(core *c, aph_value a, aph_value b, bool equal)
@@ -317,14 +320,14 @@ static bool repair_equality(core *c, aph_value a, aph_value b, bool equal)
         return false;
     if (aph_sort_of(a) != APH_INT) {
         if (equal && aphi_is_symbol(a))
-            c->value[aphi_symset_find(&c->web->symbols, a)] = y.i;
+            c->value[aphi_symset_find(&c->graph->symbols, a)] = y.i;
         return equal && aphi_is_symbol(a);
     }
     if (equal)
-        return steer(c, a, (aphi_range){y.i, y.i}) || steer(c, b, (aphi_range){x.i, x.i});
-    return (y.i < INT64_MAX && steer(c, a, (aphi_range){y.i + 1, INT64_MAX})) ||
-           (y.i > INT64_MIN && steer(c, a, (aphi_range){INT64_MIN, y.i - 1})) ||
-           (x.i < INT64_MAX && steer(c, b, (aphi_range){x.i + 1, INT64_MAX}));
+        return move_towards(c, a, (aphi_range){y.i, y.i}) || move_towards(c, b, (aphi_range){x.i, x.i});
+    return (y.i < INT64_MAX && move_towards(c, a, (aphi_range){y.i + 1, INT64_MAX})) ||
+           (y.i > INT64_MIN && move_towards(c, a, (aphi_range){INT64_MIN, y.i - 1})) ||
+           (x.i < INT64_MAX && move_towards(c, b, (aphi_range){x.i + 1, INT64_MAX}));
 }
 
 static void repair(core *c, aph_value l)
@@ -345,19 +348,19 @@ static void repair(core *c, aph_value l)
     else if (op == APH_NOT && aphi_is_term(a, APH_EQ))
         done = repair_equality(c, aphi_node_arg(a, 0), aphi_node_arg(a, 1), false);
     if (!done)
-        poke(c, l);
+        change_randomly(c, l);
 }
 
 static bool guess(core *c)
 {
-    for (size_t i = 0; i < c->web->symbols.count; i++)
-        switch (aph_symbol_sort(aphi_symset_at(&c->web->symbols, i))) {
-        case APH_INT: c->value[i] = nearest(0, c->web->cell[i].range); break;
+    for (size_t i = 0; i < c->graph->symbols.count; i++)
+        switch (aph_symbol_sort(aphi_symset_at(&c->graph->symbols, i))) {
+        case APH_INT: c->value[i] = nearest(0, c->graph->cell[i].range); break;
         case APH_BOOL: c->value[i] = 0; break;
         default: c->value[i] = aphi_scalar(aph_str("")); break;
         }
     for (int tries = 0; tries < REPAIRS_MOST; tries++) {
-        aph_value broken = first_broken(c);
+        aph_value broken = first_violated(c);
         if (!broken)
             return true;
         repair(c, broken);
@@ -372,16 +375,16 @@ static aph_value word_of(aph_kind sort, int64_t i)
     return sort == APH_INT ? aph_int(i) : sort == APH_BOOL ? aph_bool(i != 0) : (aph_value)(uintptr_t)i;
 }
 
-static void tell_core(const core *c, aphi_bindings *values)
+static void assign_core(const core *c, aphi_bindings *values)
 {
-    for (size_t i = 0; i < c->web->symbols.count; i++) {
-        aph_value symbol = aphi_symset_at(&c->web->symbols, i);
-        if (!c->web->cell[i].gone)
+    for (size_t i = 0; i < c->graph->symbols.count; i++) {
+        aph_value symbol = aphi_symset_at(&c->graph->symbols, i);
+        if (!c->graph->cell[i].eliminated)
             aphi_bindings_set(values, symbol, word_of(aph_symbol_sort(symbol), c->value[i]));
     }
 }
 
-/* Does a literal say that symbol is not this value, or not that of a symbol that already has it? */
+/* Returns true if a literal excludes the value, or requires a difference from a symbol that already has it. */
 static bool is_excluded(const aphi_constraint_graph *w, const aphi_bindings *values, aph_value symbol, aph_value value)
 {
     aph_value x, y;
@@ -413,12 +416,12 @@ static aph_value free_value(const aphi_constraint_graph *w, const aphi_bindings 
     return aph_int(i);
 }
 
-/* Values for what was set aside: the last set aside first, so that each finds room. */
-static void tell_set_aside(const aphi_constraint_graph *w, aphi_bindings *values)
+/* Assigns the eliminated symbols, the last first, so that each has a value left. */
+static void assign_eliminated(const aphi_constraint_graph *w, aphi_bindings *values)
 {
     for (uint32_t round = w->rounds; round > 0; round--)
         for (size_t i = 0; i < w->symbols.count; i++)
-            if (w->cell[i].gone == round) {
+            if (w->cell[i].eliminated == round) {
                 aph_value symbol = aphi_symset_at(&w->symbols, i);
                 aphi_bindings_set(values, symbol, free_value(w, values, symbol));
             }
@@ -438,11 +441,11 @@ static aphi_sat decide_core(core *c, int64_t solver_ms, aphi_bindings *values)
     if (sat == APHI_UNDECIDED)
         return aphi_z3_ask(c->n, c->literals, solver_ms, values);
     if (sat == APHI_SAT && values)
-        tell_core(c, values);
+        assign_core(c, values);
     return sat;
 }
 
-static aphi_sat decide_web(const aphi_constraint_graph *w, int64_t solver_ms, aphi_bindings *values)
+static aphi_sat decide_graph(const aphi_constraint_graph *w, int64_t solver_ms, aphi_bindings *values)
 {
     size_t n = w->n, symbols = w->symbols.count, left = 0;
     bool small = n <= 32 && symbols <= APHI_FEW_SYMBOLS;
@@ -468,10 +471,10 @@ aphi_sat aphi_decide(size_t n, const aph_value *literals, int64_t solver_ms, aph
 {
     aphi_constraint_graph w;
     aphi_constraint_graph_init(&w, n, literals);
-    aphi_constraint_graph_set_aside(&w);
-    aphi_sat sat = decide_web(&w, solver_ms, values);
+    aphi_constraint_graph_eliminate(&w);
+    aphi_sat sat = decide_graph(&w, solver_ms, values);
     if (sat == APHI_SAT && values)
-        tell_set_aside(&w, values);
+        assign_eliminated(&w, values);
     aphi_constraint_graph_deinit(&w);
     return sat;
 }

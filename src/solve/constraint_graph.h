@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * constraint_graph.h - a set of literals seen as a graph of symbols, and the exact decision whether they can all hold. */
+ * constraint_graph.h - a set of literals as a graph of symbols, and an exact decision of their satisfiability. */
 #ifndef APHI_SOLVE_CONSTRAINT_GRAPH_H
 #define APHI_SOLVE_CONSTRAINT_GRAPH_H
 
 #include "solve/range.h"
 #include "solve/z3.h"
 
-/* How a literal constrains. All but the last are solved in place. */
+/* The form of a literal. All but the last are solved without search. */
 typedef enum aphi_form {
     APHI_LOWER, /* constant <= symbol */
     APHI_UPPER, /* symbol <= constant */
@@ -20,11 +20,11 @@ typedef enum aphi_form {
 aphi_form aphi_form_of(aph_value literal, aph_value *x, aph_value *y);
 
 typedef struct aphi_cell {
-    aphi_range range; /* of a boolean 0..1; means nothing for a string */
-    uint32_t points;  /* values inside the range that are excluded, at most */
-    uint32_t degree;  /* symbols that it must differ from */
-    uint32_t gone;    /* the round in which it was set aside; 0: it was not */
-    bool pinned;      /* not to be set aside */
+    aphi_range range; /* 0..1 for a boolean; unused for a string */
+    uint32_t points;  /* upper bound of the excluded values inside the range */
+    uint32_t degree;  /* number of symbols that it must differ from */
+    uint32_t eliminated;    /* the round of its elimination; 0: not eliminated */
+    bool pinned;      /* cannot be eliminated */
 } aphi_cell;
 
 typedef struct aphi_constraint_graph {
@@ -39,14 +39,14 @@ typedef struct aphi_constraint_graph {
 /* Literals are borrowed. Symbols that occur in an APHI_OTHER literal are pinned. */
 void aphi_constraint_graph_init(aphi_constraint_graph *w, size_t n, const aph_value *literals);
 void aphi_constraint_graph_deinit(aphi_constraint_graph *w);
-/* Set symbols aside, round by round, that have more values left than symbols to differ from: whatever those come to
- * be, there is a value. So what remains can hold if and only if all can. */
-void aphi_constraint_graph_set_aside(aphi_constraint_graph *w);
-/* Does it constrain no symbol that was set aside? */
+/* Eliminates, round by round, symbols that have more values than symbols to differ from: a value is left for any
+ * assignment of those. The remaining literals are satisfiable if and only if all are. */
+void aphi_constraint_graph_eliminate(aphi_constraint_graph *w);
+/* Returns true if the literal contains no eliminated symbol. */
 bool aphi_constraint_graph_remains(const aphi_constraint_graph *w, aph_value literal);
 
-/* Can the literals all hold? In each, bounds and points must be in the form that the store keeps. With `values`, those
- * get a value for each symbol in the literals on APHI_SAT. */
+/* Decides whether all literals can hold. Bounds and points must be in the form of a store. On APHI_SAT, a value of each
+ * symbol is added to `values`, if not NULL. */
 aphi_sat aphi_decide(size_t n, const aph_value *literals, int64_t solver_ms, aphi_bindings *values);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * literals.c - conditions taken apart into the literals that a store keeps and the symbols that they determine.
+ * literals.c - decomposition of conditions into the literals of a store and bindings of symbols.
  *
- * Idea:       a condition that must hold says more than its term: nothing in it may be wrong. So x + 1 <= 5 becomes
- *             x <= 4 with x + 1 in 64 bits, which here is no news; x + y = 3 becomes y is 3 - x. An equation solved
- *             for a symbol makes the symbol disappear: it is substituted at once, and the literals that held it wait
- *             to be absorbed again.
- * Invariants: of the literals kept,
- *             1. an integer symbol has at most one lower and one upper bound, and they leave two values at least
- *             2. points (x != c) lie strictly between the bounds of x
+ * Idea:       a condition that holds also implies that no part of it is wrong. So x + 1 <= 5 becomes x <= 4 with x + 1
+ *             in 64 bits, which is implied here; x + y = 3 becomes y = 3 - x. A symbol for which an equation is solved
+ *             is substituted at once, and the literals that contained it are absorbed again.
+ * Invariants: of the stored literals,
+ *             1. an integer symbol has at most one lower and one upper bound, which leave at least two values
+ *             2. points (x != c) are strictly between the bounds of x
  *             3. booleans occur only within APHI_OTHER literals
  *             4. no symbol in them is bound
- *             so a symbol with bounds and points only always has a value left.
- * Cost:       a run over the literals for each condition, one more for each symbol bound; most are passed over by
- *             their Bloom masks. */
+ *             so a symbol with only bounds and points has at least one value.
+ * Cost:       one pass over the literals for each condition, and one for each bound symbol; Bloom masks skip most of
+ *             them. */
 #include "solve/literals.h"
 
 #include "base/memory.h"
@@ -77,7 +76,7 @@ static void keep(aphi_literals *a, aph_value literal)
     aphi_list_add(&a->literals, literal);
 }
 
-/* symbol is value, in which it does not occur. */
+/* Binds symbol to value, which does not contain it. */
 static void bind(aphi_literals *a, aph_value symbol, aph_value value)
 {
     aphi_bindings one;
@@ -116,7 +115,7 @@ static aphi_range bounds_of(const aphi_literals *a, aph_value symbol)
     return r;
 }
 
-/* Move the bounds inwards over points that lie on them. */
+/* Narrows the bounds past points on them. */
 static aphi_range without_points(aphi_literals *a, aph_value symbol, aphi_range r)
 {
     aph_value x, y;
@@ -138,7 +137,7 @@ static aphi_range without_points(aphi_literals *a, aph_value symbol, aphi_range 
     return r;
 }
 
-/* Drop the bounds of symbol, and its points that are not strictly between r's. */
+/* Drops the bounds of symbol, and its points that are not strictly inside r. */
 static void clear_bounds(aphi_literals *a, aph_value symbol, aphi_range r)
 {
     aph_value x, y;
@@ -154,7 +153,7 @@ static void clear_bounds(aphi_literals *a, aph_value symbol, aphi_range r)
     }
 }
 
-/* symbol lies in r. */
+/* Restricts symbol to r. */
 static void restrict_to(aphi_literals *a, aph_value symbol, aphi_range r)
 {
     aphi_range was = bounds_of(a, symbol), now = was;
@@ -181,7 +180,7 @@ static void restrict_to(aphi_literals *a, aph_value symbol, aphi_range r)
         aphi_list_add(&a->literals, aph_le(symbol, aph_int(now.high)));
 }
 
-/* symbol is not the integer i. */
+/* Excludes the integer i. */
 static void exclude(aphi_literals *a, aph_value symbol, int64_t i)
 {
     aphi_range r = bounds_of(a, symbol);
@@ -195,9 +194,9 @@ static void exclude(aphi_literals *a, aph_value symbol, int64_t i)
         keep(a, aph_ne(symbol, aph_int(i)));
 }
 
-/* ---- reading a condition ----------------------------------------------------------------------------------------- */
+/* ---- absorbing a condition --------------------------------------------------------------------------------------- */
 
-/* t is not wrong and lies in `to`, if that is a matter of one symbol's bounds. */
+/* Absorbs: t is not wrong and is in `to`. Returns false if this is not expressible by the bounds of one symbol. */
 static bool absorb_range(aphi_literals *a, aph_value t, aphi_range to)
 {
     aph_value symbol;
@@ -216,7 +215,7 @@ static bool absorb_defined(aphi_literals *a, aph_value t)
     return aphi_is_total(t) || absorb_range(a, t, APHI_RANGE_ALL);
 }
 
-/* symbol is t, if the symbol does not occur in t and bounds can say that t is not wrong. */
+/* Absorbs symbol = t, if t does not contain the symbol and bounds can express that t is not wrong. */
 static bool solve_for(aphi_literals *a, aph_value symbol, aph_value t)
 {
     aph_value inner;
@@ -231,7 +230,7 @@ static bool solve_for(aphi_literals *a, aph_value symbol, aph_value t)
     return true;
 }
 
-/* The one of two symbols to be expressed by the other: the newer. */
+/* The newer of two symbols, which is expressed by the other. */
 static bool absorb_same(aphi_literals *a, aph_value x, aph_value y)
 {
     if (aphi_is_symbol(x) && aphi_is_symbol(y) && aph_compare(x, y) < 0)
@@ -239,7 +238,7 @@ static bool absorb_same(aphi_literals *a, aph_value x, aph_value y)
     return solve_for(a, x, y) || solve_for(a, y, x);
 }
 
-/* x + y = k and x - y = k determine the newer symbol by the older; the result is in 64 bits, being a symbol's value. */
+/* x + y = k and x - y = k bind the newer symbol; the result fits 64 bits, being a symbol's value. */
 static bool absorb_sum(aphi_literals *a, aph_value t, aph_value k)
 {
     bool is_sum = aphi_is_term(t, APH_ADD), is_difference = aphi_is_term(t, APH_SUB);
@@ -269,7 +268,7 @@ static void absorb_equality(aphi_literals *a, aph_value l)
     }
 }
 
-/* t is not wrong and not k, if that is a matter of one symbol's bounds and of one point. */
+/* Absorbs: t is not wrong and t != k, if this is expressible by the bounds and one point of one symbol. */
 static bool absorb_not_in(aphi_literals *a, aph_value t, int64_t k)
 {
     aph_value symbol;

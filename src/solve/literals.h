@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * literals.h - conditions taken apart into the literals that a store keeps and the symbols that they determine. */
+ * literals.h - decomposition of conditions into the literals of a store and bindings of symbols. */
 #ifndef APHI_SOLVE_LITERALS_H
 #define APHI_SOLVE_LITERALS_H
 
@@ -29,20 +29,21 @@ void aphi_list_add(aphi_list *l, aph_value v);
 
 typedef struct aphi_literals {
     aphi_list literals;      /* in the form of a store, in any order */
-    aphi_list waiting;       /* not yet looked at */
-    aphi_bindings bindings;  /* found; no bound symbol occurs in a literal or in a bound value */
+    aphi_list waiting;       /* not yet absorbed */
+    aphi_bindings bindings;  /* no bound symbol occurs in a literal or in a bound value */
     uint64_t touched;        /* Bloom mask of the symbols of literals that are new or changed */
-    bool failed;             /* the conditions cannot all hold */
+    bool failed;             /* the conditions are unsatisfiable */
 } aphi_literals;
 
-/* Literals are those of the store, which may be APH_NIL. */
+/* Starts with the literals of the store, which may be APH_NIL. */
 void aphi_literals_init(aphi_literals *a, aph_value store);
 void aphi_literals_deinit(aphi_literals *a);
-/* Take one condition more. Returns false if that shows that they cannot all hold; true does not show that they can. */
+/* Adds a condition. Returns false if the conditions are now known to be unsatisfiable; true does not imply the
+ * opposite. */
 bool aphi_literals_assert(aphi_literals *a, aph_value condition);
-/* Drop new or changed literals that bounds alone make true. */
+/* Drops new or changed literals that are implied by bounds. */
 void aphi_literals_simplify(aphi_literals *a);
-/* Sort the literals and make a store of them. */
+/* Sorts the literals and returns them as a store. */
 aph_value aphi_literals_store(aphi_literals *a);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * normalize.c - forget what a store says about symbols that no longer matter; name the rest by where they occur.
+ * normalize.c - removal of irrelevant symbols from a store, and canonical names of the others.
  *
- * Idea:       a symbol is dead if no root holds it. To forget it is to project: what remains must allow for the live
- *             symbols exactly what was allowed before. Three projections are exact and cheap:
- *             1. a symbol with more values left than symbols to differ from goes with all that is said of it (constraint_graph.h);
- *             2. a symbol that is only compared, a <= x and x < b, leaves a < b behind for each such pair;
- *             3. what is not connected to a live symbol goes, since it can be satisfied.
- *             Other dead symbols stay, which costs time but is never wrong.
- * Invariants: the roots have the same instances under the store after as before
- * Cost:       that of the symbolic parts of the roots and of the literals.
- * Not done:   finding the best name for symbols that occur in the store only: it is graph isomorphism. Those are
- *             named by the look of their literals, which settles all but symmetric cases. */
+ * Idea:       a symbol is dead if no root contains it. Forgetting it is a projection: the live symbols must have
+ *             exactly the same solutions as before. Three projections are exact and cheap:
+ *             1. a symbol with more values than symbols to differ from is removed with its literals
+ *                (constraint_graph.h);
+ *             2. a symbol that is only compared, a <= x and x < b, is replaced by a < b for each such pair;
+ *             3. literals that are not connected to a live symbol are removed, since they are satisfiable.
+ *             Other dead symbols stay, which costs time but is correct.
+ * Invariants: the roots have the same instances under the store before and after
+ * Cost:       linear in the symbolic parts of the roots and in the literals.
+ * Not done:   canonical names of symbols that occur in the store only, which is graph isomorphism. They are named by
+ *             the shape of their literals, which resolves all but symmetric cases. */
 #include "solve/store.h"
 
 #include "base/memory.h"
@@ -25,7 +26,7 @@ typedef struct projection {
     size_t n;
     aph_value *roots;
     aphi_symset live;        /* the symbols of the roots, in order */
-    aphi_literals a;         /* its literals are the store; what it binds is substituted in the roots */
+    aphi_literals a;         /* its literals are the store; its bindings are substituted in the roots */
 } projection;
 
 static void find_live(projection *p)
@@ -40,9 +41,9 @@ static bool is_live(const projection *p, aph_value symbol)
     return aphi_symset_find(&p->live, symbol) != APHI_ABSENT;
 }
 
-/* ---- dead symbols that have room --------------------------------------------------------------------------------- */
+/* ---- dead symbols with enough values ----------------------------------------------------------------------------- */
 
-static void forget_roomy(projection *p)
+static void forget_free(projection *p)
 {
     aphi_list *l = &p->a.literals;
     aph_value *items = aphi_list_items(l);
@@ -50,7 +51,7 @@ static void forget_roomy(projection *p)
     aphi_constraint_graph_init(&w, l->count, items);
     for (size_t i = 0; i < w.symbols.count; i++)
         w.cell[i].pinned |= is_live(p, aphi_symset_at(&w.symbols, i));
-    aphi_constraint_graph_set_aside(&w);
+    aphi_constraint_graph_eliminate(&w);
     size_t kept = 0;
     for (size_t i = 0; i < l->count; i++)
         if (aphi_constraint_graph_remains(&w, items[i]))
@@ -68,7 +69,7 @@ typedef struct side {
     int strict;
 } side;
 
-/* What is known to be below and above a symbol; first its constant bounds. */
+/* The terms below and above a symbol; the constant bounds are first. */
 typedef struct compared {
     side below[SIDES_MOST], above[SIDES_MOST];
     size_t belows, aboves;
@@ -85,7 +86,7 @@ static bool holds_symbol(aph_value v, aph_value symbol)
     return found;
 }
 
-/* Enter a literal that holds the symbol; false if it does more than compare it. */
+/* Adds a literal that contains the symbol. Returns false if it is not a comparison. */
 static bool enter_comparison(compared *c, aph_value literal, aph_value symbol)
 {
     bool strict = aphi_is_term(literal, APH_LT);
@@ -114,7 +115,7 @@ static bool find_comparisons(projection *p, aph_value symbol, compared *c)
     for (size_t i = 0; i < p->a.literals.count; i++)
         if (holds_symbol(items[i], symbol) && !enter_comparison(c, items[i], symbol))
             return false;
-    /* Not more literals than before: at most one term on one of the sides. */
+    /* Returns true if one side has at most one term, so that the number of literals does not grow. */
     return c->belows <= 2 || c->aboves <= 2;
 }
 
@@ -152,7 +153,7 @@ static bool is_order(aph_value literal)
            (aphi_is_term(literal, APH_LT) || aphi_is_term(literal, APH_LE));
 }
 
-/* One dead symbol, if there is one that is only compared. */
+/* Forgets one dead symbol that is only compared, if there is one. */
 static bool forget_one_compared(projection *p)
 {
     for (size_t i = 0; i < p->a.literals.count; i++) {
@@ -171,7 +172,7 @@ static bool forget_one_compared(projection *p)
     return false;
 }
 
-/* ---- what is not connected to a live symbol ---------------------------------------------------------------------- */
+/* ---- literals not connected to a live symbol --------------------------------------------------------------------- */
 
 static bool joins(aphi_symset *known, aph_value literal)
 {
@@ -231,8 +232,8 @@ static void name_live(const projection *p, aphi_bindings *names)
     }
 }
 
-/* Name the symbols that occur only in the store, in the order of how their literals look when all of those symbols
- * look alike. */
+/* Names the symbols that occur only in the store, in the order of their literals with all of these symbols replaced by
+ * the same one. */
 static void name_hidden(projection *p, const aphi_symset *all, aphi_bindings *names)
 {
     size_t n = p->a.literals.count, known = p->live.count;
@@ -269,7 +270,7 @@ static bool changes_anything(aphi_bindings *names)
     return false;
 }
 
-/* Returns how many symbols there are. */
+/* Returns the number of symbols. */
 static uint32_t rename_all(projection *p)
 {
     aphi_bindings names = {0};
@@ -307,7 +308,7 @@ uint32_t aphi_store_normalize(size_t n, aph_value *roots, aph_value *store)
     find_live(&p);
     forget_unconnected(&p);
     do
-        forget_roomy(&p);
+        forget_free(&p);
     while (forget_one_compared(&p));
     forget_unconnected(&p);
     uint32_t count = rename_all(&p);

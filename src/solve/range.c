@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * range.c - intervals of integers, and what terms come to over them.
+ * range.c - intervals of integers, and evaluation of terms over them.
  *
- * Idea:       an operation with one constant is monotone, so the values that take it into an interval are an
- *             interval, found by undoing the operation. Clipping to 64 bits at each level is exactly the rule that
- *             nothing on the way may leave 64 bits. Forward, intervals only bound what a term can be; that refutes or
- *             confirms many conditions between symbols without a question to anybody.
- * Cost:       linear in the term written out; forward evaluation gives up below MAX_DEPTH. */
+ * Idea:       an operation with one constant is monotone, so the preimage of an interval is an interval, computed by
+ *             inverting the operation. Clipping to 64 bits at each level implements the rule that no intermediate
+ *             result may leave 64 bits. Forward, intervals only bound the value of a term, which refutes or confirms
+ *             many conditions between symbols without a solver.
+ * Cost:       linear in the expanded term; forward evaluation gives up below MAX_DEPTH. */
 #include "solve/range.h"
 
 #include "solve/term.h"
@@ -177,7 +177,7 @@ static aphi_outcome combined(aph_value c, aphi_range_of_symbol *of, const void *
     aphi_outcome a = outcome(aphi_node_arg(c, 0), of, context, depth - 1);
     aphi_outcome b = outcome(aphi_node_arg(c, 1), of, context, depth - 1);
     bool wrong = a.can_be_wrong || b.can_be_wrong;
-    /* Strict: neither holds nor fails where one side is always wrong. */
+    /* Strict: neither holds nor fails if one side is always wrong. */
     if ((!a.can_hold && !a.can_fail) || (!b.can_hold && !b.can_fail))
         return (aphi_outcome){false, false, true};
     if (aphi_node_op(c) == APH_AND)

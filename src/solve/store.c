@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store.c - add a condition to what is known; find values that make conditions true.
+ * store.c - adding conditions to a store, and finding values that satisfy conditions.
  *
- * Idea:       literals.c brings the condition into the form of a store. The store was satisfiable, so only what is
- *             connected to a symbol that the condition touched must be looked at again; if nothing there relates
- *             symbols to each other, absorbing has already decided. Solving starts from nothing, one connected part
- *             at a time.
- * Invariants: a store that is returned can be satisfied.
- * Cost:       linear in the literals of the store, no memory taken for up to 48 of them; solving is quadratic in the
- *             largest connected part.
+ * Idea:       literals.c brings the condition into the form of a store. The store was satisfiable, so only literals
+ *             connected to a symbol of the condition must be decided again; if none of them relates symbols to each
+ *             other, absorbing has already decided. Solving starts from scratch, one connected component at a time.
+ * Invariants: every returned store is satisfiable.
+ * Cost:       linear in the literals of the store, without allocation for up to 48 of them; solving is quadratic in the
+ *             largest connected component.
  * Read next:  literals.c, constraint_graph.c, normalize.c */
 #include "solve/store.h"
 
@@ -19,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Put the literals that are connected to mask first; returns how many those are. May take in more than it need: masks
- * are Bloom masks, and to decide about more is still exact. */
+/* Moves the literals connected to mask to the front. Returns their number. Bloom masks may include unconnected
+ * literals, which is still exact. */
 static size_t connected_first(size_t n, aph_value *literals, uint64_t mask)
 {
     size_t connected = 0;
@@ -95,7 +94,7 @@ static uint32_t part_of(parts *p, uint32_t i)
     return i;
 }
 
-/* The part that the symbols of v belong to, from now on all the same. v must hold a symbol. */
+/* Unites the components of the symbols of v, which must contain one. Returns the component. */
 static uint32_t unite(parts *p, aph_value v)
 {
     aphi_symset inside = {0};
@@ -109,7 +108,7 @@ static uint32_t unite(parts *p, aph_value v)
     return part;
 }
 
-/* Values for the symbols of one part: those that its conditions leave open, then those that they determine. */
+/* Assigns the symbols of one component: first the free ones, then the bound ones. */
 static aphi_sat solve_part(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values)
 {
     aphi_literals a;
@@ -144,7 +143,7 @@ static int by_part(const void *x, const void *y)
     return (a->position > b->position) - (a->position < b->position);
 }
 
-/* conditions, which all hold symbols, in the order of their parts; end[i] is where the part of i ends. */
+/* Sorts the conditions, which all contain symbols, by component; end[i] is the end of the component of i. */
 static void order_by_part(size_t n, aph_value *conditions, size_t *end)
 {
     parts p = {0};

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * term.c - symbolic terms: build them, compute at once what is known.
+ * term.c - construction and simplification of symbolic terms.
  *
- * Idea:       a term means a function from the values of its symbols to a value or to *wrong*: what divides by zero,
- *             leaves 64 bits or has operands of a wrong kind. Every operation is strict: wrong in, wrong out; so `false
- *             and wrong` is wrong, and a condition and its negation are wrong at the same places. Each simplification
- *             below keeps that function exactly. Operations that cannot go wrong are called total; only among those may
- *             an operand be forgotten (`false and p` is false only if p is total).
- * Invariants: 1. a term other than APH_WRONG holds at least one symbol
- *             2. NOT stands only on symbols and on equalities that are not between booleans
- *             3. LT stands only between symbolic operands; in an equality, sum or product a constant is the second
+ * Idea:       a term denotes a function from the values of its symbols to a value or to *wrong*: division by zero,
+ *             overflow of 64 bits, or operands of a wrong kind. Every operation is strict: a wrong operand gives a
+ *             wrong result, so `false and wrong` is wrong, and a condition and its negation are wrong for the same
+ *             values. Each simplification preserves that function exactly. Operations that cannot go wrong are called
+ *             total; only a total operand may be dropped (`false and p` is false only if p is total).
+ * Invariants: 1. a term other than APH_WRONG contains at least one symbol
+ *             2. NOT is applied only to symbols and to equalities that are not between booleans
+ *             3. LT has only symbolic operands; in an equality, sum or product a constant is the second operand
  *             4. x + c1 + c2 ... has at most three constants, see add_constant
- * Cost:       one node for each operation; equality of structures visits what they hold.
- * Not done:   moving constants across a comparison (x + 1 <= k): it forgets where x + 1 is wrong. The store does it,
- *             where it can also note that x + 1 must not be. */
+ * Cost:       one node for each operation; equality of structures visits their items.
+ * Not done:   moving constants across a comparison (x + 1 <= k): this loses the values for which x + 1 is wrong. The
+ *             store does it, and records that x + 1 must not be wrong. */
 #include "solve/term.h"
 
 #include <assert.h>
 
 __extension__ typedef __int128 wide;
 
-static aph_value raw(aph_op op, aph_value a, aph_value b)
+static aph_value make_term(aph_op op, aph_value a, aph_value b)
 {
     return aphi_node_term(op, 2, (aph_value[]){a, b});
 }
 
-static aph_value wrong(void)
+static aph_value wrong_term(void)
 {
     return aphi_node_term(APH_WRONG, 0, NULL);
 }
@@ -67,7 +67,7 @@ aph_kind aph_sort_of(aph_value v)
     return is_arithmetic(v) ? APH_INT : v->detail == APH_WRONG ? APH_TERM : APH_BOOL;
 }
 
-/* ---- where a term is wrong --------------------------------------------------------------------------------------- */
+/* ---- wrong terms ------------------------------------------------------------------------------------------------- */
 
 bool aphi_is_total(aph_value v)
 {
@@ -88,14 +88,14 @@ aph_value aphi_defined(aph_value v)
     if (aphi_is_term(v, APH_WRONG))
         return v;
     if (is_unknown(v))
-        return raw(APH_EQ, v, v);
+        return make_term(APH_EQ, v, v);
     aph_value all = aph_bool(true);
     for (size_t i = 0; i < aphi_slots_of(v); i++)
         all = aph_and(all, aphi_defined(v->slot[i].v));
     return all;
 }
 
-/* `answer` where a and b are not wrong. */
+/* `answer` if a and b are not wrong, else wrong. */
 static aph_value answer_if_defined(bool answer, aph_value a, aph_value b)
 {
     return aph_and(aph_bool(answer), aph_and(aphi_defined(a), aphi_defined(b)));
@@ -127,9 +127,9 @@ static bool fits(wide w)
     return w >= INT64_MIN && w <= INT64_MAX;
 }
 
-/* t + c, where t may itself be x + c1 + c2 + c3. What matters of the sums on the way is the highest, the lowest and the
- * last: x plus each must stay in 64 bits. So the chain is rewritten as x + highest + (lowest - highest) + ..., leaving
- * out what the last implies: a counter that went up and down a thousand times is still a small term. */
+/* t + c, where t may itself be x + c1 + c2 + c3. Of the partial sums only the highest, the lowest and the last matter:
+ * x plus each must fit 64 bits. So the chain is rewritten as x + highest + (lowest - highest) + ..., without the parts
+ * that the last one implies: a counter that went up and down a thousand times is still a small term. */
 static aph_value add_constant(aph_value t, int64_t c)
 {
     int64_t part[4];
@@ -154,10 +154,10 @@ static aph_value add_constant(aph_value t, int64_t c)
         stop[1] = sum;
     }
     if (!fits(high) || !fits(low) || !fits(stop[1] - stop[0]) || !fits(stop[2] - stop[1]))
-        return raw(APH_ADD, t, aph_int(c));
+        return make_term(APH_ADD, t, aph_int(c));
     for (size_t i = 0; i < 3; at = stop[i++])
         if (stop[i] != at)
-            base = raw(APH_ADD, base, aph_int((int64_t)(stop[i] - at)));
+            base = make_term(APH_ADD, base, aph_int((int64_t)(stop[i] - at)));
     return base;
 }
 
@@ -165,14 +165,14 @@ static aph_value sum(aph_value a, aph_value b)
 {
     if (aph_is_int(b))
         return aph_int_of(b) ? add_constant(a, aph_int_of(b)) : a;
-    return aph_compare(a, b) <= 0 ? raw(APH_ADD, a, b) : raw(APH_ADD, b, a);
+    return aph_compare(a, b) <= 0 ? make_term(APH_ADD, a, b) : make_term(APH_ADD, b, a);
 }
 
 static aph_value difference(aph_value a, aph_value b)
 {
     if (aph_is_int(b) && aph_int_of(b) != INT64_MIN)
         return sum(a, aph_int(-aph_int_of(b)));
-    return a == b && aphi_is_total(a) ? aph_int(0) : raw(APH_SUB, a, b);
+    return a == b && aphi_is_total(a) ? aph_int(0) : make_term(APH_SUB, a, b);
 }
 
 static aph_value product(aph_value a, aph_value b)
@@ -180,22 +180,22 @@ static aph_value product(aph_value a, aph_value b)
     if (b == aph_int(1))
         return a;
     if (aph_is_int(b))
-        return b == aph_int(0) && aphi_is_total(a) ? b : raw(APH_MUL, a, b);
-    return aph_compare(a, b) <= 0 ? raw(APH_MUL, a, b) : raw(APH_MUL, b, a);
+        return b == aph_int(0) && aphi_is_total(a) ? b : make_term(APH_MUL, a, b);
+    return aph_compare(a, b) <= 0 ? make_term(APH_MUL, a, b) : make_term(APH_MUL, b, a);
 }
 
 static aph_value quotient(aph_value a, aph_value b)
 {
-    return b == aph_int(0) ? wrong() : b == aph_int(1) ? a : raw(APH_DIV, a, b);
+    return b == aph_int(0) ? wrong_term() : b == aph_int(1) ? a : make_term(APH_DIV, a, b);
 }
 
 static aph_value arithmetic(aph_op op, aph_value a, aph_value b)
 {
     if (aph_sort_of(a) != APH_INT || aph_sort_of(b) != APH_INT)
-        return wrong();
+        return wrong_term();
     if (aph_is_int(a) && aph_is_int(b)) {
         int64_t result;
-        return aphi_compute(op, aph_int_of(a), aph_int_of(b), &result) ? aph_int(result) : wrong();
+        return aphi_compute(op, aph_int_of(a), aph_int_of(b), &result) ? aph_int(result) : wrong_term();
     }
     switch (op) {
     case APH_ADD: return aph_is_int(a) ? sum(b, a) : sum(a, b);
@@ -208,7 +208,7 @@ static aph_value arithmetic(aph_op op, aph_value a, aph_value b)
 static aph_value less(aph_op op, aph_value a, aph_value b)
 {
     if (aph_sort_of(a) != APH_INT || aph_sort_of(b) != APH_INT)
-        return wrong();
+        return wrong_term();
     if (a == b)
         return answer_if_defined(op == APH_LE, a, b);
     bool known_a = aph_is_int(a), known_b = aph_is_int(b);
@@ -221,7 +221,7 @@ static aph_value less(aph_op op, aph_value a, aph_value b)
         return x == INT64_MAX ? answer_if_defined(false, a, b) : less(APH_LE, aph_int(x + 1), b);
     if ((known_b && y == INT64_MAX) || (known_a && x == INT64_MIN))
         return answer_if_defined(true, a, b);
-    return raw(op, a, b);
+    return make_term(op, a, b);
 }
 
 /* ---- truth ------------------------------------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ static aph_value equal(aph_value a, aph_value b);
 static aph_value both_or_either(aph_op op, aph_value a, aph_value b)
 {
     if (aph_sort_of(a) != APH_BOOL || aph_sort_of(b) != APH_BOOL)
-        return wrong();
+        return wrong_term();
     if (aph_kind_of(b) == APH_BOOL) {
         aph_value swapped = a;
         a = b;
@@ -241,13 +241,13 @@ static aph_value both_or_either(aph_op op, aph_value a, aph_value b)
         return b;
     if (aph_kind_of(a) == APH_BOOL && aphi_is_total(b))
         return a;
-    return aph_compare(a, b) <= 0 ? raw(op, a, b) : raw(op, b, a);
+    return aph_compare(a, b) <= 0 ? make_term(op, a, b) : make_term(op, b, a);
 }
 
 static aph_value negation(aph_value a)
 {
     if (aph_sort_of(a) != APH_BOOL)
-        return wrong();
+        return wrong_term();
     if (aph_kind_of(a) == APH_BOOL)
         return aph_bool(!aph_truth(a));
     if (a->shape == APHI_SYM)
@@ -264,7 +264,7 @@ static aph_value negation(aph_value a)
     }
 }
 
-/* The negation of it is written more simply. */
+/* Returns true if the negation of the term is simpler. */
 static bool is_negative(aph_value v)
 {
     return aphi_is_term(v, APH_NOT) || aphi_is_term(v, APH_LT);
@@ -286,7 +286,7 @@ static aph_value equal_booleans(aph_value a, aph_value b)
         a = b;
         b = swapped;
     }
-    return raw(APH_EQ, a, same ? b : negation(b));
+    return make_term(APH_EQ, a, same ? b : negation(b));
 }
 
 static aph_value equal_items(aph_value a, aph_value b)
@@ -314,7 +314,7 @@ static aph_value equal_pairs(aph_value a, aph_value b)
 static aph_value equal(aph_value a, aph_value b)
 {
     if (aphi_is_term(a, APH_WRONG) || aphi_is_term(b, APH_WRONG))
-        return wrong();
+        return wrong_term();
     aph_kind sort = aph_sort_of(a);
     if (a == b || sort != aph_sort_of(b))
         return answer_if_defined(a == b, a, b);
@@ -327,7 +327,7 @@ static aph_value equal(aph_value a, aph_value b)
     default: break;
     }
     bool swap = is_unknown(a) && is_unknown(b) ? aph_compare(a, b) > 0 : !is_unknown(a);
-    return swap ? raw(APH_EQ, b, a) : raw(APH_EQ, a, b);
+    return swap ? make_term(APH_EQ, b, a) : make_term(APH_EQ, a, b);
 }
 
 aph_value aph_term(aph_op op, aph_value a, aph_value b)
@@ -345,5 +345,5 @@ aph_value aph_term(aph_op op, aph_value a, aph_value b)
     case APH_NOT: return negation(a);
     case APH_WRONG: break;
     }
-    return wrong();
+    return wrong_term();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * term.h - what the solver needs to know about terms beyond <antiphon/value.h>. */
+ * term.h - internal functions on terms, for the solver. */
 #ifndef APHI_SOLVE_TERM_H
 #define APHI_SOLVE_TERM_H
 
@@ -16,11 +16,11 @@ static inline bool aphi_is_symbol(aph_value v)
     return aphi_is_node(v) && v->shape == APHI_SYM;
 }
 
-/* An integer operation on known operands; false if it divides by zero or leaves 64 bits. */
+/* Computes an integer operation. Returns false on division by zero or overflow of 64 bits. */
 bool aphi_compute(aph_op op, int64_t a, int64_t b, int64_t *result);
-/* Whatever its symbols stand for, v cannot be wrong. */
+/* Returns true if v is not wrong for any values of its symbols. */
 bool aphi_is_total(aph_value v);
-/* The condition that is true where v is not wrong, and wrong elsewhere. */
+/* The condition that is true if v is not wrong, and wrong otherwise. */
 aph_value aphi_defined(aph_value v);
 
 #endif

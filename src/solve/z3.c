@@ -2,16 +2,16 @@
  *
  * z3.c - the bridge to Z3.
  *
- * Idea:       integers are mathematical integers; every symbol and every result of an operation inside a condition is
- *             asserted to be in 64 bits and every divisor not to be zero, which is what strictness means: a condition
- *             holds only where nothing inside it is wrong. Of strings only equality matters, so a string is an
- *             integer: the known ones are numbered from 0, an unknown one may be any of them or another. Z3 divides
- *             so that the remainder is not negative; division here rounds down, so a negative divisor negates both.
- * Invariants: 1. each Z3 node is held by session.alive or session.required to the end of the question
- *             2. the memory of answers holds values and so is emptied whenever values may be reclaimed
- * Cost:       a linear question takes some two hundred microseconds, a nonlinear one as long as it is let.
- * Not done:   bit vectors: 64-bit multiplication and division by circuits is slower than arithmetic on most questions;
- *             Z3's strings: nothing but equality is asked of them. */
+ * Idea:       integers are mathematical integers; every symbol and every result of an operation in a condition is
+ *             asserted to fit 64 bits, and every divisor not to be zero. This implements strictness: a condition holds
+ *             only if no part of it is wrong. Strings support equality only, so a string is an integer: the known ones
+ *             are numbered from 0, an unknown one may be any of them or another. Z3's division has a remainder that is
+ *             not negative; ours rounds down, so for a negative divisor both operands are negated.
+ * Invariants: 1. each Z3 node is referenced by session.alive or session.required to the end of the query
+ *             2. the cache of results contains values, so it is cleared before each collection
+ * Cost:       a linear query takes about two hundred microseconds, a nonlinear one up to its time limit.
+ * Not done:   bit vectors: 64-bit multiplication and division by circuits is slower than arithmetic for most queries;
+ *             Z3's strings: only equality is needed. */
 #include "solve/z3.h"
 
 #include "base/memory.h"
@@ -31,9 +31,9 @@ typedef struct answer {
 
 typedef struct bridge {
     Z3_context context;
-    Z3_solver kept;         /* for linear questions, one after another */
+    Z3_solver kept;         /* reused for linear queries */
     Z3_sort integers, booleans;
-    bool failed;            /* Z3 reported an error in this question */
+    bool failed;            /* Z3 reported an error in this query */
     uint64_t questions;
     answer *memory;         /* open addressing */
     size_t memory_size, memory_count;
@@ -41,9 +41,9 @@ typedef struct bridge {
 
 static _Thread_local bridge the_bridge;
 
-/* ---- the memory of answers --------------------------------------------------------------------------------------- */
+/* ---- the cache of results ---------------------------------------------------------------------------------------- */
 
-static void forget_answers(void *context)
+static void clear_cache(void *context)
 {
     bridge *z = context;
     free(z->memory);
@@ -51,7 +51,7 @@ static void forget_answers(void *context)
     z->memory_size = z->memory_count = 0;
 }
 
-static answer *answer_place(bridge *z, aph_value question)
+static answer *cache_entry(bridge *z, aph_value question)
 {
     size_t i = (size_t)aph_hash(question) & (z->memory_size - 1);
     while (z->memory[i].question && z->memory[i].question != question)
@@ -59,7 +59,7 @@ static answer *answer_place(bridge *z, aph_value question)
     return &z->memory[i];
 }
 
-static void grow_memory(bridge *z)
+static void grow_cache(bridge *z)
 {
     answer *old = z->memory;
     size_t n = z->memory_size;
@@ -67,17 +67,17 @@ static void grow_memory(bridge *z)
     z->memory = aphi_alloc_zero(z->memory_size * sizeof *z->memory);
     for (size_t i = 0; i < n; i++)
         if (old[i].question)
-            *answer_place(z, old[i].question) = old[i];
+            *cache_entry(z, old[i].question) = old[i];
     free(old);
 }
 
-static void remember(bridge *z, answer a)
+static void cache_result(bridge *z, answer a)
 {
     if (z->memory_count >= MEMORY_MOST)
-        forget_answers(z);
+        clear_cache(z);
     if (2 * z->memory_count >= z->memory_size)
-        grow_memory(z);
-    answer *place = answer_place(z, a.question);
+        grow_cache(z);
+    answer *place = cache_entry(z, a.question);
     z->memory_count += !place->question;
     *place = a;
 }
@@ -105,20 +105,20 @@ static void open_bridge(bridge *z)
     Z3_inc_ref(z->context, Z3_sort_to_ast(z->context, z->booleans));
     z->kept = Z3_mk_simple_solver(z->context);
     Z3_solver_inc_ref(z->context, z->kept);
-    aph_root_add(forget_answers, z);
+    aph_root_add(clear_cache, z);
 }
 
 void aphi_z3_close(void)
 {
     bridge *z = &the_bridge;
     if (z->context) {
-        aph_root_remove(forget_answers, z);
+        aph_root_remove(clear_cache, z);
         Z3_solver_dec_ref(z->context, z->kept);
         Z3_dec_ref(z->context, Z3_sort_to_ast(z->context, z->integers));
         Z3_dec_ref(z->context, Z3_sort_to_ast(z->context, z->booleans));
         Z3_del_context(z->context);
     }
-    forget_answers(z);
+    clear_cache(z);
     *z = (bridge){.questions = z->questions};
 }
 
@@ -127,7 +127,7 @@ uint64_t aphi_z3_questions(void)
     return the_bridge.questions;
 }
 
-/* ---- writing a question ------------------------------------------------------------------------------------------ */
+/* ---- building a query -------------------------------------------------------------------------------------------- */
 
 typedef struct written {
     aph_value term;
@@ -138,7 +138,7 @@ typedef struct session {
     bridge *z;
     Z3_context c;
     Z3_ast_vector alive, required;
-    bool nonlinear;         /* unknowns are multiplied, or divided by */
+    bool nonlinear;         /* a symbolic factor of a product, or divisor */
     written *memo;          /* open addressing; terms share parts */
     size_t memo_size, memo_count;
     aphi_symset *symbols;   /* symbol i is called i */
@@ -225,7 +225,7 @@ static Z3_ast quotient(session *s, Z3_ast a, Z3_ast b)
     return held(s, Z3_mk_ite(s->c, held(s, Z3_mk_lt(s->c, zero, b)), down, up));
 }
 
-/* A product has its constant second, a quotient its divisor. */
+/* The second operand is the constant of a product or the divisor. */
 static bool is_nonlinear(aph_value t)
 {
     return (aphi_is_term(t, APH_MUL) || aphi_is_term(t, APH_DIV)) && aphi_symbols(aph_term_arg(t, 1));
@@ -277,9 +277,9 @@ static Z3_ast write_value(session *s, aph_value v)
     return ast;
 }
 
-/* ---- reading an answer ------------------------------------------------------------------------------------------- */
+/* ---- reading a model --------------------------------------------------------------------------------------------- */
 
-/* The string that integer i stands for: a known one, or one that is none of them. */
+/* The string of integer i: a known one, or a new one. */
 static aph_value string_of(session *s, int64_t i)
 {
     if (i >= 0 && (size_t)i < s->string_count)
@@ -323,10 +323,10 @@ static void read_values(session *s, Z3_solver solver, aphi_bindings *values)
     Z3_model_dec_ref(s->c, model);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
+/* ---- queries ----------------------------------------------------------------------------------------------------- */
 
-/* A kept solver starts faster; a new one, never pushed, prepares the question in a way that makes hard ones easier.
- * Both are simple: solvers made of tactics may not come back when their time is over. */
+/* A reused solver starts faster; a new one without push preprocesses the query, which makes hard ones easier. Both are
+ * simple solvers: solvers built from tactics may exceed their time limit. */
 static Z3_solver open_solver(session *s, int64_t solver_ms)
 {
     Z3_solver solver = s->nonlinear ? Z3_mk_simple_solver(s->c) : s->z->kept;
@@ -383,7 +383,7 @@ static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_m
     return z->failed || sat == Z3_L_UNDEF ? APHI_UNDECIDED : sat == Z3_L_TRUE ? APHI_SAT : APHI_UNSAT;
 }
 
-/* The conditions as one value, with symbols named by the order in which they occur. */
+/* The conditions as one value, with symbols numbered in the order of occurrence. */
 static aph_value canonical(size_t n, const aph_value *conditions)
 {
     aph_value all = aph_array(n, conditions);
@@ -410,11 +410,11 @@ aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, a
         return question(n, conditions, solver_ms, values);
     aph_value name = canonical(n, conditions);
     if (z->memory_size) {
-        answer *known = answer_place(z, name);
+        answer *known = cache_entry(z, name);
         if (known->question && (known->sat != APHI_UNDECIDED || known->solver_ms >= solver_ms))
             return known->sat;
     }
     aphi_sat sat = question(n, conditions, solver_ms, NULL);
-    remember(z, (answer){name, sat, solver_ms});
+    cache_result(z, (answer){name, sat, solver_ms});
     return sat;
 }

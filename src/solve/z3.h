@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * z3.h - the bridge to Z3, for what is not solved in place. */
+ * z3.h - the bridge to Z3, for conditions that are not decided directly. */
 #ifndef APHI_SOLVE_Z3_H
 #define APHI_SOLVE_Z3_H
 
@@ -10,13 +10,13 @@ typedef enum aphi_sat { APHI_UNSAT, APHI_SAT, APHI_UNDECIDED } aphi_sat;
 
 enum { APHI_Z3_DEFAULT_MS = 1000 };
 
-/* Can all conditions hold at once? Asks for at most solver_ms (0: APHI_Z3_DEFAULT_MS), then it is APHI_UNDECIDED.
- * With `values`, a value for each symbol in the conditions is added to them on APHI_SAT. Without, answers are
- * remembered until the next collection: the same question up to the names of symbols is asked once. */
+/* Decides whether all conditions can hold. Returns APHI_UNDECIDED after solver_ms (0: APHI_Z3_DEFAULT_MS). On APHI_SAT,
+ * a value of each symbol is added to `values`, if not NULL. Without `values`, results are cached until the next
+ * collection, up to the names of symbols. */
 aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values);
-/* How many questions this thread has put to Z3. */
+/* The number of Z3 queries of this thread. */
 uint64_t aphi_z3_questions(void);
-/* Frees what this thread keeps for Z3; to be called before aph_heap_close. */
+/* Frees this thread's Z3 state. Call it before aph_heap_close. */
 void aphi_z3_close(void);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap.c - the nodes of values: made once for each content, reclaimed by marking.
+ * heap.c - interned nodes of values, reclaimed by mark and sweep.
  *
- * Idea:       a hash table of all nodes; to make a node is to look it up. Hashes come from content alone, so whatever
- *             is ordered by them is the same in every run. Nodes of up to 256 bytes are cut from chunks, by size class.
+ * Idea:       a hash table of all nodes; creating a node looks it up first. Hashes depend on content only, so orders by
+ *             hash are the same in every run. Nodes of up to 256 bytes are allocated from chunks, by size class.
  * Invariants: 1. two nodes of equal shape, detail and slots are one node
- *             2. a node's slots hold values of the same heap, made before it: the graph has no cycles
- *             3. nothing is freed but in aph_collect and aph_heap_close
- * Cost:       one probe to make a node; a collection visits every node once, those of a chunk as they lie. The table is
- *             larger than the processor's caches, so the nodes looked up of late are in a small one before it; and an
- *             entry has 16 bits of the hash beside the address, so that a node that is another is hardly ever looked
- *             at.
- * Not done:   counting references: models would have to, and would get it wrong.
- * Read next:  object.c, the only shape with structure of its own. */
+ *             2. a node's slots contain older values of the same heap: the graph has no cycles
+ *             3. only aph_collect and aph_heap_close free nodes
+ * Cost:       one probe to create a node; a collection visits every node once, in the order of memory within a chunk.
+ *             The table exceeds the processor's caches, so a small cache of recent nodes is probed first. An entry has
+ *             16 bits of the hash beside the address, so that other nodes are rarely read.
+ * Not done:   reference counting: model authors would have to do it, and would make mistakes.
+ * Read next:  object.c, the only shape with an internal structure. */
 #include "value/heap.h"
 
 #include "base/memory.h"
@@ -23,21 +22,21 @@
 
 enum {
     GRAIN = 16, CLASSES = 17, CHUNK = 1 << 14,
-    FREE = 2,              /* in place of a mark */
+    FREE = 2,              /* the mark of a free node */
     FIRST_ENTRIES = 4096, RECENT = 2048, ADDRESS_BITS = 48,
-    AHEAD = 16,            /* entries of which the nodes are fetched before they are needed */
-    SLACK = 4 << 20,       /* bytes: to collect sooner would take longer than the caches make up for */
+    AHEAD = 16,            /* entries whose nodes are prefetched */
+    SLACK = 4 << 20,       /* bytes: collecting more often costs more than better caching saves */
 };
 
-/* Nodes of one size, one behind the other. */
+/* Consecutive nodes of one size. */
 typedef struct chunk {
     struct chunk *next;
     size_t class;
     _Alignas(16) char bytes[];
 } chunk;
 
-/* A node that is too large for a chunk. They are in a list, as addresses in the table are not seen by those who look
- * for leaks. */
+/* A node that is too large for a chunk. The list keeps it visible to leak checkers, which cannot read the table's
+ * entries. */
 typedef struct large {
     struct large *next, **link;
     _Alignas(16) char bytes[];
@@ -49,11 +48,11 @@ typedef struct root {
 } root;
 
 typedef struct heap {
-    uint64_t *table;       /* addresses of nodes, below the first bits of their hashes; 0: none. By hash, or next to
-                            * where that would be */
+    uint64_t *table;       /* open addressing by hash; an entry is an address below the first bits of the hash;
+                            * 0: empty */
     struct recent {
         uint64_t hash;
-        struct aph_node *node; /* in the table, too; or NULL */
+        struct aph_node *node; /* also in the table; or NULL */
     } *recent;             /* RECENT of them, by hash */
     size_t entries, nodes, bytes, bytes_kept;
     struct aph_node *free_list[CLASSES];
@@ -86,7 +85,7 @@ static void set_free(heap *h, struct aph_node *node, size_t class)
     h->free_list[class] = node;
 }
 
-/* So that what is made one after the other lies side by side, the first is on top. */
+/* The first node of the chunk is first in the list, so that consecutive allocations are adjacent. */
 static void add_chunk(heap *h, size_t class)
 {
     chunk *c = aphi_alloc(sizeof *c + CHUNK);
@@ -156,7 +155,7 @@ static uint64_t entry_of(const struct aph_node *node)
     return node->hash >> ADDRESS_BITS << ADDRESS_BITS | (uint64_t)(uintptr_t)node;
 }
 
-static void enter(heap *h, const struct aph_node *node)
+static void insert_entry(heap *h, const struct aph_node *node)
 {
     size_t at = node->hash & (h->entries - 1);
     while (h->table[at])
@@ -179,14 +178,14 @@ static void set_entries(heap *h, size_t entries)
     for (size_t i = 0; i < had; i++) {
         fetch_ahead(before, had, i);
         if (before[i])
-            enter(h, node_in(before[i]));
+            insert_entry(h, node_in(before[i]));
     }
     free(before);
     if (!h->recent)
         h->recent = aphi_alloc_zero(RECENT * sizeof *h->recent);
 }
 
-/* Nodes are small and mostly equal if their hashes are: a few words are compared here sooner than memcmp is called. */
+/* Nodes are small, and mostly equal if their hashes are equal: comparing a few words here is faster than memcmp. */
 static inline bool same_bytes(const void *a, const void *b, size_t n)
 {
     if (n > 64 || n % 8)
@@ -201,7 +200,7 @@ static inline bool same_bytes(const void *a, const void *b, size_t n)
     return true;
 }
 
-/* What a node is made of. */
+/* The content of a node. */
 typedef struct content {
     uint64_t hash;
     aphi_shape shape;
@@ -231,7 +230,7 @@ static struct aph_node *make_node(heap *h, const content *c, uint64_t symbols)
     return node;
 }
 
-/* The node with that content, in the table. */
+/* The node with the content, from the table or new. */
 static struct aph_node *find_or_make(heap *h, const content *c, uint64_t symbols)
 {
     size_t at = c->hash & (h->entries - 1);
@@ -337,12 +336,12 @@ void aph_mark(aph_value v)
     }
 }
 
-/* What is marked stays. */
-static bool stays(heap *h, struct aph_node *node)
+/* Keeps a marked node. Returns false for others. */
+static bool keep_if_marked(heap *h, struct aph_node *node)
 {
     if (node->mark != h->epoch)
         return false;
-    enter(h, node);
+    insert_entry(h, node);
     h->bytes += node_bytes(slot_bytes_of(node));
     h->nodes++;
     return true;
@@ -351,7 +350,7 @@ static bool stays(heap *h, struct aph_node *node)
 static void sweep_chunk(heap *h, chunk *c)
 {
     for (size_t i = CHUNK / (c->class * GRAIN); i-- > 0;)
-        if (!stays(h, node_of(c, i)))
+        if (!keep_if_marked(h, node_of(c, i)))
             set_free(h, node_of(c, i), c->class);
 }
 
@@ -365,7 +364,7 @@ static void sweep(heap *h)
         sweep_chunk(h, c);
     for (large *l = h->large, *next; l; l = next) {
         next = l->next;
-        if (!stays(h, (struct aph_node *)(void *)l->bytes))
+        if (!keep_if_marked(h, (struct aph_node *)(void *)l->bytes))
             free_large(l);
     }
 }
@@ -375,8 +374,8 @@ static size_t bytes_at_next(const heap *h)
     return 2 * h->bytes_kept + SLACK;
 }
 
-/* A table that a hard stretch made large is not worth clearing each time. */
-static void shorten(heap *h)
+/* Shrinks a table that became far too large, to make clearing it cheaper. */
+static void shrink_table(heap *h)
 {
     size_t nodes = bytes_at_next(h) / (2 * sizeof(struct aph_node)), entries = h->entries;
     while (entries > 8 * nodes)
@@ -394,7 +393,7 @@ void aph_collect(void)
     if (h->entries)
         sweep(h);
     h->bytes_kept = h->bytes;
-    shorten(h);
+    shrink_table(h);
 }
 
 bool aphi_heap_is_full(void)

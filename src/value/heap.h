@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap.h - what a value's word means, and the interned nodes behind the words that are pointers.
+ * heap.h - the encoding of values in words, and the interned nodes.
  *
  *   ...000  null, or a pointer to a node          ...010  a string of up to 7 bytes: length in bits 4-7, bytes above
  *   ...001  an integer of 61 bits, above the tag  ...011  false (bit 3 clear) or true (bit 3 set)
@@ -12,13 +12,13 @@
 
 enum { APHI_TAG_NODE = 0, APHI_TAG_INT = 1, APHI_TAG_STR = 2, APHI_TAG_BOOL = 3 };
 
-/* How a node lays out its slots; equal content has one shape only. */
+/* The layout of a node's slots. Equal contents have the same shape. */
 typedef enum aphi_shape {
     APHI_BIG_INT,     /* slot 0 is the integer */
-    APHI_LONG_STR,    /* count bytes in place of slots */
+    APHI_LONG_STR,    /* count bytes instead of slots */
     APHI_ITEMS,       /* array: count slots */
-    APHI_PAIRS,       /* object of at most APHI_PAIRS_MAX keys: key, item, key, item, sorted */
-    APHI_BRANCH,      /* object with more: key, item, smaller, larger; a treap, count is that of all below */
+    APHI_PAIRS,       /* object of up to APHI_PAIRS_MAX keys: key, item, key, item, sorted */
+    APHI_BRANCH,      /* larger object, a treap: key, item, smaller, larger; count of the whole subtree */
     APHI_SYM,         /* detail is the sort, slot 0 the number */
     APHI_OPERATION,   /* detail is the operation, count slots */
 } aphi_shape;
@@ -28,9 +28,9 @@ enum { APHI_PAIRS_MAX = 8 };
 struct aph_node {
     union {
         uint64_t hash;
-        struct aph_node *next; /* of one that is free */
+        struct aph_node *next; /* of a free node */
     };
-    uint64_t symbols;      /* Bloom mask of the symbols inside: bit number % 64 */
+    uint64_t symbols;      /* Bloom mask of the contained symbols: bit number % 64 */
     uint32_t count;
     uint8_t shape, detail, mark;
     union aphi_slot {
@@ -56,13 +56,13 @@ static inline uint64_t aphi_mix(uint64_t a, uint64_t b)
     return (uint64_t)r ^ (uint64_t)(r >> 64);
 }
 
-/* The Bloom mask; 0 if and only if no symbol is inside. */
+/* The Bloom mask; 0 if and only if v contains no symbol. */
 static inline uint64_t aphi_symbols(aph_value v)
 {
     return aphi_is_node(v) ? v->symbols : 0;
 }
 
-/* How many values a node holds. */
+/* The number of values in a node's slots. */
 static inline size_t aphi_slots_of(aph_value v)
 {
     switch ((aphi_shape)v->shape) {
@@ -77,13 +77,13 @@ static inline size_t aphi_slots_of(aph_value v)
     return 0;
 }
 
-/* Called now and then while values are made, at a moment when the heap is whole: it may leave by a jump. */
+/* Called sometimes while values are created, when the heap is consistent; it may longjmp. */
 extern _Thread_local void (*aphi_heap_watch)(void);
 
-/* Is it time to collect? As much is to be made in between as was kept, so that the cost stays in proportion. */
+/* Returns true if a collection is due: after as many new bytes as the last one kept, so that its cost is amortized. */
 bool aphi_heap_is_full(void);
 
-/* The one node of this content. */
+/* The interned node with this content. */
 aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
 aph_value aphi_intern_str(const char *bytes, size_t n);
 
@@ -101,9 +101,9 @@ static inline int aphi_node_op(aph_value v)
     return v->detail;
 }
 
-/* The key that v stands for: itself if a string, else its JSON text. */
+/* v as a key: itself if it is a string, else its JSON text. */
 aph_value aphi_key(aph_value v);
-/* An object from n pairs key, item, key, item; the keys are strings, of equal ones the last counts. Reorders pairs. */
+/* An object of n pairs key, item, key, item. Keys are strings; the last of equal keys wins. Reorders pairs. */
 aph_value aphi_object_of(size_t n, aph_value *pairs);
 /* Calls visit for each pair in order of keys until it returns false. */
 typedef bool aphi_visit(void *context, aph_value key, aph_value item);

@@ -2,11 +2,11 @@
  *
  * json.c - JSON text to values and back.
  *
- * Idea:       strings are bytes. What is UTF-8 is written as it is; any other byte XX as the lone surrogate \udcXX,
- *             which no UTF-8 text contains, so reading restores the byte.
+ * Idea:       strings are bytes. UTF-8 is written unchanged; any other byte XX as the lone surrogate \udcXX, which
+ *             cannot occur in UTF-8 text, so reading restores the byte.
  * Invariants: 1. read(write(v)) == v for every concrete v
- *             2. reading takes stack only up to DEPTH_MAX levels
- * Not done:   a JSON library: those at hand refuse lone surrogates or NUL, and build a second tree to be copied. */
+ *             2. reading recurses up to DEPTH_MAX levels
+ * Not done:   a JSON library: common ones reject lone surrogates or NUL, and build a second tree to be copied. */
 #include "value/heap.h"
 
 #include "base/buffer.h"
@@ -23,7 +23,7 @@ typedef struct reader {
     const char *text;
     size_t n, at;
     unsigned depth;
-    aph_value *stack; /* items of the arrays and objects that are open */
+    aph_value *stack; /* items of the open arrays and objects */
     size_t stack_count, stack_capacity;
     aphi_buffer unescaped;
     aph_json_error *error;
@@ -53,7 +53,7 @@ static void skip_space(reader *r)
         r->at++;
 }
 
-static bool eat(reader *r, char c)
+static bool accept_char(reader *r, char c)
 {
     if (r->at >= r->n || r->text[r->at] != c)
         return false;
@@ -61,7 +61,7 @@ static bool eat(reader *r, char c)
     return true;
 }
 
-static void push(reader *r, aph_value v)
+static void push_item(reader *r, aph_value v)
 {
     APHI_RESERVE(r->stack, r->stack_capacity, r->stack_count + 1);
     r->stack[r->stack_count++] = v;
@@ -73,7 +73,7 @@ static bool read_word(reader *r, const char *word, aph_value meaning, aph_value 
     if (r->n - r->at < n)
         return fail_at(r, r->n, "the text ends in the middle of a value");
     if (memcmp(r->text + r->at, word, n))
-        return fail(r, "neither true, false, null nor another value");
+        return fail(r, "expected true, false, null or another value");
     r->at += n;
     *v = meaning;
     return true;
@@ -82,14 +82,14 @@ static bool read_word(reader *r, const char *word, aph_value meaning, aph_value 
 static bool read_int(reader *r, aph_value *v)
 {
     size_t start = r->at;
-    bool negative = eat(r, '-'), overflow = false;
+    bool negative = accept_char(r, '-'), overflow = false;
     uint64_t i = 0;
     size_t digits = r->at;
     for (; r->at < r->n && r->text[r->at] >= '0' && r->text[r->at] <= '9'; r->at++)
         overflow |=
             __builtin_mul_overflow(i, 10, &i) || __builtin_add_overflow(i, (uint64_t)(r->text[r->at] - '0'), &i);
     if (r->at == digits)
-        return fail(r, "a digit should follow the minus sign");
+        return fail(r, "expected a digit after the minus sign");
     if (r->text[digits] == '0' && r->at > digits + 1)
         return fail_at(r, start, "a number with a leading zero");
     if (r->at < r->n && strchr(".eE", r->text[r->at]) && r->text[r->at])
@@ -114,7 +114,7 @@ static bool read_hex4(reader *r, uint32_t *code)
     for (int i = 0; i < 4; i++, r->at++) {
         int digit = r->at < r->n ? hex_digit(r->text[r->at]) : -1;
         if (digit < 0)
-            return fail(r, "\\u should be followed by four hexadecimal digits");
+            return fail(r, "expected four hexadecimal digits after \\u");
         *code = *code << 4 | (uint32_t)digit;
     }
     return true;
@@ -151,7 +151,7 @@ static bool read_unicode(reader *r)
         return true;
     }
     if (code >= 0xd800 && code <= 0xdbff) {
-        if (!eat(r, '\\') || !eat(r, 'u') || !read_hex4(r, &low) || low < 0xdc00 || low > 0xdfff)
+        if (!accept_char(r, '\\') || !accept_char(r, 'u') || !read_hex4(r, &low) || low < 0xdc00 || low > 0xdfff)
             return fail_at(r, start, "half of a surrogate pair");
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     } else if (code >= 0xdc00 && code <= 0xdfff) {
@@ -164,7 +164,7 @@ static bool read_unicode(reader *r)
 static bool read_escape(reader *r)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (eat(r, 'u'))
+    if (accept_char(r, 'u'))
         return read_unicode(r);
     const char *at = r->at < r->n && r->text[r->at] ? strchr(from, r->text[r->at]) : NULL;
     if (!at)
@@ -186,9 +186,9 @@ static bool read_string(reader *r, aph_value *v)
     r->unescaped.n = 0;
     aphi_buffer_add(&r->unescaped, r->text + start, r->at - start);
     for (;;) {
-        if (eat(r, '"'))
+        if (accept_char(r, '"'))
             break;
-        if (eat(r, '\\')) {
+        if (accept_char(r, '\\')) {
             if (!read_escape(r))
                 return false;
         } else if (r->at < r->n && (unsigned char)r->text[r->at] >= ' ') {
@@ -206,17 +206,17 @@ static bool read_array(reader *r, aph_value *v)
     size_t base = r->stack_count;
     r->at++;
     skip_space(r);
-    if (!eat(r, ']'))
+    if (!accept_char(r, ']'))
         for (;;) {
             aph_value item;
             if (!read_value(r, &item))
                 return false;
-            push(r, item);
+            push_item(r, item);
             skip_space(r);
-            if (eat(r, ']'))
+            if (accept_char(r, ']'))
                 break;
-            if (!eat(r, ','))
-                return fail(r, "a comma or ] should follow an item");
+            if (!accept_char(r, ','))
+                return fail(r, "expected a comma or ] after an item");
         }
     *v = r->stack_count == base ? aph_array(0, NULL) : aph_array(r->stack_count - base, r->stack + base);
     r->stack_count = base;
@@ -228,16 +228,16 @@ static bool read_pair(reader *r)
     aph_value key, item;
     skip_space(r);
     if (r->at >= r->n || r->text[r->at] != '"')
-        return fail(r, "a key in double quotes should stand here");
+        return fail(r, "expected a key in double quotes");
     if (!read_string(r, &key))
         return false;
     skip_space(r);
-    if (!eat(r, ':'))
-        return fail(r, "a colon should follow a key");
+    if (!accept_char(r, ':'))
+        return fail(r, "expected a colon after a key");
     if (!read_value(r, &item))
         return false;
-    push(r, key);
-    push(r, item);
+    push_item(r, key);
+    push_item(r, item);
     return true;
 }
 
@@ -246,22 +246,22 @@ static bool read_object(reader *r, aph_value *v)
     size_t base = r->stack_count, begin = r->at;
     r->at++;
     skip_space(r);
-    if (!eat(r, '}'))
+    if (!accept_char(r, '}'))
         for (;;) {
             if (!read_pair(r))
                 return false;
             skip_space(r);
-            if (eat(r, '}'))
+            if (accept_char(r, '}'))
                 break;
-            if (!eat(r, ','))
-                return fail(r, "a comma or } should follow a pair");
+            if (!accept_char(r, ','))
+                return fail(r, "expected a comma or } after a pair");
         }
     size_t pairs = (r->stack_count - base) / 2;
     *v = pairs ? aphi_object_of(pairs, r->stack + base) : aph_object();
     r->stack_count = base;
     if (aph_count(*v) == pairs)
         return true;
-    r->at = begin; /* which of them is meant, readers disagree */
+    r->at = begin; /* JSON readers disagree about which one is used */
     return fail(r, "a name occurs twice in this object");
 }
 
@@ -284,7 +284,7 @@ static bool read_value(reader *r, aph_value *v)
     case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
         ok = read_int(r, v);
         break;
-    default: ok = fail(r, "this does not begin a JSON value"); break;
+    default: ok = fail(r, "expected a JSON value"); break;
     }
     r->depth--;
     return ok;
@@ -298,7 +298,7 @@ bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *err
     if (ok) {
         skip_space(&r);
         if (r.at < n)
-            ok = fail(&r, "something follows the value");
+            ok = fail(&r, "unexpected text after the value");
     }
     free(r.stack);
     aphi_buffer_free(&r.unescaped);

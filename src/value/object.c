@@ -2,16 +2,16 @@
  *
  * object.c - persistent maps from strings to values.
  *
- * Idea:       up to eight keys, a sorted row of pairs; beyond, a treap: a search tree by key that is a heap by the hash
- *             of the key. A set of keys has exactly one treap, so interning makes equal maps the same word, and a
- *             change copies one path.
+ * Idea:       up to eight keys are a sorted row of pairs; more are a treap: a search tree by key that is a heap by the
+ *             hash of the key. A set of keys has exactly one treap, so interning makes equal maps the same word, and an
+ *             update copies one path.
  * Picture:            k5 (highest hash)
  *                    /  \
  *                  k2    k9
- * Invariants: 1. a treap that a user can see has more than APHI_PAIRS_MAX keys; its subtrees may have fewer
+ * Invariants: 1. a whole treap has more than APHI_PAIRS_MAX keys; its subtrees may have fewer
  *             2. in a subtree, no key's hash is above its parent's (ties broken by the order of keys)
  * Cost:       expected logarithmic; a message, which has few keys, is one node.
- * Not done:   hash tries: smaller constants, but no order of keys to print and compare by. */
+ * Not done:   hash tries: smaller constants, but no key order for printing and comparing. */
 #include "value/heap.h"
 
 #include "base/buffer.h"
@@ -48,7 +48,7 @@ aph_value aphi_key(aph_value v)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Where key is, or belongs, in a row of pairs. */
+/* The position of key in a row of pairs, or where to insert it. */
 static size_t row_position(aph_value row, aph_value key, bool *found)
 {
     for (size_t i = 0; i < row->count; i++) {
@@ -93,7 +93,7 @@ static bool outranks(aph_value a, aph_value b)
     return x != y ? x > y : aph_compare(a, b) > 0;
 }
 
-/* The keys of t below and above key, which is not in t. */
+/* Splits t into the keys below and above key, which is not in t. */
 static void split(aph_value t, aph_value key, aph_value *below, aph_value *above)
 {
     if (!t) {
@@ -123,7 +123,7 @@ static aph_value treap_get(aph_value t, aph_value key, bool *found)
     return APH_NIL;
 }
 
-/* Put an absent key in. */
+/* Inserts an absent key. */
 static aph_value treap_insert(aph_value t, aph_value key, aph_value item)
 {
     if (!t || outranks(key, t->slot[KEY].v)) {
@@ -137,7 +137,7 @@ static aph_value treap_insert(aph_value t, aph_value key, aph_value item)
     return branch(k, i, smaller, treap_insert(larger, key, item));
 }
 
-/* Change the item of a present key. */
+/* Replaces the item of a present key. */
 static aph_value treap_replace(aph_value t, aph_value key, aph_value item)
 {
     aph_value k = t->slot[KEY].v, i = t->slot[ITEM].v, smaller = t->slot[SMALLER].v, larger = t->slot[LARGER].v;
@@ -148,7 +148,7 @@ static aph_value treap_replace(aph_value t, aph_value key, aph_value item)
     return branch(k, i, smaller, treap_replace(larger, key, item));
 }
 
-/* All of a's keys are below all of b's. */
+/* Joins two treaps; all keys of a are below those of b. */
 static aph_value join(aph_value a, aph_value b)
 {
     if (!a || !b)
@@ -187,9 +187,9 @@ static void treap_pairs(aph_value t, union aphi_slot **out)
     treap_pairs(t->slot[LARGER].v, out);
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
 
-/* With a key or an object of the rarer kind. */
+/* The slow path of aph_get: a key that is not a string, or a treap. */
 static APHI_COLD aph_value get_slowly(aph_value object, aph_value key)
 {
     bool found;
@@ -206,7 +206,7 @@ aph_value aph_get(aph_value object, aph_value key)
     return get_slowly(object, key);
 }
 
-/* A long name is looked for as it stands: most have never to be made a value. */
+/* Compares a long name without interning it. */
 aph_value aph_field_(aph_value object, const char *name, size_t n)
 {
     if (n < 8 || !is_object(object) || object->shape != APHI_PAIRS)
@@ -313,7 +313,7 @@ bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item)
     return true;
 }
 
-/* Sort pairs by key, keeping the last of equal keys; returns how many are left. */
+/* Sorts pairs by key, keeping the last of equal keys. Returns the number of remaining pairs. */
 static size_t sort_row(union aphi_slot *pairs, size_t n)
 {
     size_t kept = 0;

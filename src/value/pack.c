@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pack.c - values as bytes, outside of the heap.
+ * pack.c - serialization of values outside of the heap.
  *
- * Idea:       what is in the heap is marked at each collection, and takes a place in the table in which every new value
- *             is looked up. What a run has seen and done is seldom wanted again: as bytes it costs its room only.
- * Picture:    the kind, a byte; then of a scalar its word; of a string its length, 4 bytes, and its bytes; of an array
- *             its length and its items; of an object its length, and keys and items in turn. */
+ * Idea:       values in the heap are marked at each collection and occupy the intern table. The log of a run is rarely
+ *             read again; as bytes it costs only its size.
+ * Picture:    the kind, one byte; then for a scalar its word; for a string its length, 4 bytes, and its bytes; for an
+ *             array its length and items; for an object its length, and alternating keys and items. */
 #include "value/pack.h"
 
 #include "base/memory.h"
@@ -17,23 +17,23 @@
 
 enum { FEW = 8 };
 
-static char *room(aphi_buffer *b, size_t n)
+static char *reserve(aphi_buffer *b, size_t n)
 {
     APHI_RESERVE(b->data, b->capacity, b->n + n);
     b->n += n;
     return b->data + b->n - n;
 }
 
-static char *begin(aphi_buffer *b, aph_kind kind, size_t n)
+static char *pack_kind(aphi_buffer *b, aph_kind kind, size_t n)
 {
-    char *to = room(b, 1 + n);
+    char *to = reserve(b, 1 + n);
     *to = (char)kind;
     return to + 1;
 }
 
 static void pack_length(aphi_buffer *b, aph_kind kind, uint32_t length)
 {
-    memcpy(begin(b, kind, sizeof length), &length, sizeof length);
+    memcpy(pack_kind(b, kind, sizeof length), &length, sizeof length);
 }
 
 static void pack_string(aphi_buffer *b, aph_value v)
@@ -42,7 +42,7 @@ static void pack_string(aphi_buffer *b, aph_value v)
     const char *bytes = aph_bytes_of(&v, &n);
     pack_length(b, APH_STR, (uint32_t)n);
     if (n)
-        memcpy(room(b, n), bytes, n);
+        memcpy(reserve(b, n), bytes, n);
 }
 
 static bool pack_pair(void *context, aph_value key, aph_value item)
@@ -57,11 +57,11 @@ void aphi_pack(aphi_buffer *b, aph_value v)
     aph_kind kind = aph_kind_of(v);
     int64_t word;
     switch (kind) {
-    case APH_NULL: begin(b, kind, 0); return;
-    case APH_BOOL: *begin(b, kind, 1) = aph_truth(v); return;
+    case APH_NULL: pack_kind(b, kind, 0); return;
+    case APH_BOOL: *pack_kind(b, kind, 1) = aph_truth(v); return;
     case APH_INT:
         word = aph_int_of(v);
-        memcpy(begin(b, kind, sizeof word), &word, sizeof word);
+        memcpy(pack_kind(b, kind, sizeof word), &word, sizeof word);
         return;
     case APH_STR: pack_string(b, v); return;
     case APH_ARRAY:
@@ -77,22 +77,22 @@ void aphi_pack(aphi_buffer *b, aph_value v)
     }
 }
 
-static void take(const char **at, void *to, size_t n)
+static void unpack_bytes(const char **at, void *to, size_t n)
 {
     memcpy(to, *at, n);
     *at += n;
 }
 
-static uint32_t take_length(const char **at)
+static uint32_t unpack_length(const char **at)
 {
     uint32_t length;
-    take(at, &length, sizeof length);
+    unpack_bytes(at, &length, sizeof length);
     return length;
 }
 
 static aph_value unpack_string(const char **at)
 {
-    uint32_t n = take_length(at);
+    uint32_t n = unpack_length(at);
     *at += n;
     return aph_bytes(*at - n, n);
 }
@@ -100,7 +100,7 @@ static aph_value unpack_string(const char **at)
 static aph_value unpack_array(const char **at)
 {
     aph_value few[FEW] = {0};
-    uint32_t n = take_length(at);
+    uint32_t n = unpack_length(at);
     aph_value *items = n <= FEW ? few : aphi_alloc(n * sizeof *items);
     for (uint32_t i = 0; i < n; i++)
         items[i] = aphi_unpack(at);
@@ -113,7 +113,7 @@ static aph_value unpack_array(const char **at)
 static aph_value unpack_object(const char **at)
 {
     aph_value few[2 * FEW] = {0};
-    uint32_t n = take_length(at);
+    uint32_t n = unpack_length(at);
     aph_value *pairs = n <= FEW ? few : aphi_alloc(2 * (size_t)n * sizeof *pairs);
     for (uint32_t i = 0; i < 2 * n; i++)
         pairs[i] = aphi_unpack(at);
@@ -128,7 +128,7 @@ aph_value aphi_unpack(const char **at)
     int64_t word;
     switch ((aph_kind)*(*at)++) {
     case APH_BOOL: return aph_bool(*(*at)++);
-    case APH_INT: take(at, &word, sizeof word); return aph_int(word);
+    case APH_INT: unpack_bytes(at, &word, sizeof word); return aph_int(word);
     case APH_STR: return unpack_string(at);
     case APH_ARRAY: return unpack_array(at);
     case APH_OBJECT: return unpack_object(at);

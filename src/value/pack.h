@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pack.h - values as bytes, outside of the heap: for much that is kept and hardly ever looked at. */
+ * pack.h - serialization of values outside of the heap, for data that is kept but rarely read. */
 #ifndef APHI_VALUE_PACK_H
 #define APHI_VALUE_PACK_H
 
@@ -8,9 +8,9 @@
 
 #include <antiphon/value.h>
 
-/* Appends the value, which has no unknowns, to the bytes. They mean something in this process only. */
+/* Appends the value, which must not contain symbols. The bytes are valid in this process only. */
 void aphi_pack(aphi_buffer *b, aph_value v);
-/* The value that was packed there; *at moves on behind it. */
+/* Reads the packed value at *at, and moves *at past it. */
 aph_value aphi_unpack(const char **at);
 
 #endif

@@ -138,7 +138,7 @@ static void test_json(void **unused)
     expect(NULL, "[1]\n", "[[1]]"); /* no codec is this one */
     expect(&aph_codec_json, "", "[]");
     expect(&aph_codec_json, "1\n2", "[1,\"!3 the end comes in the middle of a message, after 1 bytes of it\"]");
-    expect(&aph_codec_json, "1\n[2 3]\n", "[1,\"!5 not JSON: a comma or ] should follow an item\"]");
+    expect(&aph_codec_json, "1\n[2 3]\n", "[1,\"!5 not JSON: expected a comma or ] after an item\"]");
     expect(&aph_codec_json, "\n", "[\"!0 not JSON: the text ends in the middle of a value\"]");
     expect(&aph_codec_json, "1.5\n", "[\"!0 not JSON: a number that is not an integer\"]");
     expect_bytes(&aph_codec_json, "1\n2", 3, false, "[1]");
