@@ -151,7 +151,7 @@ static void test_integers(void **unused)
     refuse("2E1", 0, "not an integer");
     refuse("-", 1, "ends");
     refuse("[-]", 2, "digit");
-    refuse("+1", 0, "does not begin");
+    refuse("+1", 0, "expected a JSON value");
 }
 
 static void test_truncated_texts(void **unused)
@@ -182,18 +182,18 @@ static void test_errors_are_placed(void **unused)
     refuse_n("\"a\0b\"", 5, 2, "NUL");
     refuse_n("1\0", 2, 1, "NUL");
     refuse("[1 2]", 3, "comma");
-    refuse("[1,]", 3, "does not begin");
+    refuse("[1,]", 3, "expected a JSON value");
     refuse("{\"a\" 1}", 5, "colon");
     refuse("{\"a\":1,}", 7, "key");
     refuse("{a:1}", 1, "key");
     refuse("{\"a\":1 \"b\":2}", 7, "comma");
     refuse("nul!", 0, "null");
-    refuse("True", 0, "does not begin");
-    refuse("1 2", 2, "follows");
-    refuse("{} x", 3, "follows");
-    refuse("'a'", 0, "does not begin");
+    refuse("True", 0, "expected a JSON value");
+    refuse("1 2", 2, "after the value");
+    refuse("{} x", 3, "after the value");
+    refuse("'a'", 0, "expected a JSON value");
     refuse("\"a\nb\"", 2, "control");
-    refuse("NaN", 0, "does not begin");
+    refuse("NaN", 0, "expected a JSON value");
 }
 
 static void test_depth(void **unused)
