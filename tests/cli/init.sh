@@ -74,7 +74,7 @@ check 'two spaces are an error' [ -z "$(timeout 10 cat <&3)" ]
 exec 3>&-
 kill $server
 wait $server
-check 'it says why' grep -q 'one space stands between words' err
+check 'it says why' grep -q 'words are separated by single spaces' err
 
 # Its Makefile.
 told='init: make'

@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 command -v python3 >/dev/null || exit 77
 
-python3 - README.md CONTRIBUTING.md docs/*.md subjects/*/README.md <<'END'
+python3 - README.md CONTRIBUTING.md docs/*.md examples/README.md subjects/*/README.md <<'END'
 import glob, os, re, sys
 
 FOLDERS = ("src/", "include/", "models/", "subjects/", "examples/", "tests/", "bench/", "tools/", "docs/")
