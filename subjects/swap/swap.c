@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swap.c - the swap server: keeps the last message that it got, and answers each message with the one before.
+ * swap.c - the swap server: stores the last message, and responds to each message with the previous one.
  *
  *     swap PORT        listens on 127.0.0.1, until SIGTERM or SIGINT
  *
- * A message is three bytes; at first "000" is kept. Messages come and go in any chunks that the network makes of them.
+ * A message has three bytes; the initial one is "000". Messages are received and sent in chunks of any size.
  *
- * Idea:       one process that never waits but in poll. Each connection is a state machine with two buffers:
+ * Idea:       one process that waits only in poll. Each connection is a state machine with two buffers:
  *
- *                 RECVING --- the request is complete: swap it for the kept one ---> SENDING
+ *                 RECVING --- the request is complete: swap it for the stored one -> SENDING
  *                    ^                                                                  |
- *                    +------------------- the answer is all out ------------------------+
+ *                    +------------------ the whole response is sent --------------------+
  *
- *             Each round of poll gives every connection that is ready one chance to receive or to send, so that no
- *             client waits for another one that is slow. The moment of the swap is all that clients share.
- * Invariants: 1. RECVING: received < MESSAGE bytes of the next request are there. SENDING: sent < MESSAGE bytes of the
- *                answer are out
- *             2. the first entries of poll are for signals and for new clients; entry FIRST + i is of connection i
- *             3. what a client has sent behind an unanswered request stays in the system's buffers
- * Cost:       a few dozen bytes a connection; a round is linear in the number of connections.
+ *             Each round of poll lets every ready connection receive or send once, so that no client waits for a
+ *             slow one. Clients share only the stored message, which the swap exchanges atomically.
+ * Invariants: 1. RECVING: received < MESSAGE bytes of the next request have arrived. SENDING: sent < MESSAGE bytes of
+ *                the response were sent
+ *             2. the first entries of poll are for signals and new clients; entry FIRST + i is for connection i
+ *             3. input after an unanswered request stays in the socket buffer
+ * Cost:       a few dozen bytes per connection; a round is linear in the number of connections.
  *
- * Mutants:    -DMUTANT=1 to -DMUTANT=12 build servers that are wrong, to test testers with. Each is marked by a comment
- *             that begins with "mutant", and PICK(n, right, wrong) is what mutant n has wrong. They are of the kinds
- *             that Koh et al. planted in theirs ("From C to interaction trees", CPP 2019, section 6). */
+ * Mutants:    -DMUTANT=1 to -DMUTANT=12 build faulty servers, to test testers. Each is marked by a comment
+ *             that begins with "mutant"; PICK(n, right, wrong) selects the wrong code of mutant n. They are of the
+ *             kinds that Koh et al. planted in theirs ("From C to interaction trees", CPP 2019, section 6). */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -52,15 +52,15 @@ typedef struct connection {
     state state;
     size_t received, sent;             /* bytes */
     unsigned char request[MESSAGE + 1];
-    unsigned char answer[MESSAGE + 1]; /* the byte behind each is for mutants only, so that they stay in their bounds */
+    unsigned char answer[MESSAGE + 1]; /* the extra byte keeps mutants inside the bounds */
 } connection;
 
 static connection connections[CONNECTIONS_MAX];
 static size_t count;
 static struct pollfd polled[FIRST + CONNECTIONS_MAX];
-/* mutant 1, bad initialisation: the kept message begins as bytes of zero, not as the digits */
+/* mutant 1, bad initialisation: the initial message is zero bytes, not digits */
 static unsigned char kept[MESSAGE] = {PICK(1, '0', 0), PICK(1, '0', 0), PICK(1, '0', 0)};
-static bool full; /* there was no room for another client; until one leaves */
+static bool full; /* no descriptor left for another client, until one leaves */
 
 /* ---- one connection ---------------------------------------------------------------------------------------------- */
 
@@ -76,34 +76,34 @@ static unsigned char *answer_of(connection *c)
     return PICK(8, c, connections)->answer;
 }
 
-/* Bytes that the request lacks. */
+/* The missing bytes of the request. */
 static size_t lacking(const connection *c)
 {
     /* mutant 3, off by one: a request is complete with two bytes */
     return PICK(3, MESSAGE, MESSAGE - 1) - c->received;
 }
 
-/* Receives at most what the request lacks: how many bytes; 0 if there are none yet; -1 if there will be no more. */
+/* Receives up to the end of the request. Returns the number of bytes, 0 if there are none yet, or -1 at the end. */
 static ssize_t receive(connection *c)
 {
     size_t room = lacking(c);
-    /* mutant 5, pointer error: a chunk is put at the head of the buffer, not behind what is there */
+    /* mutant 5, pointer error: a chunk is stored at the head of the buffer, not after the earlier ones */
     ssize_t n = recv(c->socket, request_of(c) + PICK(5, c->received, 0), room, 0);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return 0;
     if (n <= 0)
-        return -1; /* the client has closed or reset it */
-    /* mutant 9, wrong return value: a chunk counts as all that was asked for */
-    /* mutant 10, wrong return value: success is 1, however many bytes came; then the server waits, silent */
+        return -1; /* closed or reset by the client */
+    /* mutant 9, wrong return value: a chunk counts as the whole request */
+    /* mutant 10, wrong return value: success is 1 for any number of bytes; then the server waits silently */
     return PICK(9, PICK(10, n, 1), (ssize_t)room);
 }
 
-/* Sends what is left of the answer: how many bytes; 0 if none can go now; -1 if nobody will receive it. */
+/* Sends the rest of the response. Returns the number of bytes, 0 if none can be sent now, or -1 if it is closed. */
 static ssize_t transmit(connection *c)
 {
-    /* mutant 4, off by one: the answer is a byte too long */
+    /* mutant 4, off by one: the response is a byte too long */
     size_t rest = PICK(4, MESSAGE, MESSAGE + 1) - c->sent;
-    /* mutant 6, pointer error: the answer goes to the first connection, whoever asked */
+    /* mutant 6, pointer error: the response is sent to the first connection */
     ssize_t n = send(PICK(6, c, connections)->socket, answer_of(c) + c->sent, rest, MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return 0;
@@ -141,13 +141,13 @@ static void on_writable(connection *c)
     c->sent += (size_t)n;
     if (c->sent < MESSAGE)
         return;
-    /* mutant 2, bad initialisation: the next request begins with the bytes of the last one counted */
+    /* mutant 2, bad initialisation: the next request starts with the byte count of the last one */
     c->received = PICK(2, 0, c->received);
-    /* mutant 12, wrong state transition: after its answer a connection stays SENDING, and nobody listens to it */
+    /* mutant 12, wrong state transition: after its response a connection stays SENDING, and is never read */
     c->state = PICK(12, RECVING, SENDING);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all connections --------------------------------------------------------------------------------------------- */
 
 static void accept_clients(int listener)
 {
@@ -157,13 +157,13 @@ static void accept_clients(int listener)
             full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
             return;
         }
-        /* An answer is not to wait for the acknowledgement of the one before. */
+        /* A response must not wait for the acknowledgement of the previous one. */
         setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         connections[count++] = (connection){.socket = client, .state = RECVING};
     }
 }
 
-/* The last one moves into the place of one that has left. */
+/* The last connection replaces a removed one. */
 static void remove_deleted(void)
 {
     for (size_t i = 0; i < count;) {
@@ -190,7 +190,7 @@ static bool wait_for_work(int signals, int listener)
     return true;
 }
 
-/* Until a signal ends it: 0; 1 if poll does not work. */
+/* Returns 0 after a signal, or 1 if poll fails. */
 static int serve(int signals, int listener)
 {
     for (;;) {
@@ -203,7 +203,7 @@ static int serve(int signals, int listener)
         for (size_t i = 0; i < count; i++) {
             connection *c = &connections[i];
             if (!polled[FIRST + i].revents)
-                continue; /* if something is wrong with it, receive or transmit will find out */
+                continue; /* errors are handled by receive and transmit */
             if (c->state == RECVING)
                 on_readable(c);
             else
@@ -215,7 +215,7 @@ static int serve(int signals, int listener)
     }
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 static int fail(const char *what)
 {
@@ -236,7 +236,7 @@ static int listen_on(uint16_t port)
     return listen(listener, BACKLOG) ? fail("listen") : listener;
 }
 
-/* The signals that end us, as something that poll can wait for: a server that always has work sees them, too. */
+/* The terminating signals as a descriptor for poll, so that a busy server sees them, too. */
 static int catch_signals(void)
 {
     sigset_t ours;
@@ -248,7 +248,7 @@ static int catch_signals(void)
     return signals < 0 ? fail("signalfd") : signals;
 }
 
-/* Each client takes a file; by default a process may often open no more than 1,024. */
+/* Each client needs a descriptor; the default limit is often 1,024. */
 static void allow_many_files(void)
 {
     struct rlimit files;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * buffer.c - bytes that grow at the end and are taken from the front.
+ * buffer.c - a byte queue: bytes are appended at the end and removed at the front.
  *
- * Idea:       one block of memory. What was taken leaves a gap in front, which is closed when room is needed and the
- *             gap is at least as large as the rest: each byte is moved a constant number of times.
+ * Idea:       one block of memory. Removal leaves a gap in front, which is closed when room is needed and the gap is at
+ *             least as large as the content: each byte is moved a constant number of times.
  * Invariants: 1. from <= end <= room
  *             2. an empty buffer begins at 0 */
 #include "buffer.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t held; /* bytes of memory, of all buffers */
+static size_t held; /* bytes of memory of all buffers */
 
 void out_of_memory(void)
 {

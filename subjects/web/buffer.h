@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * buffer.h - bytes that grow at the end and are taken from the front. All of zero is an empty one. */
+ * buffer.h - a byte queue: bytes are appended at the end and removed at the front. All zero is an empty buffer. */
 #ifndef WEB_BUFFER_H
 #define WEB_BUFFER_H
 
 #include <stddef.h>
 
 typedef struct buffer {
-    char *bytes; /* those from `from` to `end` are in it */
+    char *bytes; /* the content is from..end */
     size_t from, end, room;
 } buffer;
 
@@ -22,23 +22,23 @@ static inline size_t buffer_size(const buffer *b)
     return b->end - b->from;
 }
 
-/* Room for so many bytes more behind the end, which buffer_grown then takes in. */
+/* Reserves room for n bytes at the end; buffer_grown then appends them. */
 char *buffer_reserve(buffer *b, size_t count);
 void buffer_grown(buffer *b, size_t count);
 
 void buffer_put(buffer *b, const void *bytes, size_t count);
 void buffer_print(buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The first bytes go. */
+/* Removes the first bytes. */
 void buffer_take(buffer *b, size_t count);
 
-/* Empty, and without memory. */
+/* Empties the buffer and frees its memory. */
 void buffer_free(buffer *b);
 
 /* The memory of all buffers together. */
 size_t buffers_hold(void);
 
-/* Ends the program, and says why. */
+/* Prints an error and ends the program. */
 _Noreturn void out_of_memory(void);
 
 #endif

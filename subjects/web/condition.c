@@ -8,8 +8,8 @@
  *                 If-None-Match, or else (GET, HEAD) If-Modified-Since   fails: 304 to GET and HEAD, else 412
  *                 If-Range, for GET with Range                           fails: the whole representation
  *
- *             Dates that are none are ignored, as sections 13.1.3 and 13.1.4 want it; lists of tags that are none are
- *             the client's fault, and nothing is done: it wanted a condition, and we can't know which. */
+ *             Invalid dates are ignored, as sections 13.1.3 and 13.1.4 require. An invalid list of tags is an error of
+ *             the client, and nothing is done, since the intended condition is unknown. */
 #include "condition.h"
 
 #include "date.h"
@@ -21,7 +21,7 @@
 
 typedef enum strength { STRONG, WEAK } strength;
 
-/* Behind the tag at the head of a text; NULL if there is none. */
+/* Skips the tag at the start of a text; NULL if there is none. */
 static const char *skip_tag(const char *text)
 {
     if (!strncmp(text, "W/", 2))
@@ -33,7 +33,7 @@ static const char *skip_tag(const char *text)
     return *text == '"' ? text + 1 : NULL;
 }
 
-/* RFC 9110, section 8.8.3.2: what one says is compared with what we have. */
+/* RFC 9110, section 8.8.3.2: compares a tag of the request with the current one. */
 static bool same_tag(const char *said, size_t length, const char *ours, strength how)
 {
     bool weak_said = *said == 'W', weak_ours = *ours == 'W';
@@ -56,7 +56,7 @@ static found find_tag(const char *list, const char *ours, strength how)
         const char *end = skip_tag(list);
         if (!end || (*end && !strchr(", \t", *end)))
             return NO_LIST;
-        /* mutant 2, early return: of a list of tags only the first is compared */
+        /* mutant 2, early return: only the first of a list of tags is compared */
         if (PICK(2, true, !members) && ours && same_tag(list, (size_t)(end - list), ours, how))
             result = FOUND;
         members++;
@@ -68,7 +68,7 @@ static found find_tag(const char *list, const char *ours, strength how)
     return members ? result : NO_LIST;
 }
 
-/* The field's list, or "*", has the tag of the resource. */
+/* Returns true if the field's list, or "*", contains the tag of the resource. */
 static found matches(const char *value, const resource *r, const char *tag, strength how)
 {
     if (!strcmp(value, "*"))
@@ -78,7 +78,7 @@ static found matches(const char *value, const resource *r, const char *tag, stre
 
 static outcome if_match(const char *value, const resource *r)
 {
-    /* mutant 8, weak comparison: If-Match compares weakly, W/"x" is as good as "x" */
+    /* mutant 8, weak comparison: If-Match compares weakly: W/"x" matches "x" */
     found f = matches(value, r, r ? r->tag : NULL, PICK(8, STRONG, WEAK));
     return f == NO_LIST ? ILL_FORMED : f == FOUND ? HOLDS : FAILS;
 }
@@ -88,7 +88,7 @@ static outcome if_none_match(const char *value, const resource *r, bool reads)
     char tag[TAG_SIZE] = "";
     if (r)
         memcpy(tag, r->tag, TAG_SIZE);
-    /* mutant 10, flipped bit: If-None-Match compares with a tag of which one bit is wrong */
+    /* mutant 10, flipped bit: If-None-Match compares with a tag that has one wrong bit */
     if (PICK(10, false, r != NULL))
         tag[strlen(tag) - 2] ^= 1;
     /* mutant 9, strong comparison: If-None-Match compares strongly, a weak tag matches nothing */
@@ -98,21 +98,21 @@ static outcome if_none_match(const char *value, const resource *r, bool reads)
 
 /* ---- dates ------------------------------------------------------------------------------------------------------- */
 
-/* The resource has changed since the date; -1 if there is no date, or nothing to compare it with. */
+/* Returns 1 if the resource has changed since the date, else 0; -1 if there is no date or no resource. */
 static int changed_since(const char *value, const resource *r)
 {
     time_t date;
-    /* mutant 20, Last-Modified ignored: If-Modified-Since and If-Unmodified-Since are not looked at */
+    /* mutant 20, Last-Modified ignored: If-Modified-Since and If-Unmodified-Since have no effect */
     if (PICK(20, !value, true) || !r || !date_read(value, store_now(), &date))
         return -1;
     return r->modified > date;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all conditions ---------------------------------------------------------------------------------------------- */
 
 static outcome first_part(const request *q, const resource *r)
 {
-    /* mutant 7, If-Match ignored: as if it were not there */
+    /* mutant 7, If-Match ignored: the field has no effect */
     if (PICK(7, q->field[IF_MATCH] != NULL, false))
         return if_match(q->field[IF_MATCH], r);
     return changed_since(q->field[IF_UNMODIFIED_SINCE], r) == 1 ? FAILS : HOLDS;
@@ -138,7 +138,7 @@ bool condition_any(const request *q)
         || q->field[IF_UNMODIFIED_SINCE];
 }
 
-/* RFC 9110, section 13.1.5: a date is good only if it is certain that there was but one content in its second. */
+/* RFC 9110, section 13.1.5: a date matches only if there was certainly just one content in its second. */
 bool condition_ranges(const request *q, const resource *r)
 {
     const char *value = q->field[IF_RANGE], *end = value ? skip_tag(value) : NULL;

@@ -11,16 +11,16 @@ typedef enum outcome {
     HOLDS,
     FAILS,       /* 412 */
     UNMODIFIED,  /* 304 */
-    ILL_FORMED,  /* a list of tags is none: 400 */
+    ILL_FORMED,  /* invalid list of tags: 400 */
 } outcome;
 
-/* All conditions of a request but If-Range, in their order of precedence; r is NULL if there is no such resource. */
+/* Evaluates all conditions of a request but If-Range, in order of precedence; r is NULL if there is no resource. */
 outcome condition_judge(const request *q, const resource *r);
 
-/* There is one of them. */
+/* Returns true if the request has one of them. */
 bool condition_any(const request *q);
 
-/* There is no If-Range, or it holds. */
+/* Returns true if If-Range is absent or holds. */
 bool condition_ranges(const request *q, const resource *r);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * date.c - dates as HTTP writes them.
+ * date.c - parsing and printing of HTTP dates.
  *
- *     Sun, 06 Nov 1994 08:49:37 GMT        IMF-fixdate: the one that is written
+ *     Sun, 06 Nov 1994 08:49:37 GMT        IMF-fixdate: the form that is written
  *     Sunday, 06-Nov-94 08:49:37 GMT       obsolete: RFC 850
  *     Sun Nov  6 08:49:37 1994             obsolete: asctime
  *
  * Idea:       a pattern for each form. D is a digit, _ a space or a digit, and @ a name: @d a day, @D a long day, @m a
- *             month. All else stands for itself. Digits that stand together are a number, five of them in all. The
- *             names of days are not compared with the date: a reader is to be robust. */
+ *             month. Other characters match themselves. Adjacent digits are a number; there are five numbers. The day
+ *             of the week is not compared with the date, for robustness. */
 #include "date.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ void date_print(time_t seconds, char text[DATE_SIZE])
              (unsigned)(t.tm_year + 1900) % 10000, t.tm_hour & 31u, t.tm_min & 63u, t.tm_sec & 63u);
 }
 
-/* The place in the list of the name at *text, which is moved behind it; -1 if there is none. */
+/* The index of the name at *text, or -1; moves *text past it. */
 static int name_at(const char *const *list, const char **text)
 {
     for (int i = 0; list[i]; i++) {
@@ -43,7 +43,7 @@ static int name_at(const char *const *list, const char **text)
     return -1;
 }
 
-/* The month and the numbers of a text that follows a pattern. */
+/* Parses the month and the numbers of a text with a pattern. */
 static bool match(const char *pattern, const char *text, int *month, int number[5])
 {
     int count = -1;
@@ -85,7 +85,7 @@ static bool make(int year, int month, int day, const int clock[3], time_t *secon
     return true;
 }
 
-/* Of the years that end in these two digits, the last that is not more than 50 years ahead. */
+/* The last year with these two digits that is not more than 50 years ahead. */
 static int full_year(int two, time_t now)
 {
     struct tm t;

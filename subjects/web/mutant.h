@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutant.h - which wrong server this is: PICK(n, right, wrong) is what mutant n has wrong. */
+ * mutant.h - selection of mutants: PICK(n, right, wrong) is the wrong code in mutant n. */
 #ifndef WEB_MUTANT_H
 #define WEB_MUTANT_H
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * request.c - requests as they come in.
+ * request.c - incremental, strict parser of requests.
  *
- * Idea:       a machine that goes on when there is a whole line, or bytes of a body:
+ * Idea:       a state machine that advances with each complete line and with bytes of a body:
  *
  *                 REQUEST_LINE -> FIELD_LINES -+-> CONTENT -----------------------------------+-> COMPLETE
  *                                              +-> CHUNK_SIZE <-> CHUNK, CHUNK_END -> TRAILER -+
  *
- *             What RFC 9112 forbids is FAULTY: the answer says why, and the connection ends, since nobody knows where
- *             the next request begins. What it lets a server tolerate or refuse, such as bare LF, folded lines, or a
- *             length beside a transfer coding, is refused: tolerance is how requests are smuggled.
- * Invariants: 1. bytes that were taken are never looked at again, and those of an unfinished line at most twice
- *             2. no more than HEAD_MAX and CONTENT_MAX bytes are kept, whatever comes
- * Not done:   trailers are checked and dropped; authorities are not compared with ours, since we have no name. */
+ *             A request that violates RFC 9112 is FAULTY: the response contains the reason, and the connection is
+ *             closed, since the start of the next request is unknown. Input that a server may tolerate or refuse, such
+ *             as a bare LF, folded lines, or a length beside a transfer coding, is refused, against request smuggling.
+ * Invariants: 1. consumed bytes are never read again, bytes of an incomplete line at most twice
+ *             2. up to HEAD_MAX and CONTENT_MAX bytes are kept, for any input
+ * Not done:   trailers are checked and dropped; authorities are not checked, since the server has no name. */
 #include "request.h"
 
 #include <ctype.h>
@@ -67,7 +67,7 @@ static bool is_value_char(char c)
     return c == '\t' || ((unsigned char)c >= ' ' && c != 0x7f);
 }
 
-/* No control character in it. */
+/* Returns true if there is no control character. */
 static bool is_graphic(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -81,7 +81,7 @@ static bool is_unreserved(char c)
     return c && (isalnum((unsigned char)c) || strchr("-._~", c));
 }
 
-/* RFC 3986: what may stand in a name or a path as it is. */
+/* RFC 3986: characters that need no escape in a name or path. */
 static bool is_plain(char c)
 {
     return is_unreserved(c) || (c && strchr("!$&'()*+,;=", c));
@@ -92,7 +92,7 @@ static int hex(char c)
     return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* "%41", which is one character. */
+/* An escape such as "%41". */
 static bool is_escape(const char *text)
 {
     return text[0] == '%' && hex(text[1]) >= 0 && hex(text[2]) >= 0;
@@ -108,7 +108,7 @@ static void trim(char **from, char **to)
 
 /* ---- the request line -------------------------------------------------------------------------------------------- */
 
-/* Behind a host and its port; NULL if there is none. An empty one is one, too. */
+/* Skips a host and port; NULL if there is none. An empty one is accepted. */
 static const char *skip_authority(const char *text)
 {
     if (*text == '[') {
@@ -127,7 +127,7 @@ static const char *skip_authority(const char *text)
     return text;
 }
 
-/* "http://host/path" is the same as "/path"; NULL if it is neither. */
+/* The path of "http://host/path" or "/path"; NULL for another form. */
 static const char *path_of(const char *target)
 {
     static const char scheme[] = "http://";
@@ -137,7 +137,7 @@ static const char *path_of(const char *target)
     return path && path > host && *host != ':' && strchr("/?", *path) ? path : NULL;
 }
 
-/* One character or escape of a path, in the one form that equivalent ones have. */
+/* Appends one character or escape of a path in normal form. */
 static size_t normalize(const char *text, char **out)
 {
     if (*text != '%') {
@@ -200,7 +200,7 @@ static bool read_version(request *r, const char *version)
 static void read_request_line(request *r, char *line, size_t length)
 {
     if (!length)
-        return; /* section 2.2: empty lines in front of a request are ignored */
+        return; /* section 2.2: empty lines before a request are ignored */
     char *target = memchr(line, ' ', length), *version = target ? strchr(target + 1, ' ') : NULL;
     if (!version || !is_graphic(line, length)) {
         fault(r, 400, "the request line is not: method, target, version");
@@ -235,7 +235,7 @@ static void keep_field(request *r, field f, const char *value, size_t length)
     r->field[f] = joined;
 }
 
-/* Checks a field, and keeps it if it means something to us. */
+/* Checks a field, and stores it if it is used. */
 static void read_field(request *r, char *line, size_t length, bool keep)
 {
     char *end = line + length, *name = line, *colon = line;
@@ -274,7 +274,7 @@ bool request_lists(const char *list, const char *member)
     return false;
 }
 
-/* ---- how long is the body? RFC 9112, section 6.3 ----------------------------------------------------------------- */
+/* ---- the length of the body: RFC 9112, section 6.3 --------------------------------------------------------------- */
 
 static void expect_chunks(request *r)
 {
@@ -377,7 +377,7 @@ static void use_line(request *r, char *line, size_t length)
     }
 }
 
-/* A line of so many bytes, which may not have ended, is more than we take. */
+/* Returns true if a line of this length, complete or not, exceeds a limit. */
 static bool too_long(request *r, size_t bytes)
 {
     if (r->phase == REQUEST_LINE && bytes > TARGET_MAX)
@@ -387,7 +387,7 @@ static bool too_long(request *r, size_t bytes)
     return r->phase == FAULTY;
 }
 
-/* A line that is complete is used; false if there is none. */
+/* Processes a complete line. Returns false if there is none. */
 static bool take_line(request *r, buffer *in)
 {
     size_t size = buffer_size(in);
@@ -408,7 +408,7 @@ static bool take_line(request *r, buffer *in)
         return true;
     }
     end[-1] = 0;
-    /* Empty lines cost nothing, nor do sizes of chunks: there may be many. */
+    /* Empty lines and chunk sizes do not count: there may be many. */
     size_t free_bytes = r->phase == CHUNK_SIZE ? strspn(line, "0123456789abcdefABCDEF") + 2 : 2;
     r->spent += bytes > free_bytes ? bytes - free_bytes : 0;
     use_line(r, line, (size_t)(end - 1 - line));

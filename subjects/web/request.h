@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * request.h - requests as they come in: RFC 9112, strictly. */
+ * request.h - incremental, strict parser of requests (RFC 9112). */
 #ifndef WEB_REQUEST_H
 #define WEB_REQUEST_H
 
@@ -20,11 +20,11 @@ typedef enum method {
     PUT,
     POST,
     DELETE,
-    REFUSED, /* a method that we know and do not allow */
-    FOREIGN, /* one that we do not know */
+    REFUSED, /* a known method that is not allowed */
+    FOREIGN, /* an unknown method */
 } method;
 
-/* The fields that mean something to us. */
+/* The fields that are used. */
 typedef enum field {
     CONNECTION,
     CONTENT_ENCODING,
@@ -58,28 +58,28 @@ typedef enum phase {
 typedef struct request {
     phase phase;
     method method;
-    bool close;          /* no request follows on this connection */
-    bool framed;         /* it has a body, be it an empty one */
-    bool awaits;         /* nothing of its body will come before "100 Continue" */
-    char *path;          /* with its query; equivalent ones are equal (RFC 9110, section 4.2.3) */
-    char *field[FIELDS]; /* NULL if it is not there; several lines are joined by ", " */
+    bool close;          /* the last request of the connection */
+    bool framed;         /* it has a body, possibly empty */
+    bool awaits;         /* the client waits for "100 Continue" before it sends the body */
+    char *path;          /* with its query, normalized (RFC 9110, section 4.2.3) */
+    char *field[FIELDS]; /* NULL if absent; several lines are joined by ", " */
     buffer content;
-    int status;          /* of one that is FAULTY: what to answer, before the connection is closed */
+    int status;          /* of a FAULTY request: the status to send before closing */
     const char *why;
 
     bool old;            /* HTTP/1.0 */
-    size_t scanned;      /* bytes of the line that have been looked at */
+    size_t scanned;      /* scanned bytes of the line */
     size_t spent;        /* of HEAD_MAX */
-    size_t left;         /* bytes of the content, or of the chunk, that have not come */
+    size_t left;         /* missing bytes of the content or of the chunk */
 } request;
 
-/* Takes what it can from the bytes that came; the request is then complete or faulty, or needs more. */
+/* Consumes input; the request is then complete, faulty, or needs more. */
 void request_read(request *r, buffer *in);
 
-/* Ready for the next one. */
+/* Resets the parser for the next request. */
 void request_reset(request *r);
 
-/* The list has this member, in any case of letters. */
+/* Returns true if the list has the member, ignoring case. */
 bool request_lists(const char *list, const char *member);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * respond.c - what is done for a request, and answered.
+ * respond.c - execution of requests and their responses.
  *
- * Idea:       a request goes through the same gates, in this order; the first that it does not pass answers it:
+ * Idea:       a request passes these checks in order; the first that fails determines the response:
  *
- *                 is it a request                400, 413, 414, 417, 431, 501, 505
- *                 do we have the method          501, 405
+ *                 is it valid                    400, 413, 414, 417, 431, 501, 505
+ *                 is the method supported        501, 405
  *                 can its content be stored      400, 411, 413, 415, 507
- *                 is there what it asks for      404
+ *                 does the resource exist        404
  *                 its conditions                 304, 400, 412
  *                 the method itself              200, 201, 204, 206, 416
  *
- *             Conditions come behind 404, since they are not looked at where the answer without them would not be a
- *             success (RFC 9110, section 13.2.1). */
+ *             Conditions follow 404, since they are ignored if the response without them is not a success (RFC 9110,
+ *             section 13.2.1). */
 #include "respond.h"
 
 #include "condition.h"
@@ -26,16 +26,16 @@
 #include <string.h>
 #include <strings.h>
 
-/* What will be printed. */
+/* A response to be printed. */
 typedef struct answer {
     int status;
-    const char *content;    /* of the answer, also for HEAD */
+    const char *content;    /* of the response, also for HEAD */
     size_t length;
-    const char *type;       /* of the content; NULL if it is not known, or there is none */
-    const resource *shown;  /* whose validators are in it, or NULL */
+    const char *type;       /* of the content; NULL: unknown or none */
+    const resource *shown;  /* the resource whose validators are sent, or NULL */
     bool dated;             /* with Last-Modified */
     bool partial;           /* with Content-Range: */
-    size_t first, complete; /* the first byte of the part, and how many there are in all */
+    size_t first, complete; /* the first byte of the part, and the length of the whole */
 } answer;
 
 static const struct {
@@ -106,7 +106,7 @@ static void print_head(buffer *out, const answer *a, bool close)
     buffer_print(out, close ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
-/* An answer that is an error says so in words, too. */
+/* An error response has a text body. */
 static answer error_of(int status, const char *words)
 {
     return (answer){.status = status, .content = words, .length = strlen(words), .type = "text/plain"};
@@ -114,7 +114,7 @@ static answer error_of(int status, const char *words)
 
 /* ---- GET and HEAD ------------------------------------------------------------------------------------------------ */
 
-/* The number at *text, which is moved behind it; one that is too large for us stays large. */
+/* Parses the number at *text and moves *text past it; saturates. */
 static size_t number_at(const char **text)
 {
     size_t n = 0;
@@ -125,8 +125,7 @@ static size_t number_at(const char **text)
 
 typedef enum ranged { WHOLE, PART, NONE } ranged;
 
-/* The part of so many bytes that one range asks for: "bytes=1-2", "bytes=1-", "bytes=-2". Several ranges, and what is
- * no range of bytes, ask for the whole. */
+/* Parses one range: "bytes=1-2", "bytes=1-", "bytes=-2". Several ranges, and other units, select the whole. */
 static ranged read_range(const char *text, size_t size, size_t *first, size_t *length)
 {
     if (strncasecmp(text, "bytes=", 6))
@@ -140,7 +139,7 @@ static ranged read_range(const char *text, size_t size, size_t *first, size_t *l
     size_t last = number_at(&text);
     if (*text || (!has_first && !has_last) || (has_first && has_last && last < *first))
         return WHOLE;
-    if (!has_first) { /* so many bytes from the end; of nothing, a part has no name, and the whole is as good */
+    if (!has_first) { /* bytes from the end; an empty content has no ranges, so the whole is sent */
         *length = last < size ? last : size;
         *first = size - *length;
         return !last ? NONE : size ? PART : WHOLE;
@@ -159,7 +158,7 @@ static answer get(const request *q, const resource *r)
         return a;
     switch (read_range(q->field[RANGE], a.complete, &a.first, &a.length)) {
     case NONE: {
-        answer none = error_of(416, "the range begins behind the end");
+        answer none = error_of(416, "the range begins after the end");
         none.complete = a.complete;
         return none;
     }
@@ -167,7 +166,7 @@ static answer get(const request *q, const resource *r)
         a.status = 206;
         a.partial = true;
         a.content += a.first;
-        a.dated = !q->field[IF_RANGE]; /* section 15.3.7: who asks so has the other fields */
+        a.dated = !q->field[IF_RANGE]; /* section 15.3.7: with If-Range the client has the other fields */
         a.type = a.dated ? a.type : NULL;
         break;
     default:
@@ -184,7 +183,7 @@ static answer put(const request *q, resource *r)
     bool created = !r;
     if (created)
         r = store_add(q->path);
-    /* mutant 17, stale tag: what a PUT replaces keeps its tag */
+    /* mutant 17, stale tag: the replacement by a PUT keeps the tag */
     if (PICK(17, true, created))
         store_renew_tag(r);
     /* mutant 14, write skipped: a PUT changes the validators, but not the content */
@@ -194,7 +193,7 @@ static answer put(const request *q, resource *r)
         store_set_type(r, q->field[CONTENT_TYPE]);
     }
     store_touch(r);
-    /* Both answers are right; clients are to meet both. */
+    /* Both responses are right; clients get them alternately. */
     return (answer){.status = created ? 201 : replaced++ % 2 ? 200 : 204, .content = "", .shown = r, .dated = true};
 }
 
@@ -219,18 +218,18 @@ static answer delete(resource *r)
     return (answer){.status = 204, .content = ""};
 }
 
-/* ---- the gates --------------------------------------------------------------------------------------------------- */
+/* ---- the checks -------------------------------------------------------------------------------------------------- */
 
-/* Why a PUT or POST can't be done, whatever its conditions are; 0 if it can. */
+/* The error status of a PUT or POST that does not depend on its conditions, or 0. */
 static int refusal(request *q, const resource *r)
 {
     size_t size = buffer_size(&q->content), before = r && q->method == POST ? buffer_size(&r->content) : 0;
     if (!q->framed) {
-        q->close = true; /* if there is a body all the same, it is not to be taken for the next request */
+        q->close = true; /* a body that follows must not be read as the next request */
         return 411;
     }
     if (q->field[CONTENT_RANGE])
-        return 400; /* RFC 9110, section 14.4: it would be taken for the whole */
+        return 400; /* RFC 9110, section 14.4: a part must not be stored as the whole */
     if (q->field[CONTENT_ENCODING] && strcasecmp(q->field[CONTENT_ENCODING], "identity"))
         return 415;
     return before + size > CONTENT_MAX ? 413 : store_has_room(q->path, size) ? 0 : 507;
@@ -252,7 +251,7 @@ static answer perform(const request *q, resource *r)
 
 static answer unmodified(const request *q, const resource *r)
 {
-    /* mutant 5, 200 for 304: what has not changed is sent again */
+    /* mutant 5, 200 for 304: unchanged content is sent again */
     return PICK(5, ((answer){.status = 304, .content = "", .shown = r}), get(q, r));
 }
 
@@ -260,7 +259,7 @@ static answer judge_and_perform(const request *q, resource *r)
 {
     switch (condition_judge(q, r)) {
     case FAILS:
-        /* mutant 3, 200 for 412: a condition fails, nothing is done, and the answer is 200 */
+        /* mutant 3, 200 for 412: a condition fails, nothing is done, and the status is 200 */
         return error_of(PICK(3, 412, 200), "a condition of the request does not hold");
     case UNMODIFIED:
         return unmodified(q, r);
@@ -269,13 +268,13 @@ static answer judge_and_perform(const request *q, resource *r)
     default:
         break;
     }
-    /* mutant 4, 412 for 200: a GET of which the conditions hold gets 412 */
+    /* mutant 4, 412 for 200: a GET whose conditions hold returns 412 */
     if (PICK(4, false, q->method == GET && condition_any(q)))
         return error_of(412, "a condition of the request does not hold");
     return perform(q, r);
 }
 
-/* The resource that is written: mutant 13's is another one. */
+/* The path to write; mutant 13 chooses another one. */
 static void choose_path(request *q)
 {
     /* mutant 13, wrong path: a PUT writes to a path that differs in one bit of its last byte */
@@ -288,24 +287,24 @@ static answer answer_to(request *q)
     if (q->phase == FAULTY)
         return error_of(q->status, q->why);
     if (q->method == FOREIGN)
-        return error_of(501, "this server knows no such method");
+        return error_of(501, "unknown method");
     if (q->method == REFUSED)
-        return error_of(405, "this server does not allow this method");
+        return error_of(405, "method not allowed");
     choose_path(q);
     resource *r = store_find(q->path);
     int refused = q->method == PUT || q->method == POST ? refusal(q, r) : 0;
     if (refused)
-        return error_of(refused, "this content can't be stored");
+        return error_of(refused, "this content cannot be stored");
     /* mutant 1, PUT as GET: a PUT reads */
     if (PICK(1, false, q->method == PUT))
         q->method = GET;
     if (!r && q->method != PUT && q->method != POST)
-        /* mutant 6, 404 skipped: what is not there is empty */
-        return PICK(6, error_of(404, "there is nothing here"), ((answer){.status = 200, .content = ""}));
+        /* mutant 6, 404 skipped: a missing resource is empty */
+        return PICK(6, error_of(404, "no such resource"), ((answer){.status = 200, .content = ""}));
     return judge_and_perform(q, r);
 }
 
-/* How many bytes more than the content are sent to a GET: none, but for some mutants. */
+/* The number of additional bytes in the response to a GET: 0 except in some mutants. */
 static size_t spoil(const request *q, answer *a)
 {
     if (q->method != GET || a->status != 200)
@@ -326,7 +325,7 @@ void respond(request *q, buffer *out)
     size_t added = spoil(q, &a);
     a.length += added;
     print_head(out, &a, q->close);
-    /* mutant 19, HEAD with a body: HEAD is answered like GET */
+    /* mutant 19, HEAD with a body: HEAD is handled like GET */
     if (q->method != HEAD || PICK(19, false, true)) {
         buffer_put(out, a.content, a.length - added);
         buffer_put(out, "+", added);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * respond.h - what is done for a request, and answered. */
+ * respond.h - execution of requests and their responses. */
 #ifndef WEB_RESPOND_H
 #define WEB_RESPOND_H
 
 #include "buffer.h"
 #include "request.h"
 
-/* Does what a complete request asks for, and puts the answer behind what is in the buffer; a faulty one is answered,
- * too. The connection ends behind the answer if q->close is then true, and the answer says so. */
+/* Executes a complete request, or handles a faulty one, and appends the response to the buffer. If q->close is then
+ * true, the connection is to be closed after the response, which announces it. */
 void respond(request *q, buffer *out);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store.c - the resources, in memory.
+ * store.c - the resources in memory.
  *
- * Idea:       a balanced tree by path (tsearch), so that no choice of paths makes it slow. A tag is the number of the
- *             change, behind when the server was started: it is not used again after a DELETE, nor after a restart.
- *             Every second tag is weak, so that clients meet both.
- * Cost:       at most STORE_MAX bytes, RESOURCE_COST counted for each resource beside its path and content. */
+ * Idea:       a balanced tree by path (tsearch), so that no choice of paths makes it slow. A tag is the start time of
+ *             the server and the number of the change, so it is not reused after a DELETE or a restart. Every second
+ *             tag is weak, so that clients get both kinds.
+ * Cost:       up to STORE_MAX bytes; each resource counts RESOURCE_COST in addition to its path and content. */
 #include "store.h"
 
 #include <search.h>
@@ -20,14 +20,14 @@ static void *root;        /* of the tree */
 static size_t count;      /* resources */
 static size_t held;       /* bytes of their contents */
 static time_t now;
-static time_t removed_at; /* when something was removed last */
+static time_t removed_at; /* time of the last removal */
 static uint64_t changes;
-static uint32_t birth;    /* milliseconds, when the server was started: the first part of all tags */
+static uint32_t birth;    /* milliseconds; the first part of all tags */
 
 time_t store_now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t); /* time() may still be in the last second when other clocks are in the next */
+    clock_gettime(CLOCK_REALTIME, &t); /* time() may lag behind other clocks by a second */
     if (!birth)
         birth = (uint32_t)((uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000) | 1;
     now = t.tv_sec > now ? t.tv_sec : now;
@@ -64,7 +64,7 @@ resource *store_add(const char *path)
     r->path = need(strdup(path));
     need(tsearch(r, &root, compare));
     count++;
-    /* One that was there before may have been removed in this second. */
+    /* An earlier resource may have been removed in this second. */
     r->modified = removed_at;
     return r;
 }

@@ -4,29 +4,29 @@
  *
  *     web PORT        listens on 127.0.0.1, until SIGTERM or SIGINT
  *
- * Any path is a resource, once somebody has written to it. GET and HEAD read it; GET also single byte ranges. PUT
- * creates it (201) or replaces it (200 or 204 in turn). POST appends the body to it (200), or creates it with the body
- * (201), both with an empty body in the answer. DELETE removes it (204). Every representation has a Last-Modified and
- * an ETag, every second of them weak.
+ * Any path is a resource once it was written. GET and HEAD read it; GET also single byte ranges. PUT creates it (201)
+ * or replaces it (200 and 204 alternately). POST appends the body (200), or creates the resource with it (201), both
+ * with an empty response body. DELETE removes it (204). Every representation has a Last-Modified and an ETag; every
+ * second tag is weak.
  *
- * Idea:       one process that never waits but in poll. Each connection has bytes that came (in), a request that they
- *             are read into, and bytes that go (out):
+ * Idea:       one process that waits only in poll. Each connection has received bytes (in), a request that is parsed
+ *             from them, and bytes to send (out):
  *
- *                 socket -> in -> request -> respond: all that clients share -> out -> socket
+ *                 socket -> in -> request -> respond: all shared state -> out -> socket
  *
- *             Requests are taken one after the other, so pipelined ones are answered in their order. While much waits
- *             in out, nothing more is taken or received: who does not read his answers waits for himself.
- *             Each round of poll gives every connection that is ready one chance to receive, to be answered and to
- *             send, so that no client waits for another one that is slow.
- * Invariants: 1. the first entries of poll are for signals and for new clients; entry FIRST + i is of connection i
- *             2. a connection that is closing takes no request; when its answers are out it is half closed, and what
- *                still comes is thrown away: closed at once, it might be reset before the client has read them
- * Cost:       clients may be idle as long as they like. When there is no place for a new one, the one that was idle for
- *             longest goes; when the buffers of all have more than MEMORY_MAX bytes, the one of those that hold much.
+ *             Requests of a connection are handled one after the other, so pipelined ones are answered in order. While
+ *             out is long, nothing more is read: a client that does not read its responses delays only itself.
+ *             Each round of poll lets every ready connection receive, be answered and send once, so that no client
+ *             waits for a slow one.
+ * Invariants: 1. the first entries of poll are for signals and new clients; entry FIRST + i is for connection i
+ *             2. a closing connection accepts no request; after its responses are sent it is half-closed, and further
+ *                input is discarded: closed at once, it might be reset before the client has read the responses
+ * Cost:       clients may be idle forever. If there is no room for a new one, the longest idle one is closed; if all
+ *             buffers exceed MEMORY_MAX bytes, the longest idle one with large buffers.
  * Read next:  request.c, respond.c, condition.c, store.c
  *
- * Mutants:    -DMUTANT=1 to -DMUTANT=20 build servers that are wrong, to test testers with. Each is marked by a comment
- *             that begins with "mutant", and PICK(n, right, wrong) is what mutant n has wrong. They are of the kinds
+ * Mutants:    -DMUTANT=1 to -DMUTANT=20 build faulty servers, to test testers. Each is marked by a comment that
+ *             begins with "mutant"; PICK(n, right, wrong) selects the wrong code of mutant n. They are of the kinds
  *             that Li planted in Apache ("Testing by Dualization", 2022). subjects/web/README.md lists them. */
 #include "buffer.h"
 #include "mutant.h"
@@ -52,21 +52,21 @@ enum {
     CONNECTIONS_MAX = 4096,
     BACKLOG = 1024,
     CHUNK_BYTES = 64 * 1024,        /* received at once */
-    WAITING_MAX = 64 * 1024,        /* answers wait: no request is taken */
-    IDLE_ROOM = 4 * 1024,           /* memory that an empty buffer may keep */
-    DRAINED_MAX = 16 * 1024 * 1024, /* thrown away, of a client that goes on sending */
-    MEMORY_MAX = 256 * 1024 * 1024, /* of all buffers, and so of all contents */
+    WAITING_MAX = 64 * 1024,        /* unsent bytes above which no request is read */
+    IDLE_ROOM = 4 * 1024,           /* capacity that an empty buffer may keep */
+    DRAINED_MAX = 16 * 1024 * 1024, /* discarded input of a client that does not stop sending */
+    MEMORY_MAX = 256 * 1024 * 1024, /* of all buffers and contents */
 };
 enum { SIGNALS, LISTENER, FIRST }; /* entries of poll */
 
 typedef struct connection {
     int socket;
-    bool ended;      /* the client will send no more */
-    bool closing;    /* the last answer is in out */
-    bool half;       /* and it is out: half closed */
-    bool unfinished; /* there may be a whole request in in */
+    bool ended;      /* end of input */
+    bool closing;    /* the last response is in out */
+    bool half;       /* and was sent: half-closed */
+    bool unfinished; /* `in` may contain a whole request */
     bool deleted;
-    uint64_t used;   /* the round in which it was ready last */
+    uint64_t used;   /* the last round in which it was ready */
     size_t drained;  /* bytes */
     buffer in, out;
     request request;
@@ -79,7 +79,7 @@ static uint64_t rounds;
 
 /* ---- one connection ---------------------------------------------------------------------------------------------- */
 
-static bool for_now(int error)
+static bool is_temporary(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
@@ -89,17 +89,17 @@ static bool receives(const connection *c)
     return !c->ended && (c->half || (!c->closing && buffer_size(&c->out) < WAITING_MAX));
 }
 
-static size_t holds(const connection *c)
+static size_t memory_of(const connection *c)
 {
     return c->in.room + c->out.room + c->request.content.room;
 }
 
-/* Of those that hold so much memory, the one that was idle for longest is to go; false if there is none. */
+/* Drops the longest idle connection that uses at least this much memory. Returns false if there is none. */
 static bool drop_idlest(size_t least)
 {
     connection *idlest = NULL;
     for (connection *c = connections; c < connections + count; c++)
-        if (!c->deleted && holds(c) >= least && (!idlest || c->used < idlest->used))
+        if (!c->deleted && memory_of(c) >= least && (!idlest || c->used < idlest->used))
             idlest = c;
     if (idlest)
         idlest->deleted = true;
@@ -111,7 +111,7 @@ static void receive(connection *c)
     static char chunk[CHUNK_BYTES];
     ssize_t n = recv(c->socket, chunk, sizeof chunk, 0);
     if (n < 0)
-        c->deleted = !for_now(errno);
+        c->deleted = !is_temporary(errno);
     else if (n == 0)
         c->ended = true;
     else if (c->half)
@@ -122,9 +122,9 @@ static void receive(connection *c)
         drop_idlest(CHUNK_BYTES);
 }
 
-static void answer(connection *c)
+static void respond_to_request(connection *c)
 {
-    /* mutant 18, wrong order: an answer overtakes those of its connection that have not been sent */
+    /* mutant 18, wrong order: a response overtakes unsent ones of its connection */
     if (PICK(18, false, buffer_size(&c->out) && !c->out.from)) {
         buffer first = {0};
         respond(&c->request, &first);
@@ -138,8 +138,8 @@ static void answer(connection *c)
     request_reset(&c->request);
 }
 
-/* Takes and answers requests, until there is no whole one, or much to be sent. */
-static void take_requests(connection *c)
+/* Handles requests until there is no complete one, or much output is pending. */
+static void handle_requests(connection *c)
 {
     while (!c->closing && buffer_size(&c->out) < WAITING_MAX) {
         request_read(&c->request, &c->in);
@@ -150,7 +150,7 @@ static void take_requests(connection *c)
         c->unfinished = c->request.phase >= COMPLETE;
         if (!c->unfinished)
             return;
-        answer(c);
+        respond_to_request(c);
     }
 }
 
@@ -160,17 +160,17 @@ static void transmit(connection *c)
     if (n >= 0)
         buffer_take(&c->out, (size_t)n);
     else
-        c->deleted = !for_now(errno);
+        c->deleted = !is_temporary(errno);
 }
 
-static void give_back(buffer *b)
+static void shrink_buffer(buffer *b)
 {
     if (!buffer_size(b) && b->room > IDLE_ROOM)
         buffer_free(b);
 }
 
-/* When all is out: is there still something to come? */
-static void wind_up(connection *c)
+/* After all output was sent: half-closes or closes the connection, if it ends. */
+static void finish_if_ended(connection *c)
 {
     if (c->closing && !c->half) {
         shutdown(c->socket, SHUT_WR);
@@ -186,24 +186,24 @@ static void on_ready(connection *c)
     c->used = rounds;
     if (receives(c))
         receive(c);
-    take_requests(c);
+    handle_requests(c);
     if (!c->deleted && buffer_size(&c->out))
         transmit(c);
     if (!buffer_size(&c->out))
-        wind_up(c);
-    give_back(&c->in);
-    give_back(&c->out);
+        finish_if_ended(c);
+    shrink_buffer(&c->in);
+    shrink_buffer(&c->out);
 }
 
-/* It has work, though nothing comes or goes. */
-static bool can_go_on(const connection *c)
+/* Returns true if the connection has work without any I/O. */
+static bool has_work(const connection *c)
 {
     return c->unfinished && !c->closing && !buffer_size(&c->out);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all connections --------------------------------------------------------------------------------------------- */
 
-/* The last one moves into the place of one that has left. */
+/* The last connection replaces a removed one. */
 static void remove_deleted(void)
 {
     for (size_t i = 0; i < count;) {
@@ -220,7 +220,7 @@ static void remove_deleted(void)
     }
 }
 
-static bool make_place(void)
+static bool make_room(void)
 {
     bool dropped = drop_idlest(0);
     remove_deleted();
@@ -231,13 +231,13 @@ static void accept_clients(int listener)
 {
     for (int i = 0; i < BACKLOG; i++) {
         if (count == CONNECTIONS_MAX)
-            make_place();
+            make_room();
         int client = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (client < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) && make_place())
+        if (client < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) && make_room())
             continue;
         if (client < 0)
             return;
-        /* An answer is not to wait for the acknowledgement of the one before. */
+        /* A response must not wait for the acknowledgement of the previous one. */
         setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         connections[count++] = (connection){.socket = client, .used = rounds};
     }
@@ -252,7 +252,7 @@ static bool wait_for_work(int signals, int listener)
         const connection *c = &connections[i];
         short events = (receives(c) ? POLLIN : 0) | (buffer_size(&c->out) ? POLLOUT : 0);
         polled[FIRST + i] = (struct pollfd){.fd = c->socket, .events = events};
-        busy = busy || can_go_on(c);
+        busy = busy || has_work(c);
     }
     while (poll(polled, FIRST + count, busy ? 0 : -1) < 0)
         if (errno != EINTR && errno != EAGAIN)
@@ -261,7 +261,7 @@ static bool wait_for_work(int signals, int listener)
     return true;
 }
 
-/* Until a signal ends it: 0; 1 if poll does not work. */
+/* Returns 0 after a signal, or 1 if poll fails. */
 static int serve(int signals, int listener)
 {
     for (;;) {
@@ -272,7 +272,7 @@ static int serve(int signals, int listener)
         if (polled[SIGNALS].revents)
             return 0;
         for (size_t i = 0; i < count; i++)
-            if (!connections[i].deleted && (polled[FIRST + i].revents || can_go_on(&connections[i])))
+            if (!connections[i].deleted && (polled[FIRST + i].revents || has_work(&connections[i])))
                 on_ready(&connections[i]);
         remove_deleted();
         if (polled[LISTENER].revents)
@@ -280,7 +280,7 @@ static int serve(int signals, int listener)
     }
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 static int fail(const char *what)
 {
@@ -301,7 +301,7 @@ static int listen_on(uint16_t port)
     return listen(listener, BACKLOG) ? fail("listen") : listener;
 }
 
-/* The signals that end us, as something that poll can wait for: a server that always has work sees them, too. */
+/* The terminating signals as a descriptor for poll, so that a busy server sees them, too. */
 static int catch_signals(void)
 {
     sigset_t ours;
@@ -313,7 +313,7 @@ static int catch_signals(void)
     return signals < 0 ? fail("signalfd") : signals;
 }
 
-/* Each client takes a file; by default a process may often open no more than 1,024. */
+/* Each client needs a descriptor; the default limit is often 1,024. */
 static void allow_many_files(void)
 {
     struct rlimit files;
