@@ -4,19 +4,14 @@
 #include "cli/commands.h"
 
 #include "base/memory.h"
-#include "cli/exit_codes.h"
 #include "cli/exit_guard.h"
+#include "cli/interrupt.h"
+#include "cli/shared_options.h"
 #include "report/check_report.h"
-#include <antiphon/check.h>
-#include "cli/waive_option.h"
-#include "env/env.h"
 #include "report/junit.h"
 #include "report/result_table.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +20,7 @@
 typedef struct check {
     aph_check_options judge;
     size_t jobs;
+    int64_t time_ns, solver_ns;
     bool json, quiet, verbose;
     const char *junit;
     aphi_colour colour;
@@ -38,104 +34,28 @@ typedef struct check {
     aph_words *words;           /* the model's */
 } check;
 
-static volatile sig_atomic_t interrupted;
-
-enum { FORMAT = 256, ENV, WHOLE, DISTRUST, TIME, MEMORY, SOLVER_MS, JSON, JUNIT, EXPLAIN, WAIVE, COLOR, QUIET, VERBOSE,
-       HELP };
-
-static const struct option options[] = {
-    {"format", required_argument, NULL, FORMAT}, {"env", required_argument, NULL, ENV},
-    {"waive", required_argument, NULL, WAIVE},
-    {"whole", no_argument, NULL, WHOLE},         {"ignore-promises", no_argument, NULL, DISTRUST},
-    {"time", required_argument, NULL, TIME},     {"memory", required_argument, NULL, MEMORY},
-    {"solver-ms", required_argument, NULL, SOLVER_MS}, {"jobs", required_argument, NULL, 'j'},
-    {"json", no_argument, NULL, JSON},           {"junit", required_argument, NULL, JUNIT},
-    {"explain", no_argument, NULL, EXPLAIN},     {"color", required_argument, NULL, COLOR},
-    {"quiet", no_argument, NULL, QUIET},         {"verbose", no_argument, NULL, VERBOSE},
-    {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0}};
-
-static void help(void)
-{
-    fputs("usage: antiphon check [OPTION]... SPEC TRACE...\n\n"
-          "Can the model SPEC explain these recorded histories? SPEC is a built-in model (see antiphon models), "
-          "./mine.c,\n"
-          "./mine.so or ./mine.prog. A TRACE is a file, or - for standard input.\n\n"
-          "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
-          "  --env ENV         what lies between client and server: tcp (default), tcp:N, sync (default for "
-          ".prog) or udp\n"
-          "  --whole           keep the state in one piece, also where the model has independent parts\n"
-          "  --waive NAME      allow a known violation, one of those that antiphon models SPEC lists\n"
-          "  --ignore-promises        use none of the promises that the model makes; slow, and a test of the promises\n"
-          "  --time SECONDS    give up on a trace after this long (default: never)\n"
-          "  --memory MB       give up on a trace beyond this much memory (default: 4096; 0: never)\n"
-          "  --solver-ms MS    time for one question to the solver (default: 1000)\n"
-          "  -j, --jobs N      judge this many traces at a time (default: 1; 0: as many as there are processors)\n"
-          "  --json            print one JSON object for each trace\n"
-          "  --junit FILE      also write the results as JUnit XML\n"
-          "  --explain         for a pass, give the explanation, confirmed by an independent replay\n"
-          "  --color WHEN      auto (default), always or never\n"
-          "  --quiet           print nothing but failures and errors\n"
-          "  --verbose         a row for each trace, however many there are\n"
-          "  --help            this\n\n"
-          "exit codes: 0 pass, 1 fail, 2 usage, 3 unknown; 10 and up, something wrong with a trace; 30 and up, with a\n"
-          "model. With several traces, fail wins, then errors, then unknown. antiphon help lists all.\n",
-          stdout);
-}
-
-/* ---- the command line -------------------------------------------------------------------------------------------- */
-
-static bool number(const char *text, double most, double *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtod(text, &end);
-    return end != text && !*end && !errno && *value >= 0 && *value <= most;
-}
-
-/* 0 if the option is fine, else an exit code. */
-static int apply(check *c, int option)
-{
-    double value;
-    switch (option) {
-    case FORMAT:
-        return aph_trace_format_named(optarg, &c->judge.format)
-                   ? 0 : aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
-    case ENV:
-        c->judge.oracle.environment = optarg;
-        return aphi_env_named(optarg, &(aphi_env){0}) ? 0 : aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
-    case WHOLE: c->judge.oracle.whole = true; return 0;
-    case WAIVE: return aphi_waive_add(&c->waived, optarg);
-    case DISTRUST: c->judge.oracle.ignore_promises = true; return 0;
-    case TIME:
-        if (!number(optarg, 1e9, &value))
-            return aphi_usage("--time %s: seconds, please", optarg);
-        c->judge.oracle.time_ms = (int64_t)(value * 1000 + 0.999);
-        return 0;
-    case MEMORY:
-        if (!number(optarg, 1e9, &value))
-            return aphi_usage("--memory %s: megabytes, please", optarg);
-        c->judge.oracle.memory = (size_t)(value * 1048576);
-        return 0;
-    case SOLVER_MS:
-        if (!number(optarg, 1e9, &value))
-            return aphi_usage("--solver-ms %s: milliseconds, please", optarg);
-        c->judge.oracle.solver_ms = (int64_t)value;
-        return 0;
-    case 'j':
-        if (!number(optarg, 256, &value))
-            return aphi_usage("--jobs %s: a number up to 256, please", optarg);
-        c->jobs = (size_t)value;
-        return 0;
-    case JSON: c->json = true; return 0;
-    case JUNIT: c->junit = optarg; return 0;
-    case EXPLAIN: c->judge.explain = true; return 0;
-    case COLOR:
-        return aphi_colour_named(optarg, &c->colour) ? 0 : aphi_usage("--color %s: auto, always or never", optarg);
-    case QUIET: c->quiet = true; return 0;
-    case VERBOSE: c->verbose = true; return 0;
-    default: return APHI_EXIT_USAGE;
-    }
-}
+static const aphi_option options[] = {
+    APHI_FORMAT_OPTION(check, judge.format),
+    APHI_ENVIRONMENT_OPTION(check, judge.oracle.environment,
+                            "network between clients and server: tcp (default), tcp:N, sync (default for .prog), udp"),
+    APHI_FLAG(check, judge.oracle.whole, "whole", "do not split the state into independent partitions"),
+    APHI_CALL(check, waived, "waive", "NAME", aphi_take_waiver,
+              "allow a known violation that antiphon models SPEC lists; may be repeated"),
+    APHI_FLAG(check, judge.oracle.ignore_promises, "ignore-promises",
+              "do not use the promises of the model; slow; tests the promises"),
+    APHI_SECONDS(check, time_ns, "time", "give up on a trace after DURATION (default: no limit)"),
+    APHI_SIZE(check, judge.oracle.memory, "memory", 0,
+              "give up on a trace beyond this much memory (default: 4096; 0: no limit)"),
+    APHI_DURATION(check, solver_ns, "solver-ms", "MS", APHI_MS_NS, 0, UINT64_MAX / 2,
+                  "time limit of one solver query in milliseconds (default: 1000)"),
+    APHI_JOBS(check, jobs, 0, "check N traces in parallel (default: 1; 0: one per processor)"),
+    APHI_FLAG(check, json, "json", "print one JSON object per trace"),
+    APHI_TEXT(check, junit, "junit", "FILE", "also write the results as JUnit XML"),
+    APHI_FLAG(check, judge.explain, "explain", "print the explanation of a pass, confirmed by an independent replay"),
+    APHI_COLOUR_OPTION(check, colour),
+    APHI_FLAG(check, quiet, "quiet", "print only failures and errors"),
+    APHI_FLAG(check, verbose, "verbose", "print a row for each trace, even if there are many"),
+    {0}};
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
@@ -259,25 +179,11 @@ static int finish(check *c, const char *model)
     if (c->junit && !write_junit(c, model, rows, n))
         c->write_failed = true;
     free_rows(rows, n);
-    if (interrupted) {
+    if (aphi_interrupted) {
         fprintf(stderr, "antiphon: interrupted; %zu of %zu traces were judged\n", c->done, c->n);
         return APHI_EXIT_INTERRUPTED;
     }
     return c->write_failed ? APHI_EXIT_WRITE : exit_of(c);
-}
-
-static void on_interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-static void listen_for_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
 }
 
 static void show_progress(void *context, uint64_t observations)
@@ -289,8 +195,8 @@ static void show_progress(void *context, uint64_t observations)
 static int run(check *c, const aph_model *model)
 {
     c->results = aphi_alloc_zero(c->n * sizeof *c->results);
-    c->judge.stop = &interrupted;
-    listen_for_interrupts();
+    c->judge.stop = &aphi_interrupted;
+    aphi_interrupt_watch(NULL);
     aphi_progress_begin(c->n > 1 ? "traces checked:" : "observations checked:", c->n > 1 ? c->n : 0);
     if (c->n == 1)
         c->judge.progress = show_progress;
@@ -304,42 +210,39 @@ static int run(check *c, const aph_model *model)
     return code;
 }
 
-int aphi_command_check(int count, char **words)
+static int check_command(int count, char **words)
 {
     check c = {.jobs = 1, .judge.oracle.memory = (size_t)4096 << 20};
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":j:h", options, NULL)) != -1) {
-        if (option == HELP || option == 'h') {
-            help();
-            return APHI_EXIT_PASS;
-        }
-        if (option == ':')
-            return aphi_usage("%s needs a value; see antiphon check --help", words[optind - 1]);
-        if (option == '?')
-            return aphi_usage("there is no option %s; see antiphon check --help", words[optind - 1]);
-        if (apply(&c, option))
-            return APHI_EXIT_USAGE;
-    }
-    if (count - optind < 2)
-        return aphi_usage("check needs a model and at least one trace; see antiphon check --help");
+    int code = aphi_options_read(&aphi_command_check, &c, &count, words);
+    if (code >= 0)
+        return code;
+    c.judge.oracle.time_ms = (c.time_ns + APHI_MS_NS - 1) / APHI_MS_NS;
+    c.judge.oracle.solver_ms = c.solver_ns / APHI_MS_NS;
     c.terminal = aphi_terminal_of(stdout, c.colour);
-    c.n = (size_t)(count - optind - 1);
-    c.files = words + optind + 1;
+    c.n = (size_t)(count - 1);
+    c.files = words + 1;
     if (c.jobs == 0)
         c.jobs = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     aph_loaded_model spec;
-    aph_load_error error;
-    if (!aph_model_load(words[optind], &spec, &error)) {
-        fprintf(stderr, "antiphon: %s\n", error.message);
-        return (int)aphi_exit_of_load_error(&error);
-    }
+    if ((code = aphi_open_model(words[0], &spec)))
+        return code;
     aph_model model = *spec.model;
     c.words = model.words;
     if (!c.judge.oracle.environment)
         c.judge.oracle.environment = spec.environment;
-    int code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model) : APHI_EXIT_USAGE;
+    code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model) : APHI_EXIT_USAGE;
     aph_model_unload(&spec);
     return code;
 }
+
+const aphi_command aphi_command_check = {
+    .name = "check",
+    .summary = "check recorded traces against a model",
+    .operands = "SPEC TRACE...",
+    .description = "Decide for each trace whether the model SPEC explains it. SPEC is a built-in model (see antiphon "
+                   "models), ./mine.c, ./mine.so or ./mine.prog. TRACE is a file, or - for standard input.\n"
+                   "Prints a verdict for each trace. For a failure: the response that the model does not allow, a "
+                   "diagram of the observations around it, and the responses that are allowed instead.",
+    .exit_codes = "0 pass, 1 fail, 2 usage, 3 unknown; 10 to 22 an error in a trace; 30 to 44 an error in a model. "
+                  "With several traces, fail wins, then errors, then unknown.",
+    .options = options, .operands_min = 2, .operands_max = -1, .run = check_command};

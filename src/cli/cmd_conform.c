@@ -9,8 +9,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/exit_codes.h"
+#include "cli/interrupt.h"
 #include "cli/program_model.h"
+#include "cli/shared_options.h"
 #include "execute/conformance.h"
 #include "explore/parallel.h"
 #include "report/divergence_page.h"
@@ -18,14 +19,12 @@
 #include "report/swimlanes.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 40, JOBS_MAX = 256 };
+enum { ROWS = 40 };
 
 typedef enum holding { HOLDS, FAILS, UNDECIDED } holding;
 
@@ -46,7 +45,8 @@ typedef struct finding {
 
 struct conforming {
     const char *model, *name, *thread, *page;
-    uint64_t time_ms, limit, unroll, captures, jobs;
+    int64_t time_ns;
+    uint64_t limit, unroll, captures, jobs;
     bool local, json, at_least;
     aphi_alts alts;
     aphi_compiled_model plan;
@@ -63,85 +63,22 @@ struct conforming {
     int64_t ns;
 };
 
-static volatile sig_atomic_t interrupted;
-
-enum { LOCAL = 256, THREAD, AT_LEAST, LIMIT, UNROLL, RUN_TIME, CAPTURES, REPORT, JSON, HELP };
-
-static const struct option options[] = {
-    {"jobs", required_argument, NULL, 'j'},
-    {"local", no_argument, NULL, LOCAL},          {"thread", required_argument, NULL, THREAD},
-    {"at-least", no_argument, NULL, AT_LEAST},    {"limit", required_argument, NULL, LIMIT},
-    {"unroll", required_argument, NULL, UNROLL},  {"run-time", required_argument, NULL, RUN_TIME},
-    {"captures", required_argument, NULL, CAPTURES}, {"json", no_argument, NULL, JSON},
-    {"report", required_argument, NULL, REPORT},  {"help", no_argument, NULL, HELP},            {NULL, 0, NULL, 0}};
-
-static void help(void)
-{
-    fputs("usage: antiphon conform [OPTION]... MODEL PROGRAM [ARGUMENT]...\n\n"
-          "Tests a program on libantiphon-threads with all sequences of a model: can it do all that the model can\n"
-          "(M <= CP), and nothing else (M ~ CP)? MODEL is one that antiphon reach takes. Threads and ports have the\n"
-          "same names on both sides.\n\n"
-          "  -j, --jobs N      programs that run at a time (default: 1)\n"
-          "  --local           test each thread alone: its environment is played, what messages carry is captured\n"
-          "  --thread NAME     with --local: this thread only\n"
-          "  --at-least        only M <= CP is asked for: the program may do more\n"
-          "  --limit N         stop after N sequences of the model\n"
-          "  --unroll N        let a component be in each state of a cycle N times at most\n"
-          "  --run-time MS     a run that takes longer does not terminate (default: 10000)\n"
-          "  --captures N      with --local: random runs to see messages in, at most (default: 200)\n"
-          "  --report FILE     a page: where they part, model and program side by side\n"
-          "  --json            print one JSON object\n"
-          "  --help            this\n\n"
-          "exit codes: 0 it conforms, 1 it does not, 2 usage, 3 not certain, 4 not written, 5 interrupted, 30 no such\n"
-          "model, 60 to 65 something wrong with it, 70 no such program, or not on the library, 74 a run does not\n"
-          "terminate, 75 one crashed, 76 model and program have other threads or ports. antiphon help lists all.\n",
-          stdout);
-}
-
-/* ---- the command line -------------------------------------------------------------------------------------------- */
-
-static int apply(conforming *x, int option)
-{
-    switch (option) {
-    case 'j': return aphi_take_number("jobs", 1, JOBS_MAX, &x->jobs);
-    case LOCAL: x->local = true; return 0;
-    case THREAD: x->thread = optarg; return 0;
-    case AT_LEAST: x->at_least = true; return 0;
-    case LIMIT: return aphi_take_number("limit", 1, UINT64_MAX, &x->limit);
-    case UNROLL: return aphi_take_number("unroll", 1, 1000, &x->unroll);
-    case RUN_TIME: return aphi_take_number("run-time", 1, 86400000, &x->time_ms);
-    case CAPTURES: return aphi_take_number("captures", 0, UINT32_MAX, &x->captures);
-    case REPORT: x->page = optarg; return 0;
-    case JSON: x->json = true; return 0;
-    default: return APHI_EXIT_USAGE;
-    }
-}
-
-/* -1: go on. */
-static int take_options(conforming *x, int count, char **words)
-{
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, "+:j:", options, NULL)) != -1) {
-        if (option == HELP) {
-            help();
-            return APHI_EXIT_PASS;
-        }
-        if (option == ':')
-            return aphi_usage("%s needs an argument", words[optind - 1]);
-        if (option == '?')
-            return aphi_usage("there is no option %s; see antiphon conform --help", words[optind - 1]);
-        int code = apply(x, option);
-        if (code)
-            return code;
-    }
-    if (count - optind < 2)
-        return aphi_usage("conform needs a model and a program; see antiphon conform --help");
-    if (x->thread && !x->local)
-        return aphi_usage("--thread goes with --local");
-    return -1;
-}
+static const aphi_option options[] = {
+    APHI_JOBS(conforming, jobs, 1, "run N programs in parallel (default: 1)"),
+    APHI_FLAG(conforming, local, "local",
+              "test each thread alone: the tester plays its environment, with captured message contents"),
+    APHI_TEXT(conforming, thread, "thread", "NAME", "with --local: test only this thread"),
+    APHI_FLAG(conforming, at_least, "at-least", "test only M <= CP: the program may do more than the model"),
+    APHI_NUMBER(conforming, limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences of the model"),
+    APHI_NUMBER(conforming, unroll, "unroll", "N", 1, 1000, "visit each state of a cycle up to N times"),
+    APHI_DURATION(conforming, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
+                  "time limit of a run, in milliseconds; a longer run does not terminate (default: 10000)"),
+    APHI_NUMBER(conforming, captures, "captures", "N", 0, UINT32_MAX,
+                "with --local: make up to N random runs to capture message contents (default: 200)"),
+    APHI_TEXT(conforming, page, "report", "FILE",
+              "write a page with model and program side by side at the first difference"),
+    APHI_JSON_OPTION(conforming, json),
+    {0}};
 
 /* ---- testing ----------------------------------------------------------------------------------------------------- */
 
@@ -159,7 +96,7 @@ static bool visit(void *context, aphi_explorer *e)
         aphi_conformance_local_add(x->alone, &t->sequence);
     else
         more = aphi_conformance_test(&t->c, &t->sequence);
-    return more && !interrupted && (!x->limit || number < x->limit);
+    return more && !aphi_interrupted && (!x->limit || number < x->limit);
 }
 
 /* To find what each component does takes one worker. */
@@ -171,7 +108,7 @@ static void visit_all(conforming *x)
         aphi_sequence_open(&x->testers[i].sequence, &x->plan);
     }
     aphi_parallel_options team = {.model = &x->plan, .jobs = x->local ? 1 : (unsigned)x->jobs, .visit = visit,
-                              .contexts = contexts, .slice = x->local ? 0 : 1, .stop = &interrupted};
+                              .contexts = contexts, .slice = x->local ? 0 : 1, .stop = &aphi_interrupted};
     x->complete = aphi_parallel_search(&team).end == APHI_PARALLEL_DONE;
     for (size_t i = 0; i < x->jobs; i++)
         aphi_sequence_close(&x->testers[i].sequence);
@@ -180,7 +117,7 @@ static void visit_all(conforming *x)
 
 static bool is_settled(const conforming *x)
 {
-    bool settled = interrupted;
+    bool settled = aphi_interrupted;
     for (size_t i = 0; i < x->jobs; i++)
         settled |= x->testers[i].c.missing.violation || x->testers[i].c.program_lost;
     return settled;
@@ -205,7 +142,7 @@ static void *test_some(void *argument)
 {
     tester *t = argument;
     size_t i;
-    while ((i = next_component(t->x, interrupted || t->c.missing.violation || t->c.program_lost)) != SIZE_MAX)
+    while ((i = next_component(t->x, aphi_interrupted || t->c.missing.violation || t->c.program_lost)) != SIZE_MAX)
         t->x->told[i] = aphi_conformance_local_test(t->x->alone, &t->c, i);
     return NULL;
 }
@@ -266,7 +203,7 @@ static holding at_least(const conforming *x)
 {
     if (x->lack.d)
         return FAILS;
-    return x->complete && !interrupted && !all_told(x).untested ? HOLDS : UNDECIDED;
+    return x->complete && !aphi_interrupted && !all_told(x).untested ? HOLDS : UNDECIDED;
 }
 
 static holding both(const conforming *x)
@@ -283,7 +220,7 @@ static int exit_of(const conforming *x)
     holding h = x->at_least ? at_least(x) : both(x);
     if (h == FAILS)
         return APHI_EXIT_FAIL;
-    if (interrupted)
+    if (aphi_interrupted)
         return APHI_EXIT_INTERRUPTED;
     return h == HOLDS ? APHI_EXIT_PASS : APHI_EXIT_UNKNOWN;
 }
@@ -507,17 +444,11 @@ static int tell(const conforming *x)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
 static int open_tester(conforming *x, tester *t)
 {
     char error[512];
     t->x = x;
-    t->program = aphi_program_open(x->words, x->time_ms, error, sizeof error);
+    t->program = aphi_program_open(x->words, (uint64_t)(x->time_ns / APHI_MS_NS), error, sizeof error);
     if (!t->program) {
         fprintf(stderr, "antiphon: %s\n", error);
         return APHI_EXIT_PROGRAM;
@@ -526,8 +457,8 @@ static int open_tester(conforming *x, tester *t)
         fprintf(stderr, "antiphon: %s and %s: %s\n", x->alts.name, x->name, error);
         return APHI_EXIT_MISMATCH;
     }
-    t->c.time_ms = x->time_ms;
-    aphi_program_set_stop(t->program, &interrupted);
+    t->c.time_ms = (uint64_t)(x->time_ns / APHI_MS_NS);
+    aphi_program_set_stop(t->program, &aphi_interrupted);
     return 0;
 }
 
@@ -551,7 +482,7 @@ static int test(conforming *x)
     x->ns = aphi_clock_ns() - begun;
     sum_up(x);
     const tester *lost = NULL;
-    for (size_t i = 0; i < x->jobs && !interrupted; i++)
+    for (size_t i = 0; i < x->jobs && !aphi_interrupted; i++)
         lost = x->testers[i].c.program_lost ? &x->testers[i] : lost;
     if (lost)
         fprintf(stderr, "antiphon: %s: %s\n", x->name, lost->c.error);
@@ -585,21 +516,35 @@ static int start(conforming *x)
     return code;
 }
 
-int aphi_command_conform(int count, char **words)
+static int conform_command(int count, char **words)
 {
-    conforming x = {.time_ms = 10000, .captures = 200, .jobs = 1};
-    int code = take_options(&x, count, words);
+    conforming x = {.time_ns = 10 * APHI_SECOND_NS, .captures = 200, .jobs = 1};
+    int code = aphi_options_read(&aphi_command_conform, &x, &count, words);
     if (code >= 0)
         return code;
-    x.model = words[optind];
-    x.name = words[optind + 1];
-    x.words = words + optind + 1;
+    if (x.thread && !x.local)
+        return aphi_usage("--thread: only with --local");
+    x.model = words[0];
+    x.name = words[1];
+    x.words = words + 1;
     code = aphi_program_model_open(x.model, (uint32_t)x.unroll, &x.alts);
     if (code)
         return code;
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    aphi_interrupt_watch(NULL);
     code = start(&x);
     aphi_alts_free(&x.alts);
     return code;
 }
+
+const aphi_command aphi_command_conform = {
+    .name = "conform",
+    .summary = "test a message-passing program for conformance with its model",
+    .operands = "MODEL PROGRAM [ARGUMENT]...",
+    .description = "Test PROGRAM, which uses libantiphon-threads, with all sequences of MODEL: whether the program "
+                   "can do everything that the model can (M <= CP), and nothing else (M ~ CP). MODEL is one that "
+                   "antiphon reach takes. Threads and ports have the same names in both. The first difference is "
+                   "drawn: the sequence, the event, and the messages that the receive could take instead.",
+    .exit_codes = "0 it conforms, 1 it does not, 2 usage, 3 unknown, 4 not written, 5 interrupted, 30 no such model, "
+                  "60 to 65 an error in the model, 70 the program cannot be started or does not use the library, 74 "
+                  "a run does not terminate, 75 a run crashed, 76 threads or ports differ.",
+    .options = options, .operands_min = 2, .operands_max = -1, .runs_program = true, .run = conform_command};

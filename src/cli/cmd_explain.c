@@ -8,37 +8,28 @@
 #include "cli/commands.h"
 
 #include "base/buffer.h"
-#include "cli/exit_codes.h"
 #include "cli/exit_guard.h"
+#include "cli/shared_options.h"
 #include "report/check_report.h"
-#include <antiphon/check.h>
-#include "cli/waive_option.h"
-#include "env/env.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void help(void)
-{
-    fputs("usage: antiphon explain [OPTION]... SPEC TRACE [EXPLANATION]\n\n"
-          "Without EXPLANATION: find one, and print it as JSON: for each part of the state the order in which the "
-          "server took\n"
-          "the requests (numbers of observations, from 0) and what each of its choices was.\n"
-          "With EXPLANATION, a file with such JSON: replay it on the model and say whether it holds. The replayer is a "
-          "small\n"
-          "program of its own that searches nothing and solves nothing.\n\n"
-          "  --format FORMAT   auto (default), jsonl, jepsen-log, edn or json\n"
-          "  --env ENV         tcp (default; sync for .prog), tcp:N, sync or udp\n"
-          "  --whole           keep the state in one piece: one order over all requests\n"
-          "  --waive NAME      allow a known violation, one of those that antiphon models SPEC lists\n"
-          "  --help            this\n\n"
-          "exit codes: 0 explained, or it holds; 1 nothing explains it, or it does not hold; else as for antiphon "
-          "check.\n",
-          stdout);
-}
+typedef struct explain {
+    aph_check_options check;
+    aphi_waived waived;
+} explain;
+
+static const aphi_option explain_options[] = {
+    APHI_FORMAT_OPTION(explain, check.format),
+    APHI_ENVIRONMENT_OPTION(explain, check.oracle.environment,
+                            "network between clients and server: tcp (default), tcp:N, sync (default for .prog), udp"),
+    APHI_FLAG(explain, check.oracle.whole, "whole",
+              "do not split the state into partitions: one order of all requests"),
+    APHI_CALL(explain, waived, "waive", "NAME", aphi_take_waiver,
+              "allow a known violation that antiphon models SPEC lists; may be repeated"),
+    {0}};
 
 static int find_explanation(const aph_model *model, const char *file, const aph_check_options *options)
 {
@@ -101,61 +92,35 @@ static int confirm_explanation(const aph_model *model, const char *file, const a
     return code;
 }
 
-static int run(aph_check_options *options, const aphi_waived *waived, int count, char **words)
+static int explain_command(int count, char **words)
 {
+    explain x = {.check.explain = true};
     aph_loaded_model spec;
-    aph_load_error error;
-    if (!aph_model_load(words[0], &spec, &error)) {
-        fprintf(stderr, "antiphon: %s\n", error.message);
-        return (int)aphi_exit_of_load_error(&error);
-    }
-    if (!options->oracle.environment)
-        options->oracle.environment = spec.environment;
+    int code = aphi_options_read(&aphi_command_explain, &x, &count, words);
+    if (code >= 0 || (code = aphi_open_model(words[0], &spec)))
+        return code;
+    if (!x.check.oracle.environment)
+        x.check.oracle.environment = spec.environment;
     aph_model model = *spec.model;
-    int code = APHI_EXIT_USAGE;
-    if (aphi_waive_by_name(waived, &model)) {
+    code = APHI_EXIT_USAGE;
+    if (aphi_waive_by_name(&x.waived, &model)) {
         aphi_exit_guard_forbid(true);
-        code = count == 3 ? confirm_explanation(&model, words[1], options, words[2])
-                          : find_explanation(&model, words[1], options);
+        code = count == 3 ? confirm_explanation(&model, words[1], &x.check, words[2])
+                          : find_explanation(&model, words[1], &x.check);
         aphi_exit_guard_forbid(false);
     }
     aph_model_unload(&spec);
     return code;
 }
 
-int aphi_command_explain(int count, char **words)
-{
-    static const struct option known[] = {{"format", required_argument, NULL, 'f'},
-                                          {"env", required_argument, NULL, 'e'},
-                                          {"whole", no_argument, NULL, 'w'},
-                                          {"waive", required_argument, NULL, 'v'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    aph_check_options options = {.explain = true};
-    aphi_waived waived = {0};
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, "h", known, NULL)) != -1)
-        switch (option) {
-        case 'f':
-            if (!aph_trace_format_named(optarg, &options.format))
-                return aphi_usage("--format %s: there are auto, jsonl, jepsen-log, edn and json", optarg);
-            break;
-        case 'e':
-            if (!aphi_env_named(optarg, &(aphi_env){0}))
-                return aphi_usage("--env %s: there are " APHI_ENV_NAMES, optarg);
-            options.oracle.environment = optarg;
-            break;
-        case 'w': options.oracle.whole = true; break;
-        case 'v':
-            if (aphi_waive_add(&waived, optarg))
-                return APHI_EXIT_USAGE;
-            break;
-        case 'h': help(); return APHI_EXIT_PASS;
-        default: return aphi_usage("%s: not understood; see antiphon explain --help", words[optind - 1]);
-        }
-    if (count - optind < 2 || count - optind > 3)
-        return aphi_usage("explain takes a model, a trace and perhaps an explanation; see antiphon explain --help");
-    return run(&options, &waived, count - optind, words + optind);
-}
+const aphi_command aphi_command_explain = {
+    .name = "explain",
+    .summary = "find an explanation of a trace, or confirm one by replay",
+    .operands = "SPEC TRACE [EXPLANATION]",
+    .description = "Without EXPLANATION: find an explanation and print it as JSON: for each partition of the state the "
+                   "order in which the server takes the requests (numbers of observations, from 0) and the value of "
+                   "each of its choices.\n"
+                   "With EXPLANATION, a file with such JSON: replay it on the model and print whether it holds. The "
+                   "replayer is independent of the search and of the solver.",
+    .exit_codes = "0 explained, or it holds; 1 no explanation, or it does not hold; otherwise as for antiphon check.",
+    .options = explain_options, .operands_min = 2, .operands_max = 3, .run = explain_command};

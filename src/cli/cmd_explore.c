@@ -7,13 +7,12 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/exit_codes.h"
+#include "cli/interrupt.h"
+#include "cli/shared_options.h"
 #include "execute/program_explore.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,8 @@ typedef struct exploration {
     const char *name;
     const char *list, *replay, *prefix;
     FILE *listed;
-    uint64_t random, seed, limit, time_ms, events_max;
+    uint64_t random, seed, limit, events_max;
+    int64_t time_ns;
     uint64_t seed_now; /* of the last random run */
     bool races, twice, json;
     aphi_program_explore_stats stats;
@@ -34,87 +34,31 @@ typedef struct exploration {
     aphi_buffer line;
 } exploration;
 
-static volatile sig_atomic_t interrupted;
+static const aphi_option options[] = {
+    APHI_TEXT(exploration, list, "list", "FILE", "write the sequences, one JSON object per line; - is standard output"),
+    APHI_FLAG(exploration, races, "races",
+              "with --list: add the race set of each receive and a vector timestamp of each event"),
+    APHI_NUMBER(exploration, random, "random", "N", 1, UINT32_MAX, "make N runs with random choices instead"),
+    APHI_NUMBER(exploration, seed, "seed", "N", 1, UINT32_MAX,
+                "seed of the first random run; each run increments it (default: 1)"),
+    APHI_FLAG(exploration, twice, "twice", "with --random: replay each run and compare"),
+    APHI_TEXT(exploration, replay, "replay", "FILE", "replay the sequences of FILE instead; the runs must be the same"),
+    APHI_TEXT(exploration, prefix, "prefix", "FILE", "replay the sequences of FILE, then continue freely"),
+    APHI_NUMBER(exploration, limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences"),
+    APHI_DURATION(exploration, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
+                  "time limit of a run, in milliseconds; a longer run does not terminate (default: 10000)"),
+    APHI_NUMBER(exploration, events_max, "events", "N", 1, 200000,
+                "limit of events; a run with more does not terminate (default: 100000)"),
+    APHI_JSON_OPTION(exploration, json),
+    {0}};
 
-enum { LIST = 256, RACES, RANDOM, SEED, TWICE, REPLAY, PREFIX, LIMIT, RUN_TIME, EVENTS, JSON, HELP };
-
-static const struct option options[] = {
-    {"list", required_argument, NULL, LIST},     {"races", no_argument, NULL, RACES},
-    {"random", required_argument, NULL, RANDOM}, {"seed", required_argument, NULL, SEED},
-    {"twice", no_argument, NULL, TWICE},         {"replay", required_argument, NULL, REPLAY},
-    {"prefix", required_argument, NULL, PREFIX}, {"limit", required_argument, NULL, LIMIT},
-    {"run-time", required_argument, NULL, RUN_TIME}, {"events", required_argument, NULL, EVENTS},
-    {"json", no_argument, NULL, JSON},           {"help", no_argument, NULL, HELP},
-    {NULL, 0, NULL, 0}};
-
-static void help(void)
+/* Negative: go on; else the exit code. */
+static int check_options(const exploration *x)
 {
-    fputs("usage: antiphon explore [OPTION]... PROGRAM [ARGUMENT]...\n\n"
-          "Runs a program on libantiphon-threads under control: in every order in which its threads can exchange\n"
-          "their messages, each exactly once, where orders differ if some receive takes another message.\n\n"
-          "  --list FILE       write the sequences there, one JSON object a line; - is the standard output\n"
-          "  --races           with the race set of each receive, and a vector timestamp of each event\n"
-          "  --random N        N runs with random choices instead\n"
-          "  --seed N          of the first of these; each has the next (default: 1)\n"
-          "  --twice           replay each of these, and compare\n"
-          "  --replay FILE     replay the sequences of a file instead; each must come out the same\n"
-          "  --prefix FILE     replay them, and go on freely\n"
-          "  --limit N         stop after N sequences\n"
-          "  --run-time MS     a run that takes longer does not terminate (default: 10000)\n"
-          "  --events N        nor does one with more events (default: 100000)\n"
-          "  --json            print one JSON object\n"
-          "  --help            this\n\n"
-          "exit codes: 0 all runs ended, 2 usage, 4 not written, 5 interrupted, 70 no such program, or not on the\n"
-          "library, 71 no such sequence, 72 it cannot be followed, 73 deadlock, 74 a run does not terminate, 75 one\n"
-          "crashed. antiphon help lists all.\n",
-          stdout);
-}
-
-/* ---- the command line -------------------------------------------------------------------------------------------- */
-
-static int apply(exploration *x, int option)
-{
-    switch (option) {
-    case LIST: x->list = optarg; return 0;
-    case RACES: x->races = true; return 0;
-    case RANDOM: return aphi_take_number("random", 1, UINT32_MAX, &x->random);
-    case SEED: return aphi_take_number("seed", 1, UINT32_MAX, &x->seed);
-    case TWICE: x->twice = true; return 0;
-    case REPLAY: x->replay = optarg; return 0;
-    case PREFIX: x->prefix = optarg; return 0;
-    case LIMIT: return aphi_take_number("limit", 1, UINT64_MAX, &x->limit);
-    case RUN_TIME: return aphi_take_number("run-time", 1, 86400000, &x->time_ms);
-    case EVENTS: return aphi_take_number("events", 1, 200000, &x->events_max);
-    case JSON: x->json = true; return 0;
-    default: return APHI_EXIT_USAGE;
-    }
-}
-
-/* -1: go on. */
-static int take_options(exploration *x, int count, char **words)
-{
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, "+:", options, NULL)) != -1) {
-        if (option == HELP) {
-            help();
-            return APHI_EXIT_PASS;
-        }
-        if (option == ':')
-            return aphi_usage("%s needs an argument", words[optind - 1]);
-        if (option == '?')
-            return aphi_usage("there is no option %s; see antiphon explore --help", words[optind - 1]);
-        int code = apply(x, option);
-        if (code)
-            return code;
-    }
-    if (optind >= count)
-        return aphi_usage("explore needs a program; see antiphon explore --help");
     if ((x->random > 0) + (x->replay != NULL) + (x->prefix != NULL) > 1)
-        return aphi_usage("only one of --random, --replay and --prefix, please");
+        return aphi_usage("--random, --replay, --prefix: give only one of them");
     if (x->twice && !x->random)
-        return aphi_usage("--twice goes with --random");
+        return aphi_usage("--twice: only with --random");
     return -1;
 }
 
@@ -122,7 +66,7 @@ static int take_options(exploration *x, int count, char **words)
 
 static aphi_program_run_options order_of(const exploration *x, uint64_t seed)
 {
-    aphi_program_run_options o = aphi_program_run_options_default(seed, x->time_ms);
+    aphi_program_run_options o = aphi_program_run_options_default(seed, (uint64_t)(x->time_ns / APHI_MS_NS));
     o.events_max = x->events_max;
     return o;
 }
@@ -170,7 +114,7 @@ static void list(exploration *x, const aphi_recording *r)
 
 static void lost(exploration *x, const char *error)
 {
-    if (interrupted)
+    if (aphi_interrupted)
         return;
     x->code = APHI_EXIT_PROGRAM;
     snprintf(x->trouble, sizeof x->trouble, "%s", error);
@@ -185,7 +129,7 @@ static bool visit(void *context, const aphi_recording *r, const aphi_races *race
     if (x->listed)
         write_line(x, r, races);
     bool sequence = r->end == APHI_RECORDING_ENDED || r->end == APHI_RECORDING_DEADLOCK;
-    return sequence && !interrupted && (!x->limit || x->stats.sequences < x->limit);
+    return sequence && !aphi_interrupted && (!x->limit || x->stats.sequences < x->limit);
 }
 
 static void run_all(exploration *x)
@@ -245,7 +189,7 @@ static bool replay(exploration *x, const aphi_recording *r)
 
 static void run_random(exploration *x)
 {
-    for (uint64_t i = 0; i < x->random && !interrupted; i++) {
+    for (uint64_t i = 0; i < x->random && !aphi_interrupted; i++) {
         x->seed_now = x->seed + i;
         aphi_program_run_options o = order_of(x, x->seed_now);
         if (!run_one(x, &o))
@@ -256,7 +200,7 @@ static void run_random(exploration *x)
         if (!sequence || (x->twice && !replay(x, &x->recording)))
             return;
     }
-    x->complete = !interrupted;
+    x->complete = !aphi_interrupted;
 }
 
 /* ---- runs of a file ---------------------------------------------------------------------------------------------- */
@@ -319,13 +263,13 @@ static void run_file(exploration *x, const char *file)
         return;
     }
     bool fine = true;
-    while (fine && !interrupted && (!x->limit || number < x->limit) && (n = getline(&text, &capacity, in)) > 0)
+    while (fine && !aphi_interrupted && (!x->limit || number < x->limit) && (n = getline(&text, &capacity, in)) > 0)
         fine = follow_line(x, file, ++number, text, (size_t)n);
     if (fine && !number) {
         x->code = APHI_EXIT_SEQUENCE;
         snprintf(x->trouble, sizeof x->trouble, "%s: it holds no sequence", file);
     }
-    x->complete = fine && number && !interrupted;
+    x->complete = fine && number && !aphi_interrupted;
     free(text);
     fclose(in);
 }
@@ -392,41 +336,36 @@ static bool close_list(exploration *x)
     return fine;
 }
 
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
 static void explore(exploration *x)
 {
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    aphi_interrupt_watch(NULL);
     if (x->random)
         run_random(x);
     else if (x->replay || x->prefix)
         run_file(x, x->replay ? x->replay : x->prefix);
     else
         run_all(x);
-    if (interrupted && !x->code)
+    if (aphi_interrupted && !x->code)
         x->code = APHI_EXIT_INTERRUPTED;
 }
 
-int aphi_command_explore(int count, char **words)
+static int explore_command(int count, char **words)
 {
-    exploration x = {.seed = 1, .time_ms = 10000, .events_max = 100000};
+    exploration x = {.seed = 1, .time_ns = 10 * APHI_SECOND_NS, .events_max = 100000};
     char error[512];
-    int code = take_options(&x, count, words);
+    int code = aphi_options_read(&aphi_command_explore, &x, &count, words);
+    if (code < 0)
+        code = check_options(&x);
     if (code >= 0)
         return code;
-    x.name = words[optind];
+    x.name = words[0];
     int64_t begun = aphi_clock_ns();
-    x.program = aphi_program_open(words + optind, x.time_ms, error, sizeof error);
+    x.program = aphi_program_open(words, (uint64_t)(x.time_ns / APHI_MS_NS), error, sizeof error);
     if (!x.program) {
-        fprintf(stderr, "antiphon: %s\n", error);
+        aphi_complain("%s", error);
         return APHI_EXIT_PROGRAM;
     }
-    aphi_program_set_stop(x.program, &interrupted);
+    aphi_program_set_stop(x.program, &aphi_interrupted);
     if (!open_list(&x)) {
         aphi_program_close(x.program);
         return APHI_EXIT_WRITE;
@@ -446,3 +385,15 @@ int aphi_command_explore(int count, char **words)
     aphi_buffer_free(&x.line);
     return written ? x.code : APHI_EXIT_WRITE;
 }
+
+const aphi_command aphi_command_explore = {
+    .name = "explore",
+    .summary = "run a message-passing program in every order of its messages",
+    .operands = "PROGRAM [ARGUMENT]...",
+    .description = "Run PROGRAM, which uses libantiphon-threads, once for each partially ordered sequence of its "
+                   "messages: two sequences differ if some receive takes another message. With --random, make random "
+                   "runs instead; with --replay or --prefix, replay sequences of a file.",
+    .exit_codes = "0 all runs ended, 2 usage, 4 not written, 5 interrupted, 70 the program cannot be started or does "
+                  "not use the library, 71 a sequence cannot be read, 72 it cannot be followed, 73 deadlock, 74 a "
+                  "run does not terminate, 75 a run crashed.",
+    .options = options, .operands_min = 1, .operands_max = -1, .runs_program = true, .run = explore_command};

@@ -1,138 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_fault.c - antiphon fault: stand before a server, and break one thing in what passes.
+ * cmd_fault.c - antiphon fault: proxy a server and inject one fault into its traffic.
  *
- * The first line on stdout is "listening on 127.0.0.1:PORT". With --run the target is started first, so that
- * whoever waits for the port finds a server behind it, and it ends with us, as we end with it. */
+ * The first line on stdout is "listening on 127.0.0.1:PORT", printed after the server of --run has started. Both end
+ * together. */
 #include "cli/commands.h"
-#include "cli/exit_codes.h"
+#include "cli/interrupt.h"
+#include "cli/shared_options.h"
 #include "fault/fault_proxy.h"
 #include "subject/subject.h"
 #include "report/terminal.h"
 
-#include <errno.h>
-#include <getopt.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-typedef struct faulty {
+typedef struct proxying {
     aphi_subject_options target;
-    aphi_fault breaks;
-    const char *what;  /* --break */
+    aphi_fault fault;
+    const char *kind;  /* --break */
     uint16_t port;
     uint64_t every, seed;
-} faulty;
+    bool list;
+} proxying;
 
-enum { LISTEN = 256, TARGET, RUN, OUTPUT, BREAK, EVERY, SEED, LIST, HELP };
-
-static const struct option options[] = {
-    {"listen", required_argument, NULL, LISTEN}, {"target", required_argument, NULL, TARGET},
-    {"run", required_argument, NULL, RUN},       {"output", required_argument, NULL, OUTPUT},
-    {"break", required_argument, NULL, BREAK},   {"every", required_argument, NULL, EVERY},
-    {"seed", required_argument, NULL, SEED},     {"list", no_argument, NULL, LIST},
-    {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0}};
-
-static void help(void)
-{
-    fputs("usage: antiphon fault [OPTION]... --break KIND[:ARG] --target HOST:PORT | --run COMMAND\n\n"
-          "Listens on 127.0.0.1, passes each connection on to the target, and breaks one thing in the HTTP/1.1\n"
-          "messages, or in the bytes, that pass; all else passes byte for byte. Ends when it is interrupted, or the\n"
-          "command ends.\n\n"
-          "  --break KIND[:ARG]  what to break; see --list\n"
-          "  --list              name the kinds\n"
-          "  --every N           break each N-th message that it concerns (default: 1, all of them)\n"
-          "  --seed N            of all that is random (default: another each time; it is printed)\n"
-          "  --listen PORT       listen on this port (default: 0, any that is free; it is printed)\n"
-          "  --target HOST:PORT  a server that runs already\n"
-          "  --run COMMAND       start the server with sh; {port} is a free port on 127.0.0.1, {dir} an empty folder.\n"
-          "                      {target} is {port}, too: in a command inside the command of antiphon test, which has\n"
-          "                      a {port} of its own\n"
-          "  --output FILE       keep what the command prints\n"
-          "  --help              this\n\n"
-          "exit codes: 0 interrupted by SIGINT or SIGTERM, 2 usage, 9 the command has ended, 51 the server cannot be\n"
-          "started or found, 53 cannot listen. antiphon help lists all.\n",
-          stdout);
-}
+static const aphi_option options[] = {
+    APHI_TEXT(proxying, kind, "break", "KIND[:ARG]", "the fault to inject; see --list"),
+    APHI_FLAG(proxying, list, "list", "list the kinds of faults"),
+    APHI_NUMBER(proxying, every, "every", "N", 1, UINT64_MAX,
+                "inject the fault into every N-th message that it applies to (default: 1)"),
+    APHI_NUMBER(proxying, seed, "seed", "N", 0, UINT64_MAX,
+                "seed of the random choices (default: random; it is printed)"),
+    APHI_NUMBER(proxying, port, "listen", "PORT", 0, 65535,
+                "listen on this port (default: 0, any free port; it is printed)"),
+    APHI_TEXT(proxying, target.target, "target", "HOST:PORT", "proxy a server that is already running"),
+    APHI_TEXT(proxying, target.run, "run", "COMMAND",
+              "start the server with sh; {port} is a free port on 127.0.0.1, {dir} an empty folder. {target} is the "
+              "same as {port}, for use inside a command of antiphon test, which replaces {port} itself"),
+    APHI_TEXT(proxying, target.output, "output", "FILE", "write the output of the server to FILE"),
+    {0}};
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static int list(void)
+static int list_faults(void)
 {
     const char *name, *line;
     for (size_t i = 0; (line = aphi_fault_line(i, &name)); i++)
         printf("%-25s %s\n", name, line);
-    return fflush(stdout) == 0 ? APHI_EXIT_PASS : APHI_EXIT_WRITE;
-}
-
-/* 0 if the option is fine, else an exit code. */
-static int apply(faulty *f, int option)
-{
-    uint64_t port;
-    switch (option) {
-    case LISTEN:
-        if (!aphi_is_number(optarg, 0, 65535, &port))
-            return aphi_usage("--listen %s: a port, please: a number up to 65535", optarg);
-        f->port = (uint16_t)port;
-        return 0;
-    case TARGET: f->target.target = optarg; return 0;
-    case RUN: f->target.run = optarg; return 0;
-    case OUTPUT: f->target.output = optarg; return 0;
-    case BREAK: f->what = optarg; return 0;
-    case EVERY: return aphi_take_number("every", 1, UINT64_MAX, &f->every);
-    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &f->seed);
-    default: return APHI_EXIT_USAGE;
-    }
+    return aphi_written(APHI_EXIT_PASS);
 }
 
 /* Negative: go on; else the exit code. */
-static int read_options(faulty *f, int count, char **words)
-{
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":h", options, NULL)) != -1) {
-        if (option == HELP || option == 'h') {
-            help();
-            return APHI_EXIT_PASS;
-        }
-        if (option == LIST)
-            return list();
-        if (option == ':')
-            return aphi_usage("%s needs a value; see antiphon fault --help", words[optind - 1]);
-        if (option == '?')
-            return aphi_usage("there is no option %s; see antiphon fault --help", words[optind - 1]);
-        if (apply(f, option))
-            return APHI_EXIT_USAGE;
-    }
-    if (optind < count)
-        return aphi_usage("%s: fault takes options only; see antiphon fault --help", words[optind]);
-    return -1;
-}
-
-/* The same for what the options say together. */
-static int compare(faulty *f)
+static int check_options(proxying *p)
 {
     char error[256];
-    if (f->target.target && f->target.run)
-        return aphi_usage("--target is a server that runs already, --run one to be started: only one of them");
-    if (!f->target.target && !f->target.run)
-        return aphi_usage("where is the server? one of --target HOST:PORT and --run COMMAND is wanted");
-    if (f->target.output && !f->target.run)
-        return aphi_usage("--output is for --run: only of a command is it known what it prints");
-    if (!f->what)
-        return aphi_usage("what is to be broken? --break KIND says it, and antiphon fault --list names the kinds");
-    if (!aphi_fault_parse(&f->breaks, f->what, error, sizeof error))
+    if (p->target.target && p->target.run)
+        return aphi_usage("--target, --run: give only one of them");
+    if (!p->target.target && !p->target.run)
+        return aphi_usage("no server; give one of --target HOST:PORT and --run COMMAND");
+    if (p->target.output && !p->target.run)
+        return aphi_usage("--output: only with --run");
+    if (!p->kind)
+        return aphi_usage("no fault; give --break KIND, and see antiphon fault --list");
+    if (!aphi_fault_parse(&p->fault, p->kind, error, sizeof error))
         return aphi_usage("%s", error);
-    f->breaks.every = f->every;
-    f->breaks.choice = aphi_choice_seed(f->seed);
+    p->fault.every = p->every;
+    p->fault.choice = aphi_choice_seed(p->seed);
     return -1;
 }
 
-/* The command with {port} for {target}; to be freed. */
+/* Replaces {target} by {port}. The caller frees the command. */
 static char *with_port(const char *command)
 {
     aphi_buffer text = {0};
@@ -146,157 +82,147 @@ static char *with_port(const char *command)
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static aphi_fault_proxy *injector; /* for the handlers */
-static volatile sig_atomic_t stopped;
+static aphi_fault_proxy *proxy; /* for the handlers */
 
-/* The first asks to end in order; with the second the target is killed and so are we. */
-static void on_interrupt(int number)
+static void stop_proxy(void)
 {
-    if (stopped) {
-        aphi_subject_kill_all();
-        signal(number, SIG_DFL);
-        raise(number);
-    }
-    stopped = 1;
-    if (injector)
-        aphi_fault_proxy_stop(injector);
+    if (proxy)
+        aphi_fault_proxy_stop(proxy);
 }
 
+/* The proxy returns, and pass_on looks whether the server has ended. */
 static void on_child(int number)
 {
     (void)number;
-    if (injector)
-        aphi_fault_proxy_stop(injector); /* it looks who has ended, and goes on if it is nobody that matters */
-}
-
-static void handle(int number, void (*handler)(int))
-{
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
+    stop_proxy();
 }
 
 static void watch_signals(void)
 {
-    handle(SIGINT, on_interrupt);
-    handle(SIGTERM, on_interrupt);
-    handle(SIGHUP, on_interrupt);
-    handle(SIGCHLD, on_child);
-    signal(SIGPIPE, SIG_IGN);
+    struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGCHLD, &action, NULL);
+    aphi_interrupt_watch(stop_proxy);
 }
 
 /* ---- passing on -------------------------------------------------------------------------------------------------- */
 
-static int unwritable(void)
+static int announce(const proxying *p)
 {
-    fprintf(stderr, "antiphon: stdout cannot be written: %s\n", strerror(errno));
-    return APHI_EXIT_WRITE;
+    printf("listening on 127.0.0.1:%u\n", aphi_fault_proxy_port(proxy));
+    printf("before %s, breaks %s, every %llu, seed %llu\n", p->target.run ? p->target.run : p->target.target, p->kind,
+           (unsigned long long)p->every, (unsigned long long)p->seed);
+    return aphi_written(APHI_EXIT_PASS);
 }
 
-static bool announce(const faulty *f)
+static int print_totals(const proxying *p)
 {
-    printf("listening on 127.0.0.1:%u\n", aphi_fault_proxy_port(injector));
-    printf("before %s, breaks %s, every %llu, seed %llu\n", f->target.run ? f->target.run : f->target.target, f->what,
-           (unsigned long long)f->every, (unsigned long long)f->seed);
-    return fflush(stdout) == 0;
-}
-
-static bool sum_up(const faulty *f)
-{
-    aphi_fault_proxy_stats stats = aphi_fault_proxy_stats_of(injector);
+    aphi_fault_proxy_stats stats = aphi_fault_proxy_stats_of(proxy);
     aphi_buffer text = {0};
     const struct {
         uint64_t n;
-        const char *of, *ones;
+        const char *many, *one;
     } counts[] = {{stats.connections, " connections, ", " connection, "}, {stats.requests, " requests, ", " request, "},
-                  {stats.answers, " answers; ", " answer; "}, {f->breaks.met, " could be broken, ", NULL},
-                  {f->breaks.broken, " were", NULL}};
+                  {stats.answers, " responses; ", " response; "}, {p->fault.met, " could be broken, ", NULL},
+                  {p->fault.broken, " were", NULL}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         aphi_report_count(&text, counts[i].n);
-        aphi_buffer_str(&text, counts[i].n == 1 && counts[i].ones ? counts[i].ones : counts[i].of);
+        aphi_buffer_str(&text, counts[i].n == 1 && counts[i].one ? counts[i].one : counts[i].many);
     }
     puts(aphi_buffer_text(&text));
     aphi_buffer_free(&text);
-    return fflush(stdout) == 0;
+    return aphi_written(APHI_EXIT_PASS);
 }
 
-static int tell_end(aphi_subject *target, const char *how)
+static int report_end(aphi_subject *target, const char *how)
 {
     char printed[800];
     aphi_subject_tail(target, printed, sizeof printed);
-    fprintf(stderr, "antiphon: the server behind %s%s%s\n", how, *printed ? "; it printed last:\n" : "", printed);
+    aphi_complain("the server %s%s%s", how, *printed ? "; its last output:\n" : "", printed);
     return APHI_EXIT_DEAD;
 }
 
-/* Until we are interrupted or the target ends. */
+/* Until a signal, or the server ends. */
 static int pass_on(aphi_subject *target)
 {
     char message[256];
-    while (!stopped) {
+    while (!aphi_interrupted) {
         if (aphi_subject_look(target, message, sizeof message) == APHI_SUBJECT_EXITED) {
-            aphi_fault_proxy_drain(injector, INT64_C(200000000)); /* its last words */
-            return tell_end(target, message);
+            aphi_fault_proxy_drain(proxy, 200 * APHI_MS_NS);
+            return report_end(target, message);
         }
-        if (!aphi_fault_proxy_run(injector, message, sizeof message)) {
-            fprintf(stderr, "antiphon: %s\n", message);
+        if (!aphi_fault_proxy_run(proxy, message, sizeof message)) {
+            aphi_complain("%s", message);
             return APHI_EXIT_LISTEN;
         }
     }
     return APHI_EXIT_PASS;
 }
 
-static int stand_before(faulty *f, aphi_subject *target)
+static int run_proxy(proxying *p, aphi_subject *target)
 {
     char error[1200];
     if (!aphi_subject_reset(target, error, sizeof error)) {
-        fprintf(stderr, "antiphon: %s\n", error);
-        return stopped ? APHI_EXIT_PASS : APHI_EXIT_SUBJECT;
+        aphi_complain("%s", error);
+        return aphi_interrupted ? APHI_EXIT_PASS : APHI_EXIT_SUBJECT;
     }
     socklen_t size;
     const struct sockaddr *address = aphi_subject_address(target, &size);
-    injector = aphi_fault_proxy_open(f->port, address, size, &f->breaks, error, sizeof error);
-    if (!injector) {
-        fprintf(stderr, "antiphon: %s\n", error);
+    proxy = aphi_fault_proxy_open(p->port, address, size, &p->fault, error, sizeof error);
+    if (!proxy) {
+        aphi_complain("%s", error);
         return APHI_EXIT_LISTEN;
     }
-    int code = announce(f) ? pass_on(target) : unwritable();
-    if (code == APHI_EXIT_PASS && !sum_up(f))
-        code = unwritable();
-    handle(SIGCHLD, SIG_DFL);
-    aphi_fault_proxy *closing = injector;
-    injector = NULL;
+    int code = announce(p);
+    if (!code)
+        code = pass_on(target);
+    if (!code)
+        code = print_totals(p);
+    signal(SIGCHLD, SIG_DFL);
+    aphi_fault_proxy *closing = proxy;
+    proxy = NULL;
     aphi_fault_proxy_close(closing);
     return code;
 }
 
-static int run(faulty *f)
+static int start_target(proxying *p)
 {
     char error[1200];
-    char *command = f->target.run ? with_port(f->target.run) : NULL;
-    aphi_subject_options options_of_target = f->target;
-    options_of_target.run = command;
-    options_of_target.stop = &stopped;
-    stopped = 0;
+    char *command = p->target.run ? with_port(p->target.run) : NULL;
+    aphi_subject_options started = p->target;
+    started.run = command;
+    started.stop = &aphi_interrupted;
     watch_signals();
-    aphi_subject *target = aphi_subject_open(&options_of_target, error, sizeof error);
+    aphi_subject *target = aphi_subject_open(&started, error, sizeof error);
     int code = APHI_EXIT_SUBJECT;
     if (target)
-        code = stand_before(f, target);
+        code = run_proxy(p, target);
     else
-        fprintf(stderr, "antiphon: %s\n", error);
+        aphi_complain("%s", error);
     aphi_subject_close(target);
     free(command);
     return code;
 }
 
-int aphi_command_fault(int count, char **words)
+static int fault_command(int count, char **words)
 {
-    faulty f = {.every = 1};
-    if (getrandom(&f.seed, sizeof f.seed, 0) < 0)
-        f.seed = (uint64_t)getpid();
-    f.seed &= 0xffffffff; /* short enough to be typed */
-    int code = read_options(&f, count, words);
+    proxying p = {.every = 1, .seed = aphi_random_seed()};
+    int code = aphi_options_read(&aphi_command_fault, &p, &count, words);
+    if (code < 0 && p.list)
+        return list_faults();
     if (code < 0)
-        code = compare(&f);
-    return code < 0 ? run(&f) : code;
+        code = check_options(&p);
+    return code < 0 ? start_target(&p) : code;
 }
+
+const aphi_command aphi_command_fault = {
+    .name = "fault",
+    .summary = "proxy a server and inject one fault into its traffic",
+    .operands = "--break KIND[:ARG] --target HOST:PORT | --run COMMAND",
+    .description = "Listen on 127.0.0.1, forward each connection to the target, and inject one kind of fault into "
+                   "the HTTP/1.1 messages, or into the bytes; all other bytes are forwarded unchanged. Ends at a "
+                   "signal, or when the server of --run ends. The first line of output is \"listening on "
+                   "127.0.0.1:PORT\".",
+    .exit_codes = "0 ended by a signal, 2 usage, 9 the server ended, 51 it cannot be started or found, 53 cannot "
+                  "listen.",
+    .options = options, .run = fault_command};

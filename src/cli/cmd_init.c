@@ -32,16 +32,6 @@ static const struct template {
 };
 enum { TEMPLATES = sizeof templates / sizeof *templates };
 
-static void help(void)
-{
-    fputs("usage: antiphon init NAME\n\n"
-          "Writes a folder NAME with a model to start from: a server of locks as NAME.c, with a codec, a shape of its\n"
-          "requests and two mutants; a Makefile that tests it against its own antiphon serve; and a README.md.\n"
-          "NAME has letters, digits, _ and -, and does not begin with a digit or -. What is there already stays.\n\n"
-          "  --help   this\n\n"
-          "exit codes: 0 written, 2 usage, 4 it could not be written, or is there already.\n", stdout);
-}
-
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -110,9 +100,9 @@ static aphi_exit write_folder(const char *name)
 {
     if (mkdir(name, 0777) != 0) {
         if (errno == EEXIST)
-            fprintf(stderr, "antiphon: %s is there already, and stays; take another name or move it away\n", name);
+            fprintf(stderr, "antiphon: %s: exists already; use another name or move it away\n", name);
         else
-            fprintf(stderr, "antiphon: the folder %s cannot be made: %s\n", name, strerror(errno));
+            fprintf(stderr, "antiphon: %s: cannot be created: %s\n", name, strerror(errno));
         return APHI_EXIT_WRITE;
     }
     for (size_t i = 0; i < TEMPLATES; i++)
@@ -123,23 +113,31 @@ static aphi_exit write_folder(const char *name)
     return APHI_EXIT_PASS;
 }
 
-int aphi_command_init(int count, char **words)
+static const aphi_option options[] = {{0}};
+
+static int init_command(int count, char **words)
 {
-    if (count == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
-        help();
-        return APHI_EXIT_PASS;
-    }
-    if (count != 2 || words[1][0] == '-')
-        return aphi_usage("init takes the name of a model to begin; see antiphon init --help");
-    const char *name = words[1];
+    int code = aphi_options_read(&aphi_command_init, NULL, &count, words);
+    if (code >= 0)
+        return code;
+    const char *name = words[0];
     if (!is_name(name))
-        return aphi_usage("init %s: a name has letters, digits, _ and -, does not begin with a digit or -, and has at "
-                          "most %d characters", name, NAME_LONGEST);
-    aphi_exit code = write_folder(name);
-    if (code)
-        return (int)code;
+        return aphi_usage("init %s: not a name; use letters, digits, _ and -, at most %d, beginning with a letter or _",
+                          name, NAME_LONGEST);
+    if ((code = (int)write_folder(name)))
+        return code;
     printf("%s/ has a model of a lock server, to be made yours. To try it:\n\n"
            "  cd %s && make\n\n"
-           "%s/README.md says more.\n", name, name, name);
-    return fflush(stdout) ? APHI_EXIT_WRITE : APHI_EXIT_PASS;
+           "See %s/README.md.\n", name, name, name);
+    return aphi_written(APHI_EXIT_PASS);
 }
+
+const aphi_command aphi_command_init = {
+    .name = "init",
+    .summary = "create a folder with a model to start from",
+    .operands = "NAME",
+    .description = "Create the folder NAME with a model to start from: NAME.c, a lock server with a codec, the shape "
+                   "of its requests and two mutants; a Makefile that tests the model against its own antiphon serve; "
+                   "and a README.md. NAME consists of letters, digits, _ and -. Existing files are not changed.",
+    .exit_codes = "0 written, 2 usage, 4 not written, or NAME exists.",
+    .options = options, .operands_min = 1, .operands_max = 1, .run = init_command};

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_models.c - antiphon models: what can be named in place of a file, and what a model's mutants are. */
+ * cmd_models.c - antiphon models: the built-in models, or the mutants and waivers of a model. */
 #include "cli/commands.h"
-#include "cli/exit_codes.h"
-#include <antiphon/check.h>
+#include "cli/shared_options.h"
 #include "models/models.h"
 #include "models/programs.h"
 
 #include <stdio.h>
-#include <string.h>
 
-/* Those that antiphon reach knows. */
 static void list_programs(void)
 {
     size_t n;
@@ -36,35 +33,40 @@ static int list_models(void)
     return APHI_EXIT_PASS;
 }
 
-static int list_mutants(const char *text)
+static int list_variants(const char *text)
 {
     aph_loaded_model spec;
-    aph_load_error error;
-    if (!aph_model_load(text, &spec, &error)) {
-        fprintf(stderr, "antiphon: %s\n", error.message);
-        return (int)aphi_exit_of_load_error(&error);
-    }
+    int code = aphi_open_model(text, &spec);
+    if (code)
+        return code;
     printf("%s: %s\n", spec.model->name, spec.model->summary ? spec.model->summary : "");
     unsigned n = 0;
     for (const aph_model *const *m = spec.model->mutants; m && *m; m++)
         printf("%3u  %-21s  %s\n", ++n, (*m)->name, (*m)->summary ? (*m)->summary : "");
     if (n == 0)
-        puts("it declares no mutants");
+        puts("no mutants");
     for (const aph_waiver *w = spec.model->waivers; w && w->name; w++)
         printf("%s%-26s  %s\n", w == spec.model->waivers ? "waivers:\n     " : "     ", w->name, w->summary);
     aph_model_unload(&spec);
     return APHI_EXIT_PASS;
 }
 
-int aphi_command_models(int count, char **words)
+static const aphi_option options[] = {{0}};
+
+static int models_command(int count, char **words)
 {
-    if (count > 1 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h"))) {
-        puts("usage: antiphon models [SPEC]\n\n"
-             "Lists the built-in models and programs, name and summary. With SPEC, a built-in model or a file: the\n"
-             "mutants that it declares, wrong variants that antiphon serve --mutate serves, by number or name.");
-        return APHI_EXIT_PASS;
-    }
-    if (count > 2 || (count > 1 && words[1][0] == '-'))
-        return aphi_usage("models takes one model or none; see antiphon models --help");
-    return count > 1 ? list_mutants(words[1]) : list_models();
+    int code = aphi_options_read(&aphi_command_models, NULL, &count, words);
+    if (code < 0)
+        code = count > 0 ? list_variants(words[0]) : list_models();
+    return aphi_written(code);
 }
+
+const aphi_command aphi_command_models = {
+    .name = "models",
+    .summary = "list the built-in models, or the mutants and waivers of a model",
+    .operands = "[SPEC]",
+    .description = "List the built-in models and programs. With SPEC, a built-in model or a file: list its mutants, "
+                   "wrong variants that antiphon serve --mutate serves, and its waivers, known violations that "
+                   "--waive allows.",
+    .exit_codes = "0 listed, 2 usage; 30 to 44 an error in the model.",
+    .options = options, .operands_max = 1, .run = models_command};

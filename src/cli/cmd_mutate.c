@@ -6,14 +6,14 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MUTATE_PROGRAM "antiphon-mutate"
 
 /* Looks beside the running program first, then in PATH. */
-int aphi_command_mutate(int count, char **words)
+static int mutate_command(int count, char **words)
 {
     char path[PATH_MAX + sizeof MUTATE_PROGRAM];
     ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
@@ -26,7 +26,19 @@ int aphi_command_mutate(int count, char **words)
     }
     if (n <= 0 || errno == ENOENT)
         execvp(MUTATE_PROGRAM, words);
-    fprintf(stderr, "antiphon: %s: cannot be executed: %s; install it beside antiphon or in PATH\n", MUTATE_PROGRAM,
-            strerror(errno));
+    aphi_complain("%s: cannot be executed: %s; install it beside antiphon or in PATH", MUTATE_PROGRAM, strerror(errno));
     return APHI_EXIT_PROGRAM;
 }
+
+void aphi_mutate_manual(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(mutate_command(2, (char *[]){"mutate", "--print-manual", NULL}));
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* Its options are those of antiphon-mutate. */
+const aphi_command aphi_command_mutate = {
+    .name = "mutate", .summary = "mutation testing of a C source", .run = mutate_command};

@@ -2,20 +2,20 @@
  *
  * cmd_reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
  *
- * Idea:       workers visit (src/explore/parallel.c); what a visit does depends on what was asked for: nothing but counting,
- *             which is fastest, or look at the sequence, and tell it. Who tells holds a lock: lines never mix. Started
- *             by mpirun, there are several processes (src/explore/distributed.c); only the one of rank 0 prints, and the others
- *             say to it what there is to tell. */
+ * Idea:       workers visit the sequences (src/explore/parallel.c). Without a property, a list or a drawing, a visit
+ *             only counts, which is fastest; otherwise it examines and prints the sequence, under a lock. mpirun starts
+ *             several processes (src/explore/distributed.c): rank 0 prints, the others send it their sequences. */
 #include "cli/commands.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/reach_count.h"
-#include "cli/exit_codes.h"
-#include "cli/reach_local.h"
-#include "cli/mpirun.h"
 #include "cli/forbidden.h"
+#include "cli/interrupt.h"
+#include "cli/mpirun.h"
 #include "cli/program_model.h"
+#include "cli/reach_count.h"
+#include "cli/reach_local.h"
+#include "cli/shared_options.h"
 #include "report/sequence_view.h"
 #include "alts/alts_text.h"
 #include "explore/checkpoint.h"
@@ -26,24 +26,28 @@
 #include "report/terminal.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MAX = 256, PARTS = 1000000, DRAWN_MAX = 10000, ON_PAGE = 10, COUNTING_MB = 4096 };
+enum { PARTS = 1000000, DRAWN_MAX = 10000, ON_PAGE = 10 };
+
+#define COUNTING_BYTES ((size_t)4096 << 20)
 
 typedef struct reach {
     const char *model;
     aphi_alts alts;
     aphi_compiled_model plan;
     aphi_parallel_options team;
-    uint64_t jobs, sample, seed, unroll, every, limit, memory;
+    uint64_t jobs, sample, seed, unroll, limit;
+    size_t memory;            /* bytes; 0: no limit */
+    int64_t every_ns;
     uint64_t draw;            /* so many on the terminal, and no more are visited; 0: none */
-    const char *exclusive, *print, *component, *page;
+    const char *exclusive, *component, *page;
+    enum { PRINT_ALTS, PRINT_DOT, PRINT_AUT } print_format;
     size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
-    aphi_forbidden never;
-    bool list, races, json, states, total_orders, deadlock_free, count, local;
+    aphi_forbidden forbidden;
+    bool print, list, races, json, states, total_orders, deadlock_free, count, local;
     aphi_local_options local_options;
     pthread_mutex_t lock;     /* of what follows, and of stdout */
     uint64_t listed;
@@ -64,116 +68,56 @@ typedef struct visitor {
     aphi_sequence sequence;
 } visitor;
 
-static volatile sig_atomic_t interrupted;
-
-enum { LIST = 256, RACES, SAMPLE, SEED, JSON, STATES, TOTAL_ORDERS, DEADLOCK_FREE, EXCLUSIVE, NEVER, CHECKPOINT, EVERY,
-       RESUME, LIMIT, MEMORY, UNROLL, PRINT, COMPONENT, COUNT, LOCAL, BY_PROJECTION, EVENTS_ONLY, SUITE, DRAW,
-       REPORT, HELP };
-
-static const struct option options[] = {
-    {"jobs", required_argument, NULL, 'j'},         {"list", no_argument, NULL, LIST},
-    {"races", no_argument, NULL, RACES},            {"sample", required_argument, NULL, SAMPLE},
-    {"seed", required_argument, NULL, SEED},        {"json", no_argument, NULL, JSON},
-    {"states", no_argument, NULL, STATES},          {"total-orders", no_argument, NULL, TOTAL_ORDERS},
-    {"deadlock-free", no_argument, NULL, DEADLOCK_FREE}, {"exclusive", required_argument, NULL, EXCLUSIVE},
-    {"checkpoint", required_argument, NULL, CHECKPOINT}, {"every", required_argument, NULL, EVERY},
-    {"resume", no_argument, NULL, RESUME},          {"limit", required_argument, NULL, LIMIT},
-    {"memory", required_argument, NULL, MEMORY},    {"forbid", required_argument, NULL, NEVER},
-    {"unroll", required_argument, NULL, UNROLL},    {"print", required_argument, NULL, PRINT},
-    {"count", no_argument, NULL, COUNT},
-    {"local", no_argument, NULL, LOCAL},            {"by-projection", no_argument, NULL, BY_PROJECTION},
-    {"events-only", no_argument, NULL, EVENTS_ONLY}, {"suite", required_argument, NULL, SUITE},
-    {"draw", required_argument, NULL, DRAW},        {"report", required_argument, NULL, REPORT},
-    {"component", required_argument, NULL, COMPONENT}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
-
-static void help(void)
+static int take_forbidden(void *field, const char *name, const char *value)
 {
-    fputs(
-        "usage: antiphon reach [OPTION]... MODEL\n\n"
-        "Visits every partially ordered run of a message-passing program exactly once, and counts them. MODEL is a\n"
-        "built-in program, dp-N, tdme or dme-N, or a file: .alts, or .c or .so that has one by APH_PROGRAM.\n\n"
-        "  -j, --jobs N      threads (default: 1)\n"
-        "  --list            print each sequence, one JSON object a line\n"
-        "  --races           with --list: the race set of each receive, and a vector timestamp of each event\n"
-        "  --draw N          draw the first N sequences as space-time diagrams, and stop\n"
-        "  --report FILE     a page with the first ten sequences, or as many as --draw says, and the wrong one\n"
-        "  --sample N        N random sequences instead of all; with --list they are printed\n"
-        "  --seed N          of the sample (default: 1)\n"
-        "  --deadlock-free   a sequence that ends in a deadlock is a failure\n"
-        "  --exclusive EVENT two components in the state after their local event EVENT at one time are a failure\n"
-        "  --forbid A=S,B=T   components A, B, ... in states S, T, ... at one time are a failure; may be given again\n"
-        "  --limit N         stop after about N sequences\n"
-        "  --checkpoint FILE keep there what is left to do\n"
-        "  --every SECONDS   between checkpoints (default: 60)\n"
-        "  --resume          begin with what the checkpoint says\n"
-        "  --memory MB       keep no more than that of what is pending in memory, and the rest in a file in TMPDIR;\n"
-        "                    with --count: give up beyond (default: 4096)\n"
-        "  --unroll N        let a component be in each state of a cycle N times at most\n"
-        "  --states          also count states and transitions of all interleavings, up to strong bisimulation\n"
-        "  --total-orders    also count the interleavings\n"
-        "  --print FORMAT    print the model instead: alts, dot (for Graphviz), or aut (of one component)\n"
-        "  --component NAME  the component for --print aut\n"
-        "  --count           count them without visiting each: what is alike is counted once, and kept in memory\n"
-        "  --local           count the sequences of each component instead, without listing those of the model\n"
-        "  --events-only     with --local: without race sets\n"
-        "  --by-projection   with --local: from all sequences of the model\n"
-        "  --suite DIR       with --local: write them, a file for each component\n"
-        "  --json            print one JSON object\n"
-        "  --help            this\n\n"
-        "Started by mpirun, its processes search together: mpirun -n 4 antiphon reach dme-4\n\n"
-        "exit codes: 0 done, 1 a sequence fails, 2 usage, 3 the limit was hit, 4 not written, 5 interrupted, 30 no\n"
-        "such program, 60 to 65 something wrong with it, 66 with the checkpoint, 67 with processes that search\n"
-        "together, 68 with the file of --memory. antiphon help lists all.\n",
-        stdout);
+    (void)name;
+    aphi_forbidden_add(field, value);
+    return 0;
 }
 
-/* ---- the command line -------------------------------------------------------------------------------------------- */
+static const char *const print_formats[] = {"alts", "dot", "aut", NULL};
 
-static int take_format(reach *r)
-{
-    r->print = optarg;
-    if (!strcmp(optarg, "alts") || !strcmp(optarg, "dot") || !strcmp(optarg, "aut"))
-        return 0;
-    return aphi_usage("--print %s: alts, dot or aut, please", optarg);
-}
-
-/* 0 if the option is fine, else an exit code. */
-static int apply(reach *r, int option)
-{
-    switch (option) {
-    case 'j': return aphi_take_number("jobs", 1, JOBS_MAX, &r->jobs);
-    case LIST: r->list = true; return 0;
-    case DRAW: return aphi_take_number("draw", 1, DRAWN_MAX, &r->draw);
-    case REPORT: r->page = optarg; return 0;
-    case RACES: r->races = true; return 0;
-    case SAMPLE: return aphi_take_number("sample", 1, UINT64_MAX, &r->sample);
-    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &r->seed);
-    case JSON: r->json = true; return 0;
-    case STATES: r->states = true; return 0;
-    case TOTAL_ORDERS: r->total_orders = true; return 0;
-    case DEADLOCK_FREE: r->deadlock_free = true; return 0;
-    case EXCLUSIVE: r->exclusive = optarg; return 0;
-    case NEVER: aphi_forbidden_add(&r->never, optarg); return 0;
-    case CHECKPOINT: r->team.checkpoint = optarg; return 0;
-    case EVERY: return aphi_take_number("every", 0, 1000000, &r->every);
-    case RESUME: r->team.resume = true; return 0;
-    case LIMIT: return aphi_take_number("limit", 1, UINT64_MAX, &r->limit);
-    case MEMORY: return aphi_take_number("memory", 1, 1 << 30, &r->memory);
-    case UNROLL: return aphi_take_number("unroll", 1, 1000, &r->unroll);
-    case PRINT: return take_format(r);
-    case COMPONENT: r->component = optarg; return 0;
-    case COUNT: r->count = true; return 0;
-    case LOCAL: r->local = true; return 0;
-    case BY_PROJECTION: r->local_options.by_projection = true; return 0;
-    case EVENTS_ONLY: r->local_options.events_only = true; return 0;
-    case SUITE: r->local_options.suite = optarg; return 0;
-    default: return APHI_EXIT_USAGE;
-    }
-}
+static const aphi_option options[] = {
+    APHI_JOBS(reach, jobs, 1, "search with N threads (default: 1)"),
+    APHI_FLAG(reach, list, "list", "print each sequence, one JSON object per line"),
+    APHI_FLAG(reach, races, "races",
+              "with --list: add the race set of each receive and a vector timestamp of each event"),
+    APHI_NUMBER(reach, draw, "draw", "N", 1, DRAWN_MAX, "draw the first N sequences as space-time diagrams, and stop"),
+    APHI_TEXT(reach, page, "report", "FILE",
+              "write a page with the first ten sequences, or N of --draw, and the failing one"),
+    APHI_NUMBER(reach, sample, "sample", "N", 1, UINT64_MAX, "visit N random sequences instead of all"),
+    APHI_NUMBER(reach, seed, "seed", "N", 0, UINT64_MAX, "seed of the sample (default: 1)"),
+    APHI_FLAG(reach, deadlock_free, "deadlock-free", "fail if a sequence ends in a deadlock"),
+    APHI_TEXT(reach, exclusive, "exclusive", "EVENT",
+              "fail if two components can be in the state after their local event EVENT at the same time"),
+    APHI_CALL(reach, forbidden, "forbid", "A=S,B=T", take_forbidden,
+              "fail if components A, B, ... can be in states S, T, ... at the same time; may be repeated"),
+    APHI_NUMBER(reach, limit, "limit", "N", 1, UINT64_MAX, "stop after about N sequences"),
+    APHI_TEXT(reach, team.checkpoint, "checkpoint", "FILE", "save the remaining work in FILE"),
+    APHI_SECONDS(reach, every_ns, "every", "save a checkpoint every DURATION (default: 60s)"),
+    APHI_FLAG(reach, team.resume, "resume", "continue from the checkpoint"),
+    APHI_SIZE(reach, memory, "memory", 1,
+              "keep up to this much pending work in memory, and the rest in a file in TMPDIR; with --count: give up "
+              "beyond it (default: 4096)"),
+    APHI_NUMBER(reach, unroll, "unroll", "N", 1, 1000, "visit each state of a cycle up to N times"),
+    APHI_FLAG(reach, states, "states",
+              "also count states and transitions of all interleavings, up to strong bisimulation"),
+    APHI_FLAG(reach, total_orders, "total-orders", "also count the interleavings"),
+    {.name = "print", .kind = APHI_OPTION_CHOICE, .argument = "FORMAT", APHI_FIELD(reach, print_format),
+     .choices = print_formats, .given = 1 + offsetof(reach, print),
+     .help = "print the model instead: alts, dot (for Graphviz) or aut (one component)"},
+    APHI_TEXT(reach, component, "component", "NAME", "the component for --print aut"),
+    APHI_FLAG(reach, count, "count", "count the sequences without visiting each; equal situations are kept in memory"),
+    APHI_FLAG(reach, local, "local", "count the local sequences of each component instead, without the global ones"),
+    APHI_FLAG(reach, local_options.events_only, "events-only", "with --local: ignore race sets"),
+    APHI_FLAG(reach, local_options.by_projection, "by-projection", "with --local: project all global sequences"),
+    APHI_TEXT(reach, local_options.suite, "suite", "DIR", "with --local: write the sequences, one file per component"),
+    APHI_JSON_OPTION(reach, json),
+    {0}};
 
 /* ---- visits ------------------------------------------------------------------------------------------------------ */
 
-/* Who waits, and where. */
+/* Lists the waiting components and their states. */
 static void tell_deadlock(const visitor *v, char *why, size_t size)
 {
     const aphi_compiled_model *p = &v->r->plan;
@@ -186,7 +130,7 @@ static void tell_deadlock(const visitor *v, char *why, size_t size)
 
 static bool has_property(const reach *r)
 {
-    return r->deadlock_free || r->exclusive || r->never.count;
+    return r->deadlock_free || r->exclusive || r->forbidden.count;
 }
 
 static bool is_wrong(visitor *v, char *why, size_t size)
@@ -197,7 +141,7 @@ static bool is_wrong(visitor *v, char *why, size_t size)
         tell_deadlock(v, why, size);
         return true;
     }
-    const char *broken = aphi_forbidden_broken(&r->never, &v->sequence);
+    const char *broken = aphi_forbidden_broken(&r->forbidden, &v->sequence);
     if (broken) {
         snprintf(why, size, "%s can be at one time", broken);
         return true;
@@ -312,10 +256,10 @@ static uint64_t choose(void *context, uint64_t n)
 static void take_sample(reach *r, visitor *v)
 {
     aphi_explorer *e = aphi_explorer_open(&r->plan, v ? visit : NULL, v);
-    for (uint64_t found = 0; found < r->sample && !interrupted && !aphi_explorer_stopped(e);)
+    for (uint64_t found = 0; found < r->sample && !aphi_interrupted && !aphi_explorer_stopped(e);)
         found += aphi_explorer_random_run(e, choose, &r->seed);
     r->result.stats = aphi_explorer_stats(e);
-    r->result.end = interrupted ? APHI_PARALLEL_STOPPED : APHI_PARALLEL_DONE;
+    r->result.end = aphi_interrupted ? APHI_PARALLEL_STOPPED : APHI_PARALLEL_DONE;
     aphi_explorer_close(e);
 }
 
@@ -333,10 +277,10 @@ static void search(reach *r)
     r->team.jobs = (unsigned)r->jobs;
     r->team.visit = looks ? visit : NULL;
     r->team.contexts = contexts;
-    r->team.checkpoint_interval = (double)r->every;
+    r->team.checkpoint_interval = (double)r->every_ns / 1e9;
     r->team.limit = r->limit;
-    r->team.memory = r->memory << 20;
-    r->team.stop = &interrupted;
+    r->team.memory = r->memory;
+    r->team.stop = &aphi_interrupted;
     r->team.progress = show_progress;
     if (r->sample) {
         take_sample(r, looks ? visitors : NULL);
@@ -365,7 +309,7 @@ static int exit_of(const reach *r)
         return APHI_EXIT_RANKS;
     if (r->result.end == APHI_PARALLEL_SPILL_FAILED)
         return APHI_EXIT_PENDING;
-    if (interrupted || r->result.interrupted)
+    if (aphi_interrupted || r->result.interrupted)
         return APHI_EXIT_INTERRUPTED;
     if (r->graph.overflow)
         return APHI_EXIT_UNKNOWN;
@@ -469,22 +413,16 @@ static int tell(reach *r)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
 static int print_model(reach *r)
 {
     size_t component = r->component ? aphi_alts_component_named(&r->alts, r->component) : 0;
     if (component == SIZE_MAX)
         return aphi_usage("--component %s: %s has no component of that name", r->component, r->alts.name);
-    if (!strcmp(r->print, "aut") && !r->component)
+    if (r->print_format == PRINT_AUT && !r->component)
         return aphi_usage("--print aut needs --component NAME: a file holds one component");
-    if (!strcmp(r->print, "aut"))
+    if (r->print_format == PRINT_AUT)
         aphi_aut_write(&r->alts, component, stdout);
-    else if (!strcmp(r->print, "dot"))
+    else if (r->print_format == PRINT_DOT)
         aphi_dot_write(&r->alts, stdout);
     else
         aphi_alts_write(&r->alts, stdout);
@@ -518,13 +456,13 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->exclusive_label = r->exclusive ? local_event(&r->alts, r->exclusive) : SIZE_MAX;
     if (r->exclusive && r->exclusive_label == SIZE_MAX)
         return aphi_usage("--exclusive %s: %s has no local event of that name", r->exclusive, r->alts.name);
-    int code = aphi_forbidden_read(&r->never, &r->plan);
+    int code = aphi_forbidden_read(&r->forbidden, &r->plan);
     if (code)
         return code;
     bool measures = (r->states || r->total_orders) && !follows(r);
-    if (measures && !aphi_composition_measure(&r->alts, &r->graph, &interrupted, r->why, sizeof r->why)) {
+    if (measures && !aphi_composition_measure(&r->alts, &r->graph, &aphi_interrupted, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
-        return interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_PROGRAM_LARGE;
+        return aphi_interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_PROGRAM_LARGE;
     }
     if (r->draw || r->page)
         r->sketch = aphi_sequence_view_open(&r->plan, r->draw, r->page);
@@ -557,29 +495,25 @@ static int run_search(reach *r)
 
 static int run(reach *r)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before[2];
     int code = aphi_program_model_open(r->model, (uint32_t)r->unroll, &r->alts);
     if (code)
         return code;
-    sigaction(SIGINT, &action, &before[0]);
-    sigaction(SIGTERM, &action, &before[1]);
+    aphi_interrupt_watch(NULL);
     pthread_mutex_init(&r->lock, NULL);
     if (r->print) {
         code = print_model(r);
     } else if (r->local) {
         r->local_options.jobs = (unsigned)r->jobs;
         r->local_options.json = r->json;
-        r->local_options.stop = &interrupted;
+        r->local_options.stop = &aphi_interrupted;
         code = aphi_local(&r->alts, &r->local_options);
     } else if (r->count) {
-        code = aphi_count(&r->alts, (size_t)(r->memory ? r->memory : COUNTING_MB) << 20, r->json, &interrupted);
+        code = aphi_count(&r->alts, r->memory ? r->memory : COUNTING_BYTES, r->json, &aphi_interrupted);
     } else {
         code = run_search(r);
     }
     aphi_alts_free(&r->alts);
     pthread_mutex_destroy(&r->lock);
-    sigaction(SIGINT, &before[0], NULL);
-    sigaction(SIGTERM, &before[1], NULL);
     return code;
 }
 
@@ -616,60 +550,53 @@ static bool needs_search(const reach *r)
            r->print || r->draw || r->page;
 }
 
+/* Negative: go on; else the exit code. */
 static int check_options(const reach *r)
 {
-    if (r->list && r->json)
-        return aphi_usage("--list prints sequences and --json one object: choose one of them");
-    if ((r->draw || r->page) && r->list)
-        return aphi_usage("--list prints sequences, --draw and --report draw them: choose one of them");
+    if (r->list && (r->json || r->draw || r->page))
+        return aphi_usage("--list: not with --json, --draw or --report");
     if (r->draw && r->json)
-        return aphi_usage("--draw draws sequences and --json prints one object: choose one of them");
+        return aphi_usage("--draw: not with --json");
     if (r->races && !r->list)
-        return aphi_usage("--races goes with --list");
+        return aphi_usage("--races: only with --list");
     if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
-        return aphi_usage("--by-projection, --events-only and --suite go with --local");
+        return aphi_usage("--by-projection, --events-only, --suite: only with --local");
     if (r->local && (r->count || r->memory || needs_search(r)))
-        return aphi_usage("--local is for itself: of the other options only -j, --unroll and --json go with it");
+        return aphi_usage("--local: of the other options, only -j, --unroll and --json go with it");
     if (r->count && (r->jobs > 1 || needs_search(r)))
-        return aphi_usage("--count is for itself: of the other options only --memory, --unroll and --json go with it");
+        return aphi_usage("--count: of the other options, only --memory, --unroll and --json go with it");
     if (r->team.resume && !r->team.checkpoint)
-        return aphi_usage("--resume needs --checkpoint FILE");
+        return aphi_usage("--resume: needs --checkpoint FILE");
     if (r->sample && (r->team.checkpoint || r->limit || r->memory))
-        return aphi_usage("--sample goes without --checkpoint, --limit and --memory: a sample is random");
-    return 0;
+        return aphi_usage("--sample: not with --checkpoint, --limit or --memory");
+    return -1;
 }
 
-static int command(reach *r, int count, char **words)
+static int reach_command(int count, char **words)
 {
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":hj:", options, NULL)) != -1) {
-        if (option == HELP || option == 'h') {
-            help();
-            return APHI_EXIT_PASS;
-        }
-        if (option == ':')
-            return aphi_usage("%s needs a value; see antiphon reach --help", words[optind - 1]);
-        if (option == '?')
-            return aphi_usage("there is no option %s; see antiphon reach --help", words[optind - 1]);
-        if (apply(r, option))
-            return APHI_EXIT_USAGE;
+    reach r = {.jobs = 1, .seed = 1, .every_ns = 60 * APHI_SECOND_NS};
+    int code = aphi_options_read(&aphi_command_reach, &r, &count, words);
+    if (code < 0)
+        code = check_options(&r);
+    if (code < 0) {
+        r.model = words[0];
+        if (r.draw)
+            r.jobs = 1; /* one worker visits neighbouring sequences one after the other */
+        code = aphi_mpirun_is_used() ? run_together(&r) : run(&r);
     }
-    if (count - optind != 1)
-        return aphi_usage("reach needs one model; see antiphon reach --help");
-    r->model = words[optind];
-    if (check_options(r))
-        return APHI_EXIT_USAGE;
-    if (r->draw)
-        r->jobs = 1; /* the first are those of one worker, each near the one before */
-    return aphi_mpirun_is_used() ? run_together(r) : run(r);
-}
-
-int aphi_command_reach(int count, char **words)
-{
-    reach r = {.jobs = 1, .seed = 1, .every = 60};
-    int code = command(&r, count, words);
-    aphi_forbidden_free(&r.never);
+    aphi_forbidden_free(&r.forbidden);
     return code;
 }
+
+const aphi_command aphi_command_reach = {
+    .name = "reach",
+    .summary = "visit every partially ordered sequence of a message-passing program once",
+    .operands = "MODEL",
+    .description = "Visit every partially ordered sequence of a model of a message-passing program exactly once, and "
+                   "count them. MODEL is a built-in program, dp-N, tdme or dme-N, or a file: .alts, or .c or .so "
+                   "with APH_PROGRAM.\n"
+                   "Started by mpirun, the processes search together: mpirun -n 4 antiphon reach dme-4",
+    .exit_codes = "0 done, 1 a sequence fails, 2 usage, 3 a limit was hit, 4 not written, 5 interrupted, 30 no such "
+                  "program, 60 to 65 an error in the model, 66 in the checkpoint, 67 among the processes of mpirun, "
+                  "68 in the file of --memory.",
+    .options = options, .operands_min = 1, .operands_max = 1, .run = reach_command};

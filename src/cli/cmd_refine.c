@@ -9,16 +9,14 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/exit_codes.h"
 #include "cli/exit_guard.h"
-#include "cli/model_mutant.h"
-#include <antiphon/check.h>
+#include "cli/interrupt.h"
+#include "cli/shared_options.h"
 #include "generate/generator.h"
 #include "refine/refinement.h"
 #include "report/run_diagram.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +26,7 @@ enum { CLIENTS_MAX = 16, MESSAGES_MAX = 64, BEYOND_CLIENTS = 2, BEYOND_MESSAGES 
 typedef struct refine {
     aphi_refine_options options;
     uint64_t clients, messages, chunks, random, seed;
+    int64_t time_ns;
     const char *name;        /* of MODEL, whatever mutant of it is taken */
     const char *mutate, *trace;
     bool json;
@@ -41,88 +40,24 @@ typedef struct refine {
     int64_t begun_ns;
 } refine;
 
-static volatile sig_atomic_t interrupted;
-
-enum { CLIENTS = 256, MESSAGES, CHUNKS, TIME, MEMORY, RANDOM, SEED, MUTATE, UNREDUCED, TRACE, JSON, COLOR, HELP };
-
-static const struct option options[] = {
-    {"clients", required_argument, NULL, CLIENTS}, {"messages", required_argument, NULL, MESSAGES},
-    {"chunks", required_argument, NULL, CHUNKS},   {"time", required_argument, NULL, TIME},
-    {"memory", required_argument, NULL, MEMORY},   {"random", required_argument, NULL, RANDOM},
-    {"seed", required_argument, NULL, SEED},       {"mutate", required_argument, NULL, MUTATE},
-    {"unreduced", no_argument, NULL, UNREDUCED},   {"trace", required_argument, NULL, TRACE},
-    {"json", no_argument, NULL, JSON},             {"color", required_argument, NULL, COLOR},
-    {"help", no_argument, NULL, HELP},             {NULL, 0, NULL, 0}};
-
-static void help(void)
-{
-    fputs("usage: antiphon refine [OPTION]... MODEL SPEC\n\n"
-          "Does what clients see of MODEL, across the network, stay within what SPEC allows? All schedules up to "
-          "a bound\n"
-          "are explored, then random ones beyond it. Both are models as for antiphon check. They need not speak "
-          "the same\n"
-          "messages, only the same bytes: what one sends is encoded by its codec and decoded by that of the other.\n\n"
-          "  --clients N       clients at once, at most (default: 2)\n"
-          "  --messages N      that each sends, at most (default: 2)\n"
-          "  --chunks N        in which a message may come; every way to cut it is tried (default: 3)\n"
-          "  --random N        so many random schedules with twice the clients and four times the messages "
-          "(default: 1000)\n"
-          "  --seed N          of what clients send, and of random schedules (default: 1)\n"
-          "  --time SECONDS    give up after this long (default: never)\n"
-          "  --memory MB       give up beyond this much memory (default: 4096; 0: never)\n"
-          "  --mutate MUTANT   a wrong variant in place of MODEL, by number or name (see antiphon models MODEL)\n"
-          "  --unreduced       explore every order of everything, to see what the reductions save\n"
-          "  --trace FILE      write the counterexample there, as antiphon check reads it\n"
-          "  --json            print one JSON object\n"
-          "  --color WHEN      auto (default), always or never\n"
-          "  --help            this\n\n"
-          "exit codes: 0 it refines, 1 it does not, 2 usage, 3 unknown, 4 not written, 5 interrupted, 7 vacuous: "
-          "in no\n"
-          "schedule was everything answered; 30 and up, something wrong with a model. antiphon help lists all.\n",
-          stdout);
-}
-
-/* ---- the command line -------------------------------------------------------------------------------------------- */
-
-static int take_time(refine *r)
-{
-    char *end;
-    errno = 0;
-    double seconds = strtod(optarg, &end);
-    if (end == optarg || *end || errno || !(seconds >= 0 && seconds <= 1e9))
-        return aphi_usage("--time %s: seconds, please", optarg);
-    r->options.deadline_ns = aphi_clock_ns() + (int64_t)(seconds * 1e9);
-    return 0;
-}
-
-static int take_memory(refine *r)
-{
-    uint64_t megabytes;
-    int code = aphi_take_number("memory", 0, 1 << 30, &megabytes);
-    r->options.memory = (size_t)megabytes << 20;
-    return code;
-}
-
-/* 0 if the option is fine, else an exit code. */
-static int apply(refine *r, int option)
-{
-    switch (option) {
-    case CLIENTS: return aphi_take_number("clients", 1, CLIENTS_MAX, &r->clients);
-    case MESSAGES: return aphi_take_number("messages", 1, MESSAGES_MAX, &r->messages);
-    case CHUNKS: return aphi_take_number("chunks", 1, 1 << 20, &r->chunks);
-    case RANDOM: return aphi_take_number("random", 0, UINT64_MAX, &r->random);
-    case SEED: return aphi_take_number("seed", 0, UINT64_MAX, &r->seed);
-    case TIME: return take_time(r);
-    case MEMORY: return take_memory(r);
-    case MUTATE: r->mutate = optarg; return 0;
-    case UNREDUCED: r->options.unreduced = true; return 0;
-    case TRACE: r->trace = optarg; return 0;
-    case JSON: r->json = true; return 0;
-    case COLOR:
-        return aphi_colour_named(optarg, &r->colour) ? 0 : aphi_usage("--color %s: auto, always or never", optarg);
-    default: return APHI_EXIT_USAGE;
-    }
-}
+static const aphi_option options[] = {
+    APHI_NUMBER(refine, clients, "clients", "N", 1, CLIENTS_MAX, "up to N clients (default: 2)"),
+    APHI_NUMBER(refine, messages, "messages", "N", 1, MESSAGES_MAX, "up to N messages per client (default: 2)"),
+    APHI_NUMBER(refine, chunks, "chunks", "N", 1, 1 << 20,
+                "split a message into up to N chunks, in every way (default: 3)"),
+    APHI_NUMBER(refine, random, "random", "N", 0, UINT64_MAX,
+                "then run N random schedules with twice the clients and four times the messages (default: 1000)"),
+    APHI_NUMBER(refine, seed, "seed", "N", 0, UINT64_MAX,
+                "seed of the requests and of the random schedules (default: 1)"),
+    APHI_SECONDS(refine, time_ns, "time", "give up after DURATION (default: no limit)"),
+    APHI_SIZE(refine, options.memory, "memory", 0, "give up beyond this much memory (default: 4096; 0: no limit)"),
+    APHI_TEXT(refine, mutate, "mutate", "MUTANT",
+              "use a wrong variant of MODEL, by number or name (see antiphon models MODEL)"),
+    APHI_FLAG(refine, options.unreduced, "unreduced", "explore all orders, without reductions"),
+    APHI_TEXT(refine, trace, "trace", "FILE", "write the counterexample as a trace for antiphon check"),
+    APHI_JSON_OPTION(refine, json),
+    APHI_COLOUR_OPTION(refine, colour),
+    {0}};
 
 /* ---- what clients send ------------------------------------------------------------------------------------------- */
 
@@ -257,7 +192,7 @@ static aphi_exit exit_of(const refine *r)
     case APHI_REFINES: return APHI_EXIT_PASS;
     case APHI_REFINES_NOT: return APHI_EXIT_FAIL;
     case APHI_REFINES_VACUOUS: return APHI_EXIT_VACUOUS;
-    case APHI_REFINES_UNKNOWN: return interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_UNKNOWN;
+    case APHI_REFINES_UNKNOWN: return aphi_interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_UNKNOWN;
     case APHI_REFINES_FAULT: return by_fault[r->result.fault];
     }
     return APHI_EXIT_USAGE;
@@ -396,24 +331,18 @@ static int tell(const refine *r)
     return written ? exit_of(r) : APHI_EXIT_WRITE;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static int run(refine *r)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before[2];
     int code = APHI_EXIT_USAGE;
-    sigaction(SIGINT, &action, &before[0]);
-    sigaction(SIGTERM, &action, &before[1]);
+    aphi_interrupt_watch(NULL);
     aph_root_add(mark_refine, r);
     r->options.chunks = r->chunks;
     r->options.progress = show_progress;
-    r->options.stop = &interrupted;
+    r->options.stop = &aphi_interrupted;
+    if (r->time_ns)
+        r->options.deadline_ns = aphi_clock_ns() + r->time_ns;
     if (draw_requests(r)) {
         aphi_progress_begin("exploring situations", 0);
         aphi_exit_guard_forbid(true);
@@ -424,53 +353,36 @@ static int run(refine *r)
     }
     aph_root_remove(mark_refine, r);
     free(r->requests);
-    sigaction(SIGINT, &before[0], NULL);
-    sigaction(SIGTERM, &before[1], NULL);
     return code;
 }
 
-static int run_models(refine *r, const char *model_text, const char *spec_text)
+static int refine_command(int count, char **words)
 {
+    refine r = {.clients = 2, .messages = 2, .chunks = 3, .random = 1000, .seed = 1, .begun_ns = aphi_clock_ns(),
+                .options.memory = (size_t)4096 << 20};
     aph_loaded_model model, spec;
-    aph_load_error error;
-    if (!aph_model_load(model_text, &model, &error)) {
-        fprintf(stderr, "antiphon: %s\n", error.message);
-        return (int)aphi_exit_of_load_error(&error);
+    int code = aphi_options_read(&aphi_command_refine, &r, &count, words);
+    if (code >= 0 || (code = aphi_open_model(words[0], &model)))
+        return code;
+    if (!(code = aphi_open_model(words[1], &spec))) {
+        r.options.model = r.mutate ? aphi_mutant_named(model.model, r.mutate) : model.model;
+        r.options.spec = spec.model;
+        r.name = model.model->name;
+        code = r.options.model ? run(&r) : APHI_EXIT_USAGE;
+        aph_model_unload(&spec);
     }
-    if (!aph_model_load(spec_text, &spec, &error)) {
-        fprintf(stderr, "antiphon: %s\n", error.message);
-        aph_model_unload(&model);
-        return (int)aphi_exit_of_load_error(&error);
-    }
-    r->options.model = r->mutate ? aphi_mutant_named(model.model, r->mutate) : model.model;
-    r->options.spec = spec.model;
-    r->name = model.model->name;
-    int code = r->options.model ? run(r) : APHI_EXIT_USAGE;
-    aph_model_unload(&spec);
     aph_model_unload(&model);
     return code;
 }
 
-int aphi_command_refine(int count, char **words)
-{
-    refine r = {.clients = 2, .messages = 2, .chunks = 3, .random = 1000, .seed = 1, .begun_ns = aphi_clock_ns(),
-                .options.memory = (size_t)4096 << 20};
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":h", options, NULL)) != -1) {
-        if (option == HELP || option == 'h') {
-            help();
-            return APHI_EXIT_PASS;
-        }
-        if (option == ':')
-            return aphi_usage("%s needs a value; see antiphon refine --help", words[optind - 1]);
-        if (option == '?')
-            return aphi_usage("there is no option %s; see antiphon refine --help", words[optind - 1]);
-        if (apply(&r, option))
-            return APHI_EXIT_USAGE;
-    }
-    if (count - optind != 2)
-        return aphi_usage("refine needs two models, what is built and what is specified; see antiphon refine --help");
-    return run_models(&r, words[optind], words[optind + 1]);
-}
+const aphi_command aphi_command_refine = {
+    .name = "refine",
+    .summary = "check that a server model refines another, over the network",
+    .operands = "MODEL SPEC",
+    .description = "Decide whether every behaviour of MODEL that clients can observe over the network is allowed by "
+                   "SPEC: for all schedules up to a bound, then for random schedules beyond it. Both are models as "
+                   "for antiphon check. Their messages may differ, but not their bytes: messages of one are encoded "
+                   "by its codec and decoded by the other's.",
+    .exit_codes = "0 it refines, 1 it does not, 2 usage, 3 unknown, 4 not written, 5 interrupted, 7 vacuous: no "
+                  "schedule answered all requests; 30 to 44 an error in a model.",
+    .options = options, .operands_min = 2, .operands_max = 2, .run = refine_command};

@@ -1,83 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_subject.c - antiphon subject: a server as antiphon test --subject starts it, to be looked at by hand.
+ * cmd_subject.c - antiphon subject: start a server as antiphon test --subject does, for use by hand.
  *
- * The first line on stdout is "listening on HOST:PORT", as that of antiphon serve. The signals that we wait for are
- * blocked and taken one by one: what happens between two looks at the server is not lost. */
+ * The first line on stdout is "listening on HOST:PORT", as for antiphon serve. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/interrupt.h"
 #include "subject/presets.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { OUTPUT = 256, RESETS, HELP };
-enum { LOOK_S = 1 }; /* a server in the background ends without a signal to us */
+enum { POLL_S = 1 }; /* a server in the background ends without SIGCHLD for us */
 
-static const struct option known[] = {{"output", required_argument, NULL, OUTPUT},
-                                      {"resets", required_argument, NULL, RESETS},
-                                      {"help", no_argument, NULL, HELP},
-                                      {NULL, 0, NULL, 0}};
+typedef struct launch {
+    aphi_subject_options subject;
+    uint64_t resets;
+} launch;
 
-static void help(void)
-{
-    fputs("usage: antiphon subject [OPTION]... [NAME]\n\n"
-          "Starts the server NAME as antiphon test --subject NAME does: on a free port of 127.0.0.1, with a\n"
-          "configuration and documents in a temporary folder, and nothing else on this machine touched. Prints its\n"
-          "address, and keeps it running until it is interrupted; then all of it is removed. Without NAME, lists the\n"
-          "servers and where they are.\n\n"
-          "  --output FILE     keep what the server prints\n"
-          "  --resets N        stop it and start it anew N times, print how long that took, and end\n"
-          "  --help            this\n\n"
-          "exit codes: 0 interrupted by SIGINT, SIGTERM or SIGHUP, 2 usage, 9 the server ended by itself, 51 it\n"
-          "cannot be started. antiphon help lists all.\n",
-          stdout);
-}
-
-static int unwritable(void)
-{
-    fprintf(stderr, "antiphon: stdout cannot be written: %s\n", strerror(errno));
-    return APHI_EXIT_WRITE;
-}
+static const aphi_option options[] = {
+    APHI_TEXT(launch, subject.output, "output", "FILE", "write the output of the server to FILE"),
+    APHI_NUMBER(launch, resets, "resets", "N", 1, 1000000, "restart the server N times, print the times, and exit"),
+    {0}};
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static bool announce(const aphi_subject *s)
+static int announce(const aphi_subject *s)
 {
     socklen_t size;
     const struct sockaddr_in *at = (const struct sockaddr_in *)aphi_subject_address(s, &size);
     char host[INET_ADDRSTRLEN];
     printf("listening on %s:%u\n", inet_ntop(AF_INET, &at->sin_addr, host, sizeof host), (unsigned)ntohs(at->sin_port));
-    return fflush(stdout) == 0;
+    return aphi_written(APHI_EXIT_PASS);
 }
 
-static int tell_end(aphi_subject *s, const char *name, const char *how)
+static int report_end(aphi_subject *s, const char *name, const char *how)
 {
     char tail[600];
     aphi_subject_tail(s, tail, sizeof tail);
-    fprintf(stderr, "antiphon: %s %s\n", name, how);
+    aphi_complain("%s %s", name, how);
     if (*tail)
-        fprintf(stderr, "the last that it printed:\n%s\n", tail);
+        fprintf(stderr, "last output:\n%s\n", tail);
     return APHI_EXIT_DEAD;
 }
 
-static int keep_running(aphi_subject *s, const char *name, const sigset_t *signals)
+/* Until a signal, or the server ends. */
+static int keep_running(aphi_subject *s, const char *name)
 {
     char how[200];
-    for (;;) {
-        int got = sigtimedwait(signals, NULL, &(struct timespec){.tv_sec = LOOK_S});
-        if (got > 0 && got != SIGCHLD)
-            return APHI_EXIT_PASS;
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    while (!aphi_interrupted) {
         if (aphi_subject_look(s, how, sizeof how) == APHI_SUBJECT_EXITED)
-            return tell_end(s, name, how);
+            return report_end(s, name, how);
+        sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = POLL_S});
     }
+    return APHI_EXIT_PASS;
 }
 
 /* ---- how long a reset takes -------------------------------------------------------------------------------------- */
@@ -88,104 +71,79 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int measure(aphi_subject *s, uint64_t resets, const sigset_t *signals)
+static int measure_resets(aphi_subject *s, uint64_t resets)
 {
     char error[2048];
     int64_t *took = aphi_alloc(resets * sizeof *took);
     uint64_t n = 0;
-    int code = APHI_EXIT_PASS;
-    sigset_t ends = *signals;
-    sigdelset(&ends, SIGCHLD);
-    while (n < resets && sigtimedwait(&ends, NULL, &(struct timespec){0}) < 0) {
+    bool failed = false;
+    while (n < resets && !failed && !aphi_interrupted) {
         int64_t start = aphi_clock_ns();
-        if (!aphi_subject_reset(s, error, sizeof error)) {
-            fprintf(stderr, "antiphon: %s\n", error);
-            code = APHI_EXIT_SUBJECT;
-            break;
-        }
-        took[n++] = aphi_clock_ns() - start;
+        failed = !aphi_subject_reset(s, error, sizeof error);
+        took[n] = aphi_clock_ns() - start;
+        n += !failed;
     }
-    if (code == APHI_EXIT_PASS && n > 0) {
+    failed &= !aphi_interrupted;
+    if (failed) {
+        aphi_complain("%s", error);
+    } else if (n > 0) {
         qsort(took, n, sizeof *took, by_size);
         printf("%" PRIu64 " resets, in ms: median %.1f, least %.1f, most %.1f\n", n, (double)took[n / 2] / 1e6,
                (double)took[0] / 1e6, (double)took[n - 1] / 1e6);
-        if (fflush(stdout) != 0)
-            code = unwritable();
     }
     free(took);
-    return code;
+    return failed ? APHI_EXIT_SUBJECT : aphi_written(APHI_EXIT_PASS);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static void block(sigset_t *signals)
-{
-    sigemptyset(signals);
-    sigaddset(signals, SIGINT);
-    sigaddset(signals, SIGTERM);
-    sigaddset(signals, SIGHUP);
-    sigaddset(signals, SIGCHLD);
-    sigprocmask(SIG_BLOCK, signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
-static int launch(const aphi_subject_options *options, uint64_t resets)
+static int run_subject(const launch *l)
 {
     char error[2048];
-    sigset_t signals;
-    block(&signals);
-    aphi_subject *s = aphi_subject_open(options, error, sizeof error);
-    if (!s || !aphi_subject_reset(s, error, sizeof error)) {
-        fprintf(stderr, "antiphon: %s\n", error);
-        aphi_subject_close(s);
-        return APHI_EXIT_SUBJECT;
-    }
-    int code;
-    if (resets > 0)
-        code = measure(s, resets, &signals);
-    else if (!announce(s))
-        code = unwritable();
-    else
-        code = keep_running(s, options->name, &signals);
+    aphi_interrupt_watch(NULL);
+    aphi_subject *s = aphi_subject_open(&l->subject, error, sizeof error);
+    int code = APHI_EXIT_SUBJECT;
+    if (!s || (!aphi_subject_reset(s, error, sizeof error) && !aphi_interrupted))
+        aphi_complain("%s", error);
+    else if (aphi_interrupted)
+        code = APHI_EXIT_PASS;
+    else if (l->resets > 0)
+        code = measure_resets(s, l->resets);
+    else if (!(code = announce(s)))
+        code = keep_running(s, l->subject.name);
     aphi_subject_close(s);
     return code;
 }
 
-int aphi_command_subject(int count, char **words)
+static int subject_command(int count, char **words)
 {
-    aphi_subject_options options = {0};
-    uint64_t resets = 0;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":h", known, NULL)) != -1) {
-        switch (option) {
-        case OUTPUT: options.output = optarg; break;
-        case RESETS:
-            if (!aphi_is_number(optarg, 1, 1000000, &resets))
-                return aphi_usage("--resets %s: a number from 1 to 1000000, please", optarg);
-            break;
-        case HELP:
-        case 'h': help(); return APHI_EXIT_PASS;
-        case ':': return aphi_usage("%s needs a value; see antiphon subject --help", words[optind - 1]);
-        default: return aphi_usage("there is no option %s; see antiphon subject --help", words[optind - 1]);
-        }
-    }
-    if (count - optind > 1)
-        return aphi_usage("subject takes one name; see antiphon subject --help");
-    if (count == optind) {
-        aphi_preset_list();
-        return fflush(stdout) == 0 ? APHI_EXIT_PASS : unwritable();
-    }
     char error[512];
+    launch l = {.subject.stop = &aphi_interrupted};
     aphi_preset_made made = {0};
-    int code =
-        (int)aphi_exit_of_preset(aphi_preset_make(words[optind], APHI_PRESET_CONNECTIONS, &made, &options, error,
-                                                  sizeof error));
+    int code = aphi_options_read(&aphi_command_subject, &l, &count, words);
+    if (code >= 0)
+        return code;
+    if (count == 0) {
+        aphi_preset_list();
+        return aphi_written(APHI_EXIT_PASS);
+    }
+    code = (int)aphi_exit_of_preset(
+        aphi_preset_make(words[0], APHI_PRESET_CONNECTIONS, &made, &l.subject, error, sizeof error));
     if (code)
-        fprintf(stderr, "antiphon: %s\n", error);
+        aphi_complain("%s", error);
     else
-        code = launch(&options, resets);
+        code = run_subject(&l);
     aphi_preset_free(&made);
     return code;
 }
+
+const aphi_command aphi_command_subject = {
+    .name = "subject",
+    .summary = "start a known server, or list the known servers",
+    .operands = "[NAME]",
+    .description = "Start the server NAME as antiphon test --subject NAME does: on a free port of 127.0.0.1, with "
+                   "its configuration and documents in a temporary folder that is removed in the end. It runs until "
+                   "SIGINT, SIGTERM or SIGHUP. The first line of output is \"listening on HOST:PORT\". Without NAME, "
+                   "list the servers and the paths of their programs.",
+    .exit_codes = "0 ended by a signal, 2 usage, 9 the server ended, 51 it cannot be started.",
+    .options = options, .operands_max = 1, .run = subject_command};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reach_count.c - antiphon reach --count: how many sequences there are, without visiting them (src/explore/counting.c). */
+ * reach_count.c - antiphon reach --count: the number of sequences, without visiting them. */
 #include "cli/reach_count.h"
 
 #include "base/clock.h"

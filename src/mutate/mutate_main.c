@@ -6,26 +6,24 @@
  * and tests each selected mutant (mutation_runner.c). */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "mutate/equivalents.h"
 #include "mutate/mutation_report.h"
 #include "mutate/mutation_runner.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 256, LINE_MAX_NUMBER = 1000000000 };
+enum { NUMBER_MAX = 1000000000 };
 
 /* The codes of `antiphon help` that this program returns. */
 enum {
     EXIT_PASS = 0,
     EXIT_FAIL = 1,
-    EXIT_USAGE = 2,
     EXIT_WRITE = 4,
     EXIT_INTERRUPTED = 5,
     EXIT_VACUOUS = 7,
@@ -37,13 +35,21 @@ enum {
     CONTINUE = -1, /* no exit code yet */
 };
 
+typedef struct operator_set {
+    bool some, has[APHI_OPERATOR_COUNT]; /* some: not all */
+} operator_set;
+
+typedef struct line_range {
+    uint64_t first, last; /* 0: all lines */
+} line_range;
+
 typedef struct mutation {
     const char *path, *function, *build, *test, *equivalent;
-    bool operators[APHI_OPERATOR_COUNT], some_operators;
-    unsigned long first, last; /* lines; 0: all */
-    unsigned long write, diff; /* mutant numbers; 0: none */
+    operator_set operators;
+    line_range lines;
+    uint64_t write, diff; /* mutant numbers; 0: none */
     size_t jobs;
-    double seconds;
+    int64_t time_ns;
     bool json;
     aphi_buffer text;
     aphi_mutants mutants;
@@ -52,184 +58,96 @@ typedef struct mutation {
     aphi_mutant_verdict *verdicts;
 } mutation;
 
-enum { OPERATORS = 256, FUNCTION, LINES, WRITE, DIFF, BUILD, TEST, TIME, JSON, EQUIVALENT, HELP };
-
-static const struct option options[] = {
-    {"operators", required_argument, NULL, OPERATORS}, {"function", required_argument, NULL, FUNCTION},
-    {"lines", required_argument, NULL, LINES},         {"write", required_argument, NULL, WRITE},
-    {"diff", required_argument, NULL, DIFF},           {"build", required_argument, NULL, BUILD},
-    {"test", required_argument, NULL, TEST},           {"jobs", required_argument, NULL, 'j'},
-    {"time", required_argument, NULL, TIME},           {"json", no_argument, NULL, JSON},
-    {"equivalent", required_argument, NULL, EQUIVALENT}, {"help", no_argument, NULL, HELP},
-    {NULL, 0, NULL, 0}};
-
-static void print_help(void)
-{
-    fputs("usage: antiphon mutate [OPTION]... SOURCE.c [--build COMMAND --test COMMAND]\n\n"
-          "Lists the mutants of a C source. A mutant is the source with one small fault. With --build and --test,\n"
-          "builds and tests the mutants and lists those that pass the test.\n\n"
-          "  --operators LIST   select mutants of these kinds, separated by commas:\n",
-          stdout);
-    for (int o = 0; o < APHI_OPERATOR_COUNT; o++)
-        printf("                       %-11s %s\n", aphi_operator_name(o), aphi_operator_summary(o));
-    fputs("  --function NAME    select mutants in this function; - selects those outside all functions\n"
-          "  --lines A-B        select mutants that begin on lines A to B; A alone is one line\n"
-          "  --write N          print the source of mutant N\n"
-          "  --diff N           print mutant N as a unified diff\n"
-          "  --build COMMAND    build a mutant with this shell command; {source} is its file, {program} the file to\n"
-          "                     build, {folder} a folder of its own; headers beside SOURCE.c are found\n"
-          "  --test COMMAND     test {program} with this shell command; the mutant survives if it exits with 0, and\n"
-          "                     is killed if it exits with another status or takes too long\n"
-          "  --time SECONDS     time limit for the test of a mutant (default: 10)\n"
-          "  -j, --jobs N       build and test N mutants at a time (default: 1; 0: one per processor)\n"
-          "  --equivalent FILE  list of equivalent mutants, with reasons, which may survive\n"
-          "  --json             print one JSON object\n"
-          "  --help             print this help\n\n"
-          "exit codes: 0 all mutants were killed, or nothing was run; 1 a mutant survived, or one that is listed as\n"
-          "equivalent was killed; 2 usage, 5 interrupted, 7 no mutant to test, 80 SOURCE.c cannot be read, 81 it is\n"
-          "not C, 82 the original does not build, 83 the original fails the test, 84 the list of equivalent mutants\n"
-          "is invalid. `antiphon help` lists all exit codes.\n",
-          stdout);
-}
-
-static int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static int usage_error(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("antiphon: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    return EXIT_USAGE;
-}
-
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static bool parse_number(const char *text, unsigned long most, unsigned long *value, const char **rest)
+static const char *operator_at(size_t i, const char **meaning)
 {
-    char *end;
-    errno = 0;
-    *value = strtoul(text, &end, 10);
-    *rest = end;
-    return *text >= '0' && *text <= '9' && !errno && *value <= most;
+    if (i >= APHI_OPERATOR_COUNT)
+        return NULL;
+    *meaning = aphi_operator_summary((aphi_operator)i);
+    return aphi_operator_name((aphi_operator)i);
 }
 
-static int read_operators(mutation *m, const char *list)
+static int take_operators(void *field, const char *option, const char *list)
 {
-    m->some_operators = true;
+    operator_set *set = field;
+    set->some = true;
     for (const char *at = list;; at++) {
         size_t n = strcspn(at, ","), o = 0;
         while (o < APHI_OPERATOR_COUNT && (strlen(aphi_operator_name((aphi_operator)o)) != n ||
                                            strncmp(at, aphi_operator_name((aphi_operator)o), n) != 0))
             o++;
         if (o == APHI_OPERATOR_COUNT)
-            return usage_error("--operators %s: unknown operator %.*s; see antiphon mutate --help", list, (int)n, at);
-        m->operators[o] = true;
+            return aphi_usage("--%s %s: no operator %.*s; antiphon mutate --help lists them", option, list, (int)n, at);
+        set->has[o] = true;
         at += n;
         if (!*at)
             return 0;
     }
 }
 
-static int read_lines(mutation *m, const char *text)
+static int take_lines(void *field, const char *option, const char *text)
 {
-    const char *rest = text, *end = text;
-    bool valid = parse_number(text, LINE_MAX_NUMBER, &m->first, &rest) && m->first > 0;
-    m->last = m->first;
-    if (valid && *rest == '-')
-        valid = parse_number(rest + 1, LINE_MAX_NUMBER, &m->last, &end);
-    else
-        end = rest;
-    return valid && !*end && m->last >= m->first ? 0
-                                                 : usage_error("--lines %s: not a range of lines such as 10-20", text);
+    line_range *lines = field;
+    size_t n = strcspn(text, "-");
+    char first[24];
+    snprintf(first, sizeof first, "%.*s", (int)n, text);
+    if (aphi_parse_number(first, 1, NUMBER_MAX, &lines->first) &&
+        aphi_parse_number(text[n] ? text + n + 1 : first, lines->first, NUMBER_MAX, &lines->last))
+        return 0;
+    return aphi_usage("--%s %s: not a range of lines; use 10-20, or 10", option, text);
 }
 
-static int read_mutant_number(const char *option, const char *text, unsigned long *value)
-{
-    const char *rest = text;
-    bool valid = parse_number(text, LINE_MAX_NUMBER, value, &rest) && !*rest;
-    return valid ? 0 : usage_error("%s %s: not a number", option, text);
-}
+static const aphi_option options[] = {
+    {.name = "operators", .kind = APHI_OPTION_CALL, .argument = "LIST", APHI_FIELD(mutation, operators),
+     .take = take_operators, .value_at = operator_at, .help = "only mutants of these kinds, separated by commas:"},
+    APHI_TEXT(mutation, function, "function", "NAME",
+              "only mutants inside this function; - is outside of all functions"),
+    APHI_CALL(mutation, lines, "lines", "A-B", take_lines, "only mutants that begin on lines A to B; A is one line"),
+    APHI_NUMBER(mutation, write, "write", "N", 1, NUMBER_MAX, "print the source of mutant N"),
+    APHI_NUMBER(mutation, diff, "diff", "N", 1, NUMBER_MAX, "print mutant N as a diff"),
+    APHI_TEXT(mutation, build, "build", "COMMAND",
+              "build a mutant with sh: {source} is its file, {program} the program to build, {folder} a folder of "
+              "its own; headers beside SOURCE.c are found"),
+    APHI_TEXT(mutation, test, "test", "COMMAND",
+              "test {program} with sh: with exit code 0 the mutant survives; otherwise, or at the time limit, it is "
+              "killed"),
+    APHI_DURATION(mutation, time_ns, "time", "DURATION", APHI_SECOND_NS, 1, 1000000 * (uint64_t)APHI_SECOND_NS,
+                  "time limit of a test (default: 10s)"),
+    APHI_JOBS(mutation, jobs, 0, "build and test N mutants in parallel (default: 1; 0: one per processor)"),
+    APHI_TEXT(mutation, equivalent, "equivalent", "FILE",
+              "a list of equivalent mutants with reasons: they may survive"),
+    APHI_FLAG(mutation, json, "json", "print one JSON object"),
+    {0}};
 
-static int read_seconds(mutation *m, const char *text)
-{
-    char *end;
-    m->seconds = strtod(text, &end);
-    return *text >= '0' && *text <= '9' && !*end && m->seconds > 0 && m->seconds <= 1e6
-               ? 0
-               : usage_error("--time %s: not a number of seconds above 0", text);
-}
-
-static int read_jobs(mutation *m, const char *text)
-{
-    unsigned long jobs;
-    const char *rest = text;
-    if (!parse_number(text, JOBS_MAX, &jobs, &rest) || *rest)
-        return usage_error("--jobs %s: not a number from 0 to %d", text, JOBS_MAX);
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    m->jobs = jobs > 0 ? jobs : processors > 0 ? (size_t)processors : 1;
-    return 0;
-}
-
-/* Returns 0, or an exit code if the option's value is invalid. */
-static int apply_option(mutation *m, int option)
-{
-    switch (option) {
-    case OPERATORS: return read_operators(m, optarg);
-    case FUNCTION: m->function = optarg; return 0;
-    case LINES: return read_lines(m, optarg);
-    case WRITE: return read_mutant_number("--write", optarg, &m->write);
-    case DIFF: return read_mutant_number("--diff", optarg, &m->diff);
-    case BUILD: m->build = optarg; return 0;
-    case TEST: m->test = optarg; return 0;
-    case TIME: return read_seconds(m, optarg);
-    case 'j': return read_jobs(m, optarg);
-    case EQUIVALENT: m->equivalent = optarg; return 0;
-    default: m->json = true; return 0;
-    }
-}
-
+/* Negative: go on; else the exit code. */
 static int check_options(const mutation *m)
 {
     if (!m->build != !m->test)
-        return usage_error("--build and --test: one is missing; a mutant is built, then tested");
+        return aphi_usage("--build, --test: give both or none");
     if (m->build && !strstr(m->build, "{source}"))
-        return usage_error("--build %s: no {source}, the file of the mutant", m->build);
+        return aphi_usage("--build %s: lacks {source}, the file of a mutant", m->build);
     if (m->build && !strstr(m->build, "{program}"))
-        return usage_error("--build %s: no {program}, the file to build", m->build);
+        return aphi_usage("--build %s: lacks {program}, the program to build", m->build);
     if (m->test && !strstr(m->test, "{program}"))
-        return usage_error("--test %s: no {program}, the file to test", m->test);
+        return aphi_usage("--test %s: lacks {program}, the program to test", m->test);
     if (m->build && (m->write || m->diff))
-        return usage_error("--write and --diff print one mutant; they exclude --build and --test");
+        return aphi_usage("--write, --diff: not with --build and --test");
     if (m->equivalent && !m->test)
-        return usage_error("--equivalent: needs --build and --test");
+        return aphi_usage("--equivalent: only with --build and --test");
     return CONTINUE;
 }
 
-static int read_options(mutation *m, int count, char **words)
-{
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(count, words, ":hj:", options, NULL)) != -1) {
-        if (option == HELP || option == 'h') {
-            print_help();
-            return EXIT_PASS;
-        }
-        if (option == ':')
-            return usage_error("%s: needs a value; see antiphon mutate --help", words[optind - 1]);
-        if (option == '?')
-            return usage_error("%s: unknown option; see antiphon mutate --help", words[optind - 1]);
-        if (apply_option(m, option))
-            return EXIT_USAGE;
-    }
-    if (optind != count - 1)
-        return usage_error(optind < count ? "mutate: more than one source; see antiphon mutate --help"
-                                          : "mutate: no source; see antiphon mutate --help");
-    m->path = words[optind];
-    return check_options(m);
-}
+static const aphi_command command = {
+    .name = "mutate",
+    .summary = "mutation testing of a C source",
+    .operands = "SOURCE.c [--build COMMAND --test COMMAND]",
+    .description = "List the mutants of a C source: each is the source with one small defect. With --build and "
+                   "--test, build and test them, and list the mutants that survive the test.",
+    .exit_codes = "0 all were killed, or none was run; 1 some survived, or equivalent ones were killed; 2 usage, 5 "
+                  "interrupted, 7 no mutant left to test, 80 SOURCE.c cannot be read, 81 it is not C, 82 it does not "
+                  "build, 83 it fails the test, 84 an error in the list of equivalent mutants.",
+    .options = options, .operands_min = 1, .operands_max = 1};
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -259,11 +177,11 @@ static int select_mutants(mutation *m)
         const aphi_mutant *mutant = &m->mutants.items[i];
         bool in_function = !m->function || !strcmp(mutant->function, m->function);
         function_seen |= in_function;
-        m->selected[i] = in_function && (!m->some_operators || m->operators[mutant->operator]) &&
-                         (!m->first || (mutant->line >= m->first && mutant->line <= m->last));
+        m->selected[i] = in_function && (!m->operators.some || m->operators.has[mutant->operator]) &&
+                         (!m->lines.first || (mutant->line >= m->lines.first && mutant->line <= m->lines.last));
     }
     if (!function_seen)
-        return usage_error("--function %s: %s has no mutant in this function", m->function, m->path);
+        return aphi_usage("--function %s: %s has no mutant in this function", m->function, m->path);
     return CONTINUE;
 }
 
@@ -298,12 +216,9 @@ static int read_equivalents(mutation *m)
 /* Frees the text. Returns the exit code: `code`, or EXIT_WRITE. */
 static int print_text(aphi_buffer *text, int code)
 {
-    bool written = fwrite(aphi_buffer_text(text), 1, text->n, stdout) == text->n && fflush(stdout) == 0;
+    fwrite(aphi_buffer_text(text), 1, text->n, stdout);
     aphi_buffer_free(text);
-    if (written)
-        return code;
-    fprintf(stderr, "antiphon: stdout cannot be written: %s\n", strerror(errno));
-    return EXIT_WRITE;
+    return aphi_written(code);
 }
 
 static aphi_mutation_report report_of(const mutation *m)
@@ -315,9 +230,10 @@ static int print_mutants(const mutation *m)
 {
     aphi_buffer out = {0};
     aphi_mutation_report report = report_of(m);
-    unsigned long number = m->write ? m->write : m->diff;
+    uint64_t number = m->write ? m->write : m->diff;
     if (number > m->mutants.n)
-        return usage_error("%s: no mutant %lu; the last is %zu", m->path, number, m->mutants.n);
+        return aphi_usage("%s: no mutant %llu; the last is %zu", m->path, (unsigned long long)number,
+                          m->mutants.n);
     if (m->write)
         aphi_mutant_write(&out, m->text.data, m->text.n, &m->mutants.items[number - 1]);
     else if (m->diff)
@@ -405,7 +321,7 @@ static int run_mutants(mutation *m)
 {
     aphi_buffer error = {0};
     aphi_mutation_options how = {.path = m->path, .text = m->text.data, .size = m->text.n, .build = m->build,
-                                 .test = m->test, .jobs = m->jobs, .limit_ns = (int64_t)(m->seconds * 1e9),
+                                 .test = m->test, .jobs = m->jobs, .limit_ns = m->time_ns,
                                  .stop = &stopped, .phase = begin_phase, .done = show_progress};
     m->verdicts = aphi_alloc_zero((m->mutants.n + 1) * sizeof *m->verdicts);
     catch_signals();
@@ -424,8 +340,12 @@ static int run_mutants(mutation *m)
 
 int main(int count, char **words)
 {
-    mutation m = {.jobs = 1, .seconds = 10};
-    int code = read_options(&m, count, words);
+    mutation m = {.jobs = 1, .time_ns = 10 * APHI_SECOND_NS};
+    int code = aphi_options_read(&command, &m, &count, words);
+    m.path = words[0];
+    m.jobs = m.jobs ? m.jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    if (code == CONTINUE)
+        code = check_options(&m);
     if (code == CONTINUE)
         code = find_mutants(&m);
     if (code == CONTINUE && m.equivalent)

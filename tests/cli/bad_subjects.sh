@@ -228,7 +228,7 @@ kill "$(cat "$dir/theft/stolen")"
 
 run 52 replay "$dir/no-such.script"
 err 'no-such.script'
-no_err 'where is the subject'
+no_err 'no subject'
 
 # ---- a disk that is full, and other trouble of our own ---------------------------------------------------------------
 

@@ -248,17 +248,17 @@ err '1 to 31 printable characters'
 run 70 conform dp-3 ./no-such-program
 run 30 conform no-such-model ./dp
 run 2 conform dp-3
-err 'conform needs a model and a program'
+err 'conform: too few operands'
 run 2 conform --thread P0 dp-3 ./dp
-err '--thread goes with --local'
+err '--thread: only with --local'
 run 2 conform --local --thread P7 dp-3 ./dp
 err 'dp-3 has no component of that name'
 run 2 conform --limit 0 dp-3 ./dp
-err '--limit 0: a number from 1'
+err '--limit 0: not a whole number of at least 1'
 run 2 conform --frob dp-3 ./dp
-err 'there is no option --frob'
+err '--frob: no such option'
 run 2 conform --limit
-err 'needs an argument'
+err '--limit: N is missing'
 run 0 conform --help
 out 'usage: antiphon conform'
 "$ANTIPHON" conform dp-2 ./dp 2 >/dev/full 2>"$dir/err"

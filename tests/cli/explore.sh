@@ -177,17 +177,17 @@ err 'No such file'
 # ---- the command line ----------------------------------------------------------------------------------------------
 
 run 2 explore
-err 'needs a program'
+err 'too few operands'
 run 2 explore --random 0 ./tdme
-err '--random 0: a number from 1'
+err '--random 0: not a whole number from 1'
 run 2 explore --twice ./tdme
-err '--twice goes with --random'
+err '--twice: only with --random'
 run 2 explore --random 3 --replay "$dir/two" ./tdme
 err 'only one of'
 run 2 explore --frob ./tdme
-err 'there is no option --frob'
+err '--frob: no such option'
 run 2 explore --list
-err 'needs an argument'
+err '--list: FILE is missing'
 run 4 explore --list "$dir/no/such/folder" ./tdme
 run 0 explore --limit 7 ./tdme
 out '7 sequences, 0'

@@ -341,7 +341,7 @@ s = socket.create_server((\"127.0.0.1\", {port})).accept()[0]
 s.recv(1); s.sendall(b\"bye\"); print(\"last words\"); sys.exit(3)'" --break nothing
 same "$(printf x | $ask "$port")" bye
 ended 9
-err 'the server behind exited with status 3'
+err 'the server exited with status 3'
 err 'last words'
 
 # No process is left, however it ends: asked, killed, or as the subject of a test that is killed itself.
@@ -410,9 +410,9 @@ done
 run 0 fault --help
 out 'usage: antiphon fault'
 run 2 fault
-err 'where is the server?'
+err 'no server; give'
 run 2 fault --target 127.0.0.1:1
-err 'what is to be broken?'
+err 'no fault; give --break'
 run 2 fault --target 127.0.0.1:1 --run 'x {port}' --break reset
 err 'only one of them'
 run 2 fault --target 127.0.0.1:1 --break nonsense

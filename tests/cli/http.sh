@@ -108,23 +108,23 @@ run 43 replay --subject web wrong.script
 err 'request 1'
 
 run 2 test http --subject apache-proxy
-err 'no model of that; http-proxy is'
+err 'does not model that; use http-proxy'
 run 2 test http-proxy --subject apache
-err 'apache-proxy does'
+err 'use apache-proxy'
 run 2 test http --subject web --waive no-such-thing
-err 'there is no such waiver; antiphon models http lists those that there are'
+err 'no such waiver; antiphon models http lists them'
 run 2 test kv --subject web --waive x
 err 'kv declares no waivers'
 run 2 test http --target 127.0.0.1:1 --break skip-write
-err 'there is antiphon fault'
+err 'use antiphon fault'
 run 2 test http --subject web --break nonsense
 err 'unknown kind'
 run 2 test kv --run 'x {port}' --env udp --break reset
-err 'not for datagrams'
+err 'not with --env udp'
 run 2 test http --run 'x {port}' --waive known
-err 'what the server of --subject is known for'
+err '--waive known: only with --subject'
 run 2 check http .antiphon/trace.jsonl --waive known
-err 'name them one by one'
+err 'name the waivers one by one'
 run 0 models http
 out 'if-none-match-strong'
 finish

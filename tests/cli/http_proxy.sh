@@ -37,7 +37,7 @@ run 8 replay --listen 0 --run "$(forward forever)" --patience 0.1 hangs.script
 out 'though the subject called us'
 
 run 2 test http-proxy --target 127.0.0.1:1
-err 'http-proxy asks other servers, whom the tester plays: --listen PORT says where'
+err 'http-proxy: models a server that calls others; the tester takes their place on --listen PORT'
 
 # ---- what is whose ---------------------------------------------------------------------------------------------------
 
@@ -133,9 +133,9 @@ run 0 replay --listen 0 --subject apache-proxy .antiphon/*.script
 run 2 test http-proxy --subject apache-proxy --fault-upstream no-such-thing
 err 'unknown kind'
 run 2 test kv --run 'true {port}' --fault-upstream nothing
-err '--fault-upstream is for subjects that call us'
+err '--fault-upstream: the subject does not call the tester'
 run 2 serve http-proxy
-err '--calls HOST:PORT says where they are'
+err 'give their address with --calls HOST:PORT'
 run 2 serve kv --calls 127.0.0.1:1
 err 'kv is not one'
 run 53 serve http-proxy --calls nowhere

@@ -16,7 +16,7 @@ for name in '' 9lives -x a/b .. . 'a b' 'a.c' "$(printf '%064d' 0 | tr 0 a)" ä;
 done
 run 2 init
 run 2 init one two
-err 'antiphon init --help'
+err 'antiphon init NAME'
 run 0 init --help
 out 'usage: antiphon init NAME'
 run 0 help init
@@ -29,11 +29,11 @@ for file in fifo-2_x.c Makefile README.md; do check "there is $file" [ -s fifo-2
 check 'every mark is filled' test -z "$(grep -rl '@NAME@' fifo-2_x)"
 echo mine >fifo-2_x/README.md
 run 4 init fifo-2_x
-err 'is there already'
+err 'exists already'
 check 'it stays' [ "$(cat fifo-2_x/README.md)" = mine ]
 : >taken
 run 4 init taken
-err 'is there already'
+err 'exists already'
 (ulimit -f 1 && trap '' XFSZ && "$ANTIPHON" init cramped >out 2>err </dev/null)
 check 'a disk that is full is told' grep -q 'cannot be written' err
 check 'it leaves nothing' [ ! -e cramped ]

@@ -212,7 +212,7 @@ for wrong in '--operators x' '--operators relational,' '--lines x' '--lines 0' '
     run 2 mutate small.c $wrong
 done
 run 2 mutate
-err 'no source'
+err 'mutate: too few operands'
 run 2 mutate small.c --build 'cc' --test '{program}'
 err '{source}'
 run 2 mutate small.c --build 'cc {source}' --test '{program}'

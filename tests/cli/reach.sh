@@ -38,7 +38,7 @@ out 'dme-3: 4,032 sequences, 0 of them deadlock; '
 for more in '-j 2' --list '--sample 3' '--limit 3' --deadlock-free --states --local; do
     # shellcheck disable=SC2086 # one word, or two
     run 2 reach --count $more dme-3
-    err 'is for itself'
+    err 'of the other options, only'
 done
 run 3 reach --count --memory 1 dme-4
 out 'more memory is needed'
@@ -231,7 +231,7 @@ run 1 reach --draw 1 --exclusive enter "$dir/careless.alts"
 out '✗ 1'
 run 3 reach --draw 1 --deadlock-free dme-3
 run 2 reach --draw 1 --list dp-2
-err 'choose one of them'
+err '--list: not with'
 run 2 reach --draw 0 dp-2
 run 2 reach --draw 1 --local dp-2
 
@@ -403,7 +403,7 @@ run 31 reach "$dir/nothing.alts"
 
 run 2 reach
 run 2 reach --races dp-2
-err '--races goes with --list'
+err '--races: only with --list'
 run 2 reach --resume dp-2
 run 2 reach -j 0 dp-2
 run 2 reach --print aut dp-2

@@ -31,7 +31,7 @@ run 0 reach --local --by-projection "$dir/m.alts"
 out '  A: 2 by events, 2 with race sets'
 
 run 2 reach --suite "$dir/x" dp-2
-err '--by-projection, --events-only and --suite go with --local'
+err '--by-projection, --events-only, --suite: only with --local'
 run 2 reach --local --list dp-2
 touch "$dir/file"
 run 4 reach --local --suite "$dir/file/x" dp-2

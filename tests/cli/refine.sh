@@ -81,11 +81,11 @@ out 'in no schedule was everything answered'
 run 21 refine queue kv
 err 'queue cannot be compared with kv'
 run 2 refine swap
-err 'two models'
+err 'too few operands'
 run 2 refine --clients 0 swap swap
-err '--clients 0: a number from 1'
+err '--clients 0: not a whole number from 1'
 run 2 refine --frob swap swap
-err 'there is no option --frob'
+err '--frob: no such option'
 run 2 refine --mutate 9 swap-impl swap
 err '1 to 8'
 run 30 refine swap no-such

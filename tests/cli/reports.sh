@@ -170,7 +170,7 @@ fi
 run 2
 err usage
 run 2 chekc register "$dir/good"
-err 'no command chekc'
+err 'chekc: no such command'
 run 2 check
 run 2 check register
 run 2 check --what register "$dir/good"

@@ -77,7 +77,7 @@ err 'the end comes in the middle of a message'
 stop
 out 'kv, environment tcp, seed 7'
 out 'connections'
-check 'requests were counted' grep -q '^7 requests taken, 7 answers given' "$dir/out"
+check 'requests were counted' grep -q '^7 requests taken, 7 responses sent' "$dir/out"
 
 # ^C too, and a port of one's own; two servers cannot share it.
 start kv --port 0
@@ -138,7 +138,7 @@ run 2 serve kv queue
 run 2 serve kv --port 70000
 run 2 serve kv --port x
 run 2 serve kv --env tin
-err 'there are tcp, sync and udp'
+err 'not one of tcp, sync or udp'
 run 2 serve kv --loss 5
 run 2 serve kv --env sync --delay 5
 run 2 serve kv --env udp --loss 101

@@ -11,11 +11,11 @@ cd "$dir" || exit 1
 quick=(--messages 600 --time 20 --shrink-time 10)
 
 run 2 survey http
-err 'which servers?'
+err 'no server; give'
 run 2 survey --subject web
-err 'survey takes one model'
+err 'survey: too few operands'
 run 2 survey http --subject web --seed x
-err '--seed x: a number from 0'
+err '--seed x: not a whole number'
 run 2 survey http --subject nobody --out nowhere
 err 'there is no subject nobody'
 run 30 survey no-such-model --subject web

@@ -1,10 +1,10 @@
 #compdef antiphon
 # SPDX-License-Identifier: Apache-2.0
 #
-# zsh completion for antiphon. The program itself says what there is: commands and options are those of its help.
+# zsh completion for antiphon. Commands, options and their values come from the program (antiphon COMMAND --print-completion).
 
 _antiphon() {
-    local program=$words[1] command=$words[2] before=$words[CURRENT-1]
+    local program=$words[1] command=$words[2] before=$words[CURRENT-1] values tab=$'\t'
     local -a found
 
     if ((CURRENT == 2)) || [[ $command == help ]]; then
@@ -13,31 +13,33 @@ _antiphon() {
         return
     fi
     case $before in
-    --format) compadd auto jsonl jepsen-log edn json ;;
-    --env) compadd tcp sync udp ;;
-    --color) compadd auto always never ;;
-    --subject) compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"} ;;
-    --break)
+    --subject)
+        compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"}
+        return
+        ;;
+    --break | --fault-upstream)
         found=(${(f)"$($program fault --list 2>/dev/null | sed 's/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
         _describe kind found
+        return
         ;;
-    --operators) compadd ${(f)"$($program mutate --help 2>/dev/null | sed -n 's/^ \{23\}\([a-z][a-z]*\) .*/\1/p')"} ;;
-    --junit | --equivalent | --report | --trace | --output | --folder) _files ;;
-    *)
-        if [[ $PREFIX == -* ]]; then
-            found=(${(f)"$($program $command --help 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\)[^ ]*\( [A-Z:]*\)\{0,1\}  *\(.*\)/\2:\4/p')"})
-            _describe option found
-        elif [[ $command == subject ]]; then
-            compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"}
-        elif [[ $command == mutate ]]; then
-            _files
-        else
-            found=(${(f)"$($program models 2>/dev/null | sed '/^$/,$d; s/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
-            _describe model found
-            _files
-        fi
-        ;;
+    --*) values=$($program $command --print-completion 2>/dev/null | sed -n "s/^$before$tab\([^$tab]*\)$tab.*/\1/p") ;;
     esac
+    if [[ $values == files ]]; then
+        _files
+    elif [[ -n $values ]]; then
+        compadd ${=values}
+    elif [[ $PREFIX == -* ]]; then
+        found=(${(f)"$($program $command --print-completion 2>/dev/null | sed "s/^\([^$tab]*\)$tab[^$tab]*$tab/\1:/")"})
+        _describe option found
+    elif [[ $command == subject ]]; then
+        compadd ${(f)"$($program subject 2>/dev/null | sed 's/ .*//')"}
+    elif [[ $command == mutate ]]; then
+        _files
+    else
+        found=(${(f)"$($program models 2>/dev/null | sed '/^$/,$d; s/^\([^ ]*\)  *\(.*\)/\1:\2/')"})
+        _describe model found
+        _files
+    fi
 }
 
 _antiphon "$@"

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interrupt.c - signals that end a command. */
+#include "cli/interrupt.h"
+
+#include "subject/subject.h"
+#include "tree/guard.h"
+
+volatile sig_atomic_t aphi_interrupted;
+static void (*stop_command)(void);
+
+static void on_signal(int number)
+{
+    if (aphi_interrupted) {
+        aphi_subject_kill_all();
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    aphi_interrupted = 1;
+    aphi_guard_call_off();
+    if (stop_command)
+        stop_command();
+}
+
+/* A handler, not SIG_IGN, which programs that are started would inherit. */
+static void on_write_error(int number)
+{
+    (void)number;
+}
+
+void aphi_interrupt_watch(void (*stop)(void))
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    aphi_interrupted = 0;
+    stop_command = stop;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    action.sa_handler = on_write_error;
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
+}

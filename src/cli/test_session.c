@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_session.c - one test of a subject: start it, run a campaign, report. */
+#include "cli/test_session.h"
+
+#include "base/clock.h"
+#include "check/waivers.h"
+#include "cli/interrupt.h"
+#include "base/options.h"
+#include "fault/upstream_fault.h"
+#include "subject/ports.h"
+#include "subject/presets.h"
+#include "tester/net.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+typedef struct session {
+    aphi_test_session_options options;
+    aphi_preset_made preset;
+    char *fault_command;      /* starts the fault proxy of --break */
+    aphi_subject *upstream;   /* the fault proxy of --fault-upstream */
+    aphi_subject *subject;
+    bool shrinking;
+} session;
+
+aphi_test_session_options aphi_test_session_defaults(const aphi_script *script)
+{
+    return (aphi_test_session_options){
+        .campaign = {.connections = 10, .depth = 3, .folder = ".antiphon", .shrink = !script, .script = script,
+                     .memory = (size_t)1024 << 20, .seed = (uint64_t)aphi_clock_ns() % 1000000000},
+        .report = {.terminal = aphi_terminal_of(stdout, APHI_COLOUR_AUTO)}};
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+static void show_progress(void *context, uint64_t runs, const aphi_run_facts *facts)
+{
+    const session *s = context;
+    int64_t limit_ns = s->options.campaign.time_ns;
+    (void)runs;
+    aphi_progress_live(&(aphi_live){.messages = facts->requests + facts->answers,
+                                    .explanations = facts->explanations,
+                                    .reached = facts->branches_reached, .branches = facts->branches,
+                                    .left_ns = limit_ns ? limit_ns - facts->ns : -1});
+}
+
+static void show_shrinking(void *context, const char *step, const aphi_script *best)
+{
+    session *s = context;
+    (void)step;
+    if (!s->shrinking) {
+        aphi_progress_end();
+        aphi_progress_begin("shrinking: actions left:", 0);
+        s->shrinking = true;
+    }
+    aphi_progress_at(best->count);
+}
+
+static void show_note(void *context, const char *text)
+{
+    (void)context;
+    aphi_progress_hide();
+    aphi_complain("%s", text);
+}
+
+/* ---- setting up -------------------------------------------------------------------------------------------------- */
+
+/* Checks early that a report can be written: a campaign may take hours. */
+static bool can_write(const char *path)
+{
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (path && !file)
+        aphi_complain("%s cannot be written: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    return !path || file;
+}
+
+static aphi_exit open_preset(session *s)
+{
+    aphi_test_session_options *o = &s->options;
+    char error[512];
+    size_t connections = o->campaign.script ? APHI_PRESET_CONNECTIONS : o->campaign.connections;
+    aphi_exit code = aphi_exit_of_preset(
+        aphi_preset_make(o->preset, connections, &s->preset, &o->subject, error, sizeof error));
+    if (code) {
+        aphi_complain("%s", error);
+        return code;
+    }
+    if (s->preset.calls && !o->model.respond)
+        return aphi_usage("--subject %s: calls other servers, and %s does not model that; use http-proxy", o->preset,
+                          o->model.name);
+    if (!s->preset.calls && o->model.respond)
+        return aphi_usage("--subject %s: calls no other servers, and %s models that; use apache-proxy", o->preset,
+                          o->model.name);
+    o->listens |= s->preset.calls;
+    if (o->waive_known || o->fault || o->fault_upstream)
+        o->report.known = aphi_waive_known(s->preset.known, &o->model);
+    return APHI_EXIT_PASS;
+}
+
+/* The command that starts a fault proxy before the subject. */
+static void set_fault(session *s)
+{
+    aphi_buffer command = {0};
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    aphi_quote(&command, self);
+    aphi_buffer_str(&command, " fault --listen {port} --target 127.0.0.1:{target} --break ");
+    aphi_quote(&command, s->options.fault);
+    aphi_buffer_format(&command, " --seed %llu >/dev/null", (unsigned long long)s->options.campaign.seed);
+    s->options.subject.before = s->fault_command = aphi_buffer_text(&command);
+}
+
+static aphi_exit open_listener(session *s)
+{
+    aphi_test_session_options *o = &s->options;
+    char error[512];
+    if (o->model.respond && !o->listens)
+        return aphi_usage("%s: models a server that calls others; the tester takes their place on --listen PORT (0: "
+                          "any free port; {listen} in the command is replaced by it)", o->model.name);
+    if (o->fault_upstream && !o->listens)
+        return aphi_usage("--fault-upstream: the subject does not call the tester; use --listen PORT");
+    if (!o->listens)
+        return APHI_EXIT_PASS;
+    o->campaign.caller = aphi_port_listen(&o->subject.listen, error, sizeof error);
+    if (o->campaign.caller >= 0 && o->fault_upstream)
+        s->upstream = aphi_upstream_fault_open(o->fault_upstream, o->subject.listen, o->campaign.seed,
+                                               &o->campaign.called, error, sizeof error);
+    if (o->campaign.caller >= 0 && (s->upstream || !o->fault_upstream))
+        return APHI_EXIT_PASS;
+    aphi_complain("%s", error);
+    return APHI_EXIT_LISTEN;
+}
+
+static aphi_exit open_subject(session *s)
+{
+    aphi_test_session_options *o = &s->options;
+    char error[512];
+    o->subject.datagrams = o->campaign.environment && !strcmp(o->campaign.environment, "udp");
+    o->subject.stop = &aphi_interrupted;
+    s->subject = aphi_subject_open(&o->subject, error, sizeof error);
+    if (s->subject)
+        return APHI_EXIT_PASS;
+    aphi_complain("%s", error);
+    return APHI_EXIT_SUBJECT;
+}
+
+/* A descriptor for each connection. */
+static void raise_file_limit(size_t connections)
+{
+    struct rlimit files;
+    rlim_t need = connections + 64;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need)
+        return;
+    files.rlim_cur = need < files.rlim_max ? need : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static void close_session(session *s)
+{
+    aphi_subject_close(s->subject);
+    aphi_subject_close(s->upstream);
+    if (s->options.campaign.caller > 0)
+        close(s->options.campaign.caller);
+    aphi_preset_free(&s->preset);
+    free(s->fault_command);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static void describe_run(session *s)
+{
+    aphi_test_session_options *o = &s->options;
+    aphi_test_report_options *r = &o->report;
+    r->model = o->campaign.model = &o->model;
+    r->spec = o->spec;
+    r->subject = o->preset ? o->preset : o->subject.run ? o->subject.run : o->subject.target;
+    r->command = o->preset ? "--subject" : o->subject.run ? "--run" : "--target";
+    r->environment = o->campaign.environment ? o->campaign.environment : "tcp";
+    r->seed = o->campaign.seed;
+    r->listens = o->listens;
+    r->breaks = o->fault;
+    r->break_calls = o->fault_upstream;
+}
+
+static void print_output_tail(session *s)
+{
+    char tail[600];
+    aphi_subject_tail(s->subject, tail, sizeof tail);
+    if (*tail && !s->options.report.json)
+        fprintf(stderr, "last output of the subject:\n%s\n", tail);
+}
+
+static aphi_campaign *run_campaign(session *s)
+{
+    aphi_campaign_options *c = &s->options.campaign;
+    raise_file_limit(c->connections + (s->options.listens ? APHI_NET_CALLS_MAX : 0));
+    c->subject = s->subject;
+    c->stop = &aphi_interrupted;
+    c->audience = (aphi_campaign_audience){s, show_progress, show_shrinking, show_note};
+    aphi_progress_begin(s->options.spec, 0);
+    aphi_campaign *campaign = aphi_campaign_go(c);
+    aphi_progress_end();
+    if (campaign->outcome == APHI_RUN_DEAD || campaign->outcome == APHI_RUN_STARVED)
+        print_output_tail(s);
+    return campaign;
+}
+
+aphi_exit aphi_test_session_run(const aphi_test_session_options *options)
+{
+    session s = {.options = *options};
+    aphi_campaign *campaign = NULL;
+    aphi_exit code = options->preset ? open_preset(&s) : APHI_EXIT_PASS;
+    if (!code && !(can_write(options->report.report) && can_write(options->report.junit)))
+        code = APHI_EXIT_WRITE;
+    if (options->fault)
+        set_fault(&s);
+    if (!code)
+        code = open_listener(&s);
+    if (!code)
+        code = open_subject(&s);
+    if (!code) {
+        describe_run(&s);
+        campaign = run_campaign(&s);
+    }
+    close_session(&s);
+    if (campaign) {
+        code = aphi_test_report_write(campaign, &s.options.report) ? aphi_exit_of_campaign(campaign) : APHI_EXIT_WRITE;
+        aphi_campaign_free(campaign);
+    }
+    return code;
+}

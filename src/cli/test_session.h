@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_session.h - one test of a subject: start it, run a campaign, report. */
+#ifndef APHI_CLI_TEST_SESSION_H
+#define APHI_CLI_TEST_SESSION_H
+
+#include "cli/exit_codes.h"
+#include "report/test_report.h"
+#include "subject/subject.h"
+
+typedef struct aphi_test_session_options {
+    const char *spec;                  /* the model as the user named it */
+    aph_model model;                   /* with the waivers allowed */
+    aphi_subject_options subject;
+    const char *preset;                /* --subject, or NULL */
+    bool waive_known;                  /* allow the known violations of the preset */
+    bool listens;                      /* the subject calls the tester */
+    const char *fault, *fault_upstream; /* --break and --fault-upstream, or NULL */
+    aphi_campaign_options campaign;
+    aphi_test_report_options report;
+} aphi_test_session_options;
+
+/* The defaults of antiphon test; of antiphon replay if `script` is not NULL. */
+aphi_test_session_options aphi_test_session_defaults(const aphi_script *script);
+/* Runs it and writes the report. Returns the exit code. Needs aphi_interrupt_watch. */
+aphi_exit aphi_test_session_run(const aphi_test_session_options *options);
+
+#endif
