@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * buffer.c - bytes that grow. */
+ * buffer.c - a growing array of bytes. */
 #include "base/buffer.h"
 
 #include "base/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * buffer.h - bytes that grow. */
+ * buffer.h - a growing array of bytes. */
 #ifndef APHI_BASE_BUFFER_H
 #define APHI_BASE_BUFFER_H
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 typedef struct aphi_buffer {
-    char *data; /* free() frees it; NUL-terminated after aphi_buffer_text */
+    char *data; /* for free(); NUL-terminated after aphi_buffer_text */
     size_t n, capacity;
 } aphi_buffer;
 
@@ -20,13 +20,13 @@ void aphi_buffer_format(aphi_buffer *b, const char *format, ...) __attribute__((
 void aphi_buffer_int(aphi_buffer *b, int64_t i);
 /* Appends a JSON string in quotes. A byte XX that is not part of valid UTF-8 is written as \udcXX. */
 void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n);
-/* What can be read, until there are that many bytes or a few more. */
+/* Reads to the end of the file, or until the buffer has `most` bytes or slightly more. */
 void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most);
 char *aphi_buffer_text(aphi_buffer *b);
 void aphi_buffer_free(aphi_buffer *b);
 
-/* Write i in decimal, without a NUL; returns how many characters that took. Integers are keys and are in every trace
- * line: printf would take ten times as long. */
+/* Writes i in decimal, without a NUL. Returns the number of characters. Keys and trace lines are full of integers:
+ * printf would take ten times as long. */
 #define APHI_DECIMAL_MAX 20
 size_t aphi_decimal(char to[APHI_DECIMAL_MAX], int64_t i);
 

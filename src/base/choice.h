@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * choice.h - the one source of random choice: seeded, so that whatever it led to can be had again. */
+ * choice.h - the one source of random choice: seeded, so that each run can be repeated. */
 #ifndef APHI_BASE_CHOICE_H
 #define APHI_BASE_CHOICE_H
 
@@ -16,7 +16,7 @@ static inline aphi_choice aphi_choice_seed(uint64_t seed)
     return (aphi_choice){seed};
 }
 
-/* splitmix64: one addition and two multiplications, passes the usual batteries, any seed is good. */
+/* splitmix64: one addition and two multiplications; passes the usual statistical tests with any seed. */
 static inline uint64_t aphi_choice_bits(aphi_choice *c)
 {
     uint64_t z = c->state += 0x9e3779b97f4a7c15u;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compiler.h - a word for functions that are hardly ever called: they are kept out of the way of the code that is. */
+ * compiler.h - an attribute for rarely called functions, to keep them out of hot code. */
 #ifndef APHI_BASE_COMPILER_H
 #define APHI_BASE_COMPILER_H
 

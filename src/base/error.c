@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * error.c - to say what the world did wrong; see error.h. */
+ * error.c - messages of failed operations; see error.h. */
 #include "base/error.h"
 
 #include <stdarg.h>

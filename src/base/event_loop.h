@@ -47,7 +47,7 @@ void aphi_event_loop_close_watch(aphi_event_loop *l, aphi_watch *w);
 
 /* Waits until a descriptor is ready or a timer is due, at most timeout_ns (negative: no limit), then calls `ready` of
  * each ready descriptor and `timer` for each due timer. Returns the number of calls; 0 after a timeout or
- * aphi_event_loop_stop; -1 with errno if the wait failed or a signal interrupted it (EINTR: due timers were handled). */
+ * aphi_event_loop_stop; -1 with errno if the wait failed, or if a signal interrupted it (due timers were handled). */
 int aphi_event_loop_run_once(aphi_event_loop *l, int64_t timeout_ns);
 /* Sets `stopping` and ends the wait. For signal handlers and other threads. */
 void aphi_event_loop_stop(aphi_event_loop *l);

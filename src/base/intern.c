@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * intern.c - open addressing over keys that lie one after the other in one array.
+ * intern.c - a hash table with open addressing; the keys are stored in one array.
  *
- * Cost: a key costs its bytes, and some 20 more. Nothing is ever removed. */
+ * Cost: the bytes of a key and about 20 more. Keys are never removed. */
 #include "base/intern.h"
 
 #include "base/memory.h"
@@ -43,7 +43,7 @@ const void *aphi_intern_key(const aphi_intern *t, uint32_t number, size_t *size)
     return t->bytes + t->start[number];
 }
 
-static void grow(aphi_intern *t)
+static void grow_slots(aphi_intern *t)
 {
     size_t larger = t->slot_count ? t->slot_count * 4 : 16;
     free(t->slots);
@@ -57,7 +57,7 @@ static void grow(aphi_intern *t)
     }
 }
 
-static uint32_t add(aphi_intern *t, const void *key, size_t size)
+static uint32_t add_key(aphi_intern *t, const void *key, size_t size)
 {
     assert(t->count < UINT32_MAX - 1);
     APHI_RESERVE(t->bytes, t->byte_capacity, t->used + size);
@@ -73,7 +73,7 @@ static uint32_t add(aphi_intern *t, const void *key, size_t size)
 uint32_t aphi_intern_number(aphi_intern *t, const void *key, size_t size)
 {
     if (t->count * 4 >= t->slot_count * 3)
-        grow(t);
+        grow_slots(t);
     size_t at = hash_of(key, size) & (t->slot_count - 1);
     for (; t->slots[at]; at = (at + 1) & (t->slot_count - 1)) {
         uint32_t number = t->slots[at] - 1;
@@ -81,7 +81,7 @@ uint32_t aphi_intern_number(aphi_intern *t, const void *key, size_t size)
         if (length == size && (!size || memcmp(t->bytes + t->start[number], key, size) == 0))
             return number;
     }
-    uint32_t number = add(t, key, size);
+    uint32_t number = add_key(t, key, size);
     t->slots[at] = number + 1;
     return number;
 }

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 2048 }; /* of an array that begins to grow */
+enum { FIRST_BYTES = 2048 }; /* initial size of a growing array */
 
-static void *checked(void *p, size_t bytes)
+static void *check_allocated(void *p, size_t bytes)
 {
     if (!p && bytes) {
-        fprintf(stderr, "antiphon: out of memory (%zu bytes asked for)\n", bytes);
+        fprintf(stderr, "antiphon: out of memory (%zu bytes requested)\n", bytes);
         abort();
     }
     return p;
@@ -21,17 +21,17 @@ static void *checked(void *p, size_t bytes)
 
 void *aphi_alloc(size_t bytes)
 {
-    return checked(malloc(bytes), bytes);
+    return check_allocated(malloc(bytes), bytes);
 }
 
 void *aphi_alloc_zero(size_t bytes)
 {
-    return checked(calloc(1, bytes), bytes);
+    return check_allocated(calloc(1, bytes), bytes);
 }
 
 void *aphi_realloc(void *p, size_t bytes)
 {
-    return checked(realloc(p, bytes), bytes);
+    return check_allocated(realloc(p, bytes), bytes);
 }
 
 void *aphi_copy(const void *p, size_t bytes)
@@ -48,7 +48,7 @@ void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size)
     if (grown < need)
         grown = need;
     if (grown > SIZE_MAX / size)
-        checked(NULL, SIZE_MAX);
+        check_allocated(NULL, SIZE_MAX);
     *p = aphi_realloc(*p, grown * size);
     *capacity = grown;
 }

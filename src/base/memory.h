@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory.h - allocation that does not fail: without memory the program says so and stops. */
+ * memory.h - allocation that does not fail: without memory the program aborts with a message. */
 #ifndef APHI_BASE_MEMORY_H
 #define APHI_BASE_MEMORY_H
 
@@ -8,11 +8,11 @@
 
 #include <stddef.h>
 
-void *aphi_alloc(size_t bytes);                    /* not cleared; free() frees it */
+void *aphi_alloc(size_t bytes);                    /* not cleared; for free() */
 void *aphi_alloc_zero(size_t bytes);
 void *aphi_realloc(void *p, size_t bytes);
-void *aphi_copy(const void *p, size_t bytes);      /* of so many bytes; never NULL */
-/* Room for at least `need` items of `size` bytes in the array *p of capacity *capacity. */
+void *aphi_copy(const void *p, size_t bytes);      /* never NULL, even for 0 bytes */
+/* Grows the array *p of *capacity items of `size` bytes to at least `need` items. */
 APHI_COLD void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size);
 #define APHI_RESERVE(array, capacity, need) \
     do { \

@@ -2,15 +2,15 @@
  *
  * timer_heap.c - a binary heap by time.
  *
- * Invariants: no entry is earlier than its parent; entries of one time come out in the order in which they went in.
- * Cost:       logarithmic in what waits. */
+ * Invariants: no timer is earlier than its parent; timers of the same time leave in the order of adding.
+ * Cost:       logarithmic in the number of timers. */
 #include "base/timer_heap.h"
 
 #include "base/memory.h"
 
 #include <stdlib.h>
 
-static bool earlier(const aphi_timer *a, const aphi_timer *b)
+static bool is_earlier(const aphi_timer *a, const aphi_timer *b)
 {
     return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
@@ -20,20 +20,20 @@ void aphi_timer_heap_add(aphi_timer_heap *a, aphi_timer due)
     due.order = a->order++;
     APHI_RESERVE(a->heap, a->capacity, a->count + 1);
     size_t i = a->count++;
-    for (; i > 0 && earlier(&due, &a->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && is_earlier(&due, &a->heap[(i - 1) / 2]); i = (i - 1) / 2)
         a->heap[i] = a->heap[(i - 1) / 2];
     a->heap[i] = due;
 }
 
-/* The last entry takes the place of the first, and sinks. */
+/* Moves the last timer to the root and lets it sink. */
 static void remove_first(aphi_timer_heap *a)
 {
     aphi_timer last = a->heap[--a->count];
     size_t i = 0;
     for (size_t child; (child = 2 * i + 1) < a->count; i = child) {
-        if (child + 1 < a->count && earlier(&a->heap[child + 1], &a->heap[child]))
+        if (child + 1 < a->count && is_earlier(&a->heap[child + 1], &a->heap[child]))
             child++;
-        if (!earlier(&a->heap[child], &last))
+        if (!is_earlier(&a->heap[child], &last))
             break;
         a->heap[i] = a->heap[child];
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * timer_heap.h - what is to happen when: delays drawn at random, and a queue by time. */
+ * timer_heap.h - a priority queue of timers, and random delays. */
 #ifndef APHI_BASE_TIMER_HEAP_H
 #define APHI_BASE_TIMER_HEAP_H
 
@@ -10,8 +10,8 @@
 
 typedef struct aphi_timer {
     int64_t ns;          /* of the clock */
-    uint64_t order;      /* set by aphi_timer_heap_add: of two at one time, the first added comes first */
-    uint32_t kind;       /* what this is and what it is about: the rest is the user's */
+    uint64_t order;      /* set by aphi_timer_heap_add: timers of the same time are due in the order of adding */
+    uint32_t kind;       /* kind, owner and detail are the caller's */
     int64_t owner;
     uint64_t detail;
 } aphi_timer;
@@ -24,13 +24,13 @@ typedef struct aphi_timer_heap {
 } aphi_timer_heap;
 
 void aphi_timer_heap_add(aphi_timer_heap *a, aphi_timer due);
-/* The earliest, if it is not later than now. */
+/* Removes the earliest timer if it is due. Returns false if none is. */
 bool aphi_timer_heap_next(aphi_timer_heap *a, int64_t now, aphi_timer *due);
-/* When the earliest is; -1 if there is none. */
+/* The time of the earliest timer; -1 if there is none. */
 int64_t aphi_timer_heap_when(const aphi_timer_heap *a);
 void aphi_timer_heap_deinit(aphi_timer_heap *a);
 
-/* A delay: the mean is as given, and one in four may be five times as long, so that much overtakes much else. */
+/* A random delay: up to mean_ns, and in one of four cases up to five times as long, so that reordering is frequent. */
 int64_t aphi_delay(aphi_choice *c, int64_t mean_ns);
 
 #endif

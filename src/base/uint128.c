@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * uint128.c - counts that do not fit into 64 bits. */
+ * uint128.c - counts of 128 bits. */
 #include "base/uint128.h"
 
 #include <string.h>

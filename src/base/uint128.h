@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * uint128.h - counts that do not fit into 64 bits. */
+ * uint128.h - counts of 128 bits. */
 #ifndef APHI_BASE_UINT128_H
 #define APHI_BASE_UINT128_H
 
 __extension__ typedef unsigned __int128 aphi_uint128;
 
-enum { APHI_UINT128_TEXT = 40 }; /* bytes that any of them takes, in decimal, with its end */
+enum { APHI_UINT128_TEXT = 40 }; /* bytes of the longest decimal text with its NUL */
 
-/* Writes it in decimal; returns text. */
+/* Writes the number in decimal. Returns text. */
 char *aphi_uint128_text(aphi_uint128 number, char text[APHI_UINT128_TEXT]);
 
 #endif

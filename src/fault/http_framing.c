@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http_framing.c - where HTTP/1.1 messages begin and end (RFC 9112, section 6).
+ * http_framing.c - the boundaries of HTTP/1.1 messages (RFC 9112, section 6).
  *
- * Idea:       A state for what comes next. Heads and lines are given whole, bodies in whatever pieces they come.
- * Invariants: 1. the pieces, one after the other, are the stream
- *             2. how the stream is cut makes no difference to heads and lines, nor to the sum of the data between them
- *             3. a head or line beyond its limit is opaque, so that a caller who keeps as much never waits for ever
- * Not done:   The codec of a model would refuse what is wrong. What stands between two programs must pass it on. */
+ * Idea:       The state names the next element. Heads and lines are returned whole, bodies as their bytes arrive.
+ * Invariants: 1. the pieces in order are the stream
+ *             2. heads, lines, and the concatenated data between them do not depend on the sizes of the reads
+ *             3. a head or line beyond its limit is opaque: a caller with a buffer of that size never waits for ever
+ * Not done:   the codec of the HTTP model: it rejects malformed messages, which a proxy must forward. */
 #include "fault/http_framing.h"
 
 #include <string.h>
@@ -16,15 +16,15 @@ enum { HEAD_MAX = 64 << 10, LINE_MAX_BYTES = 8 << 10 };
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-static aphi_piece piece(aphi_piece_kind kind, size_t n) { return (aphi_piece){.kind = kind, .n = n}; }
+static aphi_piece make_piece(aphi_piece_kind kind, size_t n) { return (aphi_piece){.kind = kind, .n = n}; }
 
-static aphi_piece opaque(aphi_http_framing *s, size_t n)
+static aphi_piece opaque_piece(aphi_http_framing *s, size_t n)
 {
     s->state = APHI_FRAMING_OPAQUE;
-    return piece(n ? APHI_PIECE_OPAQUE : APHI_PIECE_MORE, n);
+    return make_piece(n ? APHI_PIECE_OPAQUE : APHI_PIECE_MORE, n);
 }
 
-/* Bytes of the line that begins here, with its end; 0: it has none yet. */
+/* The end of the line that begins at `from`; 0: not found yet. */
 static size_t line_size(const char *bytes, size_t from, size_t n)
 {
     const char *end = memchr(bytes + from, '\n', n - from);
@@ -35,12 +35,12 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 
 static bool is_empty_line(const char *line, size_t n) { return n == 1 || (n == 2 && line[0] == '\r'); }
 
-/* What is not there yet may still come, unless there is too much of it already. */
-static aphi_piece wait_for(aphi_http_framing *s, size_t n, size_t most, bool ended)
+/* Waits for more bytes, unless none follow or the limit is reached. */
+static aphi_piece wait_for_more(aphi_http_framing *s, size_t n, size_t most, bool ended)
 {
     if (ended || n >= most)
-        return opaque(s, n);
-    return piece(APHI_PIECE_MORE, 0);
+        return opaque_piece(s, n);
+    return make_piece(APHI_PIECE_MORE, 0);
 }
 
 static aphi_piece next_head(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
@@ -49,28 +49,28 @@ static aphi_piece next_head(aphi_http_framing *s, const char *bytes, size_t n, b
     while (blank < n && (bytes[blank] == '\r' || bytes[blank] == '\n'))
         blank++;
     if (blank)
-        return piece(APHI_PIECE_BLANK, blank);
+        return make_piece(APHI_PIECE_BLANK, blank);
     size_t line = s->scanned; /* the beginning of a line */
     for (size_t end; line < n && (end = line_size(bytes, line, n)); line = end) {
         if (end > HEAD_MAX)
-            return opaque(s, n);
+            return opaque_piece(s, n);
         if (is_empty_line(bytes + line, end - line)) {
             s->scanned = 0;
-            return piece(APHI_PIECE_HEAD, end);
+            return make_piece(APHI_PIECE_HEAD, end);
         }
     }
     s->scanned = line;
-    return wait_for(s, n, HEAD_MAX, ended);
+    return wait_for_more(s, n, HEAD_MAX, ended);
 }
 
-/* A whole line; 0 if there is none, and then *p is what to say. */
+/* Returns the size of a whole line; 0 if there is none, with the piece to return in *p. */
 static size_t next_line(aphi_http_framing *s, const char *bytes, size_t n, bool ended, aphi_piece *p)
 {
     size_t size = line_size(bytes, s->scanned, n);
     if (size > LINE_MAX_BYTES)
-        *p = opaque(s, n);
+        *p = opaque_piece(s, n);
     else if (!size)
-        *p = wait_for(s, n, LINE_MAX_BYTES, ended);
+        *p = wait_for_more(s, n, LINE_MAX_BYTES, ended);
     s->scanned = size ? 0 : n;
     return size > LINE_MAX_BYTES ? 0 : size;
 }
@@ -83,8 +83,8 @@ static int digit_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The hexadecimal number that a line begins with. */
-static bool chunk_size(const char *line, size_t n, uint64_t *size)
+/* Parses the hexadecimal number at the start of the line. */
+static bool parse_chunk_size(const char *line, size_t n, uint64_t *size)
 {
     size_t i = 0;
     for (*size = 0; i < n && digit_of(line[i]) >= 0; i++) {
@@ -101,8 +101,8 @@ static aphi_piece next_chunk(aphi_http_framing *s, const char *bytes, size_t n, 
     size_t line = next_line(s, bytes, n, ended, &p);
     if (!line)
         return p;
-    if (!chunk_size(bytes, line, &s->left))
-        return opaque(s, n);
+    if (!parse_chunk_size(bytes, line, &s->left))
+        return opaque_piece(s, n);
     s->state = s->left ? APHI_FRAMING_CHUNK_DATA : APHI_FRAMING_TRAILER;
     return (aphi_piece){.kind = s->left ? APHI_PIECE_CHUNK : APHI_PIECE_LAST, .n = line, .size = s->left};
 }
@@ -110,12 +110,12 @@ static aphi_piece next_chunk(aphi_http_framing *s, const char *bytes, size_t n, 
 static aphi_piece next_chunk_end(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
 {
     if (n && bytes[0] != '\n' && (bytes[0] != '\r' || (n > 1 && bytes[1] != '\n')))
-        return opaque(s, n);
+        return opaque_piece(s, n);
     size_t end = line_size(bytes, 0, n);
     if (!end)
-        return wait_for(s, n, 2, ended);
+        return wait_for_more(s, n, 2, ended);
     s->state = APHI_FRAMING_CHUNK;
-    return piece(APHI_PIECE_CHUNK_END, end);
+    return make_piece(APHI_PIECE_CHUNK_END, end);
 }
 
 static aphi_piece next_trailer(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
@@ -126,7 +126,7 @@ static aphi_piece next_trailer(aphi_http_framing *s, const char *bytes, size_t n
         return p;
     if (is_empty_line(bytes, line))
         s->state = APHI_FRAMING_OVER;
-    return piece(APHI_PIECE_TRAILER, line);
+    return make_piece(APHI_PIECE_TRAILER, line);
 }
 
 static aphi_piece next_data(aphi_http_framing *s, size_t n, aphi_http_framing_state then)
@@ -136,21 +136,21 @@ static aphi_piece next_data(aphi_http_framing *s, size_t n, aphi_http_framing_st
     s->left -= n;
     if (!s->left)
         s->state = then;
-    return piece(n ? APHI_PIECE_DATA : APHI_PIECE_MORE, n);
+    return make_piece(n ? APHI_PIECE_DATA : APHI_PIECE_MORE, n);
 }
 
-static aphi_piece over(aphi_http_framing *s)
+static aphi_piece end_message(aphi_http_framing *s)
 {
     *s = (aphi_http_framing){0};
-    return piece(APHI_PIECE_END, 0);
+    return make_piece(APHI_PIECE_END, 0);
 }
 
 aphi_piece aphi_http_framing_next(aphi_http_framing *s, const char *bytes, size_t n, bool ended)
 {
     if (s->state == APHI_FRAMING_OVER || (s->state == APHI_FRAMING_UNTIL_END && !n && ended))
-        return over(s);
+        return end_message(s);
     if (!n)
-        return piece(APHI_PIECE_MORE, 0);
+        return make_piece(APHI_PIECE_MORE, 0);
     switch (s->state) {
     case APHI_FRAMING_HEAD: return next_head(s, bytes, n, ended);
     case APHI_FRAMING_LENGTH: return next_data(s, n, APHI_FRAMING_OVER);
@@ -158,11 +158,11 @@ aphi_piece aphi_http_framing_next(aphi_http_framing *s, const char *bytes, size_
     case APHI_FRAMING_CHUNK_DATA: return next_data(s, n, APHI_FRAMING_CHUNK_END);
     case APHI_FRAMING_CHUNK_END: return next_chunk_end(s, bytes, n, ended);
     case APHI_FRAMING_TRAILER: return next_trailer(s, bytes, n, ended);
-    case APHI_FRAMING_UNTIL_END: return piece(APHI_PIECE_DATA, n);
+    case APHI_FRAMING_UNTIL_END: return make_piece(APHI_PIECE_DATA, n);
     case APHI_FRAMING_OVER:
     case APHI_FRAMING_OPAQUE: break;
     }
-    return opaque(s, n);
+    return opaque_piece(s, n);
 }
 
 void aphi_http_framing_body(aphi_http_framing *s, const aphi_head *h)
@@ -177,12 +177,12 @@ void aphi_http_framing_body(aphi_http_framing *s, const aphi_head *h)
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */
 
-static bool equal(const char *text, size_t n, const char *word)
+static bool equals_ignoring_case(const char *text, size_t n, const char *word)
 {
     return n == strlen(word) && !strncasecmp(text, word, n);
 }
 
-bool aphi_field_is(const aphi_field *f, const char *name) { return equal(f->name, f->name_n, name); }
+bool aphi_field_is(const aphi_field *f, const char *name) { return equals_ignoring_case(f->name, f->name_n, name); }
 
 bool aphi_method_is(const aphi_head *h, const char *method)
 {
@@ -208,24 +208,24 @@ bool aphi_head_field(const aphi_head *h, size_t *at, aphi_field *f)
     return true;
 }
 
-/* Does the list have this word? last: as its last. */
-static bool lists(const aphi_field *f, const char *word, bool last)
+/* Does the comma-separated list contain the word? last: as its last element. */
+static bool list_contains(const aphi_field *f, const char *word, bool last)
 {
     const char *at = f->value, *end = f->value + f->value_n;
-    bool found = false;
+    bool contains = false;
     while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end, *trim = stop;
         while (at < stop && is_blank(*at))
             at++;
         while (trim > at && is_blank(trim[-1]))
             trim--;
-        found = equal(at, (size_t)(trim - at), word) || (found && !last);
+        contains = equals_ignoring_case(at, (size_t)(trim - at), word) || (contains && !last);
         at = stop + 1;
     }
-    return found;
+    return contains;
 }
 
-static bool number_of(const aphi_field *f, uint64_t *number)
+static bool parse_number(const aphi_field *f, uint64_t *number)
 {
     *number = 0;
     for (size_t i = 0; i < f->value_n; i++) {
@@ -236,14 +236,14 @@ static bool number_of(const aphi_field *f, uint64_t *number)
     return f->value_n > 0;
 }
 
-/* The words of the first line. */
-static bool read_start(aphi_head *h, bool answer)
+/* Parses the first line. */
+static bool read_start_line(aphi_head *h, bool response)
 {
     const char *end = h->bytes + h->start_n, *first = memchr(h->bytes, ' ', h->start_n);
     if (!first)
         return false;
     const char *second = first + 1;
-    if (answer) {
+    if (response) {
         for (; second < end && *second >= '0' && *second <= '9' && h->status < 1000; second++)
             h->status = h->status * 10 + *second - '0';
         return h->start_n > 5 && !memcmp(h->bytes, "HTTP/", 5) && h->status >= 100 && h->status <= 999;
@@ -257,7 +257,7 @@ static bool read_start(aphi_head *h, bool answer)
     return h->target_n > 0;
 }
 
-static bool is_old(const aphi_head *h)
+static bool is_http_1_0(const aphi_head *h)
 {
     const char *word = h->status ? h->bytes : h->target + h->target_n + 1;
     return h->bytes + h->start_n - word >= 8 && !memcmp(word, "HTTP/1.0", 8);
@@ -268,53 +268,54 @@ typedef struct framing {
     bool kept, closed; /* Connection: keep-alive, close */
 } framing;
 
-static void read_field(aphi_head *h, const aphi_field *f, framing *say)
+static void read_field(aphi_head *h, const aphi_field *f, framing *found)
 {
     uint64_t length = 0;
     if (aphi_field_is(f, "transfer-encoding")) {
-        say->coded = true;
-        say->chunked = lists(f, "chunked", true);
+        found->coded = true;
+        found->chunked = list_contains(f, "chunked", true);
     } else if (aphi_field_is(f, "content-length")) {
-        bool number = number_of(f, &length);
-        say->unclear = say->unclear || !number || (say->sized && length != h->length);
+        bool number = parse_number(f, &length);
+        found->unclear = found->unclear || !number || (found->sized && length != h->length);
         h->length = length;
-        say->sized = true;
+        found->sized = true;
     } else if (aphi_field_is(f, "connection")) {
-        say->closed = say->closed || lists(f, "close", false);
-        say->kept = say->kept || lists(f, "keep-alive", false);
+        found->closed = found->closed || list_contains(f, "close", false);
+        found->kept = found->kept || list_contains(f, "keep-alive", false);
     } else if (aphi_field_is(f, "expect")) {
-        h->expects = h->expects || lists(f, "100-continue", false);
+        h->expects = h->expects || list_contains(f, "100-continue", false);
     }
 }
 
-static bool has_no_body(const aphi_head *h, const char *asked)
+static bool has_no_body(const aphi_head *h, const char *method)
 {
-    return h->status && (h->status < 200 || h->status == 204 || h->status == 304 || (asked && !strcmp(asked, "HEAD")));
+    return h->status && (h->status < 200 || h->status == 204 || h->status == 304 ||
+                         (method && !strcmp(method, "HEAD")));
 }
 
-void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool answer, const char *asked)
+void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool response, const char *method)
 {
     *h = (aphi_head){.bytes = bytes, .n = n, .start_n = line_size(bytes, 0, n)};
-    framing say = {0};
+    framing found = {0};
     aphi_field f;
-    if (!read_start(h, answer)) {
+    if (!read_start_line(h, response)) {
         h->opaque = true;
         return;
     }
     for (size_t at = h->start_n; aphi_head_field(h, &at, &f);)
-        read_field(h, &f, &say);
-    h->closes = say.closed || (is_old(h) && !say.kept);
-    bool connects = asked && !strcmp(asked, "CONNECT") && h->status >= 200 && h->status < 300;
+        read_field(h, &f, &found);
+    h->closes = found.closed || (is_http_1_0(h) && !found.kept);
+    bool connects = method && !strcmp(method, "CONNECT") && h->status >= 200 && h->status < 300;
     if (h->status == 101 || connects)
         h->opaque = true;
-    else if (has_no_body(h, asked))
+    else if (has_no_body(h, method))
         h->body = APHI_BODY_NONE;
-    else if (say.coded)
-        h->body = say.chunked ? APHI_BODY_CHUNKED : APHI_BODY_UNTIL_END;
-    else if (say.sized)
+    else if (found.coded)
+        h->body = found.chunked ? APHI_BODY_CHUNKED : APHI_BODY_UNTIL_END;
+    else if (found.sized)
         h->body = APHI_BODY_LENGTH;
     else
-        h->body = answer ? APHI_BODY_UNTIL_END : APHI_BODY_NONE;
-    h->opaque = h->opaque || (h->body == APHI_BODY_LENGTH && say.unclear) ||
-                (!answer && h->body == APHI_BODY_UNTIL_END);
+        h->body = response ? APHI_BODY_UNTIL_END : APHI_BODY_NONE;
+    h->opaque = h->opaque || (h->body == APHI_BODY_LENGTH && found.unclear) ||
+                (!response && h->body == APHI_BODY_UNTIL_END);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * upstream_fault.c - an injector between the subject and the port at which the tester is called; see upstream_fault.h.
+ * upstream_fault.c - a fault proxy between the subject and the port on which the tester listens; see upstream_fault.h.
  *
- * It is a program of its own, as one that a person would start; what starts, watches and stops subjects does so with
- * it. It lives as long as the campaign: it has no state but its connections, which end with the subject's. */
+ * The process `antiphon fault` is started, watched and stopped like a subject. It runs for a whole campaign: its only
+ * state are its connections, which end with the subject's. */
 #include "fault/upstream_fault.h"
 
 #include "base/buffer.h"
@@ -18,11 +18,11 @@ aphi_subject *aphi_upstream_fault_open(const char *kind, unsigned listen, uint64
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     aphi_buffer run = {0};
-    /* The kind was parsed: it has no quotes. */
+    /* The kind was parsed, so it contains no quotes. */
     aphi_buffer_format(&run, "'%s' fault --listen {port} --target 127.0.0.1:%u --break '%s' --seed %llu", self,
                        listen, kind, (unsigned long long)seed);
-    aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = aphi_buffer_text(&run), .name = "the injector",
-                                                                .abrupt = true}, error, size);
+    aphi_subject_options options = {.run = aphi_buffer_text(&run), .name = "the fault proxy", .abrupt = true};
+    aphi_subject *s = aphi_subject_open(&options, error, size);
     aphi_buffer_free(&run);
     if (!s)
         return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * upstream_fault.h - an injector between the subject and the port at which the tester is called. */
+ * upstream_fault.h - a fault proxy between the subject and the port on which the tester listens. */
 #ifndef APHI_FAULT_UPSTREAM_FAULT_H
 #define APHI_FAULT_UPSTREAM_FAULT_H
 
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts antiphon fault before that port of the tester's, to break this kind of thing; *called is the port at which the
- * subject is to call. The caller ends it with aphi_subject_close. NULL with a message. */
+/* Starts `antiphon fault --break KIND` in front of the tester's port `listen`; *called is the port for the subject. The
+ * caller ends it with aphi_subject_close. Returns NULL with a message if it cannot be started. */
 aphi_subject *aphi_upstream_fault_open(const char *kind, unsigned listen, uint64_t seed, unsigned *called, char *error,
                                   size_t size);
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server.h - a model as a server on a port, showing what it and its environment allow. */
+ * server.h - a model as a server on a port, with the behaviour that it and its environment allow. */
 #ifndef APHI_SERVER_SERVER_H
 #define APHI_SERVER_SERVER_H
 
 #include "server/simulator.h"
 
-/* What lies between clients and the model, beside the network that there is anyway. */
+/* The simulated environment between clients and the model, besides the real network. */
 typedef enum aphi_served_through {
-    APHI_SERVE_TCP,  /* requests and answers take any time; each connection keeps its order */
-    APHI_SERVE_SYNC, /* nothing: what has come is taken, and the answer goes out */
-    APHI_SERVE_UDP,  /* datagrams: lost, doubled and overtaking each other, both ways */
+    APHI_SERVE_TCP,  /* requests and responses are delayed; each connection keeps its order */
+    APHI_SERVE_SYNC, /* no delays */
+    APHI_SERVE_UDP,  /* datagrams: lost, duplicated and reordered, both ways */
 } aphi_served_through;
 
 typedef struct aphi_serve_options {
-    const char *host;         /* a name or number; NULL: 127.0.0.1 */
-    uint16_t port;            /* 0: any that is free */
+    const char *host;         /* a name or an address; NULL: 127.0.0.1 */
+    uint16_t port;            /* 0: a free port */
     aphi_served_through through;
     uint64_t seed;
-    int64_t delay_ns;         /* mean, of requests and of answers; not for APHI_SERVE_SYNC */
-    const char *calls;        /* HOST:PORT of those whom the model asks; NULL: nobody */
-    unsigned loss, duplicate; /* of a hundred datagrams, each way */
+    int64_t delay_ns;         /* mean, of requests and of responses; not for APHI_SERVE_SYNC */
+    const char *calls;        /* HOST:PORT of the server that the model calls; NULL: none */
+    unsigned loss, duplicate; /* percentages of datagrams, each way */
 } aphi_serve_options;
 
 typedef struct aphi_server aphi_server;
@@ -29,7 +29,7 @@ typedef struct aphi_serve_stats {
     uint64_t connections, requests, answers;
 } aphi_serve_stats;
 
-/* Listens. NULL with a message if it cannot. The model must outlive the server. */
+/* Listens. Returns NULL with a message if it cannot. The model must outlive the server. */
 aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error,
                               size_t error_size);
 void aphi_server_close(aphi_server *s);
@@ -37,17 +37,17 @@ void aphi_server_close(aphi_server *s);
 const char *aphi_server_address(const aphi_server *s);
 
 typedef enum aphi_served {
-    APHI_SERVED,        /* until it was stopped */
-    APHI_SERVE_FAULT,   /* the model is wrong: see aphi_server_fault */
-    APHI_SERVE_FAILED,  /* the system did not give what it takes */
+    APHI_SERVED,        /* stopped */
+    APHI_SERVE_FAULT,   /* the model is faulty: see aphi_server_fault */
+    APHI_SERVE_FAILED,  /* a system call failed */
 } aphi_served;
 
-/* Serves until it is stopped, on the thread that opened it. What is wrong with a client is told on stderr; what ends
- * it, in error. */
+/* Serves until it is stopped, on the thread that opened it. Prints warnings about clients on stderr. Writes a message
+ * to error unless it was stopped. */
 aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size);
 aphi_simulated_fault aphi_server_fault(const aphi_server *s);
 aphi_serve_stats aphi_server_stats(const aphi_server *s);
-/* May be called from a signal handler or another thread. */
+/* For signal handlers and other threads. */
 void aphi_server_stop(aphi_server *s);
 
 #endif

@@ -3,7 +3,7 @@
  * server_tcp.c - a server of connections: streams of bytes, delays, and flow control.
  *
  * Idea:       A stream holds `in`: bytes that are not decoded yet; `inbox`: requests that are not taken yet, the first
- *             `due` of which have had their delay; `out`: responses, the first `released` bytes of which have had theirs.
+ *             `due` of which have had their delay; `out`: responses, of which `released` bytes have had theirs.
  *
  *      read -> in -> decode -> inbox -> (delay) -> model -> out -> (delay) -> write
  *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * simulator.c - run a model with nothing symbolic: whatever it leaves open is drawn at random.
+ * simulator.c - a model run with concrete values only: all choices are drawn at random.
  *
- * Idea:       a request is an attempt: the step is run from its head, with the answers that it has had, to the next
- *             receive for which there is no request, through as many step ends as there are on the way. Only then does
- *             it count. If the model says never on the way, nothing has happened, and other choices are drawn.
+ * Idea:       A request is an attempt: the step runs from its head, with the answers that it has had, to the next
+ *             receive without a request, across any number of step ends. Only then is the attempt committed. If the
+ *             model ends in never on the way, the attempt has no effect, and other choices are drawn.
  * Invariants: 1. state, log: the model waits at the receive that follows these answers
- *             2. nothing of an attempt that failed is to be seen, but that random choice went on
- * Cost:       for a model that receives once a step, the step once, and the beginning of the next.
+ *             2. a failed attempt changes nothing but the state of the random generator
+ * Cost:       for a model that receives once per step: the step once, and the beginning of the next.
  * Read next:  ../tree/step.h, server.c */
 #include "server/simulator.h"
 
@@ -21,10 +21,11 @@
 #include <stdlib.h>
 
 enum {
-    DRAWS_MAX = 256,        /* attempts at a request */
+    DRAWS_MAX = 256,        /* attempts per request */
     IDLE_STEPS_MAX = 10000, /* without a receive */
 };
 static const size_t memory_max = (size_t)4 << 30;
+static const char impure[] = "a step is not a pure function of its state and its answers";
 
 typedef struct answered {
     aph_event_kind kind;
@@ -36,10 +37,10 @@ struct aphi_simulated_log {
     size_t count, capacity;
 };
 
-static void log_add(aphi_simulated_log *l, answered a)
+static void log_add(aphi_simulated_log *l, answered answer)
 {
     APHI_RESERVE(l->answers, l->capacity, l->count + 1);
-    l->answers[l->count++] = a;
+    l->answers[l->count++] = answer;
 }
 
 static void log_copy(aphi_simulated_log *to, const aphi_simulated_log *from)
@@ -58,7 +59,7 @@ static int64_t draw_int(aphi_choice *c)
     case 0: return edges[aphi_choice_below(c, sizeof edges / sizeof *edges)];
     case 1: return (int64_t)aphi_choice_bits(c);
     case 2: case 3: case 4: return aphi_choice_within(c, -1000000, 1000000);
-    default: return aphi_choice_within(c, -2, 9); /* often the same as before */
+    default: return aphi_choice_within(c, -2, 9); /* frequent repetitions */
     }
 }
 
@@ -71,13 +72,13 @@ static int64_t draw_within(aphi_choice *c, int64_t low, int64_t high)
     }
 }
 
-/* Models name first what servers mostly do. */
+/* Models name the most frequent way first. */
 static uint64_t draw_way(aphi_choice *c, uint64_t count)
 {
     return aphi_choice_chance(c, 1, 2) ? 0 : aphi_choice_below(c, count);
 }
 
-/* Mostly short and plain, from few enough that they meet; sometimes long, empty, or bytes that need care. */
+/* Mostly short and plain, and few, so that they repeat; sometimes long, empty, or arbitrary bytes. */
 static aph_value draw_str(aphi_choice *c)
 {
     char bytes[16];
@@ -106,23 +107,23 @@ static aph_value draw_of_length(aphi_choice *c, size_t n)
 }
 
 /* name: of the choice, or NULL. */
-static aph_value draw(aphi_simulator *a, aph_kind sort, const char *name)
+static aph_value draw_value(aphi_simulator *s, aph_kind sort, const char *name)
 {
-    const aph_codec *codec = a->model->codec;
-    aph_value drawn = name && a->model->draw ? a->model->draw(name, aphi_choice_bits(&a->choice)) : APH_NIL;
+    const aph_codec *codec = s->model->codec;
+    aph_value drawn = name && s->model->draw ? s->model->draw(name, aphi_choice_bits(&s->choice)) : APH_NIL;
     if (drawn)
         return drawn;
     switch (sort) {
-    case APH_BOOL: return aph_bool(aphi_choice_chance(&a->choice, 1, 2));
-    case APH_INT: return aph_int(draw_int(&a->choice));
+    case APH_BOOL: return aph_bool(aphi_choice_chance(&s->choice, 1, 2));
+    case APH_INT: return aph_int(draw_int(&s->choice));
     default:
-        return codec && codec->decode == aph_decode_fixed ? draw_of_length(&a->choice, codec->size)
-                                                          : draw_str(&a->choice);
+        return codec && codec->decode == aph_decode_fixed ? draw_of_length(&s->choice, codec->size)
+                                                          : draw_str(&s->choice);
     }
 }
 
-/* The value with something drawn for each of its unknowns. */
-static aph_value drawn(aphi_simulator *a, aph_value v)
+/* Replaces each unknown of the value by a drawn value. */
+static aph_value draw_unknowns(aphi_simulator *s, aph_value v)
 {
     aphi_symset symbols;
     aphi_bindings values;
@@ -131,7 +132,7 @@ static aph_value drawn(aphi_simulator *a, aph_value v)
     aphi_symset_collect(&symbols, v);
     for (size_t i = 0; i < symbols.count; i++) {
         aph_value symbol = aphi_symset_at(&symbols, i);
-        aphi_bindings_set(&values, symbol, draw(a, aph_symbol_sort(symbol), NULL));
+        aphi_bindings_set(&values, symbol, draw_value(s, aph_symbol_sort(symbol), NULL));
     }
     v = aphi_substitute(v, &values);
     aphi_symset_deinit(&symbols);
@@ -142,68 +143,68 @@ static aph_value drawn(aphi_simulator *a, aph_value v)
 /* ---- an attempt -------------------------------------------------------------------------------------------------- */
 
 typedef struct attempt {
-    aphi_simulator *actor;
+    aphi_simulator *simulator;
     aph_value request;     /* [connection, message] */
-    bool waiting;          /* it was not taken yet */
-    size_t replayed;       /* events of this run of the step */
-    enum { AT_RECEIVE, AT_NEVER, AT_UNSENT, AT_IMPURE } left; /* where the step was left */
+    bool waiting;          /* the request was not received yet */
+    size_t replayed;       /* events in this run of the step */
+    enum { AT_RECEIVE, AT_NEVER, AT_UNSENT, AT_IMPURE } stop; /* why the step was left */
 } attempt;
 
-static bool leave(attempt *t, int where)
+static bool leave_step(attempt *t, int stop)
 {
-    t->left = where;
+    t->stop = stop;
     return false;
 }
 
-static bool put(attempt *t, int64_t to, aph_value message)
+static bool send_message(attempt *t, int64_t to, aph_value message)
 {
-    aphi_simulator *a = t->actor;
-    aphi_simulated_sent sent = {.to = to, .at = a->bytes.n, .message = message};
-    aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* where it asks, it is a client */
-    if (!aphi_encode_at(a->model->codec, a->here, side, message, &a->bytes)) {
+    aphi_simulator *s = t->simulator;
+    aphi_simulated_sent sent = {.to = to, .at = s->bytes.n, .message = message};
+    aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* of its own connections it is the client */
+    if (!aphi_encode_at(s->model->codec, s->here, side, message, &s->bytes)) {
         char *text = aph_json_text(message, NULL);
-        snprintf(a->why, sizeof a->why, "it sends what is no message of its codec, %s: %.100s",
-                 a->model->codec ? a->model->codec->name : aph_codec_json.name, text);
+        snprintf(s->why, sizeof s->why, "it sends a value that is no message of its codec, %s: %.100s",
+                 s->model->codec ? s->model->codec->name : aph_codec_json.name, text);
         free(text);
-        return leave(t, AT_UNSENT);
+        return leave_step(t, AT_UNSENT);
     }
-    sent.n = a->bytes.n - sent.at;
-    APHI_RESERVE(a->sent, a->sent_capacity, a->sent_count + 1);
-    a->sent[a->sent_count++] = sent;
+    sent.n = s->bytes.n - sent.at;
+    APHI_RESERVE(s->sent, s->sent_capacity, s->sent_count + 1);
+    s->sent[s->sent_count++] = sent;
     return true;
 }
 
 static bool answer_new(attempt *t, const aph_event *e, aph_value *answer)
 {
-    aphi_simulator *a = t->actor;
+    aphi_simulator *s = t->simulator;
     switch (e->kind) {
     case APH_EVENT_RECV:
         if (!t->waiting)
-            return leave(t, AT_RECEIVE);
+            return leave_step(t, AT_RECEIVE);
         t->waiting = false;
         *answer = t->request;
         return true;
-    case APH_EVENT_SEND: return put(t, e->to, e->value);
+    case APH_EVENT_SEND: return send_message(t, e->to, e->value);
     case APH_EVENT_CHOOSE:
         if (e->bounded && e->low > e->high)
-            return leave(t, AT_NEVER);
-        *answer = e->bounded ? aph_int(draw_within(&a->choice, e->low, e->high)) : draw(a, e->sort, e->name);
+            return leave_step(t, AT_NEVER);
+        *answer = e->bounded ? aph_int(draw_within(&s->choice, e->low, e->high)) : draw_value(s, e->sort, e->name);
         return true;
-    case APH_EVENT_DECIDE: /* nothing is symbolic, so what is no boolean is an operation that cannot be taken */
+    case APH_EVENT_DECIDE: /* not a boolean: an operation on values of the wrong kind */
         *answer = e->value;
-        return aph_kind_of(e->value) == APH_BOOL || leave(t, AT_NEVER);
-    case APH_EVENT_EITHER: *answer = aph_int((int64_t)draw_way(&a->choice, e->count)); return true;
-    default: return leave(t, AT_NEVER);
+        return aph_kind_of(e->value) == APH_BOOL || leave_step(t, AT_NEVER);
+    case APH_EVENT_EITHER: *answer = aph_int((int64_t)draw_way(&s->choice, e->count)); return true;
+    default: return leave_step(t, AT_NEVER);
     }
 }
 
 static bool answer_event(void *context, const aph_event *e, aph_value *answer)
 {
     attempt *t = context;
-    aphi_simulated_log *log = t->actor->work;
+    aphi_simulated_log *log = t->simulator->work;
     if (t->replayed < log->count) {
         if (log->answers[t->replayed].kind != e->kind)
-            return leave(t, AT_IMPURE);
+            return leave_step(t, AT_IMPURE);
         *answer = log->answers[t->replayed++].value;
         return true;
     }
@@ -214,135 +215,138 @@ static bool answer_event(void *context, const aph_event *e, aph_value *answer)
     return true;
 }
 
-static aphi_simulated fault(aphi_simulator *a, aphi_simulated_fault kind, const char *why)
+static aphi_simulated set_fault(aphi_simulator *s, aphi_simulated_fault kind, const char *why)
 {
-    a->fault = kind;
+    s->fault = kind;
     if (why)
-        snprintf(a->why, sizeof a->why, "%s", why);
+        snprintf(s->why, sizeof s->why, "%s", why);
     return APHI_SIMULATED_FAULT;
 }
 
-static void take_back(aphi_simulator *a)
+static void discard_sent(aphi_simulator *s)
 {
-    a->sent_count = 0;
-    a->bytes.n = 0;
+    s->sent_count = 0;
+    s->bytes.n = 0;
 }
 
-static aphi_simulated commit(aphi_simulator *a, aph_value state)
+static aphi_simulated commit_attempt(aphi_simulator *s, aph_value state)
 {
-    aphi_simulated_log *log = a->log;
-    a->log = a->work;
-    a->work = log;
-    a->state = state;
+    aphi_simulated_log *log = s->log;
+    s->log = s->work;
+    s->work = log;
+    s->state = state;
     return APHI_SIMULATED_TAKEN;
 }
 
-static aphi_simulated out_of_time(aphi_simulator *a)
+static aphi_simulated fault_of_timeout(aphi_simulator *s)
 {
     if (aphi_guard_overfull())
-        return fault(a, APHI_SIMULATED_FULL, "its values take more than 4 GiB");
-    return fault(a, APHI_SIMULATED_STUCK, "a step does not end");
+        return set_fault(s, APHI_SIMULATED_FULL, "its values need more than 4 GiB");
+    return set_fault(s, APHI_SIMULATED_STUCK, "a step does not end");
 }
 
-static aphi_simulated ended_left(attempt *t, aph_value state)
+static aphi_simulated result_of_left_step(attempt *t, aph_value state)
 {
-    aphi_simulator *a = t->actor;
-    switch (t->left) {
-    case AT_RECEIVE: return commit(a, state);
+    aphi_simulator *s = t->simulator;
+    switch (t->stop) {
+    case AT_RECEIVE: return commit_attempt(s, state);
     case AT_IMPURE:
-        return fault(a, APHI_SIMULATED_IMPURE, "a step is not a pure function of its state and its answers");
+        return set_fault(s, APHI_SIMULATED_IMPURE, impure);
     default: return APHI_SIMULATED_NOT_NOW;
     }
 }
 
-/* APHI_SIMULATED_NOT_NOW: with other choices it may do. */
-static aphi_simulated try_once(attempt *t)
+/* APHI_SIMULATED_NOT_NOW: other choices may succeed. */
+static aphi_simulated attempt_once(attempt *t)
 {
-    aphi_simulator *a = t->actor;
-    aph_value state = a->state;
-    take_back(a);
-    log_copy(a->work, a->log);
+    aphi_simulator *s = t->simulator;
+    aph_value state = s->state;
+    discard_sent(s);
+    log_copy(s->work, s->log);
     t->waiting = t->request != APH_NIL;
     for (unsigned steps = 0; steps < IDLE_STEPS_MAX; steps++) {
         t->replayed = 0;
-        switch (aphi_step_run(a->model, &state, answer_event, t)) {
+        switch (aphi_step_run(s->model, &state, answer_event, t)) {
         case APHI_ENDED:
-            if (t->replayed < a->work->count)
-                return fault(a, APHI_SIMULATED_IMPURE, "a step is not a pure function of its state and its answers");
-            a->work->count = 0;
+            if (t->replayed < s->work->count)
+                return set_fault(s, APHI_SIMULATED_IMPURE, impure);
+            s->work->count = 0;
             break;
-        case APHI_LEFT: return ended_left(t, state);
-        case APHI_NEVER: t->left = AT_NEVER; return APHI_SIMULATED_NOT_NOW;
+        case APHI_LEFT: return result_of_left_step(t, state);
+        case APHI_NEVER: t->stop = AT_NEVER; return APHI_SIMULATED_NOT_NOW;
         case APHI_UNKNOWN_REQUEST:
-            snprintf(a->why, sizeof a->why, "%s", aphi_step_reason());
+            snprintf(s->why, sizeof s->why, "%s", aphi_step_reason());
             return APHI_SIMULATED_UNKNOWN;
         case APHI_MISCALLED:
-        case APHI_CRASHED: return fault(a, APHI_SIMULATED_CRASHED, aphi_step_reason());
-        case APHI_OUT_OF_TIME: return out_of_time(a);
+        case APHI_CRASHED: return set_fault(s, APHI_SIMULATED_CRASHED, aphi_step_reason());
+        case APHI_OUT_OF_TIME: return fault_of_timeout(s);
         }
     }
-    return fault(a, APHI_SIMULATED_STUCK, "it runs on and on without receiving");
+    return set_fault(s, APHI_SIMULATED_STUCK, "the step never receives");
 }
 
-static aphi_simulated try_often(attempt *t)
+static aphi_simulated attempt_repeatedly(attempt *t)
 {
-    aphi_simulated act = APHI_SIMULATED_NOT_NOW;
-    for (unsigned i = 0; i < DRAWS_MAX && act == APHI_SIMULATED_NOT_NOW; i++)
-        act = try_once(t);
-    if (act != APHI_SIMULATED_TAKEN)
-        take_back(t->actor);
-    return act == APHI_SIMULATED_NOT_NOW && t->left == AT_UNSENT ? fault(t->actor, APHI_SIMULATED_UNSENT, NULL) : act;
+    aphi_simulated result = APHI_SIMULATED_NOT_NOW;
+    for (unsigned i = 0; i < DRAWS_MAX && result == APHI_SIMULATED_NOT_NOW; i++)
+        result = attempt_once(t);
+    if (result != APHI_SIMULATED_TAKEN)
+        discard_sent(t->simulator);
+    if (result == APHI_SIMULATED_NOT_NOW && t->stop == AT_UNSENT)
+        return set_fault(t->simulator, APHI_SIMULATED_UNSENT, NULL);
+    return result;
 }
 
-/* ---- the actor --------------------------------------------------------------------------------------------------- */
+/* ---- the simulator ----------------------------------------------------------------------------------------------- */
 
 static void mark(void *context)
 {
-    aphi_simulator *a = context;
-    aph_mark(a->state);
-    for (size_t i = 0; i < a->log->count; i++)
-        aph_mark(a->log->answers[i].value);
+    aphi_simulator *s = context;
+    aph_mark(s->state);
+    for (size_t i = 0; i < s->log->count; i++)
+        aph_mark(s->log->answers[i].value);
 }
 
-void aphi_simulator_open(aphi_simulator *a, const aph_model *model, const char *here, uint64_t seed)
+void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *here, uint64_t seed)
 {
-    *a = (aphi_simulator){.model = model, .here = here, .choice = aphi_choice_seed(seed)};
-    a->log = aphi_alloc_zero(sizeof *a->log);
-    a->work = aphi_alloc_zero(sizeof *a->work);
-    a->state = drawn(a, model->initial ? model->initial(model) : aph_object());
-    aph_root_add(mark, a);
+    *s = (aphi_simulator){.model = model, .here = here, .choice = aphi_choice_seed(seed)};
+    s->log = aphi_alloc_zero(sizeof *s->log);
+    s->work = aphi_alloc_zero(sizeof *s->work);
+    s->state = draw_unknowns(s, model->initial ? model->initial(model) : aph_object());
+    aph_root_add(mark, s);
     aphi_guard_arm(model, 0, memory_max);
 }
 
-void aphi_simulator_close(aphi_simulator *a)
+void aphi_simulator_close(aphi_simulator *s)
 {
     aphi_guard_disarm();
-    aph_root_remove(mark, a);
-    free(a->log->answers);
-    free(a->work->answers);
-    free(a->log);
-    free(a->work);
-    free(a->sent);
-    aphi_buffer_free(&a->bytes);
+    aph_root_remove(mark, s);
+    free(s->log->answers);
+    free(s->work->answers);
+    free(s->log);
+    free(s->work);
+    free(s->sent);
+    aphi_buffer_free(&s->bytes);
 }
 
-aphi_simulated aphi_simulator_begin(aphi_simulator *a)
+aphi_simulated aphi_simulator_begin(aphi_simulator *s)
 {
-    aphi_simulated act = try_often(&(attempt){.actor = a});
-    return act == APHI_SIMULATED_NOT_NOW || act == APHI_SIMULATED_UNKNOWN
-               ? fault(a, APHI_SIMULATED_STUCK, "whatever it chooses, it does not come to its first receive") : act;
+    aphi_simulated result = attempt_repeatedly(&(attempt){.simulator = s});
+    if (result == APHI_SIMULATED_NOT_NOW || result == APHI_SIMULATED_UNKNOWN)
+        return set_fault(s, APHI_SIMULATED_STUCK, "no choices that were tried lead to its first receive");
+    return result;
 }
 
-aphi_simulated aphi_simulator_take(aphi_simulator *a, int64_t from, aph_value message)
+aphi_simulated aphi_simulator_take(aphi_simulator *s, int64_t from, aph_value message)
 {
-    return try_often(&(attempt){.actor = a, .request = APH_ARRAY_OF(aph_int(from), message)});
+    return attempt_repeatedly(&(attempt){.simulator = s, .request = APH_ARRAY_OF(aph_int(from), message)});
 }
 
-bool aphi_simulator_may_reconsider(const aphi_simulator *a)
+bool aphi_simulator_may_reconsider(const aphi_simulator *s)
 {
     bool chose = false;
-    for (size_t i = 0; i < a->log->count; i++) {
-        aph_event_kind kind = a->log->answers[i].kind;
+    for (size_t i = 0; i < s->log->count; i++) {
+        aph_event_kind kind = s->log->answers[i].kind;
         if (kind == APH_EVENT_RECV || kind == APH_EVENT_SEND)
             return false;
         chose |= kind == APH_EVENT_EITHER || kind == APH_EVENT_CHOOSE;
@@ -350,12 +354,12 @@ bool aphi_simulator_may_reconsider(const aphi_simulator *a)
     return chose;
 }
 
-aphi_simulated aphi_simulator_reconsider(aphi_simulator *a)
+aphi_simulated aphi_simulator_reconsider(aphi_simulator *s)
 {
-    size_t chosen = a->log->count;
-    a->log->count = 0;
-    aphi_simulated act = try_often(&(attempt){.actor = a});
-    if (act == APHI_SIMULATED_NOT_NOW)
-        a->log->count = chosen;
-    return act;
+    size_t chosen = s->log->count;
+    s->log->count = 0;
+    aphi_simulated result = attempt_repeatedly(&(attempt){.simulator = s});
+    if (result == APHI_SIMULATED_NOT_NOW)
+        s->log->count = chosen;
+    return result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * simulator.h - a model that acts: given requests it answers, with all that is open to it drawn at random. */
+ * simulator.h - a model that runs: it takes requests and sends responses, with all choices drawn at random. */
 #ifndef APHI_SERVER_SIMULATOR_H
 #define APHI_SERVER_SIMULATOR_H
 
@@ -9,24 +9,24 @@
 #include "base/buffer.h"
 #include "base/choice.h"
 
-/* What came of a request. */
+/* The result of a request. */
 typedef enum aphi_simulated {
-    APHI_SIMULATED_TAKEN,   /* the actor went on to its next receive */
-    APHI_SIMULATED_NOT_NOW, /* whatever is drawn, the model says never: the request waits until the state has changed */
-    APHI_SIMULATED_UNKNOWN, /* the model does not know it: why says what it knows */
-    APHI_SIMULATED_FAULT,   /* the model is wrong; the actor can do no more */
+    APHI_SIMULATED_TAKEN,   /* the model is at its next receive */
+    APHI_SIMULATED_NOT_NOW, /* with all drawn choices the model ends in never: the request waits for another state */
+    APHI_SIMULATED_UNKNOWN, /* the model does not know the request; see why */
+    APHI_SIMULATED_FAULT,   /* the model is faulty, and cannot go on */
 } aphi_simulated;
 
 /* Kinds of fault. */
 typedef enum aphi_simulated_fault {
     APHI_SIMULATED_CRASHED,
     APHI_SIMULATED_STUCK,     /* a step does not end, or steps follow each other without a receive */
-    APHI_SIMULATED_IMPURE,    /* run again with the same answers, the step did something else */
-    APHI_SIMULATED_UNSENT,    /* what it sends is no message of its codec */
-    APHI_SIMULATED_FULL,      /* its values take too much memory */
+    APHI_SIMULATED_IMPURE,    /* run again with the same answers, the step behaved differently */
+    APHI_SIMULATED_UNSENT,    /* it sends a value that is not a message of its codec */
+    APHI_SIMULATED_FULL,      /* its values need too much memory */
 } aphi_simulated_fault;
 
-/* A message to be sent: bytes of the actor's buffer. */
+/* A sent message: bytes [at, at + n) of the buffer `bytes`. */
 typedef struct aphi_simulated_sent {
     int64_t to;         /* negative: a connection of the model's own */
     size_t at, n;
@@ -35,32 +35,32 @@ typedef struct aphi_simulated_sent {
 
 typedef struct aphi_simulated_log aphi_simulated_log;
 
-/* All fields are to be read only. */
+/* The caller only reads the fields. */
 typedef struct aphi_simulator {
     const aph_model *model;
-    const char *here;         /* HOST:PORT of those whom the model asks, as the codec is told; NULL: nobody */
+    const char *here;         /* HOST:PORT of the server that the model calls, for the codec; NULL: none */
     aphi_choice choice;
-    aph_value state;          /* at the head of the step in which it waits */
-    aphi_simulated_log *log, *work; /* answers to events since the head: those that count, those being tried */
-    aphi_simulated_sent *sent;      /* by the last request, in order */
+    aph_value state;          /* at the head of the step that waits */
+    aphi_simulated_log *log, *work; /* answers to events since the head: committed, tried */
+    aphi_simulated_sent *sent;      /* by the latest request, in order */
     size_t sent_count, sent_capacity;
     aphi_buffer bytes;
     aphi_simulated_fault fault;
     char why[256];            /* after APHI_SIMULATED_UNKNOWN and APHI_SIMULATED_FAULT */
 } aphi_simulator;
 
-/* Draws the unknowns of the initial state. The model must outlive the actor, which is a root by itself. Steps are
+/* Draws the unknowns of the initial state. The model must outlive the simulator, which adds itself as a root. Steps are
  * guarded (tree/guard.h) until it is closed. */
-void aphi_simulator_open(aphi_simulator *a, const aph_model *model, const char *here, uint64_t seed);
-void aphi_simulator_close(aphi_simulator *a);
-/* Runs to the first receive; what it sends before is in sent. TAKEN, or a fault. */
-aphi_simulated aphi_simulator_begin(aphi_simulator *a);
-/* Takes one request and runs on to the next receive. Does not collect. */
-aphi_simulated aphi_simulator_take(aphi_simulator *a, int64_t from, aph_value message);
-/* It waits because of how it chose since the head of its step, where it has done nothing else: as nobody has seen
- * that, it may choose again while no request comes. */
-bool aphi_simulator_may_reconsider(const aphi_simulator *a);
-/* Chooses again, and runs to the next receive: TAKEN, NOT_NOW if it stays as it is, or a fault. Does not collect. */
-aphi_simulated aphi_simulator_reconsider(aphi_simulator *a);
+void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *here, uint64_t seed);
+void aphi_simulator_close(aphi_simulator *s);
+/* Runs to the first receive; `sent` has the messages sent before. Returns TAKEN or FAULT. */
+aphi_simulated aphi_simulator_begin(aphi_simulator *s);
+/* Takes a request and runs to the next receive. Does not collect. */
+aphi_simulated aphi_simulator_take(aphi_simulator *s, int64_t from, aph_value message);
+/* Has the step made choices, but neither received nor sent? Then they are not observable, and it may choose again while
+ * no request comes. */
+bool aphi_simulator_may_reconsider(const aphi_simulator *s);
+/* Chooses again and runs to the next receive. Returns TAKEN, NOT_NOW if nothing changed, or FAULT. Does not collect. */
+aphi_simulated aphi_simulator_reconsider(aphi_simulator *s);
 
 #endif

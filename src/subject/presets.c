@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * presets.c - subjects of one word: servers that Antiphon knows how to start.
+ * presets.c - subjects by name: servers that Antiphon can start.
  *
- * Idea:       A preset is a row of a table: a program, the files that it needs in the folder of the run, and a command
- *             that stays in the foreground. src/subject/subject.c writes the files, and starts, resets and stops it as
- *             any other.
- * Invariants: 1. All that a server writes lies in {dir}, and it listens on 127.0.0.1 alone: what is installed on the
- *                machine, its services and its configuration are neither read nor changed.
- *             2. A connection that is idle is kept: a server that closes one by a timer would look as if it had dropped
- *                it. So is one that has seen many requests.
- *             3. Each is as Debian ships it where clients can see it: what is set here is where things lie, how many
- *                may come, and that writing is allowed.
- * Cost:       Every step of shrinking starts one. So few modules are loaded and few processes started, and the end is
- *             SIGKILL: nothing of what they keep is wanted, and Apache's polite end takes longer than its start. */
+ * Idea:       A preset is a row of a table: a program, its files in the folder of the run, and a command that stays in
+ *             the foreground. subject.c writes the files, and starts, resets and stops it like any other subject.
+ * Invariants: 1. A server writes only into {dir} and listens only on 127.0.0.1; the services and the configuration of
+ *                the machine are neither read nor changed.
+ *             2. Idle connections and connections with many requests are kept: a close by a timer or a limit would look
+ *                like a dropped connection.
+ *             3. Behaviour that clients can observe is Debian's default; only paths, limits, and permission to write
+ *                are configured here.
+ * Cost:       Each step of shrinking starts a server. Few modules are loaded and few processes started, and it is ended
+ *             by SIGKILL: its data is not needed, and Apache takes longer to end than to start. */
 #include "subject/presets.h"
 
 #include "base/buffer.h"
@@ -30,26 +29,26 @@ enum { APACHE_PROCESSES = 2, APACHE_THREADS_LEAST = 24, APACHE_THREADS_SPARE = 6
 
 typedef struct preset {
     const char *name, *what;
-    const char *program;  /* looked for where servers are */
-    const char *package;  /* that has it; NULL: it is our own, looked for where our subjects are */
-    const char *module;   /* a file that it loads and that may be missing although the program is here; NULL: none */
+    const char *program;  /* searched for by find_server */
+    const char *package;  /* of the program; NULL: our own program, searched for by find_own */
+    const char *module;   /* a file that it loads, possibly missing although the program is installed; NULL: none */
     const char *module_package;
     const char *arguments;
-    const char *as_root;  /* more of them, if we are root */
-    const char *owner;    /* the user as whom it then runs; NULL: ours */
+    const char *as_root;  /* more arguments if we are root */
+    const char *owner;    /* its user in that case; NULL: ours */
     bool calls;
-    const char *known[12]; /* the waivers of what it does wrong; docs/http.md has the clauses */
-    const char *database; /* an empty one, a file beside these; NULL: none */
+    const char *known[12]; /* waivers of its known violations; docs/http.md has the clauses */
+    const char *database; /* a further file, an empty database; NULL: none */
     aphi_subject_file files[APHI_PRESET_FILES];
     size_t file_count;
 } preset;
 
 /* ---- Apache ------------------------------------------------------------------------------------------------------ */
 
-/* It refuses to serve as root, so it is the one that runs as another user then.
- * Two processes as there are many in real life, but never more or fewer: one that goes takes its idle connections
- * along. {threads} are those of a process. When none is free it closes idle connections, so there is one for each
- * connection, also if all come to the same process; but not many more: it makes them all before it answers anything. */
+/* Apache refuses to serve as root: only this preset runs as another user then. It has exactly two processes: several as
+ * in practice, and a fixed number, since a process that ends closes its idle connections. {threads} is the number of
+ * threads per process. Apache closes idle connections when no thread is free, so there is one for each connection, even
+ * if all reach the same process; but not many more, since all are created before the first response. */
 #define APACHE_COMMON \
     "ServerName 127.0.0.1\n" \
     "ServerRoot \"{dir}\"\n" \
@@ -85,7 +84,7 @@ static const char apache_conf[] =
     "    Require all granted\n"
     "</Directory>\n";
 
-/* Via is off unless it is asked for, and RFC 9110 (7.6.3) demands it. */
+/* RFC 9110 (7.6.3) requires Via, which is off by default. */
 static const char apache_proxy_conf[] =
     APACHE_COMMON
     "LoadModule proxy_module " APACHE_MODULES "mod_proxy.so\n"
@@ -132,7 +131,7 @@ static const char nginx_conf[] =
 
 /* ---- lighttpd ---------------------------------------------------------------------------------------------------- */
 
-/* Without a type there are no tags; Debian's table has this one for names without an ending. */
+/* Files without a type have no tags; Debian's table has this type for names without an extension. */
 #define LIGHTTPD_CONF \
     "server.modules = (\"mod_webdav\")\n" \
     "server.bind = \"127.0.0.1\"\n" \
@@ -150,13 +149,13 @@ static const char nginx_conf[] =
     "webdav.is-readonly = \"disable\"\n"
 
 static const char lighttpd_conf[] = LIGHTTPD_CONF;
-/* After an empty PUT, what it remembers of a file is wrong, and no waiver helps where a body is cut short. */
+/* After an empty PUT, its cache of file attributes is wrong, and no waiver covers a truncated body. */
 static const char lighttpd_uncached_conf[] = LIGHTTPD_CONF "server.stat-cache-engine = \"disable\"\n";
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-/* What has just been written is special to servers that tell versions apart by seconds: Apache's tags are weak then. So
- * there is something that is older than the test; and something that stays so, since tests do not write to it. */
+/* Servers that distinguish versions by seconds treat new files differently: Apache's tags are weak then. These files
+ * are older than the test; tests write to the first, but not to the second. */
 static const char old_document[] = "what was there before\n", older_document[] = "what stays as it was before\n";
 #define OLD_DOCUMENTS \
     {.name = "www/old", .text = old_document, .old = true}, {.name = "www/older", .text = older_document, .old = true}
@@ -192,14 +191,14 @@ static const preset presets[] = {
      .files = {{.name = "www"}, {.name = "nginx.conf", .text = nginx_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "lighttpd", .what = "lighttpd with WebDAV", LIGHTTPD,
      .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_conf}, OLD_DOCUMENTS}, .file_count = 4},
-    {.name = "lighttpd-uncached", .what = "the same without its cache of what files are", LIGHTTPD,
+    {.name = "lighttpd-uncached", .what = "the same without its cache of file attributes", LIGHTTPD,
      .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_uncached_conf}, OLD_DOCUMENTS},
      .file_count = 4},
     {.name = "web", .what = "Antiphon's own web server", .program = "web", .arguments = " {port}"},
 };
 enum { PRESETS = sizeof presets / sizeof *presets };
 
-static const preset *named(const char *name)
+static const preset *find_preset(const char *name)
 {
     for (int i = 0; i < PRESETS; i++)
         if (!strcmp(presets[i].name, name))
@@ -207,7 +206,7 @@ static const preset *named(const char *name)
     return NULL;
 }
 
-/* ---- where programs are ------------------------------------------------------------------------------------------ */
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 static bool is_program(const char *path)
 {
@@ -215,8 +214,8 @@ static bool is_program(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first of the folders, which colons divide, that has the program; the caller frees. NULL: none. */
-static char *look_in(const char *folders, const char *program)
+/* The program in the first of the folders, separated by colons, that contains it; for free(). NULL: none does. */
+static char *find_in(const char *folders, const char *program)
 {
     while (folders && *folders) {
         size_t n = strcspn(folders, ":");
@@ -230,22 +229,22 @@ static char *look_in(const char *folders, const char *program)
     return NULL;
 }
 
-/* Servers of the system. Who is not root seldom has /usr/sbin in the path. */
-static char *look_for_server(const char *program)
+/* A server of the system. /usr/sbin is rarely in the path of users other than root. */
+static char *find_server(const char *program)
 {
     const char *own = getenv("ANTIPHON_SERVERS");
     if (own && *own)
-        return look_in(own, program);
-    char *path = look_in(getenv("PATH"), program);
-    return path ? path : look_in("/usr/sbin:/usr/local/sbin", program);
+        return find_in(own, program);
+    char *path = find_in(getenv("PATH"), program);
+    return path ? path : find_in("/usr/sbin:/usr/local/sbin", program);
 }
 
-/* Our subjects: in the build they are beside the program. */
-static char *look_for_ours(const char *program)
+/* One of our own subjects: in the build folder, beside the program. */
+static char *find_own(const char *program)
 {
     const char *own = getenv("ANTIPHON_SUBJECTS");
     if (own && *own)
-        return look_in(own, program);
+        return find_in(own, program);
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0)
@@ -254,15 +253,15 @@ static char *look_for_ours(const char *program)
     *strrchr(self, '/') = 0;
     aphi_buffer folders = {0};
     aphi_buffer_format(&folders, "%s/subjects:%s/../libexec/antiphon", self, self);
-    char *path = look_in(aphi_buffer_text(&folders), program);
+    char *path = find_in(aphi_buffer_text(&folders), program);
     aphi_buffer_free(&folders);
     return path;
 }
 
-/* The package that has the first thing that is missing; NULL: nothing is, and *program is the caller's to free. */
-static const char *missing(const preset *p, char **program)
+/* The package of the first missing file; NULL: none is missing, and *program is to be freed. */
+static const char *find_missing(const preset *p, char **program)
 {
-    *program = p->package ? look_for_server(p->program) : look_for_ours(p->program);
+    *program = p->package ? find_server(p->program) : find_own(p->program);
     if (!*program)
         return p->package ? p->package : "";
     if (!p->module || access(p->module, R_OK) == 0)
@@ -272,33 +271,33 @@ static const char *missing(const preset *p, char **program)
     return p->module_package;
 }
 
-/* ---- what a preset becomes --------------------------------------------------------------------------------------- */
+/* ---- options of a subject ---------------------------------------------------------------------------------------- */
 
-static void say_names(aphi_buffer *out)
+static void list_names(aphi_buffer *out)
 {
     for (int i = 0; i < PRESETS; i++)
         aphi_buffer_format(out, "%s%s", i == 0 ? "" : i + 1 < PRESETS ? ", " : " and ", presets[i].name);
 }
 
-static aphi_preset_status say_unknown(const char *name, char *error, size_t size)
+static aphi_preset_status fail_unknown(const char *name, char *error, size_t size)
 {
     aphi_buffer names = {0};
-    say_names(&names);
-    snprintf(error, size, "there is no subject %s; there are %s. Others are started with --run COMMAND", name,
+    list_names(&names);
+    snprintf(error, size, "%s: unknown subject; known: %s; start others with --run COMMAND", name,
              aphi_buffer_text(&names));
     aphi_buffer_free(&names);
     return APHI_PRESET_UNKNOWN;
 }
 
-static aphi_preset_status say_missing(const preset *p, const char *package, char *error, size_t size)
+static aphi_preset_status fail_missing(const preset *p, const char *package, char *error, size_t size)
 {
     const char *own = getenv("ANTIPHON_SERVERS");
     if (*package)
         snprintf(error, size, "%s is not installed%s; on Debian, as root: apt-get install %s", p->name,
-                 own && *own ? " in what ANTIPHON_SERVERS names" : "", package);
+                 own && *own ? " in the folders of ANTIPHON_SERVERS" : "", package);
     else
-        snprintf(error, size, "the program %s is not here: it is built with Antiphon, into the folder subjects beside "
-                 "the program; ANTIPHON_SUBJECTS names another folder", p->program);
+        snprintf(error, size, "%s: not built; Antiphon builds it into the folder subjects beside the program; set "
+                 "ANTIPHON_SUBJECTS to another folder", p->program);
     return APHI_PRESET_MISSING;
 }
 
@@ -313,8 +312,8 @@ void aphi_quote(aphi_buffer *out, const char *text)
     aphi_buffer_byte(out, '\'');
 }
 
-/* The text with {threads} and {workers} filled in; the caller frees. */
-static char *fill_in(const char *text, size_t threads)
+/* The text with {threads} and {workers} replaced; for free(). */
+static char *expand_text(const char *text, size_t threads)
 {
     aphi_buffer out = {0};
     while (*text) {
@@ -334,19 +333,18 @@ static void make_files(const preset *p, size_t connections, aphi_preset_made *ma
     if (threads < APACHE_THREADS_LEAST)
         threads = APACHE_THREADS_LEAST;
     for (size_t i = 0; i < p->file_count; i++) {
-        made->texts[i] = p->files[i].text ? fill_in(p->files[i].text, threads) : NULL;
+        made->texts[i] = p->files[i].text ? expand_text(p->files[i].text, threads) : NULL;
         made->files[i] = p->files[i];
         made->files[i].text = made->texts[i];
     }
     made->file_count = p->file_count;
 }
 
-/* Where several writes at once find no database of locks, all but one of them wait a second and more until it is made.
- * So it is made beforehand, by Apache's own tool if that is here: only it knows what kind of database this Apache has.
- */
+/* Without a database of locks, all but one of several concurrent writes wait for more than a second until it is made.
+ * Therefore it is made here, by Apache's own tool if that is installed: only it knows the format of this Apache. */
 static void make_database(const preset *p, aphi_preset_made *made)
 {
-    char *tool = p->database ? look_for_server("httxt2dbm") : NULL;
+    char *tool = p->database ? find_server("httxt2dbm") : NULL;
     if (!tool)
         return;
     aphi_buffer command = {0}, bytes = {0};
@@ -367,13 +365,13 @@ static void make_database(const preset *p, aphi_preset_made *made)
 aphi_preset_status aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made,
                                     aphi_subject_options *options, char *error, size_t size)
 {
-    const preset *p = named(name);
+    const preset *p = find_preset(name);
     if (!p)
-        return say_unknown(name, error, size);
+        return fail_unknown(name, error, size);
     char *program;
-    const char *package = missing(p, &program);
+    const char *package = find_missing(p, &program);
     if (package)
-        return say_missing(p, package, error, size);
+        return fail_missing(p, package, error, size);
     aphi_buffer run = {0};
     aphi_quote(&run, program);
     free(program);
@@ -392,17 +390,17 @@ aphi_preset_status aphi_preset_make(const char *name, size_t connections, aphi_p
     return APHI_PRESET_READY;
 }
 
-/* Servers know -v; what they say may be on either output. */
+/* All servers print their version for -v, on stdout or stderr. */
 void aphi_preset_version(const char *name, char *version, size_t size)
 {
-    const preset *p = named(name);
+    const preset *p = find_preset(name);
     char *program = NULL;
     *version = 0;
-    if (!p || !p->package || missing(p, &program))
+    if (!p || !p->package || find_missing(p, &program))
         return;
     aphi_buffer printed = {0};
-    aphi_process_run(&(aphi_process_options){.argv = (char *[]){program, "-v", NULL}, .in = APHI_PROCESS_NULL, .err = 1},
-                     &printed);
+    char *argv[] = {program, "-v", NULL};
+    aphi_process_run(&(aphi_process_options){.argv = argv, .in = APHI_PROCESS_NULL, .err = 1}, &printed);
     snprintf(version, size, "%.*s", (int)strcspn(aphi_buffer_text(&printed), "\n"), printed.data);
     aphi_buffer_free(&printed);
     free(program);
@@ -420,12 +418,12 @@ void aphi_preset_list(void)
 {
     for (int i = 0; i < PRESETS; i++) {
         char *program;
-        const char *package = missing(&presets[i], &program);
+        const char *package = find_missing(&presets[i], &program);
         printf("%-19s%-46s", presets[i].name, presets[i].what);
         if (!package)
             printf("%s\n", program);
         else if (*package)
-            printf("not here: package %s\n", package);
+            printf("not installed: package %s\n", package);
         else
             printf("not built\n");
         free(program);

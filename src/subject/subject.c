@@ -191,8 +191,8 @@ static in_port_t port_of(const aphi_subject *s) { return ntohs(((const struct so
 
 typedef enum owner { SUBJECT, FOREIGN, UNKNOWN } owner;
 
-/* The owner of the socket: the subject (mostly its first process), another process, or none that we can see; it may have
- * just ended. */
+/* The owner of the socket: the subject (mostly its first process), another process, or none that is visible: it may
+ * have just ended. */
 static owner owner_of(const aphi_subject *s, uint32_t socket)
 {
     if (aphi_port_is_held_by(socket, s->process.pid))
@@ -213,8 +213,8 @@ static owner owner_of(const aphi_subject *s, uint32_t socket)
 
 /* A process that took the port just before the subject is not the one to test: the subject is about to end. If it does
  * not, the other process may listen on its behalf (as a helper does for the port of a container). If the kernel reports
- * no socket (it is in the network of a container, or the kernel has no sock_diag), a connection shows whether the subject
- * listens; datagrams show nothing. */
+ * no socket (it is in the network of a container, or there is no sock_diag), a connection shows whether the subject
+ * listens. For datagrams there is no such test. */
 static bool listens_at(const aphi_subject *s, in_port_t port, int64_t waited)
 {
     uint32_t socket = aphi_port_listener(port, s->datagrams);
@@ -430,7 +430,8 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
     if (options->target)
         return aphi_port_resolve(options->target, s->datagrams, &s->address, &s->address_size, error, size);
     if (!options->files && !strstr(options->run, "{port}")) /* or a file contains it */
-        return aphi_fail(error, size, "%s: no {port} in the command; it stands for the port to listen on", options->run);
+        return aphi_fail(error, size, "%s: no {port} in the command; it stands for the port to listen on",
+                         options->run);
     if (!aphi_workdir_set_owner(&s->workdir, options->owner, error, size))
         return false;
     static _Atomic unsigned opened;

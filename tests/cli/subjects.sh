@@ -161,7 +161,7 @@ err 'lighttpd was killed by SIGKILL'
 run 0 subject
 for name in apache apache-proxy nginx lighttpd lighttpd-uncached web; do out "$name"; done
 run 2 subject iis
-err 'there is no subject iis; there are apache, apache-proxy, nginx, lighttpd, lighttpd-uncached and web'
+err 'iis: unknown subject; known: apache, apache-proxy, nginx, lighttpd, lighttpd-uncached and web'
 run 2 subject nginx apache
 run 2 subject nginx --resets 0
 run 2 subject nginx --resets
@@ -175,14 +175,14 @@ err 'apt-get install nginx'
 run 51 test kv --subject lighttpd
 err 'apt-get install lighttpd'
 run 0 subject
-out 'not here: package apache2-bin'
+out 'not installed: package apache2-bin'
 unset ANTIPHON_SERVERS
 ANTIPHON_SUBJECTS=$dir/nothing run 51 subject web
-err 'the program web is not here'
+err 'web: not built'
 run 2 test kv --subject nginx --run 'x {port}'
 err 'only one of'
 run 2 test kv --subject nonsense
-err 'there is no subject nonsense'
+err 'nonsense: unknown subject'
 run 51 subject nginx --output /no/such/file
 err '/no/such/file'
 chmod 700 "$TMPDIR"

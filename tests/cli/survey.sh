@@ -17,7 +17,7 @@ err 'survey: too few operands'
 run 2 survey http --subject web --seed x
 err '--seed x: not a whole number'
 run 2 survey http --subject nobody --out nowhere
-err 'there is no subject nobody'
+err 'nobody: unknown subject'
 run 30 survey no-such-model --subject web
 : >file
 run 4 survey http --subject web --out file/in "${quick[@]}"

@@ -280,7 +280,7 @@ static void test_faults(void **unused)
 {
     (void)unused;
     static const aph_codec fixed = APH_CODEC_FIXED(3);
-    expect_fault(restless_step, NULL, APHI_SIMULATED_STUCK, "without receiving");
+    expect_fault(restless_step, NULL, APHI_SIMULATED_STUCK, "never receives");
     calls = 0;
     expect_fault(impure_step, NULL, APHI_SIMULATED_IMPURE, "pure function");
     expect_fault(unsendable_step, &fixed, APHI_SIMULATED_UNSENT, "no message of its codec, fixed: \"too long\"");
@@ -301,7 +301,7 @@ static void test_faults(void **unused)
 
 /* ---- the agenda -------------------------------------------------------------------------------------------------- */
 
-static void test_agenda(void **unused)
+static void test_timer_heap(void **unused)
 {
     (void)unused;
     aphi_timer_heap a = {0};
@@ -369,7 +369,7 @@ int main(void)
         cmocka_unit_test_teardown(test_built_in, drop_heap),  cmocka_unit_test_teardown(test_two_receives, drop_heap),
         cmocka_unit_test_teardown(test_no_answer, drop_heap), cmocka_unit_test_teardown(test_forbidden, drop_heap),
         cmocka_unit_test_teardown(test_choices, drop_heap),   cmocka_unit_test_teardown(test_faults, drop_heap),
-        cmocka_unit_test(test_agenda),                        cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_timer_heap),                        cmocka_unit_test(test_delay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
