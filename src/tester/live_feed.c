@@ -2,9 +2,9 @@
  *
  * live_feed.c - observations on their way to the oracle; see live_feed.h.
  *
- * Idea:       a ring, indexed by the number of the observation, so an end finds its request without a search.
- * Invariants: the slots [head, tail) are filled; what is before head was told.
- * Cost:       constant for an observation, beside what the oracle does with it. */
+ * Idea:       a ring indexed by the number of the observation, so that an end finds its request without a search.
+ * Invariants: the slots [head, tail) are filled; the observations before head were fed.
+ * Cost:       constant for an observation, without the work of the oracle. */
 #include "tester/live_feed.h"
 
 #include "base/clock.h"
@@ -14,16 +14,16 @@
 
 #include <stdlib.h>
 
-enum { SIZE_FIRST = 1024, SIZE_LAST = 65536, GIVE_EVERY = 16 /* observations: a look at the clock */ };
-static const int64_t LATE = 100000000;       /* nanoseconds that a request may wait here for its end */
-static const int64_t THINK = 1000000000;     /* and that the oracle may take over a few observations */
+enum { SIZE_FIRST = 1024, SIZE_LAST = 65536, CLOCK_EVERY = 16 /* observations */ };
+static const int64_t LATE_NS = 100000000;        /* a request waits here at most this long for its end */
+static const int64_t ORACLE_MAX_NS = 1000000000; /* time limit of the oracle for a few observations */
 
 typedef enum kind { SENT, RECEIVED, LOST } kind;
 
 typedef struct slot {
     kind kind;
     bool settled;         /* of a request: its end is known */
-    bool foretold;        /* of an end: its request was told with it */
+    bool foretold;        /* of an end: its request was fed with it as lookahead */
     bool alone;
     aph_future future;
     int64_t connection;
@@ -50,7 +50,7 @@ static slot *slot_at(const aphi_live_feed *w, uint64_t number)
     return &w->slots[number & (w->size - 1)];
 }
 
-static void mark(void *context)
+static void mark_slots(void *context)
 {
     const aphi_live_feed *w = context;
     for (uint64_t i = w->head; i < w->tail; i++) {
@@ -60,7 +60,7 @@ static void mark(void *context)
 }
 
 aphi_live_feed *aphi_live_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
-                                size_t error_size)
+                                    size_t error_size)
 {
     aphi_partitions *partitions = aphi_partitions_open(model, options, error, error_size);
     if (!partitions)
@@ -72,7 +72,7 @@ aphi_live_feed *aphi_live_feed_open(const aph_model *model, const aph_oracle_opt
     w->paired = paired;
     w->size = SIZE_FIRST;
     w->slots = aphi_alloc(w->size * sizeof *w->slots);
-    aph_root_add(mark, w);
+    aph_root_add(mark_slots, w);
     return w;
 }
 
@@ -80,16 +80,16 @@ void aphi_live_feed_close(aphi_live_feed *w)
 {
     if (!w)
         return;
-    aph_root_remove(mark, w);
+    aph_root_remove(mark_slots, w);
     aphi_partitions_close(w->partitions);
     free(w->slots);
     free(w->newest);
     free(w);
 }
 
-/* ---- what is seen ------------------------------------------------------------------------------------------------ */
+/* ---- observations ------------------------------------------------------------------------------------------------ */
 
-static void grow(aphi_live_feed *w)
+static void grow_ring(aphi_live_feed *w)
 {
     slot *slots = aphi_alloc(2 * w->size * sizeof *slots);
     for (uint64_t i = w->head; i < w->tail; i++)
@@ -99,10 +99,10 @@ static void grow(aphi_live_feed *w)
     w->size *= 2;
 }
 
-static uint64_t add(aphi_live_feed *w, slot s)
+static uint64_t add_slot(aphi_live_feed *w, slot s)
 {
     if (w->tail - w->head == w->size)
-        grow(w);
+        grow_ring(w);
     *slot_at(w, w->tail) = s;
     return w->tail++;
 }
@@ -118,15 +118,15 @@ static uint64_t *newest_of(aphi_live_feed *w, int64_t connection)
 
 uint64_t aphi_live_feed_sent(aphi_live_feed *w, int64_t connection, aph_value message, int64_t now)
 {
-    uint64_t number = add(w, (slot){.kind = SENT, .settled = !w->paired, .connection = connection, .message = message,
-                                    .future = APH_FUTURE_OPEN, .at = now});
+    uint64_t number = add_slot(w, (slot){.kind = SENT, .settled = !w->paired, .connection = connection,
+                                         .message = message, .future = APH_FUTURE_OPEN, .at = now});
     if (w->paired)
         *newest_of(w, connection) = number + 1;
     return number;
 }
 
-/* The end of a request that has not been told yet. */
-static bool settle(aphi_live_feed *w, uint64_t request, aph_future future, aph_value answer, uint64_t order)
+/* Stores the end of a request. Returns false if the request was fed already. */
+static bool settle_request(aphi_live_feed *w, uint64_t request, aph_future future, aph_value answer, uint64_t order)
 {
     if (!w->paired || request == APHI_NO_REQUEST || request < w->head)
         return false;
@@ -141,15 +141,15 @@ static bool settle(aphi_live_feed *w, uint64_t request, aph_future future, aph_v
 
 uint64_t aphi_live_feed_received(aphi_live_feed *w, int64_t connection, aph_value message, uint64_t request)
 {
-    bool foretold = settle(w, request, APH_FUTURE_ANSWER, message, w->tail);
-    return add(w, (slot){.kind = RECEIVED, .settled = true, .foretold = foretold, .connection = connection,
-                         .message = message});
+    bool foretold = settle_request(w, request, APH_FUTURE_ANSWER, message, w->tail);
+    return add_slot(w, (slot){.kind = RECEIVED, .settled = true, .foretold = foretold, .connection = connection,
+                              .message = message});
 }
 
 uint64_t aphi_live_feed_lost(aphi_live_feed *w, int64_t connection, uint64_t request)
 {
-    bool foretold = settle(w, request, APH_FUTURE_LOST, APH_NIL, w->tail);
-    return add(w, (slot){.kind = LOST, .settled = true, .foretold = foretold, .connection = connection});
+    bool foretold = settle_request(w, request, APH_FUTURE_LOST, APH_NIL, w->tail);
+    return add_slot(w, (slot){.kind = LOST, .settled = true, .foretold = foretold, .connection = connection});
 }
 
 static bool answers_nothing(void *context, const aph_event *event, aph_value *answer)
@@ -164,15 +164,15 @@ bool aphi_live_feed_knows(aphi_live_feed *w, int64_t connection, aph_value messa
     aph_value state = m->initial ? m->initial(m) : aph_object();
     aph_request request = {connection, message};
     bool waiting = true;
-    aphi_guard_arm(m, now + THINK, w->memory);
+    aphi_guard_arm(m, now + ORACLE_MAX_NS, w->memory);
     aphi_ending ending = aphi_step_feed(m, &state, &request, &waiting, APH_NIL, answers_nothing, NULL);
     *why = aphi_step_reason();
     return ending != APHI_UNKNOWN_REQUEST;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------------------ */
+/* ---- feeding the oracle ------------------------------------------------------------------------------------------ */
 
-static aph_verdict tell_one(aphi_live_feed *w, uint64_t number, const slot *s)
+static aph_verdict feed_slot(aphi_live_feed *w, uint64_t number, const slot *s)
 {
     aph_lookahead known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
     switch (s->kind) {
@@ -183,13 +183,13 @@ static aph_verdict tell_one(aphi_live_feed *w, uint64_t number, const slot *s)
     return w->verdict;
 }
 
-/* To arm costs a few system calls. */
-static void give_time(aphi_live_feed *w, int64_t now)
+/* Restarts the time limit of the oracle; not each time, because this takes a few system calls. */
+static void restart_limit(aphi_live_feed *w, int64_t now)
 {
-    if (now - w->armed_at <= THINK / 10)
+    if (now - w->armed_at <= ORACLE_MAX_NS / 10)
         return;
     w->armed_at = now;
-    aphi_guard_arm(w->model, now + THINK, w->memory);
+    aphi_guard_arm(w->model, now + ORACLE_MAX_NS, w->memory);
 }
 
 bool aphi_live_feed_is_ready(const aphi_live_feed *w, int64_t now)
@@ -197,34 +197,34 @@ bool aphi_live_feed_is_ready(const aphi_live_feed *w, int64_t now)
     if (w->head == w->tail || w->verdict != APH_PASS)
         return false;
     const slot *s = slot_at(w, w->head);
-    return s->settled || now - s->at >= LATE || w->tail - w->head >= SIZE_LAST;
+    return s->settled || now - s->at >= LATE_NS || w->tail - w->head >= SIZE_LAST;
 }
 
-static void tell_next(aphi_live_feed *w)
+static void feed_next(aphi_live_feed *w)
 {
     slot s = *slot_at(w, w->head);
-    if (w->head % GIVE_EVERY == 0)
-        give_time(w, aphi_clock_ns());
-    /* It stays in the ring, and so reachable, while the oracle hears of it. */
-    w->verdict = tell_one(w, w->head, &s);
+    if (w->head % CLOCK_EVERY == 0)
+        restart_limit(w, aphi_clock_ns());
+    /* The slot stays in the ring, and its values reachable, until the oracle returns. */
+    w->verdict = feed_slot(w, w->head, &s);
     w->head++;
 }
 
 aph_verdict aphi_live_feed_advance(aphi_live_feed *w, int64_t now, uint64_t most)
 {
     if (w->head < w->tail)
-        give_time(w, now);
+        restart_limit(w, now);
     for (uint64_t i = 0; i < most && aphi_live_feed_is_ready(w, now); i++)
-        tell_next(w);
+        feed_next(w);
     return w->verdict;
 }
 
 aph_verdict aphi_live_feed_advance_all(aphi_live_feed *w, int64_t now)
 {
     if (w->head < w->tail)
-        give_time(w, now);
+        restart_limit(w, now);
     while (w->head < w->tail && w->verdict == APH_PASS)
-        tell_next(w);
+        feed_next(w);
     return w->verdict;
 }
 
@@ -243,7 +243,8 @@ aphi_partitions *aphi_live_feed_partitions(aphi_live_feed *w)
     return w->partitions;
 }
 
-aph_verdict aphi_live_feed_quiet(aphi_live_feed *w)
+aph_verdict aphi_live_feed_quiet(aphi_live_feed *w, int64_t now)
 {
+    restart_limit(w, now);
     return w->verdict == APH_PASS ? aphi_partitions_quiet(w->partitions) : w->verdict;
 }

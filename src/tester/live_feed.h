@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * live_feed.h - tells the oracle what was seen in a live run, a little late and so better informed.
+ * live_feed.h - the observations of a live run on their way to the oracle, delayed to provide lookahead.
  *
- * An oracle that knows the end of a request when it is told of it searches far less. A live tester does not know the
- * end when it sends; but it need not tell at once. Observations wait here, in their order, until the end of the oldest
- * request among them is known or has taken too long.
- */
+ * The oracle searches far less if it knows the end of a request (response or loss) together with the request. A live
+ * tester does not know the end when it sends. So observations wait here, in order, until the end of the oldest request
+ * is known or is overdue. */
 #ifndef APHI_TESTER_LIVE_FEED_H
 #define APHI_TESTER_LIVE_FEED_H
 
@@ -15,31 +14,32 @@ typedef struct aphi_live_feed aphi_live_feed;
 
 #define APHI_NO_REQUEST UINT64_MAX
 
-/* paired: the k-th answer on a connection is known to be that to its k-th request. */
+/* paired: the k-th response on a connection is that to its k-th request. Returns NULL with a message on failure. */
 aphi_live_feed *aphi_live_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
-                                size_t error_size);
+                                    size_t error_size);
 void aphi_live_feed_close(aphi_live_feed *w);
 
-/* Is this a request that the model knows, at least in its first state? If not, *why says what it would know; valid
- * until the next call. A request that is never answered may never be tried by the oracle. */
+/* Returns false if the model does not know the request in its initial state; *why is then the reason, valid until the
+ * next call. The oracle itself may never try a request without a response. */
 bool aphi_live_feed_knows(aphi_live_feed *w, int64_t connection, aph_value message, int64_t now, const char **why);
 
-/* Each returns the number of the observation, from 0. request: the number of the one that it ends, if that is known. */
+/* Each returns the number of the observation, from 0. request: the number of the request that ends, if known. */
 uint64_t aphi_live_feed_sent(aphi_live_feed *w, int64_t connection, aph_value message, int64_t now);
 uint64_t aphi_live_feed_received(aphi_live_feed *w, int64_t connection, aph_value message, uint64_t request);
 uint64_t aphi_live_feed_lost(aphi_live_feed *w, int64_t connection, uint64_t request);
 
-/* Can something be told by now? */
+/* Returns true if an observation can be fed to the oracle. */
 bool aphi_live_feed_is_ready(const aphi_live_feed *w, int64_t now);
-/* Tell what can be told by now, of at most so many observations. The verdict so far. */
+/* Feeds the oracle the observations that are ready, at most `most`. Returns the verdict so far. */
 aph_verdict aphi_live_feed_advance(aphi_live_feed *w, int64_t now, uint64_t most);
-/* Tell all. */
+/* Feeds it all observations. */
 aph_verdict aphi_live_feed_advance_all(aphi_live_feed *w, int64_t now);
-/* All was told and nothing will come any more: is there an explanation in which the subject owes nothing? Says nothing
- * on what was told. */
-aph_verdict aphi_live_feed_quiet(aphi_live_feed *w);
+/* All observations were fed, and nothing more will arrive. Returns APH_FAIL if every explanation has a pending
+ * response, although the observations themselves are explained. */
+aph_verdict aphi_live_feed_quiet(aphi_live_feed *w, int64_t now);
+/* The number of observations that were not fed. */
 size_t aphi_live_feed_waiting(const aphi_live_feed *w);
-/* The observation that was told last. */
+/* The number of the observation that was fed last. */
 uint64_t aphi_live_feed_last(const aphi_live_feed *w);
 aphi_partitions *aphi_live_feed_partitions(aphi_live_feed *w);
 

@@ -110,14 +110,14 @@ bool aphi_run_judge_drained(aphi_run_state *r)
         return false;
     aphi_run_judge_all(r);
     j->drained = aphi_run_log_count(&r->log);
-    if (!r->ending.ended && aphi_live_feed_quiet(j->feed) != APH_PASS)
+    if (!r->ending.ended && aphi_live_feed_quiet(j->feed, r->now) != APH_PASS)
         end_by_verdict(r, APH_UNKNOWN);
     return true;
 }
 
 bool aphi_run_judge_complete(aphi_run_state *r)
 {
-    aph_verdict verdict = aphi_live_feed_quiet(r->judging.feed);
+    aph_verdict verdict = aphi_live_feed_quiet(r->judging.feed, r->now);
     if (verdict == APH_UNKNOWN)
         end_by_verdict(r, verdict);
     return verdict != APH_FAIL;

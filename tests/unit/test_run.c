@@ -141,6 +141,7 @@ typedef struct world {
     int trace;
     aphi_run *run;
     int64_t took;
+    int64_t patience_ns; /* 0: 200 ms */
     int64_t (*idle_ns)(void);
 } world;
 
@@ -205,7 +206,7 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_run_v
 {
     read_script(w, actions);
     aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1,
-                                .connections = 4, .depth = 4, .patience_ns = 200 * MS, .trace = w->trace,
+                                .connections = 4, .depth = 4, .patience_ns = w->patience_ns ? w->patience_ns : 200 * MS, .trace = w->trace,
                                 .trace_name = w->trace_path, .idle_ns = w->idle_ns};
     int64_t began = aphi_clock_ns();
     w->run = aphi_run_go(&options);
@@ -430,6 +431,14 @@ static void test_loose(void **state)
        APHI_RUN_STARVED, "the subject is silent, but every explanation has a pending response");
 }
 
+/* The oracle's time limit starts with each judgement: a patience above it does not make the verdict unknown. */
+static void test_loose_and_patient(void **state)
+{
+    world *w = *state;
+    w->patience_ns = 1300 * MS;
+    test_loose(state);
+}
+
 /* A subject that reads nothing more, where nobody knows what it owes. */
 static void test_does_not_read(void **state)
 {
@@ -514,7 +523,8 @@ int main(void)
         TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
         TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
         TEST(test_broken_off),      TEST(test_broken_off_often), TEST(test_broken_off_alone),
-        TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose),         TEST(test_does_not_read),
+        TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose), TEST(test_loose_and_patient),
+             TEST(test_does_not_read),
         TEST(test_full_disk),      TEST(test_stopped),         TEST(test_unknown_request),         TEST(test_generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
