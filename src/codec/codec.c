@@ -2,13 +2,13 @@
  *
  * codec.c - bytes to messages and back: JSON lines, lines, fixed size, length prefix.
  *
- * Idea:       a codec looks at the bytes that wait and says: a message, more, or wrong. It keeps no state but
- *             `scanned`, how far it has looked in vain, so that a message that comes one byte at a time costs what it
- *             costs at once.
- * Invariants: 1. what decode makes of a message, encode turns into bytes that decode to the same
- *             2. the answer does not depend on how the bytes were cut, but that wrong ones may be told earlier
- *             3. nothing waits for more than the limit: a gigabyte without an end is wrong after 16 MiB
- * Not done:   telling wrong JSON before its line ends. The place of the first wrong byte is the same either way.
+ * Idea:       a codec reads the received bytes and returns a message, "more", or "malformed". Its only state is
+ *             `scanned`, the number of bytes without an end of a message, so that decoding is linear even if the bytes
+ *             arrive one at a time.
+ * Invariants: 1. a decoded message can be encoded, to bytes that decode to the same message
+ *             2. the result does not depend on how the bytes were split, except that errors may be found earlier
+ *             3. no message exceeds the limit: a gigabyte without an end is malformed after 16 MiB
+ * Not done:   rejecting wrong JSON before the end of its line. The position of the first wrong byte is the same.
  * Read next:  docs/writing-models.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
 #include "codec/codec_internal.h"
 
@@ -20,18 +20,18 @@
 
 enum { LIMIT = 16 << 20 };
 
-static const aph_codec *or_json(const aph_codec *codec)
+static const aph_codec *codec_or_json(const aph_codec *codec)
 {
     return codec ? codec : &aph_codec_json;
 }
 
 size_t aphi_codec_limit(const aph_codec *codec)
 {
-    size_t limit = or_json(codec)->limit;
+    size_t limit = codec_or_json(codec)->limit;
     return limit ? limit : LIMIT;
 }
 
-/* ---- decoding with the limit in force ---------------------------------------------------------------------------- */
+/* ---- decoding with limits ---------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static aph_decoded malformed(aph_wire *w, size_t at, const char *format, ...)
 {
@@ -43,17 +43,17 @@ __attribute__((format(printf, 3, 4))) static aph_decoded malformed(aph_wire *w, 
     return APH_MALFORMED;
 }
 
-/* A codec of a model's own may be wrong: then nothing that it says can be believed. */
-static void require(bool promise, const aph_codec *codec, const char *what)
+/* Aborts if the codec of a model is wrong: no verdict would be reliable. */
+static void require(bool promise, const aph_codec *codec, const char *problem)
 {
     if (promise)
         return;
-    fprintf(stderr, "antiphon: codec %s: %s\n", codec->name ? codec->name : "without a name", what);
+    fprintf(stderr, "antiphon: codec %s: %s\n", codec->name ? codec->name : "without a name", problem);
     abort();
 }
 
-/* The codec's own word, on no more bytes than a message may have: so a message that is too long is one however many of
- * its bytes are there, and whatever is wrong with the rest of it. */
+/* Passes at most `limit` bytes to the codec: a message that is too long is rejected as such, however many of its bytes
+ * have arrived, and whatever they are. */
 static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t limit)
 {
     size_t count = w->count;
@@ -64,35 +64,35 @@ static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t lim
     }
     aph_decoded result = codec->decode(codec, w);
     require(result != APH_DECODED || (w->used > 0 && w->used <= w->count), codec,
-            "a message takes at least one byte, and no more than there are");
-    require(result != APH_MALFORMED || w->at <= w->count, codec, "the place of the wrong byte is beyond the last");
-    require(w->scanned <= w->count, codec, "more bytes were scanned than there are");
+            "used must be from 1 to the number of bytes");
+    require(result != APH_MALFORMED || w->at <= w->count, codec, "the wrong byte is beyond the last one");
+    require(w->scanned <= w->count, codec, "scanned exceeds the number of bytes");
     w->count = count;
     w->ended = ended;
     return result;
 }
 
-/* APH_MORE, unless more cannot help. */
-static aph_decoded more(const aph_codec *codec, aph_wire *w, size_t limit)
+/* Returns APH_MORE, unless the message is too long or cut off. */
+static aph_decoded require_more(const aph_codec *codec, aph_wire *w, size_t limit)
 {
     if (w->count >= limit) {
         w->beyond = !codec->limit;
         return malformed(w, limit, "a message of more than %zu bytes", limit);
     }
     if (w->ended && w->count)
-        return malformed(w, w->count, "the end comes in the middle of a message, after %zu bytes of it", w->count);
+        return malformed(w, w->count, "the input ends in the middle of a message, after %zu bytes", w->count);
     return APH_MORE;
 }
 
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *w)
 {
-    codec = or_json(codec);
+    codec = codec_or_json(codec);
     size_t limit = aphi_codec_limit(codec);
-    require(w->scanned <= w->count, codec, "bytes that were scanned are gone");
+    require(w->scanned <= w->count, codec, "scanned bytes were removed");
     w->beyond = false;
     aph_decoded result = w->count ? decode_within(codec, w, limit) : APH_MORE;
     if (result == APH_MORE)
-        result = more(codec, w, limit);
+        result = require_more(codec, w, limit);
     if (result != APH_MORE)
         w->scanned = 0;
     w->why[sizeof w->why - 1] = '\0';
@@ -113,11 +113,11 @@ const char *aph_sink_here(const aph_sink *out)
 
 bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out)
 {
-    codec = or_json(codec);
+    codec = codec_or_json(codec);
     size_t before = out->n;
     aph_sink sink = {out, here};
     bool encoded = codec->encode(codec, side, message, &sink);
-    require(!encoded || out->n > before, codec, "a message takes at least one byte");
+    require(!encoded || out->n > before, codec, "a message has at least one byte");
     if (encoded && out->n - before <= aphi_codec_limit(codec))
         return true;
     out->n = before;
@@ -141,7 +141,7 @@ bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_va
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes up to the next \n, which is not among them. */
+/* *n: the number of bytes before the next \n. */
 static bool find_line(aph_wire *w, size_t *n)
 {
     const unsigned char *end = memchr(w->bytes + w->scanned, '\n', w->count - w->scanned);
@@ -194,7 +194,7 @@ static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
     return APH_DECODED;
 }
 
-/* Symbols and terms have no place on a wire. One without a symbol, APH_WRONG, may sit deep inside. */
+/* Symbols and terms cannot be encoded. Terms without symbols (APH_WRONG) may be nested in other values. */
 static bool is_concrete(aph_value v)
 {
     if (!aphi_is_node(v))
@@ -225,8 +225,8 @@ const aph_codec aph_codec_json = {.name = "json", .decode = decode_json, .encode
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
 
-/* The end of a datagram is the end of its line. */
-static aph_decoded decode_unended(const aph_codec *codec, aph_wire *w)
+/* A datagram without a newline: its end is the end of the line. */
+static aph_decoded decode_without_newline(const aph_codec *codec, aph_wire *w)
 {
     unsigned char *line = aphi_alloc(w->count + 1);
     aph_wire ended = *w;
@@ -245,12 +245,12 @@ static aph_decoded decode_unended(const aph_codec *codec, aph_wire *w)
 
 aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *w)
 {
-    codec = or_json(codec);
+    codec = codec_or_json(codec);
     bool lines = codec->decode == decode_json || codec->decode == decode_line;
     w->ended = true;
     w->scanned = 0;
     if (lines && w->count && !memchr(w->bytes, '\n', w->count))
-        return decode_unended(codec, w);
+        return decode_without_newline(codec, w);
     switch (aph_decode(codec, w)) {
     case APH_DECODED:
         return w->used == w->count ? APH_DECODED
@@ -264,7 +264,7 @@ aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *w)
 
 aph_decoded aph_decode_fixed(const aph_codec *codec, aph_wire *w)
 {
-    require(codec->size > 0, codec, "messages of a fixed size have at least one byte");
+    require(codec->size > 0, codec, "size must be at least 1");
     if (w->count < codec->size)
         return APH_MORE;
     w->used = codec->size;
@@ -287,7 +287,7 @@ enum { PREFIX_MAX = 8 };
 
 static void require_prefix(const aph_codec *codec)
 {
-    require(codec->size > 0 && codec->size <= PREFIX_MAX, codec, "a length has 1 to 8 bytes");
+    require(codec->size > 0 && codec->size <= PREFIX_MAX, codec, "size, the bytes of a length, must be from 1 to 8");
 }
 
 aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
@@ -301,7 +301,7 @@ aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
         length = length << 8 | w->bytes[i];
     w->beyond = !codec->limit && length > limit - codec->size;
     if (codec->size > limit || length > limit - codec->size)
-        return malformed(w, 0, "a length of %llu, in a message of at most %zu bytes", (unsigned long long)length,
+        return malformed(w, 0, "a length of %llu, but a message has at most %zu bytes", (unsigned long long)length,
                          limit);
     if (w->count - codec->size < length)
         return APH_MORE;

@@ -2,19 +2,19 @@
  *
  * expression.c - J-expressions: messages with holes that earlier messages fill.
  *
- * Idea:       section 5.3.2 of Li, "Testing by dualization". A hole is {"$": [LABEL, PATH, "function"]}: the message of
- *             that label, what lies at the path in it, and a function of that. Evaluation is loose. An element of an
- *             array that is missing, or has not the rest of the path, gives way to the nearest other one that has it; a
- *             message likewise, to the latest other one of its side (requests have odd labels, answers even ones), then
- *             to the latest of the other side. So it is the same every time for the same messages.
- * Picture:    labelled messages are a ring of the latest, by number of arrival; those whose labels fall in one bucket
- *             are chained from the latest back. What was overwritten is told by its number: nothing is ever unlinked.
+ * Idea:       section 5.3.2 of Li, "Testing by dualization". A hole is {"$": [LABEL, PATH, "function"]}: the function
+ *             of the value at the path in the message with that label. Evaluation is loose. If an element of an array
+ *             is missing, or lacks the rest of the path, the nearest element that has it is used. If the message is
+ *             missing or lacks the path, the latest message of its side that has it is used (requests have odd labels,
+ *             responses even ones), then the latest of the other side. The result depends on the messages alone.
+ * Picture:    labelled messages are a ring, numbered by arrival; those whose labels share a bucket are chained, latest
+ *             first. Overwritten messages are recognized by their number, so nothing is unlinked.
  *
  *                 bucket [label & mask] --> number 907 --> number 893 --> number 340 (too old: the chain ends)
  *
- * Cost:       a label is found in constant time. Filling walks the expression once, and makes nothing where there is no
- *             hole. A hole that its label does not fill looks at every message remembered.
- * Not done:   what fills a hole is not searched for holes: it is data. */
+ * Cost:       a label is found in constant time. Filling walks the expression once, and copies only the parts with
+ *             holes. A hole that its message does not fill may visit every stored message.
+ * Not done:   holes inside a value that fills a hole: it is data. */
 #include "script/expression.h"
 
 #include <stdio.h>
@@ -27,14 +27,14 @@
 typedef struct entry {
     int64_t label;
     aph_value message;
-    uint64_t before; /* number of the one before it in its bucket; 0: none */
+    uint64_t before; /* number of the previous one in its bucket; 0: none */
 } entry;
 
 struct aphi_labelled {
     entry *ring;      /* number n is at n & mask */
     uint64_t *bucket; /* number of the latest; 0: none */
     uint64_t mask;
-    uint64_t count;   /* that ever were; they are numbered from 1 */
+    uint64_t count;   /* of all messages so far, numbered from 1 */
 };
 
 static bool is_kept(const aphi_labelled *l, uint64_t number)
@@ -89,7 +89,7 @@ bool aphi_labelled_latest(const aphi_labelled *l, size_t i, int64_t *label, aph_
     return true;
 }
 
-static const entry *find(const aphi_labelled *l, int64_t label)
+static const entry *find_entry(const aphi_labelled *l, int64_t label)
 {
     for (uint64_t n = l->bucket[(uint64_t)label & l->mask]; is_kept(l, n); n = l->ring[n & l->mask].before)
         if (l->ring[n & l->mask].label == label)
@@ -99,12 +99,12 @@ static const entry *find(const aphi_labelled *l, int64_t label)
 
 bool aphi_labelled_has(const aphi_labelled *l, int64_t label)
 {
-    return find(l, label) != NULL;
+    return find_entry(l, label) != NULL;
 }
 
 aph_value aphi_labelled_get(const aphi_labelled *l, int64_t label)
 {
-    const entry *e = find(l, label);
+    const entry *e = find_entry(l, label);
     return e ? e->message : APH_NIL;
 }
 
@@ -122,24 +122,24 @@ bool aphi_path_is_path(aph_value v)
     return true;
 }
 
-static bool find_from(aph_value v, aph_value path, size_t at, aph_value *found);
+static bool find_path(aph_value v, aph_value path, size_t at, aph_value *found);
 
 static bool find_in_array(aph_value array, uint64_t index, aph_value path, size_t next, aph_value *found)
 {
     size_t n = aph_count(array), wanted = index < n ? (size_t)index : n;
-    if (wanted < n && find_from(aph_at(array, wanted), path, next, found))
+    if (wanted < n && find_path(aph_at(array, wanted), path, next, found))
         return true;
     for (size_t far = 1; far <= n; far++) {
-        if (far <= wanted && find_from(aph_at(array, wanted - far), path, next, found))
+        if (far <= wanted && find_path(aph_at(array, wanted - far), path, next, found))
             return true;
-        if (far < n - wanted && find_from(aph_at(array, wanted + far), path, next, found))
+        if (far < n - wanted && find_path(aph_at(array, wanted + far), path, next, found))
             return true;
     }
     return false;
 }
 
-/* The parts of the path from `at` on. */
-static bool find_from(aph_value v, aph_value path, size_t at, aph_value *found)
+/* Follows the path from its part `at` on. */
+static bool find_path(aph_value v, aph_value path, size_t at, aph_value *found)
 {
     if (at == aph_count(path)) {
         *found = v;
@@ -149,12 +149,12 @@ static bool find_from(aph_value v, aph_value path, size_t at, aph_value *found)
     if (aph_is_int(part))
         return aph_kind_of(v) == APH_ARRAY && find_in_array(v, (uint64_t)aph_int_of(part), path, at + 1, found);
     aph_value item = aph_get(v, part);
-    return (item || (aph_kind_of(v) == APH_OBJECT && aph_has(v, part))) && find_from(item, path, at + 1, found);
+    return (item || (aph_kind_of(v) == APH_OBJECT && aph_has(v, part))) && find_path(item, path, at + 1, found);
 }
 
 bool aphi_path_find(aph_value message, aph_value path, aph_value *found)
 {
-    return find_from(message, path, 0, found);
+    return find_path(message, path, 0, found);
 }
 
 /* ---- holes ------------------------------------------------------------------------------------------------------- */
@@ -164,22 +164,22 @@ aph_value aph_hole(int64_t label, aph_value path, const char *function)
     return aph_record("$", APH_ARRAY_OF(aph_int(label), path, aph_str(function)));
 }
 
-/* Meant as a hole, well-formed or not: nothing else may be an object with this one field. */
-static bool claims_to_be_hole(aph_value v)
+/* A hole, well-formed or not: other objects must not have this single field. */
+static bool looks_like_hole(aph_value v)
 {
     return aph_kind_of(v) == APH_OBJECT && aph_count(v) == 1 && aph_has(v, aph_str("$"));
 }
 
 bool aphi_expression_is_hole(aph_value v)
 {
-    if (!claims_to_be_hole(v))
+    if (!looks_like_hole(v))
         return false;
     aph_value parts = aph_field(v, "$");
     return aph_kind_of(parts) == APH_ARRAY && aph_count(parts) == 3 && aph_is_int(aph_at(parts, 0)) &&
            aph_int_of(aph_at(parts, 0)) > 0 && aphi_path_is_path(aph_at(parts, 1)) && aph_is_str(aph_at(parts, 2));
 }
 
-/* NULL: "id", or not known. */
+/* Returns NULL for "id" and for unknown functions. */
 static const aph_function *function_named(const aph_function *functions, aph_value name)
 {
     for (const aph_function *f = functions; f && f->name; f++)
@@ -188,7 +188,7 @@ static const aph_function *function_named(const aph_function *functions, aph_val
     return NULL;
 }
 
-/* The latest message of the side, other than that label, that has something at the path. */
+/* Finds the path in the latest message of the side that has it, except the one with that label. */
 static bool find_elsewhere(const aphi_labelled *seen, int64_t label, bool answers, aph_value path, aph_value *found)
 {
     int64_t other;
@@ -203,7 +203,7 @@ static aph_value fill_hole(aph_value hole, const aphi_labelled *seen, const aph_
 {
     aph_value parts = aph_field(hole, "$"), path = aph_at(parts, 1), found;
     int64_t label = aph_int_of(aph_at(parts, 0));
-    const entry *e = find(seen, label);
+    const entry *e = find_entry(seen, label);
     bool answers = label % 2 == 0;
 
     if (!(e && aphi_path_find(e->message, path, &found)) && !find_elsewhere(seen, label, answers, path, &found) &&
@@ -266,7 +266,7 @@ aph_value aphi_expression_fill(aph_value v, const aphi_labelled *seen, const aph
     return f.made;
 }
 
-/* Calls visit for each object that claims to be a hole, until it returns false. */
+/* Called for each object that looks like a hole, until it returns false. */
 typedef bool visit_hole(void *context, aph_value hole);
 
 typedef struct walk {
@@ -285,7 +285,7 @@ static bool walk_field(void *context, aph_value key, aph_value item)
 static bool walk_holes(aph_value v, const walk *w)
 {
     aph_kind kind = aphi_is_node(v) ? aph_kind_of(v) : APH_NULL;
-    if (claims_to_be_hole(v))
+    if (looks_like_hole(v))
         return w->visit(w->context, v);
     if (kind == APH_OBJECT)
         return aphi_pairs(v, walk_field, (void *)w);
@@ -311,18 +311,18 @@ static bool check_hole(void *context, aph_value hole)
         return true;
     char *text = aph_json_text(formed ? name : hole, NULL);
     if (formed)
-        snprintf(c->error, c->error_size, "there is no function %.60s: the model names those that there are", text);
+        snprintf(c->error, c->error_size, "unknown function %.60s: the model does not define it", text);
     else
-        snprintf(c->error, c->error_size, "%.80s is not a hole: it would be {\"$\": [LABEL, PATH, \"function\"]}, with "
-                 "a label from 1 and a path of names and indices", text);
+        snprintf(c->error, c->error_size, "%.80s is not a hole: use {\"$\": [LABEL, PATH, \"function\"]} with a label "
+                 "from 1 and a path of names and indices", text);
     free(text);
     return false;
 }
 
-static bool check(aph_value expression, checking c)
+static bool check_expression(aph_value expression, checking c)
 {
     if (aph_is_symbolic(expression)) {
-        snprintf(c.error, c.error_size, "there is a symbol in it: only what is known can be sent");
+        snprintf(c.error, c.error_size, "the message contains a symbol: only known values can be sent");
         return false;
     }
     return walk_holes(expression, &(walk){check_hole, &c});
@@ -330,12 +330,12 @@ static bool check(aph_value expression, checking c)
 
 bool aphi_expression_is_sound(aph_value expression, char *error, size_t error_size)
 {
-    return check(expression, (checking){.any_function = true, .error = error, .error_size = error_size});
+    return check_expression(expression, (checking){.any_function = true, .error = error, .error_size = error_size});
 }
 
 bool aphi_expression_check(aph_value expression, const aph_function *functions, char *error, size_t error_size)
 {
-    return check(expression, (checking){.functions = functions, .error = error, .error_size = error_size});
+    return check_expression(expression, (checking){.functions = functions, .error = error, .error_size = error_size});
 }
 
 static bool find_newest(void *context, aph_value hole)

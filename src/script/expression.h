@@ -6,31 +6,31 @@
 
 #include <antiphon/generate.h>
 
-/* Messages by label: the last ones of a run. Holds values; is a root by itself. */
+/* The latest messages of a run, by label. Its values are kept alive. */
 typedef struct aphi_labelled aphi_labelled;
 
-aphi_labelled *aphi_labelled_open(size_t capacity); /* remembers at least so many of the latest messages */
+aphi_labelled *aphi_labelled_open(size_t capacity); /* keeps at least this number of the latest messages */
 void aphi_labelled_close(aphi_labelled *l);
-/* Of two messages with the same label the later counts. */
+/* A later message with the same label replaces the earlier one. */
 void aphi_labelled_add(aphi_labelled *l, int64_t label, aph_value message);
-/* The i-th latest; false beyond. */
+/* The i-th latest message, from 0. Returns false if there are fewer. */
 bool aphi_labelled_latest(const aphi_labelled *l, size_t i, int64_t *label, aph_value *message);
 bool aphi_labelled_has(const aphi_labelled *l, int64_t label);
 aph_value aphi_labelled_get(const aphi_labelled *l, int64_t label); /* APH_NIL if it is not there */
 
-/* What lies at the path; where an array has not that element, or the element has not the rest of the path, the nearest
- * other one that has it serves. False if none has. */
+/* Finds the value at the path. If an array has no such element, or the element lacks the rest of the path, the nearest
+ * element that has it is used. Returns false if there is none. */
 bool aphi_path_find(aph_value message, aph_value path, aph_value *found);
-/* Is it an array of strings and of integers that are not negative? */
+/* Returns true for an array of strings and non-negative integers. */
 bool aphi_path_is_path(aph_value v);
 
-/* The message that the expression comes to. functions: beside "id"; NULL or ended by one without a name. A hole that
- * nothing fills comes to null. Never fails; does not collect. */
+/* Evaluates the expression to a message. functions: besides "id"; NULL, or ended by one without a name. A hole that
+ * nothing fills becomes null. Never fails; does not collect. */
 aph_value aphi_expression_fill(aph_value expression, const aphi_labelled *seen, const aph_function *functions);
 bool aphi_expression_is_hole(aph_value v);
-/* Can it be sent: nothing symbolic, and every hole well-formed? On failure says what is wrong. */
+/* Returns false with a message if the expression has symbols or malformed holes. */
 bool aphi_expression_is_sound(aph_value expression, char *error, size_t error_size);
-/* The same, and every function is known. */
+/* The same for unknown functions. */
 bool aphi_expression_check(aph_value expression, const aph_function *functions, char *error, size_t error_size);
 /* The label of the newest message that the expression refers to; 0 if it has no hole. */
 int64_t aphi_expression_newest(aph_value expression);

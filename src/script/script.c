@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * script.c - scripts in memory, and on disk: one JSON object a line (docs/testing.md).
+ * script.c - scripts in memory and on disk, where each line is a JSON object (docs/testing.md).
  *
- * Idea:       a line is read as a value and taken apart by name; whatever is not expected is an error with its line, so
- *             that a slip of the pen is not run as something else.
- * Invariants: (1) labels are odd and rise. (2) An action waits only for answers to requests with smaller labels, so no
- *             script waits for itself. (3) What is sent is not null and its holes are well-formed; whether their
- *             functions exist is for the one who knows the model.
+ * Idea:       a line is parsed as a value, and its fields are read by name. Unknown fields are errors with a line
+ *             number, so that a typing error does not change the meaning of a script.
+ * Invariants: (1) labels are odd and rise. (2) An action waits only for responses to requests with smaller labels, so
+ *             no script waits for itself. (3) Messages are not null and their holes are well-formed; their functions
+ *             are checked when the model is known.
  * Cost:       linear; the whole file is in memory. */
 #include "script/script.h"
 
@@ -86,7 +86,7 @@ aph_value aphi_action_value(const aphi_action *a)
     return v;
 }
 
-/* A line with the fields in the order in which people read them, not in that of objects. */
+/* Writes the fields in the order of names, which is easier to read than the order of objects. */
 static void add_line(aphi_buffer *b, aph_value object, const char *const *names)
 {
     const char *before = "{";
@@ -131,10 +131,10 @@ static bool write_all(int fd, const char *text, size_t n)
     return true;
 }
 
-/* Writes the file beside the path and moves it there: who reads the path sees a whole script, before and after. */
-static bool write_and_move(const char *beside, const char *path, const char *text, size_t n)
+/* Writes a temporary file and renames it: readers of the path always see a complete script. */
+static bool write_and_move(const char *temporary, const char *path, const char *text, size_t n)
 {
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, text, n) && fsync(fd) == 0;
@@ -143,25 +143,25 @@ static bool write_and_move(const char *beside, const char *path, const char *tex
         ok = false;
         why = errno;
     }
-    if (ok && rename(beside, path) == 0)
+    if (ok && rename(temporary, path) == 0)
         return true;
     if (ok)
         why = errno;
-    unlink(beside);
+    unlink(temporary);
     errno = why;
     return false;
 }
 
 bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size)
 {
-    aphi_buffer beside = {0};
+    aphi_buffer temporary = {0};
     size_t n;
     char *text = aphi_script_text(s, &n);
-    aphi_buffer_format(&beside, "%s.%ld.part", path, (long)getpid());
-    bool ok = write_and_move(aphi_buffer_text(&beside), path, text, n);
+    aphi_buffer_format(&temporary, "%s.%ld.part", path, (long)getpid());
+    bool ok = write_and_move(aphi_buffer_text(&temporary), path, text, n);
     if (!ok)
         snprintf(error, error_size, "%s: cannot write the script: %s", path, strerror(errno));
-    aphi_buffer_free(&beside);
+    aphi_buffer_free(&temporary);
     free(text);
     return ok;
 }
@@ -176,7 +176,7 @@ typedef struct reading {
     size_t error_size;
 } reading;
 
-__attribute__((format(printf, 2, 3))) static bool wrong(reading *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail_line(reading *r, const char *format, ...)
 {
     char what[400];
     va_list args;
@@ -189,7 +189,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(reading *r, const char *
 
 typedef struct naming {
     const char *const *names;
-    aph_value stranger;
+    aph_value unknown;
 } naming;
 
 static bool is_named(void *context, aph_value key, aph_value item)
@@ -199,7 +199,7 @@ static bool is_named(void *context, aph_value key, aph_value item)
     for (const char *const *name = n->names; *name; name++)
         if (aph_str_is(key, *name))
             return true;
-    n->stranger = key;
+    n->unknown = key;
     return false;
 }
 
@@ -208,8 +208,8 @@ static bool only_known_fields(reading *r, aph_value object, const char *const *n
     naming n = {.names = names};
     if (aphi_pairs(object, is_named, &n))
         return true;
-    char *text = aph_json_text(n.stranger, NULL);
-    wrong(r, "there is no field %.60s; known are %s", text, known);
+    char *text = aph_json_text(n.unknown, NULL);
+    fail_line(r, "unknown field %.60s; the fields are %s", text, known);
     free(text);
     return false;
 }
@@ -219,7 +219,7 @@ static bool read_int(reading *r, aph_value object, const char *name, int64_t low
 {
     aph_value v = aph_field(object, name);
     if (!aph_is_int(v) || aph_int_of(v) < low || aph_int_of(v) > high)
-        return wrong(r, "\"%s\" must be an integer from %" PRId64 " to %" PRId64, name, low, high);
+        return fail_line(r, "\"%s\" must be an integer from %" PRId64 " to %" PRId64, name, low, high);
     *i = aph_int_of(v);
     return true;
 }
@@ -231,7 +231,7 @@ static bool read_name(reading *r, aph_value object, const char *name, char *to, 
     size_t n;
     const char *bytes = aph_is_str(v) ? aph_bytes_of(&v, &n) : NULL;
     if (!bytes || n >= size || memchr(bytes, 0, n))
-        return wrong(r, "\"%s\" must be a string of at most %zu bytes", name, size - 1);
+        return fail_line(r, "\"%s\" must be a string of at most %zu bytes", name, size - 1);
     memcpy(to, bytes, n);
     to[n] = 0;
     return true;
@@ -241,11 +241,11 @@ static bool read_header(reading *r, aph_value v, aphi_script *s)
 {
     int64_t seed = 0;
     if (!aph_has(v, aph_str("antiphon")) || !aph_has(v, aph_str("script")))
-        return wrong(r, "this is not a script: its first line would be {\"antiphon\":1,\"script\":\"MODEL\",...}");
+        return fail_line(r, "not a script: the first line must be {\"antiphon\":1,\"script\":\"MODEL\",...}");
     if (!only_known_fields(r, v, header_names, "\"antiphon\", \"script\", \"environment\" and \"seed\""))
         return false;
     if (aph_field(v, "antiphon") != aph_int(1))
-        return wrong(r, "\"antiphon\" is the version of the format: only 1 is known here");
+        return fail_line(r, "\"antiphon\" is the version of the format: only 1 is supported");
     if (aph_has(v, aph_str("seed")) && !read_int(r, v, "seed", INT64_MIN, INT64_MAX, &seed))
         return false;
     s->seed = (uint64_t)seed;
@@ -267,15 +267,15 @@ static bool read_wait(reading *r, aph_value v, aphi_action *a)
         return read_int(r, v, "pause_us", 0, INT64_C(3600000000), &a->waits_for);
     }
     if (!one || !aph_has(v, aph_str("answer")))
-        return wrong(r, "\"wait\" must be {\"answer\": LABEL}, \"quiet\" or {\"pause_us\": MICROSECONDS}");
+        return fail_line(r, "\"wait\" must be {\"answer\": LABEL}, \"quiet\" or {\"pause_us\": MICROSECONDS}");
     a->wait = APHI_WAIT_ANSWER;
     if (!read_int(r, v, "answer", 2, INT64_MAX - 1, &a->waits_for))
         return false;
     if (a->waits_for % 2 != 0)
-        return wrong(r, "answers have even labels: the answer to request %" PRId64 " is %" PRId64, a->waits_for,
+        return fail_line(r, "responses have even labels: the response to request %" PRId64 " is %" PRId64, a->waits_for,
                      a->waits_for + 1);
     if (a->waits_for > a->label)
-        return wrong(r, "it would wait for ever: request %" PRId64 " comes only after it", a->waits_for - 1);
+        return fail_line(r, "the wait never ends: request %" PRId64 " comes after this action", a->waits_for - 1);
     return true;
 }
 
@@ -284,13 +284,13 @@ static bool read_send(reading *r, aph_value v, aphi_action *a)
     char why[300];
     a->send = aph_field(v, "send");
     if (a->send && aph_has(v, aph_str("close")))
-        return wrong(r, "an action either sends or closes, not both");
+        return fail_line(r, "an action cannot both send and close");
     if (!a->send && aph_has(v, aph_str("send")))
-        return wrong(r, "null cannot be sent");
+        return fail_line(r, "null cannot be sent");
     if (!a->send && !aph_truth(aph_field(v, "close")))
-        return wrong(r, "an action needs \"send\", a message, or \"close\":true");
+        return fail_line(r, "an action needs \"send\":MESSAGE or \"close\":true");
     if (!aphi_expression_is_sound(a->send, why, sizeof why))
-        return wrong(r, "%s", why);
+        return fail_line(r, "%s", why);
     return true;
 }
 
@@ -302,15 +302,15 @@ static bool read_action(reading *r, aph_value v, aphi_action *a)
         !read_int(r, v, "conn", 0, INT64_C(1) << 31, &a->connection))
         return false;
     if (a->label % 2 == 0)
-        return wrong(r, "requests have odd labels, and %" PRId64 " is even", a->label);
+        return fail_line(r, "label %" PRId64 " is even: requests have odd labels", a->label);
     if (a->label <= r->last)
-        return wrong(r, "labels rise, and %" PRId64 " comes after %" PRId64, a->label, r->last);
+        return fail_line(r, "label %" PRId64 " comes after %" PRId64 ": labels must rise", a->label, r->last);
     if (!read_send(r, v, a))
         return false;
     if (aph_has(v, aph_str("chunk")) && !read_int(r, v, "chunk", 1, UINT32_MAX, &chunk))
         return false;
     if (chunk && !a->send)
-        return wrong(r, "\"chunk\" says how bytes are sent, and this sends none");
+        return fail_line(r, "\"chunk\" needs a \"send\"");
     a->chunk = (uint32_t)chunk;
     r->last = a->label;
     return !aph_has(v, aph_str("wait")) || read_wait(r, aph_field(v, "wait"), a);
@@ -321,9 +321,9 @@ static bool read_line(reading *r, const char *text, size_t n, aphi_script *s)
     aph_value v;
     aph_json_error json;
     if (!aph_json_read(text, n, &v, &json))
-        return wrong(r, "column %zu: %s", json.offset + 1, json.message);
+        return fail_line(r, "column %zu: %s", json.offset + 1, json.message);
     if (aph_kind_of(v) != APH_OBJECT)
-        return wrong(r, "a line of a script is one JSON object");
+        return fail_line(r, "a line of a script must be a JSON object");
     if (r->line == 1)
         return read_header(r, v, s);
     aphi_action a = {0};

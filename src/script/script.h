@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * script.h - what a tester does: a list of actions, each with what it waits for.
+ * script.h - scripts of a tester: lists of actions, each with a condition that it waits for.
  *
- * On disk (docs/testing.md) it is one JSON object a line:
+ * On disk (docs/testing.md) each line is one JSON object:
  *
  *     {"antiphon":1,"script":"kv","environment":"tcp","seed":7}
  *     {"label":1,"conn":0,"send":{"f":"put","key":"a","value":1}}
@@ -17,15 +17,15 @@
 
 typedef enum aphi_wait {
     APHI_WAIT_NOTHING,
-    APHI_WAIT_ANSWER, /* to the message with that label, which is even; at once if its request is not in the script */
-    APHI_WAIT_QUIET,  /* until everything was answered and nothing has come for a while */
-    APHI_WAIT_PAUSE,  /* for a time */
+    APHI_WAIT_ANSWER, /* for the response with that label, which is even; over if its request is not in the script */
+    APHI_WAIT_QUIET,  /* until there are no outstanding requests and nothing has arrived for a while */
+    APHI_WAIT_PAUSE,
 } aphi_wait;
 
-/* Actions are taken in the order of the script: one that waits holds up all that follow. */
+/* Actions are performed in order: one that waits delays all later ones. */
 typedef struct aphi_action {
     int64_t label;      /* odd, rising */
-    int64_t connection; /* opened when it is first used, and again after it was closed */
+    int64_t connection; /* opened by its first action, and by the first after a close */
     aph_value send;     /* a J-expression, not null; APH_NIL: close the connection */
     uint32_t chunk;     /* bytes in one write, 0: all */
     aphi_wait wait;
@@ -35,27 +35,27 @@ typedef struct aphi_action {
 typedef struct aphi_script {
     char model[64];        /* a model's name, or "" */
     char environment[16];
-    uint64_t seed;         /* for what chance decides beside the actions */
+    uint64_t seed;         /* of random choices that are not in the actions */
     aphi_action *actions;
     size_t count, capacity;
 } aphi_script;
 
-/* Scripts hold values: aphi_script_mark belongs in a root of their owner. */
+/* The owner of a script marks its values. */
 void aphi_script_mark(const aphi_script *s);
 void aphi_script_free(aphi_script *s);
 void aphi_script_add(aphi_script *s, const aphi_action *action);
 aphi_script aphi_script_copy(const aphi_script *s);
-/* The index of the action with that label, or of the request with that answer; count if there is none. */
+/* Returns the index of the action with that label, or of the request with that response; count if there is none. */
 size_t aphi_script_index(const aphi_script *s, int64_t label);
 
-/* Reads a whole file, or a text; strict. On failure says what, where (name:line) and what to do, and *s is empty. */
+/* Read a file or a text, strictly. Return false with a message (NAME:LINE: ...) and an empty *s on failure. */
 bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t error_size);
 bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script *s, char *error, size_t error_size);
-/* Writes a whole file, which appears complete or not at all. On failure says what to do; an earlier file stays. */
+/* Writes the file atomically. Returns false with a message on failure; an earlier file remains. */
 bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size);
-/* The same as text in malloc'ed memory, NUL-terminated; *n, if given, receives its length. */
+/* Returns the text of the file, malloc'ed and NUL-terminated; *n, if n is not NULL, receives its length. */
 char *aphi_script_text(const aphi_script *s, size_t *n);
-/* One action as a value, as on disk. */
+/* Returns one action as the value of its line. */
 aph_value aphi_action_value(const aphi_action *a);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * simplify.c - simpler forms of an expression, counted through.
+ * simplify.c - simpler forms of an expression, by number.
  *
- * Idea:       The forms are not listed but numbered: a walk counts down to the one asked for and rebuilds the path to
- *             it. So nobody holds values while a candidate runs, which may collect.
- * Invariants: A form is smaller in (nodes, bytes of strings, bytes that are not 'a', magnitude of integers, negative
- *             integers, trues), compared from the left, a hole counting as more than one node: chains end.
+ * Idea:       The forms are numbered instead of listed: a walk counts down to the n-th and rebuilds the path to it. So
+ *             callers hold no values while a candidate runs, which may collect.
+ * Invariants: A form is smaller in the lexicographic order of (nodes, bytes of strings, bytes that are not 'a',
+ *             magnitude of integers, negative integers, trues), where a hole counts as two nodes: chains end.
  * Cost:       Linear in the expression for each form. */
 #include "script/simplify.h"
 
@@ -32,7 +32,7 @@ static bool simpler_int(int64_t i, size_t n, aph_value *simpler)
     return n < count;
 }
 
-/* So many times 'a'. */
+/* n times 'a'. */
 static aph_value plain_string(size_t n)
 {
     char *bytes = aphi_alloc(n + 1);
@@ -162,7 +162,8 @@ static bool drop_part(aph_value v, size_t n, aph_value *smaller)
     return kind == APH_ARRAY ? without_item(v, n, smaller) : kind == APH_OBJECT && without_field(v, n, smaller);
 }
 
-/* The i-th part of an array or object that is not a hole; with `put`, also v with that part replaced by *part. */
+/* Reads the i-th part of an array or object that is not a hole into *part; or, with `put`, stores v with that part
+ * replaced by *part in *put. */
 static bool part_at(aph_value v, size_t i, aph_value *part, aph_value *put)
 {
     aph_kind kind = aph_kind_of(v);
@@ -183,7 +184,7 @@ static bool part_at(aph_value v, size_t i, aph_value *part, aph_value *put)
 /* The n-th form of one node. */
 typedef bool form_of(aph_value v, size_t n, aph_value *form);
 
-/* Counts *n down by the forms that there are; true where it gets to the one asked for. */
+/* Decrements *n by the number of forms that it skips. Returns true if it reaches the n-th. */
 static bool count_forms(aph_value v, form_of *form_at, size_t *n, aph_value *form)
 {
     for (size_t i = 0; form_at(v, i, form); i++) {

@@ -73,7 +73,7 @@ exec 3<>/dev/tcp/127.0.0.1/"$port"
 printf '{"f":"get"' >&3
 exec 3>&-
 sleep 0.3
-err 'the end comes in the middle of a message'
+err 'the input ends in the middle of a message'
 stop
 out 'kv, environment tcp, seed 7'
 out 'connections'

@@ -137,7 +137,7 @@ static void test_json(void **unused)
     expect(&aph_codec_json, "{\"f\":\"get\"}\n5\r\n null \n", "[{\"f\":\"get\"},5,null]");
     expect(NULL, "[1]\n", "[[1]]"); /* no codec is this one */
     expect(&aph_codec_json, "", "[]");
-    expect(&aph_codec_json, "1\n2", "[1,\"!3 the end comes in the middle of a message, after 1 bytes of it\"]");
+    expect(&aph_codec_json, "1\n2", "[1,\"!3 the input ends in the middle of a message, after 1 bytes\"]");
     expect(&aph_codec_json, "1\n[2 3]\n", "[1,\"!5 not JSON: expected a comma or ] after an item\"]");
     expect(&aph_codec_json, "\n", "[\"!0 not JSON: the text ends in the middle of a value\"]");
     expect(&aph_codec_json, "1.5\n", "[\"!0 not JSON: a number that is not an integer\"]");
@@ -154,7 +154,7 @@ static void test_lines(void **unused)
     (void)unused;
     expect(&aph_codec_lines, "abc\n\r\nd\r\r\n", "[\"abc\",\"\",\"d\\r\"]");
     expect(&aph_codec_lines, "abc\nd",
-           "[\"abc\",\"!5 the end comes in the middle of a message, after 1 bytes of it\"]");
+           "[\"abc\",\"!5 the input ends in the middle of a message, after 1 bytes\"]");
     expect_bytes(&aph_codec_lines, "a\0b\n", 4, true, "[\"a\\u0000b\"]");
     expect_encoded(&aph_codec_lines, aph_str("one two"), "one two\n", 8);
     expect_encoded(&aph_codec_lines, aph_str(""), "\n", 1);
@@ -167,7 +167,7 @@ static void test_fixed(void **unused)
 {
     (void)unused;
     expect(&fixed3, "abcdef", "[\"abc\",\"def\"]");
-    expect(&fixed3, "abcd", "[\"abc\",\"!4 the end comes in the middle of a message, after 1 bytes of it\"]");
+    expect(&fixed3, "abcd", "[\"abc\",\"!4 the input ends in the middle of a message, after 1 bytes\"]");
     expect_encoded(&fixed3, aph_str("xyz"), "xyz", 3);
     expect_refused(&fixed3, aph_str("xy"));
     expect_refused(&fixed3, aph_str("wxyz"));
@@ -180,11 +180,11 @@ static void test_prefixed(void **unused)
     expect_bytes(&prefixed1, "\3abc\0\1d", 7, true, "[\"abc\",\"\",\"d\"]");
     expect_bytes(&prefixed4, "\0\0\0\2abc", 7, false, "[\"ab\"]");
     expect_bytes(&prefixed4, "\0\0\0\2a", 5, true,
-                 "[\"!5 the end comes in the middle of a message, after 5 bytes of it\"]");
+                 "[\"!5 the input ends in the middle of a message, after 5 bytes\"]");
     expect_bytes(&prefixed4, "\1\0\0\0", 4, false,
-                 "[\"!0 a length of 16777216, in a message of at most 16777216 bytes\"]");
+                 "[\"!0 a length of 16777216, but a message has at most 16777216 bytes\"]");
     expect_bytes(&prefixed8, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, false,
-                 "[\"!0 a length of 18446744073709551615, in a message of at most 16777216 bytes\"]");
+                 "[\"!0 a length of 18446744073709551615, but a message has at most 16777216 bytes\"]");
     expect_encoded(&prefixed4, aph_str("hello"), "\0\0\0\5hello", 9);
     expect_encoded(&prefixed8, aph_str(""), "\0\0\0\0\0\0\0\0", 8);
     char long_one[256] = {0};
@@ -204,7 +204,7 @@ static void test_limit(void **unused)
     expect(&lines, "abc\nabc\n", "[\"abc\",\"abc\"]");
     expect(&lines, "abcd\nabc\n", "[\"!4 a message of more than 4 bytes\"]");
     expect(&lines, "abcd", "[\"!4 a message of more than 4 bytes\"]");
-    expect_bytes(&prefixed, "\3abc\4", 5, false, "[\"abc\",\"!4 a length of 4, in a message of at most 4 bytes\"]");
+    expect_bytes(&prefixed, "\3abc\4", 5, false, "[\"abc\",\"!4 a length of 4, but a message has at most 4 bytes\"]");
     expect_refused(&lines, aph_str("abcd"));
     expect_encoded(&lines, aph_str("abc"), "abc\n", 4);
     /* A gigabyte that does not end is not waited for. */
