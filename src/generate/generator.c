@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * generator.c - what to send next, on which connection, after what.
+ * generator.c - the next action of a run: its request, its connection, its wait.
  *
- * Idea:       what: the model's generator or its shape, with a taste for what reached new branches. When: a run
- *             alternates between calm stretches, in which each request waits for the answer to the one before, and busy
- *             ones, in which connections have many requests in flight. A server that is wrong is mostly caught in calm
- *             ones, for there the order in which it worked is known: often two requests that have to do with each other
- *             (the same part of the state, the same value in some field) follow one another on different connections,
- *             as the GET after the PUT of figure 6.3 in Li, "Testing by dualization". Races show in busy ones. Some
- *             stretches use a few connections only, some write messages in pieces.
- * Picture:    connections are a list from the least to the most recently used; the next is taken near its head.
+ * Idea:       requests come from the model's generator or its shape, and those that reached new branches become more
+ *             likely. A run alternates between calm phases, in which each request waits for the previous response, and
+ *             busy phases with many requests in flight. Most errors of servers are found in calm phases, because the
+ *             order of processing is known: often two related requests (the same partition, or the same value in some
+ *             field) follow each other on different connections, as the GET after the PUT of figure 6.3 in Li, "Testing
+ *             by dualization". Races are found in busy phases. Some phases use only a few connections, some write
+ *             messages in chunks.
+ * Picture:    connections are a list from the least to the most recently used; the next one is taken near its head.
  *
  *                 oldest -> c4 -> c1 -> c7 -> ... -> c2 <- newest
  *
  * Invariants: (1) a connection with `depth` requests in flight gets another only with a wait for the oldest of them.
- *             (2) the head of the list is taken when it was not used for OVERDUE_TIMES as many actions as there are
- *             connections, and a few: no connection starves. (3) Labels that are waited for were given by this
- *             generator to sends. (4) The same seed and the same knowledge make the same actions.
- * Cost:       a few hundred nanoseconds an action; the walk for a connection passes those that are full. */
+ *             (2) the head of the list is used after at most OVERDUE_TIMES * connections + OVERDUE_MORE actions: no
+ *             connection starves. (3) Actions wait only for labels of sends of this generator. (4) The same seed and
+ *             the same knowledge yield the same actions.
+ * Cost:       a few hundred nanoseconds for an action; the search for a connection skips the full ones. */
 #include "generate/generator.h"
 
 #include <stdio.h>
@@ -29,13 +29,13 @@
 
 enum {
     DEPTH_MAX = 4096,
-    FOCUS_MAX = 3,      /* connections of a stretch that uses a few only */
-    KINDS_MAX = 64,     /* that taste tells apart */
-    TRIES = 16,         /* draws for a request that has to do with the one before */
-    FAULTS_MAX = 64,    /* draws in a row that cannot be sent */
-    KINDS_DRAWS = 1000, /* to see which kinds there are */
-    VALUES_DRAWS = 5000, /* enough to tell what is never said beside what */
-    OFTEN = 90,         /* of these: what is said so often may be said elsewhere, too */
+    FOCUS_MAX = 3,      /* connections of a phase that uses only a few */
+    KINDS_MAX = 64,     /* with weights */
+    TRIES = 16,         /* draws for a related request */
+    FAULTS_MAX = 64,    /* successive draws that cannot be sent */
+    KINDS_DRAWS = 1000, /* to list the kinds */
+    VALUES_DRAWS = 5000, /* enough to find the values that never occur together */
+    FREQUENT = 90,      /* occurrences in these of a value that may be substituted for others */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
     LONG_RUN = 1024,    /* actions */
@@ -48,16 +48,16 @@ typedef struct connection {
     uint64_t used_at;      /* action */
     uint64_t sent;         /* since it was opened */
     int64_t *labels;       /* of the last `depth` requests; the k-th sent is at k % depth */
-    aph_value last;        /* request, if parts are kept apart */
+    aph_value last;        /* request, if partitions are kept apart */
 } connection;
 
-typedef struct stretch {
+typedef struct phase {
     bool calm;
     uint64_t left;        /* actions */
     size_t focus_count;   /* 0: all connections */
     uint32_t focus[FOCUS_MAX];
-    unsigned chunked;     /* one in so many requests is written in pieces */
-} stretch;
+    unsigned chunked;     /* 1 / probability that a request is written in chunks */
+} phase;
 
 typedef struct kind_option {
     aph_value name;
@@ -68,14 +68,14 @@ struct aphi_generator {
     const aph_model *model;
     aphi_request_shape *shape;  /* NULL: the model has a generator */
     aph_gen gen;
-    connection *connections;    /* one more than there are: the list's ends */
+    connection *connections;    /* one more element, for the ends of the list */
     int64_t *labels;
     uint32_t count;
     size_t depth;
-    bool apart;                 /* parts are kept apart */
+    bool apart;                 /* partitions are kept apart */
     uint64_t actions;
-    int64_t label;              /* the last one given */
-    stretch now;
+    int64_t label;              /* the latest */
+    phase now;
     /* The latest request. */
     int64_t last_label;         /* 0: none yet */
     uint32_t last_connection;
@@ -95,7 +95,7 @@ aph_value aphi_request_kind(const aph_model *model, aph_value request)
     return aph_is_str(f) ? f : aph_str("message");
 }
 
-/* NULL: there are too many. */
+/* Returns NULL if there are too many kinds. */
 static aphi_weighted *option_of_kind(aphi_generator *g, aph_value kind)
 {
     for (size_t i = 0; i < g->kinds_count; i++)
@@ -108,21 +108,21 @@ static aphi_weighted *option_of_kind(aphi_generator *g, aph_value kind)
     return &k->option;
 }
 
-/* What a generator in C draws is taken by the taste for its kind, most of the time. A shape's choices have theirs. */
-static bool is_to_taste(aphi_generator *g, aph_value kind)
+/* Accepts a request of a generator in C by the weight of its kind. A shape has weights for its own choices. */
+static bool accept_kind(aphi_generator *g, aph_value kind)
 {
     aphi_weighted *option = option_of_kind(g, kind);
     uint64_t most = 1;
     if (!option || g->shape)
         return true;
-    aphi_weights_draw(&g->gen.taste, option);
+    aphi_weights_draw(&g->gen.weights, option);
     for (size_t i = 0; i < g->kinds_count; i++)
-        if (aphi_weighted_pull(&g->kinds[i].option) > most)
-            most = aphi_weighted_pull(&g->kinds[i].option);
-    return option->uses == 0 || aphi_choice_below(&g->gen.choice, most) < aphi_weighted_pull(option);
+        if (aphi_weighted_now(&g->kinds[i].option) > most)
+            most = aphi_weighted_now(&g->kinds[i].option);
+    return option->uses == 0 || aphi_choice_below(&g->gen.choice, most) < aphi_weighted_now(option);
 }
 
-/* ---- what to send ------------------------------------------------------------------------------------------------ */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 typedef struct comparison {
     aph_value other;
@@ -139,8 +139,8 @@ static bool compare_field(void *context, aph_value key, aph_value item)
     return !c->equal;
 }
 
-/* Are both about the same thing? Without a notion of parts: is a field equal in both, if they have one in common? */
-static bool have_to_do(const aph_model *model, aph_value a, aph_value b)
+/* Returns true if both have the same partition; without partitions, if they have an equal field, or none in common. */
+static bool are_related(const aph_model *model, aph_value a, aph_value b)
 {
     if (model->part)
         return model->part(a) == model->part(b);
@@ -151,38 +151,38 @@ static bool have_to_do(const aph_model *model, aph_value a, aph_value b)
     return c.equal || !c.common;
 }
 
-/* If its part depends on a hole, nobody can say. */
+/* Returns false if the partition depends on a hole. */
 static bool is_same_part(const aph_model *model, aph_value a, aph_value b)
 {
     aph_value part = model->part(a);
     return part == model->part(b) && aphi_expression_newest(part) == 0;
 }
 
-/* At first only another kind of request will do, if there are any. */
+/* The first tries accept only another kind of request, if there is one. */
 static bool meets_wish(aphi_generator *g, aph_value request, aph_value kind, int tries)
 {
     aph_value wish = g->gen.wish;
     if (!wish)
         return true;
     bool other_kind = g->kinds_count < 2 || kind != g->last_kind;
-    return (other_kind || tries >= TRIES / 2) && have_to_do(g->model, request, wish);
+    return (other_kind || tries >= TRIES / 2) && are_related(g->model, request, wish);
 }
 
 static aph_value draw_once(aphi_generator *g)
 {
-    aphi_weights_begin(&g->gen.taste);
+    aphi_weights_begin(&g->gen.weights);
     return g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
 }
 
-/* A request that can be sent, or APH_NIL, and then why is said. What a shape draws is sound, but can be null. */
+/* Returns a request that can be sent, or APH_NIL and sets g->error. A shape yields sound requests, or null. */
 static aph_value draw_sound(aphi_generator *g)
 {
     for (int faults = 0; faults < FAULTS_MAX; faults++) {
         aph_value request = draw_once(g);
-        char why[240] = "it gives null, which cannot be sent";
+        char why[240] = "it returns null, which cannot be sent";
         if (request && (g->shape || aphi_expression_check(request, g->model->functions, why, sizeof why)))
             return request;
-        snprintf(g->error, sizeof g->error, "the %s of the model %s: %s", g->shape ? "shape" : "generator",
+        snprintf(g->error, sizeof g->error, "%s of the model %s: %s", g->shape ? "shape" : "generator",
                  g->model->name, why);
     }
     return APH_NIL;
@@ -196,11 +196,11 @@ static aph_value draw_request(aphi_generator *g)
         if (!request)
             break;
         kind = aphi_request_kind(g->model, request);
-        bool tasty = is_to_taste(g, kind);
-        if ((tasty || tries >= TRIES / 2) && meets_wish(g, request, kind, tries))
+        bool accepted = accept_kind(g, kind);
+        if ((accepted || tries >= TRIES / 2) && meets_wish(g, request, kind, tries))
             break;
     }
-    aphi_weights_use(&g->gen.taste);
+    aphi_weights_use(&g->gen.weights);
     g->last_kind = kind;
     return request;
 }
@@ -244,7 +244,7 @@ static bool is_overdue(const aphi_generator *g, uint32_t c)
     return g->actions - g->connections[c].used_at > (uint64_t)OVERDUE_TIMES * g->count + OVERDUE_MORE;
 }
 
-/* Not one to be avoided, nor one that is full; now and then the next one instead. */
+/* Skips the avoided connection and full ones, and with a probability of 1/4 any other. */
 static uint32_t choose_by_age(aphi_generator *g, uint32_t avoided)
 {
     uint32_t skipped = g->count;
@@ -261,7 +261,7 @@ static uint32_t choose_by_age(aphi_generator *g, uint32_t avoided)
 
 static uint32_t choose_in_focus(aphi_generator *g, uint32_t avoided)
 {
-    const stretch *s = &g->now;
+    const phase *s = &g->now;
     size_t first = aphi_choice_below(&g->gen.choice, s->focus_count);
     for (size_t i = 0; i < s->focus_count; i++) {
         uint32_t c = s->focus[(first + i) % s->focus_count];
@@ -279,17 +279,17 @@ static uint32_t choose_connection(aphi_generator *g, uint32_t avoided)
     return g->now.focus_count ? choose_in_focus(g, avoided) : choose_by_age(g, avoided);
 }
 
-/* ---- when -------------------------------------------------------------------------------------------------------- */
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* Stretches are as long as it takes to use all connections a few times, those with a focus shorter. What calm ones can
- * show they show soon: in a long run the busy ones become longer. */
-static void begin_stretch(aphi_generator *g)
+/* A phase uses all connections a few times; one with a focus is shorter. Calm phases find their errors soon: in a long
+ * run the busy phases become longer. */
+static void begin_phase(aphi_generator *g)
 {
     aphi_choice *c = &g->gen.choice;
     bool calm = g->actions == 0 || !g->now.calm;
     uint64_t all = (uint64_t)g->count * (g->depth < 4 ? g->depth : 4);
     uint64_t times = 1 + (g->actions < 16 * LONG_RUN ? g->actions / LONG_RUN : 16);
-    stretch s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : times * (57 + 2 * all))};
+    phase s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : times * (57 + 2 * all))};
 
     s.chunked = aphi_choice_chance(c, 1, 8) ? 2 : 64;
     if (g->actions && g->count > 1 && aphi_choice_chance(c, 1, 3)) {
@@ -308,7 +308,7 @@ static void wait_for_answer(aphi_action *a, int64_t label)
     a->waits_for = label + 1;
 }
 
-/* The oldest request in flight on that connection, or the oldest that is remembered. */
+/* The oldest request in flight on the connection, or the oldest one stored. */
 static int64_t oldest_in_flight(const aphi_generator *g, uint32_t c)
 {
     const connection *x = &g->connections[c];
@@ -318,16 +318,16 @@ static int64_t oldest_in_flight(const aphi_generator *g, uint32_t c)
     return n ? x->labels[(x->sent - n) % g->depth] : 0;
 }
 
-static int64_t latest_of(const aphi_generator *g, uint32_t c)
+static int64_t latest_label(const aphi_generator *g, uint32_t c)
 {
     const connection *x = &g->connections[c];
     return x->sent ? x->labels[(x->sent - 1) % g->depth] : 0;
 }
 
-/* The latest request of some connection, most likely still in flight. */
-static int64_t some_latest(aphi_generator *g)
+/* The latest request of a random connection, most likely still in flight. */
+static int64_t random_latest(aphi_generator *g)
 {
-    return latest_of(g, (uint32_t)aphi_choice_below(&g->gen.choice, g->count));
+    return latest_label(g, (uint32_t)aphi_choice_below(&g->gen.choice, g->count));
 }
 
 static void wait_pause(aphi_generator *g, aphi_action *a)
@@ -337,17 +337,17 @@ static void wait_pause(aphi_generator *g, aphi_action *a)
                                       aphi_choice_chance(&g->gen.choice, 1, 4) ? PAUSE_US_HIGH : 4 * PAUSE_US_LOW);
 }
 
-/* The label of a request on its own connection that must be answered first, or 0. */
+/* The label of the request on its own connection whose response the action must wait for, or 0. */
 static int64_t must_wait_for(const aphi_generator *g, const aphi_action *a)
 {
     uint32_t c = (uint32_t)a->connection;
     if (g->apart && in_flight(g, c) && !is_same_part(g->model, a->send, g->connections[c].last))
-        return latest_of(g, c);
+        return latest_label(g, c);
     return is_full(g, c) ? oldest_in_flight(g, c) : 0;
 }
 
-/* follows: it has to do with the latest request, so that one must have been answered. To wait for quiet takes long: as
- * long as some thousands of messages. */
+/* follows: it is related to the latest request, and waits for its response. A wait for quiet is rare: it takes as long
+ * as thousands of messages. */
 static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
 {
     aphi_choice *c = &g->gen.choice;
@@ -362,7 +362,7 @@ static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
         wait_pause(g, a);
     else if ((g->now.calm || follows) && g->last_label)
         wait_for_answer(a, g->last_label);
-    else if (dice < 1024 && (other = some_latest(g)))
+    else if (dice < 1024 && (other = random_latest(g)))
         wait_for_answer(a, other);
 }
 
@@ -410,14 +410,14 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
 {
     aphi_choice *choice = &g->gen.choice;
     g->gen.known = known;
-    aphi_weights_learn(&g->gen.taste, known->branches);
+    aphi_weights_learn(&g->gen.weights, known->branches);
     if (g->now.left == 0)
-        begin_stretch(g);
+        begin_phase(g);
     g->now.left--;
     bool follows = g->last_label && aphi_choice_chance(choice, g->now.calm ? 4 : 1, 8);
     uint32_t c = choose_connection(g, follows ? g->last_connection : g->count);
     bool settled = in_flight(g, c) == 0 && g->connections[c].sent > 0;
-    /* Only of a model that answers each request is it known that nothing more is to come on a connection. */
+    /* Only if the model responds to each request is it known that the connection is idle. */
     bool closes = settled && aphi_choice_chance(choice, 1, 512) && g->model->rpc;
     aphi_action a = closes ? next_close(g, c) : next_send(g, c, follows);
     g->actions++;
@@ -431,9 +431,9 @@ bool aphi_generator_is_calm(const aphi_generator *g)
     return g->now.calm;
 }
 
-int64_t aphi_generator_rename(aphi_generator *g, int64_t on, int64_t label)
+int64_t aphi_generator_rename(aphi_generator *g, int64_t connection_number, int64_t label)
 {
-    connection *x = &g->connections[on];
+    connection *x = &g->connections[connection_number];
     uint64_t most = x->sent < g->depth ? x->sent : g->depth;
     g->label += 2;
     for (uint64_t k = 1; k <= most; k++)
@@ -463,7 +463,7 @@ static void mark_generator(void *context)
     aph_mark(g->last_kind);
     for (uint32_t c = 0; g->apart && c < g->count; c++)
         aph_mark(g->connections[c].last);
-    aph_mark(g->gen.taste.branches);
+    aph_mark(g->gen.weights.branches);
     for (size_t i = 0; i < g->kinds_count; i++)
         aph_mark(g->kinds[i].name);
 }
@@ -484,13 +484,13 @@ aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_
 {
     char why[300];
     if (!model->generate && !model->shape) {
-        snprintf(error, error_size, "the model %s does not say what to send: give it a .shape or a .generate "
+        snprintf(error, error_size, "model %s: no requests to send; add a .shape or a .generate "
                  "(docs/writing-models.md)", model->name);
         return NULL;
     }
     aphi_request_shape *shape = NULL;
     if (!model->generate && !(shape = aphi_request_shape_open(model->shape, model->functions, seed, why, sizeof why))) {
-        snprintf(error, error_size, "the model %s: %s (docs/writing-models.md)", model->name, why);
+        snprintf(error, error_size, "model %s: %s (docs/writing-models.md)", model->name, why);
         return NULL;
     }
     aphi_generator *g = aphi_alloc_zero(sizeof *g);
@@ -511,16 +511,16 @@ void aphi_generator_close(aphi_generator *g)
         return;
     aph_root_remove(mark_generator, g);
     aphi_request_shape_close(g->shape);
-    aphi_weights_deinit(&g->gen.taste);
+    aphi_weights_deinit(&g->gen.weights);
     free(g->connections);
     free(g->labels);
     free(g);
 }
 
-/* Takes note of a request. */
+/* Adds the request to the collected data. */
 typedef aph_value note_request(const aph_model *model, aph_value noted, aph_value request);
 
-/* Of so many requests, drawn by somebody who has seen nothing. */
+/* Collects data of requests that are drawn without known messages. */
 static aph_value note_draws(const aph_model *model, uint64_t draws, note_request *note)
 {
     char error[300];
@@ -528,19 +528,19 @@ static aph_value note_draws(const aph_model *model, uint64_t draws, note_request
     aphi_generator *g = aphi_generator_open(model, 0, 1, 1, error, sizeof error);
     if (!g)
         return noted;
-    aphi_labelled *nothing = aphi_labelled_open(1);
-    g->gen.known = &(aphi_knowledge){.seen = nothing};
+    aphi_labelled *empty = aphi_labelled_open(1);
+    g->gen.known = &(aphi_knowledge){.seen = empty};
     for (; g->gen.number < draws; g->gen.number++) {
         aph_value request = draw_sound(g);
         if (request)
             noted = note(model, noted, request);
     }
     aphi_generator_close(g);
-    aphi_labelled_close(nothing);
+    aphi_labelled_close(empty);
     return noted;
 }
 
-/* What kind it is may be for the hole in it to say. */
+/* A kind that depends on a hole is unknown. */
 static aph_value note_kind(const aph_model *model, aph_value kinds, aph_value request)
 {
     if (!model->kind && aphi_expression_newest(aph_field(request, "f")) != 0)
@@ -550,8 +550,8 @@ static aph_value note_kind(const aph_model *model, aph_value kinds, aph_value re
 
 aph_value aphi_generator_kinds(const aph_model *model) { return note_draws(model, KINDS_DRAWS, note_kind); }
 
-/* What was said by a field of the request: [value, how often, the fields of such requests]. */
-static aph_value said_again(aph_value before, aph_value value, aph_value request)
+/* Counts a value of a field: [value, occurrences, the fields of such requests]. */
+static aph_value count_value(aph_value before, aph_value value, aph_value request)
 {
     aph_value fields = before ? aph_at(before, 2) : aph_object(), field, ignored;
     for (size_t i = 0; aph_pair_at(request, i, &field, &ignored); i++)
@@ -569,7 +569,7 @@ static aph_value note_values(const aph_model *model, aph_value noted, aph_value 
         if (aphi_expression_newest(value) != 0)
             continue;
         of_field = of_field ? of_field : aph_object();
-        noted = aph_set(noted, field, aph_set(of_field, value, said_again(aph_get(of_field, value), value, request)));
+        noted = aph_set(noted, field, aph_set(of_field, value, count_value(aph_get(of_field, value), value, request)));
     }
     return noted;
 }
@@ -578,11 +578,11 @@ aph_value aphi_generator_values(const aph_model *model)
 {
     aph_value all = aph_object(), noted = note_draws(model, VALUES_DRAWS, note_values), field, of_field, key, item;
     for (size_t i = 0; aph_pair_at(noted, i, &field, &of_field); i++) {
-        aph_value often = aph_array(0, NULL);
+        aph_value frequent = aph_array(0, NULL);
         for (size_t k = 0; aph_pair_at(of_field, k, &key, &item); k++)
-            if (aph_int_of(aph_at(item, 1)) >= OFTEN)
-                often = aph_push(often, APH_ARRAY_OF(aph_at(item, 0), aph_at(item, 2)));
-        all = aph_set(all, field, often);
+            if (aph_int_of(aph_at(item, 1)) >= FREQUENT)
+                frequent = aph_push(frequent, APH_ARRAY_OF(aph_at(item, 0), aph_at(item, 2)));
+        all = aph_set(all, field, frequent);
     }
     return all;
 }

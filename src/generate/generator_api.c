@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * generator_api.c - what a generator may ask for: chance, what is known, holes. */
+ * generator_api.c - the functions of a generator: random choices, known messages, holes. */
 #include "generate/generator_api.h"
 
 #include "value/heap.h"
 
-enum { HOLE_LOOKS = 256 }; /* messages that are looked at for a hole, from the latest */
+enum { HOLE_LOOKS = 256 }; /* the latest messages, candidates for a hole */
 
 uint64_t aph_gen_below(aph_gen *g, uint64_t n)
 {
@@ -26,15 +26,15 @@ size_t aph_gen_weighted_(aph_gen *g, size_t n, const unsigned *weights)
     return i;
 }
 
-typedef struct among {
+typedef struct value_search {
     size_t n;
     const aph_value *values;
     aph_value found;
-} among;
+} value_search;
 
 static bool find_among(void *context, aph_value key, aph_value item)
 {
-    among *a = context;
+    value_search *a = context;
     (void)key;
     for (size_t i = 0; i < a->n && !a->found; i++)
         if (a->values[i] == item)
@@ -44,7 +44,7 @@ static bool find_among(void *context, aph_value key, aph_value item)
 
 aph_value aph_gen_oneof_(aph_gen *g, size_t n, const aph_value *values)
 {
-    among a = {.n = n, .values = values};
+    value_search a = {.n = n, .values = values};
     if (aph_kind_of(g->wish) == APH_OBJECT)
         aphi_pairs(g->wish, find_among, &a);
     return a.found && aphi_choice_chance(&g->choice, 3, 4) ? a.found : values[aph_gen_below(g, n)];
@@ -80,8 +80,7 @@ uint64_t aph_gen_number(aph_gen *g)
     return g->number;
 }
 
-/* Each message that would do is taken with a chance of one half, from the latest on; the oldest of them if no other
- * was. */
+/* Takes each suitable message with a probability of one half, latest first, and otherwise the oldest. */
 aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function)
 {
     int64_t label, chosen = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * generator_api.h - one call of a generator, seen from inside. */
+ * generator_api.h - the context of one call of a generator. */
 #ifndef APHI_GENERATE_GENERATOR_API_H
 #define APHI_GENERATE_GENERATOR_API_H
 
@@ -12,12 +12,12 @@ struct aph_gen {
     const aphi_knowledge *known; /* during a call */
     int64_t connection;
     uint64_t number;
-    aphi_weights taste;
-    aph_value wish;              /* a request: one that has to do with it is wanted; APH_NIL: any */
+    aphi_weights weights;
+    aph_value wish;              /* a related request is wanted; APH_NIL: any */
 };
 
-/* A hole for some message of a side, answers or requests, latest ones more likely, that has something at that path;
- * APH_NIL if none has. */
+/* Returns a hole that refers to a message of a side, responses or requests, that has a value at the path; later
+ * messages are more likely. Returns APH_NIL if there is none. */
 aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function);
 
 #endif

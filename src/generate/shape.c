@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shape.c - requests described as JSON with the places that vary.
+ * shape.c - requests described by JSON with variable parts.
  *
- * Idea:       the text is JSON; an object with one of a few reserved fields is a form, such as {"one of": [...]}, and
- *             all else stands for itself. It is made into a tree of nodes once, in which parts without a form are one
- *             value; a draw walks the tree. Choices among alternatives are options of the generator's taste.
- * Invariants: (1) only fields of objects and items of arrays can be absent, so a draw always gives a request.
- *             (2) a fresh string is the next of a walk through all strings of its length, so none comes twice before
- *             all have come: the step has no divisor in common with their number.
+ * Idea:       an object with a reserved field is a form, such as {"one of": [...]}; other JSON stands for itself. The
+ *             text is compiled to a tree, in which parts without forms are single values; a draw walks the tree.
+ *             Choices among alternatives use the weights of the generator.
+ * Invariants: (1) only fields of objects and items of arrays can be absent, so a draw always yields a request.
+ *             (2) fresh strings step through all strings of their length: the step is coprime to their number, so none
+ *             is repeated before all were used.
  * Cost:       a draw is linear in the request; opening, in the text. */
 #include "generate/shape.h"
 
@@ -36,12 +36,12 @@ typedef struct node {
     node_kind kind;
     aph_value value;         /* JUST; HOLE: the path */
     const char *function;    /* HOLE: its name */
-    bool answers;            /* HOLE: in an answer */
+    bool answers;            /* HOLE: in a response */
     int64_t low, high;       /* INTEGER: limits; STRING, FRESH_STRING: of the length */
-    uint64_t *fresh;         /* FRESH_INT: the last; FRESH_STRING: the number of the last */
+    uint64_t *fresh;         /* FRESH_INT: the latest; FRESH_STRING: the number of the latest */
     size_t count;
     aph_value *keys;         /* OBJECT */
-    struct node **children;  /* HOLE: what else, or none */
+    struct node **children;  /* HOLE: the "else", or none */
     aphi_weighted *options;    /* ONE_OF: by child; OPTIONAL: absent, present */
 } node;
 
@@ -51,7 +51,7 @@ enum { LETTERS = sizeof letters - 1, FRESH_LENGTH = 4, FRESH_MAX = 10, LENGTH_MA
 
 struct aphi_request_shape {
     node *root;
-    uint64_t fresh[1 + FRESH_MAX]; /* the last one: 0, integers; else, strings of that length */
+    uint64_t fresh[1 + FRESH_MAX]; /* the latest: [0]: integer; [n]: string of length n */
 };
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -104,12 +104,12 @@ static void node_mark(const node *n)
 typedef struct reading {
     const aph_function *functions;
     uint64_t *fresh;
-    aphi_buffer place; /* where in the shape: [0].key */
+    aphi_buffer place; /* in the shape, such as [0].key */
     char *error;
     size_t error_size;
 } reading;
 
-__attribute__((format(printf, 2, 3))) static node *wrong(reading *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static node *fail_shape(reading *r, const char *format, ...)
 {
     char what[300];
     va_list args;
@@ -122,7 +122,7 @@ __attribute__((format(printf, 2, 3))) static node *wrong(reading *r, const char 
 
 static node *read_node(reading *r, aph_value v, bool may_be_absent);
 
-/* A part of what is being read, whose place ends with the format's text. */
+/* Reads a part; the format yields the end of its place. */
 __attribute__((format(printf, 4, 5))) static node *read_part(reading *r, aph_value v, bool may_be_absent,
                                                              const char *format, ...)
 {
@@ -146,7 +146,7 @@ static bool read_weight(reading *r, aph_value *v, aphi_weighted *option)
         return true;
     if (!aph_has(*v, aph_str("of")) || aph_count(*v) != 2 || !aph_is_int(weight) || aph_int_of(weight) < 1 ||
         aph_int_of(weight) > WEIGHT_MAX)
-        return wrong(r, "an alternative with a weight is {\"weight\": N, \"of\": SHAPE}, N from 1 to %d", WEIGHT_MAX);
+        return fail_shape(r, "a weighted alternative is {\"weight\": N, \"of\": SHAPE}, N from 1 to %d", WEIGHT_MAX);
     option->weight = (uint32_t)aph_int_of(weight);
     *v = aph_field(*v, "of");
     return true;
@@ -156,7 +156,7 @@ static node *read_alternatives(reading *r, aph_value list, bool may_be_absent)
 {
     size_t count = aph_kind_of(list) == APH_ARRAY ? aph_count(list) : 0;
     if (count == 0)
-        return wrong(r, "the alternatives are an array of at least one");
+        return fail_shape(r, "alternatives must be a non-empty array");
     node *n = node_make(ONE_OF, count);
     add_options(n, count);
     for (size_t i = 0; i < count; i++) {
@@ -169,13 +169,13 @@ static node *read_alternatives(reading *r, aph_value list, bool may_be_absent)
     return n;
 }
 
-/* The shape itself: the alternatives are requests. */
+/* The alternatives of the whole shape are requests. */
 static node *read_requests(reading *r, aph_value list)
 {
     node *n = read_alternatives(r, list, false);
     for (size_t i = 0; n && i < n->count; i++)
         if (n->children[i]->kind == JUST && !n->children[i]->value) {
-            wrong(r, "alternative %zu is null, which cannot be sent", i);
+            fail_shape(r, "alternative %zu is null, which cannot be sent", i);
             node_free(n);
             n = NULL;
         }
@@ -187,7 +187,7 @@ static node *read_one_of(reading *r, aph_value form, bool may_be_absent)
     return read_alternatives(r, aph_field(form, "one of"), may_be_absent);
 }
 
-static node *just(aph_value v)
+static node *make_just(aph_value v)
 {
     node *n = node_make(JUST, 0);
     n->value = v;
@@ -199,13 +199,13 @@ static node *read_just(reading *r, aph_value form, bool may_be_absent)
     char why[200];
     aph_value v = aph_field(form, "just");
     (void)may_be_absent;
-    return aphi_expression_check(v, r->functions, why, sizeof why) ? just(v) : wrong(r, "%s", why);
+    return aphi_expression_check(v, r->functions, why, sizeof why) ? make_just(v) : fail_shape(r, "%s", why);
 }
 
 static node *read_optional(reading *r, aph_value form, bool may_be_absent)
 {
     if (!may_be_absent)
-        return wrong(r, "only a field of an object or an item of an array can be optional");
+        return fail_shape(r, "only a field of an object or an item of an array can be optional");
     node *n = node_make(OPTIONAL, 1);
     add_options(n, 2);
     n->children[0] = read_node(r, aph_field(form, "optional"), true);
@@ -215,7 +215,7 @@ static node *read_optional(reading *r, aph_value form, bool may_be_absent)
     return NULL;
 }
 
-/* [low, high], or where a single number may stand for both, that. */
+/* [low, high], or one number for both if `single`. */
 static bool read_limits(aph_value v, bool single, int64_t *low, int64_t *high)
 {
     aph_value a = aph_at(v, 0), b = aph_at(v, 1);
@@ -235,7 +235,7 @@ static node *read_integer(reading *r, aph_value form, bool may_be_absent)
     int64_t low, high;
     (void)may_be_absent;
     if (!read_limits(aph_field(form, "int"), false, &low, &high))
-        return wrong(r, "\"int\" takes [LOW, HIGH], two integers in that order");
+        return fail_shape(r, "\"int\" takes [LOW, HIGH], two integers in that order");
     node *n = node_make(INTEGER, 0);
     n->low = low;
     n->high = high;
@@ -247,8 +247,8 @@ static node *read_string(reading *r, aph_value form, bool may_be_absent)
     int64_t low, high;
     (void)may_be_absent;
     if (!read_limits(aph_field(form, "string"), true, &low, &high) || low < 0 || high > LENGTH_MAX)
-        return wrong(r, "\"string\" takes a length, or [LOW, HIGH] for lengths from 0 to %d; for one of several "
-                        "strings write {\"one of\": [...]}", LENGTH_MAX);
+        return fail_shape(r, "\"string\" takes a length, or [LOW, HIGH] for lengths from 0 to %d; for one of several "
+                             "strings write {\"one of\": [...]}", LENGTH_MAX);
     node *n = node_make(STRING, 0);
     n->low = low;
     n->high = high;
@@ -261,18 +261,18 @@ static node *read_fresh(reading *r, aph_value form, bool may_be_absent)
     bool integer = aph_str_is(what, "int");
     (void)may_be_absent;
     if (!(integer && aph_count(form) == 1) && !aph_str_is(what, "string"))
-        return wrong(r, "fresh values are {\"fresh\": \"int\"}, {\"fresh\": \"string\"} or {\"fresh\": \"string\", "
-                        "\"length\": N}");
+        return fail_shape(r, "fresh values are {\"fresh\": \"int\"}, {\"fresh\": \"string\"} or "
+                             "{\"fresh\": \"string\", \"length\": N}");
     if (aph_has(form, aph_str("length")) &&
         (!aph_is_int(length) || aph_int_of(length) < 1 || aph_int_of(length) > FRESH_MAX))
-        return wrong(r, "the length of a fresh string is from 1 to %d", FRESH_MAX);
+        return fail_shape(r, "the length of a fresh string is from 1 to %d", FRESH_MAX);
     node *n = node_make(integer ? FRESH_INT : FRESH_STRING, 0);
     n->low = n->high = length ? aph_int_of(length) : FRESH_LENGTH;
     n->fresh = &r->fresh[integer ? 0 : n->low];
     return n;
 }
 
-/* The name as the model keeps it; NULL if it has no such function. */
+/* Returns the name in the model's memory; NULL if it has no such function. */
 static const char *function_name(const aph_function *functions, aph_value name)
 {
     for (const aph_function *f = functions; f && f->name; f++)
@@ -288,15 +288,15 @@ static node *read_hole(reading *r, aph_value form, bool may_be_absent)
     aph_value path = aph_field(form, what), name = aph_field(form, "function");
     const char *function = aph_has(form, aph_str("function")) ? function_name(r->functions, name) : "id";
     if (!aphi_path_is_path(path))
-        return wrong(r, "\"%s\" takes a path: an array of field names and of indices from 0", what);
+        return fail_shape(r, "\"%s\" takes a path: an array of field names and of indices from 0", what);
     if (!function) {
         char *text = aph_json_text(name, NULL);
-        wrong(r, "the model has no function %.60s", text);
+        fail_shape(r, "unknown function %.60s: the model does not define it", text);
         free(text);
         return NULL;
     }
     if (!other && !may_be_absent)
-        return wrong(r, "what to send if nothing was %s? Add an \"else\"", what);
+        return fail_shape(r, "an \"else\" is missing, for the case that nothing was %s", what);
     node *n = node_make(HOLE, other);
     n->value = path;
     n->function = function;
@@ -310,7 +310,7 @@ static node *read_hole(reading *r, aph_value form, bool may_be_absent)
 typedef struct form {
     const char *name;
     node *(*read)(reading *r, aph_value form, bool may_be_absent);
-    const char *others[3]; /* fields that it may have beside */
+    const char *others[3]; /* other fields that it may have */
 } form;
 
 static const form forms[] = {
@@ -340,8 +340,8 @@ static bool has_only(const form *f, aph_value object)
     return known == aph_count(object);
 }
 
-/* An object or array without forms inside is a value. */
-static node *simplified(node *n)
+/* Turns an object or array without forms into a value. */
+static node *fold_constant(node *n)
 {
     aph_value made = n->kind == OBJECT ? aph_object() : aph_array(0, NULL);
     for (size_t i = 0; i < n->count; i++) {
@@ -351,7 +351,7 @@ static node *simplified(node *n)
         made = n->kind == OBJECT ? aph_set(made, n->keys[i], item) : aph_push(made, item);
     }
     node_free(n);
-    return just(made);
+    return make_just(made);
 }
 
 static node *read_object(reading *r, aph_value v)
@@ -368,7 +368,7 @@ static node *read_object(reading *r, aph_value v)
             return NULL;
         }
     }
-    return simplified(n);
+    return fold_constant(n);
 }
 
 static node *read_array(reading *r, aph_value v)
@@ -379,7 +379,7 @@ static node *read_array(reading *r, aph_value v)
             node_free(n);
             return NULL;
         }
-    return simplified(n);
+    return fold_constant(n);
 }
 
 static node *read_node(reading *r, aph_value v, bool may_be_absent)
@@ -388,27 +388,27 @@ static node *read_node(reading *r, aph_value v, bool may_be_absent)
     if (kind == APH_ARRAY)
         return read_array(r, v);
     if (kind == APH_OBJECT && aph_has(v, aph_str("weight")))
-        return wrong(r, "only an alternative has a weight; to send a field \"weight\" write {\"just\": ...}");
+        return fail_shape(r, "only alternatives have weights; to send a field \"weight\" write {\"just\": ...}");
     const form *f = kind == APH_OBJECT ? form_of(v) : NULL;
     if (f && !has_only(f, v))
-        return wrong(r, "\"%s\" does not go with the other fields here; to send a field of that name write "
-                        "{\"just\": ...}", f->name);
+        return fail_shape(r, "\"%s\" cannot be combined with the other fields; to send a field of that name write "
+                             "{\"just\": ...}", f->name);
     if (f)
         return f->read(r, v, may_be_absent);
     if (kind == APH_OBJECT && aph_has(v, aph_str("$")))
-        return wrong(r, "holes are written {\"seen\": PATH} or {\"sent\": PATH} in a shape");
-    return kind == APH_OBJECT ? read_object(r, v) : just(v);
+        return fail_shape(r, "in a shape, write a hole as {\"seen\": PATH} or {\"sent\": PATH}");
+    return kind == APH_OBJECT ? read_object(r, v) : make_just(v);
 }
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
-static bool draw(node *n, aph_gen *g, aph_value wish, aph_value *v);
+static bool draw_node(node *n, aph_gen *g, aph_value wish, aph_value *v);
 
 static aph_value draw_object(node *n, aph_gen *g, aph_value wish)
 {
     aph_value made = aph_object(), item;
     for (size_t i = 0; i < n->count; i++)
-        if (draw(n->children[i], g, aph_get(wish, n->keys[i]), &item))
+        if (draw_node(n->children[i], g, aph_get(wish, n->keys[i]), &item))
             made = aph_set(made, n->keys[i], item);
     return made;
 }
@@ -417,23 +417,23 @@ static aph_value draw_array(node *n, aph_gen *g)
 {
     aph_value made = aph_array(0, NULL), item;
     for (size_t i = 0; i < n->count; i++)
-        if (draw(n->children[i], g, APH_NIL, &item))
+        if (draw_node(n->children[i], g, APH_NIL, &item))
             made = aph_push(made, item);
     return made;
 }
 
-/* The alternative that is wished for, in three of four draws if there is one. */
+/* Prefers the alternative of the wish, with a probability of 3/4. */
 static node *draw_alternative(node *n, aph_gen *g, aph_value wish)
 {
     for (size_t i = 0; wish && i < n->count; i++)
         if (n->children[i]->kind == JUST && n->children[i]->value == wish && aphi_choice_chance(&g->choice, 3, 4)) {
-            aphi_weights_draw(&g->taste, &n->options[i]);
+            aphi_weights_draw(&g->weights, &n->options[i]);
             return n->children[i];
         }
-    return n->children[aphi_weights_pick(&g->taste, n->options, n->count, &g->choice)];
+    return n->children[aphi_weights_pick(&g->weights, n->options, n->count, &g->choice)];
 }
 
-/* The limits come up often: things go wrong there. */
+/* Limits are likely: many errors are there. */
 static int64_t draw_integer(const node *n, aph_gen *g)
 {
     switch (aph_gen_below(g, 16)) {
@@ -454,8 +454,8 @@ static aph_value draw_string(const node *n, aph_gen *g)
     return v;
 }
 
-/* LETTERS is 2 * 31; the step is odd and no multiple of 31, and near the golden part of any number, so that neighbours
- * differ in all their letters. */
+/* LETTERS is 2 * 31; the step is odd and not a multiple of 31, and near the golden section, so that successive strings
+ * differ in all letters. */
 static aph_value draw_fresh_string(node *n)
 {
     uint64_t all = 1, step;
@@ -476,18 +476,19 @@ static aph_value draw_fresh_string(node *n)
 static bool draw_hole(node *n, aph_gen *g, aph_value wish, aph_value *v)
 {
     *v = aphi_gen_hole(g, n->answers, n->value, n->function);
-    return *v || (n->count && draw(n->children[0], g, wish, v));
+    return *v || (n->count && draw_node(n->children[0], g, wish, v));
 }
 
-/* False: it is absent. The wish is what the wished request has in this place. */
-static bool draw(node *n, aph_gen *g, aph_value wish, aph_value *v)
+/* Returns false if the part is absent. wish: this part of the wished request. */
+static bool draw_node(node *n, aph_gen *g, aph_value wish, aph_value *v)
 {
     switch (n->kind) {
     case JUST: *v = n->value; break;
     case OBJECT: *v = draw_object(n, g, wish); break;
     case ARRAY: *v = draw_array(n, g); break;
-    case ONE_OF: return draw(draw_alternative(n, g, wish), g, wish, v);
-    case OPTIONAL: return aphi_weights_pick(&g->taste, n->options, 2, &g->choice) && draw(n->children[0], g, wish, v);
+    case ONE_OF: return draw_node(draw_alternative(n, g, wish), g, wish, v);
+    case OPTIONAL:
+        return aphi_weights_pick(&g->weights, n->options, 2, &g->choice) && draw_node(n->children[0], g, wish, v);
     case INTEGER: *v = aph_int(draw_integer(n, g)); break;
     case STRING: *v = draw_string(n, g); break;
     case FRESH_INT: *v = aph_int((int64_t)++*n->fresh); break;
@@ -504,10 +505,10 @@ static void mark_shape(void *context)
     node_mark(((const aphi_request_shape *)context)->root);
 }
 
-static void say_place(const char *text, size_t offset, const aph_json_error *json, char *error, size_t error_size)
+static void format_json_error(const char *text, const aph_json_error *json, char *error, size_t error_size)
 {
     size_t line = 1, column = 1;
-    for (size_t i = 0; i < offset; i++) {
+    for (size_t i = 0; i < json->offset; i++) {
         line += text[i] == '\n';
         column = text[i] == '\n' ? 1 : column + 1;
     }
@@ -520,7 +521,7 @@ aphi_request_shape *aphi_request_shape_open(const char *text, const aph_function
     aph_value v;
     aph_json_error json;
     if (!aph_json_read(text, strlen(text), &v, &json)) {
-        say_place(text, json.offset, &json, error, error_size);
+        format_json_error(text, &json, error, error_size);
         return NULL;
     }
     aphi_request_shape *s = aphi_alloc_zero(sizeof *s);
@@ -550,6 +551,6 @@ void aphi_request_shape_close(aphi_request_shape *s)
 aph_value aphi_request_shape_draw(aphi_request_shape *s, aph_gen *g)
 {
     aph_value v = APH_NIL;
-    draw(s->root, g, g->wish, &v);
+    draw_node(s->root, g, g->wish, &v);
     return v;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shape.h - requests described as JSON with the places that vary (docs/writing-models.md). */
+ * shape.h - requests described by JSON with variable parts (docs/writing-models.md). */
 #ifndef APHI_GENERATE_SHAPE_H
 #define APHI_GENERATE_SHAPE_H
 
@@ -8,12 +8,12 @@
 
 typedef struct aphi_request_shape aphi_request_shape;
 
-/* functions: as in a model; seed: where fresh strings begin. Holds values; is a root by itself. NULL with a message:
- * what is wrong, and where. */
+/* functions: as in a model; seed: of fresh strings. The values of the shape are kept alive. Returns NULL with a message
+ * if the text is wrong. */
 aphi_request_shape *aphi_request_shape_open(const char *text, const aph_function *functions, uint64_t seed, char *error,
                                             size_t error_size);
 void aphi_request_shape_close(aphi_request_shape *s);
-/* A request: a J-expression. Its choices are drawn from the generator's taste. */
+/* Returns a request, a J-expression. Choices use the weights of the generator. */
 aph_value aphi_request_shape_draw(aphi_request_shape *s, aph_gen *g);
 
 #endif

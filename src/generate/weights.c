@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "value/heap.h"
 
-enum { LIKING_MORE = 48 }; /* for a branch that was reached */
+enum { BONUS_MORE = 48 }; /* for a new branch */
 
 void aphi_weights_deinit(aphi_weights *t)
 {
@@ -26,14 +26,14 @@ void aphi_weights_draw(aphi_weights *t, aphi_weighted *option)
     t->drawn[t->drawn_count++] = option;
 }
 
-uint64_t aphi_weighted_pull(const aphi_weighted *o)
+uint64_t aphi_weighted_now(const aphi_weighted *o)
 {
-    return (uint64_t)o->weight * (16 + o->liking);
+    return (uint64_t)o->weight * (16 + o->bonus);
 }
 
-static uint64_t pull_of(const aphi_weighted *o, bool untried)
+static uint64_t weight_of(const aphi_weighted *o, bool untried)
 {
-    return untried ? (o->uses ? 0 : o->weight) : aphi_weighted_pull(o);
+    return untried ? (o->uses ? 0 : o->weight) : aphi_weighted_now(o);
 }
 
 size_t aphi_weights_pick(aphi_weights *t, aphi_weighted *options, size_t n, aphi_choice *c)
@@ -43,11 +43,11 @@ size_t aphi_weights_pick(aphi_weights *t, aphi_weighted *options, size_t n, aphi
     for (size_t i = 0; i < n; i++)
         untried = untried || options[i].uses == 0;
     for (size_t i = 0; i < n; i++)
-        sum += pull_of(&options[i], untried);
+        sum += weight_of(&options[i], untried);
     uint64_t at = aphi_choice_below(c, sum);
     size_t i = 0;
-    while (at >= pull_of(&options[i], untried))
-        at -= pull_of(&options[i++], untried);
+    while (at >= weight_of(&options[i], untried))
+        at -= weight_of(&options[i++], untried);
     aphi_weights_draw(t, &options[i]);
     return i;
 }
@@ -57,8 +57,8 @@ void aphi_weights_use(aphi_weights *t)
     for (size_t i = 0; i < t->drawn_count; i++) {
         aphi_weighted *o = t->drawn[i];
         o->uses++;
-        o->liking -= (o->liking + 15) / 16;
-        t->recent[t->counted++ % APHI_WEIGHTS_RECENT] = o;
+        o->bonus -= (o->bonus + 15) / 16;
+        t->recent[t->used++ % APHI_WEIGHTS_RECENT] = o;
     }
     t->drawn_count = 0;
 }
@@ -78,9 +78,9 @@ void aphi_weights_learn(aphi_weights *t, aph_value branches)
     t->branches = branches;
     aphi_pairs(branches, count_reached, &reached);
     if (reached > t->reached)
-        for (uint64_t i = 0; i < t->counted && i < APHI_WEIGHTS_RECENT; i++) {
+        for (uint64_t i = 0; i < t->used && i < APHI_WEIGHTS_RECENT; i++) {
             aphi_weighted *o = t->recent[i];
-            o->liking = o->liking + LIKING_MORE < APHI_WEIGHT_MAX ? o->liking + LIKING_MORE : APHI_WEIGHT_MAX;
+            o->bonus = o->bonus + BONUS_MORE < APHI_WEIGHT_MAX ? o->bonus + BONUS_MORE : APHI_WEIGHT_MAX;
         }
     t->reached = reached;
 }

@@ -16,16 +16,16 @@ static void draw_some(aphi_request_shape *shape)
     aph_gen g = {.known = &known, .choice = aphi_choice_seed(1)};
     char error[300];
     for (int64_t label = 1; label < 16; label += 2) {
-        aphi_weights_begin(&g.taste);
+        aphi_weights_begin(&g.weights);
         aph_value request = aphi_request_shape_draw(shape, &g);
-        aphi_weights_use(&g.taste);
+        aphi_weights_use(&g.weights);
         assert(aphi_expression_is_sound(request, error, sizeof error));
         aphi_labelled_add(seen, label, aphi_expression_fill(request, seen, NULL));
         aphi_labelled_add(seen, label + 1, request);
         g.wish = request;
     }
     aphi_labelled_close(seen);
-    aphi_weights_deinit(&g.taste);
+    aphi_weights_deinit(&g.weights);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

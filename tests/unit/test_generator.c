@@ -322,7 +322,7 @@ static void test_faulty_generator(void **unused)
     known = (aphi_knowledge){.seen = k->seen};
     assert_int_equal(aphi_generator_next(k->generator, &known).label, 0);
     assert_string_equal(aphi_generator_error(k->generator),
-                        "the shape of the model nothing: it gives null, which cannot be sent");
+                        "shape of the model nothing: it returns null, which cannot be sent");
     clerk_close(k);
     char error[300];
     model = (aph_model){.version = APH_MODEL_VERSION, .name = "bad"};
@@ -330,7 +330,7 @@ static void test_faulty_generator(void **unused)
     assert_non_null(strstr(error, ".shape"));
     model.shape = "[5";
     assert_null(aphi_generator_open(&model, 1, 1, 1, error, sizeof error));
-    assert_non_null(strstr(error, "the model bad: shape, line 1"));
+    assert_non_null(strstr(error, "model bad: shape, line 1"));
 }
 
 static aph_value gen_kinds(aph_gen *g)
@@ -401,7 +401,7 @@ static void test_values_that_come_up(void **unused)
 }
 
 /* A kind after which a branch was reached is wanted more than its generator makes it. */
-static void test_kinds_are_tasted(void **unused)
+static void test_kinds_are_weighted(void **unused)
 {
     (void)unused;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "kinds", .generate = gen_kinds};
@@ -470,7 +470,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kinds_that_can_be_made, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_renamed, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_values_that_come_up, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_kinds_are_tasted, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_kinds_are_weighted, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_what_it_may_ask, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,14 +46,14 @@ static void bench_close(bench *b)
 {
     aphi_request_shape_close(b->shape);
     aphi_labelled_close(b->seen);
-    aphi_weights_deinit(&b->gen.taste);
+    aphi_weights_deinit(&b->gen.weights);
 }
 
 static aph_value drawn(bench *b)
 {
-    aphi_weights_begin(&b->gen.taste);
+    aphi_weights_begin(&b->gen.weights);
     aph_value v = aphi_request_shape_draw(b->shape, &b->gen);
-    aphi_weights_use(&b->gen.taste);
+    aphi_weights_use(&b->gen.weights);
     return v;
 }
 
@@ -190,8 +190,8 @@ static void test_errors(void **unused)
     } cases[] = {
         {"", "line 1, column 1"},
         {"[1,\n  {\"a\": }]", "line 2, column 9"},
-        {"{}", "an array of at least one"},
-        {"[]", "an array of at least one"},
+        {"{}", "non-empty array"},
+        {"[]", "non-empty array"},
         {"[null]", "cannot be sent"},
         {APH_SHAPE([{"f": "x"}, {"key": {"one of": []}}]), "at [1].key: "},
         {APH_SHAPE([{"key": {"one of": [1, {"a": {"int": [2, 1]}}]}}]), "at [0].key[1].a: \"int\" takes"},
@@ -206,14 +206,14 @@ static void test_errors(void **unused)
         {APH_SHAPE([{"seen": ["a"]}]), "\"else\""},
         {APH_SHAPE([{"a": {"seen": "a"}}]), "takes a path"},
         {APH_SHAPE([{"a": {"sent": [-1]}}]), "takes a path"},
-        {APH_SHAPE([{"a": {"seen": [], "function": "down"}}]), "no function \"down\""},
+        {APH_SHAPE([{"a": {"seen": [], "function": "down"}}]), "unknown function \"down\""},
         {APH_SHAPE([{"a": {"seen": [], "else": {"int": 1}}}]), "at [0].a.else: "},
-        {APH_SHAPE([{"int": [1, 2], "x": 1}]), "does not go with"},
-        {APH_SHAPE([{"int": [1, 2], "string": 1}]), "does not go with"},
+        {APH_SHAPE([{"int": [1, 2], "x": 1}]), "cannot be combined"},
+        {APH_SHAPE([{"int": [1, 2], "string": 1}]), "cannot be combined"},
         {APH_SHAPE([{"weight": 0, "of": 1}]), "{\"weight\": N"},
         {APH_SHAPE([{"weight": 1}]), "{\"weight\": N"},
-        {APH_SHAPE([{"a": {"weight": 1, "of": 1}}]), "only an alternative"},
-        {APH_SHAPE([{"a": {"$": [1, [], "id"]}}]), "holes are written"},
+        {APH_SHAPE([{"a": {"weight": 1, "of": 1}}]), "only alternatives"},
+        {APH_SHAPE([{"a": {"$": [1, [], "id"]}}]), "write a hole as"},
         {APH_SHAPE([{"just": {"$": 1}}]), "is not a hole"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

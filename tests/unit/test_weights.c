@@ -32,18 +32,18 @@ static void test_branches(void **unused)
     aphi_weights_learn(&t, aph_record("a", aph_int(0)));
     use(&t, &o[1]);
     aphi_weights_learn(&t, aph_record("a", aph_int(0), "b", aph_int(0)));
-    assert_int_equal(o[1].liking, 0);
+    assert_int_equal(o[1].bonus, 0);
     aphi_weights_learn(&t, aph_record("a", aph_int(1), "b", aph_int(0)));
-    uint32_t liked = o[1].liking;
-    assert_true(liked > 0 && o[0].liking == 0);
+    uint32_t liked = o[1].bonus;
+    assert_true(liked > 0 && o[0].bonus == 0);
     aphi_weights_learn(&t, aph_record("a", aph_int(9), "b", aph_int(0)));
-    assert_int_equal(o[1].liking, liked);
+    assert_int_equal(o[1].bonus, liked);
     for (int i = 0; i < 200; i++)
         use(&t, &o[1]);
-    assert_int_equal(o[1].liking, 0);
+    assert_int_equal(o[1].bonus, 0);
     for (int i = 0; i < 100; i++)
         aphi_weights_learn(&t, aph_set(t.branches, aph_strf("branch %d", i), aph_int(1)));
-    assert_int_equal(o[1].liking, APHI_WEIGHT_MAX);
+    assert_int_equal(o[1].bonus, APHI_WEIGHT_MAX);
     aphi_weights_deinit(&t);
 }
 
@@ -74,7 +74,7 @@ static void test_liking_pulls(void **unused)
     (void)unused;
     aphi_weights t = {0};
     aphi_choice c = aphi_choice_seed(1);
-    aphi_weighted o[2] = {{.weight = 1, .uses = 1}, {.weight = 1, .liking = 16 * 3, .uses = 1}};
+    aphi_weighted o[2] = {{.weight = 1, .uses = 1}, {.weight = 1, .bonus = 16 * 3, .uses = 1}};
     unsigned second = 0;
     for (int i = 0; i < 10000; i++) {
         aphi_weights_begin(&t);
