@@ -36,7 +36,7 @@ static bool is_hopeless(const aphi_campaign_state *c)
 
 static bool repeat_kept_scripts(aphi_campaign_state *c)
 {
-    aphi_corpus_entry kept;
+    aphi_corpus kept;
     char error[512];
     bool failed = false;
     if (!aphi_subject_is_ours(c->options->subject) || c->options->blind)

@@ -2,9 +2,9 @@
  *
  * corpus.c - the folder of failing scripts.
  *
- * Idea:       A name says whose script it is and what is in it, so that nothing else needs to be written down. The time
- *             of the file says when it failed last: saving a script again only brings it to the front.
- * Cost:       Listing looks at every file of the folder once. */
+ * Idea:       The name of a file has the model and a hash of the script, so no index is needed. The time of the file is
+ *             that of the latest failure: saving a script again moves it to the front.
+ * Cost:       Listing reads every entry of the folder once. */
 #include "tester/corpus.h"
 
 #include <ctype.h>
@@ -18,12 +18,12 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-static const char *folder_or_usual(const char *folder) { return folder && *folder ? folder : ".antiphon"; }
+static const char *folder_or_default(const char *folder) { return folder && *folder ? folder : ".antiphon"; }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* What a model is called in a file's name: letters and digits as they are, all else '_'. */
-static void plain_name(const char *model, char *name, size_t size)
+/* The name of a model in a file name: other characters than letters and digits become '_'. */
+static void make_file_name(const char *model, char *name, size_t size)
 {
     size_t n = 0;
     for (; model[n] && n + 1 < size; n++)
@@ -33,7 +33,7 @@ static void plain_name(const char *model, char *name, size_t size)
         snprintf(name, size, "script");
 }
 
-static uint64_t hash_of(const char *text, size_t n)
+static uint64_t hash_text(const char *text, size_t n)
 {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (size_t i = 0; i < n; i++)
@@ -41,7 +41,7 @@ static uint64_t hash_of(const char *text, size_t n)
     return hash;
 }
 
-/* Is it MODEL-HASH.script or MODEL-HASH-N.script? */
+/* Returns true for MODEL-HASH.script and MODEL-HASH-N.script. */
 static bool is_of_model(const char *file, const char *name)
 {
     size_t n = strlen(name), length = strlen(file);
@@ -77,21 +77,21 @@ static bool make_folder(const char *folder, char *error, size_t error_size)
         return true;
     if (why == EEXIST)
         why = ENOTDIR;
-    snprintf(error, error_size, "%s: failing scripts cannot be kept there: %s", folder, strerror(why));
+    snprintf(error, error_size, "%s: cannot store failing scripts: %s", folder, strerror(why));
     return false;
 }
 
 bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
-                    size_t error_size)
+                      size_t error_size)
 {
     char name[64];
     size_t n;
-    folder = folder_or_usual(folder);
+    folder = folder_or_default(folder);
     if (!make_folder(folder, error, error_size))
         return false;
-    plain_name(s->model, name, sizeof name);
+    make_file_name(s->model, name, sizeof name);
     char *text = aphi_script_text(s, &n);
-    uint64_t hash = hash_of(text, n);
+    uint64_t hash = hash_text(text, n);
     bool kept = false;
     for (int i = 1; !kept; i++) {
         char number[16] = "";
@@ -105,7 +105,7 @@ bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size
     free(text);
     if (!kept)
         return aphi_script_write(path, s, error, error_size);
-    utimensat(AT_FDCWD, path, NULL, 0); /* it failed again: it is there, only its place in the list is at stake */
+    utimensat(AT_FDCWD, path, NULL, 0); /* moves it to the front; failure is harmless */
     return true;
 }
 
@@ -126,19 +126,19 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus_entry *kept, char *error, size_t error_size)
+bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus *kept, char *error, size_t error_size)
 {
-    *kept = (aphi_corpus_entry){0};
-    folder = folder_or_usual(folder);
+    *kept = (aphi_corpus){0};
+    folder = folder_or_default(folder);
     DIR *all = opendir(folder);
     if (!all && errno == ENOENT)
         return true;
     if (!all) {
-        snprintf(error, error_size, "%s: the scripts that failed before cannot be read: %s", folder, strerror(errno));
+        snprintf(error, error_size, "%s: cannot list the failing scripts: %s", folder, strerror(errno));
         return false;
     }
     char name[64];
-    plain_name(model, name, sizeof name);
+    make_file_name(model, name, sizeof name);
     entry *entries = NULL;
     size_t count = 0, capacity = 0;
     for (struct dirent *d; (d = readdir(all));) {
@@ -162,10 +162,10 @@ bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus_entry *
     return true;
 }
 
-void aphi_corpus_free(aphi_corpus_entry *kept)
+void aphi_corpus_free(aphi_corpus *kept)
 {
     for (size_t i = 0; i < kept->count; i++)
         free(kept->paths[i]);
     free(kept->paths);
-    *kept = (aphi_corpus_entry){0};
+    *kept = (aphi_corpus){0};
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * corpus.h - the folder of failing scripts, which are tried first on the next run. */
+ * corpus.h - the folder of failing scripts, which the next campaign tries first. */
 #ifndef APHI_TESTER_CORPUS_H
 #define APHI_TESTER_CORPUS_H
 
 #include "script/script.h"
 
-/* folder: NULL stands for .antiphon in the current one. */
+/* folder: NULL: .antiphon in the current folder. */
 
-/* Writes the script as MODEL-HASH.script, the hash being that of its content: the same script is kept once, and another
- * one never overwritten. The folder is made if need be. path receives where it is. On failure says what to do. */
+/* Writes the script as MODEL-HASH.script, with the hash of its content: equal scripts are stored once, and others are
+ * never overwritten. Creates the folder if needed. path receives the path. Returns false with a message on failure. */
 bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
-                    size_t error_size);
+                      size_t error_size);
 
-typedef struct aphi_corpus_entry {
-    char **paths; /* the one saved last comes first */
+typedef struct aphi_corpus {
+    char **paths; /* the latest first */
     size_t count;
-} aphi_corpus_entry;
+} aphi_corpus;
 
-/* The scripts of a model; none if there is no such folder. */
-bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus_entry *kept, char *error, size_t error_size);
-void aphi_corpus_free(aphi_corpus_entry *kept);
+/* Lists the scripts of a model; none if there is no such folder. Returns false with a message on failure. */
+bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus *kept, char *error, size_t error_size);
+void aphi_corpus_free(aphi_corpus *kept);
 
 #endif

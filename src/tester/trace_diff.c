@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace_diff.c - where a run first differs; see trace_diff.h.
+ * trace_diff.c - the first difference between two runs; see trace_diff.h.
  *
- * Idea:       messages are compared by label, in the order of the earlier run, since labels are what two runs of a
- *             script have in common. A server that makes up tags or tells the time never says the same twice: what it
- *             says first may have another name in each run, as long as that is always the same one. Only strings, and
- *             integers as large as times, are names; and never what a request has said. */
+ * Idea:       messages are compared by label, in the order of the earlier run. A server may make up tags, or send the
+ *             time: a value that first occurs in a response may have another name in each run, if the names correspond
+ *             one to one. Only strings, and integers as large as times, are names. */
 #include "tester/trace_diff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static const aphi_run_event *moment_with(const aphi_run *run, int64_t label)
+static const aphi_run_event *event_with_label(const aphi_run *run, int64_t label)
 {
     size_t n;
-    const aphi_run_event *moments = aphi_run_events(run, &n);
+    const aphi_run_event *events = aphi_run_events(run, &n);
     for (size_t i = 0; i < n; i++)
-        if (moments[i].label == label && moments[i].kind <= APHI_RUN_EVENT_RECEIVED)
-            return &moments[i];
+        if (events[i].label == label && events[i].kind <= APHI_RUN_EVENT_RECEIVED)
+            return &events[i];
     return NULL;
 }
 
-#define NAME_LEAST 1000000 /* of integers: below that are statuses, counts and the like */
+#define NAME_LEAST 1000000 /* smaller integers are statuses, counts and the like */
 
 typedef struct names {
-    aph_value now, then;     /* by what it was then, what it is now; and the other way round */
+    aph_value now, then;     /* maps of names: then to now, and now to then */
     uint64_t renamed;
 } names;
 
@@ -33,7 +32,7 @@ static bool is_name(aph_value v)
     return aph_is_str(v) ? aph_count(v) > 0 : aph_is_int(v) && aph_int_of(v) >= NAME_LEAST;
 }
 
-/* Is it the same thing in both runs? What is said for the first time may have another name, but not in a request. */
+/* Returns true if the names correspond. A new name of a response, but not of a request, may differ. */
 static bool is_same(names *n, aph_value then, aph_value now, bool sent)
 {
     aph_value key = APH_ARRAY_OF(then), back = APH_ARRAY_OF(now), known = aph_get(n->now, key);
@@ -63,14 +62,14 @@ static bool are_alike(names *n, aph_value then, aph_value now, bool sent)
     return alike;
 }
 
-/* Compares one line; true if it has a message that differs. */
+/* Returns true if the message of the line differs. */
 static bool differs(names *known, aph_value line, const aphi_run *run, aphi_divergence *d)
 {
     aph_value label = aph_field(line, "label");
     bool sent = aph_has(line, aph_str("send"));
     if (!aph_is_int(label) || (!sent && !aph_has(line, aph_str("recv"))))
         return false;
-    const aphi_run_event *m = moment_with(run, aph_int_of(label));
+    const aphi_run_event *m = event_with_label(run, aph_int_of(label));
     aph_value then = aph_field(line, sent ? "send" : "recv");
     if (m && are_alike(known, then, m->message, sent))
         return false;

@@ -35,9 +35,9 @@ static void save(const char *model, int64_t value)
     aphi_script_free(&s);
 }
 
-static aphi_corpus_entry list(const char *model, size_t count)
+static aphi_corpus list(const char *model, size_t count)
 {
-    aphi_corpus_entry kept;
+    aphi_corpus kept;
     if (!aphi_corpus_list(folder, model, &kept, error, sizeof error))
         fail_msg("%s", error);
     assert_int_equal(kept.count, count);
@@ -54,7 +54,7 @@ static void test_latest_first(void **unused)
 {
     (void)unused;
     char first[300], second[300];
-    aphi_corpus_entry kept = list("kv", 0); /* there is no folder yet */
+    aphi_corpus kept = list("kv", 0); /* there is no folder yet */
     aphi_corpus_free(&kept);
     save("kv", 1);
     strcpy(first, path);
@@ -96,7 +96,7 @@ static void test_does_not_overwrite(void **unused)
     assert_non_null(fgets(line, sizeof line, in));
     fclose(in);
     assert_string_equal(line, "changed by hand\n");
-    aphi_corpus_entry kept = list("mine", 2);
+    aphi_corpus kept = list("mine", 2);
     aphi_corpus_free(&kept);
 }
 
@@ -106,7 +106,7 @@ static void test_names(void **unused)
     save("../../etc/x y", 1); /* stays in the folder */
     assert_memory_equal(path, folder, strlen(folder));
     assert_null(strchr(path + strlen(folder) + 1, '/'));
-    aphi_corpus_entry kept = list("../../etc/x y", 1);
+    aphi_corpus kept = list("../../etc/x y", 1);
     aphi_corpus_free(&kept);
     save("", 1);
     kept = list("", 1);
@@ -134,9 +134,9 @@ static void test_where_it_cannot(void **unused)
     fails_to_save(file, "Not a directory");
     fails_to_save("/no/such/folder", "No such file");
     fails_to_save("/proc/antiphon", "");
-    aphi_corpus_entry kept;
+    aphi_corpus kept;
     assert_false(aphi_corpus_list(file, "kv", &kept, error, sizeof error));
-    assert_non_null(strstr(error, "cannot be read"));
+    assert_non_null(strstr(error, "cannot list"));
     aphi_corpus_free(&kept);
     if (geteuid() == 0)
         return; /* whom nothing is forbidden */
@@ -162,7 +162,7 @@ static void test_full_disk(void **unused)
     assert_false(saved);
     assert_non_null(strstr(error, "File too large"));
     assert_int_not_equal(access(path, F_OK), 0);
-    aphi_corpus_entry kept = list("full", 0);
+    aphi_corpus kept = list("full", 0);
     aphi_corpus_free(&kept);
     aphi_script_free(&s);
 }
