@@ -2,55 +2,55 @@
  *
  * philosophers.c - dp-N: N philosophers eat once each, with N forks; all messages are synchronous.
  *
- * Philosopher i has fork i to the left and fork i + 1 to the right. Number 0 takes the right one first, the others the
- * left one, so nobody waits for ever. Forks are given back in the order in which they were taken. */
+ * Philosopher i has fork i on the left and fork i + 1 on the right. Philosopher 0 takes the right fork first, the
+ * others the left, so there is no deadlock. Forks are released in the order in which they were taken. */
 #include "programs.h"
 
-typedef struct seat {
+typedef struct position {
     int number, size;
-} seat;
+} position;
 
-static aph_value about(const char *what, int philosopher)
+static aph_value label_of(const char *name, int philosopher)
 {
-    return APH_ARRAY_OF(aph_str(what), aph_int(philosopher));
+    return APH_ARRAY_OF(aph_str(name), aph_int(philosopher));
 }
 
 static void philosopher(aph *m, aph_value *state)
 {
-    const seat *at = aph_data(m);
-    int left = at->number, right = (at->number + 1) % at->size;
-    int first = at->number == 0 ? right : left, second = at->number == 0 ? left : right;
+    const position *p = aph_data(m);
+    int left = p->number, right = (p->number + 1) % p->size;
+    int first = p->number == 0 ? right : left, second = p->number == 0 ? left : right;
     (void)state;
-    aph_pass(m, first, about("get", at->number));
-    aph_pass(m, second, about("get", at->number));
-    aph_pass(m, first, about("release", at->number));
-    aph_pass(m, second, about("release", at->number));
+    aph_pass(m, first, label_of("get", p->number));
+    aph_pass(m, second, label_of("get", p->number));
+    aph_pass(m, first, label_of("release", p->number));
+    aph_pass(m, second, label_of("release", p->number));
     aph_halt(m);
 }
 
-/* The state is how often it was given back. */
-static void a_fork(aph *m, aph_value *state)
+/* The state is the number of releases. */
+static void fork_component(aph *m, aph_value *state)
 {
-    const seat *at = aph_data(m);
-    int left_of = at->number, right_of = (at->number + at->size - 1) % at->size; /* who share it */
-    int64_t given_back = aph_is_int(*state) ? aph_int_of(*state) : 0;
-    if (given_back == 2)
+    const position *p = aph_data(m);
+    int left_of = p->number, right_of = (p->number + p->size - 1) % p->size; /* philosophers */
+    int64_t releases = aph_is_int(*state) ? aph_int_of(*state) : 0;
+    if (releases == 2)
         aph_halt(m);
-    aph_value got = aph_take(m, at->number, APH_ARRAY_OF(about("get", left_of), about("get", right_of)));
-    aph_take(m, at->number, APH_ARRAY_OF(about("release", (int)aph_int_of(aph_at(got, 1)))));
-    *state = aph_int(given_back + 1);
+    aph_value got = aph_take(m, p->number, APH_ARRAY_OF(label_of("get", left_of), label_of("get", right_of)));
+    aph_take(m, p->number, APH_ARRAY_OF(label_of("release", (int)aph_int_of(aph_at(got, 1)))));
+    *state = aph_int(releases + 1);
 }
 
-static aph_program *make(int size)
+static aph_program *make_program(int size)
 {
-    aph_program *p = aph_program_make(aph_family_dp.summary, 2 * size, size, "dp-%d", size);
+    aph_program *program = aph_program_make(aph_family_dp.summary, 2 * size, size, "dp-%d", size);
     for (int i = 0; i < size; i++) {
-        seat at = {.number = i, .size = size};
-        aph_program_component(p, i, philosopher, &at, sizeof at, "P%d", i);
-        aph_program_component(p, size + i, a_fork, &at, sizeof at, "F%d", i);
-        aph_program_port(p, i, size + i, APH_FIFO_PAIR, 0, "fork%d", i);
+        position p = {.number = i, .size = size};
+        aph_program_component(program, i, philosopher, &p, sizeof p, "P%d", i);
+        aph_program_component(program, size + i, fork_component, &p, sizeof p, "F%d", i);
+        aph_program_port(program, i, size + i, APH_FIFO_PAIR, 0, "fork%d", i);
     }
-    return p;
+    return program;
 }
 
 const aph_family aph_family_dp = {
@@ -58,5 +58,5 @@ const aph_family aph_family_dp = {
     .summary = "dining philosophers: each eats once",
     .least = 2,
     .most = 30,
-    .make = make,
+    .make = make_program,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * programs.c - the list of message-passing programs, and how a family makes one. */
+ * programs.c - built-in message-passing programs: the list of families, and construction of programs. */
 #include "programs.h"
 
 #include <stdarg.h>
@@ -18,8 +18,8 @@ const aph_family *const *aph_families(size_t *n)
     return families;
 }
 
-/* The size in the name: 0 if the family has none, -1 if it does not fit. */
-static int size_in(const aph_family *f, const char *name)
+/* Returns the size in the name, 0 if the family has no sizes, -1 if the name is not of this family. */
+static int parse_size(const aph_family *f, const char *name)
 {
     size_t n = strlen(f->name);
     if (strncmp(name, f->name, n) != 0)
@@ -36,23 +36,23 @@ static int size_in(const aph_family *f, const char *name)
 aph_program *aph_program_named(const char *name)
 {
     for (size_t i = 0; i < count; i++) {
-        int size = size_in(families[i], name);
+        int size = parse_size(families[i], name);
         if (size >= 0)
             return families[i]->make(size);
     }
     return NULL;
 }
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
-static void *must(void *p)
+static void *check_alloc(void *p)
 {
     if (!p)
         abort();
     return p;
 }
 
-__attribute__((format(printf, 1, 0))) static char *print(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static char *format_name(const char *format, va_list args)
 {
     char *text;
     if (vasprintf(&text, format, args) < 0)
@@ -62,35 +62,36 @@ __attribute__((format(printf, 1, 0))) static char *print(const char *format, va_
 
 aph_program *aph_program_make(const char *summary, int components, int ports, const char *name, ...)
 {
-    aph_program *p = must(calloc(1, sizeof *p));
+    aph_program *p = check_alloc(calloc(1, sizeof *p));
     va_list args;
     va_start(args, name);
-    p->name = print(name, args);
+    p->name = format_name(name, args);
     va_end(args);
     p->summary = summary;
     p->component_count = components;
     p->port_count = ports;
-    p->components = must(calloc((size_t)components, sizeof *p->components));
-    p->ports = must(calloc((size_t)ports, sizeof *p->ports));
+    p->components = check_alloc(calloc((size_t)components, sizeof *p->components));
+    p->ports = check_alloc(calloc((size_t)ports, sizeof *p->ports));
     return p;
 }
 
-void aph_program_component(aph_program *p, int at, aph_step *step, const void *data, size_t size, const char *name, ...)
+void aph_program_component(aph_program *p, int index, aph_step *step, const void *data, size_t size, const char *name,
+                           ...)
 {
-    aph_component *c = (aph_component *)&p->components[at];
-    void *copy = must(malloc(size));
+    aph_component *c = (aph_component *)&p->components[index];
+    void *copy = check_alloc(malloc(size));
     va_list args;
     va_start(args, name);
-    *c = (aph_component){.name = print(name, args), .step = step, .data = memcpy(copy, data, size)};
+    *c = (aph_component){.name = format_name(name, args), .step = step, .data = memcpy(copy, data, size)};
     va_end(args);
 }
 
-void aph_program_port(aph_program *p, int at, int owner, aph_medium medium, int capacity, const char *name, ...)
+void aph_program_port(aph_program *p, int index, int owner, aph_medium medium, int capacity, const char *name, ...)
 {
-    aph_port *port = (aph_port *)&p->ports[at];
+    aph_port *port = (aph_port *)&p->ports[index];
     va_list args;
     va_start(args, name);
-    *port = (aph_port){.name = print(name, args), .owner = owner, .medium = medium, .capacity = capacity};
+    *port = (aph_port){.name = format_name(name, args), .owner = owner, .medium = medium, .capacity = capacity};
     va_end(args);
 }
 

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * component.h - write a message-passing program as small C programs that send to and receive from ports.
+ * component.h - message-passing programs as models: components that send to and receive from ports.
  *
- * A component is a step as in model.h: a plain C function, run until it halts, that is a pure function of *state and of
- * what the calls below return. It is never run against others: it is unfolded into a transition system, by running it
- * with each message that it is ready to receive. A step that is run again from its head must not hold resources.
+ * A component is a step as in model.h: a C function that is run again and again until it calls aph_halt. Its calls may
+ * depend only on *state, its data, and the results of the calls below. Antiphon does not run components against each
+ * other: it converts each to a transition system, by running its step once for each message that it can receive. A step
+ * may be abandoned at any call and run again from its beginning, so it must not hold resources across calls.
  *
- * The only free choice of a program is which message is received next: a component does one thing at a time, but for a
- * receive, which may be open to several messages. */
+ * Receives are the only nondeterminism: a component does one thing at a time, but a receive may be open to several
+ * messages. `antiphon reach` explores all runs, `antiphon conform` compares them with a real program.
+ *
+ *     static void ping(aph *m, aph_value *state)
+ *     {
+ *         aph_post(m, TO_PONG, aph_str("ping"));
+ *         aph_take(m, TO_PING, APH_ARRAY_OF(aph_str("pong")));
+ *         aph_halt(m);
+ *     }
+ */
 #ifndef ANTIPHON_COMPONENT_H
 #define ANTIPHON_COMPONENT_H
 
@@ -17,27 +26,30 @@
 extern "C" {
 #endif
 
-/* What holds messages that were posted and are not received yet. */
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+/* The order in which a port delivers messages of aph_post. */
 typedef enum aph_medium {
-    APH_FIFO_PAIR,  /* in the order in which each sender sent them */
-    APH_FIFO_PORT,  /* in the order in which they were sent, whoever did */
-    APH_UNORDERED,
+    APH_FIFO_PAIR, /* for each sender, in the order of its sends */
+    APH_FIFO_PORT, /* in the order of all sends */
+    APH_UNORDERED, /* in any order */
 } aph_medium;
 
 typedef struct aph_port {
     const char *name;
-    int owner;          /* the component that receives from it, by its number; all others may send to it */
+    int owner;         /* index of the component that receives from it; all others may send to it */
     aph_medium medium;
-    int capacity;       /* messages of one sender in transit; one more has to wait. 0: no limit */
+    int capacity;      /* messages of one sender in transit, at most; aph_post waits for room. 0: no limit */
 } aph_port;
 
 typedef struct aph_component {
     const char *name;
     aph_step *step;
-    aph_value (*initial)(const void *data); /* NULL: the empty object */
-    const void *data;                       /* aph_data gives it to the step */
+    aph_value (*initial)(const void *data); /* the initial state; NULL: the empty object */
+    const void *data;                       /* aph_data returns it to the step */
 } aph_component;
 
+/* Components and ports are referred to by their index in these arrays. */
 typedef struct aph_program {
     const char *name;
     const char *summary;
@@ -46,7 +58,7 @@ typedef struct aph_program {
     int component_count, port_count;
 } aph_program;
 
-/* A program in a file of its own ends with APH_PROGRAM(my_program), which makes it known to `antiphon reach`. */
+/* Ends a source file with a program, for `antiphon reach FILE.c`: APH_PROGRAM(my_program), an aph_program variable. */
 #define APH_PROGRAM(program_) \
     const aph_model *aph_model_main(void) \
     { \
@@ -55,27 +67,33 @@ typedef struct aph_program {
                              .step = aph_program_step, .program = &(program_)}; \
         return &model_; \
     }
-void aph_program_step(aph *m, aph_value *state); /* of its model: says that it is a program, not a server */
+/* The step of the model of APH_PROGRAM; it only reports that the model is a program, not a server. */
+void aph_program_step(aph *m, aph_value *state);
 
-/* ---- what a component may do ------------------------------------------------------------------------------------- */
+/* ---- inside a component ------------------------------------------------------------------------------------------ */
 
-/* A label is a string, or an array of a string and integers: APH_ARRAY_OF(aph_str("req"), aph_int(2)) reads req(2). */
+/* A label is a string, or an array of a string and integers: APH_ARRAY_OF(aph_str("req"), aph_int(2)) prints as
+ * req(2). Its text has at most 199 bytes. */
 
-void aph_post(aph *m, int port, aph_value label);       /* sends, and goes on */
-void aph_pass(aph *m, int port, aph_value label);       /* sends, and waits until it is received */
-/* Receives one of these labels, an array; returns it. */
+/* Sends asynchronously: returns at once, or when the port has room. */
+void aph_post(aph *m, int port, aph_value label);
+/* Sends synchronously: returns when the message is received. */
+void aph_pass(aph *m, int port, aph_value label);
+/* Receives one of the labels of an array from an own port; returns the label. */
 aph_value aph_take(aph *m, int port, aph_value labels);
 
 typedef struct aph_alternative {
     int port;
     aph_value label;
-    bool open; /* its guard */
+    bool open; /* the guard: if false, this alternative is ignored */
 } aph_alternative;
-/* Receives by one of the alternatives that are open; returns which. At least one must be. */
+/* Receives by one of the n alternatives that are open; returns its index. At least one must be open. */
 int aph_select(aph *m, size_t n, const aph_alternative *alternatives);
 
-void aph_note(aph *m, const char *label);               /* an event of its own */
-void aph_halt(aph *m) __attribute__((noreturn));        /* the component is over */
+/* Makes a local event with this label, visible in the sequences of the component. */
+void aph_note(aph *m, const char *label);
+/* Ends the component. */
+void aph_halt(aph *m) __attribute__((noreturn));
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * threads.h - threads that talk only by messages, so that Antiphon can record, replay and explore what they do.
+ * threads.h - threads that communicate only by messages; Antiphon can record, replay and explore their runs.
  *
- * A program opens a group, adds its threads and ports, and runs it. Started by itself, it runs on plain POSIX threads
- * with a queue for each port. Started by `antiphon explore`, each send and receive is under control (docs/threads.md).
- * What a thread does may depend on nothing but its argument and the messages that it received: else it has no replay.
+ * A program opens a group, adds its threads and ports, and runs the group. Started on its own, it runs on POSIX threads
+ * with a queue for each port. Started by `antiphon explore` or `antiphon conform`, it runs under control: Antiphon
+ * decides which message each receive takes (docs/threads.md). For replay to work, the behaviour of a thread must depend
+ * only on its argument and the messages that it received: not on shared variables, time or random numbers.
  *
- * A wrong call, such as a receive from the port of another thread, is a bug of the program: it says so and aborts.
+ * A wrong call, such as a receive from the port of another thread, prints a message to stderr and aborts.
+ *
+ *     static aph_thread_port *inbox;
+ *     static void producer(aph_thread *self, void *argument)
+ *     {
+ *         aph_thread_send(self, inbox, "item", aph_payload_number(42));
+ *     }
+ *     static void consumer(aph_thread *self, void *argument)
+ *     {
+ *         aph_message m = aph_thread_receive(self, inbox);
+ *     }
+ *     int main(void)
+ *     {
+ *         aph_threads *group = aph_threads_open();
+ *         aph_threads_add(group, "producer", producer, NULL);
+ *         inbox = aph_threads_port(group, "inbox", aph_threads_add(group, "consumer", consumer, NULL),
+ *                                  APH_THREAD_FIFO_PAIR, 0);
+ *         aph_threads_run(group);
+ *         aph_threads_close(group);
+ *     }
  */
 #ifndef ANTIPHON_THREADS_H
 #define ANTIPHON_THREADS_H
@@ -19,20 +39,21 @@
 extern "C" {
 #endif
 
-/* Names and labels: printable ASCII without blanks, at most APH_LABEL_MAX - 1 bytes. They are copied. */
+/* Names and labels are 1 to APH_LABEL_MAX - 1 printable ASCII characters without blanks. They are copied. */
 enum { APH_LABEL_MAX = 32, APH_THREADS_MAX = 64, APH_PORTS_MAX = 4096, APH_CHOICES_MAX = 64 };
 
 typedef struct aph_threads aph_threads;
 typedef struct aph_thread aph_thread;
 typedef struct aph_thread_port aph_thread_port;
 
+/* The order in which a port delivers its messages. */
 typedef enum aph_thread_medium {
-    APH_THREAD_FIFO_PAIR, /* first in, first out, for each sender on its own */
-    APH_THREAD_FIFO_PORT, /* first in, first out, all senders in one queue; receives cannot ask for a label */
-    APH_THREAD_UNORDERED, /* what comes next is anybody's choice */
+    APH_THREAD_FIFO_PAIR, /* for each sender, in the order of its sends */
+    APH_THREAD_FIFO_PORT, /* in the order of all sends; receives cannot select a label */
+    APH_THREAD_UNORDERED, /* in any order */
 } aph_thread_medium;
 
-/* What a message carries beside its label. A pointer means the same in every thread, but nothing in another run. */
+/* The content of a message. A pointer is valid in all threads of a run, but not in another run. */
 typedef union aph_payload {
     int64_t number;
     void *pointer;
@@ -43,50 +64,52 @@ typedef struct aph_message {
     char label[APH_LABEL_MAX];
     aph_payload payload;
     const aph_thread *sender;
-    unsigned choice; /* which one of aph_thread_select's, from 0 */
-    bool sync;       /* its sender waited */
+    unsigned choice; /* index of the choice of aph_thread_select, otherwise 0 */
+    bool sync;       /* sent by aph_thread_send_sync */
 } aph_message;
 
-/* One arm of a selective wait. */
+/* An alternative of a selective receive. */
 typedef struct aph_choice {
     aph_thread_port *port;
-    const char *label; /* only messages with this label; NULL: any */
-    bool closed;       /* its guard is false: it does not take part */
+    const char *label; /* receive only messages with this label; NULL: all */
+    bool closed;       /* the guard is false: this choice is ignored */
 } aph_choice;
 
 typedef void aph_body(aph_thread *self, void *argument);
 
-/* ---- a group ----------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 aph_threads *aph_threads_open(void);
-/* Adds a thread, which begins with body(self, argument) when the group runs. Names are unique among threads. */
+/* Adds a thread that runs body(self, argument) when the group runs. Names of threads are unique. */
 aph_thread *aph_threads_add(aph_threads *group, const char *name, aph_body *body, void *argument);
-/* Adds a port; only its owner receives from it, only others send to it. Names are unique among ports. A sender that has
- * `capacity` messages in transit there waits with the next; 0: no limit. */
+/* Adds a port. Only the owner receives from it, and only other threads send to it. Names of ports are unique. Each
+ * sender may have `capacity` messages in transit there, 0: any number; its next send waits. */
 aph_thread_port *aph_threads_port(aph_threads *group, const char *name, aph_thread *owner, aph_thread_medium medium,
                                   unsigned capacity);
-/* Starts all threads, and returns when all have ended. Once for each group. Under control it returns in a process of
- * its own for each run, so what is to be the same in all runs must have happened before, and no thread may run yet. */
+/* Runs all threads and returns when all have ended. A group runs once. Under control, the process forks here for each
+ * run, and this function returns in the forked process. So do all setup that the runs share before the call, and start
+ * no other threads before it. */
 void aph_threads_run(aph_threads *group);
 /* Frees the group with its threads and ports. */
 void aph_threads_close(aph_threads *group);
-/* Is this process run under control? */
+/* Returns true in a run under control. */
 bool aph_threads_controlled(const aph_threads *group);
 
-/* ---- inside a thread: self is the one that runs ------------------------------------------------------------------ */
+/* ---- inside a thread; self is the calling thread ----------------------------------------------------------------- */
 
 const char *aph_thread_name(const aph_thread *thread);
-/* Sends and goes on (asynchronous); waits only while the port has no room. */
+/* Sends asynchronously: returns at once, or when the port has room. */
 void aph_thread_send(aph_thread *self, aph_thread_port *to, const char *label, aph_payload payload);
-/* Sends and waits until the message is received (synchronous). */
+/* Sends synchronously: returns when the message is received. */
 void aph_thread_send_sync(aph_thread *self, aph_thread_port *to, const char *label, aph_payload payload);
-/* Waits for a message, with any label, or with this one. */
+/* Waits for a message with any label. */
 aph_message aph_thread_receive(aph_thread *self, aph_thread_port *from);
+/* Waits for a message with this label. */
 aph_message aph_thread_receive_label(aph_thread *self, aph_thread_port *from, const char *label);
-/* Waits for a message on one of up to APH_CHOICES_MAX choices. Open choices do not overlap: no two have the same port,
- * unless both have labels, and different ones. At least one is open. */
+/* Waits for a message by one of up to APH_CHOICES_MAX choices; message.choice is its index. At least one choice must be
+ * open. Open choices must not overlap: two with the same port need different labels. */
 aph_message aph_thread_select(aph_thread *self, const aph_choice *choices, size_t count);
-/* Something that a thread does on its own, to be seen in what is recorded. */
+/* Records a local event of the thread. Without control, this does nothing. */
 void aph_thread_event(aph_thread *self, const char *label);
 
 static inline aph_payload aph_payload_number(int64_t number)

@@ -171,7 +171,7 @@ static bool explore(refine *r)
         return true;
     r->at_clients = r->options.clients = r->clients * BEYOND_CLIENTS;
     r->at_messages = r->options.messages = r->messages * BEYOND_MESSAGES;
-    r->result = aphi_refine_randomly(&r->options, r->random, r->seed);
+    r->result = aphi_refine_random(&r->options, r->random, r->seed);
     if (right(r)) {
         r->walked = r->random;
         r->result = r->bounded; /* long schedules may all leave something open: that says nothing */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mpilink.c - libantiphon-mpi: a link (src/explore/process_link.h) that is made of MPI.
+ * mpilink.c - libantiphon-mpi: the link of src/explore/process_link.h over MPI.
  *
- * Idea:       the program loads this library when mpirun has started it. Nothing here ever waits, but for the end:
- *             sends are begun and looked after later, and a message is received only when it is there. So whoever
- *             searches can look in every few milliseconds, and no processor is spent on waiting.
- * Invariants: 1. the bytes of a send stay until MPI is done with them
- *             2. only one thread calls */
+ * Idea:       antiphon loads this library if mpirun started it. No call blocks except close: sends are asynchronous
+ *             and freed later, and a message is received only when it has arrived. The search polls every few
+ *             milliseconds, so no processor time is spent on waiting.
+ * Invariants: 1. the bytes of a send are kept until MPI is done with them
+ *             2. one thread makes all calls */
 #include "explore/process_link.h"
 
 #include <mpi.h>
@@ -14,22 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = 1 };
+enum { MESSAGE_TAG = 1 };
 
-typedef struct sending {
+typedef struct pending_send {
     MPI_Request request;
     void *bytes;
     size_t n;
-    struct sending *next;
-} sending;
+    struct pending_send *next;
+} pending_send;
 
-static sending *pending;
+static pending_send *pending_sends;
 
-/* Forgets the sends that are done. */
-static void look_after(void)
+/* Frees the sends that are done. */
+static void free_done_sends(void)
 {
-    for (sending **at = &pending; *at;) {
-        sending *s = *at;
+    for (pending_send **at = &pending_sends; *at;) {
+        pending_send *s = *at;
         int done = 0;
         MPI_Test(&s->request, &done, MPI_STATUS_IGNORE);
         if (done) {
@@ -44,25 +44,25 @@ static void look_after(void)
 
 static void send_bytes(void *context, int to, const void *bytes, size_t n)
 {
-    sending *s = malloc(sizeof *s);
+    pending_send *s = malloc(sizeof *s);
     (void)context;
     if (!s || !(s->bytes = malloc(n + 1)) || n > INT32_MAX)
         abort();
     memcpy(s->bytes, bytes, n);
     s->n = n;
-    s->next = pending;
-    pending = s;
-    MPI_Isend(s->bytes, (int)n, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &s->request);
+    s->next = pending_sends;
+    pending_sends = s;
+    MPI_Isend(s->bytes, (int)n, MPI_BYTE, to, MESSAGE_TAG, MPI_COMM_WORLD, &s->request);
 }
 
 static bool receive_bytes(void *context, int *from, void **bytes, size_t *n)
 {
-    int there = 0, count = 0;
+    int arrived = 0, count = 0;
     MPI_Status status;
     (void)context;
-    look_after();
-    MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, &status);
-    if (!there)
+    free_done_sends();
+    MPI_Iprobe(MPI_ANY_SOURCE, MESSAGE_TAG, MPI_COMM_WORLD, &arrived, &status);
+    if (!arrived)
         return false;
     MPI_Get_count(&status, MPI_BYTE, &count);
     *from = status.MPI_SOURCE;
@@ -70,7 +70,7 @@ static bool receive_bytes(void *context, int *from, void **bytes, size_t *n)
     *bytes = malloc(*n + 1);
     if (!*bytes)
         abort();
-    MPI_Recv(*bytes, count, MPI_BYTE, *from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(*bytes, count, MPI_BYTE, *from, MESSAGE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return true;
 }
 
@@ -78,7 +78,7 @@ static size_t unsent(void *context)
 {
     size_t n = 0;
     (void)context;
-    for (const sending *s = pending; s; s = s->next)
+    for (const pending_send *s = pending_sends; s; s = s->next)
         n += s->n;
     return n;
 }
@@ -86,12 +86,12 @@ static size_t unsent(void *context)
 static void close_link(void *context)
 {
     (void)context;
-    while (pending)
-        look_after();
+    while (pending_sends)
+        free_done_sends();
     MPI_Finalize();
 }
 
-static void abandon(void *context, int code)
+static void abort_all(void *context, int code)
 {
     (void)context;
     MPI_Abort(MPI_COMM_WORLD, code);
@@ -103,7 +103,7 @@ __attribute__((visibility("default"))) aphi_link_opener aphi_link_open;
 const aphi_link *aphi_link_open(void)
 {
     static aphi_link link = {.version = APHI_LINK_VERSION, .send = send_bytes, .receive = receive_bytes,
-                             .unsent = unsent, .close = close_link, .abandon = abandon};
+                             .unsent = unsent, .close = close_link, .abandon = abort_all};
     int level;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS || level < MPI_THREAD_FUNNELED)
         return NULL;

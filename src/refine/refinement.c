@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refinement.c - explore what a model and its clients can do, and ask the oracle of the specification about what they
- * see.
+ * refinement.c - refinement check: search of all schedules of a model, with the oracle of the specification.
  *
- * Idea:       depth-first over scenes (refine_state.h). A scene that was met before is not entered again. The oracle cannot go
- *             back, so it is asked about whole traces, from their beginning: each different one once, as soon as an
- *             answer in it is complete. All oracles share one machine, so a step of the specification is run once.
- *             What the machine knows and what traces are known is the memory of the search; scenes are the rest of it.
- * Invariants: 1. every scene in the table has been entered, and every trace in the other has been explained
- *             2. a scene's number of schedules is the sum of those of what it can become, 1 if it is an end; a scene
- *                that is being looked at counts 0, so a model that can go in circles does not count them
- * Cost:       two table entries and a few interned arrays a scene: about half a kilobyte.
- * Not done:   sleep sets: with equal scenes made one they would save edges, not scenes.
- * Read next:  refine_state.c, for the reductions; tests/property/test_refine.c, which does without. */
+ * Idea:       depth-first search over states (refine_space.h); a visited state is not entered again. The oracle cannot
+ *             backtrack, so each different trace is checked from its beginning, once, when a response in it is
+ *             complete. All oracles share one machine, so a step of the specification is run only once.
+ * Invariants: 1. every state in `visited` has been entered, and every trace in `explained` has been checked
+ *             2. the number of schedules of a state is the sum over its successors, 1 at an end. A state that is being
+ *                visited counts 0, so cycles of a model are not counted
+ * Cost:       two table entries and a few interned arrays per state: about half a kilobyte.
+ * Not done:   sleep sets: with equal states merged they would save edges, not states.
+ * Read next:  refine_space.c, the reductions; tests/property/test_refine.c, a search without them. */
 #include "refine/refinement.h"
 
 #include "base/choice.h"
@@ -20,14 +18,14 @@
 #include "base/memory.h"
 #include "oracle/evidence.h"
 #include "oracle/search.h"
-#include "refine/refine_state.h"
+#include "refine/refine_space.h"
 #include "tree/guard.h"
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 20000, EVIDENCE_VISITS = 100000, LOOK_EVERY = 1024, COLLECT_BYTES = 64 << 20 };
+enum { DEPTH_MAX = 20000, EVIDENCE_VISITS = 100000, STEPS_BETWEEN_CHECKS = 1024, COLLECT_BYTES = 64 << 20 };
 
-/* Values to numbers: open addressing; APH_NIL is no key. */
+/* A hash table from values to numbers, with open addressing; APH_NIL is not a key. */
 typedef struct table {
     aph_value *keys;
     double *numbers;
@@ -36,20 +34,20 @@ typedef struct table {
 
 typedef struct search {
     const aphi_refine_options *options;
-    aphi_refine_state stage;
+    aphi_refine_space space;
     aphi_machine *machine;
-    table entered;         /* scenes, with their schedules */
-    table explained;       /* traces */
-    aph_value here;        /* the scene of a random walk */
-    bool answered;         /* somewhere, everything was */
-    uint64_t steps;        /* until the next look at the limits */
+    table visited;     /* states, with their number of schedules */
+    table explained;   /* traces that were checked */
+    aph_value current; /* state of a random schedule */
+    bool answered;     /* in some schedule, all requests were */
+    uint64_t steps;    /* since the start */
     aphi_refinement result;
     bool over;
 } search;
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static size_t place_of(const table *t, aph_value key)
+static size_t find_slot(const table *t, aph_value key)
 {
     size_t at = aph_hash(key) & (t->size - 1);
     while (t->keys[at] && t->keys[at] != key)
@@ -57,7 +55,7 @@ static size_t place_of(const table *t, aph_value key)
     return at;
 }
 
-static void grow(table *t)
+static void grow_table(table *t)
 {
     table old = *t;
     t->size = old.size ? 2 * old.size : 1024;
@@ -65,7 +63,7 @@ static void grow(table *t)
     t->numbers = aphi_alloc(t->size * sizeof *t->numbers);
     for (size_t i = 0; i < old.size; i++)
         if (old.keys[i]) {
-            size_t at = place_of(t, old.keys[i]);
+            size_t at = find_slot(t, old.keys[i]);
             t->keys[at] = old.keys[i];
             t->numbers[at] = old.numbers[i];
         }
@@ -73,14 +71,14 @@ static void grow(table *t)
     free(old.numbers);
 }
 
-/* The place of the number of the key; *fresh if it is new. Valid until the next call. */
-static double *number_of(table *t, aph_value key, bool *fresh)
+/* Finds or adds a key; returns its number, valid until the next call. */
+static double *lookup(table *t, aph_value key, bool *is_new)
 {
     if (2 * (t->count + 1) > t->size)
-        grow(t);
-    size_t at = place_of(t, key);
-    *fresh = !t->keys[at];
-    if (*fresh) {
+        grow_table(t);
+    size_t at = find_slot(t, key);
+    *is_new = !t->keys[at];
+    if (*is_new) {
         t->keys[at] = key;
         t->numbers[at] = 0;
         t->count++;
@@ -103,17 +101,17 @@ static void free_table(table *t)
 static void mark_search(void *context)
 {
     search *x = context;
-    aphi_refine_state_mark(&x->stage);
-    mark_table(&x->entered);
+    aphi_refine_space_mark(&x->space);
+    mark_table(&x->visited);
     mark_table(&x->explained);
-    aph_mark(x->here);
+    aph_mark(x->current);
     aph_mark(x->result.trace);
     aph_mark(x->result.allowed);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-static void end(search *x, aphi_refined verdict, aph_fault fault, const char *why)
+static void finish(search *x, aphi_refine_verdict verdict, aph_fault fault, const char *why)
 {
     if (x->over)
         return;
@@ -123,7 +121,7 @@ static void end(search *x, aphi_refined verdict, aph_fault fault, const char *wh
     snprintf(x->result.why, sizeof x->result.why, "%s", why);
 }
 
-static void look_at_limits(search *x)
+static void check_limits(search *x)
 {
     const aphi_refine_options *o = x->options;
     if (o->progress)
@@ -131,16 +129,16 @@ static void look_at_limits(search *x)
     if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_BYTES)
         aph_collect();
     if (o->stop && *o->stop)
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "it was stopped");
+        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "stopped");
     else if (o->deadline_ns && aphi_clock_ns() >= o->deadline_ns)
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the time is over");
+        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the time limit was reached");
     else if (o->memory && aph_heap_bytes() > o->memory)
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the memory is used up");
+        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the memory limit was reached");
 }
 
-/* ---- what the specification says --------------------------------------------------------------------------------- */
+/* ---- the specification ------------------------------------------------------------------------------------------ */
 
-static size_t complete_before(aph_value trace, size_t at)
+static size_t complete_entries_before(aph_value trace, size_t at)
 {
     size_t n = 0;
     for (size_t i = 0; i < at; i++)
@@ -148,8 +146,8 @@ static size_t complete_before(aph_value trace, size_t at)
     return n;
 }
 
-/* What would have been explained in place of the answer that is not. */
-static void tell_allowed(search *x, const aph_oracle *oracle)
+/* Collects the responses that the specification allows instead. */
+static void collect_allowed(search *x, const aph_oracle *oracle)
 {
     aphi_evidence e = aphi_evidence_open(oracle, EVIDENCE_VISITS);
     x->result.allowed = aph_array(0, NULL);
@@ -158,32 +156,32 @@ static void tell_allowed(search *x, const aph_oracle *oracle)
     aphi_evidence_close(&e);
 }
 
-static void judge_failed(search *x, aph_oracle *oracle, aph_verdict verdict, aph_value trace, size_t at)
+static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, aph_value trace, size_t at)
 {
     const char *message;
     aph_fault fault = aph_oracle_fault(oracle, &message);
     char why[400];
     if (verdict == APH_FAIL) {
-        tell_allowed(x, oracle);
-        x->result.trace = aphi_refine_state_lines(trace);
-        x->result.failing = complete_before(trace, at);
-        end(x, APHI_REFINES_NOT, APH_FAULT_NONE, "nothing that it allows explains an answer");
+        collect_allowed(x, oracle);
+        x->result.trace = aphi_refine_trace_lines(trace);
+        x->result.failing = complete_entries_before(trace, at);
+        finish(x, APHI_REFINES_NOT, APH_FAULT_NONE, "the specification does not allow a response");
     } else if (fault) {
         snprintf(why, sizeof why, "model %s: %s", x->options->spec->name, message);
-        end(x, APHI_REFINES_FAULT, fault, why);
+        finish(x, APHI_REFINES_FAULT, fault, why);
     } else {
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the solver could not decide in its time");
+        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the solver reached its time limit");
     }
 }
 
-/* Does the specification explain the trace? What is there only in part is left out. */
-static void judge(search *x, aph_value trace)
+/* Checks a trace with the oracle of the specification; incomplete messages are left out. */
+static void check_trace(search *x, aph_value trace)
 {
     char error[200];
     aph_oracle_options options = {.environment = "tcp", .patient = true};
     aph_oracle *oracle = aphi_oracle_open_on(x->options->spec, &options, x->machine, false, error, sizeof error);
     if (!oracle) {
-        end(x, APHI_REFINES_FAULT, APH_FAULT_CRASH, error);
+        finish(x, APHI_REFINES_FAULT, APH_FAULT_CRASH, error);
         return;
     }
     x->result.traces++;
@@ -192,112 +190,112 @@ static void judge(search *x, aph_value trace)
         if (aph_count(e) < 3)
             continue;
         int64_t client = aph_int_of(aph_at(e, 1)) + 1;
-        aph_verdict verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_STATE_SENT
+        aph_verdict verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_SENT
                                   ? aph_oracle_sent(oracle, client, aph_at(e, 2), NULL, NULL)
                                   : aph_oracle_received(oracle, client, aph_at(e, 2));
         if (verdict != APH_PASS)
-            judge_failed(x, oracle, verdict, trace, i);
+            report_failure(x, oracle, verdict, trace, i);
     }
     aph_oracle_close(oracle);
 }
 
-static size_t answers_in(aph_value trace)
+static size_t count_responses(aph_value trace)
 {
     size_t n = 0;
     for (size_t i = 0; i < aph_count(trace); i++)
-        n += aph_int_of(aph_at(aph_at(trace, i), 0)) == APHI_REFINE_STATE_RECEIVED && aph_count(aph_at(trace, i)) == 3;
+        n += aph_int_of(aph_at(aph_at(trace, i), 0)) == APHI_REFINE_RECEIVED && aph_count(aph_at(trace, i)) == 3;
     return n;
 }
 
-/* Was all answered? A specification that does not answer each request once is content with one answer. */
-static void look_at_answers(search *x, aph_value trace)
+/* Notes whether all requests have a response. A specification without rpc needs only one response. */
+static void note_responses(search *x, aph_value trace)
 {
-    size_t asked = x->options->spec->rpc ? x->options->clients * x->options->messages : 1;
-    x->answered |= answers_in(trace) >= asked;
+    size_t expected = x->options->spec->rpc ? x->options->clients * x->options->messages : 1;
+    x->answered |= count_responses(trace) >= expected;
 }
 
-/* ---- one scene after the other ----------------------------------------------------------------------------------- */
+/* ---- the search -------------------------------------------------------------------------------------------------- */
 
-static void see_blemish(search *x)
+static void report_flaw(search *x)
 {
-    const aphi_refine_state *g = &x->stage;
-    if (!g->blemish)
+    const aphi_refine_space *g = &x->space;
+    if (!g->flaw)
         return;
     if (g->fault == APH_FAULT_STUCK && aphi_guard_expired() && !aphi_guard_stuck()) {
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
-            aphi_guard_overfull() ? "the memory is used up" : "the time is over");
+        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
+               aphi_guard_overfull() ? "the memory limit was reached" : "the time limit was reached");
         return;
     }
-    if (g->blemish != APHI_REFINE_FLAW_FAULT)
-        x->result.trace = aphi_refine_state_lines(g->trace);
+    if (g->flaw != APHI_REFINE_FLAW_FAULT)
+        x->result.trace = aphi_refine_trace_lines(g->trace);
     x->result.failing = aph_count(x->result.trace) - 1;
-    end(x, g->blemish == APHI_REFINE_FLAW_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
+    finish(x, g->flaw == APHI_REFINE_FLAW_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
 }
 
-static void go_on(search *x, aph_value scene)
+static void expand_state(search *x, aph_value state)
 {
-    if (++x->steps % LOOK_EVERY == 0)
-        look_at_limits(x);
-    aphi_refine_state_go_on(&x->stage, scene);
-    see_blemish(x);
+    if (++x->steps % STEPS_BETWEEN_CHECKS == 0)
+        check_limits(x);
+    aphi_refine_space_expand(&x->space, state);
+    report_flaw(x);
 }
 
-static void judge_once(search *x, aph_value trace)
+static void check_new_trace(search *x, aph_value trace)
 {
-    bool fresh;
-    number_of(&x->explained, trace, &fresh);
-    if (fresh && answers_in(trace))
-        judge(x, trace);
+    bool is_new;
+    lookup(&x->explained, trace, &is_new);
+    if (is_new && count_responses(trace))
+        check_trace(x, trace);
 }
 
-/* How many schedules lead from this scene to an end? */
-static double visit(search *x, aph_value scene, size_t depth)
+/* Visits a state and its successors; returns the number of schedules from it to an end. */
+static double visit(search *x, aph_value state, size_t depth)
 {
-    bool fresh;
-    double known = *number_of(&x->entered, scene, &fresh), schedules = 0;
-    if (!fresh || x->over)
+    bool is_new;
+    double known = *lookup(&x->visited, state, &is_new), schedules = 0;
+    if (!is_new || x->over)
         return known;
     if (depth == DEPTH_MAX) {
-        end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not come to an end");
+        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
         return 0;
     }
     x->result.states++;
-    judge_once(x, aph_at(scene, APHI_REFINE_STATE_TRACE));
-    size_t from = x->stage.count;
-    go_on(x, scene);
-    size_t to = x->stage.count;
+    check_new_trace(x, aph_at(state, APHI_REFINE_TRACE));
+    size_t from = x->space.count;
+    expand_state(x, state);
+    size_t to = x->space.count;
     if (to == from) {
-        look_at_answers(x, aph_at(scene, APHI_REFINE_STATE_TRACE));
+        note_responses(x, aph_at(state, APHI_REFINE_TRACE));
         schedules = 1;
     }
     for (size_t i = from; i < to && !x->over; i++)
-        schedules += visit(x, x->stage.scenes[i], depth + 1);
-    x->stage.count = from;
-    *number_of(&x->entered, scene, &fresh) = schedules;
+        schedules += visit(x, x->space.states[i], depth + 1);
+    x->space.count = from;
+    *lookup(&x->visited, state, &is_new) = schedules;
     return schedules;
 }
 
-static void walk(search *x, aphi_choice *choice)
+static void run_random_schedule(search *x, aphi_choice *choice)
 {
     for (size_t depth = 0; !x->over; depth++) {
-        x->stage.count = 0;
-        go_on(x, x->here);
+        x->space.count = 0;
+        expand_state(x, x->current);
         x->result.states++;
-        if (!x->stage.count)
+        if (!x->space.count)
             break;
         if (depth == DEPTH_MAX)
-            end(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not come to an end");
-        x->here = x->stage.scenes[aphi_choice_below(choice, x->stage.count)];
+            finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
+        x->current = x->space.states[aphi_choice_below(choice, x->space.count)];
     }
     if (x->over)
         return;
-    look_at_answers(x, aph_at(x->here, APHI_REFINE_STATE_TRACE));
-    judge(x, aph_at(x->here, APHI_REFINE_STATE_TRACE));
+    note_responses(x, aph_at(x->current, APHI_REFINE_TRACE));
+    check_trace(x, aph_at(x->current, APHI_REFINE_TRACE));
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------------------ */
 
-static aphi_refinement run(const aphi_refine_options *options, uint64_t walks, uint64_t seed)
+static aphi_refinement search_schedules(const aphi_refine_options *options, uint64_t schedules, uint64_t seed)
 {
     search x = {.options = options};
     aphi_choice choice = aphi_choice_seed(seed);
@@ -305,36 +303,36 @@ static aphi_refinement run(const aphi_refine_options *options, uint64_t walks, u
     x.machine = aphi_machine_open(options->spec, options->spec->rpc, false, 0);
     aph_root_add(mark_search, &x);
     aphi_guard_arm(options->model, options->deadline_ns, options->memory);
-    if (aphi_refine_state_open(&x.stage, options, &first)) {
-        if (!walks)
+    if (aphi_refine_space_open(&x.space, options, &first)) {
+        if (!schedules)
             x.result.schedules = visit(&x, first, 0);
-        for (uint64_t i = 0; i < walks && !x.over; i++) {
-            bool fresh;
-            number_of(&x.entered, first, &fresh); /* keeps it alive */
-            x.here = first;
-            walk(&x, &choice);
+        for (uint64_t i = 0; i < schedules && !x.over; i++) {
+            bool is_new;
+            lookup(&x.visited, first, &is_new); /* marks it */
+            x.current = first;
+            run_random_schedule(&x, &choice);
         }
     } else {
-        see_blemish(&x);
+        report_flaw(&x);
     }
     aphi_guard_disarm();
     if (!x.over && !x.answered)
-        end(&x, APHI_REFINES_VACUOUS, APH_FAULT_NONE, "in no schedule was everything answered that was asked");
-    x.result.sampled = x.stage.sampled;
+        finish(&x, APHI_REFINES_VACUOUS, APH_FAULT_NONE, "no schedule has a response to every request");
+    x.result.sampled = x.space.sampled;
     aph_root_remove(mark_search, &x);
     aphi_machine_close(x.machine);
-    aphi_refine_state_close(&x.stage);
-    free_table(&x.entered);
+    aphi_refine_space_close(&x.space);
+    free_table(&x.visited);
     free_table(&x.explained);
     return x.result;
 }
 
 aphi_refinement aphi_refine(const aphi_refine_options *options)
 {
-    return run(options, 0, 0);
+    return search_schedules(options, 0, 0);
 }
 
-aphi_refinement aphi_refine_randomly(const aphi_refine_options *options, uint64_t walks, uint64_t seed)
+aphi_refinement aphi_refine_random(const aphi_refine_options *options, uint64_t schedules, uint64_t seed)
 {
-    return run(options, walks, seed);
+    return search_schedules(options, schedules, seed);
 }

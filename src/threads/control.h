@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * control.h - one run under control: what is ordered, what is taped, and what threads do in between.
+ * control.h - one controlled run: its request, its event log, and the operations of its threads.
  *
- * An order says which events are forced, thread by thread, and what comes after them. The tape lies in memory that is
- * shared with the process that reports it, so that it outlives a crash. */
+ * A request has the forced events of each thread, and options for the choices after them. The event log is in memory
+ * shared with the parent process, so that it survives a crash. */
 #ifndef APHI_THREADS_CONTROL_H
 #define APHI_THREADS_CONTROL_H
 
@@ -11,108 +11,108 @@
 
 typedef enum aphi_op { APHI_SEND, APHI_RECEIVE, APHI_LOCAL } aphi_op;
 
-/* An event of another thread: its number, and the event's, from 1. */
-typedef struct aphi_ref {
+/* Events of a thread are numbered from 1. */
+typedef struct aphi_event_ref {
     unsigned thread;
     uint32_t index;
-} aphi_ref;
+} aphi_event_ref;
 
-typedef struct aphi_forced {
+typedef struct aphi_forced_event {
     aphi_op op;
     bool sync;
     unsigned port;
     char label[APH_LABEL_MAX];
-    aphi_ref peer; /* of a receive: index 0 is any */
-} aphi_forced;
+    aphi_event_ref peer; /* of a receive: index 0 matches any */
+} aphi_forced_event;
 
-/* In a run of one thread alone, what a message with this label carries. */
-typedef struct aphi_sample {
+/* The payload of messages with this port and label, for a thread that runs alone. */
+typedef struct aphi_payload_sample {
     unsigned port;
     char label[APH_LABEL_MAX];
     aph_payload payload;
-} aphi_sample;
+} aphi_payload_sample;
 
-typedef struct aphi_orders { /* of one thread */
-    aphi_forced *forced;
+typedef struct aphi_thread_request {
+    aphi_forced_event *forced;
     size_t forced_count, forced_capacity;
-    aphi_ref *excluded; /* sends that the first receive after the forced events must not take */
+    aphi_event_ref *excluded; /* sends that the first receive after the forced events must not take */
     size_t excluded_count, excluded_capacity;
-} aphi_orders;
+} aphi_thread_request;
 
-typedef struct aphi_order {
-    uint64_t seed;       /* of choices after the forced events; 0: always the first */
-    uint64_t time_ms;    /* until the run is taken for endless */
-    uint64_t events_max; /* and so many events */
-    bool whole;          /* nothing may come after the forced events */
-    int alone;           /* this thread alone, its environment played; -1: all */
-    aphi_orders threads[APH_THREADS_MAX];
-    aphi_sample *samples;
+typedef struct aphi_run_request {
+    uint64_t seed;       /* of the choices after the forced events; 0: always the first */
+    uint64_t time_ms;    /* time limit; the run is then endless */
+    uint64_t events_max; /* limit of events; the run is then endless */
+    bool replay;         /* no events may follow the forced ones */
+    int local_thread;    /* the thread that runs alone, in a simulated environment; -1: all */
+    aphi_thread_request threads[APH_THREADS_MAX];
+    aphi_payload_sample *samples;
     size_t sample_count, sample_capacity;
-} aphi_order;
+} aphi_run_request;
 
 typedef enum aphi_outcome {
-    APHI_OUTCOME_NONE,     /* not known to the run itself: look at how the process ended */
+    APHI_OUTCOME_NONE,     /* unknown to the run: see the exit status of its process */
     APHI_OUTCOME_ENDED,
     APHI_OUTCOME_DEADLOCK,
-    APHI_OUTCOME_BLOCKED,  /* threads wait, and could go on only by what is excluded */
-    APHI_OUTCOME_DIVERGED, /* what is forced cannot be done */
+    APHI_OUTCOME_BLOCKED,  /* only excluded receives are possible */
+    APHI_OUTCOME_DIVERGED, /* a forced event is not possible */
     APHI_OUTCOME_ENDLESS,
 } aphi_outcome;
 
-typedef enum aphi_state {
-    APHI_RUNS,
-    APHI_RECEIVES,
-    APHI_SENDS, /* synchronously */
-    APHI_LACKS_ROOM,
-    APHI_HAS_ENDED,
-    APHI_ABSENT,
-} aphi_state;
+typedef enum aphi_wait_state {
+    APHI_WAIT_NONE,
+    APHI_WAIT_RECEIVE,
+    APHI_WAIT_SYNC_SEND, /* for a synchronous message to be received */
+    APHI_WAIT_ROOM,
+    APHI_WAIT_ENDED,
+    APHI_WAIT_ABSENT,
+} aphi_wait_state;
 
-enum { APHI_TAPE_EVENTS = 1 << 18, APHI_TAPE_ITEMS = 1 << 21 };
+enum { APHI_LOG_EVENTS_MAX = 1 << 18, APHI_LOG_ITEMS_MAX = 1 << 21 };
 
-typedef struct aphi_taped {
+typedef struct aphi_logged_event {
     aphi_op op;
-    bool sync, free; /* free: it was not forced */
+    bool sync, free;                     /* free: not forced */
     unsigned thread, port;
-    aphi_ref peer;   /* index 0: not received */
+    aphi_event_ref peer;                 /* of a send that was not received: index 0 */
     char label[APH_LABEL_MAX];
     aph_payload payload;
-    uint32_t open, open_count;           /* of a receive: items with port and label ("*": any) */
-    uint32_t available, available_count; /* of a free receive: items that are messages */
-} aphi_taped;
+    uint32_t open, open_count;           /* of a receive, in items: its OpenList; label "*": any */
+    uint32_t available, available_count; /* of a free receive, in items: the available messages */
+} aphi_logged_event;
 
-typedef struct aphi_item {
+typedef struct aphi_log_item {
     unsigned port;
     char label[APH_LABEL_MAX];
-    aphi_ref send; /* of what was available */
+    aphi_event_ref send; /* of an available message */
     bool sync;
-} aphi_item;
+} aphi_log_item;
 
-typedef struct aphi_waiting { /* for what a thread waits at the end */
-    aphi_state state;
+typedef struct aphi_thread_wait { /* at the end of the run */
+    aphi_wait_state state;
     unsigned port;
     char label[APH_LABEL_MAX];
     uint32_t open, open_count;
-} aphi_waiting;
+} aphi_thread_wait;
 
-typedef struct aphi_tape {
+typedef struct aphi_event_log {
     aphi_outcome outcome;
-    unsigned diverged; /* the thread that did */
+    unsigned diverged_thread; 
     char detail[400];
     uint32_t event_count, item_count;
-    aphi_waiting waiting[APH_THREADS_MAX];
-    aphi_taped events[APHI_TAPE_EVENTS];
-    aphi_item items[APHI_TAPE_ITEMS];
-} aphi_tape;
+    aphi_thread_wait waiting[APH_THREADS_MAX];
+    aphi_logged_event events[APHI_LOG_EVENTS_MAX];
+    aphi_log_item items[APHI_LOG_ITEMS_MAX];
+} aphi_event_log;
 
-aphi_control *aphi_control_open(aph_threads *group, const aphi_order *order, aphi_tape *tape);
+aphi_control *aphi_control_open(aph_threads *group, const aphi_run_request *request, aphi_event_log *log);
 void aphi_control_close(aphi_control *c);
-bool aphi_control_takes_part(const aph_thread *thread);
+bool aphi_control_runs_thread(const aph_thread *thread);
 void aphi_control_send(aph_thread *self, aph_thread_port *to, const char *label, aph_payload payload, bool sync);
 void aphi_control_select(aph_thread *self, const aph_choice *choices, size_t count, aph_message *m);
 void aphi_control_event(aph_thread *self, const char *label);
 void aphi_control_end(aph_thread *self);
-/* All threads have ended. */
+/* Called when all threads have ended. */
 void aphi_control_finish(aphi_control *c);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * group.h - what the files of the threads library know of each other: groups, threads, ports.
+ * group.h - groups, threads and ports of the threads library, internal.
  *
- * threads.c is the public face and all that runs without control; control.c decides under control; runner.c talks to
- * antiphon and starts a process for each run. This library stands alone: it includes nothing of the others. */
+ * threads.c has the public functions and uncontrolled runs; control.c schedules controlled runs; runner.c communicates
+ * with antiphon and forks a process for each run. This library includes no other module. */
 #ifndef APHI_THREADS_GROUP_H
 #define APHI_THREADS_GROUP_H
 
@@ -20,10 +20,10 @@ struct aph_thread {
     aph_body *body;
     void *argument;
     pthread_t id;
-    /* Without control. The lock guards all ports of the thread, so that a selective wait takes one lock. */
+    /* Uncontrolled runs. The lock guards all ports of the thread, so that a selective wait takes one lock. */
     pthread_mutex_t lock;
-    pthread_cond_t arrived;  /* the owner waits for a message */
-    pthread_cond_t left;     /* senders wait until a message is received */
+    pthread_cond_t arrived;  /* signalled to the owner: a message has arrived */
+    pthread_cond_t received; /* signalled to senders: a message was received */
     bool waiting;
     unsigned senders_waiting;
 };
@@ -34,11 +34,11 @@ struct aph_thread_port {
     unsigned number;
     unsigned capacity;
     aph_thread_medium medium;
-    /* Without control: a ring of messages in the order in which they came, size a power of two. */
+    /* Uncontrolled runs: a ring of messages in order of arrival; size is a power of two. */
     aph_message *ring;
     size_t first, count, size;
-    unsigned *in_transit; /* by sender; only if there is a capacity */
-    uint64_t *sync_left;  /* by sender: synchronous messages that were received, ever */
+    unsigned *in_transit;    /* by sender, if there is a capacity */
+    uint64_t *sync_received; /* by sender: number of its synchronous messages received so far */
 };
 
 struct aph_threads {
@@ -46,16 +46,14 @@ struct aph_threads {
     aph_thread_port *ports[APH_PORTS_MAX];
     unsigned thread_count, port_count;
     bool ran;
-    aphi_control *control; /* NULL: without */
+    aphi_control *control; /* NULL: uncontrolled */
 };
 
-/* Says what is wrong with the program, and aborts. */
-_Noreturn void aphi_threads_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Starts the threads, and waits for their end. */
-void aphi_threads_start(aph_threads *group);
-/* Copies a label; one that is too long is a bug of the program. */
+/* Prints an error of the program, and aborts. */
+_Noreturn void aphi_threads_abort(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Copies a label; aborts if it is too long. */
 void aphi_threads_copy_label(char to[APH_LABEL_MAX], const char *label);
-/* Does the choice take this message, looked at alone? */
+/* Returns true if the choice is open to such a message. */
 bool aphi_threads_accepts(const aph_choice *choice, const aph_thread_port *port, const char *label);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * threads.c - threads and ports without control: queues under a lock.
+ * threads.c - public functions of the threads library, and uncontrolled runs: queues under a lock.
  *
- * Idea:       All ports of a thread are guarded by one lock of that thread, so that a selective wait over many ports
- *             takes one lock and waits on one condition. A message is copied into a ring, label and all: 64 bytes.
- * Invariants: 1. Only the owner takes from a ring, only others add to it; both under the owner's lock.
- *             2. Conditions are signalled only if somebody waits, which is known under the lock.
- * Cost:       a send or a receive is one lock, one copy, and a signal if the other side waits. To take a message
- *             that is not the first of its ring moves those before it.
- * Read next:  control.c, which has the same operations under control. */
+ * Idea:       each thread has one lock for all its ports, so that a selective wait over many ports takes one lock and
+ *             waits on one condition. A message is copied into a ring with its label: 64 bytes.
+ * Invariants: 1. only the owner takes from a ring, and only others add to it, under the owner's lock
+ *             2. a condition is signalled only if a thread waits on it, which is known under the lock
+ * Cost:       a send or a receive is one lock, one copy, and a signal if the other side waits. Taking a message from
+ *             the middle of a ring moves those before it.
+ * Read next:  control.c, the same operations in controlled runs. */
 #include "control.h"
 #include "group.h"
 #include "runner.h"
@@ -20,7 +20,7 @@
 
 enum { RING_FIRST = 16 };
 
-_Noreturn void aphi_threads_die(const char *format, ...)
+_Noreturn void aphi_threads_abort(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -35,21 +35,21 @@ static void *allocate(size_t n, size_t size)
 {
     void *memory = calloc(n, size);
     if (!memory)
-        aphi_threads_die("out of memory");
+        aphi_threads_abort("out of memory");
     return memory;
 }
 
-/* ---- making a group ---------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-static void take_name(char name[APH_LABEL_MAX], const char *kind, const char *text)
+static void set_name(char name[APH_LABEL_MAX], const char *kind, const char *text)
 {
     size_t n = strlen(text);
-    bool good = n > 0 && n < APH_LABEL_MAX;
-    for (size_t i = 0; good && i < n; i++)
-        good = text[i] > ' ' && text[i] < 127;
-    if (!good)
-        aphi_threads_die("the %s name \"%s\" is not 1 to %d printable characters without blanks", kind, text,
-                         APH_LABEL_MAX - 1);
+    bool valid = n > 0 && n < APH_LABEL_MAX;
+    for (size_t i = 0; valid && i < n; i++)
+        valid = text[i] > ' ' && text[i] < 127;
+    if (!valid)
+        aphi_threads_abort("the %s name \"%s\" must be 1 to %d printable characters without blanks", kind, text,
+                           APH_LABEL_MAX - 1);
     memcpy(name, text, n + 1);
 }
 
@@ -61,19 +61,19 @@ aph_threads *aph_threads_open(void)
 aph_thread *aph_threads_add(aph_threads *g, const char *name, aph_body *body, void *argument)
 {
     if (g->thread_count == APH_THREADS_MAX)
-        aphi_threads_die("thread %s: a group has at most %d threads", name, APH_THREADS_MAX);
+        aphi_threads_abort("thread %s: a group has at most %d threads", name, APH_THREADS_MAX);
     for (unsigned i = 0; i < g->thread_count; i++)
         if (!strcmp(g->threads[i]->name, name))
-            aphi_threads_die("there are two threads with the name %s", name);
+            aphi_threads_abort("duplicate thread name %s", name);
     aph_thread *t = allocate(1, sizeof *t);
-    take_name(t->name, "thread", name);
+    set_name(t->name, "thread", name);
     t->group = g;
     t->body = body;
     t->argument = argument;
     t->number = g->thread_count;
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->arrived, NULL);
-    pthread_cond_init(&t->left, NULL);
+    pthread_cond_init(&t->received, NULL);
     return g->threads[g->thread_count++] = t;
 }
 
@@ -81,12 +81,12 @@ aph_thread_port *aph_threads_port(aph_threads *g, const char *name, aph_thread *
                                   unsigned capacity)
 {
     if (g->port_count == APH_PORTS_MAX)
-        aphi_threads_die("port %s: a group has at most %d ports", name, APH_PORTS_MAX);
+        aphi_threads_abort("port %s: a group has at most %d ports", name, APH_PORTS_MAX);
     for (unsigned i = 0; i < g->port_count; i++)
         if (!strcmp(g->ports[i]->name, name))
-            aphi_threads_die("there are two ports with the name %s", name);
+            aphi_threads_abort("duplicate port name %s", name);
     aph_thread_port *p = allocate(1, sizeof *p);
-    take_name(p->name, "port", name);
+    set_name(p->name, "port", name);
     p->owner = owner;
     p->medium = medium;
     p->capacity = capacity;
@@ -94,7 +94,7 @@ aph_thread_port *aph_threads_port(aph_threads *g, const char *name, aph_thread *
     p->size = RING_FIRST;
     p->ring = allocate(p->size, sizeof *p->ring);
     p->in_transit = allocate(APH_THREADS_MAX, sizeof *p->in_transit);
-    p->sync_left = allocate(APH_THREADS_MAX, sizeof *p->sync_left);
+    p->sync_received = allocate(APH_THREADS_MAX, sizeof *p->sync_received);
     return g->ports[g->port_count++] = p;
 }
 
@@ -103,13 +103,13 @@ void aph_threads_close(aph_threads *g)
     for (unsigned i = 0; i < g->port_count; i++) {
         free(g->ports[i]->ring);
         free(g->ports[i]->in_transit);
-        free(g->ports[i]->sync_left);
+        free(g->ports[i]->sync_received);
         free(g->ports[i]);
     }
     for (unsigned i = 0; i < g->thread_count; i++) {
         pthread_mutex_destroy(&g->threads[i]->lock);
         pthread_cond_destroy(&g->threads[i]->arrived);
-        pthread_cond_destroy(&g->threads[i]->left);
+        pthread_cond_destroy(&g->threads[i]->received);
         free(g->threads[i]);
     }
     aphi_control_close(g->control);
@@ -119,7 +119,7 @@ void aph_threads_close(aph_threads *g)
 bool aph_threads_controlled(const aph_threads *g) { return g->control; }
 const char *aph_thread_name(const aph_thread *thread) { return thread->name; }
 
-static void *main_of_thread(void *argument)
+static void *thread_main(void *argument)
 {
     aph_thread *self = argument;
     self->body(self, self->argument);
@@ -128,25 +128,25 @@ static void *main_of_thread(void *argument)
     return NULL;
 }
 
-void aphi_threads_start(aph_threads *g)
+static void run_threads(aph_threads *g)
 {
     for (unsigned i = 0; i < g->thread_count; i++)
-        if (!g->control || aphi_control_takes_part(g->threads[i]))
-            if (pthread_create(&g->threads[i]->id, NULL, main_of_thread, g->threads[i]))
-                aphi_threads_die("thread %s cannot be started", g->threads[i]->name);
+        if (!g->control || aphi_control_runs_thread(g->threads[i]))
+            if (pthread_create(&g->threads[i]->id, NULL, thread_main, g->threads[i]))
+                aphi_threads_abort("thread %s cannot be started", g->threads[i]->name);
     for (unsigned i = 0; i < g->thread_count; i++)
-        if (!g->control || aphi_control_takes_part(g->threads[i]))
+        if (!g->control || aphi_control_runs_thread(g->threads[i]))
             pthread_join(g->threads[i]->id, NULL);
 }
 
 void aph_threads_run(aph_threads *g)
 {
     if (g->ran)
-        aphi_threads_die("a group runs only once");
+        aphi_threads_abort("a group runs only once");
     g->ran = true;
     if (aphi_runner_wanted())
-        aphi_runner_serve(g); /* returns in a process for one run, with the control that it is to have */
-    aphi_threads_start(g);
+        aphi_runner_serve(g); /* returns in the process of a run, controlled */
+    run_threads(g);
     if (g->control)
         aphi_control_finish(g->control);
 }
@@ -156,10 +156,10 @@ void aph_threads_run(aph_threads *g)
 static void check_send(const aph_thread *self, const aph_thread_port *to)
 {
     if (to->owner == self)
-        aphi_threads_die("thread %s sends to its own port %s", self->name, to->name);
+        aphi_threads_abort("thread %s sends to its own port %s", self->name, to->name);
 }
 
-static void grow(aph_thread_port *p)
+static void grow_ring(aph_thread_port *p)
 {
     aph_message *ring = allocate(p->size * 2, sizeof *ring);
     for (size_t i = 0; i < p->count; i++)
@@ -174,16 +174,16 @@ void aphi_threads_copy_label(char to[APH_LABEL_MAX], const char *label)
 {
     size_t n = strnlen(label, APH_LABEL_MAX);
     if (n == APH_LABEL_MAX)
-        aphi_threads_die("the label %.*s... is too long: %d characters at most", APH_LABEL_MAX, label,
-                         APH_LABEL_MAX - 1);
+        aphi_threads_abort("the label %.*s... is longer than %d bytes", APH_LABEL_MAX, label,
+                           APH_LABEL_MAX - 1);
     memcpy(to, label, n + 1);
 }
 
-/* Under the lock. */
-static void append(aph_thread *self, aph_thread_port *to, const char *label, aph_payload payload, bool sync)
+/* The lock is held. */
+static void append_message(aph_thread *self, aph_thread_port *to, const char *label, aph_payload payload, bool sync)
 {
     if (to->count == to->size)
-        grow(to);
+        grow_ring(to);
     aph_message *m = &to->ring[(to->first + to->count) & (to->size - 1)];
     aphi_threads_copy_label(m->label, label);
     m->payload = payload;
@@ -192,10 +192,10 @@ static void append(aph_thread *self, aph_thread_port *to, const char *label, aph
     to->count++;
 }
 
-static void wait_left(aph_thread *owner)
+static void wait_for_receive(aph_thread *owner)
 {
     owner->senders_waiting++;
-    pthread_cond_wait(&owner->left, &owner->lock);
+    pthread_cond_wait(&owner->received, &owner->lock);
     owner->senders_waiting--;
 }
 
@@ -210,10 +210,10 @@ void aph_thread_send(aph_thread *self, aph_thread_port *to, const char *label, a
     pthread_mutex_lock(&owner->lock);
     if (to->capacity) {
         while (to->in_transit[self->number] == to->capacity)
-            wait_left(owner);
+            wait_for_receive(owner);
         to->in_transit[self->number]++;
     }
-    append(self, to, label, payload, false);
+    append_message(self, to, label, payload, false);
     bool wake = owner->waiting;
     owner->waiting = false;
     pthread_mutex_unlock(&owner->lock);
@@ -230,12 +230,12 @@ void aph_thread_send_sync(aph_thread *self, aph_thread_port *to, const char *lab
     }
     aph_thread *owner = to->owner;
     pthread_mutex_lock(&owner->lock);
-    append(self, to, label, payload, true);
-    uint64_t before = to->sync_left[self->number];
+    append_message(self, to, label, payload, true);
+    uint64_t before = to->sync_received[self->number];
     owner->waiting = false;
     pthread_cond_signal(&owner->arrived);
-    while (to->sync_left[self->number] == before)
-        wait_left(owner);
+    while (to->sync_received[self->number] == before)
+        wait_for_receive(owner);
     pthread_mutex_unlock(&owner->lock);
 }
 
@@ -246,8 +246,8 @@ bool aphi_threads_accepts(const aph_choice *c, const aph_thread_port *port, cons
     return !c->closed && c->port == port && (!c->label || !strcmp(c->label, label));
 }
 
-/* May the i-th message of the ring be received now, as far as the medium goes? */
-static bool deliverable(const aph_thread_port *p, size_t i)
+/* Returns true if the medium allows to receive the i-th message of the ring next. */
+static bool is_deliverable(const aph_thread_port *p, size_t i)
 {
     const aph_message *m = &p->ring[(p->first + i) & (p->size - 1)];
     if (p->medium != APH_THREAD_FIFO_PAIR)
@@ -258,7 +258,7 @@ static bool deliverable(const aph_thread_port *p, size_t i)
     return true;
 }
 
-static void take(aph_thread_port *p, size_t i, aph_message *m)
+static void take_message(aph_thread_port *p, size_t i, aph_message *m)
 {
     *m = p->ring[(p->first + i) & (p->size - 1)];
     for (; i > 0; i--)
@@ -266,12 +266,12 @@ static void take(aph_thread_port *p, size_t i, aph_message *m)
     p->first = (p->first + 1) & (p->size - 1);
     p->count--;
     if (m->sync)
-        p->sync_left[m->sender->number]++;
+        p->sync_received[m->sender->number]++;
     else if (p->capacity)
         p->in_transit[m->sender->number]--;
 }
 
-static bool take_any(const aph_choice *choices, size_t count, aph_message *m)
+static bool take_first(const aph_choice *choices, size_t count, aph_message *m)
 {
     for (size_t c = 0; c < count; c++) {
         aph_thread_port *p = choices[c].port;
@@ -279,8 +279,8 @@ static bool take_any(const aph_choice *choices, size_t count, aph_message *m)
             continue;
         for (size_t i = 0; i < p->count; i++)
             if (aphi_threads_accepts(&choices[c], p, p->ring[(p->first + i) & (p->size - 1)].label)
-                && deliverable(p, i)) {
-                take(p, i, m);
+                && is_deliverable(p, i)) {
+                take_message(p, i, m);
                 m->choice = (unsigned)c;
                 return true;
             }
@@ -292,23 +292,23 @@ static void check_choices(const aph_thread *self, const aph_choice *choices, siz
 {
     bool open = false;
     if (count > APH_CHOICES_MAX)
-        aphi_threads_die("thread %s selects from more than %d choices", self->name, APH_CHOICES_MAX);
+        aphi_threads_abort("thread %s selects from more than %d choices", self->name, APH_CHOICES_MAX);
     for (size_t i = 0; i < count; i++) {
         if (choices[i].port->owner != self)
-            aphi_threads_die("thread %s receives from port %s, which belongs to %s", self->name,
-                             choices[i].port->name, choices[i].port->owner->name);
+            aphi_threads_abort("thread %s receives from port %s, which belongs to %s", self->name,
+                               choices[i].port->name, choices[i].port->owner->name);
         if (choices[i].label && choices[i].port->medium == APH_THREAD_FIFO_PORT)
-            aphi_threads_die("thread %s receives only %s from port %s, which gives what came first", self->name,
-                             choices[i].label, choices[i].port->name);
+            aphi_threads_abort("thread %s receives label %s from port %s, which is one FIFO queue; receive any label",
+                               self->name, choices[i].label, choices[i].port->name);
         open |= !choices[i].closed;
         for (size_t k = 0; k < i; k++)
             if (!choices[i].closed && !choices[k].closed && choices[i].port == choices[k].port
                 && (!choices[i].label || !choices[k].label || !strcmp(choices[i].label, choices[k].label)))
-                aphi_threads_die("thread %s has two open choices that take the same messages of port %s",
-                                 self->name, choices[i].port->name);
+                aphi_threads_abort("thread %s has two overlapping open choices on port %s",
+                                   self->name, choices[i].port->name);
     }
     if (!open)
-        aphi_threads_die("thread %s selects where no choice is open: it would wait for ever", self->name);
+        aphi_threads_abort("thread %s selects without an open choice", self->name);
 }
 
 aph_message aph_thread_select(aph_thread *self, const aph_choice *choices, size_t count)
@@ -320,7 +320,7 @@ aph_message aph_thread_select(aph_thread *self, const aph_choice *choices, size_
         return m;
     }
     pthread_mutex_lock(&self->lock);
-    while (!take_any(choices, count, &m)) {
+    while (!take_first(choices, count, &m)) {
         self->waiting = true;
         pthread_cond_wait(&self->arrived, &self->lock);
     }
@@ -328,7 +328,7 @@ aph_message aph_thread_select(aph_thread *self, const aph_choice *choices, size_
     bool wake = self->senders_waiting > 0;
     pthread_mutex_unlock(&self->lock);
     if (wake)
-        pthread_cond_broadcast(&self->left);
+        pthread_cond_broadcast(&self->received);
     return m;
 }
 

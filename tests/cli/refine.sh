@@ -93,7 +93,7 @@ run 30 refine swap no-such
 # ---- limits ----------------------------------------------------------------------------------------------------------
 
 run 3 refine --clients 4 --messages 6 --time 0.3 swap-impl swap
-out 'the time is over'
+out 'the time limit was reached'
 run 4 refine --random 0 --mutate echo --trace "$dir/no/such/folder" swap-impl swap
 err 'No such file'
 run 0 refine --help

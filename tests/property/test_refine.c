@@ -4,7 +4,7 @@
  *
  * By brute force means: every schedule, one after the other, no situation remembered, each whole trace judged by an
  * oracle of its own. */
-#include "refine/refine_state.h"
+#include "refine/refine_space.h"
 
 #include "models/models.h"
 
@@ -18,7 +18,7 @@
 /* ---- brute force ------------------------------------------------------------------------------------------------- */
 
 typedef struct brute {
-    aphi_refine_state stage;
+    aphi_refine_space space;
     uint64_t schedules, bad;
 } brute;
 
@@ -33,7 +33,7 @@ static bool explained(const aph_model *spec, aph_value trace)
         int64_t client = aph_int_of(aph_at(e, 1));
         if (aph_count(e) < 3)
             continue;
-        verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_STATE_SENT
+        verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_SENT
                       ? aph_oracle_sent(o, client, aph_at(e, 2), NULL, NULL)
                       : aph_oracle_received(o, client, aph_at(e, 2));
     }
@@ -42,28 +42,28 @@ static bool explained(const aph_model *spec, aph_value trace)
     return verdict == APH_PASS;
 }
 
-static void go_everywhere(brute *b, aph_value scene)
+static void go_everywhere(brute *b, aph_value state)
 {
-    size_t from = b->stage.count;
-    aphi_refine_state_go_on(&b->stage, scene);
-    if (b->stage.blemish) {
-        assert_int_not_equal(b->stage.blemish, APHI_REFINE_FLAW_FAULT);
-        b->stage.blemish = APHI_REFINE_FLAW_NONE; /* the others go on */
+    size_t from = b->space.count;
+    aphi_refine_space_expand(&b->space, state);
+    if (b->space.flaw) {
+        assert_int_not_equal(b->space.flaw, APHI_REFINE_FLAW_FAULT);
+        b->space.flaw = APHI_REFINE_FLAW_NONE; /* the others go on */
         b->bad++;
     }
-    size_t to = b->stage.count;
+    size_t to = b->space.count;
     if (to == from) {
         b->schedules++;
-        b->bad += !explained(b->stage.options->spec, aph_at(scene, APHI_REFINE_STATE_TRACE));
+        b->bad += !explained(b->space.options->spec, aph_at(state, APHI_REFINE_TRACE));
     }
     for (size_t i = from; i < to; i++)
-        go_everywhere(b, b->stage.scenes[i]);
-    b->stage.count = from;
+        go_everywhere(b, b->space.states[i]);
+    b->space.count = from;
 }
 
 static void mark_brute(void *context)
 {
-    aphi_refine_state_mark(&((brute *)context)->stage);
+    aphi_refine_space_mark(&((brute *)context)->space);
 }
 
 static brute by_force(const aphi_refine_options *options)
@@ -71,10 +71,10 @@ static brute by_force(const aphi_refine_options *options)
     brute b = {0};
     aph_value first;
     aph_root_add(mark_brute, &b);
-    assert_true(aphi_refine_state_open(&b.stage, options, &first));
+    assert_true(aphi_refine_space_open(&b.space, options, &first));
     go_everywhere(&b, first);
     aph_root_remove(mark_brute, &b);
-    aphi_refine_state_close(&b.stage);
+    aphi_refine_space_close(&b.space);
     return b;
 }
 
@@ -226,7 +226,7 @@ static void test_implementation(void **state)
         aphi_refinement r = aphi_refine(&all);
         if (refines(&r) || (one && two && r.verdict != APHI_REFINES_NOT))
             fail_msg("variant %s is not found out", (*m)->name);
-        aphi_refinement drawn = aphi_refine_randomly(&all, 2000, 7);
+        aphi_refinement drawn = aphi_refine_random(&all, 2000, 7);
         if (drawn.verdict != APHI_REFINES_NOT)
             fail_msg("variant %s is not found out at random", (*m)->name);
     }
@@ -266,7 +266,7 @@ static void test_other_ends(void **state)
     (void)state;
     static const struct {
         aph_step *step;
-        aphi_refined verdict;
+        aphi_refine_verdict verdict;
     } cases[] = {{silent_step, APHI_REFINES_VACUOUS}, {endless_step, APHI_REFINES_FAULT},
                  {chattering_step, APHI_REFINES_UNKNOWN}};
     aph_value requests[] = {aph_str("a"), aph_str("b")};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * refine_space.h - state space of a model, its clients, and the network between them. */
+#ifndef APHI_REFINE_REFINE_SPACE_H
+#define APHI_REFINE_REFINE_SPACE_H
+
+#include "refine/refinement.h"
+
+/* The fields of a state, an array value: equal states are one interned word. */
+enum {
+    APHI_REFINE_MODEL_STATE, /* at the beginning of the current step */
+    APHI_REFINE_ANSWERS,     /* to the events of the step so far */
+    APHI_REFINE_CHOSEN,      /* number of values made for choices */
+    APHI_REFINE_ARRIVING,    /* [client, message of the arriving chunk, ...], or APH_NIL */
+    APHI_REFINE_CLIENTS,
+    APHI_REFINE_TRACE,       /* [[kind, client, message], ...]; no message while it is incomplete */
+    APHI_REFINE_FIELDS
+};
+enum { APHI_REFINE_SENT, APHI_REFINE_RECEIVED }; /* kinds of entries */
+
+typedef enum aphi_refine_flaw {
+    APHI_REFINE_FLAW_NONE,
+    APHI_REFINE_FLAW_UNREQUESTED, /* a response without a request */
+    APHI_REFINE_FLAW_MALFORMED,   /* bytes that are not a message of the specification */
+    APHI_REFINE_FLAW_FAULT,       /* a fault of a model, or incompatible codecs */
+} aphi_refine_flaw;
+
+typedef struct aphi_refine_space {
+    const aphi_refine_options *options;
+    size_t chunks;          /* 1 if both have the same codec: then partial messages have no effect */
+    aph_value *bytes;       /* of the encoded requests */
+    aph_value *states;      /* a stack */
+    size_t count, capacity;
+    bool sampled;
+    aphi_refine_flaw flaw;
+    aph_fault fault;
+    aph_value trace;        /* of the flaw */
+    char why[400];
+} aphi_refine_space;
+
+/* Sets *first to the initial state. Returns false, with flaw and why set, if the requests cannot be encoded or the
+ * model does not start. Close it in either case. */
+bool aphi_refine_space_open(aphi_refine_space *space, const aphi_refine_options *options, aph_value *first);
+void aphi_refine_space_close(aphi_refine_space *space);
+void aphi_refine_space_mark(const aphi_refine_space *space);
+
+/* Pushes the successors of a state: none at the end of a run, or if a flaw is found. */
+void aphi_refine_space_expand(aphi_refine_space *space, aph_value state);
+/* The trace as lines of a trace file. */
+aph_value aphi_refine_trace_lines(aph_value trace);
+
+#endif
