@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * buffer.c - a bounded buffer: a thread that takes items while it has room and gives them while it has some.
+ * buffer.c - a bounded buffer between producers and a consumer.
  *
  *     buffer [PRODUCERS [ITEMS [ROOM]]]        2 producers of 2 items each, room for 2, if not given
  *
- * Producers and the consumer meet the buffer synchronously; its guards say when. The buffer gives the oldest item, by
- * an asynchronous message. */
+ * Producers and the consumer send to the buffer synchronously; its guards decide when it receives. The buffer sends the
+ * oldest item by an asynchronous message. */
 #include <antiphon/threads.h>
 
 #include <stdio.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * commit.c - two-phase commit: N participants do something all together, or none does; messages are asynchronous.
+ * commit.c - two-phase commit of N participants; messages are asynchronous.
  *
  *     commit [N]        N from 1 to 6; 2 if not given
  *
- * The coordinator T asks each participant R to prepare, collects their votes, tells all what comes of it, and waits
- * until all have done so. A user U may cancel at the first participant: it votes no if the cancel comes before the
- * question. */
+ * The coordinator T sends prepare to each participant R, collects their votes, sends the outcome to all, and waits for
+ * their acks. A user U may cancel at the first participant, which votes no if the cancel comes before prepare. */
 #include <antiphon/threads.h>
 
 #include <stdio.h>

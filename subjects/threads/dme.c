@@ -4,9 +4,9 @@
  *
  *     dme [N]        N from 2 to 6; 3 if not given
  *
- * Process i is three threads. D, its main program, asks C for a number and all others for their leave, and enters. H,
- * its helper, takes the requests of others and asks C what to do. C, its coordinator, decides: a request that comes
- * later than its own is deferred until D has left. Numbers grow; of equal ones, the lower process is earlier. */
+ * Process i has three threads. D, its main program, gets a number from C, sends a request to all others, and enters
+ * when all have replied. H, its helper, receives the requests of others and lets C decide. C, its coordinator, defers
+ * requests later than its own until D has left. Numbers increase; of equal ones, the lower process is earlier. */
 #include <antiphon/threads.h>
 
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ static int size = 3;
 static process processes[SIZE_MOST];
 static atomic_int inside;
 
-/* What a request carries beside its label. */
+/* The payload of a request. */
 static aph_payload numbers(int32_t number, int32_t from)
 {
     return aph_payload_number((int64_t)number << 32 | from);

@@ -4,8 +4,8 @@
  *
  *     dp [N]        N from 2 to 30; 3 if not given
  *
- * Philosopher i has fork i to the left and fork i + 1 to the right. Number 0 takes the right one first, the others the
- * left one, so nobody waits for ever. Forks are given back in the order in which they were taken. */
+ * Philosopher i has fork i on the left and fork i + 1 on the right. Philosopher 0 takes the right fork first, the
+ * others the left, so there is no deadlock. Forks are released in the order in which they were taken. */
 #include <antiphon/threads.h>
 
 #include <stdio.h>

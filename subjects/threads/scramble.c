@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scramble.c - a small program made at random from a number, and all orders of it found by brute force.
+ * scramble.c - a small random program, generated from a number, and all its sequences by brute force.
  *
  *     scramble NUMBER           runs its threads
- *     scramble NUMBER count     prints how many orders there are, and how many of them end in a deadlock
+ *     scramble NUMBER count     prints the number of sequences, and of those that end in a deadlock
  *     scramble NUMBER model     prints a model of it, for antiphon conform
  *
- * Threads send, synchronously or not, receive and select, on ports of every medium, some with little room. What a
- * thread received decides what it sends, and which of its steps it skips; labels say who sent it. The count knows
- * nothing of threads, clocks or races: it tries every interleaving of steps, each queue in the order in which messages
- * came, and counts what differs in the end. */
+ * Threads send, synchronously or not, receive and select, on ports of every medium, some with a capacity. The messages
+ * that a thread received determine its later sends and the steps that it skips; labels name the sender. The count does
+ * not use threads, clocks or races: it tries every interleaving of steps, with real queues, and counts the different
+ * results. */
 #include <antiphon/threads.h>
 
 #include <stdio.h>
@@ -22,8 +22,8 @@ typedef struct step {
     bool sends, sync;
     int port;               /* of a send */
     int open[PORTS];        /* of a receive: -1 closed, LABELS any, else a label */
-    int skipped;            /* if what was received is of this kind, 0 to 3; 3: never */
-    bool inherits;          /* the label depends on what was received */
+    int skipped;            /* if the received messages are of this kind, 0 to 2; 3: never */
+    bool inherits;          /* the label depends on the received messages */
 } step;
 
 static struct {
@@ -33,7 +33,7 @@ static struct {
     step steps[THREADS][STEPS];
 } program;
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
 static uint64_t state_of_chance;
 
@@ -49,7 +49,7 @@ static void make_receive(step *s, int thread)
     for (int p = 0; p < program.ports; p++) {
         s->open[p] = program.owner[p] == thread && chance(4) ? chance(LABELS + 3) : -1;
         if (s->open[p] > LABELS || (s->open[p] >= 0 && program.medium[p] == APH_THREAD_FIFO_PORT))
-            s->open[p] = LABELS; /* mostly any */
+            s->open[p] = LABELS; /* mostly any label */
         open += s->open[p] >= 0;
     }
     for (int p = 0; p < program.ports && !open; p++)
@@ -87,7 +87,8 @@ static void make_program(uint64_t number)
     for (int p = 0; p < program.ports; p++) {
         program.owner[p] = chance(program.threads);
         program.medium[p] = chance(3);
-        bool shared = program.medium[p] == APH_THREAD_FIFO_PORT; /* nothing is drawn: older numbers stay as they were */
+        bool shared =
+            program.medium[p] == APH_THREAD_FIFO_PORT; /* no random choice: keeps the programs of older numbers */
         program.room[p] = (shared ? number % 7 == 5 : chance(4) == 0) ? 1 : 0;
     }
     if (program.ports > 1)
@@ -103,7 +104,7 @@ static int label_of(const step *s, int known) { return s->inherits ? known % LAB
 static bool is_skipped(const step *s, int known) { return known % 3 == s->skipped; }
 static int learn(int known, int label, int sender) { return known * 5 + label * 2 + sender + 1; }
 
-/* ---- running it -------------------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------------------------------- */
 
 static const char *const label_names[LABELS][THREADS] = {{"a0", "a1", "a2", "a3"}, {"b0", "b1", "b2", "b3"}};
 static aph_thread_port *ports[PORTS];
@@ -183,7 +184,7 @@ static int state_after(int thread, int at, int known)
     return *number - 1;
 }
 
-/* The moves of a state, printed if they are wanted. */
+/* Adds the moves of a state, and prints them if `printed`. */
 static void unfold(int thread, int state, bool printed)
 {
     int at = unfolded.at[state], known = unfolded.known[state];
@@ -232,7 +233,7 @@ static void print_model(const char *number)
 
 typedef struct sent {
     int sender, label, index;
-    bool sync; /* the sender stands in line */
+    bool sync; /* in the queue */
 } sent;
 
 typedef struct situation {
@@ -251,7 +252,7 @@ typedef struct text_set {
 static text_set seen, ends;
 static unsigned long deadlocks;
 
-/* False: it was there. */
+/* Returns false if it was in the set. */
 static bool add(text_set *set, const char *text)
 {
     if (set->count * 2 >= set->capacity) {
@@ -373,7 +374,7 @@ static void try_receive(const situation *s, int t, const step *step_now)
         }
 }
 
-/* What happened, and the order of what is in queues. */
+/* Describes the events, and optionally the queues. */
 static void describe(const situation *s, char *text, size_t size, bool with_queues)
 {
     size_t n = 0;

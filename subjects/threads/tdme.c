@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tdme.c - three users of one token, which a controller hands out; all messages are asynchronous.
+ * tdme.c - mutual exclusion of three users by a token; all messages are asynchronous.
  *
- * A user asks, gets the token, enters and leaves its critical section, and gives the token back. The controller grants
- * the token whenever it is free and somebody waits: to the one who has waited longest. */
+ * A user requests the token, receives it, enters and leaves its critical section, and releases the token. The
+ * controller grants a free token to the user that has waited longest. */
 #include <antiphon/threads.h>
 
 #include <stdatomic.h>

@@ -54,7 +54,7 @@ done
 # The other way round: bytes go to a server that takes three at a time.
 run 0 refine --random 0 --messages 3 swap swap-impl
 run 7 refine --random 10 --messages 2 swap swap-impl
-out 'in no schedule was everything answered'
+out 'no schedule has a response to every request'
 
 cat >"$dir/echo.c" <<'MODEL'
 #include <antiphon/model.h>
@@ -74,7 +74,7 @@ out 'expected "000"'
 
 sed 's/aph_send.*/(void)q;/; s/"echo"/"silent"/' "$dir/echo.c" >"$dir/silent.c"
 run 7 refine "$dir/silent.c" swap
-out 'in no schedule was everything answered'
+out 'no schedule has a response to every request'
 
 # ---- what cannot be compared -----------------------------------------------------------------------------------------
 

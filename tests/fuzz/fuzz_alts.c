@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_alts.c - any bytes are a model of a message-passing program or an error with a line; a model written and read
- * again is the same. So for Aldebaran files. */
+ * fuzz_alts.c - any bytes are a model or an error with a line, in both formats; written models read the same. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char *written(const aphi_alts *a, size_t *n)
+static char *write_to_string(const aphi_alts *a, size_t *n)
 {
     char *text;
     FILE *out = open_memstream(&text, n);
@@ -18,7 +17,7 @@ static char *written(const aphi_alts *a, size_t *n)
     return text;
 }
 
-static void try_model(const char *data, size_t size)
+static void test_alts(const char *data, size_t size)
 {
     aphi_alts a, again;
     char why[300] = "";
@@ -27,9 +26,9 @@ static void try_model(const char *data, size_t size)
         assert(!strncmp(why, "fuzz:", 5));
         return;
     }
-    char *text = written(&a, &n);
+    char *text = write_to_string(&a, &n);
     assert(aphi_alts_read("again", text, n, &again, why, sizeof why));
-    char *twice = written(&again, &m);
+    char *twice = write_to_string(&again, &m);
     assert(n == m && !memcmp(text, twice, n));
     if (aphi_alts_check(&a, why, sizeof why) == APHI_ALTS_CYCLIC && aphi_alts_unroll(&a, 2, why, sizeof why))
         assert(aphi_alts_check(&a, why, sizeof why) == APHI_ALTS_SOUND);
@@ -39,7 +38,7 @@ static void try_model(const char *data, size_t size)
     aphi_alts_free(&a);
 }
 
-static void try_aldebaran(const char *data, size_t size)
+static void test_aldebaran(const char *data, size_t size)
 {
     static const char head[] = "alts m\ncomponent A\ncomponent B\nport p of A\nport q of B\n"
                                "behaviour A states 1 initial 0\nbehaviour B states 1 initial 0\n";
@@ -55,7 +54,7 @@ static void try_aldebaran(const char *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    try_model((const char *)data, size);
-    try_aldebaran((const char *)data, size);
+    test_alts((const char *)data, size);
+    test_aldebaran((const char *)data, size);
     return 0;
 }

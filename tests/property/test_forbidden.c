@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_forbidden.c - states that components can be in at one time, told from sequences, are those of some interleaving.
+ * test_forbidden.c - simultaneous states of components by sequences, compared with a naive enumeration.
  *
- * The other side is naive: it takes one step after the other in every order, with queues that are really filled, and
- * notes which states of two and of three components it has seen together. */
+ * The naive enumeration takes all steps in every order, with real queues, and marks the states of two and of three
+ * components that it reaches together. */
 #include "compare.h"
 #include "random_alts.h"
 #include "base/intern.h"
@@ -17,36 +17,36 @@
 
 #include <cmocka.h>
 
-enum { MODELS = 4000, PARTS = 4, STATES = 8, IN_TRANSIT = 32, WORLDS_MAX = 20000, FORKS_MAX = 5000 };
+enum { MODELS = 4000, COMPONENTS = 4, STATES = 8, IN_TRANSIT = 32, GLOBAL_STATES_MAX = 20000, FORKS_MAX = 5000 };
 
-typedef struct seen {
-    bool pair[PARTS][STATES][PARTS][STATES];
+typedef struct reached {
+    bool pair[COMPONENTS][STATES][COMPONENTS][STATES];
     bool triple[STATES][STATES][STATES];     /* of the first three components */
-} seen;
+} reached;
 
-/* ---- the naive side ---------------------------------------------------------------------------------------------- */
+/* ---- naive enumeration ------------------------------------------------------------------------------------------- */
 
 typedef struct message {
-    uint8_t sender, port, label, waits;      /* waits: it is synchronous, its sender stands in line */
+    uint8_t sender, port, label, waits;      /* waits: synchronous, and queued */
 } message;
 
-typedef struct world {
-    uint8_t state[PARTS], count;
+typedef struct global_state {
+    uint8_t state[COMPONENTS], count;
     message transit[IN_TRANSIT];             /* in the order of sending */
-} world;
+} global_state;
 
 typedef struct naive {
     const aphi_alts *a;
-    aphi_intern worlds;
-    seen *seen;
+    aphi_intern states;
+    reached *reached;
 } naive;
 
-static const aphi_alts_move *move_of(const naive *n, const world *w, size_t t)
+static const aphi_alts_move *move_of(const naive *n, const global_state *w, size_t t)
 {
     return &n->a->components[t].moves[n->a->components[t].first[w->state[t]]];
 }
 
-static bool may_come(const naive *n, const world *w, size_t i)
+static bool is_deliverable(const naive *n, const global_state *w, size_t i)
 {
     aphi_medium medium = n->a->ports[w->transit[i].port].medium;
     for (size_t j = 0; j < i && medium != APHI_MEDIUM_UNORDERED; j++)
@@ -56,12 +56,12 @@ static bool may_come(const naive *n, const world *w, size_t i)
     return true;
 }
 
-static void visit(naive *n, const world *w);
+static void visit(naive *n, const global_state *w);
 
-static void send(naive *n, const world *w, size_t t, const aphi_alts_move *m)
+static void send(naive *n, const global_state *w, size_t t, const aphi_alts_move *m)
 {
     size_t own = 0, capacity = n->a->ports[m->port].capacity;
-    world next = *w;
+    global_state next = *w;
     for (size_t i = 0; i < w->count; i++) {
         if (w->transit[i].sender == t && w->transit[i].waits)
             return;
@@ -76,13 +76,13 @@ static void send(naive *n, const world *w, size_t t, const aphi_alts_move *m)
     visit(n, &next);
 }
 
-static void receive(naive *n, const world *w, size_t t, const aphi_alts_move *m)
+static void receive(naive *n, const global_state *w, size_t t, const aphi_alts_move *m)
 {
     for (size_t i = 0; i < w->count; i++) {
         message x = w->transit[i];
-        if (x.port != m->port || x.label != m->label || !may_come(n, w, i))
+        if (x.port != m->port || x.label != m->label || !is_deliverable(n, w, i))
             continue;
-        world next = *w;
+        global_state next = *w;
         next.count--;
         memmove(next.transit + i, next.transit + i + 1, (next.count - i) * sizeof *next.transit);
         memset(next.transit + next.count, 0, sizeof *next.transit);
@@ -93,20 +93,20 @@ static void receive(naive *n, const world *w, size_t t, const aphi_alts_move *m)
     }
 }
 
-static void note(const naive *n, const world *w)
+static void mark_reached(const naive *n, const global_state *w)
 {
     for (size_t t = 0; t < n->a->component_count; t++)
         for (size_t u = 0; u < n->a->component_count; u++)
-            n->seen->pair[t][w->state[t]][u][w->state[u]] = true;
-    n->seen->triple[w->state[0]][w->state[1]][w->state[2]] = true;
+            n->reached->pair[t][w->state[t]][u][w->state[u]] = true;
+    n->reached->triple[w->state[0]][w->state[1]][w->state[2]] = true;
 }
 
-static void visit(naive *n, const world *w)
+static void visit(naive *n, const global_state *w)
 {
-    size_t before = n->worlds.count;
-    if (before > WORLDS_MAX || aphi_intern_number(&n->worlds, w, sizeof *w) < before)
+    size_t before = n->states.count;
+    if (before > GLOBAL_STATES_MAX || aphi_intern_number(&n->states, w, sizeof *w) < before)
         return;
-    note(n, w);
+    mark_reached(n, w);
     for (size_t t = 0; t < n->a->component_count; t++) {
         const aphi_alts_component *c = &n->a->components[t];
         for (uint32_t i = c->first[w->state[t]]; i < c->first[w->state[t] + 1]; i++) {
@@ -116,7 +116,7 @@ static void visit(naive *n, const world *w)
             } else if (m->op == APHI_ALTS_RECEIVE) {
                 receive(n, w, t, m);
             } else {
-                world next = *w;
+                global_state next = *w;
                 next.state[t] = (uint8_t)m->target;
                 visit(n, &next);
             }
@@ -128,10 +128,10 @@ static void visit(naive *n, const world *w)
 
 typedef struct collector {
     aphi_sequence sequence;
-    seen *seen;
+    reached *reached;
 } collector;
 
-static bool meet(const aphi_sequence *s, size_t count, const unsigned *threads, const uint32_t *states)
+static bool can_reach(const aphi_sequence *s, size_t count, const unsigned *threads, const uint32_t *states)
 {
     aphi_thread_state points[3];
     for (size_t i = 0; i < count; i++)
@@ -139,13 +139,13 @@ static bool meet(const aphi_sequence *s, size_t count, const unsigned *threads, 
     return aphi_sequence_can_reach(s, points, count);
 }
 
-static void collect_pairs(const aphi_sequence *s, seen *into, unsigned t, unsigned u)
+static void collect_pairs(const aphi_sequence *s, reached *set, unsigned t, unsigned u)
 {
     const aphi_compiled_thread *threads = s->model->threads;
     for (uint32_t i = 0; i < threads[t].states; i++)
         for (uint32_t k = 0; k < threads[u].states; k++)
-            if (meet(s, 1 + (t != u), (unsigned[]){t, u}, (uint32_t[]){i, k}) && (t != u || i == k))
-                into->pair[t][i][u][k] = true;
+            if (can_reach(s, 1 + (t != u), (unsigned[]){t, u}, (uint32_t[]){i, k}) && (t != u || i == k))
+                set->pair[t][i][u][k] = true;
 }
 
 static bool collect(void *context, aphi_explorer *e)
@@ -156,74 +156,74 @@ static bool collect(void *context, aphi_explorer *e)
     aphi_sequence_load(s, e);
     for (unsigned t = 0; t < s->model->thread_count; t++)
         for (unsigned u = 0; u < s->model->thread_count; u++)
-            collect_pairs(s, c->seen, t, u);
+            collect_pairs(s, c->reached, t, u);
     for (uint32_t i = 0; i < threads[0].states; i++)
         for (uint32_t j = 0; j < threads[1].states; j++)
             for (uint32_t k = 0; k < threads[2].states; k++)
-                if (meet(s, 3, (unsigned[]){0, 1, 2}, (uint32_t[]){i, j, k}))
-                    c->seen->triple[i][j][k] = true;
+                if (can_reach(s, 3, (unsigned[]){0, 1, 2}, (uint32_t[]){i, j, k}))
+                    c->reached->triple[i][j][k] = true;
     return true;
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- test -------------------------------------------------------------------------------------------------------- */
 
-typedef struct tally {
-    size_t models, together, apart;      /* of triples */
-} tally;
+typedef struct totals {
+    size_t models, reachable, unreachable;      /* of triples */
+} totals;
 
-static void compare_model(const aphi_alts *a, const aphi_compiled_model *plan, uint64_t seed, tally *sum)
+static void compare_model(const aphi_alts *a, const aphi_compiled_model *model, uint64_t seed, totals *sum)
 {
-    seen *told = calloc(1, sizeof *told), *found = calloc(1, sizeof *found);
-    naive n = {.a = a, .seen = found};
-    collector c = {.seen = told};
-    aphi_sequence_open(&c.sequence, plan);
-    aphi_explorer *e = aphi_explorer_open(plan, collect, &c);
+    reached *by_sequences = calloc(1, sizeof *by_sequences), *found = calloc(1, sizeof *found);
+    naive n = {.a = a, .reached = found};
+    collector c = {.reached = by_sequences};
+    aphi_sequence_open(&c.sequence, model);
+    aphi_explorer *e = aphi_explorer_open(model, collect, &c);
     assert_true(aphi_explorer_begin(e, NULL));
-    world start = {0};
+    global_state start = {0};
     for (size_t t = 0; t < a->component_count; t++)
         start.state[t] = (uint8_t)a->components[t].initial;
     visit(&n, &start);
-    if (n.worlds.count <= WORLDS_MAX && aphi_explorer_run(e, FORKS_MAX)) {
-        if (memcmp(told, found, sizeof *told))
-            fail_msg("seed %llx: other states at one time", (unsigned long long)seed);
+    if (n.states.count <= GLOBAL_STATES_MAX && aphi_explorer_run(e, FORKS_MAX)) {
+        if (memcmp(by_sequences, found, sizeof *by_sequences))
+            fail_msg("seed %llx: different simultaneous states", (unsigned long long)seed);
         sum->models++;
         for (size_t i = 0; i < sizeof found->triple; i++)
-            *(((bool *)found->triple)[i] ? &sum->together : &sum->apart) += 1;
+            *(((bool *)found->triple)[i] ? &sum->reachable : &sum->unreachable) += 1;
     }
     aphi_explorer_close(e);
     aphi_sequence_close(&c.sequence);
-    aphi_intern_free(&n.worlds);
-    free(told);
+    aphi_intern_free(&n.states);
+    free(by_sequences);
     free(found);
 }
 
-static void states_at_one_time(void **state)
+static void simultaneous_states(void **state)
 {
     (void)state;
-    tally sum = {0};
+    totals sum = {0};
     const size_t models = compare_cases(MODELS);
     uint64_t seed = 0x2545f4914f6cdd1du;
-    for (size_t tried = 0; sum.models < models && tried < 4 * models; tried++) {
+    for (size_t attempts = 0; sum.models < models && attempts < 4 * models; attempts++) {
         uint64_t at = seed;
         char why[300] = "";
         aphi_alts a;
-        aphi_compiled_model plan;
-        random_alts(&a, (random_shape){PARTS, 4, 2, STATES - 2, 3, 4, false}, &seed);
+        aphi_compiled_model model;
+        random_alts(&a, (random_shape){COMPONENTS, 4, 2, STATES - 2, 3, 4, false}, &seed);
         if (a.component_count >= 3) {
-            if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_model_build(&plan, &a, why, sizeof why))
+            if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_model_build(&model, &a, why, sizeof why))
                 fail_msg("seed %llx: %s", (unsigned long long)at, why);
-            compare_model(&a, &plan, at, &sum);
-            aphi_compiled_model_free(&plan);
+            compare_model(&a, &model, at, &sum);
+            aphi_compiled_model_free(&model);
         }
         aphi_alts_free(&a);
     }
-    print_message("%zu models, %zu times three states at one time\n", sum.models, sum.together);
+    print_message("%zu models, %zu times three states at one time\n", sum.models, sum.reachable);
     assert_int_equal(sum.models, models);
-    assert_true(sum.together > 8 * models && sum.apart > 0);
+    assert_true(sum.reachable > 8 * models && sum.unreachable > 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(states_at_one_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(simultaneous_states)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

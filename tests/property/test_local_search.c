@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_local_search.c - local sequences found directly are those found by projection, on random models of all kinds.
+ * test_local_search.c - local sequences by local search, compared with projection on random models.
  *
- * The other side visits every complete sequence of the whole model (which test_explore.c compares with a naive
- * enumeration) and projects it to each component, race sets by their definition over what happened before what. */
+ * The projection visits every complete sequence of the model (test_explore.c compares these with a naive enumeration)
+ * and projects it to each component, with race sets by definition. */
 #include "compare.h"
 #include "random_alts.h"
 #include "local/projection.h"
@@ -38,16 +38,16 @@ typedef struct membership {
     aphi_projection *projection;
     aphi_intern *set;
     bool races;
-    size_t strangers, found;
+    size_t unexpected, found;
 } membership;
 
-static bool look_up(void *context, const aphi_local_event *events, size_t count)
+static bool check_membership(void *context, const aphi_local_event *events, size_t count)
 {
     membership *m = context;
     size_t length, before = m->set->count;
-    const uint32_t *text = aphi_projection_encode(m->projection, events, count, m->races, &length);
-    aphi_intern_number(m->set, text, length * sizeof *text);
-    m->strangers += m->set->count > before;
+    const uint32_t *code = aphi_projection_encode(m->projection, events, count, m->races, &length);
+    aphi_intern_number(m->set, code, length * sizeof *code);
+    m->unexpected += m->set->count > before;
     m->found++;
     return true;
 }
@@ -60,22 +60,22 @@ static void compare_component(const aphi_alts *a, collector *c, size_t component
     size_t expected = set->count;
     membership m = {.projection = &c->projection, .set = set, .races = races};
     assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_DONE);
-    assert_true(aphi_local_search_each(l, look_up, &m));
-    if (m.strangers || m.found != expected || aphi_local_search_count(l) != expected)
-        fail_msg("seed %llx, component %zu, races %d: %zu by projection; %zu found, %zu of them strangers",
-                 (unsigned long long)seed, component, races, expected, m.found, m.strangers);
+    assert_true(aphi_local_search_each(l, check_membership, &m));
+    if (m.unexpected || m.found != expected || aphi_local_search_count(l) != expected)
+        fail_msg("seed %llx, component %zu, races %d: %zu by projection; %zu found, %zu of them unexpected",
+                 (unsigned long long)seed, component, races, expected, m.found, m.unexpected);
     sum->several += expected > 1;
     sum->sequences += expected;
     sum->raced += races && expected > c->projection.by_events[component].count;
     aphi_local_search_close(l);
 }
 
-static void compare_model(const aphi_alts *a, const aphi_compiled_model *plan, uint64_t seed, compared *sum)
+static void compare_model(const aphi_alts *a, const aphi_compiled_model *model, uint64_t seed, compared *sum)
 {
     collector c;
     aphi_projection_open(&c.projection, a->component_count);
-    aphi_sequence_open(&c.sequence, plan);
-    aphi_explorer *e = aphi_explorer_open(plan, collect, &c);
+    aphi_sequence_open(&c.sequence, model);
+    aphi_explorer *e = aphi_explorer_open(model, collect, &c);
     assert_true(aphi_explorer_begin(e, NULL));
     if (aphi_explorer_run(e, FORKS_MAX)) {
         sum->models++;
@@ -94,22 +94,22 @@ static void compare(random_shape shape)
     compared sum = {0};
     const size_t models = compare_cases(MODELS);
     uint64_t seed = 0x9e3779b97f4a7c15u + shape.mediums * 7 + shape.sync;
-    for (size_t tried = 0; sum.models < models && tried < 2 * models; tried++) {
+    for (size_t attempts = 0; sum.models < models && attempts < 2 * models; attempts++) {
         uint64_t at = seed;
         char why[300] = "";
         aphi_alts a;
-        aphi_compiled_model plan;
+        aphi_compiled_model model;
         random_alts(&a, shape, &seed);
-        if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_model_build(&plan, &a, why, sizeof why))
+        if (aphi_alts_check(&a, why, sizeof why) || !aphi_compiled_model_build(&model, &a, why, sizeof why))
             fail_msg("seed %llx: %s", (unsigned long long)at, why);
-        compare_model(&a, &plan, at, &sum);
-        aphi_compiled_model_free(&plan);
+        compare_model(&a, &model, at, &sum);
+        aphi_compiled_model_free(&model);
         aphi_alts_free(&a);
     }
     print_message("%zu models, %zu sequences, %zu times several, %zu times more with race sets\n", sum.models,
                   sum.sequences, sum.several, sum.raced);
     assert_int_equal(sum.models, models);
-    assert_true(sum.several > models / 4 && sum.raced > 0); /* or it has shown nothing */
+    assert_true(sum.several > models / 4 && sum.raced > 0); /* otherwise the test shows nothing */
 }
 
 static void asynchronous_pairs(void **state)
@@ -142,13 +142,13 @@ static void queues(void **state)
     compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 0, false});
 }
 
-static void lines(void **state)
+static void synchronous_queues(void **state)
 {
     (void)state;
     compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 4, false});
 }
 
-/* Models in which many receives lead to the same place: what is merged and what commutes has something to do. */
+/* Models in which many receives lead to the same state: tests merging and independence. */
 static void flat(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asynchronous_pairs), cmocka_unit_test(mixed_pairs), cmocka_unit_test(synchronous),
-        cmocka_unit_test(unordered),          cmocka_unit_test(queues),      cmocka_unit_test(lines),
+        cmocka_unit_test(unordered),          cmocka_unit_test(queues),      cmocka_unit_test(synchronous_queues),
         cmocka_unit_test(flat),               cmocka_unit_test(all_mediums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_local_table.c - the known numbers of local sequences of the built-in programs. */
+ * test_local_table.c - known numbers of local sequences of the built-in programs. */
 #include "models/programs.h"
 #include "local/local_search.h"
 #include "alts/unfold.h"
@@ -22,7 +22,7 @@ static void open_program(aphi_alts *a, const char *name)
     aph_program_free(program);
 }
 
-static uint64_t count(const aphi_alts *a, size_t component, bool races)
+static uint64_t count_sequences(const aphi_alts *a, size_t component, bool races)
 {
     aphi_local_search *l = aphi_local_search_open(a, component, (aphi_local_search_options){.races = races});
     assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_DONE);
@@ -31,13 +31,13 @@ static uint64_t count(const aphi_alts *a, size_t component, bool races)
     return n;
 }
 
-static uint64_t total(const char *name, bool races)
+static uint64_t total_count(const char *name, bool races)
 {
     aphi_alts a;
     uint64_t sum = 0;
     open_program(&a, name);
     for (size_t c = 0; c < a.component_count; c++)
-        sum += count(&a, c, races);
+        sum += count_sequences(&a, c, races);
     aphi_alts_free(&a);
     return sum;
 }
@@ -48,16 +48,16 @@ static void philosophers(void **state)
     for (unsigned n = 2; n <= 9; n++) {
         char name[16];
         snprintf(name, sizeof name, "dp-%u", n);
-        assert_int_equal(total(name, false), 3 * n);
-        assert_int_equal(total(name, true), n == 2 ? 6 : 4 * n);
+        assert_int_equal(total_count(name, false), 3 * n);
+        assert_int_equal(total_count(name, true), n == 2 ? 6 : 4 * n);
     }
 }
 
 static void token(void **state)
 {
     (void)state;
-    assert_int_equal(total("tdme", false), 33);
-    assert_int_equal(total("tdme", true), 33);
+    assert_int_equal(total_count("tdme", false), 33);
+    assert_int_equal(total_count("tdme", true), 33);
 }
 
 /* Components are D, H, C of the first process, then of the second, and so on. */
@@ -66,7 +66,7 @@ static void assert_counts(const char *name, const uint64_t *expected)
     aphi_alts a;
     open_program(&a, name);
     for (size_t c = 0; c < a.component_count; c++)
-        if (count(&a, c, false) != expected[c])
+        if (count_sequences(&a, c, false) != expected[c])
             fail_msg("%s of %s: not %llu", a.components[c].name, name, (unsigned long long)expected[c]);
     aphi_alts_free(&a);
 }
@@ -75,7 +75,7 @@ static void mutual_exclusion_of_three(void **state)
 {
     (void)state;
     assert_counts("dme-3", (const uint64_t[]){18, 42, 54, 20, 36, 47, 24, 32, 42});
-    assert_int_equal(total("dme-3", true), 327);
+    assert_int_equal(total_count("dme-3", true), 327);
 }
 
 static void mutual_exclusion_of_four(void **state)
@@ -84,7 +84,7 @@ static void mutual_exclusion_of_four(void **state)
     assert_counts("dme-4", (const uint64_t[]){150, 792, 1050, 156, 710, 956, 168, 650, 880, 192, 606, 816});
 }
 
-static void a_limit_is_told(void **state)
+static void limit_is_reported(void **state)
 {
     (void)state;
     aphi_alts a;
@@ -103,7 +103,7 @@ int main(void)
         cmocka_unit_test(token),
         cmocka_unit_test(mutual_exclusion_of_three),
         cmocka_unit_test(mutual_exclusion_of_four),
-        cmocka_unit_test(a_limit_is_told),
+        cmocka_unit_test(limit_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_refine.c - refinement with reductions, without, and by brute force: each must come to the same.
+ * test_refine.c - refinement with reductions, without, and by brute force: all must agree.
  *
- * By brute force means: every schedule, one after the other, no situation remembered, each whole trace judged by an
- * oracle of its own. */
+ * Brute force visits every schedule without memoization, and checks each whole trace with its own oracle. */
 #include "refine/refine_space.h"
 
 #include "models/models.h"
@@ -22,7 +21,7 @@ typedef struct brute {
     uint64_t schedules, bad;
 } brute;
 
-static bool explained(const aph_model *spec, aph_value trace)
+static bool is_allowed(const aph_model *spec, aph_value trace)
 {
     char error[200];
     aph_oracle *o = aph_oracle_open(spec, &(aph_oracle_options){.environment = "tcp"}, error, sizeof error);
@@ -42,22 +41,22 @@ static bool explained(const aph_model *spec, aph_value trace)
     return verdict == APH_PASS;
 }
 
-static void go_everywhere(brute *b, aph_value state)
+static void visit_schedules(brute *b, aph_value state)
 {
     size_t from = b->space.count;
     aphi_refine_space_expand(&b->space, state);
     if (b->space.flaw) {
         assert_int_not_equal(b->space.flaw, APHI_REFINE_FLAW_FAULT);
-        b->space.flaw = APHI_REFINE_FLAW_NONE; /* the others go on */
+        b->space.flaw = APHI_REFINE_FLAW_NONE; /* continue with the others */
         b->bad++;
     }
     size_t to = b->space.count;
     if (to == from) {
         b->schedules++;
-        b->bad += !explained(b->space.options->spec, aph_at(state, APHI_REFINE_TRACE));
+        b->bad += !is_allowed(b->space.options->spec, aph_at(state, APHI_REFINE_TRACE));
     }
     for (size_t i = from; i < to; i++)
-        go_everywhere(b, b->space.states[i]);
+        visit_schedules(b, b->space.states[i]);
     b->space.count = from;
 }
 
@@ -72,7 +71,7 @@ static brute by_force(const aphi_refine_options *options)
     aph_value first;
     aph_root_add(mark_brute, &b);
     assert_true(aphi_refine_space_open(&b.space, options, &first));
-    go_everywhere(&b, first);
+    visit_schedules(&b, first);
     aph_root_remove(mark_brute, &b);
     aphi_refine_space_close(&b.space);
     return b;
@@ -80,8 +79,8 @@ static brute by_force(const aphi_refine_options *options)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-static aphi_refine_options bounds(const aph_model *model, const aph_model *spec, size_t clients, size_t messages,
-                                  size_t chunks, const aph_value *requests)
+static aphi_refine_options make_options(const aph_model *model, const aph_model *spec, size_t clients, size_t messages,
+                                        size_t chunks, const aph_value *requests)
 {
     return (aphi_refine_options){.model = model, .spec = spec, .clients = clients, .messages = messages,
                                  .chunks = chunks, .requests = requests, .stride = messages};
@@ -93,7 +92,7 @@ static bool refines(const aphi_refinement *r)
     return r->verdict != APHI_REFINES_NOT;
 }
 
-/* With and without reductions, and if force, by brute force. Whether it refines. */
+/* Compares with and without reductions, and with `force`, by brute force; returns true if the model refines. */
 static bool compare(aphi_refine_options options, bool force)
 {
     aphi_refinement reduced = aphi_refine(&options);
@@ -111,26 +110,26 @@ static bool compare(aphi_refine_options options, bool force)
     return refines(&reduced);
 }
 
-/* ---- servers of one byte a message, most of them wrong ----------------------------------------------------------- */
+/* ---- servers with messages of one byte, most of them wrong ------------------------------------------------------- */
 
 enum {
-    WITHHOLDS = 1,  /* an answer may wait until the next request has come */
-    FORGETS = 2,    /* a request may be answered and not kept */
-    LAST_FIRST = 4, /* of answers that wait, the latest goes out first */
-    ANY = 8,        /* a request may be answered with nothing in it */
-    TWICE = 16,     /* an answer may be given twice */
+    DELAYS = 1,     /* a response may wait for the next request */
+    FORGETS = 2,    /* the value of a request may be lost */
+    LAST_FIRST = 4, /* waiting responses are sent in reverse order */
+    ANY = 8,        /* a response may have any value */
+    TWICE = 16,     /* a response may be sent twice */
     VARIANTS = 32,
 };
 
 static const aph_codec byte = APH_CODEC_FIXED(1);
 
-static void send_waiting(aph *m, aph_value *state, unsigned how)
+static void send_waiting(aph *m, aph_value *state, unsigned variant)
 {
     aph_value waiting = aph_field(*state, "waiting");
     while (aph_count(waiting)) {
-        size_t i = how & LAST_FIRST ? aph_count(waiting) - 1 : 0;
-        aph_value mail = aph_at(waiting, i);
-        aph_send(m, aph_int_of(aph_at(mail, 0)), aph_at(mail, 1));
+        size_t i = variant & LAST_FIRST ? aph_count(waiting) - 1 : 0;
+        aph_value response = aph_at(waiting, i);
+        aph_send(m, aph_int_of(aph_at(response, 0)), aph_at(response, 1));
         waiting = aph_slice(waiting, i ? 0 : 1, aph_count(waiting) - 1);
     }
     *state = aph_put(*state, "waiting", waiting);
@@ -138,19 +137,20 @@ static void send_waiting(aph *m, aph_value *state, unsigned how)
 
 static void step(aph *m, aph_value *state)
 {
-    unsigned how = *(const unsigned *)aph_data(m);
+    unsigned variant = *(const unsigned *)aph_data(m);
     aph_request q = aph_recv(m);
     aph_value answer = aph_field(*state, "kept");
-    if (how & ANY && aph_either(m, "what was kept", "anything"))
+    if (variant & ANY && aph_either(m, "what was kept", "anything"))
         answer = aph_str("?");
-    aph_value mail = APH_ARRAY_OF(aph_int(q.from), answer), waiting = aph_push(aph_field(*state, "waiting"), mail);
-    if (how & TWICE && aph_either(m, "once", "twice"))
-        waiting = aph_push(waiting, mail);
+    aph_value response = APH_ARRAY_OF(aph_int(q.from), answer),
+              waiting = aph_push(aph_field(*state, "waiting"), response);
+    if (variant & TWICE && aph_either(m, "once", "twice"))
+        waiting = aph_push(waiting, response);
     *state = aph_put(*state, "waiting", waiting);
-    if (!(how & FORGETS && aph_either(m, "keep it", "forget it")))
+    if (!(variant & FORGETS && aph_either(m, "keep it", "forget it")))
         *state = aph_put(*state, "kept", q.message);
-    if (!(how & WITHHOLDS && aph_either(m, "answer now", "later")))
-        send_waiting(m, state, how);
+    if (!(variant & DELAYS && aph_either(m, "answer now", "later")))
+        send_waiting(m, state, variant);
 }
 
 static aph_value initial(const aph_model *model)
@@ -179,34 +179,35 @@ static void test_variants(void **state)
 {
     (void)state;
     aph_value requests[] = {aph_str("a"), aph_str("b"), aph_str("c"), aph_str("d")};
-    for (unsigned how = 0; how < VARIANTS; how++) {
+    for (unsigned variant = 0; variant < VARIANTS; variant++) {
         aph_model model = {.version = APH_MODEL_VERSION, .name = "variant", .step = step, .initial = initial,
-                           .data = &how, .codec = &byte};
-        bool one = compare(bounds(&model, &swap_bytes, 1, 2, 1, requests), true);
-        bool two = compare(bounds(&model, &swap_bytes, 2, 1, 1, requests), true);
-        bool more = compare(bounds(&model, &swap_bytes, 2, 2, 1, requests), false);
-        assert_true(one || !more);
-        assert_true(two || !more);
-        /* Who only delays and reorders answers across connections is right; on one connection the order counts. */
-        assert_int_equal(more, how == 0 || how == WITHHOLDS || how == LAST_FIRST);
+                           .data = &variant, .codec = &byte};
+        bool one = compare(make_options(&model, &swap_bytes, 1, 2, 1, requests), true);
+        bool two = compare(make_options(&model, &swap_bytes, 2, 1, 1, requests), true);
+        bool both = compare(make_options(&model, &swap_bytes, 2, 2, 1, requests), false);
+        assert_true(one || !both);
+        assert_true(two || !both);
+        /* Delaying and reordering responses across connections is correct; on one connection, order counts. */
+        assert_int_equal(both, variant == 0 || variant == DELAYS || variant == LAST_FIRST);
     }
 }
 
-/* A specification that is not rpc, and unknowns in it, are for the oracle to bear. */
+/* Specifications without rpc. */
 static void test_weaker_specification(void **state)
 {
     (void)state;
     aph_value requests[] = {aph_str("a"), aph_str("b"), aph_str("c"), aph_str("d")};
-    for (unsigned spec_how = 0; spec_how < VARIANTS; spec_how += 3)
-        for (unsigned how = 0; how < VARIANTS; how += 5) {
+    for (unsigned spec_variant = 0; spec_variant < VARIANTS; spec_variant += 3)
+        for (unsigned variant = 0; variant < VARIANTS; variant += 5) {
             aph_model model = {.version = APH_MODEL_VERSION, .name = "model", .step = step, .initial = initial,
-                               .data = &how, .codec = &byte};
+                               .data = &variant, .codec = &byte};
             aph_model spec = model;
             spec.name = "specification";
-            spec.data = &spec_how;
-            bool force = __builtin_popcount(how) < 2; /* the others have too many schedules */
-            bool within = compare(bounds(&model, &spec, 2, 1, 1, requests), force);
-            if ((how & ~LAST_FIRST) == (how & spec_how & ~LAST_FIRST) && !((how ^ spec_how) & LAST_FIRST))
+            spec.data = &spec_variant;
+            bool force = __builtin_popcount(variant) < 2; /* the others have too many schedules */
+            bool within = compare(make_options(&model, &spec, 2, 1, 1, requests), force);
+            if ((variant & ~LAST_FIRST) == (variant & spec_variant & ~LAST_FIRST) &&
+                !((variant ^ spec_variant) & LAST_FIRST))
                 assert_true(within); /* less freedom */
         }
 }
@@ -217,17 +218,17 @@ static void test_implementation(void **state)
 {
     (void)state;
     aph_value requests[] = {aph_str("abc"), aph_str("def"), aph_str("ghi"), aph_str("jkl")};
-    assert_true(compare(bounds(&aph_model_swap_impl, &aph_model_swap, 1, 2, 3, requests), false));
-    assert_true(compare(bounds(&aph_model_swap_impl, &aph_model_swap, 2, 1, 2, requests), false));
+    assert_true(compare(make_options(&aph_model_swap_impl, &aph_model_swap, 1, 2, 3, requests), false));
+    assert_true(compare(make_options(&aph_model_swap_impl, &aph_model_swap, 2, 1, 2, requests), false));
     for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++) {
-        bool one = compare(bounds(*m, &aph_model_swap, 1, 2, 3, requests), false);
-        bool two = compare(bounds(*m, &aph_model_swap, 2, 1, 2, requests), false);
-        aphi_refine_options all = bounds(*m, &aph_model_swap, 2, 2, 3, requests);
+        bool one = compare(make_options(*m, &aph_model_swap, 1, 2, 3, requests), false);
+        bool two = compare(make_options(*m, &aph_model_swap, 2, 1, 2, requests), false);
+        aphi_refine_options all = make_options(*m, &aph_model_swap, 2, 2, 3, requests);
         aphi_refinement r = aphi_refine(&all);
         if (refines(&r) || (one && two && r.verdict != APHI_REFINES_NOT))
             fail_msg("variant %s is not found out", (*m)->name);
-        aphi_refinement drawn = aphi_refine_random(&all, 2000, 7);
-        if (drawn.verdict != APHI_REFINES_NOT)
+        aphi_refinement random = aphi_refine_random(&all, 2000, 7);
+        if (random.verdict != APHI_REFINES_NOT)
             fail_msg("variant %s is not found out at random", (*m)->name);
     }
 }
@@ -236,12 +237,12 @@ static void test_implementation_by_force(void **state)
 {
     (void)state;
     aph_value requests[] = {aph_str("abc"), aph_str("def")};
-    assert_true(compare(bounds(&aph_model_swap_impl, &aph_model_swap, 1, 1, 3, requests), true));
+    assert_true(compare(make_options(&aph_model_swap_impl, &aph_model_swap, 1, 1, 3, requests), true));
     for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++)
-        compare(bounds(*m, &aph_model_swap, 1, 1, 3, requests), true);
+        compare(make_options(*m, &aph_model_swap, 1, 1, 3, requests), true);
 }
 
-/* ---- ends that are neither --------------------------------------------------------------------------------------- */
+/* ---- other verdicts ---------------------------------------------------------------------------------------------- */
 
 static void silent_step(aph *m, aph_value *state)
 {
@@ -258,7 +259,7 @@ static void endless_step(aph *m, aph_value *state)
 static void chattering_step(aph *m, aph_value *state)
 {
     *state = aph_int(aph_is_int(*state) ? aph_int_of(*state) + 1 : 0);
-    aph_send(m, 99, aph_str("x")); /* to nobody */
+    aph_send(m, 99, aph_str("x")); /* no such client */
 }
 
 static void test_other_ends(void **state)
@@ -272,13 +273,13 @@ static void test_other_ends(void **state)
     aph_value requests[] = {aph_str("a"), aph_str("b")};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         aph_model model = {.version = APH_MODEL_VERSION, .name = "odd", .step = cases[i].step, .codec = &byte};
-        aphi_refine_options options = bounds(&model, &swap_bytes, 1, 1, 1, requests);
+        aphi_refine_options options = make_options(&model, &swap_bytes, 1, 1, 1, requests);
         aphi_refinement r = aphi_refine(&options);
         assert_int_equal(r.verdict, cases[i].verdict);
         assert_true(r.why[0]);
     }
     aph_value wrong[] = {aph_str("too long")};
-    aphi_refine_options options = bounds(&swap_bytes, &swap_bytes, 1, 1, 1, wrong);
+    aphi_refine_options options = make_options(&swap_bytes, &swap_bytes, 1, 1, 1, wrong);
     aphi_refinement r = aphi_refine(&options);
     assert_int_equal(r.verdict, APHI_REFINES_FAULT);
     assert_int_equal(r.fault, APH_FAULT_REQUEST);
@@ -286,7 +287,7 @@ static void test_other_ends(void **state)
 
 /* ---- unknowns of the model --------------------------------------------------------------------------------------- */
 
-/* Answers a value of its own choice, and never the same again. */
+/* Responds with a chosen value, different from the last. */
 static void choosing_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -297,7 +298,7 @@ static void choosing_step(aph *m, aph_value *state)
     aph_send(m, q.from, digit);
 }
 
-/* As above, but it may repeat itself. */
+/* As above, but it may repeat the last value. */
 static void loose_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -311,10 +312,10 @@ static void test_unknowns(void **state)
     aph_value requests[] = {aph_str("a"), aph_str("b"), aph_str("c"), aph_str("d")};
     aph_model strict = {.version = APH_MODEL_VERSION, .name = "strict", .step = choosing_step, .rpc = true};
     aph_model loose = {.version = APH_MODEL_VERSION, .name = "loose", .step = loose_step, .rpc = true};
-    assert_true(compare(bounds(&strict, &strict, 2, 1, 1, requests), true));
-    assert_true(compare(bounds(&strict, &loose, 1, 2, 1, requests), true));
-    assert_false(compare(bounds(&loose, &strict, 1, 2, 1, requests), true));
-    assert_false(compare(bounds(&loose, &strict, 2, 1, 1, requests), true));
+    assert_true(compare(make_options(&strict, &strict, 2, 1, 1, requests), true));
+    assert_true(compare(make_options(&strict, &loose, 1, 2, 1, requests), true));
+    assert_false(compare(make_options(&loose, &strict, 1, 2, 1, requests), true));
+    assert_false(compare(make_options(&loose, &strict, 2, 1, 1, requests), true));
 }
 
 static int close_heap(void **state)

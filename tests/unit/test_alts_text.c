@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_alts_text.c - models as text: what is written reads as the same model, and what is wrong is said with its
- * line. */
+ * test_alts_text.c - text formats of models: round trips, and errors with their line. */
 #include "alts/alts_text.h"
 
 #include "models/programs.h"
@@ -14,7 +13,7 @@
 
 #include <cmocka.h>
 
-static char *written(const aphi_alts *a, size_t *n)
+static char *write_to_string(const aphi_alts *a, size_t *n)
 {
     char *text;
     FILE *out = open_memstream(&text, n);
@@ -31,9 +30,9 @@ static void round_trip(const char *name)
     aph_program *p = aph_program_named(name);
     assert_non_null(p);
     assert_true(aphi_unfold(p, &a, why, sizeof why));
-    char *text = written(&a, &n);
+    char *text = write_to_string(&a, &n);
     assert_true(aphi_alts_read(name, text, n, &again, why, sizeof why));
-    char *twice = written(&again, &m);
+    char *twice = write_to_string(&again, &m);
     assert_string_equal(text, twice);
     free(text);
     free(twice);
@@ -64,11 +63,11 @@ static void aldebaran(void **state)
     assert_int_equal(a.ports[0].capacity, 3);
     for (size_t c = 0; c < 2; c++) {
         FILE *out = open_memstream(&text, &size);
-        char *before = written(&a, &n);
+        char *before = write_to_string(&a, &n);
         aphi_aut_write(&a, c, out);
         fclose(out);
         assert_true(aphi_aut_read("m.aut", text, size, &a, c, why, sizeof why));
-        char *after = written(&a, &n);
+        char *after = write_to_string(&a, &n);
         assert_string_equal(before, after);
         free(before);
         free(after);
@@ -77,8 +76,8 @@ static void aldebaran(void **state)
     aphi_alts_free(&a);
 }
 
-/* Wrong texts, and what the message must say. */
-static void wrong(void **state)
+/* Malformed texts, and a part of the error message. */
+static void malformed_alts(void **state)
 {
 #define HEAD "alts m\ncomponent A\ncomponent B\nport p of B\n"
     static const char *const cases[][2] = {
@@ -109,11 +108,11 @@ static void wrong(void **state)
         char why[300] = "";
         assert_false(aphi_alts_read("m", cases[i][0], strlen(cases[i][0]), &a, why, sizeof why));
         if (!strstr(why, cases[i][1]))
-            fail_msg("%s does not say: %s", why, cases[i][1]);
+            fail_msg("%s: expected %s", why, cases[i][1]);
     }
 }
 
-static void wrong_aldebaran(void **state)
+static void malformed_aldebaran(void **state)
 {
     static const char *const cases[][2] = {
         {"", "m:1: the first line is des"},
@@ -135,14 +134,14 @@ static void wrong_aldebaran(void **state)
         assert_true(aphi_alts_read("head", head, strlen(head), &a, why, sizeof why));
         assert_false(aphi_aut_read("m", cases[i][0], strlen(cases[i][0]), &a, 0, why, sizeof why));
         if (!strstr(why, cases[i][1]))
-            fail_msg("%s does not say: %s", why, cases[i][1]);
+            fail_msg("%s: expected %s", why, cases[i][1]);
         aphi_alts_free(&a);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(programs), cmocka_unit_test(aldebaran), cmocka_unit_test(wrong),
-                                       cmocka_unit_test(wrong_aldebaran)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(programs), cmocka_unit_test(aldebaran),
+                                       cmocka_unit_test(malformed_alts), cmocka_unit_test(malformed_aldebaran)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_program_run.c - a program under control: threads that run alone, exclusions, and a program that is gone. */
+ * test_program_run.c - controlled runs: single threads, exclusions, and programs that end or send garbage. */
 #include "execute/program_run.h"
 
 #include <setjmp.h>
@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIME_MS = 30000, MOST = 400 };
+enum { TIME_MS = 30000, EVENTS_MAX = 400 };
 
 static char error[600], path[600];
 
-static aphi_program *start(const char *name, const char *argument)
+static aphi_program *start_program(const char *name, const char *argument)
 {
     const char *folder = getenv("ANTIPHON_SUBJECTS");
     if (!folder)
-        fail_msg("ANTIPHON_SUBJECTS does not name the folder of the programs under test");
+        fail_msg("ANTIPHON_SUBJECTS is not set");
     snprintf(path, sizeof path, "%s/%s", folder, name);
     aphi_program *p = aphi_program_open((char *[]){path, (char *)argument, NULL}, TIME_MS, error, sizeof error);
     if (!p)
@@ -30,13 +30,13 @@ static aphi_program *start(const char *name, const char *argument)
     return p;
 }
 
-static void run(aphi_program *p, const aphi_program_run_options *order, aphi_recording *r)
+static void run_program(aphi_program *p, const aphi_program_run_options *options, aphi_recording *r)
 {
-    if (!aphi_program_run(p, order, r, error, sizeof error))
+    if (!aphi_program_run(p, options, r, error, sizeof error))
         fail_msg("%s", error);
 }
 
-/* The events of one thread, to be forced on it alone. */
+/* Copies the events of one thread. */
 static size_t events_of(const aphi_recording *r, size_t thread, aphi_recorded_event *events)
 {
     size_t n = 0;
@@ -57,12 +57,12 @@ static size_t samples_of(const aphi_recording *r, aphi_run_payload *samples)
     return n;
 }
 
-/* ---- alone ------------------------------------------------------------------------------------------------------- */
+/* ---- single ------------------------------------------------------------------------------------------------------ */
 
-static void each_thread_alone(aphi_program *p, const aphi_recording *whole)
+static void run_each_thread_alone(aphi_program *p, const aphi_recording *whole)
 {
-    aphi_recorded_event events[MOST];
-    aphi_run_payload samples[MOST];
+    aphi_recorded_event events[EVENTS_MAX];
+    aphi_run_payload samples[EVENTS_MAX];
     aphi_recording r = {0};
     aphi_program_run_options o = aphi_program_run_options_default(0, TIME_MS);
     o.replay = true;
@@ -72,7 +72,7 @@ static void each_thread_alone(aphi_program *p, const aphi_recording *whole)
     for (size_t thread = 0; thread < aphi_program_layout(p)->thread_count; thread++) {
         o.local_thread = (int)thread;
         o.forced_count = events_of(whole, thread, events);
-        run(p, &o, &r);
+        run_program(p, &o, &r);
         assert_int_equal(r.end, APHI_RECORDING_ENDED);
         assert_int_equal(r.event_count, o.forced_count);
         for (size_t i = 0; i < r.event_count; i++) {
@@ -89,50 +89,50 @@ static void test_alone(void **state)
     aphi_recording whole = {0};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        aphi_program *p = i ? start("dp", "3") : start("dme", "3");
+        aphi_program *p = i ? start_program("dp", "3") : start_program("dme", "3");
         for (uint64_t seed = 1; seed <= 3; seed++) {
             aphi_program_run_options o = aphi_program_run_options_default(seed, TIME_MS);
-            run(p, &o, &whole);
+            run_program(p, &o, &whole);
             assert_int_equal(whole.end, APHI_RECORDING_ENDED);
-            each_thread_alone(p, &whole);
+            run_each_thread_alone(p, &whole);
         }
         aphi_program_close(p);
     }
     aphi_recording_free(&whole);
 }
 
-/* A thread alone that is told less than it does, or else than it does. */
+/* A single thread with too few forced events, or with wrong ones. */
 static void test_alone_wrong(void **state)
 {
-    aphi_program *p = start("figure14", NULL);
+    aphi_program *p = start_program("figure14", NULL);
     aphi_recording whole = {0}, r = {0};
-    aphi_recorded_event events[MOST];
+    aphi_recorded_event events[EVENTS_MAX];
     aphi_program_run_options o = aphi_program_run_options_default(1, TIME_MS);
     (void)state;
-    run(p, &o, &whole);
+    run_program(p, &o, &whole);
     o.local_thread = (int)aphi_layout_thread_named(aphi_program_layout(p), "L2");
     o.replay = true;
     o.forced = events;
     o.forced_count = events_of(&whole, (size_t)o.local_thread, events);
     assert_int_equal(o.forced_count, 4);
-    run(p, &o, &r);
+    run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_ENDED);
     assert_int_equal(r.events[2].open_count, 2); /* where the model has one */
 
     o.forced_count = 1; /* then it sends, synchronously */
-    run(p, &o, &r);
+    run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DIVERGED);
     assert_non_null(strstr(r.detail, "extra event: thread L2, event 2"));
 
-    o.forced_count = 2; /* then it waits, which is no event */
-    run(p, &o, &r);
+    o.forced_count = 2; /* then it waits, which is not an event */
+    run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DEADLOCK);
     assert_int_equal(r.thread_ends[o.local_thread].status, APHI_THREAD_RECEIVING);
     assert_int_equal(r.thread_ends[o.local_thread].open_count, 2);
 
     o.forced_count = 4;
     events[1].label = aphi_layout_label(aphi_program_layout(p), "other");
-    run(p, &o, &r);
+    run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DIVERGED);
     assert_non_null(strstr(r.detail, "missing event: thread L2, event 2"));
     aphi_recording_free(&whole);
@@ -144,34 +144,34 @@ static void test_alone_wrong(void **state)
 
 static void test_exclusions(void **state)
 {
-    aphi_program *p = start("figure3", NULL);
+    aphi_program *p = start_program("figure3", NULL);
     aphi_recording r = {0};
     aphi_run_exclusion excluded[2] = {{.thread = 2, .send = {0, 1}}, {.thread = 2, .send = {1, 1}}};
     aphi_program_run_options o = aphi_program_run_options_default(0, TIME_MS);
     (void)state;
-    run(p, &o, &r);
+    run_program(p, &o, &r);
     assert_int_equal(r.events[1].op, APHI_RECORDED_RECEIVE);
     assert_int_equal(r.events[1].peer.thread, 0);
     assert_int_equal(r.events[1].available_count, 2);
 
     o.excluded = excluded;
     o.excluded_count = 1; /* the first receive only: the second may take it */
-    run(p, &o, &r);
+    run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_ENDED);
     assert_int_equal(r.events[1].peer.thread, 1);
     assert_int_equal(r.events[3].peer.thread, 0);
 
     o.excluded_count = 2;
-    run(p, &o, &r);
+    run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_BLOCKED);
     assert_int_equal(r.event_count, 0);
     aphi_recording_free(&r);
     aphi_program_close(p);
 }
 
-/* ---- a program that is gone -------------------------------------------------------------------------------------- */
+/* ---- bad programs ------------------------------------------------------------------------------------------------ */
 
-static void test_gone(void **state)
+static void test_ended_program(void **state)
 {
     char *words[] = {"sh", "-c", "printf 'antiphon-threads 1\\nthread A\\nready\\n' >&${ANTIPHON_THREADS#*,}", NULL};
     aphi_program *p = aphi_program_open(words, TIME_MS, error, sizeof error);
@@ -185,8 +185,8 @@ static void test_gone(void **state)
     aphi_recording_free(&r);
 }
 
-/* What is not understood is said, and believed to be nothing. */
-static void test_babble(void **state)
+/* Unknown lines are reported. */
+static void test_bad_layout(void **state)
 {
     static const char *const lines[] = {"hello", "antiphon-threads 2", "antiphon-threads 1\\nport 0 pair 0 p",
                                         "antiphon-threads 1\\nthread A\\nport 0 lifo 0 p", ""};
@@ -199,17 +199,17 @@ static void test_babble(void **state)
     }
 }
 
-static void test_answers(void **state)
+static void test_bad_recording(void **state)
 {
-    static const char *const answers[] = {"nonsense", "outcome odd 0 x", "e 0 s 0 1 7 a 0 0 00", "e 9 l 0 1 0 a 0 0 00",
+    static const char *const lines[] = {"nonsense", "outcome odd 0 x", "e 0 s 0 1 7 a 0 0 00", "e 9 l 0 1 0 a 0 0 00",
                                           "o 0 a", "a 0 1 0 a 0", "w 3 ended 0 -", "w 0 sits 0 -",
                                           "outcome diverged 1 x", "outcome diverged -1 x"};
     aphi_recording r = {0};
     (void)state;
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char command[400];
         snprintf(command, sizeof command, "printf 'antiphon-threads 1\\nthread A\\nready\\n%s\\ndone\\n' >&"
-                 "${ANTIPHON_THREADS#*,}; read line <&${ANTIPHON_THREADS%%,*}", answers[i]);
+                 "${ANTIPHON_THREADS#*,}; read line <&${ANTIPHON_THREADS%%,*}", lines[i]);
         char *words[] = {"bash", "-c", command, NULL};
         aphi_program *p = aphi_program_open(words, TIME_MS, error, sizeof error);
         aphi_program_run_options o = aphi_program_run_options_default(1, TIME_MS);
@@ -224,8 +224,8 @@ static void test_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),      cmocka_unit_test(test_alone_wrong), cmocka_unit_test(test_exclusions),
-        cmocka_unit_test(test_gone),       cmocka_unit_test(test_babble),      cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_alone),         cmocka_unit_test(test_alone_wrong), cmocka_unit_test(test_exclusions),
+        cmocka_unit_test(test_ended_program), cmocka_unit_test(test_bad_layout),  cmocka_unit_test(test_bad_recording),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

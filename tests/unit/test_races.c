@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_races.c - race sets of small recordings, by hand; and recordings as JSON and back. */
+ * test_races.c - race sets of small handmade recordings; recordings written as JSON and read again. */
 #include "execute/recording.h"
 
 #include <setjmp.h>
@@ -13,51 +13,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { A, B, R, THREADS }; /* two that send, and one that receives */
+enum { A, B, R, THREADS }; /* two senders and a receiver */
 
-static aphi_layout cast;
+static aphi_layout layout;
 static aphi_recording recording;
 static uint32_t counts[THREADS];
 
-static void begin(aphi_layout_medium medium, uint32_t capacity)
+static void begin_recording(aphi_layout_medium medium, uint32_t capacity)
 {
     static const char *const names[] = {"A", "B", "R"};
-    aphi_layout_free(&cast);
+    aphi_layout_free(&layout);
     aphi_recording_clear(&recording);
     memset(counts, 0, sizeof counts);
     for (int i = 0; i < THREADS; i++)
-        aphi_layout_add_thread(&cast, names[i]);
-    aphi_layout_add_port(&cast, "p", R, medium, capacity);
-    aphi_layout_add_port(&cast, "q", R, medium, capacity);
-    aphi_layout_add_port(&cast, "b", B, medium, capacity);
-    aphi_layout_label(&cast, "*");
+        aphi_layout_add_thread(&layout, names[i]);
+    aphi_layout_add_port(&layout, "p", R, medium, capacity);
+    aphi_layout_add_port(&layout, "q", R, medium, capacity);
+    aphi_layout_add_port(&layout, "b", B, medium, capacity);
+    aphi_layout_label(&layout, "*");
 }
 
-static aphi_recorded_event *add(aphi_recorded_op did, uint16_t thread, uint16_t port, const char *label)
+static aphi_recorded_event *add_event(aphi_recorded_op op, uint16_t thread, uint16_t port, const char *label)
 {
     recording.events = realloc(recording.events, (recording.event_count + 1) * sizeof *recording.events);
     recording.event_capacity = recording.event_count + 1;
     aphi_recorded_event *e = &recording.events[recording.event_count++];
-    *e = (aphi_recorded_event){.op = did, .id = {thread, ++counts[thread]}, .port = port,
-                      .label = aphi_layout_label(&cast, label), .peer = {cast.ports[port].owner, 0}};
+    *e = (aphi_recorded_event){.op = op, .id = {thread, ++counts[thread]}, .port = port,
+                               .label = aphi_layout_label(&layout, label), .peer = {layout.ports[port].owner, 0}};
     return e;
 }
 
-static aphi_event_id send(uint16_t thread, uint16_t port, const char *label)
+static aphi_event_id add_send(uint16_t thread, uint16_t port, const char *label)
 {
-    return add(APHI_RECORDED_SEND, thread, port, label)->id;
+    return add_event(APHI_RECORDED_SEND, thread, port, label)->id;
 }
 
-/* The receive of a send, open to its port, and to another one if it is not the same. */
-static aphi_event_id receive(aphi_event_id from, uint16_t port, uint16_t other, const char *label)
+/* Adds the receive of a send, open to its port and to another one, if different. */
+static aphi_event_id add_receive(aphi_event_id from, uint16_t port, uint16_t other, const char *label)
 {
-    uint16_t owner = cast.ports[port].owner;
-    aphi_recorded_event *e = add(APHI_RECORDED_RECEIVE, owner, port, label);
+    uint16_t owner = layout.ports[port].owner;
+    aphi_recorded_event *e = add_event(APHI_RECORDED_RECEIVE, owner, port, label);
     aphi_open_item open[] = {{port, APHI_LABEL_ANY}, {other, APHI_LABEL_ANY}};
     e->peer = from;
     e->open = (uint32_t)recording.open_item_count;
     e->open_count = port == other ? 1 : 2;
-    recording.open_items = realloc(recording.open_items, (recording.open_item_count + 2) * sizeof *recording.open_items);
+    recording.open_items =
+        realloc(recording.open_items, (recording.open_item_count + 2) * sizeof *recording.open_items);
     recording.open_item_capacity = recording.open_item_count + 2;
     memcpy(recording.open_items + recording.open_item_count, open, sizeof open);
     recording.open_item_count += e->open_count;
@@ -67,124 +68,123 @@ static aphi_event_id receive(aphi_event_id from, uint16_t port, uint16_t other, 
     return e->id;
 }
 
-/* A synchronous message, taken at once. */
-static void pass(uint16_t thread, uint16_t port, uint16_t other, const char *label)
+static void add_sync_pair(uint16_t thread, uint16_t port, uint16_t other, const char *label)
 {
-    aphi_event_id s = send(thread, port, label);
+    aphi_event_id s = add_send(thread, port, label);
     recording.events[recording.event_count - 1].sync = true;
-    receive(s, port, other, label);
+    add_receive(s, port, other, label);
     recording.events[recording.event_count - 1].sync = true;
 }
 
-/* The race set of the n-th receive of R, as text. */
-static const char *races(uint32_t n)
+/* The race set of event n of R, as text. */
+static const char *race_set_text(uint32_t n)
 {
     static char text[200];
     aphi_races found = {0};
-    aphi_races_find(&cast, &recording, &found);
+    aphi_races_find(&layout, &recording, &found);
     *text = 0;
     for (size_t i = 0; i < recording.event_count; i++)
         if (recording.events[i].id.thread == R && recording.events[i].id.index == n)
             for (uint32_t k = found.first[i]; k < found.first[i + 1]; k++)
-                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u ", cast.threads[found.sends[k].thread],
-                         found.sends[k].index);
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u ",
+                         layout.threads[found.sends[k].thread], found.sends[k].index);
     aphi_races_free(&found);
     return text;
 }
 
-/* Of each sender, only what comes first; of the one that was taken from, nothing. */
+/* Only the first message of each other sender races. */
 static void test_pair(void **state)
 {
     (void)state;
-    begin(APHI_LAYOUT_PAIR, 0);
-    aphi_event_id a1 = send(A, 0, "m"), a2 = send(A, 0, "m"), b1 = send(B, 0, "m");
-    send(B, 0, "m");
-    receive(a1, 0, 0, "m");
-    receive(a2, 0, 0, "m");
-    receive(b1, 0, 0, "m");
-    assert_string_equal(races(1), "B1 ");
-    assert_string_equal(races(2), "B1 ");
-    assert_string_equal(races(3), "");
+    begin_recording(APHI_LAYOUT_PAIR, 0);
+    aphi_event_id a1 = add_send(A, 0, "m"), a2 = add_send(A, 0, "m"), b1 = add_send(B, 0, "m");
+    add_send(B, 0, "m");
+    add_receive(a1, 0, 0, "m");
+    add_receive(a2, 0, 0, "m");
+    add_receive(b1, 0, 0, "m");
+    assert_string_equal(race_set_text(1), "B1 ");
+    assert_string_equal(race_set_text(2), "B1 ");
+    assert_string_equal(race_set_text(3), "");
 }
 
 static void test_unordered(void **state)
 {
     (void)state;
-    begin(APHI_LAYOUT_UNORDERED, 0);
-    aphi_event_id a1 = send(A, 0, "m");
-    send(A, 0, "m");
-    send(B, 0, "m");
-    receive(a1, 0, 0, "m");
-    assert_string_equal(races(1), "A2 B1 ");
+    begin_recording(APHI_LAYOUT_UNORDERED, 0);
+    aphi_event_id a1 = add_send(A, 0, "m");
+    add_send(A, 0, "m");
+    add_send(B, 0, "m");
+    add_receive(a1, 0, 0, "m");
+    assert_string_equal(race_set_text(1), "A2 B1 ");
 }
 
-/* With room for one, the second is sent only when the first is received: no race, whatever the medium. */
-static void test_room(void **state)
+/* With capacity 1, the second send waits for the first receive: no race on any medium. */
+static void test_capacity(void **state)
 {
     (void)state;
-    begin(APHI_LAYOUT_UNORDERED, 1);
-    aphi_event_id a1 = send(A, 0, "m");
-    receive(a1, 0, 0, "m");
-    receive(send(A, 0, "m"), 0, 0, "m");
-    assert_string_equal(races(1), "");
+    begin_recording(APHI_LAYOUT_UNORDERED, 1);
+    aphi_event_id a1 = add_send(A, 0, "m");
+    add_receive(a1, 0, 0, "m");
+    add_receive(add_send(A, 0, "m"), 0, 0, "m");
+    assert_string_equal(race_set_text(1), "");
 }
 
-/* B sends after it heard of A: where a port is one queue, A's comes first; where each pair has one, it need not. */
+/* B sends after a message of A: in one queue, A's earlier send comes first; with a queue per sender it need not. */
 static void test_causes(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        begin(i ? APHI_LAYOUT_PORT : APHI_LAYOUT_PAIR, 0);
-        aphi_event_id a1 = send(A, 0, "m"), a2 = send(A, 2, "m");
-        receive(a2, 2, 2, "m");
-        aphi_event_id b2 = send(B, 0, "m");
-        receive(a1, 0, 0, "m");
-        receive(b2, 0, 0, "m");
-        assert_string_equal(races(1), i ? "" : "B2 ");
+        begin_recording(i ? APHI_LAYOUT_PORT : APHI_LAYOUT_PAIR, 0);
+        aphi_event_id a1 = add_send(A, 0, "m"), a2 = add_send(A, 2, "m");
+        add_receive(a2, 2, 2, "m");
+        aphi_event_id b2 = add_send(B, 0, "m");
+        add_receive(a1, 0, 0, "m");
+        add_receive(b2, 0, 0, "m");
+        assert_string_equal(race_set_text(1), i ? "" : "B2 ");
     }
 }
 
-/* What a receive caused cannot have been taken by it. */
+/* A receive does not race with a send that it caused. */
 static void test_effect(void **state)
 {
     (void)state;
-    begin(APHI_LAYOUT_PAIR, 0);
-    receive(send(A, 0, "m"), 0, 0, "m");
-    receive(send(R, 2, "m"), 2, 2, "m");
-    receive(send(B, 0, "m"), 0, 0, "m");
-    assert_string_equal(races(1), "");
+    begin_recording(APHI_LAYOUT_PAIR, 0);
+    add_receive(add_send(A, 0, "m"), 0, 0, "m");
+    add_receive(add_send(R, 2, "m"), 2, 2, "m");
+    add_receive(add_send(B, 0, "m"), 0, 0, "m");
+    assert_string_equal(race_set_text(1), "");
 }
 
 static void test_open(void **state)
 {
     (void)state;
     for (uint16_t other = 0; other < 2; other++) {
-        begin(APHI_LAYOUT_PAIR, 0);
-        aphi_event_id a1 = send(A, 0, "m");
-        send(B, 1, "m");
-        receive(a1, 0, other, "m");
-        assert_string_equal(races(1), other ? "B1 " : "");
+        begin_recording(APHI_LAYOUT_PAIR, 0);
+        aphi_event_id a1 = add_send(A, 0, "m");
+        add_send(B, 1, "m");
+        add_receive(a1, 0, other, "m");
+        assert_string_equal(race_set_text(1), other ? "B1 " : "");
     }
 }
 
-/* A synchronous pair is one event of both: what counts is what the sender did before. One that waits counts, too. */
+/* A synchronous pair is one event: only earlier events of the sender count. A waiting send races, too. */
 static void test_sync(void **state)
 {
     (void)state;
-    begin(APHI_LAYOUT_PAIR, 0);
-    pass(A, 0, 0, "m");
-    pass(B, 0, 0, "m");
-    assert_string_equal(races(1), "B1 ");
-    assert_string_equal(races(2), "");
+    begin_recording(APHI_LAYOUT_PAIR, 0);
+    add_sync_pair(A, 0, 0, "m");
+    add_sync_pair(B, 0, 0, "m");
+    assert_string_equal(race_set_text(1), "B1 ");
+    assert_string_equal(race_set_text(2), "");
 
-    begin(APHI_LAYOUT_PAIR, 0);
-    pass(A, 0, 0, "m");
-    assert_string_equal(races(1), "");
+    begin_recording(APHI_LAYOUT_PAIR, 0);
+    add_sync_pair(A, 0, 0, "m");
+    assert_string_equal(race_set_text(1), "");
     recording.thread_ends[B] = (aphi_thread_end){.status = APHI_THREAD_SENDING, .port = 0,
-                                             .label = aphi_layout_label(&cast, "m")};
-    assert_string_equal(races(1), "B1 ");
+                                                 .label = aphi_layout_label(&layout, "m")};
+    assert_string_equal(race_set_text(1), "B1 ");
     recording.thread_ends[B].status = APHI_THREAD_RECEIVING;
-    assert_string_equal(races(1), "");
+    assert_string_equal(race_set_text(1), "");
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -197,31 +197,31 @@ static void test_json(void **state)
     aph_json_error json;
     char error[300];
     (void)state;
-    begin(APHI_LAYOUT_PAIR, 0);
-    pass(A, 0, 1, "quoted\"\\");
-    receive(send(B, 1, "m"), 1, 1, "m");
-    add(APHI_RECORDED_LOCAL, R, 0, "enter");
-    send(A, 0, "lost");
+    begin_recording(APHI_LAYOUT_PAIR, 0);
+    add_sync_pair(A, 0, 1, "quoted\"\\");
+    add_receive(add_send(B, 1, "m"), 1, 1, "m");
+    add_event(APHI_RECORDED_LOCAL, R, 0, "enter");
+    add_send(A, 0, "lost");
     recording.end = APHI_RECORDING_DEADLOCK;
-    aphi_recording_write(&cast, &recording, NULL, 7, &text);
+    aphi_recording_write(&layout, &recording, NULL, 7, &text);
     assert_non_null(strstr(aphi_buffer_text(&text), "{\"sequence\":7,\"deadlock\":true,\"threads\":{\"A\":[{"));
     assert_non_null(strstr(text.data, "{\"op\":\"local\",\"label\":\"enter\"}"));
     assert_non_null(strstr(text.data, "\"port\":\"p\",\"label\":\"lost\",\"peer\":\"R\"}"));
     assert_true(aph_json_read(text.data, text.n, &v, &json));
-    if (!aphi_recording_read(&cast, v, &again, error, sizeof error))
+    if (!aphi_recording_read(&layout, v, &again, error, sizeof error))
         fail_msg("%s", error);
     assert_int_equal(again.end, APHI_RECORDING_DEADLOCK);
-    assert_true(aphi_recording_equal(&cast, &recording, &again));
+    assert_true(aphi_recording_equal(&layout, &recording, &again));
     again.events[0].label = APHI_LABEL_ANY;
-    assert_false(aphi_recording_equal(&cast, &recording, &again));
+    assert_false(aphi_recording_equal(&layout, &recording, &again));
     aphi_buffer_free(&text);
     aphi_recording_free(&again);
 }
 
-static int finish(void **state)
+static int free_all(void **state)
 {
     (void)state;
-    aphi_layout_free(&cast);
+    aphi_layout_free(&layout);
     aphi_recording_free(&recording);
     aph_heap_close();
     return 0;
@@ -230,9 +230,9 @@ static int finish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pair),   cmocka_unit_test(test_unordered), cmocka_unit_test(test_room),
+        cmocka_unit_test(test_pair),   cmocka_unit_test(test_unordered), cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_causes), cmocka_unit_test(test_effect),    cmocka_unit_test(test_open),
         cmocka_unit_test(test_sync),   cmocka_unit_test(test_json),
     };
-    return cmocka_run_group_tests(tests, NULL, finish);
+    return cmocka_run_group_tests(tests, NULL, free_all);
 }

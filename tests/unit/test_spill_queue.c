@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_spill_queue.c - branches beyond a bound are kept in a file, and none is lost: on the shelf alone, and in a search with
- * little memory. */
+ * test_spill_queue.c - the spill queue loses no branches: alone, and in searches with little memory. */
 #include "base/memory.h"
 #include "models/programs.h"
 #include "explore/spill_queue.h"
@@ -17,82 +16,82 @@
 
 #include <cmocka.h>
 
-/* ---- the shelf --------------------------------------------------------------------------------------------------- */
+/* ---- the queue --------------------------------------------------------------------------------------------------- */
 
 enum { BRANCHES = 1000 };
 
-static aphi_branch branch_of(uint16_t *room, uint16_t number)
+static aphi_branch make_branch(uint16_t *choices, uint16_t number)
 {
     size_t count = number % 7u;
     for (size_t i = 0; i < count; i++)
-        room[i] = (uint16_t)(number + i);
-    return (aphi_branch){.choices = room, .count = count, .share = number};
+        choices[i] = (uint16_t)(number + i);
+    return (aphi_branch){.choices = choices, .count = count, .share = number};
 }
 
-/* Which one it is; it must be whole. */
-static size_t number_of(const aphi_branch *b)
+/* Checks the content of a branch; returns its number. */
+static size_t check_branch(const aphi_branch *b)
 {
-    uint16_t room[8];
-    aphi_branch as_it_was = branch_of(room, (uint16_t)b->share);
-    assert_int_equal(b->count, as_it_was.count);
-    assert_memory_equal(b->choices, room, b->count * sizeof *room);
+    uint16_t choices[8];
+    aphi_branch expected = make_branch(choices, (uint16_t)b->share);
+    assert_int_equal(b->count, expected.count);
+    assert_memory_equal(b->choices, choices, b->count * sizeof *choices);
     return (size_t)b->share;
 }
 
-static void note(void *context, const aphi_branch *branch)
+static void mark_seen(void *context, const aphi_branch *branch)
 {
     bool *seen = context;
-    assert_false(seen[number_of(branch)]);
-    seen[number_of(branch)] = true;
+    assert_false(seen[check_branch(branch)]);
+    seen[check_branch(branch)] = true;
 }
 
-static void keeps_all(void **state)
+static void keeps_all_branches(void **state)
 {
     aphi_spill_queue s;
     aphi_branch b;
-    uint16_t room[8];
+    uint16_t choices[8];
     bool seen[BRANCHES] = {false}, taken[BRANCHES] = {false};
     (void)state;
     aphi_spill_queue_open(&s, 500);
     for (unsigned i = 0; i < BRANCHES; i++) {
-        b = branch_of(room, (uint16_t)i);
+        b = make_branch(choices, (uint16_t)i);
         assert_true(aphi_spill_queue_put(&s, &b));
         assert_true(s.bytes <= 500);
         if (i % 3 == 0) { /* the newest */
             assert_true(aphi_spill_queue_take(&s, &b));
-            assert_int_equal(number_of(&b), i);
+            assert_int_equal(check_branch(&b), i);
             taken[i] = true;
             free(b.choices);
         }
     }
     assert_true(s.spilled > BRANCHES / 2);
-    assert_true(aphi_spill_queue_each(&s, note, seen));
+    assert_true(aphi_spill_queue_each(&s, mark_seen, seen));
     for (unsigned i = 0; i < BRANCHES; i++)
         assert_int_not_equal(seen[i], taken[i]);
-    size_t left = aphi_spill_queue_count(&s), old = 0;
-    while (old % 5 ? aphi_spill_queue_take(&s, &b) : aphi_spill_queue_take_oldest(&s, &b)) {
-        assert_false(taken[number_of(&b)]);
-        taken[number_of(&b)] = true;
+    size_t left = aphi_spill_queue_count(&s), count = 0;
+    while (count % 5 ? aphi_spill_queue_take(&s, &b) : aphi_spill_queue_take_oldest(&s, &b)) {
+        assert_false(taken[check_branch(&b)]);
+        taken[check_branch(&b)] = true;
         free(b.choices);
-        old++;
+        count++;
     }
-    assert_int_equal(old, left);
+    assert_int_equal(count, left);
     assert_int_equal(aphi_spill_queue_count(&s), 0);
     assert_true(s.share == 0);
     aphi_spill_queue_close(&s);
 }
 
-static void has_no_place(void **state)
+static void reports_missing_folder(void **state)
 {
     aphi_spill_queue s;
-    uint16_t room[8];
-    aphi_branch b = branch_of(room, 6);
+    uint16_t choices[8];
+    aphi_branch b = make_branch(choices, 6);
     (void)state;
     char *before = getenv("TMPDIR") ? aphi_copy(getenv("TMPDIR"), strlen(getenv("TMPDIR")) + 1) : NULL;
     setenv("TMPDIR", "/no/such/folder", 1);
     aphi_spill_queue_open(&s, 10);
     assert_false(aphi_spill_queue_put(&s, &b));
-    assert_int_equal(aphi_spill_queue_count(&s), 1); /* it is there all the same */
+    assert_int_equal(aphi_spill_queue_count(&s), 1); /* the branch is kept */
     aphi_spill_queue_close(&s);
     if (before)
         setenv("TMPDIR", before, 1);
@@ -103,7 +102,7 @@ static void has_no_place(void **state)
 
 /* ---- a search ---------------------------------------------------------------------------------------------------- */
 
-static void plan_of(const char *name, aphi_alts *a, aphi_compiled_model *p)
+static void compile_program(const char *name, aphi_alts *a, aphi_compiled_model *p)
 {
     char why[300];
     aph_program *program = aph_program_named(name);
@@ -113,12 +112,12 @@ static void plan_of(const char *name, aphi_alts *a, aphi_compiled_model *p)
     assert_true(aphi_compiled_model_build(p, a, why, sizeof why));
 }
 
-static void finds_all(void **state)
+static void search_finds_all(void **state)
 {
     aphi_alts a;
     aphi_compiled_model p;
     (void)state;
-    plan_of("dme-3", &a, &p);
+    compile_program("dme-3", &a, &p);
     for (unsigned jobs = 1; jobs <= 3; jobs++)
         for (uint64_t memory = 2; memory < 20000; memory *= 8) {
             aphi_parallel_options o = {.model = &p, .jobs = jobs, .memory = memory};
@@ -131,10 +130,10 @@ static void finds_all(void **state)
     aphi_alts_free(&a);
 }
 
-/* What is in the file goes into a checkpoint, too. */
-static void is_resumed(void **state)
+/* A checkpoint includes the branches in the file. */
+static void search_is_resumed(void **state)
 {
-    char name[] = "/tmp/antiphon-test-shelf-XXXXXX";
+    char name[] = "/tmp/antiphon-test-spill-XXXXXX";
     int file = mkstemp(name);
     aphi_alts a;
     aphi_compiled_model p;
@@ -142,10 +141,15 @@ static void is_resumed(void **state)
     unsigned runs = 0;
     (void)state;
     assert_true(file >= 0);
-    plan_of("dme-3", &a, &p);
+    compile_program("dme-3", &a, &p);
     for (; r.end == APHI_PARALLEL_STOPPED; runs++) {
-        aphi_parallel_options o = {.model = &p, .jobs = 2, .memory = 200, .checkpoint = name, .checkpoint_interval = 1000,
-                                   .limit = 300, .resume = runs > 0};
+        aphi_parallel_options o = {.model = &p,
+                                   .jobs = 2,
+                                   .memory = 200,
+                                   .checkpoint = name,
+                                   .checkpoint_interval = 1000,
+                                   .limit = 300,
+                                   .resume = runs > 0};
         r = aphi_parallel_search(&o);
     }
     assert_int_equal(r.end, APHI_PARALLEL_DONE);
@@ -159,7 +163,7 @@ static void is_resumed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_all), cmocka_unit_test(has_no_place),
-                                       cmocka_unit_test(finds_all), cmocka_unit_test(is_resumed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_all_branches), cmocka_unit_test(reports_missing_folder),
+                                       cmocka_unit_test(search_finds_all), cmocka_unit_test(search_is_resumed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

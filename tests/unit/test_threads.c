@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_threads.c - the threads library without control: order, room, labels and guards hold while threads race. */
+ * test_threads.c - uncontrolled runs of the threads library: order, capacity, labels and guards. */
 #include <antiphon/threads.h>
 
 #include <setjmp.h>
@@ -15,21 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENDERS = 3, MESSAGES = 3000, ROOM = 4 };
+enum { SENDERS = 3, MESSAGES = 3000, CAPACITY = 4 };
 
 static aph_thread_port *port, *second;
 static atomic_int sent[SENDERS], received[SENDERS];
-static atomic_int faults;
+static atomic_int failures;
 
-static void expect(bool holds) { atomic_fetch_add(&faults, !holds); }
+static void check(bool holds) { atomic_fetch_add(&failures, !holds); }
 
-/* A group of senders and one receiver with a port. */
-static void run(aph_body *sender, aph_body *receiver, aph_thread_medium medium, unsigned room)
+/* Runs a group of senders and one receiver. */
+static void run_group(aph_body *sender, aph_body *receiver, aph_thread_medium medium, unsigned capacity)
 {
     static int numbers[SENDERS];
     char name[APH_LABEL_MAX];
     aph_threads *group = aph_threads_open();
-    atomic_store(&faults, 0);
+    atomic_store(&failures, 0);
     for (int i = 0; i < SENDERS; i++) {
         numbers[i] = i;
         atomic_store(&sent[i], 0);
@@ -38,17 +38,17 @@ static void run(aph_body *sender, aph_body *receiver, aph_thread_medium medium, 
         aph_threads_add(group, name, sender, &numbers[i]);
     }
     aph_thread *r = aph_threads_add(group, "R", receiver, NULL);
-    port = aph_threads_port(group, "port", r, medium, room);
-    second = aph_threads_port(group, "second", r, medium, room);
+    port = aph_threads_port(group, "port", r, medium, capacity);
+    second = aph_threads_port(group, "second", r, medium, capacity);
     assert_false(aph_threads_controlled(group));
     aph_threads_run(group);
     aph_threads_close(group);
-    assert_int_equal(atomic_load(&faults), 0);
+    assert_int_equal(atomic_load(&failures), 0);
     for (int i = 0; i < SENDERS; i++)
         assert_int_equal(atomic_load(&received[i]), MESSAGES);
 }
 
-/* Every third message is synchronous: when it is sent, all before it were received. */
+/* Every third message is synchronous: when its send returns, all earlier messages were received. */
 static void send_numbers(aph_thread *self, void *argument)
 {
     int number = *(int *)argument;
@@ -56,7 +56,7 @@ static void send_numbers(aph_thread *self, void *argument)
         aph_payload p = aph_payload_number((int64_t)number << 32 | i);
         if (i % 3 == 2) {
             aph_thread_send_sync(self, port, "sync", p);
-            expect(atomic_load(&received[number]) >= i); /* this one is taken, but may not be counted yet */
+            check(atomic_load(&received[number]) >= i); /* this one is received, but may not be counted yet */
         } else {
             aph_thread_send(self, port, "m", p);
         }
@@ -69,27 +69,27 @@ static void receive_in_order(aph_thread *self, void *argument)
     for (int i = 0; i < SENDERS * MESSAGES; i++) {
         aph_message m = aph_thread_receive(self, port);
         int from = (int)(m.payload.number >> 32), number = (int)(m.payload.number & 0x7fffffff);
-        expect(aph_thread_name(m.sender)[1] - '0' == from);
-        expect(m.sync == (number % 3 == 2) && !strcmp(m.label, m.sync ? "sync" : "m"));
-        expect(number == atomic_fetch_add(&received[from], 1));
+        check(aph_thread_name(m.sender)[1] - '0' == from);
+        check(m.sync == (number % 3 == 2) && !strcmp(m.label, m.sync ? "sync" : "m"));
+        check(number == atomic_fetch_add(&received[from], 1));
     }
 }
 
 static void test_order(void **state)
 {
     (void)state;
-    run(send_numbers, receive_in_order, APH_THREAD_FIFO_PAIR, 0);
-    run(send_numbers, receive_in_order, APH_THREAD_FIFO_PORT, 0);
-    run(send_numbers, receive_in_order, APH_THREAD_FIFO_PAIR, 1);
+    run_group(send_numbers, receive_in_order, APH_THREAD_FIFO_PAIR, 0);
+    run_group(send_numbers, receive_in_order, APH_THREAD_FIFO_PORT, 0);
+    run_group(send_numbers, receive_in_order, APH_THREAD_FIFO_PAIR, 1);
 }
 
-/* No sender is ever more than the room, and the message that it is about to send, ahead. */
-static void send_within_room(aph_thread *self, void *argument)
+/* A sender is never ahead by more than the capacity and the message that it is sending. */
+static void send_within_capacity(aph_thread *self, void *argument)
 {
     int number = *(int *)argument;
     for (int i = 0; i < MESSAGES; i++) {
         aph_thread_send(self, port, "m", aph_payload_number(number));
-        expect(atomic_fetch_add(&sent[number], 1) + 1 - atomic_load(&received[number]) <= ROOM + 1);
+        check(atomic_fetch_add(&sent[number], 1) + 1 - atomic_load(&received[number]) <= CAPACITY + 1);
     }
 }
 
@@ -102,11 +102,11 @@ static void receive_slowly(aph_thread *self, void *argument)
     }
 }
 
-static void test_room(void **state)
+static void test_capacity(void **state)
 {
     (void)state;
-    run(send_within_room, receive_slowly, APH_THREAD_FIFO_PAIR, ROOM);
-    run(send_within_room, receive_slowly, APH_THREAD_UNORDERED, ROOM);
+    run_group(send_within_capacity, receive_slowly, APH_THREAD_FIFO_PAIR, CAPACITY);
+    run_group(send_within_capacity, receive_slowly, APH_THREAD_UNORDERED, CAPACITY);
 }
 
 /* ---- labels and guards ------------------------------------------------------------------------------------------- */
@@ -118,22 +118,22 @@ static void send_two_kinds(aph_thread *self, void *argument)
         aph_thread_send(self, i % 2 ? second : port, i % 4 < 2 ? "a" : "b", aph_payload_number(number));
 }
 
-/* On one port a label, on the other any, open by turns. */
+/* One label on one port, any label on the other, with changing guards. */
 static void receive_by_choice(aph_thread *self, void *argument)
 {
-    int left[2][2]; /* by port and label */
+    int remaining[2][2]; /* by port and label */
     (void)argument;
     for (int i = 0; i < 4; i++)
-        left[i / 2][i % 2] = SENDERS * MESSAGES / 4;
+        remaining[i / 2][i % 2] = SENDERS * MESSAGES / 4;
     for (int i = 0; i < SENDERS * MESSAGES; i++) {
-        bool a = left[0][0] && (i % 2 || !left[0][1]);
+        bool a = remaining[0][0] && (i % 2 || !remaining[0][1]);
         aph_choice choices[] = {
-            {.port = port, .label = a ? "a" : "b", .closed = !left[0][a ? 0 : 1]},
-            {.port = second, .closed = i % 5 == 0 && (left[0][0] || left[0][1])},
+            {.port = port, .label = a ? "a" : "b", .closed = !remaining[0][a ? 0 : 1]},
+            {.port = second, .closed = i % 5 == 0 && (remaining[0][0] || remaining[0][1])},
         };
         aph_message m = aph_thread_select(self, choices, 2);
-        expect(!choices[m.choice].closed && (!choices[m.choice].label || !strcmp(m.label, choices[m.choice].label)));
-        expect(left[m.choice][m.label[0] - 'a']-- > 0);
+        check(!choices[m.choice].closed && (!choices[m.choice].label || !strcmp(m.label, choices[m.choice].label)));
+        check(remaining[m.choice][m.label[0] - 'a']-- > 0);
         atomic_fetch_add(&received[m.payload.number], 1);
     }
 }
@@ -141,14 +141,14 @@ static void receive_by_choice(aph_thread *self, void *argument)
 static void test_choices(void **state)
 {
     (void)state;
-    run(send_two_kinds, receive_by_choice, APH_THREAD_UNORDERED, 0);
+    run_group(send_two_kinds, receive_by_choice, APH_THREAD_UNORDERED, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
