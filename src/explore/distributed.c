@@ -274,7 +274,7 @@ static void poll_follower(void *context, aphi_parallel *p)
     }
 }
 
-/* ---- rank 0 ----------------------------------------------------------------------------------------------------- */
+/* ---- rank 0 ------------------------------------------------------------------------------------------------------ */
 
 static void handle_follower_message(aphi_distributed *d, aphi_parallel *p, int from, const char *bytes, size_t n)
 {

@@ -490,7 +490,7 @@ void aphi_state_space_list_steps(aphi_state_space *sp, const uint32_t *v)
     sp->first_step[sp->model.component_count] = (uint32_t)sp->step_count;
 }
 
-/* ---- relevance, and possible future steps ----------------------------------------------------------------------- */
+/* ---- relevance, and possible future steps ------------------------------------------------------------------------ */
 
 void aphi_state_space_prune(aphi_state_space *sp, uint32_t *v, uint64_t also)
 {

@@ -136,7 +136,7 @@ static void check_limits(search *x)
         finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the memory limit was reached");
 }
 
-/* ---- the specification ------------------------------------------------------------------------------------------ */
+/* ---- the specification ------------------------------------------------------------------------------------------- */
 
 static size_t complete_entries_before(aph_value trace, size_t at)
 {

@@ -104,7 +104,7 @@ static int label_of(const step *s, int known) { return s->inherits ? known % LAB
 static bool is_skipped(const step *s, int known) { return known % 3 == s->skipped; }
 static int learn(int known, int label, int sender) { return known * 5 + label * 2 + sender + 1; }
 
-/* ---- running ---------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static const char *const label_names[LABELS][THREADS] = {{"a0", "a1", "a2", "a3"}, {"b0", "b1", "b2", "b3"}};
 static aph_thread_port *ports[PORTS];

@@ -57,7 +57,7 @@ static size_t samples_of(const aphi_recording *r, aphi_run_payload *samples)
     return n;
 }
 
-/* ---- single ------------------------------------------------------------------------------------------------------ */
+/* ---- single threads ---------------------------------------------------------------------------------------------- */
 
 static void run_each_thread_alone(aphi_program *p, const aphi_recording *whole)
 {
