@@ -17,26 +17,16 @@
  * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 11. */
 #include "execute/conformance.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- mapping ----------------------------------------------------------------------------------------------------- */
 
 enum { LABEL_MAX_BYTES = 31 };
-
-static bool fail(char *error, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool fail(char *error, size_t size, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error, size, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 static bool map_threads(aphi_conformance *c, char *error, size_t size)
 {
@@ -45,14 +35,14 @@ static bool map_threads(aphi_conformance *c, char *error, size_t size)
     for (size_t i = 0; i < a->component_count; i++) {
         size_t thread = aphi_layout_thread_named(layout, a->components[i].name);
         if (thread == SIZE_MAX)
-            return fail(error, size, "the model has a component %s, the program has no thread of that name",
-                        a->components[i].name);
+            return aphi_fail(error, size, "the model has a component %s, the program has no thread of that name",
+                             a->components[i].name);
         c->threads[i] = (uint16_t)thread;
     }
     for (size_t i = 0; i < layout->thread_count; i++)
         if (aphi_alts_component_named(a, layout->threads[i]) == SIZE_MAX)
-            return fail(error, size, "the program has a thread %s, the model has no component of that name",
-                        layout->threads[i]);
+            return aphi_fail(error, size, "the program has a thread %s, the model has no component of that name",
+                             layout->threads[i]);
     return true;
 }
 
@@ -63,16 +53,16 @@ static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size
     const aphi_layout *layout = aphi_program_layout(c->program);
     size_t number = aphi_layout_port_named(layout, port->name);
     if (number == SIZE_MAX)
-        return fail(error, size, "the model has a port %s, the program has none of that name", port->name);
+        return aphi_fail(error, size, "the model has a port %s, the program has none of that name", port->name);
     const aphi_layout_port *other = &layout->ports[number];
     if (other->owner != c->threads[port->owner])
-        return fail(error, size, "port %s belongs to %s in the model, to %s in the program", port->name,
-                    c->model->alts->components[port->owner].name, layout->threads[other->owner]);
+        return aphi_fail(error, size, "port %s belongs to %s in the model, to %s in the program", port->name,
+                         c->model->alts->components[port->owner].name, layout->threads[other->owner]);
     if (same && ((unsigned)other->medium != (unsigned)port->medium || other->capacity != port->capacity))
-        return fail(error, size,
-                    "port %s is %s with capacity %" PRIu32 " in the model, %s with capacity %" PRIu32
-                    " in the program (0: no limit); single threads can be tested only if ports are the same",
-                    port->name, mediums[port->medium], port->capacity, mediums[other->medium], other->capacity);
+        return aphi_fail(error, size,
+                         "port %s is %s with capacity %" PRIu32 " in the model, %s with capacity %" PRIu32
+                         " in the program (0: no limit); single threads can be tested only if ports are the same",
+                         port->name, mediums[port->medium], port->capacity, mediums[other->medium], other->capacity);
     c->ports[i] = (uint16_t)number;
     return true;
 }
@@ -86,8 +76,8 @@ static bool map_ports(aphi_conformance *c, bool same, char *error, size_t size)
             return false;
     for (size_t i = 0; i < layout->port_count; i++)
         if (aphi_alts_port_named(a, layout->ports[i].name) == SIZE_MAX)
-            return fail(error, size, "the program has a port %s, the model has none of that name",
-                        layout->ports[i].name);
+            return aphi_fail(error, size, "the program has a port %s, the model has none of that name",
+                             layout->ports[i].name);
     return true;
 }
 
@@ -100,8 +90,8 @@ static bool map_labels(aphi_conformance *c, char *error, size_t size)
         while (label[n] > ' ' && label[n] < 127)
             n++;
         if (!n || label[n] || n > LABEL_MAX_BYTES || !strcmp(label, "*"))
-            return fail(error, size, "the model has the label \"%.60s\"; labels of programs are 1 to %d printable "
-                        "characters without blanks, and not *", label, LABEL_MAX_BYTES);
+            return aphi_fail(error, size, "the model has the label \"%.60s\"; labels of programs are 1 to %d printable "
+                             "characters without blanks, and not *", label, LABEL_MAX_BYTES);
         c->labels[i] = aphi_layout_label(aphi_program_layout(c->program), label);
     }
     return true;

@@ -10,6 +10,7 @@
 #include "execute/program_run.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/process.h"
 
@@ -18,7 +19,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +35,6 @@ struct aphi_program {
     aphi_buffer request;
     const volatile sig_atomic_t *stop; /* or NULL */
 };
-
-static bool fail(char *error, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool fail(char *error, size_t size, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error, size, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 /* ---- reading lines ----------------------------------------------------------------------------------------------- */
 
@@ -102,7 +92,7 @@ static bool start_program(aphi_program *p, char *const *words, char *error, size
     int to[2], from[2];
     char variable[64];
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
-        return fail(error, size, "no pipe to %s: %s", words[0], strerror(errno));
+        return aphi_fail(error, size, "no pipe to %s: %s", words[0], strerror(errno));
     snprintf(variable, sizeof variable, "ANTIPHON_THREADS=%d,%d", to[0], from[1]);
     bool started = aphi_process_start(&p->process, &(aphi_process_options){
         .argv = words, .variable = variable, .in = APHI_PROCESS_NULL, .out = STDERR_FILENO,
@@ -113,7 +103,7 @@ static bool start_program(aphi_program *p, char *const *words, char *error, size
     p->to = to[1];
     p->from = from[0];
     if (!started)
-        return fail(error, size, "%s cannot be started: %s", words[0], strerror(failure));
+        return aphi_fail(error, size, "%s cannot be started: %s", words[0], strerror(failure));
     return true;
 }
 
@@ -141,9 +131,9 @@ static bool read_layout(aphi_program *p, const char *name, uint64_t time_ms, cha
     bool first = true;
     for (;; first = false) {
         switch (read_line(p, line, deadline)) {
-        case READ_END: return fail(error, size, "%s ended before it ran its threads: %s", name, hint);
-        case READ_TIMEOUT: return fail(error, size, "%s did not run its threads within %" PRIu64 " ms: %s", name,
-                                       time_ms + GRACE_MS / 10, hint);
+        case READ_END: return aphi_fail(error, size, "%s ended before it ran its threads: %s", name, hint);
+        case READ_TIMEOUT: return aphi_fail(error, size, "%s did not run its threads within %" PRIu64 " ms: %s", name,
+                                            time_ms + GRACE_MS / 10, hint);
         default: break;
         }
         bool valid = first ? !strcmp(line, "antiphon-threads 1") : true;
@@ -154,7 +144,7 @@ static bool read_layout(aphi_program *p, const char *name, uint64_t time_ms, cha
         else if (!first)
             valid = parse_port(&p->layout, line);
         if (!valid)
-            return fail(error, size, "%s writes an unknown line: %.200s", name, line);
+            return aphi_fail(error, size, "%s writes an unknown line: %.200s", name, line);
     }
 }
 
@@ -350,8 +340,8 @@ static bool read_recording(aphi_program *p, aphi_recording *r, int64_t deadline_
     aphi_recording_clear(r);
     for (;;) {
         switch (read_line(p, line, deadline_ns)) {
-        case READ_END: return fail(error, size, "the program ended between two runs");
-        case READ_TIMEOUT: return fail(error, size, "the program does not respond");
+        case READ_END: return aphi_fail(error, size, "the program ended between two runs");
+        case READ_TIMEOUT: return aphi_fail(error, size, "the program does not respond");
         default: break;
         }
         bool valid;
@@ -373,7 +363,7 @@ static bool read_recording(aphi_program *p, aphi_recording *r, int64_t deadline_
         default: valid = false;
         }
         if (!valid)
-            return fail(error, size, "the program writes an unknown line: %.200s", line);
+            return aphi_fail(error, size, "the program writes an unknown line: %.200s", line);
     }
 }
 
@@ -386,6 +376,6 @@ bool aphi_program_run(aphi_program *p, const aphi_program_run_options *options, 
                       size_t size)
 {
     if (!send_request(p, options))
-        return fail(error, size, "the program ended between two runs");
+        return aphi_fail(error, size, "the program ended between two runs");
     return read_recording(p, r, aphi_clock_ns() + (int64_t)(options->time_ms + GRACE_MS) * 1000000, error, size);
 }

@@ -5,10 +5,10 @@
  * Read next:  races.c, the race sets of a recording. */
 #include "execute/recording.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,16 +232,6 @@ void aphi_recording_write(const aphi_layout *c, const aphi_recording *r, const a
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static bool fail(char *error, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool fail(char *error, size_t size, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error, size, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
 /* Copies a string, truncated; returns false if the value is not a string or has a NUL byte. */
 static bool read_string(aph_value v, char *text, size_t size)
 {
@@ -266,7 +256,7 @@ typedef struct reader {
 
 static bool fail_event(const reader *g, const char *what)
 {
-    return fail(g->error, g->size, "thread %s, event %u: %s", g->layout->threads[g->thread], g->index, what);
+    return aphi_fail(g->error, g->size, "thread %s, event %u: %s", g->layout->threads[g->thread], g->index, what);
 }
 
 static bool read_peer(const reader *g, aph_value event, aphi_recorded_event *e)
@@ -325,9 +315,9 @@ static bool read_thread(reader *g, const char *name, aph_value events)
 {
     g->thread = aphi_layout_thread_named(g->layout, name);
     if (g->thread == SIZE_MAX)
-        return fail(g->error, g->size, "the program has no thread %s", name);
+        return aphi_fail(g->error, g->size, "the program has no thread %s", name);
     if (!events || aph_kind_of(events) != APH_ARRAY)
-        return fail(g->error, g->size, "thread %s: its events are not an array", name);
+        return aphi_fail(g->error, g->size, "thread %s: its events are not an array", name);
     for (size_t i = 0; i < aph_count(events); i++) {
         g->index = (uint32_t)i + 1;
         if (!read_event(g, aph_at(events, i)))
@@ -342,17 +332,17 @@ bool aphi_recording_read(aphi_layout *c, aph_value sequence, aphi_recording *r, 
     aph_value threads = aph_field(sequence, "threads");
     aphi_recording_clear(r);
     if (!threads || aph_kind_of(threads) != APH_OBJECT)
-        return fail(error, size, "not a sequence: missing the object \"threads\"");
+        return aphi_fail(error, size, "not a sequence: missing the object \"threads\"");
     aph_value deadlock = aph_field(sequence, "deadlock");
     if (deadlock && aph_kind_of(deadlock) != APH_BOOL)
-        return fail(error, size, "deadlock is neither true nor false");
+        return aphi_fail(error, size, "deadlock is neither true nor false");
     r->end = aph_truth(deadlock) ? APHI_RECORDING_DEADLOCK : APHI_RECORDING_ENDED;
     for (size_t i = 0; i < aph_count(threads); i++) {
         aph_value key = APH_NIL, events = APH_NIL;
         char name[64];
         aph_pair_at(threads, i, &key, &events);
         if (!read_string(key, name, sizeof name))
-            return fail(error, size, "a thread's name has a NUL byte");
+            return aphi_fail(error, size, "a thread's name has a NUL byte");
         if (!read_thread(&g, name, events))
             return false;
     }

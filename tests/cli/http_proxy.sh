@@ -34,7 +34,7 @@ cat >hangs.script <<'END'
 {"label":1,"conn":0,"send":{"method":"GET","to":"here","target":"/z","host":"here","fields":{}}}
 END
 run 8 replay --listen 0 --run "$(forward forever)" --patience 0.1 hangs.script
-out 'though the subject called us'
+out 'although the subject sends requests'
 
 run 2 test http-proxy --target 127.0.0.1:1
 err 'http-proxy: models a server that calls others; the tester takes their place on --listen PORT'
