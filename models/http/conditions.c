@@ -68,7 +68,7 @@ static bool unmodified_since(aph *m, aph_value request, aph_value since, aphi_ht
     if (!r->body)
         return aph_either(m, "If-Unmodified-Since holds for a missing resource",
                           "If-Unmodified-Since fails for a missing resource") == 0;
-    return !modified_since(m, since, r, "If-Unmodified-Since: it was modified");
+    return !modified_since(m, since, r, "modified after If-Unmodified-Since");
 }
 
 /* If-None-Match: * on a missing resource. */
@@ -86,7 +86,7 @@ static bool precondition_holds(aph *m, aph_value request, aphi_http_resource *r)
         return true;
     if (creates_resource(request, r) && aph_waive(m, "if-match-beside-star"))
         return true;
-    if (!matches(m, if_match, r, STRONG, "If-Match: the tag matches"))
+    if (!matches(m, if_match, r, STRONG, "If-Match matches"))
         return false;
     if (since && aph_waive(m, "if-unmodified-since-beside-if-match"))
         return unmodified_since(m, request, since, r);
@@ -113,7 +113,7 @@ static bool fails_strongly(aph *m, aph_value request, aph_value tags, aphi_http_
 {
     bool weakly = aph_is_str(tags) || (aphi_http_only_reads(request) && !aph_field(request, "range"));
     return !weakly && aph_waive(m, "if-none-match-strong") &&
-           !matches(m, tags, r, STRONG, "If-None-Match: the tag matches strongly");
+           !matches(m, tags, r, STRONG, "If-None-Match matches strongly");
 }
 
 static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
@@ -121,7 +121,7 @@ static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
     aph_value if_none_match = aph_field(request, "if-none-match"), since = aph_field(request, "if-modified-since");
     bool reads = aphi_http_only_reads(request);
     if (if_none_match) {
-        if (matches(m, if_none_match, r, WEAK, "If-None-Match: the tag matches") &&
+        if (matches(m, if_none_match, r, WEAK, "If-None-Match matches") &&
             !fails_strongly(m, request, if_none_match, r))
             return !is_overridden(m, request);
         aph_clause(m, since ? "RFC 9110 13.1.3" : "RFC 9110 13.1.2");
@@ -131,7 +131,7 @@ static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
     if (!since || !reads || !aphi_http_modified(m, r, false))
         return false;
     aph_clause(m, "RFC 9110 13.1.3");
-    if (modified_since(m, since, r, "If-Modified-Since: it was modified"))
+    if (modified_since(m, since, r, "modified after If-Modified-Since"))
         return false;
     aph_clause(m, "RFC 9110 13.1.3");
     return aph_either(m, "If-Modified-Since is honored", "If-Modified-Since is ignored") == 0;
@@ -191,7 +191,7 @@ bool aphi_http_may_give_part(aph *m, aph_value request, aphi_http_resource *r)
     aph_clause(m, "RFC 9110 13.1.5");
     if (aph_is_int(if_range)) {
         aph_value modified = aphi_http_modified(m, r, false);
-        return modified && aph_decide(m, aph_eq(modified, if_range), "If-Range: the date matches");
+        return modified && aph_decide(m, aph_eq(modified, if_range), "If-Range date matches");
     }
-    return same_tag(m, if_range, r, STRONG, "If-Range: the tag matches");
+    return same_tag(m, if_range, r, STRONG, "If-Range tag matches");
 }

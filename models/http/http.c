@@ -277,7 +277,7 @@ static bool is_already_applied(aph *m, aphi_http_outcome outcome, const aphi_htt
     if (aph_either_foretold(m, "status", APH_VALUES(aph_int(412), APH_ANY), "412 for a failed condition",
                             "success for a write already applied") == 0)
         return false;
-    if (body && !aph_decide(m, aph_eq(r->body, body), "the content is already stored"))
+    if (body && !aph_decide(m, aph_eq(r->body, body), "content already stored"))
         aph_never(m);
     return true;
 }

@@ -93,7 +93,7 @@ static bool is_reused(aph *m, aph_value opaque, const aphi_http_resource *r)
     if (!again)
         return false;
     aph_clause(m, "RFC 9110 8.8.1");
-    return aph_decide(m, again, "the strong tag of other content");
+    return aph_decide(m, again, "strong tag of other content");
 }
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */

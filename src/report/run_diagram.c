@@ -596,7 +596,7 @@ static void draw_expected(const drawing *d, aphi_text_canvas *l, size_t i, bool 
     else if (!attached && m->kind == APHI_RUN_EVENT_DROPPED)
         draw_remark(d, l, i, "expected", "the connection to stay open", &attached);
     else if (!attached)
-        draw_remark(d, l, i, "expected", "a response that the model allows", &attached);
+        draw_remark(d, l, i, "expected", "a message that the model allows", &attached);
 }
 
 /* ---- the whole diagram ------------------------------------------------------------------------------------------- */

@@ -421,7 +421,8 @@
         return [card("Allowed by the model",
             faint("One entry for each explanation of the run up to the failing message: the response that it allows, "
                 + "the model's state, and an order in which the requests may have been applied."),
-            ...data.allowed.map(one), ...rest(data.allowed_more, `and ${plural(data.allowed_more, "more explanation")}`),
+            ...data.allowed.map(one),
+            ...rest(data.allowed_more, `and ${plural(data.allowed_more, "more explanation")}`),
             ...rest(data.unknowns, data.unknowns))];
     }
 

@@ -120,7 +120,8 @@ static void choose_rows(drawing *w, size_t rows)
         show_past(w, d->program.items[i].send);
     size_t left_out = 0, rows_left = rows;
     for (size_t i = r->event_count; i-- > 0;) {
-        bool elsewhere = r->events[i].op == APHI_RECORDED_SEND && r->events[i].sync && d->local_thread < 0; /* with its receive */
+        /* A synchronous send is drawn with its receive. */
+        bool elsewhere = r->events[i].op == APHI_RECORDED_SEND && r->events[i].sync && d->local_thread < 0;
         bool wanted = (w->shown[i] || !d->id.index) && !elsewhere;
         w->shown[i] = wanted && rows_left;
         rows_left -= w->shown[i];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_report.c - what a campaign came to.
+ * test_report.c - the report of a campaign.
  *
- * Idea:       the evidence of a failure is that of `antiphon check` on the trace of the run: what the live tester says
- *             and what anybody finds who judges the trace again cannot differ. A trace has a line for each moment after
- *             its header, so a line of the evidence is a moment of the run. */
+ * Idea:       the evidence of a failure is that of `antiphon check` on the trace of the run, so that the live tester
+ *             and a later check of the trace cannot differ. A trace has one line for each event after its header, so a
+ *             line of the evidence is an event of the run. */
 #include "report/test_report.h"
 
 #include "base/buffer.h"
@@ -26,18 +26,18 @@
 
 enum { MESSAGE_SHOWN = 60, PICTURE_COLUMNS = 110 };
 
-typedef struct telling {
+typedef struct report {
     const aphi_campaign *campaign;
     const aphi_test_report_options *options;
     aph_value evidence;       /* of a failure, or APH_NIL */
     aph_value run, allowed, script;
-    aphi_run_diagram timeline;
+    aphi_run_diagram diagram;
     char title[300], headline[1500], replay[5000];
-} telling;
+} report;
 
-static void mark_telling(void *context)
+static void mark_report(void *context)
 {
-    const telling *t = context;
+    const report *t = context;
     aph_mark(t->evidence);
     aph_mark(t->run);
     aph_mark(t->allowed);
@@ -46,36 +46,36 @@ static void mark_telling(void *context)
 
 /* ---- evidence ---------------------------------------------------------------------------------------------------- */
 
-/* Of a run that passed they are for the page only. */
-static void look_at_moments(telling *t)
+/* The events of a run that passed are needed for the page only. */
+static void load_events(report *t)
 {
     const aphi_campaign *c = t->campaign;
     if (!c->run || (c->outcome == APHI_RUN_PASS && !t->options->report))
         return;
-    t->timeline.events = aphi_run_events(c->run, &t->timeline.count);
-    t->timeline.earlier = c->run->events_before;
+    t->diagram.events = aphi_run_events(c->run, &t->diagram.count);
+    t->diagram.earlier = c->run->events_before;
 }
 
-/* The place among the moments of a line of the trace, or APHI_RUN_DIAGRAM_NONE. */
-static size_t moment_of(const telling *t, int64_t line)
+/* The index of the event of a line of the trace, or APHI_RUN_DIAGRAM_NONE. */
+static size_t event_of_line(const report *t, int64_t line)
 {
-    int64_t place = line - 2 - (int64_t)t->timeline.earlier;
-    return place >= 0 && place < (int64_t)t->timeline.count ? (size_t)place : APHI_RUN_DIAGRAM_NONE;
+    int64_t index = line - 2 - (int64_t)t->diagram.earlier;
+    return index >= 0 && index < (int64_t)t->diagram.count ? (size_t)index : APHI_RUN_DIAGRAM_NONE;
 }
 
-static aph_value labels_of(const telling *t, aph_value lines)
+static aph_value labels_of(const report *t, aph_value lines)
 {
     aph_value labels = aph_array(0, NULL);
     for (size_t i = 0; lines && i < aph_count(lines); i++) {
-        size_t place = moment_of(t, aph_int_of(aph_at(lines, i)));
-        int64_t label = place == APHI_RUN_DIAGRAM_NONE ? 0 : t->timeline.events[place].label;
-        if (label) /* what the tester answered to the subject's calls has none */
+        size_t index = event_of_line(t, aph_int_of(aph_at(lines, i)));
+        int64_t label = index == APHI_RUN_DIAGRAM_NONE ? 0 : t->diagram.events[index].label;
+        if (label) /* the tester's responses to requests of the subject have none */
             labels = aph_push(labels, aph_int(label));
     }
     return labels;
 }
 
-static void find_evidence(telling *t)
+static void find_evidence(report *t)
 {
     aph_check_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
                                             .memory = (size_t)2048 << 20},
@@ -93,35 +93,35 @@ static void find_evidence(telling *t)
     }
 }
 
-/* The oldest request that got no answer. */
-static size_t find_unanswered(const aphi_run_event *moments, size_t n)
+/* The oldest request without a response. */
+static size_t find_unanswered(const aphi_run_event *events, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        bool answered = moments[i].kind != APHI_RUN_EVENT_SENT;
+        bool answered = events[i].kind != APHI_RUN_EVENT_SENT;
         for (size_t k = i + 1; !answered && k < n; k++)
-            answered = moments[k].kind == APHI_RUN_EVENT_RECEIVED && moments[k].label == moments[i].label + 1;
+            answered = events[k].kind == APHI_RUN_EVENT_RECEIVED && events[k].label == events[i].label + 1;
         if (!answered)
             return i;
     }
     return APHI_RUN_DIAGRAM_NONE;
 }
 
-static size_t find_failing(const telling *t)
+static size_t find_failing(const report *t)
 {
-    const aphi_run_event *moments = t->timeline.events;
-    size_t n = t->timeline.count;
-    int64_t blamed = t->campaign->run->rejected_event;
+    const aphi_run_event *events = t->diagram.events;
+    size_t n = t->diagram.count;
+    int64_t at_fault = t->campaign->run->rejected_event;
     if (t->evidence && aph_field(t->evidence, "line"))
-        return moment_of(t, aph_int_of(aph_field(t->evidence, "line")));
+        return event_of_line(t, aph_int_of(aph_field(t->evidence, "line")));
     switch (t->campaign->outcome) {
-    case APHI_RUN_FAIL: return blamed >= 0 ? (size_t)blamed : APHI_RUN_DIAGRAM_NONE;
+    case APHI_RUN_FAIL: return at_fault >= 0 ? (size_t)at_fault : APHI_RUN_DIAGRAM_NONE;
     case APHI_RUN_DEAD:
     case APHI_RUN_MALFORMED:
         for (size_t i = n; i-- > 0;)
-            if (moments[i].kind == APHI_RUN_EVENT_DROPPED || moments[i].kind == APHI_RUN_EVENT_MALFORMED)
+            if (events[i].kind == APHI_RUN_EVENT_DROPPED || events[i].kind == APHI_RUN_EVENT_MALFORMED)
                 return i;
         return APHI_RUN_DIAGRAM_NONE;
-    case APHI_RUN_STARVED: return find_unanswered(moments, n);
+    case APHI_RUN_STARVED: return find_unanswered(events, n);
     default: return APHI_RUN_DIAGRAM_NONE;
     }
 }
@@ -138,8 +138,8 @@ static aph_value script_value(const aphi_script *s)
     return all;
 }
 
-/* The command that runs the script again, as it was run. */
-static void fill_replay(telling *t)
+/* The command that reproduces the run. */
+static void fill_replay(report *t)
 {
     const aphi_test_report_options *o = t->options;
     aphi_buffer out = {0};
@@ -157,8 +157,8 @@ static void fill_replay(telling *t)
     aphi_buffer_free(&out);
 }
 
-/* Why, and which waiver has words for it. */
-static void fill_headline(telling *t)
+/* The reason, and a waiver that would allow it. */
+static void fill_headline(report *t)
 {
     const aphi_campaign *c = t->campaign;
     aphi_buffer out = {0};
@@ -169,7 +169,7 @@ static void fill_headline(telling *t)
     aphi_buffer_free(&out);
 }
 
-static void fill_timeline(telling *t)
+static void fill_diagram(report *t)
 {
     const aphi_campaign *c = t->campaign;
     const aphi_run *r = c->run;
@@ -184,26 +184,26 @@ static void fill_timeline(telling *t)
                         "total_ns", aph_int(c->ns));
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
-    bool blamed = aphi_run_verdict_blames_subject(c->outcome);
-    t->script = r && r->script_whole && blamed ? script_value(aphi_run_script(r)) : APH_NIL;
-    t->timeline = (aphi_run_diagram){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
+    bool at_fault = aphi_run_verdict_blames_subject(c->outcome);
+    t->script = r && r->script_whole && at_fault ? script_value(aphi_run_script(r)) : APH_NIL;
+    t->diagram = (aphi_run_diagram){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
-                                  .events = t->timeline.events, .count = t->timeline.count,
-                                  .earlier = t->timeline.earlier,
+                                  .events = t->diagram.events, .count = t->diagram.count,
+                                  .earlier = t->diagram.earlier,
                                   .failing = r ? find_failing(t) : APHI_RUN_DIAGRAM_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
                                   .replay = *t->replay ? t->replay : NULL,
                                   .words = t->options->model->words};
 }
 
-/* Which waivers the last run needs; APH_NIL if none is allowed, or it did not pass. */
-static aph_value needs_of(const telling *t)
+/* The waivers that the last run needs; APH_NIL if none is allowed, or it did not pass. */
+static aph_value needed_waivers(const report *t)
 {
     const aphi_campaign *c = t->campaign;
     if (c->outcome != APHI_RUN_PASS)
         return APH_NIL;
     const aph_model *model = t->options->model;
-    aphi_progress_begin("finding which waivers were needed", (uint64_t)__builtin_popcountll(model->waived));
+    aphi_progress_begin("checking which waivers are needed", (uint64_t)__builtin_popcountll(model->waived));
     aph_value needs = aphi_waive_needs(model, c->trace, t->options->environment, aphi_progress_at);
     aphi_progress_end();
     return needs;
@@ -211,23 +211,23 @@ static aph_value needs_of(const telling *t)
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
 
-static void field(FILE *out, const char *name, aph_value v)
+static void write_field(FILE *out, const char *name, aph_value v)
 {
     fprintf(out, ",\"%s\":", name);
     aph_json_write(out, v);
 }
 
-static void tell_json(const telling *t)
+static void write_json(const report *t)
 {
     const aphi_campaign *c = t->campaign;
     FILE *out = stdout;
     fprintf(out, "{\"verdict\":\"%s\"", aphi_run_verdict_name(c->outcome));
-    field(out, "why", aph_str(c->why));
-    field(out, "model", aph_str(t->options->model->name));
-    field(out, "subject", aph_str(t->options->subject));
+    write_field(out, "why", aph_str(c->why));
+    write_field(out, "model", aph_str(t->options->model->name));
+    write_field(out, "subject", aph_str(t->options->subject));
     if (t->options->breaks)
-        field(out, "break", aph_str(t->options->breaks));
-    field(out, "environment", aph_str(t->options->environment));
+        write_field(out, "break", aph_str(t->options->breaks));
+    write_field(out, "environment", aph_str(t->options->environment));
     fprintf(out, ",\"seed\":%llu,\"runs\":%llu,\"messages\":%llu,\"requests\":%llu,\"answers\":%llu",
             (unsigned long long)t->options->seed, (unsigned long long)c->runs,
             (unsigned long long)(c->requests + c->answers), (unsigned long long)c->requests,
@@ -239,42 +239,42 @@ static void tell_json(const telling *t)
         if (t->script) {
             fprintf(out, ",\"counterexample\":{\"requests\":");
             aph_json_write(out, t->script);
-            field(out, "script", *c->script ? aph_str(c->script) : aph_bool(false));
-            field(out, "trace", aph_str(c->trace));
+            write_field(out, "script", *c->script ? aph_str(c->script) : aph_bool(false));
+            write_field(out, "trace", aph_str(c->trace));
             fputc('}', out);
         }
         if (c->shrunk)
             fprintf(out, ",\"reproduces\":{\"times\":%u,\"of\":%u},\"minimal\":%s,\"shrink_runs\":%llu", c->reproduced,
                     c->confirmed, c->minimal ? "true" : "false", (unsigned long long)c->shrink_runs);
         if (t->evidence)
-            field(out, "evidence", t->evidence);
+            write_field(out, "evidence", t->evidence);
     }
     aphi_divergence d = {0};
     if (t->options->recorded && c->run && aphi_trace_diff(t->options->recorded, c->run, &d))
-        field(out, "diverges", d.found ? aph_record("label", aph_int(d.label), "then", d.then, "now", d.now)
+        write_field(out, "diverges", d.found ? aph_record("label", aph_int(d.label), "then", d.then, "now", d.now)
                                        : aph_bool(false));
     if (c->kinds)
-        field(out, "kinds", c->kinds);
+        write_field(out, "kinds", c->kinds);
     if (c->branches)
-        field(out, "branches", c->branches);
-    aph_value waived = needs_of(t);
+        write_field(out, "branches", c->branches);
+    aph_value waived = needed_waivers(t);
     if (waived)
-        field(out, "waived", waived);
+        write_field(out, "waived", waived);
     fputs("}\n", out);
 }
 
 /* ---- as a value -------------------------------------------------------------------------------------------------- */
 
-static aph_value picture_of(const telling *t)
+static aph_value draw_picture(const report *t)
 {
     aphi_buffer text = {0};
-    aphi_run_diagram_draw(&text, &t->timeline, &(aphi_terminal){.unicode = true, .columns = PICTURE_COLUMNS}, 0);
+    aphi_run_diagram_draw(&text, &t->diagram, &(aphi_terminal){.unicode = true, .columns = PICTURE_COLUMNS}, 0);
     aph_value picture = aph_bytes(text.data ? text.data : "", text.n);
     aphi_buffer_free(&text);
     return picture;
 }
 
-static aph_value against_value(const telling *t, aph_value v)
+static aph_value add_failure(const report *t, aph_value v)
 {
     const aphi_campaign *c = t->campaign;
     v = aph_put(v, "reject_ns", aph_int(c->reject_ns));
@@ -290,11 +290,11 @@ static aph_value against_value(const telling *t, aph_value v)
     if (t->evidence)
         v = aph_put(v, "evidence", t->evidence);
     if (c->run)
-        v = aph_put(v, "picture", picture_of(t));
+        v = aph_put(v, "picture", draw_picture(t));
     return *t->replay ? aph_put(v, "replay", aph_str(t->replay)) : v;
 }
 
-static aph_value found_value(const telling *t)
+static aph_value value_of(const report *t)
 {
     const aphi_campaign *c = t->campaign;
     aph_value v = aph_record("verdict", aph_str(aphi_run_verdict_name(c->outcome)), "why", aph_str(c->why), "runs",
@@ -302,25 +302,26 @@ static aph_value found_value(const telling *t)
                              aph_int(c->ns), "trace", aph_str(c->trace));
     if (c->branches)
         v = aph_put(v, "branches", c->branches);
-    return aphi_run_verdict_blames_subject(c->outcome) ? against_value(t, v) : v;
+    return aphi_run_verdict_blames_subject(c->outcome) ? add_failure(t, v) : v;
 }
 
-/* ---- for people -------------------------------------------------------------------------------------------------- */
+/* ---- as text ----------------------------------------------------------------------------------------------------- */
 
-static void paint_verdict(aphi_buffer *out, const telling *t)
+static void paint_verdict(aphi_buffer *out, const report *t)
 {
     aphi_run_verdict o = t->campaign->outcome;
-    aphi_ink ink = o == APHI_RUN_PASS ? APHI_INK_GREEN : aphi_run_verdict_blames_subject(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
+    aphi_ink ink = o == APHI_RUN_PASS ? APHI_INK_GREEN
+                   : aphi_run_verdict_blames_subject(o) ? APHI_INK_ALARM : APHI_INK_YELLOW;
     aphi_terminal_paint(out, &t->options->terminal, ink, aphi_run_verdict_name(o));
 }
 
-static void count_of(aphi_buffer *out, uint64_t n, const char *what)
+static void add_count(aphi_buffer *out, uint64_t n, const char *what)
 {
     aphi_report_count(out, n);
     aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
-static void tell_branches(aphi_buffer *out, const telling *t)
+static void add_unreached(aphi_buffer *out, const report *t)
 {
     aph_value key, count;
     const char *before = "never reached: ";
@@ -335,42 +336,42 @@ static void tell_branches(aphi_buffer *out, const telling *t)
         aphi_buffer_byte(out, '\n');
 }
 
-static void tell_shrinking(aphi_buffer *out, const telling *t)
+static void add_shrinking(aphi_buffer *out, const report *t)
 {
     const aphi_campaign *c = t->campaign;
     if (!c->shrunk)
         return;
     size_t count = aphi_run_script(c->run)->count;
     bool smaller = count < c->actions;
-    aphi_buffer_str(out, smaller ? "shrunk to " : "nothing was removed from ");
-    count_of(out, count, "request");
+    aphi_buffer_str(out, smaller ? "shrunk to " : "not shrunk below ");
+    add_count(out, count, "request");
     aphi_buffer_str(out, " in ");
     aphi_report_duration(out, c->shrink_ns);
     aphi_buffer_str(out, " (");
-    count_of(out, c->shrink_runs, "run");
+    add_count(out, c->shrink_runs, "run");
     aphi_buffer_format(out, "); reproduced in %u of %u runs; %s\n", c->reproduced, c->confirmed,
                        c->minimal ? "locally minimal" : "no time to make it minimal");
     if (!strcmp(t->options->command, "--target"))
-        aphi_buffer_str(out, "the target was not reset between them: the script may need what they left there\n");
+        aphi_buffer_str(out, "the target was not reset between runs; the script may depend on state that they left\n");
 }
 
-/* A script that is run again: is it the same run again? */
-static void tell_divergence(aphi_buffer *out, const telling *t)
+/* Compares the run of a replayed script with the recorded one. */
+static void add_divergence(aphi_buffer *out, const report *t)
 {
     aphi_divergence d;
     if (!t->options->recorded || !t->campaign->run || !aphi_trace_diff(t->options->recorded, t->campaign->run, &d))
         return;
     if (!d.found) {
-        aphi_buffer_str(out, "message by message as when it was recorded");
+        aphi_buffer_str(out, "every message is as recorded");
         if (d.renamed) {
-            aphi_buffer_str(out, ", but for ");
-            count_of(out, d.renamed, "value");
-            aphi_buffer_str(out, " that the subject makes up");
+            aphi_buffer_str(out, ", except for ");
+            add_count(out, d.renamed, "value");
+            aphi_buffer_str(out, " chosen by the subject");
         }
         aphi_buffer_byte(out, '\n');
         return;
     }
-    aphi_buffer_format(out, "it first differs from the recorded run at #%lld: then ", (long long)d.label);
+    aphi_buffer_format(out, "first difference from the recorded run at #%lld: then ", (long long)d.label);
     aphi_message_words(out, d.then, t->options->model->words, MESSAGE_SHOWN);
     aphi_buffer_str(out, ", now ");
     if (d.missing)
@@ -380,7 +381,7 @@ static void tell_divergence(aphi_buffer *out, const telling *t)
     aphi_buffer_byte(out, '\n');
 }
 
-static void tell_people(const telling *t)
+static void print_report(const report *t)
 {
     const aphi_campaign *c = t->campaign;
     aphi_buffer out = {0};
@@ -388,57 +389,57 @@ static void tell_people(const telling *t)
         return;
     paint_verdict(&out, t);
     aphi_buffer_format(&out, "  %s: ", t->title);
-    count_of(&out, c->requests + c->answers, "message");
+    add_count(&out, c->requests + c->answers, "message");
     aphi_buffer_str(&out, " in ");
-    count_of(&out, c->runs, "run");
+    add_count(&out, c->runs, "run");
     aphi_buffer_str(&out, ", ");
     aphi_report_duration(&out, aphi_run_verdict_blames_subject(c->outcome) ? c->reject_ns : c->ns);
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
     if (c->undecided && c->outcome != APHI_RUN_UNKNOWN) {
-        count_of(&out, c->undecided, "run");
-        aphi_buffer_format(&out, " could not be judged in time, and narrower ones took their place; for antiphon "
-                                 "check, which has no limit: %.*s/undecided-*.jsonl\n",
-                           (int)(strrchr(c->trace, '/') - c->trace), c->trace);
+        add_count(&out, c->undecided, "run");
+        aphi_buffer_format(&out, " could not be checked in time; narrower runs were done instead; to check without a "
+                                 "limit: antiphon check %s %.*s/undecided-*.jsonl\n",
+                           t->options->spec, (int)(strrchr(c->trace, '/') - c->trace), c->trace);
     }
-    tell_shrinking(&out, t);
-    tell_divergence(&out, t);
+    add_shrinking(&out, t);
+    add_divergence(&out, t);
     if (aphi_run_verdict_blames_subject(c->outcome) && c->run)
-        aphi_run_diagram_report(&out, &t->timeline, &t->options->terminal);
+        aphi_run_diagram_report(&out, &t->diagram, &t->options->terminal);
     else if (c->outcome != APHI_RUN_PASS)
         aphi_buffer_format(&out, "%s\n", c->why);
     if (c->outcome == APHI_RUN_FAIL && c->presumed)
-        aphi_buffer_str(&out, "this presumes that the target was as the model begins: if it had been used before, "
-                              "start it anew, or give its command with --run\n");
+        aphi_buffer_str(&out, "this assumes that the target was in the model's initial state; if it was used before, "
+                              "restart it, or pass its command with --run\n");
     if (c->outcome == APHI_RUN_PASS || c->outcome == APHI_RUN_VACUOUS)
-        tell_branches(&out, t);
-    aphi_waive_tell(&out, t->options->model, t->options->known, needs_of(t));
+        add_unreached(&out, t);
+    aphi_waive_tell(&out, t->options->model, t->options->known, needed_waivers(t));
     fwrite(out.data ? out.data : "", 1, out.n, stdout);
     aphi_buffer_free(&out);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool written(FILE *out, const char *path, bool fine)
+static bool close_file(FILE *out, const char *path, bool ok)
 {
     struct stat file;
-    fine &= out && !ferror(out);
-    fine &= !out || !fclose(out);
-    if (!fine) {
-        fprintf(stderr, "antiphon: %s cannot be written: %s\n", path, strerror(errno));
+    ok &= out && !ferror(out);
+    ok &= !out || !fclose(out);
+    if (!ok) {
+        fprintf(stderr, "antiphon: %s: cannot be written: %s\n", path, strerror(errno));
         if (out && !lstat(path, &file) && S_ISREG(file.st_mode))
-            unlink(path); /* half of it would be taken for the whole */
+            unlink(path); /* an incomplete file could be mistaken for a complete one */
     }
-    return fine;
+    return ok;
 }
 
-static bool write_report(const telling *t)
+static bool write_page(const report *t)
 {
     const char *path = t->options->report;
     FILE *out = path ? fopen(path, "w") : NULL;
-    return !path || written(out, path, out && aphi_run_page_write(out, &t->timeline));
+    return !path || close_file(out, path, out && aphi_run_page_write(out, &t->diagram));
 }
 
-static bool write_junit(const telling *t)
+static bool write_junit(const report *t)
 {
     const char *path = t->options->junit;
     aphi_buffer text = {0};
@@ -447,37 +448,37 @@ static bool write_junit(const telling *t)
     if (!path)
         return true;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S", gmtime(&seconds));
-    aphi_junit_run(&text, "antiphon test", now, &t->timeline);
+    aphi_junit_run(&text, "antiphon test", now, &t->diagram);
     FILE *out = fopen(path, "w");
-    bool fine = out && fwrite(text.data, 1, text.n, out) == text.n;
+    bool ok = out && fwrite(text.data, 1, text.n, out) == text.n;
     aphi_buffer_free(&text);
-    return written(out, path, fine);
+    return close_file(out, path, ok);
 }
 
-static bool flushed(void)
+static bool flush_stdout(void)
 {
     if (!fflush(stdout) && !ferror(stdout))
         return true;
-    fprintf(stderr, "antiphon: standard output cannot be written: %s\n", strerror(errno));
+    fprintf(stderr, "antiphon: stdout: cannot be written: %s\n", strerror(errno));
     return false;
 }
 
 bool aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options)
 {
-    telling t = {.campaign = c, .options = options};
-    aph_root_add(mark_telling, &t);
-    look_at_moments(&t);
+    report t = {.campaign = c, .options = options};
+    aph_root_add(mark_report, &t);
+    load_events(&t);
     find_evidence(&t);
-    fill_timeline(&t);
+    fill_diagram(&t);
     if (options->found)
-        *options->found = found_value(&t);
+        *options->found = value_of(&t);
     if (options->json)
-        tell_json(&t);
+        write_json(&t);
     else if (c->outcome == APHI_RUN_TROUBLE)
         fprintf(stderr, "antiphon: %s\n", c->why);
     else if (!options->found)
-        tell_people(&t);
-    const bool fine[] = {write_report(&t), write_junit(&t), flushed()};
-    aph_root_remove(mark_telling, &t);
-    return fine[0] && fine[1] && fine[2];
+        print_report(&t);
+    const bool ok[] = {write_page(&t), write_junit(&t), flush_stdout()};
+    aph_root_remove(mark_report, &t);
+    return ok[0] && ok[1] && ok[2];
 }

@@ -255,12 +255,12 @@ fi
 run 4 test kv --run "$(hostile right)" --folder /dev/null/folder
 err 'cannot create the folder'
 run 4 test kv --run "$(hostile right)" --folder "$dir/home" --messages 20 --report /dev/full
-err '/dev/full cannot be written: No space left on device'
+err '/dev/full: cannot be written: No space left on device'
 told='test, with a full standard output'
 "$ANTIPHON" test kv --run "$(hostile right)" --folder "$dir/home" --messages 20 >/dev/full 2>"$dir/err"
 code=$?
 check "exit code $code, not 4" [ $code -eq 4 ]
-err 'standard output cannot be written'
+err 'stdout: cannot be written'
 gone
 # Too few descriptors are no fault of the subject's.
 told='test, with 40 descriptors'

@@ -62,7 +62,7 @@ for seed in 1 2 3; do
     run 1 test http --target "$target" --seed $seed --patience 10 "${known[@]}"
     out 'shrunk to 1 request'
     out '405-without-allow would allow it'
-    no_out 'this presumes'
+    no_out 'this assumes'
     run 0 test http --target "$target" --seed $seed --patience 10 --messages 1000 "${known[@]}" --waive 405-without-allow
 done
 kill $server

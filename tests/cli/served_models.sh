@@ -49,7 +49,7 @@ script=$(ls .antiphon/*.script)
 run 1 replay --run "$subject" "$script"
 out 'the model cannot explain the observations'
 run 0 replay --run "$serve kv --port {port}" "$script"
-out 'it first differs from the recorded run at #'
+out 'first difference from the recorded run at #'
 # What was kept is tried first.
 run 1 test kv --run "$subject" --seed 19 --json
 out '"runs":1,'
@@ -60,6 +60,6 @@ rm -rf .antiphon
 subject="python3 -S '$ANTIPHON_ROOT/tests/support/random_etag_server.py' {port}"
 run 1 test etag-kv --run "$subject" --seed 29 --shrink-time 5
 run 1 replay --run "$subject" .antiphon/*.script
-out 'message by message as when it was recorded, but for 1 value that the subject makes up'
+out 'every message is as recorded, except for 1 value chosen by the subject'
 
 finish
