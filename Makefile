@@ -24,12 +24,12 @@ build/setup-%.stamp: tools/setup
 # link-time optimization.
 demo: build/setup-build.stamp
 	@if [ -e build/antiphon ]; then \
-	    $(MAKE) --no-print-directory all && ANTIPHON=$(CURDIR)/build/antiphon bash examples/demo.sh; \
+	    $(MAKE) --no-print-directory all && ANTIPHON=build/antiphon bash examples/demo.sh; \
 	else \
 	    echo 'building: about half a minute the first time'; \
 	    tools/configure build/demo -Db_lto=false -Doptimization=2 -Ddebug=false && \
 	    ninja -C build/demo --quiet antiphon subjects/swap subjects/swap-mutant-08 | sed '/no work to do/d' && \
-	    ANTIPHON=$(CURDIR)/build/demo/antiphon ANTIPHON_SUBJECTS=$(CURDIR)/build/demo/subjects bash examples/demo.sh; \
+	    ANTIPHON=build/demo/antiphon ANTIPHON_SUBJECTS=build/demo/subjects bash examples/demo.sh; \
 	fi
 
 # All tests: with gcc, under sanitizers, with clang. The last line counts them.
