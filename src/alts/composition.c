@@ -234,7 +234,7 @@ static bool is_stopped(const graph *g)
     return g->stop && *g->stop;
 }
 
-static void compose(graph *g)
+static void build_graph(graph *g)
 {
     size_t room = g->alts->component_count + g->alts->port_count * (1 + (size_t)MESSAGES_MAX) + 1;
     g->current = aphi_alloc_zero(room * sizeof *g->current);
@@ -351,7 +351,7 @@ bool aphi_composition_measure(const aphi_alts *a, aphi_composition *out, const v
     *out = (aphi_composition){0};
     if (!is_supported(a, why, size))
         return false;
-    compose(&g);
+    build_graph(&g);
     if (g.too_large)
         snprintf(why, size, "the composition has more than %zu states, the limit", g.count - 1);
     else if (!is_stopped(&g))

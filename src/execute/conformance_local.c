@@ -90,7 +90,7 @@ void aphi_conformance_local_close(aphi_conformance_local *a)
     free(a);
 }
 
-static uint32_t *grow(words *n, size_t count)
+static uint32_t *append_words(words *n, size_t count)
 {
     APHI_RESERVE(n->items, n->capacity, n->count + count);
     n->count += count;
@@ -114,7 +114,7 @@ static void add_ready(aphi_conformance_local *a, aphi_sequence *s, unsigned thre
     aphi_sequence_find_concurrent_sends(s, thread, index);
     for (size_t i = 0; i < s->race_count; i++) {
         const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
-        uint32_t *o = grow(&a->ready, READY_SIZE);
+        uint32_t *o = append_words(&a->ready, READY_SIZE);
         o[AT_RECEIVE] = index;
         o[FROM_PORT] = s->model->channels[from->channel].port;
         o[FROM_LABEL] = from->label;
@@ -148,7 +148,7 @@ static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, un
     for (uint32_t i = s->first[thread]; i < s->first[thread + 1]; i++) {
         const aphi_event *e = &s->events[i];
         bool local = e->op == APHI_ALTS_LOCAL;
-        uint32_t *k = grow(&a->key, EVENT_SIZE);
+        uint32_t *k = append_words(&a->key, EVENT_SIZE);
         k[OP] = e->op;
         k[SYNC] = !local && e->sync;
         k[PORT] = local ? 0 : e->port;
@@ -156,7 +156,7 @@ static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, un
         k[PEER] = local ? 0 : e->peer;
         k[STATE] = e->state - base;
     }
-    *grow(&a->key, 1) = s->end_states[thread] - base;
+    *append_words(&a->key, 1) = s->end_states[thread] - base;
     return aphi_intern_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
 }
 
@@ -194,9 +194,9 @@ void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s)
         uint32_t number = add_events(a, s, t);
         find_ready(a, s, t);
         a->key.count = 0;
-        *grow(&a->key, 1) = number;
+        *append_words(&a->key, 1) = number;
         if (a->ready.count)
-            memcpy(grow(&a->key, a->ready.count), a->ready.items, a->ready.count * sizeof *a->ready.items);
+            memcpy(append_words(&a->key, a->ready.count), a->ready.items, a->ready.count * sizeof *a->ready.items);
         aphi_intern_number(&a->ready_sets[t], a->key.items, a->key.count * sizeof *a->key.items);
     }
     add_witnesses(a, s);
@@ -358,7 +358,7 @@ static bool run_test(local_test *t)
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static void report(const local_test *t, aphi_violation b, size_t index)
+static void report_violation(const local_test *t, aphi_violation b, size_t index)
 {
     aphi_conformance *c = t->c;
     uint16_t thread = c->threads[t->component];
@@ -387,13 +387,13 @@ static void check_prefix(local_test *t)
     aphi_conformance *c = t->c;
     size_t done = c->recording.event_count;
     if (c->recording.end == APHI_RECORDING_CRASHED || c->recording.end == APHI_RECORDING_FAILED) {
-        report(t, APHI_VIOLATION_CRASHED, 0);
+        report_violation(t, APHI_VIOLATION_CRASHED, 0);
     } else if (c->recording.end == APHI_RECORDING_ENDLESS) {
-        report(t, APHI_VIOLATION_ENDLESS, 0);
+        report_violation(t, APHI_VIOLATION_ENDLESS, 0);
     } else if (done < t->known || !is_waiting_for(t, t->key + t->known * EVENT_SIZE)) {
         if (done >= t->known)
             force_event(t, t->key + t->known * EVENT_SIZE); /* expected by the model */
-        report(t, APHI_VIOLATION_MISSING, done + 1);
+        report_violation(t, APHI_VIOLATION_MISSING, done + 1);
     }
 }
 
@@ -407,27 +407,28 @@ static bool check_run(const local_test *t)
     bool model_waits = l->first[end] < l->first[end + 1];
     if (t->stuck_sending && done + 1 >= c->forced_count) {
         if (done < c->forced_count)
-            report(t, c->recording.end == APHI_RECORDING_ENDED ? APHI_VIOLATION_ENDS : APHI_VIOLATION_WAITS, done + 1);
+            report_violation(t, c->recording.end == APHI_RECORDING_ENDED ? APHI_VIOLATION_ENDS : APHI_VIOLATION_WAITS,
+                             done + 1);
         return done >= c->forced_count;
     }
     if (c->recording.end <= APHI_RECORDING_DEADLOCK && done != c->forced_count) {
-        report(t, APHI_VIOLATION_MISSING, done + 1);
+        report_violation(t, APHI_VIOLATION_MISSING, done + 1);
         return false;
     }
     switch (c->recording.end) {
     case APHI_RECORDING_ENDED:
         if (model_waits)
-            report(t, APHI_VIOLATION_ENDS, 0);
+            report_violation(t, APHI_VIOLATION_ENDS, 0);
         return !model_waits;
     case APHI_RECORDING_DEADLOCK:
         if (!model_waits)
-            report(t, APHI_VIOLATION_STUCK, 0);
+            report_violation(t, APHI_VIOLATION_STUCK, 0);
         return model_waits;
     case APHI_RECORDING_DIVERGED:
-        report(t, done < c->forced_count ? APHI_VIOLATION_MISSING : APHI_VIOLATION_EXTRA, done + 1);
+        report_violation(t, done < c->forced_count ? APHI_VIOLATION_MISSING : APHI_VIOLATION_EXTRA, done + 1);
         return false;
-    case APHI_RECORDING_ENDLESS: report(t, APHI_VIOLATION_ENDLESS, 0); return false;
-    default: report(t, APHI_VIOLATION_CRASHED, 0); return false;
+    case APHI_RECORDING_ENDLESS: report_violation(t, APHI_VIOLATION_ENDLESS, 0); return false;
+    default: report_violation(t, APHI_VIOLATION_CRASHED, 0); return false;
     }
 }
 
@@ -476,10 +477,10 @@ static void find_race_sets(const local_test *t, const uint32_t *ready, size_t co
 /* Appends a race set as words. */
 static void encode_race_set(const aphi_race_set *set, words *code)
 {
-    *grow(code, 1) = (uint32_t)set->count;
+    *append_words(code, 1) = (uint32_t)set->count;
     for (size_t k = 0; k < set->count; k++) {
         const aphi_race_message *r = &set->items[k];
-        uint32_t *to = grow(code, 3);
+        uint32_t *to = append_words(code, 3);
         to[0] = r->send.thread;
         to[1] = r->port;
         to[2] = r->label;
@@ -493,7 +494,7 @@ static bool compare_ready_set(local_test *t, const uint32_t *ready_set, size_t s
     words *code = &t->code;
     size_t count = (size - 1) / READY_SIZE;
     code->count = 0;
-    *grow(code, 1) = t->number;
+    *append_words(code, 1) = t->number;
     const aphi_thread_end *s = &c->recording.thread_ends[c->threads[t->component]];
     bool waits = s->status == APHI_THREAD_RECEIVING && !t->stuck_sending;
     for (uint32_t i = 0; i < t->count + waits; i++) {

@@ -85,7 +85,7 @@ static size_t make_key(const aphi_explore_state *run, unsigned char *key)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-static aphi_uint128 sum(counter *k, aphi_uint128 a, aphi_uint128 b)
+static aphi_uint128 add_checked(counter *k, aphi_uint128 a, aphi_uint128 b)
 {
     k->overflow |= a + b < a;
     return a + b;
@@ -120,7 +120,7 @@ static count count_branches(counter *k, size_t depth, unsigned receiver, size_t 
         memcpy(k->run.block, k->saved + depth * k->run.size, k->run.size);
         aphi_branching_apply(&k->run, receiver, choice);
         count more = count_from(k, depth + 1, share / (double)(end - first));
-        all.sequences = sum(k, all.sequences, more.sequences);
+        all.sequences = add_checked(k, all.sequences, more.sequences);
         all.deadlocks += more.deadlocks;
     }
     return all;

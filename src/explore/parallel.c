@@ -201,7 +201,7 @@ static void report_progress(pool *p)
 }
 
 /* Polls a pool that is not part of a distributed search. */
-static void poll(pool *p)
+static void poll_workers(pool *p)
 {
     aphi_parallel_check_limits(p);
     if (p->pausing && p->idle_workers == p->options->jobs)
@@ -225,7 +225,7 @@ static void supervise(pool *p)
         if (p->options->poll)
             p->options->poll(p->options->poll_context, p);
         else
-            poll(p);
+            poll_workers(p);
     }
 }
 

@@ -119,7 +119,7 @@ static bool advance_thread(schedule *w, unsigned thread)
     return *steps > before;
 }
 
-static bool completes(schedule *w)
+static bool can_complete(schedule *w)
 {
     bool more = true, all = true;
     while (more) {
@@ -140,7 +140,7 @@ bool aphi_queue_order_can_lead(const aphi_queue_order *l, const uint32_t *happen
     w.predecessor = aphi_alloc((l->first[l->thread_count] + 1u) * sizeof *w.predecessor);
     w.steps = aphi_alloc_zero((l->thread_count + 1) * sizeof *w.steps);
     derive_predecessors(&w, port);
-    bool leads = completes(&w);
+    bool leads = can_complete(&w);
     free(w.last_received);
     free(w.predecessor);
     free(w.steps);

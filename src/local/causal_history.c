@@ -313,11 +313,8 @@ static aphi_queue_order build_queue_order(const aphi_causal_history *h, const ui
                 send->matched = true;
                 send->peer_index = i - first[c];
             }
-    return (aphi_queue_order){.thread_count = g->component_count,
-                              .port_count = g->port_count,
-                              .first = first,
-                              .events = events,
-                              .shared = shared};
+    return (aphi_queue_order){.thread_count = g->component_count, .port_count = g->port_count, .first = first,
+                              .events = events, .shared = shared};
 }
 
 typedef struct race_query {

@@ -252,8 +252,8 @@ static bool is_open(const aphi_independence *k, uint32_t channel, const uint32_t
 }
 
 /* Interns a cluster state, without irrelevant budgets and removed components. */
-static uint32_t intern_state(aphi_independence *k, const cluster_info *cluster, const uint32_t *v, const uint32_t *budgets,
-                             uint64_t removed)
+static uint32_t intern_state(aphi_independence *k, const cluster_info *cluster, const uint32_t *v,
+                             const uint32_t *budgets, uint64_t removed)
 {
     size_t n = 0;
     uint64_t receivers = 0;
@@ -360,7 +360,7 @@ static bool receive_forced(aphi_independence *k, const cluster_info *cluster, si
     return true;
 }
 
-static void settle(aphi_independence *k, const cluster_info *cluster, uint64_t removed)
+static void settle_members(aphi_independence *k, const cluster_info *cluster, uint64_t removed)
 {
     for (bool again = true; again;) {
         again = false;
@@ -436,19 +436,15 @@ static result compute_step(aphi_independence *k, const cluster_info *cluster, ui
             aphi_state_space_put(k->space, k->v, x->channel, x->entry);
         }
         bool sync = x->channel == APHI_REDUCED_NO_CHANNEL;
-        aphi_space_step step = {.move = move,
-                                .entry = x->entry,
-                                .channel = x->channel,
-                                .agent = (uint16_t)x->agent,
-                                .sender = (uint16_t)x->sender,
-                                .sync = sync};
+        aphi_space_step step = {.move = move, .entry = x->entry, .channel = x->channel, .agent = (uint16_t)x->agent,
+                                .sender = (uint16_t)x->sender, .sync = sync};
         k->log_count = 0;
         if (x->agent == k->space->model.target || (sync && x->sender == k->space->model.target)) {
             log_send(k, VISIBLE, move);
             log_send(k, VISIBLE, x->sender * 2 + sync);
         }
         aphi_state_space_apply(k->space, k->v, &step);
-        settle(k, cluster, removed);
+        settle_members(k, cluster, removed);
         r.state = intern_state(k, cluster, k->v, budgets, removed);
         r.sent = aphi_intern_number(&k->sent, k->log, k->log_count * sizeof *k->log);
     }

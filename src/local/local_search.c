@@ -166,7 +166,7 @@ static bool is_stopped(aphi_local_search *l)
     return l->status == APHI_LOCAL_SEARCH_STOPPED;
 }
 
-static bool settle(aphi_local_search *l, uint32_t *v)
+static bool run_forced_events(aphi_local_search *l, uint32_t *v)
 {
     bool any = false;
     for (bool again = true; again;) {
@@ -334,14 +334,14 @@ static bool take_independent(aphi_local_search *l, uint32_t *v)
 }
 
 /* A queue is not contended once its owner is removed, so settling may continue after that. */
-static void settle_and_prune(aphi_local_search *l, uint32_t *v)
+static void run_forced_and_prune(aphi_local_search *l, uint32_t *v)
 {
-    settle(l, v);
+    run_forced_events(l, v);
     do {
         if (l->space.latest_order)
             aphi_state_space_list_steps(&l->space, v);
         aphi_state_space_prune(&l->space, v, blocked_agents(l));
-    } while (settle(l, v));
+    } while (run_forced_events(l, v));
 }
 
 /* The sequence of the target at the end of a run, from the causal history. */
@@ -370,7 +370,7 @@ static uint32_t explore_from(aphi_local_search *l, uint32_t *v)
 {
     aphi_state_space *y = &l->space;
     for (;;) {
-        settle_and_prune(l, v);
+        run_forced_and_prune(l, v);
         if (is_stopped(l))
             return APHI_SEQUENCE_DFA_NONE;
         aphi_state_space_list_steps(y, v);
@@ -394,7 +394,7 @@ static uint32_t explore_from(aphi_local_search *l, uint32_t *v)
     }
 }
 
-static void search(aphi_local_search *l)
+static void run_search(aphi_local_search *l)
 {
     uint32_t *v = aphi_alloc(l->space.size * sizeof *v);
     l->packed = aphi_alloc(l->space.size * (sizeof *v + 1));
@@ -418,7 +418,7 @@ aphi_local_search *aphi_local_search_open(const aphi_alts *a, size_t component, 
     aphi_sequence_dfa_init(&l->sequences);
     switch (aphi_state_space_init(&l->space, a, component, options.races)) {
     case APHI_REDUCED_READY:
-        search(l);
+        run_search(l);
         break;
     case APHI_REDUCED_TOO_LARGE:
         l->status = APHI_LOCAL_SEARCH_TOO_LARGE;

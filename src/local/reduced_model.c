@@ -500,10 +500,8 @@ static void add_channels_of(const builder *w, aphi_reduced_model *g, size_t p)
         free(order);
     }
     port->channel = (uint32_t)g->channel_count;
-    aphi_reduced_channel channel = {.port = (uint16_t)p,
-                                    .bag = is_uniform || unordered || sent_once,
-                                    .has_sender = is_target_port || t.limited || (port->contended && port->has_sync) ||
-                                                  w->has_sender};
+    aphi_reduced_channel channel = {.port = (uint16_t)p, .bag = is_uniform || unordered || sent_once};
+    channel.has_sender = is_target_port || t.limited || (port->contended && port->has_sync) || w->has_sender;
     uint32_t shared = APHI_REDUCED_NO_CHANNEL;
     if (port->contended || (channel.bag && t.senders > 0))
         shared = add_channel(g, port, channel);

@@ -126,13 +126,13 @@ static void set_known_set(const aphi_state_space *sp, uint32_t *v, uint64_t mask
     v[sp->size - 1] = (uint32_t)(mask >> 32);
 }
 
-static void learn(const aphi_state_space *sp, uint32_t *v, uint64_t mask)
+static void mark_knowing(const aphi_state_space *sp, uint32_t *v, uint64_t mask)
 {
     if (sp->latest_order)
         set_known_set(sp, v, known_set(sp, v) | mask);
 }
 
-static bool knows(const aphi_state_space *sp, const uint32_t *v, size_t c)
+static bool is_knowing(const aphi_state_space *sp, const uint32_t *v, size_t c)
 {
     return sp->latest_order && known_set(sp, v) >> c & 1;
 }
@@ -247,8 +247,8 @@ static void enqueue(aphi_state_space *sp, uint32_t *v, const aphi_reduced_port *
 {
     uint32_t channel = port->channel_of[c];
     bool sync = sp->model.components[c].kind[v[c]] == APHI_REDUCED_SYNC;
-    learn(sp, v, UINT64_C(1) << c);
-    uint32_t mark = sync ? 0 : sp->has_history ? record_send(sp, v, c, m) : knows(sp, v, c);
+    mark_knowing(sp, v, UINT64_C(1) << c);
+    uint32_t mark = sync ? 0 : sp->has_history ? record_send(sp, v, c, m) : is_knowing(sp, v, c);
     aphi_state_space_put(sp, v, channel, (sync ? sync_entry : aphi_state_space_entry)(sp, channel, m->class, c, mark));
 }
 
@@ -330,7 +330,7 @@ static void record_receive(aphi_state_space *sp, uint32_t *v, const aphi_space_s
     uint32_t state = step->agent == sp->model.target ? v[step->agent] : 0;
     message.stamp = step->entry % sp->mark_count;
     (step->sync ? aphi_causal_history_add_sync
-                : aphi_causal_history_add_receive)(&sp->history, aphi_state_space_history(sp, v), &message, state);
+     : aphi_causal_history_add_receive)(&sp->history, aphi_state_space_history(sp, v), &message, state);
 }
 
 void aphi_state_space_apply(aphi_state_space *sp, uint32_t *v, const aphi_space_step *step)
@@ -354,7 +354,7 @@ void aphi_state_space_apply(aphi_state_space *sp, uint32_t *v, const aphi_space_
     }
     if (sp->latest_order && step->agent == sp->model.target)
         forget_all(sp, v);
-    learn(sp, v, knowing);
+    mark_knowing(sp, v, knowing);
 }
 
 static void add_step(aphi_state_space *sp, aphi_space_step step)
@@ -385,7 +385,7 @@ static void list_entry_steps(aphi_state_space *sp, aphi_space_step step, uint32_
 static void list_channel_steps(aphi_state_space *sp, const uint32_t *v, aphi_space_step step, uint32_t end)
 {
     const aphi_reduced_channel *channel = &sp->model.channels[step.channel];
-    bool knowing = !sp->latest_order || knows(sp, v, step.agent);
+    bool knowing = !sp->latest_order || is_knowing(sp, v, step.agent);
     size_t n;
     const uint32_t *e = aphi_state_space_content(sp, v, step.channel, &n);
     for (size_t i = 0; i < (channel->bag ? n : n > 0); i++) {
@@ -423,7 +423,7 @@ static void list_sync_steps(aphi_state_space *sp, const uint32_t *v, aphi_space_
             continue;
         step.sender = (uint16_t)c;
         step.sync = true;
-        step.allowed = !sp->latest_order || knows(sp, v, step.agent) || knows(sp, v, c);
+        step.allowed = !sp->latest_order || is_knowing(sp, v, step.agent) || is_knowing(sp, v, c);
         add_step(sp, step);
     }
 }

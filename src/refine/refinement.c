@@ -72,7 +72,7 @@ static void grow_table(table *t)
 }
 
 /* Finds or adds a key; returns its number, valid until the next call. */
-static double *lookup(table *t, aph_value key, bool *is_new)
+static double *lookup_key(table *t, aph_value key, bool *is_new)
 {
     if (2 * (t->count + 1) > t->size)
         grow_table(t);
@@ -111,7 +111,7 @@ static void mark_search(void *context)
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-static void finish(search *x, aphi_refine_verdict verdict, aph_fault fault, const char *why)
+static void finish_search(search *x, aphi_refine_verdict verdict, aph_fault fault, const char *why)
 {
     if (x->over)
         return;
@@ -129,11 +129,11 @@ static void check_limits(search *x)
     if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + COLLECT_BYTES)
         aph_collect();
     if (o->stop && *o->stop)
-        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "stopped");
+        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "stopped");
     else if (o->deadline_ns && aphi_clock_ns() >= o->deadline_ns)
-        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the time limit was reached");
+        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the time limit was reached");
     else if (o->memory && aph_heap_bytes() > o->memory)
-        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the memory limit was reached");
+        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the memory limit was reached");
 }
 
 /* ---- the specification ------------------------------------------------------------------------------------------- */
@@ -165,12 +165,12 @@ static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, a
         collect_allowed(x, oracle);
         x->result.trace = aphi_refine_trace_lines(trace);
         x->result.failing = complete_entries_before(trace, at);
-        finish(x, APHI_REFINES_NOT, APH_FAULT_NONE, "the specification does not allow a response");
+        finish_search(x, APHI_REFINES_NOT, APH_FAULT_NONE, "the specification does not allow a response");
     } else if (fault) {
         snprintf(why, sizeof why, "model %s: %s", x->options->spec->name, message);
-        finish(x, APHI_REFINES_FAULT, fault, why);
+        finish_search(x, APHI_REFINES_FAULT, fault, why);
     } else {
-        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the solver reached its time limit");
+        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the solver reached its time limit");
     }
 }
 
@@ -181,7 +181,7 @@ static void check_trace(search *x, aph_value trace)
     aph_oracle_options options = {.environment = "tcp", .patient = true};
     aph_oracle *oracle = aphi_oracle_open_on(x->options->spec, &options, x->machine, false, error, sizeof error);
     if (!oracle) {
-        finish(x, APHI_REFINES_FAULT, APH_FAULT_CRASH, error);
+        finish_search(x, APHI_REFINES_FAULT, APH_FAULT_CRASH, error);
         return;
     }
     x->result.traces++;
@@ -222,14 +222,14 @@ static void report_flaw(search *x)
     if (!g->flaw)
         return;
     if (g->fault == APH_FAULT_STUCK && aphi_guard_expired() && !aphi_guard_stuck()) {
-        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
-               aphi_guard_overfull() ? "the memory limit was reached" : "the time limit was reached");
+        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
+                      aphi_guard_overfull() ? "the memory limit was reached" : "the time limit was reached");
         return;
     }
     if (g->flaw != APHI_REFINE_FLAW_FAULT)
         x->result.trace = aphi_refine_trace_lines(g->trace);
     x->result.failing = aph_count(x->result.trace) - 1;
-    finish(x, g->flaw == APHI_REFINE_FLAW_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
+    finish_search(x, g->flaw == APHI_REFINE_FLAW_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
 }
 
 static void expand_state(search *x, aph_value state)
@@ -243,20 +243,20 @@ static void expand_state(search *x, aph_value state)
 static void check_new_trace(search *x, aph_value trace)
 {
     bool is_new;
-    lookup(&x->explained, trace, &is_new);
+    lookup_key(&x->explained, trace, &is_new);
     if (is_new && count_responses(trace))
         check_trace(x, trace);
 }
 
 /* Visits a state and its successors; returns the number of schedules from it to an end. */
-static double visit(search *x, aph_value state, size_t depth)
+static double visit_state(search *x, aph_value state, size_t depth)
 {
     bool is_new;
-    double known = *lookup(&x->visited, state, &is_new), schedules = 0;
+    double known = *lookup_key(&x->visited, state, &is_new), schedules = 0;
     if (!is_new || x->over)
         return known;
     if (depth == DEPTH_MAX) {
-        finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
+        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
         return 0;
     }
     x->result.states++;
@@ -269,9 +269,9 @@ static double visit(search *x, aph_value state, size_t depth)
         schedules = 1;
     }
     for (size_t i = from; i < to && !x->over; i++)
-        schedules += visit(x, x->space.states[i], depth + 1);
+        schedules += visit_state(x, x->space.states[i], depth + 1);
     x->space.count = from;
-    *lookup(&x->visited, state, &is_new) = schedules;
+    *lookup_key(&x->visited, state, &is_new) = schedules;
     return schedules;
 }
 
@@ -284,7 +284,7 @@ static void run_random_schedule(search *x, aphi_choice *choice)
         if (!x->space.count)
             break;
         if (depth == DEPTH_MAX)
-            finish(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
+            finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
         x->current = x->space.states[aphi_choice_below(choice, x->space.count)];
     }
     if (x->over)
@@ -305,10 +305,10 @@ static aphi_refinement search_schedules(const aphi_refine_options *options, uint
     aphi_guard_arm(options->model, options->deadline_ns, options->memory);
     if (aphi_refine_space_open(&x.space, options, &first)) {
         if (!schedules)
-            x.result.schedules = visit(&x, first, 0);
+            x.result.schedules = visit_state(&x, first, 0);
         for (uint64_t i = 0; i < schedules && !x.over; i++) {
             bool is_new;
-            lookup(&x.visited, first, &is_new); /* marks it */
+            lookup_key(&x.visited, first, &is_new); /* marks it */
             x.current = first;
             run_random_schedule(&x, &choice);
         }
@@ -317,7 +317,7 @@ static aphi_refinement search_schedules(const aphi_refine_options *options, uint
     }
     aphi_guard_disarm();
     if (!x.over && !x.answered)
-        finish(&x, APHI_REFINES_VACUOUS, APH_FAULT_NONE, "no schedule has a response to every request");
+        finish_search(&x, APHI_REFINES_VACUOUS, APH_FAULT_NONE, "no schedule has a response to every request");
     x.result.sampled = x.space.sampled;
     aph_root_remove(mark_search, &x);
     aphi_machine_close(x.machine);

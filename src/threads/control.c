@@ -9,9 +9,9 @@
  *
  *                 threads:   run --- receive, synchronous send, no room ---> wait
  *                             ^                                                |
- *                             +---- a message is matched: schedule() <--- all wait
+ *                             +---- a message is matched: schedule_next() <-- all wait
  *
- * Invariants: 1. all data is under one lock; `running` counts threads that do not wait; schedule() runs when it is 0
+ * Invariants: 1. all data is under one lock; schedule_next() runs when no thread is `running`
  *             2. a free receive happens only after all forced events, so it cannot take a message meant for another
  *             3. the log is in a causal order
  * FIFO_PORT:  the order of sends in the queue of such a port is decided when a message is received: it came before all
@@ -231,7 +231,7 @@ static uint32_t find_room_receive(const aphi_control *c, const aph_thread *sende
     return event;
 }
 
-static bool propagate(aphi_control *c, uint32_t i)
+static bool propagate_order(aphi_control *c, uint32_t i)
 {
     const causes *l = &c->causes_of[i];
     bool entered = c->reached[l->previous] || c->reached[l->room_receive] || c->entered[predecessor_of(c, i)];
@@ -255,7 +255,7 @@ static bool precedes(aphi_control *c, const queued_message *a, const queued_mess
     while (more) {
         more = false;
         for (uint32_t i = 1; i <= c->log->event_count; i++)
-            more |= propagate(c, i);
+            more |= propagate_order(c, i);
     }
     if (!b->message.sync)
         return c->entered[b->log_index];
@@ -362,7 +362,7 @@ static void link_receive(aphi_control *c, const match *m)
 }
 
 /* Delivers the message and resumes both threads. `others` has all possible matches. */
-static void deliver(aphi_control *c, const match *m, const match *others, size_t count)
+static void deliver_match(aphi_control *c, const match *m, const match *others, size_t count)
 {
     thread_slot *s = &c->slots[m->thread];
     const aph_message *message = &m->queued->message;
@@ -412,7 +412,7 @@ static bool deliver_forced(aphi_control *c, unsigned thread)
         match m = {.thread = thread, .port = p, .queued = n};
         while (!aphi_threads_accepts(&s->choices[m.choice], p, f->label))
             m.choice++;
-        deliver(c, &m, NULL, 0);
+        deliver_match(c, &m, NULL, 0);
         return true;
     }
     return false;
@@ -434,7 +434,7 @@ static _Noreturn void report_missing_event(aphi_control *c)
     report_divergence(c, i, next_forced(c, i), action[c->log->waiting[i].state]);
 }
 
-static uint64_t draw(aphi_control *c, uint64_t below)
+static uint64_t random_below(aphi_control *c, uint64_t below)
 {
     uint64_t z = c->random += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -496,14 +496,14 @@ static void schedule_free(aphi_control *c)
         aphi_threads_abort("more than %d messages to choose from", MATCHES_MAX);
     qsort(found, count, sizeof *found, by_receiver_and_sender);
     if (count) {
-        match m = found[c->request->seed ? draw(c, count) : 0];
+        match m = found[c->request->seed ? random_below(c, count) : 0];
         if (c->request->replay) {
             char action[128];
             snprintf(action, sizeof action, "can receive %s %s from %s", m.port->name, m.queued->message.label,
                      m.queued->message.sender->name);
             report_divergence(c, m.thread, NULL, action);
         }
-        deliver(c, &m, found, count);
+        deliver_match(c, &m, found, count);
     } else if (excluded) {
         end_run(c, APHI_OUTCOME_BLOCKED, "only excluded messages can be received");
     } else {
@@ -520,7 +520,7 @@ static bool all_ended(const aphi_control *c)
 }
 
 /* No thread runs: resumes one, or ends the run. */
-static void schedule(aphi_control *c)
+static void schedule_next(aphi_control *c)
 {
     if (!forced_events_done(c)) {
         for (unsigned i = 0; i < c->group->thread_count && !c->running; i++)
@@ -538,7 +538,7 @@ static void wait_in(aphi_control *c, aph_thread *self, aphi_wait_state state)
     thread_slot *s = &c->slots[self->number];
     c->log->waiting[self->number].state = state;
     if (--c->running == 0)
-        schedule(c);
+        schedule_next(c);
     while (!s->resumed)
         pthread_cond_wait(&s->resume, &c->lock);
     s->resumed = false;
@@ -692,7 +692,7 @@ void aphi_control_end(aph_thread *self)
         report_divergence(c, self->number, f, "ends");
     c->log->waiting[self->number].state = APHI_WAIT_ENDED;
     if (--c->running == 0)
-        schedule(c);
+        schedule_next(c);
     pthread_mutex_unlock(&c->lock);
 }
 
