@@ -14,8 +14,8 @@ typedef enum aphi_alts_problem {
     APHI_ALTS_MALFORMED,
 } aphi_alts_problem;
 
-/* Reads a model (docs/message-passing.md). Relative names of behaviour files are relative to its folder. On failure, `why` is
- * "file:line: problem", and there is nothing to free. */
+/* Reads a model (docs/message-passing.md). Relative names of behaviour files are relative to its folder. On failure,
+ * `why` is "file:line: problem", and there is nothing to free. */
 aphi_alts_problem aphi_alts_read_file(const char *name, aphi_alts *a, char *why, size_t size);
 /* The same for text in memory, which must not name behaviour files. */
 bool aphi_alts_read(const char *name, const char *text, size_t n, aphi_alts *a, char *why, size_t size);

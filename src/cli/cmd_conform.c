@@ -166,7 +166,8 @@ static void test_threads(conforming *x)
 
 static void consider(finding *f, const aphi_difference *d, const aphi_layout *cast)
 {
-    if (d->violation && (!f->d || d->local_thread < f->d->local_thread || (d->local_thread == f->d->local_thread && d->sequence < f->d->sequence)))
+    if (d->violation && (!f->d || d->local_thread < f->d->local_thread ||
+                         (d->local_thread == f->d->local_thread && d->sequence < f->d->sequence)))
         *f = (finding){d, cast};
 }
 
@@ -375,8 +376,8 @@ static aph_value difference_value(const finding *f)
 {
     const aphi_difference *d = f->d;
     const aphi_layout *c = f->cast;
-    aph_value v = aph_record("relation", aph_str(aphi_violation_is_missing(d->violation) ? "M <= CP" : "CP <= M"), "breach",
-                             aph_str(breaches[d->violation].name), "detail", aph_str(d->detail), "sequence",
+    aph_value v = aph_record("relation", aph_str(aphi_violation_is_missing(d->violation) ? "M <= CP" : "CP <= M"),
+                             "breach", aph_str(breaches[d->violation].name), "detail", aph_str(d->detail), "sequence",
                              aph_int((int64_t)d->sequence));
     if (d->local_thread >= 0)
         v = aph_put(v, "alone", aph_str(c->threads[d->local_thread]));

@@ -5,8 +5,8 @@
  * 1. Inputs: the pairs of port and label that occur, sorted. A move is then an input and a target state.
  * 2. Partition refinement: initially all states of a component are one block, and all labels of a port one class.
  *    States whose moves differ in class or block are split, and so are labels that a state of the owner distinguishes,
- *    until nothing changes. The result is a bisimulation of the whole model that keeps the target as it is. Local events of
- *    other components are invisible and skipped.
+ *    until nothing changes. The result is a bisimulation of the whole model that keeps the target unchanged. Local
+ *    events of other components are invisible and skipped.
  * 3. Quotient: the reachable blocks become the states.
  * 4. Summaries and channels: the classes that a state may still send, backwards from the last states; the channels of
  *    each port.

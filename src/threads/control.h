@@ -97,7 +97,7 @@ typedef struct aphi_thread_wait { /* at the end of the run */
 
 typedef struct aphi_event_log {
     aphi_outcome outcome;
-    unsigned diverged_thread; 
+    unsigned diverged_thread;
     char detail[400];
     uint32_t event_count, item_count;
     aphi_thread_wait waiting[APH_THREADS_MAX];

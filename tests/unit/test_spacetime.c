@@ -50,7 +50,8 @@ static void expect(aphi_difference d, bool unicode, size_t rows, const char *wan
 static void test_races(void **state)
 {
     aphi_race_message rival = {.send = {C, 1}, .port = 0, .label = 2};
-    aphi_difference d = {.violation = APHI_VIOLATION_RACE_EXTRA, .local_thread = -1, .id = {B, 1}, .program = {&rival, 1, 1}};
+    aphi_difference d = {
+        .violation = APHI_VIOLATION_RACE_EXTRA, .local_thread = -1, .id = {B, 1}, .program = {&rival, 1, 1}};
     (void)state;
     expect(d, true, 40,
            "  (1 event omitted: unrelated or too early)\n"
