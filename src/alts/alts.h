@@ -29,7 +29,7 @@ enum { APHI_ALTS_COMPONENTS_MAX = 64, APHI_ALTS_PORTS_MAX = 4096, APHI_ALTS_LABE
 
 typedef enum aphi_medium {
     APHI_MEDIUM_PAIR,      /* FIFO for each sender */
-    APHI_MEDIUM_PORT,      /* FIFO, one queue for all senders; never full */
+    APHI_MEDIUM_PORT,      /* FIFO, one queue for all senders */
     APHI_MEDIUM_UNORDERED, /* any message may be received next */
 } aphi_medium;
 
