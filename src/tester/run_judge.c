@@ -106,11 +106,11 @@ void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives)
 bool aphi_run_judge_drained(aphi_run_state *r)
 {
     aphi_judging *j = &r->judging;
-    if (!j->feed || j->drained == aphi_run_log_count(&r->log))
+    if (j->feed && j->drained == aphi_run_log_count(&r->log))
         return false;
     aphi_run_judge_all(r);
     j->drained = aphi_run_log_count(&r->log);
-    if (!r->ending.ended && aphi_live_feed_quiet(j->feed, r->now) != APH_PASS)
+    if (j->feed && !r->ending.ended && aphi_live_feed_quiet(j->feed, r->now) != APH_PASS)
         end_by_verdict(r, APH_UNKNOWN);
     return true;
 }

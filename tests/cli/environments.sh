@@ -58,6 +58,11 @@ rejected() {
     fault 'no seed rejects it'
 }
 
+# Without checking, too, requests are sent after each idle time of the network.
+run 0 test register --env udp --no-check --messages 24 --time 20 --patience 0.1 --seed 1 --folder "$dir/tests" \
+    --run "$ANTIPHON serve register --port {port} --env udp --loss 0 --duplicate 0"
+check 'more than the first four requests are sent' grep -q ': 2[0-9] messages' "$dir/out"
+
 for model in register kv swap queue etag-kv; do
     served udp $model --loss 10 --duplicate 10
     served tcp:2 $model
