@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_codec.c - any bytes decode to the same however they are cut, and what is decoded is encoded and decoded again.
+ * fuzz_codec.c - bytes decode to the same messages however they are split; these encode, and decode to the same.
  *
- * The first byte says which codec, the second how many bytes arrive at a time. */
+ * The first byte selects the codec, the second the number of bytes that arrive at a time. */
 #include "codec/codec_internal.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@ static const aph_codec prefixed2 = {.name = "prefixed", .size = 2, .limit = 300,
 static const aph_codec *const codecs[] = {&aph_codec_json, &aph_codec_lines, &fixed3, &prefixed1, &prefixed2};
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
-/* What one way of cutting the bytes has come to. */
+/* The result of one way of splitting the bytes. */
 typedef struct reading {
     aph_wire wire;
     size_t start, arrived;
@@ -41,7 +41,7 @@ static void encode_again(const aph_codec *codec, aph_value message)
         aph_wire w = {.bytes = (const unsigned char *)out.data, .count = out.n};
         assert(aph_decode(codec, &w) == APH_DECODED && w.used == out.n && w.message == message);
     } else {
-        size_t n = aph_count(message); /* a line that ends "\r\r\n" is a string that no line can say again */
+        size_t n = aph_count(message); /* a line that ends "\r\r\n" is a string that no line can encode */
         assert(codec == &aph_codec_lines && n && aph_bytes_of(&message, &n)[n - 1] == '\r');
     }
     aphi_buffer_free(&out);

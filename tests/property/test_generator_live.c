@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_generator_live.c - what the generator sends, sent: the built-in models, run concretely behind a network that
- * delays at random, are never rejected; servers that are wrong in small ways are, after few messages.
+ * test_generator_live.c - generated requests against simulated servers: the built-in models behind a network with
+ * random delays are never rejected; servers with small errors are, after few messages.
  *
- * A small world stands for the run: requests travel to the server and answers back, each connection in its order, and a
- * wait lets things travel until it is over. */
+ * A small world simulates the run: messages travel in order on each connection, and a wait delivers messages until it is
+ * over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ typedef struct world {
     uint32_t in_flight[CONNECTIONS_MAX];
     int64_t labels[CONNECTIONS_MAX][DEPTH]; /* in flight, oldest first */
     aph_value sent[CONNECTIONS_MAX][DEPTH]; /* the same */
-    aph_value wire[CONNECTIONS_MAX];        /* requests under way to the server */
+    aph_value wire[CONNECTIONS_MAX];        /* requests on their way to the server */
     uint64_t messages;
     aph_verdict verdict;
 } world;
@@ -115,7 +115,7 @@ static bool arrive_at_client(world *w, size_t c)
     return true;
 }
 
-/* Something travels; false if nothing is under way. */
+/* Delivers a message. Returns false if none is in flight. */
 static bool pass_time(world *w)
 {
     size_t first = aphi_choice_below(&w->choice, w->connections);
@@ -147,7 +147,7 @@ static void wait_for(world *w, const aphi_action *a)
             fail_msg("the answer %d never comes", (int)a->waits_for);
 }
 
-/* Is one of its part in flight on another connection, though one of them is to be alone? */
+/* Returns true if a request of its partition is in flight on another connection, and one of them must be alone. */
 static bool meets(const world *w, size_t connection, aph_value message)
 {
     const aph_model *m = w->model;
@@ -207,7 +207,7 @@ static bool is(aph_value request, const char *f)
     return aph_str_is(aph_field(request, "f"), f);
 }
 
-/* Figure 6.3: what is put under one key is stored under another. */
+/* Figure 6.3: a value put under one key is stored under another. */
 static void kv_other_target(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -251,7 +251,7 @@ static void register_careless_cas(aph *m, aph_value *state)
     aph_send(m, q.from, answer);
 }
 
-/* The last of three or more is served first. */
+/* The last of three or more requests is served first. */
 static void queue_impatient(aph *m, aph_value *queue)
 {
     aph_request q = aph_recv(m);
@@ -268,7 +268,7 @@ static void queue_impatient(aph *m, aph_value *queue)
         *queue = n >= 3 ? aph_slice(*queue, 0, n - 1) : aph_slice(*queue, 1, n - 1);
 }
 
-/* Each connection has a memory of its own. */
+/* Each connection has its own memory. */
 static void swap_apart(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -294,7 +294,7 @@ static aph_value etag_of(aph_value resource)
                       aph_bool(false));
 }
 
-/* Mutant 18: what was not modified is sent all the same. Or, of a precondition of PUT, nothing is made. */
+/* Mutant 18: an unmodified resource is sent all the same; or a precondition of PUT is ignored. */
 static void etag_careless(aph *m, aph_value *state, bool gets, bool puts)
 {
     aph_request q = aph_recv(m);
@@ -328,7 +328,7 @@ static void etag_always_puts(aph *m, aph_value *state)
 typedef struct wrong_server {
     const aph_model *model;
     aph_model server;
-    uint64_t most; /* messages to reject it, in the median of the runs */
+    uint64_t most; /* median number of messages until a run rejects it */
 } wrong_server;
 
 static int by_size(const void *a, const void *b)

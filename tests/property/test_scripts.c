@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_scripts.c - random scripts written and read again are the same; random holes come to what loose evaluation
- * allows, and to what strict evaluation says where it says something. */
+ * test_scripts.c - random scripts read back as written; random holes evaluate to values that loose evaluation allows,
+ * and to the value of strict evaluation if it has one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void test_round_trip(void **unused)
     unlink(path);
 }
 
-/* A script that lost a byte or gained one is an error with a line, or another script; never anything else. */
+/* A script with a byte removed or added is an error with a line number, or another script. */
 static void test_damage(void **unused)
 {
     (void)unused;
@@ -141,7 +141,7 @@ static void test_damage(void **unused)
 
 /* ---- holes ------------------------------------------------------------------------------------------------------- */
 
-/* Is v at the path, loosely, whichever element is taken? With strict set, only the element that is named. */
+/* Returns true if v is at the path, loosely, for some choice of elements. strict: only for the named elements. */
 static bool allows(aph_value message, aph_value path, size_t at, bool strict, aph_value v, bool *any)
 {
     if (at == aph_count(path)) {

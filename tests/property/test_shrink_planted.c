@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_shrink_planted.c - planted bugs among 500 random requests are shrunk to what they need.
+ * test_shrink_planted.c - planted bugs among 500 random requests are shrunk to the requests that they need.
  *
- * A server is simulated with its network: requests and answers take random times, a connection keeps its order. Each
- * answer brings a random tag. A bug needs k requests in order, k from 2 to 6, and shows always or with a probability.
- *   Planted: chain   each needs the tag of the answer to the one before
- *   order   each names its own key; a "reset" in between starts anew
+ * The server and its network are simulated: requests and responses take random times, in order on each connection. Each
+ * response has a random tag. A bug needs k requests in order, k from 2 to 6, and fails always or with a probability:
+ *   chain   each needs the tag of the previous response
+ *   order   each has its own key; a "reset" in between starts again
  *   mixed   like order, but the last needs the tag of the first
- *   race    like order, but the last two must be on their way at the same time, on two connections */
+ *   race    like order, but the last two must be in flight at the same time, on two connections */
 #include "shrink/shrink.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ typedef struct world {
     kind planted;
     size_t k;
     unsigned shows_in_100;
-    aphi_choice chance; /* another one in each run */
+    aphi_choice chance; /* different in each run */
     uint64_t runs;
     /* one run */
     int64_t now;
@@ -53,7 +53,7 @@ static void advance(world *w, in_flight *f)
 {
     w->stage++;
     w->stage_tags[w->stage] = aph_field(f->answer, "tag");
-    w->last_stage_at = f->answered; /* it is on its way until then */
+    w->last_stage_at = f->answered; /* in flight until then */
     w->last_stage_connection = f->connection;
     if (w->stage < w->k)
         return;
@@ -92,7 +92,7 @@ static void serve(world *w, in_flight *f)
 
 /* ---- the network ------------------------------------------------------------------------------------------------- */
 
-/* A random time after then, behind what went before on the connection. */
+/* A random time after that one, and after earlier messages of the connection. */
 static int64_t later(world *w, int64_t then, int64_t *before)
 {
     int64_t at = then + aphi_choice_within(&w->chance, 5, 60);
@@ -112,7 +112,7 @@ static void send_request(world *w, const aphi_action *a)
     aphi_labelled_add(w->seen, a->label, f->message);
 }
 
-/* What happens until then, in its order. */
+/* Processes the events until then, in order. */
 static void pass_time(world *w, int64_t until)
 {
     for (;;) {
@@ -184,7 +184,7 @@ static aphi_action random_action(aphi_choice *c, int64_t label)
     static const char *const names[] = {"get", "put", "step", "reset"};
     size_t name = aphi_choice_below(c, 100) < 2 ? 3 : aphi_choice_below(c, 3);
     int key =
-        (int)aphi_choice_within(c, name == 2 ? K_MAX : 0, KEYS - 1); /* "step" with keys of the bug is planted only */
+        (int)aphi_choice_within(c, name == 2 ? K_MAX : 0, KEYS - 1); /* the bug has other keys */
     aph_value m = aph_record("f", aph_str(names[name]), "key", aph_strf("k%d", key));
     if (aphi_choice_chance(c, 1, 2))
         m = aph_put(m, "value", aph_int(aphi_choice_within(c, -1000, 1000)));
@@ -201,7 +201,7 @@ static aphi_action random_action(aphi_choice *c, int64_t label)
     return a;
 }
 
-/* The requests that the bug needs, in place of random ones at random places, early enough for one another. */
+/* Puts the requests that the bug needs in place of random ones, early enough for one another. */
 static void plant(const world *w, aphi_script *s, aphi_choice *c)
 {
     size_t at = 20 + aphi_choice_below(c, 50), first = 0, before = 0;
@@ -261,7 +261,7 @@ static void shrink_one(world *w, uint64_t seed, figures *f, size_t i)
     w->chance = aphi_choice_seed(seed ^ 0x5eed);
     aphi_script failing = {0};
     aph_root_add(mark_script, &failing);
-    do { /* as a tester would: until one fails */
+    do { /* as a tester would, until a run fails */
         aphi_script_free(&failing);
         failing = random_script(w, &c);
     } while (run(w, &failing) == 0);

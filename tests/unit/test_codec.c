@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_codec.c - codecs: what each takes and refuses, at once and byte by byte; the limit; encoding and back. */
+ * test_codec.c - codecs: accepted and rejected bytes, at once and byte by byte; the limit; encoding and decoding. */
 #include "codec/codec_internal.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ static int drop_heap(void **unused)
     return 0;
 }
 
-/* The bytes so placed that the one after the last cannot be read. */
+/* Places the bytes so that the one after the last cannot be read. */
 typedef struct edge {
     unsigned char *pages, *bytes;
     size_t size;
@@ -91,7 +91,7 @@ static void expect(const aph_codec *codec, const char *text, const char *expecte
     expect_bytes(codec, text, strlen(text), true, expected);
 }
 
-/* The message as bytes; NULL if it is none. */
+/* The message as bytes; NULL if it cannot be encoded. */
 static char *encoded(const aph_codec *codec, aph_value message, size_t *n)
 {
     aphi_buffer out = {0};
@@ -135,7 +135,7 @@ static void test_json(void **unused)
 {
     (void)unused;
     expect(&aph_codec_json, "{\"f\":\"get\"}\n5\r\n null \n", "[{\"f\":\"get\"},5,null]");
-    expect(NULL, "[1]\n", "[[1]]"); /* no codec is this one */
+    expect(NULL, "[1]\n", "[[1]]"); /* the default codec */
     expect(&aph_codec_json, "", "[]");
     expect(&aph_codec_json, "1\n2", "[1,\"!3 the input ends in the middle of a message, after 1 bytes\"]");
     expect(&aph_codec_json, "1\n[2 3]\n", "[1,\"!5 not JSON: expected a comma or ] after an item\"]");
@@ -207,7 +207,7 @@ static void test_limit(void **unused)
     expect_bytes(&prefixed, "\3abc\4", 5, false, "[\"abc\",\"!4 a length of 4, but a message has at most 4 bytes\"]");
     expect_refused(&lines, aph_str("abcd"));
     expect_encoded(&lines, aph_str("abc"), "abc\n", 4);
-    /* A gigabyte that does not end is not waited for. */
+    /* A gigabyte without an end is rejected early. */
     size_t much = (size_t)16 << 20;
     unsigned char *bytes = calloc(1, much);
     memset(bytes, 'x', much);
@@ -216,7 +216,7 @@ static void test_limit(void **unused)
     assert_false(w.beyond);
     w.count = much;
     assert_int_equal(aph_decode(NULL, &w), APH_MALFORMED);
-    assert_true(w.beyond); /* which is no fault of the sender's; beyond a limit of the protocol's it is */
+    assert_true(w.beyond); /* the limit of the tester is not an error of the sender; a limit of the protocol is */
     lines.limit = much;
     assert_int_equal(aph_decode(&lines, &w), APH_MALFORMED);
     assert_false(w.beyond);

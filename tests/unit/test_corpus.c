@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_corpus.c - failing scripts are kept once, listed by model with the latest first, and never lost. */
+ * test_corpus.c - failing scripts are stored once, listed by model with the latest first, and never lost. */
 #include "tester/corpus.h"
 
 #include <setjmp.h>
@@ -111,7 +111,7 @@ static void test_names(void **unused)
     save("", 1);
     kept = list("", 1);
     aphi_corpus_free(&kept);
-    close(open("other-0123456789abcdef.script.part", O_CREAT | O_CLOEXEC, 0666)); /* what is not ours is not listed */
+    close(open("other-0123456789abcdef.script.part", O_CREAT | O_CLOEXEC, 0666)); /* other files are not listed */
     kept = list("other", 1);
     aphi_corpus_free(&kept);
 }
@@ -139,14 +139,14 @@ static void test_where_it_cannot(void **unused)
     assert_non_null(strstr(error, "cannot list"));
     aphi_corpus_free(&kept);
     if (geteuid() == 0)
-        return; /* whom nothing is forbidden */
+        return; /* who may do everything */
     snprintf(closed, sizeof closed, "%s/closed", home);
     mkdir(closed, 0555);
     fails_to_save(closed, "Permission denied");
     rmdir(closed);
 }
 
-/* A limit on the size of files stands for a disk that is full: the write fails, and no half of a script is left. */
+/* A limit on the size of files simulates a full disk: the write fails, and no partial script is left. */
 static void test_full_disk(void **unused)
 {
     (void)unused;

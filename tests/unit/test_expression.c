@@ -83,7 +83,7 @@ static void test_loose_paths(void **unused)
     assert_json(value_at("null", "[\"a\"]"), "\"nothing\"");
     assert_json(value_at("\"text\"", "[0]"), "\"nothing\"");
     assert_json(value_at("{\"0\":1}", "[0]"), "\"nothing\"");
-    /* the nearest, and of two the one before */
+    /* the nearest element; of two, the earlier one */
     assert_json(value_at("[1,2,3]", "[7]"), "3");
     assert_json(value_at("[{\"a\":1},{},{},{},{\"a\":2},{},{\"a\":3}]", "[5,\"a\"]"), "2");
     assert_json(value_at("[{\"a\":1},{},{\"a\":3}]", "[1,\"a\"]"), "1");
@@ -138,7 +138,7 @@ static void test_what_has_no_hole_stays(void **unused)
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_ptr_equal(aphi_expression_fill(json(texts[i]), seen, NULL), json(texts[i]));
-    /* what fills a hole is data */
+    /* a value that fills a hole is data */
     aphi_labelled_add(seen, 2, json("{\"$\":[2,[],\"id\"]}"));
     assert_json(aphi_expression_fill(json("[0,{\"$\":[2,[],\"id\"]}]"), seen, NULL), "[0,{\"$\":[2,[],\"id\"]}]");
     aphi_labelled_close(seen);

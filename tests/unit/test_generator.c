@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_generator.c - actions: waits that can end, connections that all get their turn, depth kept, the same again for
- * the same seed. A clerk stands for the server: it answers "ok", as fast or as slowly as the test wants. */
+ * test_generator.c - actions: waits that end, connections that do not starve, the depth, reproducibility by seed. A
+ * clerk simulates the server: it responds "ok" at any speed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ typedef struct clerk {
     int64_t queue[CONNECTIONS_MAX][DEPTH]; /* labels in flight, oldest first */
     bool sent[LABELS], flying[LABELS];     /* by label */
     bool open[CONNECTIONS_MAX];
-    bool silent[CONNECTIONS_MAX];          /* is never answered */
+    bool silent[CONNECTIONS_MAX];          /* never gets a response */
     aph_value branches;
     aphi_choice choice;
     unsigned answers_in_8;                 /* after an action, for each of a few connections */
@@ -77,7 +77,7 @@ static void answer_everything(clerk *k)
             ;
 }
 
-/* What the action waits for happens; false if it never will. */
+/* Makes the condition of the wait happen. Returns false if it cannot. */
 static bool wait_for(clerk *k, const aphi_action *a)
 {
     if (a->wait == APHI_WAIT_QUIET)
@@ -124,7 +124,7 @@ static void answer_some(clerk *k)
             answer(k, aphi_choice_below(&k->choice, k->connections));
 }
 
-/* The next action, carried out; its label is 0 if it waits for ever. */
+/* Performs the next action. Its label is 0 if it waits forever. */
 static aphi_action act_before_answers(clerk *k)
 {
     aphi_knowledge known = {.seen = k->seen, .in_flight = k->in_flight, .connections = k->connections,
@@ -148,7 +148,7 @@ static aphi_action act(clerk *k)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-/* All that a run contains, over every built-in model. */
+/* Properties of runs of all built-in models. */
 static void test_actions(void **unused)
 {
     (void)unused;
@@ -200,7 +200,7 @@ static void test_no_connection_starves(void **unused)
         }
 }
 
-/* One that the server neglects is waited for, so that the neglect shows. */
+/* Actions wait for a connection that the server neglects, so that the neglect becomes visible. */
 static void test_neglect_shows(void **unused)
 {
     (void)unused;
@@ -249,7 +249,7 @@ static void test_same_seed(void **unused)
     assert_true(equal < 500);
 }
 
-/* A request, its answer, then another kind of request about the same thing on another connection. */
+/* A request, its response, then another kind of request about the same key on another connection. */
 static void test_get_after_put(void **unused)
 {
     (void)unused;
@@ -268,7 +268,7 @@ static void test_get_after_put(void **unused)
     clerk_close(k);
 }
 
-/* Requests of different parts are never in flight on one connection, and still it has several in flight. */
+/* Requests of different partitions are never in flight on one connection, which still has several in flight. */
 static void test_parts_are_kept_apart(void **unused)
 {
     (void)unused;
@@ -345,7 +345,7 @@ static aph_value gen_holes(aph_gen *g)
     return aph_record("f", aph_gen_number(g) < 500 ? aph_str("early") : aph_gen_below(g, 2) ? f : aph_str("late"));
 }
 
-/* Kinds that come up are known before any is sent; what a hole decides is not guessed. */
+/* The kinds are known before any request is sent, except those that depend on a hole. */
 static void test_kinds_that_can_be_made(void **unused)
 {
     (void)unused;
@@ -359,7 +359,7 @@ static void test_kinds_that_can_be_made(void **unused)
     assert_int_equal(aph_count(aphi_generator_kinds(&model)), 3);
 }
 
-/* What waits for an action that was given a new label waits for the new one; later labels are greater. */
+/* An action that waits for a relabelled one waits for its new label; later labels are greater. */
 static void test_renamed(void **unused)
 {
     (void)unused;
@@ -384,7 +384,7 @@ static aph_value gen_values(aph_gen *g)
     return aph_record("f", aph_str("del"), "tag", aph_hole(2, aph_array(0, NULL), "id"));
 }
 
-/* What is said often, and beside what; not what is said once, nor what is for a hole to say. */
+/* Frequent values and the fields beside them, without rare values and those that depend on a hole. */
 static void test_values_that_come_up(void **unused)
 {
     (void)unused;
@@ -400,7 +400,7 @@ static void test_values_that_come_up(void **unused)
     assert_int_equal(aph_count(aph_field(values, "tag")), 0);
 }
 
-/* A kind after which a branch was reached is wanted more than its generator makes it. */
+/* A kind that led to a new branch becomes more frequent. */
 static void test_kinds_are_weighted(void **unused)
 {
     (void)unused;
@@ -412,7 +412,7 @@ static void test_kinds_are_weighted(void **unused)
         plain += a.send && !aph_str_is(aph_field(a.send, "f"), "a");
     }
     clerk_close(k);
-    k = clerk_open(&model, 1, 1, 8); /* a run changes as it gets longer, so both begin anew */
+    k = clerk_open(&model, 1, 1, 8); /* a run changes as it gets longer, so both start again */
     k->branches = aph_object();
     for (int i = 0; i < 20000; i++) {
         aphi_action a = act(k);

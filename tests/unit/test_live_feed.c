@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_live_feed.c - what the oracle says of a live run does not depend on how late it is told. */
+ * test_live_feed.c - the verdict on a live run does not depend on the delay of the observations. */
 #include "tester/live_feed.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ static void mark_history(void *context)
         aph_mark(h->seen[i].message);
 }
 
-/* Requests without an answer, oldest first, by connection. */
+/* Outstanding requests, oldest first, by connection. */
 typedef struct open_requests {
     uint64_t number[HISTORY_CONNECTIONS][64];
     size_t count[HISTORY_CONNECTIONS];
@@ -38,7 +38,7 @@ static uint64_t oldest(open_requests *open, int64_t connection)
     return first;
 }
 
-static void see(aphi_live_feed *w, const history_seen *s, open_requests *open, int64_t now)
+static void observe(aphi_live_feed *w, const history_seen *s, open_requests *open, int64_t now)
 {
     if (s->sent)
         open->number[s->connection][open->count[s->connection]++] =
@@ -47,8 +47,8 @@ static void see(aphi_live_feed *w, const history_seen *s, open_requests *open, i
         aphi_live_feed_received(w, s->connection, s->message, oldest(open, s->connection));
 }
 
-/* The verdict if the history happens before our eyes, at some pace, and the oracle is asked now and then. */
-static aph_verdict watched(const aph_model *model, const history *h, bool whole, aphi_choice *c)
+/* The verdict on the history if it happens live, at some pace, and the oracle is fed from time to time. */
+static aph_verdict judge_live(const aph_model *model, const history *h, bool whole, aphi_choice *c)
 {
     char error[200];
     aph_oracle_options options = {.environment = "tcp", .whole = whole};
@@ -58,7 +58,7 @@ static aph_verdict watched(const aph_model *model, const history *h, bool whole,
     int64_t now = aphi_clock_ns();
     aph_root_add(mark_history, (void *)h);
     for (size_t i = 0; i < h->count; i++) {
-        see(w, &h->seen[i], &open, now);
+        observe(w, &h->seen[i], &open, now);
         if (aphi_choice_chance(c, 1, 3))
             now += (int64_t)aphi_choice_below(c, 30) * MS;
         if (aphi_choice_chance(c, 1, 2))
@@ -66,7 +66,7 @@ static aph_verdict watched(const aph_model *model, const history *h, bool whole,
         if (aphi_choice_chance(c, 1, 8))
             aph_collect();
     }
-    /* Of a request that was alone, it is the same whether its answer is lost or will never come. */
+    /* For a request that is alone on its connection, a lost response is the same as one that never comes. */
     for (int64_t i = 0; model->rpc && i < HISTORY_CONNECTIONS; i++)
         if (open.count[i] == 1 && aphi_choice_chance(c, 1, 2))
             aphi_live_feed_lost(w, i, oldest(&open, i));
@@ -77,7 +77,7 @@ static aph_verdict watched(const aph_model *model, const history *h, bool whole,
     return verdict;
 }
 
-/* Does no connection ever have two requests in flight? Then parts can be judged apart. */
+/* Returns true if no connection ever has two requests in flight: then partitions can be judged separately. */
 static bool is_one_at_a_time(const history *h)
 {
     size_t open[HISTORY_CONNECTIONS] = {0};
@@ -102,7 +102,7 @@ static void same_as_at_once(const subject *s, size_t cases)
             history_mutate(&h, s, shape, &c);
         aph_verdict expected = compare_judge(s->model, &h, "tcp", COMPARE_LIVE).verdict;
         bool whole = !is_one_at_a_time(&h) || aphi_choice_chance(&c, 1, 2);
-        aph_verdict verdict = watched(s->model, &h, whole, &c);
+        aph_verdict verdict = judge_live(s->model, &h, whole, &c);
         if (verdict != expected) {
             history_print(&h);
             fail_msg("%s, history %zu: %d if told late, %d at once", s->model->name, i, (int)verdict, (int)expected);
@@ -135,7 +135,7 @@ static aph_value request_of(const char *f)
     return aph_record("f", aph_str(f), "key", aph_str("k"), "value", aph_str("v"));
 }
 
-/* A request waits for its end, but not for ever; and not in the way of those that must be told before it. */
+/* A request waits for its end for a limited time; earlier observations are fed before it. */
 static void test_waits(void **unused)
 {
     (void)unused;
@@ -156,7 +156,7 @@ static void test_waits(void **unused)
     assert_int_equal(aphi_live_feed_last(w), 2);
     aphi_live_feed_lost(w, 1, put);
     assert_int_equal(aphi_live_feed_advance(w, begin + 1001 * MS, UINT64_MAX), APH_PASS);
-    /* After the failure nothing more is told. */
+    /* After the failure nothing more is fed. */
     get = aphi_live_feed_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + 1002 * MS);
     aphi_live_feed_received(w, 2, aph_str("never stored"), get);
     assert_int_equal(aphi_live_feed_advance(w, begin + 1003 * MS, UINT64_MAX), APH_FAIL);
@@ -165,7 +165,7 @@ static void test_waits(void **unused)
     aphi_live_feed_close(w);
 }
 
-/* More than the ring holds at first, all waiting; each end finds its request. */
+/* More waiting observations than the initial ring holds; each end finds its request. */
 static void test_grows(void **unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_reorder.c - orders in which a subject may have dealt with requests. */
+ * test_reorder.c - orders in which a subject may have processed requests. */
 #include "shrink/reorder.h"
 
 #include <setjmp.h>
@@ -62,8 +62,8 @@ static void test_by_answers(void **state)
     aphi_script_free(&s);
 }
 
-/* What was answered before another was sent stays before it, a connection keeps its order, and all that overlapped
- * comes in either order some time. */
+/* A request that was answered before another was sent stays before it; the order on a connection is kept; overlapping
+ * requests occur in both orders. */
 static void test_at_random(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_run.c - runs against a server that does what its requests tell it: each outcome, and the trace of it. */
+ * test_run.c - runs against a server that its requests control: each verdict, and its trace. */
 #include "tester/run.h"
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@
 
 #define MS INT64_C(1000000)
 
-/* ---- the models: an echo, that says what is sent to it ----------------------------------------------------------- */
+/* ---- the models: an echo, which repeats its requests ------------------------------------------------------------- */
 
 static void step(aph *m, aph_value *state)
 {
@@ -45,13 +45,13 @@ static const aph_model echo_loose = {.version = APH_MODEL_VERSION, .name = "echo
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
-static void say(int fd, const char *text)
+static void write_text(int fd, const char *text)
 {
     if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
         perror("send");
 }
 
-/* One request; the connection to go on with, or -1. */
+/* Serves one request. Returns the connection to continue with, or -1. */
 static int serve_request(int fd, char *line)
 {
     char answer[300];
@@ -67,20 +67,20 @@ static int serve_request(int fd, char *line)
     if (!strcmp(line, "\"late\""))
         usleep(450000);
     if (!strcmp(line, "\"wrong\""))
-        say(fd, "\"right\"\n");
+        write_text(fd, "\"right\"\n");
     else if (!strcmp(line, "\"twice\""))
-        say(fd, "\"twice\"\n\"twice\"\n");
+        write_text(fd, "\"twice\"\n\"twice\"\n");
     else if (!strcmp(line, "\"garbage\""))
-        say(fd, "}{\n");
+        write_text(fd, "}{\n");
     else if (!strcmp(line, "\"half\""))
-        say(fd, "\"hal");
+        write_text(fd, "\"hal");
     else if (!strcmp(line, "\"slow\"")) {
         for (char *c = answer; *c; c++) {
-            say(fd, (char[]){*c, 0});
+            write_text(fd, (char[]){*c, 0});
             usleep(60000);
         }
     } else if (strcmp(line, "\"close\"") && strcmp(line, "\"reset\""))
-        say(fd, answer);
+        write_text(fd, answer);
     if (!strcmp(line, "\"reset\""))
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
     bool stays = strcmp(line, "\"half\"") && strcmp(line, "\"bye\"") && strcmp(line, "\"close\"") &&
@@ -90,7 +90,7 @@ static int serve_request(int fd, char *line)
     return stays ? fd : -1;
 }
 
-/* What came on a connection; false when it is no more. A request that is cut in two by a read is put together. */
+/* Reads from a connection. Returns false at its end. A request that was split by a read is joined. */
 static bool serve_peer(int fd, char *inbox, size_t size)
 {
     size_t have = strlen(inbox);
@@ -190,7 +190,7 @@ static int close_world(void **state)
     return 0;
 }
 
-/* Actions, one a line, without the header, and with ' for ". */
+/* Actions, one per line, without the header, and with ' for ". */
 static void read_script(world *w, const char *actions)
 {
     char text[4000], error[300];
@@ -202,11 +202,13 @@ static void read_script(world *w, const char *actions)
         fail_msg("%s", error);
 }
 
-static void go(world *w, const aph_model *model, const char *actions, aphi_run_verdict expected, const char *why)
+static void expect_run(world *w, const aph_model *model, const char *actions, aphi_run_verdict expected,
+                       const char *why)
 {
     read_script(w, actions);
     aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1,
-                                .connections = 4, .depth = 4, .patience_ns = w->patience_ns ? w->patience_ns : 200 * MS, .trace = w->trace,
+                                .connections = 4, .depth = 4, .trace = w->trace,
+                                .patience_ns = w->patience_ns ? w->patience_ns : 200 * MS,
                                 .trace_name = w->trace_path, .idle_ns = w->idle_ns};
     int64_t began = aphi_clock_ns();
     w->run = aphi_run_go(&options);
@@ -218,16 +220,16 @@ static void go(world *w, const aph_model *model, const char *actions, aphi_run_v
         fail_msg("it says \"%s\", not \"%s\"", w->run->why, why);
 }
 
-static size_t count_moments(const world *w, aphi_run_event_kind kind)
+static size_t count_events(const world *w, aphi_run_event_kind kind)
 {
     size_t n = 0, all;
-    const aphi_run_event *moments = aphi_run_events(w->run, &all);
+    const aphi_run_event *events = aphi_run_events(w->run, &all);
     for (size_t i = 0; i < all; i++)
-        n += moments[i].kind == kind;
+        n += events[i].kind == kind;
     return n;
 }
 
-/* The trace has its header and a line for each moment, each of them JSON. */
+/* The trace has its header and a line for each event, all of them JSON. */
 static void expect_whole_trace(const world *w, size_t lines)
 {
     char text[20000];
@@ -248,7 +250,7 @@ static void expect_whole_trace(const world *w, size_t lines)
 static void test_pass(void **state)
 {
     world *w = *state;
-    go(w, &echo,
+    expect_run(w, &echo,
        "{'label':1,'conn':0,'send':'a'}\n"
        "{'label':3,'conn':1,'send':'b','chunk':1}\n"
        "{'label':5,'conn':0,'send':'c','wait':{'answer':2}}\n"
@@ -258,12 +260,12 @@ static void test_pass(void **state)
     assert_int_equal(w->run->facts.requests, 5);
     assert_int_equal(w->run->facts.answers, 5);
     size_t n;
-    const aphi_run_event *moments = aphi_run_events(w->run, &n);
+    const aphi_run_event *events = aphi_run_events(w->run, &n);
     assert_int_equal(n, 10);
     assert_int_equal(aphi_run_script(w->run)->count, 5);
     assert_true(w->run->script_whole);
-    for (size_t i = 0; i < n; i++) { /* requests odd, answers even */
-        const aphi_run_event *m = &moments[i];
+    for (size_t i = 0; i < n; i++) { /* requests odd, responses even */
+        const aphi_run_event *m = &events[i];
         assert_int_equal(m->label % 2, m->kind == APHI_RUN_EVENT_SENT);
     }
     expect_whole_trace(w, 11);
@@ -272,7 +274,7 @@ static void test_pass(void **state)
 static void test_wrong_answer(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
        APHI_RUN_FAIL, "the model cannot explain");
     assert_true(w->run->rejected_event >= 0);
     size_t n;
@@ -283,14 +285,15 @@ static void test_wrong_answer(void **state)
 static void test_unasked_answer(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':3,'send':'twice'}\n{'label':3,'conn':1,'send':'a','wait':{'pause_us':20000}}\n",
+    expect_run(w, &echo, "{'label':1,'conn':3,'send':'twice'}\n"
+                         "{'label':3,'conn':1,'send':'a','wait':{'pause_us':20000}}\n",
        APHI_RUN_FAIL, "connection 3: response without a request");
 }
 
 static void test_starved(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':1,'send':'silent'}\n",
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':1,'send':'silent'}\n",
        APHI_RUN_STARVED, "request 3 on connection 1: no response within");
     assert_true(w->took >= 200 * MS);
     assert_true(w->run->doubtful);
@@ -299,36 +302,36 @@ static void test_starved(void **state)
 
 static int64_t never_idle(void) { return 1; }
 
-/* While others have all processors, a subject cannot help being late. */
+/* While other processes use all processors, a subject may be late. */
 static void test_late_under_load(void **state)
 {
     world *w = *state;
     w->idle_ns = never_idle;
-    go(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explains");
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explains");
 }
 
-/* Parts of a message break the silence, as long as they come. */
+/* Parts of a message end the silence. */
 static void test_slow_is_not_silent(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'slow'}\n", APHI_RUN_PASS, "explains");
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'slow'}\n", APHI_RUN_PASS, "explains");
     assert_true(w->took >= 300 * MS);
 }
 
 static void test_dead(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'close'}\n", APHI_RUN_DEAD,
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'close'}\n", APHI_RUN_DEAD,
        "connection 0: it closed the connection; a response was outstanding");
-    assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
-    assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
+    assert_int_equal(count_events(w, APHI_RUN_EVENT_LOST), 1);
+    assert_int_equal(count_events(w, APHI_RUN_EVENT_DROPPED), 1);
     expect_whole_trace(w, 4);
 }
 
 static void test_reset(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'reset'}\n", APHI_RUN_DEAD, "reset");
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'reset'}\n", APHI_RUN_DEAD, "reset");
     assert_true(w->run->doubtful);
 }
 
@@ -337,41 +340,42 @@ static void test_refused(void **state)
     world *w = *state;
     kill(w->server, SIGKILL);
     waitid(P_PID, (id_t)w->server, &(siginfo_t){0}, WEXITED | WNOWAIT);
-    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_RUN_DEAD, "cannot connect to the subject: Connection refused");
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_RUN_DEAD,
+               "cannot connect to the subject: Connection refused");
 }
 
-/* What was wrong before the end counts for more than the end. */
+/* An error before the end has precedence over the end. */
 static void test_wrong_then_dead(void **state)
 {
-    go(*state, &echo, "{'label':1,'conn':0,'send':'wrong'}\n{'label':3,'conn':0,'send':'close'}\n",
+    expect_run(*state, &echo, "{'label':1,'conn':0,'send':'wrong'}\n{'label':3,'conn':0,'send':'close'}\n",
        APHI_RUN_FAIL, "the model cannot explain");
 }
 
 static void test_malformed(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':2,'send':'garbage'}\n", APHI_RUN_MALFORMED,
+    expect_run(w, &echo, "{'label':1,'conn':2,'send':'garbage'}\n", APHI_RUN_MALFORMED,
        "connection 2: not a message");
-    assert_int_equal(count_moments(w, APHI_RUN_EVENT_MALFORMED), 1);
+    assert_int_equal(count_events(w, APHI_RUN_EVENT_MALFORMED), 1);
     expect_whole_trace(w, 3);
 }
 
 static void test_cut_off(void **state)
 {
-    go(*state, &echo, "{'label':1,'conn':0,'send':'half'}\n", APHI_RUN_MALFORMED, "in the middle of a message");
+    expect_run(*state, &echo, "{'label':1,'conn':0,'send':'half'}\n", APHI_RUN_MALFORMED, "in the middle of a message");
 }
 
-/* Where the model lets the subject close what is settled, the connection is opened again. */
+/* If the model lets the subject close idle connections, they are opened again. */
 static void test_closes_settled(void **state)
 {
     world *w = *state;
-    go(w, &echo_closes,
+    expect_run(w, &echo_closes,
        "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':0,'send':'a','wait':{'pause_us':50000}}\n",
        APHI_RUN_PASS, "explains");
-    assert_int_equal(count_moments(w, APHI_RUN_EVENT_DROPPED), 1);
+    assert_int_equal(count_events(w, APHI_RUN_EVENT_DROPPED), 1);
 }
 
-/* So many connections, which the subject breaks off with so many requests on each. */
+/* Opens connections that the subject resets, with several requests on each. */
 static void break_off(world *w, int connections, int requests, aphi_run_verdict outcome, const char *why)
 {
     char *script;
@@ -382,7 +386,7 @@ static void break_off(world *w, int connections, int requests, aphi_run_verdict 
         for (int i = 0; i < requests; i++, label += 2)
             fprintf(out, "{'label':%d,'conn':%d,'send':'reset'}\n", label, c);
     fclose(out);
-    go(w, &echo_closes, script, outcome, why);
+    expect_run(w, &echo_closes, script, outcome, why);
     free(script);
 }
 
@@ -404,30 +408,30 @@ static void test_broken_off_alone(void **state)
 static void test_must_not_close(void **state)
 {
     world *w = *state;
-    go(w, &echo,
+    expect_run(w, &echo,
        "{'label':1,'conn':0,'send':'bye'}\n{'label':3,'conn':1,'send':'a','wait':{'pause_us':50000}}\n",
        APHI_RUN_DEAD, "connection 0: it closed the connection");
 }
 
-/* A connection that we close with a request on the way loses that answer and no other. */
+/* A connection that the tester closes with an outstanding request loses that response and no other. */
 static void test_close_and_reopen(void **state)
 {
     world *w = *state;
-    go(w, &echo,
+    expect_run(w, &echo,
        "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'close':true}\n"
        "{'label':5,'conn':0,'send':'b'}\n",
        APHI_RUN_PASS, "explains");
-    assert_int_equal(count_moments(w, APHI_RUN_EVENT_CLOSED), 1);
-    assert_int_equal(count_moments(w, APHI_RUN_EVENT_LOST), 1);
-    assert_int_equal(count_moments(w, APHI_RUN_EVENT_RECEIVED), 1);
+    assert_int_equal(count_events(w, APHI_RUN_EVENT_CLOSED), 1);
+    assert_int_equal(count_events(w, APHI_RUN_EVENT_LOST), 1);
+    assert_int_equal(count_events(w, APHI_RUN_EVENT_RECEIVED), 1);
     expect_whole_trace(w, 6);
 }
 
-/* A model that does not pair answers with requests: silence must end the run all the same. */
+/* A model that does not pair responses with requests: silence ends the run, too. */
 static void test_loose(void **state)
 {
     world *w = *state;
-    go(w, &echo_loose, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'silent'}\n",
+    expect_run(w, &echo_loose, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'silent'}\n",
        APHI_RUN_STARVED, "the subject is silent, but every explanation has a pending response");
 }
 
@@ -439,7 +443,7 @@ static void test_loose_and_patient(void **state)
     test_loose(state);
 }
 
-/* A subject that reads nothing more, where nobody knows what it owes. */
+/* A subject that stops reading, where outstanding requests are unknown. */
 static void test_does_not_read(void **state)
 {
     world *w = *state;
@@ -458,7 +462,7 @@ static void test_does_not_read(void **state)
     assert_non_null(strstr(w->run->why, "does not read"));
 }
 
-/* A disk that is full: an error, and a trace that ends with a line. */
+/* A full disk: an error, and a trace that ends with a complete line. */
 static void test_full_disk(void **state)
 {
     world *w = *state;
@@ -481,11 +485,11 @@ static void test_full_disk(void **state)
     assert_true(n > 0 && n < 150 && text[n - 1] == '\n');
 }
 
-/* A failure that needs a request outside of the model is none. */
+/* A failure that needs a request outside the model does not count. */
 static void test_unknown_request(void **state)
 {
     world *w = *state;
-    go(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':7}\n", APHI_RUN_TROUBLE,
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':7}\n", APHI_RUN_TROUBLE,
        "request 3: an echo takes a string");
     assert_int_equal(w->run->fault, APH_FAULT_REQUEST);
 }
@@ -500,7 +504,7 @@ static void test_stopped(void **state)
     assert_int_equal(w->run->outcome, APHI_RUN_STOPPED);
 }
 
-/* Made up as it goes, to the limit on messages and not much beyond. */
+/* Generated actions, up to about the limit of messages. */
 static void test_generated(void **state)
 {
     world *w = *state;
@@ -510,7 +514,7 @@ static void test_generated(void **state)
         fail_msg("%s", w->run->why);
     uint64_t messages = w->run->facts.requests + w->run->facts.answers;
     assert_true(messages >= 390 && messages <= 410);
-    assert_int_equal(aphi_run_script(w->run)->count, w->run->facts.requests + count_moments(w, APHI_RUN_EVENT_CLOSED));
+    assert_int_equal(aphi_run_script(w->run)->count, w->run->facts.requests + count_events(w, APHI_RUN_EVENT_CLOSED));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_run_log.c - the last events of a long run are kept, in order and with their numbers; of actions, all. */
+ * test_run_log.c - the latest events of a long run are stored in order and with their numbers; all actions are stored.
+ * */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_script.c - scripts on disk: what is written reads back, what is wrong is told with its line. */
+ * test_script.c - scripts on disk: they read back as written; errors have line numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,8 @@ static void test_errors(void **unused)
         {HEADER "{\"label\":1,\"conn\":0,\"send\":1}\n{\"label\":", "f:3: ", "column 1"},
         {HEADER "{\"conn\":0,\"send\":1}", "f:2: ", "\"label\" must be an integer"},
         {HEADER "{\"label\":2,\"conn\":0,\"send\":1}", "f:2: ", "odd"},
-        {HEADER "{\"label\":1,\"conn\":0,\"send\":1}\n{\"label\":1,\"conn\":0,\"send\":1}", "f:3: ", "labels must rise"},
+        {HEADER "{\"label\":1,\"conn\":0,\"send\":1}\n{\"label\":1,\"conn\":0,\"send\":1}", "f:3: ",
+         "labels must rise"},
         {HEADER "{\"label\":1,\"send\":1}", "f:2: ", "\"conn\""},
         {HEADER "{\"label\":1,\"conn\":-1,\"send\":1}", "f:2: ", "\"conn\""},
         {HEADER "{\"label\":1,\"conn\":0}", "f:2: ", "needs \"send\""},
@@ -156,7 +157,7 @@ static void test_files(void **unused)
     assert_false(aphi_script_read(folder, &again, error, sizeof error));
     aphi_script_free(&s);
     unlink(path);
-    /* a folder in the way stays, and nothing is left beside it */
+    /* a folder at the path remains, and no temporary file is left */
     assert_int_equal(mkdir(path, 0777), 0);
     assert_false(aphi_script_write(path, &s, error, sizeof error));
     assert_int_equal(files_in(folder), 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_shrink.c - which minimal script comes out, for failures that are told by looking at the script. */
+ * test_shrink.c - the minimal script for failures that are defined by a predicate on scripts. */
 #include "shrink/shrink.h"
 
 #include <setjmp.h>
@@ -40,17 +40,17 @@ static void is_script(const aphi_script *s, const char *lines)
 typedef struct failure {
     bool (*fails)(const aphi_script *s, size_t *taken);
     uint64_t runs, stop_at;
-    unsigned in_100; /* of the runs that could fail; 0: all */
+    unsigned in_100; /* probability of failure; 0: 1 */
     int64_t run_ns;
     aphi_choice chance;
     bool says_taken;
     unsigned steps;
-    size_t half;            /* so many actions */
-    uint64_t runs_to_half;  /* until there were at most so many; 0: there never were */
-    aph_value values; /* that requests often have */
+    size_t half;            /* number of actions */
+    uint64_t runs_to_half;  /* time until there were at most that many; 0: never */
+    aph_value values; /* frequent values of fields */
 } failure;
 
-static int run(void *context, const aphi_script *s)
+static int run_candidate(void *context, const aphi_script *s)
 {
     failure *f = context;
     f->runs++;
@@ -60,7 +60,7 @@ static int run(void *context, const aphi_script *s)
         return -1;
     size_t taken = 1;
     bool fails = f->fails(s, &taken) && (!f->in_100 || aphi_choice_below(&f->chance, 100) < f->in_100);
-    aph_collect(); /* what is needed must be held */
+    aph_collect(); /* the needed actions must be there */
     return fails ? (int)(f->says_taken ? taken : 1) : 0;
 }
 
@@ -86,7 +86,7 @@ static aphi_shrunk shrink(failure *f, const char *lines)
     aphi_script s = parse(lines);
     aph_root_add(mark_script, &s);
     aph_root_add(mark_values, f);
-    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = f, .step = count_step,
+    aphi_shrunk got = aphi_shrink(&s, run_candidate, &(aphi_shrink_options){.context = f, .step = count_step,
                                                                   .values = f->values, .functions = functions});
     aph_root_remove(mark_values, f);
     aph_root_remove(mark_script, &s);
@@ -106,7 +106,7 @@ static void shrinks_to(bool (*fails)(const aphi_script *, size_t *), const char 
     aphi_script_free(&got.script);
 }
 
-static const aphi_action *find(const aphi_script *s, const char *name, size_t *i)
+static const aphi_action *find_action(const aphi_script *s, const char *name, size_t *i)
 {
     for (; *i < s->count; ++*i) {
         if (aph_str_is(aph_field(s->actions[*i].send, "f"), name))
@@ -115,12 +115,12 @@ static const aphi_action *find(const aphi_script *s, const char *name, size_t *i
     return NULL;
 }
 
-/* ---- what is removed --------------------------------------------------------------------------------------------- */
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
 
 static bool a_then_b(const aphi_script *s, size_t *taken)
 {
     *taken = 0;
-    return find(s, "a", taken) && find(s, "b", taken);
+    return find_action(s, "a", taken) && find_action(s, "b", taken);
 }
 
 static void test_removes_requests(void **unused)
@@ -136,7 +136,7 @@ static void test_removes_requests(void **unused)
                "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"a\"}}\n{\"label\":9,\"conn\":0,\"send\":{\"f\":\"b\"}}\n");
 }
 
-/* 2,000 requests of which two count; with what a run says about where it failed it takes fewer runs. */
+/* 2,000 requests, two of them needed; fewer runs if a run reports where it failed. */
 static uint64_t runs_for_many(bool says_taken)
 {
     failure f = {.fails = a_then_b, .says_taken = says_taken};
@@ -148,7 +148,7 @@ static uint64_t runs_for_many(bool says_taken)
                                            .send = aph_record("f", aph_str(name), "n", aph_int(i))});
     }
     aph_root_add(mark_script, &s);
-    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = &f});
+    aphi_shrunk got = aphi_shrink(&s, run_candidate, &(aphi_shrink_options){.context = &f});
     aph_root_remove(mark_script, &s);
     is_script(&got.script, "{\"label\":1401,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
                            "{\"label\":2201,\"conn\":0,\"send\":{\"f\":\"b\"}}\n");
@@ -166,17 +166,17 @@ static void test_many_requests(void **unused)
     assert_true(untold < 150);
 }
 
-/* Each of the two is needed because of the other: "open" without "shut" does not do. */
+/* Each of the two is needed because of the other: "open" without "shut" fails. */
 static bool balanced(const aphi_script *s, size_t *taken)
 {
     size_t opens = 0, shuts = 0, i = 0;
-    while (find(s, "open", &i))
+    while (find_action(s, "open", &i))
         opens++;
-    for (i = 0; find(s, "shut", &i);)
+    for (i = 0; find_action(s, "shut", &i);)
         shuts++;
     *taken = s->count;
     i = 0;
-    return opens == shuts && find(s, "x", &i);
+    return opens == shuts && find_action(s, "x", &i);
 }
 
 static void test_removes_pairs(void **unused)
@@ -193,8 +193,8 @@ static void test_removes_pairs(void **unused)
 static bool on_two_connections(const aphi_script *s, size_t *taken)
 {
     *taken = 0;
-    const aphi_action *a = find(s, "a", taken);
-    const aphi_action *b = a ? find(s, "b", taken) : NULL;
+    const aphi_action *a = find_action(s, "a", taken);
+    const aphi_action *b = a ? find_action(s, "b", taken) : NULL;
     return b && a->connection != b->connection && b->chunk == 2;
 }
 
@@ -209,12 +209,12 @@ static void test_connections_and_writes(void **unused)
         "\n");
 }
 
-/* The second must not be sent before the first was answered. */
+/* The second must not be sent before the response to the first. */
 static bool waits(const aphi_script *s, size_t *taken)
 {
     *taken = 0;
-    const aphi_action *a = find(s, "a", taken);
-    const aphi_action *b = a ? find(s, "b", taken) : NULL;
+    const aphi_action *a = find_action(s, "a", taken);
+    const aphi_action *b = a ? find_action(s, "b", taken) : NULL;
     for (size_t i = 0; b && i < s->count && &s->actions[i] <= b; i++) {
         const aphi_action *between = &s->actions[i];
         if (between <= a || between->wait == APHI_WAIT_NOTHING)
@@ -230,7 +230,7 @@ static void test_waits(void **unused)
     (void)unused;
     const char *expected = "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
                            "{\"label\":7,\"conn\":0,\"send\":{\"f\":\"b\"},\"wait\":{\"answer\":2}}\n";
-    shrinks_to(waits, /* what is removed passes its wait on */
+    shrinks_to(waits, /* a removed action passes its wait on */
                "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
                "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"c\"}}\n"
                "{\"label\":5,\"conn\":1,\"send\":{\"f\":\"d\"},\"wait\":{\"answer\":4}}\n"
@@ -243,7 +243,7 @@ static void test_waits(void **unused)
                expected);
 }
 
-/* Fails only while the two are on their way together: no wait may be added. */
+/* Fails only while both are in flight: no wait may be added. */
 static bool at_once(const aphi_script *s, size_t *taken) { return a_then_b(s, taken) && !waits(s, taken); }
 
 static void test_no_waits(void **unused)
@@ -262,8 +262,8 @@ static void test_no_waits(void **unused)
 static bool same_key(const aphi_script *s, size_t *taken)
 {
     *taken = 0;
-    const aphi_action *put = find(s, "put", taken);
-    const aphi_action *get = put ? find(s, "get", taken) : NULL;
+    const aphi_action *put = find_action(s, "put", taken);
+    const aphi_action *get = put ? find_action(s, "get", taken) : NULL;
     aph_value key = put ? aph_field(put->send, "key") : APH_NIL, value = put ? aph_field(put->send, "value") : APH_NIL;
     return get && aph_field(get->send, "key") == key && aph_is_str(key) && aph_count(key) >= 2 && aph_is_int(value) &&
            aph_int_of(value) >= 17;
@@ -285,8 +285,8 @@ static void test_simplifies_values(void **unused)
 static bool has_tag(const aphi_script *s, size_t *taken)
 {
     *taken = 0;
-    const aphi_action *put = find(s, "put", taken);
-    const aphi_action *get = put ? find(s, "get", taken) : NULL;
+    const aphi_action *put = find_action(s, "put", taken);
+    const aphi_action *get = put ? find_action(s, "get", taken) : NULL;
     return get && aph_has(get->send, aph_str("tag")) && !aph_is_int(aph_field(get->send, "tag"));
 }
 
@@ -295,7 +295,7 @@ static bool has_hole(const aphi_script *s, size_t *taken)
     size_t i = 0;
     if (!has_tag(s, taken))
         return false;
-    return aphi_expression_is_hole(aph_field(find(s, "get", &i)->send, "tag"));
+    return aphi_expression_is_hole(aph_field(find_action(s, "get", &i)->send, "tag"));
 }
 
 static void test_holes(void **unused)
@@ -304,10 +304,10 @@ static void test_holes(void **unused)
     const char *lines =
         "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n{\"label\":3,\"conn\":0,\"send\":{\"f\":\"post\"}}\n"
         "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":{\"$\":[4,[\"tag\"],\"id\"]}}}\n";
-    shrinks_to(has_tag, lines, /* a constant, if that will do */
+    shrinks_to(has_tag, lines, /* a constant, if it is enough */
                "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n"
                "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":\"\"}}\n");
-    shrinks_to(has_hole, lines, /* the message that it referred to is gone */
+    shrinks_to(has_hole, lines, /* the message that it referred to was removed */
                "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n"
                "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":{\"$\":[2,[\"tag\"],\"id\"]}}}\n");
 }
@@ -332,7 +332,7 @@ static void test_sometimes(void **unused)
     assert_true(right >= 47);
 }
 
-/* Where few runs fit into the time, they are for cutting, from the first on. */
+/* If few runs fit into the budget, they are used for cutting. */
 static void test_slow_runs(void **unused)
 {
     (void)unused;
@@ -344,7 +344,7 @@ static void test_slow_runs(void **unused)
     }
     aph_root_add(mark_script, &s);
     failure f = {.fails = a_then_b, .says_taken = true, .run_ns = 20000000, .half = 250};
-    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = &f, .step = count_step,
+    aphi_shrunk got = aphi_shrink(&s, run_candidate, &(aphi_shrink_options){.context = &f, .step = count_step,
                                                                   .budget_ns = 40 * f.run_ns});
     aph_root_remove(mark_script, &s);
     assert_in_range(f.runs_to_half, 1, 6);
@@ -370,7 +370,7 @@ static void test_never_again(void **unused)
     assert_true(got.runs < 200);
     aphi_script_free(&got.script);
     aphi_script nothing = {0};
-    got = aphi_shrink(&nothing, run, &(aphi_shrink_options){.context = &f});
+    got = aphi_shrink(&nothing, run_candidate, &(aphi_shrink_options){.context = &f});
     assert_int_equal(got.script.count, 0);
     aphi_script_free(&got.script);
 }
@@ -384,7 +384,7 @@ static void test_told_to_stop(void **unused)
         assert_int_equal(got.runs, at);
         assert_false(got.minimal);
         assert_int_equal(got.failed, at > 1);
-        assert_int_equal(got.reproduced, got.confirmed); /* what was stopped is no run that passed */
+        assert_int_equal(got.reproduced, got.confirmed); /* a stopped run does not count as passing */
         size_t taken;
         assert_true(a_then_b(&got.script, &taken)); /* the best so far */
         aphi_script_free(&got.script);
@@ -399,7 +399,8 @@ static void test_budget(void **unused)
                           "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"c\",\"x\":[\"zzz\"],\"n\":2000}}\n"
                           "{\"label\":5,\"conn\":2,\"send\":{\"f\":\"b\",\"x\":[\"yyy\",3,4],\"n\":3000}}\n");
     aph_root_add(mark_script, &s);
-    aphi_shrunk got = aphi_shrink(&s, run, &(aphi_shrink_options){.context = &f, .budget_ns = 250000000, .confirm = 3});
+    aphi_shrunk got = aphi_shrink(&s, run_candidate, &(aphi_shrink_options){.context = &f, .budget_ns = 250000000,
+                                                                            .confirm = 3});
     aph_root_remove(mark_script, &s);
     assert_false(got.minimal);
     assert_true(got.ns < 2000000000);
@@ -410,11 +411,9 @@ static void test_budget(void **unused)
     aphi_script_free(&s);
 }
 
-/* ---- relevance --------------------------------------------------------------------------------------------------- */
+/* ---- substitution ------------------------------------------------------------------------------------------------ */
 
-/* ---- what is exchanged ------------------------------------------------------------------------------------------- */
-
-/* A read fails of what is old, or was written before; and so does an erase with a body. */
+/* A read of an old or written resource fails, and so does an erase with a body. */
 static bool read_or_odd(const aphi_script *s, size_t *taken)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -449,7 +448,7 @@ static void exchanges_to(bool (*fails)(const aphi_script *, size_t *), const cha
     aphi_script_free(&got.script);
 }
 
-/* The write is not needed where something is already; but nothing is said that requests never say together. */
+/* The write is not needed if the resource exists; but values that never occur together are not combined. */
 static void test_exchanges(void **unused)
 {
     (void)unused;
@@ -462,12 +461,12 @@ static void test_exchanges(void **unused)
                  "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"read\",\"key\":\"\"}}\n");
 }
 
-static bool says(const aphi_script *s, size_t i, const char *what)
+static bool has_value(const aphi_script *s, size_t i, const char *what)
 {
     return aph_str_is(aph_field(s->actions[i].send, "f"), what);
 }
 
-/* The tag of the second write is weak, as is one that was made so; that of what is old always. */
+/* The tag of the second write is weak, like one that was weakened; that of an old resource always is. */
 static bool weak_tag_of(const aphi_script *s, size_t *taken, const char *known)
 {
     size_t writes = 0;
@@ -477,8 +476,8 @@ static bool weak_tag_of(const aphi_script *s, size_t *taken, const char *known)
         *taken = i + 1;
         if (known && !aph_field(m, "key"))
             continue;
-        writes += says(s, i, "write");
-        if (says(s, i, "read") && function && writes && (writes > 1 || made))
+        writes += has_value(s, i, "write");
+        if (has_value(s, i, "read") && function && writes && (writes > 1 || made))
             return true;
     }
     return false;
@@ -488,7 +487,7 @@ static bool weak_tag(const aphi_script *s, size_t *taken) { return weak_tag_of(s
 
 static bool weak_tag_of_old(const aphi_script *s, size_t *taken) { return weak_tag_of(s, taken, "old"); }
 
-/* What is done to the tag makes up for a write, perhaps if all is about something else. */
+/* Another function on the tag replaces a write, perhaps with another resource in all requests. */
 static void test_exchanges_functions(void **unused)
 {
     (void)unused;
@@ -506,20 +505,20 @@ static void test_exchanges_functions(void **unused)
 #undef WRITE
 }
 
-/* A read of what is newer than it may be; or of what never has that tag. */
+/* A read of a resource that is newer than possible, or that never has that tag. */
 static bool condition(const aphi_script *s, size_t *taken)
 {
     for (size_t i = 0; i < s->count; i++) {
         aph_value m = s->actions[i].send;
         *taken = i + 1;
         bool since = aph_field(m, "since") != APH_NIL, match = aph_field(m, "match") != APH_NIL;
-        if (says(s, i, "read") && ((i > 0 && since) || (match && !since)))
+        if (has_value(s, i, "read") && ((i > 0 && since) || (match && !since)))
             return true;
     }
     return false;
 }
 
-/* One condition stands for another; but for no field that all requests have. */
+/* One condition replaces another, but not a field that all requests have. */
 static void test_exchanges_fields(void **unused)
 {
     (void)unused;
@@ -538,10 +537,10 @@ static void test_exchanges_fields(void **unused)
 static bool looks(const aphi_script *s, size_t *taken)
 {
     *taken = 1;
-    return says(s, 0, "look") || says(s, 0, "get") || says(s, 0, "ask");
+    return has_value(s, 0, "look") || has_value(s, 0, "get") || has_value(s, 0, "ask");
 }
 
-/* What is said becomes simpler, and never goes back. */
+/* Values become simpler, and never more complex. */
 static void test_exchanges_for_what_is_simpler(void **unused)
 {
     (void)unused;

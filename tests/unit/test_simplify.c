@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_simplify.c - simpler forms: which there are, and that they come to an end. */
+ * test_simplify.c - simpler forms: their list, and termination. */
 #include "script/simplify.h"
 
 #include <setjmp.h>
@@ -67,7 +67,7 @@ static aph_value random_expression(aphi_choice *c, int depth)
     }
 }
 
-/* Down any chain there is an end, and no form is the expression itself. */
+/* Every chain ends, and no form is the expression itself. */
 static void test_chains_end(void **unused)
 {
     (void)unused;
@@ -80,7 +80,7 @@ static void test_chains_end(void **unused)
                 assert_ptr_not_equal(form, v);
             if (count == 0)
                 break;
-            /* the least step, mostly: that makes the longest chains */
+            /* mostly the smallest step, for the longest chains */
             assert_true(aphi_simpler(v, aphi_choice_chance(&c, 1, 4) ? aphi_choice_below(&c, count) : count - 1, &v));
         }
         assert_true(steps < 5000);

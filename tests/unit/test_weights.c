@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_weights.c - what led to a new branch is liked, what was only drawn does not count, and liking wears off. */
+ * test_weights.c - options that led to a new branch get a bonus, which decays; draws that are not used do not count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
