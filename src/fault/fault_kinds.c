@@ -182,7 +182,7 @@ static void copy_field(const aphi_field *f, aphi_buffer *out) { aphi_buffer_add(
 static void copy_head(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->n); }
 
 /* Writes the edited fields, `more` fields, and the end of the head. */
-static void copy_fields(aphi_fault *fault, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
+static void edit_fields(aphi_fault *fault, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
 {
     aphi_field f;
     size_t at = h->start_n;
@@ -192,7 +192,12 @@ static void copy_fields(aphi_fault *fault, const aphi_head *h, editor edit, cons
     aphi_buffer_add(out, h->bytes + at, h->n - at);
 }
 
-static void copy_start(const aphi_head *h, aphi_buffer *out) { aphi_buffer_add(out, h->bytes, h->start_n); }
+/* The same after the first line. */
+static void edit_head(aphi_fault *fault, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
+{
+    aphi_buffer_add(out, h->bytes, h->start_n);
+    edit_fields(fault, h, edit, more, out);
+}
 
 static void without_framing(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
@@ -242,11 +247,10 @@ static aphi_fault_effect change_a_byte(aphi_fault *fault, const aphi_head *h, ap
     aphi_fault_effect effect = {.drop_byte = fault->kind == APHI_FAULT_DROP_BYTE,
                                 .add_byte = fault->kind == APHI_FAULT_ADD_BYTE,
                                 .byte = (char)('a' + aphi_choice_below(&fault->choice, 26))};
-    copy_start(h, out);
     if (h->body == APHI_BODY_LENGTH)
-        copy_fields(fault, h, with_other_length, "", out);
+        edit_head(fault, h, with_other_length, "", out);
     else
-        aphi_buffer_add(out, h->bytes + h->start_n, h->n - h->start_n);
+        copy_head(h, out);
     return effect;
 }
 
@@ -486,29 +490,25 @@ static aphi_fault_effect inject_into_request(aphi_fault *fault, const aphi_head 
         effect.drop_body = true;
         aphi_buffer_str(out, "GET");
         aphi_buffer_add(out, h->bytes + h->method_n, h->start_n - h->method_n);
-        copy_fields(fault, h, without_framing, "", out);
+        edit_fields(fault, h, without_framing, "", out);
         return effect;
     case APHI_FAULT_HEAD_AS_GET:
         effect.as_get = true;
         aphi_buffer_str(out, "GET");
         aphi_buffer_add(out, h->bytes + h->method_n, h->n - h->method_n);
         return effect;
-    case APHI_FAULT_FIRST_TAG: copy_start(h, out); copy_fields(fault, h, with_first_tag, "", out); return effect;
+    case APHI_FAULT_FIRST_TAG: edit_head(fault, h, with_first_tag, "", out); return effect;
     case APHI_FAULT_EARLY_RETURN: return (aphi_fault_effect){.status = 200, .drop_body = true};
     case APHI_FAULT_SKIP_WRITE: return (aphi_fault_effect){.status = 204, .drop_body = true};
     case APHI_FAULT_EMPTY_OUTPUT: effect.close = true; break;
     case APHI_FAULT_FLIP_TAG_BIT: flip_tag_bit(fault, h, tag_bytes(h), out); return effect;
     case APHI_FAULT_WRONG_PATH: change_path(h, out); return effect;
-    case APHI_FAULT_DROP_FIELD: copy_start(h, out); copy_fields(fault, h, without_field, "", out); return effect;
-    case APHI_FAULT_WEAKEN_IF_MATCH:
-        copy_start(h, out);
-        copy_fields(fault, h, with_strong_tags, "", out);
-        return effect;
-    case APHI_FAULT_STRIP_WEAK: copy_start(h, out); copy_fields(fault, h, without_weak_tags, "", out); return effect;
+    case APHI_FAULT_DROP_FIELD: edit_head(fault, h, without_field, "", out); return effect;
+    case APHI_FAULT_WEAKEN_IF_MATCH: edit_head(fault, h, with_strong_tags, "", out); return effect;
+    case APHI_FAULT_STRIP_WEAK: edit_head(fault, h, without_weak_tags, "", out); return effect;
     case APHI_FAULT_REQUEST_BODY:
         effect.drop_body = true;
-        copy_start(h, out);
-        copy_fields(fault, h, without_framing, "Content-Length: 0\r\n", out);
+        edit_head(fault, h, without_framing, "Content-Length: 0\r\n", out);
         return effect;
     case APHI_FAULT_ADD_BYTE:
     case APHI_FAULT_DROP_BYTE: return change_a_byte(fault, h, out);
@@ -640,7 +640,7 @@ static aphi_fault_effect change_status(aphi_fault *fault, const aphi_head *h, bo
     aphi_buffer_add(out, h->bytes, version);
     aphi_buffer_format(out, " %d %s\r\n", fault->to, reason(fault->to));
     if (has_none || (had_none && !to_head))
-        copy_fields(fault, h, without_framing, has_none ? "" : "Content-Length: 0\r\n", out);
+        edit_fields(fault, h, without_framing, has_none ? "" : "Content-Length: 0\r\n", out);
     else
         aphi_buffer_add(out, h->bytes + h->start_n, h->n - h->start_n);
     return effect;
@@ -656,14 +656,10 @@ aphi_fault_effect aphi_fault_response(aphi_fault *fault, const aphi_head *h, boo
     switch (fault->kind) {
     case APHI_FAULT_STATUS: return change_status(fault, h, to_head, out);
     case APHI_FAULT_FIELD_NAME: rename_field(fault, h, out); return (aphi_fault_effect){0};
-    case APHI_FAULT_DROP_RESPONSE_FIELD:
-        copy_start(h, out);
-        copy_fields(fault, h, without_field, "", out);
-        return (aphi_fault_effect){0};
+    case APHI_FAULT_DROP_RESPONSE_FIELD: edit_head(fault, h, without_field, "", out); return (aphi_fault_effect){0};
     case APHI_FAULT_STALE_TAG: write_first_tag(fault, h, target, out); return (aphi_fault_effect){0};
     case APHI_FAULT_RESPONSE_BODY:
-        copy_start(h, out);
-        copy_fields(fault, h, without_framing, "Content-Length: 0\r\n", out);
+        edit_head(fault, h, without_framing, "Content-Length: 0\r\n", out);
         return (aphi_fault_effect){.drop_body = true};
     default: return change_a_byte(fault, h, out);
     }

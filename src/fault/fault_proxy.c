@@ -15,8 +15,8 @@
  * Invariants: 1. the memory of a channel is bounded: a side is not read while its `in`, the other's `out`, or the list
  *                of pending requests is full
  *             2. half-closes and resets are forwarded after the bytes before them
- *             3. a closed channel is on the list of dirty channels, and freed when its turn comes there
- *             4. events are hints: the result of a read or a write decides
+ *             3. events are hints: the result of a read or a write decides
+ *             4. after each event of a channel it is settled: all bytes are forwarded for which there is room
  * Cost:       two copies of each byte; a read and a write for the bytes that arrive together. */
 #include "fault/fault_proxy.h"
 
@@ -90,7 +90,6 @@ typedef struct channel {
     bool overtaken;     /* wrong-order: this response is appended to `late`, which follows the next response */
     aphi_buffer late;
     bool held, decided; /* wrong-client: the next response waits for another client; its client is decided */
-    bool dirty, closed;
 } channel;
 
 struct aphi_fault_proxy {
@@ -106,28 +105,18 @@ struct aphi_fault_proxy {
     size_t top, capacity, first_free;
     size_t channels;
     uint64_t number;
-    channel **dirty;
-    size_t dirty_count, dirty_capacity;
     int warnings;
     aphi_fault_proxy_stats stats;
     char buffer[READ_BYTES];
 };
 
 static void side_ready(void *proxy, void *data, uint32_t events);
+static void settle_channel(aphi_fault_proxy *p, channel *l);
 
 static void warn(aphi_fault_proxy *p, const char *what, int why)
 {
     if (p->warnings++ < WARNINGS_MAX)
         fprintf(stderr, "antiphon: %s: %s\n", what, strerror(why));
-}
-
-static void mark_dirty(aphi_fault_proxy *p, channel *l)
-{
-    if (l->dirty || l->closed)
-        return;
-    l->dirty = true;
-    APHI_RESERVE(p->dirty, p->dirty_capacity, p->dirty_count + 1);
-    p->dirty[p->dirty_count++] = l;
 }
 
 static void start_timer(aphi_fault_proxy *p, const channel *l, timer_kind kind, int64_t ns)
@@ -156,26 +145,25 @@ static void close_side(aphi_fault_proxy *p, side *s, bool reset)
     aphi_buffer_free(&s->out);
 }
 
-/* reset: both sides see a reset instead of an end. */
-static void close_channel(aphi_fault_proxy *p, channel *l, bool reset)
-{
-    close_side(p, &l->client, reset);
-    close_side(p, l->target, reset);
-    mark_dirty(p, l);
-    l->closed = true;
-    p->slots[l->slot] = NULL;
-    if (l->slot < p->first_free)
-        p->first_free = l->slot;
-    p->channels--;
-    set_accepting(p, true);
-}
-
 static void free_channel(channel *l)
 {
     aphi_buffer_free(&l->late);
     free(l->pending);
     free(l->target);
     free(l);
+}
+
+/* reset: both sides see a reset instead of an end. */
+static void close_channel(aphi_fault_proxy *p, channel *l, bool reset)
+{
+    close_side(p, &l->client, reset);
+    close_side(p, l->target, reset);
+    p->slots[l->slot] = NULL;
+    if (l->slot < p->first_free)
+        p->first_free = l->slot;
+    p->channels--;
+    set_accepting(p, true);
+    free_channel(l);
 }
 
 static void place_channel(aphi_fault_proxy *p, channel *l)
@@ -229,7 +217,7 @@ static void add_channel(aphi_fault_proxy *p, int fd)
     if (p->bytewise)
         l->request_framing.state = l->response_framing.state = APHI_FRAMING_OPAQUE;
     place_channel(p, l);
-    mark_dirty(p, l);
+    settle_channel(p, l);
 }
 
 static void accept_ready(void *proxy, void *data, uint32_t events)
@@ -371,7 +359,7 @@ static bool other_client_waits(const aphi_fault_proxy *p, const channel *l)
     return false;
 }
 
-static void swap_targets(aphi_fault_proxy *p, channel *a, channel *b)
+static void swap_targets(channel *a, channel *b)
 {
     side *target = a->target;
     aphi_http_framing framing = a->response_framing;
@@ -384,11 +372,10 @@ static void swap_targets(aphi_fault_proxy *p, channel *a, channel *b)
         both[i]->target->channel = both[i];
         both[i]->decided = true;
         both[i]->held = false;
-        mark_dirty(p, both[i]);
     }
 }
 
-/* May the response that begins here be forwarded now? */
+/* May the response that begins here be forwarded now? If not, it waits, or the channel has got another target. */
 static bool decide_client(aphi_fault_proxy *p, channel *l)
 {
     if (p->fault->kind != APHI_FAULT_WRONG_CLIENT || l->in_response || l->decided || l->target->at_end)
@@ -398,7 +385,8 @@ static bool decide_client(aphi_fault_proxy *p, channel *l)
         l->decided = true;
         if (!aphi_fault_due(p->fault))
             return true;
-        swap_targets(p, l, other);
+        swap_targets(l, other);
+        settle_channel(p, other); /* it may be closed, but does not change l, whose client is decided */
         return false;
     }
     l->decided = !other_client_waits(p, l);
@@ -485,10 +473,15 @@ static bool forward_responses(aphi_fault_proxy *p, channel *l)
     bool forwarded = false;
     while (!l->over && !l->delayed && unwritten(&l->client) < OUT_MAX) {
         forwarded = respond_locally(l) || forwarded;
+        if (l->over)
+            break;
+        if (unread(l->target) && !decide_client(p, l)) {
+            if (l->decided)
+                continue; /* with its new target */
+            break;
+        }
         side *from = l->target;
         const char *bytes = from->in.n ? from->in.data + from->in_start : "";
-        if (l->over || (unread(from) && !decide_client(p, l)))
-            break;
         aphi_piece piece = aphi_http_framing_next(&l->response_framing, bytes, unread(from), from->at_end);
         if (piece.kind == APHI_PIECE_MORE)
             break;
@@ -579,27 +572,28 @@ static bool may_read(const channel *l, const side *s)
     return l->over || (unwritten(l->target) < OUT_MAX && pending_count(l) < PENDING_MAX);
 }
 
-static void read_side(aphi_fault_proxy *p, side *s)
+/* Returns false if the channel was closed. */
+static bool read_side(aphi_fault_proxy *p, side *s)
 {
     channel *l = s->channel;
     ssize_t n = recv(s->watch.fd, p->buffer, sizeof p->buffer, MSG_DONTWAIT);
     if (n > 0) {
         aphi_buffer_add(&s->in, p->buffer, (size_t)n);
-        if (s->is_target && p->bytewise && !inject_bytewise(p, l, (size_t)n))
-            return;
-    } else if (n == 0) {
+        return !s->is_target || !p->bytewise || inject_bytewise(p, l, (size_t)n);
+    }
+    if (n == 0) {
         s->at_end = true;
     } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
         if (!s->is_target) {
             close_channel(p, l, true);
-            return;
+            return false;
         }
         if (s->connecting)
             warn(p, "cannot connect to the target", errno);
         s->failed = s->at_end = s->write_failed = true;
         s->connecting = false;
     }
-    mark_dirty(p, l);
+    return true;
 }
 
 static void side_ready(void *proxy, void *data, uint32_t events)
@@ -610,10 +604,10 @@ static void side_ready(void *proxy, void *data, uint32_t events)
         s->blocked = false;
         if (!(events & EPOLLERR))
             s->connecting = false;
-        mark_dirty(p, s->channel);
     }
-    if ((events & EPOLLIN && may_read(s->channel, s)) || events & (EPOLLERR | EPOLLHUP))
-        read_side(p, s);
+    bool reads = (events & EPOLLIN && may_read(s->channel, s)) || events & (EPOLLERR | EPOLLHUP);
+    if (!reads || read_side(p, s))
+        settle_channel(p, s->channel);
 }
 
 /* ---- settling ---------------------------------------------------------------------------------------------------- */
@@ -674,18 +668,6 @@ static void settle_channel(aphi_fault_proxy *p, channel *l)
     update_interest(p, l->target);
 }
 
-static void settle_dirty(aphi_fault_proxy *p)
-{
-    while (p->dirty_count) { /* settling a channel may make another one dirty */
-        channel *l = p->dirty[--p->dirty_count];
-        l->dirty = false;
-        if (l->closed)
-            free_channel(l);
-        else
-            settle_channel(p, l);
-    }
-}
-
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 static void timer_due(void *proxy, const aphi_timer *due)
@@ -702,15 +684,13 @@ static void timer_due(void *proxy, const aphi_timer *due)
         break;
     case SILENCE_OVER: close_channel(p, l, true); return;
     }
-    mark_dirty(p, l);
+    settle_channel(p, l);
 }
 
+/* Returns false with errno if waiting failed. */
 static bool run_round(aphi_fault_proxy *p, int64_t timeout_ns)
 {
-    if (aphi_event_loop_run_once(&p->loop, timeout_ns) < 0 && errno != EINTR)
-        return false;
-    settle_dirty(p);
-    return true;
+    return aphi_event_loop_run_once(&p->loop, timeout_ns) >= 0 || errno == EINTR;
 }
 
 bool aphi_fault_proxy_run(aphi_fault_proxy *p, char *error, size_t error_size)
@@ -767,11 +747,9 @@ void aphi_fault_proxy_close(aphi_fault_proxy *p)
     for (size_t i = 0; i < p->top; i++)
         if (p->slots[i])
             close_channel(p, p->slots[i], true);
-    settle_dirty(p);
     aphi_event_loop_close_watch(&p->loop, &p->listener);
     aphi_event_loop_close(&p->loop);
     free(p->slots);
-    free(p->dirty);
     free(p);
 }
 
