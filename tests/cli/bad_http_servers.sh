@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_http_servers.sh - web servers that want to confuse, flood or exhaust the tester: each gets the right verdict and the clause that it
-# breaks, in good time and little memory, and leaves a whole trace.
+# bad_http_servers.sh - web servers that confuse, flood or exhaust the tester: each gets the right verdict with the violated
+# clause, with bounded memory, and leaves a complete trace.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
+find_python
 folder=$dir/folder
 kilobytes=$(sanitized && echo 800000 || echo 65536)
-seconds=60 # a quarter of them count as silence where others take the processors, and a silence is had twice
 
-# Runs a command; its seconds and the kilobytes that it had at most go to the file that is named first.
+# measure.py FILE COMMAND...: runs the command and writes its seconds and its peak memory in KB to FILE.
 cat >"$dir/measure.py" <<'END_OF_PROGRAM'
 import resource, subprocess, sys, time
 begin = time.monotonic()
@@ -21,46 +20,46 @@ with open(sys.argv[1], 'w') as out:
 sys.exit(status if status >= 0 else 128 - status)
 END_OF_PROGRAM
 
-# whole FILE: each line of the trace is JSON, and antiphon can read it as a trace.
-whole() {
-    "$python" -S - "$1" <<'END_OF_PROGRAM' || fault "the trace is not whole"
+# trace_is_complete FILE: each line of the trace is JSON, and antiphon can read the trace.
+trace_is_complete() {
+    "$python" -S - "$1" <<'END_OF_PROGRAM' || fail "the trace is incomplete"
 import json, sys
 text = open(sys.argv[1], 'rb').read()
-assert text.endswith(b'\n'), 'the last line has no end'
+assert text.endswith(b'\n'), 'the last line has no newline'
 for line in text.splitlines():
     json.loads(line)
 END_OF_PROGRAM
     "$ANTIPHON" check http "$1" >"$dir/check" 2>&1
     local status=$?
     case $status in
-    0 | 1 | 3 | 14 | 22) ;; # 14: an answer that nobody asked for
-    *) fault "check of the trace: exit code $status: $(head -3 "$dir/check")" ;;
+    0 | 1 | 3 | 14 | 22) ;; # 14: a response without a request
+    *) fail "check of the trace: exit code $status: $(head -3 "$dir/check")" ;;
     esac
 }
 
-# against CODE MODE TEXT [OPTION]...: the verdict on a server of that mode, and what is said of it.
+# against CODE MODE TEXT [OPTION]...: the verdict on a server of that mode (tests/support/bad_http_server.py), and its text.
 against() {
     local expected=$1 mode=$2 text=$3 took peak
     shift 3
     rm -rf "$folder"
-    told="test http, against a server of the mode $mode"
-    "$python" -S "$dir/measure.py" "$dir/measured" "$ANTIPHON" test http --no-shrink --messages 500 --seed 1 --folder "$folder" \
+    title="test http, against bad_http_server.py $mode"
+    "$python" -S "$dir/measure.py" "$dir/measured" "$ANTIPHON" test http "${budgets[@]}" --no-shrink --messages 500 --seed 1 --folder "$folder" \
         --patience 0.2 --run "$python -S $ANTIPHON_ROOT/tests/support/bad_http_server.py {port} $mode ${calls:-}" "$@" \
         >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
-    if [ $code -ne "$expected" ]; then fault "exit code $code, not $expected"; fi
+    if [ $code -ne "$expected" ]; then fail "exit code $code, not $expected"; fi
     if [ $code -eq 4 ]; then err "$text"; else out "$text"; fi
     read -r took peak <"$dir/measured"
-    if [ "$took" -gt $seconds ]; then fault "it took $took s"; fi
-    if [ "$peak" -gt "$kilobytes" ]; then fault "it took $peak KB"; fi
-    whole "$(find "$folder" -name '*.trace' -o -name trace.jsonl | head -1)"
+    if [ "$took" -gt $hang_s ]; then fail "it took $took s"; fi
+    if [ "$peak" -gt "$kilobytes" ]; then fail "it used $peak KB"; fi
+    trace_is_complete "$(find "$folder" -name '*.trace' -o -name trace.jsonl | head -1)"
 }
 
 # ---- lengths ---------------------------------------------------------------------------------------------------------
 
 against 50 negative-length 'RFC 9110 8.6: a Content-Length has digits only'
 against 50 signed-length 'RFC 9110 8.6: a Content-Length has digits only'
-# Beyond what we read is no fault of the server's.
+# Messages beyond our limits are not violations.
 against 3 overflowing-length 'by its Content-Length, a message of more than 16777216 bytes'
 against 3 long-length 'by its Content-Length, a message of more than 16777216 bytes'
 against 3 gigabyte-length 'by its Content-Length, a message of more than 16777216 bytes'
@@ -72,7 +71,7 @@ against 50 chunk-bare-lf 'RFC 9112 7.1'
 against 50 chunk-long 'RFC 9112 7.1'
 against 50 cut-body 'RFC 9112 8: the connection ends in the middle'
 
-# ---- what two readers would understand differently -------------------------------------------------------------------
+# ---- ambiguous framing -----------------------------------------------------------------------------------------------
 
 against 50 two-lengths 'RFC 9112 6.3: two different values of Content-Length'
 against 50 listed-lengths 'RFC 9112 6.3: two different values of Content-Length'
@@ -89,7 +88,7 @@ against 50 bare-cr 'RFC 9112 2.2: a CR without LF'
 against 50 nul 'RFC 9110 5.5: the byte 0'
 against 50 no-name 'RFC 9112 5'
 
-# ---- what is no HTTP/1.1 ---------------------------------------------------------------------------------------------
+# ---- bytes that are not HTTP/1.1----------------------------------------------------------------------------------------
 
 against 50 version-2 'RFC 9112 2.3: HTTP major version 2'
 against 50 status-99 'RFC 9110 15'
@@ -97,7 +96,7 @@ against 50 status-long 'RFC 9112 4'
 against 50 not-http 'RFC 9112 2.3'
 against 50 tls 'RFC 9112 2.3'
 
-# ---- what never ends -------------------------------------------------------------------------------------------------
+# ---- endless messages ------------------------------------------------------------------------------------------------
 
 for mode in endless-start endless-headers endless-header endless-name endless-1xx endless-zeros; do
     against 3 $mode 'a head of more than 65536 bytes, the limit of the tester'
@@ -112,22 +111,21 @@ against 1 flood fail
 against 8 drip 'no complete message'
 against 8 stall 'no response within'
 
-# ---- answers that nobody asked for, and none -------------------------------------------------------------------------
+# ---- unsolicited and missing responses -------------------------------------------------------------------------------
 
 against 1 twice 'response without a request' --connections 1 --pipeline 1
 against 1 early fail
 against 9 close 'it closed the connection; a response was outstanding'
 against 9 reset 'Connection reset by peer'
 
-# ---- connections that are opened towards us --------------------------------------------------------------------------
+# ---- connections to the tester ---------------------------------------------------------------------------------------
 
 calls='- {listen}'
-against 8 callers 'no response within' --listen 0
-seconds=90 # several runs: it is no verdict
+against 8 short-calls 'no response within' --listen 0
 if [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt 4400 ]; then
-    against 3 crowd 'the subject opened too many connections to the tester: 4096 at once' --listen 0 --patience 20
+    against 3 many-calls 'the subject opened too many connections to the tester: 4096 at once' --listen 0 --patience 20
 fi
 ulimit -n 200
-against 4 crowd 'cannot accept a connection of the subject: Too many open files' --listen 0 --patience 20
+against 4 many-calls 'cannot accept a connection of the subject: Too many open files' --listen 0 --patience 20
 
 finish

@@ -1,48 +1,40 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_subjects.sh - subjects that crash, stall, close, flood and lie, disks that are full, and signals: each gets the right
-# verdict or error in good time, says what is wrong, leaves a whole trace, and leaves no process behind.
+# bad_subjects.sh - subjects that crash, stall, close, flood and send wrong responses, full disks, and signals: each gets the
+# right verdict or error, a message with the reason, and a complete trace, and leaves no process behind.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What python3 names may be a script that looks for it.
-python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
+find_python
 folder=$dir/folder
 pids=$dir/pid
 mkdir "$dir/home"
 
-milliseconds() { date +%s%3N; }
+# bad_kv MODE [NUMBER]: the command for a subject (tests/support/bad_kv_server.py).
+bad_kv() { echo "$python -S $ANTIPHON_ROOT/tests/support/bad_kv_server.py {port} $1 ${2:-5} $pids"; }
 
-# The command for a subject: hostile MODE [NUMBER].
-hostile() { echo "$python -S $ANTIPHON_ROOT/tests/support/bad_kv_server.py {port} $1 ${2:-5} $pids"; }
-
-# gone: the subject that was started last is no more.
-gone() {
-    local pid i=0
+# subject_has_ended: the last subject ends.
+subject_has_ended() {
+    local pid
     pid=$(cat "$pids" 2>/dev/null) || return 0
-    while kill -0 "$pid" 2>/dev/null && [ "$(ps -o stat= -p "$pid")" != Z ]; do
-        i=$((i + 1))
-        if [ $i -gt 100 ]; then
-            fault "the subject, process $pid, is still there"
-            kill -9 "$pid"
-            break
-        fi
-        sleep 0.02
-    done
+    if ! wait_until has_ended "$pid"; then
+        fail "the subject, process $pid, is still there"
+        kill -9 "$pid"
+    fi
     rm -f "$pids"
 }
 
-# whole FILE [CODE]: each line of the trace is JSON, and antiphon can read it as a trace; CODE: unless with that code.
-whole() {
+# trace_is_complete FILE [CODE]: each line of the trace is JSON, and antiphon can read the trace, or exits with CODE.
+trace_is_complete() {
     if ! [ -s "$1" ]; then
-        fault "there is no trace $1"
+        fail "there is no trace $1"
         return
     fi
-    "$python" -S - "$1" <<'END' || fault "a line of $1 is torn"
+    "$python" -S - "$1" <<'END' || fail "a line of $1 is incomplete"
 import json, sys
 text = open(sys.argv[1], 'rb').read()
-assert text.endswith(b'\n'), 'the last line has no end'
+assert text.endswith(b'\n'), 'the last line has no newline'
 for line in text.splitlines():
     json.loads(line)
 END
@@ -50,142 +42,141 @@ END
     local status=$?
     case $status in
     0 | 1 | 3 | 22 | "${2:-0}") ;;
-    *) fault "check of $1: exit code $status: $(head -3 "$dir/check")" ;;
+    *) fail "check of $1: exit code $status: $(head -3 "$dir/check")" ;;
     esac
 }
 
-# The trace of the run that was told of: beside its script if that was kept.
+# The trace of the last run, beside its script if that was kept.
 # shellcheck disable=SC2012 # we made these names
 trace() { ls -t "$folder"/*.trace "$folder"/trace.jsonl 2>/dev/null | head -1; }
 
-# against CODE SECONDS SUBJECT [OPTION]...: a test of kv with what hostile said, which must end in so many seconds.
+# against CODE SUBJECT [OPTION]...: a test of kv.
 against() {
-    local expected=$1 most=$2 subject=$3 begin took
-    shift 3
+    local expected=$1 subject=$2 begin=$SECONDS
+    shift 2
     rm -rf "$folder"
-    begin=$(milliseconds)
     run "$expected" test kv --run "$subject" --folder "$folder" --messages 2000 --seed 1 --no-shrink "$@"
-    took=$(($(milliseconds) - begin))
-    if [ $took -gt $((most * 1000)) ]; then fault "it took $took ms"; fi
-    gone
-    if [ "$expected" -ne 51 ]; then whole "$(trace)" "${orphan:-}"; fi
+    check "it took $((SECONDS - begin)) s" [ $((SECONDS - begin)) -le $hang_s ]
+    subject_has_ended
+    if [ "$expected" -ne 51 ]; then trace_is_complete "$(trace)" "${orphan:-}"; fi
 }
 
-# ---- what the subject does -------------------------------------------------------------------------------------------
+# ---- behaviour of the subject----------------------------------------------------------------------------------------
 
-against 0 20 "$(hostile right)"
+against 0 "$(bad_kv right)"
 out pass
-against 0 20 "$(hostile late)" --messages 50
-against 0 20 "$(hostile noisy)" --messages 50
-# A byte at a time is a message all the same; if that takes long, it is not silence.
-against 0 20 "$(hostile bytes)" --messages 100
-against 0 20 "$(hostile slow)" --messages 20 --connections 1 --pipeline 1
+against 0 "$(bad_kv late)" --messages 50
+against 0 "$(bad_kv noisy)" --messages 50
+# Messages that arrive byte by byte; slow bytes are not silence.
+against 0 "$(bad_kv bytes)" --messages 100
+against 0 "$(bad_kv slow)" --messages 20 --connections 1 --pipeline 1
 
-against 9 10 "$(hostile kill)"
+against 9 "$(bad_kv kill)"
 out 'the subject was killed by SIGKILL'
-against 9 10 "$(hostile crash)"
+against 9 "$(bad_kv crash)"
 out 'the subject was killed by SIGSEGV'
-against 9 10 "$(hostile exit)"
+against 9 "$(bad_kv exit)"
 out 'the subject exited with status 3'
-against 9 10 "$(hostile leave)"
+against 9 "$(bad_kv leave)"
 out 'the subject exited with status 0'
-against 9 10 "$(hostile close)"
+against 9 "$(bad_kv close)"
 out 'it closed the connection; a response was outstanding'
-against 9 10 "$(hostile settle)"
+against 9 "$(bad_kv settle)"
 out 'it closed the connection'
 no_out 'was outstanding'
-against 9 10 "$(hostile reset)"
+against 9 "$(bad_kv reset)"
 out 'Connection reset by peer'
-against 9 10 "$(hostile half)"
+against 9 "$(bad_kv half)"
 out 'it closed the connection; a response was outstanding'
-against 9 10 "$(hostile door)"
+against 9 "$(bad_kv door)"
 out 'connection'
 
-against 8 15 "$(hostile stop)"
+against 8 "$(bad_kv stop)"
 out 'no response within 0.4 s; the subject is stopped by a signal'
-against 8 15 "$(hostile hang)"
+against 8 "$(bad_kv hang)"
 out 'no response within'
-against 8 15 "$(hostile accept)"
+against 8 "$(bad_kv accept)"
 out 'request 1 on connection'
-against 8 20 "$(hostile trickle)" --patience 0.05
+against 8 "$(bad_kv trickle)" --patience 0.05
 out 'no complete message'
-# Nobody takes the connections, and the queue for them is short.
-against 8 12 "$(hostile unlet)" --connections 20 --patience 0.2
+# It does not accept connections, and its backlog is short.
+against 8 "$(bad_kv unlet)" --connections 20 --patience 0.2
 out 'no response within'
 
-# The time that is given is all the time there is, also for a message that never ends.
-against 3 8 "$(hostile trickle)" --time 2
+# --time also ends a run in the middle of a message.
+against 3 "$(bad_kv trickle)" --time 2
 out 'time limit reached; no complete message'
 
-# What never happens again is no proof: a subject may be slow, and a close that crosses a request is seen as a reset.
-for shrink in --no-shrink --shrink-time=2; do
+# A failure that does not occur again is not proof: a subject may be slow, and a close that crosses a request looks like a
+# reset.
+for shrink in --no-shrink --shrink-time=20; do
     rm -f "$pids.once"
-    against 3 60 "$(hostile once-hang)" "$shrink" --messages 100
+    against 3 "$(bad_kv once-hang)" "$shrink" --messages 100
     out 'the subject may be slow'
     rm -f "$pids.once"
-    against 3 60 "$(hostile once-reset)" "$shrink" --messages 100
+    against 3 "$(bad_kv once-reset)" "$shrink" --messages 100
     out 'Connection reset by peer'
     out 'the system resets a connection'
 done
 rm -f "$pids.once"
-# But what comes after such a silence may be proof.
-against 1 60 "$(hostile once-hang-then-wrong)" --shrink-time=2
+# But a wrong response after such a silence is proof.
+against 1 "$(bad_kv once-hang-then-wrong)"
 rm -f "$pids.once"
 
-# Neither is a silence that ends, though it is there every time; on a busy machine it may not be noticed at all.
+# A silence that ends is not proof either, even if it occurs every time; on a busy machine it may go unnoticed.
 for shrink in --no-shrink --shrink-time=2; do
-    told="test, a subject that is slow, $shrink"
+    title="test, a slow subject, $shrink"
     rm -rf "$folder"
-    "$ANTIPHON" test kv --run "$(hostile doze)" --folder "$folder" --messages 30 --seed 1 --shrink-time 2 "$shrink" \
+    "$ANTIPHON" test kv --run "$(bad_kv doze)" --folder "$folder" --messages 30 --seed 1 --shrink-time 2 "$shrink" \
         >"$dir/out" 2>"$dir/err"
     code=$?
     check "it is rejected: $code" [ $code -eq 0 -o $code -eq 3 ]
-    gone
+    subject_has_ended
     check 'its script is kept' [ -z "$(ls "$folder"/*.script 2>/dev/null)" ]
 done
 
-against 50 10 "$(hostile garbage)"
+against 50 "$(bad_kv garbage)"
 out 'not a message'
-against 50 10 "$(hostile cut)"
+against 50 "$(bad_kv cut)"
 out 'in the middle of a message'
-orphan=14 against 1 10 "$(hostile twice 1)" --connections 1 --pipeline 1
+orphan=14 against 1 "$(bad_kv twice 1)" --connections 1 --pipeline 1
 out 'response without a request'
-against 1 10 "$(hostile wrong)"
+against 1 "$(bad_kv wrong)"
 out 'the model cannot explain'
 
-# A run for which there was no time is not one that passed.
-told='test, a subject that takes long to start'
-"$ANTIPHON" test kv --run "sleep 0.6; exec $(hostile wrong)" --folder "$folder" --messages 50 --seed 1 --shrink-time 2 \
+# A run that was not tried for lack of time does not count as passed.
+title='test, a subject that starts slowly'
+"$ANTIPHON" test kv --run "sleep 0.6; exec $(bad_kv wrong)" --folder "$folder" --messages 50 --seed 1 --shrink-time 2 \
     >"$dir/out" 2>"$dir/err"
 no_err 'reproduced the failure'
 check 'it does not fail each time' grep -q -e 'reproduced in \([0-9]*\) of \1 runs' -e 'no time to reproduce' "$dir/out" "$dir/err"
-gone
+subject_has_ended
 
-# What never ends is not waited for, nor kept in memory.
-orphan=14 against 1 15 "$(hostile flood)"
-against 3 15 "$(hostile gigabyte)"
+# Endless responses are neither awaited nor kept in memory.
+orphan=14 against 1 "$(bad_kv flood)"
+against 3 "$(bad_kv gigabyte)"
 out 'a message of more than 16777216 bytes, the limit of the tester'
 if ! sanitized; then
-    told='test, a gigabyte as an answer'
+    title='test, a response of a gigabyte'
     peak=$("$python" -S -c '
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" test kv --folder "$folder" --no-shrink \
-        --run "$(hostile gigabyte 1)")
-    check "it took $peak KB" [ "$peak" -lt 200000 ]
-    gone
+        --run "$(bad_kv gigabyte 1)")
+    check "it used $peak KB" [ "$peak" -lt 200000 ]
+    subject_has_ended
     {
         echo '{"antiphon":1,"script":"kv","environment":"tcp","seed":1}'
         for i in $(seq 0 99); do echo "{\"label\":$((2 * i + 1)),\"conn\":$i,\"send\":{\"f\":\"get\",\"key\":\"a\"}}"; done
     } >"$dir/hoard.script"
-    run 3 replay --run "$(hostile hoard)" --folder "$folder" "$dir/hoard.script"
+    run 3 replay --run "$(bad_kv hoard)" --folder "$folder" "$dir/hoard.script"
     out 'incomplete messages take more than 256 MiB'
-    gone
+    subject_has_ended
 fi
 
-# ---- subjects that are not there -------------------------------------------------------------------------------------
+# ---- subjects that cannot be reached ---------------------------------------------------------------------------------
 
-against 51 10 "$(hostile stillborn)"
+against 51 "$(bad_kv stillborn)"
 err 'exited with status 1 before it listened'
 err 'cannot read its configuration'
 run 51 test kv --run 'no-such-program {port}' --folder "$folder"
@@ -199,158 +190,148 @@ err 'not HOST:PORT'
 run 51 test kv --target 127.0.0.1:1 --folder "$folder" --no-shrink
 err 'cannot connect to the subject: Connection refused; check the address'
 
-# Another program takes the port first: that is not what is tested, and the subject is started again elsewhere.
-cat >"$dir/thief.sh" <<'END'
-if [ "$3" = steals ] && ! [ -e "$2/stolen" ]; then
-    env -u ANTIPHON_SUBJECT setsid python3 -S -c '
+# Another program takes the port first: it is not tested, and the subject is started again on another port.
+cat >"$dir/take_port.sh" <<'END'
+if [ "$3" = listens ] && ! [ -e "$2/taken" ]; then
+    env -u ANTIPHON_SUBJECT setsid "$4" -S -c '
 import os, socket, sys, time
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("127.0.0.1", int(sys.argv[1])))
 s.listen()
-with open(sys.argv[2] + "/thief", "w") as out: out.write(str(os.getpid()))
-os.rename(sys.argv[2] + "/thief", sys.argv[2] + "/stolen")
-time.sleep(60)' "$1" "$2" &
-    while ! [ -e "$2/stolen" ]; do sleep 0.02; done
-elif [ "$3" = says ] && ! [ -e "$2/said" ]; then
-    : >"$2/said"
+with open(sys.argv[2] + "/pid", "w") as out: out.write(str(os.getpid()))
+os.rename(sys.argv[2] + "/pid", sys.argv[2] + "/taken")
+time.sleep(600)' "$1" "$2" &
+    while ! [ -e "$2/taken" ]; do sleep 0.02; done
+elif [ "$3" = reports ] && ! [ -e "$2/reported" ]; then
+    : >"$2/reported"
     echo 'bind: Address already in use' >&2
     exit 1
 fi
-shift 3
+shift 4
 exec "$@"
 END
-mkdir "$dir/theft"
-for way in steals says; do
-    against 0 30 "sh $dir/thief.sh {port} $dir/theft $way $(hostile right)" --messages 50
+mkdir "$dir/other"
+for way in listens reports; do
+    against 0 "sh $dir/take_port.sh {port} $dir/other $way $python $(bad_kv right)" --messages 50
 done
-kill "$(cat "$dir/theft/stolen")"
+kill "$(cat "$dir/other/taken")"
 
 run 52 replay "$dir/no-such.script"
 err 'no-such.script'
 no_err 'no subject'
 
-# ---- a disk that is full, and other trouble of our own ---------------------------------------------------------------
+# ---- full disks and other errors of the tester -----------------------------------------------------------------------
 
-# limited BLOCKS: no file may become larger than so many KB.
-told='test, with files of at most 16 KB'
+title='test, with files of at most 16 KB'
 rm -rf "$folder"
 (
     ulimit -f 16
-    "$ANTIPHON" test kv --run "$(hostile right)" --folder "$folder" --messages 20000 --seed 1 --output /dev/null
+    "$ANTIPHON" test kv --run "$(bad_kv right)" --folder "$folder" --messages 20000 --seed 1 --output /dev/null
 ) >"$dir/out" 2>"$dir/err"
 code=$?
 check "exit code $code, not 4" [ $code -eq 4 ]
 err "$folder/trace.jsonl: cannot be written"
 err 'another --folder'
-gone
-whole "$folder/trace.jsonl"
+subject_has_ended
+trace_is_complete "$folder/trace.jsonl"
 if [ "$(id -u)" -eq 0 ] && mkdir "$dir/small" && mount -t tmpfs -o size=64k none "$dir/small" 2>/dev/null; then
-    run 4 test kv --run "$(hostile right)" --folder "$dir/small" --messages 20000 --seed 1
+    run 4 test kv --run "$(bad_kv right)" --folder "$dir/small" --messages 20000 --seed 1
     err 'No space left on device'
-    gone
-    whole "$dir/small/trace.jsonl"
+    subject_has_ended
+    trace_is_complete "$dir/small/trace.jsonl"
     umount "$dir/small"
 fi
-run 4 test kv --run "$(hostile right)" --folder /dev/null/folder
+run 4 test kv --run "$(bad_kv right)" --folder /dev/null/folder
 err 'cannot create the folder'
-run 4 test kv --run "$(hostile right)" --folder "$dir/home" --messages 20 --report /dev/full
+run 4 test kv --run "$(bad_kv right)" --folder "$dir/home" --messages 20 --report /dev/full
 err '/dev/full: cannot be written: No space left on device'
-told='test, with a full standard output'
-"$ANTIPHON" test kv --run "$(hostile right)" --folder "$dir/home" --messages 20 >/dev/full 2>"$dir/err"
+title='test, with a full standard output'
+"$ANTIPHON" test kv --run "$(bad_kv right)" --folder "$dir/home" --messages 20 >/dev/full 2>"$dir/err"
 code=$?
 check "exit code $code, not 4" [ $code -eq 4 ]
 err 'stdout: cannot be written'
-gone
-# Too few descriptors are no fault of the subject's.
-told='test, with 40 descriptors'
+subject_has_ended
+# Too few file descriptors are not an error of the subject.
+title='test, with 40 descriptors'
 rm -rf "$folder"
 (
     ulimit -n 40
-    "$ANTIPHON" test kv --run "$(hostile right)" --folder "$folder" --connections 200 --messages 20000
+    "$ANTIPHON" test kv --run "$(bad_kv right)" --folder "$folder" --connections 200 --messages 20000
 ) >"$dir/out" 2>"$dir/err"
 code=$?
 check "exit code $code, not 4" [ $code -eq 4 ]
 err 'cannot be opened: Too many open files'
-gone
-whole "$folder/trace.jsonl"
+subject_has_ended
+trace_is_complete "$folder/trace.jsonl"
 
-# ---- signals to us ---------------------------------------------------------------------------------------------------
+# ---- signals to the tester -------------------------------------------------------------------------------------------
 
-# begin SUBJECT [OPTION]...: a test that would last; it is process $tester, and its subject was started.
+# begin SUBJECT [OPTION]...: starts a long test, process $tester, and waits for its subject.
 begin() {
-    local subject=$1 i=0
+    local subject=$1
     shift
-    told="test, to be interrupted: $subject"
+    title="test, to be interrupted: $subject"
     rm -rf "$folder" "$pids"
-    "$ANTIPHON" test kv --run "$subject" --folder "$folder" --time 60 --seed 1 "$@" \
+    "$ANTIPHON" test kv --run "$subject" --folder "$folder" --time 3600 --seed 1 "$@" \
         >"$dir/out" 2>"$dir/err" </dev/null &
     tester=$!
-    while ! [ -s "$pids" ]; do
-        i=$((i + 1))
-        if [ $i -gt 500 ]; then
-            fault 'the subject does not start'
-            break
-        fi
-        sleep 0.02
-    done
+    check 'the subject does not start' wait_until [ -s "$pids" ]
 }
 
-# ends CODE SECONDS: the tester does, with that code and in that time.
+# sends: waits until messages were sent.
+sends() { check 'it sends nothing' wait_until grep -qs '"send"' "$folder/trace.jsonl"; }
+
+# ends CODE: the tester exits with that code, long before its --time.
 ends() {
-    local begin took
-    begin=$(milliseconds)
+    local begin=$SECONDS
     wait "$tester"
     code=$?
-    took=$(($(milliseconds) - begin))
-    if [ $code -ne "$1" ]; then fault "exit code $code, not $1"; fi
-    if [ $took -gt $(($2 * 1000)) ]; then fault "it took $took ms to end"; fi
+    if [ $code -ne "$1" ]; then fail "exit code $code, not $1"; fi
+    check "it took $((SECONDS - begin)) s to end" [ $((SECONDS - begin)) -le $hang_s ]
 }
 
 for signal in INT TERM HUP; do
-    begin "$(hostile right)"
-    sleep 0.3
+    begin "$(bad_kv right)"
+    sends
     kill -$signal $tester
-    ends 5 5
+    ends 5
     out stopped
     out 'messages in '
-    gone
-    whole "$folder/trace.jsonl"
+    subject_has_ended
+    trace_is_complete "$folder/trace.jsonl"
 done
-# While the subject does not yet listen.
-begin "$(hostile elsewhere)"
+# Before the subject listens.
+begin "$(bad_kv elsewhere)"
 kill -INT $tester
-ends 5 3
+ends 5
 out 'before the subject listened'
-gone
-# Twice: at once, whatever there is to be done.
-begin "$(hostile right)"
-sleep 0.3
+subject_has_ended
+# A second signal ends it at once.
+begin "$(bad_kv right)"
+sends
 kill -INT $tester
 kill -INT $tester
 wait $tester
-gone
-whole "$folder/trace.jsonl"
-# While a failure is being made small: it stays a failure.
-begin "$(hostile wrong 40)" --patience 5
-i=0
-while ! grep -q . "$folder/trace.jsonl" 2>/dev/null && [ $i -lt 200 ]; do
-    i=$((i + 1))
-    sleep 0.02
-done
-sleep 1
+subject_has_ended
+trace_is_complete "$folder/trace.jsonl"
+# While a failure is shrunk: it stays a failure. A new subject means that shrinking has begun.
+begin "$(bad_kv wrong 40)" --patience 5
+first=$(cat "$pids")
+is_started_again() { [ -s "$pids" ] && [ "$(cat "$pids")" != "$first" ]; }
+check 'it does not shrink' wait_until is_started_again
 kill -INT $tester
 wait $tester
 code=$?
 check "exit code $code, neither 1 nor 5" [ $code -eq 1 -o $code -eq 5 ]
-gone
-if [ $code -eq 1 ]; then whole "$(trace)"; fi
-# There is no time for anything.
-begin "$(hostile right)"
-sleep 0.3
-disown $tester # the shell would tell of its end
+subject_has_ended
+if [ $code -eq 1 ]; then trace_is_complete "$(trace)"; fi
+# Killed.
+begin "$(bad_kv right)"
+sends
+disown $tester # so that the shell does not report it
 kill -KILL $tester
-gone
-whole "$folder/trace.jsonl"
+subject_has_ended
+trace_is_complete "$folder/trace.jsonl"
 
 finish

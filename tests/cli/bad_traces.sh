@@ -86,11 +86,11 @@ run 1 check register "$dir/both"
     head -c 400000000 /dev/zero | tr '\0' x
 } 2>/dev/null | "$ANTIPHON" check --json register - >"$dir/out" 2>"$dir/err"
 code=${PIPESTATUS[1]}
-told='check --json register - < a long line'
-if [ "$code" -ne 20 ]; then fault "exit code $code, not 20"; fi
+title='check --json register - < a long line'
+if [ "$code" -ne 20 ]; then fail "exit code $code, not 20"; fi
 resident=$(sed -n 's/.*"resident_kb":\([0-9]*\).*/\1/p' "$dir/out")
 check 'no resident_kb' [ -n "$resident" ]
-if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fault "it took $resident kB"; fi
+if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fail "it took $resident kB"; fi
 
 # Deep nesting is refused, not followed to the end of the stack.
 {

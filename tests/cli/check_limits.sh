@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check_limits.sh - several traces at a time, limits, and being told to stop.
+# check_limits.sh - antiphon check with several jobs, limits of time and memory, and signals.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -12,8 +12,8 @@ read_after_write() {
     line 2 send '{"f":"read"}'
     line 2 recv "$2"
 }
-# Every order of so many appends is another state, and none is what is read in the end.
-hopeless() {
+# Every order of these appends is another state, and none gives the value that is read.
+exponential() {
     for i in {1..18}; do line "$i" send "{\"f\":\"append\",\"key\":\"k\",\"value\":\"<$i>\"}"; done
     for i in {1..18}; do line "$i" recv '"ok"'; done
     line 99 send '{"f":"get","key":"k"}'
@@ -36,18 +36,18 @@ for jobs in 2 5 40 0; do
     check "-j $jobs differs" cmp -s "$dir/one" "$dir/many"
 done
 
-# The table says the same, but for the times; in the order of the files.
+# The table agrees except for times, in the order of the files.
 table() { "$ANTIPHON" check --verbose --color never "$@" register "${files[@]}" 2>/dev/null | awk '/h[0-9]/ {print $1, $2, $3}' |
     grep -E '^(pass|fail|error) ' >"$dir/table"; }
-told='--verbose'
+title='--verbose'
 table
 cp "$dir/table" "$dir/one"
 check 'no table' [ "$(wc -l <"$dir/one")" -ge 12 ]
 table -j 3
-# Details come as traces end, the rows of the table do not.
+# Details are printed as traces end; the table is sorted.
 check 'the table of -j 3 differs' [ "$(tail -12 "$dir/one")" = "$(tail -12 "$dir/table")" ]
 
-# What is shown of a failure does not depend on who judged it, unknowns of the server included.
+# The report of a failure does not depend on the worker, also with unknown values of the server.
 {
     line 1 send '{"f":"put","key":"k","value":1}'
     line 1 recv '{"code":201}'
@@ -60,54 +60,55 @@ run 1 check -j 2 etag-kv "$dir/unknowns" "$dir/unknowns"
 grep -vE '^(fail|verdict) |^2 files' "$dir/out" >"$dir/many"
 check 'what -j 2 shows differs' cmp -s "$dir/one" "$dir/many"
 
-# Limits. A verdict that is not certain is none.
-hopeless >"$dir/hopeless"
-run 3 check --time 0.3 kv "$dir/hopeless"
+# Limits: the verdict is unknown.
+exponential >"$dir/exponential"
+run 3 check --time 0.3 kv "$dir/exponential"
 out unknown
 out '--time'
-run 3 check --memory 30 kv "$dir/hopeless"
+run 3 check --memory 30 kv "$dir/exponential"
 out '--memory'
-run 3 check --time 0.3 --json kv "$dir/hopeless"
+run 3 check --time 0.3 --json kv "$dir/exponential"
 out '"limit":"time"'
 out '"verdict":"unknown"'
-run 1 check --time 0.3 kv "$dir/hopeless" "$dir/hopeless" "$ANTIPHON_ROOT/examples/kv-bad.jsonl"
+run 1 check --time 2 kv "$dir/exponential" "$dir/exponential" "$ANTIPHON_ROOT/examples/kv-bad.jsonl"
 
-# interrupted SIGNAL LINES ARGUMENT...: started, and stopped by the signal when it has printed so many lines.
+# interrupted SIGNAL LINES ARGUMENT...: interrupts the program after it has printed that many lines.
 interrupted() {
-    local signal=$1 lines=$2 pid begin=$SECONDS
+    local signal=$1 lines=$2 pid
     shift 2
-    told="$* and $signal"
+    title="$* and $signal"
     "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
     pid=$!
-    while [ "$(wc -l <"$dir/out")" -lt "$lines" ] && [ $((SECONDS - begin)) -lt 20 ]; do sleep 0.05; done
-    sleep 0.3
-    begin=$SECONDS
-    # Again and again: on a busy machine the first may come before there is anyone to listen.
-    while kill -s "$signal" $pid 2>/dev/null && [ $((SECONDS - begin)) -lt 15 ]; do sleep 0.1; done
-    kill -KILL $pid 2>/dev/null # should it not listen, the test must still end
+    has_lines() { [ "$(wc -l <"$dir/out")" -ge "$lines" ]; }
+    wait_until has_lines
+    wait_until catches_sigint $pid
+    # Repeated: a signal just before the program waits for input does not end the wait.
+    ends_on_signal() { ! kill -s "$signal" $pid 2>/dev/null || has_ended $pid; }
+    wait_until ends_on_signal || kill -KILL $pid
     wait $pid 2>/dev/null
     code=$?
-    if [ $code -ne 5 ]; then fault "exit code $code, not 5"; fi
+    if [ $code -ne 5 ]; then fail "exit code $code, not 5"; fi
     err interrupted
 }
-quick=("$ANTIPHON_ROOT/examples/kv-bad.jsonl" "$dir/keys")
+short=("$dir/keys" "$ANTIPHON_ROOT/examples/kv-bad.jsonl")
 line 1 send '{"f":"put","key":"k","value":"x"}' >"$dir/keys"
-interrupted INT 2 check --json kv "${quick[@]}" "$dir/hopeless" "$dir/hopeless"
+interrupted INT 2 check --json kv "${short[@]}" "$dir/exponential" "$dir/exponential"
 err '2 of 4'
 check 'not two results' [ "$(wc -l <"$dir/out")" -eq 2 ]
-interrupted TERM 2 check --json -j 2 kv "${quick[@]}" "$dir/hopeless" "$dir/hopeless"
+interrupted TERM 2 check --json -j 2 kv "${short[@]}" "$dir/exponential" "$dir/exponential"
 err '2 of 4'
 check 'not two results' [ "$(wc -l <"$dir/out")" -eq 2 ]
-interrupted INT 0 check kv "$dir/hopeless"
+interrupted INT 0 check kv "$dir/exponential"
 err '0 of 1'
 no_out pass
-interrupted INT 0 check -j 2 --junit "$dir/junit.xml" kv "${quick[@]}" "$dir/hopeless"
+interrupted INT 1 check kv "${short[@]}" "$dir/exponential"
 out '2 files'
-check 'no JUnit file' grep -q '<testsuite' "$dir/junit.xml"
+interrupted INT 2 check --json -j 2 --junit "$dir/junit.xml" kv "${short[@]}" "$dir/exponential"
+check 'not two results in the JUnit file' grep -q '<testsuites [^>]*tests="2"' "$dir/junit.xml"
 
-# Also while it waits for input.
+# While it waits for input.
 mkfifo "$dir/pipe"
-sleep 30 >"$dir/pipe" &
+sleep 600 >"$dir/pipe" &
 writer=$!
 interrupted INT 0 check register "$dir/pipe"
 kill $writer

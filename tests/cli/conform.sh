@@ -179,11 +179,11 @@ for n in $(seq 1 38) 159 215; do # 159: somebody waits in line of a queue for al
     "$ANTIPHON" conform --json "$dir/changed.alts" ./scramble "$n" >"$dir/out" 2>"$dir/err"
     whole=$(said)
     "$ANTIPHON" conform --json --local "$dir/changed.alts" ./scramble "$n" >"$dir/out" 2>"$dir/err"
-    told="conform --local (random program $n, its model changed)"
+    title="conform --local (random program $n, its model changed)"
     check "it says $(said), of the whole program $whole" [ "$whole" = "$(said)" ]
     case $whole in *fails*) agreed=$((agreed + 1)) ;; esac
 done
-told='conform (random programs)'
+title='conform (random programs)'
 check "only $agreed of 40 changes were seen" [ $agreed -ge 10 ]
 
 # ---- several at a time ---------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ run 2 conform -j 0 tdme ./tdme
 
 # Both sides, with the event that differs and its race sets.
 run 1 conform --report "$dir/page.html" "$models/figure12.alts" ./figure12
-told='conform --report'
+title='conform --report'
 for text in 'CP &lt;= M fails' 'sequence 1, event 2 of L4' '>the model<' '>the program<' \
     'L4, event 2: could have received instead: nothing' 'L4, event 2: could have received instead: p2 m from L3:1'; do
     check "the page lacks $text" grep -q "$text" "$dir/page.html"

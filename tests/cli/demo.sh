@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
 
-told='make demo'
+title='make demo'
 unset DISPLAY WAYLAND_DISPLAY
 REPORT=$dir/report.html bash "$ANTIPHON_ROOT/examples/demo.sh" >"$dir/out" 2>"$dir/err" </dev/null
 check 'it completes' [ $? -eq 0 ]

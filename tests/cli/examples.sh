@@ -17,7 +17,7 @@ for model in "$ANTIPHON_ROOT"/examples/*.c "$ANTIPHON_ROOT"/examples/prog/*.prog
     run 0 check --ignore-promises "$model" "$stem-good.jsonl"
     run 1 check --ignore-promises "$model" "$stem-bad.jsonl"
 done
-told='the examples'
+title='the examples'
 check 'there are too few' [ $tried -ge 5 ]
 
 # Prog is a sequential language: what lies between is sync, unless told otherwise.

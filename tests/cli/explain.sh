@@ -20,8 +20,8 @@ no_out 'does not'
 # tampered SED-SCRIPT: an explanation that was changed does not hold.
 tampered() {
     sed "$1" "$dir/whole.json" >"$dir/changed.json"
-    told="sed '$1'"
-    if cmp -s "$dir/whole.json" "$dir/changed.json"; then fault 'changes nothing'; fi
+    title="sed '$1'"
+    if cmp -s "$dir/whole.json" "$dir/changed.json"; then fail 'changes nothing'; fi
     run 1 explain register "$dir/trace" "$dir/changed.json"
     out 'does not hold'
 }

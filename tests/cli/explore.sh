@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# explore.sh - antiphon explore: programs on the threads library in every order, replayed, and in trouble.
+# explore.sh - antiphon explore: programs on the threads library in every order, replays, and failing programs.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 : "${ANTIPHON_SUBJECTS:?names the folder of the programs under test}"
 cd "$ANTIPHON_SUBJECTS" || exit 1
 
-# number NAME: that number in the JSON that was printed.
+# number NAME: that number in the printed JSON.
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$dir/out"; }
 
-# orders WANTED PROGRAM...: it has so many, each once.
+# orders WANTED PROGRAM...: it has WANTED orders, each found once.
 orders() {
     local wanted=$1
     shift
     run 0 explore --json --list "$dir/list" "./$@"
     check "$(number sequences) orders, not $wanted" [ "$(number sequences)" = "$wanted" ]
     sed 's/"sequence":[0-9]*,//' "$dir/list" | sort -u >"$dir/different"
-    check 'an order is there twice' [ "$(wc -l <"$dir/different")" = "$wanted" ]
+    check 'an order was found twice' [ "$(wc -l <"$dir/different")" = "$wanted" ]
 }
 
 # ---- every order, once ---------------------------------------------------------------------------------------------
@@ -37,18 +37,18 @@ orders 1 figure5
 orders 4 figure12
 orders 2 figure14
 
-# Random programs: as many as brute force finds, with as many deadlocks. (Those numbers were wrong once.) Every seventh, from 5 on,
-# has queues with little room for all senders.
+# Random programs: as many orders and deadlocks as brute force finds. Every seventh, from 5 on, has small queues shared by all
+# senders.
 for n in $(seq 1 40) 318 357 884 2195 $(seq 5 7 180); do
     wanted=$(./scramble "$n" count)
     "$ANTIPHON" explore --json ./scramble "$n" >"$dir/out" 2>"$dir/err"
-    told="explore scramble $n"
+    title="explore scramble $n"
     check "$(number sequences) $(number deadlocks), not $wanted" [ "$(number sequences) $(number deadlocks)" = "$wanted" ]
 done
 
 # ---- race sets -----------------------------------------------------------------------------------------------------
 
-# The open list of the second receive has a port more than the model's, and so its race set has a send more.
+# The open list of the second receive has one port more than the model's, so its race set has one send more.
 run 0 explore --races --list - ./figure12
 out '"peer":"L2","peer_index":1,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]],"clock":[1,1,0,2]}'
 run 0 explore --races --list - ./figure14
@@ -64,7 +64,7 @@ for program in 'dp 5' tdme 'dme 3' buffer 'commit 3' 'scramble 884' 'scramble 6'
     # shellcheck disable=SC2086 # a program and its argument
     "$ANTIPHON" explore --random 40 --twice ./$program >"$dir/out" 2>"$dir/err"
     code=$?
-    told="explore --twice $program"
+    title="explore --twice $program"
     check "exit code $code" [ $code -eq 0 -o $code -eq 73 ]
     out '40 sequences'
 done
@@ -79,7 +79,7 @@ sed 's/"sequence":[0-9]*,//' "$dir/first" >"$dir/a"
 sed 's/"sequence":[0-9]*,//' "$dir/second" >"$dir/b"
 check 'a replay is not what was recorded' cmp -s "$dir/a" "$dir/b"
 
-# A prefix: U1 first. What comes after is free.
+# A prefix: U1 first, then any order.
 cat >"$dir/prefix" <<'JSON'
 {"threads":{"U1":[{"op":"send","sync":false,"port":"controller","label":"request(1)","peer":"C"}],"C":[{"op":"receive","sync":false,"port":"controller","label":"request(1)","peer":"U1","peer_index":1}]}}
 JSON
@@ -88,7 +88,7 @@ for seed in 1 2 3; do
     out '"C":[{"op":"receive","sync":false,"port":"controller","label":"request(1)","peer":"U1","peer_index":1,'
 done
 
-# ---- programs that do not follow -----------------------------------------------------------------------------------
+# ---- programs that diverge -----------------------------------------------------------------------------------------
 
 run 0 explore --list "$dir/two" ./wrong send 2 m
 run 72 explore --replay "$dir/two" ./wrong send 3 m
@@ -110,7 +110,7 @@ err 'missing termination'
 run 72 explore --random 2 --twice ./wrong fickle "$dir/fickle"
 err 'local event odd'
 
-# ---- programs in trouble -------------------------------------------------------------------------------------------
+# ---- failing programs ----------------------------------------------------------------------------------------------
 
 run 73 explore ./wrong deadlock
 err 'deadlock: A waits to receive to_a *; B waits to receive to_b *'
@@ -139,35 +139,35 @@ err 'did not run its threads within'
 run 70 explore ./no-such-program
 err 'No such file'
 
-# A random run in trouble names its seed, and that seed leads there again.
+# A failing random run prints its seed, which reproduces the failure.
 run 73 explore --random 20 --seed 1 ./wrong maybe
 seed=$(sed -n 's/.*(--random 1 --seed \([0-9]*\)): B waits to receive to_b never.*/\1/p' "$dir/err")
 run 73 explore --random 1 --seed "${seed:-0}" ./wrong maybe
 err 'B waits to receive to_b never'
 
-# ---- sequences that are none ---------------------------------------------------------------------------------------
+# ---- invalid sequences ---------------------------------------------------------------------------------------------
 
-# refuses TEXT MESSAGE: a file with that line is refused with that message.
-refuses() {
+# rejects TEXT MESSAGE: a file with that line is rejected with that message.
+rejects() {
     printf '%s\n' "$1" >"$dir/bad"
     run 71 explore --replay "$dir/bad" ./wrong send 1
     err "$2"
 }
-refuses '{"threads":' 'bad:1: not JSON'
-refuses '{"sequence":1}' 'not a sequence'
-refuses '{"deadlock":3,"threads":{}}' 'deadlock is neither'
-refuses '{"threads":{"Z":[]}}' 'no thread Z'
-refuses '{"threads":{"A":{}}}' 'not an array'
-refuses '{"threads":{"A":[{}]}}' 'thread A, event 1: missing op'
-refuses '{"threads":{"A":[{"op":"push","label":"m"}]}}' 'op is not send'
-refuses '{"threads":{"A":[{"op":"local","label":"a b"}]}}' 'without blanks'
-refuses '{"threads":{"A":[{"op":"send","label":"m"}]}}' 'missing port'
-refuses '{"threads":{"A":[{"op":"send","label":"m","port":"q"}]}}' 'no port of that name'
-refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b"}]}}' 'missing peer'
-refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"Q"}]}}' 'name of the peer'
-refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"B"}]}}' 'sync is neither'
-refuses '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"C","sync":true}]}}' 'belongs to another'
-refuses '{"threads":{"B":[{"op":"receive","label":"m","port":"to_b","peer":"A","sync":true,"peer_index":0}]}}' 'from 1'
+rejects '{"threads":' 'bad:1: not JSON'
+rejects '{"sequence":1}' 'not a sequence'
+rejects '{"deadlock":3,"threads":{}}' 'deadlock is neither'
+rejects '{"threads":{"Z":[]}}' 'no thread Z'
+rejects '{"threads":{"A":{}}}' 'not an array'
+rejects '{"threads":{"A":[{}]}}' 'thread A, event 1: missing op'
+rejects '{"threads":{"A":[{"op":"push","label":"m"}]}}' 'op is not send'
+rejects '{"threads":{"A":[{"op":"local","label":"a b"}]}}' 'without blanks'
+rejects '{"threads":{"A":[{"op":"send","label":"m"}]}}' 'missing port'
+rejects '{"threads":{"A":[{"op":"send","label":"m","port":"q"}]}}' 'no port of that name'
+rejects '{"threads":{"A":[{"op":"send","label":"m","port":"to_b"}]}}' 'missing peer'
+rejects '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"Q"}]}}' 'name of the peer'
+rejects '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"B"}]}}' 'sync is neither'
+rejects '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"C","sync":true}]}}' 'belongs to another'
+rejects '{"threads":{"B":[{"op":"receive","label":"m","port":"to_b","peer":"A","sync":true,"peer_index":0}]}}' 'from 1'
 : >"$dir/empty"
 run 71 explore --replay "$dir/empty" ./wrong send 1
 err 'holds no sequence'
@@ -194,12 +194,12 @@ out '7 sequences, 0'
 run 0 explore --help
 out 'usage: antiphon explore'
 
-# Without control they just run.
+# Without control.
 for program in 'dp 5' tdme 'dme 4' buffer 'commit 3' figure3 figure5 figure12 figure14; do
     # shellcheck disable=SC2086
-    timeout 60 ./$program >"$dir/out" 2>"$dir/err"
+    timeout $hang_s ./$program >"$dir/out" 2>"$dir/err"
     code=$?
-    told="(without control) $program"
+    title="(without control) $program"
     check "exit code $code" [ $code -eq 0 ]
 done
 

@@ -1,86 +1,76 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fault_injection.sh - the fault injector: each kind breaks what it says and nothing else, and what it does not break passes byte for
-#            byte.
+# fault_injection.sh - antiphon fault: each kind changes exactly the described bytes and forwards all others unchanged.
 #
-# The same bytes are sent to a server that shows what it got, directly and through the injector; what comes back must differ
-# in exactly what is broken.
+# The same bytes are sent to a server that returns the received request, directly and through the fault proxy; the responses
+# must differ in exactly the injected fault.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
-mirror="$python -S $ANTIPHON_ROOT/tests/support/http_echo_server.py"
-ask="$python -S $ANTIPHON_ROOT/tests/support/tcp_client.py"
-injector=
+find_python
+echo_server="$python -S $ANTIPHON_ROOT/tests/support/http_echo_server.py"
+client="$python -S $ANTIPHON_ROOT/tests/support/tcp_client.py"
+proxy=
 
 # start ARGUMENT...: antiphon fault, on a free port, which is then in $port.
 start() {
-    told="fault $*"
+    title="fault $*"
     : >"$dir/out"
     "$ANTIPHON" fault "$@" >"$dir/out" 2>"$dir/err" </dev/null &
-    injector=$!
-    local i=0
-    while ! grep -q '^listening on ' "$dir/out"; do
-        i=$((i + 1))
-        if [ $i -gt 400 ] || ! kill -0 $injector 2>/dev/null; then
-            fault 'it does not listen'
-            break
-        fi
-        sleep 0.02
-    done
-    port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$dir/out")
+    proxy=$!
+    wait_listening $proxy
 }
 
-# ended CODE: it ends, with that exit code.
+# ended CODE: it exits with that code.
 ended() {
-    wait $injector
+    wait $proxy
     code=$?
-    if [ $code -ne "$1" ]; then fault "exit code $code, not $1"; fi
+    if [ $code -ne "$1" ]; then fail "exit code $code, not $1"; fi
 }
 
 stop() {
-    kill -TERM $injector
+    kill -TERM $proxy
     ended 0
 }
 
 same() {
     if [ "$1" != "$2" ]; then
-        fault 'not what was expected:'
+        fail 'unexpected output:'
         diff <(printf '%s\n' "$2" | cat -A) <(printf '%s\n' "$1" | cat -A) | head -20
     fi
 }
 
-# The server itself is reached through an injector that breaks nothing, which starts it and ends it.
-start --run "$mirror {port}" --break nothing
-behind=$injector
+# A proxy without faults starts and ends the server itself.
+start --run "$echo_server {port}" --break nothing
+behind=$proxy
 direct=$port
 trap 'kill $behind 2>/dev/null; wait $behind; rm -rf "$dir"' EXIT
 
-# request LINE...: the lines with their ends, and an empty one; `body TEXT` after it.
+# request LINE...: the lines with CRLF, and an empty one.
 request() { printf '%s\r\n' "$@" ''; }
 
-# breaks KIND EXPRESSION [OPTION]...: what comes back to $dir/requests is what came back directly, edited by sed with the
-# expression, but for what $mask makes equal: dates, and what a test adds to them.
+# breaks KIND EXPRESSION [OPTION]...: the responses to $dir/requests are the direct ones, edited by sed with the expression.
+# $mask hides dates and other parts that differ between runs.
 breaks() {
     local kind=$1 edit=$2
     shift 2
-    $ask "$direct" <"$dir/requests" | sed -z -E "$edit;$mask" >"$dir/expected"
+    $client "$direct" <"$dir/requests" | sed -z -E "$edit;$mask" >"$dir/expected"
     start --target "127.0.0.1:$direct" --break "$kind" --seed 5 "$@"
-    $ask "$port" <"$dir/requests" | sed -z -E "$mask" >"$dir/got"
+    $client "$port" <"$dir/requests" | sed -z -E "$mask" >"$dir/got"
     stop
     if ! cmp -s "$dir/expected" "$dir/got"; then
-        fault 'it does not break exactly what it should'
+        fail 'the responses differ otherwise'
         diff <(cat -A "$dir/expected") <(cat -A "$dir/got") | head -20
     fi
-    check 'it says what it broke' grep -qE '[1-9][0-9]* could be broken, [1-9][0-9]* were$' "$dir/out"
+    check 'it does not count the faults' grep -qE '[1-9][0-9]* could be broken, [1-9][0-9]* were$' "$dir/out"
 }
 dates='s/Date: [^\r]*GMT/Date: NOW/g'
 mask=$dates
 
 # ---- requests --------------------------------------------------------------------------------------------------------
 
-# What each kind concerns, and what it does not, in one pipeline.
+# Requests that each kind affects, and others, in one pipeline.
 {
     request 'GET /a HTTP/1.1' 'Host: h' 'If-None-Match: "x", W/"y" , "z"'
     request 'PUT /b?q=1 HTTP/1.1' 'Host: h' 'if-match:W/"x",  "y", W/"z"' 'Content-Length: 5'
@@ -92,7 +82,7 @@ mask=$dates
     request 'GET /f HTTP/1.1' 'Host: h' 'If-Match: *'
 } >"$dir/requests"
 
-# The server shows requests in its answers: if they are shorter or longer, so are these.
+# The responses contain the requests, so their lengths change, too.
 mask="$dates;"'s/Content-Length: [0-9]+\r\n\r\n(GET|PUT|POST|DELETE)/Content-Length: N\r\n\r\n\1/g'
 
 empty='HTTP\/1.1 200 OK\r\nDate: NOW\r\nContent-Length: 0\r\n\r\n'
@@ -110,18 +100,18 @@ breaks skip-write:DELETE "s/${answer}DELETE[^\v]*W\/\"y\"\r\n\r\n/$none/"
 breaks drop-request-body 's/Content-Length: 5\r\n\r\nhello/Content-Length: 0\r\n\r\n/
     s/Transfer-Encoding: chunked\r\nX-Last: 1\r\n\r\n3;a=b\r\nabc\r\n1\r\nd\r\n0\r\nT: v\r\n\r\n/X-Last: 1\r\nContent-Length: 0\r\n\r\n/'
 breaks drop-byte:request 's/Content-Length: 5\r\n\r\nhello/Content-Length: 4\r\n\r\nello/;s/3;a=b\r\nabc/2;a=b\r\nbc/'
-# The letter that is added is drawn.
+# The added letter is random.
 plain=$mask
 mask+=';s/hello[a-z]/helloL/;s/\r\n1\r\n[a-z](\r\n0)/\r\n1\r\nL\1/'
 breaks add-byte:request 's/Content-Length: 5\r\n\r\nhello/Content-Length: 6\r\n\r\nhelloL/;s/d\r\n0\r\nT/d\r\n1\r\nL\r\n0\r\nT/'
 mask=$plain
 
-# One bit of one tag, in each of the two requests that have one with a condition.
-$ask "$direct" <"$dir/requests" >"$dir/expected"
+# One bit of one tag in each request with a condition.
+$client "$direct" <"$dir/requests" >"$dir/expected"
 start --target "127.0.0.1:$direct" --break flip-tag-bit --seed 5
-$ask "$port" <"$dir/requests" >"$dir/got"
+$client "$port" <"$dir/requests" >"$dir/got"
 stop
-check 'one bit of a tag is flipped in each' "$python" -S - "$dir/expected" "$dir/got" <<'END'
+check 'not one flipped bit in a tag of each' "$python" -S - "$dir/expected" "$dir/got" <<'END'
 import re, sys
 a, b = (open(name, 'rb').read() for name in sys.argv[1:])
 assert len(a) == len(b)
@@ -132,16 +122,16 @@ tags = [range(*m.span(1)) for m in re.finditer(rb'(?<=")(\w)(?=")', a)]
 assert all(any(i in tag for tag in tags) and a[i:i + 1] in b'xyz' for i in at)
 END
 
-# Answered here, in their turn among those of the server.
+# The proxy responds itself, in order with the responses of the server.
 breaks early-return "s/$answer(GET|PUT|POST|DELETE)[^\v]*/$empty/;s/^/$empty$empty$empty$empty$empty/"
 breaks skip-write "s/${answer}PUT[^\v]*hello/$none/;s/${answer}POST[^\v]*T: v\r\n\r\n/$none/
     s/${answer}DELETE[^\v]*W\/\"y\"\r\n\r\n/$none/"
 
-# The server gets it, its client does not hear of it, and nothing after it.
+# The server receives the request; its client receives neither this response nor later ones.
 breaks empty-output 's/^(.*)HTTP\/1.1 200 Mirror\r\nETag: "e"\r\nContent-Length: [^\v]*POST[^\v]*$/\1/' --every 3
 same "$(grep -c Mirror "$dir/got")" 2
 
-# ---- answers ---------------------------------------------------------------------------------------------------------
+# ---- responses -------------------------------------------------------------------------------------------------------
 
 mask=$dates
 {
@@ -172,49 +162,49 @@ mask+=';s/(status ...\n|to the end)[a-z]/\1L/g;s/(\r\n1\r\n)[a-z](\r\n0)/\1L\2/g
 breaks add-byte 's/Content-Length: 11(\r\n\r\nstatus ...\n)/Content-Length: 12\1L/g;s/\r\n0\r\n/\r\n1\r\nL\r\n0\r\n/g;s/to the end/&L/'
 mask=$dates
 
-# Each third of those that it concerns, not of all.
+# Each third affected message, not each third message.
 breaks 200-as-412 's/200 Mirror/412 Precondition Failed/3' --every 3
 out '5 could be broken, 1 were'
-# The seed decides what is random.
+# The seed determines random choices.
 letters() {
     start --target "127.0.0.1:$direct" --break add-byte --seed "$1"
-    $ask "$port" <"$dir/requests"
+    $client "$port" <"$dir/requests"
     stop
 }
 letters 1 >"$dir/first"
 letters 1 >"$dir/second"
 letters 2 >"$dir/third"
-check 'a seed gives the same again' cmp "$dir/first" "$dir/second"
-check 'another seed gives something else' test "$(cat "$dir/first")" != "$(cat "$dir/third")"
+check 'the same seed, other output' cmp "$dir/first" "$dir/second"
+check 'another seed, the same output' test "$(cat "$dir/first")" != "$(cat "$dir/third")"
 
-# Two that wait get each other's answer; one that is alone gets its own.
+# Two waiting clients get each other's response; a single one gets its own.
 start --target "127.0.0.1:$direct" --break wrong-client
-request 'GET /pair/a HTTP/1.1' 'Host: h' | $ask "$port" >"$dir/a" &
+request 'GET /pair/a HTTP/1.1' 'Host: h' | $client "$port" >"$dir/a" &
 first=$!
-request 'GET /pair/b HTTP/1.1' 'Host: h' | $ask "$port" >"$dir/b"
+request 'GET /pair/b HTTP/1.1' 'Host: h' | $client "$port" >"$dir/b"
 wait $first
 same "$(tail -n 1 "$dir/a") $(tail -n 1 "$dir/b")" '/pair/b /pair/a'
-request 'GET /status/404 HTTP/1.1' 'Host: h' | $ask "$port" >"$dir/a"
+request 'GET /status/404 HTTP/1.1' 'Host: h' | $client "$port" >"$dir/a"
 same "$(tail -n 1 "$dir/a")" 'status 404'
 stop
 out '1 could be broken, 1 were'
 
-# through KIND REQUEST-LINE...: what comes of these requests, which are sent together.
+# through KIND REQUEST-LINE...: the responses to these pipelined requests are in $dir/got.
 through() {
     start --target "127.0.0.1:$direct" --break "$1"
     shift
-    for line; do request "$line" 'Host: h'; done | $ask "$port" >"$dir/got"
+    for line; do request "$line" 'Host: h'; done | $client "$port" >"$dir/got"
     stop
 }
-# A HEAD that is answered with a body.
+# A body in the response to HEAD.
 through head-as-get 'HEAD /status/404 HTTP/1.1' 'GET /status/200 HTTP/1.1'
 same "$(grep -a '^status' "$dir/got")" $'status 404\nstatus 200'
 out '1 could be broken, 1 were'
-# The second overtakes the first, and the fourth the third; the last has nobody to overtake it.
+# The second response overtakes the first, and the fourth the third; the last one stays.
 through wrong-order 'GET /status/201 HTTP/1.1' 'GET /status/202 HTTP/1.1' 'GET /status/203 HTTP/1.1' \
     'GET /status/404 HTTP/1.1' 'GET /status/405 HTTP/1.1'
 same "$(grep -a '^status' "$dir/got" | tr -dc '0-9 \n')" $' 202\n 201\n 404\n 203\n 405'
-# The tag stays as it was first, for each target by itself.
+# Each target keeps its first tag.
 through stale-tag 'GET /counted/a HTTP/1.1' 'GET /counted/b HTTP/1.1' 'GET /counted/a HTTP/1.1' 'GET /counted/b HTTP/1.1'
 tags=$(sed -n 's/^ETag: "\([0-9]*\)".*/\1/p' "$dir/got" | tr '\n' ' ')
 same "$tags" "$(echo "$tags" | awk '{ print $1, $2, $1, $2, "" }')"
@@ -224,20 +214,20 @@ out '2 could be broken, 2 were'
 # ---- bytes -----------------------------------------------------------------------------------------------------------
 
 request 'GET /status/200 HTTP/1.1' 'Host: h' >"$dir/requests"
-$ask "$direct" <"$dir/requests" >"$dir/expected"
-# bytes KIND [SECONDS]: what comes back is in $dir/got.
+$client "$direct" <"$dir/requests" >"$dir/expected"
+# bytes KIND [SECONDS]: the response is in $dir/got; SECONDS: time limit for its end.
 bytes() {
     start --target "127.0.0.1:$direct" --break "$1" --seed 5
-    $ask "$port" "${2:-30}" <"$dir/requests" >"$dir/got"
+    $client "$port" "${2:-$hang_s}" <"$dir/requests" >"$dir/got"
     stop
-    check 'it says what it broke' grep -qE '[1-9][0-9]* could be broken, [1-9][0-9]* were$' "$dir/out"
+    check 'it does not count the faults' grep -qE '[1-9][0-9]* could be broken, [1-9][0-9]* were$' "$dir/out"
 }
 begin=$(date +%s%3N)
 bytes delay:300
-check 'it is delayed' [ $(($(date +%s%3N) - begin)) -ge 300 ]
-check 'and whole' cmp "$dir/expected" "$dir/got"
+check 'it is not delayed' [ $(($(date +%s%3N) - begin)) -ge 300 ]
+check 'it is incomplete' cmp "$dir/expected" "$dir/got"
 bytes one-byte
-check 'it is whole' cmp "$dir/expected" "$dir/got"
+check 'it is incomplete' cmp "$dir/expected" "$dir/got"
 bytes reset
 same "$(cat "$dir/got")" '(reset)'
 bytes half-close
@@ -246,13 +236,13 @@ bytes silence 0.5
 same "$(cat "$dir/got")" '(silence)'
 bytes garbage
 same "$(wc -c <"$dir/got")" "$(wc -c <"$dir/expected")"
-if cmp -s "$dir/got" "$dir/expected"; then fault 'it is not garbage'; fi
-# What is sent after a half-close still arrives.
+if cmp -s "$dir/got" "$dir/expected"; then fail 'it is unchanged'; fi
+# Data sent after a half-close still arrives.
 start --target "127.0.0.1:$direct" --break half-close
-check 'a client that got an end can still send' "$python" -S - "$port" <<'END'
+check 'a client cannot send after a half-close' "$python" -S - "$port" <<'END'
 import socket, sys
 with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
-    s.settimeout(20)
+    s.settimeout(200)
     s.sendall(b"GET /status/200 HTTP/1.1\r\n\r\n")
     assert s.recv(100) == b""
     for i in range(10):
@@ -260,9 +250,9 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
 END
 stop
 
-# ---- what is not broken ----------------------------------------------------------------------------------------------
+# ---- unaffected messages ---------------------------------------------------------------------------------------------
 
-# Large bodies both ways, chunks of all sizes, a thousand in a pipeline, bare line feeds, what is no HTTP at all.
+# Large bodies both ways, chunks of all sizes, a pipeline of a thousand requests, bare line feeds, bytes that are not HTTP.
 "$python" -S - >"$dir/requests" <<'END'
 import random, sys
 out, r = sys.stdout.buffer, random.Random(1)
@@ -280,19 +270,19 @@ out.write(b"GET /bare HTTP/1.1\nHost: h\n\nGET /folded HTTP/1.1\r\nA: b\r\n  c\r
 out.write(b"PUT /expects HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc")
 out.write(b"GET /long HTTP/1.1\r\nLong: " + b"v" * 100000 + b"\r\n\r\nno HTTP at all\r\n\r\n")
 END
-$ask "$direct" <"$dir/requests" >"$dir/expected"
-check 'there is much to compare' [ "$(wc -c <"$dir/expected")" -gt 8000000 ]
-check 'up to the last request' test "$(tail -c 18 "$dir/expected")" = $'no HTTP at all\r\n\r'
+$client "$direct" <"$dir/requests" >"$dir/expected"
+check 'the responses are small' [ "$(wc -c <"$dir/expected")" -gt 8000000 ]
+check 'the last request has no response' test "$(tail -c 18 "$dir/expected")" = $'no HTTP at all\r\n\r'
 for kind in 599-as-598 drop-field:no-such-field nothing; do
     start --target "127.0.0.1:$direct" --break $kind
-    $ask "$port" <"$dir/requests" >"$dir/got"
+    $client "$port" <"$dir/requests" >"$dir/got"
     stop
-    check "$kind passes all byte for byte" cmp "$dir/expected" "$dir/got"
+    check "$kind changes bytes" cmp "$dir/expected" "$dir/got"
 done
 
-# Clients that send and do not read are not read either; others go on.
+# The proxy stops reading from clients that do not read; it serves others.
 start --target "127.0.0.1:$direct" --break 599-as-598
-check 'it holds little for clients that do not read' "$python" -S - "$port" $injector "$(sanitized && echo 400000 || echo 20000)" <<'END'
+check 'it buffers too much for clients that do not read' "$python" -S - "$port" $proxy "$(sanitized && echo 400000 || echo 20000)" <<'END'
 import re, socket, sys
 clients = []
 for i in range(10):
@@ -302,25 +292,25 @@ for i in range(10):
     try:
         for _ in range(2000):
             s.sendall(b"PUT /x HTTP/1.1\r\nContent-Length: 50000\r\n\r\n" + b"x" * 50000)
-        sys.exit("everything was taken")
+        sys.exit("everything was accepted")
     except TimeoutError:
         pass
 resident = int(re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{sys.argv[2]}/status").read())[1])
 assert resident < int(sys.argv[3]), resident
 END
-request 'GET /status/404 HTTP/1.1' | $ask "$port" >"$dir/got"
+request 'GET /status/404 HTTP/1.1' | $client "$port" >"$dir/got"
 same "$(tail -n 1 "$dir/got")" 'status 404'
-# Hundreds at once, and when they have left, nothing is left of them.
-check 'hundreds at once' "$python" -S - "$port" $injector <<'END'
+# Hundreds of connections; all are closed when their clients have left.
+check 'hundreds of connections' "$python" -S - "$port" $proxy <<'END'
 import os, socket, sys, time
 clients = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(300)]
 for s in clients:
     s.sendall(b"GET /status/200 HTTP/1.1\r\n\r\n")
 for s in clients:
-    s.settimeout(20)
+    s.settimeout(200)
     assert s.recv(1000).endswith(b"status 200\n")
     s.close()
-until = time.monotonic() + 20
+until = time.monotonic() + 200
 while len(os.listdir(f"/proc/{sys.argv[2]}/fd")) > 12:
     assert time.monotonic() < until, "connections are left"
     time.sleep(0.02)
@@ -329,67 +319,54 @@ stop
 
 # ---- the target ------------------------------------------------------------------------------------------------------
 
-# A target that nobody is behind: a client sees a reset, and the injector says why.
+# No server at the target: a client sees a reset, and the proxy prints the reason.
 start --target 127.0.0.1:1 --break nothing
-same "$(request 'GET / HTTP/1.1' | $ask "$port")" '(reset)'
+same "$(request 'GET / HTTP/1.1' | $client "$port")" '(reset)'
 stop
 err 'cannot connect to the target: Connection refused'
 
-# It ends with its target, also while clients are there, and says how that ended.
+# The proxy ends with its target, also with open connections, and prints how the target ended.
 start --run "$python -S -c 'import socket, sys
 s = socket.create_server((\"127.0.0.1\", {port})).accept()[0]
 s.recv(1); s.sendall(b\"bye\"); print(\"last words\"); sys.exit(3)'" --break nothing
-same "$(printf x | $ask "$port")" bye
+same "$(printf x | $client "$port")" bye
 ended 9
 err 'the server exited with status 3'
 err 'last words'
 
-# No process is left, however it ends: asked, killed, or as the subject of a test that is killed itself.
-started() { pgrep -f "[h]ttp_echo_server.py [0-9]* $1$$"; }
-left() {
-    local i=0
-    while kill -0 "$1" 2>/dev/null; do
-        i=$((i + 1))
-        if [ $i -gt 200 ]; then
-            fault "the target, process $1, is left"
-            kill -9 "$1"
-            return
-        fi
-        sleep 0.02
-    done
+# No process is left after SIGTERM, after SIGKILL, or if the proxy is the subject of a test that is killed.
+process_of() { pgrep -f "[h]ttp_echo_server.py [0-9]* $1$$"; }
+ends() {
+    if ! wait_until has_ended "$1"; then
+        fail "the target, process $1, is left"
+        kill -9 "$1"
+    fi
 }
-start --run "$mirror {target} asked$$" --break nothing
-target=$(started asked) || fault 'the target does not run'
+start --run "$echo_server {target} ended$$" --break nothing
+target=$(process_of ended) || fail 'the target does not run'
 stop
-left "$target"
-start --run "$mirror {port} killed$$" --break nothing
-target=$(started killed) || fault 'the target does not run'
-kill -KILL $injector
-wait $injector 2>/dev/null
-left "$target"
+ends "$target"
+start --run "$echo_server {port} killed$$" --break nothing
+target=$(process_of killed) || fail 'the target does not run'
+kill -KILL $proxy
+wait $proxy 2>/dev/null
+ends "$target"
 
-# inner: the process of the swap server behind an injector that a test has started.
+# find_target: the process of the swap server behind a proxy that a test has started.
 ln -s "$ANTIPHON_SUBJECTS/swap" "$dir/sw$$"
-inner() {
-    local i=0
-    until pgrep -x "sw$$"; do
-        i=$((i + 1))
-        if [ $i -gt 400 ]; then return 1; fi
-        sleep 0.02
-    done
-}
-told='test, killed, of a subject behind fault'
+find_target() { wait_until pgrep -x "sw$$"; }
+title='test, killed, of a subject behind fault'
 "$ANTIPHON" test swap --time 0 --connections 1 --folder "$dir/killed" --run \
     "$ANTIPHON fault --listen {port} --break nothing --run '$dir/sw$$ {target}'" >"$dir/out" 2>"$dir/err" </dev/null &
 tester=$!
-target=$(inner | head -n 1)
-check 'the target runs' test -n "$target"
+target=$(find_target | head -n 1)
+check 'the target does not run' test -n "$target"
 kill -KILL $tester
 wait $tester 2>/dev/null
-left "$target"
-for target in $(pgrep -x "sw$$"); do left "$target"; done
+ends "$target"
+for target in $(pgrep -x "sw$$"); do ends "$target"; done
 
-# As the subject of a test: an answer that never comes, one that is no message, and a swap server that is left alone.
+# As the subject of a test: a missing response, bytes that are not a message, and no fault.
 swap="$ANTIPHON fault --listen {port} --run '$ANTIPHON_SUBJECTS/swap {target}'"
 mkdir "$dir/folder"
 run 0 test swap --run "$swap --break nothing" --folder "$dir/folder" --messages 500 --seed 1
@@ -438,7 +415,7 @@ run 51 fault --run 'exit 3; # {port}' --break reset
 err 'exited with status 3'
 run 53 fault --target 127.0.0.1:1 --break reset --listen "$direct"
 err "127.0.0.1:$direct: cannot listen"
-told='fault >/dev/full'
+title='fault >/dev/full'
 "$ANTIPHON" fault --target 127.0.0.1:1 --break reset >/dev/full 2>"$dir/err"
 same $? 4
 

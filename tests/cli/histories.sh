@@ -25,7 +25,7 @@ judged() {
     grep "^$folder/" "$histories/EXPECTED" | LC_ALL=C sort >"$dir/expected"
     if ! diff "$dir/expected" "$dir/verdicts" >"$dir/diff"; then
         cat "$dir/diff"
-        fault 'verdicts differ'
+        fail 'verdicts differ'
     fi
     check 'no histories' [ -s "$dir/expected" ]
 }

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 cd "$dir" || exit 1
-python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
+find_python
 forward() { echo "$python -S '$ANTIPHON_ROOT/tests/support/http_forward_proxy.py' {port} $1"; }
 
 # ---- a proxy of our own ----------------------------------------------------------------------------------------------

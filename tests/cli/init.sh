@@ -37,12 +37,12 @@ err 'exists already'
 (ulimit -f 1 && trap '' XFSZ && "$ANTIPHON" init cramped >out 2>err </dev/null)
 check 'a disk that is full is told' grep -q 'cannot be written' err
 check 'it leaves nothing' [ ! -e cramped ]
-told='init full >/dev/full'
+title='init full >/dev/full'
 "$ANTIPHON" init full >/dev/full 2>err </dev/null
 check 'standard output that is full is told' [ $? -eq 4 ]
 
 # The model.
-told='init: the model'
+title='init: the model'
 check 'it compiles without a warning' \
     "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wshadow -Werror -I"$ANTIPHON_INCLUDE" -c fifo-2_x/fifo-2_x.c -o model.o
 run 0 models fifo-2_x/fifo-2_x.c
@@ -77,7 +77,7 @@ wait $server
 check 'it says why' grep -q 'words are separated by single spaces' err
 
 # Its Makefile.
-told='init: make'
+title='init: make'
 make -s -C fifo-2_x SECONDS=1 model >out 2>err </dev/null
 check 'make model passes' [ $? -eq 0 ]
 

@@ -6,7 +6,7 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-told='make install'
+title='make install'
 build=$(dirname "$ANTIPHON")
 [ -f "$build/build.ninja" ] || exit 77
 DESTDIR=$dir/root meson install -C "$build" --no-rebuild --quiet >"$dir/out" 2>"$dir/err" </dev/null
@@ -24,7 +24,7 @@ XDG_CACHE_HOME=$dir/cache LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name 'lib
     "$prefix/share/antiphon/examples/kv.c" "$prefix/share/antiphon/examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
 check 'an installed example is checked' [ $? -eq 0 ]
 
-told='check_history'
+title='check_history'
 library=$(dirname "$(find "$prefix" -name 'libantiphon.so')")
 examples=$prefix/share/antiphon/examples
 export PKG_CONFIG_PATH=$library/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/root LD_LIBRARY_PATH=$library

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# lib.sh - what the tests of the program share: a scratch folder, a way to run it, and ways to look at what it said.
+# lib.sh - functions that the tests of the program share: a scratch folder, running the program, checking its output.
 #
-# A test reads this file, runs, and ends with `finish`. Each failure is reported with what the program was told and what it
-# said; the test goes on, so that one run shows them all.
+# A test reads this file, runs, and ends with `finish`. Each failure is reported with the command line and the output of the
+# program; the test continues, so that one run shows all failures.
+#
+# No test depends on the speed of the machine. Budgets of time are far larger than needed and end early on success; they
+# only end a test that hangs.
 set -u
 : "${ANTIPHON:?names the program}" "${ANTIPHON_ROOT:?names the source tree}"
 export LC_ALL=C.UTF-8
@@ -17,48 +20,91 @@ mkdir "$XDG_CACHE_HOME"
 chmod 700 "$XDG_CACHE_HOME"
 
 failures=0
-told=
+title=                                     # the command line, or a description, for reports of failures
+hang_s=200                                 # an operation that takes longer hangs
+budgets=(--time 600 --shrink-time 300)     # of antiphon test; explicit options override them
 
-fault() {
+# fail MESSAGE: reports a failure.
+fail() {
     failures=$((failures + 1))
-    printf 'FAULT: antiphon %s: %s\n' "$told" "$1"
+    printf 'FAIL: antiphon %s: %s\n' "$title" "$1"
     sed 's/^/    out: /' "$dir/out" | head -20
     sed 's/^/    err: /' "$dir/err" | head -20
 }
 
-# run CODE ARGUMENT...: runs the program; what it says is in $dir/out and $dir/err, its exit code in $code.
+# run CODE ARGUMENT...: runs the program; its output is in $dir/out and $dir/err, its exit code in $code. `antiphon test`
+# gets the budgets above.
 run() {
     local expected=$1
     shift
-    told="$*"
+    title="$*"
+    if [ "${1-}" = test ]; then
+        shift
+        set -- test "${budgets[@]}" "$@"
+    fi
     "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
-    if [ $code -ne "$expected" ]; then fault "exit code $code, not $expected"; fi
+    if [ $code -ne "$expected" ]; then fail "exit code $code, not $expected"; fi
 }
 
 # feed CODE FILE ARGUMENT...: as run, with FILE as standard input.
 feed() {
     local expected=$1 input=$2
     shift 2
-    told="$* < $input"
+    title="$* < $input"
     "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" <"$input"
     code=$?
-    if [ $code -ne "$expected" ]; then fault "exit code $code, not $expected"; fi
+    if [ $code -ne "$expected" ]; then fail "exit code $code, not $expected"; fi
 }
 
-# out TEXT, err TEXT: the text occurs there. no_out, no_err: it does not. quiet_out: there is nothing at all.
-out() { grep -qF -e "$1" "$dir/out" || fault "stdout does not say: $1"; }
-err() { grep -qF -e "$1" "$dir/err" || fault "stderr does not say: $1"; }
-no_out() { if grep -qF -e "$1" "$dir/out"; then fault "stdout says: $1"; fi; }
-no_err() { if grep -qF -e "$1" "$dir/err"; then fault "stderr says: $1"; fi; }
-quiet_out() { if [ -s "$dir/out" ]; then fault 'stdout is not empty'; fi; }
-quiet_err() { if [ -s "$dir/err" ]; then fault 'stderr is not empty'; fi; }
+# out TEXT, err TEXT: the text occurs in it. no_out, no_err: it does not. quiet_out, quiet_err: it is empty.
+out() { grep -qF -e "$1" "$dir/out" || fail "not in stdout: $1"; }
+err() { grep -qF -e "$1" "$dir/err" || fail "not in stderr: $1"; }
+no_out() { if grep -qF -e "$1" "$dir/out"; then fail "in stdout: $1"; fi; }
+no_err() { if grep -qF -e "$1" "$dir/err"; then fail "in stderr: $1"; fi; }
+quiet_out() { if [ -s "$dir/out" ]; then fail 'stdout is not empty'; fi; }
+quiet_err() { if [ -s "$dir/err" ]; then fail 'stderr is not empty'; fi; }
 
-# check WHAT COMMAND...: the command succeeds.
+# check MESSAGE COMMAND...: reports the message if the command fails.
 check() {
-    local what=$1
+    local message=$1
     shift
-    if ! "$@"; then fault "$what"; fi
+    if ! "$@"; then fail "$message"; fi
+}
+
+# wait_until COMMAND...: repeats the command until it succeeds; returns 1 if it still fails after $hang_s.
+wait_until() {
+    local end=$((SECONDS + hang_s))
+    until "$@"; do
+        if [ $SECONDS -ge $end ]; then return 1; fi
+        sleep 0.02
+    done
+}
+
+# has_ended PROCESS: it no longer runs; a zombie does not count.
+has_ended() { ! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]; }
+
+# catches_sigint PROCESS: it is the program, no longer the shell that starts it, and has a handler for SIGINT.
+catches_sigint() {
+    grep -qsx "$(basename "$ANTIPHON")" "/proc/$1/comm" && grep -qs '^SigCgt:.*[2367abef]$' "/proc/$1/status"
+}
+
+# wait_listening PROCESS: waits until it has printed its address to $dir/out; the port is then in $port.
+wait_listening() {
+    is_listening_or_ended() { grep -q '^listening on ' "$dir/out" || has_ended "$1"; }
+    wait_until is_listening_or_ended "$1"
+    port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$dir/out")
+    check 'it does not listen' [ -n "$port" ]
+}
+
+# milliseconds: since the epoch.
+milliseconds() { date +%s%3N; }
+
+# find_python: sets $python to the interpreter itself; python3 may be a wrapper script that starts slowly.
+find_python() {
+    python=$(python3 -c 'import sys; print(sys.executable)') && return
+    echo 'this test needs python3'
+    exit 1
 }
 
 # sanitized: the program is built with the address sanitizer, which takes memory for itself.

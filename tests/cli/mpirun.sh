@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# mpirun.sh - antiphon reach in several processes: the same sequences, properties, checkpoints, signals, and what goes wrong.
+# mpirun.sh - antiphon reach in several processes: the same sequences, properties, checkpoints, signals, and errors.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 
 if ! command -v mpirun >/dev/null || [ ! -e "$(dirname "$ANTIPHON")/libantiphon-mpi.so" ]; then
-    echo 'there is no MPI here'
+    echo 'MPI is not installed'
     exit 77
 fi
-# Root may, more processes than processors too; and MPI itself keeps memory to its end.
+# Allow root, and more processes than processors. MPI itself leaks memory.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated
 export ASAN_OPTIONS=detect_leaks=0
 
-# together RANKS CODE ARGUMENT...: as run, in so many processes.
+# together RANKS CODE ARGUMENT...: as run, in RANKS processes.
 together() {
     local ranks=$1 expected=$2
     shift 2
-    told="$* in $ranks processes"
-    timeout 120 mpirun -n "$ranks" "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    title="$* in $ranks processes"
+    timeout $hang_s mpirun -n "$ranks" "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
-    if [ $code -ne "$expected" ]; then fault "exit code $code, not $expected"; fi
+    if [ $code -ne "$expected" ]; then fail "exit code $code, not $expected"; fi
 }
 
 # ---- the same as one process -----------------------------------------------------------------------------------------
@@ -29,8 +29,8 @@ run 0 reach --list --races dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" | sort >"$dir/one"
 together 3 0 reach --list --races -j 2 dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" | sort >"$dir/three"
-check 'three processes find something else' cmp -s "$dir/one" "$dir/three"
-check 'numbers are not those of one list' test "$(sed 's/{"sequence":\([0-9]*\),.*/\1/' "$dir/out" | sort -n | uniq | tail -n 1)" -eq 4032
+check 'three processes find other sequences' cmp -s "$dir/one" "$dir/three"
+check 'the numbers are not consecutive' test "$(sed 's/{"sequence":\([0-9]*\),.*/\1/' "$dir/out" | sort -n | uniq | tail -n 1)" -eq 4032
 together 2 0 reach --json --states dp-4
 out '"po":14,"deadlocks":0,'
 out '"states":322,'
@@ -58,7 +58,7 @@ END
 run 1 reach --deadlock-free "$dir/careless.alts"
 together 3 1 reach --deadlock-free "$dir/careless.alts"
 out 'is wrong: it ends in a deadlock: component A waits in state 2, component B waits in state 2'
-check 'the sequence is not told once' test "$(grep -c '{"sequence":1,"deadlock":true' "$dir/err")" -eq 1
+check 'the sequence is not printed once' test "$(grep -c '{"sequence":1,"deadlock":true' "$dir/err")" -eq 1
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 
@@ -66,16 +66,16 @@ rm -f "$dir/all"
 options=
 for ranks in 2 3 2 3 2 3 2 3 2; do
     # shellcheck disable=SC2086 # nothing, or one word
-    timeout 120 mpirun -n $ranks "$ANTIPHON" reach --list --limit 600 --checkpoint "$dir/left" $options dme-3 \
+    timeout $hang_s mpirun -n $ranks "$ANTIPHON" reach --list --limit 600 --checkpoint "$dir/left" $options dme-3 \
         >>"$dir/all" 2>"$dir/err" </dev/null
     code=$?
     options=--resume
     [ $code -eq 3 ] || break
 done
-told='reach --limit, resumed by other numbers of processes'
+title='reach --limit, resumed by other numbers of processes'
 check 'it does not end' test $code -eq 0
 check 'what was stopped and resumed is not the same' test "$(sed 's/"sequence":[0-9]*//' "$dir/all" | sort -u | wc -l)" -eq 4032
-check 'something was found twice' test "$(wc -l <"$dir/all")" -eq 4032
+check 'a sequence was found twice' test "$(wc -l <"$dir/all")" -eq 4032
 run 0 reach --checkpoint "$dir/left" --resume --json dme-3
 out '"po":4032,'
 together 2 66 reach --checkpoint "$dir/left" --resume dp-3
@@ -83,20 +83,16 @@ err 'was made for another model'
 
 # ---- signals ---------------------------------------------------------------------------------------------------------
 
-# begin ARGUMENT...: in the background, until a first checkpoint is there.
+# begin ARGUMENT...: starts it in the background and waits for the first checkpoint.
 begin() {
     rm -f "$dir/left"
-    told="$*"
+    title="$*"
     mpirun -n 2 "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
     job=$!
-    for _ in $(seq 600); do
-        [ -s "$dir/left" ] && return
-        sleep 0.1
-    done
-    fault 'it never writes a checkpoint'
+    check 'it never writes a checkpoint' wait_until [ -s "$dir/left" ]
 }
 
-# One process is interrupted; all stop, and what is left is kept.
+# One process is interrupted: all stop, and the checkpoint has the rest.
 begin reach dme-4 --checkpoint "$dir/left" --every 1
 kill -INT "$(pgrep -P "$job" -x antiphon | head -n 1)"
 wait "$job"
@@ -106,44 +102,44 @@ out 'so far'
 run 3 reach dme-4 --checkpoint "$dir/left" --resume --limit 1
 out 'so far'
 
-# One that is killed ends all, and the last checkpoint is whole.
+# One process is killed: all end, and the last checkpoint is complete.
 begin reach dme-4 --checkpoint "$dir/left" --every 1
 kill -KILL "$(pgrep -P "$job" -x antiphon | tail -n 1)"
 wait "$job"
 code=$?
-check 'nobody minds that a process was killed' test $code -ne 0
+check 'the exit code is 0 although a process was killed' test $code -ne 0
 err 'rank'
 run 3 reach dme-4 --checkpoint "$dir/left" --resume --limit 1
 
-# ---- what goes wrong -------------------------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------------------------------
 
 together 2 30 reach no-such-program
-check 'it is said more than once' test "$(grep -c 'there is no program' "$dir/err")" -eq 1
+check 'not one message' test "$(grep -c 'there is no program' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --exclusive nothing
-check 'it is said more than once' test "$(grep -c 'no local event of that name' "$dir/err")" -eq 1
+check 'not one message' test "$(grep -c 'no local event of that name' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --draw 1
 err 'are for one process'
 
-# Another model under the same name, as on another machine.
+# Another model of the same name, as on another machine.
 mkdir "$dir/here" "$dir/there"
 cp "$dir/careless.alts" "$dir/here/m.alts"
 sed 's/take b token/note out/' "$dir/careless.alts" >"$dir/there/m.alts"
-told='reach m.alts, which differs'
-timeout 120 mpirun -n 1 -wdir "$dir/here" "$ANTIPHON" reach m.alts : -n 1 -wdir "$dir/there" "$ANTIPHON" reach m.alts \
+title='reach m.alts, which differs'
+timeout $hang_s mpirun -n 1 -wdir "$dir/here" "$ANTIPHON" reach m.alts : -n 1 -wdir "$dir/there" "$ANTIPHON" reach m.alts \
     >"$dir/out" 2>"$dir/err" </dev/null
 code=$?
-check 'another model is not seen' test $code -eq 67
+check 'the other model is accepted' test $code -eq 67
 err 'the process of rank 1 has another model'
 
-# The program without the library.
+# Without the library.
 mkdir "$dir/alone"
 cp "$ANTIPHON" "$dir/alone/antiphon"
 if ! ldconfig -p | grep -q libantiphon-mpi; then
-    told='reach without libantiphon-mpi'
-    # Whoever runs the tests may have named the folder of the build.
-    env -u LD_LIBRARY_PATH timeout 120 mpirun -n 2 "$dir/alone/antiphon" reach dp-3 >"$dir/out" 2>"$dir/err" </dev/null
+    title='reach without libantiphon-mpi'
+    # LD_LIBRARY_PATH may name the folder of the build.
+    env -u LD_LIBRARY_PATH timeout $hang_s mpirun -n 2 "$dir/alone/antiphon" reach dp-3 >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
-    check 'it does not miss its library' test $code -eq 67
+    check 'it runs without its library' test $code -eq 67
     err 'libantiphon-mpi.so cannot be loaded'
 fi
 run 0 reach dp-3

@@ -8,7 +8,7 @@ cd "$dir" || exit 1
 mkdir tmp
 export TMPDIR=$dir/tmp
 
-same() { if [ "$1" != "$2" ]; then fault "$1, not $2"; fi; }
+same() { if [ "$1" != "$2" ]; then fail "$1, not $2"; fi; }
 # count NAME: that number of the last --json.
 count() { grep -o "\"$1\":[0-9]*" "$dir/out" | tail -n 1 | sed 's/.*://'; }
 nothing_left() { same "$(ls tmp)" ''; }
@@ -51,7 +51,7 @@ run 0 mutate small.c --lines 6 --json
 out '"identity":"relational least \"<\" \"<=\" 1"'
 same "$(grep -o '"line":6' out | wc -l)" 8
 run 0 mutate small.c --write 3
-sed 's/a < b/a <= b/' small.c | cmp -s - out || fault 'not the source of mutant 3'
+sed 's/a < b/a <= b/' small.c | cmp -s - out || fail 'not the source of mutant 3'
 run 0 mutate small.c --diff 3
 cp out diff
 cp small.c patched.c
@@ -130,7 +130,7 @@ run 0 mutate loop.c --lines 5 --operators constant,variable,arithmetic --build "
 check 'some do not end' [ "$(count timed_out)" -gt 0 ]
 check 'all that was started has ended' [ "$(wc -l <sleepers)" -gt 3 ]
 while read -r pid; do
-    if kill -0 "$pid" 2>/dev/null; then fault "process $pid is left"; fi
+    if kill -0 "$pid" 2>/dev/null; then fail "process $pid is left"; fi
 done <sleepers
 nothing_left
 cat >broken.c <<'END'
@@ -149,7 +149,7 @@ printf '#include "three.h"\nint main(void) { return THREE - 3; }\n' >beside/main
 run 0 mutate beside/main.c --operators constant --build "$cc" --test '{program}'
 
 # Interrupted: what there is is told, and nothing is left.
-told='mutate, interrupted'
+title='mutate, interrupted'
 "$ANTIPHON" mutate small.c --build "$cc" --test 'echo $$ >>begun; [ $(wc -l <begun) = 1 ] || exec sleep 1000; true {program}' \
     --time 1000 >out 2>err </dev/null &
 mutator=$!
@@ -158,7 +158,7 @@ kill -TERM $mutator
 wait $mutator
 same $? 5
 out 'were not run'
-if kill -0 "$(tail -n 1 begun)" 2>/dev/null; then fault 'the test is left'; fi
+if kill -0 "$(tail -n 1 begun)" 2>/dev/null; then fail 'the test is left'; fi
 nothing_left
 # Killed: its folder is left, but no process.
 rm begun
@@ -172,7 +172,7 @@ tries=0
 while kill -0 "$(tail -n 1 begun)" 2>/dev/null; do
     tries=$((tries + 1))
     if [ $tries -gt 500 ]; then
-        fault 'the test of a mutator that was killed is left'
+        fail 'the test of a mutator that was killed is left'
         break
     fi
     sleep 0.02
@@ -228,14 +228,14 @@ out 'usage: antiphon mutate'
 # The command needs the program antiphon-mutate: beside antiphon, or in PATH.
 mkdir alone
 cp "$ANTIPHON" alone/antiphon
-told='mutate, without antiphon-mutate'
+title='mutate, without antiphon-mutate'
 alone/antiphon mutate small.c >out 2>err
 same $? 70
 err 'antiphon-mutate: cannot be executed'
 PATH=$(dirname "$ANTIPHON"):$PATH alone/antiphon mutate small.c --write 3 >out 2>err
 same $? 0
 
-told='mutate >/dev/full'
+title='mutate >/dev/full'
 "$ANTIPHON" mutate small.c >/dev/full 2>err
 same $? 4
 nothing_left_but_killed=$(find tmp -mindepth 1 -maxdepth 1 | wc -l)

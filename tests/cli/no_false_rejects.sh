@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# no_false_rejects.sh - servers that are right are not rejected: those that send unasked, that hang up, that let few in at once.
+# no_false_rejects.sh - correct servers are not rejected: with unsolicited messages, closed connections, a short backlog.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -40,31 +40,32 @@ static const aph_model echo = {
     .shape = APH_SHAPE([{"f": "echo", "x": {"fresh": "int"}}]), .closes = APH_CLOSES_SETTLED};
 APH_MODEL(echo)
 END
-room="python3 '$ANTIPHON_ROOT/tests/support/odd_servers.py' {port}"
+find_python
+odd="$python -S '$ANTIPHON_ROOT/tests/support/odd_servers.py' {port}"
 
-# What is sent to a subscriber who has left is not seen, and not owed.
+# A message to a subscriber that has closed its connection is not seen, and not required.
 cat >left.script <<'END'
 {"antiphon":1,"script":"news","environment":"tcp","seed":1}
 {"label":1,"conn":0,"send":{"f":"sub"}}
 {"label":3,"conn":0,"close":true,"wait":{"answer":2}}
 {"label":5,"conn":1,"send":{"f":"pub","x":1},"wait":"quiet"}
 END
-run 0 replay --run "$room news" left.script ./news.c
+run 0 replay --run "$odd news" left.script ./news.c
 run 0 replay --run "'$ANTIPHON' serve ./news.c --port {port} --delay 0.1" left.script ./news.c
 
-# Nothing is sent unasked in these environments until all is quiet.
+# Unsolicited messages in environments with bounded buffers.
 for env in sync tcp:1 tcp:3; do
-    run 0 test ./news.c --env $env --connections 3 --messages 60 --seed 1 --run "$room news"
+    run 0 test ./news.c --env $env --connections 3 --messages 60 --seed 1 --run "$odd news"
 done
 
-# A request may cross the end of its connection.
-run 0 test ./echo.c --connections 3 --messages 300 --seed 1 --run "$room hangs-up"
+# A request may cross the close of its connection.
+run 0 test ./echo.c --connections 3 --messages 300 --seed 1 --run "$odd hangs-up"
 
-# Who waits to be let in has not been answered, but has not been heard either.
-run 0 test ./echo.c --connections 60 --messages 300 --seed 1 --run "$room full"
+# A request on a connection that is not yet accepted needs no response.
+run 0 test ./echo.c --connections 60 --messages 300 --seed 1 --run "$odd full"
 
-run 2 test ./echo.c --run "$room news {listen}"
+run 2 test ./echo.c --run "$odd news {listen}"
 err '{listen}'
-run 4 test ./echo.c --messages 10 --report /nowhere/page.html --run "$room full"
+run 4 test ./echo.c --messages 10 --report /nowhere/page.html --run "$odd full"
 err '/nowhere/page.html cannot be written'
 finish

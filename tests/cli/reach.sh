@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# reach.sh - antiphon reach: the numbers that are known, lists, properties, threads, checkpoints, and models that are wrong.
+# reach.sh - antiphon reach: known counts, lists, properties, threads, checkpoints, pictures, signals, and invalid models.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ out '"po":30,'
 run 0 reach -j 3 dme-3 --json
 out '"po":4032,"deadlocks":0,'
 
-# Without visiting them.
+# Counted without visiting each sequence.
 counted() {
     run 0 reach --count "$1" --json
     out "\"model\":\"$1\",\"complete\":true,\"po\":$2,\"deadlocks\":0,"
@@ -42,7 +42,7 @@ for more in '-j 2' --list '--sample 3' '--limit 3' --deadlock-free --states --lo
 done
 run 3 reach --count --memory 1 dme-4
 out 'more memory is needed'
-# Five messages in any order are 120 sequences: of 18 such pairs there are 120 ^ 18, and 120 ^ 19 is more than 2 ^ 128.
+# Five messages in any order are 120 sequences: 18 such pairs have 120 ^ 18, and 120 ^ 19 is more than 2 ^ 128.
 pairs() {
     echo 'alts pairs'
     for i in $(seq "$1"); do printf 'component S%s\ncomponent R%s\n' "$i" "$i"; done
@@ -65,14 +65,14 @@ out 'more sequences than 128 bits hold'
 
 # ---- sequences -------------------------------------------------------------------------------------------------------
 
-# Each once, whoever finds it: the lists of one thread and of four are the same but for order and numbers.
+# Each once: the lists of one thread and of four are the same except for order and numbers.
 run 0 reach --list --races dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" | sort >"$dir/one"
 check 'a sequence is missing' test "$(wc -l <"$dir/one")" -eq 4032
-check 'a sequence is there twice' test "$(uniq "$dir/one" | wc -l)" -eq 4032
+check 'a sequence occurs twice' test "$(uniq "$dir/one" | wc -l)" -eq 4032
 run 0 reach --list --races -j 4 dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" | sort >"$dir/four"
-check 'four threads find something else' cmp -s "$dir/one" "$dir/four"
+check 'four threads find other sequences' cmp -s "$dir/one" "$dir/four"
 
 run 0 reach --list --races dp-2
 out '{"sequence":1,"deadlock":false,"threads":{"P0":[{"op":"send","sync":true,"port":"fork1","label":"get(0)","peer":"F1",'
@@ -81,14 +81,14 @@ run 0 reach --list dp-2
 no_out '"race"'
 no_out '"clock"'
 
-# A sample is drawn from what there is, and the same seed draws the same.
+# A sample consists of sequences of the model; the same seed draws the same sample.
 run 0 reach --list --races --sample 50 --seed 7 dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" >"$dir/sample"
 check 'a sample is too small' test "$(wc -l <"$dir/sample")" -eq 50
-check 'a sample is none of the sequences' test -z "$(sort -u "$dir/sample" | comm -23 - "$dir/one")"
+check 'a sample is not one of the sequences' test -z "$(sort -u "$dir/sample" | comm -23 - "$dir/one")"
 run 0 reach --list --races --sample 50 --seed 7 dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" >"$dir/again"
-check 'the same seed draws something else' cmp -s "$dir/sample" "$dir/again"
+check 'the same seed draws another sample' cmp -s "$dir/sample" "$dir/again"
 
 # ---- properties ------------------------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ err '--exclusive nothing: tdme has no local event of that name'
 run 2 reach --exclusive choose dme-3 # a message of that name
 err '--exclusive choose: dme-3 has no local event of that name'
 
-# Two that enter whenever they like, and wait for each other at the end.
+# Two components that enter without asking and end in a deadlock.
 cat >"$dir/careless.alts" <<'EOF'
 alts careless
 component A
@@ -126,7 +126,7 @@ run 1 reach --forbid A=1,B=1 "$dir/careless.alts"
 out 'sequence 1 is wrong: A=1,B=1 can be at one time'
 run 1 reach --forbid A=0,B=3 --forbid B=2,A=2 "$dir/careless.alts"
 out 'sequence 1 is wrong: B=2,A=2 can be at one time'
-run 0 reach --forbid A=3 --forbid A=0,B=3 "$dir/careless.alts" # nobody ever has the token
+run 0 reach --forbid A=3 --forbid A=0,B=3 "$dir/careless.alts" # the token is never received
 out 'none is wrong'
 run 2 reach --forbid A=1,C=1 "$dir/careless.alts"
 err '--forbid A=1,C=1: careless has no component C'
@@ -143,7 +143,7 @@ out '"holds":false'
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 
-# Stopped again and again, it finds each sequence once.
+# Stopped and resumed several times, it finds each sequence once.
 rm -f "$dir/all"
 options=
 for _ in 1 2 3 4 5 6 7 8; do
@@ -153,10 +153,10 @@ for _ in 1 2 3 4 5 6 7 8; do
     options=--resume
     [ $code -eq 3 ] || break
 done
-told='reach --limit, resumed'
+title='reach --limit, resumed'
 check 'it does not end' test $code -eq 0
-check 'what was stopped and resumed is not the same' test "$(sed 's/"sequence":[0-9]*//' "$dir/all" | sort -u | wc -l)" -eq 4032
-check 'something was found twice' test "$(wc -l <"$dir/all")" -eq 4032
+check 'other sequences after stopping and resuming' test "$(sed 's/"sequence":[0-9]*//' "$dir/all" | sort -u | wc -l)" -eq 4032
+check 'a sequence was found twice' test "$(wc -l <"$dir/all")" -eq 4032
 run 0 reach --checkpoint "$dir/left" --resume --json dme-3
 out '"po":4032,'
 
@@ -176,21 +176,22 @@ err 'cannot be written'
 
 # ---- memory ----------------------------------------------------------------------------------------------------------
 
-# peak ARGUMENT...: how many kilobytes the program had at most.
+# peak ARGUMENT...: the peak memory of the program in KB.
+find_python
 peak() {
-    python3 -c 'import resource, subprocess, sys
+    "$python" -S -c 'import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" "$@"
 }
-# A hundred times as many sequences need no more of it: a byte for each would be seen.
+# A hundred times as many sequences need no more memory: one byte per sequence would be noticed.
 if ! sanitized; then
-    told='reach --limit, its memory'
+    title='reach --limit, its memory'
     few=$(peak reach --limit 20000 dme-4)
     many=$(peak reach --limit 2000000 dme-4)
-    check "memory grows with what was found: $few, then $many kB" test "$many" -lt $((few + 1024))
+    check "memory grows with the number of sequences: $few, then $many kB" test "$many" -lt $((few + 1024))
 fi
 
-# Runs so long that what is pending is much: it is kept in a file, where one can be made. (test_spill_queue.c has the counts.)
+# Long runs with much pending work, which is spilled to a file. (test_spill_queue.c checks the counts.)
 awk 'BEGIN {
     print "alts long\ncomponent R\ncomponent S0\ncomponent S1\ncomponent S2\nport p of R\nbehaviour R states 12001 initial 0"
     for (i = 0; i < 12000; i++) print i, "->", i + 1, "take p x"
@@ -202,7 +203,7 @@ awk 'BEGIN {
 run 3 reach --limit 100 --memory 1 "$dir/long.alts"
 out 'sequences so far'
 if ! sanitized; then
-    told='reach --memory'
+    title='reach --memory'
     few=$(peak reach --limit 100 --memory 1 "$dir/long.alts")
     many=$(peak reach --limit 100 "$dir/long.alts")
     check "memory is not bounded: $few kB, without a bound $many" test $((4 * few)) -lt "$many"
@@ -211,7 +212,7 @@ TMPDIR=$dir/none run 68 reach --memory 1 "$dir/long.alts"
 err 'a file for them cannot be used: No such file or directory'
 bash -c 'trap "" XFSZ; ulimit -f 200; exec "$@"' - "$ANTIPHON" reach --memory 1 "$dir/long.alts" >"$dir/out" 2>"$dir/err"
 code=$?
-told='reach --memory, a disk that is full'
+title='reach --memory, full disk'
 check "exit code $code, not 68" test $code -eq 68
 err 'a file for them cannot be used: File too large'
 run 2 reach --memory 1 --sample 2 dp-2
@@ -219,7 +220,7 @@ run 2 reach --memory 1 --sample 2 dp-2
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 run 0 reach --draw 2 dp-2
-check 'a drawing is another' cmp <(sed '$d' "$dir/out") "$ANTIPHON_ROOT/tests/cli/reach-draw.txt"
+check 'another drawing' cmp <(sed '$d' "$dir/out") "$ANTIPHON_ROOT/tests/cli/reach-draw.txt"
 LC_ALL=C run 0 reach --draw 1 dp-2
 check 'it is not ASCII' test -z "$(LC_ALL=C tr -d '\n -~' <"$dir/out")"
 run 0 reach --draw 3 --sample 3 dme-3
@@ -237,13 +238,13 @@ run 2 reach --draw 1 --local dp-2
 
 run 0 reach --report "$dir/page.html" dme-3
 out 'dme-3: 4,032 sequences'
-check 'the page has not ten pictures' test "$(grep -c '<svg' "$dir/page.html")" -eq 10
-check 'nothing is marked as changed' grep -q 'class="event changed"' "$dir/page.html"
+check 'not ten pictures on the page' test "$(grep -c '<svg' "$dir/page.html")" -eq 10
+check 'no event is marked as changed' grep -q 'class="event changed"' "$dir/page.html"
 check 'the page has a script' test "$(grep -c '<script' "$dir/page.html")" -eq 0
 run 0 reach --report "$dir/page.html" --draw 2 dp-3
-check 'the page has not two pictures' test "$(grep -c '<svg' "$dir/page.html")" -eq 2
+check 'not two pictures on the page' test "$(grep -c '<svg' "$dir/page.html")" -eq 2
 run 1 reach --deadlock-free --report "$dir/page.html" "$dir/careless.alts"
-check 'the page does not say what is wrong' grep -q 'it ends in a deadlock' "$dir/page.html"
+check 'the violation is not on the page' grep -q 'it ends in a deadlock' "$dir/page.html"
 sed 's/note enter/note <script>alert(1)<\/script>/' "$dir/careless.alts" >"$dir/hostile.alts"
 run 0 reach --report "$dir/page.html" "$dir/hostile.alts"
 check 'a label became markup' test "$(grep -c '<script' "$dir/page.html")" -eq 0
@@ -255,11 +256,11 @@ err 'cannot be written'
 run 0 reach --print alts tdme
 cp "$dir/out" "$dir/tdme.alts"
 run 0 reach --print alts "$dir/tdme.alts"
-check 'a model that is written and read is another' cmp -s "$dir/out" "$dir/tdme.alts"
+check 'a written and read model differs' cmp -s "$dir/out" "$dir/tdme.alts"
 run 0 reach --json "$dir/tdme.alts"
 out '"po":30,'
 
-# The same, with one component from a file of its own.
+# One component from a separate file.
 run 0 reach --print aut --component C tdme
 cp "$dir/out" "$dir/c.aut"
 sed '/^behaviour C /,$d' "$dir/tdme.alts" >"$dir/split.alts"
@@ -328,39 +329,37 @@ run 39 reach "$dir/tireless.c"
 err 'its step does not return'
 echo '{"f":"x"}' >"$dir/history.jsonl"
 "$ANTIPHON" check "$dir/open.c" "$dir/history.jsonl" >"$dir/out" 2>"$dir/err"
-check 'a program is taken for a server' test $? -ne 0
+check 'a program is accepted as a server' test $? -ne 0
 printf '#include <antiphon/model.h>\nstatic void s(aph *m, aph_value *v) { (void)v; aph_recv(m); }\n' >"$dir/server.c"
 printf 'static const aph_model x = {.version = APH_MODEL_VERSION, .name = "x", .step = s};\nAPH_MODEL(x)\n' >>"$dir/server.c"
 run 36 reach "$dir/server.c"
 err 'is a model of a server'
 
-# ---- being told to stop ----------------------------------------------------------------------------------------------
+# ---- signals ---------------------------------------------------------------------------------------------------------
 
-# listens PROCESS: it is the program, not yet the shell that starts it, and catches SIGINT.
-listens() { grep -qx antiphon "/proc/$1/comm" && grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status"; }
-stopped() {
-    told="$*"
+interrupted() {
+    title="$*"
     "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
     local job=$!
-    until listens $job; do sleep 0.05; done
+    wait_until catches_sigint $job
     kill -INT $job
     wait $job
     code=$?
     check "exit code $code, not 5" test $code -eq 5
 }
-stopped reach dme-4
+interrupted reach dme-4
 out 'so far'
-stopped reach --states dme-4
+interrupted reach --states dme-4
 err 'interrupted before all interleavings were composed'
-stopped reach --local -j 2 dme-5
+interrupted reach --local -j 2 dme-5
 err 'interrupted before all local sequences were found'
 quiet_out
-stopped reach --local --by-projection dme-4
+interrupted reach --local --by-projection dme-4
 err 'interrupted before all local sequences were found'
 
-# ---- models that are wrong -------------------------------------------------------------------------------------------
+# ---- invalid models --------------------------------------------------------------------------------------------------
 
-# wrong CODE MESSAGE MOVES-OF-A: what is wrong is told with component and state.
+# wrong CODE MESSAGE MOVES-OF-A: the message names component and state.
 wrong() {
     printf 'alts m\ncomponent A\ncomponent B\nport p of A\nport q of B\nbehaviour A states 3 initial 0\n%b' "$3" >"$dir/m.alts"
     printf 'behaviour B states 1 initial 0\n' >>"$dir/m.alts"
@@ -374,8 +373,8 @@ wrong 63 'component A, state 1: it receives from q, a port of B' '0 -> 1 post q 
 wrong 63 'component A, state 0: it sends to p, its own port' '0 -> 1 post p x\n'
 wrong 64 'component A, state 0: it is on a cycle' '0 -> 1 post q x\n1 -> 0 note again\n'
 run 0 reach --unroll 2 --list "$dir/m.alts"
-check 'two rounds are not two sends' test "$(grep -o '"op":"send"' "$dir/out" | wc -l)" -eq 2
-# Two ways through a cycle that meet again in it: both can be gone, in either order.
+check 'not two sends in two rounds' test "$(grep -o '"op":"send"' "$dir/out" | wc -l)" -eq 2
+# Two paths through a cycle that join: both can be taken, in either order.
 cat >"$dir/met.alts" <<'END'
 alts met
 component A
@@ -394,7 +393,7 @@ behaviour C states 2 initial 0
 0 -> 1 post p y
 END
 run 0 reach --unroll 2 --list "$dir/met.alts"
-check 'a round is not gone to its end' test "$(grep -o '"label":"met"' "$dir/out" | wc -l)" -eq 4
+check 'a round is not completed' test "$(grep -o '"label":"met"' "$dir/out" | wc -l)" -eq 4
 wrong 60 'm.alts:7: a move is' '0 1 post q x\n'
 run 30 reach nothing
 err 'there is no program nothing'

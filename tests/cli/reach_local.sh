@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# reach_local.sh - antiphon reach --local from the outside: counts, suites, both ways, and what does not go together.
+# reach_local.sh - antiphon reach --local: counts, suites, both algorithms, and invalid combinations of options.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 
 run 0 reach --local dp-3
@@ -12,16 +12,16 @@ out '"local_events":315,"local_race_sets":327'
 run 0 reach --local --events-only --json dp-4
 out '"local_events":12,"components"'
 
-# Both ways write the same suites.
+# Both algorithms write the same suites.
 run 0 reach --local --suite "$dir/direct" dp-4
 run 0 reach --local --by-projection --suite "$dir/projected" dp-4
-check 'a suite for each component' test "$(find "$dir/direct" -name '*.jsonl' | wc -l)" -eq 8
+check 'not a suite for each component' test "$(find "$dir/direct" -name '*.jsonl' | wc -l)" -eq 8
 for file in "$dir"/direct/*.jsonl; do
-    check "$(basename "$file") is the same both ways" cmp <(sort "$file") <(sort "$dir/projected/$(basename "$file")")
+    check "$(basename "$file") differs between the algorithms" cmp <(sort "$file") <(sort "$dir/projected/$(basename "$file")")
 done
-check 'sequences are counted as they are written' test "$(cat "$dir"/direct/*.jsonl | wc -l)" -eq 16
+check 'the number of sequences differs' test "$(cat "$dir"/direct/*.jsonl | wc -l)" -eq 16
 
-# One queue for two senders.
+# Two senders share a queue.
 printf 'alts m\ncomponent A\ncomponent B\ncomponent C\nport p of A fifo-port\n' >"$dir/m.alts"
 printf 'behaviour A states 3 initial 0\n0 -> 1 take p x\n0 -> 2 take p y\n' >>"$dir/m.alts"
 printf 'behaviour B states 2 initial 0\n0 -> 1 post p x\nbehaviour C states 2 initial 0\n0 -> 1 post p y\n' >>"$dir/m.alts"

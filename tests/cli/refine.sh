@@ -26,7 +26,7 @@ for variant in $variants; do
     "$ANTIPHON" check swap "$dir/trace.jsonl" >"$dir/out" 2>"$dir/err"
     case $? in
     1 | 14) ;; # explained by nothing, or an answer to no request
-    *) fault "check does not reject the counterexample of $variant" ;;
+    *) fail "check does not reject the counterexample of $variant" ;;
     esac
 done
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run_page.sh - the page of a run, in a browser: arrows and labels are where they should be, what a server sent does
-# nothing, and a long run makes no large page.
+# run_page.sh - the page of a run in a browser: positions of arrows and labels; data of a server has no effect as markup;
+# the page of a long run stays small.
 #
-# The unit test test_run_page, which lies beside the program, writes the pages. The browser prints the document as its script
-# left it; places are numbers in it.
+# The unit test test_run_page, in the folder of the program, writes the pages. The browser prints the document after its
+# script has run, with positions as numbers.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -14,34 +14,34 @@ if [ -z "$browser" ]; then
     echo 'no chromium: skipped (tools/setup installs it)'
     exit 77
 fi
-told='the page of a run'
+title='the page of a run'
 : >"$dir/out"
 : >"$dir/err"
 samples=$(dirname "$ANTIPHON")/test_run_page
 if ! "$samples" "$dir" 2>"$dir/err"; then
-    fault "$samples does not write the sample pages"
+    fail "$samples does not write the sample pages"
     finish
 fi
 
-# open PAGE[#ADDRESS]: the document in $dir/out, an element a line; what the browser complains of in $dir/err. As root
-# it runs only without its sandbox.
+# open PAGE[#ADDRESS]: the document is in $dir/out, one element per line; errors of the browser are in $dir/err. As root the
+# browser runs only without its sandbox.
 open() {
-    told="the page $1"
-    HOME=$dir timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+    title="the page $1"
+    HOME=$dir timeout $hang_s "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
         --disable-background-networking --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$dir/profile" \
         --log-net-log="$dir/net" --enable-logging=stderr --window-size=1600,1000 \
         --dump-dom "file://$dir/${1%%#*}.html${1#"${1%%#*}"}" >"$dir/dom" 2>"$dir/log"
     sed 's/</\n</g' "$dir/dom" >"$dir/out"
     grep -a CONSOLE "$dir/log" >"$dir/err"
-    quiet_err # no error of the script, and nothing that the policy had to refuse
+    quiet_err # no errors of the script, and no violations of the policy
 }
 
-# count NUMBER TEXT: so many elements hold the text.
+# count NUMBER TEXT: NUMBER elements contain the text.
 count() { check "not $1 times: $2" [ "$(grep -cF -e "$2" "$dir/out")" -eq "$1" ]; }
 
-# arrows: checks that each arrow begins and ends on the lines of its participants, that time goes downwards, and that
-# each label stands just above its arrow, between the connections and the subject. Prints for each message its place in
-# the run, its connection, its direction and its label.
+# arrows: checks that each arrow begins and ends on the lines of its participants, that time goes downwards, and that each
+# label is just above its arrow, between the connections and the subject. Prints for each message its index in the run, its
+# connection, its direction and its label.
 arrows() {
     awk '
     function of(name,    at) {
@@ -80,7 +80,7 @@ arrows() {
 }
 
 open small
-arrows >"$dir/arrows" || fault "arrows: $(grep WRONG "$dir/arrows")"
+arrows >"$dir/arrows" || fail "arrows: $(grep WRONG "$dir/arrows")"
 cat >"$dir/expected" <<'END'
 0 0 out put "a" 1
 1 1 out put "a" 2
@@ -89,8 +89,8 @@ cat >"$dir/expected" <<'END'
 4 2 out get "a"
 5 2 in {"found":true,"tags":["x","y"],… failing
 END
-sed 's/"value":.* failing$/… failing/' "$dir/arrows" >"$dir/seen" # how much is shown depends on the font
-if ! diff "$dir/expected" "$dir/seen"; then fault 'other arrows'; fi
+sed 's/"value":.* failing$/… failing/' "$dir/arrows" >"$dir/seen" # the shown part depends on the font
+if ! diff "$dir/expected" "$dir/seen"; then fail 'the arrows differ'; fi
 out '<title>fail: kv at 127.0.0.1:4711'
 count 1 'class="moment received failing chosen"'
 out '"version": 9007199254740993,'
@@ -100,29 +100,29 @@ out '<td>get: not found'
 out 'antiphon replay .antiphon/kv-1.jsonl --target 127.0.0.1:4711'
 out '│◀── ✗ #6'
 
-# Inert: the only elements are ours, none has a handler, nothing was asked of the network; the text is there to read.
+# Inert: no elements but ours, no event handlers, no network requests; the text is readable.
 open hostile
 for tag in '<img' '<script' '<iframe' '<a ' '<form' '<object' '<style>@'; do count 0 "$tag"; done
 check 'an element handles an event' [ "$(grep -cE '^<[a-zA-Z]+( [a-zA-Z:-]+="[^"]*")* on[a-z]+=' "$dir/out")" -eq 0 ]
-check 'the title is another' grep -qF '<title>malformed: ' "$dir/out"
+check 'another title' grep -qF '<title>malformed: ' "$dir/out"
 no_out '<title>owned'
-check 'something was asked for' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
+check 'a network request' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
 out 'img src=http://evil.invalid/x onerror='
 out '\xff\xfe\xc3('
 out '\u202e'
-arrows >"$dir/arrows" || fault "arrows: $(grep WRONG "$dir/arrows")"
+arrows >"$dir/arrows" || fail "arrows: $(grep WRONG "$dir/arrows")"
 check 'not seven arrows' [ "$(wc -l <"$dir/arrows")" -eq 7 ]
 
-# Long: small enough, and any message can be looked at.
+# Long: the page is small, and each message can be selected.
 for page in long various; do
-    told="the page $page"
+    title="the page $page"
     check '2 MB or more' [ "$(wc -c <"$dir/$page.html")" -lt 2000000 ]
 done
 open long#m12346
-arrows >"$dir/arrows" || fault "arrows: $(grep WRONG "$dir/arrows")"
+arrows >"$dir/arrows" || fail "arrows: $(grep WRONG "$dir/arrows")"
 check 'not a window of 28' [ "$(wc -l <"$dir/arrows")" -eq 28 ]
 count 1 'class="moment received chosen"'
-check 'another is selected' grep -qF 'data-i="12345"' <(grep -F 'received chosen' "$dir/out")
+check 'another message is selected' grep -qF 'data-i="12345"' <(grep -F 'received chosen' "$dir/out")
 out '12,346 of 100,000'
 count 1 '<rect class="window"'
 count 200 '<rect class="back"'

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# served_models.sh - the tester against served models: a model is never rejected, however it delays; every mutant is, and what is
-#             left of the run after shrinking still fails. tools/soak does the same for longer.
+# served_models.sh - the tester against served models: a model is never rejected, with any delay; every mutant is rejected, and
+#             the shrunk script still fails. tools/soak does the same for longer.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cd "$dir" || exit 1
 serve="'$ANTIPHON' serve"
 
-# Models that speak for themselves: swap-impl speaks bytes in chunks, and is for refine.
+# swap-impl sends bytes in chunks; it is for antiphon refine.
 models=$("$ANTIPHON" models | sed '/^$/,$d; s/ .*//' | grep -v -x swap-impl)
 check 'no models' [ -n "$models" ]
 
 for model in $models; do
-    # A proxy asks others: the tester.
+    # A proxy connects to the tester.
     calls=() listens=
     [ "$model" != http-proxy ] || { calls=(--listen 0) listens='--calls 127.0.0.1:{listen}'; }
     for delay in 0 2; do
@@ -27,16 +27,16 @@ for model in $models; do
     for mutant in $mutants; do
         rm -rf .antiphon
         run 1 test "$model" "${calls[@]}" --run "$serve $model --port {port} --delay 0.1 --mutate $mutant $listens" \
-            --time 20 --seed 13 --json --no-shrink
+            --seed 13 --json --no-shrink
         out '"verdict":"fail"'
     done
 done
 
-# Too short to have sent every kind of request: that is no pass.
+# A run too short to send every kind of request is not a pass.
 run 7 test queue --run "$serve queue --port {port}" --messages 2 --seed 3
 out 'was sent'
 
-# One of them all the way: shrunk, kept, run again, told as a page and as JUnit.
+# One mutant completely: shrunk, kept, replayed, reported as a page and as JUnit.
 rm -rf .antiphon
 subject="$serve kv --port {port} --delay 0.1 --mutate append-puts"
 run 1 test kv --run "$subject" --seed 17 --report page.html --junit junit.xml
@@ -50,15 +50,16 @@ run 1 replay --run "$subject" "$script"
 out 'the model cannot explain the observations'
 run 0 replay --run "$serve kv --port {port}" "$script"
 out 'first difference from the recorded run at #'
-# What was kept is tried first.
+# Kept scripts are tried first.
 run 1 test kv --run "$subject" --seed 19 --json
 out '"runs":1,'
 run 0 test kv --run "$serve kv --port {port}" --messages 200 --seed 23
 
-# A server that makes up its tags does the same again, with other tags.
+# A server that chooses random tags: the script reproduces the failure with other tags.
 rm -rf .antiphon
-subject="python3 -S '$ANTIPHON_ROOT/tests/support/random_etag_server.py' {port}"
-run 1 test etag-kv --run "$subject" --seed 29 --shrink-time 5
+find_python
+subject="$python -S '$ANTIPHON_ROOT/tests/support/random_etag_server.py' {port}"
+run 1 test etag-kv --run "$subject" --seed 29
 run 1 replay --run "$subject" .antiphon/*.script
 out 'every message is as recorded, except for 1 value chosen by the subject'
 

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# subjects.sh - the servers of one word: each starts, can be written and read with conditions, keeps its connections, and
-#               leaves neither a process nor a file behind, however it ends.
+# subjects.sh - antiphon subject: each known server starts, handles conditional requests and many connections, and leaves
+#               neither a process nor a file behind, however it ends.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+find_python
 export no_proxy='*'
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
-chmod 711 "$dir" # as root Apache is another user, who must come through
+chmod 711 "$dir" # as root, Apache runs as another user, who needs access
 export TMPDIR=$dir/tmp
 mkdir "$TMPDIR"
 chmod 711 "$TMPDIR"
@@ -17,119 +18,104 @@ port=
 
 # start NAME [ARGUMENT...]: antiphon subject; the port is then in $port.
 start() {
-    told="subject $*"
+    title="subject $*"
     : >"$dir/out"
     "$ANTIPHON" subject "$@" >"$dir/out" 2>"$dir/err" </dev/null &
     server=$!
-    local i=0
-    while ! grep -q '^listening on ' "$dir/out"; do
-        i=$((i + 1))
-        if [ $i -gt 400 ] || ! kill -0 $server 2>/dev/null; then
-            fault 'it does not listen'
-            break
-        fi
-        sleep 0.05
-    done
-    port=$(sed -n 's/^listening on 127\.0\.0\.1:\([0-9]*\)$/\1/p' "$dir/out")
+    wait_listening $server
 }
 
-# ended CODE: it has ended, or is about to, with that code, and nothing is left of it.
+# ended CODE: it ends with that code and leaves nothing.
 ended() {
     wait $server 2>/dev/null
     code=$?
-    if [ $code -ne "$1" ]; then fault "exit code $code, not $1"; fi
-    local i=0
-    while listens || [ -n "$(ls -A "$TMPDIR")" ]; do # the guardian of one that was killed needs a moment
-        i=$((i + 1))
-        if [ $i -gt 100 ]; then
-            fault "left behind: $(listens && echo a server) $(ls -A "$TMPDIR")"
-            break
-        fi
-        sleep 0.05
-    done
+    if [ $code -ne "$1" ]; then fail "exit code $code, not $1"; fi
+    # If it was killed, another process cleans up.
+    wait_until nothing_is_left || fail "left behind: $(listens && echo a server) $(ls -A "$TMPDIR")"
 }
 
+nothing_is_left() { ! listens && [ -z "$(ls -A "$TMPDIR")" ]; }
 listens() { (exec 3<>/dev/tcp/127.0.0.1/"$port") 2>/dev/null; }
 
-# ask ARGUMENT... PATH: the status; the fields are then in $dir/fields, the body in $dir/body.
-ask() {
+# http ARGUMENT... PATH: prints the status; the fields are in $dir/fields, the body in $dir/body.
+http() {
     local path=${*: -1}
-    curl -s -m 20 -o "$dir/body" -D "$dir/fields" -w '%{http_code}' "${@:1:$#-1}" "http://127.0.0.1:$port$path"
+    curl -s -m $hang_s -o "$dir/body" -D "$dir/fields" -w '%{http_code}' "${@:1:$#-1}" "http://127.0.0.1:$port$path"
 }
 
 same() {
-    if [ "$1" != "$2" ]; then fault "${3-got}: $1, not: $2"; fi
+    if [ "$1" != "$2" ]; then fail "${3-got}: $1, not: $2"; fi
 }
 
 field() { sed -n "s/^$1: \(.*\)\r\$/\1/Ip" "$dir/fields"; }
 
-# Writing, reading, conditions on reading: as the RFC has it, and the same for all.
-uses() {
+# Writing, reading and conditional reading, the same for all servers.
+writes_and_reads() {
     local tag
-    same "$(ask -T - /a <<<one)" 201 'a new document'
-    same "$(ask /a)" 200 'reading'
+    same "$(http -T - /a <<<one)" 201 'a new document'
+    same "$(http /a)" 200 'reading'
     same "$(cat "$dir/body")" one 'the document'
     tag=$(field etag)
-    check 'there is a tag' test -n "$tag"
-    check 'there is a time' test -n "$(field last-modified)"
-    same "$(ask -H "If-None-Match: $tag" /a)" 304 'reading what is known'
-    same "$(ask -H 'If-None-Match: "other"' /a)" 200 'reading what is not'
-    same "$(ask -T - /a <<<three)" 204 'writing again'
-    same "$(ask /a)" 200 'reading again'
+    check 'there is no tag' test -n "$tag"
+    check 'there is no time' test -n "$(field last-modified)"
+    same "$(http -H "If-None-Match: $tag" /a)" 304 'reading with a matching tag'
+    same "$(http -H 'If-None-Match: "other"' /a)" 200 'reading with another tag'
+    same "$(http -T - /a <<<three)" 204 'writing again'
+    same "$(http /a)" 200 'reading again'
     same "$(cat "$dir/body")" three 'the document'
-    same "$(ask -I /a)" 200 'HEAD'
-    same "$(ask -X DELETE /a)" 204 'removing'
-    same "$(ask /a)" 404 'reading what is gone'
+    same "$(http -I /a)" 200 'HEAD'
+    same "$(http -X DELETE /a)" 204 'removing'
+    same "$(http /a)" 404 'reading a removed document'
 }
 
-# Four hundred connections at once, each with five hundred requests behind one another at the most; none may be closed.
-cat >"$dir/crowd.py" <<'END'
+# 400 connections, up to 500 sequential requests on one; none may be closed.
+cat >"$dir/connections.py" <<'END'
 import socket, sys
 port = int(sys.argv[1])
-request = b"GET /crowd HTTP/1.1\r\nHost: h\r\n\r\n"
-def answers(s, n):
+request = b"GET /missing HTTP/1.1\r\nHost: h\r\n\r\n"
+def read_responses(s, n):
     seen = b""
     while seen.count(b"HTTP/1.1 404") < n:
         more = s.recv(65536)
         if not more:
             sys.exit("a connection was closed")
         seen += more
-crowd = [socket.create_connection(("127.0.0.1", port), 20) for _ in range(400)]
-for s in crowd:
+clients = [socket.create_connection(("127.0.0.1", port), 200) for _ in range(400)]
+for s in clients:
     s.sendall(request)
-for s in crowd:
-    answers(s, 1)
+for s in clients:
+    read_responses(s, 1)
 for _ in range(50):
-    crowd[0].sendall(request * 10)
-    answers(crowd[0], 10)
-for s in crowd:
+    clients[0].sendall(request * 10)
+    read_responses(clients[0], 10)
+for s in clients:
     s.sendall(request)
-    answers(s, 1)
+    read_responses(s, 1)
 END
 
-# How each can be ended: asked, and killed.
+# Ended by SIGINT and by SIGKILL.
 for name in apache nginx lighttpd; do
     start $name --output "$dir/printed"
-    uses
-    check 'many connections' timeout 60 python3 "$dir/crowd.py" "$port"
+    writes_and_reads
+    check 'many connections' timeout $hang_s "$python" -S "$dir/connections.py" "$port"
     kill -INT $server
     ended 0
     start $name
-    same "$(ask /a)" 404 'a fresh one'
+    same "$(http /a)" 404 'a fresh one'
     kill -KILL $server
     ended 137
     run 0 subject $name --resets 3
     out '3 resets, in ms: median '
 done
 
-# Writing with conditions, for those that look at them.
+# Conditional writes, for the servers that support them.
 for name in apache lighttpd; do
     start $name
-    same "$(ask -T - /b <<<one)" 201 'a new document'
-    same "$(ask -T - -H 'If-None-Match: *' /b <<<two)" 412 'writing what must not be there'
-    same "$(ask -T - -H 'If-Match: "other"' /b <<<two)" 412 'writing another version'
-    same "$(ask -X DELETE -H 'If-Match: "other"' /b)" 412 'removing another version'
-    same "$(ask /b)" 200 'reading'
+    same "$(http -T - /b <<<one)" 201 'a new document'
+    same "$(http -T - -H 'If-None-Match: *' /b <<<two)" 412 'writing a document that exists'
+    same "$(http -T - -H 'If-Match: "other"' /b <<<two)" 412 'writing another version'
+    same "$(http -X DELETE -H 'If-Match: "other"' /b)" 412 'removing another version'
+    same "$(http /b)" 200 'reading'
     same "$(cat "$dir/body")" one 'the document'
     kill -TERM $server
     ended 0
@@ -139,10 +125,10 @@ done
 start nginx
 origin=$server origin_port=$port
 start apache-proxy
-proxied() { curl -s -m 20 -D "$dir/fields" --noproxy '' -x "http://127.0.0.1:$port" "$@"; }
+proxied() { curl -s -m $hang_s -D "$dir/fields" --noproxy '' -x "http://127.0.0.1:$port" "$@"; }
 same "$(proxied -o /dev/null -w '%{http_code}' -T - "http://127.0.0.1:$origin_port/c" <<<one)" 201 'writing by proxy'
 same "$(proxied "http://127.0.0.1:$origin_port/c")" one 'reading by proxy'
-check 'it says that it was there' test -n "$(field via)"
+check 'there is no Via' test -n "$(field via)"
 kill -TERM $server
 wait $server
 same $? 0 'exit code of the proxy'
@@ -150,14 +136,14 @@ server=$origin port=$origin_port
 kill -TERM $server
 ended 0
 
-# A server that ends by itself is told.
+# A server that ends by itself is reported.
 start lighttpd
-same "$(ask -T - /a <<<one)" 201 'a new document'
+same "$(http -T - /a <<<one)" 201 'a new document'
 for process in $(pgrep -P $server lighttpd); do kill -KILL "$process"; done
 ended 9
 err 'lighttpd was killed by SIGKILL'
 
-# What is not there, and what is not understood.
+# Missing programs and invalid arguments.
 run 0 subject
 for name in apache apache-proxy nginx lighttpd lighttpd-uncached web; do out "$name"; done
 run 2 subject iis
@@ -194,8 +180,8 @@ fi
 same $? 4 'exit code with a full disk'
 same "$(ls -A "$TMPDIR")" '' 'left in the temporary folder'
 
-# test starts them, too: they are no key-value servers, and say so in a language of their own.
-run 50 test kv --subject nginx --time 5 --shrink-time 1 --folder "$dir/kept"
+# antiphon test starts them, too: they are not key-value servers.
+run 50 test kv --subject nginx --folder "$dir/kept"
 out "antiphon replay --subject 'nginx' $dir/kept/"
 script=$(ls "$dir"/kept/*.script)
 run 50 replay --subject nginx --folder "$dir/again" "$script"

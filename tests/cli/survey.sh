@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# survey.sh - the pages of a survey: our own web server breaks nothing, a mutant of it does, real servers break what they
-# are known for; the index has them all; what a server sends does nothing in a browser.
+# survey.sh - antiphon survey: no violations of the web server in subjects/, violations of a mutant and of real servers; an
+# index of all; data of a server has no effect as markup in a browser.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh" || exit 1
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
 
 cd "$dir" || exit 1
-quick=(--messages 600 --time 20 --shrink-time 10)
+quick=(--messages 600 "${budgets[@]}")
 
 run 2 survey http
 err 'no server; give'
@@ -23,34 +23,34 @@ run 30 survey no-such-model --subject web
 run 4 survey http --subject web --out file/in "${quick[@]}"
 err 'file'
 
-# page NAME TEXT...: the page of that name says so.
+# page NAME TEXT...: the texts are on that page.
 page() {
     local name=$1
     shift
     for text; do
-        check "$name.html does not say: $text" grep -qF -e "$text" "pages/$name.html"
+        check "not in $name.html: $text" grep -qF -e "$text" "pages/$name.html"
     done
 }
 
 run 0 survey http --subject web --out pages "${quick[@]}"
 out 'web        pass'
 page web 'None found' 'Choices' 'RFC 9110 8.8.3' 'strong tag' '>pass<'
-check 'the index does not lead to web' grep -qF '<a href="web.html">' pages/index.html
+check 'no link to web in the index' grep -qF '<a href="web.html">' pages/index.html
 
-# A later survey adds to the index. The mutant's counterexample can be run again, and is a page of its own.
+# A later survey adds to the index. The counterexample of the mutant can be replayed and has its own page.
 run 0 survey http --run "'$ANTIPHON_SUBJECTS/web-mutant-08' {port}" --out pages "${quick[@]}"
 out 'server-1   fail'
 page server-1 'Violations' 'subject' 'RFC 9110' 'antiphon replay --run'
-check 'the index lost web' grep -qF '<a href="web.html">' pages/index.html
-check 'the index does not lead to the mutant' grep -qF '<a href="server-1.html">' pages/index.html
+check 'no link to web in the index' grep -qF '<a href="web.html">' pages/index.html
+check 'no link to the mutant in the index' grep -qF '<a href="server-1.html">' pages/index.html
 scripts=(pages/server-1/*.script)
 check 'no page of the finding' [ -s pages/server-1/1.html ]
 run 1 replay --run "'$ANTIPHON_SUBJECTS/web-mutant-08' {port}" "${scripts[0]}" http
 out 'expected'
-# A counterexample is told in words.
+# A counterexample is printed as text, not as JSON.
 no_out '"method":'
 
-# A result that is not one is no server of the index.
+# Invalid results are not in the index.
 echo '{"survey":1' >pages/broken.json
 echo '[]' >pages/other.json
 run 0 survey http --subject web --out pages "${quick[@]}"
@@ -60,22 +60,22 @@ if [ -n "$(command -v nginx || ls /usr/sbin/nginx 2>/dev/null)" ]; then
     run 0 survey http --subject nginx --out pages "${quick[@]}"
     out 'conditional-writes-ignored'
     page nginx '--waive conditional-writes-ignored' 'RFC 9110 13.2.1' 'nginx/' 'subject'
-    check 'a waiver that is not needed' [ "$(grep -c -e '--waive if-none-match-strong' pages/nginx.html)" -eq 0 ]
+    check 'an unnecessary waiver' [ "$(grep -c -e '--waive if-none-match-strong' pages/nginx.html)" -eq 0 ]
 fi
 
-# In a browser: no error, nothing asked for, no element but ours.
+# In a browser: no errors, no network requests, no elements but ours.
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 if [ -n "$browser" ] && [ -x "$(dirname "$ANTIPHON")/test_survey_page" ]; then
     "$(dirname "$ANTIPHON")/test_survey_page" "$dir/pages"
     for name in hostile index server-1; do
-        told="the page $name"
-        HOME=$dir timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+        title="the page $name"
+        HOME=$dir timeout $hang_s "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
             --disable-background-networking --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$dir/profile" \
             --log-net-log="$dir/net" --enable-logging=stderr --dump-dom "file://$dir/pages/$name.html" >"$dir/dom" 2>"$dir/log"
         sed 's/</\n</g' "$dir/dom" >"$dir/seen"
         check 'the browser shows no page' grep -q '^</html>' "$dir/seen"
-        check 'the browser complains' [ "$(grep -ac CONSOLE "$dir/log")" -eq 0 ]
-        check 'something was asked for' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
+        check 'an error in the browser' [ "$(grep -ac CONSOLE "$dir/log")" -eq 0 ]
+        check 'a network request' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
         for tag in '<img' '<script' '<iframe' '<form' '<object'; do
             check "it has $tag" [ "$(grep -c "^$tag" "$dir/seen")" -eq 0 ]
         done

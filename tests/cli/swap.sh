@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# swap.sh - the swap server as a subject: it passes, whole or in chunks, on one connection and on a thousand; its mutants do
-# not; the implementation model passes as a server; and what the server does when it is told to stop, or told nonsense.
+# swap.sh - the swap server as a subject: it passes with 1 to 1,000 connections; its mutants fail; the implementation model
+# passes as a server; and the program itself: chunks, signals, invalid arguments.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
 swap=$ANTIPHON_SUBJECTS/swap
@@ -16,63 +16,60 @@ once() {
 }
 
 for connections in 1 10 1000; do
-    once 0 "$swap" --messages 3000 --connections $connections --time 60
+    once 0 "$swap" --messages 3000 --connections $connections
     out '"verdict":"pass"'
 done
 
-# One of each way to be rejected: a wrong answer, a connection that is closed, silence.
+# A wrong response, a closed connection, silence.
 once 1 "$ANTIPHON_SUBJECTS/swap-mutant-01" --no-shrink
 out '"verdict":"fail"'
 once 9 "$ANTIPHON_SUBJECTS/swap-mutant-02" --no-shrink
 out '"verdict":"dead"'
 once 8 "$ANTIPHON_SUBJECTS/swap-mutant-12" --no-shrink
 out '"verdict":"starved"'
-# Also where there is less time than a silence takes to be sure of.
+# Also if --time is shorter than it takes to establish a silence.
 once 8 "$ANTIPHON_SUBJECTS/swap-mutant-10" --time 1 --shrink-time 1
 out '"verdict":"starved"'
 
-# What was kept is tried first, and is all that there is where it uses up all messages.
+# Kept scripts are tried first, and are the only runs if they use up all messages.
 once 1 "$ANTIPHON_SUBJECTS/swap-mutant-01"
-run 0 test swap --run "$swap {port}" --folder "$dir/folder" --seed 1 --json --messages 1 --time 60
+run 0 test swap --run "$swap {port}" --folder "$dir/folder" --seed 1 --json --messages 1
 out '"verdict":"pass"'
 messages=$(sed -n 's/.*"messages":\([0-9]*\),.*/\1/p' "$dir/out")
 check "$messages messages" [ "$messages" -lt 100 ]
 
-# A script that sends nothing shows nothing.
+# A script that sends nothing is vacuous.
 echo '{"antiphon":1,"script":"swap"}' >"$dir/nothing.script"
 run 7 replay --run "$swap {port}" --folder "$dir/folder" "$dir/nothing.script"
 out 'vacuous'
 
-# The implementation model, served, is a swap server; a variant of it is none.
-once 0 "$ANTIPHON serve swap-impl --seed 1 --port" --messages 300 --connections 3 --time 60
+# The implementation model, served, is a swap server; a mutant of it is not.
+once 0 "$ANTIPHON serve swap-impl --seed 1 --port" --messages 300 --connections 3
 once 1 "$ANTIPHON serve swap-impl --seed 1 --mutate echo --port" --no-shrink
 
-# ---- the program by itself -------------------------------------------------------------------------------------------
+# ---- the program itself ----------------------------------------------------------------------------------------------
 
-told=swap
+title=swap
 "$swap" >"$dir/out" 2>"$dir/err"
-check 'without a port it does not say how it is used' [ $? -eq 2 ]
+check 'no usage message without a port' [ $? -eq 2 ]
 err 'usage: swap PORT'
 "$swap" 70000 >"$dir/out" 2>"$dir/err"
-check 'a port that is none' [ $? -eq 2 ]
+check 'an invalid port' [ $? -eq 2 ]
 
-# A free port: the first that it can listen on.
+# The first port that it can listen on.
 for ((port = 20000 + RANDOM % 20000; ; port++)); do
     "$swap" $port >"$dir/out" 2>"$dir/err" &
     server=$!
-    for ((i = 0; i < 100; i++)); do
-        if ! kill -0 $server 2>/dev/null; then continue 2; fi
-        if (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; then break 2; fi
-        sleep 0.05
-    done
-    kill -9 $server
+    accepts_or_ended() { has_ended $server || (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; }
+    check 'it does not listen' wait_until accepts_or_ended
+    if ! has_ended $server; then break; fi
 done
 exec 3<>/dev/tcp/127.0.0.1/$port 4<>/dev/tcp/127.0.0.1/$port
 printf a >&3
 printf xyz >&4
-read -r -N 3 -t 10 first <&4
+read -r -N 3 -t $hang_s first <&4
 printf bc >&3
-read -r -N 3 -t 10 second <&3
+read -r -N 3 -t $hang_s second <&3
 check "chunks of one, all of the other: $first, $second" [ "$first$second" = 000xyz ]
 "$swap" $port >"$dir/out" 2>"$dir/err"
 check 'a port that is taken' [ $? -eq 1 ]

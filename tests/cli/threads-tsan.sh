@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# threads-tsan.sh - the threads library under ThreadSanitizer: without control, under control, and in trouble.
+# threads-tsan.sh - the threads library under ThreadSanitizer: without control, under control, and with failing programs.
 #
-# The library and the programs on it are compiled here, as no build has this sanitizer. What it finds ends a run with an
-# exit code, which antiphon reports.
+# The library and the programs are compiled here, because no build has this sanitizer. Its findings end a run with an exit
+# code, which antiphon reports.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 cc=$(command -v gcc || command -v clang) || exit 77
 
@@ -15,7 +15,7 @@ compile() {
 printf '#include <pthread.h>\nstatic void *f(void *p) { return p; }\nint main(void) { pthread_t t; '\
 'return pthread_create(&t, 0, f, 0) || pthread_join(t, 0); }\n' >"$dir/empty.c"
 if ! compile "$dir/empty.c" -o "$dir/empty" 2>/dev/null || ! "$dir/empty"; then
-    echo 'no thread sanitizer here'
+    echo 'no thread sanitizer'
     exit 77
 fi
 
@@ -27,7 +27,7 @@ for program in dp dme buffer commit scramble wrong; do
 done
 cd "$dir" || exit 1
 
-# It does find races: two threads that share what they do not send.
+# It finds races: two threads share a variable.
 sed -e 's/^static int seats = 3;/static int seats = 3, shared;/' -e 's/    tell(self, first, "get", number);/    shared++;\n&/' \
     "$ANTIPHON_ROOT/subjects/threads/dp.c" >racy.c
 compile racy.c threads.o control.o runner.o -o racy || exit 1
@@ -36,13 +36,13 @@ err 'data race'
 
 # The unit tests of the library.
 if compile "$ANTIPHON_ROOT/tests/unit/test_threads.c" threads.o control.o runner.o -lcmocka -o tests 2>err; then
-    timeout 200 ./tests >out 2>&1
+    timeout $((2 * hang_s)) ./tests >out 2>&1
     code=$?
-    told='(unit tests)'
+    title='(unit tests)'
     check "exit code $code" [ $code -eq 0 ]
 fi
 
-# The program that the documentation shows.
+# The program in the documentation.
 sed -n '/^```c$/,/^```$/p' "$ANTIPHON_ROOT/docs/threads.md" | sed '/^```/d' >shown.c
 compile shown.c threads.o control.o runner.o -o shown || exit 1
 run 0 explore --list - ./shown
@@ -50,9 +50,9 @@ out '{"op":"receive","sync":true,"port":"inbox","label":"done","peer":"A","peer_
 
 for program in 'dp 5' 'dme 3' buffer 'commit 3'; do
     # shellcheck disable=SC2086 # a program and its argument
-    timeout 60 ./$program >out 2>err
+    timeout $hang_s ./$program >out 2>err
     code=$?
-    told="(without control) $program"
+    title="(without control) $program"
     check "exit code $code" [ $code -eq 0 ]
     # shellcheck disable=SC2086
     run 0 explore --random 10 --twice ./$program
@@ -63,7 +63,7 @@ out '14 sequences, all there are'
 quiet_err
 for n in 1 2 3 4 5 6 884; do
     "$ANTIPHON" explore --limit 30 ./scramble $n >out 2>err
-    told="explore scramble $n"
+    title="explore scramble $n"
     no_err ThreadSanitizer
 done
 run 73 explore ./wrong maybe

@@ -40,16 +40,16 @@ ran=0
 try() {
     local expected=0 more=2
     ran=$((ran + 1))
-    told=${command#antiphon }
+    title=${command#antiphon }
     case $(head -n 1 "$dir/shown") in fail*) expected=1 ;; esac
     stable "$dir/shown" >"$dir/should"
     until once || [ $more -eq 0 ] || [[ $command != 'antiphon test'* ]]; do
         more=$((more - 1))
         rm -rf .antiphon
     done
-    if [ $code -ne $expected ]; then fault "exit code $code, not $expected"; fi
+    if [ $code -ne $expected ]; then fail "exit code $code, not $expected"; fi
     if [ -s "$dir/diff" ]; then
-        fault 'it does not say what the tutorial shows'
+        fail 'it does not say what the tutorial shows'
         sed -n '3,30p' "$dir/diff"
     fi
     if [ $expected -eq 1 ]; then out 'expected'; fi
@@ -64,7 +64,7 @@ while IFS= read -r line; do
     *) if [ -n "$command" ]; then printf '%s\n' "$line" >>"$dir/shown"; fi ;;
     esac
 done <"$tutorial"
-told='the tutorial'
+title='the tutorial'
 check 'it has commands' [ $ran -ge 5 ]
 check 'it left a report' [ -s report.html ]
 check 'it left one script' [ "$(find .antiphon -name '*.script' | wc -l)" -eq 1 ]

@@ -1,27 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# upstream.sh - a subject that opens connections to the tester: a relay, right and wrong.
+# upstream.sh - subjects that open connections to the tester: a correct relay and a wrong one.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cd "$dir" || exit 1
-relay="python3 '$ANTIPHON_ROOT/tests/support/line_relay.py' {port} {listen}"
+find_python
+relay="$python -S '$ANTIPHON_ROOT/tests/support/line_relay.py' {port} {listen}"
 model=$ANTIPHON_ROOT/examples/relay.c
 
 run 0 test "$model" --listen 0 --run "$relay" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --json
 out '"verdict":"pass"'
-# The trace judges the same by itself.
+# The saved trace has the same verdict.
 run 0 check "$model" .antiphon/trace.jsonl --explain
 out 'the replay of the explanation holds'
 # The upstream connections have numbers of their own.
-check 'no call' grep -q '"conn":4294967296,"recv"' .antiphon/trace.jsonl
+check 'no upstream connection' grep -q '"conn":4294967296,"recv"' .antiphon/trace.jsonl
 
 run 1 test "$model" --listen 0 --run "$relay wrong" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --no-shrink
 out 'the model cannot explain the observations'
 out 'call 0'
 
-# Which call is which shows in what is said: two requests, their answers crossed on the way back.
+# The contents show which upstream connection belongs to which request: two requests, reordered upstream.
 cat >crossed.jsonl <<'END'
 {"conn":0,"send":"a"}
 {"conn":1,"send":"b"}
@@ -45,11 +46,11 @@ run 1 explain "$model" crossed.jsonl wrong
 out "none of the model's"
 sed 's/"conn":0,"recv":"for a"/"conn":0,"recv":"for b"/' crossed.jsonl >wrong.jsonl
 run 1 check "$model" wrong.jsonl
-# Nothing is said upstream that nobody asked.
-printf '%s\n' '{"conn":0,"send":"a"}' '{"conn":4294967296,"recv":"c"}' >unasked.jsonl
-run 1 check "$model" unasked.jsonl
+# An upstream request without a request of a client.
+printf '%s\n' '{"conn":0,"send":"a"}' '{"conn":4294967296,"recv":"c"}' >unsolicited.jsonl
+run 1 check "$model" unsolicited.jsonl
 
-# The model asks, too, if it is served; if nobody is there, it is as if they had hung up.
+# A served model opens upstream connections, too.
 run 0 test "$model" --listen 0 --run "'$ANTIPHON' serve '$model' --port {port} --calls 127.0.0.1:{listen} --seed 1" \
     --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --json
 out '"verdict":"pass"'

@@ -8,8 +8,7 @@
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
 web=$ANTIPHON_SUBJECTS/web
 
-# What python3 names may be a script that looks for it.
-python=$(python3 -c 'import sys; print(sys.executable)') || { echo 'this test needs python3'; exit 1; }
+find_python
 command -v curl >/dev/null || { echo 'this test needs curl'; exit 1; }
 server=
 trap 'if [ -n "$server" ]; then kill -9 $server; fi; rm -rf "$dir"' EXIT
@@ -44,16 +43,16 @@ client() { "$python" -S "$ANTIPHON_ROOT/tests/support/webclient.py" $port "$@" >
 # ---- mutants ---------------------------------------------------------------------------------------------------------
 
 mutants=$(sed -n 's|^ */\* mutant \([0-9]*\),.*|\1|p' "$ANTIPHON_ROOT"/subjects/web/*.c | sort -n)
-told=web
+title=web
 check "the sources mark twenty mutants: $mutants" [ "$(echo "$mutants" | tr '\n' ' ')" = "$(seq 20 | tr '\n' ' ')" ]
 for mutant in $mutants; do
-    told="web, the sequence of mutant $mutant"
+    title="web, the sequence of mutant $mutant"
     begin "$web"
     check 'the right server differs' client mutant "$mutant" right
     if [ -s "$dir/client" ]; then cat "$dir/client"; fi
     end
-    told="web-mutant-$(printf %02d "$mutant")"
-    begin "$ANTIPHON_SUBJECTS/$told"
+    title="web-mutant-$(printf %02d "$mutant")"
+    begin "$ANTIPHON_SUBJECTS/$title"
     check 'it is not wrong as it should be' client mutant "$mutant" wrong
     if [ -s "$dir/client" ]; then cat "$dir/client"; fi
     end
@@ -62,7 +61,7 @@ done
 # ---- the right one ---------------------------------------------------------------------------------------------------
 
 # It may have 256 MiB of contents, the pieces that came in one round, and its own; the address sanitizer takes more.
-told='web, byte by byte'
+title='web, byte by byte'
 begin "$web"
 check 'the right server is wrong' client right $server "$(if sanitized; then echo 2000; else echo 400; fi)"
 grep -v ' s$' "$dir/client"
@@ -73,9 +72,9 @@ grep -v ' s$' "$dir/client"
 ask() {
     local expected=$1 seen
     shift
-    told="web: curl $*"
+    title="web: curl $*"
     seen=$(curl -s --max-time 60 -o "$dir/body" -D "$dir/head" -w '%{http_code}' "$@" http://127.0.0.1:$port/curl)
-    if ! [[ " $expected " = *" $seen "* ]]; then fault "status $seen, not $expected"; fi
+    if ! [[ " $expected " = *" $seen "* ]]; then fail "status $seen, not $expected"; fi
 }
 
 head -c 300000 /dev/urandom >"$dir/data"
@@ -99,7 +98,7 @@ ask 404
 
 # ---- the program by itself -------------------------------------------------------------------------------------------
 
-told=web
+title=web
 "$web" $port >"$dir/out2" 2>"$dir/err2"
 check 'a port that is taken' [ $? -eq 1 ]
 check 'a port that is taken, and it does not say so' grep -q 'web: bind: Address already in use' "$dir/err2"

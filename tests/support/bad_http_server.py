@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_http_server.py - a web server that goes wrong with the first request, in the way that it is told to.
+# bad_http_server.py - a web server that misbehaves from the first request on, as MODE says.
 #
 # usage: python3 bad_http_server.py PORT MODE [PIDFILE [LISTEN]]
 #
-# PIDFILE gets its process id, so that a test can see that it is gone. LISTEN is the port on which the tester can be called.
-# Modes are the answers below and the functions that are named after them.
+# PIDFILE, unless it is -, receives the process id. LISTEN is the port on which the tester accepts connections. The modes are
+# the keys and functions below.
 import itertools
 import os
 import resource
@@ -28,7 +28,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 OK = b'HTTP/1.1 200 OK\r\n'
 CHUNKED = OK + b'Transfer-Encoding: chunked\r\n\r\n'
 
-# What is said once, and then nothing more.
+# Sent once.
 once = {
     'negative-length': OK + b'Content-Length: -1\r\n\r\nhello',
     'signed-length': OK + b'Content-Length: +5\r\n\r\nhello',
@@ -63,7 +63,7 @@ once = {
     'cut-body': OK + b'Content-Length: 500\r\n\r\nhello',
 }
 
-# What is said once, and then something again and again.
+# The first part is sent once, the second one endlessly.
 endless = {
     'endless-start': (b'HTTP/1.1 200 ', b'x' * 4096),
     'endless-headers': (OK, b'X-Field: value\r\n' * 256),
@@ -89,18 +89,18 @@ def send_all(peer, data):
     try:
         peer.sendall(data)
     except OSError:
-        sys.exit(0)  # of this thread: the tester has seen enough
+        sys.exit(0)  # of this thread: the tester has closed the connection
 
 
 def drip(peer):
-    """One byte at a time, for ever, and never a whole message."""
+    """A message without end, byte by byte."""
     for byte in itertools.chain(OK + b'X-Slow: ', itertools.repeat(0x78)):
         send_all(peer, bytes([byte]))
         time.sleep(0.01)
 
 
 def stall(peer):
-    """A body that does not come."""
+    """A body that stays incomplete."""
     send_all(peer, OK + b'Content-Length: 5\r\n\r\nhell')
 
 
@@ -117,8 +117,8 @@ def call():
     return socket.create_connection(('127.0.0.1', calls_port))
 
 
-def crowd(peer):
-    """Ten thousand connections to the tester, of ten processes, or as many as there are descriptors for."""
+def many_calls(peer):
+    """Ten thousand connections to the tester from ten processes, or as many as descriptors allow."""
     for _ in range(10):
         if os.fork() == 0:
             held = []
@@ -130,8 +130,8 @@ def crowd(peer):
             signal.pause()
 
 
-def callers(peer):
-    """One connection to the tester after the other, and never an answer."""
+def short_calls(peer):
+    """Endless short connections to the tester, and no response."""
     try:
         while True:
             call().close()
@@ -143,7 +143,7 @@ def serve_one(peer):
     if mode == 'early':
         send_all(peer, 2 * NOT_FOUND)
     peer.recv(65536)
-    if mode == 'twice':  # right, and then once more
+    if mode == 'twice':  # the second one without a request
         send_all(peer, 2 * UNAVAILABLE)
     elif mode in once:
         send_all(peer, once[mode])
@@ -154,7 +154,8 @@ def serve_one(peer):
         while True:
             send_all(peer, endless[mode][1])
     elif mode != 'early':
-        {'drip': drip, 'stall': stall, 'close': close, 'reset': reset, 'crowd': crowd, 'callers': callers}[mode](peer)
+        {'drip': drip, 'stall': stall, 'close': close, 'reset': reset, 'many-calls': many_calls,
+         'short-calls': short_calls}[mode](peer)
     threading.Event().wait()
 
 

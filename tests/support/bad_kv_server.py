@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_kv_server.py - a key-value server that speaks one JSON value a line, and goes wrong in the way that it is told to.
+# bad_kv_server.py - a key-value server, one JSON value per line, that misbehaves as MODE says.
 #
 # usage: python3 bad_kv_server.py PORT MODE [NUMBER] [PIDFILE]
 #
-# It behaves until it has had NUMBER requests (default: 5), then MODE happens; from then on, or once, as the mode says.
-# With once-MODE it happens once and never again, however often the server is started: PIDFILE.once tells. With
-# once-MODE-then-OTHER, the other one happens from then on.
-# PIDFILE gets its process id, so that a test can see that it is gone.
+# It is correct until request NUMBER (default: 5), at which MODE happens. With once-MODE it happens only once in all runs of
+# the server: then PIDFILE.once exists. With once-MODE-then-OTHER, OTHER happens in the later runs. PIDFILE receives the
+# process id.
 import os
 import resource
 import select
@@ -34,7 +33,7 @@ requests = 0
 
 
 def answer(line):
-    """What a right server says: enough of JSON for requests that Antiphon writes."""
+    """The correct response."""
     import json
     q = json.loads(line)
     key = q['key']
@@ -53,7 +52,7 @@ def send_all(peer, data):
         peer.setblocking(True)
         peer.sendall(data)
     except OSError:
-        os._exit(0)  # the tester has seen enough
+        os._exit(0)  # the tester has closed the connection
 
 
 def reset(peer):
@@ -61,25 +60,25 @@ def reset(peer):
     peer.close()
 
 
-def dribble(peer, data, pause):
+def send_slowly(peer, data, pause):
     for i in range(len(data)):
         send_all(peer, data[i:i + 1])
         time.sleep(pause)
 
 
-def endlessly(peer, data):
+def send_endlessly(peer, data):
     while True:
         send_all(peer, data)
 
 
-def forever():
+def wait_forever():
     while True:
         signal.pause()
 
 
-def strike(peer, right):
-    """The request with the number has come, on this connection; right is what a right server would answer. True: the
-    connection is no more."""
+def misbehave(peer, right):
+    """Request NUMBER has come on this connection; right is the correct response. Returns True if the connection is
+    closed."""
     if once:
         open(once, 'w').close()
     if mode == 'kill':
@@ -93,7 +92,7 @@ def strike(peer, right):
     elif mode == 'stop':
         os.kill(os.getpid(), signal.SIGSTOP)
     elif mode == 'hang':
-        forever()
+        wait_forever()
     elif mode == 'doze':
         time.sleep(1.2)
         send_all(peer, right)
@@ -122,18 +121,18 @@ def strike(peer, right):
             send_all(peer, block)
             block = block[-(1 << 20):]
         send_all(peer, b'"\n')
-    elif mode == 'hoard':  # much of a message to each, the end of which never comes
+    elif mode == 'hoard':  # a large incomplete message on each connection
         send_all(peer, b'"' + b'x' * (6 << 20))
     elif mode == 'flood':
-        endlessly(peer, right * 1000)
+        send_endlessly(peer, right * 1000)
     elif mode == 'twice':
         send_all(peer, right + right)
     elif mode == 'trickle':
-        dribble(peer, b'"' + b'x' * 100000, 0.02)
+        send_slowly(peer, b'"' + b'x' * 100000, 0.02)
     elif mode == 'wrong':
         send_all(peer, b'"nobody stored this"\n')
     else:
-        sys.exit('hostile: no mode ' + mode)
+        sys.exit('bad_kv_server: no mode ' + mode)
     return False
 
 
@@ -146,10 +145,10 @@ def serve():
         time.sleep(0.3)
     listener.listen(0 if mode == 'unlet' else 200)
     if mode in ('unlet', 'accept'):
-        forever()
+        wait_forever()
     if mode == 'noisy':
         for i in range(10000):
-            print('line', i, 'of a subject that says much')
+            print('line', i, 'of a verbose subject')
         sys.stdout.flush()
     inboxes = {}
     peers = {listener.fileno(): listener}
@@ -179,11 +178,11 @@ def serve():
                 requests += 1
                 right = answer(line)
                 if (requests == after or mode == 'hoard') and mode not in ('right', 'late', 'noisy', 'bytes', 'slow'):
-                    gone = strike(peer, right)
+                    gone = misbehave(peer, right)
                 elif mode == 'bytes':
-                    dribble(peer, right, 0)
+                    send_slowly(peer, right, 0)
                 elif mode == 'slow':
-                    dribble(peer, right, 0.15)
+                    send_slowly(peer, right, 0.15)
                 else:
                     send_all(peer, right)
             if gone:
@@ -192,7 +191,7 @@ def serve():
 
 
 if mode == 'stillborn':
-    sys.exit('hostile: cannot read its configuration')
+    sys.exit('bad_kv_server: cannot read its configuration')
 if mode == 'elsewhere':
-    forever()
+    wait_forever()
 serve()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# http_echo_server.py PORT - a web server that shows what it got: to most requests it answers with their own bytes. Some paths ask for
-# other answers: /status/N, /chunked, /ones (chunks of a byte each), /until-end, /pair (waits until two ask, and says which),
-# /counted (another tag each time).
+# http_echo_server.py PORT - a web server that returns the bytes of the request. Some paths have other responses: /status/N,
+# /chunked, /ones (chunks of one byte), /until-end, /pair (waits for a second request, returns its path), /counted (a new tag
+# each time).
 import itertools, re, socket, sys, threading
 
 pair = threading.Barrier(2)
@@ -35,29 +35,29 @@ def body(file, head):
     return file.read(int(length[1])) if length else b""
 
 
-def answer(status, text, fields=b"ETag: \"e\"\r\n", length=True):
+def response(status, text, fields=b"ETag: \"e\"\r\n", length=True):
     sized = b"Content-Length: %d\r\n" % len(text) if length else b""
     return b"HTTP/1.1 %d Mirror\r\n" % status + fields + sized + b"\r\n" + text
 
 
-def reply(target, request):
+def response_to(target, request):
     if target.startswith(b"/status/"):
         status = int(target[8:11])
         bare = status in (204, 304)
-        return answer(status, b"" if bare else b"status %d\n" % status, length=not bare)
+        return response(status, b"" if bare else b"status %d\n" % status, length=not bare)
     if target == b"/chunked":
         chunks = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nT: v\r\n\r\n"
-        return answer(200, chunks, b"Transfer-Encoding: chunked\r\n", False)
+        return response(200, chunks, b"Transfer-Encoding: chunked\r\n", False)
     if target == b"/ones":
-        return answer(200, b"1\r\na\r\n1\r\nb\r\n0\r\n\r\n", b"Transfer-Encoding: chunked\r\n", False)
+        return response(200, b"1\r\na\r\n1\r\nb\r\n0\r\n\r\n", b"Transfer-Encoding: chunked\r\n", False)
     if target == b"/until-end":
-        return answer(200, b"to the end", b"", False)
+        return response(200, b"to the end", b"", False)
     if target.startswith(b"/counted"):
-        return answer(200, b"counted\n", b'ETag: "%d"\r\n' % next(counter))
+        return response(200, b"counted\n", b'ETag: "%d"\r\n' % next(counter))
     if target.startswith(b"/pair/"):
-        pair.wait(20)
-        return answer(200, target)
-    return answer(200, request)
+        pair.wait(200)
+        return response(200, target)
+    return response(200, request)
 
 
 def serve(client):
@@ -72,7 +72,7 @@ def serve(client):
             method, target = head.split(b" ")[:2]
             if re.search(rb"(?im)^expect: *100-continue", head):
                 client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-            text = reply(target, head + body(file, head))
+            text = response_to(target, head + body(file, head))
             client.sendall(text[: text.index(b"\r\n\r\n") + 4] if method == b"HEAD" else text)
             if target == b"/until-end":
                 break

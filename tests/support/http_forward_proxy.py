@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# http_forward_proxy.py PORT MODE - a forward proxy of HTTP/1.1 that is right in ways of its own, or wrong in one.
+# http_forward_proxy.py PORT MODE - a forward proxy of HTTP/1.1 that is correct but unusual, or wrong in one way.
 #
-# Right, if MODE is `right`: it keeps connections to origin servers and uses them for whoever comes, changes how bodies are
-# framed, writes names in capitals, adds fields, has a comment with a comma in its Via, and asks again what is idempotent
-# when the origin server hangs up. Wrong otherwise: each `wrong == ...` below is a mode.
+# MODE `right`: it reuses connections to origin servers for all clients, changes the framing of bodies, writes field names in
+# capitals, adds fields, has a comment with a comma in its Via, and repeats idempotent requests when the origin server closes
+# the connection. Each `wrong == ...` below is another mode.
 import socket, sys, threading
 
 port, wrong = int(sys.argv[1]), sys.argv[2]
@@ -57,26 +57,26 @@ def end_to_end(fields):
     named = {o.strip().lower() for n, v in fields if n == "connection" for o in v.split(",")}
     gone = HOP | named if wrong != "hop" else HOP - {"te"}
     kept = [(n, v) for n, v in fields if n not in gone and n not in ("via", "host")]
-    via = [v for n, v in fields if n == "via"] + ["HTTP/1.1 http_forward_proxy.py (right, or not)"]
+    via = [v for n, v in fields if n == "via"] + ["HTTP/1.1 forward (right, or not)"]
     return kept + ([("via", ", ".join(via))] if wrong != "via" else [])
 
 
 def exchange(address, method, message):
-    """The answer to a request, over a connection that may have been used before; None if there is none."""
-    for again in range(1 << 30 if wrong == "forever" else 2):
+    """The response to a request, over a new or reused connection; None if there is none."""
+    for attempt in range(1 << 30 if wrong == "forever" else 2):
         with lock:
             pool = idle.setdefault(address, [])
-            up = pool.pop() if pool and not again else None
+            up = pool.pop() if pool and not attempt else None
         up = up or Stream(socket.create_connection(address))
         try:
             up.write(*message)
-            answer = up.read(method == "HEAD")
+            response = up.read(method == "HEAD")
         except OSError:
-            answer = None
-        if answer:
+            response = None
+        if response:
             with lock:
                 idle[address].append(up)
-            return answer
+            return response
         up.sock.close()
         if method not in IDEMPOTENT and wrong != "again":
             return None
@@ -99,15 +99,15 @@ def handle(request):
         body = body[:-1]
     framed = bool(body) or method in ("PUT", "POST")
     name, _, number = authority.partition(":")
-    answer = exchange((name, int(number)), method, (f"{method} {path} HTTP/1.1", sent, body, framed))
-    if not answer:
+    response = exchange((name, int(number)), method, (f"{method} {path} HTTP/1.1", sent, body, framed))
+    if not response:
         return "HTTP/1.1 504 Gateway Timeout", [("date", "Mon, 16 Nov 2020 07:39:45 GMT"), ("content-type", "a/b")], b"alas"
-    start, fields, body = answer
+    start, fields, body = response
     return start, end_to_end(fields) + [("x-cache", "MISS")], body
 
 
-def framed(method, answer):
-    return method != "HEAD" and answer[0].split(" ")[1] not in ("204", "304")
+def framed(method, response):
+    return method != "HEAD" and response[0].split(" ")[1] not in ("204", "304")
 
 
 def serve(sock):
@@ -116,9 +116,9 @@ def serve(sock):
         clients.append(client)
     while request := client.read():
         method = request[0].split(" ")[0]
-        answer = handle(request)
+        response = handle(request)
         to = clients[0] if wrong == "client" else client
-        to.write(*answer, framed(method, answer))
+        to.write(*response, framed(method, response))
 
 
 listener = socket.create_server(("127.0.0.1", port), backlog=256)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# line_relay.py PORT UPSTREAM [wrong] - a relay, one line at a time: what a client says goes upstream on a connection of its own,
-# and what comes back goes to the client. If it is wrong, answers go to the client before.
+# line_relay.py PORT UPSTREAM [wrong] - forwards each line of a client upstream on a new connection, and the response to the
+# client; if wrong, to the first client.
 import socket, sys, threading
 
 port, upstream, wrong = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] == ["wrong"]
@@ -14,10 +14,10 @@ def serve(client):
     for line in lines:
         with socket.create_connection(("127.0.0.1", upstream)) as up:
             up.sendall(line)
-            answer = up.makefile("rb").readline()
+            response = up.makefile("rb").readline()
         with lock:
             to = clients[0] if wrong else client
-        to.sendall(answer)
+        to.sendall(response)
 
 
 listener = socket.create_server(("127.0.0.1", port), backlog=64)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# odd_servers.py - servers that are right, in ways that testers stumble over.
+# odd_servers.py - correct servers with behaviour that is easily rejected by mistake.
 #
-#   odd_servers.py PORT news      {"f":"sub"}, {"f":"unsub"}, {"f":"pub","x":X}: X goes to every subscriber
-#   odd_servers.py PORT hangs-up  {"f":"echo","x":X}: X comes back, and the connection is closed
-#   odd_servers.py PORT full      the same without closing, but with no room for those who wait to be let in
+#   odd_servers.py PORT news      {"f":"sub"}, {"f":"unsub"}, {"f":"pub","x":X}: sends X to every subscriber
+#   odd_servers.py PORT hangs-up  {"f":"echo","x":X}: returns X and closes the connection
+#   odd_servers.py PORT full      the same without closing, but with a short backlog
 import json
 import socket
 import sys
@@ -15,25 +15,25 @@ lock = threading.Lock()
 subscribers = []
 
 
-def say(connection, message):
+def send(connection, message):
     connection.sendall(json.dumps(message).encode() + b"\n")
 
 
-def answer(connection, q):
+def respond(connection, q):
     with lock:
         if q["f"] == "sub" and connection not in subscribers:
             subscribers.append(connection)
         if q["f"] == "unsub" and connection in subscribers:
             subscribers.remove(connection)
         for s in subscribers if q["f"] == "pub" else []:
-            say(s, {"news": q["x"]})
-        say(connection, q["x"] if q["f"] == "echo" else "ok")
+            send(s, {"news": q["x"]})
+        send(connection, q["x"] if q["f"] == "echo" else "ok")
 
 
 def serve(connection):
     try:
         for line in connection.makefile("rb"):
-            answer(connection, json.loads(line))
+            respond(connection, json.loads(line))
             if kind == "hangs-up":
                 break
     except OSError:
