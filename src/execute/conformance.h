@@ -98,7 +98,7 @@ void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_r
 aphi_conformance_local_result aphi_conformance_local_test(aphi_conformance_local *a, aphi_conformance *c,
                                                           size_t component);
 
-/* If there is no violation, reports a crash or a time-out of the whole program while payloads were captured. */
+/* If there is no violation, reports a crash or a timeout of the whole program while payloads were captured. */
 void aphi_conformance_local_report_crash(aphi_conformance_local *a);
 
 /* ---- internal ---------------------------------------------------------------------------------------------------- */

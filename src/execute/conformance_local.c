@@ -16,7 +16,7 @@
  * Payloads:   the model does not have them. They are captured, by port and label, from runs of the whole program:
  *             with one sequence of the model for each needed message, then with random choices. If a payload remains
  *             unknown, the prefix before its receive is tested: the thread must wait for that message. A crash or
- *             time-out of the whole program in such a run is reported if no single thread shows a violation.
+ *             timeout of the whole program in such a run is reported if no single thread shows a violation.
  * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE words for each event, then
  *                the state in which it ends
  *             2. `ready_sets` has, for an index of `events`, the messages that can be ready at its receives: READY_SIZE
@@ -51,9 +51,9 @@ typedef struct sample { /* payload of messages with this port and label */
 struct aphi_conformance_local {
     aphi_conformance *c;
     aphi_intern *events, *ready_sets, *race_sets; /* by component */
-    sample *sample;
+    sample *samples;
     size_t sample_count, sample_capacity;
-    aphi_violation failure;                       /* first crash or time-out of the whole program */
+    aphi_violation failure;                       /* first crash or timeout of the whole program */
     aphi_recording failed_run;
     words key, ready;
 };
@@ -79,12 +79,12 @@ void aphi_conformance_local_close(aphi_conformance_local *a)
         aphi_intern_free(&a->race_sets[i]);
     }
     for (size_t i = 0; i < a->sample_count; i++)
-        free(a->sample[i].witness);
+        free(a->samples[i].witness);
     aphi_recording_free(&a->failed_run);
     free(a->events);
     free(a->ready_sets);
     free(a->race_sets);
-    free(a->sample);
+    free(a->samples);
     free(a->key.items);
     free(a->ready.items);
     free(a);
@@ -163,8 +163,8 @@ static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, un
 static sample *find_sample(const aphi_conformance_local *a, uint16_t port, uint32_t label)
 {
     for (size_t i = 0; i < a->sample_count; i++)
-        if (a->sample[i].port == port && a->sample[i].label == label)
-            return &a->sample[i];
+        if (a->samples[i].port == port && a->samples[i].label == label)
+            return &a->samples[i];
     return NULL;
 }
 
@@ -177,8 +177,8 @@ static void add_witnesses(aphi_conformance_local *a, const aphi_sequence *s)
         if (e->op != APHI_ALTS_RECEIVE || find_sample(a, c->ports[e->port], c->labels[e->label]))
             continue;
         aphi_conformance_force(c, s);
-        APHI_RESERVE(a->sample, a->sample_capacity, a->sample_count + 1);
-        a->sample[a->sample_count++] = (sample){
+        APHI_RESERVE(a->samples, a->sample_capacity, a->sample_count + 1);
+        a->samples[a->sample_count++] = (sample){
             .port = c->ports[e->port],
             .label = c->labels[e->label],
             .witness = aphi_copy(c->forced, c->forced_count * sizeof *c->forced),
@@ -238,7 +238,7 @@ static void force_witness(aphi_conformance *c, const sample *m)
 static bool all_captured(const aphi_conformance_local *a)
 {
     for (size_t i = 0; i < a->sample_count; i++)
-        if (!a->sample[i].known)
+        if (!a->samples[i].known)
             return false;
     return true;
 }
@@ -247,8 +247,8 @@ void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_r
 {
     bool ends = true;
     for (size_t i = 0; i < a->sample_count && ends; i++)
-        if (!a->sample[i].known) {
-            force_witness(a->c, &a->sample[i]);
+        if (!a->samples[i].known) {
+            force_witness(a->c, &a->samples[i]);
             ends = capture_run(a, 0);
         }
     a->c->forced_count = 0;
@@ -338,7 +338,7 @@ static bool run_test(local_test *t)
     aphi_program_run_options o = aphi_program_run_options_default(0, c->time_ms);
     aphi_run_payload *samples = aphi_alloc((t->a->sample_count + 1) * sizeof *samples);
     for (size_t i = 0; i < t->a->sample_count; i++) {
-        const sample *m = &t->a->sample[i];
+        const sample *m = &t->a->samples[i];
         if (m->known) {
             samples[o.sample_count] = (aphi_run_payload){.port = m->port, .label = m->label};
             memcpy(samples[o.sample_count++].payload, m->payload, sizeof m->payload);

@@ -28,9 +28,9 @@
 
 enum { CLUSTER_MAX = 4, STATES_MAX = 1 << 21, VISIBLE = INT32_MAX };
 
-typedef struct pair {
+typedef struct channel_entry {
     uint32_t channel, entry;       /* VISIBLE: an event of the target */
-} pair;
+} channel_entry;
 
 typedef struct cluster_info {
     uint64_t members, receivers; /* receivers: components to which they ever send */
@@ -51,18 +51,18 @@ static const uint32_t NONE = UINT32_MAX;
 
 struct aphi_independence {
     aphi_state_space *space;
-    cluster_info *clusters;      /* by component; equal for all members */
-    pair **possible;        /* by channel: all entries that may ever enter it, with the sender in `channel` */
+    cluster_info *clusters;   /* by component; equal for all members */
+    channel_entry **possible; /* by channel: all entries that may ever enter it, with the sender in `channel` */
     size_t *possible_count;
-    uint64_t **may_receive; /* by component and state: classes that it may still receive */
+    uint64_t **may_receive;   /* by component and state: classes that it may still receive */
     aphi_intern states, sent, taken, games, unrested;
-    result *results;        /* by key of taken */
-    result *rested;         /* by key of unrested: the state at rest */
-    uint8_t *won;           /* by key of games */
+    result *results;          /* by key of taken */
+    result *rested;           /* by key of unrested: the state at rest */
+    uint8_t *won;             /* by key of games */
     size_t result_capacity, won_capacity, rested_capacity;
-    uint32_t nothing;       /* in sent: no messages */
-    uint32_t *v, *state;    /* scratch */
-    pair *log;
+    uint32_t nothing;         /* in sent: no messages */
+    uint32_t *v, *state;      /* scratch */
+    channel_entry *log;
     size_t log_count, log_capacity;
 };
 
@@ -156,7 +156,7 @@ static void add_possible(aphi_independence *k, uint32_t channel, uint32_t entry,
         if (k->possible[channel][i].entry == entry)
             return;
     k->possible[channel] = aphi_realloc(k->possible[channel], (n + 1) * sizeof **k->possible);
-    k->possible[channel][k->possible_count[channel]++] = (pair){sender, entry};
+    k->possible[channel][k->possible_count[channel]++] = (channel_entry){sender, entry};
 }
 
 static void list_possible(aphi_independence *k)
@@ -320,7 +320,7 @@ static void log_send(aphi_independence *k, uint32_t channel, uint32_t entry)
     size_t at = k->log_count++;
     for (; at > 0 && k->log[at - 1].channel > channel; at--)
         k->log[at] = k->log[at - 1];
-    k->log[at] = (pair){channel, entry};
+    k->log[at] = (channel_entry){channel, entry};
 }
 
 /* Makes the sends of a member until it waits; returns false if there was none. Sends to removed components are
@@ -473,13 +473,14 @@ static result take_choice(aphi_independence *k, const cluster_info *cluster, uin
 static uint32_t new_lead(aphi_independence *k, uint32_t lead, uint32_t more, uint32_t other)
 {
     size_t sizes[3];
-    const pair *l = aphi_intern_key(&k->sent, lead, &sizes[0]), *m = aphi_intern_key(&k->sent, more, &sizes[1]);
+    const channel_entry *l = aphi_intern_key(&k->sent, lead, &sizes[0]),
+                        *m = aphi_intern_key(&k->sent, more, &sizes[1]);
     k->log_count = 0;
     for (size_t i = 0; i < sizes[0] / sizeof *l; i++)
         log_send(k, l[i].channel, l[i].entry);
     for (size_t i = 0; i < sizes[1] / sizeof *m; i++)
         log_send(k, m[i].channel, m[i].entry);
-    const pair *o = aphi_intern_key(&k->sent, other, &sizes[2]);
+    const channel_entry *o = aphi_intern_key(&k->sent, other, &sizes[2]);
     size_t kept = 0, j = 0, count = sizes[2] / sizeof *o;
     for (size_t i = 0; i < k->log_count; i++) {
         if (j < count && o[j].channel == k->log[i].channel) {
@@ -545,7 +546,7 @@ static size_t list_outer_choices(const game *q, const uint32_t *budgets, choice 
         uint32_t channel = q->cluster->outer[i], owner = g->ports[g->channels[channel].port].owner;
         const uint64_t *accepts = &g->components[owner].accepts[q->k->v[owner] * g->words];
         for (size_t j = 0; budgets[i] > 0 && j < q->k->possible_count[channel]; j++) {
-            const pair *p = &q->k->possible[channel][j];
+            const channel_entry *p = &q->k->possible[channel][j];
             uint32_t class = aphi_state_space_class(q->k->space, p->entry);
             bool is_t = channel == q->t.channel && p->entry == q->t.entry;
             bool behind = !is_t && channel == q->t.channel && !g->channels[channel].bag;
