@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_check_scaling.c - how does the time of `antiphon check` grow with operations, clients, and operations in flight?
+ * bench_check_scaling.c - time of `antiphon check` by the number of operations, clients, and operations in flight.
  *
- * Makes valid histories by running a server that takes requests at random moments between call and return, writes them
- * as traces, and lets the program itself ($ANTIPHON, else build/antiphon) check them. Prints for each: checking alone
- * for an operation, reading and all for an operation, configurations visited for an operation, and the most memory
- * resident. With arguments as in measure_one, for one history alone. */
+ * Makes valid histories with a server that applies requests at random times between call and return, writes them as
+ * traces, and checks them with the program ($ANTIPHON, else build/antiphon). Prints for each, per operation, the time
+ * of checking, the total time, and the configurations visited; and the peak memory. Arguments as in measure_one
+ * select one history. */
 #include "base/choice.h"
 #include "base/memory.h"
 
@@ -32,12 +32,12 @@ typedef struct world {
     aphi_choice choice;
     int keys;
     int value[KEYS_MAX];   /* register, kv: the last write; -1: none. etag-kv: the version, which is the tag */
-    int next;              /* values that are unique */
+    int next;              /* the next unique value */
     unsigned lost;         /* requests in a thousand that never return */
     int *queue;
     size_t head, tail, capacity;
     client clients[CLIENTS_MAX];
-    client ghosts[GHOSTS_MAX]; /* given up by their clients, still on their way to the server */
+    client ghosts[GHOSTS_MAX]; /* given up by their clients, still in transit to the server */
     size_t ghost_count;
     long names[CLIENTS_MAX];
     long next_name;
@@ -68,7 +68,7 @@ static void call(world *w, int i)
             fprintf(w->out, "\"f\":\"get\",\"key\":\"%d\"}}\n", c->key);
         break;
     case QUEUE:
-        /* Rather more dequeues, so that the queue stays short: what is still in it keeps every order open. */
+        /* More dequeues than enqueues, so that the queue stays short: its content keeps every order open. */
         c->f = aphi_choice_chance(&w->choice, 3, 5);
         c->value = w->next++;
         if (c->f == 0)
@@ -142,7 +142,7 @@ static void give(world *w, int i)
     fputs("}\n", w->out);
 }
 
-/* A request whose answer never comes; its client goes on under another name. */
+/* A request without a response; its client continues under another name. */
 static void lose(world *w, int i)
 {
     fprintf(w->out, "{\"conn\":%ld,\"lost\":true}\n", w->names[i]);
@@ -152,7 +152,7 @@ static void lose(world *w, int i)
     w->clients[i].at = IDLE;
 }
 
-/* Now and then, one that was given up arrives, or is dropped. */
+/* Sometimes a request that was given up arrives, or is dropped. */
 static void haunt(world *w)
 {
     if (!w->ghost_count || !aphi_choice_chance(&w->choice, 1, 16))
@@ -240,7 +240,7 @@ static void measure(kind k, long operations, int clients, int busy, int keys, un
     free(w);
 }
 
-/* A line of the table by itself: MODEL REQUESTS CLIENTS INFLIGHT KEYS LOST, as the columns are. */
+/* One line of the table: MODEL REQUESTS CLIENTS INFLIGHT KEYS LOST, as in its columns. */
 static int measure_one(char **arg)
 {
     for (kind k = REGISTER; k <= ETAG; k++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_fault_proxy.c - what it costs to stand behind the fault injector: requests a second, direct and through it.
+ * bench_fault_proxy.c - the cost of the fault proxy: requests per second, directly and through it.
  *
- * A server and its clients, a thread for each connection, send and count bytes and do nothing else, so that the
- * injector is what is measured. It runs in a process of its own, once for bytes (nothing) and once for messages (a
- * status that does not occur). Medians of five runs, taken in turns. */
+ * The server and the clients, a thread for each connection, only send and count bytes, so that the proxy dominates. It
+ * runs in a separate process, once for bytes (the kind nothing) and once for messages (a status that does not occur).
+ * Medians of five alternating runs. */
 #include "base/clock.h"
 #include "fault/fault_proxy.h"
 
@@ -51,7 +51,7 @@ static void *serve(void *context)
 {
     int fd = (int)(intptr_t)context;
     static _Thread_local char buffer[1 << 16];
-    size_t left = 0; /* bytes of a request that has begun */
+    size_t left = 0; /* missing bytes of a partial request */
     for (ssize_t n; (n = recv(fd, buffer, sizeof buffer, 0)) > 0;)
         for (left += (size_t)n; left >= sizeof request - 1; left -= sizeof request - 1)
             send_all(fd, answer_text, answer_size);
@@ -84,7 +84,7 @@ static struct sockaddr_in start_server(void)
     return at;
 }
 
-/* ---- the injector ------------------------------------------------------------------------------------------------ */
+/* ---- the proxy --------------------------------------------------------------------------------------------------- */
 
 static pid_t start_injector(const char *kind, const struct sockaddr_in *target, in_port_t *port)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_histories.c - how long does checking take on real histories with known verdicts?
+ * bench_histories.c - time of checking real histories with known verdicts.
  *
  *   bench_histories [FOLDER [RUNS]]    FOLDER holds EXPECTED, REFERENCE_MS, etcd/ and kv/; else $ANTIPHON_HISTORIES,
  *                                      else ../shared/data/histories
  *
- * For each history: the verdict, whether it is the expected one, the median and least time of checking alone, the
- * configurations visited, the memory that values and oracles take, and how many times faster the median is than the
- * reference (another checker's time on another machine: only the ratio of two runs on one machine means much). Each run
- * begins with a cold oracle. kv histories are checked with their keys apart, and as one state. */
+ * For each history: the verdict, whether it is the expected one, the median and minimal time of checking, the
+ * configurations visited, the memory of values and oracles, and the ratio of the median to the reference, the time of
+ * another checker on another machine (compare only ratios measured on one machine). Each run starts with a cold oracle.
+ * kv histories are checked per key, and as one state. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "models/models.h"

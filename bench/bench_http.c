@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_http.c - how many messages of HTTP are read and printed a second?
+ * bench_http.c - HTTP messages decoded and encoded per second.
  *
- * What a tester sees most: a conditional PUT, a GET, what a server answers to them, with a length and in chunks. Each
- * is read as it comes at once, and also a byte at a time; and printed. Contents differ from one message to the next, as
- * values that are there already are made faster. */
+ * The most frequent messages of a test: a conditional PUT, a GET, and their responses, with a length and in chunks.
+ * Each is decoded at once and byte by byte, and encoded. Contents differ between messages, since interned values are
+ * made faster. */
 #include "base/clock.h"
 #include "codec/codec_internal.h"
 #include "models/http/http-message.h"
@@ -47,7 +47,7 @@ static void decode(const aph_wire *from, size_t chunk, aph_value *message)
     *message = w.message;
 }
 
-/* Messages a second, so many bytes at a time; 0: printed. */
+/* Messages per second, decoded `chunk` bytes at a time; 0: encoded. */
 static double measure(const kind *k, size_t chunk)
 {
     char text[1024];
@@ -56,7 +56,7 @@ static double measure(const kind *k, size_t chunk)
     uint64_t count = 0;
     for (; spent < measure_ns; count += DIFFERENT) {
         aph_value messages[DIFFERENT];
-        aph_collect(); /* as the tester does now and then; not measured */
+        aph_collect(); /* as the tester does occasionally; not measured */
         int64_t began = aphi_clock_ns();
         for (size_t i = 0; i < DIFFERENT; i++) {
             aph_wire w = {.side = k->side, .bytes = (const unsigned char *)text};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_serve.c - how many messages a second does `antiphon serve` answer?
+ * bench_serve.c - responses per second of `antiphon serve`.
  *
- * For each built-in model, a client that does nothing but write requests made before and count answers, over 1, 10, 100
- * and 1,000 connections, each with a pipeline of requests; without delays, so that what is measured is the server. */
+ * For each built-in model, a client writes prepared requests and counts responses, over 1, 10, 100 and 1,000
+ * connections, each with a pipeline of requests. There are no delays, so that the server dominates. */
 #include "ask_oracle.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -22,7 +22,7 @@ static const int64_t measure_ns = 1000000000;
 typedef struct connection {
     size_t at;          /* in the bytes of requests */
     unsigned in_flight;
-    size_t partial;     /* bytes of an answer of fixed size */
+    size_t partial;     /* bytes of a partial response of fixed size */
 } connection;
 
 typedef struct load {
@@ -63,7 +63,7 @@ static size_t answers_in(load *l, connection *c, const char *bytes, size_t n)
     return found;
 }
 
-/* A connection with nothing in flight sends a block; one whose block was answered, the next. */
+/* A connection without requests in flight sends the next block. */
 static void turn(load *l, unsigned i)
 {
     connection *c = &l->connections[i];
@@ -101,7 +101,7 @@ static void connect_all(load *l, const served *s)
     }
 }
 
-/* Answers a second. */
+/* Responses per second. */
 static double measure(const aph_model *model, unsigned connections)
 {
     served s = served_start((const char *const[]){model->name, "--delay", "0", "--seed", "1", NULL});

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_threads.c - what does a message of the threads library cost, without control, against a plain queue?
+ * bench_threads.c - the cost of a message of the threads library without control, compared with a plain queue.
  *
- * One thread sends, another receives; at most so many messages are in transit. The plain queue is what one would
- * write: a ring, a mutex and two conditions, with messages of a number and two words. Both are run by turns, many
- * times, and the best time of each counts, so that what else the machine does matters little. Then the same as
- * question and answer. */
+ * One thread sends, another receives, with a bounded number of messages in transit. The plain queue is a ring with a
+ * mutex and two condition variables, with messages of a number and two words. Both alternate many times, and the best
+ * time of each counts, to reduce the influence of other load. Then the same for request and reply. */
 #include "base/clock.h"
 
 #include <antiphon/threads.h>

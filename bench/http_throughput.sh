@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# http_throughput.sh - messages a second of `antiphon test http` against each web server that is there, over 50 connections with up to
-#           HTTP_PIPELINE requests (8) in flight on each, with the oracle and without (--no-check); medians of HTTP_RUNS runs
-#           (5), taken in turns, of HTTP_MESSAGES messages (100,000). Each run has a server of its own. What a server is
-#           known for is waived, so that every run is whole; if one is not, that is said. The last column is how much of
-#           the speed without the oracle is left with it: the median over pairs of runs, one right after the other, since
-#           machines are faster at one time than at another. The files of the servers are in memory where that can be, so
-#           that servers are measured and not the disk; TMPDIR names another folder.
+# http_throughput.sh - messages per second of `antiphon test http` against each installed web server, with the oracle
+# and without (--no-check), over 50 connections with up to HTTP_PIPELINE (8) requests in flight on each.
 #
-#           What lighttpd remembers of files would end its runs at once, so it is measured without.
+# Medians of HTTP_RUNS (5) alternating runs of HTTP_MESSAGES (100,000) messages, each with a fresh server and its
+# known violations waived; incomplete runs are reported. The last column is the speed with the oracle relative to that
+# without: the median over pairs of consecutive runs, since the speed of a machine varies. The files of the servers
+# are in memory if possible; TMPDIR names another folder. lighttpd is measured without its stat cache, whose fault
+# would end its runs at once.
 #
 # usage: bench/http_throughput.sh [SERVER]...    only these: apache, nginx, lighttpd-uncached, web
 set -eu
@@ -37,7 +36,7 @@ waivers() {
     for one in $names; do echo --waive "$one"; done
 }
 
-# The server is started beforehand, so that all is one run and only that is measured.
+# The server is started before the test, so that there is a single run.
 start() {
     "$antiphon" subject "$1" >"$folder/port" 2>"$folder/error" &
     server=$!

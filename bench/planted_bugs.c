@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * planted_bugs.c - a server with bugs that need a few requests in a known order, to measure shrinking with.
+ * planted_bugs.c - a model with bugs that need a few requests in a known order, to measure shrinking.
  *
- *     {"f": "open"}                    {"tag": T}, a string that the server makes up
+ *     {"f": "open"}                    {"tag": T}, a string that the server chooses
  *     {"f": "use", "tag": T, "n": N}   "ok"
  *
- * Mutant k - 1 answers "boom" when a tag that it gave was used with n = 1, 2, ... k - 1, in that order, whatever came
- * in between: k requests, each of which needs the tag that the server chose in that run. */
+ * Mutant k - 1 answers "boom" when one of its tags was used with n = 1, 2, ... k - 1, in that order, with any requests
+ * in between: k requests, each of which needs the tag of that run. */
 #include <antiphon/antiphon.h>
 
 static bool is(aph_value request, const char *f)
@@ -26,7 +26,7 @@ static void step(aph *m, aph_value *state)
         aph_unknown_request(m, "it knows \"f\": \"open\" and \"use\"");
 }
 
-/* The state is, by tag, the n that it was used with last in the order. */
+/* The state maps each tag to the last n in the order. */
 static void wrong_step(aph *m, aph_value *state, int64_t k)
 {
     aph_request q = aph_recv(m);

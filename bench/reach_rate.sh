@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# reach_rate.sh - how many sequences of dme-4 a second antiphon reach visits, with one thread, with two, and with two processes.
+# reach_rate.sh - sequences of dme-4 per second of antiphon reach: with one thread, two threads, and two processes.
 set -euo pipefail
 : "${ANTIPHON:?names the program}"
 
-# rate NAME: of what was said.
+# rate NAME: prints the rate of the JSON result on stdin.
 rate() {
     sed 's/.*"po":\([0-9]*\).*"seconds":\([0-9.]*\).*/\1 \2/' |
         awk -v name="$1" '{ printf "dme-4, %s: %.2f million sequences a second\n", name, $1 / $2 / 1e6 }'

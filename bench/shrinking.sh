@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# shrinking.sh - how small does a failing run become, and how long does that take? Bugs that need k requests in a known
-#                order, with a tag that the server chooses (planted_bugs.c, served with its mutants), found by antiphon test in
-#                runs of some hundred requests; SHRINKING_RUNS campaigns for each k (20).
+# shrinking.sh - size and time of shrinking: bugs that need k requests in a known order, with a tag that the server chooses
+#                (the mutants of planted_bugs.c), in runs of a few hundred requests; SHRINKING_RUNS (20) campaigns for each k.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 antiphon=${ANTIPHON:-$root/build/antiphon}

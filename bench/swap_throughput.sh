@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# swap_throughput.sh - messages a second of `antiphon test` against the swap server, with the oracle and without (--no-check), at 1,
-#                 10, 100 and 1,000 connections, one request in flight on each; medians of THROUGHPUT_RUNS runs (5), taken
-#                 in turns.
+# swap_throughput.sh - messages per second of `antiphon test` against the swap server, with the oracle and without
+#                      (--no-check), over 1, 10, 100 and 1,000 connections with one request in flight on each; medians of
+#                      THROUGHPUT_RUNS (5) alternating runs.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 antiphon=${ANTIPHON:-$root/build/antiphon}

@@ -5,10 +5,10 @@
  *     {"f": "put", "key": k, "value": v, "if_match": TAG}    answers "ok" or "precondition failed"
  *     {"f": "get", "key": k}                                 answers {"value": v, "tag": TAG}
  *
- * The "if_match" may be left out. A tag is a string, which the server chooses when it stores a value; "" is no tag. */
+ * "if_match" is optional. A tag is a string that the server chooses when it stores a value; "" means no tag. */
 #include <antiphon/model.h>
 
-/* The tag of what was just put: any at all, or none. */
+/* The tag of a stored value: any string, or none. */
 static aph_value new_tag(aph *m)
 {
     if (aph_either(m, "a tag", "no tag") == 0)

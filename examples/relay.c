@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * relay.c - a server that asks others: each request goes upstream on a connection that the server opens for it, and
- *           what comes back is the answer.
+ * relay.c - a server that calls another: it forwards each request upstream on a new connection, and returns the reply.
  *
- * A negative connection is one of the server's own. The tester plays the upstream server, too: `respond` says what it
- * answers. Run it with --listen, which is the port upstream:
+ * A negative connection is one that the server opens. The tester plays the upstream server, too: `respond` makes its
+ * replies. Run it with --listen, the upstream port:
  *
  *     antiphon test examples/relay.c --listen 0 --run './relay {port} {listen}'
  *
- * The state is {"open": client by connection upstream, "asked": how many requests each client has made}. The numbers of
- * connections upstream are made from the client's and that: numbers that tell in which order requests of different
- * clients were taken would make as many explanations as there are orders. */
+ * The state is {"open": client by upstream connection, "asked": number of requests of each client}. The numbers of
+ * upstream connections are computed from both. Numbers in the order of arrival would make a different state for each
+ * order of independent requests. */
 #include <antiphon/antiphon.h>
 
 enum { REQUESTS_MAX = 1 << 20 }; /* of one client */
@@ -29,7 +28,7 @@ static void take_answer(aph *m, aph_request q, aph_value *state)
 {
     aph_value own = aph_int(q.from), open = aph_field(*state, "open"), client = aph_get(open, own);
     if (!client)
-        aph_never(m); /* a second answer: nobody says what a relay does with it */
+        aph_never(m); /* a second reply: unspecified */
     *state = aph_put(*state, "open", aph_remove(open, own));
     aph_send(m, aph_int_of(client), q.message);
 }

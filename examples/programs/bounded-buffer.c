@@ -4,8 +4,8 @@
  *
  *     antiphon conform examples/programs/bounded-buffer.c build/subjects/buffer
  *
- * Two producers put two items each, a consumer gets them all, the buffer has room for two. Producers and the consumer
- * meet the buffer synchronously, and guards say when; the buffer gives the oldest item, by an asynchronous message. */
+ * Two producers put two items each, a consumer gets all of them, the buffer has room for two. Requests to the buffer
+ * are synchronous and guarded; it sends the oldest item by an asynchronous message. */
 #include <antiphon/antiphon.h>
 
 enum { P1, P2, C, B, COMPONENTS };
@@ -36,7 +36,7 @@ static void consumer(aph *m, aph_value *state)
     aph_halt(m);
 }
 
-/* The state is {kept: producers of what is there, oldest first; given: how many items are gone}. */
+/* The state is {kept: producers of the items in the buffer, oldest first; given: number of items delivered}. */
 static void buffer(aph *m, aph_value *state)
 {
     aph_value kept = aph_field(*state, "kept"), gone = aph_field(*state, "given");

@@ -5,9 +5,9 @@
  *     antiphon reach --deadlock-free examples/programs/two-phase.c
  *     antiphon conform examples/programs/two-phase.c build/subjects/commit 2
  *
- * The coordinator T asks each participant R to prepare, collects their votes, tells all what comes of it, and waits
- * until all have done so. A user U may cancel at the first participant, which votes no if the cancel comes before the
- * question. */
+ * The coordinator T sends prepare to each participant R, collects their votes, sends the outcome to all, and waits for
+ * their acknowledgements. A user U may cancel at the first participant, which votes no if the cancel comes before
+ * prepare. */
 #include <antiphon/antiphon.h>
 
 enum { T, R1, R2, U, COMPONENTS };
@@ -25,37 +25,38 @@ static int64_t number(aph_value state, const char *name)
     return v ? aph_int_of(v) : 0;
 }
 
-/* A message of each participant that is not in the set yet; *got is who sent it. */
-static aph_value take_from_each(aph *m, int port, int64_t heard, const char *const *words, size_t count, int64_t *got)
+/* Receives a message of a participant that is not in the set; *got is its sender. */
+static aph_value take_from_each(aph *m, int port, int64_t received, const char *const *words, size_t count,
+                                int64_t *got)
 {
     aph_value open = aph_array(0, NULL);
     for (int i = 1; i <= SIZE; i++)
-        for (size_t k = 0; k < count && !(heard >> i & 1); k++)
+        for (size_t k = 0; k < count && !(received >> i & 1); k++)
             open = aph_push(open, of(words[k], i));
     aph_value message = aph_take(m, port, open);
     *got = aph_int_of(aph_at(message, 1));
     return aph_at(message, 0);
 }
 
-/* The state is {asked, votes, acks: sets of participants, no: whether one voted so, told}. */
+/* The state is {prepared, decided: 1 after these messages; votes, acks: sets of participants; no: 1 after a no}. */
 static void coordinator(aph *m, aph_value *state)
 {
     static const char *const votes[] = {"yes", "no"}, *const acks[] = {"ack"};
     int64_t all = (1 << (SIZE + 1)) - 2, voted = number(*state, "votes"), acked = number(*state, "acks"), from;
-    if (!number(*state, "asked")) {
+    if (!number(*state, "prepared")) {
         aph_post(m, WORK1, aph_str("prepare"));
         aph_post(m, WORK2, aph_str("prepare"));
-        *state = aph_put(*state, "asked", aph_int(1));
+        *state = aph_put(*state, "prepared", aph_int(1));
     } else if (voted != all) {
         aph_value vote = take_from_each(m, VOTES, voted, votes, 2, &from);
         *state = aph_put(*state, "votes", aph_int(voted | (int64_t)1 << from));
         if (aph_str_is(vote, "no"))
             *state = aph_put(*state, "no", aph_int(1));
-    } else if (!number(*state, "told")) {
+    } else if (!number(*state, "decided")) {
         aph_value outcome = aph_str(number(*state, "no") ? "abort" : "commit");
         aph_post(m, OUTCOME1, outcome);
         aph_post(m, OUTCOME2, outcome);
-        *state = aph_put(*state, "told", aph_int(1));
+        *state = aph_put(*state, "decided", aph_int(1));
     } else if (acked != all) {
         take_from_each(m, ACKS, acked, acks, 1, &from);
         *state = aph_put(*state, "acks", aph_int(acked | (int64_t)1 << from));

@@ -1,4 +1,4 @@
-"""A shop's stock, as a server: one JSON value a line, many clients at once."""
+"""A server for the stock of a shop: one JSON value per line, many clients at once."""
 import json, socketserver, sys, threading, time
 
 stock = {}
@@ -6,7 +6,7 @@ lock = threading.Lock()
 
 
 def journal(entry):
-    time.sleep(0.02)  # stands for a database that is written to
+    time.sleep(0.02)  # simulates a write to a database
 
 
 def change(item, count):

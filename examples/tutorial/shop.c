@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shop.c - a shop's stock: the model of docs/tutorial.md. */
+ * shop.c - the stock of a shop: the model of docs/tutorial.md. */
 #include <antiphon/model.h>
 
 static void step(aph *m, aph_value *stock)
@@ -23,7 +23,7 @@ static void step(aph *m, aph_value *stock)
     aph_send(m, q.from, aph_int(left));
 }
 
-/* Different items have nothing to do with each other: a promise that makes testing faster. */
+/* Different items are independent: a promise that makes testing faster. */
 static aph_value part(aph_value request)
 {
     return aph_field(request, "item");
@@ -32,7 +32,7 @@ static aph_value part(aph_value request)
 static const aph_model shop = {
     .version = APH_MODEL_VERSION,
     .name = "shop",
-    .summary = "what a shop has in stock",
+    .summary = "the stock of a shop",
     .step = step,
     .rpc = true,
     .part = part,
