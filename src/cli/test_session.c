@@ -185,8 +185,8 @@ static void describe_run(session *s)
     r->environment = o->campaign.environment ? o->campaign.environment : "tcp";
     r->seed = o->campaign.seed;
     r->listens = o->listens;
-    r->breaks = o->fault;
-    r->break_calls = o->fault_upstream;
+    r->fault = o->fault;
+    r->fault_upstream = o->fault_upstream;
 }
 
 static void print_output_tail(session *s)

@@ -144,11 +144,11 @@ static void fill_replay(report *t)
     const aphi_test_report_options *o = t->options;
     aphi_buffer out = {0};
     aphi_buffer_format(&out, "antiphon replay %s%s '%s'", o->listens ? "--listen 0 " : "", o->command, o->subject);
-    if (o->break_calls)
-        aphi_buffer_format(&out, " --fault-upstream %s", o->break_calls);
-    if (o->breaks)
-        aphi_buffer_format(&out, " --break %s", o->breaks);
-    if (o->known && !o->breaks && !o->break_calls)
+    if (o->fault_upstream)
+        aphi_buffer_format(&out, " --fault-upstream %s", o->fault_upstream);
+    if (o->fault)
+        aphi_buffer_format(&out, " --break %s", o->fault);
+    if (o->known && !o->fault && !o->fault_upstream)
         aphi_buffer_str(&out, " --waive known");
     for (size_t i = 0; o->model->waivers && o->model->waivers[i].name; i++)
         if ((o->model->waived & ~o->known) >> i & 1)
@@ -174,7 +174,7 @@ static void fill_diagram(report *t)
     const aphi_campaign *c = t->campaign;
     const aphi_run *r = c->run;
     snprintf(t->title, sizeof t->title, "%s at %.200s%s%.60s", t->options->model->name, t->options->subject,
-             t->options->breaks ? ", broken: " : "", t->options->breaks ? t->options->breaks : "");
+             t->options->fault ? ", broken: " : "", t->options->fault ? t->options->fault : "");
     fill_headline(t);
     if (*c->script)
         fill_replay(t);
@@ -225,8 +225,8 @@ static void write_json(const report *t)
     write_field(out, "why", aph_str(c->why));
     write_field(out, "model", aph_str(t->options->model->name));
     write_field(out, "subject", aph_str(t->options->subject));
-    if (t->options->breaks)
-        write_field(out, "break", aph_str(t->options->breaks));
+    if (t->options->fault)
+        write_field(out, "break", aph_str(t->options->fault));
     write_field(out, "environment", aph_str(t->options->environment));
     fprintf(out, ",\"seed\":%llu,\"runs\":%llu,\"messages\":%llu,\"requests\":%llu,\"answers\":%llu",
             (unsigned long long)t->options->seed, (unsigned long long)c->runs,

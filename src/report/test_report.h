@@ -12,10 +12,10 @@ typedef struct aphi_test_report_options {
     const char *spec;        /* as the user wrote it */
     const char *subject;     /* the target, the command, or the name of a preset */
     const char *command;     /* its option: "--target", "--run" or "--subject" */
-    const char *breaks;      /* value of --break, or NULL */
+    const char *fault;       /* value of --break, or NULL */
     uint64_t known;          /* waivers allowed by --waive known, not by name */
     const char *environment;
-    const char *break_calls; /* value of --fault-upstream, or NULL */
+    const char *fault_upstream; /* value of --fault-upstream, or NULL */
     bool listens;            /* the subject connects to the tester */
     uint64_t seed;
     bool json, quiet;

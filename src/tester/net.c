@@ -3,14 +3,14 @@
  * net.c - connections to a subject.
  *
  * Idea:       A tester must see a reset as a reset, half a message as half a message, and bytes at the moment when it
- *             can act on them. Outboxes are written at the start of a turn, so that the caller can write its trace to
+ *             can act on them. Outboxes are written at the start of a round, so that the caller can write its trace to
  *             disk between posting a message and sending it.
- * Invariants: 1. a connection has a socket from the first turn after a post until it ended or was hung up
+ * Invariants: 1. a connection has a socket from the first round after a post until it ended or was hung up
  *             2. an inbox holds less than the codec's limit plus one read; all of them, less than INBOXES_MAX plus one
  *             3. a channel whose outbox is not empty is listed in `filled`; a listed one may have become empty
  *             4. a channel that is hung up before its outbox is empty is detached: only `filled` refers to it, and the
  *                next message posted on its connection opens another socket
- * Cost:       a turn is one wait, a read for each readable socket, and a write for each filled outbox. */
+ * Cost:       a round is one wait, a read for each readable socket, and a write for each filled outbox. */
 #include "tester/net.h"
 
 #include <antiphon/oracle.h>
@@ -32,8 +32,8 @@
 
 enum {
     READ_SIZE = 65536,
-    READS_IN_TURN = 16,       /* of one connection, for fairness between connections */
-    ACCEPTS_IN_TURN = 64,
+    READS_IN_ROUND = 16,       /* of one connection, for fairness between connections */
+    ACCEPTS_IN_ROUND = 64,
     ACCEPTED_MAX = 1 << 18,   /* in one run: many times the number that its messages need */
     CHUNK_PAUSE = 100000,     /* nanoseconds between two writes of a message that is sent in pieces */
     CHUNKS = 3,               /* pieces of a message; the remaining bytes follow in one write */
@@ -65,7 +65,7 @@ struct aphi_net {
     struct sockaddr_storage address;
     socklen_t address_size;
     bool datagrams;
-    aphi_listener listener;
+    aphi_net_callbacks callbacks;
     aphi_event_loop loop;
     channel **channels;     /* by connection: small numbers, dense */
     size_t channel_count;
@@ -78,8 +78,8 @@ struct aphi_net {
     size_t filled_count, filled_capacity;
     size_t open;
     size_t inboxes;         /* total capacity in bytes */
-    int arrivals;           /* in this turn */
-    bool received;          /* bytes, in this turn */
+    int arrivals;           /* in this round */
+    bool received;          /* bytes, in this round */
     unsigned char *read_buffer;
 };
 
@@ -88,7 +88,7 @@ static void read_ready(void *net, void *data, uint32_t events);
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
-                        const aphi_listener *listener, char *error, size_t error_size)
+                        const aphi_net_callbacks *callbacks, char *error, size_t error_size)
 {
     aphi_net *n = aphi_alloc_zero(sizeof *n);
     if (!aphi_event_loop_open(&n->loop, n)) {
@@ -100,7 +100,7 @@ aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, 
     memcpy(&n->address, address, size);
     n->address_size = size;
     n->datagrams = datagrams;
-    n->listener = *listener;
+    n->callbacks = *callbacks;
     n->accepting.fd = -1;
     n->read_buffer = aphi_alloc(READ_SIZE);
     return n;
@@ -194,7 +194,7 @@ static channel *channel_of(aphi_net *n, int64_t connection)
     return n->channels[i];
 }
 
-bool aphi_arrival_says(const aphi_arrival *a)
+bool aphi_arrival_ends_silence(const aphi_arrival *a)
 {
     bool ends = a->kind == APHI_ARRIVED_END || a->kind == APHI_ARRIVED_RESET;
     return a->kind != APHI_ARRIVED_CALL && !(ends && a->connection >= APH_ACCEPTED);
@@ -202,8 +202,8 @@ bool aphi_arrival_says(const aphi_arrival *a)
 
 static void report_arrival(aphi_net *n, const aphi_arrival *a)
 {
-    n->arrivals += aphi_arrival_says(a);
-    n->listener.arrived(n->listener.context, a);
+    n->arrivals += aphi_arrival_ends_silence(a);
+    n->callbacks.arrived(n->callbacks.context, a);
 }
 
 static void report_end(aphi_net *n, channel *l, aphi_arrival_kind kind, const char *why)
@@ -295,7 +295,7 @@ bool aphi_net_idle(const aphi_net *n)
     return n->filled_count == 0;
 }
 
-void aphi_net_hang_up(aphi_net *n, int64_t connection)
+void aphi_net_close_connection(aphi_net *n, int64_t connection)
 {
     channel *l = channel_of(n, connection);
     if (!l)
@@ -310,7 +310,7 @@ void aphi_net_hang_up(aphi_net *n, int64_t connection)
 
 /* If the subject's accept queue is full, the kernel reports the socket as connected, but the subject's kernel
  * acknowledges none of its bytes except the handshake. */
-bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
+bool aphi_net_is_connecting(const aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
     const channel *l = i < n->channel_count ? n->channels[i] : NULL;
@@ -323,7 +323,7 @@ bool aphi_net_is_dialing(const aphi_net *n, int64_t connection)
     return info.tcpi_unacked > 0 && info.tcpi_bytes_acked <= 1;
 }
 
-bool aphi_net_heard(const aphi_net *n)
+bool aphi_net_received(const aphi_net *n)
 {
     return n->received;
 }
@@ -432,7 +432,7 @@ static bool decode_inbox(aphi_net *n, channel *l, bool ended)
                          .count = l->in_tail - l->in_head,
                          .ended = ended,
                          .here = here_of(n),
-                         .asked = ours ? n->listener.asked(n->listener.context, l->connection) : APH_NIL,
+                         .asked = ours ? n->callbacks.asked(n->callbacks.context, l->connection) : APH_NIL,
                          .scanned = l->scanned};
         aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
         l->scanned = wire.scanned;
@@ -443,7 +443,7 @@ static bool decode_inbox(aphi_net *n, channel *l, bool ended)
         }
         if (decoded == APH_MALFORMED) {
             if (wire.beyond)
-                report_end(n, l, APHI_ARRIVED_BEYOND, wire.why);
+                report_end(n, l, APHI_ARRIVED_TOO_LARGE, wire.why);
             else
                 report_malformed(n, l, &wire);
             return false;
@@ -483,13 +483,13 @@ static void append_to_inbox(aphi_net *n, channel *l, const unsigned char *bytes,
 static void acknowledge(aphi_net *n, const channel *l)
 {
     int one = 1;
-    if (!n->datagrams && l->connection < APH_ACCEPTED && n->listener.asked(n->listener.context, l->connection))
+    if (!n->datagrams && l->connection < APH_ACCEPTED && n->callbacks.asked(n->callbacks.context, l->connection))
         setsockopt(l->watch.fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one);
 }
 
 static void read_channel(aphi_net *n, channel *l)
 {
-    for (int i = 0; i < READS_IN_TURN && l->watch.fd >= 0; i++) {
+    for (int i = 0; i < READS_IN_ROUND && l->watch.fd >= 0; i++) {
         ssize_t count = recv(l->watch.fd, n->read_buffer, READ_SIZE, 0);
         if (count < 0 && errno == EINTR)
             continue;
@@ -511,7 +511,7 @@ static void read_channel(aphi_net *n, channel *l)
         n->received = l->received = true;
         append_to_inbox(n, l, n->read_buffer, (size_t)count);
         if (n->inboxes > INBOXES_MAX) {
-            report_end(n, l, APHI_ARRIVED_BEYOND, "incomplete messages take more than 256 MiB in total");
+            report_end(n, l, APHI_ARRIVED_TOO_LARGE, "incomplete messages take more than 256 MiB in total");
             return;
         }
         if (!decode_inbox(n, l, false))
@@ -547,12 +547,12 @@ static void accept_ready(void *net, void *data, uint32_t events)
     (void)data, (void)events;
     aphi_net *n = net;
     char why[80];
-    for (int i = 0; i < ACCEPTS_IN_TURN; i++) {
+    for (int i = 0; i < ACCEPTS_IN_ROUND; i++) {
         bool at_once = n->accepted_open == APHI_NET_CALLS_MAX;
         if (at_once || n->accepted_count == ACCEPTED_MAX) {
             snprintf(why, sizeof why, "%d %s", at_once ? APHI_NET_CALLS_MAX : ACCEPTED_MAX,
                      at_once ? "at once" : "in one run");
-            stop_accepting(n, APHI_ARRIVED_CROWD, why);
+            stop_accepting(n, APHI_ARRIVED_TOO_MANY, why);
             return;
         }
         int fd = aphi_port_accept(n->accepting.fd);
@@ -601,7 +601,7 @@ static void read_ready(void *net, void *data, uint32_t events)
         read_channel(n, l);
 }
 
-int aphi_net_turn(aphi_net *n, int64_t wait_ns)
+int aphi_net_run_once(aphi_net *n, int64_t wait_ns)
 {
     n->arrivals = 0;
     n->received = false;

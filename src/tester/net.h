@@ -13,12 +13,12 @@ enum { APHI_NET_CALLS_MAX = 4096 }; /* open connections from the subject */
 typedef enum aphi_arrival_kind {
     APHI_ARRIVED_MESSAGE,
     APHI_ARRIVED_MALFORMED, /* message: the bytes as a string, cut to 256 */
-    APHI_ARRIVED_BEYOND,    /* more bytes than are kept of a message, or of all incomplete messages; see why */
+    APHI_ARRIVED_TOO_LARGE,    /* more bytes than are kept of a message, or of all incomplete messages; see why */
     APHI_ARRIVED_CALL,      /* the subject opened a connection to us */
     APHI_ARRIVED_END,       /* the subject closed the connection, between messages */
     APHI_ARRIVED_RESET,     /* the subject reset it */
     APHI_ARRIVED_REFUSED,   /* the subject refused it; see why */
-    APHI_ARRIVED_CROWD,     /* too many connections from the subject; no more are accepted. why: the number */
+    APHI_ARRIVED_TOO_MANY,     /* too many connections from the subject; no more are accepted. why: the number */
     APHI_ARRIVED_UNABLE,    /* no descriptor, port or permission to connect; see why */
 } aphi_arrival_kind;
 
@@ -32,39 +32,39 @@ typedef struct aphi_arrival {
 } aphi_arrival;
 
 /* Does it end a silence? A connection from the subject that opens or ends does not. */
-bool aphi_arrival_says(const aphi_arrival *a);
+bool aphi_arrival_ends_silence(const aphi_arrival *a);
 
-/* Callbacks of aphi_net_turn, in the order of reading. */
-typedef struct aphi_listener {
+/* Callbacks of aphi_net_run_once, called in the order of reading. */
+typedef struct aphi_net_callbacks {
     void *context;
     void (*arrived)(void *context, const aphi_arrival *a);
     aph_value (*asked)(void *context, int64_t connection); /* the oldest request without a response, or APH_NIL */
-} aphi_listener;
+} aphi_net_callbacks;
 
 typedef struct aphi_net aphi_net;
 
 /* datagrams: UDP, each message is a datagram. Returns NULL with a message if no descriptor is left. */
 aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
-                        const aphi_listener *listener, char *error, size_t error_size);
+                        const aphi_net_callbacks *callbacks, char *error, size_t error_size);
 void aphi_net_close(aphi_net *n);
 /* Accepts connections on a socket of aphi_port_listen, which stays the caller's. They are numbered from APH_ACCEPTED;
  * bytes received on them are requests of the subject, bytes posted to them are responses. Connections that wait already
  * belong to an earlier run and are closed. port: the one that the subject calls, for the codec; 0: the socket's. */
 void aphi_net_listen(aphi_net *n, int listener, unsigned port);
 
-/* Appends a message to the outbox of a connection, which the next turn opens if necessary. chunk: bytes per write, with
- * a pause between writes; 0: all. Returns false if the codec cannot encode it. */
+/* Appends a message to the outbox of a connection, which the next round opens if necessary. chunk: bytes per write,
+ * with a pause between writes; 0: all. Returns false if the codec cannot encode it. */
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk);
 /* Are all outboxes empty? */
 bool aphi_net_idle(const aphi_net *n);
 /* Is it being opened, and not accepted yet? */
-bool aphi_net_is_dialing(const aphi_net *n, int64_t connection);
+bool aphi_net_is_connecting(const aphi_net *n, int64_t connection);
 /* Closes the connection once its outbox is written; arrivals are not reported any more. A post opens it again. */
-void aphi_net_hang_up(aphi_net *n, int64_t connection);
+void aphi_net_close_connection(aphi_net *n, int64_t connection);
 /* Writes outboxes, then waits up to wait_ns for arrivals and reports them. Returns the number of arrivals that end a
  * silence; -1 if a signal interrupted it. */
-int aphi_net_turn(aphi_net *n, int64_t wait_ns);
-bool aphi_net_heard(const aphi_net *n); /* did bytes arrive in the last turn, if only part of a message? */
+int aphi_net_run_once(aphi_net *n, int64_t wait_ns);
+bool aphi_net_received(const aphi_net *n); /* did bytes arrive in the latest round, if only part of a message? */
 size_t aphi_net_connections(const aphi_net *n); /* the number of open ones */
 
 #endif

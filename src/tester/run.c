@@ -136,10 +136,10 @@ static void run_turn(aphi_run_state *r)
     if (r->ending.ended)
         return;
     r->now_is_fresh = false;
-    int arrivals = aphi_net_turn(r->net, time_to_wait(r));
+    int arrivals = aphi_net_run_once(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
     int64_t passed = r->now - before < APHI_TICK_NS ? r->now - before : APHI_TICK_NS;
-    aphi_silence_count(&r->silence, r->now, passed, arrivals > 0, aphi_net_heard(r->net), r->outstanding.count);
+    aphi_silence_count(&r->silence, r->now, passed, arrivals > 0, aphi_net_received(r->net), r->outstanding.count);
     while (r->calls.held_count && arrivals == 0 && !r->ending.ended)
         aphi_run_answer_held_call(r);
     flush_trace(r);
@@ -189,7 +189,7 @@ static bool begin_run(aphi_run_state *r)
     const struct sockaddr *address = aphi_subject_address(o->subject, &size);
     set_mode(r, environment);
     r->net = aphi_net_open(r->model->codec, address, size, r->mode.lossy,
-                           &(aphi_listener){r, aphi_run_arrived, aphi_run_oldest_request}, error, sizeof error);
+                           &(aphi_net_callbacks){r, aphi_run_arrived, aphi_run_oldest_request}, error, sizeof error);
     if (!r->net) {
         aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;

@@ -38,7 +38,7 @@ static void answer_call(aphi_run_state *r, const aphi_held_call *call)
 {
     r->calls.current = call->name;
     if (call->response == aph_bool(false)) {
-        aphi_net_hang_up(r->net, call->connection);
+        aphi_net_close_connection(r->net, call->connection);
     } else if (!aphi_net_post(r->net, call->connection, call->response, 0)) {
         aphi_run_end(r, APHI_RUN_TROUBLE, "the model's codec cannot encode the response to a call");
         return;

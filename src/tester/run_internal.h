@@ -138,7 +138,7 @@ void aphi_run_send_after_idle(aphi_run_state *r);
 
 /* ---- run_receive.c ----------------------------------------------------------------------------------------------- */
 
-/* For aphi_listener. */
+/* For aphi_net_callbacks. */
 void aphi_run_arrived(void *context, const aphi_arrival *a);
 aph_value aphi_run_oldest_request(void *context, int64_t connection);
 /* Closes a connection of the tester. Its outstanding requests are lost. */

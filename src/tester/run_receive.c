@@ -47,7 +47,7 @@ static void lose_requests(aphi_run_state *r, int64_t connection)
 void aphi_run_close_connection(aphi_run_state *r, int64_t connection)
 {
     aphi_run_note(r, APHI_RUN_EVENT_CLOSED, connection, 0, APH_NIL, UINT64_MAX);
-    aphi_net_hang_up(r->net, connection);
+    aphi_net_close_connection(r->net, connection);
     lose_requests(r, connection);
 }
 
@@ -130,7 +130,7 @@ static void end_unable(aphi_run_state *r, const aphi_arrival *a)
 void aphi_run_arrived(void *context, const aphi_arrival *a)
 {
     aphi_run_state *r = context;
-    if (aphi_arrival_says(a) && a->connection < APH_ACCEPTED)
+    if (aphi_arrival_ends_silence(a) && a->connection < APH_ACCEPTED)
         aphi_silence_got_message(&r->silence);
     if (r->ending.ended)
         return;
@@ -144,11 +144,11 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
             aphi_run_receive_call(r, a);
         break;
     case APHI_ARRIVED_MALFORMED: receive_malformed(r, a); break;
-    case APHI_ARRIVED_BEYOND: receive_too_long(r, a); break;
+    case APHI_ARRIVED_TOO_LARGE: receive_too_long(r, a); break;
     case APHI_ARRIVED_END: receive_end(r, a, "closed"); break;
     case APHI_ARRIVED_RESET: receive_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: receive_end(r, a, "refused"); break;
-    case APHI_ARRIVED_CROWD:
+    case APHI_ARRIVED_TOO_MANY:
         aphi_run_end(r, APHI_RUN_UNKNOWN, "the subject opened too many connections to the tester: %s", a->why);
         break;
     case APHI_ARRIVED_UNABLE: end_unable(r, a); break;

@@ -89,7 +89,7 @@ static int64_t oldest_request(const aphi_run_state *r, int64_t *connection)
     bool is_accepted = false;
     for (size_t i = 0; i < r->outstanding.peer_count; i++) {
         const aphi_peer *p = &r->outstanding.peers[i];
-        bool accepted = p->count && !aphi_net_is_dialing(r->net, (int64_t)i);
+        bool accepted = p->count && !aphi_net_is_connecting(r->net, (int64_t)i);
         if (!p->count || (is_accepted && !accepted) ||
             (label && is_accepted == accepted && p->queue[p->head].label > label))
             continue;
@@ -112,7 +112,7 @@ static void end_starved(aphi_run_state *r)
     int64_t connection = -1, label = oldest_request(r, &connection);
     if (state == APHI_SUBJECT_STOPPED)
         snprintf(more, sizeof more, "; the subject %s", how);
-    else if (label && aphi_net_is_dialing(r->net, connection))
+    else if (label && aphi_net_is_connecting(r->net, connection))
         snprintf(more, sizeof more, "; connection not accepted in %.1f s", (double)r->silence.silent_ns / 1e9);
     else if (!aphi_silence_is_past_patience(&r->silence, r->now))
         snprintf(more, sizeof more, "; %s", aphi_silence_describe(&r->silence, r->calls.count, how, sizeof how));
@@ -156,7 +156,7 @@ static bool is_starved(const aphi_run_state *r)
         return false;
     if (!aphi_silence_is_past_patience(&r->silence, r->now))
         return aphi_silence_is_trickling(&r->silence);
-    bool connecting = oldest_request(r, &connection) && aphi_net_is_dialing(r->net, connection);
+    bool connecting = oldest_request(r, &connection) && aphi_net_is_connecting(r->net, connection);
     return !connecting || r->silence.silent_ns >= PATIENCE_CONNECTING_NS;
 }
 

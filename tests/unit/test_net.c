@@ -74,7 +74,7 @@ static void start(peer *p, const aph_codec *codec, bool datagrams)
     char error[200];
     listen_here(p, datagrams ? SOCK_DGRAM : SOCK_STREAM);
     p->net = aphi_net_open(codec, (struct sockaddr *)&p->address, sizeof p->address, datagrams,
-                           &(aphi_listener){p, arrived, asked}, error, sizeof error);
+                           &(aphi_net_callbacks){p, arrived, asked}, error, sizeof error);
     assert_non_null(p->net);
 }
 
@@ -90,14 +90,14 @@ static void turn_until(peer *p, size_t count)
 {
     int64_t until = aphi_clock_ns() + INT64_C(5000000000);
     while (p->count < count && aphi_clock_ns() < until)
-        aphi_net_turn(p->net, 10000000);
+        aphi_net_run_once(p->net, 10000000);
     assert_int_equal(p->count, count);
 }
 
 static void turn_until_idle(peer *p)
 {
     for (int i = 0; i < 5000 && !aphi_net_idle(p->net); i++)
-        aphi_net_turn(p->net, 1000000);
+        aphi_net_run_once(p->net, 1000000);
     assert_true(aphi_net_idle(p->net));
 }
 
@@ -169,11 +169,11 @@ static void test_pieces(void **unused)
     peer p = {.count = 0};
     start(&p, NULL, false);
     assert_true(aphi_net_post(p.net, 0, aph_str("a longer message"), 2));
-    aphi_net_turn(p.net, 0); /* dials, and may write the first piece */
+    aphi_net_run_once(p.net, 0); /* dials, and may write the first piece */
     int fd = let_in(&p);
     char first[64] = "";
     for (int i = 0; i < 100 && recv(fd, first, sizeof first, MSG_DONTWAIT | MSG_PEEK) <= 0; i++)
-        aphi_net_turn(p.net, 0);
+        aphi_net_run_once(p.net, 0);
     assert_true(recv(fd, first, sizeof first, MSG_DONTWAIT | MSG_PEEK) < 18);
     assert_false(aphi_net_idle(p.net));
     turn_until_idle(&p);
@@ -194,10 +194,10 @@ static void test_pieces_of_its_own(void **unused)
     text[sizeof text - 1] = 0;
     post(&p, 0, text);
     assert_true(aphi_net_post(p.net, 0, aph_str("b"), 1));
-    aphi_net_turn(p.net, 0);
+    aphi_net_run_once(p.net, 0);
     int fd = let_in(&p);
     for (int i = 0; i < 1000 && n <= 0; i++) {
-        aphi_net_turn(p.net, 0);
+        aphi_net_run_once(p.net, 0);
         n = recv(fd, first, sizeof first, MSG_DONTWAIT | MSG_PEEK);
     }
     assert_true(n >= (ssize_t)sizeof text + 2);
@@ -219,16 +219,16 @@ static void test_decodes_across_reads(void **unused)
         bool heard = false;
         say(fd, (char[]){text[i], 0});
         for (int k = 0; k < 1000 && !heard; k++) {
-            aphi_net_turn(p.net, 1000000);
-            heard = aphi_net_heard(p.net);
+            aphi_net_run_once(p.net, 1000000);
+            heard = aphi_net_received(p.net);
         }
         assert_true(heard);
         assert_int_equal(p.count, i < 5 ? 0 : i < 15 ? 1 : 2);
     }
     expect(&p, 0, APHI_ARRIVED_MESSAGE, 0, "\"one\"");
     expect(&p, 1, APHI_ARRIVED_MESSAGE, 0, "[2,\"two\"]");
-    aphi_net_turn(p.net, 0);
-    assert_false(aphi_net_heard(p.net));
+    aphi_net_run_once(p.net, 0);
+    assert_false(aphi_net_received(p.net));
     close(fd);
     finish(&p);
 }
@@ -290,7 +290,7 @@ static void test_no_call_back(void **unused)
     much[8000000] = 0;
     post(&p, 0, much);
     free(much);
-    aphi_net_turn(p.net, 0);
+    aphi_net_run_once(p.net, 0);
     assert_false(aphi_net_idle(p.net));
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
     close(fd);
@@ -310,7 +310,7 @@ static void test_hang_up_and_open_anew(void **unused)
     peer p = {.count = 0};
     start(&p, NULL, false);
     post(&p, 0, "old");
-    aphi_net_hang_up(p.net, 0);
+    aphi_net_close_connection(p.net, 0);
     post(&p, 0, "new");
     turn_until_idle(&p);
     int first = let_in(&p), second = let_in(&p);
@@ -322,13 +322,13 @@ static void test_hang_up_and_open_anew(void **unused)
     say(second, "2\n");
     turn_until(&p, 1);
     expect(&p, 0, APHI_ARRIVED_MESSAGE, 0, "2");
-    aphi_net_hang_up(p.net, 0);
-    aphi_net_hang_up(p.net, 7); /* never opened */
+    aphi_net_close_connection(p.net, 0);
+    aphi_net_close_connection(p.net, 7); /* never opened */
     assert_int_equal(read(second, &byte, 1), 0);
     assert_int_equal(aphi_net_connections(p.net), 0);
     /* And what cannot be sent any more is no leak. */
     post(&p, 1, "x");
-    aphi_net_hang_up(p.net, 1);
+    aphi_net_close_connection(p.net, 1);
     close(first);
     close(second);
     finish(&p);
@@ -344,11 +344,11 @@ static void test_full_socket(void **unused)
     memset(much, 'b', 8000000);
     much[8000000] = 0;
     post(&p, 0, much);
-    aphi_net_turn(p.net, 0);
+    aphi_net_run_once(p.net, 0);
     int deaf = let_in(&p);
     post(&p, 1, "x");
     for (int i = 0; i < 20; i++)
-        aphi_net_turn(p.net, 1000000);
+        aphi_net_run_once(p.net, 1000000);
     assert_false(aphi_net_idle(p.net));
     int other = let_in(&p);
     expect_bytes(other, "\"x\"\n");
@@ -360,7 +360,7 @@ static void test_full_socket(void **unused)
         char block[65536];
         ssize_t n = read(deaf, block, sizeof block);
         got += n > 0 ? (size_t)n : 0;
-        aphi_net_turn(p.net, 0);
+        aphi_net_run_once(p.net, 0);
     }
     assert_int_equal(got, 8000003);
     assert_true(aphi_net_idle(p.net));
@@ -402,7 +402,7 @@ static void test_no_descriptor_is_our_trouble(void **unused)
     none = (struct rlimit){(rlim_t)next, before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);
     post(&p, 0, "x");
-    aphi_net_turn(p.net, 0);
+    aphi_net_run_once(p.net, 0);
     setrlimit(RLIMIT_NOFILE, &before);
     assert_int_equal(p.count, 1);
     expect(&p, 0, APHI_ARRIVED_UNABLE, 0, "Too many open files");
