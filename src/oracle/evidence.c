@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * evidence.c - why nothing explains a history.
+ * evidence.c - the first unexplained observation of a failed history, and the responses allowed in its place.
  *
- * Idea:       an oracle that knows answers in advance may fail before the observation that is to blame. So ask again,
- *             of each length of the history in a binary search: is this much explained, if answers that come later
- *             never come? The first length that is not ends in the observation to blame. Then put a wildcard in its
- *             place and collect what the explanations of all that came before would have answered.
- * Invariants: 1. to be explained is monotone: a prefix of an explained history is explained
- *             2. a probe starts from the roots of the failed oracle's window, with the requests then in flight */
+ * Idea:       an oracle that knows responses in advance may fail before the blamed observation. A binary search over
+ *             prefixes of the window finds the shortest prefix that has no explanation when responses behind it never
+ *             come: it ends in the blamed observation. Then a wildcard takes its place, and the responses of all
+ *             explanations of the rest of the prefix are collected.
+ * Invariants: 1. monotonicity: a prefix of an explained history is explained
+ *             2. a probe starts from the roots of the failed oracle's window, with the requests pending there */
 #include "oracle/evidence.h"
 
 #include "base/memory.h"
@@ -16,42 +16,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For each request of the window, the observation that answers it; APHI_NONE if none does. */
+/* For each request of the window, the index of its response; APHI_NONE if there is none. */
 static uint32_t *find_answers(const aph_oracle *o)
 {
     uint32_t *answered = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *answered);
     memset(answered, 255, o->op_count * sizeof *answered);
     for (size_t i = 0; i < o->event_count; i++)
-        if (o->events[i].kind == APHI_OBSERVED_ANSWER && o->events[i].asked != APHI_NONE)
-            answered[o->events[i].asked] = (uint32_t)i;
+        if (o->events[i].kind == APHI_OBSERVED_ANSWER && o->events[i].request != APHI_NONE)
+            answered[o->events[i].request] = (uint32_t)i;
     return answered;
 }
 
-static aph_lookahead foresee(const aph_oracle *o, const uint32_t *answered, uint32_t asked, size_t length,
+static aph_lookahead lookahead_of(const aph_oracle *o, const uint32_t *answered, uint32_t request, size_t length,
                              uint32_t open)
 {
-    if (!o->rpc || asked == open)
+    if (!o->rpc || request == open)
         return (aph_lookahead){.future = APH_FUTURE_OPEN};
-    if (answered[asked] != APHI_NONE && answered[asked] < length)
-        return (aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = o->events[answered[asked]].message,
-                               .order = answered[asked], .alone = o->ops[asked].alone};
-    bool lost = o->ops[asked].future == APH_FUTURE_LOST || o->ops[asked].lost;
-    return (aph_lookahead){.future = lost ? APH_FUTURE_LOST : APH_FUTURE_NEVER, .alone = o->ops[asked].alone};
+    if (answered[request] != APHI_NONE && answered[request] < length)
+        return (aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = o->events[answered[request]].message,
+                               .order = answered[request], .alone = o->ops[request].alone};
+    bool lost = o->ops[request].future == APH_FUTURE_LOST || o->ops[request].lost;
+    return (aph_lookahead){.future = lost ? APH_FUTURE_LOST : APH_FUTURE_NEVER, .alone = o->ops[request].alone};
 }
 
-/* The requests that were in flight when the window began keep their slots, so that the roots' bits still speak of them.
- * */
+/* Requests that were pending at the start of the window keep their slots, to which the bits of the roots refer. */
 static void copy_base(const aph_oracle *o, aph_oracle *probe, const uint32_t *answered, size_t length, uint32_t open)
 {
     aphi_search_widen(probe, o->words);
     for (uint32_t i = 0; i < o->base_count; i++) {
         const aphi_request *from = &o->ops[i];
-        aph_lookahead known = foresee(o, answered, i, length, open);
-        uint32_t asked = aphi_oracle_ask(probe, from->connection, from->message, &known);
-        aphi_request *to = &probe->ops[asked];
+        aph_lookahead known = lookahead_of(o, answered, i, length, open);
+        uint32_t request = aphi_oracle_add_request(probe, from->connection, from->message, &known);
+        aphi_request *to = &probe->ops[request];
         probe->used[to->slot / 64] &= ~((uint64_t)1 << (to->slot % 64));
         to->id = from->id;
-        to->again = from->again;
+        to->duplicate = from->duplicate;
         to->line = from->line;
         to->slot = from->slot;
     }
@@ -70,27 +69,27 @@ static void copy_roots(const aph_oracle *o, aph_oracle *probe)
     aphi_search_start_window(probe);
 }
 
-static void observe(const aph_oracle *o, aph_oracle *probe, const uint32_t *answered, size_t i, size_t length,
+static void replay_event(const aph_oracle *o, aph_oracle *probe, const uint32_t *answered, size_t i, size_t length,
                     uint32_t open)
 {
     const aphi_observed_event *e = &o->events[i];
     probe->line = e->line;
-    if (e->kind == APHI_OBSERVED_REQUEST && o->ops[e->asked].again) {
-        return; /* the probe thinks of it itself */
+    if (e->kind == APHI_OBSERVED_REQUEST && o->ops[e->request].duplicate) {
+        return; /* the probe adds it itself */
     } else if (e->kind == APHI_OBSERVED_REQUEST) {
-        aph_lookahead known = foresee(o, answered, e->asked, length, open);
-        uint64_t id = o->ops[e->asked].id;
+        aph_lookahead known = lookahead_of(o, answered, e->request, length, open);
+        uint64_t id = o->ops[e->request].id;
         probe->requests = id;
-        aph_oracle_sent(probe, e->connection, o->ops[e->asked].message, &known, NULL);
+        aph_oracle_sent(probe, e->connection, o->ops[e->request].message, &known, NULL);
     } else if (e->kind == APHI_OBSERVED_ANSWER) {
         aph_oracle_received(probe, e->connection, e->message);
     } else if (e->kind == APHI_OBSERVED_QUIET) {
-        aphi_oracle_silence(probe);
+        aphi_oracle_observe_quiet(probe);
     }
 }
 
-/* An oracle over the first `length` observations; with `open`, that request's answer is not foreseen. */
-static aph_oracle *probe_open(const aph_oracle *o, size_t length, uint32_t open, uint64_t visits)
+/* An oracle over the first `length` observations. The response to the request `open` is not known in advance. */
+static aph_oracle *open_probe(const aph_oracle *o, size_t length, uint32_t open, uint64_t visits)
 {
     char error[8];
     aph_oracle_options options = o->options;
@@ -103,28 +102,28 @@ static aph_oracle *probe_open(const aph_oracle *o, size_t length, uint32_t open,
     probe->window_max = SIZE_MAX;
     copy_base(o, probe, answered, length, open);
     copy_roots(o, probe);
-    probe->rest_at = SIZE_MAX;
+    probe->idle_trim_at = SIZE_MAX;
     for (size_t i = 0; i < length && probe->verdict == APH_PASS; i++)
-        observe(o, probe, answered, i, length, open);
+        replay_event(o, probe, answered, i, length, open);
     free(answered);
     return probe;
 }
 
-static aph_verdict explained(const aph_oracle *o, size_t length, uint64_t visits)
+static aph_verdict check_prefix(const aph_oracle *o, size_t length, uint64_t visits)
 {
-    aph_oracle *probe = probe_open(o, length, APHI_NONE, visits);
+    aph_oracle *probe = open_probe(o, length, APHI_NONE, visits);
     aph_verdict verdict = probe->verdict;
     aph_oracle_close(probe);
     return verdict;
 }
 
-/* The least length that is not explained, less one. */
+/* Finds the last observation of the shortest prefix without an explanation. Returns false if a limit was reached. */
 static bool find_event(const aph_oracle *o, uint64_t visits, size_t *event)
 {
     size_t good = 0, bad = o->event_count;
     while (bad - good > 1) {
         size_t middle = good + (bad - good) / 2;
-        aph_verdict verdict = explained(o, middle, visits);
+        aph_verdict verdict = check_prefix(o, middle, visits);
         if (verdict == APH_UNKNOWN)
             return false;
         *(verdict == APH_PASS ? &good : &bad) = middle;
@@ -141,7 +140,7 @@ aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
         return e;
     e.found = true;
     const aphi_observed_event *blamed = &o->events[e.event];
-    e.probe = probe_open(o, e.event, blamed->asked, visits);
+    e.probe = open_probe(o, e.event, blamed->request, visits);
     if (e.probe->verdict != APH_PASS)
         return e;
     e.probe->exhaustive = true;

@@ -24,8 +24,8 @@ static span *find_spans(const aph_oracle *o)
     for (size_t i = 0; i < o->op_count; i++)
         spans[i] = (span){i, SIZE_MAX};
     for (size_t i = 0; i < o->event_count; i++)
-        if (o->events[i].asked != APHI_NONE) {
-            span *s = &spans[o->events[i].asked];
+        if (o->events[i].request != APHI_NONE) {
+            span *s = &spans[o->events[i].request];
             *(o->events[i].kind == APHI_OBSERVED_REQUEST ? &s->call : &s->end) = o->base_count + i;
         }
     return spans;
@@ -45,7 +45,7 @@ static aph_value operation_value(const aph_oracle *o, size_t request, const span
 /* Is the request about the same part of the state as the blamed response? */
 static bool is_same_part(const aph_oracle *o, size_t request, size_t blamed)
 {
-    uint32_t answered = o->events[blamed].asked;
+    uint32_t answered = o->events[blamed].request;
     return answered == APHI_NONE || o->ops[request].part == o->ops[answered].part;
 }
 
@@ -60,8 +60,8 @@ static aph_value operations_window(const aph_oracle *o, size_t blamed)
             ops[n++] = operation_value(o, i, &spans[i], blamed_at);
     for (size_t back = blamed; back-- > 0 && n < WINDOW_MAX;) {
         const aphi_observed_event *e = &o->events[back];
-        if (e->kind != APHI_OBSERVED_REQUEST && e->asked != APHI_NONE && is_same_part(o, e->asked, blamed))
-            ops[n++] = operation_value(o, e->asked, &spans[e->asked], blamed_at);
+        if (e->kind != APHI_OBSERVED_REQUEST && e->request != APHI_NONE && is_same_part(o, e->request, blamed))
+            ops[n++] = operation_value(o, e->request, &spans[e->request], blamed_at);
     }
     free(spans);
     return aph_array(n, ops);
@@ -74,8 +74,8 @@ static aph_value operations_window(const aph_oracle *o, size_t blamed)
 static bool message_value(const aph_oracle *o, size_t place, size_t blamed, aph_value *op)
 {
     const aphi_observed_event *e = place < o->base_count ? NULL : &o->events[place - o->base_count];
-    const aphi_request *r = !e ? &o->ops[place] : e->kind == APHI_OBSERVED_REQUEST ? &o->ops[e->asked] : NULL;
-    if (r ? r->again : e->kind != APHI_OBSERVED_ANSWER)
+    const aphi_request *r = !e ? &o->ops[place] : e->kind == APHI_OBSERVED_REQUEST ? &o->ops[e->request] : NULL;
+    if (r ? r->duplicate : e->kind != APHI_OBSERVED_ANSWER)
         return false;
     *op = aph_record("connection", aph_int(r ? r->connection : e->connection), r ? "request" : "answer",
                      r ? r->message : e->message, "line", aph_int((int64_t)(r ? r->line : e->line)), "call",
@@ -167,8 +167,8 @@ aph_value aphi_evidence_value(const aph_oracle *o, aph_value part)
         evidence = aph_put(evidence, "part", part);
     if (event->kind == APHI_OBSERVED_ANSWER)
         evidence = aph_put(evidence, "observed", event->message);
-    if (event->asked != APHI_NONE && !o->ops[event->asked].delivery)
-        evidence = aph_put(evidence, "request", o->ops[event->asked].message);
+    if (event->request != APHI_NONE && !o->ops[event->request].delivery)
+        evidence = aph_put(evidence, "request", o->ops[event->request].message);
     if (e.probe) {
         evidence = aph_put(evidence, "allowed", allowed_value(e.probe));
         evidence = aph_put(evidence, "all_allowed", aph_bool(e.all_allowed));

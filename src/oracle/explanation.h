@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * explanation.h - from the order that a search found to an explanation with a value for everything. */
+ * explanation.h - the order found by a search, completed to an explanation with a value for each choice. */
 #ifndef APHI_ORACLE_EXPLANATION_H
 #define APHI_ORACLE_EXPLANATION_H
 
 #include "oracle/history.h"
 #include "oracle/search.h"
 
-/* The explanation (see replay.h) that the oracle, which has passed and kept its order, has of this history: the history
- * of the same observations, its requests numbered in the order in which the oracle was told of them.
- * APH_NIL if the solver did not find values in time. */
+/* Returns the oracle's explanation (see replay.h) of the history, which must have the same observations in the same
+ * order. The oracle must have passed, with options.order. Returns APH_NIL if the solver did not find values in time. */
 aph_value aphi_explain(const aph_oracle *o, const aphi_history *history);
 
 #endif

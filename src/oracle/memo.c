@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memo.c - the configurations that a search has refuted.
+ * memo.c - the refuted configurations of a search.
  *
- * Idea:       a chained hash table keyed by all of a configuration but the optional requests it took. A request whose
- *             answer never came need not be taken at all, so of two configurations that differ only in those, the one
- *             that took fewer can do whatever the other can: the other need not be visited. */
+ * Idea:       a chained hash table, keyed by the configuration without its optional requests. A request without a
+ *             response need not be taken at all, so of two configurations that differ only in those, the one that took
+ *             fewer has every continuation of the other: the other need not be visited. */
 #include "oracle/memo.h"
 
 #include "base/memory.h"
@@ -13,17 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_of(uint64_t at, const aphi_core *c, const uint64_t *taken, const uint64_t *optional, size_t words)
+static uint64_t hash_configuration(uint64_t at, const aphi_core *c, const uint64_t *taken, const uint64_t *optional,
+                                   size_t words)
 {
     uint64_t h = aphi_mix(at, (uint64_t)(uintptr_t)c->state);
     h = aphi_mix(h ^ (uint64_t)(uintptr_t)c->store,
-                 (uint64_t)(uintptr_t)c->mail ^ (uint64_t)(uintptr_t)c->answers << 1);
+                 (uint64_t)(uintptr_t)c->outbox ^ (uint64_t)(uintptr_t)c->answers << 1);
     for (size_t i = 0; i < words; i++)
         h = aphi_mix(h, taken[i] & ~optional[i]);
     return h;
 }
 
-static bool at_least_as_good(const uint64_t *here, const uint64_t *there, const uint64_t *optional, size_t words)
+static bool subsumes(const uint64_t *here, const uint64_t *there, const uint64_t *optional, size_t words)
 {
     for (size_t i = 0; i < words; i++)
         if ((here[i] & ~optional[i]) != (there[i] & ~optional[i]) || (here[i] & ~there[i]))
@@ -31,7 +32,7 @@ static bool at_least_as_good(const uint64_t *here, const uint64_t *there, const 
     return true;
 }
 
-static void rehash(aphi_memo *m)
+static void grow_buckets(aphi_memo *m)
 {
     m->bucket_count = m->bucket_count ? m->bucket_count * 4 : 16;
     free(m->buckets);
@@ -48,11 +49,11 @@ bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, cons
 {
     if (!m->count)
         return false;
-    uint64_t hash = hash_of(at, core, taken, optional, m->words);
+    uint64_t hash = hash_configuration(at, core, taken, optional, m->words);
     for (uint32_t i = m->buckets[hash & (m->bucket_count - 1)]; i; i = m->entries[i - 1].next) {
         const aphi_memo_entry *e = &m->entries[i - 1];
         if (e->hash == hash && e->at == at && aphi_core_equal(&e->core, core) &&
-            at_least_as_good(m->bits + (i - 1) * m->words, taken, optional, m->words)) {
+            subsumes(m->bits + (i - 1) * m->words, taken, optional, m->words)) {
             *reason = e->reason;
             return true;
         }
@@ -64,8 +65,8 @@ uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const u
                        const uint64_t *optional)
 {
     if (m->count >= m->bucket_count)
-        rehash(m);
-    uint64_t hash = hash_of(at, core, taken, optional, m->words);
+        grow_buckets(m);
+    uint64_t hash = hash_configuration(at, core, taken, optional, m->words);
     uint32_t *bucket = &m->buckets[hash & (m->bucket_count - 1)];
     APHI_RESERVE(m->entries, m->capacity, m->count + 1);
     APHI_RESERVE(m->bits, m->bits_capacity, (m->count + 1) * m->words);
@@ -77,7 +78,7 @@ uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const u
 
 void aphi_memo_clear(aphi_memo *m, size_t words)
 {
-    /* A table that one hard stretch made large is not worth clearing again and again. */
+    /* Clearing a table that was large once costs more than a new one. */
     if (m->bucket_count > 4096 && m->count < m->bucket_count / 64) {
         free(m->buckets);
         m->buckets = NULL;

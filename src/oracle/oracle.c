@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * oracle.c - the oracle as its users see it: observations in, a verdict out.
+ * oracle.c - the public interface of the oracle: observations in, a verdict out.
  *
- * Idea:       write each observation down in the window, let the search walk over it, and now and then forget what lies
- *             behind. All thinking is in search.c. */
+ * Idea:       append each observation to the window, let the search (search.c) walk over it, and trim the window now
+ *             and then (window_trim.c). */
 #include "oracle/search.h"
 
 #include "base/clock.h"
@@ -18,8 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_BUDGET = 5000 };    /* configurations to find out what is left when a lossy network has gone quiet */
-enum { AFTERMATH_MAX = 20000 }; /* observations written down after a failure */
+enum {
+    DRAIN_BUDGET = 5000,   /* configurations, to find all that are left when a lossy network is quiet */
+    AFTERMATH_MAX = 20000, /* observations recorded after a failure */
+};
 
 const char *aph_verdict_name(aph_verdict v)
 {
@@ -56,18 +58,18 @@ static void mark_oracle(void *context)
         aph_mark(o->allowed[i].store);
         aphi_taken_mark(o->allowed[i].order_count, o->allowed[i].order);
     }
-    if (o->collecting)
-        aphi_search_collecting_mark(o->collecting);
+    if (o->finding_all)
+        aphi_search_find_all_mark(o->finding_all);
 }
 
-static bool begin(aph_oracle *o)
+static bool start_model(aph_oracle *o)
 {
     size_t n;
     const aphi_successor *results = aphi_machine_start(o->machine, &n);
     const char *message;
     o->fault = aphi_machine_fault(o->machine, &message);
     if (o->fault || !n) {
-        snprintf(o->message, sizeof o->message, "%s", o->fault ? message : "the model cannot even start");
+        snprintf(o->message, sizeof o->message, "%s", o->fault ? message : "the model has no initial configuration");
         return false;
     }
     APHI_GROW(o, o->roots, o->root_capacity, n);
@@ -80,15 +82,15 @@ static bool begin(aph_oracle *o)
     return true;
 }
 
-static bool is_first(const aph_oracle *o, const void *p)
+static bool is_inline(const aph_oracle *o, const void *p)
 {
-    return (uintptr_t)p - (uintptr_t)&o->first < sizeof o->first;
+    return (uintptr_t)p - (uintptr_t)&o->inline_arrays < sizeof o->inline_arrays;
 }
 
 void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size)
 {
     void *out = NULL;
-    if (is_first(o, *p)) {
+    if (is_inline(o, *p)) {
         size_t n = 0;
         aphi_reserve(&out, &n, need > 4 * *capacity ? need : 4 * *capacity, size);
         memcpy(out, *p, *capacity * size);
@@ -101,27 +103,27 @@ void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, si
 
 void aphi_oracle_free(aph_oracle *o, void *p)
 {
-    if (!is_first(o, p))
+    if (!is_inline(o, p))
         free(p);
 }
 
-/* With all arrays where they begin; bits are of one word. */
+/* All arrays point to inline storage; rows of bits have one word. */
 static aph_oracle *alloc_oracle(void)
 {
     aph_oracle *o = aphi_alloc(sizeof *o);
-    aphi_first *f = &o->first;
-    memset(o, 0, offsetof(aph_oracle, first));
-    memset(f->lanes, 0, sizeof f->lanes);
+    aphi_inline_arrays *f = &o->inline_arrays;
+    memset(o, 0, offsetof(aph_oracle, inline_arrays));
+    memset(f->queues, 0, sizeof f->queues);
     f->root_bits = f->used = f->optional = f->bits = 0;
-#define BEGINS(array, capacity, in) (o->array = (in), o->capacity = sizeof(in) / sizeof *(in))
-    BEGINS(ops, op_capacity, f->ops);
-    BEGINS(events, event_capacity, f->events);
-    BEGINS(pending, pending_capacity, f->pending);
-    BEGINS(order, order_capacity, f->order);
-    BEGINS(frames, frame_capacity, f->frames);
-    BEGINS(frame_bits, frame_bits_capacity, f->frame_bits);
-    BEGINS(lanes, lane_size, f->lanes);
-#undef BEGINS
+#define USE_INLINE(array, capacity, in) (o->array = (in), o->capacity = sizeof(in) / sizeof *(in))
+    USE_INLINE(ops, op_capacity, f->ops);
+    USE_INLINE(events, event_capacity, f->events);
+    USE_INLINE(pending, pending_capacity, f->pending);
+    USE_INLINE(order, order_capacity, f->order);
+    USE_INLINE(frames, frame_capacity, f->frames);
+    USE_INLINE(frame_bits, frame_bits_capacity, f->frame_bits);
+    USE_INLINE(queues, queue_capacity, f->queues);
+#undef USE_INLINE
     o->roots = &f->root;
     o->root_bits = &f->root_bits;
     o->root_capacity = o->root_bits_capacity = 1;
@@ -142,7 +144,7 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
 {
     aphi_env env;
     if (!aphi_env_named(options->environment, &env)) {
-        snprintf(error, error_size, "there is no environment %s; there are " APHI_ENV_NAMES, options->environment);
+        snprintf(error, error_size, "environment %s: unknown; use " APHI_ENV_NAMES, options->environment);
         return NULL;
     }
     aph_oracle *o = alloc_oracle();
@@ -153,11 +155,11 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
     o->eager = model->eager && !o->rpc && !options->ignore_promises && !env.lossy && !env.buffer;
     o->parts = model->part && o->rpc && !one_part;
     o->window_max = APHI_WINDOW_MIN;
-    o->rest_at = APHI_WINDOW_REST;
+    o->idle_trim_at = APHI_WINDOW_IDLE;
     o->own_machine = !machine;
     o->machine = machine ? machine : aphi_machine_open(model, o->rpc, env.lossy, options->solver_ms);
     aph_root_add(mark_oracle, o);
-    if (!begin(o)) {
+    if (!start_model(o)) {
         snprintf(error, error_size, "%s", o->message);
         aph_oracle_close(o);
         return NULL;
@@ -165,11 +167,11 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
     return o;
 }
 
-void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool let_go)
+void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool dropped)
 {
     o->roots[0] = (aphi_root){.core = *core};
     o->root_count = 1;
-    o->let_go = let_go;
+    o->dropped = dropped;
     aphi_search_begin(o);
 }
 
@@ -190,103 +192,103 @@ void aph_oracle_close(aph_oracle *o)
     aphi_memo_deinit(&o->memo);
     free(o->related);
     free(o->reached);
-    void *const arrays[] = {o->ops, o->events, o->used, o->optional, o->bits, o->lanes, o->pending, o->order, o->frames,
-                            o->frame_bits, o->roots, o->root_bits};
+    void *const arrays[] = {o->ops,     o->events, o->used,   o->optional,   o->bits,  o->queues,
+                            o->pending, o->order,  o->frames, o->frame_bits, o->roots, o->root_bits};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         aphi_oracle_free(o, arrays[i]);
     free(o);
 }
 
-/* ---- bookkeeping of observations --------------------------------------------------------------------------------- */
+/* ---- requests of a connection ------------------------------------------------------------------------------------ */
 
-static aphi_open_queue *lane_of(aph_oracle *o, int64_t connection)
+static aphi_request_queue *find_queue(aph_oracle *o, int64_t connection)
 {
-    size_t at = aphi_mix((uint64_t)connection, 1) & (o->lane_size - 1);
-    while (o->lanes[at].used && o->lanes[at].connection != connection)
-        at = (at + 1) & (o->lane_size - 1);
-    return &o->lanes[at];
+    size_t at = aphi_mix((uint64_t)connection, 1) & (o->queue_capacity - 1);
+    while (o->queues[at].used && o->queues[at].connection != connection)
+        at = (at + 1) & (o->queue_capacity - 1);
+    return &o->queues[at];
 }
 
-static aphi_open_queue *make_lane(aph_oracle *o, int64_t connection)
+static aphi_request_queue *get_queue(aph_oracle *o, int64_t connection)
 {
-    aphi_open_queue *lane = lane_of(o, connection);
-    if (lane->used)
-        return lane;
-    if ((o->lane_count + 1) * 2 > o->lane_size) {
-        aphi_open_queue *old = o->lanes;
-        size_t size = o->lane_size;
-        /* Empty lanes are left behind, so connections that come and go do not add up. */
+    aphi_request_queue *queue = find_queue(o, connection);
+    if (queue->used)
+        return queue;
+    if ((o->queue_count + 1) * 2 > o->queue_capacity) {
+        aphi_request_queue *old = o->queues;
+        size_t size = o->queue_capacity;
+        /* Empty queues are dropped, so closed connections do not accumulate. */
         size_t busy = 0;
         for (size_t i = 0; i < size; i++)
             busy += old[i].used && old[i].first != APHI_NONE;
-        while (o->lane_size < 4 * (busy + 1))
-            o->lane_size *= 2;
-        o->lanes = aphi_alloc_zero(o->lane_size * sizeof *o->lanes);
-        o->lane_count = 0;
+        while (o->queue_capacity < 4 * (busy + 1))
+            o->queue_capacity *= 2;
+        o->queues = aphi_alloc_zero(o->queue_capacity * sizeof *o->queues);
+        o->queue_count = 0;
         for (size_t i = 0; i < size; i++)
             if (old[i].used && old[i].first != APHI_NONE) {
-                *lane_of(o, old[i].connection) = old[i];
-                o->lane_count++;
+                *find_queue(o, old[i].connection) = old[i];
+                o->queue_count++;
             }
         aphi_oracle_free(o, old);
-        lane = lane_of(o, connection);
+        queue = find_queue(o, connection);
     }
-    *lane = (aphi_open_queue){.connection = connection, .first = APHI_NONE, .last = APHI_NONE, .used = true};
-    o->lane_count++;
-    return lane;
+    *queue = (aphi_request_queue){.connection = connection, .first = APHI_NONE, .last = APHI_NONE, .used = true};
+    o->queue_count++;
+    return queue;
 }
 
-static void link_to_last(aph_oracle *o, const aphi_open_queue *lane, uint32_t asked)
+static void link_to_last(aph_oracle *o, const aphi_request_queue *queue, uint32_t index)
 {
-    o->ops[asked].before = lane->last;
+    o->ops[index].previous = queue->last;
     o->pipelined = true;
 }
 
-static void lane_push(aph_oracle *o, int64_t connection, uint32_t asked)
+static void push_request(aph_oracle *o, int64_t connection, uint32_t index)
 {
-    aphi_open_queue *lane = make_lane(o, connection);
-    if (lane->first == APHI_NONE) {
-        lane->first = asked;
+    aphi_request_queue *queue = get_queue(o, connection);
+    if (queue->first == APHI_NONE) {
+        queue->first = index;
     } else {
-        o->ops[lane->last].after = asked;
-        link_to_last(o, lane, asked);
+        o->ops[queue->last].next = index;
+        link_to_last(o, queue, index);
     }
-    lane->last = asked;
+    queue->last = index;
 }
 
-/* A request without an answer has no place among those that wait for one, but arrives after them all the same. */
-static void follow_lane(aph_oracle *o, int64_t connection, uint32_t asked)
+/* A request without a response is not in the queue of those that wait for one, but arrives after them. */
+static void follow_queue(aph_oracle *o, int64_t connection, uint32_t index)
 {
-    aphi_open_queue *lane = lane_of(o, connection);
-    if (!lane->used || lane->first == APHI_NONE)
+    aphi_request_queue *queue = find_queue(o, connection);
+    if (!queue->used || queue->first == APHI_NONE)
         return;
-    link_to_last(o, lane, asked);
+    link_to_last(o, queue, index);
 }
 
-static void lane_remove(aph_oracle *o, int64_t connection, uint32_t asked)
+static void remove_request(aph_oracle *o, int64_t connection, uint32_t index)
 {
-    aphi_open_queue *lane = lane_of(o, connection);
-    if (!lane->used || lane->first == APHI_NONE)
+    aphi_request_queue *queue = find_queue(o, connection);
+    if (!queue->used || queue->first == APHI_NONE)
         return;
-    if (lane->first == asked) {
-        lane->first = o->ops[asked].after;
+    if (queue->first == index) {
+        queue->first = o->ops[index].next;
         return;
     }
-    for (uint32_t i = lane->first; i != APHI_NONE; i = o->ops[i].after)
-        if (o->ops[i].after == asked) {
-            o->ops[i].after = o->ops[asked].after;
-            if (lane->last == asked)
-                lane->last = i;
+    for (uint32_t i = queue->first; i != APHI_NONE; i = o->ops[i].next)
+        if (o->ops[i].next == index) {
+            o->ops[i].next = o->ops[index].next;
+            if (queue->last == index)
+                queue->last = i;
             return;
         }
 }
 
-static void clear_used(aph_oracle *o, uint32_t slot)
+static void free_slot_of(aph_oracle *o, uint32_t slot)
 {
     o->used[slot / 64] &= ~((uint64_t)1 << (slot % 64));
 }
 
-static uint32_t free_slot(aph_oracle *o)
+static uint32_t allocate_slot(aph_oracle *o)
 {
     for (size_t i = 0; i < o->words; i++)
         if (~o->used[i]) {
@@ -295,17 +297,17 @@ static uint32_t free_slot(aph_oracle *o)
             return slot;
         }
     aphi_search_widen(o, o->words * 2);
-    return free_slot(o);
+    return allocate_slot(o);
 }
 
-void aphi_oracle_note(aph_oracle *o, aphi_observed_event e)
+void aphi_oracle_add_event(aph_oracle *o, aphi_observed_event e)
 {
     APHI_GROW(o, o->events, o->event_capacity, o->event_count + 1);
     e.line = o->line;
     o->events[o->event_count++] = e;
 }
 
-static void arm(aph_oracle *o)
+static void arm_guard(aph_oracle *o)
 {
     if (o->armed || !o->own_machine)
         return;
@@ -316,33 +318,33 @@ static void arm(aph_oracle *o)
 
 bool aphi_oracle_wants_more(const aph_oracle *o)
 {
-    return o->verdict == APH_FAIL && o->foretold && o->event_count - o->deepest < AFTERMATH_MAX;
+    return o->verdict == APH_FAIL && o->known_answers && o->event_count - o->deepest < AFTERMATH_MAX;
 }
 
-static bool listens(const aph_oracle *o)
+static bool accepts_events(const aph_oracle *o)
 {
     return o->verdict == APH_PASS || aphi_oracle_wants_more(o);
 }
 
-/* The search found nothing. */
-static APHI_COLD aph_verdict give_up(aph_oracle *o)
+/* No explanation was found. */
+static APHI_COLD aph_verdict reject(aph_oracle *o)
 {
     if (!o->fault && !o->limit && aphi_machine_undecided(o->machine))
         o->limit = APH_LIMIT_SOLVER;
-    if (!o->fault && !o->limit && o->let_go)
+    if (!o->fault && !o->limit && o->dropped)
         o->limit = APH_LIMIT_WINDOW;
     o->verdict = o->fault || o->limit ? APH_UNKNOWN : APH_FAIL;
     return o->verdict;
 }
 
-static aph_verdict look(aph_oracle *o)
+static aph_verdict advance(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
     if (!aphi_search(o))
-        return give_up(o);
-    if (o->event_count >= o->rest_at && !o->pending_count)
-        aphi_search_rest(o);
+        return reject(o);
+    if (o->event_count >= o->idle_trim_at && !o->pending_count)
+        aphi_search_trim_idle(o);
     else if (o->event_count >= o->window_max)
         aphi_search_trim_window(o);
     return o->verdict;
@@ -350,7 +352,7 @@ static aph_verdict look(aph_oracle *o)
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
-uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known)
+uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known)
 {
     aph_future future = o->env.lossy ? APH_FUTURE_LOST : known && o->rpc ? known->future : APH_FUTURE_OPEN;
     aph_value answer = future == APH_FUTURE_ANSWER ? known->answer : APH_NIL;
@@ -358,9 +360,9 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
                     : future == APH_FUTURE_OPEN ? UINT64_MAX - 1
                                                 : UINT64_MAX;
     APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
-    uint32_t asked = (uint32_t)o->op_count++;
-    uint32_t slot = free_slot(o);
-    o->ops[asked] = (aphi_request){.id = o->requests++,
+    uint32_t index = (uint32_t)o->op_count++;
+    uint32_t slot = allocate_slot(o);
+    o->ops[index] = (aphi_request){.id = o->requests++,
                                  .connection = connection,
                                  .message = message,
                                  .answer = answer,
@@ -371,60 +373,68 @@ uint32_t aphi_oracle_ask(aph_oracle *o, int64_t connection, aph_value message, c
                                  .sought = known && o->rpc ? known->sought : 0,
                                  .slot = slot,
                                  .alone = known && known->alone,
-                                 .before = APHI_NONE,
-                                 .after = APHI_NONE,
+                                 .previous = APHI_NONE,
+                                 .next = APHI_NONE,
                                  .future = future,
                                  .line = o->line,
                                  .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads &&
                                           o->model->reads(message, answer)};
-    o->foretold += future == APH_FUTURE_ANSWER;
+    o->known_answers += future == APH_FUTURE_ANSWER;
     if (future != APH_FUTURE_LOST)
-        lane_push(o, connection, asked);
+        push_request(o, connection, index);
     else
-        follow_lane(o, connection, asked);
-    return asked;
+        follow_queue(o, connection, index);
+    return index;
 }
 
-/* What may be lost may also arrive twice. */
-static void ask_again(aph_oracle *o, int64_t connection, aph_value message, uint64_t id)
+/* A request that may be lost may also arrive twice. */
+static void add_duplicate(aph_oracle *o, int64_t connection, aph_value message, uint64_t id)
 {
-    uint32_t asked = aphi_oracle_ask(o, connection, message, NULL);
+    uint32_t index = aphi_oracle_add_request(o, connection, message, NULL);
     o->requests--;
-    o->ops[asked].id = id;
-    o->ops[asked].again = true;
-    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .asked = asked, .connection = connection});
+    o->ops[index].id = id;
+    o->ops[index].duplicate = true;
+    aphi_oracle_add_event(
+        o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .request = index, .connection = connection});
 }
 
-/* Where no order is kept, what was seen may be anything that was said; on a connection that the server opened, anything
- * that it said on some connection of its own. message may be a wildcard. */
-static uint32_t ask_what_was_said(aph_oracle *o, int64_t connection, aph_value message, bool quiet)
+/* Adds a delivery: without message order, the observed message can be any that was sent; on a connection that the
+ * server opened, any that it sent on a connection of its own. message may be a wildcard. */
+static uint32_t add_delivery(aph_oracle *o, int64_t connection, aph_value message, bool quiet)
 {
     APHI_GROW(o, o->ops, o->op_capacity, o->op_count + 1);
-    uint32_t asked = (uint32_t)o->op_count++;
-    o->ops[asked] = (aphi_request){.id = UINT64_MAX, .connection = connection, .line = o->line, .slot = free_slot(o),
-                                 .message = message == APHI_WILDCARD ? APH_NIL : message, .before = APHI_NONE,
-                                 .after = APHI_NONE, .delivery = true, .quiet = quiet,
-                                 .end_at = o->event_base + o->event_count};
-    clear_used(o, o->ops[asked].slot);
-    return asked;
+    uint32_t index = (uint32_t)o->op_count++;
+    o->ops[index] = (aphi_request){.id = UINT64_MAX,
+                                   .connection = connection,
+                                   .line = o->line,
+                                   .slot = allocate_slot(o),
+                                   .message = message == APHI_WILDCARD ? APH_NIL : message,
+                                   .previous = APHI_NONE,
+                                   .next = APHI_NONE,
+                                   .delivery = true,
+                                   .quiet = quiet,
+                                   .end_at = o->event_base + o->event_count};
+    free_slot_of(o, o->ops[index].slot);
+    return index;
 }
 
 aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known,
                             uint64_t *request)
 {
-    if (!listens(o))
+    if (!accepts_events(o))
         return o->verdict;
-    arm(o);
-    uint32_t asked = aphi_oracle_ask(o, connection, message, known);
+    arm_guard(o);
+    uint32_t index = aphi_oracle_add_request(o, connection, message, known);
     if (request)
-        *request = o->ops[asked].id;
-    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .asked = asked, .connection = connection});
+        *request = o->ops[index].id;
+    aphi_oracle_add_event(
+        o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .request = index, .connection = connection});
     if (o->env.lossy)
-        ask_again(o, connection, message, o->ops[asked].id);
-    return look(o);
+        add_duplicate(o, connection, message, o->ops[index].id);
+    return advance(o);
 }
 
-static APHI_COLD aph_verdict bad_answer(aph_oracle *o, int64_t connection, const char *what)
+static APHI_COLD aph_verdict reject_answer(aph_oracle *o, int64_t connection, const char *what)
 {
     o->fault = APH_FAULT_ANSWER;
     o->fault_line = o->line;
@@ -434,50 +444,51 @@ static APHI_COLD aph_verdict bad_answer(aph_oracle *o, int64_t connection, const
 
 aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value message)
 {
-    if (!listens(o))
+    if (!accepts_events(o))
         return o->verdict;
-    arm(o);
+    arm_guard(o);
     o->answers++;
-    uint32_t asked = APHI_NONE;
+    uint32_t index = APHI_NONE;
     if (o->rpc) {
-        aphi_open_queue *lane = lane_of(o, connection);
-        if (!lane->used || lane->first == APHI_NONE)
-            return bad_answer(o, connection, "an answer, but nothing was asked");
-        asked = lane->first;
-        lane->first = o->ops[asked].after;
-        aphi_request *a = &o->ops[asked];
+        aphi_request_queue *queue = find_queue(o, connection);
+        if (!queue->used || queue->first == APHI_NONE)
+            return reject_answer(o, connection, "response without a request");
+        index = queue->first;
+        queue->first = o->ops[index].next;
+        aphi_request *a = &o->ops[index];
         if (a->future == APH_FUTURE_NEVER || (a->future == APH_FUTURE_ANSWER && a->answer != message))
-            return bad_answer(o, connection, "the answer is not the one that was foretold");
-        o->foretold -= a->future == APH_FUTURE_ANSWER;
+            return reject_answer(o, connection, "the response differs from the one known in advance");
+        o->known_answers -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;
-        clear_used(o, a->slot);
+        free_slot_of(o, a->slot);
     } else if (o->env.lossy || connection >= APH_ACCEPTED) {
-        asked = ask_what_was_said(o, connection, message, false);
+        index = add_delivery(o, connection, message, false);
     }
-    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_ANSWER, .asked = asked, .connection = connection,
-                                   .message = message});
-    return look(o);
+    aphi_oracle_add_event(
+        o, (aphi_observed_event){
+               .kind = APHI_OBSERVED_ANSWER, .request = index, .connection = connection, .message = message});
+    return advance(o);
 }
 
-/* Without rpc nobody knows which answer is lost, so nothing more can be said of what comes on the connection. */
+/* Without rpc it is unknown which response is lost, so further messages on the connection are ignored. */
 static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
 {
-    /* Nor is it known which request it was, so none of those in flight binds what comes after it. */
+    /* It is also unknown which request it was, so no pending one constrains later ones. */
     for (size_t i = 0; i < o->op_count; i++)
         if (o->ops[i].connection == connection && o->ops[i].end_at == UINT64_MAX)
             o->ops[i].end_at = o->event_base + o->event_count;
-    aphi_oracle_note(o,
-                     (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .asked = APHI_NONE, .connection = connection});
-    return look(o);
+    aphi_oracle_add_event(o,
+                     (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .request = APHI_NONE, .connection = connection});
+    return advance(o);
 }
 
-aph_verdict aphi_oracle_silence(aph_oracle *o)
+aph_verdict aphi_oracle_observe_quiet(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
-    uint32_t asked = o->env.lossy ? ask_what_was_said(o, 0, APH_NIL, true) : APHI_NONE;
-    aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_QUIET, .asked = asked});
-    return look(o);
+    uint32_t index = o->env.lossy ? add_delivery(o, 0, APH_NIL, true) : APHI_NONE;
+    aphi_oracle_add_event(o, (aphi_observed_event){.kind = APHI_OBSERVED_QUIET, .request = index});
+    return advance(o);
 }
 
 aph_verdict aphi_oracle_quiet(aph_oracle *o)
@@ -485,30 +496,30 @@ aph_verdict aphi_oracle_quiet(aph_oracle *o)
     if (o->verdict != APH_PASS)
         return o->verdict;
     if (!o->rpc) {
-        aph_verdict verdict = aphi_oracle_silence(o);
+        aph_verdict verdict = aphi_oracle_observe_quiet(o);
         if (o->env.lossy && verdict == APH_PASS)
-            aphi_search_collect(o, DRAIN_BUDGET);
+            aphi_search_find_all(o, DRAIN_BUDGET);
         return verdict;
     }
-    for (size_t i = 0; i < o->lane_size; i++)
-        if (o->lanes[i].used && o->lanes[i].first != APHI_NONE)
+    for (size_t i = 0; i < o->queue_capacity; i++)
+        if (o->queues[i].used && o->queues[i].first != APHI_NONE)
             return APH_FAIL;
     return APH_PASS;
 }
 
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)
 {
-    if (!listens(o) || o->env.lossy)
-        return o->verdict; /* where anything may be lost that says nothing */
+    if (!accepts_events(o) || o->env.lossy)
+        return o->verdict; /* in a lossy environment, a loss is no information */
     if (!o->rpc)
         return lose_connection(o, connection);
-    aphi_open_queue *lane = lane_of(o, connection);
-    return lane->used && lane->first != APHI_NONE ? aph_oracle_lost(o, o->ops[lane->first].id) : o->verdict;
+    aphi_request_queue *queue = find_queue(o, connection);
+    return queue->used && queue->first != APHI_NONE ? aph_oracle_lost(o, o->ops[queue->first].id) : o->verdict;
 }
 
 aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
 {
-    if (!listens(o))
+    if (!accepts_events(o))
         return o->verdict;
     for (uint32_t i = (uint32_t)o->op_count; i-- > 0;) {
         aphi_request *a = &o->ops[i];
@@ -518,14 +529,15 @@ aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
         a->end_at = o->event_base + o->event_count;
         if (!o->rpc)
             return lose_connection(o, a->connection);
-        lane_remove(o, a->connection, i);
-        aphi_oracle_note(o, (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .asked = i, .connection = a->connection});
-        return look(o);
+        remove_request(o, a->connection, i);
+        aphi_oracle_add_event(
+            o, (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .request = i, .connection = a->connection});
+        return advance(o);
     }
     return o->verdict;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 aph_fault aph_oracle_fault(const aph_oracle *o, const char **message)
 {

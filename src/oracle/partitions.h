@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * partitions.h - one oracle for each part of the state, or one for all. */
+ * partitions.h - one oracle for each part of the state, or one for the whole state. */
 #ifndef APHI_ORACLE_PARTITIONS_H
 #define APHI_ORACLE_PARTITIONS_H
 
@@ -10,37 +10,37 @@ typedef struct aphi_partitions aphi_partitions;
 
 typedef struct aphi_partition {
     aph_value part;
-    aph_oracle *oracle;    /* NULL while nothing goes on in the part: then core is all there is to know of it */
+    aph_oracle *oracle;    /* NULL while the part is idle: core is then its only configuration */
     aphi_core core;
-    bool rests, let_go;
+    bool idle, dropped;    /* dropped: as in aph_oracle */
 } aphi_partition;
 
-/* Are parts taken apart? If the model has parts, unless options->whole or options->ignore_promises. */
+/* Is the state split into parts? If the model has parts, unless options->whole or options->ignore_promises. */
 bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *options);
 aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error,
                                       size_t error_size);
-void aphi_partitions_close(aphi_partitions *j);
+void aphi_partitions_close(aphi_partitions *p);
 
-/* As the oracle's own; line is the caller's name for the observation. After a failure only the oracle that failed
- * listens, while aphi_partitions_wants_more. */
-aph_verdict aphi_partitions_sent(aphi_partitions *j, uint64_t line, int64_t connection, aph_value message,
+/* As the functions of oracle.h. line is the line of the observation in the caller's trace. After a failure, only the
+ * oracle that failed accepts observations, while aphi_partitions_wants_more. */
+aph_verdict aphi_partitions_sent(aphi_partitions *p, uint64_t line, int64_t connection, aph_value message,
                            const aph_lookahead *known);
-aph_verdict aphi_partitions_received(aphi_partitions *j, uint64_t line, int64_t connection, aph_value message);
-/* foretold: the request was sent with that known. */
-aph_verdict aphi_partitions_lost(aphi_partitions *j, uint64_t line, int64_t connection, bool foretold);
+aph_verdict aphi_partitions_received(aphi_partitions *p, uint64_t line, int64_t connection, aph_value message);
+/* known_in_advance: the request was sent with that future. */
+aph_verdict aphi_partitions_lost(aphi_partitions *p, uint64_t line, int64_t connection, bool known_in_advance);
 /* As aphi_oracle_quiet. */
-aph_verdict aphi_partitions_quiet(aphi_partitions *j);
-/* Count from now on which named branches of the model explanations take; an object of counts by name. */
-void aphi_partitions_count_branches(aphi_partitions *j);
-aph_value aphi_partitions_branches(const aphi_partitions *j);
-bool aphi_partitions_wants_more(const aphi_partitions *j);
+aph_verdict aphi_partitions_quiet(aphi_partitions *p);
+/* As aphi_machine_count_branches and aphi_machine_branches. */
+void aphi_partitions_count_branches(aphi_partitions *p);
+aph_value aphi_partitions_branches(const aphi_partitions *p);
+bool aphi_partitions_wants_more(const aphi_partitions *p);
 
-/* A connection had requests of different parts in flight at once. Its order ties the parts together, so they cannot be
- * judged apart: ask again with options->whole. */
-bool aphi_partitions_are_tied(const aphi_partitions *j);
-/* The oracle that did not pass; NULL if all did. */
-const aphi_partition *aphi_partitions_rejecting(const aphi_partitions *j);
-const aphi_partition *aphi_partitions_all(const aphi_partitions *j, size_t *n);
-aph_oracle_stats aphi_partitions_stats(const aphi_partitions *j);
+/* A connection had pending requests of different parts. Its order makes the parts depend on each other, so they cannot
+ * be checked separately: repeat the check with options->whole. */
+bool aphi_partitions_are_tied(const aphi_partitions *p);
+/* The partition that did not pass; NULL if all did. */
+const aphi_partition *aphi_partitions_rejecting(const aphi_partitions *p);
+const aphi_partition *aphi_partitions_all(const aphi_partitions *p, size_t *n);
+aph_oracle_stats aphi_partitions_stats(const aphi_partitions *p);
 
 #endif

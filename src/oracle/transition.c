@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * transition.c - all that a model may do with one request.
+ * transition.c - all results that a model may have for one request.
  *
- * Idea:       run the step once for each way through it. Sends and internal choices have one answer each, so they never
- *             stop a run; a free choice or an undecided condition takes its first possible answer and is remembered,
- *             and the next run takes the next one. Results are in normal form and remembered by what they came from, so
- *             a search that comes back to a situation, which it does all the time, costs a look-up.
- * Invariants: 1. every result's store is satisfiable
- *             2. results of one feed are pairwise different
+ * Idea:       run the step once for each path through it. Sends and internal choices have one answer each, so they do
+ *             not branch; a free choice or an undecided condition takes its first possible answer and is recorded, and
+ *             the next run takes the next answer. Results are in normal form and cached by their input: a search comes
+ *             back to the same core all the time, which then costs a lookup.
+ * Invariants: 1. the store of each result is satisfiable
+ *             2. the results of one call are pairwise different
  *             3. symbols of a core are numbered from 0 without gaps
- * Cost:       a look-up, or (ways through the step) x (cost of the step).
+ * Cost:       a lookup, or (paths through the step) x (cost of the step).
  * Read next:  ../solve/store.h, search.c */
 #include "oracle/transition.h"
 
@@ -26,39 +26,39 @@
 #include <string.h>
 
 enum {
-    CACHE_SIZE = 128,        /* situations remembered: a search comes back to those that it has just left */
+    CACHE_SIZE = 128,        /* small: a search returns to cores that it has just left */
     IDLE_STEPS_MAX = 10000,  /* steps in a row without a receive */
-    WAYS_FOUND = 1024,       /* places where named ways are found at once */
+    NAMES_CACHED = 1024,       /* slots of the caches for names */
 };
 
 typedef struct key {
     const aphi_core *core;
-    bool request;   /* false: only run on to the first receive */
-    aphi_fate fate;
+    bool request;   /* false: only run to the first receive */
+    aphi_send_mode mode;
     int64_t from;
     aph_value message, expected;
 } key;
 
 typedef struct entry {
-    key key;                 /* its core is the one beside it */
+    key key;                 /* its core points to `core` */
     aphi_core core;
     uint64_t hash;
     uint32_t generation, count;
-    aphi_successor one;          /* the only result, or the first */
-    aphi_successor *many;        /* all, if there are several */
+    aphi_successor one;      /* the only result, or the first */
+    aphi_successor *many;    /* all, if there are several */
 } entry;
 
 typedef struct branch {
-    uint32_t taken, count; /* alternatives: taken < count, unless all are closed */
-    uint64_t closed;       /* of the first 64, a bit each: not to be taken */
+    uint32_t taken, count; /* alternatives: taken < count, unless all are excluded */
+    uint64_t excluded;       /* bit i: alternative i, below 64, is not taken */
 } branch;
 
-/* A named way that a step can take. */
-typedef struct way {
+/* A named alternative, or a named decision or its negation, and the number of results that took it. */
+typedef struct outcome {
     const char *name;
     bool negated;
     uint64_t count;
-} way;
+} outcome;
 
 typedef struct sent {
     int64_t to;
@@ -72,14 +72,14 @@ struct aphi_machine {
     aph_fault fault;
     char message[320];
     bool undecided, out_of_time;
-    bool traced;             /* the steps will be run again to see whether they are pure */
-    uint64_t trace;          /* of all events since, in one word */
+    bool traced;             /* the run will be repeated to check purity */
+    uint64_t trace;          /* hash of the events of the run */
     uint64_t steps;
     uint64_t lookups;
 
-    entry *cache;            /* each situation has one place, where the newest stays */
-    uint32_t generation;     /* entries of others are empty */
-    aphi_successor *results;     /* of the feed at hand */
+    entry *cache;            /* direct-mapped: the newest entry stays */
+    uint32_t generation;     /* entries of other generations are empty */
+    aphi_successor *results; /* of the current call */
     size_t result_count, result_capacity;
 
     /* one run of a step */
@@ -91,20 +91,20 @@ struct aphi_machine {
     aphi_bindings bindings;
     branch *branches;
     size_t branch_count, branch_capacity, branch_at;
-    aph_value *log;           /* answers of this step, to go on from when it is left at a receive */
+    aph_value *log;           /* answers in this step, to resume from when it is left at a receive */
     size_t log_count, log_capacity;
     aph_value *path;
     size_t path_count, path_capacity;
     sent *sends;
     size_t send_count, send_capacity;
 
-    bool counts;              /* which ways are taken */
-    way *ways;
-    size_t way_count, way_capacity;
-    uint32_t found[WAYS_FOUND]; /* by the address of the name: a way, plus 1; 0: none. A name may have several */
-    const char *const *listed[WAYS_FOUND]; /* by its address: a choice of which all alternatives are among the ways */
-    uint32_t *went;           /* in this run */
-    size_t went_count, went_capacity;
+    bool counts;              /* count the outcomes */
+    outcome *outcomes;
+    size_t outcome_count, outcome_capacity;
+    uint32_t cached_outcomes[NAMES_CACHED]; /* by the address of the name: index of the outcome plus 1; 0: empty */
+    const char *const *listed_choices[NAMES_CACHED]; /* by address: choices whose alternatives are all in `ways` */
+    uint32_t *taken_outcomes;           /* outcomes in this run */
+    size_t taken_count, taken_capacity;
 };
 
 void aphi_core_mark(const aphi_core *c)
@@ -112,7 +112,7 @@ void aphi_core_mark(const aphi_core *c)
     aph_mark(c->state);
     aph_mark(c->answers);
     aph_mark(c->store);
-    aph_mark(c->mail);
+    aph_mark(c->outbox);
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
@@ -171,7 +171,7 @@ static bool assume(aphi_machine *m, aph_value condition)
     return false;
 }
 
-static bool satisfiable(aphi_machine *m, aph_value condition)
+static bool is_satisfiable(aphi_machine *m, aph_value condition)
 {
     aph_value store;
     aphi_bindings unused = {0};
@@ -181,22 +181,22 @@ static bool satisfiable(aphi_machine *m, aph_value condition)
     return sat == APHI_SAT;
 }
 
-static aph_value known(aphi_machine *m, aph_value v)
+static aph_value substitute_known(aphi_machine *m, aph_value v)
 {
     return aphi_bindings_count(&m->bindings) && aphi_symbols(v) ? aphi_substitute(v, &m->bindings) : v;
 }
 
 /* ---- answering a step's events ----------------------------------------------------------------------------------- */
 
-/* The next alternative, from `taken` on, that is not closed. False if there is none. */
-static bool find_open(branch *b)
+/* Moves `taken` to the next alternative that is not excluded. Returns false if there is none. */
+static bool find_alternative(branch *b)
 {
-    while (b->taken < b->count && b->taken < 64 && (b->closed >> b->taken & 1))
+    while (b->taken < b->count && b->taken < 64 && (b->excluded >> b->taken & 1))
         b->taken++;
     return b->taken < b->count;
 }
 
-/* In a run that goes beyond those before, a branch is new: the caller sets what is closed. */
+/* A branch beyond those of the previous run is new: the caller sets its excluded alternatives. */
 static branch *next_branch(aphi_machine *m, uint32_t count, bool *is_new)
 {
     *is_new = m->branch_at == m->branch_count;
@@ -207,55 +207,56 @@ static branch *next_branch(aphi_machine *m, uint32_t count, bool *is_new)
     return &m->branches[m->branch_at++];
 }
 
-static void log_answer(aphi_machine *m, aph_value answer)
+static void append_log(aphi_machine *m, aph_value answer)
 {
     APHI_RESERVE(m->log, m->log_capacity, m->log_count + 1);
     m->log[m->log_count++] = answer;
 }
 
-static void path_answer(aphi_machine *m, aph_value answer)
+static void append_path(aphi_machine *m, aph_value answer)
 {
     APHI_RESERVE(m->path, m->path_capacity, m->path_count + 1);
     m->path[m->path_count++] = answer;
 }
 
-static APHI_COLD uint32_t find_way_named(aphi_machine *m, const char *name, bool negated)
+static APHI_COLD uint32_t add_outcome(aphi_machine *m, const char *name, bool negated)
 {
-    for (uint32_t i = 0; i < m->way_count; i++)
-        if (m->ways[i].negated == negated && !strcmp(m->ways[i].name, name))
+    for (uint32_t i = 0; i < m->outcome_count; i++)
+        if (m->outcomes[i].negated == negated && !strcmp(m->outcomes[i].name, name))
             return i;
-    APHI_RESERVE(m->ways, m->way_capacity, m->way_count + 1);
-    m->ways[m->way_count] = (way){name, negated, 0};
-    return (uint32_t)m->way_count++;
+    APHI_RESERVE(m->outcomes, m->outcome_capacity, m->outcome_count + 1);
+    m->outcomes[m->outcome_count] = (outcome){name, negated, 0};
+    return (uint32_t)m->outcome_count++;
 }
 
-static uint32_t way_named(aphi_machine *m, const char *name, bool negated)
+static uint32_t find_outcome(aphi_machine *m, const char *name, bool negated)
 {
-    uint32_t *found = &m->found[aphi_mix((uint64_t)(uintptr_t)name, negated) % WAYS_FOUND];
-    if (!*found || m->ways[*found - 1].name != name || m->ways[*found - 1].negated != negated)
-        *found = find_way_named(m, name, negated) + 1;
-    return *found - 1;
+    uint32_t *slot = &m->cached_outcomes[aphi_mix((uint64_t)(uintptr_t)name, negated) % NAMES_CACHED];
+    if (!*slot || m->outcomes[*slot - 1].name != name || m->outcomes[*slot - 1].negated != negated)
+        *slot = add_outcome(m, name, negated) + 1;
+    return *slot - 1;
 }
 
-static void went(aphi_machine *m, const char *name, bool negated)
+static void record_outcome(aphi_machine *m, const char *name, bool negated)
 {
-    APHI_RESERVE(m->went, m->went_capacity, m->went_count + 1);
-    m->went[m->went_count++] = way_named(m, name, negated);
+    APHI_RESERVE(m->taken_outcomes, m->taken_capacity, m->taken_count + 1);
+    m->taken_outcomes[m->taken_count++] = find_outcome(m, name, negated);
 }
 
 static void count_either(aphi_machine *m, const aph_event *event, uint32_t taken)
 {
-    const char *const **listed = &m->listed[aphi_mix((uint64_t)(uintptr_t)event->names, event->count) % WAYS_FOUND];
-    for (uint32_t i = 0; *listed != event->names && i < event->count; i++)
-        way_named(m, event->names[i], false);
-    *listed = event->names;
-    went(m, event->names[taken], false);
+    const char *const **listed_choices =
+        &m->listed_choices[aphi_mix((uint64_t)(uintptr_t)event->names, event->count) % NAMES_CACHED];
+    for (uint32_t i = 0; *listed_choices != event->names && i < event->count; i++)
+        find_outcome(m, event->names[i], false);
+    *listed_choices = event->names;
+    record_outcome(m, event->names[taken], false);
 }
 
 static void count_decide(aphi_machine *m, const aph_event *event, bool yes)
 {
-    way_named(m, event->name, yes);
-    went(m, event->name, !yes);
+    find_outcome(m, event->name, yes);
+    record_outcome(m, event->name, !yes);
 }
 
 static bool answer_either(aphi_machine *m, const aph_event *event, aph_value *answer)
@@ -263,39 +264,39 @@ static bool answer_either(aphi_machine *m, const aph_event *event, aph_value *an
     bool is_new;
     branch *b = next_branch(m, (uint32_t)event->count, &is_new);
     if (is_new)
-        b->closed = event->ruled_out;
-    if (!find_open(b))
+        b->excluded = event->ruled_out;
+    if (!find_alternative(b))
         return false;
     *answer = aph_int(b->taken);
     if (m->counts)
         count_either(m, event, b->taken);
-    path_answer(m, *answer);
+    append_path(m, *answer);
     return true;
 }
 
 static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *answer)
 {
-    aph_value condition = known(m, event->value);
+    aph_value condition = substitute_known(m, event->value);
     if (aph_kind_of(condition) == APH_BOOL) {
         *answer = condition;
     } else {
         bool is_new;
         branch *b = next_branch(m, 2, &is_new);
         if (is_new)
-            b->closed = (satisfiable(m, condition) ? 0 : 1) | (satisfiable(m, aph_not(condition)) ? 0 : 2);
-        if (!find_open(b))
+            b->excluded = (is_satisfiable(m, condition) ? 0 : 1) | (is_satisfiable(m, aph_not(condition)) ? 0 : 2);
+        if (!find_alternative(b))
             return false;
         *answer = aph_bool(b->taken == 0);
         assume(m, b->taken == 0 ? condition : aph_not(condition));
     }
     if (m->counts && event->name)
         count_decide(m, event, aph_truth(*answer));
-    path_answer(m, *answer);
+    append_path(m, *answer);
     return true;
 }
 
-/* What the answer has in the field; after a point, in a field of that. */
-static aph_value shown_in(aph_value answer, const char *field)
+/* The value at a path of fields, separated by points. */
+static aph_value value_at(aph_value answer, const char *field)
 {
     for (const char *point; (point = strchr(field, '.')); field = point + 1)
         answer = aph_field_(answer, field, (size_t)(point - field));
@@ -304,14 +305,14 @@ static aph_value shown_in(aph_value answer, const char *field)
 
 static bool answer_choose(aphi_machine *m, const aph_event *event, aph_value *answer)
 {
-    if (event->shown && m->key->fate == APHI_EXPECT) {
-        *answer = shown_in(m->key->expected, event->shown);
+    if (event->shown && m->key->mode == APHI_EXPECT) {
+        *answer = value_at(m->key->expected, event->shown);
         return aph_kind_of(*answer) == event->sort &&
                (!event->bounded || (aph_int_of(*answer) >= event->low && aph_int_of(*answer) <= event->high));
     }
     *answer = aph_symbol(event->sort, m->fresh++);
     return !event->bounded || (assume(m, aph_le(aph_int(event->low), *answer)) &&
-                               assume(m, aph_le(known(m, *answer), aph_int(event->high))));
+                               assume(m, aph_le(substitute_known(m, *answer), aph_int(event->high))));
 }
 
 static bool answer_send(aphi_machine *m, const aph_event *event)
@@ -353,7 +354,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
         trace_event(m, event);
     if (m->replayed < m->replay_count) {
         *answer = aph_at(m->key->core->answers, m->replayed++);
-        log_answer(m, *answer);
+        append_log(m, *answer);
         return true;
     }
     *answer = APH_NIL;
@@ -368,88 +369,90 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     case APH_EVENT_OTHER: break;
     }
     if (answered && !m->rpc)
-        log_answer(m, *answer);
+        append_log(m, *answer);
     return answered;
 }
 
-/* ---- one way through --------------------------------------------------------------------------------------------- */
+/* ---- one path through the step ----------------------------------------------------------------------------------- */
 
-/* The runs that come next: one more at the last branch that has more. False when all have been seen. */
-static bool next_way(aphi_machine *m)
+/* Advances the last branch that has another alternative. Returns false if all paths have been run. */
+static bool advance_branches(aphi_machine *m)
 {
     m->branch_count = m->branch_at;
     while (m->branch_count) {
         branch *b = &m->branches[m->branch_count - 1];
         b->taken++;
-        if (find_open(b))
+        if (find_alternative(b))
             return true;
         m->branch_count--;
     }
     return false;
 }
 
-static void begin_way(aphi_machine *m, const key *k)
+static void begin_run(aphi_machine *m, const key *k)
 {
     m->key = k;
     m->request_taken = !k->request;
     m->at_receive = false;
     m->replay_count = k->core->answers ? aph_count(k->core->answers) : 0;
-    m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = m->went_count = 0;
+    m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = m->taken_count = 0;
     m->store = k->core->store;
     m->fresh = k->core->fresh;
     if (aphi_bindings_count(&m->bindings))
         aphi_bindings_deinit(&m->bindings);
 }
 
-static aph_value with_mail(aph_value mail, int64_t to, aph_value message)
+static aph_value append_message(aph_value outbox, int64_t to, aph_value message)
 {
-    aph_value box = mail ? mail : aph_object(), name = aph_int(to), waiting = aph_get(box, name);
-    if (waiting == aph_bool(false))
-        return mail;
-    return aph_set(box, name, waiting ? aph_push(waiting, message) : APH_ARRAY_OF(message));
+    aph_value queues = outbox ? outbox : aph_object(), name = aph_int(to), queue = aph_get(queues, name);
+    if (queue == aph_bool(false))
+        return outbox;
+    return aph_set(queues, name, queue ? aph_push(queue, message) : APH_ARRAY_OF(message));
 }
 
-/* Of mail without order: the message takes its place by size, unless it is there. */
-static aph_value with_letter(aph_value mail, int64_t to, aph_value message)
+/* In an unordered outbox: inserts the message in sorted order, unless it is there. */
+static aph_value insert_message(aph_value outbox, int64_t to, aph_value message)
 {
-    aph_value box = mail ? mail : aph_object(), name = aph_int(to), waiting = aph_get(box, name);
-    size_t n = aph_count(waiting), place = 0;
-    while (place < n && aph_compare(aph_at(waiting, place), message) < 0)
+    aph_value queues = outbox ? outbox : aph_object(), name = aph_int(to), queue = aph_get(queues, name);
+    size_t n = aph_count(queue), place = 0;
+    while (place < n && aph_compare(aph_at(queue, place), message) < 0)
         place++;
-    if (place < n && aph_at(waiting, place) == message)
-        return mail;
-    aph_value all = aph_push(n ? aph_slice(waiting, 0, place) : aph_array(0, NULL), message);
+    if (place < n && aph_at(queue, place) == message)
+        return outbox;
+    aph_value all = aph_push(n ? aph_slice(queue, 0, place) : aph_array(0, NULL), message);
     for (; place < n; place++)
-        all = aph_push(all, aph_at(waiting, place));
-    return aph_set(box, name, all);
+        all = aph_push(all, aph_at(queue, place));
+    return aph_set(queues, name, all);
 }
 
-static bool deliver(aphi_machine *m, aph_value *mail)
+static bool store_sends(aphi_machine *m, aph_value *outbox)
 {
     const key *k = m->key;
     if (m->rpc && (m->send_count != 1 || m->sends[0].to != k->from)) {
-        set_fault(m, APH_FAULT_PROMISE, "the model promises rpc, but does not answer this request once, on its own "
-                                        "connection", k->message);
+        set_fault(m, APH_FAULT_PROMISE, "the model promises rpc, but does not send one response to this request, on "
+                                        "its connection", k->message);
         return false;
     }
-    if (k->fate == APHI_EXPECT)
-        return m->sends[0].message == k->expected || assume(m, known(m, aph_eq(m->sends[0].message, k->expected)));
+    if (k->mode == APHI_EXPECT)
+        return m->sends[0].message == k->expected ||
+               assume(m, substitute_known(m, aph_eq(m->sends[0].message, k->expected)));
     for (size_t i = 0; i < m->send_count; i++) {
         aph_value message = m->sends[i].message;
-        /* What is sent must exist, whether it is seen or not: t = t says that t is neither wrong nor out of range. */
-        if (aph_is_symbolic(message) && !assume(m, known(m, aph_eq(message, message))))
+        /* The message must have a value, observed or not: t = t means that t is well-typed and in range. */
+        if (aph_is_symbolic(message) && !assume(m, substitute_known(m, aph_eq(message, message))))
             return false;
-        if (k->fate == APHI_KEEP)
-            *mail = (m->lossy ? with_letter : with_mail)(*mail, m->sends[i].to, message);
+        if (k->mode == APHI_KEEP)
+            *outbox = (m->lossy ? insert_message : append_message)(*outbox, m->sends[i].to, message);
     }
     return true;
 }
 
 static void add_result(aphi_machine *m, aphi_core core)
 {
-    for (size_t i = 0; i < m->went_count; i++)
-        m->ways[m->went[i]].count++;
-    aph_value roots[3] = {known(m, core.state), known(m, core.answers), known(m, core.mail)};
+    for (size_t i = 0; i < m->taken_count; i++)
+        m->outcomes[m->taken_outcomes[i]].count++;
+    aph_value roots[3] = {substitute_known(m, core.state), substitute_known(m, core.answers),
+                          substitute_known(m, core.outbox)};
     core.store = m->store;
     if (core.store || aphi_symbols(roots[0]) || aphi_symbols(roots[1]) || aphi_symbols(roots[2]))
         core.fresh = aphi_store_normalize(3, roots, &core.store);
@@ -457,7 +460,7 @@ static void add_result(aphi_machine *m, aphi_core core)
         core.fresh = 0;
     core.state = roots[0];
     core.answers = roots[1];
-    core.mail = roots[2];
+    core.outbox = roots[2];
     for (size_t i = 0; i < m->result_count; i++)
         if (aphi_core_equal(&m->results[i].core, &core))
             return;
@@ -465,7 +468,6 @@ static void add_result(aphi_machine *m, aphi_core core)
     m->results[m->result_count++] = (aphi_successor){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
 }
 
-/* First what was asked, then what the model says of it. */
 static void set_unknown_request(aphi_machine *m)
 {
     char *asked = aph_json_text(m->key->message, NULL), text[sizeof m->message];
@@ -474,7 +476,7 @@ static void set_unknown_request(aphi_machine *m)
     free(asked);
 }
 
-static APHI_COLD void broken_step(aphi_machine *m, aphi_ending ending)
+static APHI_COLD void set_step_fault(aphi_machine *m, aphi_ending ending)
 {
     switch (ending) {
     case APHI_UNKNOWN_REQUEST: set_unknown_request(m); break;
@@ -489,21 +491,21 @@ static APHI_COLD void broken_step(aphi_machine *m, aphi_ending ending)
     }
 }
 
-/* Where nothing was chosen, nothing was settled. */
+/* Without a choice on the path, a read cannot have fixed one, so it must leave the state unchanged. */
 static bool check_reads(aphi_machine *m, const aphi_core *after)
 {
     const key *k = m->key;
-    if (k->fate != APHI_EXPECT || !m->model->reads || after->state == k->core->state || m->path_count ||
+    if (k->mode != APHI_EXPECT || !m->model->reads || after->state == k->core->state || m->path_count ||
         !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core->state))
         return true;
     set_fault(m, APH_FAULT_PROMISE,
-              "the model says that this request, with this answer, only reads, but it changed the state",
+              "the model promises that this request with this response is a read, but it changed the state",
               APH_ARRAY_OF(k->message, k->expected));
     return false;
 }
 
-/* Run on to the end of an rpc step, or to the first receive that has nothing to take: a step may send before it. */
-static bool run_on(aphi_machine *m, aphi_core *core)
+/* Runs to the end of an rpc step, or to the first receive after the request was taken: a step may send before it. */
+static bool run_to_receive(aphi_machine *m, aphi_core *core)
 {
     for (unsigned idle = 0; idle < IDLE_STEPS_MAX; idle++) {
         m->steps++;
@@ -524,19 +526,18 @@ static bool run_on(aphi_machine *m, aphi_core *core)
             if (m->at_receive)
                 set_fault(m, APH_FAULT_PROMISE, "the model promises rpc, but receives twice in one step",
                           m->key->message);
-            broken_step(m, ending);
+            set_step_fault(m, ending);
             return false;
         }
     }
-    set_fault(m, APH_FAULT_STUCK, "the model runs on and on without receiving", APH_NIL);
+    set_fault(m, APH_FAULT_STUCK, "the step never receives", APH_NIL);
     return false;
 }
 
-/* Does the latest result change nothing, though the request may settle something? Then all that can come after another
- * way can come after this one. */
+/* Does the latest result of a read leave the core unchanged? Then it allows every behaviour that the others allow. */
 static bool is_best(aphi_machine *m, const key *k)
 {
-    if (!m->rpc || k->fate != APHI_EXPECT || !m->model->reads || !m->result_count ||
+    if (!m->rpc || k->mode != APHI_EXPECT || !m->model->reads || !m->result_count ||
         !aphi_core_equal(&m->results[m->result_count - 1].core, k->core) || !m->model->reads(k->message, k->expected))
         return false;
     m->results[0] = m->results[m->result_count - 1];
@@ -544,19 +545,19 @@ static bool is_best(aphi_machine *m, const key *k)
     return true;
 }
 
-static void all_ways(aphi_machine *m, const key *k)
+static void run_all_paths(aphi_machine *m, const key *k)
 {
     m->branch_count = m->result_count = 0;
     m->trace = 0;
     do {
         aphi_core core = *k->core;
-        begin_way(m, k);
-        if (run_on(m, &core) && deliver(m, &core.mail) && check_reads(m, &core))
+        begin_run(m, k);
+        if (run_to_receive(m, &core) && store_sends(m, &core.outbox) && check_reads(m, &core))
             add_result(m, core);
-    } while (!m->fault && !m->out_of_time && !is_best(m, k) && next_way(m));
+    } while (!m->fault && !m->out_of_time && !is_best(m, k) && advance_branches(m));
 }
 
-/* Run it again: a pure model does the same and comes to the same. */
+/* Runs the step again: a pure model has the same events and the same results. */
 static APHI_COLD void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
@@ -564,16 +565,16 @@ static APHI_COLD void check_purity(aphi_machine *m, const key *k)
     aphi_successor *before = aphi_alloc((count + 1) * sizeof *before);
     if (count)
         memcpy(before, m->results, count * sizeof *before);
-    all_ways(m, k);
+    run_all_paths(m, k);
     bool same = m->result_count == count && m->trace == trace;
     for (size_t i = 0; same && i < count; i++)
         same = aphi_core_equal(&m->results[i].core, &before[i].core);
     free(before);
-    /* Where the solver was not fast enough, it may have been fast enough the other time. */
+    /* A query may time out in one of the two runs only. */
     if (!same && !m->out_of_time && !m->undecided)
         set_fault(m, APH_FAULT_IMPURE,
-                  "the same step, run twice, did not do the same: the model must be a pure function of "
-                  "its state and its answers; it was given",
+                  "two runs of the same step differ: the model must be a pure function of its state and of the "
+                  "answers to its events; the request was",
                   k->message);
 }
 
@@ -582,12 +583,12 @@ static bool checks_purity(const aphi_machine *m)
 #ifdef APHI_CHECK_PURITY
     return m->lookups > 0;
 #else
-    /* The first, the second, the fourth, the eighth ...: impure models are impure soon, and this costs nothing. */
+    /* The 1st, 2nd, 4th, 8th, ... miss: impure models are usually found early, at almost no cost. */
     return (m->lookups & (m->lookups - 1)) == 0;
 #endif
 }
 
-/* ---- remembering ------------------------------------------------------------------------------------------------- */
+/* ---- cache ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t word_of(aph_value v)
 {
@@ -597,17 +598,17 @@ static uint64_t word_of(aph_value v)
 static uint64_t hash_key(const key *k)
 {
     uint64_t h = aphi_mix(word_of(k->core->state) ^ word_of(k->core->store) << 1,
-                          word_of(k->message) ^ (uint64_t)k->from << 3 ^ (uint64_t)k->fate << 1 ^ k->request);
-    return aphi_mix(h ^ word_of(k->expected), word_of(k->core->mail) ^ word_of(k->core->answers) << 1);
+                          word_of(k->message) ^ (uint64_t)k->from << 3 ^ (uint64_t)k->mode << 1 ^ k->request);
+    return aphi_mix(h ^ word_of(k->expected), word_of(k->core->outbox) ^ word_of(k->core->answers) << 1);
 }
 
 static bool same_key(const key *a, const key *b)
 {
-    return aphi_core_equal(a->core, b->core) && a->request == b->request && a->fate == b->fate && a->from == b->from &&
+    return aphi_core_equal(a->core, b->core) && a->request == b->request && a->mode == b->mode && a->from == b->from &&
            a->message == b->message && a->expected == b->expected;
 }
 
-static void remember(aphi_machine *m, entry *e, const key *k, uint64_t hash)
+static void store_entry(aphi_machine *m, entry *e, const key *k, uint64_t hash)
 {
     free(e->many);
     e->many = NULL;
@@ -625,26 +626,26 @@ static void remember(aphi_machine *m, entry *e, const key *k, uint64_t hash)
     }
 }
 
-static const aphi_successor *look_up(aphi_machine *m, const key *k, size_t *n)
+static const aphi_successor *find_successors(aphi_machine *m, const key *k, size_t *n)
 {
     uint64_t hash = hash_key(k);
     entry *e = &m->cache[hash % CACHE_SIZE];
     if (e->generation != m->generation || e->hash != hash || !same_key(&e->key, k)) {
         m->lookups++;
         m->traced = checks_purity(m);
-        all_ways(m, k);
+        run_all_paths(m, k);
         if (m->traced && !m->fault && !m->out_of_time)
             check_purity(m, k);
         if (m->fault || m->out_of_time)
             m->result_count = 0;
-        remember(m, e, k, hash);
+        store_entry(m, e, k, hash);
     }
     *n = e->count;
     return e->count > 1 ? e->many : &e->one;
 }
 
-/* At a collection what is remembered may go: it can be had again. */
-static void forget_all(void *context)
+/* A root that marks nothing: the cached values may be reclaimed, so the cache is emptied. */
+static void empty_cache(void *context)
 {
     aphi_machine *m = context;
     m->generation++;
@@ -659,13 +660,13 @@ aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, bool lossy, in
     m->solver_ms = solver_ms ? solver_ms : 1000;
     m->cache = aphi_alloc_zero(CACHE_SIZE * sizeof *m->cache);
     m->generation = 1;
-    aph_root_add(forget_all, m);
+    aph_root_add(empty_cache, m);
     return m;
 }
 
 void aphi_machine_close(aphi_machine *m)
 {
-    aph_root_remove(forget_all, m);
+    aph_root_remove(empty_cache, m);
     for (size_t i = 0; i < CACHE_SIZE; i++)
         free(m->cache[i].many);
     free(m->cache);
@@ -674,8 +675,8 @@ void aphi_machine_close(aphi_machine *m)
     free(m->log);
     free(m->path);
     free(m->sends);
-    free(m->ways);
-    free(m->went);
+    free(m->outcomes);
+    free(m->taken_outcomes);
     aphi_bindings_deinit(&m->bindings);
     free(m);
 }
@@ -688,8 +689,8 @@ void aphi_machine_count_branches(aphi_machine *m)
 aph_value aphi_machine_branches(const aphi_machine *m)
 {
     aph_value all = aph_object();
-    for (size_t i = 0; i < m->way_count; i++) {
-        const way *w = &m->ways[i];
+    for (size_t i = 0; i < m->outcome_count; i++) {
+        const outcome *w = &m->outcomes[i];
         aph_value name = w->negated ? aph_strf("not %s", w->name) : aph_str(w->name);
         all = aph_set(all, name, aph_int((int64_t)w->count));
     }
@@ -701,9 +702,9 @@ const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n)
     aph_value state = m->model->initial ? m->model->initial(m->model) : aph_object(), store = APH_NIL;
     uint32_t fresh = aphi_symbols(state) ? aphi_store_normalize(1, &state, &store) : 0;
     aphi_core core = {.state = state, .fresh = fresh};
-    key k = {.core = &core, .fate = APHI_KEEP};
+    key k = {.core = &core, .mode = APHI_KEEP};
     if (!m->rpc)
-        return look_up(m, &k, n);
+        return find_successors(m, &k, n);
     APHI_RESERVE(m->results, m->result_capacity, 1);
     m->results[0] = (aphi_successor){.core = core};
     *n = 1;
@@ -711,94 +712,94 @@ const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n)
 }
 
 const aphi_successor *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
-                                     aphi_fate fate, aph_value expected, size_t *n)
+                                     aphi_send_mode mode, aph_value expected, size_t *n)
 {
-    key k = {.core = core, .request = true, .from = from, .message = message, .fate = fate,
-             .expected = fate == APHI_EXPECT ? expected : APH_NIL};
-    return look_up(m, &k, n);
+    key k = {.core = core, .request = true, .from = from, .message = message, .mode = mode,
+             .expected = mode == APHI_EXPECT ? expected : APH_NIL};
+    return find_successors(m, &k, n);
 }
 
-/* ---- mail -------------------------------------------------------------------------------------------------------- */
+/* ---- the outbox -------------------------------------------------------------------------------------------------- */
 
-bool aphi_mail_waits(const aphi_core *core, int64_t connection)
+bool aphi_outbox_has(const aphi_core *core, int64_t connection)
 {
-    return core->mail && aph_kind_of(aph_get(core->mail, aph_int(connection))) == APH_ARRAY;
+    return core->outbox && aph_kind_of(aph_get(core->outbox, aph_int(connection))) == APH_ARRAY;
 }
 
-bool aphi_mail_deaf(const aphi_core *core, int64_t connection)
+bool aphi_outbox_is_ignored(const aphi_core *core, int64_t connection)
 {
-    return core->mail && aph_get(core->mail, aph_int(connection)) == aph_bool(false);
+    return core->outbox && aph_get(core->outbox, aph_int(connection)) == aph_bool(false);
 }
 
-void aphi_mail_deafen(aphi_core *core, int64_t connection)
+void aphi_outbox_ignore(aphi_core *core, int64_t connection)
 {
-    core->mail = aph_set(core->mail ? core->mail : aph_object(), aph_int(connection), aph_bool(false));
+    core->outbox = aph_set(core->outbox ? core->outbox : aph_object(), aph_int(connection), aph_bool(false));
 }
 
-static aph_value without(aph_value mail, int64_t connection, size_t place)
+static aph_value remove_message(aph_value outbox, int64_t connection, size_t place)
 {
-    aph_value name = aph_int(connection), waiting = aph_get(mail, name), left = aph_slice(waiting, 0, place);
-    for (size_t i = place + 1; i < aph_count(waiting); i++)
-        left = aph_push(left, aph_at(waiting, i));
-    mail = aph_count(left) ? aph_set(mail, name, left) : aph_remove(mail, name);
-    return aph_count(mail) ? mail : APH_NIL;
+    aph_value name = aph_int(connection), queue = aph_get(outbox, name), left = aph_slice(queue, 0, place);
+    for (size_t i = place + 1; i < aph_count(queue); i++)
+        left = aph_push(left, aph_at(queue, i));
+    outbox = aph_count(left) ? aph_set(outbox, name, left) : aph_remove(outbox, name);
+    return aph_count(outbox) ? outbox : APH_NIL;
 }
 
-static aph_value without_oldest(aph_value mail, int64_t connection)
+static aph_value without_oldest(aph_value outbox, int64_t connection)
 {
-    aph_value name = aph_int(connection), waiting = aph_get(mail, name);
-    if (aph_count(waiting) > 1)
-        return aph_set(mail, name, aph_slice(waiting, 1, aph_count(waiting) - 1));
-    mail = aph_remove(mail, name);
-    return aph_count(mail) ? mail : APH_NIL;
+    aph_value name = aph_int(connection), queue = aph_get(outbox, name);
+    if (aph_count(queue) > 1)
+        return aph_set(outbox, name, aph_slice(queue, 1, aph_count(queue) - 1));
+    outbox = aph_remove(outbox, name);
+    return aph_count(outbox) ? outbox : APH_NIL;
 }
 
 void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place)
 {
-    core->mail = without(core->mail, connection, place);
+    core->outbox = remove_message(core->outbox, connection, place);
 }
 
 bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen)
 {
-    aph_value said = aph_at(aph_get(core->mail, aph_int(connection)), 0);
-    if (!aphi_symbols(said)) {
-        if (said != seen)
+    aph_value sent_message = aph_at(aph_get(core->outbox, aph_int(connection)), 0);
+    if (!aphi_symbols(sent_message)) {
+        if (sent_message != seen)
             return false;
-        core->mail = without_oldest(core->mail, connection);
+        core->outbox = without_oldest(core->outbox, connection);
         return true;
     }
     m->store = core->store;
     if (aphi_bindings_count(&m->bindings))
         aphi_bindings_deinit(&m->bindings);
-    if (!assume(m, aph_eq(said, seen)))
+    if (!assume(m, aph_eq(sent_message, seen)))
         return false;
-    aph_value roots[3] = {known(m, core->state), known(m, core->answers),
-                          known(m, without_oldest(core->mail, connection))};
+    aph_value roots[3] = {substitute_known(m, core->state), substitute_known(m, core->answers),
+                          substitute_known(m, without_oldest(core->outbox, connection))};
     core->store = m->store;
     core->fresh = aphi_store_normalize(3, roots, &core->store);
     core->state = roots[0];
     core->answers = roots[1];
-    core->mail = roots[2];
+    core->outbox = roots[2];
     return true;
 }
 
-/* ---- mail without order ------------------------------------------------------------------------------------------ */
+/* ---- the outbox without order ------------------------------------------------------------------------------------ */
 
-bool aphi_mail_waits_anywhere(const aphi_core *core)
+bool aphi_outbox_has_any(const aphi_core *core)
 {
-    aph_value connection, waiting;
-    for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &connection, &waiting); i++)
-        if (aph_kind_of(waiting) == APH_ARRAY)
+    aph_value connection, queue;
+    for (size_t i = 0; core->outbox && aph_pair_at(core->outbox, i, &connection, &queue); i++)
+        if (aph_kind_of(queue) == APH_ARRAY)
             return true;
     return false;
 }
 
-void aphi_mail_forget(aphi_core *core)
+void aphi_outbox_clear(aphi_core *core)
 {
     aph_value roots[2] = {core->state, core->answers};
-    if (!core->mail)
+    if (!core->outbox)
         return;
-    core->mail = APH_NIL;
+    core->outbox = APH_NIL;
     if (core->store || core->fresh)
         core->fresh = aphi_store_normalize(2, roots, &core->store);
     core->state = roots[0];
@@ -808,20 +809,20 @@ void aphi_mail_forget(aphi_core *core)
 const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                        size_t *n)
 {
-    aph_value said = aph_get(core->mail, aph_int(connection));
+    aph_value messages = aph_get(core->outbox, aph_int(connection));
     bool exactly = false;
-    m->result_count = m->path_count = m->went_count = 0;
-    for (size_t i = 0; i < aph_count(said); i++)
-        exactly |= aph_at(said, i) == seen;
+    m->result_count = m->path_count = m->taken_count = 0;
+    for (size_t i = 0; i < aph_count(messages); i++)
+        exactly |= aph_at(messages, i) == seen;
     if (exactly) {
-        /* To be that asks nothing of the unknowns: no other way is better. */
+        /* An exact match constrains no symbol: it allows all that the others allow. */
         APHI_RESERVE(m->results, m->result_capacity, 1);
         m->results[m->result_count++] = (aphi_successor){.core = *core};
     }
-    for (size_t i = 0; !exactly && i < aph_count(said); i++) {
+    for (size_t i = 0; !exactly && i < aph_count(messages); i++) {
         m->store = core->store;
         aphi_bindings_deinit(&m->bindings);
-        if (aphi_symbols(aph_at(said, i)) && assume(m, aph_eq(aph_at(said, i), seen)))
+        if (aphi_symbols(aph_at(messages, i)) && assume(m, aph_eq(aph_at(messages, i), seen)))
             add_result(m, *core);
     }
     *n = m->result_count;
@@ -830,31 +831,31 @@ const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *cor
 
 /* ---- connections that the server opened -------------------------------------------------------------------------- */
 
-/* In the mail, beside the boxes: "=CONNECTION" is the model's own number for a connection to us. */
+/* The outbox also maps "=CONNECTION" to the model's number for a connection that the server opened. */
 static aph_value accepted_name(int64_t connection)
 {
     return aph_strf("=%lld", (long long)connection);
 }
 
-int64_t aphi_mail_opened(const aphi_core *core, int64_t connection)
+int64_t aphi_outbox_own_number(const aphi_core *core, int64_t connection)
 {
-    aph_value own = aph_get(core->mail, accepted_name(connection));
+    aph_value own = aph_get(core->outbox, accepted_name(connection));
     return aph_is_int(own) ? aph_int_of(own) : 0;
 }
 
-void aphi_mail_hang_up(aphi_core *core, int64_t connection)
+void aphi_outbox_close(aphi_core *core, int64_t connection)
 {
-    core->mail = aph_remove(core->mail, accepted_name(connection));
-    if (!aph_count(core->mail))
-        core->mail = APH_NIL;
+    core->outbox = aph_remove(core->outbox, accepted_name(connection));
+    if (!aph_count(core->outbox))
+        core->outbox = APH_NIL;
 }
 
-/* A box of one of the model's own connections, the number of which is in *own. */
-static bool is_own(aph_value name, aph_value waiting, int64_t *own)
+/* Is the entry a queue of a connection that the model opened? Its number is stored in *own. */
+static bool is_own_queue(aph_value name, aph_value queue, int64_t *own)
 {
     size_t n;
     const char *text = aph_bytes_of(&name, &n);
-    if (n < 2 || text[0] != '-' || aph_kind_of(waiting) != APH_ARRAY)
+    if (n < 2 || text[0] != '-' || aph_kind_of(queue) != APH_ARRAY)
         return false;
     *own = 0;
     for (size_t i = 1; i < n; i++)
@@ -862,52 +863,52 @@ static bool is_own(aph_value name, aph_value waiting, int64_t *own)
     return true;
 }
 
-/* Of calls, none is while it waits in its box. */
+/* Is the model's connection already matched with one of the tester? With separate calls, a queued one never is. */
 static bool is_matched(const aphi_machine *m, const aphi_core *core, int64_t own)
 {
     aph_value name, item;
     if (m->model->calls_apart)
         return false;
-    for (size_t i = 0; aph_pair_at(core->mail, i, &name, &item); i++)
+    for (size_t i = 0; aph_pair_at(core->outbox, i, &name, &item); i++)
         if (item == aph_int(own))
             return true;
     return false;
 }
 
-/* What was seen is the oldest message that waits on that connection of the model's own. */
+/* Matches the observed message with the oldest in the queue of the model's connection. */
 static void accept_from(aphi_machine *m, const aphi_core *core, int64_t connection, int64_t own, aph_value seen)
 {
     aphi_core after = *core;
     m->store = core->store;
     aphi_bindings_deinit(&m->bindings);
-    if (!assume(m, aph_eq(aph_at(aph_get(core->mail, aph_int(own)), 0), seen)))
+    if (!assume(m, aph_eq(aph_at(aph_get(core->outbox, aph_int(own)), 0), seen)))
         return;
-    aph_value mail = without_oldest(core->mail, own);
-    after.mail = aph_set(mail ? mail : aph_object(), accepted_name(connection), aph_int(own));
+    aph_value outbox = without_oldest(core->outbox, own);
+    after.outbox = aph_set(outbox ? outbox : aph_object(), accepted_name(connection), aph_int(own));
     add_result(m, after);
 }
 
 const aphi_successor *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                       size_t *n)
 {
-    int64_t known_as = aphi_mail_opened(core, connection), own;
-    aph_value name, waiting;
-    m->result_count = m->path_count = m->went_count = 0;
-    for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &name, &waiting); i++)
-        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(m, core, own)))
+    int64_t own_number = aphi_outbox_own_number(core, connection), own;
+    aph_value name, queue;
+    m->result_count = m->path_count = m->taken_count = 0;
+    for (size_t i = 0; core->outbox && aph_pair_at(core->outbox, i, &name, &queue); i++)
+        if (is_own_queue(name, queue, &own) && (own_number ? own == own_number : !is_matched(m, core, own)))
             accept_from(m, core, connection, own, seen);
     *n = m->result_count;
     return m->results;
 }
 
-aph_value aphi_mail_for(const aphi_machine *m, const aphi_core *core, int64_t connection)
+aph_value aphi_outbox_candidates(const aphi_machine *m, const aphi_core *core, int64_t connection)
 {
-    aph_value name, waiting, said = aph_array(0, NULL);
-    int64_t known_as = aphi_mail_opened(core, connection), own;
+    aph_value name, queue, messages = aph_array(0, NULL);
+    int64_t own_number = aphi_outbox_own_number(core, connection), own;
     if (connection < APH_ACCEPTED)
-        return aph_get(core->mail, aph_int(connection));
-    for (size_t i = 0; core->mail && aph_pair_at(core->mail, i, &name, &waiting); i++)
-        if (is_own(name, waiting, &own) && (known_as ? own == known_as : !is_matched(m, core, own)))
-            said = aph_push(said, aph_at(waiting, 0));
-    return said;
+        return aph_get(core->outbox, aph_int(connection));
+    for (size_t i = 0; core->outbox && aph_pair_at(core->outbox, i, &name, &queue); i++)
+        if (is_own_queue(name, queue, &own) && (own_number ? own == own_number : !is_matched(m, core, own)))
+            messages = aph_push(messages, aph_at(queue, 0));
+    return messages;
 }

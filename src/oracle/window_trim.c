@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * window_trim.c - keep the window short, whatever the length of the history.
+ * window_trim.c - trimming of the window, to bound memory for long histories.
  *
- * Idea:       the window can begin anew where all configurations that are left are known: they become its roots. Where
- *             the search has nothing left to try, there is one, and that is for nothing. Else they have to be found, by
- *             going on as if each that reaches the end had failed; a bookmark brings the search back if there are too
- *             many.
- *             Who is not patient has the oldest frames thrown away instead. If then nothing is left in the end, the
- *             verdict is unknown, and whoever has the history can ask again, patiently.
- * Invariants: 1. roots, and what is in flight at them, are all that a window needs to know of the past
- *             2. after let_go, a failure is not certain
- * Cost:       let_go is linear in the window, once a window. To find all configurations is exponential at worst, within
- *             a budget. */
+ * Idea:       a new window can start when all configurations that are left are known: they become its roots. If the
+ *             search has no frames, there is exactly one. Otherwise they are found by continuing the search as if each
+ *             configuration that reaches the end had failed; a bookmark restores the search if there are too many.
+ *             Without options.patient the oldest frames are dropped instead. If no explanation is left later, the
+ *             verdict is unknown, and the caller can repeat the check patiently.
+ * Invariants: 1. a window depends on the past only through its roots and the requests pending at them
+ *             2. after drop_oldest, a failure is not certain
+ * Cost:       drop_oldest is linear in the window, once per window. Finding all configurations is exponential in the
+ *             worst case, within a budget. */
 #include "oracle/pending.h"
 
 #include "base/memory.h"
@@ -19,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REST_BUDGET = 32 }; /* configurations, to find out whether one is all there is */
+enum { IDLE_BUDGET = 32 }; /* configurations, to find out whether only one is left */
 
 void aphi_segment_drop(aphi_segment *s)
 {
@@ -89,42 +88,42 @@ static void free_survivors(survivors *s)
     free(s->bits);
 }
 
-/* What an exhaustive search that gives up has to put back. */
+/* The state of a search, to be restored if an exhaustive search gives up. */
 typedef struct bookmark {
     aphi_core core;
     aphi_segment *past;
     size_t root_next, frame_count, order_count, lost_max;
-    bool held_back;
+    bool skipped_lost;
     aphi_frame *frames;
     uint64_t *frame_bits, *bits;
     aphi_taken *order;
 } bookmark;
 
-static bookmark place_bookmark(aph_oracle *o)
+static bookmark save_bookmark(aph_oracle *o)
 {
     return (bookmark){.core = o->core, .past = o->past, .root_next = o->root_next, .frame_count = o->frame_count,
-                      .order_count = o->order_count, .lost_max = o->lost_max, .held_back = o->held_back,
+                      .order_count = o->order_count, .lost_max = o->lost_max, .skipped_lost = o->skipped_lost,
                       .frames = aphi_copy(o->frames, o->frame_count * sizeof *o->frames),
                       .frame_bits = aphi_copy(o->frame_bits, o->frame_count * o->words * sizeof *o->bits),
                       .bits = aphi_copy(o->bits, o->words * sizeof *o->bits),
                       .order = aphi_copy(o->order, o->order_count * sizeof *o->order)};
 }
 
-static void return_to_bookmark(aph_oracle *o, const bookmark *b)
+static void restore_bookmark(aph_oracle *o, const bookmark *b)
 {
-    aphi_pending_end(o);
+    aphi_pending_advance_to_end(o);
     o->core = b->core;
     o->past = b->past;
     o->root_next = b->root_next;
     o->frame_count = b->frame_count;
     o->order_count = b->order_count;
     o->lost_max = b->lost_max;
-    o->held_back = b->held_back;
+    o->skipped_lost = b->skipped_lost;
     memcpy(o->frames, b->frames, b->frame_count * sizeof *b->frames);
     memcpy(o->frame_bits, b->frame_bits, b->frame_count * o->words * sizeof *b->bits);
     memcpy(o->bits, b->bits, o->words * sizeof *b->bits);
     memcpy(o->order, b->order, b->order_count * sizeof *b->order);
-    /* The memo now holds configurations that were not refuted. */
+    /* The memo contains configurations that were not refuted. */
     aphi_search_clear(o);
 }
 
@@ -136,13 +135,13 @@ static void free_bookmark(bookmark *b)
     free(b->order);
 }
 
-/* May nothing more depend on a request that was taken? Its answer may still fill a place on its connection. */
+/* Can nothing depend on the request once it is taken? Its response may still take a place in the buffer. */
 static bool is_settled(const aph_oracle *o, const aphi_request *a)
 {
-    return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_given_up(o, a)));
+    return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_abandoned(o, a)));
 }
 
-static size_t count_takers(const aph_oracle *o, const survivors *s, const aphi_request *a)
+static size_t count_roots_taking(const aph_oracle *o, const survivors *s, const aphi_request *a)
 {
     size_t n = 0;
     for (size_t k = 0; k < s->count; k++)
@@ -150,14 +149,14 @@ static size_t count_takers(const aph_oracle *o, const survivors *s, const aphi_r
     return n;
 }
 
-/* Requests that every root has taken and that no answer will end are no longer in flight; nor, where explanations are
- * given up anyway, are those that were lost before the window began and that none has taken: they would add up. */
-static void settle(aph_oracle *o, survivors *s)
+/* Removes pending requests that each root has taken and that no response will end; and, if explanations were dropped
+ * anyway, those that were lost before the window and that no root has taken, which would accumulate. */
+static void remove_settled(aph_oracle *o, survivors *s)
 {
     for (size_t i = 0; i < o->pending_count;) {
         const aphi_request *a = &o->ops[o->pending[i]];
-        size_t takers = is_settled(o, a) ? count_takers(o, s, a) : SIZE_MAX;
-        bool old = o->let_go && o->rpc && o->pending[i] < o->base_count;
+        size_t takers = is_settled(o, a) ? count_roots_taking(o, s, a) : SIZE_MAX;
+        bool old = o->dropped && o->rpc && o->pending[i] < o->base_count;
         if (takers != s->count && !(takers == 0 && old)) {
             i++;
             continue;
@@ -170,29 +169,29 @@ static void settle(aph_oracle *o, survivors *s)
     }
 }
 
-static uint32_t rename_one(const uint32_t *renamed, uint32_t asked)
+static uint32_t renamed_index(const uint32_t *renamed, uint32_t request)
 {
-    return asked == APHI_NONE ? APHI_NONE : renamed[asked];
+    return request == APHI_NONE ? APHI_NONE : renamed[request];
 }
 
-/* The first on the connection, from this one on, that is kept. */
-static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_t asked)
+/* The first request on the connection, from this one on, that is kept. */
+static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_t request)
 {
-    while (asked != APHI_NONE && renamed[asked] == APHI_NONE)
-        asked = o->ops[asked].after;
-    return asked;
+    while (request != APHI_NONE && renamed[request] == APHI_NONE)
+        request = o->ops[request].next;
+    return request;
 }
 
-static void rename_lane(const aph_oracle *o, const uint32_t *renamed, aphi_open_queue *lane)
+static void rename_queue(const aph_oracle *o, const uint32_t *renamed, aphi_request_queue *queue)
 {
-    uint32_t first = first_kept(o, renamed, lane->used ? lane->first : APHI_NONE), last = APHI_NONE;
-    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->ops[i].after))
+    uint32_t first = first_kept(o, renamed, queue->used ? queue->first : APHI_NONE), last = APHI_NONE;
+    for (uint32_t i = first; i != APHI_NONE; i = first_kept(o, renamed, o->ops[i].next))
         last = i;
-    lane->first = rename_one(renamed, first);
-    lane->last = rename_one(renamed, last);
+    queue->first = renamed_index(renamed, first);
+    queue->last = renamed_index(renamed, last);
 }
 
-/* Keep of the requests only those in `keep`, n of them, which get their place there as their new number. */
+/* Keeps only the n requests in `keep`; their places there become their new indices. */
 static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
 {
     uint32_t *renamed = aphi_alloc((o->op_count ? o->op_count : 1) * sizeof *renamed);
@@ -202,15 +201,15 @@ static void keep_requests(aph_oracle *o, const uint32_t *keep, size_t n)
         renamed[keep[i]] = (uint32_t)i;
     for (size_t i = 0; i < n; i++) {
         ops[i] = o->ops[keep[i]];
-        ops[i].before = rename_one(renamed, ops[i].before);
-        ops[i].after = rename_one(renamed, first_kept(o, renamed, ops[i].after));
+        ops[i].previous = renamed_index(renamed, ops[i].previous);
+        ops[i].next = renamed_index(renamed, first_kept(o, renamed, ops[i].next));
     }
-    for (size_t i = 0; i < o->lane_size; i++)
-        rename_lane(o, renamed, &o->lanes[i]);
+    for (size_t i = 0; i < o->queue_capacity; i++)
+        rename_queue(o, renamed, &o->queues[i]);
     for (size_t i = 0; i < o->event_count; i++)
-        o->events[i].asked = rename_one(renamed, o->events[i].asked);
+        o->events[i].request = renamed_index(renamed, o->events[i].request);
     for (size_t i = 0; i < o->frame_count; i++)
-        o->frames[i].target = rename_one(renamed, o->frames[i].target);
+        o->frames[i].target = renamed_index(renamed, o->frames[i].target);
     for (size_t i = 0; i < o->pending_count; i++)
         o->pending[i] = renamed[o->pending[i]];
     aphi_oracle_free(o, o->ops);
@@ -223,7 +222,7 @@ void aphi_search_start_window(aph_oracle *o)
 {
     o->at = o->deepest = 0;
     o->base_count = o->op_count;
-    o->rest_at = APHI_WINDOW_REST;
+    o->idle_trim_at = APHI_WINDOW_IDLE;
     aphi_pending_begin(o);
     aphi_search_clear(o);
     aphi_search_begin(o);
@@ -231,13 +230,13 @@ void aphi_search_start_window(aph_oracle *o)
 
 static void begin_window(aph_oracle *o, survivors *s)
 {
-    settle(o, s);
+    remove_settled(o, s);
     o->event_base += o->event_count;
     o->event_count = 0;
     o->frame_count = 0;
-    uint32_t *in_flight = aphi_copy(o->pending, o->pending_count * sizeof *in_flight);
-    keep_requests(o, in_flight, o->pending_count);
-    free(in_flight);
+    uint32_t *pending = aphi_copy(o->pending, o->pending_count * sizeof *pending);
+    keep_requests(o, pending, o->pending_count);
+    free(pending);
     for (size_t i = 0; i < o->root_count; i++)
         aphi_segment_drop(o->roots[i].past);
     aphi_oracle_free(o, o->roots);
@@ -250,25 +249,25 @@ static void begin_window(aph_oracle *o, survivors *s)
     aphi_search_start_window(o);
 }
 
-/* From now on any number of lost requests may be taken. If some were held back, the search begins again for that. */
-static bool hold_nothing_back(aph_oracle *o)
+/* Removes the limit on lost requests, and restarts the search if candidates were skipped for it. */
+static bool skip_nothing(aph_oracle *o)
 {
     o->lost_max = SIZE_MAX;
-    if (!o->held_back)
+    if (!o->skipped_lost)
         return true;
-    o->held_back = false;
+    o->skipped_lost = false;
     o->frame_count = 0;
     o->root_next = 0;
     aphi_search_clear(o);
     return aphi_search_next_root(o) && aphi_search(o);
 }
 
-struct aphi_collecting {
+struct aphi_find_all {
     survivors found;
     bookmark back;
 };
 
-void aphi_search_collecting_mark(const struct aphi_collecting *c)
+void aphi_search_find_all_mark(const struct aphi_find_all *c)
 {
     for (size_t i = 0; i < c->found.count; i++) {
         aphi_core_mark(&c->found.roots[i].core);
@@ -279,13 +278,13 @@ void aphi_search_collecting_mark(const struct aphi_collecting *c)
     aphi_taken_mark(c->back.order_count, c->back.order);
 }
 
-bool aphi_search_collect(aph_oracle *o, uint64_t budget)
+bool aphi_search_find_all(aph_oracle *o, uint64_t budget)
 {
-    struct aphi_collecting c = {.back = place_bookmark(o)};
-    o->collecting = &c;
+    struct aphi_find_all c = {.back = save_bookmark(o)};
+    o->finding_all = &c;
     o->exhaustive = true;
     o->budget_end = o->configurations + budget;
-    bool complete = !budget || hold_nothing_back(o);
+    bool complete = !budget || skip_nothing(o);
     if (complete)
         add_survivor(o, &c.found);
     bool more = o->frame_count || o->root_next < o->root_count;
@@ -296,35 +295,35 @@ bool aphi_search_collect(aph_oracle *o, uint64_t budget)
         complete = o->configurations <= o->budget_end && !o->fault && !o->limit;
     }
     o->exhaustive = false;
-    o->collecting = NULL;
+    o->finding_all = NULL;
     if (complete) {
-        o->let_go |= o->held_back;
-        aphi_pending_end(o);
+        o->dropped |= o->skipped_lost;
+        aphi_pending_advance_to_end(o);
         begin_window(o, &c.found);
     } else {
         free_survivors(&c.found);
-        return_to_bookmark(o, &c.back);
+        restore_bookmark(o, &c.back);
     }
     free_bookmark(&c.back);
     return complete;
 }
 
-/* ---- letting go -------------------------------------------------------------------------------------------------- */
+/* ---- dropping frames --------------------------------------------------------------------------------------------- */
 
-/* The requests in flight at the search's observation, then those sent since. */
+/* The requests pending at the current observation, then those sent since. */
 static uint32_t *requests_since(const aph_oracle *o, size_t *n)
 {
     uint32_t *list = aphi_alloc((o->op_count + 1) * sizeof *list);
     *n = o->pending_count;
     memcpy(list, o->pending, o->pending_count * sizeof *list);
     for (size_t i = o->at; i < o->event_count; i++)
-        if (o->events[i].kind == APHI_OBSERVED_REQUEST || aphi_is_delivery(o, o->events[i].asked))
-            list[(*n)++] = o->events[i].asked;
+        if (o->events[i].kind == APHI_OBSERVED_REQUEST || aphi_is_delivery(o, o->events[i].request))
+            list[(*n)++] = o->events[i].request;
     return list;
 }
 
-/* The first n steps of the explanation at hand become its past, and this the only root. */
-static void one_root(aph_oracle *o, const aphi_core *core, const uint64_t *bits, size_t n)
+/* Makes this configuration the only root, with the first n steps of the current explanation as its past. */
+static void set_single_root(aph_oracle *o, const aphi_core *core, const uint64_t *bits, size_t n)
 {
     size_t rest = o->order_count - n;
     o->order_count = n;
@@ -339,7 +338,8 @@ static void one_root(aph_oracle *o, const aphi_core *core, const uint64_t *bits,
     memmove(o->order, o->order + n, rest * sizeof *o->order);
 }
 
-/* Mark the requests in flight that the root has taken and that nothing in the window ends. False if there are none. */
+/* Marks the pending requests that the root has taken and that nothing in the window ends. Returns false if there are
+ * none. */
 static bool find_settled(const aph_oracle *o, bool *settled)
 {
     bool any = false;
@@ -348,14 +348,14 @@ static bool find_settled(const aph_oracle *o, bool *settled)
         settled[o->pending[i]] = is_settled(o, a) && aphi_bit(o->root_bits, a->slot);
     }
     for (size_t i = o->at; i < o->event_count; i++)
-        if (o->events[i].asked != APHI_NONE)
-            settled[o->events[i].asked] = false;
+        if (o->events[i].request != APHI_NONE)
+            settled[o->events[i].request] = false;
     for (size_t i = 0; i < o->pending_count; i++)
         any |= settled[o->pending[i]];
     return any;
 }
 
-/* The frame's places in pending, when those that are settled are no longer there. The search is at the frame. */
+/* Adjusts the frame's places in pending to the removal of the settled requests. The search is at the frame. */
 static void shift_places(const aph_oracle *o, aphi_frame *f, const bool *settled)
 {
     uint32_t tried = 0, before = 0;
@@ -369,19 +369,19 @@ static void shift_places(const aph_oracle *o, aphi_frame *f, const bool *settled
     f->likely -= before;
 }
 
-/* As settle, where the frames from the `oldest` on are kept; the search is at the first of them. `bits` are those of
- * the configuration at the end. */
-static void settle_below(aph_oracle *o, size_t oldest, uint64_t *bits)
+/* As remove_settled, with frames kept from `oldest` on; the search is at the first of them. `bits` are those of the
+ * configuration at the end of the window. */
+static void remove_settled_below(aph_oracle *o, size_t oldest, uint64_t *bits)
 {
     bool *settled = aphi_alloc_zero((o->op_count + 1) * sizeof *settled);
     uint32_t at = o->at;
     if (find_settled(o, settled)) {
         for (size_t i = oldest; i < o->frame_count; i++) {
             while (o->at < o->frames[i].at)
-                aphi_pending_pass(o);
+                aphi_pending_advance(o);
             shift_places(o, &o->frames[i], settled);
         }
-        aphi_pending_back(o, at);
+        aphi_pending_rewind(o, at);
         size_t kept = 0;
         for (size_t i = 0; i < o->pending_count; i++) {
             uint32_t slot = o->ops[o->pending[i]].slot;
@@ -401,8 +401,8 @@ static void settle_below(aph_oracle *o, size_t oldest, uint64_t *bits)
     free(settled);
 }
 
-/* Give up, untried, what the oldest frames could still try, and all before them. A failure will then not be certain. */
-static void let_go(aph_oracle *o)
+/* Drops the oldest frames with their untried candidates. A failure is then not certain. */
+static void drop_oldest(aph_oracle *o)
 {
     aphi_core core = o->core;
     uint64_t *bits = aphi_copy(o->bits, o->words * sizeof *bits);
@@ -412,9 +412,9 @@ static void let_go(aph_oracle *o)
     bool kept = oldest < o->frame_count;
     aphi_frame f =
         kept ? o->frames[oldest] : (aphi_frame){.core = core, .at = o->at, .order_count = (uint32_t)o->order_count};
-    one_root(o, &f.core, kept ? o->frame_bits + oldest * o->words : bits, f.order_count);
-    aphi_pending_back(o, f.at);
-    settle_below(o, oldest, bits);
+    set_single_root(o, &f.core, kept ? o->frame_bits + oldest * o->words : bits, f.order_count);
+    aphi_pending_rewind(o, f.at);
+    remove_settled_below(o, oldest, bits);
     uint32_t *keep = requests_since(o, &n);
     o->base_count = o->pending_count;
     o->event_base += f.at;
@@ -429,55 +429,55 @@ static void let_go(aph_oracle *o)
     }
     keep_requests(o, keep, n);
     o->at = o->deepest = 0;
-    aphi_pending_end(o);
+    aphi_pending_advance_to_end(o);
     aphi_search_clear(o);
     o->core = core;
     memcpy(o->bits, bits, o->words * sizeof *bits);
     free(keep);
     free(bits);
-    o->let_go = true;
+    o->dropped = true;
 }
 
-/* Patience: find all configurations, where nothing is in flight if that comes, and if there are too many, later. */
-static void forget_patiently(aph_oracle *o)
+/* Finds all configurations; waits for a moment without known responses, and retries later if there are too many. */
+static void trim_patiently(aph_oracle *o)
 {
-    if (o->foretold && o->event_count < 2 * o->window_max)
+    if (o->known_answers && o->event_count < 2 * o->window_max)
         return;
     uint64_t before = o->configurations;
-    bool done = aphi_search_collect(o, 4 * o->event_count);
-    /* What forgetting costs is not part of what the search visited. */
+    bool done = aphi_search_find_all(o, 4 * o->event_count);
+    /* Trimming does not count as visits of the search. */
     o->configurations = before;
     o->window_max = done ? APHI_WINDOW_MIN : 2 * o->window_max;
 }
 
-/* One configuration is all there is. Nothing is moved or allocated. */
-static void begin_anew(aph_oracle *o)
+/* Only one configuration is left: nothing is moved or allocated. */
+static void start_from_single(aph_oracle *o)
 {
-    one_root(o, &o->core, o->bits, o->order_count);
+    set_single_root(o, &o->core, o->bits, o->order_count);
     o->event_base += o->event_count;
     o->event_count = o->op_count = 0;
     aphi_search_start_window(o);
 }
 
-void aphi_search_rest(aph_oracle *o)
+void aphi_search_trim_idle(aph_oracle *o)
 {
     if (!o->frame_count && o->root_next == o->root_count) {
-        begin_anew(o);
+        start_from_single(o);
         return;
     }
-    uint64_t before = o->configurations; /* what forgetting costs is not part of what the search visited */
-    if (!aphi_search_collect(o, REST_BUDGET))
-        o->rest_at = 2 * o->event_count;
-    o->configurations = o->calm_since = before;
+    uint64_t before = o->configurations; /* trimming does not count as visits */
+    if (!aphi_search_find_all(o, IDLE_BUDGET))
+        o->idle_trim_at = 2 * o->event_count;
+    o->configurations = o->progress_at = before;
 }
 
 void aphi_search_trim_window(aph_oracle *o)
 {
     if (!o->frame_count && o->root_next == o->root_count)
-        aphi_search_collect(o, 0);
+        aphi_search_find_all(o, 0);
     else if (o->options.patient)
-        forget_patiently(o);
+        trim_patiently(o);
     else if (o->event_count >= 2 * o->window_max)
-        let_go(o);
+        drop_oldest(o);
 }
 

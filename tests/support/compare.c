@@ -168,7 +168,7 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
         if (j.verdict == APH_PASS && mode == COMPARE_LOST && model->rpc)
             j.verdict = judge_lost(o, h, j.at);
         if (j.verdict == APH_PASS && (mode == COMPARE_FORGET || mode == COMPARE_FORGET_LIVE))
-            aphi_search_collect(o, 1000000);
+            aphi_search_find_all(o, 1000000);
         if (j.verdict != APH_PASS)
             break;
     }

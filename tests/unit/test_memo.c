@@ -35,7 +35,7 @@ static void test_every_part_counts(void **unused)
     (void)unused;
     aphi_memo m = {0};
     aphi_memo_clear(&m, 1);
-    aphi_core core = {.state = aph_int(1), .answers = aph_int(2), .store = aph_int(3), .mail = aph_int(4)};
+    aphi_core core = {.state = aph_int(1), .answers = aph_int(2), .store = aph_int(3), .outbox = aph_int(4)};
     assert_false(seen(&m, 7, core, 5, 0));
     add(&m, 7, core, 5, 0);
     assert_true(seen(&m, 7, core, 5, 0));
@@ -43,7 +43,7 @@ static void test_every_part_counts(void **unused)
     assert_false(seen(&m, 7, core, 4, 0));
     assert_false(seen(&m, 7, core, 7, 0));
     aphi_core others[4] = {core, core, core, core};
-    others[0].state = others[1].answers = others[2].store = others[3].mail = aph_int(9);
+    others[0].state = others[1].answers = others[2].store = others[3].outbox = aph_int(9);
     for (int i = 0; i < 4; i++)
         assert_false(seen(&m, 7, others[i], 5, 0));
     aphi_memo_clear(&m, 1);

@@ -212,7 +212,7 @@ static aph_fault fault_of(const aph_model *model, aph_oracle_options options, co
     aph_fault fault = aph_oracle_fault(o, &message);
     assert_int_equal(o->verdict, fault ? APH_UNKNOWN : APH_PASS);
     if (part && !strstr(message, part))
-        fail_msg("%s: \"%s\" does not speak of \"%s\"", text, message, part);
+        fail_msg("%s: \"%s\" does not contain \"%s\"", text, message, part);
     aph_oracle_close(o);
     return fault;
 }
@@ -225,7 +225,7 @@ static void test_bad_input(void **unused)
     assert_int_equal(fault_of(r, plain, "1>{\"f\":\"pop\"} 1<ok", "pop"), APH_FAULT_REQUEST);
     assert_int_equal(fault_of(r, plain, "1>{\"f\":\"cas\"} 1<ok", "value"), APH_FAULT_REQUEST);
     assert_int_equal(fault_of(r, plain, "1<ok", "connection 1"), APH_FAULT_ANSWER);
-    assert_int_equal(fault_of(r, plain, "1>r 1<null 1<null", "nothing was asked"), APH_FAULT_ANSWER);
+    assert_int_equal(fault_of(r, plain, "1>r 1<null 1<null", "response without a request"), APH_FAULT_ANSWER);
     assert_int_equal(fault_of(r, plain, "1>r 2<null", "connection 2"), APH_FAULT_ANSWER);
     assert_int_equal(fault_of(r, plain, "1>r 1<null", NULL), APH_FAULT_NONE);
 }
@@ -294,7 +294,7 @@ static void test_impure_models_are_found(void **unused)
     const aph_model impure = {.version = APH_MODEL_VERSION, .name = "impure", .step = impure_step, .rpc = true};
     calls = 0;
     const char *text = "1>1 1<0 1>1 1<1 1>1 1<2 1>1 1<3";
-    assert_int_equal(fault_of(&impure, (aph_oracle_options){0}, text, "twice"), APH_FAULT_IMPURE);
+    assert_int_equal(fault_of(&impure, (aph_oracle_options){0}, text, "two runs"), APH_FAULT_IMPURE);
 }
 
 static void test_broken_promises_are_found(void **unused)
@@ -307,7 +307,7 @@ static void test_broken_promises_are_found(void **unused)
     }
     const aph_model counting = {.version = APH_MODEL_VERSION, .name = "false", .step = counting_step, .rpc = true,
                                 .reads = all_read};
-    assert_int_equal(fault_of(&counting, (aph_oracle_options){0}, "1>1 1<ok 1>1 1<ok", "reads"), APH_FAULT_PROMISE);
+    assert_int_equal(fault_of(&counting, (aph_oracle_options){0}, "1>1 1<ok 1>1 1<ok", "is a read"), APH_FAULT_PROMISE);
 }
 
 static void test_distrusted_promises_are_not_used(void **unused)
@@ -343,7 +343,7 @@ static void test_a_model_that_never_receives(void **unused)
     const aph_model restless = {.version = APH_MODEL_VERSION, .name = "restless", .step = restless_step};
     char error[200] = "";
     assert_null(aph_oracle_open(&restless, &(aph_oracle_options){0}, error, sizeof error));
-    assert_non_null(strstr(error, "without receiving"));
+    assert_non_null(strstr(error, "never receives"));
 }
 
 static void test_nothing_is_added_after_the_end(void **unused)

@@ -96,7 +96,7 @@ static void test_orders_that_are_changed(void **unused)
     aph_value e = explained(r, three);
     assert_ptr_equal(aph_field(e, "order"), ORDER(0, 2, 4));
     rejected(r, three, with_order(e, ORDER(2, 0, 4)), "");
-    rejected(r, three, with_order(e, ORDER(0, 4, 2)), "another answer");
+    rejected(r, three, with_order(e, ORDER(0, 4, 2)), "differs from the observed");
     rejected(r, three, with_order(e, ORDER(0, 0, 2, 4)), "twice");
     rejected(r, three, with_order(e, ORDER(0, 2, 4, 4)), "twice");
     rejected(r, three, with_order(e, ORDER(0, 2)), "not explained");
@@ -188,7 +188,7 @@ static void test_a_beginning_with_unknowns(void **unused)
     rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7, n7))), "initial"); /* x is x */
     rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7))), "initial");
     rejected(&m, text, aph_put(e, "initial", APH_ARRAY_OF(n3, n7, n3)), "initial");
-    rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n7, n3, n7))), "another answer");
+    rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n7, n3, n7))), "differs from the observed");
 }
 
 static const char *const tagged =
@@ -203,13 +203,13 @@ static void test_choices_that_are_changed(void **unused)
     aph_value e = explained(m, tagged), choices = aph_field(e, "choices");
     assert_ptr_equal(aph_at(choices, 0), aph_int(1)); /* a strong tag */
     assert_ptr_equal(aph_at(choices, 1), aph_str("x"));
-    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_str("y"))), "another answer");
-    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_int(2))), "another answer");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_str("y"))), "differs from the observed");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_int(2))), "differs from the observed");
     rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_int(3))), "range");
     rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_int(-1))), "range");
     rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 0, aph_str("1"))), "kind");
     rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_int(4))), "kind");
-    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_symbol(APH_STR, 0))), "symbolic");
+    rejected(m, tagged, aph_put(e, "choices", aph_replace(choices, 1, aph_symbol(APH_STR, 0))), "symbols");
     rejected(m, tagged, aph_put(e, "choices", aph_slice(choices, 0, 1)), "fewer choices");
     rejected(m, tagged, aph_remove(e, aph_str("choices")), "fewer choices");
 }
@@ -220,9 +220,9 @@ static void test_another_history(void **unused)
     (void)unused;
     const aph_model *r = &aph_model_register;
     aph_value e = explained(r, three);
-    rejected(r, "1>w1 1<ok 2>w3 2<ok 3>r 3<2", e, "another answer");
+    rejected(r, "1>w1 1<ok 2>w3 2<ok 3>r 3<2", e, "differs from the observed");
     rejected(r, "1>w1 1<ok 2>w2 2<ok 3>r 3<2 4>r 4<2", e, "not explained");
-    rejected(r, "1>{\"f\":\"pop\"} 1<ok 2>w2 2<ok 3>r 3<2", e, "does not go on");
+    rejected(r, "1>{\"f\":\"pop\"} 1<ok 2>w2 2<ok 3>r 3<2", e, "the model stops");
 }
 
 int main(void)
