@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * history_capture.c - keep a whole trace in memory, taken apart as it is judged. */
+ * history_capture.c - a whole trace in memory, split into parts as it is checked. */
 #include "check/history_capture.h"
 
 #include "base/memory.h"
@@ -18,9 +18,9 @@ static void mark_histories(void *context)
     }
 }
 
-void aphi_history_capture_init(aphi_history_capture *h, const aph_model *model, const char *environment, bool apart)
+void aphi_history_capture_init(aphi_history_capture *h, const aph_model *model, const char *environment, bool split)
 {
-    *h = (aphi_history_capture){.model = model, .apart = apart};
+    *h = (aphi_history_capture){.model = model, .split = split};
     aphi_env_named(environment, &h->env);
     aph_root_add(mark_histories, h);
 }
@@ -34,9 +34,9 @@ void aphi_history_capture_deinit(aphi_history_capture *h)
     free(h->open);
 }
 
-static size_t part_of(aphi_history_capture *h, aph_value message, bool paired)
+static size_t find_part(aphi_history_capture *h, aph_value message, bool paired)
 {
-    aph_value part = h->apart ? h->model->part(message) : APH_NIL;
+    aph_value part = h->split ? h->model->part(message) : APH_NIL;
     for (size_t i = h->count; i-- > 0;)
         if (h->parts[i].part == part)
             return i;
@@ -55,14 +55,14 @@ static size_t add_event(aphi_history *h, aphi_history_event e)
 
 static void add_request(aphi_history_capture *h, aphi_history_event e, bool paired)
 {
-    size_t part = part_of(h, e.message, paired), event = add_event(&h->parts[part].history, e);
+    size_t part = find_part(h, e.message, paired), event = add_event(&h->parts[part].history, e);
     if (e.lost)
         return;
     APHI_RESERVE(h->open, h->open_capacity, h->open_count + 1);
     h->open[h->open_count++] = (struct aphi_open_request){e.connection, part, event};
 }
 
-/* The connection's oldest open request ends. */
+/* Removes the oldest pending request of the connection. Returns false if there is none. */
 static bool end_request(aphi_history_capture *h, int64_t connection, struct aphi_open_request *ended)
 {
     for (size_t i = 0; i < h->open_count; i++)
@@ -76,16 +76,16 @@ static bool end_request(aphi_history_capture *h, int64_t connection, struct aphi
 
 static void add_answer(aphi_history_capture *h, aphi_history_event e)
 {
-    struct aphi_open_request asked = {0};
-    bool known = end_request(h, e.connection, &asked);
+    struct aphi_open_request request = {0};
+    bool known = end_request(h, e.connection, &request);
     if (!h->count)
         return;
-    aphi_history *history = &h->parts[asked.part].history;
+    aphi_history *history = &h->parts[request.part].history;
     bool pair = known && history->paired;
-    e.other = pair ? asked.event : SIZE_MAX;
+    e.other = pair ? request.event : SIZE_MAX;
     size_t event = add_event(history, e);
     if (pair)
-        history->events[asked.event].other = event;
+        history->events[request.event].other = event;
 }
 
 void aphi_history_capture_add(aphi_history_capture *h, const aphi_lookahead_event *o, bool paired)
@@ -97,11 +97,11 @@ void aphi_history_capture_add(aphi_history_capture *h, const aphi_lookahead_even
                             .line = o->seen.line,
                             .other = SIZE_MAX,
                             .lost = o->future == APH_FUTURE_LOST};
-    struct aphi_open_request asked;
+    struct aphi_open_request request;
     if (o->seen.kind == APHI_SENT)
         add_request(h, e, paired);
     else if (o->seen.kind == APHI_RECEIVED)
         add_answer(h, e);
-    else if (o->seen.kind == APHI_LOST && !o->foretold && end_request(h, e.connection, &asked))
-        h->parts[asked.part].history.events[asked.event].lost = true;
+    else if (o->seen.kind == APHI_LOST && !o->foretold && end_request(h, e.connection, &request))
+        h->parts[request.part].history.events[request.event].lost = true;
 }

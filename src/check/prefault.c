@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prefault.c - have memory ready before the clock starts.
+ * prefault.c - allocation of memory pages before a check is timed.
  *
- * Idea:       memory is allocated, touched and freed, so that the allocator hands out the same pages again. Nothing is
- *             computed, and nothing is fetched into the processor's cache: all of the check is still to come.
- * Cost:       two microseconds or so for each page; more pages than a short trace needs would only make its user
- *             wait. */
+ * Idea:       memory is allocated, written and freed, so that the allocator reuses its pages. Nothing of the check is
+ *             computed or cached in advance.
+ * Cost:       some two microseconds per page, so only as many pages as a short trace needs. */
 #include "check/prefault.h"
 
 #include "base/memory.h"
@@ -16,7 +15,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { PAGES = 2 << 20, PAGE = 1024 }; /* in bytes; no page is smaller */
+enum { PAGES = 2 << 20, PAGE = 1024 }; /* in bytes; the smallest page size */
 
 void aphi_prefault(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prefault.h - have memory ready before the clock starts.
+ * prefault.h - allocation of memory pages before a check is timed.
  *
- * A trace of a hundred operations is checked in less time than the system takes to hand out the pages for it. */
+ * The check of a hundred operations takes less time than the system takes to map the pages for it. */
 #ifndef APHI_CHECK_PREFAULT_H
 #define APHI_CHECK_PREFAULT_H
 
-/* Once, at the beginning: have pages. Does its work the first time it is called. */
+/* Maps pages for the allocator. Only the first call has an effect. */
 void aphi_prefault(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * waivers.c - known violations that a user allows: which of them a trace needs, and which would allow it. */
+ * waivers.c - the waivers that a trace needs, and those that would let it pass. */
 #include "check/waivers.h"
 
 #include "base/clock.h"
@@ -78,6 +78,6 @@ void aphi_waive_tell(aphi_buffer *out, const aph_model *model, uint64_t known, a
 {
     for (size_t i = 0; needs && model->waivers[i].name; i++)
         if (!(known >> i & 1) && aph_str_is(aph_field(needs, model->waivers[i].name), "not needed"))
-            aphi_buffer_format(out, "the waiver %s was never used: the last run is explained without it\n",
+            aphi_buffer_format(out, "waiver %s: not needed; the last run is explained without it\n",
                                model->waivers[i].name);
 }

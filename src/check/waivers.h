@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * waivers.h - known violations that a user allows: which of them a trace needs, and which would allow it. */
+ * waivers.h - the waivers that a trace needs, and those that would let it pass. */
 #ifndef APHI_CHECK_WAIVERS_H
 #define APHI_CHECK_WAIVERS_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * edn.c - an EDN reader that either skips forms or makes values of them; see edn.h.
+ * edn.c - an EDN reader that skips forms or converts them to values; see edn.h.
  *
- * Idea:       one grammar for both: where e is NULL, nothing is made. A history's map is first skipped, which tells
- *             where its members are, and then only those that matter are read.
+ * Idea:       one grammar for both: without e, no value is built. The map of an operation is first skipped, which finds
+ *             its members, and then only the members in use are converted.
  * Invariants: the text ends with a NUL (source.h), which counts as a delimiter, so every loop stops there.
- * Cost:       one pass; items wait on one stack that is kept; the C stack is bounded by DEPTH_MAX.
+ * Cost:       one pass; items are kept on one reused stack; the C stack is bounded by DEPTH_MAX.
  */
 #include "trace/edn.h"
 
@@ -15,10 +15,10 @@
 #include "value/heap.h"
 
 enum { DEPTH_MAX = 256 };
-static const char too_deep[] = "forms are nested more than 256 deep";
+static const char too_deep[] = "forms are nested more than 256 levels deep";
 
-static bool form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth);
-static bool blank(aphi_cursor *c, int depth);
+static bool read_form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth);
+static bool skip_blank(aphi_cursor *c, int depth);
 
 void aphi_edn_deinit(aphi_edn *e)
 {
@@ -26,17 +26,17 @@ void aphi_edn_deinit(aphi_edn *e)
     aphi_buffer_free(&e->text);
 }
 
-static bool malformed(aphi_cursor *c, const char *where, const char *message)
+static bool fail_malformed(aphi_cursor *c, const char *where, const char *message)
 {
     return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, where, message);
 }
 
 static bool fail_here(aphi_cursor *c, const char *message)
 {
-    return *c->at == '\0' ? aphi_cursor_fail_nul(c) : malformed(c, c->at, message);
+    return *c->at == '\0' ? aphi_cursor_fail_nul(c) : fail_malformed(c, c->at, message);
 }
 
-/* Bytes by what they end. The NUL ends everything. */
+/* Bytes by the tokens that they end. NUL ends all. */
 enum { BLANK = 1, DELIMITER = 2, IN_STRING = 4 };
 static const unsigned char classes[256] = {
     ['\0'] = DELIMITER | IN_STRING,
@@ -47,7 +47,7 @@ static const unsigned char classes[256] = {
     ['"'] = DELIMITER | IN_STRING, ['\\'] = IN_STRING,
 };
 
-static bool is(char byte, int class)
+static bool has_class(char byte, int class)
 {
     return classes[(unsigned char)byte] & class;
 }
@@ -57,30 +57,30 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-static bool discard(aphi_cursor *c, int depth)
+static bool skip_discarded(aphi_cursor *c, int depth)
 {
     if (depth >= DEPTH_MAX)
-        return malformed(c, c->at, too_deep);
+        return fail_malformed(c, c->at, too_deep);
     c->at += 2;
-    return blank(c, depth + 1) && form(NULL, c, NULL, depth + 1);
+    return skip_blank(c, depth + 1) && read_form(NULL, c, NULL, depth + 1);
 }
 
-/* At the end of the window, or at a # before it that more text could make a #_: what is here is not known yet. */
+/* At the end of the window, or at a last # that could become #_: more text is needed. */
 static bool is_undecided(const aphi_cursor *c)
 {
     return !c->whole && c->at + (*c->at == '#') == c->end;
 }
 
-static bool blank(aphi_cursor *c, int depth)
+static bool skip_blank(aphi_cursor *c, int depth)
 {
     for (;;) {
-        while (is(*c->at, BLANK))
+        while (has_class(*c->at, BLANK))
             c->at++;
         if (*c->at == ';') {
             const char *newline = memchr(c->at, '\n', (size_t)(c->end - c->at));
             c->at = newline ? newline : c->end;
         } else if (c->at[0] == '#' && c->at[1] == '_') {
-            if (!discard(c, depth))
+            if (!skip_discarded(c, depth))
                 return false;
         } else {
             c->starved = is_undecided(c);
@@ -91,17 +91,17 @@ static bool blank(aphi_cursor *c, int depth)
 
 /* ---- atoms ------------------------------------------------------------------------------------------------------- */
 
-/* The run of bytes up to a delimiter. */
-static bool token(aphi_cursor *c, aphi_slice *s)
+/* The bytes up to a delimiter. */
+static bool read_token(aphi_cursor *c, aphi_slice *s)
 {
     const char *from = c->at;
-    while (!is(*c->at, DELIMITER))
+    while (!has_class(*c->at, DELIMITER))
         c->at++;
     *s = (aphi_slice){from, (size_t)(c->at - from)};
     return *c->at || (c->at == c->end && c->whole) || aphi_cursor_fail_nul(c);
 }
 
-/* What a number that is no integer looks like: a fraction, an exponent, a ratio, a trailing M. */
+/* A number that is not an integer: with a fraction, an exponent, a ratio or a trailing M. */
 static bool is_fraction(aphi_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -121,12 +121,12 @@ static bool build_number(aphi_cursor *c, aphi_slice s, aph_value *v)
     if (fault == APHI_TRACE_RANGE)
         return aphi_cursor_fail(c, fault, s.at, "the integer does not fit in 64 bits; write it as a string");
     if (fault == APHI_TRACE_NONE && digits.n > sign + 1 && s.at[sign] == '0')
-        return malformed(c, s.at, "a number must not begin with 0");
+        return fail_malformed(c, s.at, "a number must not begin with 0");
     if (fault != APHI_TRACE_NONE && is_fraction(s))
         return aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at,
                                 "only integers can be used in a value; write the number as a string or scale it");
     if (fault != APHI_TRACE_NONE)
-        return malformed(c, s.at, "not a number that EDN knows");
+        return fail_malformed(c, s.at, "not a number of EDN");
     *v = aph_int(i);
     return true;
 }
@@ -149,25 +149,25 @@ static bool build_atom(aphi_cursor *c, aphi_slice s, aph_value *v)
     return true;
 }
 
-static bool atom(aphi_edn *e, aphi_cursor *c, aph_value *v)
+static bool read_atom(aphi_edn *e, aphi_cursor *c, aph_value *v)
 {
     aphi_slice s;
-    return token(c, &s) && (!e || build_atom(c, s, v));
+    return read_token(c, &s) && (!e || build_atom(c, s, v));
 }
 
-static bool keyword(aphi_edn *e, aphi_cursor *c, aph_value *v)
+static bool read_keyword(aphi_edn *e, aphi_cursor *c, aph_value *v)
 {
     aphi_slice s;
-    if (!token(c, &s))
+    if (!read_token(c, &s))
         return false;
     if (s.n == 1)
-        return malformed(c, s.at, "a colon without a name");
+        return fail_malformed(c, s.at, "colon without a name");
     if (e)
         *v = aph_bytes(s.at + 1, s.n - 1);
     return true;
 }
 
-static int hex(char byte)
+static int hex_digit(char byte)
 {
     if (is_digit(byte))
         return byte - '0';
@@ -177,11 +177,11 @@ static int hex(char byte)
 }
 
 /* Four hexadecimal digits at p, or -1. */
-static int32_t hex4(const char *p)
+static int32_t read_hex4(const char *p)
 {
     int32_t code = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex(p[i]);
+        int digit = hex_digit(p[i]);
         if (digit < 0)
             return -1;
         code = code * 16 + digit;
@@ -202,10 +202,10 @@ static void add_utf8(aphi_buffer *b, uint32_t code)
         aphi_buffer_byte(b, (char)(0x80 | (code >> (6 * tail) & 63)));
 }
 
-/* \uXXXX at p, perhaps the first half of a surrogate pair, perhaps a byte written as \udcXX. The bytes taken, or 0. */
-static size_t unescape_unicode(aphi_buffer *b, const char *p)
+/* Decodes \uXXXX at p, a surrogate pair, or a byte written as \udcXX. Returns the number of bytes read, or 0. */
+static size_t decode_unicode(aphi_buffer *b, const char *p)
 {
-    int32_t code = hex4(p + 2);
+    int32_t code = read_hex4(p + 2);
     if (code < 0 || (code >= 0xdc00 && code < 0xdc80) || (code > 0xdcff && code <= 0xdfff))
         return 0;
     if (code >= 0xdc80 && code <= 0xdcff) {
@@ -216,19 +216,19 @@ static size_t unescape_unicode(aphi_buffer *b, const char *p)
         add_utf8(b, (uint32_t)code);
         return 6;
     }
-    int32_t low = p[6] == '\\' && p[7] == 'u' ? hex4(p + 8) : -1;
+    int32_t low = p[6] == '\\' && p[7] == 'u' ? read_hex4(p + 8) : -1;
     if (low < 0xdc00 || low > 0xdfff)
         return 0;
     add_utf8(b, 0x10000u + (((uint32_t)code - 0xd800) << 10) + ((uint32_t)low - 0xdc00));
     return 12;
 }
 
-/* The escape at p, which is followed by the closing quote of its string. The bytes taken, or 0. */
-static size_t unescape(aphi_buffer *b, const char *p)
+/* Decodes the escape at p; a closing quote follows. Returns the number of bytes read, or 0. */
+static size_t decode_escape(aphi_buffer *b, const char *p)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     if (p[1] == 'u')
-        return unescape_unicode(b, p);
+        return decode_unicode(b, p);
     const char *known = strchr(from, p[1]);
     if (!known)
         return 0;
@@ -244,21 +244,21 @@ static bool build_escaped(aphi_edn *e, aphi_cursor *c, const char *from, const c
         aphi_buffer_add(&e->text, from, (size_t)((escape ? escape : to) - from));
         if (!escape)
             break;
-        size_t taken = unescape(&e->text, escape);
-        if (taken == 0)
-            return malformed(c, escape, "not an escape that EDN knows");
-        from = escape + taken;
+        size_t used = decode_escape(&e->text, escape);
+        if (used == 0)
+            return fail_malformed(c, escape, "not an escape of EDN");
+        from = escape + used;
     }
     *v = aph_bytes(e->text.data, e->text.n);
     return true;
 }
 
-static bool string(aphi_edn *e, aphi_cursor *c, aph_value *v)
+static bool read_string(aphi_edn *e, aphi_cursor *c, aph_value *v)
 {
     const char *from = ++c->at;
     bool escaped = false;
     for (;;) {
-        while (!is(*c->at, IN_STRING))
+        while (!has_class(*c->at, IN_STRING))
             c->at++;
         if (*c->at == '"')
             break;
@@ -286,56 +286,56 @@ static bool build_character(aphi_cursor *c, aphi_slice name, aph_value *v)
     if (i < 6)
         *v = aph_bytes(bytes + i, 1);
     else if (name.n == 5 && *name.at == 'u')
-        return malformed(c, name.at - 1, "write this character as a string");
+        return fail_malformed(c, name.at - 1, "write this character as a string");
     else
         *v = aph_bytes(name.at, name.n);
     return true;
 }
 
-/* \a, \newline, and delimiters such as \( too. */
-static bool character(aphi_edn *e, aphi_cursor *c, aph_value *v)
+/* \a, \newline, or a delimiter such as \(. */
+static bool read_character(aphi_edn *e, aphi_cursor *c, aph_value *v)
 {
     const char *from = ++c->at;
     if (*from == '\0')
         return aphi_cursor_fail_nul(c);
     c->at++;
     aphi_slice rest;
-    if (!token(c, &rest))
+    if (!read_token(c, &rest))
         return false;
     return !e || build_character(c, (aphi_slice){from, rest.n + 1}, v);
 }
 
 /* ---- collections ------------------------------------------------------------------------------------------------- */
 
-static void push(aphi_edn *e, aph_value v)
+static void push_item(aphi_edn *e, aph_value v)
 {
     APHI_RESERVE(e->stack, e->stack_capacity, e->stack_count + 1);
     e->stack[e->stack_count++] = v;
 }
 
-/* Forms up to the closing byte; built ones are left on the stack. */
-static bool items(aphi_edn *e, aphi_cursor *c, char closing, size_t *count, int depth)
+/* Reads forms up to the closing byte; values are left on the stack. */
+static bool read_items(aphi_edn *e, aphi_cursor *c, char closing, size_t *count, int depth)
 {
     aph_value item = APH_NIL;
     for (*count = 0;; ++*count) {
-        if (!blank(c, depth))
+        if (!skip_blank(c, depth))
             return false;
         if (*c->at == closing)
             break;
-        if (!form(e, c, &item, depth + 1))
+        if (!read_form(e, c, &item, depth + 1))
             return false;
         if (e)
-            push(e, item);
+            push_item(e, item);
     }
     c->at++;
     return true;
 }
 
-static bool sequence(aphi_edn *e, aphi_cursor *c, char closing, aph_value *v, int depth)
+static bool read_sequence(aphi_edn *e, aphi_cursor *c, char closing, aph_value *v, int depth)
 {
     size_t base = e ? e->stack_count : 0, count;
     c->at++;
-    if (!items(e, c, closing, &count, depth))
+    if (!read_items(e, c, closing, &count, depth))
         return false;
     if (e) {
         *v = aph_array(count, e->stack + base);
@@ -349,11 +349,11 @@ static int compare_items(const void *a, const void *b)
     return aph_compare(*(const aph_value *)a, *(const aph_value *)b);
 }
 
-static bool set(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+static bool read_set(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 {
     size_t base = e ? e->stack_count : 0, count;
     c->at += 2;
-    if (!items(e, c, '}', &count, depth))
+    if (!read_items(e, c, '}', &count, depth))
         return false;
     if (e) {
         if (count)
@@ -364,14 +364,14 @@ static bool set(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
     return true;
 }
 
-static bool map(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+static bool read_map(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 {
     const char *from = c->at++;
     size_t base = e ? e->stack_count : 0, count;
-    if (!items(e, c, '}', &count, depth))
+    if (!read_items(e, c, '}', &count, depth))
         return false;
     if (count % 2)
-        return malformed(c, from, "a map with a key that has no value");
+        return fail_malformed(c, from, "map with a key without a value");
     if (!e)
         return true;
     for (size_t i = 0; i < count; i += 2)
@@ -379,15 +379,15 @@ static bool map(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
     *v = aphi_object_of(count / 2, e->stack + base);
     e->stack_count = base;
     if (aph_count(*v) != count / 2)
-        return malformed(c, from, "a map with the same key twice");
+        return fail_malformed(c, from, "map with the same key twice");
     return true;
 }
 
 /* ##Inf and ##NaN. */
-static bool symbolic_number(aphi_edn *e, aphi_cursor *c)
+static bool reject_symbolic_number(aphi_edn *e, aphi_cursor *c)
 {
     aphi_slice s;
-    if (!token(c, &s))
+    if (!read_token(c, &s))
         return false;
     return !e || aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at, "only integers can be used in a value");
 }
@@ -397,58 +397,58 @@ static bool skip_tag(aphi_cursor *c, int depth)
 {
     const char *from = c->at++;
     aphi_slice name;
-    if (!token(c, &name))
+    if (!read_token(c, &name))
         return false;
     if (name.n == 0)
-        return *c->at == '\0' ? aphi_cursor_fail_nul(c) : malformed(c, from, "# without a tag");
-    return blank(c, depth);
+        return *c->at == '\0' ? aphi_cursor_fail_nul(c) : fail_malformed(c, from, "# without a tag");
+    return skip_blank(c, depth);
 }
 
-static bool tagged(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+static bool read_tagged(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 {
-    return skip_tag(c, depth) && form(e, c, v, depth + 1);
+    return skip_tag(c, depth) && read_form(e, c, v, depth + 1);
 }
 
-static bool form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+static bool read_form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 {
     if (depth >= DEPTH_MAX)
-        return malformed(c, c->at, too_deep);
+        return fail_malformed(c, c->at, too_deep);
     switch (*c->at) {
-    case '{': return map(e, c, v, depth);
-    case '[': return sequence(e, c, ']', v, depth);
-    case '(': return sequence(e, c, ')', v, depth);
-    case '"': return string(e, c, v);
-    case ':': return keyword(e, c, v);
-    case '\\': return character(e, c, v);
+    case '{': return read_map(e, c, v, depth);
+    case '[': return read_sequence(e, c, ']', v, depth);
+    case '(': return read_sequence(e, c, ')', v, depth);
+    case '"': return read_string(e, c, v);
+    case ':': return read_keyword(e, c, v);
+    case '\\': return read_character(e, c, v);
     case '#':
         if (c->at[1] == '{')
-            return set(e, c, v, depth);
-        return c->at[1] == '#' ? symbolic_number(e, c) : tagged(e, c, v, depth);
+            return read_set(e, c, v, depth);
+        return c->at[1] == '#' ? reject_symbolic_number(e, c) : read_tagged(e, c, v, depth);
     case '\0': return aphi_cursor_fail_nul(c);
-    case ')': case ']': case '}': return malformed(c, c->at, "a closing bracket that closes nothing");
-    default: return atom(e, c, v);
+    case ')': case ']': case '}': return fail_malformed(c, c->at, "closing bracket without an opening one");
+    default: return read_atom(e, c, v);
     }
 }
 
 bool aphi_edn_blank(aphi_cursor *c)
 {
-    return blank(c, 0);
+    return skip_blank(c, 0);
 }
 
 bool aphi_edn_skip(aphi_cursor *c)
 {
-    return form(NULL, c, NULL, 0);
+    return read_form(NULL, c, NULL, 0);
 }
 
 bool aphi_edn_build(aphi_edn *e, aphi_cursor *c, aph_value *v)
 {
     e->stack_count = 0;
-    APHI_RESERVE(e->stack, e->stack_capacity, 1); /* so that empty collections have a place too */
-    return form(e, c, v, 0);
+    APHI_RESERVE(e->stack, e->stack_capacity, 1); /* aph_array needs a pointer for empty collections too */
+    return read_form(e, c, v, 0);
 }
 
-/* The name that a key stands for: a keyword without its colon, a string without its quotes. */
-static aphi_slice name_of(aphi_slice key)
+/* A keyword without its colon, a string without its quotes. */
+static aphi_slice key_name(aphi_slice key)
 {
     if (*key.at == ':')
         return (aphi_slice){key.at + 1, key.n - 1};
@@ -465,30 +465,30 @@ static bool skip_tags(aphi_cursor *c)
     return true;
 }
 
-/* Moves behind one form and gives its text. */
+/* Moves behind one form and sets *s to its text. */
 static bool skip_slice(aphi_cursor *c, aphi_slice *s)
 {
     const char *from = c->at;
-    if (!form(NULL, c, NULL, 1))
+    if (!read_form(NULL, c, NULL, 1))
         return false;
     *s = (aphi_slice){from, (size_t)(c->at - from)};
     return true;
 }
 
-static bool member(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count)
+static bool read_member(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count)
 {
     aphi_slice key, item;
-    if (!skip_slice(c, &key) || !blank(c, 0))
+    if (!skip_slice(c, &key) || !skip_blank(c, 0))
         return false;
     if (*c->at == '}')
-        return malformed(c, key.at, "a key that has no value");
+        return fail_malformed(c, key.at, "key without a value");
     if (!skip_slice(c, &item))
         return false;
-    size_t i = aphi_slice_find(name_of(key), names, count);
+    size_t i = aphi_slice_find(key_name(key), names, count);
     if (i == count)
         return true;
     if (slices[i].at)
-        return malformed(c, key.at, "the key is given twice");
+        return fail_malformed(c, key.at, "duplicate key");
     slices[i] = item;
     return true;
 }
@@ -498,14 +498,14 @@ bool aphi_edn_members(aphi_cursor *c, const char *const *names, aphi_slice *slic
     if (!skip_tags(c))
         return false;
     if (*c->at != '{')
-        return fail_here(c, "an operation map such as {:process 0, :type :invoke, :f :read, :value nil} was expected");
+        return fail_here(c, "expected an operation map such as {:process 0, :type :invoke, :f :read, :value nil}");
     c->at++;
     for (;;) {
-        if (!blank(c, 0))
+        if (!skip_blank(c, 0))
             return false;
         if (*c->at == '}')
             break;
-        if (!member(c, names, slices, count))
+        if (!read_member(c, names, slices, count))
             return false;
     }
     c->at++;

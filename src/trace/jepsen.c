@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jepsen.c - Jepsen histories, as logs, EDN and JSON.
+ * jepsen.c - readers of Jepsen histories: logs, EDN and JSON.
  *
- * Idea:       each format finds the same members of an operation as slices of text; what they mean is decided once, and
- *             only what matters is made into a value. So a fraction in the :value of a nemesis does no harm.
+ * Idea:       each format finds the same members of an operation as slices of text; their meaning is decided in one
+ *             place, and only the members in use are converted to values. A fraction in the :value of a nemesis is not
+ *             an error.
  * Picture:    {:process 3, :type :invoke, :f :cas, :value [1 2]}   SENT     {"f":"cas","value":[1,2]}
- *             {:process 3, :type :ok,     :f :cas, :value [1 2]}   RECEIVED what the model's hook makes of it
- *             {:process 3, :type :fail,   ...}                     RECEIVED, or UNDONE if it told nothing
- *             {:process 3, :type :info,   ...}                     LOST, and process 3 is then another connection
+ *             {:process 3, :type :ok,     :f :cas, :value [1 2]}   RECEIVED the result of the model's jepsen hook
+ *             {:process 3, :type :fail,   ...}                     RECEIVED, or UNDONE without a response
+ *             {:process 3, :type :info,   ...}                     LOST; process 3 then becomes another connection
  * Invariants: a process has at most one open operation.
  */
 #include <string.h>
@@ -24,12 +25,12 @@ typedef struct operation {
     aphi_slice member[KEYS];
     aphi_slice all;      /* its text */
     bool json;
-    const char *end;     /* of the text that holds it */
+    const char *end;     /* of the text around it */
 } operation;
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
 
-static int build(aphi_trace *t, const operation *op, aphi_slice s, aph_value *v)
+static int build_member(aphi_trace *t, const operation *op, aphi_slice s, aph_value *v)
 {
     *v = APH_NIL;
     if (!s.at)
@@ -40,7 +41,7 @@ static int build(aphi_trace *t, const operation *op, aphi_slice s, aph_value *v)
 }
 
 /* Without the colon or the quotes around it. */
-static aphi_slice bare(aphi_slice s)
+static aphi_slice strip_quotes(aphi_slice s)
 {
     if (s.n >= 2 && *s.at == '"')
         s = (aphi_slice){s.at + 1, s.n - 2};
@@ -49,12 +50,12 @@ static aphi_slice bare(aphi_slice s)
     return s;
 }
 
-static int shown(aphi_slice s)
+static int shown_length(aphi_slice s)
 {
     return s.n < 40 ? (int)s.n : 40;
 }
 
-/* Why an operation failed: what is no value of ours is kept as text. */
+/* The reason of a failed operation; text that cannot be converted to a value is kept as a string. */
 static aph_value build_reason(aphi_trace *t, const operation *op)
 {
     aphi_slice s = op->member[ERROR];
@@ -72,7 +73,7 @@ static int build_value(aphi_trace *t, const operation *op, aph_value *value, aph
     static const char tuple[] = "#jepsen.independent/tuple";
     aphi_slice s = op->member[VALUE];
     *keyed = op->member[KEY].at != NULL;
-    if (build(t, op, s, value) < 0 || build(t, op, op->member[KEY], key) < 0)
+    if (build_member(t, op, s, value) < 0 || build_member(t, op, op->member[KEY], key) < 0)
         return -1;
     if (op->json || s.n <= sizeof tuple || memcmp(s.at, tuple, sizeof tuple - 1) != 0)
         return 1;
@@ -84,9 +85,9 @@ static int build_value(aphi_trace *t, const operation *op, aph_value *value, aph
     return 1;
 }
 
-/* ---- what an operation means ------------------------------------------------------------------------------------- */
+/* ---- the meaning of an operation --------------------------------------------------------------------------------- */
 
-static int note(const operation *op, aphi_observation *o)
+static int read_note(const operation *op, aphi_observation *o)
 {
     o->kind = APHI_NOTE;
     o->message = aph_bytes(op->all.at, op->all.n);
@@ -100,35 +101,35 @@ static aph_value request_of(aph_value f, aph_value value, aph_value key, bool ke
     return value ? aph_record("f", f, "value", value) : aph_record("f", f);
 }
 
-/* The process goes on after a crash: what it does now has no order with what it did. */
-static void revive(aphi_trace *t, aphi_open_queue *lane)
+/* The process continues after a crash: its new operations are not ordered after its old ones. */
+static void start_connection(aphi_trace *t, aphi_open_queue *queue)
 {
-    lane->crashed = false;
-    lane->lasting = true;
-    lane->connection = -++t->connections;
+    queue->crashed = false;
+    queue->lasting = true;
+    queue->connection = -++t->connections;
 }
 
-static int invoke(aphi_trace *t, const operation *op, aphi_open_queue *lane, aphi_observation *o)
+static int read_invoke(aphi_trace *t, const operation *op, aphi_open_queue *queue, aphi_observation *o)
 {
     aph_value f, value, key;
     bool keyed;
-    if (lane->count > 0)
+    if (queue->count > 0)
         return aphi_trace_fail(t, APHI_TRACE_OVERLAP, op->all.at,
                                "process %lld invokes again while its operation of line %llu is open; "
                                "give operations that overlap different processes",
-                               (long long)lane->process, (unsigned long long)lane->line);
+                               (long long)queue->process, (unsigned long long)queue->line);
     if (!op->member[F].at)
-        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->all.at, "the operation does not say what it does; add :f");
-    if (build(t, op, op->member[F], &f) < 0 || build_value(t, op, &value, &key, &keyed) < 0)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->all.at, "the operation has no :f; add one");
+    if (build_member(t, op, op->member[F], &f) < 0 || build_value(t, op, &value, &key, &keyed) < 0)
         return -1;
-    if (lane->crashed)
-        revive(t, lane);
-    lane->request = request_of(f, value, key, keyed);
-    lane->function = f;
-    lane->line = o->line;
-    aphi_open_queue_push(lane, o->number);
+    if (queue->crashed)
+        start_connection(t, queue);
+    queue->request = request_of(f, value, key, keyed);
+    queue->function = f;
+    queue->line = o->line;
+    aphi_open_queue_push(queue, o->number);
     o->kind = APHI_SENT;
-    o->message = lane->request;
+    o->message = queue->request;
     return 1;
 }
 
@@ -140,15 +141,15 @@ static bool answer_of(const aphi_trace *t, aph_value request, aph_jepsen end, ap
     return end == APH_JEPSEN_OK;
 }
 
-static void crash(aphi_open_queue *lane, aphi_observation *o)
+static void lose_request(aphi_open_queue *queue, aphi_observation *o)
 {
     o->kind = APHI_LOST;
-    lane->crashed = true;
-    lane->lasting = true;
+    queue->crashed = true;
+    queue->lasting = true;
 }
 
-/* An :ok or a :fail. The reason for a failure counts more than its value, which mostly repeats the request. */
-static int complete(aphi_trace *t, const operation *op, aphi_open_queue *lane, int type, aphi_observation *o)
+/* An :ok or a :fail. The :error of a failure replaces its :value, which usually repeats the request. */
+static int read_completion(aphi_trace *t, const operation *op, aphi_open_queue *queue, int type, aphi_observation *o)
 {
     aph_value value, key, answer = APH_NIL;
     bool keyed;
@@ -157,43 +158,43 @@ static int complete(aphi_trace *t, const operation *op, aphi_open_queue *lane, i
     aph_value reason = type == FAIL ? build_reason(t, op) : APH_NIL;
     if (reason)
         value = reason;
-    if (answer_of(t, lane->request, type == OK ? APH_JEPSEN_OK : APH_JEPSEN_FAIL, value, &answer)) {
+    if (answer_of(t, queue->request, type == OK ? APH_JEPSEN_OK : APH_JEPSEN_FAIL, value, &answer)) {
         o->kind = APHI_RECEIVED;
         o->message = answer;
     } else if (o->number - o->ends < APHI_TRACE_REACH) {
         o->kind = APHI_UNDONE;
     } else {
-        crash(lane, o);
+        lose_request(queue, o);
     }
     return 1;
 }
 
-static int check_function(aphi_trace *t, const operation *op, const aphi_open_queue *lane)
+static int check_function(aphi_trace *t, const operation *op, const aphi_open_queue *queue)
 {
     aph_value f;
-    if (build(t, op, op->member[F], &f) < 0)
+    if (build_member(t, op, op->member[F], &f) < 0)
         return -1;
-    if (!op->member[F].at || f == lane->function)
+    if (!op->member[F].at || f == queue->function)
         return 1;
     return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->member[F].at,
-                           "process %lld ends with %.*s what it began otherwise in line %llu; "
-                           "do two processes share a number?",
-                           (long long)lane->process, shown(op->member[F]), op->member[F].at,
-                           (unsigned long long)lane->line);
+                           "process %lld ends %.*s, but line %llu started another operation; give each process its "
+                           "own number",
+                           (long long)queue->process, shown_length(op->member[F]), op->member[F].at,
+                           (unsigned long long)queue->line);
 }
 
-static int end(aphi_trace *t, const operation *op, aphi_open_queue *lane, int type, aphi_observation *o)
+static int read_end(aphi_trace *t, const operation *op, aphi_open_queue *queue, int type, aphi_observation *o)
 {
-    if (lane->count == 0)
+    if (queue->count == 0)
         return aphi_trace_fail(t, APHI_TRACE_ORPHAN, op->all.at,
-                               "process %lld has no open operation that this :%s could end; is its :invoke missing?",
-                               (long long)lane->process, types[type]);
-    if (check_function(t, op, lane) < 0)
+                               "process %lld has no open operation for this :%s; add the missing :invoke",
+                               (long long)queue->process, types[type]);
+    if (check_function(t, op, queue) < 0)
         return -1;
-    o->ends = aphi_open_queue_pop(lane);
+    o->ends = aphi_open_queue_pop(queue);
     if (type != INFO)
-        return complete(t, op, lane, type, o);
-    crash(lane, o);
+        return read_completion(t, op, queue, type, o);
+    lose_request(queue, o);
     return 1;
 }
 
@@ -206,7 +207,7 @@ static int get_process(aphi_trace *t, const operation *op, int64_t *process, boo
     aphi_slice s = op->member[PROCESS];
     if (!s.at)
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->all.at, "the operation has no :process; add one");
-    if (build(t, op, s, &v) < 0)
+    if (build_member(t, op, s, &v) < 0)
         return -1;
     *named = aph_is_str(v);
     if (*named) {
@@ -223,7 +224,7 @@ static int get_process(aphi_trace *t, const operation *op, int64_t *process, boo
 
 static int get_type(aphi_trace *t, const operation *op, int *type)
 {
-    aphi_slice name = bare(op->member[TYPE]);
+    aphi_slice name = strip_quotes(op->member[TYPE]);
     if (!name.at)
         return aphi_trace_fail(t, APHI_TRACE_TYPE, op->all.at,
                                "the operation has no :type; add :invoke, :ok, :fail or :info");
@@ -231,10 +232,11 @@ static int get_type(aphi_trace *t, const operation *op, int *type)
     if (*type < TYPES)
         return 1;
     return aphi_trace_fail(t, APHI_TRACE_TYPE, op->member[TYPE].at,
-                           "the :type of an operation is :invoke, :ok, :fail or :info, not %.*s", shown(name), name.at);
+                           "the :type of an operation is :invoke, :ok, :fail or :info, not %.*s", shown_length(name),
+                           name.at);
 }
 
-static int observe(aphi_trace *t, const operation *op, aphi_observation *o)
+static int read_operation(aphi_trace *t, const operation *op, aphi_observation *o)
 {
     bool named = false;
     int type = TYPES;
@@ -243,19 +245,19 @@ static int observe(aphi_trace *t, const operation *op, aphi_observation *o)
     if (op->member[TIME].at && aphi_slice_int(op->member[TIME], &o->time) != APHI_TRACE_NONE)
         o->time = APHI_NO_TIME;
     if (named)
-        return note(op, o);
+        return read_note(op, o);
     if (get_type(t, op, &type) < 0)
         return -1;
-    aphi_open_queue *lane = aphi_open_requests_at(&t->lanes, o->process);
-    int status = type == INVOKE ? invoke(t, op, lane, o) : end(t, op, lane, type, o);
-    o->connection = lane->connection;
+    aphi_open_queue *queue = aphi_open_requests_at(&t->open_requests, o->process);
+    int status = type == INVOKE ? read_invoke(t, op, queue, o) : read_end(t, op, queue, type, o);
+    o->connection = queue->connection;
     return status;
 }
 
 /* ---- EDN --------------------------------------------------------------------------------------------------------- */
 
-/* Before an operation: 1 at one, 0 at the end of the text, 2 if a bracket was passed. */
-static int before_edn(aphi_trace *t, aphi_cursor *c)
+/* Returns 1 at an operation, 0 at the end of the text, 2 behind a bracket. */
+static int find_edn_operation(aphi_trace *t, aphi_cursor *c)
 {
     if (!aphi_edn_blank(c))
         return -1;
@@ -273,8 +275,8 @@ static int before_edn(aphi_trace *t, aphi_cursor *c)
     return 2;
 }
 
-/* Read with `read` until it gives an observation, the end or an error; where the window ends inside a form, widen it
- * and read the form again. A status of 2: nothing yet, go on. */
+/* Calls `read` until it returns an observation, the end or an error; 2 means to continue. If the window ends inside a
+ * form, widens it and reads the form again. */
 static int read_form(aphi_trace *t, aphi_observation *o, int (*read)(aphi_trace *, aphi_cursor *, aphi_observation *))
 {
     for (;;) {
@@ -293,11 +295,10 @@ static int read_form(aphi_trace *t, aphi_observation *o, int (*read)(aphi_trace 
     }
 }
 
-/* One form, which is begun again if the window is too small for it. */
 static int read_edn(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
 {
     operation op = {.end = c->end};
-    int status = before_edn(t, c);
+    int status = find_edn_operation(t, c);
     if (status != 1)
         return status;
     const char *from = c->at;
@@ -306,7 +307,7 @@ static int read_edn(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
     op.all = (aphi_slice){from, (size_t)(c->at - from)};
     aphi_source_advance(&t->source, from);
     o->line = t->source.line;
-    return observe(t, &op, o);
+    return read_operation(t, &op, o);
 }
 
 int aphi_read_edn(aphi_trace *t, aphi_observation *o)
@@ -325,10 +326,10 @@ static int read_object(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
     op.all = (aphi_slice){from, (size_t)(c->at - from)};
     aphi_source_advance(&t->source, from);
     o->line = t->source.line;
-    return observe(t, &op, o);
+    return read_operation(t, &op, o);
 }
 
-static int expected(aphi_cursor *c, const char *message)
+static int fail_expected(aphi_cursor *c, const char *message)
 {
     if (*c->at == '\0')
         aphi_cursor_fail_nul(c);
@@ -337,8 +338,8 @@ static int expected(aphi_cursor *c, const char *message)
     return -1;
 }
 
-/* In an array: moves over the comma to an operation (1), or behind the bracket (2). */
-static int before_item(aphi_trace *t, aphi_cursor *c)
+/* In an array: moves behind the comma to an operation (1), or behind the bracket (2). */
+static int find_array_item(aphi_trace *t, aphi_cursor *c)
 {
     if (*c->at == ']') {
         c->at++;
@@ -349,31 +350,31 @@ static int before_item(aphi_trace *t, aphi_cursor *c)
     if (t->objects == 0)
         return 1;
     if (*c->at != ',')
-        return expected(c, "a comma or ] was expected");
+        return fail_expected(c, "expected a comma or ]");
     c->at++;
     aphi_json_blank(c);
     return 1;
 }
 
 /* Outside an array: at an operation (1), at the end of the text (0), or behind the bracket (2). */
-static int before_line(aphi_trace *t, aphi_cursor *c)
+static int find_json_operation(aphi_trace *t, aphi_cursor *c)
 {
     if (c->at == c->end && c->whole)
         return 0;
     if (t->closed)
-        return expected(c, "something follows the array of operations");
+        return fail_expected(c, "text after the array of operations");
     if (*c->at == '[' && t->objects == 0) {
         c->at++;
         t->bracket = ']';
         return 2;
     }
-    return *c->at == '{' ? 1 : expected(c, "an operation map in JSON was expected");
+    return *c->at == '{' ? 1 : fail_expected(c, "expected an operation map in JSON");
 }
 
 static int read_json(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
 {
     aphi_json_blank(c);
-    int status = t->bracket ? before_item(t, c) : before_line(t, c);
+    int status = t->bracket ? find_array_item(t, c) : find_json_operation(t, c);
     if (status != 1)
         return status;
     status = read_object(t, c, o);
@@ -388,28 +389,28 @@ int aphi_read_json(aphi_trace *t, aphi_observation *o)
 
 /* ---- logs -------------------------------------------------------------------------------------------------------- */
 
-static bool is_gap(char byte)
+static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
 /* The next word of a line from *p on. */
-static aphi_slice word(const char **p, const char *line_end)
+static aphi_slice next_word(const char **p, const char *line_end)
 {
-    while (*p < line_end && is_gap(**p))
+    while (*p < line_end && is_blank(**p))
         ++*p;
     const char *from = *p;
-    while (*p < line_end && !is_gap(**p))
+    while (*p < line_end && !is_blank(**p))
         ++*p;
     return (aphi_slice){from, (size_t)(*p - from)};
 }
 
-/* Finds the first keyword and the word before it. False: the line has none. */
+/* Finds the first keyword and the word before it. Returns false if the line has none. */
 static bool find_type(const char **p, const char *line_end, aphi_slice *before, aphi_slice *type)
 {
     *before = (aphi_slice){0};
     for (;;) {
-        *type = word(p, line_end);
+        *type = next_word(p, line_end);
         if (type->n == 0)
             return false;
         if (type->n > 1 && *type->at == ':')
@@ -418,7 +419,7 @@ static bool find_type(const char **p, const char *line_end, aphi_slice *before, 
     }
 }
 
-/* The forms after the type: :f, the value, and perhaps a reason. */
+/* The forms after the type: :f, the value, and optionally a reason. */
 static int read_forms(aphi_trace *t, aphi_cursor *c, bool complete_line, operation *op)
 {
     static const int order[] = {F, VALUE, ERROR};
@@ -433,7 +434,7 @@ static int read_forms(aphi_trace *t, aphi_cursor *c, bool complete_line, operati
                 return 1; /* free text */
             if (complete_line && c->fault == APHI_TRACE_TRUNCATED)
                 return aphi_trace_fail(t, APHI_TRACE_MALFORMED, c->where,
-                                       "the line ends too early; it should read PROCESS :invoke :OP VALUE");
+                                       "the line ends too early; expected PROCESS :invoke :OP VALUE");
             return aphi_trace_fail_cursor(t, c);
         }
         op->member[order[i]] = (aphi_slice){from, (size_t)(c->at - from)};
@@ -449,22 +450,22 @@ static int read_log(aphi_trace *t, aphi_cursor *c, bool complete_line, aphi_obse
     aphi_slice before, type;
     o->line = t->source.line;
     if (nul)
-        return aphi_trace_fail(t, APHI_TRACE_NUL, nul, "a raw NUL byte; was the file damaged?");
+        return aphi_trace_fail(t, APHI_TRACE_NUL, nul, "raw NUL byte; restore the damaged file");
     bool found = find_type(&p, c->end, &before, &type);
     if (!found && !complete_line)
-        return aphi_trace_fail(t, APHI_TRACE_TRUNCATED, c->end, "the last line is cut off; remove it or end it");
+        return aphi_trace_fail(t, APHI_TRACE_TRUNCATED, c->end, "the last line is cut off; remove or complete it");
     bool numbered = found && aphi_slice_int(before, &process) != APHI_TRACE_MALFORMED;
-    if (found && !numbered && aphi_slice_find(bare(type), types, TYPES) < TYPES)
-        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, type.at, "a process number was expected before :%s",
-                               types[aphi_slice_find(bare(type), types, TYPES)]);
+    if (found && !numbered && aphi_slice_find(strip_quotes(type), types, TYPES) < TYPES)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, type.at, "expected a process number before :%s",
+                               types[aphi_slice_find(strip_quotes(type), types, TYPES)]);
     if (!numbered)
-        return note(&op, o);
+        return read_note(&op, o);
     op.member[PROCESS] = before;
     op.member[TYPE] = type;
     c->at = p;
     if (read_forms(t, c, complete_line, &op) < 0)
         return -1;
-    return observe(t, &op, o);
+    return read_operation(t, &op, o);
 }
 
 int aphi_read_log(aphi_trace *t, aphi_observation *o)

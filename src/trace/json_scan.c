@@ -11,7 +11,7 @@
 
 enum { DEPTH_MAX = 256 }; /* as aph_json_read */
 
-static bool skip(aphi_cursor *c, bool integers, int depth);
+static bool skip_value(aphi_cursor *c, bool integers, int depth);
 
 void aphi_json_blank(aphi_cursor *c)
 {
@@ -19,7 +19,6 @@ void aphi_json_blank(aphi_cursor *c)
         c->at++;
 }
 
-/* What may come next is not what is there. */
 static bool fail_here(aphi_cursor *c, const char *message)
 {
     if (*c->at == '\0')
@@ -32,7 +31,7 @@ static bool skip_escape(aphi_cursor *c)
 {
     c->at++;
     if (*c->at == '\0' || !strchr("\"\\/bfnrtu", *c->at))
-        return fail_here(c, "not an escape that JSON knows");
+        return fail_here(c, "not an escape of JSON");
     int digits_left = *c->at == 'u' ? 4 : 0;
     for (; digits_left > 0; digits_left--) {
         c->at++;
@@ -51,7 +50,7 @@ static bool skip_string(aphi_cursor *c)
         if (*c->at == '"')
             break;
         if (*c->at != '\\')
-            return fail_here(c, "a raw control character in a string; write it as an escape such as \\n");
+            return fail_here(c, "raw control character in a string; write it as an escape such as \\n");
         if (!skip_escape(c))
             return false;
     }
@@ -65,25 +64,25 @@ static void skip_digits(aphi_cursor *c)
         c->at++;
 }
 
-static bool digits(aphi_cursor *c)
+static bool skip_some_digits(aphi_cursor *c)
 {
     const char *from = c->at;
     skip_digits(c);
-    return c->at > from || fail_here(c, "a digit was expected");
+    return c->at > from || fail_here(c, "expected a digit");
 }
 
 static bool skip_fraction(aphi_cursor *c)
 {
     if (*c->at == '.') {
         c->at++;
-        if (!digits(c))
+        if (!skip_some_digits(c))
             return false;
     }
     if (*c->at == 'e' || *c->at == 'E') {
         c->at++;
         if (*c->at == '+' || *c->at == '-')
             c->at++;
-        if (!digits(c))
+        if (!skip_some_digits(c))
             return false;
     }
     return true;
@@ -95,7 +94,7 @@ static bool skip_number(aphi_cursor *c, bool integers)
     if (*c->at == '-')
         c->at++;
     const char *first = c->at;
-    if (!digits(c))
+    if (!skip_some_digits(c))
         return false;
     if (*first == '0' && c->at > first + 1) {
         return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, first, "a number must not begin with 0");
@@ -122,7 +121,7 @@ static bool skip_word(aphi_cursor *c, const char *word)
 {
     for (; *word; word++, c->at++) {
         if (*c->at != *word)
-            return fail_here(c, "a JSON value was expected");
+            return fail_here(c, "expected a JSON value");
     }
     return true;
 }
@@ -133,13 +132,13 @@ static bool skip_array(aphi_cursor *c, bool integers, int depth)
     aphi_json_blank(c);
     if (*c->at != ']') {
         for (;;) {
-            if (!skip(c, integers, depth + 1))
+            if (!skip_value(c, integers, depth + 1))
                 return false;
             aphi_json_blank(c);
             if (*c->at == ']')
                 break;
             if (*c->at != ',')
-                return fail_here(c, "a comma or ] was expected");
+                return fail_here(c, "expected a comma or ]");
             c->at++;
             aphi_json_blank(c);
         }
@@ -153,54 +152,54 @@ static bool skip_key(aphi_cursor *c, aphi_slice *key)
 {
     const char *from = c->at;
     if (*c->at != '"')
-        return fail_here(c, "a key in double quotes was expected");
+        return fail_here(c, "expected a key in double quotes");
     if (!skip_string(c))
         return false;
     *key = (aphi_slice){from, (size_t)(c->at - from)};
     aphi_json_blank(c);
     if (*c->at != ':')
-        return fail_here(c, "a colon was expected after the key");
+        return fail_here(c, "expected a colon after the key");
     c->at++;
     aphi_json_blank(c);
     return true;
 }
 
 /* Moves from a value to the next key (*over is false) or behind the object. */
-static bool skip_comma(aphi_cursor *c, bool *over)
+static bool skip_comma(aphi_cursor *c, bool *at_end)
 {
     aphi_json_blank(c);
-    *over = *c->at == '}';
-    if (!*over && *c->at != ',')
-        return fail_here(c, "a comma or } was expected");
+    *at_end = *c->at == '}';
+    if (!*at_end && *c->at != ',')
+        return fail_here(c, "expected a comma or }");
     c->at++;
-    if (!*over)
+    if (!*at_end)
         aphi_json_blank(c);
     return true;
 }
 
 /* Moves from { to the first key (*over is false) or behind the object. */
-static void skip_open(aphi_cursor *c, bool *over)
+static void skip_open(aphi_cursor *c, bool *at_end)
 {
     c->at++;
     aphi_json_blank(c);
-    *over = *c->at == '}';
-    if (*over)
+    *at_end = *c->at == '}';
+    if (*at_end)
         c->at++;
 }
 
 static bool skip_object(aphi_cursor *c, bool integers, int depth)
 {
-    bool over;
+    bool at_end;
     aphi_slice key = {0};
-    skip_open(c, &over);
-    while (!over) {
-        if (!skip_key(c, &key) || !skip(c, integers, depth + 1) || !skip_comma(c, &over))
+    skip_open(c, &at_end);
+    while (!at_end) {
+        if (!skip_key(c, &key) || !skip_value(c, integers, depth + 1) || !skip_comma(c, &at_end))
             return false;
     }
     return true;
 }
 
-static bool skip(aphi_cursor *c, bool integers, int depth)
+static bool skip_value(aphi_cursor *c, bool integers, int depth)
 {
     if (depth >= DEPTH_MAX)
         return fail_here(c, "values are nested too deeply");
@@ -214,13 +213,13 @@ static bool skip(aphi_cursor *c, bool integers, int depth)
     case '-':
     case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
         return skip_number(c, integers);
-    default: return fail_here(c, "a JSON value was expected");
+    default: return fail_here(c, "expected a JSON value");
     }
 }
 
 bool aphi_json_skip(aphi_cursor *c, bool integers)
 {
-    return skip(c, integers, 0);
+    return skip_value(c, integers, 0);
 }
 
 static size_t find_key(aphi_slice key, const char *const *names, size_t count)
@@ -239,22 +238,22 @@ static size_t find_key(aphi_slice key, const char *const *names, size_t count)
 bool aphi_json_members(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count)
 {
     if (*c->at != '{')
-        return fail_here(c, "a JSON object was expected");
-    bool over;
+        return fail_here(c, "expected a JSON object");
+    bool at_end;
     aphi_slice key = {0};
-    skip_open(c, &over);
-    while (!over) {
+    skip_open(c, &at_end);
+    while (!at_end) {
         if (!skip_key(c, &key))
             return false;
         const char *from = c->at;
-        if (!skip(c, false, 1))
+        if (!skip_value(c, false, 1))
             return false;
         size_t i = find_key(key, names, count);
         if (i < count && slices[i].at)
-            return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, key.at, "the key is given twice");
+            return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, key.at, "duplicate key");
         if (i < count)
             slices[i] = (aphi_slice){from, (size_t)(c->at - from)};
-        if (!skip_comma(c, &over))
+        if (!skip_comma(c, &at_end))
             return false;
     }
     return true;
@@ -268,5 +267,5 @@ bool aphi_json_build(aphi_cursor *c, aphi_slice s, aph_value *v)
     c->at = s.at;
     if (!aphi_json_skip(c, true))
         return false;
-    return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, s.at + error.offset, "half of a surrogate pair");
+    return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, s.at + error.offset, "half a surrogate pair");
 }

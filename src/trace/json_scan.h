@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * json_scan.h - find the parts of JSON text without making values of them.
+ * json_scan.h - a scanner that finds members of JSON text without building values.
  *
- * A trace's lines hold much that nobody asks for: times, labels, indices, numbers with fractions. The scanner checks
- * that text is JSON and gives the members that were asked for as slices; only those are read with aph_json_read.
+ * The lines of a trace have many members that are not used: times, labels, indices, fractions. The scanner checks that
+ * the text is JSON and returns the wanted members as slices; only those are converted with aph_json_read.
  */
-#ifndef APHI_JSONSCAN_H
-#define APHI_JSONSCAN_H
+#ifndef APHI_TRACE_JSON_SCAN_H
+#define APHI_TRACE_JSON_SCAN_H
 
 #include "trace/source.h"
 
 void aphi_json_blank(aphi_cursor *c);
-/* Moves behind one value. With integers set, a number that is no 64-bit integer fails, with its own fault. */
+/* Moves behind one value. With `integers`, a number that is not a 64-bit integer is an error with its own fault. */
 bool aphi_json_skip(aphi_cursor *c, bool integers);
-/* Moves behind one object and sets slices[i] to the text of the member names[i]; absent ones are left as they are. */
+/* Moves behind one object and sets slices[i] to the text of the member names[i]; those of absent members are unchanged.
+ * */
 bool aphi_json_members(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count);
-/* Makes a value of a slice that was scanned before. */
+/* Converts a scanned slice to a value. */
 bool aphi_json_build(aphi_cursor *c, aphi_slice s, aph_value *v);
 
 #endif

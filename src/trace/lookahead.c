@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lookahead.c - read a trace ahead, so that each request comes with its end; see lookahead.h.
+ * lookahead.c - reading ahead in a trace; see lookahead.h.
  *
- * Idea:       observations are numbered, so the slot of a request in the ring is its number modulo the ring's size,
- *             and an end finds its request without a search. The ring begins small and doubles when it is full.
- *             A table of values says which request mentioned one first, so that an answer with it finds that one.
+ * Idea:       observations are numbered: the slot of a request in the ring is its number modulo the size of the ring,
+ *             so an end finds its request without a search. The ring starts small and doubles when it is full. A hash
+ *             table maps each value to the request that mentioned it first, for the hints of aph_lookahead.
  * Invariants: 1. the slots [head, tail) are filled, and 0 <= tail - head <= size <= SIZE_LAST
- *             2. the future of a request in [head, tail) is settled exactly if its end was pulled
+ *             2. a request in [head, tail) is settled if and only if its end was read
  *             3. an APHI_UNDONE finds its request in the ring, since SIZE_LAST is APHI_TRACE_REACH
- * Cost:       constant for each observation; at most 65,536 slots. The ring grows beyond HORIZON only while a request
- *             waits for an end that is far away.
+ * Cost:       constant per observation; up to 65,536 slots. The ring grows beyond HORIZON only while a request waits
+ *             for an end that is far away.
  */
 #include "trace/lookahead.h"
 
@@ -18,19 +18,19 @@
 #include "base/memory.h"
 
 enum { LASTS = 1024, ORIGINS = 4096, PROBES = 8, SIZE_FIRST = 64, SIZE_LAST = APHI_TRACE_REACH }; /* powers of two */
-enum { HORIZON = 4096, LEAVES_MAX = 32 }; /* observations read ahead to see what is shown; values looked at in each */
+enum { HORIZON = 4096, LEAVES_MAX = 32 }; /* observations read ahead for hints; values examined in each */
 
 typedef struct slot {
-    aphi_lookahead_event foreseen;
-    bool settled; /* nothing more will be known of its end */
-    bool undone;  /* to be left out */
+    aphi_lookahead_event event;
+    bool settled; /* its end is known, or will never be */
+    bool undone;  /* not returned */
 } slot;
 
-/* The request that brought a value. */
+/* The first request with a value. */
 typedef struct origin {
-    uint64_t hash;    /* of the value, which stands for it: a mistake costs the search time, nothing else */
+    uint64_t hash;    /* of the value; a collision only makes the search slower */
     uint64_t request; /* its number */
-    uint64_t touched; /* the last observation that had the value, plus 1 */
+    uint64_t touched; /* the last observation with the value, plus 1 */
 } origin;
 
 /* The newest request of a connection. */
@@ -42,193 +42,193 @@ typedef struct last {
 struct aphi_lookahead {
     aphi_trace *trace;
     uint64_t head, tail; /* numbers of observations */
-    int status;          /* of the last pull: at the end, or an error, nothing more is pulled */
+    int status;          /* of the last aphi_trace_next; after the end or an error, nothing more is read */
     slot *slots;
     uint64_t size;       /* a power of two */
-    last lasts[LASTS];   /* by connection; one that shares its place with another may be forgotten */
-    origin origins[ORIGINS]; /* by value; the same */
+    last lasts[LASTS];   /* by connection; collisions evict */
+    origin origins[ORIGINS]; /* by value; collisions evict */
 };
 
-static last *last_of(aphi_lookahead *f, int64_t connection)
+static last *last_of(aphi_lookahead *a, int64_t connection)
 {
-    return &f->lasts[(uint64_t)connection % LASTS];
+    return &a->lasts[(uint64_t)connection % LASTS];
 }
 
-/* Is it known that nothing was sent on its connection since? */
-static bool is_last(aphi_lookahead *f, const aphi_observation *request)
+/* Is it known that its connection has sent nothing since? */
+static bool is_last(aphi_lookahead *a, const aphi_observation *request)
 {
-    const last *l = last_of(f, request->connection);
+    const last *l = last_of(a, request->connection);
     return l->connection == request->connection && l->number == request->number;
 }
 
-static slot *slot_at(aphi_lookahead *f, uint64_t number)
+static slot *slot_at(aphi_lookahead *a, uint64_t number)
 {
-    return &f->slots[number & (f->size - 1)];
+    return &a->slots[number & (a->size - 1)];
 }
 
-static void mark(void *context)
+static void mark_ring(void *context)
 {
-    aphi_lookahead *f = context;
-    for (uint64_t i = f->head; i < f->tail; i++) {
-        aph_mark(slot_at(f, i)->foreseen.seen.message);
-        aph_mark(slot_at(f, i)->foreseen.answer);
+    aphi_lookahead *a = context;
+    for (uint64_t i = a->head; i < a->tail; i++) {
+        aph_mark(slot_at(a, i)->event.seen.message);
+        aph_mark(slot_at(a, i)->event.answer);
     }
 }
 
 aphi_lookahead *aphi_lookahead_open(aphi_trace *t)
 {
-    aphi_lookahead *f = aphi_alloc(sizeof *f);
-    *f = (aphi_lookahead){.trace = t, .status = 1, .size = SIZE_FIRST};
-    f->slots = aphi_alloc(SIZE_FIRST * sizeof *f->slots);
-    aph_root_add(mark, f);
-    return f;
+    aphi_lookahead *a = aphi_alloc(sizeof *a);
+    *a = (aphi_lookahead){.trace = t, .status = 1, .size = SIZE_FIRST};
+    a->slots = aphi_alloc(SIZE_FIRST * sizeof *a->slots);
+    aph_root_add(mark_ring, a);
+    return a;
 }
 
-void aphi_lookahead_close(aphi_lookahead *f)
+void aphi_lookahead_close(aphi_lookahead *a)
 {
-    if (!f)
+    if (!a)
         return;
-    aph_root_remove(mark, f);
-    free(f->slots);
-    free(f);
+    aph_root_remove(mark_ring, a);
+    free(a->slots);
+    free(a);
 }
 
-static void grow(aphi_lookahead *f)
+static void grow_ring(aphi_lookahead *a)
 {
-    slot *slots = aphi_alloc(2 * f->size * sizeof *slots);
-    for (uint64_t i = f->head; i < f->tail; i++)
-        slots[i & (2 * f->size - 1)] = *slot_at(f, i);
-    free(f->slots);
-    f->slots = slots;
-    f->size *= 2;
+    slot *slots = aphi_alloc(2 * a->size * sizeof *slots);
+    for (uint64_t i = a->head; i < a->tail; i++)
+        slots[i & (2 * a->size - 1)] = *slot_at(a, i);
+    free(a->slots);
+    a->slots = slots;
+    a->size *= 2;
 }
 
-/* Tells a request, if it is still here, how it ended. */
-static void settle(aphi_lookahead *f, slot *end)
+/* Stores the end in the slot of its request, if that is still in the ring. */
+static void settle_request(aphi_lookahead *a, slot *end)
 {
-    const aphi_observation *o = &end->foreseen.seen;
+    const aphi_observation *o = &end->event.seen;
     end->undone = o->kind == APHI_UNDONE;
-    if (o->ends == APHI_NO_NUMBER || o->ends < f->head || !aphi_trace_paired(f->trace)) {
+    if (o->ends == APHI_NO_NUMBER || o->ends < a->head || !aphi_trace_paired(a->trace)) {
         assert(!end->undone);
         return;
     }
-    slot *request = slot_at(f, o->ends);
+    slot *request = slot_at(a, o->ends);
     request->settled = true;
     request->undone = end->undone;
-    request->foreseen.future = o->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : APH_FUTURE_LOST;
-    request->foreseen.alone = is_last(f, &request->foreseen.seen);
-    end->foreseen.foretold = true;
-    request->foreseen.answer = o->kind == APHI_RECEIVED ? o->message : APH_NIL;
-    request->foreseen.order = o->number;
+    request->event.future = o->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : APH_FUTURE_LOST;
+    request->event.alone = is_last(a, &request->event.seen);
+    end->event.foretold = true;
+    request->event.answer = o->kind == APHI_RECEIVED ? o->message : APH_NIL;
+    request->event.order = o->number;
 }
 
-/* Where the value is, or may be put; NULL if there is no room. */
-static origin *origin_of(aphi_lookahead *f, uint64_t hash)
+/* Returns the entry of the value, or a free one; NULL if there is neither. */
+static origin *find_origin(aphi_lookahead *a, uint64_t hash)
 {
-    origin *room = NULL;
+    origin *empty = NULL;
     for (uint64_t i = 0; i < PROBES; i++) {
-        origin *o = &f->origins[(hash + i) & (ORIGINS - 1)];
-        if (o->touched > f->head && o->hash == hash)
+        origin *o = &a->origins[(hash + i) & (ORIGINS - 1)];
+        if (o->touched > a->head && o->hash == hash)
             return o;
-        if (!room && o->touched <= f->head)
-            room = o;
+        if (!empty && o->touched <= a->head)
+            empty = o;
     }
-    return room;
+    return empty;
 }
 
-/* A request has this value. Who mentions one first brings it; later mentions are of what is known. */
-static void bring(aphi_lookahead *f, origin *o, uint64_t hash, uint64_t number)
+/* A request has this value: only the first one becomes its origin. */
+static void record_request_value(aphi_lookahead *a, origin *o, uint64_t hash, uint64_t number)
 {
-    if (o->touched <= f->head)
+    if (o->touched <= a->head)
         *o = (origin){hash, number, 0};
     o->touched = number + 1;
 }
 
-/* An answer has this value. */
-static void reveal(aphi_lookahead *f, origin *o, const aphi_observation *answer)
+/* A response has this value. */
+static void record_response_value(aphi_lookahead *a, origin *o, const aphi_observation *answer)
 {
-    if (o->touched <= f->head)
+    if (o->touched <= a->head)
         return;
     o->touched = answer->number + 1;
-    if (o->request < f->head || o->request == answer->ends)
+    if (o->request < a->head || o->request == answer->ends)
         return;
-    aphi_lookahead_event *brought = &slot_at(f, o->request)->foreseen;
-    if (!brought->shown)
-        brought->shown = answer->number;
-    if (brought->sought < answer->ends)
-        brought->sought = answer->ends;
+    aphi_lookahead_event *first = &slot_at(a, o->request)->event;
+    if (!first->shown)
+        first->shown = answer->number;
+    if (first->sought < answer->ends)
+        first->sought = answer->ends;
 }
 
-/* Look at the strings and integers in v, at most `left` of them; returns how many are left then. */
-static int look_at(aphi_lookahead *f, const aphi_observation *seen, aph_value v, int left)
+/* Examines up to `left` strings and integers in v. Returns the remaining number. */
+static int examine_value(aphi_lookahead *a, const aphi_observation *seen, aph_value v, int left)
 {
     aph_kind kind = aph_kind_of(v);
     aph_value key, item;
     if (kind == APH_ARRAY)
         for (size_t i = 0; i < aph_count(v) && left > 0; i++)
-            left = look_at(f, seen, aph_at(v, i), left);
+            left = examine_value(a, seen, aph_at(v, i), left);
     else if (kind == APH_OBJECT)
         for (size_t i = 0; left > 0 && aph_pair_at(v, i, &key, &item); i++)
-            left = look_at(f, seen, item, left);
+            left = examine_value(a, seen, item, left);
     if (kind != APH_INT && kind != APH_STR)
         return left;
     uint64_t hash = aph_hash(v);
-    origin *o = origin_of(f, hash);
+    origin *o = find_origin(a, hash);
     if (o && seen->kind == APHI_SENT)
-        bring(f, o, hash, seen->number);
+        record_request_value(a, o, hash, seen->number);
     else if (o)
-        reveal(f, o, seen);
+        record_response_value(a, o, seen);
     return left - 1;
 }
 
-static void pull(aphi_lookahead *f)
+static void read_next(aphi_lookahead *a)
 {
-    if (f->tail - f->head == f->size)
-        grow(f);
-    slot *s = slot_at(f, f->tail);
-    f->status = aphi_trace_next(f->trace, &s->foreseen.seen);
-    if (f->status <= 0)
+    if (a->tail - a->head == a->size)
+        grow_ring(a);
+    slot *s = slot_at(a, a->tail);
+    a->status = aphi_trace_next(a->trace, &s->event.seen);
+    if (a->status <= 0)
         return;
-    assert(s->foreseen.seen.number == f->tail);
-    s->foreseen.future = APH_FUTURE_OPEN;
-    s->foreseen.answer = APH_NIL;
-    s->foreseen.order = 0;
-    s->foreseen.shown = s->foreseen.sought = 0;
-    s->foreseen.alone = s->foreseen.foretold = false;
-    s->settled = s->foreseen.seen.kind != APHI_SENT || !aphi_trace_paired(f->trace);
+    assert(s->event.seen.number == a->tail);
+    s->event.future = APH_FUTURE_OPEN;
+    s->event.answer = APH_NIL;
+    s->event.order = 0;
+    s->event.shown = s->event.sought = 0;
+    s->event.alone = s->event.foretold = false;
+    s->settled = s->event.seen.kind != APHI_SENT || !aphi_trace_paired(a->trace);
     s->undone = false;
-    f->tail++;
-    if (s->foreseen.seen.kind == APHI_SENT)
-        *last_of(f, s->foreseen.seen.connection) = (last){s->foreseen.seen.connection, s->foreseen.seen.number};
-    settle(f, s);
-    if (s->foreseen.seen.kind == APHI_SENT || s->foreseen.foretold)
-        look_at(f, &s->foreseen.seen, s->foreseen.seen.message, LEAVES_MAX);
+    a->tail++;
+    if (s->event.seen.kind == APHI_SENT)
+        *last_of(a, s->event.seen.connection) = (last){s->event.seen.connection, s->event.seen.number};
+    settle_request(a, s);
+    if (s->event.seen.kind == APHI_SENT || s->event.foretold)
+        examine_value(a, &s->event.seen, s->event.seen.message, LEAVES_MAX);
 }
 
-/* Is more to be learned of the request at the head? */
-static bool wants_more(aphi_lookahead *f)
+/* Should more be read for the request at the head? */
+static bool wants_more(aphi_lookahead *a)
 {
-    if (f->status <= 0 || f->tail - f->head >= SIZE_LAST)
+    if (a->status <= 0 || a->tail - a->head >= SIZE_LAST)
         return false;
-    return !slot_at(f, f->head)->settled || (f->tail - f->head < HORIZON && aphi_trace_paired(f->trace));
+    return !slot_at(a, a->head)->settled || (a->tail - a->head < HORIZON && aphi_trace_paired(a->trace));
 }
 
-int aphi_lookahead_next(aphi_lookahead *f, aphi_lookahead_event *o)
+int aphi_lookahead_next(aphi_lookahead *a, aphi_lookahead_event *o)
 {
     slot *s;
     do {
-        if (f->head == f->tail && f->status > 0)
-            pull(f);
-        if (f->head == f->tail)
-            return f->status;
-        while (wants_more(f))
-            pull(f);
-        s = slot_at(f, f->head++);
+        if (a->head == a->tail && a->status > 0)
+            read_next(a);
+        if (a->head == a->tail)
+            return a->status;
+        while (wants_more(a))
+            read_next(a);
+        s = slot_at(a, a->head++);
     } while (s->undone);
-    if (!s->settled && f->status == 0) {
-        s->foreseen.future = APH_FUTURE_NEVER;
-        s->foreseen.alone = is_last(f, &s->foreseen.seen);
+    if (!s->settled && a->status == 0) {
+        s->event.future = APH_FUTURE_NEVER;
+        s->event.alone = is_last(a, &s->event.seen);
     }
-    *o = s->foreseen;
+    *o = s->event;
     return 1;
 }

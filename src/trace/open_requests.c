@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * open_requests.c - the table of open requests; see open_requests.h.
+ * open_requests.c - the hash table of open requests; see open_requests.h.
  */
 #include "trace/open_requests.h"
 
@@ -17,8 +17,8 @@ void aphi_open_requests_deinit(aphi_open_requests *l)
     free(l->slots);
 }
 
-/* Fibonacci hashing: neighbouring numbers, which processes mostly are, fall far apart and never together. */
-static size_t slot_of(const aphi_open_requests *l, int64_t process)
+/* Fibonacci hashing: consecutive numbers, as of processes, do not collide. */
+static size_t find_slot(const aphi_open_requests *l, int64_t process)
 {
     uint64_t hash = (uint64_t)process * UINT64_C(0x9e3779b97f4a7c15);
     size_t i = (size_t)(hash >> 32) & (l->capacity - 1);
@@ -27,13 +27,13 @@ static size_t slot_of(const aphi_open_requests *l, int64_t process)
     return i;
 }
 
-static bool is_needed(const aphi_open_queue *lane)
+static bool is_needed(const aphi_open_queue *queue)
 {
-    return lane->used && (lane->count > 0 || lane->lasting);
+    return queue->used && (queue->count > 0 || queue->lasting);
 }
 
 /* Leaves at least half of the slots free. */
-static void rebuild(aphi_open_requests *l)
+static void rebuild_table(aphi_open_requests *l)
 {
     size_t needed = 0, capacity = CAPACITY_MIN;
     for (size_t i = 0; i < l->capacity; i++)
@@ -43,11 +43,11 @@ static void rebuild(aphi_open_requests *l)
     aphi_open_requests fresh = {.capacity = capacity, .count = needed};
     fresh.slots = aphi_alloc_zero(capacity * sizeof *fresh.slots);
     for (size_t i = 0; i < l->capacity; i++) {
-        aphi_open_queue *lane = &l->slots[i];
-        if (!is_needed(lane))
+        aphi_open_queue *queue = &l->slots[i];
+        if (!is_needed(queue))
             continue;
-        fresh.slots[slot_of(&fresh, lane->process)] = *lane;
-        lane->open = NULL;
+        fresh.slots[find_slot(&fresh, queue->process)] = *queue;
+        queue->open = NULL;
     }
     aphi_open_requests_deinit(l);
     *l = fresh;
@@ -56,56 +56,56 @@ static void rebuild(aphi_open_requests *l)
 aphi_open_queue *aphi_open_requests_at(aphi_open_requests *l, int64_t process)
 {
     if (l->capacity == 0)
-        rebuild(l);
-    size_t i = slot_of(l, process);
+        rebuild_table(l);
+    size_t i = find_slot(l, process);
     if (!l->slots[i].used && 2 * (l->count + 1) > l->capacity) {
-        rebuild(l);
-        i = slot_of(l, process);
+        rebuild_table(l);
+        i = find_slot(l, process);
     }
-    aphi_open_queue *lane = &l->slots[i];
-    if (!lane->used) {
-        *lane = (aphi_open_queue){.process = process, .connection = process, .used = true};
+    aphi_open_queue *queue = &l->slots[i];
+    if (!queue->used) {
+        *queue = (aphi_open_queue){.process = process, .connection = process, .used = true};
         l->count++;
     }
-    return lane;
+    return queue;
 }
 
 void aphi_open_requests_mark(const aphi_open_requests *l)
 {
     for (size_t i = 0; i < l->capacity; i++) {
-        const aphi_open_queue *lane = &l->slots[i];
-        if (lane->used && lane->count > 0) {
-            aph_mark(lane->request);
-            aph_mark(lane->function);
+        const aphi_open_queue *queue = &l->slots[i];
+        if (queue->used && queue->count > 0) {
+            aph_mark(queue->request);
+            aph_mark(queue->function);
         }
     }
 }
 
-static void grow(aphi_open_queue *lane)
+static void grow_queue(aphi_open_queue *queue)
 {
-    uint32_t capacity = lane->capacity ? 2 * lane->capacity : 4;
+    uint32_t capacity = queue->capacity ? 2 * queue->capacity : 4;
     uint64_t *open = aphi_alloc(capacity * sizeof *open);
-    for (uint32_t i = 0; i < lane->count; i++)
-        open[i] = lane->open[(lane->first + i) & (lane->capacity - 1)];
-    free(lane->open);
-    lane->open = open;
-    lane->first = 0;
-    lane->capacity = capacity;
+    for (uint32_t i = 0; i < queue->count; i++)
+        open[i] = queue->open[(queue->first + i) & (queue->capacity - 1)];
+    free(queue->open);
+    queue->open = open;
+    queue->first = 0;
+    queue->capacity = capacity;
 }
 
-void aphi_open_queue_push(aphi_open_queue *lane, uint64_t number)
+void aphi_open_queue_push(aphi_open_queue *queue, uint64_t number)
 {
-    if (lane->count == lane->capacity)
-        grow(lane);
-    lane->open[(lane->first + lane->count) & (lane->capacity - 1)] = number;
-    lane->count++;
+    if (queue->count == queue->capacity)
+        grow_queue(queue);
+    queue->open[(queue->first + queue->count) & (queue->capacity - 1)] = number;
+    queue->count++;
 }
 
-uint64_t aphi_open_queue_pop(aphi_open_queue *lane)
+uint64_t aphi_open_queue_pop(aphi_open_queue *queue)
 {
-    assert(lane->count > 0);
-    uint64_t number = lane->open[lane->first];
-    lane->first = (lane->first + 1) & (lane->capacity - 1);
-    lane->count--;
+    assert(queue->count > 0);
+    uint64_t number = queue->open[queue->first];
+    queue->first = (queue->first + 1) & (queue->capacity - 1);
+    queue->count--;
     return number;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_event.h - something that was seen in a live run, and when. */
+ * run_event.h - an event of a live run, with its time. */
 #ifndef APHI_TRACE_RUN_EVENT_H
 #define APHI_TRACE_RUN_EVENT_H
 
@@ -9,15 +9,15 @@
 typedef enum aphi_run_event_kind {
     APHI_RUN_EVENT_SENT,      /* from the tester to the subject */
     APHI_RUN_EVENT_RECEIVED,
-    APHI_RUN_EVENT_LOST,      /* the answer to `label` never came */
-    APHI_RUN_EVENT_MALFORMED, /* bytes that are no message: message is a string */
+    APHI_RUN_EVENT_LOST,      /* the response with this label never came */
+    APHI_RUN_EVENT_MALFORMED, /* message is a string of the bytes */
     APHI_RUN_EVENT_CLOSED,    /* by the tester */
-    APHI_RUN_EVENT_DROPPED,   /* by the subject; message says how: "closed", "reset" */
+    APHI_RUN_EVENT_DROPPED,   /* by the subject; message is "closed" or "reset" */
 } aphi_run_event_kind;
 
 typedef struct aphi_run_event {
     aphi_run_event_kind kind;
-    int64_t at_ns;      /* since the run began */
+    int64_t at_ns;      /* since the start of the run */
     int64_t connection;
     int64_t label;      /* 0 if it has none */
     aph_value message;

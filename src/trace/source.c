@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * source.c - the window over a trace's bytes; see source.h.
+ * source.c - the window over the bytes of a trace; see source.h.
  */
 #include "trace/source.h"
 
@@ -29,7 +29,7 @@ void aphi_source_deinit(aphi_source *s)
     free(s->buffer);
 }
 
-static ssize_t pull(aphi_source *s, char *to, size_t n)
+static ssize_t read_bytes(aphi_source *s, char *to, size_t n)
 {
     if (s->fd < 0) {
         if (n > s->rest_size)
@@ -48,7 +48,7 @@ static ssize_t pull(aphi_source *s, char *to, size_t n)
     return got;
 }
 
-/* Makes room for at least as many bytes as are held, where the limit allows. */
+/* Makes room for at least as many bytes as the window has, up to the limit. */
 static void make_room(aphi_source *s)
 {
     size_t held = (size_t)(s->end - s->at);
@@ -75,8 +75,8 @@ aphi_source_status aphi_source_widen(aphi_source *s)
     make_room(s);
     char *limit = s->buffer + s->size;
     char *before = s->end;
-    while (s->end < limit) { /* pipes give little at a time; a full window keeps the parsers from starting over */
-        ssize_t got = pull(s, s->end, (size_t)(limit - s->end));
+    while (s->end < limit) { /* a read from a pipe is short; parsers restart less often with a full window */
+        ssize_t got = read_bytes(s, s->end, (size_t)(limit - s->end));
         if (got < 0) {
             *s->end = '\0';
             return APHI_SOURCE_FAILED;
@@ -151,13 +151,13 @@ bool aphi_cursor_fail(aphi_cursor *c, aphi_trace_fault fault, const char *where,
 bool aphi_cursor_fail_nul(aphi_cursor *c)
 {
     if (c->at < c->end) {
-        return aphi_cursor_fail(c, APHI_TRACE_NUL, c->at, "a raw NUL byte; write it \\u0000 inside a string");
+        return aphi_cursor_fail(c, APHI_TRACE_NUL, c->at, "raw NUL byte; write it as \\u0000 in a string");
     }
     if (!c->whole) {
         c->starved = true;
         return false;
     }
-    return aphi_cursor_fail(c, APHI_TRACE_TRUNCATED, c->end, "the text ends in the middle of a value");
+    return aphi_cursor_fail(c, APHI_TRACE_TRUNCATED, c->end, "the text ends inside a value");
 }
 
 size_t aphi_slice_find(aphi_slice s, const char *const *names, size_t count)

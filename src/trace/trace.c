@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace.c - open a trace, tell its format, and hand out what its reader finds; see trace.h.
+ * trace.c - opening of traces, and recognition of their formats; see trace.h.
  *
- * Read next: jsonl.c for our own format, jepsen.c for the others.
+ * Read next: jsonl.c for Antiphon's own format, jepsen.c for the others.
  */
 #include "trace/trace.h"
 
@@ -74,7 +74,7 @@ int aphi_trace_fail_source(aphi_trace *t, aphi_source_status status)
 {
     if (status == APHI_SOURCE_LONG)
         return aphi_trace_fail(t, APHI_TRACE_LONG, t->source.at,
-                               "what begins here is longer than %zu bytes; is a newline or a closing bracket missing?",
+                               "longer than %zu bytes; add the missing newline or closing bracket",
                                t->source.size_max);
     return aphi_trace_fail(t, APHI_TRACE_IO, NULL, "cannot be read: %s", strerror(errno));
 }
@@ -111,10 +111,10 @@ int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
     }
 }
 
-/* ---- telling the format ------------------------------------------------------------------------------------------ */
+/* ---- recognizing the format -------------------------------------------------------------------------------------- */
 
-/* A JSON object: ours, or a Jepsen operation? Judged by its keys, and where it is broken, by those before. */
-static aph_trace_format tell_object(aphi_cursor *c)
+/* A JSON object: jsonl or a Jepsen operation, by its keys. In a malformed object the keys before the error count. */
+static aph_trace_format recognize_object(aphi_cursor *c)
 {
     static const char *const keys[] = {"process", "conn", "note", "antiphon"};
     aphi_slice found[4] = {{0}};
@@ -123,8 +123,8 @@ static aph_trace_format tell_object(aphi_cursor *c)
     return found[0].at && !ours ? APH_FORMAT_JSON : APH_FORMAT_JSONL;
 }
 
-/* What follows the bracket that opens a vector of EDN or an array of JSON. */
-static aph_trace_format tell_array(aphi_cursor *c)
+/* A vector of EDN or an array of JSON, by its first item. */
+static aph_trace_format recognize_array(aphi_cursor *c)
 {
     c->at++;
     aphi_json_blank(c);
@@ -139,21 +139,21 @@ static aph_trace_format tell_array(aphi_cursor *c)
     return APH_FORMAT_EDN;
 }
 
-static aph_trace_format tell_map(aphi_cursor *c)
+static aph_trace_format recognize_map(aphi_cursor *c)
 {
     aphi_cursor inner = *c;
     inner.at++;
     aphi_json_blank(&inner);
     if (*inner.at == '"' || *inner.at == '}')
-        return tell_object(c);
+        return recognize_object(c);
     if (*inner.at == '\0')
         aphi_cursor_fail_nul(&inner);
     c->starved = inner.starved;
     return APH_FORMAT_EDN;
 }
 
-/* A line of a log has a keyword after a blank; one of another logger at least begins like one. */
-static aph_trace_format tell_line(aphi_cursor *c)
+/* A line of a Jepsen log has a keyword after a blank; a line of another logger starts with a level. */
+static aph_trace_format recognize_line(aphi_cursor *c)
 {
     static const char *const levels[] = {"INFO", "WARN", "ERROR", "DEBUG", "TRACE"};
     const char *from = c->at;
@@ -169,27 +169,27 @@ static aph_trace_format tell_line(aphi_cursor *c)
     return logged || *from == ':' ? APH_FORMAT_JEPSEN_LOG : APH_FORMAT_AUTO;
 }
 
-static aph_trace_format tell(aphi_cursor *c)
+static aph_trace_format recognize(aphi_cursor *c)
 {
     aphi_json_blank(c);
     switch (*c->at) {
-    case '{': return tell_map(c);
-    case '[': return tell_array(c);
+    case '{': return recognize_map(c);
+    case '[': return recognize_array(c);
     case '#': case ';': case '(': case ',': return APH_FORMAT_EDN;
     case '\0':
         if (c->at == c->end)
             aphi_cursor_fail_nul(c);
         return c->at == c->end ? APH_FORMAT_JSONL : APH_FORMAT_AUTO;
-    default: return tell_line(c);
+    default: return recognize_line(c);
     }
 }
 
-static int tell_format(aphi_trace *t)
+static int recognize_format(aphi_trace *t)
 {
     aph_trace_format format;
     for (;;) {
         aphi_cursor c = aphi_trace_cursor(t);
-        format = tell(&c);
+        format = recognize(&c);
         if (!c.starved)
             break;
         if (aphi_trace_widen(t) < 0)
@@ -199,14 +199,14 @@ static int tell_format(aphi_trace *t)
         aphi_cursor c = aphi_trace_cursor(t);
         aphi_json_blank(&c);
         return aphi_trace_fail(t, APHI_TRACE_FORMAT, c.at,
-                               "this is no format that is known; name one: jsonl, jepsen-log, edn or json");
+                               "format not recognized; name it: jsonl, jepsen-log, edn or json");
     }
     t->format = format;
     return 1;
 }
 
-/* Bytes that some editors put before the text. */
-static int skip_mark(aphi_trace *t)
+/* Skips a byte order mark. */
+static int skip_byte_order_mark(aphi_trace *t)
 {
     while (t->source.end - t->source.at < 3 && !t->source.whole)
         if (aphi_trace_widen(t) < 0)
@@ -218,10 +218,10 @@ static int skip_mark(aphi_trace *t)
     return 1;
 }
 
-static int start(aphi_trace *t)
+static int start_reader(aphi_trace *t)
 {
     static aphi_reader *const readers[FORMATS] = {NULL, aphi_read_jsonl, aphi_read_log, aphi_read_edn, aphi_read_json};
-    if (skip_mark(t) < 0 || (t->format == APH_FORMAT_AUTO && tell_format(t) < 0))
+    if (skip_byte_order_mark(t) < 0 || (t->format == APH_FORMAT_AUTO && recognize_format(t) < 0))
         return -1;
     t->read = readers[t->format];
     return 1;
@@ -229,13 +229,13 @@ static int start(aphi_trace *t)
 
 /* ---- opening, reading, closing ----------------------------------------------------------------------------------- */
 
-static void mark(void *context)
+static void mark_trace(void *context)
 {
     aphi_trace *t = context;
-    aphi_open_requests_mark(&t->lanes);
+    aphi_open_requests_mark(&t->open_requests);
 }
 
-static aphi_trace *make(const char *file, int fd, const void *bytes, size_t n, const aphi_trace_options *options)
+static aphi_trace *make_trace(const char *file, int fd, const void *bytes, size_t n, const aphi_trace_options *options)
 {
     aphi_trace_options o = options ? *options : (aphi_trace_options){0};
     if (o.buffer == 0)
@@ -249,17 +249,17 @@ static aphi_trace *make(const char *file, int fd, const void *bytes, size_t n, c
     t->format = o.format;
     t->model = o.model;
     aphi_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);
-    aph_root_add(mark, t);
+    aph_root_add(mark_trace, t);
     return t;
 }
 
 aphi_trace *aphi_trace_open(const char *path, const aphi_trace_options *options)
 {
     if (strcmp(path, "-") == 0)
-        return make("stdin", 0, NULL, 0, options);
+        return make_trace("stdin", 0, NULL, 0, options);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int reason = errno;
-    aphi_trace *t = make(path, fd, NULL, 0, options);
+    aphi_trace *t = make_trace(path, fd, NULL, 0, options);
     if (fd < 0)
         aphi_trace_fail(t, APHI_TRACE_IO, NULL, "cannot be opened: %s", strerror(reason));
     return t;
@@ -267,16 +267,16 @@ aphi_trace *aphi_trace_open(const char *path, const aphi_trace_options *options)
 
 aphi_trace *aphi_trace_open_memory(const void *bytes, size_t n, const aphi_trace_options *options)
 {
-    return make("memory", -1, bytes, n, options);
+    return make_trace("memory", -1, bytes, n, options);
 }
 
 void aphi_trace_close(aphi_trace *t)
 {
     if (!t)
         return;
-    aph_root_remove(mark, t);
+    aph_root_remove(mark_trace, t);
     aphi_source_deinit(&t->source);
-    aphi_open_requests_deinit(&t->lanes);
+    aphi_open_requests_deinit(&t->open_requests);
     aphi_edn_deinit(&t->edn);
     free(t->file);
     free(t);
@@ -286,7 +286,7 @@ int aphi_trace_next(aphi_trace *t, aphi_observation *o)
 {
     if (t->error.fault != APHI_TRACE_NONE)
         return -1;
-    if (t->over || (!t->read && start(t) < 0))
+    if (t->over || (!t->read && start_reader(t) < 0))
         return t->over ? 0 : -1;
     *o = (aphi_observation){.number = t->number, .ends = APHI_NO_NUMBER, .time = APHI_NO_TIME};
     int status = t->read(t, o);

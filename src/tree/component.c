@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * component.c - the calls of a component of a message-passing program: events that whoever runs the step answers.
+ * component.c - the events of a component of a message-passing program.
  *
- * They are events of the embedder's own, told apart by their names (component_events.h). */
+ * They are events of the kind APH_EVENT_OTHER, distinguished by their names (component_events.h). */
 #include "tree/component_events.h"
 
 #include "tree/step.h"
 
 #include <antiphon/component.h>
 
-static void say(aph *m, const char *name, int port, aph_value label)
+static void perform_label(aph *m, const char *name, int port, aph_value label)
 {
     aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_OTHER, .name = name, .to = port, .value = label});
 }
 
 void aph_post(aph *m, int port, aph_value label)
 {
-    say(m, APHI_EVENT_POST, port, label);
+    perform_label(m, APHI_EVENT_POST, port, label);
 }
 
 void aph_pass(aph *m, int port, aph_value label)
 {
-    say(m, APHI_EVENT_PASS, port, label);
+    perform_label(m, APHI_EVENT_PASS, port, label);
 }
 
 void aph_note(aph *m, const char *label)
 {
-    say(m, APHI_EVENT_NOTE, 0, aph_str(label));
+    perform_label(m, APHI_EVENT_NOTE, 0, aph_str(label));
 }
 
 int aph_select(aph *m, size_t n, const aph_alternative *alternatives)
@@ -38,7 +38,7 @@ int aph_select(aph *m, size_t n, const aph_alternative *alternatives)
             open = aph_push(open, APH_ARRAY_OF(aph_int(a->port), a->label, aph_int((int64_t)i)));
     }
     if (aph_count(open) == 0)
-        aphi_step_miscalled(m, "aph_select has no alternative that is open: a component that is over calls aph_halt");
+        aphi_step_miscalled(m, "aph_select: no open alternative; end a component with aph_halt");
     return (int)aph_int_of(aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_OTHER, .name = APHI_EVENT_SELECT,
                                                              .value = open}));
 }
@@ -49,7 +49,7 @@ aph_value aph_take(aph *m, int port, aph_value labels)
     for (size_t i = 0; i < aph_count(labels); i++)
         open = aph_push(open, APH_ARRAY_OF(aph_int(port), aph_at(labels, i), aph_int((int64_t)i)));
     if (aph_count(open) == 0)
-        aphi_step_miscalled(m, "aph_take has no label to receive: a component that is over calls aph_halt");
+        aphi_step_miscalled(m, "aph_take: no label to receive; end a component with aph_halt");
     aph_value which = aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_OTHER, .name = APHI_EVENT_SELECT,
                                                         .value = open});
     return aph_at(labels, (size_t)aph_int_of(which));
@@ -58,11 +58,11 @@ aph_value aph_take(aph *m, int port, aph_value labels)
 void aph_program_step(aph *m, aph_value *state)
 {
     (void)state;
-    aphi_step_miscalled(m, "this is a message-passing program, no server: it is for antiphon reach");
+    aphi_step_miscalled(m, "a message-passing program, not a server; use antiphon reach");
 }
 
 void aph_halt(aph *m)
 {
-    for (;;) /* nobody answers this event: the step is left */
-        say(m, APHI_EVENT_HALT, 0, APH_NIL);
+    for (;;) /* this event is never answered: the step is abandoned */
+        perform_label(m, APHI_EVENT_HALT, 0, APH_NIL);
 }

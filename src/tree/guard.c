@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * guard.c - a deadline that holds inside a model's loop, and crashes that stay inside the model.
+ * guard.c - deadlines that interrupt a model's loop, and crashes that stay inside the model.
  *
- * Idea:       a timer signal, a hundred times a second, sets a flag that the search looks at once the deadline has
- *             passed or one step has taken too long. If the signal then finds the thread in the model's own code, it
- *             leaves the step at once by a jump; code of ours is never left half-way, so the next signal tries again
- *             until it finds the model or the search has stopped by itself.
- *             A model that is always inside our code is left where the heap makes room for more values.
- *             Where the model's code is, is asked of the loader; a model linked into the same object as the library
- *             cannot be told from it and is left at its next event instead.
+ * Idea:       a timer signal, a hundred times per second, sets a flag for the search once the deadline has passed or
+ *             one step has taken too long. If the signal finds the thread in the model's code, it abandons the step by
+ *             a jump. Library code is never interrupted by a jump: the next signal tries again, until it finds the
+ *             model or the search has stopped. A model that is always inside the library is abandoned where the heap
+ *             grows. The dynamic loader knows the address range of the model. A model linked into the same object as
+ *             the library is abandoned at its next event instead.
  * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave
- *             2. for time, only from an instruction of the model's object */
+ *             2. on a deadline, only from an instruction of the model's object */
 #include "tree/guard.h"
 
 #include "base/clock.h"
@@ -43,7 +42,7 @@ static _Thread_local struct {
     aphi_guarded *inside;
     volatile sig_atomic_t expired, stuck;
     const volatile sig_atomic_t *stop; /* or NULL */
-    volatile uint64_t entered;    /* steps so far */
+    volatile uint64_t entered;    /* number of steps */
     uint64_t entered_at_tick;
     unsigned ticks_in_step;
     int64_t deadline_ns;
@@ -64,7 +63,7 @@ static bool is_stopped(void)
     return called_off || (guard.stop && *guard.stop);
 }
 
-static uintptr_t interrupted_at(void *context)
+static uintptr_t interrupted_address(void *context)
 {
     ucontext_t *c = context;
 #if defined(__x86_64__)
@@ -87,10 +86,10 @@ static void on_tick(int signal, siginfo_t *info, void *context)
         guard.expired = guard.stuck = 1;
     if (is_stopped() || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
         guard.expired = 1;
-    uintptr_t at = interrupted_at(context);
+    uintptr_t at = interrupted_address(context);
     if (!guard.expired || !guard.inside || at < guard.model_code.low || at >= guard.model_code.high)
         return;
-    sigset_t tick; /* who leaves by a jump must let the next one in */
+    sigset_t tick; /* the jump does not restore the mask */
     sigemptyset(&tick);
     sigaddset(&tick, SIGRTMIN + 1);
     pthread_sigmask(SIG_UNBLOCK, &tick, NULL);
@@ -100,11 +99,11 @@ static void on_tick(int signal, siginfo_t *info, void *context)
 static const char *crash_name(int signal)
 {
     switch (signal) {
-    case SIGSEGV: return "a bad memory access (SIGSEGV)";
-    case SIGBUS: return "a bad memory access (SIGBUS)";
-    case SIGFPE: return "an arithmetic error (SIGFPE)";
-    case SIGILL: return "an illegal instruction (SIGILL)";
-    default: return "an abort, such as a failed assertion";
+    case SIGSEGV: return "invalid memory access (SIGSEGV)";
+    case SIGBUS: return "invalid memory access (SIGBUS)";
+    case SIGFPE: return "arithmetic error (SIGFPE)";
+    case SIGILL: return "illegal instruction (SIGILL)";
+    default: return "abort, such as a failed assertion";
     }
 }
 
@@ -113,24 +112,24 @@ static void on_crash(int signal_number, siginfo_t *info, void *context)
     (void)info;
     (void)context;
     aphi_guard_crash(crash_name(signal_number));
-    /* A crash of ours: let it happen as if nobody had listened. */
+    /* A crash outside a step: restore the old handler. */
     for (int i = 0; i < CRASHES; i++)
         if (crashes[i] == signal_number)
             sigaction(signal_number, &guard.old_crash[i], NULL);
     raise(signal_number);
 }
 
-/* ---- where the model's code is ----------------------------------------------------------------------------------- */
+/* ---- the address range of the model ------------------------------------------------------------------------------ */
 
-typedef struct search {
+typedef struct range_search {
     uintptr_t address;
     code_range found;
-} search;
+} range_search;
 
-static int look_in_object(struct dl_phdr_info *object, size_t size, void *context)
+static int find_in_object(struct dl_phdr_info *object, size_t size, void *context)
 {
     (void)size;
-    search *s = context;
+    range_search *s = context;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         uintptr_t low = object->dlpi_addr + segment->p_vaddr, high = low + segment->p_memsz;
@@ -144,8 +143,8 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *contex
 
 static code_range code_around(uintptr_t address)
 {
-    search s = {.address = address};
-    dl_iterate_phdr(look_in_object, &s);
+    range_search s = {.address = address};
+    dl_iterate_phdr(find_in_object, &s);
     return s.found;
 }
 
@@ -172,7 +171,7 @@ static void catch_crashes(void)
 
 static void start_timer(void)
 {
-    /* A tick does not interrupt another: where the machine stands still for a while, they would fill the stack. */
+    /* A tick does not interrupt another: after a pause of the machine they would fill the stack. */
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     action.sa_sigaction = on_tick;
     sigemptyset(&action.sa_mask);
@@ -186,7 +185,7 @@ static void start_timer(void)
     timer_settime(guard.timer, 0, &when, NULL);
 }
 
-/* The heap makes room for more: a moment at which our own code can be left. */
+/* Called when the heap grows, where library code can be abandoned. */
 static void on_more_memory(void)
 {
     bool overfull = guard.memory && aph_heap_bytes() > guard.memory;

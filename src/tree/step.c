@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * step.c - run a model's step.
+ * step.c - one run of a model's step.
  *
- * Idea:       the step is called as the plain C function that it is; each of its calls asks the answerer. When there is
- *             no answer, a jump takes us back to the head: the step will be run again, with one more answer, by whoever
- *             wants to go on. Nothing of the step survives the jump, so there are no stacks to copy.
- * Invariants: 1. the state is passed by copy: a step that is left changes nothing
- *             2. a clause belongs to the event after it only
- * Cost:       one sigsetjmp without mask a step, about ten nanoseconds.
- * Read next:  tree.c (one answer at a time), ../oracle/transition.c (all ways through a step). */
+ * Idea:       the step is called as a plain C function; each event calls the answerer. Without an answer, a jump
+ *             abandons the step: a caller that has the answer runs the step again from its start, with one answer more.
+ *             Nothing of the step survives the jump, so no stack is copied.
+ * Invariants: 1. the state is passed by copy: an abandoned step changes nothing
+ *             2. a clause belongs to the next event only
+ * Cost:       one sigsetjmp without mask per step, about ten nanoseconds.
+ * Read next:  tree.c (one answer at a time), ../oracle/transition.c (all paths through a step). */
 #include "tree/step.h"
 
 #include "base/compiler.h"
@@ -28,13 +28,13 @@ struct aph {
     const char *clause;
     const aph_request *request; /* for the first receive, while *waiting */
     bool *waiting;
-    aph_value expected;         /* the answer, if it is known */
+    aph_value expected;         /* the response, if it is known */
     aphi_guarded guarded;
 };
 
 static _Thread_local char reason[280];
 
-static APHI_COLD aphi_ending crashed(const aphi_guarded *g)
+static APHI_COLD aphi_ending record_crash(const aphi_guarded *g)
 {
     snprintf(reason, sizeof reason, "%s", g->crash);
     return APHI_CRASHED;
@@ -71,46 +71,45 @@ aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_r
     switch (why) {
     case 0: *state = m.state; return APHI_ENDED;
     case APHI_ESCAPE_TIME: return APHI_OUT_OF_TIME;
-    case APHI_ESCAPE_CRASH: return crashed(&m.guarded);
+    case APHI_ESCAPE_CRASH: return record_crash(&m.guarded);
     default: return (aphi_ending)why;
     }
 }
 
-static _Noreturn void leave(aph *m, aphi_ending ending)
+static _Noreturn void abandon_step(aph *m, aphi_ending ending)
 {
     siglongjmp(m->guarded.escape, ending);
 }
 
-/* The model made a call that means nothing. */
-__attribute__((format(printf, 2, 3))) static _Noreturn void miscalled(aph *m, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static _Noreturn void fail_call(aph *m, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    leave(m, APHI_MISCALLED);
+    abandon_step(m, APHI_MISCALLED);
 }
 
-static aph_value perform(aph *m, aph_event *event)
+static aph_value perform_event(aph *m, aph_event *event)
 {
     aph_value answer = APH_NIL;
     event->clause = m->clause;
     m->clause = NULL;
     if (aphi_guard_expired())
-        leave(m, APHI_OUT_OF_TIME);
+        abandon_step(m, APHI_OUT_OF_TIME);
     if (!m->answerer(m->context, event, &answer))
-        leave(m, APHI_LEFT);
+        abandon_step(m, APHI_LEFT);
     return answer;
 }
 
 aph_value aphi_step_perform(aph *m, aph_event *event)
 {
-    return perform(m, event);
+    return perform_event(m, event);
 }
 
 void aphi_step_miscalled(aph *m, const char *why)
 {
-    miscalled(m, "%s", why);
+    fail_call(m, "%s", why);
 }
 
 aph_request aph_recv(aph *m)
@@ -120,21 +119,20 @@ aph_request aph_recv(aph *m)
         m->clause = NULL;
         return *m->request;
     }
-    aph_value packet = perform(m, &(aph_event){.kind = APH_EVENT_RECV});
+    aph_value packet = perform_event(m, &(aph_event){.kind = APH_EVENT_RECV});
     return (aph_request){aph_int_of(aph_at(packet, 0)), aph_at(packet, 1)};
 }
 
 void aph_send(aph *m, int64_t to, aph_value message)
 {
-    perform(m, &(aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
+    perform_event(m, &(aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
 }
 
 aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name)
 {
     if (sort != APH_BOOL && sort != APH_INT && sort != APH_STR)
-        miscalled(m, "aph_choose(\"%.60s\") was given a sort that an unknown cannot have: "
-                     "there are APH_BOOL, APH_INT and APH_STR", name ? name : "");
-    return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name, .shown = field});
+        fail_call(m, "aph_choose(\"%.60s\"): invalid sort; use APH_BOOL, APH_INT or APH_STR", name ? name : "");
+    return perform_event(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name, .shown = field});
 }
 
 aph_value aph_choose(aph *m, aph_kind sort, const char *name)
@@ -145,10 +143,15 @@ aph_value aph_choose(aph *m, aph_kind sort, const char *name)
 aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char *field, const char *name)
 {
     if (low > high)
-        miscalled(m, "aph_choose_within(%" PRId64 ", %" PRId64 ", \"%.60s\") has no integer to choose: "
-                     "give the lower bound first, or leave the branch with aph_never", low, high, name ? name : "");
-    return perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_INT, .bounded = true, .low = low, .high = high,
-                                  .name = name, .shown = field});
+        fail_call(m, "aph_choose_within(%" PRId64 ", %" PRId64 ", \"%.60s\"): no integer in the range; "
+                     "pass the lower bound first, or abandon the branch with aph_never", low, high, name ? name : "");
+    return perform_event(m, &(aph_event){.kind = APH_EVENT_CHOOSE,
+                                         .sort = APH_INT,
+                                         .bounded = true,
+                                         .low = low,
+                                         .high = high,
+                                         .name = name,
+                                         .shown = field});
 }
 
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name)
@@ -156,7 +159,7 @@ aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name)
     return aph_choose_within_shown(m, low, high, NULL, name);
 }
 
-/* A term that cannot be, such as 1 / 0 < 2, is a condition all the same: one that no branch satisfies. */
+/* A term without a value, such as 1 / 0 < 2, is a condition that no branch satisfies. */
 static bool is_condition(aph_value v)
 {
     aph_kind sort = aph_sort_of(v);
@@ -169,18 +172,18 @@ bool aph_decide(aph *m, aph_value condition, const char *name)
         char *text = aph_json_text(condition, NULL), shown[64];
         snprintf(shown, sizeof shown, "%s", text);
         free(text);
-        miscalled(m, "aph_decide(\"%.60s\") was given %s, which is not a boolean: "
-                     "make a condition of it with aph_eq, aph_lt or the like", name ? name : "", shown);
+        fail_call(m, "aph_decide(\"%.60s\"): %s is not a boolean; make a condition with aph_eq, aph_lt or "
+                     "another comparison", name ? name : "", shown);
     }
-    return aph_truth(perform(m, &(aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
+    return aph_truth(perform_event(m, &(aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
 }
 
 int aph_either_(aph *m, size_t n, const char *const *names)
 {
-    return (int)aph_int_of(perform(m, &(aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
+    return (int)aph_int_of(perform_event(m, &(aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
 }
 
-/* The waiver, if the user allows it; or NULL. */
+/* Returns the waiver if the user allows it, else NULL. */
 static const aph_waiver *allowed_waiver(const aph *m, const char *name)
 {
     const aph_waiver *w = m->model->waivers;
@@ -201,8 +204,8 @@ bool aph_waive(aph *m, const char *name)
     return w && aph_either_(m, 2, w->alternatives) == 1;
 }
 
-/* Whatever its unknowns are, v is not what was seen. */
-static bool is_other(aph_value v, aph_value seen)
+/* Does v differ from the observed value for all values of its symbols? */
+static bool differs(aph_value v, aph_value seen)
 {
     aph_value key, item;
     if (v == seen || !aph_is_symbolic(v))
@@ -212,18 +215,18 @@ static bool is_other(aph_value v, aph_value seen)
     if (aph_kind_of(seen) != APH_OBJECT || aph_count(v) != aph_count(seen))
         return true;
     for (size_t i = 0; aph_pair_at(v, i, &key, &item); i++)
-        if (is_other(item, aph_get(seen, key)))
+        if (differs(item, aph_get(seen, key)))
             return true;
     return false;
 }
 
 void aph_foretell(aph *m, const char *field, aph_value v)
 {
-    if (m->expected && is_other(v, aph_field(m->expected, field)))
-        leave(m, APHI_LEFT);
+    if (m->expected && differs(v, aph_field(m->expected, field)))
+        abandon_step(m, APHI_LEFT);
 }
 
-static bool is_without(uintptr_t within, aph_value seen)
+static bool is_outside(uintptr_t within, aph_value seen)
 {
     return !aph_is_int(seen) || aph_int_of(seen) < (int64_t)(within >> 32) ||
            aph_int_of(seen) > (int64_t)(within >> 16 & 0xffff);
@@ -233,8 +236,8 @@ static bool contradicts(aph_value foretold, aph_value seen)
 {
     uintptr_t word = (uintptr_t)foretold;
     if ((word & 0xffff) == ((uintptr_t)APH_WITHIN(0, 0) & 0xffff))
-        return is_without(word, seen);
-    return foretold == APH_SOME ? !seen : foretold != APH_ANY && is_other(foretold, seen);
+        return is_outside(word, seen);
+    return foretold == APH_SOME ? !seen : foretold != APH_ANY && differs(foretold, seen);
 }
 
 static bool is_one_of(aph_value v, const aph_value *values, size_t n)
@@ -248,13 +251,13 @@ static bool is_one_of(aph_value v, const aph_value *values, size_t n)
 int aph_either_foretold_(aph *m, const char *field, const aph_value *values, size_t n, const char *const *names)
 {
     if (n > 64)
-        miscalled(m, "aph_either_foretold(\"%.60s\") has more than 64 alternatives: make several choices of it", field);
+        fail_call(m, "aph_either_foretold(\"%.60s\"): more than 64 alternatives; split it into several choices", field);
     aph_event event = {.kind = APH_EVENT_EITHER, .count = n, .names = names};
     aph_value seen = m->expected ? aph_field(m->expected, field) : APH_NIL;
     for (size_t i = 0; m->expected && i < n; i++)
         if (values[i] == APH_ELSE ? is_one_of(seen, values, i) : contradicts(values[i], seen))
             event.ruled_out |= (uint64_t)1 << i;
-    return (int)aph_int_of(perform(m, &event));
+    return (int)aph_int_of(perform_event(m, &event));
 }
 
 bool aph_waive_foretold(aph *m, const char *name, const char *field, aph_value without, aph_value waived)
@@ -270,13 +273,13 @@ void aph_clause(aph *m, const char *clause)
 
 void aph_never(aph *m)
 {
-    leave(m, APHI_NEVER);
+    abandon_step(m, APHI_NEVER);
 }
 
 void aph_unknown_request(aph *m, const char *why)
 {
     snprintf(reason, sizeof reason, "%s", why);
-    leave(m, APHI_UNKNOWN_REQUEST);
+    abandon_step(m, APHI_UNKNOWN_REQUEST);
 }
 
 const void *aph_data(aph *m)

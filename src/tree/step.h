@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * step.h - run a model's step, with someone to answer its events. */
+ * step.h - one run of a model's step, with a callback that answers its events. */
 #ifndef APHI_TREE_STEP_H
 #define APHI_TREE_STEP_H
 
 #include <antiphon/model.h>
 
-/* Answers an event, or returns false to leave the step there: it is then unwound to its head. */
+/* Sets *answer and returns true; or returns false to abandon the step. */
 typedef bool aphi_answerer(void *context, const aph_event *event, aph_value *answer);
 
 typedef enum aphi_ending {
-    APHI_ENDED,      /* the step ran to its end; the state is the new one */
+    APHI_ENDED,      /* the step returned; the state is the new one */
     APHI_LEFT,       /* the answerer did not answer */
-    APHI_NEVER,      /* the model said that this branch is not to be taken */
+    APHI_NEVER,      /* the model called aph_never */
     APHI_UNKNOWN_REQUEST,
-    APHI_MISCALLED,  /* the model made a call that means nothing */
+    APHI_MISCALLED,  /* the model made an invalid call */
     APHI_CRASHED,
     APHI_OUT_OF_TIME,
 } aphi_ending;
 
-/* Runs one step on *state, which changes only if it ends. For APHI_UNKNOWN_REQUEST, APHI_MISCALLED and APHI_CRASHED
- * the reason is left in aphi_step_reason.
- * After APHI_CRASHED and APHI_OUT_OF_TIME the heap must not be used to make values again. */
+/* Runs one step on *state, which changes only with APHI_ENDED. For APHI_UNKNOWN_REQUEST, APHI_MISCALLED and
+ * APHI_CRASHED aphi_step_reason returns the reason. After APHI_CRASHED and APHI_OUT_OF_TIME no more values must be made
+ * on the heap. */
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context);
-/* The same, but a receive takes *request without asking the answerer, if *waiting, which it then clears. If the answer
- * is known already, APH_NIL if not, the step is left where it foretells another one. */
+/* The same, but while *waiting, a receive returns *request without the answerer, and clears *waiting. expected is the
+ * known response, or APH_NIL: the step is abandoned where it announces another one. */
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,
                            aph_value expected, aphi_answerer *answerer, void *context);
 const char *aphi_step_reason(void);
-/* For calls of a step that are defined elsewhere: asks the answerer, or leaves the step. */
+/* For events defined elsewhere: returns the answer, or abandons the step. */
 aph_value aphi_step_perform(aph *m, aph_event *event);
-/* The model made a call that means nothing: leaves the step. */
+/* Abandons the step with APHI_MISCALLED. */
 _Noreturn void aphi_step_miscalled(aph *m, const char *why);
 
 #endif

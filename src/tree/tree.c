@@ -2,13 +2,12 @@
  *
  * tree.c - interaction trees: suspended programs that can be answered many times.
  *
- * Idea:       a tree is one of five things: over (RETURN), one event (TRIGGER), a tree followed by a continuation
- *             (BIND), a tree seen through a handler (INTERPRET), or a model in the middle of a step (MODEL: the state
- *             at the step's head and the answers given since). Only "what event" and "the tree
- *             after an answer" look inside.
- * Invariants: 1. no field of a tree changes after it is made, but its count of references
- *             2. every live tree is on one list, so that the values in it are roots
- * Not done:   freeing contexts of continuations: they are the caller's, as a C programmer expects. */
+ * Idea:       a tree is a result (RETURN), one event (TRIGGER), a tree followed by a continuation (BIND), a tree under
+ *             a handler (INTERPRET), or a model inside a step (MODEL: the state at the start of the step, and the
+ *             answers since). Only aph_tree_event and aph_tree_answer depend on the kind.
+ * Invariants: 1. no field of a tree changes after it is made, except its reference count
+ *             2. each live tree is on one list, so that its values are roots
+ * Not done:   freeing contexts of continuations: they belong to the caller. */
 #include "tree/step.h"
 
 #include "base/memory.h"
@@ -23,10 +22,10 @@ struct aph_tree {
     tree_kind kind;
     unsigned count; /* references */
     struct aph_tree *previous, *next_live;
-    aph_value value;      /* RETURN: the result. MODEL: the state at the head */
-    aph_event event;      /* what it waits on; not for RETURN */
-    aph_tree *first;      /* BIND, INTERPRET: the tree before */
-    aph_tree *second;     /* INTERPRET: the handler's tree for the event that first waits on */
+    aph_value value;      /* RETURN: the result. MODEL: the state at the start of the step */
+    aph_event event;      /* that it waits for; not for RETURN */
+    aph_tree *first;      /* BIND, INTERPRET: the inner tree */
+    aph_tree *second;     /* INTERPRET: the handler's tree for the event that first waits for */
     aph_continue *next;   /* BIND */
     aph_handler *handler; /* INTERPRET */
     void *context;
@@ -46,7 +45,7 @@ static void mark_trees(void *context)
     }
 }
 
-static aph_tree *make(aph_tree like)
+static aph_tree *make_tree(aph_tree like)
 {
     aph_tree *t = aphi_alloc(sizeof *t);
     *t = like;
@@ -85,7 +84,7 @@ void aph_tree_drop(aph_tree *t)
     }
 }
 
-/* ---- a model in the middle of a step ----------------------------------------------------------------------------- */
+/* ---- a model inside a step --------------------------------------------------------------------------------------- */
 
 typedef struct replay {
     aph_value answers;
@@ -103,37 +102,37 @@ static bool replay_answer(void *context, const aph_event *event, aph_value *answ
     return true;
 }
 
-static _Noreturn void refuse(const aph_model *model, const char *what)
+static _Noreturn void abort_model(const aph_model *model, const char *what)
 {
     fprintf(stderr, "antiphon: model %s: %s\n", model->name, what);
     abort();
 }
 
-/* The model run on to its next event, through as many step ends as there are on the way. */
-static aph_tree *model_at(const aph_model *model, aph_value state, aph_value answers)
+/* Runs the model to its next event, over any number of steps. */
+static aph_tree *run_model(const aph_model *model, aph_value state, aph_value answers)
 {
     for (;;) {
         replay r = {.answers = answers};
         aphi_ending ending = aphi_step_run(model, &state, replay_answer, &r);
         switch (ending) {
         case APHI_LEFT:
-            return make(
+            return make_tree(
                 (aph_tree){.kind = MODEL, .value = state, .answers = answers, .event = r.event, .model = model});
         case APHI_NEVER:
-            return make((aph_tree){.kind = TRIGGER, .event = {.kind = APH_EVENT_NEVER}});
+            return make_tree((aph_tree){.kind = TRIGGER, .event = {.kind = APH_EVENT_NEVER}});
         case APHI_ENDED:
             if (r.at < aph_count(answers))
-                refuse(model, "the step ended before it had used its answers: it is not a pure function of them");
+                abort_model(model, "the step ended before it used its answers: it is not a pure function of them");
             answers = aph_array(0, NULL);
             break;
-        default: refuse(model, aphi_step_reason());
+        default: abort_model(model, aphi_step_reason());
         }
     }
 }
 
 aph_tree *aph_tree_at(const aph_model *model, aph_value state)
 {
-    return model_at(model, state, aph_array(0, NULL));
+    return run_model(model, state, aph_array(0, NULL));
 }
 
 aph_tree *aph_tree_of(const aph_model *model)
@@ -146,17 +145,17 @@ aph_value aph_tree_state(aph_tree *t)
     return t->kind == MODEL ? t->value : APH_NIL;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 aph_tree *aph_tree_return(aph_value result)
 {
-    return make((aph_tree){.kind = RETURN, .value = result});
+    return make_tree((aph_tree){.kind = RETURN, .value = result});
 }
 
 aph_tree *aph_tree_trigger(const aph_event *event)
 {
     assert(event->kind != APH_EVENT_RETURN);
-    return make((aph_tree){.kind = TRIGGER, .event = *event});
+    return make_tree((aph_tree){.kind = TRIGGER, .event = *event});
 }
 
 aph_tree *aph_tree_bind(aph_tree *t, aph_continue *next, void *context)
@@ -164,16 +163,17 @@ aph_tree *aph_tree_bind(aph_tree *t, aph_continue *next, void *context)
     aph_event event = aph_tree_event(t);
     if (event.kind == APH_EVENT_RETURN)
         return next(context, event.value);
-    return make((aph_tree){.kind = BIND, .first = aph_tree_keep(t), .next = next, .context = context, .event = event});
+    return make_tree(
+        (aph_tree){.kind = BIND, .first = aph_tree_keep(t), .next = next, .context = context, .event = event});
 }
 
-/* t with `running`, the handler's tree for the event that t waits on, under way. Takes both. */
-static aph_tree *interpret(aph_tree *t, aph_tree *running, aph_handler *handler, void *context)
+/* Takes ownership of t and of `running`, the handler's tree for the event that t waits for. */
+static aph_tree *interpret_tree(aph_tree *t, aph_tree *running, aph_handler *handler, void *context)
 {
     for (;;) {
         aph_event event = aph_tree_event(running);
         if (event.kind != APH_EVENT_RETURN)
-            return make((aph_tree){.kind = INTERPRET, .first = t, .second = running, .handler = handler,
+            return make_tree((aph_tree){.kind = INTERPRET, .first = t, .second = running, .handler = handler,
                                    .context = context, .event = event});
         aph_tree *after = aph_tree_answer(t, event.value);
         aph_tree_drop(t);
@@ -191,10 +191,10 @@ aph_tree *aph_tree_interpret(aph_tree *t, aph_handler *handler, void *context)
     aph_event event = aph_tree_event(t);
     if (event.kind == APH_EVENT_RETURN)
         return aph_tree_keep(t);
-    return interpret(aph_tree_keep(t), handler(context, &event), handler, context);
+    return interpret_tree(aph_tree_keep(t), handler(context, &event), handler, context);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------------------------- */
+/* ---- events and answers ------------------------------------------------------------------------------------------ */
 
 aph_event aph_tree_event(aph_tree *t)
 {
@@ -218,10 +218,10 @@ aph_tree *aph_tree_answer(aph_tree *t, aph_value answer)
         return aph_tree_return(answer);
     case BIND: return bind_answer(t, answer);
     case INTERPRET:
-        return interpret(aph_tree_keep(t->first), aph_tree_answer(t->second, answer), t->handler, t->context);
-    case MODEL: return model_at(t->model, t->value, aph_push(t->answers, answer));
+        return interpret_tree(aph_tree_keep(t->first), aph_tree_answer(t->second, answer), t->handler, t->context);
+    case MODEL: return run_model(t->model, t->value, aph_push(t->answers, answer));
     case RETURN: break;
     }
-    assert(!"a tree that is over takes no answer");
+    assert(!"a finished tree has no answer");
     return NULL;
 }

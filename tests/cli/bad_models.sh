@@ -129,7 +129,7 @@ err 'pure function'
 # Invalid calls.
 model decides 'aph_decide(m, aph_int(5), "is five"); aph_send(m, q.from, aph_str("ok"));'
 run 42 check "$dir/decides.c" "$dir/trace"
-err 'model decides: aph_decide("is five") was given 5, which is not a boolean'
+err 'model decides: aph_decide("is five"): 5 is not a boolean'
 run 42 check --ignore-promises "$dir/decides.c" "$dir/trace"
 model sums 'aph_decide(m, aph_add(aph_choose(m, APH_INT, "x"), aph_int(1)), "sum"); aph_send(m, q.from, aph_str("ok"));'
 run 42 check "$dir/sums.c" "$dir/trace"

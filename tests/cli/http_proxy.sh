@@ -62,7 +62,7 @@ run 0 explain http-proxy trace explanation
 # Which call was for whom can't be told otherwise.
 sed 's/"4294967296":\([-0-9]*\),"4294967297":\([-0-9]*\)/"4294967296":\2,"4294967297":\1/' explanation >swapped
 run 1 explain http-proxy trace swapped
-out 'the model gives another answer than was seen'
+out 'the response of the model differs from the observed one'
 sed 's/"4294967296":[-0-9]*,//' explanation >fewer
 run 1 explain http-proxy trace fewer
 sed 's/"choices":\[/&"p",/' explanation >more

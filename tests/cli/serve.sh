@@ -211,7 +211,7 @@ END
     exec 3>&-
 }
 wrong 38 '*(volatile int *)zero = 1; aph_send(m, q.from, q.message);'
-err 'model wrong: a bad memory access (SIGSEGV)'
+err 'model wrong: invalid memory access (SIGSEGV)'
 wrong 38 'if (!zero) exit(0); aph_send(m, q.from, q.message);'
 wrong 39 'for (volatile long i = 0;; i++) ; aph_send(m, q.from, q.message);'
 err 'a step does not end'

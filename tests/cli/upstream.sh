@@ -40,10 +40,10 @@ cp out explanation
 run 0 explain "$model" crossed.jsonl explanation
 sed 's/"4294967296":\([-0-9]*\),"4294967297":[-0-9]*/"4294967296":\1,"4294967297":\1/' explanation >wrong
 run 1 explain "$model" crossed.jsonl wrong
-out 'two connections that the server opened are one'
+out 'two connections that the server opened have the same number'
 sed 's/"4294967296":-/"4294967296":/' explanation >wrong
 run 1 explain "$model" crossed.jsonl wrong
-out "none of the model's"
+out 'has no number of the model'
 sed 's/"conn":0,"recv":"for a"/"conn":0,"recv":"for b"/' crossed.jsonl >wrong.jsonl
 run 1 check "$model" wrong.jsonl
 # An upstream request without a request of a client.

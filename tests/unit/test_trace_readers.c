@@ -387,7 +387,7 @@ static void messages_say_what_to_do(void **state)
                                  "give operations that overlap different processes");
     free(message);
     message = message_of("nonsense\n");
-    assert_string_equal(message, "this is no format that is known; name one: jsonl, jepsen-log, edn or json");
+    assert_string_equal(message, "format not recognized; name it: jsonl, jepsen-log, edn or json");
     free(message);
 }
 
