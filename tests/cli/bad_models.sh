@@ -136,7 +136,7 @@ run 42 check "$dir/sums.c" "$dir/trace"
 err 'not a boolean'
 model within 'aph_choose_within(m, 5, 3, "die"); aph_send(m, q.from, aph_str("ok"));'
 run 42 check "$dir/within.c" "$dir/trace"
-err 'model within: aph_choose_within(5, 3, "die") has no integer'
+err 'model within: aph_choose_within(5, 3, "die"): no integer in the range'
 model sorts 'aph_choose(m, APH_ARRAY, "list"); aph_send(m, q.from, aph_str("ok"));'
 run 42 check "$dir/sorts.c" "$dir/trace"
 err APH_STR
@@ -153,7 +153,7 @@ run 0 check --ignore-promises "$dir/grows.c" "$dir/trace"
 model restless ';' ''
 sed -i 's/aph_request q = aph_recv(m);/(void)m;/' "$dir/restless.c"
 run 39 check "$dir/restless.c" "$dir/trace"
-err receiving
+err 'never receives'
 # A step that never leaves the library.
 model grows 'for (int i = 0;; i++) *state = aph_set(*state, aph_int(i), aph_int(i));'
 run 3 check --time 1 "$dir/grows.c" "$dir/trace"
