@@ -3,8 +3,8 @@
  * codec.h - encoding and decoding of messages.
  *
  * A codec is strict: it rejects bytes that the protocol forbids, with a reason, and never repairs them. It is called
- * with all bytes that have arrived and are not yet decoded, and decodes one message per call. docs/writing-models.md shows how
- * to write one.
+ * with all bytes that have arrived and are not yet decoded, and decodes one message per call. docs/writing-models.md
+ * shows how to write one.
  */
 #ifndef ANTIPHON_CODEC_H
 #define ANTIPHON_CODEC_H
