@@ -19,13 +19,13 @@ enum { VERDICT, PATH, OPERATIONS, CONFIGURATIONS, TIME, COLUMNS };
 
 static const char *const titles[COLUMNS] = {"verdict", "file", "operations", "configurations", "time"};
 
-const char *aphi_outcome_name(aphi_outcome o)
+static const char *outcome_name(aphi_outcome o)
 {
     static const char *const names[APHI_OUTCOMES] = {"pass", "fail", "unknown", "error"};
     return names[o];
 }
 
-aphi_ink aphi_outcome_ink(aphi_outcome o)
+static aphi_ink outcome_ink(aphi_outcome o)
 {
     static const aphi_ink inks[APHI_OUTCOMES] = {APHI_INK_GREEN, APHI_INK_ALARM, APHI_INK_YELLOW, APHI_INK_RED};
     return inks[o];
@@ -70,7 +70,7 @@ static void add_entry(table *t, const aphi_result *r, bool unicode)
     entry *e = &t->entries[t->n++];
     *e = (entry){
         .cells = {
-            clean_text(aphi_outcome_name(r->outcome), unicode), clean_text(r->file, unicode), count_text(r->operations),
+            clean_text(outcome_name(r->outcome), unicode), clean_text(r->file, unicode), count_text(r->operations),
             count_text(r->configurations), duration_text(r->time_ns),
         },
         .outcome = r->outcome,
@@ -137,7 +137,7 @@ static void write_rows(aphi_buffer *out, const table *t, const aphi_terminal *te
     for (size_t i = 0; i < t->n; i++) {
         const entry *e = &t->entries[i];
         for (size_t j = 0; j < COLUMNS; j++)
-            write_cell(out, t, j, e->cells[j], j == VERDICT ? aphi_outcome_ink(e->outcome) : APHI_INK_NONE, terminal);
+            write_cell(out, t, j, e->cells[j], j == VERDICT ? outcome_ink(e->outcome) : APHI_INK_NONE, terminal);
     }
 }
 
@@ -170,9 +170,9 @@ static void write_totals(aphi_buffer *out, const aphi_result *results, size_t n,
             continue;
         aphi_buffer text = {0};
         aphi_report_count(&text, of[i]);
-        aphi_buffer_format(&text, " %s", aphi_outcome_name((aphi_outcome)i));
+        aphi_buffer_format(&text, " %s", outcome_name((aphi_outcome)i));
         aphi_buffer_str(out, any ? ", " : "");
-        aphi_terminal_paint(out, t, aphi_outcome_ink((aphi_outcome)i), aphi_buffer_text(&text));
+        aphi_terminal_paint(out, t, outcome_ink((aphi_outcome)i), aphi_buffer_text(&text));
         aphi_buffer_free(&text);
         any = true;
     }
@@ -182,7 +182,7 @@ static void write_totals(aphi_buffer *out, const aphi_result *results, size_t n,
 
 static void write_single(aphi_buffer *out, const aphi_result *r, const aphi_terminal *t)
 {
-    aphi_terminal_paint(out, t, aphi_outcome_ink(r->outcome), aphi_outcome_name(r->outcome));
+    aphi_terminal_paint(out, t, outcome_ink(r->outcome), outcome_name(r->outcome));
     pad(out, GAP);
     aphi_utf8_clean(out, r->file, t->unicode);
     aphi_buffer_str(out, ": ");

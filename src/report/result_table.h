@@ -12,9 +12,6 @@
 
 #define APHI_TABLE_ROWS 30
 
-const char *aphi_outcome_name(aphi_outcome o); /* "pass" */
-aphi_ink aphi_outcome_ink(aphi_outcome o);
-
 void aphi_table_write(aphi_buffer *out, const aphi_result *results, size_t n, bool all, const aphi_terminal *t);
 
 #endif

@@ -116,20 +116,12 @@ bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
     return true;
 }
 
-size_t aphi_run_diagram_partner(const aphi_run_diagram *t, size_t i)
+/* The request of response i, or APHI_RUN_DIAGRAM_NONE. */
+static size_t request_of(const aphi_run_diagram *t, size_t i)
 {
-    const aphi_run_event *m = &t->events[i];
-    if (m->label <= 0)
-        return APHI_RUN_DIAGRAM_NONE;
-    if (m->label % 2 == 0) {
-        for (size_t j = i; j-- > 0;)
-            if (t->events[j].label == m->label - 1)
-                return j;
-    } else {
-        for (size_t j = i + 1; j < t->count; j++)
-            if (t->events[j].label == m->label + 1)
-                return j;
-    }
+    for (size_t j = i; j-- > 0;)
+        if (t->events[j].label == t->events[i].label - 1)
+            return j;
     return APHI_RUN_DIAGRAM_NONE;
 }
 
@@ -175,8 +167,8 @@ static void choose_events(drawing *d, size_t rows)
     size_t end = t->failing < t->count ? t->failing + 1 : t->count, request = APHI_RUN_DIAGRAM_NONE;
     rows = rows ? rows : ROWS_DEFAULT;
     size_t from = end > rows ? end - rows : 0;
-    if (t->failing < t->count && t->events[t->failing].label % 2 == 0)
-        request = aphi_run_diagram_partner(t, t->failing);
+    if (t->failing < t->count && t->events[t->failing].label > 0 && t->events[t->failing].label % 2 == 0)
+        request = request_of(t, t->failing);
     d->chosen = aphi_alloc((end - from + 1) * sizeof *d->chosen);
     if (request < from) {
         d->chosen[d->n++] = request;

@@ -56,7 +56,5 @@ void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *w
 bool aphi_run_event_is_outward(const aphi_run_event *m); /* from the tester to the subject */
 /* Appends what an action waits for: "response #2", "quiet", "a pause of 500 us". Returns false if it does not wait. */
 bool aphi_action_wait_text(aphi_buffer *out, aph_value action);
-/* The index of the response to request i, or of the request of response i, or APHI_RUN_DIAGRAM_NONE. */
-size_t aphi_run_diagram_partner(const aphi_run_diagram *t, size_t i);
 
 #endif

@@ -38,7 +38,8 @@ typedef struct drawing {
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-void aphi_spacetime_event(aphi_buffer *out, const aphi_layout *c, const aphi_recorded_event *e)
+/* Appends an event as text: "receive py m from L2". */
+static void put_event_text(aphi_buffer *out, const aphi_layout *c, const aphi_recorded_event *e)
 {
     static const char *const names[] = {"send", "receive", "local event"};
     if (e->op == APHI_RECORDED_LOCAL)
@@ -238,7 +239,7 @@ static void remark_event(drawing *w)
     aphi_buffer_byte(w->out, '\n');
     begin_remark(w, d->id.thread, "model: ");
     if (d->has_expected)
-        aphi_spacetime_event(w->out, w->cast, &d->expected);
+        put_event_text(w->out, w->cast, &d->expected);
     else
         aphi_buffer_str(w->out, "no more events");
     aphi_buffer_byte(w->out, '\n');

@@ -19,8 +19,6 @@
 /* Draws the causal past of the differing event and of the messages it could have received: the last `rows` rows. */
 void aphi_spacetime_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d, const aphi_terminal *t,
                          size_t rows);
-/* Appends an event as text: "receive py m from L2". */
-void aphi_spacetime_event(aphi_buffer *out, const aphi_layout *cast, const aphi_recorded_event *e);
 /* Appends "px m from L1:1, ...", or "nothing". */
 void aphi_spacetime_rivals(aphi_buffer *out, const aphi_layout *cast, const aphi_race_set *r);
 

@@ -145,13 +145,6 @@ static bool contains_any(const aphi_symset *s, aph_value v, visited *seen)
     return false;
 }
 
-bool aphi_symset_meets(const aphi_symset *s, aph_value v)
-{
-    visited seen;
-    seen.ready = false;
-    return (aphi_symbols(v) & s->mask) && contains_any(s, v, &seen);
-}
-
 bool aphi_holds(aph_value v, aph_value symbol)
 {
     if (!(aphi_symbols(v) & aphi_symbols(symbol)))
@@ -159,7 +152,9 @@ bool aphi_holds(aph_value v, aph_value symbol)
     aphi_symset one;
     aphi_symset_init(&one);
     aphi_symset_add(&one, symbol);
-    return aphi_symset_meets(&one, v);
+    visited seen;
+    seen.ready = false;
+    return contains_any(&one, v, &seen);
 }
 
 /* ---- values of symbols ------------------------------------------------------------------------------------------- */

@@ -37,7 +37,6 @@ static inline aph_value aphi_symset_at(const aphi_symset *s, size_t i)
 size_t aphi_symset_find(const aphi_symset *s, aph_value symbol); /* its position, or APHI_ABSENT */
 size_t aphi_symset_add(aphi_symset *s, aph_value symbol);        /* its position */
 void aphi_symset_collect(aphi_symset *s, aph_value v);           /* adds all symbols of v, in order of occurrence */
-bool aphi_symset_meets(const aphi_symset *s, aph_value v);       /* true if v contains one of them */
 bool aphi_holds(aph_value v, aph_value symbol);                  /* true if v contains symbol */
 void aphi_symset_deinit(aphi_symset *s);                         /* leaves it empty and usable */
 
