@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_edn.c - any bytes are a Jepsen history in EDN or a log, or an error with a place.
+ * fuzz_edn.c - any input is a Jepsen history in EDN or a log, or an error with a position.
  *
  * The first byte chooses the format and the small window.
  */

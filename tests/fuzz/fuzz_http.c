@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_http.c - any bytes are the same messages of HTTP, or wrong in the same way, however they are cut; what was read
- * is printed and read again as the same; and any text is a date that is printed and read again, or none.
+ * fuzz_http.c - any input decodes to the same HTTP messages or errors for any segmentation; decoded messages survive
+ * printing and decoding; any text is a date that survives printing and parsing, or not a date.
  *
- * The first byte says which side and what was asked, or that it is a date; the second, how many bytes arrive at a
- * time. */
+ * The first byte selects the side and the request, or a date; the second, the number of bytes that arrive at a time. */
 #include "codec/codec_internal.h"
 #include "models/http/dates.h"
 #include "models/http/http-message.h"
@@ -13,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What one way of cutting the bytes has come to. */
+/* The result of one segmentation. */
 typedef struct reading {
     aph_wire wire;
     size_t start, arrived;
@@ -36,7 +35,7 @@ static void print_again(const aph_wire *read)
 {
     aphi_buffer out = {0};
     bool printed = aphi_encode(&aphi_http_codec, read->side, read->message, &out);
-    assert(printed || read->used > 32768); /* lines grow a little: beyond the limit, if they were close to it */
+    assert(printed || read->used > 32768); /* printed lines are slightly longer, and may exceed the limit */
     if (printed) {
         aph_wire w = {.side = read->side, .asked = read->asked, .bytes = (const unsigned char *)out.data,
                       .count = out.n};
@@ -71,7 +70,7 @@ static void read_date(const uint8_t *data, size_t size)
     char text[APHI_HTTP_DATE_SIZE + 1];
     if (!aphi_http_date_read((const char *)data, size, now, &seconds))
         return;
-    /* The leap second that ends the year 9999 is in the next. */
+    /* The leap second at the end of the year 9999 is in the next year. */
     if (aphi_http_date_write(seconds, text))
         assert(aphi_http_date_read(text, APHI_HTTP_DATE_SIZE, now, &again) && again == seconds);
     else

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_json.c - any bytes are JSON that reads, writes and reads again as the same value, or an error with a place.
- */
+ * fuzz_json.c - any input is JSON that survives writing and reading, or an error with a position. */
 #include <antiphon/value.h>
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_prog.c - any bytes are a program in Prog or an error with a place and a message, never anything else. */
+ * fuzz_prog.c - any input is a Prog program, or an error with a position and a message. */
 #include "models/prog.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_proxy.c - any bytes are the same messages of a proxy, or wrong in the same way, however they are cut; what was
- * read and can be printed is read again as the same.
+ * fuzz_proxy.c - any input decodes to the same proxy messages or errors for any segmentation; decoded messages that can
+ * be printed survive printing and decoding.
  *
- * The first byte says which side and what was asked; the second, how many bytes arrive at a time. */
+ * The first byte selects the side and the request; the second, the number of bytes that arrive at a time. */
 #include "codec/codec_internal.h"
 #include "models/http/proxy.h"
 
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char here[] = "127.0.0.1:80";
 
-/* What one way of cutting the bytes has come to. */
+/* The result of one segmentation. */
 typedef struct reading {
     aph_wire wire;
     size_t start, arrived;

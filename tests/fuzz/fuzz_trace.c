@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_trace.c - any bytes are a trace in JSON, ours or Jepsen's, or an error with a place.
+ * fuzz_trace.c - any input is a trace in JSON, native or Jepsen's, or an error with a position.
  *
  * The first byte chooses the format and the small window.
  */

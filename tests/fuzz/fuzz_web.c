@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_web.c - any bytes are requests to the web server, or faults with a reason; how they were cut into pieces makes
- * no difference; and whatever they ask for is answered.
- */
+ * fuzz_web.c - any input is requests to the web server, or faults with a reason, independent of segmentation; every
+ * request gets a response. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads the next request from *data, which is moved behind what was given to it, so many bytes at a time. */
+/* Reads the next request from *data in pieces, and moves *data past the consumed bytes. */
 static void read_in_pieces(request *r, buffer *in, const uint8_t **data, const uint8_t *end, size_t piece)
 {
     request_read(r, in);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_heap.c - a collection frees what no root reaches, keeps the rest as it is, and a long run does not grow. */
+ * test_heap.c - a collection frees unreachable values and keeps the others; memory of a long run is bounded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static int fresh_heap(void **unused)
     return 0;
 }
 
-static void test_nothing_held_nothing_kept(void **unused)
+static void test_without_roots_all_is_freed(void **unused)
 {
     (void)unused;
     aphi_choice c = aphi_choice_seed(7);
@@ -47,8 +47,8 @@ static void test_nothing_held_nothing_kept(void **unused)
     assert_int_equal(aph_heap_bytes_kept(), 0);
 }
 
-/* What is held survives, whole: its text is the same, and building it again gives the same word. */
-static void test_what_is_held_is_kept(void **unused)
+/* Rooted values survive unchanged: the same text, and rebuilding them gives the same word. */
+static void test_rooted_values_survive(void **unused)
 {
     (void)unused;
     aphi_choice c = aphi_choice_seed(8);
@@ -77,7 +77,7 @@ static void test_what_is_held_is_kept(void **unused)
         free(texts[i]);
     aph_root_remove(mark_held, &h);
     aph_collect();
-    assert_int_equal(h.marked, 5); /* not asked any more */
+    assert_int_equal(h.marked, 5); /* removed, so not called any more */
     assert_int_equal(aph_heap_bytes(), 0);
 }
 
@@ -104,7 +104,7 @@ static void test_bytes_return_to_the_baseline(void **unused)
     aph_root_remove(mark_held, &h);
 }
 
-/* A state that changes for ever, of bounded size. */
+/* A state of bounded size that changes forever. */
 static void test_a_long_run_does_not_grow(void **unused)
 {
     (void)unused;
@@ -127,7 +127,7 @@ static void test_a_long_run_does_not_grow(void **unused)
     aph_root_remove(mark_held, &h);
 }
 
-/* Marking must not need stack for depth. */
+/* Marking must not recurse. */
 static void test_deep_values_are_marked(void **unused)
 {
     (void)unused;
@@ -143,7 +143,7 @@ static void test_deep_values_are_marked(void **unused)
     aph_root_remove(mark_held, &h);
 }
 
-static void test_roots_are_told_apart_by_context(void **unused)
+static void test_roots_differ_by_context(void **unused)
 {
     (void)unused;
     held a = {{aph_str("kept by the first")}, 0}, b = {{aph_str("kept by the second")}, 0};
@@ -160,7 +160,7 @@ static void test_roots_are_told_apart_by_context(void **unused)
     aph_root_remove(mark_held, &b);
 }
 
-static void *work_apart(void *out)
+static void *run_in_thread(void *out)
 {
     aphi_choice c = aphi_choice_seed(10);
     for (int i = 0; i < 100; i++)
@@ -171,14 +171,14 @@ static void *work_apart(void *out)
     return NULL;
 }
 
-static void test_a_heap_is_its_threads_own(void **unused)
+static void test_each_thread_has_its_heap(void **unused)
 {
     (void)unused;
     size_t theirs = 0, ours;
     pthread_t thread;
     aph_str("a string of ours");
     ours = aph_heap_bytes();
-    assert_int_equal(pthread_create(&thread, NULL, work_apart, &theirs), 0);
+    assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &theirs), 0);
     pthread_join(thread, NULL);
     assert_true(theirs > 0);
     assert_int_equal(aph_heap_bytes(), ours);
@@ -187,13 +187,13 @@ static void test_a_heap_is_its_threads_own(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_nothing_held_nothing_kept, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_what_is_held_is_kept, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_without_roots_all_is_freed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_rooted_values_survive, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_bytes_return_to_the_baseline, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_long_run_does_not_grow, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_deep_values_are_marked, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_roots_are_told_apart_by_context, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_a_heap_is_its_threads_own, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_roots_differ_by_context, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_each_thread_has_its_heap, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_history_diagram.c - how pieces of histories look: whole drawings, compared character by character. */
+ * test_history_diagram.c - drawings of histories, compared character by character. */
 #include "report/history_diagram.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static void draws(const aphi_history_diagram *d, const aphi_terminal *t, const c
     aphi_buffer_free(&out);
 }
 
-/* A register: a read that comes back with a value that was overwritten before it began. */
+/* A register: a read returns a value that was overwritten before it began. */
 static const aphi_history_diagram_operation stale[] = {
     {0, "write 3 → ok", 1, 4, 11, APHI_HISTORY_DIAGRAM_PLAIN},
     {1, "write 2", 2, NEVER, 12, APHI_HISTORY_DIAGRAM_PLAIN},
@@ -78,7 +78,7 @@ static void test_colours(void **state)
           "                                                \33[1;31m╰─ \33[0m\33[31mexpected 3\33[0m\n");
 }
 
-/* Several requests of one client at once take rows of their own. */
+/* Concurrent requests of one client are in separate rows. */
 static void test_pipelined(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void test_pipelined(void **state)
           "                  ├─ get b → 2 ─┤\n");
 }
 
-/* What is too wide goes on below; the first band is the short one; what is only open is named below. */
+/* A wide drawing is split into bands; the first is the short one; open operations are named below. */
 static void test_bands(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void test_across_bands(void **state)
           "  client 1  ├─ write 4 → ok ─┤\n");
 }
 
-/* Long text: labels lose their middle, what was expected is folded, lines are kept. */
+/* Long text: labels lose their middle, the expected text is wrapped, newlines are kept. */
 static void test_long_text(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_long_text(void **state)
           "  client 1   ├─ append … y\" → ok ──────────────────────────»\n");
 }
 
-/* Nothing of a label or a text is obeyed by the terminal. */
+/* Control sequences in labels and texts have no effect. */
 static void test_hostile_text(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void test_hostile_text(void **state)
           "            '- ?c\n");
 }
 
-/* Returns after that of the violated operation, and calls after it, are beyond the drawing. */
+/* Calls and returns after the return of the violated operation are not drawn. */
 static void test_decided(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static size_t occurrences(const char *text, const char *of)
     return n;
 }
 
-/* Of a long history, the marked operations and the last ones before the violated one are drawn. */
+/* In a long history, the marked operations and the last ones before the violated one are drawn. */
 static void test_bounded(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_http_dates.c - dates of HTTP: three forms, each strictly; printing and back; years of two digits. */
+ * test_http_dates.c - HTTP dates: strict parsing of three forms, printing, years of two digits. */
 #include "models/http/dates.h"
 
 #include "base/choice.h"
@@ -38,7 +38,7 @@ static void the_three_forms_are_read(void **unused)
     assert_int_equal(seconds, 1709164800);
 }
 
-static void what_is_not_quite_one_is_refused(void **unused)
+static void invalid_dates_are_rejected(void **unused)
 {
     (void)unused;
     static const char *const wrong[] = {
@@ -62,21 +62,21 @@ static void what_is_not_quite_one_is_refused(void **unused)
     }
 }
 
-static void two_digits_are_at_most_fifty_years_ahead(void **unused)
+static void two_digit_years_are_up_to_fifty_years_ahead(void **unused)
 {
     (void)unused;
     int64_t seconds;
     /* now is a Wednesday; 50 years later to the day it is also a Wednesday */
     assert_true(reads("Wednesday, 14-Oct-76 00:00:00 GMT", &seconds));
     assert_int_equal(seconds, 3369859200);
-    assert_true(reads("Friday, 15-Oct-76 00:00:00 GMT", &seconds)); /* a day more is a hundred years less */
+    assert_true(reads("Friday, 15-Oct-76 00:00:00 GMT", &seconds)); /* one day more: a hundred years earlier */
     assert_int_equal(seconds, 214185600);
     assert_true(reads("Tuesday, 31-Dec-75 00:00:00 GMT", &seconds));
     assert_int_equal(seconds, 3344976000);
     assert_false(reads("Thursday, 15-Oct-76 00:00:00 GMT", &seconds)); /* of 2076 */
 }
 
-static void what_is_printed_is_read_back(void **unused)
+static void printed_dates_are_parsed(void **unused)
 {
     (void)unused;
     aphi_choice c = aphi_choice_seed(1);
@@ -118,9 +118,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_three_forms_are_read),
-        cmocka_unit_test(what_is_not_quite_one_is_refused),
-        cmocka_unit_test(two_digits_are_at_most_fifty_years_ahead),
-        cmocka_unit_test(what_is_printed_is_read_back),
+        cmocka_unit_test(invalid_dates_are_rejected),
+        cmocka_unit_test(two_digit_years_are_up_to_fifty_years_ahead),
+        cmocka_unit_test(printed_dates_are_parsed),
         cmocka_unit_test(years_have_four_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_http_message.c - messages of HTTP/1.1: each rule by an example, right and wrong, at once and byte by byte;
- * limits; printing and back. */
+ * test_http_message.c - HTTP/1.1 messages: valid and invalid examples of each rule, whole and byte by byte; limits;
+ * printing. */
 #include "models/http/http-message.h"
 
 #include "base/choice.h"
@@ -32,11 +32,11 @@ typedef struct input {
     const char *bytes;
     size_t n;
     bool ended;
-    const char *method; /* of what was asked */
+    const char *method; /* of the request */
 } input;
 
-/* All messages as an array; after a wrong byte, "!AT WHY", and "?AT WHY" if it is only too long for us. `chunk` bytes
- * arrive at a time, and the byte after the last cannot be read. */
+/* All messages as an array; an error is "!AT WHY", an exceeded limit "?AT WHY". `chunk` bytes arrive at a time, and the
+ * byte after the last is not readable. */
 static aph_value decode_all(const input *in, size_t chunk)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (in->n / page + 2) * page;
@@ -119,7 +119,7 @@ static void fields_of_a_response_have_their_places(void **unused)
                     "[{\"body\":\"\",\"date\":-1,\"fields\":{\"etag\":\",\"},\"more\":\"\",\"status\":200}]");
 }
 
-static void what_may_be_tolerated_is(void **unused)
+static void tolerated_deviations(void **unused)
 {
     (void)unused;
     expect_response("HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n", "[" PLAIN "]");
@@ -180,7 +180,7 @@ static void status_lines_are_strict(void **unused)
         snprintf(expected, sizeof expected, "[\"%s\"]", wrong[i].said);
         expect_response(bytes, expected);
     }
-    /* Told before the line is complete. */
+    /* Reported before the line is complete. */
     expect_response("SSH-2.0", "[\"!0 RFC 9112 2.3: expected HTTP/1.1\"]");
     expect_response("HTTQ", "[\"!3 RFC 9112 2.3: expected HTTP/1.1\"]");
 }
@@ -362,7 +362,7 @@ static void the_end_may_end_a_body(void **unused)
                   "[{\"body\":\"abc\",\"close\":true,\"date\":-1,\"fields\":{},\"more\":\"\",\"status\":200}]");
 }
 
-static void who_closes_says_so(void **unused)
+static void close_is_reported(void **unused)
 {
     (void)unused;
 #define CLOSED "{\"body\":\"\",\"close\":true,\"date\":-1,\"fields\":{},\"more\":\"\",\"status\":200}"
@@ -487,7 +487,7 @@ static void every_prefix_is_a_beginning(void **unused)
                 if (in.n == n)
                     assert_int_equal(aph_kind_of(aph_at(all, 0)), APH_OBJECT);
             }
-            in.ended = true; /* a prefix and then the end is wrong, at the end */
+            in.ended = true; /* a prefix followed by the end is an error at the end */
             aph_value cut = aph_at(decode_all(&in, 3), 0);
             if (in.n > 0 && in.n < n)
                 assert_memory_equal(aph_bytes_of(&cut, &(size_t){0}), "!", 1);
@@ -496,7 +496,7 @@ static void every_prefix_is_a_beginning(void **unused)
     }
 }
 
-/* What comes of `head`, then `count` times `again`, then `tail`, so many bytes at a time. */
+/* Decodes `head`, then `count` times `again`, then `tail`, in pieces. */
 static aph_value decode_long(aph_side side, const char *head, const char *again, size_t count, const char *tail,
                              size_t chunk)
 {
@@ -583,8 +583,8 @@ static void a_body_to_the_end_stays_below_the_limit(void **unused)
     free(bytes);
 }
 
-/* One byte at a time costs a bounded look at each: were it the square, this would take minutes. */
-static void one_byte_at_a_time_is_not_the_square(void **unused)
+/* Byte-by-byte input is linear: a quadratic decoder would take minutes. */
+static void byte_by_byte_is_linear(void **unused)
 {
     (void)unused;
     int64_t began = aphi_clock_ns();
@@ -645,7 +645,7 @@ static void responses_are_printed(void **unused)
                    "Connection: close\r\n\r\nno");
 }
 
-static void what_is_no_message_is_refused(void **unused)
+static void invalid_values_are_rejected(void **unused)
 {
     (void)unused;
     static const char *const requests[] = {
@@ -782,7 +782,7 @@ static aph_value random_response(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_put(m, "close", aph_bool(true)) : m;
 }
 
-static void what_is_printed_is_read_back(void **unused)
+static void printed_messages_decode_to_the_same(void **unused)
 {
     (void)unused;
     aphi_choice c = aphi_choice_seed(4);
@@ -811,7 +811,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_of_a_response_have_their_places),
-        cmocka_unit_test(what_may_be_tolerated_is),
+        cmocka_unit_test(tolerated_deviations),
         cmocka_unit_test(folded_lines_of_responses_are_one),
         cmocka_unit_test(status_lines_are_strict),
         cmocka_unit_test(fields_are_strict),
@@ -822,7 +822,7 @@ int main(void)
         cmocka_unit_test(chunks_are_strict),
         cmocka_unit_test(other_codings_are_wrong),
         cmocka_unit_test(the_end_may_end_a_body),
-        cmocka_unit_test(who_closes_says_so),
+        cmocka_unit_test(close_is_reported),
         cmocka_unit_test(requests_are_read),
         cmocka_unit_test(targets_are_strict),
         cmocka_unit_test(request_lines_are_strict),
@@ -831,13 +831,13 @@ int main(void)
         cmocka_unit_test(heads_have_a_limit),
         cmocka_unit_test(bodies_have_a_limit),
         cmocka_unit_test(a_body_to_the_end_stays_below_the_limit),
-        cmocka_unit_test(one_byte_at_a_time_is_not_the_square),
+        cmocka_unit_test(byte_by_byte_is_linear),
         cmocka_unit_test(requests_are_printed),
         cmocka_unit_test(responses_are_printed),
-        cmocka_unit_test(what_is_no_message_is_refused),
+        cmocka_unit_test(invalid_values_are_rejected),
         cmocka_unit_test(long_heads_are_not_printed),
         cmocka_unit_test(many_fields_are_printed),
-        cmocka_unit_test(what_is_printed_is_read_back),
+        cmocka_unit_test(printed_messages_decode_to_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, drop_heap);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_http_model.c - what RFC 9110 lets a server do, and what not, one history for each: the order of conditions, what
- * it may leave out, how it may refuse. Each is judged with what answers foretell and without. */
+ * test_http_model.c - histories that RFC 9110 allows or forbids: the order of conditions, optional fields, refusals.
+ * Each is checked with and without foretelling. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "models/models.h"
 #include "small_history.h"
 
-/* ' stands for " in what follows. */
+/* In the histories below, ' means ". */
 #define GET "1>{'method':'GET','target':'/a'} "
 #define GET_IF(conditions) "1>{'method':'GET','target':'/a'," conditions "} "
 #define HEAD_IF(conditions) "1>{'method':'HEAD','target':'/a'," conditions "} "
@@ -32,8 +32,8 @@
 #define MODIFIED(time) "'if-modified-since':" #time
 #define NOT_MODIFIED SAYS_MORE(304, TAG("x"))
 
-/* The verdict, with foresight and without, and without the model's promises: then nothing is foretold. */
-static void judged(const char *text, const char *waiver, aph_verdict expected)
+/* The verdict, with and without lookahead, and without the model's promises, when nothing is foretold. */
+static void verdict_of(const char *text, const char *waiver, aph_verdict expected)
 {
     aph_model model = aph_model_http;
     char json[2048];
@@ -55,19 +55,19 @@ static void judged(const char *text, const char *waiver, aph_verdict expected)
     }
 }
 
-static void may(const char *text) { judged(text, NULL, APH_PASS); }
-static void must_not(const char *text) { judged(text, NULL, APH_FAIL); }
+static void may(const char *text) { verdict_of(text, NULL, APH_PASS); }
+static void must_not(const char *text) { verdict_of(text, NULL, APH_FAIL); }
 
-/* Not what a server may do, unless it is let off. */
+/* Forbidden, unless waived. */
 static void waived(const char *waiver, const char *text)
 {
     must_not(text);
-    judged(text, waiver, APH_PASS);
+    verdict_of(text, waiver, APH_PASS);
 }
 
 /* ---- conditions -------------------------------------------------------------------------------------------------- */
 
-/* 13.2.2, 13.1.4: If-Unmodified-Since does not count beside If-Match. */
+/* 13.2.2, 13.1.4: If-Unmodified-Since is ignored with If-Match. */
 static void if_match_comes_first(void **unused)
 {
     (void)unused;
@@ -80,7 +80,7 @@ static void if_match_comes_first(void **unused)
     must_not(THERE PUT_IF("b", MATCH("y") "," UNMODIFIED(1000)) SAYS(204));
 }
 
-/* 13.1.3: If-Modified-Since does not count beside If-None-Match. */
+/* 13.1.3: If-Modified-Since is ignored with If-None-Match. */
 static void if_none_match_comes_before_dates(void **unused)
 {
     (void)unused;
@@ -92,11 +92,11 @@ static void if_none_match_comes_before_dates(void **unused)
     may(THERE GET_IF(MODIFIED(1000)) SHOWS("abcdef", "x", 1000)); /* alone it is only recommended */
     may(THERE GET_IF(MODIFIED(1000)) NOT_MODIFIED);
     must_not(THERE GET_IF(MODIFIED(999)) NOT_MODIFIED);
-    may(THERE PUT_IF("b", MODIFIED(1000)) SAYS(204)); /* it is for GET and HEAD */
+    may(THERE PUT_IF("b", MODIFIED(1000)) SAYS(204)); /* for GET and HEAD only */
     must_not(THERE PUT_IF("b", MODIFIED(1000)) SAYS(412));
 }
 
-/* 13.2.2: what must not be done comes before what need not be. */
+/* 13.2.2: 412 has precedence over 304. */
 static void first_412_then_304(void **unused)
 {
     (void)unused;
@@ -114,7 +114,7 @@ static void first_412_then_304(void **unused)
     must_not(THERE DELETE_IF(UNMODIFIED(1) "," NONE_MATCH("y")) SAYS(204));
 }
 
-/* 13.2.2: a range is looked at last. */
+/* 13.2.2: a range is evaluated last. */
 static void ranges_come_last(void **unused)
 {
     (void)unused;
@@ -128,7 +128,7 @@ static void ranges_come_last(void **unused)
            THERE GET_IF("'if-none-match':[{'opaque':'x','weak':true}],'range':[9,9]") SAYS(416));
 }
 
-static void other_peculiarities(void **unused)
+static void other_deviations(void **unused)
 {
     (void)unused;
     waived("if-match-beside-star", DELETE SAYS(404) PUT_IF("b", MATCH("x") ",'if-none-match':'*'") SAYS(201));
@@ -136,8 +136,8 @@ static void other_peculiarities(void **unused)
     waived("last-modified-ahead", GET "1<{'status':200,'body':'a','modified':1000,'date':999} ");
 }
 
-/* 13.1.1, 13.1.4: what is already so may be told that all is well; but not what If-None-Match forbids. */
-static void what_is_already_so(void **unused)
+/* 13.1.1, 13.1.4: a write already applied may succeed, but not against If-None-Match. */
+static void writes_already_applied(void **unused)
 {
     (void)unused;
     may(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204));
@@ -151,7 +151,7 @@ static void what_is_already_so(void **unused)
     must_not(THERE DELETE_IF(MATCH("y")) SAYS(204));
 }
 
-/* ---- what may be left out, and what is told ---------------------------------------------------------------------- */
+/* ---- optional and required fields -------------------------------------------------------------------------------- */
 
 /* 9.3.2 */
 static void head_may_leave_out(void **unused)
@@ -221,7 +221,7 @@ static void methods_need_not_be_there(void **unused)
     must_not(THERE GET SAYS_MORE(405, "'allow':true"));
 }
 
-/* 15.6: what a write has done that the server failed at, nobody knows; a read has done nothing. */
+/* 15.6: the effect of a failed write is unknown; a read has no effect. */
 static void failures_at_any_time(void **unused)
 {
     (void)unused;
@@ -245,7 +245,7 @@ static void failures_at_any_time(void **unused)
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
-/* 8.8.1: a strong tag is of one content, for ever. */
+/* 8.8.1: a strong tag belongs to one content forever. */
 static void strong_tags_are_of_one_content(void **unused)
 {
     (void)unused;
@@ -255,13 +255,13 @@ static void strong_tags_are_of_one_content(void **unused)
     must_not(THERE POST SAYS(200) PUT("b") SAYS(204) GET SHOWS("b", "x", 1001));
     may(THERE PUT("b") SAYS(204) GET SHOWS("b", "y", 1001) PUT("abcdef") SAYS(204) GET SHOWS("abcdef", "x", 1002));
     may(THERE PUT("fedcba") SAYS(204) GET SHOWS("fedcba", "x", 1000)); /* within a second */
-    /* Three contents that were replaced are remembered, also such as were never shown. */
+    /* Three replaced contents are remembered, also ones that were never returned. */
     must_not(THERE PUT("a") SAYS(204) PUT("b") SAYS(204) PUT("c") SAYS(204) GET SHOWS("c", "x", 1002));
     may(THERE PUT("a") SAYS(204) PUT("b") SAYS(204) PUT("c") SAYS(204) PUT("d") SAYS(204) GET SHOWS("d", "x", 1002));
     may(THERE PUT("b") SAYS(204) GET "1<{'status':200,'body':'b'," WEAK("x") "} ");
 }
 
-/* What shows the content may be on its way while other requests are taken. */
+/* The response with the content may be in flight while other requests are applied. */
 static void content_on_its_way(void **unused)
 {
     (void)unused;
@@ -269,8 +269,8 @@ static void content_on_its_way(void **unused)
     must_not(GET PUT("b") SHOWS("abcdef", "x", 1000) SAYS(204) GET GET SHOWS("b", "y", 1000) SHOWS("c", "y", 1000));
 }
 
-/* 8.8.3: what is no tag is told with the clause, and where it stands. */
-static void what_is_no_tag(void **unused)
+/* 8.8.3: an invalid tag is reported with the clause and its position. */
+static void invalid_tags(void **unused)
 {
     (void)unused;
     static const char *const wrong[] = {"x", "\"x", "w/\"x\"", "\"x y\"", "\"x\", \"y\""};
@@ -291,8 +291,8 @@ int main(void)
         cmocka_unit_test(if_none_match_comes_before_dates),
         cmocka_unit_test(first_412_then_304),
         cmocka_unit_test(ranges_come_last),
-        cmocka_unit_test(other_peculiarities),
-        cmocka_unit_test(what_is_already_so),
+        cmocka_unit_test(other_deviations),
+        cmocka_unit_test(writes_already_applied),
         cmocka_unit_test(head_may_leave_out),
         cmocka_unit_test(parts),
         cmocka_unit_test(nothing_to_delete),
@@ -300,7 +300,7 @@ int main(void)
         cmocka_unit_test(failures_at_any_time),
         cmocka_unit_test(strong_tags_are_of_one_content),
         cmocka_unit_test(content_on_its_way),
-        cmocka_unit_test(what_is_no_tag),
+        cmocka_unit_test(invalid_tags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

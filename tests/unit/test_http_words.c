@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_http_words.c - messages of HTTP as people write them: requests and answers, what is not known, what is long, and
- * what a server could send to do harm; and the same by way of a proxy. */
+ * test_http_words.c - HTTP messages as readable text: requests, responses, unknowns, long and hostile content; also
+ * through a proxy. */
 #include "models/http/http.h"
 #include "models/http/proxy.h"
 #include "report/message_text.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static void said_by(const aph_model *model, const char *message, const char *expected)
+static void text_of(const aph_model *model, const char *message, const char *expected)
 {
     aphi_buffer out = {0};
     aph_value v;
@@ -23,8 +23,8 @@ static void said_by(const aph_model *model, const char *message, const char *exp
     aphi_buffer_free(&out);
 }
 
-static void said(const char *message, const char *expected) { said_by(&aph_model_http, message, expected); }
-static void passed(const char *message, const char *expected) { said_by(&aph_model_http_proxy, message, expected); }
+static void said(const char *message, const char *expected) { text_of(&aph_model_http, message, expected); }
+static void passed(const char *message, const char *expected) { text_of(&aph_model_http_proxy, message, expected); }
 
 static void requests(void **unused)
 {
@@ -38,7 +38,7 @@ static void requests(void **unused)
          "GET /a  Range: bytes=0-3  If-Range: 06 Nov 1994 08:49:37");
 }
 
-static void answers(void **unused)
+static void responses(void **unused)
 {
     (void)unused;
     said("{\"status\":204,\"body\":\"\"}", "204");
@@ -67,7 +67,7 @@ static void others_are_json(void **unused)
     said("{\"method\":7,\"target\":\"/\"}", "{\"method\":7,\"target\":\"/\"}");
 }
 
-static void harm(void **unused)
+static void hostile_content(void **unused)
 {
     (void)unused;
     said("{\"status\":200,\"body\":\"\\u001b[2J\\n\\u202e\",\"tag\":{\"opaque\":\"\\u0007\",\"weak\":false}}",
@@ -77,8 +77,8 @@ static void harm(void **unused)
     said("{\"status\":200,\"modified\":999999999999999}", "200  Last-Modified: 999999999999999");
 }
 
-/* What a client asks a proxy, and what that asks. */
-static void asked_by_way_of_a_proxy(void **unused)
+/* Requests to a proxy, and its own requests. */
+static void requests_through_a_proxy(void **unused)
 {
     (void)unused;
     passed("{\"method\":\"GET\",\"to\":\"here\",\"target\":\"/a?b\",\"host\":\"here\","
@@ -97,7 +97,7 @@ static void asked_by_way_of_a_proxy(void **unused)
            "GET *  Host: here  if-modified-since: 06 Nov 1994 08:49:37  Via: 1.0 fred, 1.1 p  a: b  c: d");
 }
 
-static void answered_by_way_of_a_proxy(void **unused)
+static void responses_through_a_proxy(void **unused)
 {
     (void)unused;
     passed("{\"status\":204,\"fields\":{},\"body\":\"\"}", "204");
@@ -112,7 +112,7 @@ static void answered_by_way_of_a_proxy(void **unused)
     passed("false", "closes the connection");
 }
 
-static void others_and_harm_by_way_of_a_proxy(void **unused)
+static void hostile_content_through_a_proxy(void **unused)
 {
     (void)unused;
     passed("7", "7");
@@ -124,10 +124,10 @@ static void others_and_harm_by_way_of_a_proxy(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(requests), cmocka_unit_test(answers),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(requests), cmocka_unit_test(responses),
                                        cmocka_unit_test(unknowns), cmocka_unit_test(others_are_json),
-                                       cmocka_unit_test(harm), cmocka_unit_test(asked_by_way_of_a_proxy),
-                                       cmocka_unit_test(answered_by_way_of_a_proxy),
-                                       cmocka_unit_test(others_and_harm_by_way_of_a_proxy)};
+                                       cmocka_unit_test(hostile_content), cmocka_unit_test(requests_through_a_proxy),
+                                       cmocka_unit_test(responses_through_a_proxy),
+                                       cmocka_unit_test(hostile_content_through_a_proxy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

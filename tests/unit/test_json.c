@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_json.c - what is written reads back as the same word; what is no JSON is refused, at the offending byte. */
+ * test_json.c - values survive writing and reading; invalid JSON is rejected at the offending byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static aph_value read_n(const char *text, size_t n)
 {
     aph_value v = aph_str("unset");
     aph_json_error error = {0};
-    char *exact = malloc(n ? n : 1); /* so that a sanitizer sees a read past the end */
+    char *exact = malloc(n ? n : 1); /* a copy, so that sanitizers detect reads past the end */
     memcpy(exact, text, n);
     if (!aph_json_read(exact, n, &v, &error))
         fail_msg("%.*s: byte %zu: %s", (int)n, text, error.offset, error.message);
@@ -35,7 +35,7 @@ static aph_value read_text(const char *text)
     return read_n(text, strlen(text));
 }
 
-static void refuse_n(const char *text, size_t n, size_t offset, const char *part)
+static void rejects_n(const char *text, size_t n, size_t offset, const char *part)
 {
     aph_value v = APH_NIL;
     aph_json_error error = {.offset = SIZE_MAX};
@@ -51,12 +51,12 @@ static void refuse_n(const char *text, size_t n, size_t offset, const char *part
     assert_false(aph_json_read(text, n, &v, NULL)); /* the error is optional */
 }
 
-static void refuse(const char *text, size_t offset, const char *part)
+static void rejects(const char *text, size_t offset, const char *part)
 {
-    refuse_n(text, strlen(text), offset, part);
+    rejects_n(text, strlen(text), offset, part);
 }
 
-static void written(aph_value v, const char *expected)
+static void written_text(aph_value v, const char *expected)
 {
     size_t n;
     char *text = aph_json_text(v, &n);
@@ -99,38 +99,38 @@ static void test_random_bytes_round_trip(void **unused)
             round_trip(aph_bytes((char[]){(char)a, (char)b}, 2));
 }
 
-/* What is nearly UTF-8 is not: surrogates, overlong forms, beyond the last code point, cut short. */
-static void test_bytes_that_are_no_text(void **unused)
+/* Invalid UTF-8: surrogates, overlong forms, beyond the last code point, truncated. */
+static void test_invalid_utf8(void **unused)
 {
     (void)unused;
-    written(aph_bytes("\xff", 1), "\"\\udcff\"");
-    written(aph_bytes("\x80", 1), "\"\\udc80\"");
-    written(aph_bytes("\xed\xa0\x80", 3), "\"\\udced\\udca0\\udc80\"");
-    written(aph_bytes("\xc0\x80", 2), "\"\\udcc0\\udc80\"");
-    written(aph_bytes("\xf4\x90\x80\x80", 4), "\"\\udcf4\\udc90\\udc80\\udc80\"");
-    written(aph_bytes("\xe2\x82", 2), "\"\\udce2\\udc82\"");
-    written(aph_str("\u20ac \U0001f600"), "\"\u20ac \U0001f600\"");
+    written_text(aph_bytes("\xff", 1), "\"\\udcff\"");
+    written_text(aph_bytes("\x80", 1), "\"\\udc80\"");
+    written_text(aph_bytes("\xed\xa0\x80", 3), "\"\\udced\\udca0\\udc80\"");
+    written_text(aph_bytes("\xc0\x80", 2), "\"\\udcc0\\udc80\"");
+    written_text(aph_bytes("\xf4\x90\x80\x80", 4), "\"\\udcf4\\udc90\\udc80\\udc80\"");
+    written_text(aph_bytes("\xe2\x82", 2), "\"\\udce2\\udc82\"");
+    written_text(aph_str("\u20ac \U0001f600"), "\"\u20ac \U0001f600\"");
 }
 
 static void test_escapes(void **unused)
 {
     (void)unused;
     assert_ptr_equal(read_text("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), aph_str("\"\\/\b\f\n\r\t"));
-    written(aph_str("\"\\/\b\f\n\r\t"), "\"\\\"\\\\/\\b\\f\\n\\r\\t\"");
+    written_text(aph_str("\"\\/\b\f\n\r\t"), "\"\\\"\\\\/\\b\\f\\n\\r\\t\"");
     assert_ptr_equal(read_text("\"\\u0041\\u00e9\\u20AC\""), aph_str("A\u00e9\u20ac"));
     assert_ptr_equal(read_text("\"\\u0000x\""), aph_bytes("\0x", 2));
-    written(aph_bytes("\0\x1f\x7f", 3), "\"\\u0000\\u001f\x7f\"");
+    written_text(aph_bytes("\0\x1f\x7f", 3), "\"\\u0000\\u001f\x7f\"");
     assert_ptr_equal(read_text("\"\\ud83d\\ude00\""), aph_str("\U0001f600"));
     assert_ptr_equal(read_text("\"\\ud800\\udc80\""), aph_str("\U00010080")); /* a pair, not a byte */
     assert_ptr_equal(read_text("\"\\udc80\\udcff\""), aph_bytes("\x80\xff", 2));
-    refuse("\"\\x\"", 2, "escape");
-    refuse("\"\\u12g4\"", 5, "hexadecimal");
-    refuse("\"\\ud83d\"", 3, "surrogate");
-    refuse("\"\\ud83d\\n\"", 3, "surrogate");
-    refuse("\"\\ud83d\\u0041\"", 3, "surrogate");
-    refuse("\"\\ude00\"", 3, "surrogate");
-    refuse("\"\\udc00\"", 3, "surrogate");
-    refuse("\"\\udc7f\"", 3, "surrogate");
+    rejects("\"\\x\"", 2, "escape");
+    rejects("\"\\u12g4\"", 5, "hexadecimal");
+    rejects("\"\\ud83d\"", 3, "surrogate");
+    rejects("\"\\ud83d\\n\"", 3, "surrogate");
+    rejects("\"\\ud83d\\u0041\"", 3, "surrogate");
+    rejects("\"\\ude00\"", 3, "surrogate");
+    rejects("\"\\udc00\"", 3, "surrogate");
+    rejects("\"\\udc7f\"", 3, "surrogate");
 }
 
 static void test_integers(void **unused)
@@ -139,19 +139,19 @@ static void test_integers(void **unused)
     assert_ptr_equal(read_text("9223372036854775807"), aph_int(INT64_MAX));
     assert_ptr_equal(read_text("-9223372036854775808"), aph_int(INT64_MIN));
     assert_ptr_equal(read_text("-0"), aph_int(0));
-    written(aph_int(INT64_MIN), "-9223372036854775808");
-    refuse("9223372036854775808", 0, "out of range");
-    refuse("-9223372036854775809", 0, "out of range");
-    refuse("[1, 18446744073709551616]", 4, "out of range");
-    refuse("100000000000000000000000000", 0, "out of range");
-    refuse("007", 0, "leading zero");
-    refuse("[-01]", 1, "leading zero");
-    refuse("1.5", 0, "not an integer");
-    refuse("[1e3]", 1, "not an integer");
-    refuse("2E1", 0, "not an integer");
-    refuse("-", 1, "ends");
-    refuse("[-]", 2, "digit");
-    refuse("+1", 0, "expected a JSON value");
+    written_text(aph_int(INT64_MIN), "-9223372036854775808");
+    rejects("9223372036854775808", 0, "out of range");
+    rejects("-9223372036854775809", 0, "out of range");
+    rejects("[1, 18446744073709551616]", 4, "out of range");
+    rejects("100000000000000000000000000", 0, "out of range");
+    rejects("007", 0, "leading zero");
+    rejects("[-01]", 1, "leading zero");
+    rejects("1.5", 0, "not an integer");
+    rejects("[1e3]", 1, "not an integer");
+    rejects("2E1", 0, "not an integer");
+    rejects("-", 1, "ends");
+    rejects("[-]", 2, "digit");
+    rejects("+1", 0, "expected a JSON value");
 }
 
 static void test_truncated_texts(void **unused)
@@ -161,7 +161,7 @@ static void test_truncated_texts(void **unused)
     size_t n = strlen(whole);
     read_n(whole, n);
     for (size_t i = 0; i < n; i++) {
-        /* Where a number or the surrogate check makes it another complaint, it is still one. */
+        /* Numbers and surrogates may give another error, but an error. */
         aph_value v;
         aph_json_error error = {.offset = SIZE_MAX};
         char *exact = malloc(i ? i : 1);
@@ -173,27 +173,27 @@ static void test_truncated_texts(void **unused)
     }
 }
 
-static void test_errors_are_placed(void **unused)
+static void test_error_offsets(void **unused)
 {
     (void)unused;
-    refuse("", 0, "ends");
-    refuse("   ", 3, "ends");
-    refuse_n("[1,\0]", 5, 3, "NUL");
-    refuse_n("\"a\0b\"", 5, 2, "NUL");
-    refuse_n("1\0", 2, 1, "NUL");
-    refuse("[1 2]", 3, "comma");
-    refuse("[1,]", 3, "expected a JSON value");
-    refuse("{\"a\" 1}", 5, "colon");
-    refuse("{\"a\":1,}", 7, "key");
-    refuse("{a:1}", 1, "key");
-    refuse("{\"a\":1 \"b\":2}", 7, "comma");
-    refuse("nul!", 0, "null");
-    refuse("True", 0, "expected a JSON value");
-    refuse("1 2", 2, "after the value");
-    refuse("{} x", 3, "after the value");
-    refuse("'a'", 0, "expected a JSON value");
-    refuse("\"a\nb\"", 2, "control");
-    refuse("NaN", 0, "expected a JSON value");
+    rejects("", 0, "ends");
+    rejects("   ", 3, "ends");
+    rejects_n("[1,\0]", 5, 3, "NUL");
+    rejects_n("\"a\0b\"", 5, 2, "NUL");
+    rejects_n("1\0", 2, 1, "NUL");
+    rejects("[1 2]", 3, "comma");
+    rejects("[1,]", 3, "expected a JSON value");
+    rejects("{\"a\" 1}", 5, "colon");
+    rejects("{\"a\":1,}", 7, "key");
+    rejects("{a:1}", 1, "key");
+    rejects("{\"a\":1 \"b\":2}", 7, "comma");
+    rejects("nul!", 0, "null");
+    rejects("True", 0, "expected a JSON value");
+    rejects("1 2", 2, "after the value");
+    rejects("{} x", 3, "after the value");
+    rejects("'a'", 0, "expected a JSON value");
+    rejects("\"a\nb\"", 2, "control");
+    rejects("NaN", 0, "expected a JSON value");
 }
 
 static void test_depth(void **unused)
@@ -209,28 +209,28 @@ static void test_depth(void **unused)
     assert_ptr_equal(v, aph_array(0, NULL));
     memset(text, '[', depth + 1);
     memset(text + depth + 1, ']', depth + 1);
-    refuse_n(text, 2 * depth + 2, depth, "deep");
+    rejects_n(text, 2 * depth + 2, depth, "deep");
     memset(text, '[', sizeof text);
-    refuse_n(text, sizeof text, depth, "deep");
+    rejects_n(text, sizeof text, depth, "deep");
 }
 
 static void test_objects(void **unused)
 {
     (void)unused;
     assert_ptr_equal(read_text(" { \"b\" : 2 ,\t\"a\":1\r\n} "), aph_record("a", aph_int(1), "b", aph_int(2)));
-    refuse("{\"b\":{\"a\":1,\"a\":2}}", 5, "twice"); /* which of them counts, readers disagree */
-    written(aph_record("b", aph_int(2), "a", aph_array(0, NULL), "", aph_object()), "{\"\":{},\"a\":[],\"b\":2}");
+    rejects("{\"b\":{\"a\":1,\"a\":2}}", 5, "twice"); /* JSON readers disagree about which one is used */
+    written_text(aph_record("b", aph_int(2), "a", aph_array(0, NULL), "", aph_object()), "{\"\":{},\"a\":[],\"b\":2}");
     assert_ptr_equal(read_text("[]"), aph_array(0, NULL));
     assert_ptr_equal(read_text("{}"), aph_object());
     assert_ptr_equal(read_text("[[],{}]"), APH_ARRAY_OF(aph_array(0, NULL), aph_object()));
 }
 
-static void test_symbols_are_written_for_people(void **unused)
+static void test_symbols_are_written(void **unused)
 {
     (void)unused;
     aph_value x = aph_symbol(APH_INT, 3);
-    written(x, "{\"?\":3,\"sort\":\"int\"}");
-    written(aph_lt(x, aph_symbol(APH_INT, 4)), "{\"<\":[{\"?\":3,\"sort\":\"int\"},{\"?\":4,\"sort\":\"int\"}]}");
+    written_text(x, "{\"?\":3,\"sort\":\"int\"}");
+    written_text(aph_lt(x, aph_symbol(APH_INT, 4)), "{\"<\":[{\"?\":3,\"sort\":\"int\"},{\"?\":4,\"sort\":\"int\"}]}");
 }
 
 static void test_writing_to_a_file(void **unused)
@@ -252,14 +252,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trips, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_random_bytes_round_trip, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_bytes_that_are_no_text, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_invalid_utf8, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_escapes, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_integers, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_truncated_texts, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_errors_are_placed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_error_offsets, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_depth, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_objects, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_symbols_are_written_for_people, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_symbols_are_written, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_writing_to_a_file, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_junit.c - the XML for continuous integration, whole. */
+ * test_junit.c - whole JUnit files. */
 #include "report/junit.h"
 
 #include <setjmp.h>
@@ -84,14 +84,14 @@ static void test_escapes(void **state)
     escapes("1\n2\t3\r4", "1&#10;2&#9;3&#13;4", "1\n2\t3&#13;4");
     escapes("\33[0m\1\x7f", "\\x1b[0m\\x01\\x7f", "\\x1b[0m\\x01\\x7f");
     escapes("é→\xf0\x9f\x8c\x90", "é→\xf0\x9f\x8c\x90", "é→\xf0\x9f\x8c\x90");
-    escapes("\xff\xc3(\xc3", "\\xff\\xc3(\\xc3", "\\xff\\xc3(\\xc3");             /* not UTF-8, and cut short */
+    escapes("\xff\xc3(\xc3", "\\xff\\xc3(\\xc3", "\\xff\\xc3(\\xc3");             /* not UTF-8; truncated */
     escapes("\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf");                             /* overlong */
     escapes("\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80");               /* half of a surrogate pair */
-    escapes("\xef\xbf\xbf", "\\xef\\xbf\\xbf", "\\xef\\xbf\\xbf");               /* U+FFFF is no character of XML */
+    escapes("\xef\xbf\xbf", "\\xef\\xbf\\xbf", "\\xef\\xbf\\xbf");               /* U+FFFF is not an XML character */
     escapes("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80"); /* beyond U+10FFFF */
 }
 
-/* A live run: what goes where, for a verdict of each kind. */
+/* The elements of a live run, for each kind of verdict. */
 static void runs(const char *verdict, const char *headline, const char *totals, const char *body)
 {
     const aphi_run_diagram t = {.title = "kv at <host>", .verdict = verdict, .headline = headline, .ns = 1,

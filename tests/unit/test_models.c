@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_models.c - the built-in models: what they answer, what they refuse, and that they keep their promises. */
+ * test_models.c - the built-in models: responses, rejected requests, and promises. */
 #include "models/models.h"
 #include "tree/step.h"
 
@@ -17,9 +17,9 @@ typedef struct script {
     aph_value request;
     const char *pick;      /* of an aph_either, by name */
     aph_value chosen;      /* for an aph_choose */
-    aph_value answer;      /* what was sent */
+    aph_value answer;      /* the sent message */
     size_t sent;
-    const char *clause;    /* of the last decision or choice that had one */
+    const char *clause;    /* of the last decision or choice with a clause */
 } script;
 
 static bool act(void *context, const aph_event *event, aph_value *answer)
@@ -58,8 +58,8 @@ static aph_value initial(const aph_model *model)
     return model->initial ? model->initial(model) : aph_object();
 }
 
-/* The request must get this answer, and the promises hold for it. */
-static void ask_with(const aph_model *model, aph_value *state, const char *request, script s, const char *answer)
+/* The request must get this response, and the promises must hold. */
+static void step_with(const aph_model *model, aph_value *state, const char *request, script s, const char *answer)
 {
     aph_value before = *state;
     s.request = json(request);
@@ -74,12 +74,12 @@ static void ask_with(const aph_model *model, aph_value *state, const char *reque
         assert_ptr_equal(*state, before);
 }
 
-static void ask(const aph_model *model, aph_value *state, const char *request, const char *answer)
+static void respond(const aph_model *model, aph_value *state, const char *request, const char *answer)
 {
-    ask_with(model, state, request, (script){0}, answer);
+    step_with(model, state, request, (script){0}, answer);
 }
 
-static void refuse(const aph_model *model, const char *request, const char *hint)
+static void rejects(const aph_model *model, const char *request, const char *hint)
 {
     aph_value state = initial(model), before = state;
     script s = {.request = json(request)};
@@ -102,24 +102,24 @@ static void test_register(void **unused)
     (void)unused;
     const aph_model *m = &aph_model_register;
     aph_value s = initial(m);
-    ask(m, &s, "{\"f\":\"read\"}", "null");
-    ask(m, &s, "{\"f\":\"cas\",\"value\":[1,2]}", "false");
-    ask(m, &s, "{\"f\":\"cas\",\"value\":[null,2]}", "true");
-    ask(m, &s, "{\"f\":\"read\",\"value\":null}", "2");
-    ask(m, &s, "{\"f\":\"write\",\"value\":3}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"cas\",\"value\":[3,null]}", "true");
-    assert_ptr_equal(s, initial(m)); /* null is how it was at first */
-    ask(m, &s, "{\"f\":\"write\",\"value\":5}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"write\",\"value\":null}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"read\"}", "null");
+    respond(m, &s, "{\"f\":\"cas\",\"value\":[1,2]}", "false");
+    respond(m, &s, "{\"f\":\"cas\",\"value\":[null,2]}", "true");
+    respond(m, &s, "{\"f\":\"read\",\"value\":null}", "2");
+    respond(m, &s, "{\"f\":\"write\",\"value\":3}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"cas\",\"value\":[3,null]}", "true");
+    assert_ptr_equal(s, initial(m)); /* null is the initial value */
+    respond(m, &s, "{\"f\":\"write\",\"value\":5}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"write\",\"value\":null}", "\"ok\"");
     assert_ptr_equal(s, initial(m));
-    ask(m, &s, "{\"f\":\"write\",\"value\":5}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"write\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"write\",\"value\":5}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"write\"}", "\"ok\"");
     assert_ptr_equal(s, initial(m));
-    refuse(m, "{\"f\":\"swap\"}", "\"read\", \"write\" and \"cas\"");
-    refuse(m, "5", "knows");
-    refuse(m, "{\"f\":\"cas\",\"value\":[1]}", "[old, new]");
-    refuse(m, "{\"f\":\"cas\"}", "[old, new]");
-    refuse(m, "{\"f\":\"read\",\"key\":[1]}", "key");
+    rejects(m, "{\"f\":\"swap\"}", "\"read\", \"write\" and \"cas\"");
+    rejects(m, "5", "knows");
+    rejects(m, "{\"f\":\"cas\",\"value\":[1]}", "[old, new]");
+    rejects(m, "{\"f\":\"cas\"}", "[old, new]");
+    rejects(m, "{\"f\":\"read\",\"key\":[1]}", "key");
 }
 
 static void test_registers_by_key(void **unused)
@@ -127,12 +127,12 @@ static void test_registers_by_key(void **unused)
     (void)unused;
     const aph_model *m = &aph_model_register;
     aph_value s = initial(m);
-    ask(m, &s, "{\"f\":\"write\",\"key\":1,\"value\":\"a\"}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"write\",\"value\":\"b\"}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"read\",\"key\":\"1\"}", "\"a\"");
-    ask(m, &s, "{\"f\":\"read\",\"key\":\"\"}", "\"b\"");
-    ask(m, &s, "{\"f\":\"read\",\"key\":2}", "null");
-    /* What shares a register shares a part. */
+    respond(m, &s, "{\"f\":\"write\",\"key\":1,\"value\":\"a\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"write\",\"value\":\"b\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"read\",\"key\":\"1\"}", "\"a\"");
+    respond(m, &s, "{\"f\":\"read\",\"key\":\"\"}", "\"b\"");
+    respond(m, &s, "{\"f\":\"read\",\"key\":2}", "null");
+    /* Requests to one register are in one partition. */
     assert_ptr_equal(m->part(json("{\"f\":\"read\",\"key\":1}")), m->part(json("{\"f\":\"read\",\"key\":\"1\"}")));
     assert_ptr_equal(m->part(json("{\"f\":\"read\"}")), m->part(json("{\"f\":\"read\",\"key\":\"\"}")));
     assert_ptr_not_equal(m->part(json("{\"f\":\"read\"}")), m->part(json("{\"f\":\"read\",\"key\":2}")));
@@ -160,22 +160,22 @@ static void test_kv(void **unused)
     (void)unused;
     const aph_model *m = &aph_model_kv;
     aph_value s = initial(m), a;
-    ask(m, &s, "{\"f\":\"get\",\"key\":\"k\"}", "\"\"");
-    ask(m, &s, "{\"f\":\"append\",\"key\":\"k\",\"value\":\"x\"}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"append\",\"key\":\"k\",\"value\":\"yz\"}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"get\",\"key\":\"k\",\"value\":null}", "\"xyz\"");
-    ask(m, &s, "{\"f\":\"get\",\"key\":\"other\"}", "\"\"");
-    ask(m, &s, "{\"f\":\"put\",\"key\":\"k\",\"value\":\"w\"}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"get\",\"key\":\"k\"}", "\"w\"");
-    ask(m, &s, "{\"f\":\"delete\",\"key\":\"k\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"get\",\"key\":\"k\"}", "\"\"");
+    respond(m, &s, "{\"f\":\"append\",\"key\":\"k\",\"value\":\"x\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"append\",\"key\":\"k\",\"value\":\"yz\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"get\",\"key\":\"k\",\"value\":null}", "\"xyz\"");
+    respond(m, &s, "{\"f\":\"get\",\"key\":\"other\"}", "\"\"");
+    respond(m, &s, "{\"f\":\"put\",\"key\":\"k\",\"value\":\"w\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"get\",\"key\":\"k\"}", "\"w\"");
+    respond(m, &s, "{\"f\":\"delete\",\"key\":\"k\"}", "\"ok\"");
     assert_ptr_equal(s, initial(m));
-    ask(m, &s, "{\"f\":\"put\",\"key\":\"k\",\"value\":\"w\"}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"put\",\"key\":\"k\",\"value\":\"\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"put\",\"key\":\"k\",\"value\":\"w\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"put\",\"key\":\"k\",\"value\":\"\"}", "\"ok\"");
     assert_ptr_equal(s, initial(m));
-    refuse(m, "{\"f\":\"incr\",\"key\":\"k\"}", "\"append\"");
-    refuse(m, "{\"f\":\"get\"}", "\"key\"");
-    refuse(m, "{\"f\":\"get\",\"key\":1}", "\"key\"");
-    refuse(m, "{\"f\":\"put\",\"key\":\"k\"}", "\"value\"");
+    rejects(m, "{\"f\":\"incr\",\"key\":\"k\"}", "\"append\"");
+    rejects(m, "{\"f\":\"get\"}", "\"key\"");
+    rejects(m, "{\"f\":\"get\",\"key\":1}", "\"key\"");
+    rejects(m, "{\"f\":\"put\",\"key\":\"k\"}", "\"value\"");
 
     aph_value get = json("{\"f\":\"get\",\"key\":\"k\"}"), put = json("{\"f\":\"put\",\"key\":\"k\",\"value\":\"w\"}");
     assert_true(m->jepsen(get, APH_JEPSEN_OK, aph_str("v"), &a) && aph_str_is(a, "v"));
@@ -190,12 +190,12 @@ static void test_swap(void **unused)
     (void)unused;
     const aph_model *m = &aph_model_swap;
     aph_value s = initial(m);
-    ask(m, &s, "\"abc\"", "\"000\"");
-    ask(m, &s, "\"def\"", "\"abc\"");
-    ask(m, &s, "12", "\"def\"");
-    ask(m, &s, "\"ghi\"", "12");
-    refuse(m, "{\"f\":\"swap\"}", "string or an integer");
-    refuse(m, "null", "string or an integer");
+    respond(m, &s, "\"abc\"", "\"000\"");
+    respond(m, &s, "\"def\"", "\"abc\"");
+    respond(m, &s, "12", "\"def\"");
+    respond(m, &s, "\"ghi\"", "12");
+    rejects(m, "{\"f\":\"swap\"}", "string or an integer");
+    rejects(m, "null", "string or an integer");
 }
 
 static void test_queue(void **unused)
@@ -203,16 +203,16 @@ static void test_queue(void **unused)
     (void)unused;
     const aph_model *m = &aph_model_queue;
     aph_value s = initial(m);
-    ask(m, &s, "{\"f\":\"dequeue\"}", "null");
-    ask(m, &s, "{\"f\":\"enqueue\",\"value\":1}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"enqueue\",\"value\":\"two\"}", "\"ok\"");
-    ask(m, &s, "{\"f\":\"dequeue\"}", "1");
-    ask(m, &s, "{\"f\":\"dequeue\"}", "\"two\"");
+    respond(m, &s, "{\"f\":\"dequeue\"}", "null");
+    respond(m, &s, "{\"f\":\"enqueue\",\"value\":1}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"enqueue\",\"value\":\"two\"}", "\"ok\"");
+    respond(m, &s, "{\"f\":\"dequeue\"}", "1");
+    respond(m, &s, "{\"f\":\"dequeue\"}", "\"two\"");
     assert_ptr_equal(s, initial(m));
-    ask(m, &s, "{\"f\":\"dequeue\"}", "null");
-    refuse(m, "{\"f\":\"enqueue\"}", "other than null");
-    refuse(m, "{\"f\":\"enqueue\",\"value\":null}", "other than null");
-    refuse(m, "{\"f\":\"peek\"}", "\"dequeue\"");
+    respond(m, &s, "{\"f\":\"dequeue\"}", "null");
+    rejects(m, "{\"f\":\"enqueue\"}", "other than null");
+    rejects(m, "{\"f\":\"enqueue\",\"value\":null}", "other than null");
+    rejects(m, "{\"f\":\"peek\"}", "\"dequeue\"");
 }
 
 #define TAG(opaque, weak) "{\"opaque\":\"" opaque "\",\"weak\":" weak "}"
@@ -228,20 +228,20 @@ static void test_etag_strong(void **unused)
     aph_value s = initial(m);
     script strong = {.pick = "strong tag", .chosen = aph_str("a")}, none = {.pick = "no tag"};
 
-    ask(m, &s, get_k, "{\"code\":404}");
-    ask(m, &s, GET_IF(TAG("a", "false")), "{\"code\":404}");
-    ask(m, &s, PUT_IF("1", TAG("a", "false")), "{\"code\":412}");
+    respond(m, &s, get_k, "{\"code\":404}");
+    respond(m, &s, GET_IF(TAG("a", "false")), "{\"code\":404}");
+    respond(m, &s, PUT_IF("1", TAG("a", "false")), "{\"code\":412}");
     assert_ptr_equal(s, initial(m));
-    ask_with(m, &s, put_1, strong, "{\"code\":201}");
-    ask(m, &s, get_k, "{\"code\":200,\"value\":1,\"tag\":" TAG("a", "false") "}");
-    ask(m, &s, GET_IF(TAG("a", "false")), "{\"code\":304,\"tag\":" TAG("a", "false") "}");
-    ask(m, &s, GET_IF(TAG("a", "true")), "{\"code\":304,\"tag\":" TAG("a", "false") "}");
-    ask(m, &s, GET_IF(TAG("b", "false")), "{\"code\":200,\"value\":1,\"tag\":" TAG("a", "false") "}");
-    ask(m, &s, PUT_IF("2", TAG("b", "false")), "{\"code\":412}");
-    ask(m, &s, PUT_IF("2", TAG("a", "true")), "{\"code\":412}");
-    ask_with(m, &s, PUT_IF("2", TAG("a", "false")), none, "{\"code\":204}");
-    ask(m, &s, get_k, "{\"code\":200,\"value\":2}");
-    ask(m, &s, PUT_IF("3", TAG("a", "false")), "{\"code\":412}"); /* there is no tag to match */
+    step_with(m, &s, put_1, strong, "{\"code\":201}");
+    respond(m, &s, get_k, "{\"code\":200,\"value\":1,\"tag\":" TAG("a", "false") "}");
+    respond(m, &s, GET_IF(TAG("a", "false")), "{\"code\":304,\"tag\":" TAG("a", "false") "}");
+    respond(m, &s, GET_IF(TAG("a", "true")), "{\"code\":304,\"tag\":" TAG("a", "false") "}");
+    respond(m, &s, GET_IF(TAG("b", "false")), "{\"code\":200,\"value\":1,\"tag\":" TAG("a", "false") "}");
+    respond(m, &s, PUT_IF("2", TAG("b", "false")), "{\"code\":412}");
+    respond(m, &s, PUT_IF("2", TAG("a", "true")), "{\"code\":412}");
+    step_with(m, &s, PUT_IF("2", TAG("a", "false")), none, "{\"code\":204}");
+    respond(m, &s, get_k, "{\"code\":200,\"value\":2}");
+    respond(m, &s, PUT_IF("3", TAG("a", "false")), "{\"code\":412}"); /* there is no tag to match */
 }
 
 static void test_etag_weak(void **unused)
@@ -249,20 +249,20 @@ static void test_etag_weak(void **unused)
     (void)unused;
     const aph_model *m = &aph_model_etag_kv;
     aph_value s = initial(m);
-    ask_with(m, &s, put_1, (script){.pick = "weak tag", .chosen = aph_str("a")}, "{\"code\":201}");
-    ask(m, &s, GET_IF(TAG("a", "true")), "{\"code\":304,\"tag\":" TAG("a", "true") "}");
-    ask(m, &s, GET_IF(TAG("a", "false")), "{\"code\":304,\"tag\":" TAG("a", "true") "}");
-    ask(m, &s, PUT_IF("2", TAG("a", "true")), "{\"code\":412}"); /* a weak tag matches nothing, not even itself */
-    ask(m, &s, PUT_IF("2", TAG("a", "false")), "{\"code\":412}");
+    step_with(m, &s, put_1, (script){.pick = "weak tag", .chosen = aph_str("a")}, "{\"code\":201}");
+    respond(m, &s, GET_IF(TAG("a", "true")), "{\"code\":304,\"tag\":" TAG("a", "true") "}");
+    respond(m, &s, GET_IF(TAG("a", "false")), "{\"code\":304,\"tag\":" TAG("a", "true") "}");
+    respond(m, &s, PUT_IF("2", TAG("a", "true")), "{\"code\":412}"); /* a weak tag matches nothing, not even itself */
+    respond(m, &s, PUT_IF("2", TAG("a", "false")), "{\"code\":412}");
 }
 
-/* A tag that was not seen yet: the condition is left to be decided, with its clause. */
+/* An unobserved tag: the condition stays symbolic, with its clause. */
 static void test_etag_symbolic(void **unused)
 {
     (void)unused;
     const aph_model *m = &aph_model_etag_kv;
     aph_value s = initial(m);
-    ask_with(m, &s, put_1, (script){.pick = "strong tag", .chosen = aph_symbol(APH_STR, 0)}, "{\"code\":201}");
+    step_with(m, &s, put_1, (script){.pick = "strong tag", .chosen = aph_symbol(APH_STR, 0)}, "{\"code\":201}");
     script asked = {.request = json(PUT_IF("2", TAG("a", "false")))};
     assert_int_equal(aphi_step_run(m, &s, act, &asked), APHI_LEFT);
     assert_string_equal(asked.clause, "RFC 9110 13.1.1");
@@ -275,11 +275,11 @@ static void test_etag_refuses(void **unused)
 {
     (void)unused;
     const aph_model *m = &aph_model_etag_kv;
-    refuse(m, "{\"f\":\"head\",\"key\":\"k\"}", "\"get\" and \"put\"");
-    refuse(m, "{\"f\":\"get\"}", "\"key\"");
-    refuse(m, "{\"f\":\"put\",\"key\":\"k\"}", "\"value\"");
-    refuse(m, GET_IF("\"a\""), "a tag is");
-    refuse(m, PUT_IF("1", "{\"opaque\":\"a\"}"), "a tag is");
+    rejects(m, "{\"f\":\"head\",\"key\":\"k\"}", "\"get\" and \"put\"");
+    rejects(m, "{\"f\":\"get\"}", "\"key\"");
+    rejects(m, "{\"f\":\"put\",\"key\":\"k\"}", "\"value\"");
+    rejects(m, GET_IF("\"a\""), "a tag is");
+    rejects(m, PUT_IF("1", "{\"opaque\":\"a\"}"), "a tag is");
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */

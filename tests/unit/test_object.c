@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_object.c - objects against a plain sorted array of pairs, across the change of shape at eight keys. */
+ * test_object.c - objects compared with a sorted array of pairs, across the change of shape at eight keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +21,14 @@ static int fresh_heap(void **unused)
     return 0;
 }
 
-/* ---- the twin: for each key, is it there, and with what ---------------------------------------------------------- */
+/* ---- reference: an array of presence and items by key ------------------------------------------------------------- */
 
 typedef struct twin {
     bool there[KEYS];
     aph_value item[KEYS];
 } twin;
 
-/* In order of aph_compare: strings of bytes, so zero-padded numbers; some are short and some long. */
+/* Zero-padded numbers, so that they are in the order of aph_compare; short and long ones. */
 static aph_value key_of(size_t i)
 {
     return i % 2 ? aph_strf("k%03zu", i) : aph_strf("k%03zu, a long one", i);
@@ -95,8 +95,8 @@ static void compare(aph_value o, const twin *t)
     assert_false(aph_pair_at(o, at, &key, &item));
 }
 
-/* Grows and shrinks in waves, so that eight and nine keys are crossed in both directions again and again. */
-static void test_against_a_plain_map(void **unused)
+/* Grows and shrinks in waves, crossing eight and nine keys in both directions. */
+static void test_against_reference(void **unused)
 {
     (void)unused;
     aphi_choice c = aphi_choice_seed(4);
@@ -140,14 +140,14 @@ static void test_keys_that_are_not_strings(void **unused)
     assert_ptr_equal(aph_remove(aph_remove(aph_remove(o, aph_int(12)), APH_NIL), aph_str("[1,\"x\"]")), aph_object());
 }
 
-static void test_what_is_not_an_object_has_no_fields(void **unused)
+static void test_other_kinds_have_no_fields(void **unused)
 {
     (void)unused;
     assert_ptr_equal(aph_field(APH_NIL, "a"), APH_NIL);
     assert_ptr_equal(aph_field(aph_str("a"), "a"), APH_NIL);
     assert_ptr_equal(aph_get(APH_ARRAY_OF(aph_int(1)), aph_int(0)), APH_NIL);
     assert_false(aph_has(aph_int(1), aph_str("a")));
-    assert_true(aph_has(aph_record("a", APH_NIL), aph_str("a"))); /* there, and null */
+    assert_true(aph_has(aph_record("a", APH_NIL), aph_str("a"))); /* present, and null */
 }
 
 static void test_records(void **unused)
@@ -166,8 +166,8 @@ static aph_value counted_up(int n)
     return o;
 }
 
-/* The bytes that one update adds to the heap: a copied path, not a copied object. */
-static size_t bytes_an_update(aph_value o)
+/* The bytes that one update allocates: a copied path, not a copied object. */
+static size_t bytes_per_update(aph_value o)
 {
     enum { UPDATES = 500 };
     size_t before = aph_heap_bytes(), n = aph_count(o);
@@ -181,9 +181,9 @@ static void test_hundred_thousand_keys(void **unused)
     (void)unused;
     enum { N = 100000, REMOVED = 10000 };
     aph_value small = counted_up(1000), large = counted_up(N), key, item, last = APH_NIL;
-    /* log2 of these is 10 and 17; a treap's paths are at most some three times that, 64 bytes or so a node. */
-    assert_true(bytes_an_update(large) < 3 * bytes_an_update(small));
-    assert_true(bytes_an_update(large) < 100 * 64);
+    /* log2 of these is 10 and 17; the depth of a treap is up to about three times that, at about 64 bytes per node. */
+    assert_true(bytes_per_update(large) < 3 * bytes_per_update(small));
+    assert_true(bytes_per_update(large) < 100 * 64);
 
     assert_int_equal(aph_count(large), N);
     for (size_t i = 0; i < N; i += 97) {
@@ -207,9 +207,9 @@ static void test_hundred_thousand_keys(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_against_a_plain_map, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_against_reference, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_keys_that_are_not_strings, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_what_is_not_an_object_has_no_fields, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_other_kinds_have_no_fields, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_records, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_hundred_thousand_keys, fresh_heap, fresh_heap),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_pack.c - what was packed comes out as it went in, one behind the other, whatever the heap did meanwhile. */
+ * test_pack.c - packed values are restored in order, also after collections. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "random_value.h"
 #include "value/pack.h"
 
-static void comes_out_as_it_went_in(void **unused)
+static void values_are_restored(void **unused)
 {
     (void)unused;
     enum { MANY = 5000 };
@@ -26,7 +26,7 @@ static void comes_out_as_it_went_in(void **unused)
         free(text);
         aphi_pack(&b, v);
     }
-    aph_collect(); /* nobody marks any of them */
+    aph_collect(); /* none of them is marked */
     const char *at = b.data, *expected = texts.data;
     for (int i = 0; i < MANY; i++, expected += strlen(expected) + 1) {
         char *text = aph_json_text(aphi_unpack(&at), NULL);
@@ -60,7 +60,7 @@ static void many_keys_and_items(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_out_as_it_went_in),
+        cmocka_unit_test(values_are_restored),
         cmocka_unit_test(many_keys_and_items),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_prog.c - Prog: what programs mean, where errors are said to be, and that no text can break the parser. */
+ * test_prog.c - Prog: the meaning of programs, positions of errors, and hostile texts. */
 #include "models/prog.h"
 #include "tree/step.h"
 
@@ -60,7 +60,7 @@ static void ask(const aph_model *model, aph_value *state, int64_t query, int64_t
     assert_int_equal(aph_int_of(run(model, state, query, aph_int(choice)).answer), answer);
 }
 
-/* The value of an expression where !1 is 7. */
+/* The value of an expression if !1 is 7. */
 static void means(const char *expression, int64_t value)
 {
     char text[200];
@@ -72,7 +72,7 @@ static void means(const char *expression, int64_t value)
     aph_prog_free(model);
 }
 
-/* A step that cannot be taken with this query and choice 0. */
+/* The step is impossible with this query and choice 0. */
 static void cannot(const char *text, int64_t query)
 {
     aph_model *model = parse(text);
@@ -119,7 +119,7 @@ static void test_division_rounds_down(void **unused)
     means("-6 / 2", -3);
 }
 
-/* What has no result may lie in memory, but neither decide nor answer. */
+/* An undefined result may be stored, but not used in a condition or a response. */
 static void test_no_result(void **unused)
 {
     (void)unused;
@@ -147,7 +147,7 @@ static void test_compare_and_set(void **unused)
     ask(model, &state, 5, 0, 0);
     ask(model, &state, 6, 0, 1);
     assert_ptr_equal(state, aph_record("2", aph_int(6)));
-    assert_int_equal(run(model, &state, 1, APH_NIL).choices, 0); /* it does not look at the choice */
+    assert_int_equal(run(model, &state, 1, APH_NIL).choices, 0); /* it does not read the choice */
     aph_prog_free(model);
 }
 
@@ -160,12 +160,12 @@ static void test_compare_and_reset(void **unused)
     ask(model, &state, 5, 9, 1);
     ask(model, &state, 9, 0, 0);
     ask(model, &state, 10, 0, 1);
-    assert_ptr_equal(state, aph_object()); /* 0 was chosen: as at first */
+    assert_ptr_equal(state, aph_object()); /* 0 was chosen: the initial state */
     exchange x = run(model, &state, 1, symbol);
     assert_int_equal(x.chosen.sort, APH_INT);
     assert_false(x.chosen.bounded);
     assert_ptr_equal(state, aph_record("2", symbol));
-    x = (exchange){.query = aph_int(3)}; /* what was chosen now decides */
+    x = (exchange){.query = aph_int(3)}; /* the choice decides */
     assert_int_equal(aphi_step_run(model, &state, act, &x), APHI_LEFT);
     assert_string_equal(x.branch, "if at 1:1");
     aph_prog_free(model);
@@ -178,7 +178,7 @@ static void test_choices(void **unused)
     aph_value state = aph_object();
     exchange x = run(model, &state, 0, aph_int(3));
     assert_int_equal(aph_int_of(x.answer), 6);
-    assert_int_equal(x.choices, 1); /* one a step */
+    assert_int_equal(x.choices, 1); /* one per step */
     assert_true(x.chosen.bounded && x.chosen.low == -1 && x.chosen.high == 6);
     assert_ptr_equal(state, aph_object()); /* !0 was written: 0, not a choice */
     aph_prog_free(model);

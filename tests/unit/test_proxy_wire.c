@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_proxy_wire.c - messages that pass a proxy: what is kept, what is left out, what is sorted away; printing, and
- * back; what the origin server of the proxy model answers. */
+ * test_proxy_wire.c - messages through a proxy: kept, dropped and other fields; printing; responses of the proxy
+ * model's origin server. */
 #include "models/http/proxy.h"
 
 #include "codec/codec_internal.h"
@@ -73,13 +73,13 @@ static void test_requests(void **unused)
     reads(APH_TO_SERVER, "OPTIONS HTTP://h HTTP/1.1\r\nHost: i\r\nMax-Forwards: 12\r\n\r\n",
           "{\"method\":\"OPTIONS\",\"to\":\"h\",\"target\":\"\",\"host\":\"i\",\"fields\":{},\"max-forwards\":12,"
           "\"via\":[],\"more\":\"\",\"body\":\"\"}");
-    /* What Connection names is gone, however it is written; what nobody knows is kept aside, joined. */
+    /* Fields named by Connection are dropped, ignoring case; unknown fields are joined in "more". */
     reads(APH_TO_SERVER,
           "PUT / HTTP/1.1\r\nHost: h\r\nconnection: X-HOP ,, te\r\nX-Hop: 1\r\nTE: trailers\r\nB: 1\r\n"
           "Keep-Alive: 5\r\na: 2\r\nb: 3\r\nContent-Length: 2\r\n\r\nhi",
           "{\"method\":\"PUT\",\"target\":\"/\",\"host\":\"h\",\"fields\":{},\"via\":[],\"more\":\"a: 2\\nb: 1, 3\\n\","
           "\"body\":\"hi\"}");
-    /* What it does not name is not. */
+    /* Other fields are kept. */
     reads(APH_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\nX-Hop: 1\r\nTE: trailers\r\nMax-Forwards: x\r\n\r\n",
           "{\"method\":\"GET\",\"target\":\"/\",\"host\":\"h\",\"fields\":{\"te\":\"trailers\",\"x-hop\":\"1\","
           "\"max-forwards\":\"x\"},\"via\":[],\"more\":\"\",\"body\":\"\"}");
@@ -107,7 +107,7 @@ static void test_answers(void **unused)
           "Via: 1.1 p\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
           "{\"status\":200,\"fields\":{\"etag\":\"\\\"x\\\"\",\"last-modified\":9,\"x-answer\":\"1, 2\"},\"date\":-1,"
           "\"via\":[{\"protocol\":\"1.1\",\"by\":\"p\"}],\"more\":\"server: s\\n\",\"body\":\"hi\"}");
-    /* Without Via it is of the proxy's own, and none of its fields is looked at. */
+    /* A response without Via is the proxy's own, and all of its fields are in "more". */
     reads(APH_FROM_SERVER, "HTTP/1.1 502 x\r\nContent-Type: a/b\r\nVia: \r\nContent-Length: 0\r\n\r\n",
           "{\"status\":502,\"fields\":{},\"date\":-1,\"via\":[],\"more\":\"content-type: a/b\\n\",\"body\":\"\"}");
     aph_wire w;
@@ -139,7 +139,7 @@ static void test_printing(void **unused)
     refuses(APH_FROM_SERVER, "false");
 }
 
-/* Whatever the origin server answers has bytes, but for false; and the letters make a difference. */
+/* Every response of the origin server can be encoded, except false; the letters change it. */
 static void test_origin_server(void **unused)
 {
     (void)unused;

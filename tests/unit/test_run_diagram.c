@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_run_diagram.c - how runs look in a terminal: whole drawings, compared character by character. */
+ * test_run_diagram.c - drawings of runs for a terminal, compared character by character. */
 #include "report/message_text.h"
 #include "report/run_diagram.h"
 #include "report/utf8.h"
@@ -108,7 +108,7 @@ static void test_colours(void **state)
           "                         or \33[31m2                     \33[0m\33[2m│\33[0m\n");
 }
 
-/* What the server may choose: what is known of it, and once that this is what it is. */
+/* Unknowns: their conditions, and one note that explains them. */
 static void test_unknowns(void **state)
 {
     (void)state;
@@ -131,8 +131,8 @@ static void test_unknowns(void **state)
     assert_false(aphi_message_has_unknown(json("[{\"?\":\"x\"},{\"a\":{\"b\":[1,\"?\"]}},null]")));
 }
 
-/* The end of a run, all of it. */
-static void test_tell(void **state)
+/* The whole report of a run. */
+static void test_report(void **state)
 {
     (void)state;
     aphi_run_event m[8];
@@ -174,7 +174,7 @@ static void test_tell(void **state)
 }
 
 /* Everything that is not a message: closed, dropped, lost, malformed; a pause; a connection that is used again. */
-static void test_other_moments(void **state)
+static void test_other_events(void **state)
 {
     (void)state;
     const char bytes[] = "\0\xff\33[2J<ok>";
@@ -206,7 +206,7 @@ static void test_other_moments(void **state)
           "                         ╰─── expected a message                           │\n");
 }
 
-/* A request that nobody answered. */
+/* A request without a response. */
 static void test_starved(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_starved(void **state)
     draws(&t, &plain, 0, "");
 }
 
-/* A long run: so many connections, the failing message long after its request. */
+/* A long run: many connections, the failing message long after its request. */
 static void long_run(aphi_run_event *m, size_t n, int64_t connections, aphi_run_diagram *t)
 {
     for (size_t i = 0; i < n; i++) {
@@ -309,7 +309,7 @@ static void test_long_run(void **state)
           "                        ⋮    … 2 later messages         ⋮\n");
 }
 
-/* No line is wider than the terminal, whatever was sent. */
+/* No line is wider than the terminal, for any messages. */
 static void test_widths(void **state)
 {
     (void)state;
@@ -328,7 +328,7 @@ static void test_widths(void **state)
     }
 }
 
-static void shows(void (*show)(aphi_buffer *, aph_value, size_t), aph_value v, size_t limit, const char *expected)
+static void prints(void (*show)(aphi_buffer *, aph_value, size_t), aph_value v, size_t limit, const char *expected)
 {
     aphi_buffer out = {0};
     show(&out, v, limit);
@@ -336,21 +336,21 @@ static void shows(void (*show)(aphi_buffer *, aph_value, size_t), aph_value v, s
     aphi_buffer_free(&out);
 }
 
-static void in_words(aphi_buffer *out, aph_value v, size_t limit) { aphi_message_words(out, v, NULL, limit); }
+static void formats(aphi_buffer *out, aph_value v, size_t limit) { aphi_message_words(out, v, NULL, limit); }
 
 static void test_messages(void **state)
 {
     (void)state;
     const char bytes[] = "\0\xff\xe2\x80\xae\33\\\"é\n";
-    shows(aphi_message_json, aph_bytes(bytes, sizeof bytes - 1), APHI_MESSAGE_WHOLE,
+    prints(aphi_message_json, aph_bytes(bytes, sizeof bytes - 1), APHI_MESSAGE_WHOLE,
           "\"\\u0000\\xff\\u202e\\u001b\\\\\\\"é\\n\"");
-    shows(in_words, json("{\"f\":\"cas\",\"key\":\"k\",\"value\":[1,2],\"if\":{\"a\":null}}"),
+    prints(formats, json("{\"f\":\"cas\",\"key\":\"k\",\"value\":[1,2],\"if\":{\"a\":null}}"),
           APHI_MESSAGE_WHOLE, "cas if={\"a\":null} \"k\" [1,2]");
-    shows(in_words, json("{\"tag\":{\"?\":0,\"sort\":\"string\"},\"n\":{\"=\":[1,{\"not\":[true]}]}}"),
+    prints(formats, json("{\"tag\":{\"?\":0,\"sort\":\"string\"},\"n\":{\"=\":[1,{\"not\":[true]}]}}"),
           APHI_MESSAGE_WHOLE, "{\"n\":(1 = not true),\"tag\":?0}");
-    shows(aphi_message_json, json("[\"éééééé\",1,2,3,4,5,6]"), 6, "[\"éé…");
-    shows(in_words, json("{\"f\":\"put\",\"key\":\"0123456789\",\"value\":1}"), 8, "put \"012…");
-    shows(aphi_message_json, json("[]"), 2, "[]");
+    prints(aphi_message_json, json("[\"éééééé\",1,2,3,4,5,6]"), 6, "[\"éé…");
+    prints(formats, json("{\"f\":\"put\",\"key\":\"0123456789\",\"value\":1}"), 8, "put \"012…");
+    prints(aphi_message_json, json("[]"), 2, "[]");
 }
 
 int main(void)
@@ -359,8 +359,8 @@ int main(void)
         cmocka_unit_test(test_counterexample),
         cmocka_unit_test(test_colours),
         cmocka_unit_test(test_unknowns),
-        cmocka_unit_test(test_tell),
-        cmocka_unit_test(test_other_moments),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_other_events),
         cmocka_unit_test(test_starved),
         cmocka_unit_test(test_long_run),
         cmocka_unit_test(test_widths),

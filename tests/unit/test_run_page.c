@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_run_page.c - the page of a run as bytes: its size, its policy, and that nothing leaves the block of data.
+ * test_run_page.c - the page of a run: its size, its content security policy, and the escaping of data.
  *
- *   test_run_page FOLDER    writes sample pages there, for tests/cli/run_page.sh, which looks at them in a browser */
+ *   test_run_page FOLDER    writes sample pages for tests/cli/run_page.sh, which opens them in a browser */
 #include "base/memory.h"
 #include "report/run_page.h"
 #include "report/message_text.h"
@@ -64,7 +64,7 @@ static void counterexample(aphi_run_diagram *t)
     "</script><img src=http://evil.invalid/x onerror=\"document.title='owned'\"><script>alert(1)</script>]]>"          \
     "<!--<script>&lt;javascript:alert(2)\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xae'\"`${1}\\\\u003c\1\33[2J\x7f"
 
-/* A server that would like to be a page. */
+/* A server that sends markup. */
 static void hostile(aphi_run_diagram *t)
 {
     static aphi_run_event m[12];
@@ -90,7 +90,7 @@ static void hostile(aphi_run_diagram *t)
     };
 }
 
-/* A long run over 100 connections; if various, no two messages are the same. */
+/* A long run over 100 connections; various: all messages differ. */
 static void long_run(aphi_run_diagram *t, size_t n, bool various)
 {
     aphi_run_event *m = aphi_alloc(n * sizeof *m);
@@ -128,7 +128,7 @@ static char *page_of(const aphi_run_diagram *t, size_t *n)
     return text;
 }
 
-/* The data of a page: well-formed, and with nothing in it that a parser of markup would notice. */
+/* The data of a page: well-formed, without characters that an HTML parser would interpret. */
 static aph_value data_of(char *page)
 {
     const char *begin = strstr(page, "id=\"data\">");
@@ -169,7 +169,7 @@ static void test_counterexample(void **state)
     free(page);
 }
 
-/* What the server may choose, and what is known of it. */
+/* Unknowns and their conditions. */
 static void test_unknowns(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void test_hostile(void **state)
     free(page);
 }
 
-/* Under the limit however long the run is; all of it is there if its messages are small. */
+/* The page is below the limit for any run; small messages are all in it. */
 static void test_sizes(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_sizes(void **state)
     }
 }
 
-/* The largest of everything at once is still under the limit. */
+/* The largest values of everything together are below the limit. */
 static void test_worst(void **state)
 {
     (void)state;

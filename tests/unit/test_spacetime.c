@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_spacetime.c - space-time diagrams of where model and program part: events, arrows, remarks, what is left out. */
+ * test_spacetime.c - space-time diagrams of differences between model and program: events, arrows, remarks, omissions.
+ * */
 #include "report/spacetime.h"
 
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 
 enum { A, B, C };
 
-/* A sends x and notes, B takes x; C passes y to B. */
+/* A sends x and has a local event, B receives x; C passes y to B. */
 static const aphi_recorded_event events[] = {
     {.op = APHI_RECORDED_SEND, .id = {A, 1}, .port = 0, .label = 1, .peer = {B, 1}},
     {.op = APHI_RECORDED_LOCAL, .id = {A, 2}, .label = 3},
@@ -63,7 +64,7 @@ static void test_races(void **state)
            "      │    │◀───┤   C:1 passes p y to B:2\n");
 }
 
-/* An event that one side does not have stands below the others; only its own past is shown. */
+/* An event that one side does not have is below the others; only its causal past is shown. */
 static void test_missing(void **state)
 {
     aphi_difference d = {.violation = APHI_VIOLATION_MISSING, .local_thread = -1, .id = {A, 3}, .has_expected = true,
@@ -88,7 +89,7 @@ static void test_missing(void **state)
            "      `- in the program: it ends\n");
 }
 
-/* Where no event is to blame, the end of the run is shown. */
+/* Without a differing event, the end of the run is shown. */
 static void test_whole_run(void **state)
 {
     aphi_difference d = {.violation = APHI_VIOLATION_CRASHED, .local_thread = -1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_store.c - the constraint store against brute force over small worlds, and cases that are easy to get wrong. */
+ * test_store.c - the constraint store compared with brute force over small domains, and corner cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static aph_value number(int64_t i)
     return aph_int(i);
 }
 
-/* Assume conditions one after another, substituting what they determine in the later ones. */
+/* Adds the conditions in order, substituting bindings in the later ones. */
 #define ASSUME(store, ...) \
     assume_all(store, sizeof((aph_value[]){__VA_ARGS__}) / sizeof(aph_value), (aph_value[]){__VA_ARGS__})
 
@@ -126,7 +126,7 @@ static void bounds_and_points(void **state)
     assert_ptr_equal(store, other);
 }
 
-static void what_leaves_64_bits_cannot_be_taken(void **state)
+static void overflow_is_unsatisfiable(void **state)
 {
     (void)state;
     aph_value more = aph_add(x, number(1));
@@ -160,7 +160,7 @@ static void division_rounds_down(void **state)
     EXPECT(APHI_SAT, aph_ne(aph_div(x, number(4)), number(2)), aph_le(number(8), x), aph_le(x, number(12)));
 }
 
-/* n symbols, all different, in m places. */
+/* n different symbols with m values. */
 static aphi_sat pigeons(uint32_t n, int64_t m)
 {
     aph_value store = APH_NIL;
@@ -226,13 +226,13 @@ static void orders_between_symbols(void **state)
     EXPECT(APHI_UNSAT, aph_lt(x, y), aph_le(number(INT64_MAX), x));
 }
 
-static void a_question_is_asked_once(void **state)
+static void queries_are_cached(void **state)
 {
     (void)state;
     aph_value store = APH_NIL, out;
     aphi_bindings b = {0};
     aph_value again = aph_lt(z, x);
-    aphi_z3_close(); /* forget what others asked */
+    aphi_z3_close(); /* clear the cache of other tests */
     assert_int_equal(aphi_store_assume(store, aph_and(aph_lt(x, y), aph_lt(y, z)), MS, &store, &b), APHI_SAT);
     uint64_t before = aphi_z3_questions();
     assert_int_equal(aphi_store_assume(store, again, MS, &out, &b), APHI_UNSAT);
@@ -266,7 +266,7 @@ static void names_do_not_matter(void **state)
     assert_ptr_equal(one, other);
 }
 
-/* Versions that only grow: the old ones must not pile up. */
+/* Increasing versions: the old ones must not accumulate. */
 static void chains_of_dead_symbols_do_not_grow(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static void symbols_of_no_condition_get_a_value(void **state)
 
 /* ---- against brute force ----------------------------------------------------------------------------------------- */
 
-/* The roots are tuples of symbols; which tuples of values can they be? */
+/* The roots are tuples of symbols; the tests compare their possible values. */
 typedef struct tuples {
     size_t n;
     aph_value at[ASSIGNMENTS_MOST];
@@ -361,8 +361,8 @@ static void assert_same_tuples(tuples *a, tuples *b)
     assert_memory_equal(a->at, b->at, a->n * sizeof *a->at);
 }
 
-/* A string that the store allows may be any other than those that terms name: such strings are alike, up to which of
- * them are the same. Each tuple stands for all that come of it by renaming them. */
+/* Strings that do not occur in terms are interchangeable, up to equality among them. Each tuple represents all tuples
+ * that result from renaming them. */
 static aph_value anonymous(aph_value tuple)
 {
     aph_value items[BRUTE_SYMBOLS], met[BRUTE_SYMBOLS];
@@ -383,7 +383,7 @@ static aph_value anonymous(aph_value tuple)
 
 typedef struct trial {
     brute_world world;
-    size_t roots;                      /* how many of the symbols are in the root */
+    size_t roots;                      /* number of symbols in the root */
     bool possible[ASSIGNMENTS_MOST];   /* by brute force */
     aph_value store, root;
     aph_value assumed[3 * BRUTE_SYMBOLS + STEPS];
@@ -409,7 +409,7 @@ static aphi_sat assume(trial *r, aph_value condition)
     return sat;
 }
 
-/* A tuple over the root with all three symbols, so that conditions can be brought up to date through it. */
+/* A root with all three symbols, through which bindings are substituted in conditions. */
 static void begin(trial *r, aphi_choice *c)
 {
     aph_value symbols[BRUTE_SYMBOLS];
@@ -429,7 +429,7 @@ static void begin(trial *r, aphi_choice *c)
         assert_int_equal(assume(r, r->assumed[i]), APHI_SAT);
 }
 
-/* The condition with what has been determined since. */
+/* The condition after substitution of the bindings so far. */
 static aph_value up_to_date(const trial *r, aph_value condition)
 {
     aphi_bindings b = {0};
@@ -465,7 +465,7 @@ static void step(trial *r, aphi_choice *c, brute_expression *e)
     }
 }
 
-/* What brute force allows for the symbols in the root. */
+/* The tuples of the root by brute force. */
 static void possible_tuples(const trial *r, tuples *out)
 {
     out->n = 0;
@@ -484,7 +484,7 @@ static bool store_holds(aph_value store, const brute_world *w, const brute_assig
     return true;
 }
 
-/* What the store allows for a root over symbols of world w. */
+/* The tuples that the store allows for a root over symbols of world w. */
 static void allowed_tuples(aph_value root, aph_value store, const brute_world *w, tuples *out)
 {
     out->n = 0;
@@ -502,7 +502,7 @@ static void allowed_tuples(aph_value root, aph_value store, const brute_world *w
     }
 }
 
-/* The world of the symbols that a normal form holds: numbered from 0, of whatever sorts they are. */
+/* The world of the symbols of a normal form, numbered from 0. */
 static void read_sorts(aph_value v, brute_world *w)
 {
     aphi_symset inside = {0};
@@ -559,13 +559,13 @@ int main(void)
         cmocka_unit_test(equations_are_solved_away),
         cmocka_unit_test(nothing_changes_on_unsat),
         cmocka_unit_test(bounds_and_points),
-        cmocka_unit_test(what_leaves_64_bits_cannot_be_taken),
+        cmocka_unit_test(overflow_is_unsatisfiable),
         cmocka_unit_test(division_rounds_down),
         cmocka_unit_test(pigeons_need_holes),
         cmocka_unit_test(strings_differ_without_end),
         cmocka_unit_test(booleans),
         cmocka_unit_test(orders_between_symbols),
-        cmocka_unit_test(a_question_is_asked_once),
+        cmocka_unit_test(queries_are_cached),
         cmocka_unit_test(dead_symbols_are_forgotten),
         cmocka_unit_test(names_do_not_matter),
         cmocka_unit_test(chains_of_dead_symbols_do_not_grow),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_survey_page.c - the pages of a survey: what they say, and that nothing in them is markup but ours.
+ * test_survey_page.c - the pages of a survey: their content, and the escaping of data.
  *
- *   test_survey_page FOLDER    writes sample pages there, for tests/cli/survey.sh, which looks at them in a browser */
+ *   test_survey_page FOLDER    writes sample pages for tests/cli/survey.sh, which opens them in a browser */
 #include "report/survey_page.h"
 
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static aph_value hostile(void)
                 "\"never\":[\"" EVIL "\",{}],\"messages\":-1,\"ns\":\"x\"}");
 }
 
-static bool says(const aphi_buffer *page, const char *text)
+static bool contains(const aphi_buffer *page, const char *text)
 {
     return memmem(page->data, page->n, text, strlen(text)) != NULL;
 }
@@ -66,9 +66,9 @@ static void test_page(void **state)
         "never</span>",
         "RFC 9110 8.8.3", "<li>a branch</li>", "20,038 messages in 9 runs", "antiphon replay x"};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        if (!says(&page, expected[i]))
+        if (!contains(&page, expected[i]))
             fail_msg("the page does not say: %s", expected[i]);
-    assert_false(says(&page, "not asked")); /* a choice that was never made is none */
+    assert_false(contains(&page, "not asked")); /* a choice that was never made is not listed */
     aphi_buffer_free(&page);
 }
 
@@ -80,8 +80,8 @@ static void test_nothing_known(void **state)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         aphi_buffer page = {0};
         aphi_survey_page_write(&page, json(values[i]));
-        assert_true(says(&page, "None found"));
-        assert_true(says(&page, "</html>"));
+        assert_true(contains(&page, "None found"));
+        assert_true(contains(&page, "</html>"));
         aphi_buffer_free(&page);
     }
 }
@@ -96,7 +96,7 @@ static void expect_inert(const aphi_buffer *page)
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         if (memmem(body, n, forbidden[i], strlen(forbidden[i])))
             fail_msg("the page has: %s", forbidden[i]);
-    assert_non_null(memmem(body, n, "&lt;script&gt;", 14)); /* it is there to read */
+    assert_non_null(memmem(body, n, "&lt;script&gt;", 14)); /* it is shown as text */
     assert_null(memchr(page->data, 0, page->n));
 }
 
@@ -108,7 +108,7 @@ static void test_hostile(void **state)
     expect_inert(&page);
     aphi_survey_page_index(&index, APH_ARRAY_OF(hostile(), plain()));
     expect_inert(&index);
-    assert_true(says(&index, "<a href=\"apache.html\">apache</a>"));
+    assert_true(contains(&index, "<a href=\"apache.html\">apache</a>"));
     aphi_buffer_free(&page);
     aphi_buffer_free(&index);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_swimlanes.c - space-time diagrams of programs: the order of rows, the drawing, and texts that are hostile. */
+ * test_swimlanes.c - space-time diagrams of programs: the order of rows, the drawing, and hostile texts. */
 #include "report/swimlanes.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static char *page_of(const aphi_swimlanes *s)
     return aphi_buffer_text(&out);
 }
 
-/* B sends to A and C; A takes what C sent before what B sent, so B's message is taken later. */
+/* B sends to A and C; A receives C's message before B's, so B's is received later. */
 static const aphi_swimlanes_event crossing[] = {
     {.lane = 0, .kind = APHI_SWIMLANES_RECEIVE, .partner = 4, .after = NONE, .label = "second", .note = "race: first",
      .mark = APHI_SWIMLANES_CHANGED},
@@ -43,7 +43,7 @@ static const aphi_swimlanes_event crossing[] = {
 
 static void rows_go_down(void **state)
 {
-    /* C: go, then second; so that second comes after B's send. */
+    /* C: go, then second, so that second follows B's send. */
     aphi_swimlanes_event events[6];
     (void)state;
     memcpy(events, crossing, sizeof events);
@@ -70,7 +70,7 @@ static void rows_go_down(void **state)
     free(text);
 }
 
-/* Every event is in one row, also of what no run can do: two who wait for each other. */
+/* Every event is in one row, even if two wait for each other, which no run does. */
 static void circles_end(void **state)
 {
     size_t count;
@@ -100,7 +100,7 @@ static void nothing_at_all(void **state)
     free(text);
 }
 
-/* What a text holds is never obeyed, in a terminal or on a page. */
+/* Control sequences and markup in texts have no effect. */
 static void hostile_texts(void **state)
 {
     static const char *const bad[] = {"\x1b[31mred", "</svg><script>alert(1)</script>", "\"' onload=\"x"};
@@ -124,7 +124,7 @@ static void hostile_texts(void **state)
     free(text);
 }
 
-/* An arrow goes from its sender to its receiver, down as far as the rows say. */
+/* An arrow goes from its sender to its receiver, between their rows. */
 static void arrows_meet_lanes(void **state)
 {
     aphi_swimlanes_event events[] = {

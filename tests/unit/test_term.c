@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_term.c - terms: what is computed at once, and that no simplification changes what a term means. */
+ * test_term.c - construction and simplification of terms; simplifications preserve the meaning. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static void booleans_fold(void **state)
     assert_ptr_equal(aph_not(aph_and(p, q)), aph_or(aph_not(p), aph_not(q)));
 }
 
-static void only_what_cannot_be_wrong_is_forgotten(void **state)
+static void only_total_operands_are_dropped(void **state)
 {
     (void)state;
     aph_value partial = aph_lt(aph_add(x, number(1)), y);
@@ -142,7 +142,7 @@ static void sums_with_constants_stay_small(void **state)
     assert_true(depth <= 3);
 }
 
-static void structures_are_taken_apart(void **state)
+static void structures_are_compared_by_items(void **state)
 {
     (void)state;
     assert_ptr_equal(aph_eq(APH_ARRAY_OF(x, number(1)), APH_ARRAY_OF(number(7), number(1))), aph_eq(x, number(7)));
@@ -219,7 +219,7 @@ static void many_bindings_are_found(void **state)
     aphi_bindings_deinit(&b);
 }
 
-/* Written out, the 60th such term has 2^60 nodes. */
+/* Expanded, the 60th such term has 2^60 nodes. */
 static void shared_parts_are_visited_once(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static aphi_range narrow(const void *context, aph_value symbol)
     return *(const aphi_range *)context;
 }
 
-/* Undoing operations finds exactly the values that lead into an interval; ranges never miss an outcome. */
+/* Backward ranges are exact preimages; forward ranges contain all results. */
 static void ranges_agree_with_values(void **state)
 {
     (void)state;
@@ -316,9 +316,9 @@ int main(void)
         cmocka_unit_test(wrong_stays_wrong),
         cmocka_unit_test(operands_of_a_wrong_kind_are_wrong),
         cmocka_unit_test(booleans_fold),
-        cmocka_unit_test(only_what_cannot_be_wrong_is_forgotten),
+        cmocka_unit_test(only_total_operands_are_dropped),
         cmocka_unit_test(sums_with_constants_stay_small),
-        cmocka_unit_test(structures_are_taken_apart),
+        cmocka_unit_test(structures_are_compared_by_items),
         cmocka_unit_test(sorts),
         cmocka_unit_test(substitution_reaches_into_structures),
         cmocka_unit_test(substitution_is_simultaneous),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_terminal.c - what is found out of a terminal, how text is cut for it, and the progress line on a real one. */
+ * test_terminal.c - capabilities of terminals, cutting of text, and the progress line on a pseudo-terminal. */
 #include "report/terminal.h"
 #include "base/clock.h"
 #include "report/utf8.h"
@@ -17,7 +17,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* The environment that all of this looks at, as a person at a terminal has it. */
+/* The usual environment variables of an interactive terminal. */
 static int usual(void **state)
 {
     (void)state;
@@ -30,7 +30,7 @@ static int usual(void **state)
     return 0;
 }
 
-/* A terminal: what is written to the stream can be read from *master. */
+/* A pseudo-terminal: output to the stream can be read from *master. */
 static FILE *terminal_open(int *master, unsigned short columns)
 {
     *master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -73,7 +73,7 @@ static void test_terminal(void **state)
     assert_true(t.colour);
     assert_int_equal(t.columns, 93);
     assert_false(aphi_terminal_of(stream, APHI_COLOUR_NEVER).colour);
-    setenv("NO_COLOR", "", 1); /* empty is as good as not set */
+    setenv("NO_COLOR", "", 1); /* empty is the same as not set */
     assert_true(aphi_terminal_of(stream, APHI_COLOUR_AUTO).colour);
     setenv("NO_COLOR", "1", 1);
     assert_false(aphi_terminal_of(stream, APHI_COLOUR_AUTO).colour);
@@ -243,7 +243,7 @@ static void test_live_text(void **state)
     lives(80, &l, "swap at 127.0.0.1:4711  1 message  1 explanation  2 min 05 s left");
 }
 
-/* All that is written to standard error while work of so many nanoseconds runs, with standard error a terminal. */
+/* The output on stderr, a terminal, during work of the given nanoseconds. */
 static size_t watch(int64_t ns, char *seen, size_t size)
 {
     int master, saved = dup(STDERR_FILENO);
@@ -257,7 +257,7 @@ static size_t watch(int64_t ns, char *seen, size_t size)
     aphi_progress_end();
     dup2(saved, STDERR_FILENO);
     close(saved);
-    /* Once nobody has the terminal open, what is left in it comes, and then an error. */
+    /* After the terminal is closed, the remaining output can be read, then an error. */
     fclose(stream);
     size_t n = 0;
     for (ssize_t got; n < size - 1 && (got = read(master, seen + n, size - 1 - n)) > 0;)
@@ -267,7 +267,7 @@ static size_t watch(int64_t ns, char *seen, size_t size)
     return n;
 }
 
-/* Nothing for what is soon done; a line after a second, not too often; and nothing is left of it. */
+/* No output for short work; a line after a second, with limited updates; erased at the end. */
 static void test_progress(void **state)
 {
     (void)state;

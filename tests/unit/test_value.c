@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_value.c - equal content is one word; the order is total; scalars, strings and arrays do what they say. */
+ * test_value.c - interning, the total order, and operations on scalars, strings and arrays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static int fresh_heap(void **unused)
     return 0;
 }
 
-/* The same content, built in another way: items pushed one by one onto what replace and slice leave. */
+/* The same content, built in another way, by push, replace and slice. */
 static aph_value rebuilt(aph_value v)
 {
     size_t n = aph_count(v);
@@ -56,7 +56,7 @@ static void test_equal_content_is_one_word(void **unused)
     }
 }
 
-/* Words differ if and only if the order tells the values apart: the two are written independently. */
+/* Words are equal if and only if aph_compare returns 0; the two are implemented independently. */
 static void test_order_is_total(void **unused)
 {
     (void)unused;
@@ -147,7 +147,7 @@ static void test_strings_hold_any_bytes(void **unused)
     aph_value a = aph_bytes("0123456\0x", 9), b = aph_bytes("0123456\0y", 9);
     assert_true(aph_compare(a, b) < 0);
     assert_ptr_equal(aph_substr(a, 7, 2), aph_bytes("\0x", 2));
-    assert_true(aph_compare(aph_bytes("\x7f", 1), aph_bytes("\x80", 1)) < 0); /* bytes have no sign */
+    assert_true(aph_compare(aph_bytes("\x7f", 1), aph_bytes("\x80", 1)) < 0); /* bytes are unsigned */
     assert_true(aph_compare(aph_bytes("12345678\x7f", 9), aph_bytes("12345678\x80", 9)) < 0);
 }
 
@@ -173,7 +173,7 @@ static void test_arrays(void **unused)
     assert_ptr_equal(aph_at(a, 3), APH_NIL);
     assert_ptr_equal(aph_at(a, SIZE_MAX), APH_NIL);
     aph_value b = aph_replace(a, 0, aph_int(9));
-    assert_ptr_equal(aph_at(a, 0), aph_int(1)); /* a is what it was */
+    assert_ptr_equal(aph_at(a, 0), aph_int(1)); /* a is unchanged */
     assert_ptr_equal(b, APH_ARRAY_OF(aph_int(9), aph_str("two"), APH_NIL));
     assert_ptr_equal(aph_slice(a, 1, 1), APH_ARRAY_OF(aph_str("two")));
     assert_ptr_equal(aph_slice(a, 0, 0), aph_array(0, NULL));

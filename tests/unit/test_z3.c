@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_z3.c - the bridge to Z3: answers and values against brute force, the time limit, the memory of answers. */
+ * test_z3.c - the bridge to Z3: results and values compared with brute force, the time limit, the cache of results. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,8 +60,8 @@ static void every_part_must_not_be_wrong(void **state)
     assert_int_equal(aphi_z3_ask(0, NULL, MS, NULL), APHI_SAT);
 }
 
-/* Is there a sum of two cubes that is 9 times a cube and 4 more? Not modulo 9; Z3 does not see it at once. */
-static aph_value hard_question(void)
+/* A sum of two cubes that is 9 times a cube plus 4: impossible modulo 9, but hard for Z3. */
+static aph_value hard_query(void)
 {
     aph_value cubes = aph_add(aph_mul(x, aph_mul(x, x)), aph_mul(y, aph_mul(y, y)));
     return aph_eq(cubes, aph_add(aph_mul(aph_mul(z, aph_mul(z, z)), aph_int(9)), aph_int(4)));
@@ -70,7 +70,7 @@ static aph_value hard_question(void)
 static void time_is_limited(void **state)
 {
     (void)state;
-    aph_value question = hard_question();
+    aph_value question = hard_query();
     uint64_t before = aphi_z3_questions();
     int64_t start = aphi_clock_ns();
     assert_int_equal(aphi_z3_ask(1, &question, 50, NULL), APHI_UNDECIDED);
@@ -82,7 +82,7 @@ static void time_is_limited(void **state)
     assert_int_equal(ASK(aph_lt(x, y), aph_lt(y, x)), APHI_UNSAT);
 }
 
-static void answers_are_remembered_until_a_collection(void **state)
+static void results_are_cached_until_a_collection(void **state)
 {
     (void)state;
     aph_value a = aph_symbol(APH_INT, 70), b = aph_symbol(APH_INT, 71);
@@ -96,7 +96,7 @@ static void answers_are_remembered_until_a_collection(void **state)
     assert_int_equal(aphi_z3_questions(), before + 2);
 }
 
-static void many_answers_are_remembered(void **state)
+static void many_results_are_cached(void **state)
 {
     (void)state;
     uint64_t before = aphi_z3_questions();
@@ -146,7 +146,7 @@ static void check_values(size_t n, const aph_value *conditions)
     aphi_bindings_deinit(&values);
 }
 
-static void check_random_question(aphi_choice *c)
+static void check_random_query(aphi_choice *c)
 {
     brute_world w = brute_random_world(c, 5);
     brute_expression e[CONDITIONS];
@@ -174,12 +174,12 @@ static void check_random_question(aphi_choice *c)
         check_values(n, conditions);
 }
 
-static void answers_agree_with_brute_force(void **state)
+static void results_agree_with_brute_force(void **state)
 {
     (void)state;
     aphi_choice c = aphi_choice_seed(31);
     for (int i = 0; i < 1000; i++)
-        check_random_question(&c);
+        check_random_query(&c);
 }
 
 int main(void)
@@ -188,11 +188,11 @@ int main(void)
         cmocka_unit_test(integers_have_64_bits),
         cmocka_unit_test(every_part_must_not_be_wrong),
         cmocka_unit_test(time_is_limited),
-        cmocka_unit_test(answers_are_remembered_until_a_collection),
-        cmocka_unit_test(many_answers_are_remembered),
+        cmocka_unit_test(results_are_cached_until_a_collection),
+        cmocka_unit_test(many_results_are_cached),
         cmocka_unit_test(it_can_be_closed_and_used_again),
         cmocka_unit_test(unknown_strings_are_not_mistaken_for_known_ones),
-        cmocka_unit_test(answers_agree_with_brute_force),
+        cmocka_unit_test(results_agree_with_brute_force),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
