@@ -8,7 +8,7 @@
 
 run 0 refine --random 100 --chunks 2 swap-impl swap
 out 'swap-impl refines swap'
-out 'schedules, all of them'
+out 'different traces'
 out 'at random'
 quiet_err
 

@@ -62,5 +62,12 @@ for file in README.md docs/*.md; do
         case $all$others in *" $option "*) ;; *) wrong "$file: no command has $option" ;; esac
     done
 done
+
+# The table of exit codes in the documents.
+sed -n 's/.*X(\([A-Z_]*\), \([0-9]*\), "\(.*\)").*/| \2 | \1 | \3 |/p' src/cli/exit_codes.h | while IFS= read -r row; do
+    grep -qxF -e "$row" docs/verdicts.md || echo "docs/verdicts.md lacks: $row"
+done >"${TMPDIR:-/tmp}/rows.$$"
+[ ! -s "${TMPDIR:-/tmp}/rows.$$" ] || wrong "$(cat "${TMPDIR:-/tmp}/rows.$$")"
+rm -f "${TMPDIR:-/tmp}/rows.$$"
 if [ $bad -eq 0 ]; then echo "$count options, each in the manual page and offered"; fi
 exit $bad
