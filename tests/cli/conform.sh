@@ -118,7 +118,7 @@ for way in '' --local; do
     {
         run 1 conform $way "$dir/talk.alts" ./wrong send 2 m
         out 'M <= CP holds, M ~ CP fails'
-        out 'the program goes on where the model does not'
+        out 'the program continues where the model ends'
         run 1 conform $way "$dir/talk.alts" ./wrong send 1 n
         out 'M <= CP fails'
         out 'in the model: send to_b m to B'
@@ -126,7 +126,7 @@ for way in '' --local; do
         run 1 conform $way "$dir/talk.alts" ./wrong short 1
         out 'in the program: it ends'
         run 75 conform $way "$dir/talk.alts" ./wrong crash
-        out 'the program crashed, or ended with an error'
+        out 'the program crashed or failed'
         run 75 conform $way "$dir/talk.alts" ./wrong fail
         out 'the program ended with exit code 3'
         run 75 conform $way "$dir/talk.alts" ./wrong leave
@@ -136,11 +136,11 @@ for way in '' --local; do
 done
 talk m 2 >"$dir/waits.alts"
 run 1 conform "$dir/waits.alts" ./wrong send 1 m
-out 'the program ends where the model waits for ever'
+out 'the program ends where the model waits forever'
 run 1 conform --local --thread B "$dir/waits.alts" ./wrong send 1 m
-out 'the program ends where the model waits for ever'
+out 'the program ends where the model waits forever'
 run 1 conform --local --thread B "$dir/talk.alts" ./wrong send 2 m
-out 'where the model ends, the program waits for ever'
+out 'the program waits forever where the model ends'
 
 # A deadlock that both have is none of our business.
 sed 's/^0 -> 1 post .*/0 -> 1 take to_a m/' "$dir/talk.alts" >"$dir/deadlock.alts"

@@ -9,7 +9,7 @@
 run 0 refine --random 100 --chunks 2 swap-impl swap
 out 'swap-impl refines swap'
 out 'different traces'
-out 'at random'
+out 'random schedules'
 quiet_err
 
 # Every variant is found out, and what is shown is what check rejects.
