@@ -9,16 +9,15 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/forbidden.h"
 #include "cli/interrupt.h"
 #include "cli/mpirun.h"
 #include "cli/program_model.h"
-#include "cli/reach_count.h"
-#include "cli/reach_local.h"
 #include "cli/shared_options.h"
+#include "report/reach_report.h"
 #include "report/sequence_view.h"
 #include "alts/alts_text.h"
 #include "explore/checkpoint.h"
+#include "explore/forbidden_states.h"
 #include "explore/distributed.h"
 #include "alts/composition.h"
 #include "explore/sequence.h"
@@ -115,6 +114,14 @@ static const aphi_option options[] = {
     APHI_JSON_OPTION(reach, json),
     {0}};
 
+/* Prints and frees the text. */
+static int print_text(aphi_buffer *text, int code)
+{
+    fwrite(text->data ? text->data : "", 1, text->n, stdout);
+    aphi_buffer_free(text);
+    return aphi_written(code);
+}
+
 /* ---- visits ------------------------------------------------------------------------------------------------------ */
 
 /* Lists the waiting components and their states. */
@@ -141,7 +148,7 @@ static bool is_wrong(visitor *v, char *why, size_t size)
         tell_deadlock(v, why, size);
         return true;
     }
-    const char *broken = aphi_forbidden_broken(&r->forbidden, &v->sequence);
+    const char *broken = aphi_forbidden_reached(&r->forbidden, &v->sequence);
     if (broken) {
         snprintf(why, size, "%s can be at one time", broken);
         return true;
@@ -456,9 +463,8 @@ static int run_plan(reach *r, uint64_t fingerprint)
     r->exclusive_label = r->exclusive ? local_event(&r->alts, r->exclusive) : SIZE_MAX;
     if (r->exclusive && r->exclusive_label == SIZE_MAX)
         return aphi_usage("--exclusive %s: %s has no local event of that name", r->exclusive, r->alts.name);
-    int code = aphi_forbidden_read(&r->forbidden, &r->plan);
-    if (code)
-        return code;
+    if (!aphi_forbidden_parse(&r->forbidden, &r->plan, r->why, sizeof r->why))
+        return aphi_usage("--forbid %s", r->why);
     bool measures = (r->states || r->total_orders) && !follows(r);
     if (measures && !aphi_composition_measure(&r->alts, &r->graph, &aphi_interrupted, r->why, sizeof r->why)) {
         fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
@@ -493,6 +499,53 @@ static int run_search(reach *r)
     return code;
 }
 
+static int find_local_sequences(reach *r)
+{
+    static const int codes[] = {[APHI_LOCAL_STOPPED] = APHI_EXIT_INTERRUPTED,
+                                [APHI_LOCAL_TOO_LARGE] = APHI_EXIT_PROGRAM_LARGE,
+                                [APHI_LOCAL_UNWRITTEN] = APHI_EXIT_WRITE};
+    aphi_buffer out = {0};
+    r->local_options.jobs = r->jobs;
+    r->local_options.stop = &aphi_interrupted;
+    aphi_local_sequences *found = aphi_local_sequences_find(&r->alts, &r->local_options);
+    int code = codes[found->status];
+    if (code)
+        aphi_complain("%s", found->error);
+    else if (r->json)
+        aphi_reach_report_local_json(&out, &r->alts, found, !r->local_options.events_only);
+    else
+        aphi_reach_report_local_text(&out, &r->alts, found, !r->local_options.events_only);
+    aphi_local_sequences_free(found);
+    return print_text(&out, code);
+}
+
+static void show_count_progress(double share)
+{
+    aphi_progress_at((uint64_t)(share * PARTS));
+}
+
+static int count_sequences(reach *r)
+{
+    aphi_buffer out = {0};
+    if (!aphi_compiled_model_build(&r->plan, &r->alts, r->why, sizeof r->why)) {
+        aphi_complain("%s: %s", r->alts.name, r->why);
+        return APHI_EXIT_PROGRAM_LARGE;
+    }
+    int64_t begun = aphi_clock_ns();
+    aphi_progress_begin("counting, in parts of a million", PARTS);
+    aphi_sequence_count c = aphi_count_sequences(&r->plan, r->memory ? r->memory : COUNTING_BYTES, &aphi_interrupted,
+                                                 show_count_progress);
+    aphi_progress_end();
+    aphi_compiled_model_free(&r->plan);
+    if (r->json)
+        aphi_reach_report_count_json(&out, &r->alts, &c, aphi_clock_ns() - begun);
+    else
+        aphi_reach_report_count_text(&out, &r->alts, &c, aphi_clock_ns() - begun);
+    return print_text(&out, c.stopped && !c.too_large       ? APHI_EXIT_INTERRUPTED
+                            : c.overflow || c.too_large ? APHI_EXIT_UNKNOWN
+                                                        : APHI_EXIT_PASS);
+}
+
 static int run(reach *r)
 {
     int code = aphi_program_model_open(r->model, (uint32_t)r->unroll, &r->alts);
@@ -503,12 +556,9 @@ static int run(reach *r)
     if (r->print) {
         code = print_model(r);
     } else if (r->local) {
-        r->local_options.jobs = (unsigned)r->jobs;
-        r->local_options.json = r->json;
-        r->local_options.stop = &aphi_interrupted;
-        code = aphi_local(&r->alts, &r->local_options);
+        code = find_local_sequences(r);
     } else if (r->count) {
-        code = aphi_count(&r->alts, r->memory ? r->memory : COUNTING_BYTES, r->json, &aphi_interrupted);
+        code = count_sequences(r);
     } else {
         code = run_search(r);
     }

@@ -41,7 +41,7 @@ for more in '-j 2' --list '--sample 3' '--limit 3' --deadlock-free --states --lo
     err 'of the other options, only'
 done
 run 3 reach --count --memory 1 dme-4
-out 'more memory is needed'
+out 'the memory limit was reached'
 # Five messages in any order are 120 sequences: 18 such pairs have 120 ^ 18, and 120 ^ 19 is more than 2 ^ 128.
 pairs() {
     echo 'alts pairs'

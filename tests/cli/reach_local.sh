@@ -35,6 +35,6 @@ err '--by-projection, --events-only, --suite: only with --local'
 run 2 reach --local --list dp-2
 touch "$dir/file"
 run 4 reach --local --suite "$dir/file/x" dp-2
-err 'cannot be made'
+err 'cannot be created'
 
 finish

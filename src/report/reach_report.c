@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * reach_report.c - results of antiphon reach. */
+#include "report/reach_report.h"
+
+#include <antiphon/value.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
+
+void aphi_reach_report_count_json(aphi_buffer *out, const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns)
+{
+    char sequences[APHI_UINT128_TEXT], deadlocks[APHI_UINT128_TEXT];
+    bool complete = !c->stopped && !c->overflow;
+    aphi_buffer_format(out, "{\"model\":\"%s\",\"complete\":%s", alts->name, complete ? "true" : "false");
+    if (complete)
+        aphi_buffer_format(out, ",\"po\":%s,\"deadlocks\":%s", aphi_uint128_text(c->sequences, sequences),
+               aphi_uint128_text(c->deadlocks, deadlocks));
+    aphi_buffer_format(out, ",\"situations\":%zu,\"seconds\":%.6f}\n", c->states, (double)ns / 1e9);
+}
+
+/* In groups of three digits. */
+static void put_wide(aphi_buffer *out, aphi_uint128 number)
+{
+    char text[APHI_UINT128_TEXT];
+    size_t n = strlen(aphi_uint128_text(number, text));
+    for (size_t i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            aphi_buffer_byte(out, ',');
+        aphi_buffer_byte(out, text[i]);
+    }
+}
+
+void aphi_reach_report_count_text(aphi_buffer *out, const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns)
+{
+    aphi_buffer_format(out, "%s: ", alts->name);
+    if (c->too_large) {
+        aphi_buffer_str(out, "the memory limit was reached; use a larger --memory MB");
+    } else if (c->stopped) {
+        aphi_buffer_str(out, "interrupted before all sequences were counted");
+    } else if (c->overflow) {
+        aphi_buffer_str(out, "more sequences than 128 bits hold");
+    } else {
+        put_wide(out, c->sequences);
+        aphi_buffer_str(out, c->sequences == 1 ? " sequence, " : " sequences, ");
+        put_wide(out, c->deadlocks);
+        aphi_buffer_format(out, " of them deadlock%s", c->deadlocks == 1 ? "s" : "");
+    }
+    aphi_buffer_str(out, "; ");
+    aphi_report_count(out, c->states);
+    aphi_buffer_format(out, " state%s, in ", c->states == 1 ? "" : "s");
+    aphi_report_duration(out, ns);
+    aphi_buffer_byte(out, '\n');
+}
+
+/* ---- local sequences --------------------------------------------------------------------------------------------- */
+
+static aphi_local_count total_of(const aphi_alts *alts, const aphi_local_sequences *s)
+{
+    aphi_local_count sum = {0};
+    for (size_t i = 0; i < alts->component_count; i++) {
+        if (__builtin_add_overflow(sum.events, s->counts[i].events, &sum.events))
+            sum.events = UINT64_MAX;
+        if (__builtin_add_overflow(sum.race_sets, s->counts[i].race_sets, &sum.race_sets))
+            sum.race_sets = UINT64_MAX;
+    }
+    return sum;
+}
+
+static void put_name(aphi_buffer *out, const char *name)
+{
+    char *text = aph_json_text(aph_str(name), NULL);
+    aphi_buffer_str(out, text);
+    free(text);
+}
+
+void aphi_reach_report_local_json(aphi_buffer *out, const aphi_alts *alts, const aphi_local_sequences *s, bool races)
+{
+    aphi_local_count total = total_of(alts, s);
+    aphi_buffer_str(out, "{\"model\":");
+    put_name(out, alts->name);
+    aphi_buffer_format(out, ",\"local_events\":%llu", (unsigned long long)total.events);
+    if (races)
+        aphi_buffer_format(out, ",\"local_race_sets\":%llu", (unsigned long long)total.race_sets);
+    aphi_buffer_str(out, ",\"components\":[");
+    for (size_t i = 0; i < alts->component_count; i++) {
+        aphi_buffer_str(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+        put_name(out, alts->components[i].name);
+        aphi_buffer_format(out, ",\"events\":%llu", (unsigned long long)s->counts[i].events);
+        if (races)
+            aphi_buffer_format(out, ",\"race_sets\":%llu", (unsigned long long)s->counts[i].race_sets);
+        aphi_buffer_byte(out, '}');
+    }
+    aphi_buffer_format(out, "],\"seconds\":%.6f}\n", (double)s->ns / 1e9);
+}
+
+static void put_counts(aphi_buffer *out, aphi_local_count c, bool races)
+{
+    aphi_report_count(out, c.events);
+    aphi_buffer_str(out, " by events");
+    if (races) {
+        aphi_buffer_str(out, ", ");
+        aphi_report_count(out, c.race_sets);
+        aphi_buffer_str(out, " with race sets");
+    }
+}
+
+void aphi_reach_report_local_text(aphi_buffer *out, const aphi_alts *alts, const aphi_local_sequences *s, bool races)
+{
+    aphi_buffer_format(out, "%s: local sequences: ", alts->name);
+    put_counts(out, total_of(alts, s), races);
+    aphi_buffer_str(out, ", in ");
+    aphi_report_duration(out, s->ns);
+    aphi_buffer_byte(out, '\n');
+    for (size_t i = 0; i < alts->component_count; i++) {
+        aphi_buffer_format(out, "  %s: ", alts->components[i].name);
+        put_counts(out, s->counts[i], races);
+        aphi_buffer_byte(out, '\n');
+    }
+}
