@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_traces.sh - every kind of bad trace has its exit code, and a message that says where.
+# bad_traces.sh - every kind of invalid trace has its exit code, and a message with the position.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# bad CODE WHERE TEXT...: the lines of TEXT as a trace; the message begins with FILE:WHERE:
+# bad CODE WHERE TEXT...: a trace with these lines; the message begins with FILE:WHERE:
 bad() {
     local code=$1 where=$2
     shift 2
@@ -19,7 +19,7 @@ bad() {
 
 write='{"conn":1,"send":{"f":"write","value":1}}'
 
-# Files that are none.
+# Unreadable and empty files.
 run 10 check register "$dir/missing"
 err "$dir/missing"
 run 10 check register "$dir"
@@ -40,7 +40,7 @@ run 2 check --format yaml register "$dir/prose"
 err yaml
 bad 11 1:13 '{"antiphon":2}' "$write"
 
-# Ours.
+# The format jsonl.
 bad 12 2:1 "$write" 'nonsense'
 bad 12 1:1 '{"conn":1}'
 printf '%s\n%s' "$write" '{"conn":1,"re' >"$dir/cut"
@@ -58,7 +58,7 @@ err "$dir/nul:1:24: "
 printf '{"conn":1,"send":{"f":"write","value":9223372036854775807}}\n{"conn":1,"recv":"ok"}\n' >"$dir/largest"
 run 0 check register "$dir/largest"
 
-# Jepsen's.
+# Formats of Jepsen.
 bad 14 1:1 '{:process 1, :type :ok, :f :read, :value 1}'
 bad 15 2:1 '{:process 1, :type :invoke, :f :read}' '{:process 1, :type :invoke, :f :read}'
 bad 19 1:20 '{:process 1, :type :maybe, :f :read}'
@@ -76,11 +76,11 @@ bad 21 1 '{"conn":1,"send":{"f":"pop"}}' '{"conn":1,"recv":"ok"}'
 out '{\"f\":\"pop\"}: a register knows'
 bad 21 1 '{:process 1, :type :invoke, :f :pop}' '{:process 1, :type :ok, :f :pop, :value 1}'
 
-# A history that is wrong before the place where its file is damaged is still wrong.
+# A violation before the damaged line is still reported.
 printf '%s\n' "$write" '{"conn":1,"recv":"no"}' 'nonsense' >"$dir/both"
 run 1 check register "$dir/both"
 
-# A line of hundreds of megabytes is refused before it is all in memory.
+# A line of hundreds of megabytes is rejected before it is completely in memory.
 {
     printf '{"conn":1,"send":"'
     head -c 400000000 /dev/zero | tr '\0' x
@@ -90,9 +90,9 @@ title='check --json register - < a long line'
 if [ "$code" -ne 20 ]; then fail "exit code $code, not 20"; fi
 resident=$(sed -n 's/.*"resident_kb":\([0-9]*\).*/\1/p' "$dir/out")
 check 'no resident_kb' [ -n "$resident" ]
-if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fail "it took $resident kB"; fi
+if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fail "it used $resident kB"; fi
 
-# Deep nesting is refused, not followed to the end of the stack.
+# Deep nesting is rejected before the stack overflows.
 {
     printf '{"conn":1,"send":'
     head -c 1000000 /dev/zero | tr '\0' '['

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# conform.sh - antiphon conform: programs that do what their models say, as a whole and thread by thread, and others.
+# conform.sh - antiphon conform: programs that conform to their models, as a whole and thread by thread, and others.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 : "${ANTIPHON_SUBJECTS:?names the folder of the programs under test}"
 cd "$ANTIPHON_SUBJECTS" || exit 1
 models=$ANTIPHON_ROOT/examples/programs
 
-# number NAME FILE: that number in a file of JSON, the sum if it is there more than once.
+# number NAME FILE: the sum of that field in a JSON file.
 number() { grep -o "\"$1\":[0-9]*" "$2" | awk -F: '{ sum += $2 } END { print sum + 0 }'; }
 
-# conforms MODEL PROGRAM...: it does, as a whole and thread by thread; of threads, as many sequences are tested as antiphon reach
-# finds in quite another way.
+# conforms MODEL PROGRAM...: it conforms, as a whole and thread by thread; the number of tested local sequences is that of
+# antiphon reach, which finds them by another algorithm.
 conforms() {
     local model=$1
     shift
@@ -25,7 +25,7 @@ conforms() {
     check 'other sequences with race sets' [ "$(number by_races "$dir/out")" = "$(number local_race_sets "$dir/reach")" ]
 }
 
-# ---- programs that are right ---------------------------------------------------------------------------------------
+# ---- conforming programs -------------------------------------------------------------------------------------------
 
 conforms dp-2 ./dp 2
 conforms dp-3 ./dp 3
@@ -48,8 +48,8 @@ fi
 
 # ---- the paper's examples ------------------------------------------------------------------------------------------
 
-# more MODEL THREAD EVENT RIVAL: the program can do all that the model can, and more, which this event shows, in tests of the whole
-# program and of the thread alone.
+# more MODEL THREAD EVENT RIVAL: the program has all behaviour of the model and more, visible at this event, in tests of the
+# whole program and of the single thread.
 more() {
     local program=./$1 model=$models/$1.alts
     for way in '' --local; do
@@ -70,7 +70,7 @@ more figure3 L3 1 'px m from L1'
 more figure12 L4 2 'p2 m from L3'
 more figure14 L2 3 'p2 m from L3'
 
-# The picture, with both sides.
+# The picture with both sides.
 run 1 conform "$models/figure12.alts" ./figure12
 cat >"$dir/wanted" <<'END'
       L1   L2   L3   L4
@@ -85,13 +85,13 @@ check 'another picture' diff "$dir/wanted" "$dir/picture"
 LC_ALL=C run 1 conform "$models/figure12.alts" ./figure12
 out '     |    |    |    `- in the model, it could have received nothing else'
 
-# The same for machines.
+# As JSON.
 run 1 conform --json --local "$models/figure14.alts" ./figure14
 out '"alone":"L2","breach":"more"'
 out '"event":3,"model_race":[],"program_race":[{"index":0,"label":"m","port":"p2","thread":"L3"}],"relation":"CP <= M"'
 out '"equivalent":"fails","exit":1'
 
-# The other way round: a model that allows either order, of a program that does not; which thread cannot is found.
+# A model that allows either order of a program that does not; the report names the thread.
 sed -e 's/^behaviour L3 .*/behaviour L3 states 4 initial 0/' -e 's/^0 -> 1 take py m/&\n0 -> 3 take px m\n3 -> 2 take py m/' \
     "$models/figure3.alts" >"$dir/either.alts"
 conforms "$dir/either.alts" ./figure3
@@ -102,9 +102,9 @@ out 'in the program: it receives withdraw get'
 run 1 conform --json "$models/bounded-buffer.c" ./buffer 2 2 1
 out '"relation":"M <= CP"'
 
-# ---- programs that are wrong ---------------------------------------------------------------------------------------
+# ---- wrong programs ------------------------------------------------------------------------------------------------
 
-# talk LABEL TAKES: A posts a message, B takes it, or waits for more; C does nothing.
+# talk LABEL TAKES: a model in which A sends one message and B receives TAKES; C does nothing.
 talk() {
     printf 'alts talk\ncomponent A\ncomponent B\ncomponent C\nport to_a of A\nport to_b of B\n'
     printf 'behaviour A states 2 initial 0\n0 -> 1 post to_b %s\nbehaviour B states %d initial 0\n' "$1" $(($2 + 1))
@@ -142,25 +142,25 @@ out 'the program ends where the model waits forever'
 run 1 conform --local --thread B "$dir/talk.alts" ./wrong send 2 m
 out 'the program waits forever where the model ends'
 
-# A deadlock that both have is none of our business.
+# A deadlock in both is not a difference.
 sed 's/^0 -> 1 post .*/0 -> 1 take to_a m/' "$dir/talk.alts" >"$dir/deadlock.alts"
 conforms "$dir/deadlock.alts" ./wrong deadlock
-# Nor is a synchronous send that nobody receives.
+# Nor is a synchronous send without a receiver.
 sed -e '/take px m/d' -e 's/^behaviour L3 .*/behaviour L3 states 2 initial 0/' "$models/figure3.alts" >"$dir/left.alts"
 run 0 conform --local --thread L1 "$dir/left.alts" ./figure3
 sed 's/pass px m/pass px n/' "$dir/left.alts" >"$dir/other.alts"
 run 1 conform --local --thread L1 "$dir/other.alts" ./figure3
 out 'in the model: synchronous send px n to L3'
 
-# ---- programs made at random ---------------------------------------------------------------------------------------
+# ---- random programs -----------------------------------------------------------------------------------------------
 
-# said: the verdicts on both relations.
-said() { grep -o '"at_least":"[a-z]*"\|"equivalent":"[a-z]*"' "$dir/out" | tr '\n' ' '; }
+# relations: the verdicts on both relations.
+relations() { grep -o '"at_least":"[a-z]*"\|"equivalent":"[a-z]*"' "$dir/out" | tr '\n' ' '; }
 
-# Each conforms to its own model. If one move of the model is changed, tests of the whole program and of its threads, which
-# have little in common, come to the same verdicts.
+# Each conforms to its own model. If one move of the model is changed, tests of the whole program and of its threads, two
+# different algorithms, have the same verdicts.
 agreed=0
-for n in $(seq 1 38) 159 215; do # 159: somebody waits in line of a queue for all
+for n in $(seq 1 38) 159 215; do # 159: a thread waits for a shared queue
     ./scramble "$n" model >"$dir/random.alts"
     run 0 conform "$dir/random.alts" ./scramble "$n"
     run 0 conform --local "$dir/random.alts" ./scramble "$n"
@@ -177,16 +177,16 @@ for n in $(seq 1 38) 159 215; do # 159: somebody waits in line of a queue for al
             }
         }' "$dir/random.alts" >"$dir/changed.alts"
     "$ANTIPHON" conform --json "$dir/changed.alts" ./scramble "$n" >"$dir/out" 2>"$dir/err"
-    whole=$(said)
+    whole=$(relations)
     "$ANTIPHON" conform --json --local "$dir/changed.alts" ./scramble "$n" >"$dir/out" 2>"$dir/err"
     title="conform --local (random program $n, its model changed)"
-    check "it says $(said), of the whole program $whole" [ "$whole" = "$(said)" ]
+    check "$(relations), but of the whole program $whole" [ "$whole" = "$(relations)" ]
     case $whole in *fails*) agreed=$((agreed + 1)) ;; esac
 done
 title='conform (random programs)'
-check "only $agreed of 40 changes were seen" [ $agreed -ge 10 ]
+check "only $agreed of 40 changes were found" [ $agreed -ge 10 ]
 
-# ---- several at a time ---------------------------------------------------------------------------------------------
+# ---- several jobs --------------------------------------------------------------------------------------------------
 
 for way in '' --local; do
     run 0 conform -j 3 $way tdme ./tdme
@@ -202,12 +202,12 @@ run 2 conform -j 0 tdme ./tdme
 
 # ---- the page ------------------------------------------------------------------------------------------------------
 
-# Both sides, with the event that differs and its race sets.
+# Both sides, with the differing event and its race sets.
 run 1 conform --report "$dir/page.html" "$models/figure12.alts" ./figure12
 title='conform --report'
 for text in 'CP &lt;= M fails' 'sequence 1, event 2 of L4' '>the model<' '>the program<' \
     'L4, event 2: could have received instead: nothing' 'L4, event 2: could have received instead: p2 m from L3:1'; do
-    check "the page lacks $text" grep -q "$text" "$dir/page.html"
+    check "not on the page: $text" grep -q "$text" "$dir/page.html"
 done
 run 1 conform --local --report "$dir/page.html" "$models/bounded-buffer.c" ./buffer 2 2 1
 check 'an event that the program does not have' grep -q 'B, event 2: the program receives withdraw get' "$dir/page.html"
@@ -225,7 +225,7 @@ talk z 1 >"$dir/unseen.alts"
 run 3 conform --local --thread B --captures 3 "$dir/unseen.alts" ./wrong send 1 m
 out '1 not tested to the end: no message to_b z was seen'
 
-# ---- what does not fit together ------------------------------------------------------------------------------------
+# ---- mismatches and errors -----------------------------------------------------------------------------------------
 
 run 76 conform tdme ./dp
 err 'the model has a component U0, the program has no thread of that name'

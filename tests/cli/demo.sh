@@ -14,5 +14,5 @@ out 'pass  swap at'
 out 'shrunk to '
 out 'expected'
 out 'no explanation for this response'
-check 'the report is a page' grep -q '</svg>\|<script' "$dir/report.html"
+check 'the report is not a page' grep -q '</svg>\|<script' "$dir/report.html"
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# examples.sh - every example model explains its good trace and not its bad one.
+# examples.sh - every example model explains its good trace and rejects its bad one.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -18,9 +18,9 @@ for model in "$ANTIPHON_ROOT"/examples/*.c "$ANTIPHON_ROOT"/examples/prog/*.prog
     run 1 check --ignore-promises "$model" "$stem-bad.jsonl"
 done
 title='the examples'
-check 'there are too few' [ $tried -ge 5 ]
+check 'too few examples' [ $tried -ge 5 ]
 
-# Prog is a sequential language: what lies between is sync, unless told otherwise.
+# Prog is a sequential language; its default environment is sync.
 cd "$ANTIPHON_ROOT/examples/prog" || exit 1
 printf '%s\n' '{"conn":1,"send":5}' '{"conn":2,"send":3}' '{"conn":1,"recv":0}' '{"conn":2,"recv":1}' >"$dir/race"
 run 1 check cmp-set.prog "$dir/race" # 5 is taken when it is sent

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# explain.sh - explanations are written, confirmed, and rejected once someone has changed them.
+# explain.sh - antiphon explain: explanations are written and confirmed, and rejected after a change.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,7 @@ run 0 explain register "$dir/trace" "$dir/whole.json"
 out holds
 no_out 'does not'
 
-# tampered SED-SCRIPT: an explanation that was changed does not hold.
+# tampered SED-SCRIPT: the changed explanation does not hold.
 tampered() {
     sed "$1" "$dir/whole.json" >"$dir/changed.json"
     title="sed '$1'"
@@ -42,7 +42,7 @@ err "$dir/cut.json"
 run 10 explain register "$dir/trace" "$dir/missing.json"
 run 10 explain register "$dir/missing" "$dir/whole.json"
 
-# Choices: what the server made up is in it.
+# Choices of the server are part of it.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"k","value":1}}' '{"conn":1,"recv":{"code":201}}' \
     '{"conn":2,"send":{"f":"get","key":"k"}}' \
     '{"conn":2,"recv":{"code":200,"value":1,"tag":{"opaque":"x","weak":true}}}' >"$dir/tagged"
@@ -56,14 +56,14 @@ for change in 's/\[2,"x"\]/[2,"y"]/' 's/\[2,"x"\]/[1,"x"]/' 's/\[2,"x"\]/[3,"x"]
     out 'does not hold'
 done
 
-# Of another trace it does not hold either.
+# It does not hold for another trace.
 sed 's/"recv":2/"recv":1/' "$dir/trace" >"$dir/other"
 run 1 explain register "$dir/other" "$dir/whole.json"
 run 1 explain register "$dir/other"
 err 'no explanation for this response'
 quiet_out
 
-# Keys apart: one explanation for each; and with check.
+# One explanation per partition; and with antiphon check.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"1"}}' '{"conn":2,"send":{"f":"put","key":"b","value":"2"}}' \
     '{"conn":1,"recv":"ok"}' '{"conn":2,"recv":"ok"}' >"$dir/keys"
 run 0 explain kv "$dir/keys"

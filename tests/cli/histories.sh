@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# histories.sh - the verdicts of real recorded histories, if they are at hand beside the source tree.
+# histories.sh - the verdicts of recorded histories of real systems, if they are installed beside the source tree.
 #
-# EXPECTED has a file and ok or bad on each line. Files in etcd/ are of registers, files in kv/ of a key-value server.
+# Each line of EXPECTED is a file and ok or bad. Files in etcd/ are of registers, files in kv/ of a key-value server.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 histories=${ANTIPHON_HISTORIES:-$ANTIPHON_ROOT/../shared/data/histories}
 if ! [ -r "$histories/EXPECTED" ]; then
-    echo "skipped: there are no histories in $histories"
+    echo "skipped: no histories in $histories"
     exit 77
 fi
 
-# judged MODEL FOLDER OPTION...: every verdict is the one expected.
-judged() {
+# verdicts_match MODEL FOLDER OPTION...: every verdict is the expected one.
+verdicts_match() {
     local model=$1 folder=$2 files
     shift 2
     files=$(sed -n "s|^\($folder/[^ ]*\) .*|$histories/\1|p" "$histories/EXPECTED")
@@ -30,13 +30,13 @@ judged() {
     check 'no histories' [ -s "$dir/expected" ]
 }
 
-judged register etcd
-judged register etcd -j 2
-judged kv kv
-judged kv kv --whole
-judged register etcd --env tcp --whole
+verdicts_match register etcd
+verdicts_match register etcd -j 2
+verdicts_match kv kv
+verdicts_match kv kv --whole
+verdicts_match register etcd --env tcp --whole
 
-# Those that pass are explained, and the explanations hold.
+# Passing histories are explained, and the explanations hold.
 good=$(sed -n "s|^\(kv/[^ ]*\) ok|$histories/\1|p" "$histories/EXPECTED")
 for file in $good; do
     run 0 check --explain kv "$file"

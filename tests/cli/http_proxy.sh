@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# http_proxy.sh - the model of a forward proxy: one that is right in ways of its own passes, those that are wrong in one way do
-# not; Apache is rejected for what it is known for, passes with that waived, and is caught with anything broken on either side.
+# http_proxy.sh - the model http-proxy: a correct but unusual proxy passes, wrong ones fail; Apache fails for known violations,
+# passes with these waived, and fails with a fault on either side.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -10,24 +10,24 @@ cd "$dir" || exit 1
 find_python
 forward() { echo "$python -S '$ANTIPHON_ROOT/tests/support/http_forward_proxy.py' {port} $1"; }
 
-# ---- a proxy of our own ----------------------------------------------------------------------------------------------
+# ---- a test proxy ----------------------------------------------------------------------------------------------------
 
 run 0 test http-proxy --listen 0 --run "$(forward right)" --messages 3000 --patience 2 --seed 1 --json
 out '"verdict":"pass"'
-# It used connections again, and asked again: without these the test would show less.
+# It reuses connections and repeats requests.
 out '"the proxy retries"'
-# The trace judges the same by itself, and nothing hangs on the promises.
+# The saved trace has the same verdict, also without promises.
 run 0 check http-proxy .antiphon/trace.jsonl --explain
 out 'the replay of the explanation holds'
 head -300 .antiphon/trace.jsonl >begin.jsonl
 run 0 check http-proxy begin.jsonl --ignore-promises
 for wrong in hop via again host slash forwards body client; do
     rm -rf .antiphon
-    run 1 test http-proxy --listen 0 --run "$(forward $wrong)" --time 20 --patience 2 --no-shrink --seed 1 --json
+    run 1 test http-proxy --listen 0 --run "$(forward $wrong)" --patience 2 --no-shrink --seed 1 --json
     out '"verdict":"fail"'
 done
 
-# One that asks on and on is not waited for for ever, though it is never silent.
+# A proxy that repeats requests endlessly is not awaited, although it is never silent.
 rm -rf .antiphon
 cat >hangs.script <<'END'
 {"antiphon":1,"script":"http-proxy","environment":"tcp","seed":1}
@@ -39,9 +39,9 @@ out 'although the subject sends requests'
 run 2 test http-proxy --target 127.0.0.1:1
 err 'http-proxy: models a server that calls others; the tester takes their place on --listen PORT'
 
-# ---- what is whose ---------------------------------------------------------------------------------------------------
+# ---- matching calls --------------------------------------------------------------------------------------------------
 
-# Two clients ask the same; only the answers tell for whom each call was.
+# Two equal requests; only the responses show which upstream call belongs to which.
 get='{"method":"GET","to":"here","target":"/","host":"here","fields":{}}'
 passed='{"method":"GET","target":"/","host":"here","fields":{},"via":[{"protocol":"1.1","by":"p"}],"more":"","body":""}'
 said() { echo "{\"status\":200,\"fields\":{},\"date\":7,\"body\":\"$1\"${2-}}"; }
@@ -59,7 +59,7 @@ run 0 check http-proxy trace
 run 0 explain http-proxy trace
 cp out explanation
 run 0 explain http-proxy trace explanation
-# Which call was for whom can't be told otherwise.
+# Another assignment of the calls is rejected.
 sed 's/"4294967296":\([-0-9]*\),"4294967297":\([-0-9]*\)/"4294967296":\2,"4294967297":\1/' explanation >swapped
 run 1 explain http-proxy trace swapped
 out 'the response of the model differs from the observed one'
@@ -74,7 +74,7 @@ crossed one one >trace
 run 1 check http-proxy trace
 run 1 check http-proxy trace --ignore-promises
 
-# A call that nobody asked for; a date that was changed; one that was added.
+# A call without a request; a changed date; an added date.
 printf '%s\n' "{\"conn\":4294967296,\"recv\":$passed}" >trace
 run 1 check http-proxy trace
 answered() {
@@ -86,7 +86,7 @@ run 0 check http-proxy trace
 answered '{"status":200,"fields":{},"date":8,"body":"x"}' >trace
 run 1 check http-proxy trace
 
-# What comes behind a request that is not safe waits for its answer; behind one that is safe, it need not.
+# A pipelined request waits for the response to an unsafe one before it, but not for a safe one.
 behind() {
     printf '%s\n' "{\"conn\":0,\"send\":${get/GET/$1}}" "{\"conn\":0,\"send\":${get/'"/"'/'"/2"'}}" \
         "{\"conn\":4294967296,\"recv\":${passed/'"/"'/'"/2"'}}" "{\"conn\":4294967297,\"recv\":${passed/GET/$1}}"
@@ -103,7 +103,7 @@ err 'this model knows the methods'
 # ---- Apache ----------------------------------------------------------------------------------------------------------
 
 rm -rf .antiphon
-run 1 test http-proxy --subject apache-proxy --time 20 --seed 1
+run 1 test http-proxy --subject apache-proxy --seed 1
 out ' 1 request in '
 out 'OPTIONS *  Host: here'
 rm -rf .antiphon
@@ -111,16 +111,16 @@ run 0 test http-proxy --subject apache-proxy --waive options-slash --messages 30
 out '"verdict":"pass"'
 run 1 check http-proxy .antiphon/trace.jsonl
 run 0 check http-proxy .antiphon/trace.jsonl --waive options-slash
-# What passes is not broken by standing between.
+# The fault proxy without a fault changes no verdict.
 run 0 test http-proxy --subject apache-proxy --waive options-slash --messages 1000 --seed 1 --fault-upstream nothing
 for kind in drop-field:via drop-request-body drop-response-body drop-byte:request wrong-field-name wrong-path \
     drop-answer-field:connection wrong-client empty-output; do
     rm -rf .antiphon
-    "$ANTIPHON" test http-proxy --subject apache-proxy --waive options-slash --time 20 --no-shrink --seed 1 --json \
+    "$ANTIPHON" test http-proxy --subject apache-proxy --waive options-slash "${budgets[@]}" --no-shrink --seed 1 --json \
         --fault-upstream $kind >found
     check "$kind is not rejected" grep -q '"verdict":"\(fail\|malformed\|dead\|starved\)"' found
 done
-# All the way: shrunk, and run again.
+# Completely: shrunk, and replayed.
 rm -rf .antiphon
 run 1 test http-proxy --subject apache-proxy --waive options-slash --seed 1 --fault-upstream drop-response-body
 out ' 1 request in '
@@ -128,7 +128,7 @@ out '--fault-upstream drop-response-body'
 run 1 replay --listen 0 --fault-upstream drop-response-body --subject apache-proxy .antiphon/*.script
 run 0 replay --listen 0 --subject apache-proxy .antiphon/*.script
 
-# ---- what is not understood ------------------------------------------------------------------------------------------
+# ---- invalid command lines -------------------------------------------------------------------------------------------
 
 run 2 test http-proxy --subject apache-proxy --fault-upstream no-such-thing
 err 'unknown kind'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# refine.sh - antiphon refine: what refines, what does not and is shown, and what cannot be compared.
+# refine.sh - antiphon refine: models that refine another, counterexamples of others, and models that cannot be compared.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 
 # ---- the implementation of the swap server ---------------------------------------------------------------------------
@@ -12,7 +12,7 @@ out 'different traces'
 out 'random schedules'
 quiet_err
 
-# Every variant is found out, and what is shown is what check rejects.
+# Every mutant has a counterexample, which antiphon check rejects.
 variants='shared-request shared-answer early echo late-keep zero rewind misdirected'
 n=0
 for variant in $variants; do
@@ -25,33 +25,33 @@ for variant in $variants; do
     out '"trace":[{'
     "$ANTIPHON" check swap "$dir/trace.jsonl" >"$dir/out" 2>"$dir/err"
     case $? in
-    1 | 14) ;; # explained by nothing, or an answer to no request
+    1 | 14) ;; # not explained, or a response without a request
     *) fail "check does not reject the counterexample of $variant" ;;
     esac
 done
 
-# Random schedules alone find it, too, and the same seed finds the same.
+# Random schedules find it, too; the same seed gives the same result.
 run 1 refine --clients 1 --messages 1 --mutate late-keep --seed 3 --json swap-impl swap
 sed 's/"milliseconds":[0-9]*//' "$dir/out" >"$dir/first"
 run 1 refine --clients 1 --messages 1 --mutate late-keep --seed 3 --json swap-impl swap
 sed 's/"milliseconds":[0-9]*//' "$dir/out" >"$dir/second"
-check 'the same seed finds something else' cmp -s "$dir/first" "$dir/second"
+check 'the same seed, another result' cmp -s "$dir/first" "$dir/second"
 
-# The reductions change how much is looked at, not what is found.
+# The reductions change the number of states, not the result.
 run 0 refine --random 0 --clients 2 --messages 1 --chunks 2 --json swap-impl swap
 reduced=$(sed 's/.*"states":\([0-9]*\).*/\1/' "$dir/out")
 run 0 refine --random 0 --clients 2 --messages 1 --chunks 2 --json --unreduced swap-impl swap
 unreduced=$(sed 's/.*"states":\([0-9]*\).*/\1/' "$dir/out")
-check "$reduced situations with reductions, $unreduced without" [ "$reduced" -lt $((unreduced / 2)) ]
+check "$reduced states with reductions, $unreduced without" [ "$reduced" -lt $((unreduced / 2)) ]
 
-# ---- models that speak the same messages -----------------------------------------------------------------------------
+# ---- models with the same messages -----------------------------------------------------------------------------------
 
 for model in swap register kv queue etag-kv; do
     run 0 refine --random 50 $model $model
     out "$model refines $model"
 done
 
-# The other way round: bytes go to a server that takes three at a time.
+# The other direction: the implementation receives bytes in chunks of three.
 run 0 refine --random 0 --messages 3 swap swap-impl
 run 7 refine --random 10 --messages 2 swap swap-impl
 out 'no schedule has a response to every request'
@@ -76,7 +76,7 @@ sed 's/aph_send.*/(void)q;/; s/"echo"/"silent"/' "$dir/echo.c" >"$dir/silent.c"
 run 7 refine "$dir/silent.c" swap
 out 'no schedule has a response to every request'
 
-# ---- what cannot be compared -----------------------------------------------------------------------------------------
+# ---- incomparable models ---------------------------------------------------------------------------------------------
 
 run 21 refine queue kv
 err 'queue cannot be compared with kv'

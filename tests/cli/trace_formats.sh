@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# trace_formats.sh - the same two histories, one right and one wrong, in every format there is.
+# trace_formats.sh - the same two histories, one valid and one invalid, in every trace format; environments, lost responses.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# One client writes 1, then another reads what is given.
+# One client writes 1, then another reads $1.
 jsonl() {
     printf '%s\n' '{"antiphon":1,"model":"register"}' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":1,"recv":"ok"}' \
         '{"note":"the network was cut here"}' '{"conn":2,"send":{"f":"read"}}' "{\"conn\":2,\"recv\":$1}"
@@ -35,7 +35,7 @@ json_array() {
         "{\"process\":1,\"type\":\"ok\",\"f\":\"read\",\"value\":$1}"
 }
 
-# format NAME WRITER: recognised by itself, by name, and from standard input.
+# format NAME WRITER: detected, given by name, and from standard input.
 format() {
     $2 1 >"$dir/good"
     $2 2 >"$dir/bad"
@@ -59,7 +59,7 @@ format edn edn_vector
 format json json_lines
 format json json_array
 
-# nil is a value like any other: what was written is gone.
+# nil is a value like any other.
 nil() {
     printf 'INFO  jepsen.util - %s\n' '0 :invoke :write 1' '0 :ok :write 1' '0 :invoke :write nil' '0 :ok :write nil' \
         '1 :invoke :read nil' "1 :ok :read $1"
@@ -69,11 +69,11 @@ nil 1 >"$dir/bad"
 run 0 check register "$dir/good"
 run 1 check register "$dir/bad"
 
-# A format that is named is the one that counts.
+# --format overrides detection.
 jsonl 1 >"$dir/ours"
 run 12 check --format edn register "$dir/ours"
 
-# Several files: fail wins, then errors, then pass.
+# Several files: the exit code of a fail, then of an error, then of a pass.
 jsonl 1 >"$dir/good"
 jsonl 2 >"$dir/bad"
 run 0 check register "$dir/good" "$dir/good"
@@ -81,7 +81,7 @@ run 1 check register "$dir/good" "$dir/bad" "$dir/missing"
 run 10 check register "$dir/good" "$dir/missing"
 err "$dir/missing"
 
-# What lies between client and server matters, and so does what is promised.
+# Environments and promises.
 printf '%s\n' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":2,"send":{"f":"read"}}' '{"conn":1,"recv":"ok"}' \
     '{"conn":2,"recv":null}' >"$dir/race"
 run 0 check register "$dir/race"
@@ -92,7 +92,7 @@ for option in --whole --ignore-promises; do
     run 1 check $option register "$dir/bad"
 done
 
-# A lost answer: the request may have been taken, or not.
+# A lost response: the request may have been taken, or not.
 lost() {
     printf '%s\n' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":1,"lost":true}' '{"conn":2,"send":{"f":"read"}}' \
         "{\"conn\":2,\"recv\":$1}" >"$dir/lost"
@@ -102,12 +102,12 @@ for value in 1 null; do
     run 0 check register "$dir/lost"
     run 0 check --ignore-promises register "$dir/lost"
 done
-# A connection may go on after a lost answer; without promises nobody knows which answer was lost.
+# A connection continues after a lost response; without promises it is unknown which response was lost.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"k","value":"a"}}' '{"conn":1,"lost":true}' \
     '{"conn":1,"send":{"f":"get","key":"k"}}' '{"conn":1,"recv":"a"}' >"$dir/on"
 run 0 check kv "$dir/on"
 run 0 check --ignore-promises kv "$dir/on"
-# An explanation of a history with a lost answer on a connection that sends ahead holds, too.
+# An explanation with a lost response on a pipelined connection holds, too.
 printf '%s\n' '{"conn":1,"send":{"f":"write","value":2}}' '{"conn":1,"send":{"f":"read"}}' '{"conn":1,"lost":true}' \
     '{"conn":1,"recv":null}' >"$dir/ahead"
 run 0 check --explain register "$dir/ahead"
@@ -116,23 +116,23 @@ lost 2
 run 1 check register "$dir/lost"
 run 1 check --ignore-promises register "$dir/lost"
 
-# A connection with requests for two keys at once ties the keys together: judged as a whole, by itself. A pipe cannot be
-# read a second time for that, and what is left of it must not be taken for the trace.
-tied() {
+# A connection with pending requests for two keys joins their partitions: the trace is checked again as a whole. A pipe
+# cannot be read twice, and the rest of it must not be taken for the trace.
+joined() {
     printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"conn":1,"send":{"f":"get","key":"b"}}' \
         '{"conn":1,"recv":"ok"}' "{\"conn\":1,\"recv\":\"$1\"}"
 }
-tied '' >"$dir/tied"
-run 0 check kv "$dir/tied"
-tied wrong >"$dir/tied"
-run 1 check kv "$dir/tied"
-feed 1 "$dir/tied" check --whole kv -
-feed 10 "$dir/tied" check kv -
+joined '' >"$dir/joined"
+run 0 check kv "$dir/joined"
+joined wrong >"$dir/joined"
+run 1 check kv "$dir/joined"
+feed 1 "$dir/joined" check --whole kv -
+feed 10 "$dir/joined" check kv -
 err --whole
-run 10 check kv <(tied wrong)
-run 1 check --whole kv <(tied wrong)
+run 10 check kv <(joined wrong)
+run 1 check --whole kv <(joined wrong)
 
-# A wrong answer after a long past, and the same from a pipe.
+# A wrong response after a long history, from a file and from a pipe.
 long() {
     awk 'BEGIN {
         for (i = 0; i < 20000; i++) {

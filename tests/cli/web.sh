@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# web.sh - the web server as a subject: right by curl, and byte by byte (tests/support/webclient.py), hostile
-# clients included; and each of its mutants answers one short sequence of requests in its own wrong way.
+# web.sh - the web server in subjects/: correct responses to curl, and byte by byte (tests/support/webclient.py), also to hostile
+# clients; each of its mutants has a wrong response to a short sequence of requests.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh" || exit 1
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
@@ -14,22 +14,18 @@ server=
 trap 'if [ -n "$server" ]; then kill -9 $server; fi; rm -rf "$dir"' EXIT
 port=$((20000 + RANDOM % 20000))
 
-# begin PROGRAM: it listens on a free port, the next one that it can have, as $server and $port.
+# begin PROGRAM: starts it on the next free port, as $server and $port.
 begin() {
-    local i
+    accepts_or_ended() { has_ended $server || (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; }
     for ((port++; ; port++)); do
         "$1" $port >"$dir/out" 2>"$dir/err" &
         server=$!
-        for ((i = 0; i < 1000; i++)); do
-            if ! kill -0 $server 2>/dev/null; then continue 2; fi
-            if (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; then return; fi
-            sleep 0.01
-        done
-        kill -9 $server
+        wait_until accepts_or_ended
+        if ! has_ended $server; then return; fi
     done
 }
 
-# end: it ends when it is told to, and has nothing to complain about.
+# end: it ends on SIGTERM, without a message.
 end() {
     kill -TERM $server
     wait $server
@@ -53,55 +49,55 @@ for mutant in $mutants; do
     end
     title="web-mutant-$(printf %02d "$mutant")"
     begin "$ANTIPHON_SUBJECTS/$title"
-    check 'it is not wrong as it should be' client mutant "$mutant" wrong
+    check 'it is not wrong as expected' client mutant "$mutant" wrong
     if [ -s "$dir/client" ]; then cat "$dir/client"; fi
     end
 done
 
-# ---- the right one ---------------------------------------------------------------------------------------------------
+# ---- the right server ------------------------------------------------------------------------------------------------
 
-# It may have 256 MiB of contents, the pieces that came in one round, and its own; the address sanitizer takes more.
+# Its memory: 256 MiB of contents, received data, and overhead; the address sanitizer takes more.
 title='web, byte by byte'
 begin "$web"
 check 'the right server is wrong' client right $server "$(if sanitized; then echo 2000; else echo 400; fi)"
 grep -v ' s$' "$dir/client"
 
-# ---- by a client that others wrote -----------------------------------------------------------------------------------
+# ---- curl ------------------------------------------------------------------------------------------------------------
 
-# ask CODES ARGUMENT...: asks for /curl; the body is in $dir/body, the head in $dir/head.
-ask() {
-    local expected=$1 seen
+# get CODES ARGUMENT...: requests /curl; the body is in $dir/body, the head in $dir/head.
+get() {
+    local expected=$1 status
     shift
     title="web: curl $*"
-    seen=$(curl -s --max-time 60 -o "$dir/body" -D "$dir/head" -w '%{http_code}' "$@" http://127.0.0.1:$port/curl)
-    if ! [[ " $expected " = *" $seen "* ]]; then fail "status $seen, not $expected"; fi
+    status=$(curl -s --max-time $hang_s -o "$dir/body" -D "$dir/head" -w '%{http_code}' "$@" http://127.0.0.1:$port/curl)
+    if ! [[ " $expected " = *" $status "* ]]; then fail "status $status, not $expected"; fi
 }
 
 head -c 300000 /dev/urandom >"$dir/data"
-ask 404
-ask 201 -T "$dir/data"
-ask 200
-check 'what was written is not what is read' cmp -s "$dir/data" "$dir/body"
+get 404
+get 201 -T "$dir/data"
+get 200
+check 'another body than was written' cmp -s "$dir/data" "$dir/body"
 tag=$(sed -n 's/^ETag: \(.*\)\r$/\1/p' "$dir/head")
-ask 304 -H "If-None-Match: $tag"
-ask 412 -T - -H 'If-None-Match: *' <"$dir/data"
-ask 412 -X DELETE -H 'If-Match: "none"'
-ask 206 -r 1000-1999
-check 'a part' cmp -s <(tail -c +1001 "$dir/data" | head -c 1000) "$dir/body"
-ask '200 204' -T - -H 'Expect: 100-continue' <"$dir/data"
-ask 200 --data-binary tail
-ask 200
-check 'what was appended is not there' cmp -s <(cat "$dir/data" <(printf tail)) "$dir/body"
-ask 200 -I
-ask 204 -X DELETE
-ask 404
+get 304 -H "If-None-Match: $tag"
+get 412 -T - -H 'If-None-Match: *' <"$dir/data"
+get 412 -X DELETE -H 'If-Match: "none"'
+get 206 -r 1000-1999
+check 'another part' cmp -s <(tail -c +1001 "$dir/data" | head -c 1000) "$dir/body"
+get '200 204' -T - -H 'Expect: 100-continue' <"$dir/data"
+get 200 --data-binary tail
+get 200
+check 'another body than was appended' cmp -s <(cat "$dir/data" <(printf tail)) "$dir/body"
+get 200 -I
+get 204 -X DELETE
+get 404
 
-# ---- the program by itself -------------------------------------------------------------------------------------------
+# ---- the program itself ----------------------------------------------------------------------------------------------
 
 title=web
 "$web" $port >"$dir/out2" 2>"$dir/err2"
 check 'a port that is taken' [ $? -eq 1 ]
-check 'a port that is taken, and it does not say so' grep -q 'web: bind: Address already in use' "$dir/err2"
+check 'no message about a taken port' grep -q 'web: bind: Address already in use' "$dir/err2"
 end
 for port in '' 0 70000 80x; do
     # shellcheck disable=SC2086 # no port is no argument
