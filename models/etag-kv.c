@@ -104,7 +104,7 @@ static aph_value serve(aph *m, aph_value request, aph_value *state)
     aph_value key = aph_field(request, "key");
 
     if (!is(request, "get") && !is(request, "put"))
-        aph_unknown_request(m, "an etag-kv server knows \"f\": \"get\" and \"put\"");
+        aph_unknown_request(m, "unknown \"f\"; expected \"get\" or \"put\"");
     if (!aph_is_str(key))
         aph_unknown_request(m, "a request needs a \"key\", a string");
     aph_value resource = aph_get(*state, key);

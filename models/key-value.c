@@ -41,7 +41,7 @@ static aph_value serve(aph *m, aph_value request, aph_value *state)
     bool append = aph_str_is(f, "append"), delete = aph_str_is(f, "delete");
 
     if (!get && !put && !append && !delete)
-        aph_unknown_request(m, "a kv server knows \"f\": \"get\", \"put\", \"append\" and \"delete\"");
+        aph_unknown_request(m, "unknown \"f\"; expected \"get\", \"put\", \"append\" or \"delete\"");
     aph_value key = string_field(m, aph_field(request, "key"), "a request needs a \"key\", a string");
     aph_value old = load(*state, key), new = aph_str("");
 

@@ -464,7 +464,7 @@ static void step(aph *m, aph_value *state)
     machine x = {.m = m, .program = aph_data(m), .memory = *state};
 
     if (!aph_is_int(q.message))
-        aph_unknown_request(m, "a server in Prog takes an integer");
+        aph_unknown_request(m, "a request must be an integer");
     store(&x, 1, q.message);
     run(&x);
     aph_send(m, q.from, existing(&x, load(&x, 1)));

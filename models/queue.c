@@ -27,7 +27,7 @@ static aph_value serve(aph *m, aph_value request, aph_value *queue)
         if (aph_count(*queue) > 0)
             *queue = aph_slice(*queue, 1, aph_count(*queue) - 1);
     } else {
-        aph_unknown_request(m, "a queue knows \"f\": \"enqueue\" and \"dequeue\"");
+        aph_unknown_request(m, "unknown \"f\"; expected \"enqueue\" or \"dequeue\"");
     }
     return answer;
 }

@@ -52,7 +52,7 @@ static aph_value serve(aph *m, aph_value request, aph_value *state)
             *state = store(*state, key, aph_at(value, 1));
         answer = aph_bool(holds);
     } else {
-        aph_unknown_request(m, "a register knows \"f\": \"read\", \"write\" and \"cas\"");
+        aph_unknown_request(m, "unknown \"f\"; expected \"read\", \"write\" or \"cas\"");
     }
     return answer;
 }

@@ -7,7 +7,7 @@
  * This is the implementation model of Koh et al., "From C to interaction trees" (CPP 2019), figure 8: each step works
  * on one connection. It receives a byte on a connection in state RECVING; if that completes a request, the request is
  * swapped for the stored message and the connection is SENDING. Or it sends a chunk of any length on a connection in
- * state SENDING; after the whole response, the connection is RECVING again. This is the behavior of subjects/swap at
+ * state SENDING; after the whole response, the connection is RECVING again. This is the behaviour of subjects/swap at
  * its sockets. `antiphon refine swap-impl swap` compares it with the linear specification (swap.c).
  *
  * A connection is {"request": bytes, "answer": bytes, "behind": bytes}: the received part of a request, the unsent part

@@ -11,7 +11,7 @@
 static void require(aph *m, aph_value message)
 {
     if (!aph_is_str(message) && !aph_is_int(message))
-        aph_unknown_request(m, "a swap server takes a message that is a string or an integer");
+        aph_unknown_request(m, "a message must be a string or an integer");
 }
 
 static void step(aph *m, aph_value *last)

@@ -134,7 +134,7 @@ static bool is_known(aph *m, aph_value request, aphi_http_resource *r)
     if (modified_since(m, since, r, "modified after If-Modified-Since"))
         return false;
     aph_clause(m, "RFC 9110 13.1.3");
-    return aph_either(m, "If-Modified-Since is honored", "If-Modified-Since is ignored") == 0;
+    return aph_either(m, "If-Modified-Since is honoured", "If-Modified-Since is ignored") == 0;
 }
 
 static bool has_condition(aph_value request)

@@ -119,7 +119,7 @@ static response maybe_with_validators(aph *m, response s, aphi_http_resource *r)
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
-/* The server may honor Range if If-Range, if present, matches the current version. */
+/* The server may honour Range, unless If-Range is present and does not match. */
 static bool honors_range(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (!aph_field(request, "range"))
@@ -130,7 +130,7 @@ static bool honors_range(aph *m, aph_value request, aphi_http_resource *r)
     if (!aphi_http_may_give_part(m, request, r))
         return false;
     aph_clause(m, "RFC 9110 14.2");
-    return aph_either(m, "Range is honored", "Range is ignored") == 0;
+    return aph_either(m, "Range is honoured", "Range is ignored") == 0;
 }
 
 /* A 206 has the tag and, unless the request has If-Range, the other fields of a 200. */
@@ -499,7 +499,7 @@ static void check_request(aph *m, aph_value request)
     if (!is_resource(aph_field(request, "target")))
         aph_unknown_request(m, "a request needs a \"target\" such as \"/a\", one segment of plain characters");
     if (!strcmp(kind(request), "other"))
-        aph_unknown_request(m, "this model knows the methods GET, HEAD, PUT, POST and DELETE");
+        aph_unknown_request(m, "unknown method; expected GET, HEAD, PUT, POST or DELETE");
     if (writes && !aph_is_str(aph_field(request, "body")))
         aph_unknown_request(m, "PUT and POST need a \"body\", a string");
     if (aph_count(request) > (writes ? 3 : 2))
@@ -643,7 +643,7 @@ static const aph_waiver waivers[] = {
                "PUT, DELETE and requests with Range compare the tags of If-None-Match strongly (RFC 9110 13.1.2)"),
     APH_WAIVER("weak-tag-ends-list", "strong comparison stops at the first weak tag of a list (RFC 9110 13.1.1)"),
     APH_WAIVER("conditional-writes-ignored", "PUT and DELETE ignore conditions (RFC 9110 13.2.1)"),
-    APH_WAIVER("head-range", "HEAD honors Range and returns 206 like GET (RFC 9110 14.2)"),
+    APH_WAIVER("head-range", "HEAD honours Range and returns 206 like GET (RFC 9110 14.2)"),
     APH_WAIVER("if-unmodified-since-now",
                "PUT and DELETE use the current time as the resource's modification date (RFC 9110 13.1.4)"),
     APH_WAIVER("if-match-read-ignored", "GET and HEAD ignore If-Match (RFC 9110 13.1.1)"),

@@ -209,7 +209,7 @@ static void check_request(aph *m, aph_value request)
 {
     aph_value forwards = aph_field(request, "max-forwards");
     if (!strcmp(kind(request), "other"))
-        aph_unknown_request(m, "this model knows the methods GET, HEAD, PUT, POST, DELETE and OPTIONS");
+        aph_unknown_request(m, "unknown method; expected GET, HEAD, PUT, POST, DELETE or OPTIONS");
     if (!is_path(aph_field(request, "target")))
         aph_unknown_request(m, "a request needs a \"target\" such as \"/a\"");
     if (!aph_str_is(aph_field(request, "to"), "here") || !aph_is_str(aph_field(request, "host")))

@@ -196,7 +196,7 @@ static void add_numbers(aphi_buffer *out, aph_value finding)
     if (is_address(aph_field(finding, "page"))) {
         aphi_buffer_str(out, " <a href=\"");
         add_field(out, finding, "page");
-        aphi_buffer_str(out, "\">Message by message</a>");
+        aphi_buffer_str(out, "\">All messages</a>");
     }
     aphi_buffer_str(out, "</p>\n");
 }
@@ -306,7 +306,7 @@ static void add_choices(aphi_buffer *out, aph_value server)
                              "</section>\n");
         return;
     }
-    aphi_buffer_str(out, "<p class=\"faint\">Behavior that the specification leaves to the server, counted in the "
+    aphi_buffer_str(out, "<p class=\"faint\">Behaviour that the specification leaves to the server, counted in the "
                          "first explanation found of a run of ");
     add_counted(out, number_of(server, "observations"), "message");
     aphi_buffer_str(out, ".</p>\n"

@@ -73,7 +73,7 @@ run 14 check register "$dir/log"
 
 # Requests that the model does not know.
 bad 21 1 '{"conn":1,"send":{"f":"pop"}}' '{"conn":1,"recv":"ok"}'
-out '{\"f\":\"pop\"}: a register knows'
+out '{\"f\":\"pop\"}: unknown'
 bad 21 1 '{:process 1, :type :invoke, :f :pop}' '{:process 1, :type :ok, :f :pop, :value 1}'
 
 # A violation before the damaged line is still reported.

@@ -98,7 +98,7 @@ run 1 check http-proxy trace
 
 printf '%s\n' '{"conn":0,"send":{"method":"BREW","to":"here","target":"/","host":"here"}}' >trace
 run 21 check http-proxy trace
-err 'this model knows the methods'
+err 'unknown method; expected GET'
 
 # ---- Apache ----------------------------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ exec 3>&-
 same "$(exchange '{"f":"get","key":"a"}' '{"f":' '{"f":"get","key":"a"}')" '"xy"'
 err 'malformed request: byte 5'
 same "$(exchange '{"f":"pop"}')" ''
-err 'the model does not know this request: a kv server knows'
+err 'the model does not know this request: unknown "f"'
 same "$(exchange '{"f":"get","key":"a"}')" '"xy"'
 # A truncated message.
 exec 3<>/dev/tcp/127.0.0.1/"$port"

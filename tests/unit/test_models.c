@@ -115,8 +115,8 @@ static void test_register(void **unused)
     respond(m, &s, "{\"f\":\"write\",\"value\":5}", "\"ok\"");
     respond(m, &s, "{\"f\":\"write\"}", "\"ok\"");
     assert_ptr_equal(s, initial(m));
-    rejects(m, "{\"f\":\"swap\"}", "\"read\", \"write\" and \"cas\"");
-    rejects(m, "5", "knows");
+    rejects(m, "{\"f\":\"swap\"}", "\"read\", \"write\" or \"cas\"");
+    rejects(m, "5", "unknown");
     rejects(m, "{\"f\":\"cas\",\"value\":[1]}", "[old, new]");
     rejects(m, "{\"f\":\"cas\"}", "[old, new]");
     rejects(m, "{\"f\":\"read\",\"key\":[1]}", "key");
@@ -275,7 +275,7 @@ static void test_etag_refuses(void **unused)
 {
     (void)unused;
     const aph_model *m = &aph_model_etag_kv;
-    rejects(m, "{\"f\":\"head\",\"key\":\"k\"}", "\"get\" and \"put\"");
+    rejects(m, "{\"f\":\"head\",\"key\":\"k\"}", "\"get\" or \"put\"");
     rejects(m, "{\"f\":\"get\"}", "\"key\"");
     rejects(m, "{\"f\":\"put\",\"key\":\"k\"}", "\"value\"");
     rejects(m, GET_IF("\"a\""), "a tag is");
