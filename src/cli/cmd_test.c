@@ -35,7 +35,7 @@ static const aphi_option options[] = {
     APHI_FLAG(test, no_shrink, "no-shrink", "do not shrink a failing run"),
     APHI_DURATION(test, session.campaign.shrink_ns, "shrink-time", "DURATION", S, APHI_MS_NS, 1000000 * S,
                   "shrink for at most DURATION (default: 30s)"),
-    APHI_FLAG(test, session.campaign.blind, "no-check", "do not check responses: to measure the cost of checking"),
+    APHI_FLAG(test, session.campaign.no_check, "no-check", "do not check responses: to measure the cost of checking"),
     APHI_TEXT(test, session.subject.target, "target", "HOST:PORT", "test a server that is already running"),
     APHI_TEXT(test, session.subject.run, "run", "COMMAND",
               "start the subject with sh for each run, and stop it with all its processes; {port} is a free port on "

@@ -128,11 +128,11 @@ static aphi_exit open_listener(session *s)
         return aphi_usage("--fault-upstream: the subject does not call the tester; use --listen PORT");
     if (!o->listens)
         return APHI_EXIT_PASS;
-    o->campaign.caller = aphi_port_listen(&o->subject.listen, error, sizeof error);
-    if (o->campaign.caller >= 0 && o->fault_upstream)
+    o->campaign.listen_fd = aphi_port_listen(&o->subject.listen, error, sizeof error);
+    if (o->campaign.listen_fd >= 0 && o->fault_upstream)
         s->upstream = aphi_upstream_fault_open(o->fault_upstream, o->subject.listen, o->campaign.seed,
-                                               &o->campaign.called, error, sizeof error);
-    if (o->campaign.caller >= 0 && (s->upstream || !o->fault_upstream))
+                                               &o->campaign.listen_port, error, sizeof error);
+    if (o->campaign.listen_fd >= 0 && (s->upstream || !o->fault_upstream))
         return APHI_EXIT_PASS;
     aphi_complain("%s", error);
     return APHI_EXIT_LISTEN;
@@ -166,8 +166,8 @@ static void close_session(session *s)
 {
     aphi_subject_close(s->subject);
     aphi_subject_close(s->upstream);
-    if (s->options.campaign.caller > 0)
-        close(s->options.campaign.caller);
+    if (s->options.campaign.listen_fd > 0)
+        close(s->options.campaign.listen_fd);
     aphi_preset_free(&s->preset);
     free(s->fault_command);
 }
@@ -203,9 +203,9 @@ static aphi_campaign *run_campaign(session *s)
     raise_file_limit(c->connections + (s->options.listens ? APHI_NET_CALLS_MAX : 0));
     c->subject = s->subject;
     c->stop = &aphi_interrupted;
-    c->audience = (aphi_campaign_audience){s, show_progress, show_shrinking, show_note};
+    c->callbacks = (aphi_campaign_callbacks){s, show_progress, show_shrinking, show_note};
     aphi_progress_begin(s->options.spec, 0);
-    aphi_campaign *campaign = aphi_campaign_go(c);
+    aphi_campaign *campaign = aphi_campaign_execute(c);
     aphi_progress_end();
     if (campaign->outcome == APHI_RUN_DEAD || campaign->outcome == APHI_RUN_STARVED)
         print_output_tail(s);

@@ -76,17 +76,9 @@ static void raise_action(guess *g, size_t action, aphi_script_slice level)
 /* label: of a request or of its response. */
 static void raise_label(guess *g, int64_t label, aphi_script_slice level)
 {
-    int64_t request = label % 2 == 0 ? label - 1 : label;
-    size_t low = 0, high = g->script->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (g->script->actions[middle].label < request)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < g->script->count && g->script->actions[low].label == request)
-        raise_action(g, low, level);
+    size_t i = aphi_script_index(g->script, label);
+    if (i < g->script->count)
+        raise_action(g, i, level);
 }
 
 static void follow_references(guess *g, size_t from, aphi_script_slice level)

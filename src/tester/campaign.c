@@ -39,7 +39,7 @@ static bool repeat_kept_scripts(aphi_campaign_state *c)
     aphi_corpus kept;
     char error[512];
     bool failed = false;
-    if (!aphi_subject_is_ours(c->options->subject) || c->options->blind)
+    if (!aphi_subject_is_ours(c->options->subject) || c->options->no_check)
         return false;
     if (!aphi_corpus_list(c->options->folder, c->options->model->name, &kept, error, sizeof error))
         return false;
@@ -56,7 +56,7 @@ static bool repeat_kept_scripts(aphi_campaign_state *c)
         aphi_script_free(&script);
     }
     aphi_corpus_free(&kept);
-    return c->result.again = failed;
+    return c->result.from_corpus = failed;
 }
 
 /* Returns false if the subject may begin in a state that the model does not know. */
@@ -129,7 +129,7 @@ static void check_floors(aphi_campaign_state *c)
         require_kinds(r, r->kinds);
         require_kinds(r, aphi_generator_kinds(c->options->model));
     }
-    for (; floors && *floors && !c->options->blind; floors++) { /* branches are counted by judging */
+    for (; floors && *floors && !c->options->no_check; floors++) { /* branches are counted by judging */
         if (is_reached(r, aph_str(*floors)))
             continue;
         r->outcome = APHI_RUN_VACUOUS;
@@ -177,7 +177,7 @@ static void settle_failure(aphi_campaign_state *c)
         aphi_campaign_settle_doubt(c);
 }
 
-aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options)
+aphi_campaign *aphi_campaign_execute(const aphi_campaign_options *options)
 {
     aphi_campaign_state *c = aphi_alloc_zero(sizeof *c);
     c->options = options;

@@ -8,33 +8,33 @@
 #include "shrink/shrink.h"
 
 /* Callbacks; each may be NULL. */
-typedef struct aphi_campaign_audience {
+typedef struct aphi_campaign_callbacks {
     void *context;
     /* facts: totals of all runs. */
     void (*progress)(void *context, uint64_t runs, const aphi_run_facts *facts);
     void (*shrinking)(void *context, const char *step, const aphi_script *best);
     void (*note)(void *context, const char *text);
-} aphi_campaign_audience;
+} aphi_campaign_callbacks;
 
 typedef struct aphi_campaign_options {
     const aph_model *model;
     const char *environment;
     aphi_subject *subject;
-    int caller;                  /* as in aphi_run_options */
-    unsigned called;
+    int listen_fd;               /* as in aphi_run_options */
+    unsigned listen_port;
     uint64_t seed;
     size_t connections, depth;   /* limits */
     uint64_t messages;           /* in all; 0: no limit */
     int64_t time_ns;             /* in all, without shrinking; 0: no limit */
     int64_t patience_ns;
     size_t memory;
-    bool blind;
+    bool no_check;
     const char *folder;          /* for traces and failing scripts */
     const aphi_script *script;   /* the only run; NULL: runs are generated */
     bool shrink;
     int64_t shrink_ns;           /* 0: 30 s */
     const volatile sig_atomic_t *stop;
-    aphi_campaign_audience audience;
+    aphi_campaign_callbacks callbacks;
 } aphi_campaign_options;
 
 typedef struct aphi_campaign {
@@ -47,7 +47,7 @@ typedef struct aphi_campaign {
     int64_t ns, reject_ns, shrink_ns; /* in all; until the first failure; shrinking */
     bool unstarted;              /* with TROUBLE: the subject did not start */
     bool presumed;               /* the initial state of the subject: it cannot be reset */
-    bool shrunk, again;          /* the script was shrunk; it is from the corpus */
+    bool shrunk, from_corpus;    /* the script was shrunk; it is from the corpus */
     size_t actions;              /* of the first failing script, if shrunk */
     unsigned reproduced, confirmed;
     uint64_t shrink_runs;
@@ -58,7 +58,7 @@ typedef struct aphi_campaign {
 } aphi_campaign;
 
 /* Runs to the end. The values of the result are kept alive until aphi_campaign_free. */
-aphi_campaign *aphi_campaign_go(const aphi_campaign_options *options);
+aphi_campaign *aphi_campaign_execute(const aphi_campaign_options *options);
 void aphi_campaign_free(aphi_campaign *c);
 
 #endif

@@ -44,8 +44,8 @@ void aphi_campaign_settle_doubt(aphi_campaign_state *c)
 {
     aphi_campaign *r = &c->result;
     bool starved = r->outcome == APHI_RUN_STARVED;
-    if (!r->run->doubtful || (!starved && (r->outcome != APHI_RUN_DEAD || r->again)) || r->shrunk || r->presumed ||
-        !r->run->script_whole || c->options->script)
+    if (!r->run->doubtful || (!starved && (r->outcome != APHI_RUN_DEAD || r->from_corpus)) || r->shrunk ||
+        r->presumed || !r->run->script_whole || c->options->script)
         return;
     uint64_t runs = r->shrink_runs;
     c->until = aphi_clock_ns() + aphi_campaign_shrink_ns(c);

@@ -19,8 +19,8 @@ enum {
 
 void aphi_campaign_note(const aphi_campaign_state *c, const char *text)
 {
-    if (c->options->audience.note)
-        c->options->audience.note(c->options->audience.context, text);
+    if (c->options->callbacks.note)
+        c->options->callbacks.note(c->options->callbacks.context, text);
 }
 
 bool aphi_campaign_is_stopped(const aphi_campaign_state *c)
@@ -46,8 +46,8 @@ static void forward_progress(void *context, const aphi_run_facts *facts)
     all.requests += c->result.requests;
     all.answers += c->result.answers;
     all.ns = aphi_clock_ns() - c->began;
-    if (c->options->audience.progress)
-        c->options->audience.progress(c->options->audience.context, c->result.runs, &all);
+    if (c->options->callbacks.progress)
+        c->options->callbacks.progress(c->options->callbacks.context, c->result.runs, &all);
 }
 
 aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *how, bool traced)
@@ -72,7 +72,7 @@ aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *how,
             return NULL;
         }
     }
-    aphi_run *run = aphi_run_go(&options);
+    aphi_run *run = aphi_run_execute(&options);
     if (traced && close(options.trace) != 0 && run->outcome != APHI_RUN_TROUBLE) {
         run->outcome = APHI_RUN_TROUBLE; /* some file systems report errors only now */
         snprintf(run->why, sizeof run->why, "%.300s: cannot be written: %s", c->result.trace, strerror(errno));
@@ -86,8 +86,8 @@ aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c)
     return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
                               .connections = o->connections, .depth = o->depth,
                               .patience_ns = c->patience_ns ? c->patience_ns : o->patience_ns,
-                              .memory = o->memory, .blind = o->blind, .stop = c->ignores_stop ? NULL : o->stop,
-                              .caller = o->caller, .called = o->called,
+                              .memory = o->memory, .no_check = o->no_check, .stop = c->ignores_stop ? NULL : o->stop,
+                              .listen_fd = o->listen_fd, .listen_port = o->listen_port,
                               .progress = forward_progress, .context = (void *)c};
 }
 

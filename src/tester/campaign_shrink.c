@@ -66,8 +66,8 @@ static void forward_step(void *context, const char *what, const aphi_script *bes
     aphi_campaign_state *c = context;
     if (c->log)
         fprintf(c->log, "%9.3f s  %4zu actions  %s\n", (double)(aphi_clock_ns() - c->began) / 1e9, best->count, what);
-    if (c->options->audience.shrinking)
-        c->options->audience.shrinking(c->options->audience.context, what, best);
+    if (c->options->callbacks.shrinking)
+        c->options->callbacks.shrinking(c->options->callbacks.context, what, best);
 }
 
 static void unlink_next_trace(aphi_campaign_state *c)

@@ -194,8 +194,8 @@ static bool begin_run(aphi_run_state *r)
         aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;
     }
-    if (o->caller)
-        aphi_net_listen(r->net, o->caller, o->called);
+    if (o->listen_fd)
+        aphi_net_listen(r->net, o->listen_fd, o->listen_port);
     if (!aphi_run_open_oracle(r, environment) || !aphi_run_open_generator(r))
         return false;
     aphi_run_log_open(&r->log, r->model->name, environment, o->seed, o->trace, o->trace_name);
@@ -229,7 +229,7 @@ static int64_t first_free_name(const aphi_run_options *o)
     return name;
 }
 
-aphi_run *aphi_run_go(const aphi_run_options *options)
+aphi_run *aphi_run_execute(const aphi_run_options *options)
 {
     aphi_run_state *r = aphi_alloc_zero(sizeof *r);
     r->options = options;

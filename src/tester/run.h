@@ -55,11 +55,11 @@ typedef struct aphi_run_options {
     uint64_t messages;           /* sent and received, before the run ends; 0: no limit */
     int64_t until_ns;            /* by the clock: a deadline for sending, and for a script; 0: none */
     int64_t patience_ns;         /* the longest silence while a request is outstanding; 0: APHI_PATIENCE */
-    int caller;                  /* listening socket for connections of the subject; 0: none */
-    unsigned called;             /* the port that the subject connects to; 0: that of the socket */
+    int listen_fd;               /* listening socket for connections of the subject; 0: none */
+    unsigned listen_port;        /* the port that the subject connects to; 0: that of the socket */
     int trace;                   /* descriptor of an empty file for the trace; -1: none */
     const char *trace_name;      /* for messages */
-    bool blind;                  /* judge nothing, to measure the cost of judging */
+    bool no_check;               /* judge nothing, to measure the cost of judging */
     size_t memory;               /* for the oracle; 0: no limit */
     int64_t (*idle_ns)(void);    /* idle time of all processors; NULL: aphi_clock_idle_ns */
     const volatile sig_atomic_t *stop;
@@ -85,7 +85,7 @@ typedef struct aphi_run {
 } aphi_run;
 
 /* Runs to the end. The values of the result are kept alive until aphi_run_free. */
-aphi_run *aphi_run_go(const aphi_run_options *options);
+aphi_run *aphi_run_execute(const aphi_run_options *options);
 /* The performed actions, all of them if script_whole; and the latest events, oldest first. */
 const aphi_script *aphi_run_script(const aphi_run *r);
 const aphi_run_event *aphi_run_events(const aphi_run *r, size_t *n);

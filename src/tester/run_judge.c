@@ -18,7 +18,7 @@ bool aphi_run_open_oracle(aphi_run_state *r, const char *environment)
 {
     const aphi_run_options *o = r->options;
     char error[300];
-    if (o->blind)
+    if (o->no_check)
         return true;
     /* Where a connection has requests of several partitions in flight, its order ties them together. */
     aph_oracle_options options = {.environment = environment, .memory = o->memory,

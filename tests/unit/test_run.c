@@ -211,7 +211,7 @@ static void expect_run(world *w, const aph_model *model, const char *actions, ap
                                 .patience_ns = w->patience_ns ? w->patience_ns : 200 * MS,
                                 .trace_name = w->trace_path, .idle_ns = w->idle_ns};
     int64_t began = aphi_clock_ns();
-    w->run = aphi_run_go(&options);
+    w->run = aphi_run_execute(&options);
     w->took = aphi_clock_ns() - began;
     if (w->run->outcome != expected)
         fail_msg("%s (%s), not %s", aphi_run_verdict_name(w->run->outcome), w->run->why,
@@ -457,7 +457,7 @@ static void test_does_not_read(void **state)
     free(much);
     aphi_run_options options = {.model = &echo_loose, .subject = w->subject, .script = &w->script, .connections = 4,
                                 .depth = 4, .patience_ns = 200 * MS, .trace = -1};
-    w->run = aphi_run_go(&options);
+    w->run = aphi_run_execute(&options);
     assert_int_equal(w->run->outcome, APHI_RUN_STARVED);
     assert_non_null(strstr(w->run->why, "does not read"));
 }
@@ -473,7 +473,7 @@ static void test_full_disk(void **state)
     setrlimit(RLIMIT_FSIZE, &small);
     read_script(w, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'b'}\n"
                    "{'label':5,'conn':0,'send':'c','wait':'quiet'}\n");
-    w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .script = &w->script,
+    w->run = aphi_run_execute(&(aphi_run_options){.model = &echo, .subject = w->subject, .script = &w->script,
                                              .connections = 1, .depth = 4, .trace = w->trace,
                                              .trace_name = w->trace_path});
     setrlimit(RLIMIT_FSIZE, &before);
@@ -498,7 +498,7 @@ static void test_stopped(void **state)
 {
     world *w = *state;
     volatile sig_atomic_t stop = 1;
-    w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 5, .connections = 4,
+    w->run = aphi_run_execute(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 5, .connections = 4,
                                              .depth = 2, .trace = w->trace, .trace_name = w->trace_path,
                                              .stop = &stop});
     assert_int_equal(w->run->outcome, APHI_RUN_STOPPED);
@@ -508,7 +508,7 @@ static void test_stopped(void **state)
 static void test_generated(void **state)
 {
     world *w = *state;
-    w->run = aphi_run_go(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 7, .connections = 8,
+    w->run = aphi_run_execute(&(aphi_run_options){.model = &echo, .subject = w->subject, .seed = 7, .connections = 8,
                                              .depth = 3, .messages = 400, .trace = -1});
     if (w->run->outcome != APHI_RUN_PASS)
         fail_msg("%s", w->run->why);
