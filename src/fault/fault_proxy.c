@@ -73,8 +73,8 @@ typedef struct side {
 } side;
 
 typedef struct channel {
-    uint64_t number;
-    uint32_t slot;
+    uint64_t number;    /* for timers: the count of connections when it was added */
+    size_t index;       /* in channels */
     side client, *target;
     aphi_http_framing request_framing, response_framing;
     aphi_fault_effect request_effect, response_effect;
@@ -101,10 +101,8 @@ struct aphi_fault_proxy {
     unsigned port;
     aphi_fault *fault;
     bool bytewise;
-    channel **slots;
-    size_t top, capacity, first_free;
-    size_t channels;
-    uint64_t number;
+    channel **channels;
+    size_t count, capacity;
     int warnings;
     aphi_fault_proxy_stats stats;
     char buffer[READ_BYTES];
@@ -121,8 +119,8 @@ static void warn(aphi_fault_proxy *p, const char *what, int why)
 
 static void start_timer(aphi_fault_proxy *p, const channel *l, timer_kind kind, int64_t ns)
 {
-    aphi_timer_heap_add(&p->loop.timers, (aphi_timer){.ns = aphi_clock_ns() + ns, .kind = kind, .owner = l->slot,
-                                                      .detail = l->number});
+    aphi_timer_heap_add(&p->loop.timers,
+                        (aphi_timer){.ns = aphi_clock_ns() + ns, .kind = kind, .detail = l->number});
 }
 
 static size_t unread(const side *s) { return s->in.n - s->in_start; }
@@ -158,26 +156,11 @@ static void close_channel(aphi_fault_proxy *p, channel *l, bool reset)
 {
     close_side(p, &l->client, reset);
     close_side(p, l->target, reset);
-    p->slots[l->slot] = NULL;
-    if (l->slot < p->first_free)
-        p->first_free = l->slot;
-    p->channels--;
+    channel *last = p->channels[--p->count];
+    last->index = l->index;
+    p->channels[l->index] = last;
     set_accepting(p, true);
     free_channel(l);
-}
-
-static void place_channel(aphi_fault_proxy *p, channel *l)
-{
-    while (p->first_free < p->top && p->slots[p->first_free])
-        p->first_free++;
-    APHI_RESERVE(p->slots, p->capacity, p->first_free + 1);
-    l->slot = (uint32_t)p->first_free++;
-    if (p->first_free > p->top)
-        p->top = p->first_free;
-    p->slots[l->slot] = l;
-    l->number = ++p->number;
-    p->channels++;
-    p->stats.connections++;
 }
 
 static bool connect_target(aphi_fault_proxy *p, side *t)
@@ -216,7 +199,10 @@ static void add_channel(aphi_fault_proxy *p, int fd)
     }
     if (p->bytewise)
         l->request_framing.state = l->response_framing.state = APHI_FRAMING_OPAQUE;
-    place_channel(p, l);
+    APHI_RESERVE(p->channels, p->capacity, p->count + 1);
+    l->number = ++p->stats.connections;
+    l->index = p->count;
+    p->channels[p->count++] = l;
     settle_channel(p, l);
 }
 
@@ -228,7 +214,7 @@ static void accept_ready(void *proxy, void *data, uint32_t events)
         int fd = aphi_port_accept(p->listener.fd);
         if (fd < 0 && aphi_port_is_exhausted(errno)) {
             warn(p, "no more connections at present", errno);
-            set_accepting(p, p->channels == 0);
+            set_accepting(p, p->count == 0);
         }
         if (fd < 0)
             return;
@@ -331,7 +317,7 @@ static bool forward_requests(aphi_fault_proxy *p, channel *l)
 static bool can_swap(const channel *a, const channel *b)
 {
     size_t count = pending_count(a);
-    if (a == b || !count || count != pending_count(b) || b->in_response || b->decided || b->target->at_end || b->over ||
+    if (!count || count != pending_count(b) || b->in_response || b->decided || b->target->at_end || b->over ||
         a->request_framing.state != APHI_FRAMING_HEAD || b->request_framing.state != APHI_FRAMING_HEAD ||
         b->response_framing.state != APHI_FRAMING_HEAD)
         return false;
@@ -343,9 +329,9 @@ static bool can_swap(const channel *a, const channel *b)
 
 static channel *find_swap(const aphi_fault_proxy *p, const channel *l)
 {
-    for (size_t i = 1; i <= p->top; i++) {
-        channel *other = p->slots[(l->slot + i) % p->top];
-        if (other && can_swap(l, other))
+    for (size_t i = 1; i < p->count; i++) {
+        channel *other = p->channels[(l->index + i) % p->count];
+        if (can_swap(l, other))
             return other;
     }
     return NULL;
@@ -353,8 +339,8 @@ static channel *find_swap(const aphi_fault_proxy *p, const channel *l)
 
 static bool other_client_waits(const aphi_fault_proxy *p, const channel *l)
 {
-    for (size_t i = 0; i < p->top; i++)
-        if (p->slots[i] && p->slots[i] != l && pending_count(p->slots[i]))
+    for (size_t i = 0; i < p->count; i++)
+        if (p->channels[i] != l && pending_count(p->channels[i]))
             return true;
     return false;
 }
@@ -673,9 +659,12 @@ static void settle_channel(aphi_fault_proxy *p, channel *l)
 static void timer_due(void *proxy, const aphi_timer *due)
 {
     aphi_fault_proxy *p = proxy;
-    channel *l = p->slots[due->owner];
-    if (!l || l->number != due->detail)
-        return;
+    size_t i = 0;
+    while (i < p->count && p->channels[i]->number != due->detail)
+        i++;
+    if (i == p->count)
+        return; /* closed */
+    channel *l = p->channels[i];
     switch ((timer_kind)due->kind) {
     case DELAY_OVER: l->delayed = false; break;
     case HOLD_OVER:
@@ -710,7 +699,7 @@ void aphi_fault_proxy_drain(aphi_fault_proxy *p, int64_t ns)
     int64_t until = aphi_clock_ns() + ns, left = ns;
     p->draining = true;
     set_accepting(p, false);
-    while (p->channels && left > 0 && run_round(p, left))
+    while (p->count && left > 0 && run_round(p, left))
         left = until - aphi_clock_ns();
 }
 
@@ -744,12 +733,11 @@ aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *ta
 
 void aphi_fault_proxy_close(aphi_fault_proxy *p)
 {
-    for (size_t i = 0; i < p->top; i++)
-        if (p->slots[i])
-            close_channel(p, p->slots[i], true);
+    while (p->count)
+        close_channel(p, p->channels[p->count - 1], true);
     aphi_event_loop_close_watch(&p->loop, &p->listener);
     aphi_event_loop_close(&p->loop);
-    free(p->slots);
+    free(p->channels);
     free(p);
 }
 

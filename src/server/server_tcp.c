@@ -29,6 +29,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum {
     SLOTS_MAX = 65536,
@@ -189,7 +190,7 @@ static stream *add_stream(aphi_server *s, int fd)
 {
     stream *c = allocate_stream(s->tcp);
     if (!c) {
-        aphi_event_loop_close_watch(&s->loop, &(aphi_watch){.fd = fd});
+        close(fd);
         aphi_server_warn(s, "more than %d connections; one was closed", SLOTS_MAX);
         return NULL;
     }
