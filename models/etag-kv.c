@@ -40,20 +40,20 @@ static bool same_opaque(aph *m, aph_value a, aph_value b, const char *name)
     return aph_decide(m, aph_eq(aph_field(a, "opaque"), aph_field(b, "opaque")), name);
 }
 
-static bool matches_weakly(aph *m, aph_value asked, aph_value current)
+static bool matches_weakly(aph *m, aph_value requested, aph_value current)
 {
     if (!current)
         return false;
     aph_clause(m, "RFC 9110 13.1.2");
-    return same_opaque(m, asked, current, "If-None-Match: tags match");
+    return same_opaque(m, requested, current, "If-None-Match: tags match");
 }
 
-static bool matches_strongly(aph *m, aph_value asked, aph_value current)
+static bool matches_strongly(aph *m, aph_value requested, aph_value current)
 {
-    if (!current || is_weak(asked) || is_weak(current))
+    if (!current || is_weak(requested) || is_weak(current))
         return false;
     aph_clause(m, "RFC 9110 13.1.1");
-    return same_opaque(m, asked, current, "If-Match: tags match");
+    return same_opaque(m, requested, current, "If-Match: tags match");
 }
 
 /* A new tag for a put, or APH_NIL. */
@@ -185,9 +185,9 @@ static aph_value gen_condition(aph_gen *g, aph_value *key)
     aph_value hole = aph_gen_hole(g, APH_ARRAY_OF(aph_str("tag")), function);
     if (!hole)
         return aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
-    aph_value asked = key_of_request(g, aph_int_of(aph_at(aph_field(hole, "$"), 0)) - 1);
-    if (asked && aph_gen_weighted(g, 4, 1) == 0)
-        *key = asked;
+    aph_value requested = key_of_request(g, aph_int_of(aph_at(aph_field(hole, "$"), 0)) - 1);
+    if (requested && aph_gen_weighted(g, 4, 1) == 0)
+        *key = requested;
     return hole;
 }
 
@@ -211,8 +211,8 @@ static aph_value tag_at(aph_value state, aph_value request)
 static void step_if_match_weak(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
-    aph_value request = q.message, tag = tag_at(*state, request), asked = aph_field(request, "if_match");
-    if (asked && tag && same_opaque(m, asked, tag, "weak comparison"))
+    aph_value request = q.message, tag = tag_at(*state, request), requested = aph_field(request, "if_match");
+    if (requested && tag && same_opaque(m, requested, tag, "weak comparison"))
         request = aph_remove(request, aph_str("if_match"));
     aph_send(m, q.from, serve(m, request, state));
 }

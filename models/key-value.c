@@ -131,24 +131,24 @@ static aph_value stale_key(aph_value key)
 static void step_append_revives(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
-    aph_value key = aph_field(q.message, "key"), aside = stale_key(key);
+    aph_value key = aph_field(q.message, "key"), stale = stale_key(key);
     aph_value before = *state, answer = serve(m, q.message, state);
     if (is(q.message, "delete"))
-        *state = store(*state, aside, load(before, key));
+        *state = store(*state, stale, load(before, key));
     else if (is(q.message, "append") && !aph_get(before, key))
-        *state = store(*state, key, aph_concat(load(before, aside), load(*state, key)));
+        *state = store(*state, key, aph_concat(load(before, stale), load(*state, key)));
     aph_send(m, q.from, answer);
 }
 
 static void step_stale_get(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
-    aph_value key = aph_field(q.message, "key"), aside = stale_key(key);
+    aph_value key = aph_field(q.message, "key"), stale = stale_key(key);
     aph_value before = *state, answer = serve(m, q.message, state);
     if (!is(q.message, "get"))
-        *state = store(*state, aside, load(before, key));
+        *state = store(*state, stale, load(before, key));
     else if (aph_one_in(m, 10))
-        answer = load(before, aside);
+        answer = load(before, stale);
     aph_send(m, q.from, answer);
 }
 

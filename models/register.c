@@ -160,11 +160,11 @@ static void step_stale_read(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
     aph_value before = *state, answer = serve(m, q.message, state);
-    aph_value key = key_of(q.message), aside = aph_concat(aph_str("\x01"), key);
+    aph_value key = key_of(q.message), stale = aph_concat(aph_str("\x01"), key);
     if (*state != before)
-        *state = store(*state, aside, aph_get(before, key));
+        *state = store(*state, stale, aph_get(before, key));
     else if (is(q.message, "read") && aph_one_in(m, 10))
-        answer = aph_get(*state, aside);
+        answer = aph_get(*state, stale);
     aph_send(m, q.from, answer);
 }
 

@@ -11,34 +11,34 @@ typedef enum comparison { STRONG, WEAK } comparison;
 
 static bool is_weak(aph_value tag) { return !aph_is_str(tag) && aph_truth(aph_field(tag, "weak")); }
 
-static aph_value opaque_of(aph_value asked) { return aph_is_str(asked) ? asked : aph_field(asked, "opaque"); }
+static aph_value opaque_of(aph_value tag) { return aph_is_str(tag) ? tag : aph_field(tag, "opaque"); }
 
-static bool same_tag(aph *m, aph_value asked, aphi_http_resource *r, comparison how, const char *name)
+static bool same_tag(aph *m, aph_value requested, aphi_http_resource *r, comparison how, const char *name)
 {
     if (how == STRONG)
-        return !is_weak(asked) && aphi_http_is_strong_tag(m, r, opaque_of(asked), name);
+        return !is_weak(requested) && aphi_http_is_strong_tag(m, r, opaque_of(requested), name);
     aph_value opaque = aphi_http_opaque(m, r);
     aph_clause(m, "RFC 9110 13.1.2");
-    return opaque && aph_decide(m, aph_eq(opaque_of(asked), opaque), name);
+    return opaque && aph_decide(m, aph_eq(opaque_of(requested), opaque), name);
 }
 
 /* In a strong comparison a weak tag does not match, but later ones may. */
-static bool ends_list(aph *m, aph_value asked, size_t i)
+static bool ends_list(aph *m, aph_value requested, size_t i)
 {
-    return i + 1 < aph_count(asked) && is_weak(aph_at(asked, i)) && aph_waive(m, "weak-tag-ends-list");
+    return i + 1 < aph_count(requested) && is_weak(aph_at(requested, i)) && aph_waive(m, "weak-tag-ends-list");
 }
 
 /* Returns true if the current tag is in the list; "*" matches any resource. */
-static bool matches(aph *m, aph_value asked, aphi_http_resource *r, comparison how, const char *name)
+static bool matches(aph *m, aph_value requested, aphi_http_resource *r, comparison how, const char *name)
 {
     if (!r->body)
         return false;
-    if (aph_is_str(asked))
+    if (aph_is_str(requested))
         return true;
-    for (size_t i = 0; i < aph_count(asked); i++) {
-        if (same_tag(m, aph_at(asked, i), r, how, name))
+    for (size_t i = 0; i < aph_count(requested); i++) {
+        if (same_tag(m, aph_at(requested, i), r, how, name))
             return true;
-        if (how == STRONG && ends_list(m, asked, i))
+        if (how == STRONG && ends_list(m, requested, i))
             return false;
     }
     return false;

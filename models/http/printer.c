@@ -25,7 +25,7 @@ typedef struct text {
     char little[1024];
 } text;
 
-static void add(text *t, aphi_span s)
+static void add_span(text *t, aphi_span s)
 {
     if (s.n > t->capacity - t->n) {
         size_t capacity = 2 * (t->n + s.n);
@@ -43,14 +43,14 @@ static void add(text *t, aphi_span s)
 
 static void add_str(text *t, const char *s)
 {
-    add(t, (aphi_span){s, strlen(s)});
+    add_span(t, (aphi_span){s, strlen(s)});
 }
 
 static void add_line(text *t, aphi_span name, aphi_span value)
 {
-    add(t, name);
+    add_span(t, name);
     add_str(t, ": ");
-    add(t, value);
+    add_span(t, value);
     add_str(t, "\r\n");
 }
 
@@ -190,9 +190,9 @@ static bool add_request(text *t, aph_value m)
     where.text = aph_bytes_of(&target, &where.n);
     if (!is_token(verb) || where.n == 0 || aphi_http_target(verb, where) != where.n)
         return false;
-    add(t, verb);
+    add_span(t, verb);
     add_str(t, " ");
-    add(t, where);
+    add_span(t, where);
     add_str(t, " HTTP/1.1\r\n");
     if (!aph_has(fields, aph_str("host")))
         add_str(t, "Host: antiphon\r\n");

@@ -23,7 +23,7 @@ static bool wants(aph_value request, char letter)
     return memchr(path, letter, query ? (size_t)(query - path) : n) != NULL;
 }
 
-static aph_value answer_body(aph_value request, uint64_t number)
+static aph_value response_body(aph_value request, uint64_t number)
 {
     aph_value body = aph_strf("answer %llu", (unsigned long long)number);
     if (aph_str_is(aph_field(request, "method"), "HEAD") || wants(request, 'n'))
@@ -33,7 +33,7 @@ static aph_value answer_body(aph_value request, uint64_t number)
     return body;
 }
 
-static aph_value answer_fields(aph_value request, int status, uint64_t number)
+static aph_value response_fields(aph_value request, int status, uint64_t number)
 {
     aph_value fields = aph_object(), n = aph_strf("%llu", (unsigned long long)number);
     if (wants(request, 'x'))
@@ -54,15 +54,18 @@ aph_value aphi_proxy_respond(aph_value request, uint64_t number)
     if (wants(request, 'z'))
         return aph_bool(false);
     int status = wants(request, 'n') ? 204 : wants(request, 'e') ? 404 : wants(request, 'r') ? 302 : 200;
-    aph_value said = aph_record("status", aph_int(status), "fields", answer_fields(request, status, number),
-                                "body", answer_body(request, number));
+    aph_value response = aph_record("status", aph_int(status), "fields", response_fields(request, status, number),
+                                "body", response_body(request, number));
     if (wants(request, 'k'))
-        said = aph_put(said, "date", aph_int(1600000000 + (int64_t)(number % 1000)));
+        response = aph_put(response, "date", aph_int(1600000000 + (int64_t)(number % 1000)));
     if (wants(request, 'v'))
-        said = aph_put(said, "via", APH_ARRAY_OF(aph_record("protocol", aph_str("1.0"), "by", aph_str("upstream"))));
+        response = aph_put(response, "via",
+                           APH_ARRAY_OF(aph_record("protocol", aph_str("1.0"), "by", aph_str("upstream"))));
     if (wants(request, 'h'))
-        said = aph_put(said, "hop", aph_record("x-hop", aph_str("answered")));
-    return wants(request, 'c') && aph_count(aph_field(said, "body")) ? aph_put(said, "chunked", aph_bool(true)) : said;
+        response = aph_put(response, "hop", aph_record("x-hop", aph_str("answered")));
+    if (wants(request, 'c') && aph_count(aph_field(response, "body")))
+        response = aph_put(response, "chunked", aph_bool(true));
+    return response;
 }
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */

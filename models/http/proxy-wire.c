@@ -279,9 +279,9 @@ static aph_value read_response(const aph_wire *w, aph_value fields, aph_value mo
 }
 
 /* A request in origin form was sent by the proxy, so its response is from the origin server, with or without Via. */
-static bool is_sent_by_proxy(aph_value asked)
+static bool is_sent_by_proxy(aph_value request)
 {
-    return asked && aph_field(asked, "target") && !aph_field(asked, "to");
+    return request && aph_field(request, "target") && !aph_field(request, "to");
 }
 
 static aph_decoded decode(const aph_codec *codec, aph_wire *w)

@@ -160,25 +160,25 @@ static bool turns_strong(aph *m, aph_value tag)
 }
 
 /* A tag that does not match is not changed: for an undecided tag, a mismatch has the same effect as a weak tag. */
-static bool is_strong_tag(aph *m, const aphi_http_resource *r, aph_value asked, const char *name)
+static bool is_strong_tag(aph *m, const aphi_http_resource *r, aph_value requested, const char *name)
 {
     aph_value tag = r->tag;
     if (tag == aphi_http_none())
         return false;
     aph_value opaque = tag ? aph_field(tag, "opaque") : choose_opaque(m, false);
     aph_clause(m, "RFC 9110 13.1.1");
-    if (!aph_decide(m, aph_eq(asked, opaque), name) || (tag && !is_strong(tag) && !turns_strong(m, tag)))
+    if (!aph_decide(m, aph_eq(requested, opaque), name) || (tag && !is_strong(tag) && !turns_strong(m, tag)))
         return false;
-    if ((!tag || is_open(tag)) && is_reused(m, asked, r))
+    if ((!tag || is_open(tag)) && is_reused(m, requested, r))
         aph_never(m);
     return true;
 }
 
-bool aphi_http_is_strong_tag(aph *m, aphi_http_resource *r, aph_value asked, const char *name)
+bool aphi_http_is_strong_tag(aph *m, aphi_http_resource *r, aph_value requested, const char *name)
 {
-    if (!is_strong_tag(m, r, asked, name))
+    if (!is_strong_tag(m, r, requested, name))
         return false;
-    r->tag = tag_of(asked, false);
+    r->tag = tag_of(requested, false);
     return true;
 }
 

@@ -46,7 +46,7 @@ aph_value aphi_http_show_tag(aph *m, aphi_http_resource *r);
 /* The opaque part of the current tag, weak or strong; APH_NIL if there is none. */
 aph_value aphi_http_opaque(aph *m, aphi_http_resource *r);
 /* Returns true if the current tag is strong and has this opaque part. */
-bool aphi_http_is_strong_tag(aph *m, aphi_http_resource *r, aph_value asked, const char *name);
+bool aphi_http_is_strong_tag(aph *m, aphi_http_resource *r, aph_value requested, const char *name);
 /* The modification date, or APH_NIL if there is none. shown: foretells that the response has it. */
 aph_value aphi_http_modified(aph *m, aphi_http_resource *r, bool shown);
 

@@ -93,26 +93,26 @@
             return {i: data.first + k, kind: KINDS[record[0]], out: "sc".includes(record[0]), conn, label, at, text};
         });
     }
-    const moments = decode(data.rows);
-    const end = data.first + moments.length;
-    const at = i => moments[i - data.first];
+    const messages = decode(data.rows);
+    const end = data.first + messages.length;
+    const at = i => messages[i - data.first];
     const number = i => data.earlier + i + 1;
     const fails = i => i === data.failing;
     const words = m => data.texts[m.text];
     const place = new Map(); // label -> index
-    for (const m of moments)
+    for (const m of messages)
         if (m.label)
             place.set(m.label, m.i);
     const partner = m => m.label ? place.get(m.label % 2 ? m.label + 1 : m.label - 1) : undefined;
     const tag = m => m.label ? `#${m.label} ` : "";
-    const said = m => `${tag(m)}connection ${m.conn} ${m.out ? "to subject" : "from subject"}: ${words(m)}, `
-        + `at ${ms(m.at)} ms${fails(m.i) ? ", nothing explains this" : ""}`;
+    const description = m => `${tag(m)}connection ${m.conn} ${m.out ? "to subject" : "from subject"}: ${words(m)}, `
+        + `at ${ms(m.at)} ms${fails(m.i) ? ", not explained" : ""}`;
 
     let from = 0, to = 0;   // the window
     let chosen = -1;        // the selected message
 
     function moveWindow(i) { // to contain message i
-        const size = Math.min(PAGE, moments.length);
+        const size = Math.min(PAGE, messages.length);
         from = Math.min(Math.max(i - BEFORE, data.first), end - size);
         to = from + size;
     }
@@ -125,7 +125,7 @@
 
     function layout() {
         const width = Math.max(480, frame.clientWidth);
-        const shown = moments.slice(from - data.first, to - data.first);
+        const shown = messages.slice(from - data.first, to - data.first);
         const conns = [...new Set(shown.map(m => m.conn))].sort((a, b) => a - b);
         const times = 30 + advance * Math.max(2, ms(at(to - 1).at).length);
         const spacing = Math.min(110, Math.max(13, (width - times - 380) / Math.max(1, conns.length)));
@@ -176,8 +176,8 @@
         const room = Math.floor((l.subject - 16 - l.label - shift) / advance), text = cut(words(m), room);
         const height = x => y1 + (y2 - y1) * (x - x1) / (x2 - x1); // of the arrow; the label must not touch it
         const base = (Math.min(height(l.label), height(l.label + shift + text.length * advance)) - 5).toFixed(1);
-        const g = svg("g", {class: `moment ${m.kind}${fails(m.i) ? " failing" : ""}`, "data-i": m.i, role: "button",
-            tabindex: m.i === chosen ? 0 : -1, "aria-label": said(m)});
+        const g = svg("g", {class: `message ${m.kind}${fails(m.i) ? " failing" : ""}`, "data-i": m.i, role: "button",
+            tabindex: m.i === chosen ? 0 : -1, "aria-label": description(m)});
         g.append(svg("rect", {class: "hit", x: 1, y: y - 25, width: l.width - 2, height: ROW, rx: 4}),
             svg("text", {class: "time", x: l.times - 12, y: y + 4, "text-anchor": "end"}, ms(m.at)),
             svg("line", {class: "arrow", x1, y1, x2, y2}), tip(x2, y2, x2 - x1, y2 - y1));
@@ -214,7 +214,7 @@
     }
 
     function draw() {
-        if (!moments.length)
+        if (!messages.length)
             return;
         const focused = diagram.contains(document.activeElement);
         diagram.replaceChildren();
@@ -249,7 +249,7 @@
 
     function mark() {
         const pair = chosen >= 0 ? partner(at(chosen)) : undefined;
-        for (const g of diagram.querySelectorAll(".moment")) {
+        for (const g of diagram.querySelectorAll(".message")) {
             const i = Number(g.dataset.i);
             g.classList.toggle("chosen", i === chosen);
             g.classList.toggle("pair", i === pair);
@@ -259,7 +259,7 @@
 
     // Selects a message; moves the window if necessary.
     function choose(i, focus = false) {
-        if (!moments.length)
+        if (!messages.length)
             return;
         chosen = Math.min(Math.max(i, data.first), end - 1);
         if (chosen < from || chosen >= to) {
@@ -355,10 +355,10 @@
     function seek(e) {
         const {from_us: low, to_us: high} = data.density, box = strip.getBoundingClientRect();
         const us = low + (e.clientX - box.left) / box.width * (high - low);
-        let a = 0, b = moments.length - 1;
+        let a = 0, b = messages.length - 1;
         while (a < b) {
             const middle = (a + b) >> 1;
-            if (moments[middle].at < us)
+            if (messages[middle].at < us)
                 a = middle + 1;
             else
                 b = middle;
@@ -375,10 +375,10 @@
         }
     });
     search.addEventListener("keydown", e => {
-        if (e.key !== "Enter" || !search.value || !moments.length)
+        if (e.key !== "Enter" || !search.value || !messages.length)
             return;
-        for (let k = 1; k <= moments.length; k++) {
-            const m = moments[(chosen - data.first + k) % moments.length];
+        for (let k = 1; k <= messages.length; k++) {
+            const m = messages[(chosen - data.first + k) % messages.length];
             if ((tag(m) + words(m)).includes(search.value)) {
                 choose(m.i);
                 return;
@@ -446,7 +446,7 @@
     }
 
     function diagramCard() {
-        if (!moments.length)
+        if (!messages.length)
             return card("Messages", faint("No message was sent or received."));
         const hidden = data.earlier + data.first, after = data.count - end;
         const bar = el("div", {class: "bar"}, where, el("span", {class: "grow"}));
@@ -470,7 +470,7 @@
         const main = el("main", {}, el("header", {}, name, ...why));
         if (data.replay)
             main.append(card("Reproduce", copied(data.replay, "the command")));
-        main.append(el("div", {class: "columns"}, diagramCard(), ...(moments.length ? [panel] : [])));
+        main.append(el("div", {class: "columns"}, diagramCard(), ...(messages.length ? [panel] : [])));
         const facts = data.facts.length ? [card("Run", pairs("facts", data.facts))] : [];
         main.append(el("div", {class: "halves"}, el("div", {}, ...allowedCard(), ...scriptCard()),
             el("div", {}, ...facts, ...branchCard())));
@@ -481,14 +481,14 @@
     }
 
     function fromAddress() {
-        const asked = /^#m(\d+)$/.exec(location.hash);
-        return asked ? Number(asked[1]) - 1 - data.earlier : -1;
+        const match = /^#m(\d+)$/.exec(location.hash);
+        return match ? Number(match[1]) - 1 - data.earlier : -1;
     }
 
     document.title = `${data.verdict}: ${data.title}`;
     document.body.replaceChildren(page());
-    const asked = fromAddress(), isListed = asked >= data.first && asked < end;
-    const first = isListed ? asked : data.failing >= 0 ? data.failing : end - 1;
+    const linked = fromAddress(), isListed = linked >= data.first && linked < end;
+    const first = isListed ? linked : data.failing >= 0 ? data.failing : end - 1;
     moveWindow(first);
     chosen = first;
     draw();

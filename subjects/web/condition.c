@@ -34,21 +34,21 @@ static const char *skip_tag(const char *text)
 }
 
 /* RFC 9110, section 8.8.3.2: compares a tag of the request with the current one. */
-static bool same_tag(const char *said, size_t length, const char *ours, strength how)
+static bool same_tag(const char *tag, size_t length, const char *current, strength how)
 {
-    bool weak_said = *said == 'W', weak_ours = *ours == 'W';
-    if (how == STRONG && (weak_said || weak_ours))
+    bool weak_tag = *tag == 'W', weak_current = *current == 'W';
+    if (how == STRONG && (weak_tag || weak_current))
         return false;
-    said += weak_said ? 2 : 0;
-    length -= weak_said ? 2 : 0;
-    ours += weak_ours ? 2 : 0;
-    return length == strlen(ours) && !memcmp(said, ours, length);
+    tag += weak_tag ? 2 : 0;
+    length -= weak_tag ? 2 : 0;
+    current += weak_current ? 2 : 0;
+    return length == strlen(current) && !memcmp(tag, current, length);
 }
 
 /* A field that is a list of tags, or "*". */
 typedef enum found { FOUND, MISSING, NO_LIST } found;
 
-static found find_tag(const char *list, const char *ours, strength how)
+static found find_tag(const char *list, const char *current, strength how)
 {
     found result = MISSING;
     size_t members = 0;
@@ -57,7 +57,7 @@ static found find_tag(const char *list, const char *ours, strength how)
         if (!end || (*end && !strchr(", \t", *end)))
             return NO_LIST;
         /* mutant 2, early return: only the first of a list of tags is compared */
-        if (PICK(2, true, !members) && ours && same_tag(list, (size_t)(end - list), ours, how))
+        if (PICK(2, true, !members) && current && same_tag(list, (size_t)(end - list), current, how))
             result = FOUND;
         members++;
         end += strspn(end, " \t");

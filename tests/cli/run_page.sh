@@ -57,7 +57,7 @@ arrows() {
         else if (x + 0 > last) last = x + 0
         if (x != of("x2")) wrong("not upright")
     }
-    /^<g class="moment/ { i = of("data-i"); failing = /failing/ ? " failing" : "" }
+    /^<g class="message/ { i = of("data-i"); failing = /failing/ ? " failing" : "" }
     /^<line class="arrow"/ {
         x1 = of("x1"); x2 = of("x2"); y1 = of("y1") + 0; y2 = of("y2") + 0
         outward = x2 == subject
@@ -92,7 +92,7 @@ END
 sed 's/"value":.* failing$/… failing/' "$dir/arrows" >"$dir/seen" # the shown part depends on the font
 if ! diff "$dir/expected" "$dir/seen"; then fail 'the arrows differ'; fi
 out '<title>fail: kv at 127.0.0.1:4711'
-count 1 'class="moment received failing chosen"'
+count 1 'class="message received failing chosen"'
 out '"version": 9007199254740993,'
 out 'waits for response #2'
 out '{"value":1} (RFC 9110 9.3.1)'
@@ -121,7 +121,7 @@ done
 open long#m12346
 arrows >"$dir/arrows" || fail "arrows: $(grep WRONG "$dir/arrows")"
 check 'not a window of 28' [ "$(wc -l <"$dir/arrows")" -eq 28 ]
-count 1 'class="moment received chosen"'
+count 1 'class="message received chosen"'
 check 'another message is selected' grep -qF 'data-i="12345"' <(grep -F 'received chosen' "$dir/out")
 out '12,346 of 100,000'
 count 1 '<rect class="window"'
