@@ -93,8 +93,9 @@ static void put_counterexample(aphi_buffer *out, const aphi_refine_report *r, co
                                      .connection = aph_int_of(aph_field(line, "conn")),
                                      .message = aph_field(line, sent ? "send" : "recv")};
     }
-    aphi_run_diagram_draw(out, &(aphi_run_diagram){.title = r->name, .verdict = "fail", .events = events, .count = n,
-                                                   .failing = result->failing, .allowed = result->allowed}, terminal, 0);
+    aphi_run_diagram diagram = {.title = r->name, .verdict = "fail", .events = events, .count = n,
+                                .failing = result->failing, .allowed = result->allowed};
+    aphi_run_diagram_draw(out, &diagram, terminal, 0);
     free(events);
 }
 

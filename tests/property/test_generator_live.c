@@ -3,8 +3,7 @@
  * test_generator_live.c - generated requests against simulated servers: the built-in models behind a network with
  * random delays are never rejected; servers with small errors are, after few messages.
  *
- * A small world simulates the run: messages travel in order on each connection, and a wait delivers messages until it is
- * over. */
+ * The run is simulated: messages travel in order on each connection, and a wait delivers messages until it is over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

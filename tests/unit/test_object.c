@@ -21,7 +21,7 @@ static int fresh_heap(void **unused)
     return 0;
 }
 
-/* ---- reference: an array of presence and items by key ------------------------------------------------------------- */
+/* ---- reference: an array of presence and items by key ------------------------------------------------------------ */
 
 typedef struct twin {
     bool there[KEYS];

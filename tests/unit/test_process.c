@@ -83,7 +83,8 @@ static void output_and_status_are_returned(void **state)
 {
     (void)state;
     char text[64];
-    assert_int_equal(run_command((aphi_process_options){.command = "echo one; echo two; exit 5"}, text, sizeof text), 5);
+    aphi_process_options two_lines = {.command = "echo one; echo two; exit 5"};
+    assert_int_equal(run_command(two_lines, text, sizeof text), 5);
     assert_string_equal(text, "one\ntwo\n");
     assert_int_equal(run_command((aphi_process_options){.command = "kill -9 $$"}, text, sizeof text), -1);
     assert_int_equal(errno, 0);
@@ -100,7 +101,8 @@ static void directory_environment_and_redirection(void **state)
     expect_output((aphi_process_options){.command = "echo $TEST_PROCESS"}, "ours\n");
     expect_output((aphi_process_options){.command = "echo $TEST_PROCESS $TEST_PROCESS_2",
                                          .variable = "TEST_PROCESS=replaced"}, "replaced\n");
-    expect_output((aphi_process_options){.command = "env | grep -c ^TEST_PROCESS=", .variable = "TEST_PROCESS=x"}, "1\n");
+    expect_output((aphi_process_options){.command = "env | grep -c ^TEST_PROCESS=", .variable = "TEST_PROCESS=x"},
+                  "1\n");
     unsetenv("TEST_PROCESS");
     expect_output((aphi_process_options){.command = "cat; readlink /proc/self/fd/0", .in = APHI_PROCESS_NULL},
                   "/dev/null\n");

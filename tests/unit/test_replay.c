@@ -188,7 +188,8 @@ static void test_a_beginning_with_unknowns(void **unused)
     rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7, n7))), "initial"); /* x is x */
     rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n3, n7))), "initial");
     rejected(&m, text, aph_put(e, "initial", APH_ARRAY_OF(n3, n7, n3)), "initial");
-    rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n7, n3, n7))), "differs from the observed");
+    rejected(&m, text, aph_put(e, "initial", aph_record("items", APH_ARRAY_OF(n7, n3, n7))),
+             "differs from the observed");
 }
 
 static const char *const tagged =

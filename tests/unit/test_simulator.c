@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_simulator.c - a model that acts: one request and several, choices, branches not to be taken, faults; the agenda. */
+ * test_simulator.c - a model run as a server: one request and several, choices, excluded branches, faults, timers. */
 #include "server/simulator.h"
 
 #include "base/timer_heap.h"
