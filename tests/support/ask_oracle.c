@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ask_oracle.c - a client with many connections; see ask_oracle.h. One thread around poll. A request is logged before its
- * first byte is sent, a response after its last byte was received, so that the log is a valid trace. */
+ * ask_oracle.c - a client with many connections; see ask_oracle.h. One thread around poll. A request is logged before
+ * its first byte is sent, a response after its last byte was received, so that the log is a valid trace. */
 #include "ask_oracle.h"
 
 #include "base/clock.h"
