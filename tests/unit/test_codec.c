@@ -236,7 +236,7 @@ static void test_linear(void **unused)
     for (w.count = 1; w.count < n; w.count++)
         assert_int_equal(aph_decode(&aph_codec_lines, &w), APH_MORE);
     assert_int_equal(aph_decode(&aph_codec_lines, &w), APH_DECODED);
-    assert_true(aphi_clock_ns() - began < 5000000000);
+    assert_true(aphi_clock_ns() - began < 60000000000);
     assert_int_equal(w.scanned, 0);
     free(bytes);
 }

@@ -143,7 +143,7 @@ static void test_loops_are_left_at_the_deadline(void **unused)
         ending e = run(texts[i], 200);
         assert_int_equal(e.verdict, APH_UNKNOWN);
         assert_int_equal(e.limit, APH_LIMIT_TIME);
-        assert_true(e.ms >= 190 && e.ms < 3000);
+        assert_true(e.ms >= 190 && e.ms < 60000);
     }
 }
 
@@ -185,7 +185,7 @@ static void test_the_deadline_is_noticed(void **unused)
     aphi_guard_arm(&aph_model_register, aphi_clock_ns() + 50 * 1000000, 0);
     assert_false(aphi_guard_expired());
     int64_t begin = aphi_clock_ns();
-    while (!aphi_guard_expired() && aphi_clock_ns() - begin < (int64_t)3000000000)
+    while (!aphi_guard_expired() && aphi_clock_ns() - begin < (int64_t)60000000000)
         ;
     assert_true(aphi_guard_expired());
     assert_false(aphi_guard_stuck());

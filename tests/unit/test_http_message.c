@@ -594,7 +594,7 @@ static void byte_by_byte_is_linear(void **unused)
     assert_int_equal(aph_count(aph_field(m, "body")), 1000000);
     m = decode_long(APH_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\n", "a:b\r\n", 13000, "\r\n", 1);
     assert_int_equal(aph_count(aph_field(aph_field(m, "fields"), "a")), 3 * 13000 - 2);
-    assert_true(aphi_clock_ns() - began < 30 * (int64_t)1000000000);
+    assert_true(aphi_clock_ns() - began < 100 * (int64_t)1000000000);
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */

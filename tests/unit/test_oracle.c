@@ -384,7 +384,7 @@ static void test_time_limit_inside_a_search(void **unused)
     assert_int_equal(o->verdict, APH_UNKNOWN);
     assert_int_equal(aph_oracle_limit(o), APH_LIMIT_TIME);
     assert_int_equal(aph_oracle_fault(o, NULL), APH_FAULT_NONE);
-    assert_true(took_ms >= 190 && took_ms < 3000);
+    assert_true(took_ms >= 190 && took_ms < 60000);
     aph_oracle_close(o);
 }
 
