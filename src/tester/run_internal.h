@@ -151,7 +151,7 @@ void aphi_run_close_calls(aphi_run_state *r);
 void aphi_run_mark_calls(const aphi_run_state *r);
 /* The number of a connection that the subject opened, in the trace. */
 int64_t aphi_run_call_name(const aphi_run_state *r, int64_t connection);
-/* Something arrived on such a connection that is not a message: it counts as the next call in the trace. */
+/* Begins the next call, even if its bytes are not a message. */
 void aphi_run_begin_call(aphi_run_state *r);
 void aphi_run_receive_call(aphi_run_state *r, const aphi_arrival *a);
 void aphi_run_answer_held_call(aphi_run_state *r);
@@ -164,8 +164,8 @@ void aphi_run_close_oracle(aphi_run_state *r);
 void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives);
 /* Feeds it all observations. */
 void aphi_run_judge_all(aphi_run_state *r);
-/* The same, if the lossy network was not judged idle since the last event: the messages in flight are lost. Returns
- * false if it was. */
+/* The same for a lossy network that is idle: the messages in flight are lost. Returns false if there was no event since
+ * the last call. */
 bool aphi_run_judge_drained(aphi_run_state *r);
 /* Nothing more will arrive. Returns false if every explanation has a pending response; may end the run. */
 bool aphi_run_judge_complete(aphi_run_state *r);
@@ -184,7 +184,7 @@ void aphi_run_end_fault(aphi_run_state *r, aph_fault fault, const char *format, 
     __attribute__((format(printf, 3, 4)));
 /* A verdict cannot be checked without its trace: this end replaces any other. */
 void aphi_run_end_untraced(aphi_run_state *r, const char *why);
-/* If the subject's process has exited, this is the reason, otherwise why. doubtful: it may be chance. */
+/* Ends the run with the exit of the subject's process, if it has exited, otherwise with `why`. */
 void aphi_run_end_dead(aphi_run_state *r, const char *why, bool doubtful, bool unreached);
 bool aphi_run_is_stopped(const aphi_run_state *r);
 /* Ends the run if nothing more is to come, or the subject was silent for too long. */
