@@ -1,389 +1,136 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_explore.c - antiphon explore PROGRAM: every order in which the threads of a program can exchange their messages.
- *
- * Without more, all orders are run, each once. With --random, some; with --replay and --prefix, those of a file. */
+ * cmd_explore.c - antiphon explore PROGRAM: run a message-passing program in every order of its messages. */
 #include "cli/commands.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
-#include "execute/program_explore.h"
+#include "execute/program_campaign.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct exploration {
-    aphi_program *program;
-    const char *name;
-    const char *list, *replay, *prefix;
-    FILE *listed;
-    uint64_t random, seed, limit, events_max;
+typedef struct explore {
+    aphi_program_campaign_options campaign;
+    const char *list;
     int64_t time_ns;
-    uint64_t seed_now; /* of the last random run */
-    bool races, twice, json;
-    aphi_program_explore_stats stats;
-    bool complete;
-    int code;
-    char trouble[600]; /* what the first bad run came to */
-    aphi_recording recording, again, given;
-    aphi_races found;
-    aphi_buffer line;
-} exploration;
+    bool json;
+} explore;
 
 static const aphi_option options[] = {
-    APHI_TEXT(exploration, list, "list", "FILE", "write the sequences, one JSON object per line; - is standard output"),
-    APHI_FLAG(exploration, races, "races",
+    APHI_TEXT(explore, list, "list", "FILE", "write the sequences, one JSON object per line; - is standard output"),
+    APHI_FLAG(explore, campaign.races, "races",
               "with --list: add the race set of each receive and a vector timestamp of each event"),
-    APHI_NUMBER(exploration, random, "random", "N", 1, UINT32_MAX, "make N runs with random choices instead"),
-    APHI_NUMBER(exploration, seed, "seed", "N", 1, UINT32_MAX,
+    APHI_NUMBER(explore, campaign.random, "random", "N", 1, UINT32_MAX, "make N runs with random choices instead"),
+    APHI_NUMBER(explore, campaign.seed, "seed", "N", 1, UINT32_MAX,
                 "seed of the first random run; each run increments it (default: 1)"),
-    APHI_FLAG(exploration, twice, "twice", "with --random: replay each run and compare"),
-    APHI_TEXT(exploration, replay, "replay", "FILE", "replay the sequences of FILE instead; the runs must be the same"),
-    APHI_TEXT(exploration, prefix, "prefix", "FILE", "replay the sequences of FILE, then continue freely"),
-    APHI_NUMBER(exploration, limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences"),
-    APHI_DURATION(exploration, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
+    APHI_FLAG(explore, campaign.twice, "twice", "with --random: replay each run and compare"),
+    APHI_TEXT(explore, campaign.replay, "replay", "FILE",
+              "replay the sequences of FILE instead; the runs must be the same"),
+    APHI_TEXT(explore, campaign.prefix, "prefix", "FILE", "replay the sequences of FILE, then continue freely"),
+    APHI_NUMBER(explore, campaign.limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences"),
+    APHI_DURATION(explore, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
                   "time limit of a run, in milliseconds; a longer run does not terminate (default: 10000)"),
-    APHI_NUMBER(exploration, events_max, "events", "N", 1, 200000,
+    APHI_NUMBER(explore, campaign.events_max, "events", "N", 1, 200000,
                 "limit of events; a run with more does not terminate (default: 100000)"),
-    APHI_JSON_OPTION(exploration, json),
+    APHI_JSON_OPTION(explore, json),
     {0}};
 
 /* Negative: go on; else the exit code. */
-static int check_options(const exploration *x)
+static int check_options(const aphi_program_campaign_options *o)
 {
-    if ((x->random > 0) + (x->replay != NULL) + (x->prefix != NULL) > 1)
+    if ((o->random > 0) + (o->replay != NULL) + (o->prefix != NULL) > 1)
         return aphi_usage("--random, --replay, --prefix: give only one of them");
-    if (x->twice && !x->random)
+    if (o->twice && !o->random)
         return aphi_usage("--twice: only with --random");
     return -1;
 }
 
-/* ---- what runs come to ------------------------------------------------------------------------------------------- */
+static const struct {
+    const char *name;
+    int exit_code;
+} outcomes[] = {
+    [APHI_PROGRAM_PASS] = {"pass", APHI_EXIT_PASS},
+    [APHI_PROGRAM_DEADLOCK] = {"deadlock", APHI_EXIT_DEADLOCK},
+    [APHI_PROGRAM_DIVERGED] = {"diverged", APHI_EXIT_DIVERGED},
+    [APHI_PROGRAM_ENDLESS] = {"endless", APHI_EXIT_ENDLESS},
+    [APHI_PROGRAM_CRASHED] = {"crashed", APHI_EXIT_CRASHED},
+    [APHI_PROGRAM_BAD_SEQUENCE] = {"error", APHI_EXIT_SEQUENCE},
+    [APHI_PROGRAM_NO_PROGRAM] = {"error", APHI_EXIT_PROGRAM},
+    [APHI_PROGRAM_INTERRUPTED] = {"interrupted", APHI_EXIT_INTERRUPTED},
+};
 
-static aphi_program_run_options order_of(const exploration *x, uint64_t seed)
+static void print_json(const char *program, const aphi_program_campaign *c, double seconds)
 {
-    aphi_program_run_options o = aphi_program_run_options_default(seed, (uint64_t)(x->time_ns / APHI_MS_NS));
-    o.events_max = x->events_max;
-    return o;
-}
-
-/* The first trouble decides, but for a deadlock, which any other takes precedence over. */
-static void trouble(exploration *x, int code, const char *kind, const aphi_recording *r)
-{
-    if (x->code && (x->code != APHI_EXIT_DEADLOCK || code == APHI_EXIT_DEADLOCK))
-        return;
-    x->code = code;
-    if (x->random)
-        snprintf(x->trouble, sizeof x->trouble, "%s (--random 1 --seed %" PRIu64 "): %s", kind, x->seed_now, r->detail);
-    else
-        snprintf(x->trouble, sizeof x->trouble, "%s: %s", kind, r->detail);
-}
-
-static void weigh(exploration *x, const aphi_recording *r)
-{
-    switch (r->end) {
-    case APHI_RECORDING_DEADLOCK: trouble(x, APHI_EXIT_DEADLOCK, "deadlock", r); break;
-    case APHI_RECORDING_DIVERGED: trouble(x, APHI_EXIT_DIVERGED, "cannot follow", r); break;
-    case APHI_RECORDING_ENDLESS: trouble(x, APHI_EXIT_ENDLESS, "does not terminate", r); break;
-    case APHI_RECORDING_CRASHED: trouble(x, APHI_EXIT_CRASHED, "crashed", r); break;
-    case APHI_RECORDING_FAILED: trouble(x, APHI_EXIT_CRASHED, "failed", r); break;
-    default: break;
-    }
-}
-
-static void write_line(exploration *x, const aphi_recording *r, const aphi_races *races)
-{
-    x->line.n = 0;
-    aphi_recording_write(aphi_program_layout(x->program), r, x->races ? races : NULL, x->stats.sequences, &x->line);
-    aphi_buffer_byte(&x->line, '\n');
-    fwrite(x->line.data, 1, x->line.n, x->listed);
-}
-
-static void list(exploration *x, const aphi_recording *r)
-{
-    if (!x->listed)
-        return;
-    if (x->races)
-        aphi_races_find(aphi_program_layout(x->program), r, &x->found);
-    write_line(x, r, &x->found);
-}
-
-static void lost(exploration *x, const char *error)
-{
-    if (aphi_interrupted)
-        return;
-    x->code = APHI_EXIT_PROGRAM;
-    snprintf(x->trouble, sizeof x->trouble, "%s", error);
-}
-
-/* ---- all orders -------------------------------------------------------------------------------------------------- */
-
-static bool visit(void *context, const aphi_recording *r, const aphi_races *races)
-{
-    exploration *x = context;
-    weigh(x, r);
-    if (x->listed)
-        write_line(x, r, races);
-    bool sequence = r->end == APHI_RECORDING_ENDED || r->end == APHI_RECORDING_DEADLOCK;
-    return sequence && !aphi_interrupted && (!x->limit || x->stats.sequences < x->limit);
-}
-
-static void run_all(exploration *x)
-{
-    char error[512];
-    aphi_program_run_options limits = order_of(x, 0);
-    switch (aphi_program_explore(x->program, &limits, visit, x, &x->stats, error, sizeof error)) {
-    case APHI_PROGRAM_EXPLORED: x->complete = true; break;
-    case APHI_PROGRAM_LOST: lost(x, error); break;
-    default: break;
-    }
-}
-
-/* ---- some runs --------------------------------------------------------------------------------------------------- */
-
-/* One run, counted; false: there is no going on. */
-static bool run_one(exploration *x, const aphi_program_run_options *o)
-{
-    char error[512];
-    if (!aphi_program_run(x->program, o, &x->recording, error, sizeof error)) {
-        lost(x, error);
-        return false;
-    }
-    x->stats.runs++;
-    if (x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK)
-        x->stats.sequences++;
-    x->stats.deadlocks += x->recording.end == APHI_RECORDING_DEADLOCK;
-    return true;
-}
-
-/* Does the recording come out the same if it is forced? */
-static bool replay(exploration *x, const aphi_recording *r)
-{
-    char error[512];
-    aphi_program_run_options o = order_of(x, 0);
-    o.replay = true;
-    o.forced = r->events;
-    o.forced_count = r->event_count;
-    if (!aphi_program_run(x->program, &o, &x->again, error, sizeof error)) {
-        lost(x, error);
-        return false;
-    }
-    bool same = x->again.end == r->end && aphi_recording_equal(aphi_program_layout(x->program), r, &x->again);
-    if (!same && x->again.end == r->end)
-        snprintf(x->again.detail, sizeof x->again.detail, "the replay has other events");
-    if (!same && x->again.end == APHI_RECORDING_ENDED)
-        snprintf(x->again.detail, sizeof x->again.detail, "the sequence ends with a deadlock, the program does not");
-    if (!same && x->again.end == APHI_RECORDING_DEADLOCK)
-        snprintf(x->again.detail, sizeof x->again.detail,
-                 "missing termination: the program is in a deadlock where the sequence ends");
-    if (!same && (x->again.end == APHI_RECORDING_ENDED || x->again.end == APHI_RECORDING_DEADLOCK))
-        x->again.end = APHI_RECORDING_DIVERGED;
-    if (!same)
-        weigh(x, &x->again);
-    return same;
-}
-
-static void run_random(exploration *x)
-{
-    for (uint64_t i = 0; i < x->random && !aphi_interrupted; i++) {
-        x->seed_now = x->seed + i;
-        aphi_program_run_options o = order_of(x, x->seed_now);
-        if (!run_one(x, &o))
-            return;
-        weigh(x, &x->recording);
-        list(x, &x->recording);
-        bool sequence = x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK;
-        if (!sequence || (x->twice && !replay(x, &x->recording)))
-            return;
-    }
-    x->complete = !aphi_interrupted;
-}
-
-/* ---- runs of a file ---------------------------------------------------------------------------------------------- */
-
-/* One line of a file; false: there is no going on. */
-static bool follow(exploration *x)
-{
-    aphi_program_run_options o = order_of(x, x->seed);
-    o.forced = x->given.events;
-    o.forced_count = x->given.event_count;
-    o.replay = x->replay != NULL;
-    if (x->replay) {
-        x->stats.runs++;
-        bool same = replay(x, &x->given);
-        x->stats.sequences += same;
-        if (same)
-            list(x, &x->again);
-        return same;
-    }
-    if (!run_one(x, &o))
-        return false;
-    weigh(x, &x->recording);
-    list(x, &x->recording);
-    return x->recording.end == APHI_RECORDING_ENDED || x->recording.end == APHI_RECORDING_DEADLOCK;
-}
-
-static bool follow_line(exploration *x, const char *file, uint64_t number, const char *text, size_t n)
-{
-    char error[300];
-    aph_json_error json;
-    aph_value v;
-    if (!aph_json_read(text, n, &v, &json)) {
-        snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": not JSON, at byte %zu: %s", file, number, json.offset,
-                 json.message);
-    } else if (!aphi_recording_read(aphi_program_layout(x->program), v, &x->given, error, sizeof error)) {
-        snprintf(x->trouble, sizeof x->trouble, "%s:%" PRIu64 ": %s", file, number, error);
-    } else {
-        aph_collect();
-        if (follow(x))
-            return true;
-        char at[600];
-        snprintf(at, sizeof at, "%.60s:%" PRIu64 ": %.500s", file, number, x->trouble);
-        memcpy(x->trouble, at, sizeof x->trouble);
-        return false;
-    }
-    x->code = APHI_EXIT_SEQUENCE;
-    return false;
-}
-
-static void run_file(exploration *x, const char *file)
-{
-    char *text = NULL;
-    size_t capacity = 0;
-    ssize_t n;
-    uint64_t number = 0;
-    FILE *in = fopen(file, "r");
-    if (!in) {
-        x->code = APHI_EXIT_SEQUENCE;
-        snprintf(x->trouble, sizeof x->trouble, "%s: %s", file, strerror(errno));
-        return;
-    }
-    bool fine = true;
-    while (fine && !aphi_interrupted && (!x->limit || number < x->limit) && (n = getline(&text, &capacity, in)) > 0)
-        fine = follow_line(x, file, ++number, text, (size_t)n);
-    if (fine && !number) {
-        x->code = APHI_EXIT_SEQUENCE;
-        snprintf(x->trouble, sizeof x->trouble, "%s: it holds no sequence", file);
-    }
-    x->complete = fine && number && !aphi_interrupted;
-    free(text);
-    fclose(in);
-}
-
-/* ---- telling ----------------------------------------------------------------------------------------------------- */
-
-static const char *verdict(const exploration *x)
-{
-    switch (x->code) {
-    case APHI_EXIT_PASS: return "pass";
-    case APHI_EXIT_DEADLOCK: return "deadlock";
-    case APHI_EXIT_DIVERGED: return "diverged";
-    case APHI_EXIT_ENDLESS: return "endless";
-    case APHI_EXIT_CRASHED: return "crashed";
-    case APHI_EXIT_INTERRUPTED: return "interrupted";
-    default: return "error";
-    }
-}
-
-static void tell_json(const exploration *x, double seconds)
-{
-    aph_value v = aph_record("program", aph_str(x->name), "verdict", aph_str(verdict(x)), "exit", aph_int(x->code),
-                             "sequences", aph_int((int64_t)x->stats.sequences), "deadlocks",
-                             aph_int((int64_t)x->stats.deadlocks), "runs", aph_int((int64_t)x->stats.runs), "blocked",
-                             aph_int((int64_t)x->stats.blocked), "complete", aph_bool(x->complete), "milliseconds",
-                             aph_int((int64_t)(seconds * 1e3)));
-    if (*x->trouble)
-        v = aph_put(v, "detail", aph_str(x->trouble));
+    aph_value v = aph_record("program", aph_str(program), "verdict", aph_str(outcomes[c->outcome].name), "exit",
+                             aph_int(outcomes[c->outcome].exit_code), "sequences",
+                             aph_int((int64_t)c->stats.sequences), "deadlocks", aph_int((int64_t)c->stats.deadlocks),
+                             "runs", aph_int((int64_t)c->stats.runs), "blocked", aph_int((int64_t)c->stats.blocked),
+                             "complete", aph_bool(c->complete), "milliseconds", aph_int((int64_t)(seconds * 1e3)));
+    if (*c->detail)
+        v = aph_put(v, "detail", aph_str(c->detail));
     aph_json_write(stdout, v);
     fputc('\n', stdout);
 }
 
-static void tell(const exploration *x, double seconds)
+static void print_summary(const explore *x, const char *program, const aphi_program_campaign *c, double seconds)
 {
-    FILE *out = x->listed == stdout ? stderr : stdout;
-    if (*x->trouble)
-        fprintf(stderr, "antiphon: %s: %s\n", x->name, x->trouble);
-    fprintf(out, "%s  %s: %" PRIu64 " sequence%s%s, %" PRIu64 " with a deadlock; %" PRIu64 " run%s, %" PRIu64
-            " of them blocked, in %.2f s\n", verdict(x), x->name, x->stats.sequences,
-            x->stats.sequences == 1 ? "" : "s",
-            x->complete && !x->random && !x->replay && !x->prefix ? ", all there are" : "", x->stats.deadlocks,
-            x->stats.runs, x->stats.runs == 1 ? "" : "s", x->stats.blocked, seconds);
+    const aphi_program_campaign_options *o = &x->campaign;
+    const aphi_program_explore_stats *s = &c->stats;
+    bool all = c->complete && !o->random && !o->replay && !o->prefix;
+    if (*c->detail)
+        aphi_complain("%s: %s", program, c->detail);
+    fprintf(o->list == stdout ? stderr : stdout,
+            "%s  %s: %s%" PRIu64 " sequence%s, %" PRIu64 " with a deadlock; %" PRIu64 " run%s, %" PRIu64
+            " of them blocked, in %.2f s\n", outcomes[c->outcome].name, program, all ? "all " : "", s->sequences,
+            s->sequences == 1 ? "" : "s", s->deadlocks, s->runs, s->runs == 1 ? "" : "s", s->blocked, seconds);
 }
 
-static bool open_list(exploration *x)
+/* The list is complete before the summary is printed. */
+static int close_list(const explore *x, int code)
 {
-    if (!x->list)
-        return true;
-    x->listed = strcmp(x->list, "-") ? fopen(x->list, "w") : stdout;
-    if (!x->listed)
-        fprintf(stderr, "antiphon: %s: %s\n", x->list, strerror(errno));
-    return x->listed;
+    FILE *list = x->campaign.list;
+    bool written = !list || (!ferror(list) && !fflush(list));
+    if (list && list != stdout && fclose(list))
+        written = false;
+    if (!written)
+        aphi_complain("%s cannot be written: %s", x->list, strerror(errno));
+    return written ? code : APHI_EXIT_WRITE;
 }
 
-static bool close_list(exploration *x)
+static int run_campaign(explore *x)
 {
-    if (!x->listed)
-        return true;
-    bool fine = !ferror(x->listed) && !fflush(x->listed);
-    if (x->listed != stdout && fclose(x->listed))
-        fine = false;
-    if (!fine)
-        fprintf(stderr, "antiphon: %s: not written\n", x->list);
-    return fine;
-}
-
-static void explore(exploration *x)
-{
+    aphi_program_campaign_options *o = &x->campaign;
+    if (x->list && !(o->list = strcmp(x->list, "-") ? fopen(x->list, "w") : stdout)) {
+        aphi_complain("%s cannot be written: %s", x->list, strerror(errno));
+        return APHI_EXIT_WRITE;
+    }
+    o->time_ms = (uint64_t)(x->time_ns / APHI_MS_NS);
+    o->stop = &aphi_interrupted;
     aphi_interrupt_watch(NULL);
-    if (x->random)
-        run_random(x);
-    else if (x->replay || x->prefix)
-        run_file(x, x->replay ? x->replay : x->prefix);
+    int64_t begun = aphi_clock_ns();
+    aphi_program_campaign c = aphi_program_campaign_run(o);
+    double seconds = (double)(aphi_clock_ns() - begun) * 1e-9;
+    int code = close_list(x, outcomes[c.outcome].exit_code);
+    if (!c.started)
+        aphi_complain("%s", c.detail);
+    else if (x->json)
+        print_json(o->words[0], &c, seconds);
     else
-        run_all(x);
-    if (aphi_interrupted && !x->code)
-        x->code = APHI_EXIT_INTERRUPTED;
+        print_summary(x, o->words[0], &c, seconds);
+    return aphi_written(code);
 }
 
 static int explore_command(int count, char **words)
 {
-    exploration x = {.seed = 1, .time_ns = 10 * APHI_SECOND_NS, .events_max = 100000};
-    char error[512];
+    explore x = {.campaign = {.seed = 1, .events_max = 100000}, .time_ns = 10 * APHI_SECOND_NS};
     int code = aphi_options_read(&aphi_command_explore, &x, &count, words);
     if (code < 0)
-        code = check_options(&x);
-    if (code >= 0)
-        return code;
-    x.name = words[0];
-    int64_t begun = aphi_clock_ns();
-    x.program = aphi_program_open(words, (uint64_t)(x.time_ns / APHI_MS_NS), error, sizeof error);
-    if (!x.program) {
-        aphi_complain("%s", error);
-        return APHI_EXIT_PROGRAM;
-    }
-    aphi_program_set_stop(x.program, &aphi_interrupted);
-    if (!open_list(&x)) {
-        aphi_program_close(x.program);
-        return APHI_EXIT_WRITE;
-    }
-    explore(&x);
-    double seconds = (double)(aphi_clock_ns() - begun) * 1e-9;
-    bool written = close_list(&x);
-    if (x.json)
-        tell_json(&x, seconds);
-    else
-        tell(&x, seconds);
-    aphi_program_close(x.program);
-    aphi_recording_free(&x.recording);
-    aphi_recording_free(&x.again);
-    aphi_recording_free(&x.given);
-    aphi_races_free(&x.found);
-    aphi_buffer_free(&x.line);
-    return written ? x.code : APHI_EXIT_WRITE;
+        code = check_options(&x.campaign);
+    x.campaign.words = words;
+    return code < 0 ? run_campaign(&x) : code;
 }
 
 const aphi_command aphi_command_explore = {

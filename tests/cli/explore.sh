@@ -115,7 +115,7 @@ err 'local event odd'
 run 73 explore ./wrong deadlock
 err 'deadlock: A waits to receive to_a *; B waits to receive to_b *'
 run 73 explore ./wrong maybe
-out '2 sequences, all there are, 1 with a deadlock'
+out 'all 2 sequences, 1 with a deadlock'
 run 75 explore ./wrong crash
 err 'crashed: Aborted'
 run 75 explore ./wrong fail
@@ -131,7 +131,7 @@ err 'more than 500 events'
 run 74 explore --events 20000 ./wrong chatter
 err 'more than 20000 events'
 run 0 explore ./wrong send 5000 m
-out '1 sequence, all there are'
+out 'all 1 sequence,'
 run 70 explore true
 err 'link it with libantiphon-threads'
 run 70 explore --run-time 100 sleep 100

@@ -59,7 +59,7 @@ for program in 'dp 5' 'dme 3' buffer 'commit 3'; do
     quiet_err
 done
 run 0 explore ./dp 4
-out '14 sequences, all there are'
+out 'all 14 sequences'
 quiet_err
 for n in 1 2 3 4 5 6 884; do
     "$ANTIPHON" explore --limit 30 ./scramble $n >out 2>err
