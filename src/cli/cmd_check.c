@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_check.c - antiphon check SPEC TRACE...: can the model explain these recorded histories? */
+ * cmd_check.c - antiphon check SPEC TRACE...: check recorded traces against a model. */
 #include "cli/commands.h"
 
 #include "base/memory.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 typedef struct check {
-    aph_check_options judge;
+    aph_check_options check;
     size_t jobs;
     int64_t time_ns, solver_ns;
     bool json, quiet, verbose;
@@ -35,23 +35,23 @@ typedef struct check {
 } check;
 
 static const aphi_option options[] = {
-    APHI_FORMAT_OPTION(check, judge.format),
-    APHI_ENVIRONMENT_OPTION(check, judge.oracle.environment,
+    APHI_FORMAT_OPTION(check, check.format),
+    APHI_ENVIRONMENT_OPTION(check, check.oracle.environment,
                             "network between clients and server: tcp (default), tcp:N, sync (default for .prog), udp"),
-    APHI_FLAG(check, judge.oracle.whole, "whole", "do not split the state into independent partitions"),
+    APHI_FLAG(check, check.oracle.whole, "whole", "do not split the state into independent partitions"),
     APHI_CALL(check, waived, "waive", "NAME", aphi_take_waiver,
               "allow a known violation that antiphon models SPEC lists; may be repeated"),
-    APHI_FLAG(check, judge.oracle.ignore_promises, "ignore-promises",
+    APHI_FLAG(check, check.oracle.ignore_promises, "ignore-promises",
               "do not use the promises of the model; slow; tests the promises"),
     APHI_SECONDS(check, time_ns, "time", "give up on a trace after DURATION (default: no limit)"),
-    APHI_SIZE(check, judge.oracle.memory, "memory", 0,
+    APHI_SIZE(check, check.oracle.memory, "memory", 0,
               "give up on a trace beyond this much memory (default: 4096; 0: no limit)"),
     APHI_DURATION(check, solver_ns, "solver-ms", "MS", APHI_MS_NS, 0, UINT64_MAX / 2,
                   "time limit of one solver query in milliseconds (default: 1000)"),
     APHI_JOBS(check, jobs, 0, "check N traces in parallel (default: 1; 0: one per processor)"),
     APHI_FLAG(check, json, "json", "print one JSON object per trace"),
     APHI_TEXT(check, junit, "junit", "FILE", "also write the results as JUnit XML"),
-    APHI_FLAG(check, judge.explain, "explain", "print the explanation of a pass, confirmed by an independent replay"),
+    APHI_FLAG(check, check.explain, "explain", "print the explanation of a pass, confirmed by an independent replay"),
     APHI_COLOUR_OPTION(check, colour),
     APHI_FLAG(check, quiet, "quiet", "print only failures and errors"),
     APHI_FLAG(check, verbose, "verbose", "print a row for each trace, even if there are many"),
@@ -87,7 +87,7 @@ static const aphi_outcome outcomes[] = {[APH_CHECK_PASS] = APHI_OUTCOME_PASS, [A
                                         [APH_CHECK_UNKNOWN] = APHI_OUTCOME_UNKNOWN,
                                         [APH_CHECK_ERROR] = APHI_OUTCOME_ERROR};
 
-static char *reason(const aph_check_result *result, aph_words *words)
+static char *reason_of(const aph_check_result *result, aph_words *words)
 {
     aphi_buffer b = {0};
     aphi_check_report_reason(&b, result, words);
@@ -101,7 +101,7 @@ static char *plain_detail(const aph_check_result *result, aph_words *words)
     return aphi_buffer_text(&b);
 }
 
-/* Rows for the table and the JUnit file, of the results that there are. */
+/* Rows of the table and of the JUnit file, for the traces that were checked. */
 static aphi_result *rows_of(check *c, size_t *n)
 {
     aphi_result *rows = aphi_alloc((c->n + 1) * sizeof *rows);
@@ -115,7 +115,7 @@ static aphi_result *rows_of(check *c, size_t *n)
         rows[(*n)++] = (aphi_result){.file = c->files[i], .outcome = outcome, .operations = r->operations,
                                      .configurations = r->configurations,
                                      .time_ns = r->check_ns,
-                                     .message = outcome == APHI_OUTCOME_PASS ? NULL : reason(r, c->words),
+                                     .message = outcome == APHI_OUTCOME_PASS ? NULL : reason_of(r, c->words),
                                      .detail = detailed ? plain_detail(r, c->words) : NULL};
     }
     return rows;
@@ -142,7 +142,7 @@ static bool write_junit(check *c, const char *model, const aphi_result *rows, si
     if (file && fclose(file))
         written = false;
     if (!written)
-        fprintf(stderr, "antiphon: %s: %s\n", c->junit, strerror(errno));
+        aphi_complain("%s cannot be written: %s", c->junit, strerror(errno));
     aphi_buffer_free(&out);
     return written;
 }
@@ -162,7 +162,7 @@ static int exit_of(const check *c)
     return fail ? APHI_EXIT_FAIL : error ? error : unknown ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
 
-static int finish(check *c, const char *model)
+static int write_summary(check *c, const char *model)
 {
     size_t n;
     aphi_result *rows = rows_of(c, &n);
@@ -175,12 +175,12 @@ static int finish(check *c, const char *model)
     }
     c->write_failed |= fflush(stdout) != 0;
     if (c->write_failed)
-        fprintf(stderr, "antiphon: the results could not be written: %s\n", strerror(errno));
+        aphi_complain("the results could not be written: %s", strerror(errno));
     if (c->junit && !write_junit(c, model, rows, n))
         c->write_failed = true;
     free_rows(rows, n);
     if (aphi_interrupted) {
-        fprintf(stderr, "antiphon: interrupted; %zu of %zu traces were judged\n", c->done, c->n);
+        aphi_complain("interrupted; %zu of %zu traces were checked", c->done, c->n);
         return APHI_EXIT_INTERRUPTED;
     }
     return c->write_failed ? APHI_EXIT_WRITE : exit_of(c);
@@ -192,18 +192,18 @@ static void show_progress(void *context, uint64_t observations)
     aphi_progress_at(observations);
 }
 
-static int run(check *c, const aph_model *model)
+static int check_traces(check *c, const aph_model *model)
 {
     c->results = aphi_alloc_zero(c->n * sizeof *c->results);
-    c->judge.stop = &aphi_interrupted;
+    c->check.stop = &aphi_interrupted;
     aphi_interrupt_watch(NULL);
     aphi_progress_begin(c->n > 1 ? "traces checked:" : "observations checked:", c->n > 1 ? c->n : 0);
     if (c->n == 1)
-        c->judge.progress = show_progress;
+        c->check.progress = show_progress;
     aphi_exit_guard_forbid(true);
-    aph_check_files(model, (const char *const *)c->files, c->n, &c->judge, c->jobs, take_result, c);
+    aph_check_files(model, (const char *const *)c->files, c->n, &c->check, c->jobs, take_result, c);
     aphi_exit_guard_forbid(false);
-    int code = finish(c, model->name);
+    int code = write_summary(c, model->name);
     for (size_t i = c->n; i-- > 0;)
         aph_check_result_free(c->results[i]);
     free(c->results);
@@ -212,12 +212,12 @@ static int run(check *c, const aph_model *model)
 
 static int check_command(int count, char **words)
 {
-    check c = {.jobs = 1, .judge.oracle.memory = (size_t)4096 << 20};
+    check c = {.jobs = 1, .check.oracle.memory = (size_t)4096 << 20};
     int code = aphi_options_read(&aphi_command_check, &c, &count, words);
     if (code >= 0)
         return code;
-    c.judge.oracle.time_ms = (c.time_ns + APHI_MS_NS - 1) / APHI_MS_NS;
-    c.judge.oracle.solver_ms = c.solver_ns / APHI_MS_NS;
+    c.check.oracle.time_ms = (c.time_ns + APHI_MS_NS - 1) / APHI_MS_NS;
+    c.check.oracle.solver_ms = c.solver_ns / APHI_MS_NS;
     c.terminal = aphi_terminal_of(stdout, c.colour);
     c.n = (size_t)(count - 1);
     c.files = words + 1;
@@ -228,9 +228,9 @@ static int check_command(int count, char **words)
         return code;
     aph_model model = *spec.model;
     c.words = model.words;
-    if (!c.judge.oracle.environment)
-        c.judge.oracle.environment = spec.environment;
-    code = aphi_waive_by_name(&c.waived, &model) ? run(&c, &model) : APHI_EXIT_USAGE;
+    if (!c.check.oracle.environment)
+        c.check.oracle.environment = spec.environment;
+    code = aphi_waive_by_name(&c.waived, &model) ? check_traces(&c, &model) : APHI_EXIT_USAGE;
     aph_model_unload(&spec);
     return code;
 }

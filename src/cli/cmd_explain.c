@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_explain.c - antiphon explain SPEC TRACE [EXPLANATION]: find an explanation, or see whether one holds.
+ * cmd_explain.c - antiphon explain SPEC TRACE [EXPLANATION]: find an explanation of a trace, or confirm one.
  *
- * Idea:       to see whether it holds, the trace is read again and the explanation replayed on the model
- *             (../oracle/replay.c): no search and no solver is involved, so whoever doubts those can still believe it.
- *             */
+ * Idea:       to confirm an explanation, the trace is read again and the explanation is replayed on the model
+ *             (src/oracle/replay.c), without the search and the solver. */
 #include "cli/commands.h"
 
 #include "base/buffer.h"
@@ -39,7 +38,7 @@ static int find_explanation(const aph_model *model, const char *file, const aph_
         aph_json_write(stdout, r->explanation);
         fputc('\n', stdout);
         if (!r->explanation_holds)
-            fputs("antiphon: this explanation does not hold: please report this as a bug\n", stderr);
+            aphi_complain("this explanation does not hold: a bug of Antiphon; report it");
         code = fflush(stdout) ? APHI_EXIT_WRITE : r->explanation_holds ? APHI_EXIT_PASS : APHI_EXIT_UNKNOWN;
     } else {
         aphi_buffer out = {0};
@@ -52,7 +51,7 @@ static int find_explanation(const aph_model *model, const char *file, const aph_
     return code;
 }
 
-/* ---- does it hold? ----------------------------------------------------------------------------------------------- */
+/* ---- confirming -------------------------------------------------------------------------------------------------- */
 
 static bool read_explanation(const char *path, aph_value *explanation, int *code)
 {
@@ -60,7 +59,7 @@ static bool read_explanation(const char *path, aph_value *explanation, int *code
     aph_json_error error;
     FILE *file = fopen(path, "r");
     if (!file) {
-        fprintf(stderr, "antiphon: %s: %s\n", path, strerror(errno));
+        aphi_complain("%s: cannot be read: %s", path, strerror(errno));
         *code = APHI_EXIT_TRACE_IO;
         return false;
     }
@@ -68,7 +67,7 @@ static bool read_explanation(const char *path, aph_value *explanation, int *code
     fclose(file);
     bool ok = aph_json_read(text.data ? text.data : "", text.n, explanation, &error);
     if (!ok)
-        fprintf(stderr, "antiphon: %s: byte %zu: %s\n", path, error.offset + 1, error.message);
+        aphi_complain("%s: byte %zu: %s", path, error.offset + 1, error.message);
     *code = APHI_EXIT_TRACE_MALFORMED;
     aphi_buffer_free(&text);
     return ok;

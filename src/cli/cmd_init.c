@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_init.c - antiphon init NAME: a folder with a model to start from.
+ * cmd_init.c - antiphon init NAME: create a folder with a model to start from.
  *
- * Its files are those of examples/init, in which @NAME@ stands for the name; the build turns them into arrays
- * (tools/embed). Either the whole folder is written or nothing is left of it. */
+ * The files are those of examples/init, embedded by the build (tools/embed), with @NAME@ replaced by the name. If one
+ * cannot be written, the folder is removed. */
 #include "base/buffer.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -47,7 +47,7 @@ static bool is_name(const char *name)
     return true;
 }
 
-static void fill(aphi_buffer *out, const char *text, size_t n, const char *name)
+static void expand(aphi_buffer *out, const char *text, size_t n, const char *name)
 {
     size_t length = sizeof mark - 1;
     for (const char *end = text + n, *found; text < end; text = found + length) {
@@ -62,7 +62,7 @@ static void fill(aphi_buffer *out, const char *text, size_t n, const char *name)
 static char *path_of(aphi_buffer *out, const struct template *t, const char *name)
 {
     aphi_buffer_format(out, "%s/", name);
-    fill(out, t->path, strlen(t->path), name);
+    expand(out, t->path, strlen(t->path), name);
     return aphi_buffer_text(out);
 }
 
@@ -77,7 +77,7 @@ static bool write_template(const struct template *t, const char *name)
 {
     aphi_buffer where = {0}, text = {0};
     const char *path = path_of(&where, t, name);
-    fill(&text, (const char *)t->text, t->n, name);
+    expand(&text, (const char *)t->text, t->n, name);
     bool fine = write_file(path, &text);
     if (!fine)
         fprintf(stderr, "antiphon: %s cannot be written: %s\n", path, strerror(errno));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_reach.c - antiphon reach MODEL: visit every partially ordered run of a message-passing program exactly once.
+ * cmd_reach.c - antiphon reach MODEL: visit every partially ordered sequence of a message-passing
+ * program exactly once.
  *
  * Idea:       workers visit the sequences (src/explore/parallel.c). Without a property, a list or a drawing, a visit
  *             only counts, which is fastest; otherwise it examines and prints the sequence, under a lock. mpirun starts
@@ -17,7 +18,7 @@
 #include "report/sequence_view.h"
 #include "alts/alts_text.h"
 #include "explore/checkpoint.h"
-#include "explore/forbidden_states.h"
+#include "explore/properties.h"
 #include "explore/distributed.h"
 #include "alts/composition.h"
 #include "explore/sequence.h"
@@ -36,30 +37,29 @@ enum { PARTS = 1000000, DRAWN_MAX = 10000, ON_PAGE = 10 };
 typedef struct reach {
     const char *model;
     aphi_alts alts;
-    aphi_compiled_model plan;
-    aphi_parallel_options team;
+    aphi_compiled_model compiled;
+    aphi_parallel_options parallel;
     uint64_t jobs, sample, seed, unroll, limit;
     size_t memory;            /* bytes; 0: no limit */
     int64_t every_ns;
-    uint64_t draw;            /* so many on the terminal, and no more are visited; 0: none */
-    const char *exclusive, *component, *page;
+    uint64_t draw;            /* sequences to draw; the search ends with them; 0: none */
+    const char *component, *page;
     enum { PRINT_ALTS, PRINT_DOT, PRINT_AUT } print_format;
-    size_t exclusive_label;   /* SIZE_MAX: no component has such an event */
-    aphi_forbidden forbidden;
-    bool print, list, races, json, states, total_orders, deadlock_free, count, local;
+    aphi_properties properties;
+    bool print, list, races, json, states, total_orders, count, local;
     aphi_local_options local_options;
-    pthread_mutex_t lock;     /* of what follows, and of stdout */
+    pthread_mutex_t lock;     /* of the fields below, and of stdout */
     uint64_t listed;
     bool violated, unwritten;
     char why[300];
     aphi_parallel_result result;
     aphi_composition graph;
     int64_t begun_ns, search_ns;
-    aphi_sequence_view *sketch;      /* if something is drawn */
+    aphi_sequence_view *view; /* if sequences are drawn */
     uint64_t drawn;
     const aphi_link *link;    /* to other processes, or NULL */
-    aphi_distributed *fleet;
-    uint64_t announced;       /* the fingerprint of what rank 0 searches */
+    aphi_distributed *distributed;
+    uint64_t announced;       /* the fingerprint of the model of rank 0 */
 } reach;
 
 typedef struct visitor {
@@ -86,15 +86,15 @@ static const aphi_option options[] = {
               "write a page with the first ten sequences, or N of --draw, and the failing one"),
     APHI_NUMBER(reach, sample, "sample", "N", 1, UINT64_MAX, "visit N random sequences instead of all"),
     APHI_NUMBER(reach, seed, "seed", "N", 0, UINT64_MAX, "seed of the sample (default: 1)"),
-    APHI_FLAG(reach, deadlock_free, "deadlock-free", "fail if a sequence ends in a deadlock"),
-    APHI_TEXT(reach, exclusive, "exclusive", "EVENT",
+    APHI_FLAG(reach, properties.deadlock_free, "deadlock-free", "fail if a sequence ends in a deadlock"),
+    APHI_TEXT(reach, properties.exclusive, "exclusive", "EVENT",
               "fail if two components can be in the state after their local event EVENT at the same time"),
-    APHI_CALL(reach, forbidden, "forbid", "A=S,B=T", take_forbidden,
+    APHI_CALL(reach, properties.forbidden, "forbid", "A=S,B=T", take_forbidden,
               "fail if components A, B, ... can be in states S, T, ... at the same time; may be repeated"),
     APHI_NUMBER(reach, limit, "limit", "N", 1, UINT64_MAX, "stop after about N sequences"),
-    APHI_TEXT(reach, team.checkpoint, "checkpoint", "FILE", "save the remaining work in FILE"),
+    APHI_TEXT(reach, parallel.checkpoint, "checkpoint", "FILE", "save the remaining work in FILE"),
     APHI_SECONDS(reach, every_ns, "every", "save a checkpoint every DURATION (default: 60s)"),
-    APHI_FLAG(reach, team.resume, "resume", "continue from the checkpoint"),
+    APHI_FLAG(reach, parallel.resume, "resume", "continue from the checkpoint"),
     APHI_SIZE(reach, memory, "memory", 1,
               "keep up to this much pending work in memory, and the rest in a file in TMPDIR; with --count: give up "
               "beyond it (default: 4096)"),
@@ -124,86 +124,51 @@ static int print_text(aphi_buffer *text, int code)
 
 /* ---- visits ------------------------------------------------------------------------------------------------------ */
 
-/* Lists the waiting components and their states. */
-static void tell_deadlock(const visitor *v, char *why, size_t size)
-{
-    const aphi_compiled_model *p = &v->r->plan;
-    size_t used = (size_t)snprintf(why, size, "it ends in a deadlock:");
-    for (size_t t = 0, told = 0; t < p->thread_count && used < size; t++)
-        if (p->states[v->sequence.end_states[t]].kind != APHI_COMPILED_TERMINAL)
-            used += (size_t)snprintf(why + used, size - used, "%s component %s waits in state %u", told++ ? "," : "",
-                                     v->r->alts.components[t].name, v->sequence.end_states[t] - p->threads[t].base);
-}
-
-static bool has_property(const reach *r)
-{
-    return r->deadlock_free || r->exclusive || r->forbidden.count;
-}
-
-static bool is_wrong(visitor *v, char *why, size_t size)
-{
-    const reach *r = v->r;
-    unsigned t, u;
-    if (r->deadlock_free && v->sequence.deadlock) {
-        tell_deadlock(v, why, size);
-        return true;
-    }
-    const char *broken = aphi_forbidden_reached(&r->forbidden, &v->sequence);
-    if (broken) {
-        snprintf(why, size, "%s can be at one time", broken);
-        return true;
-    }
-    if (r->exclusive_label == SIZE_MAX || !aphi_sequence_find_overlap(&v->sequence, r->exclusive_label, &t, &u))
-        return false;
-    snprintf(why, size, "%s and %s can both be after %s at one time", r->alts.components[t].name,
-             r->alts.components[u].name, r->exclusive);
-    return true;
-}
-
-static bool follows(const reach *r)
+/* Is this process of mpirun not rank 0? */
+static bool is_follower(const reach *r)
 {
     return r->link && r->link->rank > 0;
 }
 
-static void draw(reach *r, aphi_sequence *s, const char *wrong)
+static void draw_sequence(reach *r, aphi_sequence *s, const char *failure)
 {
-    if (!r->sketch || (!wrong && r->drawn >= (r->draw ? r->draw : ON_PAGE)))
+    if (!r->view || (!failure && r->drawn >= (r->draw ? r->draw : ON_PAGE)))
         return;
-    aphi_sequence_view_add(r->sketch, s, wrong, r->exclusive_label);
+    aphi_sequence_view_add(r->view, s, failure, r->properties.exclusive_label);
     r->drawn++;
 }
 
-/* To rank 0: what is wrong, if something is, and the sequence without its number, which it gets there. */
-static void say(reach *r, aphi_sequence *s, const char *wrong)
+/* Sends rank 0 the failure, or "", and the sequence without its number, which rank 0 assigns. */
+static void send_sequence(reach *r, aphi_sequence *s, const char *failure)
 {
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
-    fprintf(out, "%s%c", wrong ? wrong : "", 0);
-    size_t head = strlen(wrong ? wrong : "") + 1;
+    fprintf(out, "%s%c", failure ? failure : "", 0);
+    size_t head = strlen(failure ? failure : "") + 1;
     s->number = 0;
     aphi_sequence_write(s, out, r->races);
     fclose(out);
     const char *rest = text + head + strlen("{\"sequence\":0");
     memmove(text + head, rest, n - (size_t)(rest - text));
-    aphi_distributed_send(r->fleet, text, n - strlen("{\"sequence\":0"));
+    aphi_distributed_send(r->distributed, text, n - strlen("{\"sequence\":0"));
     free(text);
 }
 
-/* At rank 0: what another said. */
-static bool hear(void *context, const char *bytes, size_t n)
+/* At rank 0: prints a sequence of another rank. */
+static bool receive_sequence(void *context, const char *bytes, size_t n)
 {
     reach *r = context;
     const char *end = memchr(bytes, 0, n);
     pthread_mutex_lock(&r->lock);
-    bool wrong = end > bytes;
+    bool failed = end > bytes;
     if (end && !r->violated) {
-        FILE *out = wrong && !r->list ? stderr : stdout;
+        FILE *out = failed && !r->list ? stderr : stdout;
         fprintf(out, "{\"sequence\":%llu", (unsigned long long)++r->listed);
         fwrite(end + 1, 1, n - (size_t)(end + 1 - bytes), out);
         r->unwritten |= ferror(stdout);
-        r->violated = wrong;
-        if (wrong)
+        r->violated = failed;
+        if (failed)
             snprintf(r->why, sizeof r->why, "%.*s", (int)(end - bytes), bytes);
     }
     bool go_on = !r->violated && !r->unwritten && !(r->limit && r->listed >= r->limit);
@@ -211,37 +176,37 @@ static bool hear(void *context, const char *bytes, size_t n)
     return go_on;
 }
 
-/* Tells the sequence; the lock is held. False: that was enough. */
-static bool tell_sequence(reach *r, aphi_sequence *s, const char *wrong)
+/* Prints, draws or sends the sequence; the lock is held. Returns false to end the search. */
+static bool take_sequence(reach *r, aphi_sequence *s, const char *failure)
 {
     if (r->violated)
         return false; /* another worker has ended the search */
     s->number = ++r->listed;
-    if (follows(r))
-        say(r, s, wrong);
-    else if (r->list || wrong)
-        aphi_sequence_write(s, wrong && !r->list ? stderr : stdout, r->races);
-    draw(r, s, wrong);
+    if (is_follower(r))
+        send_sequence(r, s, failure);
+    else if (r->list || failure)
+        aphi_sequence_write(s, failure && !r->list ? stderr : stdout, r->races);
+    draw_sequence(r, s, failure);
     r->unwritten |= ferror(stdout);
-    r->violated = wrong;
-    if (wrong)
-        snprintf(r->why, sizeof r->why, "%s", wrong);
-    /* Beyond the limit, what other workers have at hand is told too: it is counted, and will not come again. */
-    return !wrong && !r->unwritten && !(r->limit && r->list && r->listed >= r->limit) &&
+    r->violated = failure;
+    if (failure)
+        snprintf(r->why, sizeof r->why, "%s", failure);
+    /* Beyond the limit, the sequences of other workers are printed too: they are counted, and will not come again. */
+    return !failure && !r->unwritten && !(r->limit && r->list && r->listed >= r->limit) &&
            !(r->draw && r->drawn >= r->draw);
 }
 
-static bool visit(void *context, aphi_explorer *e)
+static bool visit_sequence(void *context, aphi_explorer *e)
 {
     visitor *v = context;
     reach *r = v->r;
     char why[300];
     aphi_sequence_load(&v->sequence, e);
-    bool wrong = is_wrong(v, why, sizeof why);
-    if (!wrong && !r->list && !r->sketch)
+    bool failed = aphi_properties_violated(&r->properties, &v->sequence, &r->compiled, why, sizeof why);
+    if (!failed && !r->list && !r->view)
         return true;
     pthread_mutex_lock(&r->lock);
-    bool go_on = tell_sequence(r, &v->sequence, wrong ? why : NULL);
+    bool go_on = take_sequence(r, &v->sequence, failed ? why : NULL);
     pthread_mutex_unlock(&r->lock);
     return go_on;
 }
@@ -252,7 +217,7 @@ static void show_progress(uint64_t sequences, double share)
     aphi_progress_at((uint64_t)(share * PARTS));
 }
 
-static uint64_t choose(void *context, uint64_t n)
+static uint64_t choose_random(void *context, uint64_t n)
 {
     uint64_t *seed = context, x = *seed += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -260,40 +225,41 @@ static uint64_t choose(void *context, uint64_t n)
     return (x ^ x >> 31) % n;
 }
 
-static void take_sample(reach *r, visitor *v)
+static void visit_sample(reach *r, visitor *v)
 {
-    aphi_explorer *e = aphi_explorer_open(&r->plan, v ? visit : NULL, v);
+    aphi_explorer *e = aphi_explorer_open(&r->compiled, v ? visit_sequence : NULL, v);
     for (uint64_t found = 0; found < r->sample && !aphi_interrupted && !aphi_explorer_stopped(e);)
-        found += aphi_explorer_random_run(e, choose, &r->seed);
+        found += aphi_explorer_random_run(e, choose_random, &r->seed);
     r->result.stats = aphi_explorer_stats(e);
     r->result.end = aphi_interrupted ? APHI_PARALLEL_STOPPED : APHI_PARALLEL_DONE;
     aphi_explorer_close(e);
 }
 
-static void search(reach *r)
+static void search_sequences(reach *r)
 {
-    bool looks = r->list || has_property(r) || r->sketch;
+    bool examines = r->list || aphi_properties_any(&r->properties) || r->view;
     visitor *visitors = aphi_alloc_zero(r->jobs * sizeof *visitors);
     void **contexts = aphi_alloc_zero(r->jobs * sizeof *contexts);
     for (size_t i = 0; i < r->jobs; i++) {
         visitors[i].r = r;
-        aphi_sequence_open(&visitors[i].sequence, &r->plan);
+        aphi_sequence_open(&visitors[i].sequence, &r->compiled);
         contexts[i] = &visitors[i];
     }
-    r->team.model = &r->plan;
-    r->team.jobs = (unsigned)r->jobs;
-    r->team.visit = looks ? visit : NULL;
-    r->team.contexts = contexts;
-    r->team.checkpoint_interval = (double)r->every_ns / 1e9;
-    r->team.limit = r->limit;
-    r->team.memory = r->memory;
-    r->team.stop = &aphi_interrupted;
-    r->team.progress = show_progress;
+    r->parallel.model = &r->compiled;
+    r->parallel.jobs = (unsigned)r->jobs;
+    r->parallel.visit = examines ? visit_sequence : NULL;
+    r->parallel.contexts = contexts;
+    r->parallel.checkpoint_interval = (double)r->every_ns / 1e9;
+    r->parallel.limit = r->limit;
+    r->parallel.memory = r->memory;
+    r->parallel.stop = &aphi_interrupted;
+    r->parallel.progress = show_progress;
     if (r->sample) {
-        take_sample(r, looks ? visitors : NULL);
+        visit_sample(r, examines ? visitors : NULL);
     } else {
         aphi_progress_begin("searching, in parts of a million", PARTS);
-        r->result = r->fleet ? aphi_distributed_search(r->fleet, &r->team) : aphi_parallel_search(&r->team);
+        r->result = r->distributed ? aphi_distributed_search(r->distributed, &r->parallel)
+                                   : aphi_parallel_search(&r->parallel);
         aphi_progress_end();
     }
     for (size_t i = 0; i < r->jobs; i++)
@@ -302,7 +268,7 @@ static void search(reach *r)
     free(contexts);
 }
 
-/* ---- telling ----------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static int exit_of(const reach *r)
 {
@@ -320,105 +286,54 @@ static int exit_of(const reach *r)
         return APHI_EXIT_INTERRUPTED;
     if (r->graph.overflow)
         return APHI_EXIT_UNKNOWN;
-    if (r->draw && r->drawn >= r->draw && !has_property(r))
-        return APHI_EXIT_PASS; /* all that was asked for is done */
+    if (r->draw && r->drawn >= r->draw && !aphi_properties_any(&r->properties))
+        return APHI_EXIT_PASS; /* all requested sequences were drawn */
     return r->result.end == APHI_PARALLEL_STOPPED ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
 }
 
-static void tell_json(const reach *r)
+static aphi_reach_result result_of(const reach *r)
 {
-    const aphi_explore_stats *told = &r->result.stats;
-    char wide[APHI_UINT128_TEXT];
-    printf("{\"model\":\"%s\",\"complete\":%s,\"%s\":%llu,\"deadlocks\":%llu,\"blocked\":%llu", r->alts.name,
-           r->result.end == APHI_PARALLEL_DONE && !r->sample ? "true" : "false", r->sample ? "sampled" : "po",
-           (unsigned long long)told->sequences, (unsigned long long)told->deadlocks, (unsigned long long)told->blocked);
-    if (r->states)
-        printf(",\"states\":%llu,\"transitions\":%llu", (unsigned long long)r->graph.states,
-               (unsigned long long)r->graph.transitions);
-    if (r->total_orders && !r->graph.overflow)
-        printf(",\"total_orders\":%s", aphi_uint128_text(r->graph.paths, wide));
-    if (has_property(r))
-        printf(",\"holds\":%s", r->violated ? "false" : "true");
-    printf(",\"seconds\":%.6f}\n", (double)r->search_ns / 1e9);
+    return (aphi_reach_result){.model = r->alts.name, .stats = r->result.stats,
+                               .done = r->result.end == APHI_PARALLEL_DONE, .sampled = r->sample, .states = r->states,
+                               .total_orders = r->total_orders, .graph = r->graph,
+                               .has_property = aphi_properties_any(&r->properties), .violated = r->violated,
+                               .number = r->listed, .why = r->why, .ns = r->search_ns};
 }
 
-static void put_graph(aphi_buffer *out, const reach *r)
-{
-    if (r->states) {
-        aphi_buffer_str(out, "  interleaved: ");
-        aphi_report_count(out, r->graph.states);
-        aphi_buffer_str(out, " states and ");
-        aphi_report_count(out, r->graph.transitions);
-        aphi_buffer_str(out, " transitions, up to strong bisimulation\n");
-    }
-    if (r->total_orders) {
-        char wide[APHI_UINT128_TEXT];
-        aphi_buffer_format(out, "  total orders: %s\n",
-                           r->graph.overflow ? "more than 128 bits hold" : aphi_uint128_text(r->graph.paths, wide));
-    }
-}
-
-static void put_text(aphi_buffer *out, const reach *r)
-{
-    const aphi_explore_stats *told = &r->result.stats;
-    aphi_buffer_format(out, "%s: ", r->alts.name);
-    aphi_report_count(out, told->sequences);
-    aphi_buffer_format(out, " %ssequence%s", r->sample ? "random " : "", told->sequences == 1 ? "" : "s");
-    if (r->result.end != APHI_PARALLEL_DONE)
-        aphi_buffer_str(out, " so far");
-    aphi_buffer_str(out, ", ");
-    aphi_report_count(out, told->deadlocks);
-    aphi_buffer_format(out, " of them deadlock%s, in ", told->deadlocks == 1 ? "s" : "");
-    aphi_report_duration(out, r->search_ns);
-    aphi_buffer_byte(out, '\n');
-    if (r->violated)
-        aphi_buffer_format(out, "  sequence %llu is wrong: %s\n", (unsigned long long)r->listed, r->why);
-    else if (has_property(r))
-        aphi_buffer_format(out, "  %s\n",
-                           r->result.end == APHI_PARALLEL_DONE ? "none is wrong" : "none so far is wrong");
-    put_graph(out, r);
-}
-
-static void tell_text(const reach *r)
-{
-    aphi_buffer out = {0};
-    put_text(&out, r);
-    fwrite(out.data, 1, out.n, r->list ? stderr : stdout);
-    aphi_buffer_free(&out);
-}
-
-static void end_sketch(reach *r)
+static void close_view(reach *r)
 {
     aphi_buffer lead = {0};
-    put_text(&lead, r);
+    aphi_reach_result result = result_of(r);
+    aphi_reach_report_text(&lead, &result);
     char *text = aphi_buffer_text(&lead);
     for (char *at = text; (at = strchr(at, '\n'));)
         *at = at[1] ? ';' : '.';
-    if (!aphi_sequence_view_close(r->sketch, text)) {
-        fprintf(stderr, "antiphon: %s cannot be written: %s\n", r->page, strerror(errno));
+    if (!aphi_sequence_view_close(r->view, text)) {
+        aphi_complain("%s cannot be written: %s", r->page, strerror(errno));
         r->unwritten = true;
     }
     free(text);
 }
 
-static int tell(reach *r)
+static int write_report(reach *r)
 {
+    aphi_buffer out = {0};
+    aphi_reach_result result = result_of(r);
     if (r->result.why[0])
-        fprintf(stderr, "antiphon: %s\n", r->result.why);
-    if (r->result.end != APHI_PARALLEL_UNREADABLE) {
-        if (r->json)
-            tell_json(r);
-        else
-            tell_text(r);
-    }
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "antiphon: the result could not be written: %s\n", strerror(errno));
-        r->unwritten = true;
-    }
+        aphi_complain("%s", r->result.why);
+    if (r->result.end == APHI_PARALLEL_UNREADABLE)
+        return exit_of(r);
+    if (r->json)
+        aphi_reach_report_json(&out, &result);
+    else
+        aphi_reach_report_text(&out, &result);
+    fwrite(out.data, 1, out.n, r->list ? stderr : stdout);
+    aphi_buffer_free(&out);
+    r->unwritten |= aphi_written(0) != 0;
     return exit_of(r);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static int print_model(reach *r)
 {
@@ -426,76 +341,60 @@ static int print_model(reach *r)
     if (component == SIZE_MAX)
         return aphi_usage("--component %s: %s has no component of that name", r->component, r->alts.name);
     if (r->print_format == PRINT_AUT && !r->component)
-        return aphi_usage("--print aut needs --component NAME: a file holds one component");
+        return aphi_usage("--print aut: needs --component NAME; a file has one component");
     if (r->print_format == PRINT_AUT)
         aphi_aut_write(&r->alts, component, stdout);
     else if (r->print_format == PRINT_DOT)
         aphi_dot_write(&r->alts, stdout);
     else
         aphi_alts_write(&r->alts, stdout);
-    return fflush(stdout) || ferror(stdout) ? APHI_EXIT_WRITE : APHI_EXIT_PASS;
+    return aphi_written(APHI_EXIT_PASS);
 }
 
-/* Tells the others, when nothing can go wrong here any more. */
-static void announce(reach *r, uint64_t fingerprint)
+/* Tells the other ranks that the model is valid here. */
+static void announce_model(reach *r, uint64_t fingerprint)
 {
-    if (!r->link || follows(r))
+    if (!r->link || is_follower(r))
         return;
     r->announced = fingerprint;
-    aphi_distributed_announce_model(r->fleet, fingerprint);
+    aphi_distributed_announce_model(r->distributed, fingerprint);
 }
 
-/* The label of a local event of some component; SIZE_MAX: there is none, though messages may have that label. */
-static size_t local_event(const aphi_alts *a, const char *name)
+static int run_compiled(reach *r, uint64_t fingerprint)
 {
-    size_t label = aphi_alts_label_named(a, name);
-    for (size_t t = 0; t < a->component_count; t++) {
-        const aphi_alts_component *c = &a->components[t];
-        for (uint32_t i = 0; i < c->first[c->states]; i++)
-            if (c->moves[i].op == APHI_ALTS_LOCAL && c->moves[i].label == label)
-                return label;
-    }
-    return SIZE_MAX;
-}
-
-static int run_plan(reach *r, uint64_t fingerprint)
-{
-    r->exclusive_label = r->exclusive ? local_event(&r->alts, r->exclusive) : SIZE_MAX;
-    if (r->exclusive && r->exclusive_label == SIZE_MAX)
-        return aphi_usage("--exclusive %s: %s has no local event of that name", r->exclusive, r->alts.name);
-    if (!aphi_forbidden_parse(&r->forbidden, &r->plan, r->why, sizeof r->why))
-        return aphi_usage("--forbid %s", r->why);
-    bool measures = (r->states || r->total_orders) && !follows(r);
+    if (!aphi_properties_resolve(&r->properties, &r->compiled, r->why, sizeof r->why))
+        return aphi_usage("%s", r->why);
+    bool measures = (r->states || r->total_orders) && !is_follower(r);
     if (measures && !aphi_composition_measure(&r->alts, &r->graph, &aphi_interrupted, r->why, sizeof r->why)) {
-        fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
+        aphi_complain("%s: %s", r->model, r->why);
         return aphi_interrupted ? APHI_EXIT_INTERRUPTED : APHI_EXIT_PROGRAM_LARGE;
     }
     if (r->draw || r->page)
-        r->sketch = aphi_sequence_view_open(&r->plan, r->draw, r->page);
-    announce(r, fingerprint);
+        r->view = aphi_sequence_view_open(&r->compiled, r->draw, r->page);
+    announce_model(r, fingerprint);
     r->begun_ns = aphi_clock_ns();
-    search(r);
+    search_sequences(r);
     r->search_ns = aphi_clock_ns() - r->begun_ns;
-    if (r->sketch)
-        end_sketch(r);
-    return follows(r) && r->result.end != APHI_PARALLEL_SPILL_FAILED ? APHI_EXIT_PASS : tell(r);
+    if (r->view)
+        close_view(r);
+    return is_follower(r) && r->result.end != APHI_PARALLEL_SPILL_FAILED ? APHI_EXIT_PASS : write_report(r);
 }
 
 static int run_search(reach *r)
 {
-    if (!aphi_compiled_model_build(&r->plan, &r->alts, r->why, sizeof r->why)) {
-        fprintf(stderr, "antiphon: %s: %s\n", r->model, r->why);
+    if (!aphi_compiled_model_build(&r->compiled, &r->alts, r->why, sizeof r->why)) {
+        aphi_complain("%s: %s", r->model, r->why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
-    uint64_t own = aphi_checkpoint_fingerprint(&r->plan);
+    uint64_t own = aphi_checkpoint_fingerprint(&r->compiled);
     int code = APHI_EXIT_RANKS;
-    if (follows(r) && own != r->announced) {
-        fprintf(stderr, "antiphon: %s: the process of rank %d has another model of that name than the one of rank 0; "
-                        "it must be the same on all machines\n", r->model, r->link->rank);
+    if (is_follower(r) && own != r->announced) {
+        aphi_complain("%s: rank %d has another model of that name than rank 0; use the same on all machines", r->model,
+                      r->link->rank);
     } else {
-        code = run_plan(r, own);
+        code = run_compiled(r, own);
     }
-    aphi_compiled_model_free(&r->plan);
+    aphi_compiled_model_free(&r->compiled);
     return code;
 }
 
@@ -527,16 +426,16 @@ static void show_count_progress(double share)
 static int count_sequences(reach *r)
 {
     aphi_buffer out = {0};
-    if (!aphi_compiled_model_build(&r->plan, &r->alts, r->why, sizeof r->why)) {
+    if (!aphi_compiled_model_build(&r->compiled, &r->alts, r->why, sizeof r->why)) {
         aphi_complain("%s: %s", r->alts.name, r->why);
         return APHI_EXIT_PROGRAM_LARGE;
     }
     int64_t begun = aphi_clock_ns();
     aphi_progress_begin("counting, in parts of a million", PARTS);
-    aphi_sequence_count c = aphi_count_sequences(&r->plan, r->memory ? r->memory : COUNTING_BYTES, &aphi_interrupted,
-                                                 show_count_progress);
+    aphi_sequence_count c = aphi_count_sequences(&r->compiled, r->memory ? r->memory : COUNTING_BYTES,
+                                                 &aphi_interrupted, show_count_progress);
     aphi_progress_end();
-    aphi_compiled_model_free(&r->plan);
+    aphi_compiled_model_free(&r->compiled);
     if (r->json)
         aphi_reach_report_count_json(&out, &r->alts, &c, aphi_clock_ns() - begun);
     else
@@ -567,37 +466,36 @@ static int run(reach *r)
     return code;
 }
 
-/* One of several processes. The others look for the model only when rank 0 has it: what is wrong with it is told
+/* One of several processes of mpirun. The others open the model only after rank 0 has, so that an error is printed
  * once. */
 static int run_together(reach *r)
 {
     int code = APHI_EXIT_PASS;
     if (r->sample || r->draw || r->page || r->count || r->local || r->print)
-        return aphi_usage("--sample, --draw, --report, --count, --local and --print are for one process: without "
-                          "mpirun, please");
+        return aphi_usage("--sample, --draw, --report, --count, --local, --print: not with mpirun");
     r->link = aphi_mpirun_join();
     if (!r->link)
         return APHI_EXIT_RANKS;
-    r->fleet = aphi_distributed_open(r->link, hear, r);
-    bool begins = !follows(r) || (r->announced = aphi_distributed_await_model(r->fleet)) != 0;
+    r->distributed = aphi_distributed_open(r->link, receive_sequence, r);
+    bool begins = !is_follower(r) || (r->announced = aphi_distributed_await_model(r->distributed)) != 0;
     if (begins)
         code = run(r);
-    if (follows(r) ? code != APHI_EXIT_PASS : code == APHI_EXIT_RANKS || code == APHI_EXIT_PENDING) {
+    if (is_follower(r) ? code != APHI_EXIT_PASS : code == APHI_EXIT_RANKS || code == APHI_EXIT_PENDING) {
         fflush(NULL);
         r->link->abandon(r->link->context, code);
     }
-    if (!r->announced && !follows(r))
-        aphi_distributed_announce_model(r->fleet, 0);
+    if (!r->announced && !is_follower(r))
+        aphi_distributed_announce_model(r->distributed, 0);
     r->link->close(r->link->context);
-    aphi_distributed_close(r->fleet);
+    aphi_distributed_close(r->distributed);
     return code;
 }
 
-/* Asked for something that only visits, or interleavings, can tell. */
+/* Is there an option that needs visits, or interleavings? */
 static bool needs_search(const reach *r)
 {
-    return r->list || r->sample || r->states || r->total_orders || has_property(r) || r->team.checkpoint || r->limit ||
-           r->print || r->draw || r->page;
+    return r->list || r->sample || r->states || r->total_orders || r->parallel.checkpoint || r->limit || r->print ||
+           r->draw || r->page || aphi_properties_any(&r->properties);
 }
 
 /* Negative: go on; else the exit code. */
@@ -615,9 +513,9 @@ static int check_options(const reach *r)
         return aphi_usage("--local: of the other options, only -j, --unroll and --json go with it");
     if (r->count && (r->jobs > 1 || needs_search(r)))
         return aphi_usage("--count: of the other options, only --memory, --unroll and --json go with it");
-    if (r->team.resume && !r->team.checkpoint)
+    if (r->parallel.resume && !r->parallel.checkpoint)
         return aphi_usage("--resume: needs --checkpoint FILE");
-    if (r->sample && (r->team.checkpoint || r->limit || r->memory))
+    if (r->sample && (r->parallel.checkpoint || r->limit || r->memory))
         return aphi_usage("--sample: not with --checkpoint, --limit or --memory");
     return -1;
 }
@@ -634,7 +532,7 @@ static int reach_command(int count, char **words)
             r.jobs = 1; /* one worker visits neighbouring sequences one after the other */
         code = aphi_mpirun_is_used() ? run_together(&r) : run(&r);
     }
-    aphi_forbidden_free(&r.forbidden);
+    aphi_forbidden_free(&r.properties.forbidden);
     return code;
 }
 

@@ -6,7 +6,7 @@
  *             the C library. Called inside a step, they leave the step, as a crash does; called by another function of
  *             the model, they end the program with the code of a crash. A model must not end us with the code of a
  *             pass.
- * Not done:   the system call, made by hand: whoever does that means it. */
+ * Not done:   direct system calls are not intercepted. */
 #include "cli/exit_guard.h"
 
 #include "cli/exit_codes.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mpirun.c - whether mpirun has started this process as one of several, and the way to the others.
+ * mpirun.c - detection of mpirun, and the link to the other processes.
  *
- * Idea: MPI is loaded only then: the program itself is not linked with it, runs where there is none, and starts as
- *       quickly as before. Those who start processes tell them their number in the environment. */
+ * Idea: MPI is loaded only if mpirun has started the process: the program is not linked with it, runs without it, and
+ *       starts as quickly. Launchers pass the number of processes in the environment. */
 #include "cli/mpirun.h"
 
 #include "base/buffer.h"
+#include "base/options.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 #define LIBRARY "libantiphon-mpi.so"
 
-/* Open MPI; MPICH and its kin; those who use PMIx alone say no more than that. */
+/* Variables of Open MPI, of MPICH, and of launchers with PMIx only. */
 bool aphi_mpirun_is_used(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
@@ -28,7 +29,7 @@ bool aphi_mpirun_is_used(void)
     return false;
 }
 
-static void *load_beside(const char *folder)
+static void *load_from(const char *folder)
 {
     char program[4096];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -44,27 +45,26 @@ static void *load_beside(const char *folder)
     return library;
 }
 
-static void *load(void)
+static void *load_library(void)
 {
-    void *library = load_beside("");
-    library = library ? library : load_beside("../lib/");
-    library = library ? library : load_beside("../lib/x86_64-linux-gnu/");
+    void *library = load_from("");
+    library = library ? library : load_from("../lib/");
+    library = library ? library : load_from("../lib/x86_64-linux-gnu/");
     return library ? library : dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 }
 
 const aphi_link *aphi_mpirun_join(void)
 {
-    void *library = load();
+    void *library = load_library();
     if (!library) {
-        fprintf(stderr, "antiphon: mpirun has started several processes, but %s cannot be loaded: %s. It is built "
-                        "where MPI is installed (Debian: libopenmpi-dev)\n", LIBRARY, dlerror());
+        aphi_complain("%s cannot be loaded: %s; build Antiphon with MPI (Debian: libopenmpi-dev)", LIBRARY, dlerror());
         return NULL;
     }
     aphi_link_opener *opener;
     *(void **)&opener = dlsym(library, APHI_LINK_OPENER);
     const aphi_link *link = opener ? opener() : NULL;
     if (!link || link->version != APHI_LINK_VERSION) {
-        fprintf(stderr, "antiphon: %s is of another version, or MPI does not start\n", LIBRARY);
+        aphi_complain("%s has another version, or MPI does not start", LIBRARY);
         return NULL;
     }
     return link;

@@ -8,6 +8,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- searches ---------------------------------------------------------------------------------------------------- */
+
+void aphi_reach_report_json(aphi_buffer *out, const aphi_reach_result *r)
+{
+    const aphi_explore_stats *stats = &r->stats;
+    char wide[APHI_UINT128_TEXT];
+    aphi_buffer_format(out, "{\"model\":\"%s\",\"complete\":%s,\"%s\":%llu,\"deadlocks\":%llu,\"blocked\":%llu",
+                       r->model, r->done && !r->sampled ? "true" : "false", r->sampled ? "sampled" : "po",
+                       (unsigned long long)stats->sequences, (unsigned long long)stats->deadlocks,
+                       (unsigned long long)stats->blocked);
+    if (r->states)
+        aphi_buffer_format(out, ",\"states\":%llu,\"transitions\":%llu", (unsigned long long)r->graph.states,
+                           (unsigned long long)r->graph.transitions);
+    if (r->total_orders && !r->graph.overflow)
+        aphi_buffer_format(out, ",\"total_orders\":%s", aphi_uint128_text(r->graph.paths, wide));
+    if (r->has_property)
+        aphi_buffer_format(out, ",\"holds\":%s", r->violated ? "false" : "true");
+    aphi_buffer_format(out, ",\"seconds\":%.6f}\n", (double)r->ns / 1e9);
+}
+
+static void put_graph(aphi_buffer *out, const aphi_reach_result *r)
+{
+    if (r->states) {
+        aphi_buffer_str(out, "  interleaved: ");
+        aphi_report_count(out, r->graph.states);
+        aphi_buffer_str(out, " states and ");
+        aphi_report_count(out, r->graph.transitions);
+        aphi_buffer_str(out, " transitions, up to strong bisimulation\n");
+    }
+    if (r->total_orders) {
+        char wide[APHI_UINT128_TEXT];
+        aphi_buffer_format(out, "  total orders: %s\n",
+                           r->graph.overflow ? "more than 2^128" : aphi_uint128_text(r->graph.paths, wide));
+    }
+}
+
+void aphi_reach_report_text(aphi_buffer *out, const aphi_reach_result *r)
+{
+    const aphi_explore_stats *stats = &r->stats;
+    aphi_buffer_format(out, "%s: ", r->model);
+    aphi_report_count(out, stats->sequences);
+    aphi_buffer_format(out, " %ssequence%s", r->sampled ? "random " : "", stats->sequences == 1 ? "" : "s");
+    if (!r->done)
+        aphi_buffer_str(out, " so far");
+    aphi_buffer_str(out, ", ");
+    aphi_report_count(out, stats->deadlocks);
+    aphi_buffer_format(out, " of them deadlock%s, in ", stats->deadlocks == 1 ? "s" : "");
+    aphi_report_duration(out, r->ns);
+    aphi_buffer_byte(out, '\n');
+    if (r->violated)
+        aphi_buffer_format(out, "  sequence %llu fails: %s\n", (unsigned long long)r->number, r->why);
+    else if (r->has_property)
+        aphi_buffer_format(out, "  %s\n",
+                           r->done ? "no sequence fails" : "no sequence fails so far");
+    put_graph(out, r);
+}
+
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 void aphi_reach_report_count_json(aphi_buffer *out, const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns)

@@ -170,7 +170,7 @@ rejects '{"threads":{"A":[{"op":"send","label":"m","port":"to_b","peer":"C","syn
 rejects '{"threads":{"B":[{"op":"receive","label":"m","port":"to_b","peer":"A","sync":true,"peer_index":0}]}}' 'from 1'
 : >"$dir/empty"
 run 71 explore --replay "$dir/empty" ./wrong send 1
-err 'holds no sequence'
+err 'no sequences'
 run 71 explore --replay "$dir/no-such" ./wrong send 1
 err 'No such file'
 

@@ -39,7 +39,7 @@ check 'more than one process prints' test "$(wc -l <"$dir/out")" -eq 1
 # ---- properties ------------------------------------------------------------------------------------------------------
 
 together 2 0 reach --exclusive enter --deadlock-free dme-3
-out 'none is wrong'
+out 'no sequence fails'
 cat >"$dir/careless.alts" <<'END'
 alts careless
 component A
@@ -57,7 +57,7 @@ behaviour B states 4 initial 0
 END
 run 1 reach --deadlock-free "$dir/careless.alts"
 together 3 1 reach --deadlock-free "$dir/careless.alts"
-out 'is wrong: it ends in a deadlock: component A waits in state 2, component B waits in state 2'
+out 'fails: it ends in a deadlock: component A waits in state 2, component B waits in state 2'
 check 'the sequence is not printed once' test "$(grep -c '{"sequence":1,"deadlock":true' "$dir/err")" -eq 1
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ check 'not one message' test "$(grep -c 'there is no program' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --exclusive nothing
 check 'not one message' test "$(grep -c 'no local event of that name' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --draw 1
-err 'are for one process'
+err 'not with mpirun'
 
 # Another model of the same name, as on another machine.
 mkdir "$dir/here" "$dir/there"
@@ -129,7 +129,7 @@ timeout $hang_s mpirun -n 1 -wdir "$dir/here" "$ANTIPHON" reach m.alts : -n 1 -w
     >"$dir/out" 2>"$dir/err" </dev/null
 code=$?
 check 'the other model is accepted' test $code -eq 67
-err 'the process of rank 1 has another model'
+err 'rank 1 has another model'
 
 # Without the library.
 mkdir "$dir/alone"

@@ -93,7 +93,7 @@ check 'the same seed draws another sample' cmp -s "$dir/sample" "$dir/again"
 # ---- properties ------------------------------------------------------------------------------------------------------
 
 run 0 reach --exclusive enter --deadlock-free dme-3
-out 'none is wrong'
+out 'no sequence fails'
 run 0 reach --exclusive enter tdme
 run 2 reach --exclusive nothing tdme
 err '--exclusive nothing: tdme has no local event of that name'
@@ -120,14 +120,14 @@ run 0 reach "$dir/careless.alts"
 out 'careless: 1 sequence, 1 of them deadlocks'
 err 'component A, state 2: it receives from a, but no component sends to that port'
 run 1 reach --exclusive enter "$dir/careless.alts"
-out 'sequence 1 is wrong: A and B can both be after enter at one time'
+out 'sequence 1 fails: A and B can both be after enter at the same time'
 err '"label":"enter"'
 run 1 reach --forbid A=1,B=1 "$dir/careless.alts"
-out 'sequence 1 is wrong: A=1,B=1 can be at one time'
+out 'sequence 1 fails: A=1,B=1 can hold at the same time'
 run 1 reach --forbid A=0,B=3 --forbid B=2,A=2 "$dir/careless.alts"
-out 'sequence 1 is wrong: B=2,A=2 can be at one time'
+out 'sequence 1 fails: B=2,A=2 can hold at the same time'
 run 0 reach --forbid A=3 --forbid A=0,B=3 "$dir/careless.alts" # the token is never received
-out 'none is wrong'
+out 'no sequence fails'
 run 2 reach --forbid A=1,C=1 "$dir/careless.alts"
 err '--forbid A=1,C=1: careless has no component C'
 run 2 reach --forbid A=4 "$dir/careless.alts"
@@ -333,7 +333,7 @@ check 'a program is accepted as a server' test $? -ne 0
 printf '#include <antiphon/model.h>\nstatic void s(aph *m, aph_value *v) { (void)v; aph_recv(m); }\n' >"$dir/server.c"
 printf 'static const aph_model x = {.version = APH_MODEL_VERSION, .name = "x", .step = s};\nAPH_MODEL(x)\n' >>"$dir/server.c"
 run 36 reach "$dir/server.c"
-err 'is a model of a server'
+err 'a model of a server, not of a program'
 
 # ---- signals ---------------------------------------------------------------------------------------------------------
 
@@ -396,7 +396,7 @@ run 0 reach --unroll 2 --list "$dir/met.alts"
 check 'a round is not completed' test "$(grep -o '"label":"met"' "$dir/out" | wc -l)" -eq 4
 wrong 60 'm.alts:7: a move is' '0 1 post q x\n'
 run 30 reach nothing
-err 'there is no program nothing'
+err 'nothing: no such program'
 run 30 reach dp-1
 run 31 reach "$dir/nothing.alts"
 
