@@ -114,7 +114,7 @@ run 3 reach dme-4 --checkpoint "$dir/left" --resume --limit 1
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 together 2 30 reach no-such-program
-check 'not one message' test "$(grep -c 'there is no program' "$dir/err")" -eq 1
+check 'not one message' test "$(grep -c 'no such program' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --exclusive nothing
 check 'not one message' test "$(grep -c 'no local event of that name' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --draw 1
