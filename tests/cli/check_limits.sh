@@ -58,7 +58,7 @@ run 1 check etag-kv "$dir/unknowns" "$dir/unknowns"
 grep -vE '^(fail|verdict) |^2 files' "$dir/out" >"$dir/one"
 run 1 check -j 2 etag-kv "$dir/unknowns" "$dir/unknowns"
 grep -vE '^(fail|verdict) |^2 files' "$dir/out" >"$dir/many"
-check 'what -j 2 shows differs' cmp -s "$dir/one" "$dir/many"
+check 'the report of -j 2 differs' cmp -s "$dir/one" "$dir/many"
 
 # Limits: the verdict is unknown.
 exponential >"$dir/exponential"

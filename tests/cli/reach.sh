@@ -100,7 +100,7 @@ err '--exclusive nothing: tdme has no local event of that name'
 run 2 reach --exclusive choose dme-3 # a message of that name
 err '--exclusive choose: dme-3 has no local event of that name'
 
-# Two components that enter without asking and end in a deadlock.
+# Two components that enter without exclusion and end in a deadlock.
 cat >"$dir/careless.alts" <<'EOF'
 alts careless
 component A

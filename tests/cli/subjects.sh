@@ -9,7 +9,7 @@
 find_python
 export no_proxy='*'
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
-chmod 711 "$dir" # as root, Apache runs as another user, who needs access
+chmod 711 "$dir" # as root, Apache runs as another user that needs access
 export TMPDIR=$dir/tmp
 mkdir "$TMPDIR"
 chmod 711 "$TMPDIR"

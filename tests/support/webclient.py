@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# webclient.py - a client that shows what a web server does, byte by byte; for tests/cli/web.sh.
+# webclient.py - checks of a web server, byte by byte; for tests/cli/web.sh.
 #
 # usage: python3 webclient.py PORT right PID [MEGABYTES]
 #        python3 webclient.py PORT mutant N right|wrong
 #
-# right: every check that a right server passes, hostile clients included. PID is the server's, MEGABYTES what it may have
-# taken at most. mutant: the sequence of mutant N is answered as the right server does, or as the mutant does.
+# right: all checks that a correct server passes, also with hostile clients. PID is the process of the server, MEGABYTES the
+# limit of its peak memory. mutant: the responses to the sequence of mutant N are those of the correct server, or of the mutant.
 #
-# Prints what differs; exit code 1 if something does. Nothing waits longer than PATIENCE.
+# Prints the differences; exit code 1 if there are any. An operation waits up to PATIENCE seconds.
 import random
 import re
 import resource
@@ -18,17 +18,17 @@ import sys
 import time
 from email.utils import formatdate, parsedate_to_datetime
 
-PATIENCE = 60
+PATIENCE = 200
 port = int(sys.argv[1])
 OLD = 'Sun, 06 Nov 1994 08:49:37 GMT'
 FUTURE = formatdate(time.time() + 1000000, usegmt=True)
 
 
-class Garbled(Exception):
-    """What came is not an answer."""
+class Malformed(Exception):
+    """The received bytes are not a response."""
 
 
-class Answer:
+class Response:
     def __init__(self, status, fields, body):
         self.status, self.fields, self.body = status, fields, body
 
@@ -57,25 +57,25 @@ class Client:
     def take(self, count):
         while len(self.rest) < count:
             if not self.more():
-                raise Garbled('closed in the middle: %r' % self.rest[:100])
+                raise Malformed('closed in the middle: %r' % self.rest[:100])
         data, self.rest = self.rest[:count], self.rest[count:]
         return data
 
     def line(self):
         while b'\n' not in self.rest:
             if not self.more():
-                raise Garbled('closed in the middle of a line: %r' % self.rest[:100])
+                raise Malformed('closed in the middle of a line: %r' % self.rest[:100])
         line, self.rest = self.rest.split(b'\n', 1)
         if not line.endswith(b'\r'):
-            raise Garbled('no CR: %r' % line[:100])
+            raise Malformed('no CR: %r' % line[:100])
         return line[:-1].decode('latin1')
 
     def answer(self, method='GET'):
-        """The next one, strictly: all that this server may say, and no more."""
+        """The next response, parsed strictly."""
         first = self.line()
         match = re.fullmatch(r'HTTP/1\.1 (\d\d\d) [ -~]*', first)
         if not match:
-            raise Garbled('no status line: %r' % first[:100])
+            raise Malformed('no status line: %r' % first[:100])
         status, fields = int(match.group(1)), {}
         while True:
             line = self.line()
@@ -83,23 +83,23 @@ class Client:
                 break
             name, value = re.fullmatch(r'([A-Za-z-]+): (\S.*)', line).groups()
             if name.lower() in fields:
-                raise Garbled('twice: %s' % name)
+                raise Malformed('twice: %s' % name)
             fields[name.lower()] = value
         if status == 100:
-            return Answer(status, fields, b'')
+            return Response(status, fields, b'')
         if 'date' not in fields:
-            raise Garbled('no Date')
+            raise Malformed('no Date')
         if (status in (204, 304)) != ('content-length' not in fields):
-            raise Garbled('Content-Length of %d: %s' % (status, fields))
-        silent = method == 'HEAD' or status in (204, 304)
-        return Answer(status, fields, b'' if silent else self.take(int(fields['content-length'])))
+            raise Malformed('Content-Length of %d: %s' % (status, fields))
+        bodiless = method == 'HEAD' or status in (204, 304)
+        return Response(status, fields, b'' if bodiless else self.take(int(fields['content-length'])))
 
     def ask(self, method, path, body=None, **fields):
         self.send(request(method, path, body, **fields))
         return self.answer(method)
 
     def closed(self):
-        """The server closes it, and says nothing more."""
+        """The server closes the connection and sends nothing more."""
         while self.more():
             pass
         return not self.rest
@@ -115,8 +115,8 @@ def request(method, path, body=None, **fields):
 
 # ---- mutants ---------------------------------------------------------------------------------------------------------
 
-# For each: requests, then what the right server answers and what the mutant does. {tag}: the tag of the last answer that
-# had one; {weak}: the same, weak; {first}: the tag of the first answer. Requests in a list are sent together.
+# For each: requests, the responses of the correct server, and those of the mutant. {tag}: the tag of the last response with
+# one; {weak}: the same, weak; {first}: the tag of the first response. Requests in a list are sent together.
 ONE = ('PUT', '/a', 'one')
 READ = ('GET', '/a')
 MUTANTS = {
@@ -140,13 +140,13 @@ MUTANTS = {
     17: ([ONE, ('PUT', '/a', 'two'), ('GET', '/a', None, {'If-None-Match': '{first}'})], '201, 204, 200 two',
          '201, 204, 304'),
     18: ([ONE, [READ, ('GET', '/nothing')]], '201, 200 one, 404', '201, 404, 200 one'),
-    19: ([ONE, ('HEAD', '/a'), READ], '201, 200, 200 one', '201, 200, garbled'),
+    19: ([ONE, ('HEAD', '/a'), READ], '201, 200, 200 one', '201, 200, malformed'),
     20: ([ONE, ('PUT', '/a', 'two', {'If-Unmodified-Since': OLD}), READ], '201, 412, 200 one', '201, 204, 200 two'),
 }
 
 
 def transcript(steps):
-    client, said, tags = Client(), [], []
+    client, responses, tags = Client(), [], []
     for step in steps:
         together = step if isinstance(step, list) else [step]
         data = b''
@@ -158,20 +158,20 @@ def transcript(steps):
         for one in together:
             try:
                 answer = client.answer(one[0])
-            except Garbled:
-                return ', '.join(said + ['garbled'])
-            said.append(answer.short())
+            except Malformed:
+                return ', '.join(responses + ['malformed'])
+            responses.append(answer.short())
             if answer.etag:
                 tags.append(answer.etag)
-    return ', '.join(said)
+    return ', '.join(responses)
 
 
-def show_mutant(number, which):
+def check_mutant(number, which):
     steps, right, wrong = MUTANTS[number]
-    said, expected = transcript(steps), right if which == 'right' else wrong
-    if said != expected:
-        print('mutant %d, %s: %s, not %s' % (number, which, said, expected))
-    return said == expected
+    seen, expected = transcript(steps), right if which == 'right' else wrong
+    if seen != expected:
+        print('mutant %d, %s: %s, not %s' % (number, which, seen, expected))
+    return seen == expected
 
 
 # ---- the right server ------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def status(method, path, body=None, **fields):
 
 
 def written(c, weak=False):
-    """A new resource with a tag of this strength; its path and its tag."""
+    """Writes a new resource with a tag of this strength. Returns its path and tag."""
     path = fresh()
     for _ in range(2):
         answer = c.ask('PUT', path, 'content')
@@ -212,7 +212,7 @@ def written(c, weak=False):
 
 
 def next_second(c):
-    """Waits until the server's clock shows another one."""
+    """Waits for the next second of the server's clock."""
     begin = c.ask('GET', '/nothing').date
     while c.ask('GET', '/nothing').date == begin:
         time.sleep(0.01)
@@ -221,9 +221,9 @@ def next_second(c):
 @check
 def methods():
     c, p = Client(), fresh()
-    same('GET of nothing', c.ask('GET', p).status, 404)
-    same('HEAD of nothing', c.ask('HEAD', p).status, 404)
-    same('DELETE of nothing', c.ask('DELETE', p).status, 404)
+    same('GET of a missing resource', c.ask('GET', p).status, 404)
+    same('HEAD of a missing resource', c.ask('HEAD', p).status, 404)
+    same('DELETE of a missing resource', c.ask('DELETE', p).status, 404)
     tags, codes = [], []
     for i in range(5):
         a = c.ask('PUT', p, 'v%d' % i, Content_Type='text/x')
@@ -243,7 +243,7 @@ def methods():
     a = c.ask('POST', p, 'new')
     same('POST creates', (a.status, a.body, c.ask('GET', p).body), (201, b'', b'new'))
     tags.append(c.ask('PUT', p, 'v0').etag)
-    same('tags are never used again', len(set(t.replace('W/', '') for t in tags)), len(tags))
+    same('tags are unique', len(set(t.replace('W/', '') for t in tags)), len(tags))
     same('strong and weak tags', set(t.startswith('W/') for t in tags), {True, False})
     same('an empty representation', (c.ask('PUT', p, '').status in (200, 204), c.ask('GET', p).body), (True, b''))
     same('any byte', (c.ask('PUT', p, ''.join(map(chr, range(256)))).status in (200, 204), c.ask('GET', p).body),
@@ -277,7 +277,7 @@ def if_match():
         same(method + ' If-Match', c.ask(method, p, 'new', If_Match=tag).status in done, True)
         same(method + ' again', c.ask(method, p, 'new', If_Match=tag).status, 404 if method == 'DELETE' else 412)
     p = fresh()
-    same('of nothing',
+    same('of a missing resource',
          [c.ask(m, p, 'x', If_Match=v).status for m in ('PUT', 'POST', 'GET', 'DELETE') for v in ('*', '"x"')],
          [412, 412, 412, 412, 404, 404, 404, 404])
     c.send('GET %s HTTP/1.1\r\nHost: a\r\nIf-Match: "x"\r\nif-match: "y"\r\n\r\n' % w)
@@ -303,13 +303,13 @@ def if_none_match():
         same('POST If-None-Match', c.ask('POST', p, '', If_None_Match='*').status, 412)
         same('DELETE If-None-Match', [c.ask('DELETE', p, If_None_Match=v).status for v in (tag, '*', '"x"', '"x"')],
              [412, 412, 204, 404])
-    same('PUT only if there is none', [c.ask('PUT', p, 'x', If_None_Match='*').status for _ in range(2)], [201, 412])
+    same('PUT of a new resource only', [c.ask('PUT', p, 'x', If_None_Match='*').status for _ in range(2)], [201, 412])
     same('no list', c.ask('GET', p, If_None_Match='x').status, 400)
 
 
 @check
 def each_if_none_match():
-    """Tags change with each write, so each value gets a resource of its own."""
+    """A new resource for each value, because each write changes the tag."""
     c = Client()
     for weak in (False, True):
         for form, match in [('%s', True), ('W/%s', True), ('"x", %s', True), ('"x", W/%s, "y"', True),
@@ -344,7 +344,7 @@ def dates():
         same('no date: ' + bad, c.ask('GET', p, If_Unmodified_Since=bad).status, 412 if bad == OLD + ' ' else 200)
     same('PUT', [c.ask('PUT', p, 'y', If_Unmodified_Since=v).status == 412 for v in (before, after)], [True, False])
     same('DELETE', [c.ask('DELETE', p, If_Unmodified_Since=v).status for v in (before, FUTURE)], [412, 204])
-    same('of nothing', c.ask('PUT', p, 'z', If_Unmodified_Since=OLD).status, 201)
+    same('of a missing resource', c.ask('PUT', p, 'z', If_Unmodified_Since=OLD).status, 201)
     same('PUT has no If-Modified-Since', c.ask('PUT', p, 'z', If_Modified_Since=FUTURE).status in (200, 204), True)
 
 
@@ -388,7 +388,7 @@ def ranges():
     same('PUT has none', c.ask('PUT', p, 'content', Range='bytes=0-0').status in (200, 204), True)
     e = fresh()
     c.ask('PUT', e, '')
-    same('of nothing', [c.ask('GET', e, Range=v).status for v in ('bytes=0-', 'bytes=-1', 'bytes=-0')], [416, 200, 416])
+    same('of a missing resource', [c.ask('GET', e, Range=v).status for v in ('bytes=0-', 'bytes=-1', 'bytes=-0')], [416, 200, 416])
 
 
 @check
@@ -401,8 +401,8 @@ def if_range():
                                 (p, tag + ', "x"', 200), (p, 'x', 200), (p, '*', 200), (p, OLD, 200)]:
         same('If-Range: ' + value, c.ask('GET', path, Range='bytes=0-0', If_Range=value).status, wanted)
     same('without Range', c.ask('GET', p, If_Range=tag).status, 200)
-    # A date is a strong validator only when its second is over, and the content changed but once in it; what was removed
-    # in that second may have been there, too.
+    # A date is a strong validator only after the end of its second, and if the content changed only once in it; a content
+    # that was deleted in that second counts, too.
     end = time.time() + PATIENCE
     next_second(c)
     while time.time() < end:
@@ -442,7 +442,7 @@ def connections():
     same('Connection: close', (c.ask('GET', p, Connection='foo, Close').connection, c.closed()), ('close', True))
     c = Client()
     c.send(request('PUT', p, 'x', Connection='close') + request('DELETE', p))
-    same('nothing after it', (c.answer().status, c.closed(), status('GET', p)), (201, True, 200))
+    same('no response after close', (c.answer().status, c.closed(), status('GET', p)), (201, True, 200))
     c = Client()
     c.send(request('GET', p) * 3)
     c.socket.shutdown(socket.SHUT_WR)
@@ -547,7 +547,7 @@ def refused():
     c.send('HEAD / HTTP/1.1\r\n\r\n')
     same('a HEAD that is bad', (c.answer('HEAD').status, c.closed()), (400, True))
     c = Client()
-    same('these go on',
+    same('connections that stay open',
          [c.ask('PUT', p, 'x', Content_Range='bytes 0-0/1').status,
           c.ask('PUT', p, 'x', Content_Encoding='gzip').status,
                          c.ask('GET', p).status], [400, 415, 404])
@@ -573,17 +573,17 @@ def reset(c):
 
 
 def finishes(c, rest):
-    """The server still waits for the rest of its request, and answers it."""
+    """The server responds after the rest of the request."""
     try:
         c.send(rest)
         return c.answer().status in (200, 201, 204)
-    except (OSError, Garbled):
+    except (OSError, Malformed):
         return False
 
 
 @check
 def noise():
-    """Random bytes, and requests of which some bytes were changed; from a fixed seed."""
+    """Random bytes, and requests with random changes; with a fixed seed."""
     chance = random.Random(1)
     samples = [request('PUT', '/noise', 'body', If_Match='"x", W/"y"', Range='bytes=0-1'),
                chunked('3\r\none\r\n0\r\nT: x\r\n\r\n', '/noise').encode(),
@@ -615,16 +615,16 @@ def noise():
 
 
 @check
-def slow_and_deaf():
-    """Clients that begin and do not go on, send for ever, or never read."""
+def slow_and_not_reading():
+    """Clients that stop in the middle of a request, send endlessly, or never read."""
     slow = [Client() for _ in range(200)]
     for i, c in enumerate(slow):
         c.send(request('PUT', '/slow', 'x' * 1000)[:5 + i * 5])
     alive('with slow clients')
     p = fresh()
     Client().ask('PUT', p, 'x' * 1000000)
-    deaf = [Client() for _ in range(10)]
-    for c in deaf:
+    not_reading = [Client() for _ in range(10)]
+    for c in not_reading:
         c.socket.setblocking(False)
         try:
             for _ in range(1000):
@@ -644,30 +644,30 @@ def slow_and_deaf():
     c.send(b'\r\n' * 100000 + request('GET', p))
     same('endless empty lines', len(c.answer().body), 1000000)
     data = request('PUT', '/slow', 'x' * 1000)
-    same('the slow are not forgotten', all(finishes(c, data[5 + i * 5:]) for i, c in enumerate(slow)), True)
+    same('slow clients get a response', all(finishes(c, data[5 + i * 5:]) for i, c in enumerate(slow)), True)
     Client().ask('DELETE', p)
 
 
 @check
 def too_many():
-    """More clients than there is place for: those that are idle for longest make place."""
+    """More clients than the limit: the server closes those that are idle for longest."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 6000:
-        print('not tried: this system allows only %d files' % hard)
+        print('skipped: the limit of open files is %d' % hard)
         return
     resource.setrlimit(resource.RLIMIT_NOFILE, (6000, hard))
-    crowd = [Client() for _ in range(4500)]
-    alive('in a crowd')
-    same('the first has made place', crowd[0].closed(), True)
-    same('the last has not', crowd[-1].ask('GET', '/nothing').status, 404)
-    for c in crowd:
+    clients = [Client() for _ in range(4500)]
+    alive('with many clients')
+    same('the first is closed', clients[0].closed(), True)
+    same('the last is open', clients[-1].ask('GET', '/nothing').status, 404)
+    for c in clients:
         reset(c)
-    alive('after a crowd')
+    alive('after many clients')
 
 
 @check
 def large_and_slow():
-    """Bodies that nearly end: when they take too much memory some clients have to go, but not more than that."""
+    """Large incomplete bodies: the server closes some connections to limit its memory, but not more than necessary."""
     slow = [Client() for _ in range(300)]
     data = request('PUT', '/large', 'x' * 1048576)
     for c in slow:
@@ -680,13 +680,13 @@ def large_and_slow():
 
 @check
 def full():
-    """The store takes no more than it should, and gives all of it back."""
+    """The store has a limit, and deleted resources free all of their space."""
     c, written_paths, seen = Client(), [], 201
     while seen == 201 and len(written_paths) < 100:
         written_paths.append(fresh())
         seen = c.ask('PUT', written_paths[-1], 'x' * 1000000).status
     same('a full store', (seen, len(written_paths) > 50), (507, True))
-    same('what is there', [len(c.ask('GET', p).body) for p in written_paths[:3]], [1000000] * 3)
+    same('the stored resources', [len(c.ask('GET', p).body) for p in written_paths[:3]], [1000000] * 3)
     same('emptied', {c.ask('DELETE', p).status for p in written_paths[:-1]}, {204})
     alive('after a full store')
 
@@ -697,12 +697,12 @@ def check_memory(pid, megabytes):
 
 
 if sys.argv[2] == 'mutant':
-    sys.exit(0 if show_mutant(int(sys.argv[3]), sys.argv[4]) else 1)
+    sys.exit(0 if check_mutant(int(sys.argv[3]), sys.argv[4]) else 1)
 for one in checks:
     begin = time.time()
     try:
         one()
-    except (Garbled, OSError, AttributeError) as error:
+    except (Malformed, OSError, AttributeError) as error:
         faults += 1
         print('%s: %s: %s' % (one.__name__, type(error).__name__, error))
     print('%-20s %.2f s' % (one.__name__, time.time() - begin))
