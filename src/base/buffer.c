@@ -5,10 +5,12 @@
 
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void aphi_buffer_add(aphi_buffer *b, const void *bytes, size_t n)
 {
@@ -113,6 +115,31 @@ void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most)
     char piece[1 << 14];
     for (size_t n; b->n < most && (n = fread(piece, 1, sizeof piece, from)) > 0;)
         aphi_buffer_add(b, piece, n);
+}
+
+bool aphi_buffer_read_fd(aphi_buffer *b, int fd, size_t most)
+{
+    char piece[1 << 14];
+    ssize_t n = 1;
+    while (b->n < most && n != 0) {
+        n = read(fd, piece, sizeof piece);
+        if (n < 0 && errno != EINTR)
+            return false;
+        aphi_buffer_add(b, piece, n > 0 ? (size_t)n : 0);
+    }
+    return true;
+}
+
+size_t aphi_write_all(int fd, const void *bytes, size_t n)
+{
+    size_t at = 0;
+    while (at < n) {
+        ssize_t written = write(fd, (const char *)bytes + at, n - at);
+        if (written < 0 && errno != EINTR)
+            break;
+        at += written > 0 ? (size_t)written : 0;
+    }
+    return at;
 }
 
 void aphi_buffer_free(aphi_buffer *b)

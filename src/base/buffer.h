@@ -4,6 +4,7 @@
 #ifndef APHI_BASE_BUFFER_H
 #define APHI_BASE_BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,10 @@ void aphi_buffer_int(aphi_buffer *b, int64_t i);
 void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n);
 /* Reads to the end of the file, or until the buffer has `most` bytes or slightly more. */
 void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most);
+/* The same for a descriptor. Returns false with errno if reading failed. */
+bool aphi_buffer_read_fd(aphi_buffer *b, int fd, size_t most);
+/* Writes n bytes, across interruptions. Returns the number of bytes written; fewer than n with errno. */
+size_t aphi_write_all(int fd, const void *bytes, size_t n);
 char *aphi_buffer_text(aphi_buffer *b);
 void aphi_buffer_free(aphi_buffer *b);
 

@@ -227,13 +227,11 @@ int aphi_process_run(const aphi_process_options *options, aphi_buffer *out)
         piped.out = ends[1];
     bool started = aphi_process_start(&p, &piped);
     int failure = errno;
-    char bytes[1 << 14];
-    if (out)
+    if (out) {
         close(ends[1]);
-    for (ssize_t n; out && started && ((n = read(ends[0], bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR));)
-        aphi_buffer_add(out, bytes, n > 0 ? (size_t)n : 0);
-    if (out)
+        aphi_buffer_read_fd(out, ends[0], SIZE_MAX);
         close(ends[0]);
+    }
     aphi_process_wait(&p, -1);
     errno = failure;
     return started && WIFEXITED(p.status) ? WEXITSTATUS(p.status) : -1;

@@ -110,24 +110,12 @@ static bool fail_unreadable(const char *path, aph_load_error *error)
     return fail(error, APH_LOAD_UNREADABLE, "cannot read %s: %s", path, strerror(errno));
 }
 
-static bool read_all(int fd, aphi_buffer *b)
-{
-    char chunk[16384];
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof chunk);
-        if (n > 0)
-            aphi_buffer_add(b, chunk, (size_t)n);
-        else if (n == 0 || errno != EINTR)
-            return n == 0;
-    }
-}
-
 static bool read_file(const char *path, aphi_buffer *b)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool ok = read_all(fd, b);
+    bool ok = aphi_buffer_read_fd(b, fd, SIZE_MAX);
     int e = errno;
     close(fd);
     errno = e;

@@ -49,17 +49,10 @@ static _Noreturn void exit_worker(void)
         syscall(SYS_exit_group, 0);
 }
 
-static void write_all(int fd, const char *bytes, size_t n)
+static void write_or_exit(int fd, const char *bytes, size_t n)
 {
-    while (n) {
-        ssize_t written = write(fd, bytes, n);
-        if (written < 0 && errno != EINTR)
-            exit_worker();
-        if (written > 0) {
-            bytes += written;
-            n -= (size_t)written;
-        }
-    }
+    if (aphi_write_all(fd, bytes, n) < n)
+        exit_worker();
 }
 
 static void write_result(int fd, size_t file, const aph_check_result *r)
@@ -70,7 +63,7 @@ static void write_result(int fd, size_t file, const aph_check_result *r)
     aphi_buffer_format(&line, "result %zu ", file);
     aphi_buffer_add(&line, text, n);
     aphi_buffer_byte(&line, '\n');
-    write_all(fd, line.data, line.n);
+    write_or_exit(fd, line.data, line.n);
     free(text);
     aphi_buffer_free(&line);
 }
@@ -83,7 +76,7 @@ static _Noreturn void run_worker(const pool *p, int out)
     signal(SIGTERM, SIG_DFL);
     for (size_t i; (i = atomic_fetch_add(p->next, 1)) < p->count;) {
         char begin[32];
-        write_all(out, begin, (size_t)snprintf(begin, sizeof begin, "begin %zu\n", i));
+        write_or_exit(out, begin, (size_t)snprintf(begin, sizeof begin, "begin %zu\n", i));
         aph_check_result *r = aph_check_file(p->model, p->paths[i], &options);
         write_result(out, i, r);
         aph_check_result_free(r);

@@ -214,14 +214,7 @@ static bool send_request(aphi_program *p, const aphi_program_run_options *o)
     struct sigaction quiet = {.sa_handler = SIG_IGN}, before;
     format_request(p, o);
     sigaction(SIGPIPE, &quiet, &before);
-    bool sent = true;
-    for (size_t at = 0; at < p->request.n && sent;) {
-        ssize_t n = write(p->to, p->request.data + at, p->request.n - at);
-        if (n > 0)
-            at += (size_t)n;
-        else
-            sent = n < 0 && errno == EINTR;
-    }
+    bool sent = aphi_write_all(p->to, p->request.data, p->request.n) == p->request.n;
     sigaction(SIGPIPE, &before, NULL);
     return sent;
 }

@@ -117,27 +117,13 @@ char *aphi_script_text(const aphi_script *s, size_t *n)
     return aphi_buffer_text(&b);
 }
 
-static bool write_all(int fd, const char *text, size_t n)
-{
-    while (n) {
-        ssize_t written = write(fd, text, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        text += written;
-        n -= (size_t)written;
-    }
-    return true;
-}
-
 /* Writes a temporary file and renames it: readers of the path always see a complete script. */
 static bool write_and_move(const char *temporary, const char *path, const char *text, size_t n)
 {
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    bool ok = write_all(fd, text, n) && fsync(fd) == 0;
+    bool ok = aphi_write_all(fd, text, n) == n && fsync(fd) == 0;
     int why = errno;
     if (close(fd) != 0 && ok) {
         ok = false;

@@ -32,9 +32,7 @@ bool aphi_is_marked(pid_t pid, const char *mark)
     if (fd < 0)
         return false;
     aphi_buffer text = {0};
-    char piece[4096];
-    for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;)
-        aphi_buffer_add(&text, piece, (size_t)n);
+    aphi_buffer_read_fd(&text, fd, SIZE_MAX);
     close(fd);
     aphi_buffer_byte(&text, 0);
     bool found = false;

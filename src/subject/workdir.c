@@ -56,7 +56,7 @@ bool aphi_workdir_expand(aphi_workdir *d, const char *text, aphi_buffer *out)
 static bool write_bytes(const char *path, const char *text, size_t n)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool written = fd >= 0 && write(fd, text, n) == (ssize_t)n;
+    bool written = fd >= 0 && aphi_write_all(fd, text, n) == n;
     return fd >= 0 && close(fd) == 0 && written;
 }
 

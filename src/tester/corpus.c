@@ -57,10 +57,7 @@ static bool has_text(const char *path, const char *text, size_t n)
     if (fd < 0)
         return false;
     aphi_buffer found = {0};
-    char piece[4096];
-    for (ssize_t got; found.n <= n && (got = read(fd, piece, sizeof piece)) > 0;) {
-        aphi_buffer_add(&found, piece, (size_t)got);
-    }
+    aphi_buffer_read_fd(&found, fd, n + 1);
     close(fd);
     bool same = found.n == n && (n == 0 || !memcmp(found.data, text, n));
     aphi_buffer_free(&found);

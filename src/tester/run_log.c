@@ -167,16 +167,11 @@ static void give_up_trace(aphi_run_log *log, size_t written, char *error, size_t
 
 bool aphi_run_log_flush(aphi_run_log *log, char *error, size_t error_size)
 {
-    size_t at = 0;
     bool failed_before = log->trace_failed;
-    while (at < log->trace.n && !log->trace_failed) {
-        ssize_t written = write(log->trace_fd, log->trace.data + at, log->trace.n - at);
-        if (written < 0 && errno != EINTR)
-            give_up_trace(log, at, error, error_size);
-        else if (written > 0)
-            at += (size_t)written;
-    }
-    log->trace_size += (off_t)at;
+    size_t written = failed_before ? 0 : aphi_write_all(log->trace_fd, log->trace.data, log->trace.n);
+    if (!failed_before && written < log->trace.n)
+        give_up_trace(log, written, error, error_size);
+    log->trace_size += (off_t)written;
     log->trace.n = 0;
     return failed_before || !log->trace_failed;
 }
