@@ -205,17 +205,17 @@ static void next(parser *p)
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
-static void fail_expected(parser *p, const char *what)
+static void fail_expected(parser *p, const char *expected)
 {
     unsigned char c = p->start < p->end ? (unsigned char)*p->start : 0;
     int n = p->at - p->start > 20 ? 20 : (int)(p->at - p->start);
 
     if (p->token == T_END)
-        fail(p, "expected %s, found the end of the program", what);
+        fail(p, "expected %s, found the end of the program", expected);
     else if (p->token == T_WRONG && (c < 0x20 || c > 0x7e))
-        fail(p, "expected %s, found the byte 0x%02x", what, c);
+        fail(p, "expected %s, found the byte 0x%02x", expected, c);
     else
-        fail(p, "expected %s, found '%.*s'", what, n, p->start);
+        fail(p, "expected %s, found '%.*s'", expected, n, p->start);
 }
 
 static bool accept(parser *p, token t)
@@ -226,10 +226,10 @@ static bool accept(parser *p, token t)
     return true;
 }
 
-static void expect(parser *p, token t, const char *what)
+static void expect(parser *p, token t, const char *expected)
 {
     if (!p->failed && !accept(p, t))
-        fail_expected(p, what);
+        fail_expected(p, expected);
 }
 
 /* Enters a level of nesting, until leave. */
@@ -246,12 +246,12 @@ static void leave(parser *p)
 }
 
 /* An integer; negative if a minus sign was read before. */
-static int64_t parse_number(parser *p, bool minus, const char *what)
+static int64_t parse_number(parser *p, bool minus, const char *expected)
 {
     uint64_t number = p->number;
     if (p->token == T_NUMBER && !minus && number > INT64_MAX)
         fail(p, "this integer does not fit 64 bits");
-    expect(p, T_NUMBER, what);
+    expect(p, T_NUMBER, expected);
     return minus ? (int64_t)(0 - number) : (int64_t)number;
 }
 

@@ -26,15 +26,15 @@ aph_decoded aphi_http_wrong(aph_wire *w, size_t at, const char *format, ...)
     return APH_MALFORMED;
 }
 
-aph_decoded aphi_http_beyond(aph_wire *w, size_t at, const char *what, size_t limit)
+aph_decoded aphi_http_beyond(aph_wire *w, size_t at, const char *part, size_t limit)
 {
     w->beyond = true;
-    return aphi_http_wrong(w, at, "%s of more than %zu bytes", what, limit);
+    return aphi_http_wrong(w, at, "%s of more than %zu bytes", part, limit);
 }
 
-aph_decoded aphi_http_more(aph_wire *w, const char *what)
+aph_decoded aphi_http_more(aph_wire *w, const char *part)
 {
-    return w->ended ? aphi_http_wrong(w, w->count, "RFC 9112 8: the connection ends in %s", what) : APH_MORE;
+    return w->ended ? aphi_http_wrong(w, w->count, "RFC 9112 8: the connection ends in %s", part) : APH_MORE;
 }
 
 /* ---- boundaries of lines and heads ------------------------------------------------------------------------------- */

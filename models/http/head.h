@@ -39,9 +39,9 @@ void *aphi_http_allocate(size_t bytes);
 /* Reports an error at a byte. Returns APH_MALFORMED. */
 aph_decoded aphi_http_wrong(aph_wire *w, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Reports that the message exceeds a limit of this reader, which is not an error of the RFC. */
-aph_decoded aphi_http_beyond(aph_wire *w, size_t at, const char *what, size_t limit);
+aph_decoded aphi_http_beyond(aph_wire *w, size_t at, const char *part, size_t limit);
 /* Returns APH_MORE or, after the end of the connection, reports an incomplete message. */
-aph_decoded aphi_http_more(aph_wire *w, const char *what);
+aph_decoded aphi_http_more(aph_wire *w, const char *part);
 
 /* Checks the complete lines, up to the empty line that ends the head of a message that is not informational. Progress
  * is kept in w->scanned (even), so that each byte is read a bounded number of times. Returns APH_DECODED if the head is

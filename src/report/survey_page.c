@@ -90,10 +90,10 @@ static void add_number(aphi_buffer *out, int64_t n)
     aphi_report_count(out, n > 0 ? (uint64_t)n : 0);
 }
 
-static void add_counted(aphi_buffer *out, int64_t n, const char *what)
+static void add_counted(aphi_buffer *out, int64_t n, const char *noun)
 {
     add_number(out, n);
-    aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
+    aphi_buffer_format(out, " %s%s", noun, n == 1 ? "" : "s");
 }
 
 /* A relative address of letters, digits and "-._/" without "..". */

@@ -315,10 +315,10 @@ static void paint_verdict(aphi_buffer *out, const report *t)
     aphi_terminal_paint(out, &t->options->terminal, ink, aphi_run_verdict_name(o));
 }
 
-static void add_count(aphi_buffer *out, uint64_t n, const char *what)
+static void add_count(aphi_buffer *out, uint64_t n, const char *noun)
 {
     aphi_report_count(out, n);
-    aphi_buffer_format(out, " %s%s", what, n == 1 ? "" : "s");
+    aphi_buffer_format(out, " %s%s", noun, n == 1 ? "" : "s");
 }
 
 static void add_unreached(aphi_buffer *out, const report *t)
