@@ -173,31 +173,25 @@ __attribute__((format(printf, 2, 3))) static bool fail_line(reading *r, const ch
     return false;
 }
 
-typedef struct naming {
-    const char *const *names;
-    aph_value unknown;
-} naming;
-
-static bool is_named(void *context, aph_value key, aph_value item)
+static bool is_named(aph_value key, const char *const *names)
 {
-    naming *n = context;
-    (void)item;
-    for (const char *const *name = n->names; *name; name++)
-        if (aph_str_is(key, *name))
-            return true;
-    n->unknown = key;
-    return false;
+    while (*names && !aph_str_is(key, *names))
+        names++;
+    return *names;
 }
 
 static bool only_known_fields(reading *r, aph_value object, const char *const *names, const char *known)
 {
-    naming n = {.names = names};
-    if (aphi_pairs(object, is_named, &n))
-        return true;
-    char *text = aph_json_text(n.unknown, NULL);
-    fail_line(r, "unknown field %.60s; the fields are %s", text, known);
-    free(text);
-    return false;
+    aph_value key, item;
+    for (size_t i = 0; aph_pair_at(object, i, &key, &item); i++) {
+        if (is_named(key, names))
+            continue;
+        char *text = aph_json_text(key, NULL);
+        fail_line(r, "unknown field %.60s; the fields are %s", text, known);
+        free(text);
+        return false;
+    }
+    return true;
 }
 
 /* An integer field within limits. */

@@ -71,12 +71,16 @@ static void discard_older_half(aphi_run_log *log)
 
 static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
 {
-    static const char *const words[] = {"send", "recv", "lost", "malformed", "closed", "dropped"};
+    static const char *const words[] = {",\"send\":",      ",\"recv\":",   ",\"lost\":",
+                                        ",\"malformed\":", ",\"closed\":", ",\"dropped\":"};
     bool observed = e->kind <= APHI_RUN_EVENT_LOST;
-    aphi_buffer_format(out, observed ? "{\"conn\":%lld," : "{\"note\":{\"conn\":%lld,", (long long)e->connection);
-    if (e->label)
-        aphi_buffer_format(out, "\"label\":%lld,", (long long)e->label);
-    aphi_buffer_format(out, "\"%s\":", words[e->kind]);
+    aphi_buffer_str(out, observed ? "{\"conn\":" : "{\"note\":{\"conn\":");
+    aphi_buffer_int(out, e->connection);
+    if (e->label) {
+        aphi_buffer_str(out, ",\"label\":");
+        aphi_buffer_int(out, e->label);
+    }
+    aphi_buffer_str(out, words[e->kind]);
     if (e->kind == APHI_RUN_EVENT_LOST || e->kind == APHI_RUN_EVENT_CLOSED) {
         aphi_buffer_str(out, "true");
     } else {
@@ -85,7 +89,9 @@ static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
         aphi_buffer_add(out, text, n);
         free(text);
     }
-    aphi_buffer_format(out, "%s,\"time\":%lld}\n", observed ? "" : "}", (long long)(e->at_ns / 1000));
+    aphi_buffer_str(out, observed ? ",\"time\":" : "},\"time\":");
+    aphi_buffer_int(out, e->at_ns / 1000);
+    aphi_buffer_str(out, "}\n");
 }
 
 void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t number)

@@ -50,9 +50,9 @@ static void test_by_answers(void **state)
                               "{\"label\":5,\"conn\":2,\"send\":\"c\"}\n"
                               "{\"label\":7,\"conn\":2,\"close\":true,\"wait\":{\"answer\":6}}\n"
                               "{\"label\":9,\"conn\":0,\"send\":{\"$\":[6,[],\"id\"]},\"wait\":{\"answer\":4}}\n");
-    const aphi_run_event moments[] = {sent(0, 1), sent(1, 3), sent(2, 5), came(2, 6), {.kind = APHI_RUN_EVENT_CLOSED},
+    const aphi_run_event events[] = {sent(0, 1), sent(1, 3), sent(2, 5), came(2, 6), {.kind = APHI_RUN_EVENT_CLOSED},
                                    came(1, 4), sent(0, 9), came(0, 2)};
-    aphi_script got = aphi_reorder(&s, moments, sizeof moments / sizeof *moments, NULL);
+    aphi_script got = aphi_reorder(&s, events, sizeof events / sizeof *events, NULL);
     is_script(&got, "{\"label\":1,\"conn\":2,\"send\":\"c\"}\n"
                     "{\"label\":3,\"conn\":2,\"close\":true,\"wait\":{\"answer\":2}}\n"
                     "{\"label\":5,\"conn\":1,\"send\":\"b\",\"wait\":{\"pause_us\":5}}\n"
@@ -69,12 +69,12 @@ static void test_at_random(void **state)
     (void)state;
     aphi_script s = script_of("{\"label\":1,\"conn\":0,\"send\":1}\n{\"label\":3,\"conn\":1,\"send\":3}\n"
                               "{\"label\":5,\"conn\":0,\"send\":5}\n{\"label\":7,\"conn\":1,\"send\":7}\n");
-    const aphi_run_event moments[] = {sent(0, 1), sent(1, 3), sent(0, 5), came(0, 2),
+    const aphi_run_event events[] = {sent(0, 1), sent(1, 3), sent(0, 5), came(0, 2),
                                       sent(1, 7), came(1, 4), came(0, 6)};
     bool before[8][8] = {{false}};
     aphi_choice choice = aphi_choice_seed(1);
     for (int round = 0; round < 200; round++) {
-        aphi_script got = aphi_reorder(&s, moments, sizeof moments / sizeof *moments, &choice);
+        aphi_script got = aphi_reorder(&s, events, sizeof events / sizeof *events, &choice);
         assert_int_equal(got.count, 4);
         for (size_t i = 0; i < 4; i++) {
             assert_int_equal(got.actions[i].label, 2 * i + 1);

@@ -160,10 +160,10 @@ static uint64_t runs_for_many(bool says_taken)
 static void test_many_requests(void **unused)
 {
     (void)unused;
-    uint64_t told = runs_for_many(true), untold = runs_for_many(false);
-    print_message("2,000 requests: %d runs, %d if it is not known where it failed\n", (int)told, (int)untold);
-    assert_true(told < untold);
-    assert_true(untold < 150);
+    uint64_t reported = runs_for_many(true), unreported = runs_for_many(false);
+    print_message("2,000 requests: %d runs, %d if it is not known where it failed\n", (int)reported, (int)unreported);
+    assert_true(reported < unreported);
+    assert_true(unreported < 150);
 }
 
 /* Each of the two is needed because of the other: "open" without "shut" fails. */
