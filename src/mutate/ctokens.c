@@ -56,7 +56,7 @@ static int peek(const lexer *l, size_t ahead)
     return i < l->n ? (unsigned char)l->text[i] : -1;
 }
 
-static void skip(lexer *l, size_t count)
+static void advance(lexer *l, size_t count)
 {
     for (; count > 0; count--) {
         size_t i = skip_splices(l, l->at);
@@ -97,13 +97,13 @@ static void lex_space(lexer *l)
 static bool lex_block_comment(lexer *l)
 {
     size_t begin = l->at;
-    skip(l, 2);
+    advance(l, 2);
     while (peek(l, 0) >= 0) {
         if (peek(l, 0) == '*' && peek(l, 1) == '/') {
-            skip(l, 2);
+            advance(l, 2);
             return true;
         }
-        skip(l, 1);
+        advance(l, 1);
     }
     return set_error(l, begin, "unterminated comment");
 }
@@ -111,22 +111,22 @@ static bool lex_block_comment(lexer *l)
 static void lex_line_comment(lexer *l)
 {
     while (peek(l, 0) >= 0 && peek(l, 0) != '\n')
-        skip(l, 1);
+        advance(l, 1);
 }
 
 /* From the opening quote. */
 static bool lex_quoted(lexer *l, size_t begin)
 {
     int quote = peek(l, 0);
-    skip(l, 1);
-    for (int c; (c = peek(l, 0)) != quote; skip(l, 1)) {
+    advance(l, 1);
+    for (int c; (c = peek(l, 0)) != quote; advance(l, 1)) {
         if (c == '\\')
-            skip(l, 1); /* the loop skips the escaped character, which is not a newline: splices are already skipped */
+            advance(l, 1); /* the loop skips the escaped character, which is not a newline: splices are already skipped */
         if (c == '\n' || c < 0)
             return set_error(l, begin, quote == '"' ? "unterminated string"
                                                 : "unterminated character constant");
     }
-    skip(l, 1);
+    advance(l, 1);
     return true;
 }
 
@@ -136,7 +136,7 @@ static void lex_directive_quote(lexer *l)
     lexer before = *l;
     if (!lex_quoted(l, l->at)) {
         *l = before;
-        skip(l, 1);
+        advance(l, 1);
     }
 }
 
@@ -151,7 +151,7 @@ static bool lex_directive(lexer *l)
         } else if (c == '"' || c == '\'') {
             lex_directive_quote(l);
         } else {
-            skip(l, 1);
+            advance(l, 1);
         }
     }
     return true;
@@ -159,10 +159,10 @@ static bool lex_directive(lexer *l)
 
 static void lex_number(lexer *l)
 {
-    for (int c; (c = peek(l, 0)) >= 0; skip(l, 1)) {
+    for (int c; (c = peek(l, 0)) >= 0; advance(l, 1)) {
         int next = peek(l, 1);
         if (memchr("eEpP", c, 4) && (next == '+' || next == '-'))
-            skip(l, 1);
+            advance(l, 1);
         else if (!is_letter(c) && !is_digit(c) && c != '.')
             return;
     }
@@ -184,7 +184,7 @@ static bool lex_word(lexer *l, aphi_ctoken_kind *kind)
 {
     size_t begin = l->at;
     while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)) || is_universal_name(l))
-        skip(l, is_universal_name(l) ? 2 : 1);
+        advance(l, is_universal_name(l) ? 2 : 1);
     int c = peek(l, 0);
     *kind = APHI_C_IDENTIFIER;
     if ((c != '"' && c != '\'') || !is_literal_prefix(l, begin))
@@ -205,7 +205,7 @@ static bool lex_punctuator(lexer *l)
         while (all[i][n] && peek(l, n) == all[i][n])
             n++;
         if (!all[i][n]) {
-            skip(l, n);
+            advance(l, n);
             return true;
         }
     }

@@ -196,7 +196,7 @@ static void take_end(runner *m, size_t mutant, const aphi_subprocess_end *end)
 
 /* ---- the pool ---------------------------------------------------------------------------------------------------- */
 
-static bool stopped(const runner *m) { return m->failed || (m->o->stop && *m->o->stop); }
+static bool is_stopped(const runner *m) { return m->failed || (m->o->stop && *m->o->stop); }
 
 static void cancel_jobs(const runner *m)
 {
@@ -230,7 +230,7 @@ static bool fill_slots(runner *m, const size_t *order, size_t n, size_t *next)
 {
     bool running = false;
     for (size_t k = 0; k < m->o->jobs; k++) {
-        if (m->slots[k].pid == 0 && *next < n && !stopped(m) && !start_job(m, k, order[(*next)++]))
+        if (m->slots[k].pid == 0 && *next < n && !is_stopped(m) && !start_job(m, k, order[(*next)++]))
             m->failed = true;
         running |= m->slots[k].pid > 0;
     }
@@ -243,7 +243,7 @@ static void run_jobs(runner *m, const char *phase, const size_t *order, size_t n
     if (m->o->phase)
         m->o->phase(phase, n);
     while (fill_slots(m, order, n, &next)) {
-        if (stopped(m))
+        if (is_stopped(m))
             cancel_jobs(m);
         done += collect_ended(m);
         if (m->o->done)
@@ -288,7 +288,7 @@ static aphi_mutation_end run_original(runner *m)
     size_t original = ORIGINAL;
     aphi_buffer code = {0};
     run_jobs(m, "building the original", &original, 1);
-    if (stopped(m))
+    if (is_stopped(m))
         return m->failed ? APHI_MUTATION_SYSTEM_ERROR : APHI_MUTATION_STOPPED;
     bool exited_0 = succeeded(&m->original);
     if (exited_0)
@@ -307,7 +307,7 @@ static aphi_mutation_end run_original(runner *m)
     m->testing = true;
     run_jobs(m, "testing the original", &original, 1);
     m->testing = false;
-    if (stopped(m))
+    if (is_stopped(m))
         return m->failed ? APHI_MUTATION_SYSTEM_ERROR : APHI_MUTATION_STOPPED;
     if (succeeded(&m->original))
         return APHI_MUTATION_DONE;
@@ -370,13 +370,13 @@ static aphi_mutation_end run_mutants(runner *m, const bool *selected)
         if (selected[i])
             order[n++] = i;
     run_jobs(m, "building", order, n);
-    if (!stopped(m)) {
+    if (!is_stopped(m)) {
         n = keep_distinct(m, order, n);
         m->testing = true;
         run_jobs(m, "testing", order, n);
     }
     free(order);
-    return m->failed ? APHI_MUTATION_SYSTEM_ERROR : stopped(m) ? APHI_MUTATION_STOPPED : APHI_MUTATION_DONE;
+    return m->failed ? APHI_MUTATION_SYSTEM_ERROR : is_stopped(m) ? APHI_MUTATION_STOPPED : APHI_MUTATION_DONE;
 }
 
 /* ---- setting up ------------------------------------------------------------------------------------------------- */

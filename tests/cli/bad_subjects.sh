@@ -65,8 +65,8 @@ against() {
 
 against 0 "$(bad_kv right)"
 out pass
-against 0 "$(bad_kv late)" --messages 50
-against 0 "$(bad_kv noisy)" --messages 50
+against 0 "$(bad_kv late-listen)" --messages 50
+against 0 "$(bad_kv verbose)" --messages 50
 # Messages that arrive byte by byte; slow bytes are not silence.
 against 0 "$(bad_kv bytes)" --messages 100
 against 0 "$(bad_kv slow)" --messages 20 --connections 1 --pipeline 1
@@ -77,30 +77,30 @@ against 9 "$(bad_kv crash)"
 out 'the subject was killed by SIGSEGV'
 against 9 "$(bad_kv exit)"
 out 'the subject exited with status 3'
-against 9 "$(bad_kv leave)"
+against 9 "$(bad_kv exit-0)"
 out 'the subject exited with status 0'
 against 9 "$(bad_kv close)"
 out 'it closed the connection; a response was outstanding'
-against 9 "$(bad_kv settle)"
+against 9 "$(bad_kv close-after-response)"
 out 'it closed the connection'
 no_out 'was outstanding'
 against 9 "$(bad_kv reset)"
 out 'Connection reset by peer'
-against 9 "$(bad_kv half)"
+against 9 "$(bad_kv half-close)"
 out 'it closed the connection; a response was outstanding'
-against 9 "$(bad_kv door)"
+against 9 "$(bad_kv reset-on-accept)"
 out 'connection'
 
 against 8 "$(bad_kv stop)"
 out 'no response within 0.4 s; the subject is stopped by a signal'
 against 8 "$(bad_kv hang)"
 out 'no response within'
-against 8 "$(bad_kv accept)"
+against 8 "$(bad_kv no-accept)"
 out 'request 1 on connection'
 against 8 "$(bad_kv trickle)" --patience 0.05
 out 'no complete message'
 # It does not accept connections, and its backlog is short.
-against 8 "$(bad_kv unlet)" --connections 20 --patience 0.2
+against 8 "$(bad_kv backlog-full)" --connections 20 --patience 0.2
 out 'no response within'
 
 # --time also ends a run in the middle of a message.
@@ -127,7 +127,7 @@ rm -f "$pids.once"
 for shrink in --no-shrink --shrink-time=2; do
     title="test, a slow subject, $shrink"
     rm -rf "$folder"
-    "$ANTIPHON" test kv --run "$(bad_kv doze)" --folder "$folder" --messages 30 --seed 1 --shrink-time 2 "$shrink" \
+    "$ANTIPHON" test kv --run "$(bad_kv late-response)" --folder "$folder" --messages 30 --seed 1 --shrink-time 2 "$shrink" \
         >"$dir/out" 2>"$dir/err"
     code=$?
     check "it is rejected: $code" [ $code -eq 0 -o $code -eq 3 ]
@@ -137,7 +137,7 @@ done
 
 against 50 "$(bad_kv garbage)"
 out 'not a message'
-against 50 "$(bad_kv cut)"
+against 50 "$(bad_kv truncate)"
 out 'in the middle of a message'
 orphan=14 against 1 "$(bad_kv twice 1)" --connections 1 --pipeline 1
 out 'response without a request'
@@ -169,14 +169,14 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" test 
         echo '{"antiphon":1,"script":"kv","environment":"tcp","seed":1}'
         for i in $(seq 0 99); do echo "{\"label\":$((2 * i + 1)),\"conn\":$i,\"send\":{\"f\":\"get\",\"key\":\"a\"}}"; done
     } >"$dir/hoard.script"
-    run 3 replay --run "$(bad_kv hoard)" --folder "$folder" "$dir/hoard.script"
+    run 3 replay --run "$(bad_kv incomplete)" --folder "$folder" "$dir/hoard.script"
     out 'incomplete messages take more than 256 MiB'
     subject_has_ended
 fi
 
 # ---- subjects that cannot be reached ---------------------------------------------------------------------------------
 
-against 51 "$(bad_kv stillborn)"
+against 51 "$(bad_kv exit-at-start)"
 err 'exited with status 1 before it listened'
 err 'cannot read its configuration'
 run 51 test kv --run 'no-such-program {port}' --folder "$folder"
@@ -305,7 +305,7 @@ for signal in INT TERM HUP; do
     trace_is_complete "$folder/trace.jsonl"
 done
 # Before the subject listens.
-begin "$(bad_kv elsewhere)"
+begin "$(bad_kv never-listen)"
 kill -INT $tester
 ends 5
 out 'before the subject listened'

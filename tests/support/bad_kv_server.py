@@ -87,31 +87,31 @@ def misbehave(peer, right):
         os.kill(os.getpid(), signal.SIGSEGV)
     elif mode == 'exit':
         os._exit(3)
-    elif mode == 'leave':
+    elif mode == 'exit-0':
         os._exit(0)
     elif mode == 'stop':
         os.kill(os.getpid(), signal.SIGSTOP)
     elif mode == 'hang':
         wait_forever()
-    elif mode == 'doze':
+    elif mode == 'late-response':
         time.sleep(1.2)
         send_all(peer, right)
     elif mode == 'close':
         peer.close()
         return True
-    elif mode == 'settle':
+    elif mode == 'close-after-response':
         send_all(peer, right)
         peer.close()
         return True
     elif mode == 'reset':
         reset(peer)
         return True
-    elif mode == 'half':
+    elif mode == 'half-close':
         peer.shutdown(socket.SHUT_WR)
         time.sleep(3)
     elif mode == 'garbage':
         send_all(peer, b'\xff\x00<html>not a message</html>\n')
-    elif mode == 'cut':
+    elif mode == 'truncate':
         send_all(peer, right[:-2])
         peer.close()
         return True
@@ -121,7 +121,7 @@ def misbehave(peer, right):
             send_all(peer, block)
             block = block[-(1 << 20):]
         send_all(peer, b'"\n')
-    elif mode == 'hoard':  # a large incomplete message on each connection
+    elif mode == 'incomplete':  # a large incomplete message on each connection
         send_all(peer, b'"' + b'x' * (6 << 20))
     elif mode == 'flood':
         send_endlessly(peer, right * 1000)
@@ -141,12 +141,12 @@ def serve():
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(('127.0.0.1', port))
-    if mode == 'late':
+    if mode == 'late-listen':
         time.sleep(0.3)
-    listener.listen(0 if mode == 'unlet' else 200)
-    if mode in ('unlet', 'accept'):
+    listener.listen(0 if mode == 'backlog-full' else 200)
+    if mode in ('backlog-full', 'no-accept'):
         wait_forever()
-    if mode == 'noisy':
+    if mode == 'verbose':
         for i in range(10000):
             print('line', i, 'of a verbose subject')
         sys.stdout.flush()
@@ -159,7 +159,7 @@ def serve():
             if fd == listener.fileno():
                 peer, _ = listener.accept()
                 peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if mode == 'door':
+                if mode == 'reset-on-accept':
                     reset(peer)
                     continue
                 peers[peer.fileno()] = peer
@@ -177,7 +177,7 @@ def serve():
                 line, inboxes[fd] = inboxes[fd].split(b'\n', 1)
                 requests += 1
                 right = answer(line)
-                if (requests == after or mode == 'hoard') and mode not in ('right', 'late', 'noisy', 'bytes', 'slow'):
+                if (requests == after or mode == 'incomplete') and mode not in ('right', 'late-listen', 'verbose', 'bytes', 'slow'):
                     gone = misbehave(peer, right)
                 elif mode == 'bytes':
                     send_slowly(peer, right, 0)
@@ -190,8 +190,8 @@ def serve():
                 peers.pop(fd).close()
 
 
-if mode == 'stillborn':
+if mode == 'exit-at-start':
     sys.exit('bad_kv_server: cannot read its configuration')
-if mode == 'elsewhere':
+if mode == 'never-listen':
     wait_forever()
 serve()
