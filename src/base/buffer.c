@@ -142,6 +142,13 @@ size_t aphi_write_all(int fd, const void *bytes, size_t n)
     return at;
 }
 
+bool aphi_buffer_save(const aphi_buffer *b, const char *path)
+{
+    FILE *file = fopen(path, "we");
+    bool written = file && fwrite(b->data, 1, b->n, file) == b->n;
+    return file && !fclose(file) && written;
+}
+
 void aphi_buffer_free(aphi_buffer *b)
 {
     free(b->data);

@@ -27,6 +27,8 @@ void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most);
 bool aphi_buffer_read_fd(aphi_buffer *b, int fd, size_t most);
 /* Writes n bytes, across interruptions. Returns the number of bytes written; fewer than n with errno. */
 size_t aphi_write_all(int fd, const void *bytes, size_t n);
+/* Writes a file. Returns false with errno if it fails. */
+bool aphi_buffer_save(const aphi_buffer *b, const char *path);
 char *aphi_buffer_text(aphi_buffer *b);
 void aphi_buffer_free(aphi_buffer *b);
 

@@ -22,5 +22,11 @@ APHI_COLD void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size
             (array) = reserved_; \
         } \
     } while (0)
+/* Appends an item to the array. */
+#define APHI_PUSH(array, count, capacity, ...) \
+    do { \
+        APHI_RESERVE(array, capacity, (count) + 1); \
+        (array)[(count)++] = __VA_ARGS__; \
+    } while (0)
 
 #endif

@@ -137,10 +137,7 @@ static bool write_junit(check *c, const char *model, const aphi_result *rows, si
     time_t t = time(NULL);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S", localtime(&t));
     aphi_junit_write(&out, model, now, rows, n);
-    FILE *file = fopen(c->junit, "w");
-    bool written = file && fwrite(out.data, 1, out.n, file) == out.n;
-    if (file && fclose(file))
-        written = false;
+    bool written = aphi_buffer_save(&out, c->junit);
     if (!written)
         aphi_complain("%s cannot be written: %s", c->junit, strerror(errno));
     aphi_buffer_free(&out);

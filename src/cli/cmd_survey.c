@@ -103,9 +103,7 @@ static bool write_file(const char *folder, const char *name, const char *ending,
 {
     char path[4400];
     snprintf(path, sizeof path, "%s/%s%s", folder, name, ending);
-    FILE *out = fopen(path, "w");
-    bool fine = out && fwrite(text->data, 1, text->n, out) == text->n;
-    fine &= out && !fclose(out);
+    bool fine = aphi_buffer_save(text, path);
     if (!fine)
         aphi_complain("%s cannot be written: %s", path, strerror(errno));
     return fine;

@@ -96,9 +96,7 @@ static bool write_source(const runner *m, size_t mutant)
     add_line_directive(m, &text);
     aphi_mutant_write(&text, m->o->text, m->o->size, mutant == ORIGINAL ? NULL : &m->mutants->items[mutant]);
     bool made = mkdir(folder, 0700) == 0;
-    FILE *file = made ? fopen(path, "we") : NULL;
-    bool written = file && fwrite(text.data, 1, text.n, file) == text.n;
-    written = file && fclose(file) == 0 && written;
+    bool written = made && aphi_buffer_save(&text, path);
     if (!written)
         aphi_buffer_format(m->error, "%s: cannot be written: %s", path, strerror(errno));
     aphi_buffer_free(&text);

@@ -3,7 +3,6 @@
  * conformance_report.c - the result of antiphon conform. */
 #include "report/conformance_report.h"
 
-#include "report/divergence_page.h"
 #include "report/spacetime.h"
 #include "report/swimlanes.h"
 
@@ -75,12 +74,6 @@ static void put_threads(aphi_buffer *out, const aphi_conformance_campaign *r)
     }
 }
 
-static void put_count(aphi_buffer *out, uint64_t n, const char *noun)
-{
-    aphi_report_count(out, n);
-    aphi_buffer_format(out, " %s%s", noun, n == 1 ? "" : "s");
-}
-
 static void put_verdict(aphi_buffer *out, const aphi_conformance_campaign *r)
 {
     static const char *const names[] = {"holds", "fails", "is not certain"};
@@ -88,11 +81,11 @@ static void put_verdict(aphi_buffer *out, const aphi_conformance_campaign *r)
                        r->options.thread ? " (one thread)" : "", names[aphi_conformance_at_least(r)],
                        names[aphi_conformance_equivalent(r)]);
     aphi_buffer_format(out, "  %s", r->all_visited ? "" : "not all: ");
-    put_count(out, r->sequences, "sequence");
+    aphi_report_counted(out, r->sequences, "sequence");
     aphi_buffer_str(out, " of the model, ");
-    put_count(out, r->tests, "test");
+    aphi_report_counted(out, r->tests, "test");
     aphi_buffer_str(out, ", ");
-    put_count(out, r->runs, "run");
+    aphi_report_counted(out, r->runs, "run");
     aphi_buffer_str(out, ", in ");
     aphi_report_duration(out, r->ns);
     aphi_buffer_byte(out, '\n');
@@ -133,11 +126,8 @@ static void put_page(aphi_buffer *page, const aphi_conformance_campaign *r)
 bool aphi_conformance_report_page(const aphi_conformance_campaign *r, const char *path)
 {
     aphi_buffer page = {0};
-    FILE *file = fopen(path, "w");
     put_page(&page, r);
-    bool written = file && fwrite(page.data, 1, page.n, file) == page.n;
-    if (file && fclose(file))
-        written = false;
+    bool written = aphi_buffer_save(&page, path);
     aphi_buffer_free(&page);
     return written;
 }

@@ -6,10 +6,9 @@
  *             (swimlanes.h) with the same lanes. For a thread that ran alone, the driver's ends of the messages are
  *             added, so that there are arrows.
  * Cost:       quadratic in the events, to find partners. */
-#include "report/divergence_page.h"
+#include "report/spacetime.h"
 
 #include "base/memory.h"
-#include "report/spacetime.h"
 #include "report/swimlanes.h"
 
 #include <stdlib.h>

@@ -373,20 +373,6 @@ static size_t widest_line(const char *text)
     return most;
 }
 
-/* The length in bytes of the first line when text is wrapped at `columns`, at a blank if there is one. */
-static size_t wrap_bytes(const char *text, size_t columns)
-{
-    size_t at = 0, x = 0, blank = 0, n = strcspn(text, "\n");
-    while (at < n && x < columns) {
-        uint32_t p;
-        if (text[at] == ' ')
-            blank = at;
-        at += aphi_utf8_next(text + at, n - at, &p);
-        x++;
-    }
-    return at == n || text[at] == ' ' || !blank ? at : blank;
-}
-
 /* Attaches the text below the box: to the right of its left edge if it fits there, else to the left of its right edge
  * if it fits there, else wrapped, on the right if at least half of the columns are there. */
 static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation *o, const char *text)
@@ -399,7 +385,8 @@ static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation
     size_t room = rightwards ? room_right : room_left;
     size_t start = rightwards ? left + 3 : width <= room ? right - 2 - width : INDENT;
     for (bool first = true; *text; first = false) {
-        size_t bytes = wrap_bytes(text, room), x = aphi_text_canvas_bytes(l, start, text, bytes, APHI_INK_RED);
+        size_t bytes = aphi_utf8_wrap(text, strcspn(text, "\n"), room);
+        size_t x = aphi_text_canvas_bytes(l, start, text, bytes, APHI_INK_RED);
         if (first && rightwards) {
             aphi_text_canvas_put(l, left, g.corner_left, APHI_INK_ALARM);
             aphi_text_canvas_put(l, left + 1, g.bar, APHI_INK_ALARM);
@@ -488,8 +475,7 @@ static void draw_open(const drawing *d)
         aphi_buffer_str(&text, "still open: ");
         aphi_utf8_cut(&text, aphi_buffer_text(&names), d->gutter + d->columns - INDENT - text.n, d->terminal->unicode);
         aphi_buffer_format(d->out, "%*s", INDENT, "");
-        aphi_terminal_paint(d->out, d->terminal, APHI_INK_DIM, aphi_buffer_text(&text));
-        aphi_buffer_byte(d->out, '\n');
+        aphi_terminal_line(d->out, d->terminal, APHI_INK_DIM, "", aphi_buffer_text(&text));
     }
     aphi_buffer_free(&names);
     aphi_buffer_free(&text);
@@ -508,28 +494,15 @@ static void draw_band(const drawing *d, const char *expected)
 
 /* ---- the whole drawing ------------------------------------------------------------------------------------------- */
 
-static void draw_elision(const drawing *d, uint64_t count, const char *which)
+static void draw_elision(const drawing *d, uint64_t count, const char *noun)
 {
     if (!count)
         return;
     aphi_buffer text = {0};
-    aphi_buffer_str(&text, d->terminal->unicode ? "… " : "... ");
-    aphi_report_count(&text, count);
-    aphi_buffer_format(&text, " %s operation%s", which, count == 1 ? "" : "s");
+    aphi_report_counted(&text, count, noun);
     aphi_buffer_format(d->out, "%*s", INDENT, "");
-    aphi_terminal_paint(d->out, d->terminal, APHI_INK_DIM, aphi_buffer_text(&text));
-    aphi_buffer_byte(d->out, '\n');
+    aphi_terminal_line(d->out, d->terminal, APHI_INK_DIM, "… ", aphi_buffer_text(&text));
     aphi_buffer_free(&text);
-}
-
-static void draw_text(const drawing *d, aphi_ink ink, const char *before, const char *text)
-{
-    aphi_buffer clean = {0};
-    aphi_buffer_str(&clean, before);
-    aphi_utf8_clean(&clean, text, d->terminal->unicode);
-    aphi_terminal_paint(d->out, d->terminal, ink, aphi_buffer_text(&clean));
-    aphi_buffer_byte(d->out, '\n');
-    aphi_buffer_free(&clean);
 }
 
 static void draw_legend(const drawing *d)
@@ -540,7 +513,8 @@ static void draw_legend(const drawing *d)
     if (!any || !d->given->related)
         return;
     aphi_buffer_format(d->out, "%*s", INDENT, "");
-    draw_text(d, APHI_INK_YELLOW, mark_of(d, APHI_HISTORY_DIAGRAM_RELATED), d->given->related);
+    aphi_terminal_line(d->out, d->terminal, APHI_INK_YELLOW, mark_of(d, APHI_HISTORY_DIAGRAM_RELATED),
+                       d->given->related);
 }
 
 /* Cleans text, keeping its newlines. */
@@ -571,8 +545,8 @@ void aphi_history_diagram_draw(aphi_buffer *out, const aphi_history_diagram *giv
     rank_events(&d);
     assign_rows(&d);
     if (given->caption)
-        draw_text(&d, APHI_INK_BOLD, "", given->caption);
-    draw_elision(&d, d.earlier, "earlier");
+        aphi_terminal_line(out, t, APHI_INK_BOLD, "", given->caption);
+    draw_elision(&d, d.earlier, "earlier operation");
     size_t firsts[EVENTS_MAX];
     for (size_t left = cut_bands(&d, firsts); left--;) {
         if (firsts[left])
@@ -582,7 +556,7 @@ void aphi_history_diagram_draw(aphi_buffer *out, const aphi_history_diagram *giv
         d.right = lay_out_band(&d, d.from, d.to);
         draw_band(&d, expected);
     }
-    draw_elision(&d, d.later, "later");
+    draw_elision(&d, d.later, "later operation");
     draw_legend(&d);
     for (size_t i = 0; i < d.n; i++)
         free(d.operations[i].label);

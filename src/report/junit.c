@@ -14,7 +14,8 @@
 
 static bool is_character(uint32_t p)
 {
-    return p == '\t' || p == '\n' || p == '\r' || (p >= 0x20 && p != 0x7f && p != 0xfffe && p != 0xffff);
+    return p == '\t' || p == '\n' || p == '\r' ||
+           (p >= 0x20 && p != 0x7f && p != 0xfffe && p != 0xffff && p != APHI_UTF8_INVALID);
 }
 
 static void escape_point(aphi_buffer *out, uint32_t p, bool attribute)
@@ -33,18 +34,14 @@ static void escape_point(aphi_buffer *out, uint32_t p, bool attribute)
 
 static void escape(aphi_buffer *out, const char *text, bool attribute)
 {
-    for (size_t n = strlen(text); n;) {
-        uint32_t p;
-        size_t taken = aphi_utf8_next(text, n, &p);
-        if (taken && is_character(p)) {
+    uint32_t p;
+    for (size_t n = strlen(text), length; n; text += length, n -= length) {
+        length = aphi_utf8_next(text, n, &p);
+        if (is_character(p))
             escape_point(out, p, attribute);
-        } else {
-            taken = taken ? taken : 1;
-            for (size_t i = 0; i < taken; i++)
+        else
+            for (size_t i = 0; i < length; i++)
                 aphi_buffer_format(out, "\\x%02x", (unsigned char)text[i]);
-        }
-        text += taken;
-        n -= taken;
     }
 }
 

@@ -7,8 +7,7 @@
 #ifndef APHI_REPORT_JUNIT_H
 #define APHI_REPORT_JUNIT_H
 
-#include "base/buffer.h"
-#include "report/result_row.h"
+#include "report/result_table.h"
 #include "report/run_diagram.h"
 
 /* suite: the name of the model. timestamp: ISO 8601, or NULL for none. */

@@ -53,16 +53,13 @@ static void add_point(aphi_buffer *out, uint32_t p, bool quoted)
 
 static void add_bytes(writer *w, const char *bytes, size_t n, bool quoted)
 {
-    while (n && has_room(w)) {
-        uint32_t p;
-        size_t taken = aphi_utf8_next(bytes, n, &p);
-        if (taken)
-            add_point(w->out, p, quoted);
+    uint32_t p;
+    for (size_t at = 0, length; at < n && has_room(w); at += length) {
+        length = aphi_utf8_next(bytes + at, n - at, &p);
+        if (p == APHI_UTF8_INVALID)
+            aphi_buffer_format(w->out, "\\x%02x", (unsigned char)bytes[at]);
         else
-            aphi_buffer_format(w->out, "\\x%02x", (unsigned char)*bytes);
-        taken = taken ? taken : 1;
-        bytes += taken;
-        n -= taken;
+            add_point(w->out, p, quoted);
     }
 }
 
@@ -157,10 +154,18 @@ void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit)
     add_json(&w, v);
 }
 
-void aphi_message_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit)
+static void add_plain(writer *w, aph_value v)
+{
+    if (aph_is_str(v))
+        add_str(w, v, false);
+    else
+        add_json(w, v);
+}
+
+void aphi_message_plain(aphi_buffer *out, aph_value v, size_t limit)
 {
     writer w = writer_of(out, limit);
-    add_bytes(&w, bytes, n, false);
+    add_plain(&w, v);
 }
 
 void aphi_message_given(aphi_buffer *out, aph_value given, size_t limit)
@@ -182,26 +187,14 @@ bool aphi_message_has_unknown(aph_value v)
     return found;
 }
 
-/* The model's formatting of a message: an array of texts and values. */
-static void add_pieces(writer *w, aph_value pieces)
-{
-    for (size_t i = 0; i < aph_count(pieces) && has_room(w); i++) {
-        aph_value piece = aph_at(pieces, i);
-        if (aph_is_str(piece))
-            add_str(w, piece, false);
-        else
-            add_json(w, piece);
-    }
-}
-
 void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t limit)
 {
     aph_value f = aph_field(v, "f"), pieces = words ? words(v) : APH_NIL, key, item;
     writer w = writer_of(out, limit);
-    if (pieces) {
-        add_pieces(&w, pieces);
+    for (size_t i = 0; i < aph_count(pieces) && has_room(&w); i++)
+        add_plain(&w, aph_at(pieces, i));
+    if (pieces)
         return;
-    }
     if (!aph_is_str(f)) {
         add_json(&w, v);
         return;

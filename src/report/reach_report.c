@@ -3,9 +3,6 @@
  * reach_report.c - results of antiphon reach. */
 #include "report/reach_report.h"
 
-#include <antiphon/value.h>
-
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- searches ---------------------------------------------------------------------------------------------------- */
@@ -78,20 +75,9 @@ void aphi_reach_report_count_json(aphi_buffer *out, const aphi_alts *alts, const
     aphi_buffer_format(out, ",\"situations\":%zu,\"seconds\":%.6f}\n", c->states, (double)ns / 1e9);
 }
 
-/* In groups of three digits. */
-static void put_wide(aphi_buffer *out, aphi_uint128 number)
-{
-    char text[APHI_UINT128_TEXT];
-    size_t n = strlen(aphi_uint128_text(number, text));
-    for (size_t i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0)
-            aphi_buffer_byte(out, ',');
-        aphi_buffer_byte(out, text[i]);
-    }
-}
-
 void aphi_reach_report_count_text(aphi_buffer *out, const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns)
 {
+    char text[APHI_UINT128_TEXT];
     aphi_buffer_format(out, "%s: ", alts->name);
     if (c->too_large) {
         aphi_buffer_str(out, "the memory limit was reached; use a larger --memory MB");
@@ -100,14 +86,14 @@ void aphi_reach_report_count_text(aphi_buffer *out, const aphi_alts *alts, const
     } else if (c->overflow) {
         aphi_buffer_str(out, "more sequences than 128 bits hold");
     } else {
-        put_wide(out, c->sequences);
+        aphi_report_digits(out, aphi_uint128_text(c->sequences, text));
         aphi_buffer_str(out, c->sequences == 1 ? " sequence, " : " sequences, ");
-        put_wide(out, c->deadlocks);
+        aphi_report_digits(out, aphi_uint128_text(c->deadlocks, text));
         aphi_buffer_format(out, " of them deadlock%s", c->deadlocks == 1 ? "s" : "");
     }
     aphi_buffer_str(out, "; ");
-    aphi_report_count(out, c->states);
-    aphi_buffer_format(out, " state%s, in ", c->states == 1 ? "" : "s");
+    aphi_report_counted(out, c->states, "state");
+    aphi_buffer_str(out, ", in ");
     aphi_report_duration(out, ns);
     aphi_buffer_byte(out, '\n');
 }
@@ -126,25 +112,18 @@ static aphi_local_count total_of(const aphi_alts *alts, const aphi_local_sequenc
     return sum;
 }
 
-static void put_name(aphi_buffer *out, const char *name)
-{
-    char *text = aph_json_text(aph_str(name), NULL);
-    aphi_buffer_str(out, text);
-    free(text);
-}
-
 void aphi_reach_report_local_json(aphi_buffer *out, const aphi_alts *alts, const aphi_local_sequences *s, bool races)
 {
     aphi_local_count total = total_of(alts, s);
     aphi_buffer_str(out, "{\"model\":");
-    put_name(out, alts->name);
+    aphi_buffer_json_string(out, alts->name, strlen(alts->name));
     aphi_buffer_format(out, ",\"local_events\":%llu", (unsigned long long)total.events);
     if (races)
         aphi_buffer_format(out, ",\"local_race_sets\":%llu", (unsigned long long)total.race_sets);
     aphi_buffer_str(out, ",\"components\":[");
     for (size_t i = 0; i < alts->component_count; i++) {
         aphi_buffer_str(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        put_name(out, alts->components[i].name);
+        aphi_buffer_json_string(out, alts->components[i].name, strlen(alts->components[i].name));
         aphi_buffer_format(out, ",\"events\":%llu", (unsigned long long)s->counts[i].events);
         if (races)
             aphi_buffer_format(out, ",\"race_sets\":%llu", (unsigned long long)s->counts[i].race_sets);

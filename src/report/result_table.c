@@ -34,7 +34,7 @@ static aphi_ink outcome_ink(aphi_outcome o)
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 typedef struct entry {
-    char *cells[COLUMNS];
+    aphi_buffer cells[COLUMNS];
     aphi_outcome outcome;
 } entry;
 
@@ -44,39 +44,17 @@ typedef struct table {
     size_t widths[COLUMNS];
 } table;
 
-static char *clean_text(const char *text, bool unicode)
-{
-    aphi_buffer b = {0};
-    aphi_utf8_clean(&b, text, unicode);
-    return aphi_buffer_text(&b);
-}
-
-static char *count_text(uint64_t count)
-{
-    aphi_buffer b = {0};
-    aphi_report_count(&b, count);
-    return aphi_buffer_text(&b);
-}
-
-static char *duration_text(int64_t ns)
-{
-    aphi_buffer b = {0};
-    aphi_report_duration(&b, ns);
-    return aphi_buffer_text(&b);
-}
-
 static void add_entry(table *t, const aphi_result *r, bool unicode)
 {
     entry *e = &t->entries[t->n++];
-    *e = (entry){
-        .cells = {
-            clean_text(outcome_name(r->outcome), unicode), clean_text(r->file, unicode), count_text(r->operations),
-            count_text(r->configurations), duration_text(r->time_ns),
-        },
-        .outcome = r->outcome,
-    };
+    *e = (entry){.outcome = r->outcome};
+    aphi_buffer_str(&e->cells[VERDICT], outcome_name(r->outcome));
+    aphi_utf8_clean(&e->cells[PATH], r->file, unicode);
+    aphi_report_count(&e->cells[OPERATIONS], r->operations);
+    aphi_report_count(&e->cells[CONFIGURATIONS], r->configurations);
+    aphi_report_duration(&e->cells[TIME], r->time_ns);
     for (size_t i = 0; i < COLUMNS; i++) {
-        size_t width = aphi_utf8_columns(e->cells[i]);
+        size_t width = aphi_utf8_columns(aphi_buffer_text(&e->cells[i]));
         if (width > t->widths[i])
             t->widths[i] = width;
     }
@@ -86,7 +64,7 @@ static void table_deinit(table *t)
 {
     for (size_t i = 0; i < t->n; i++)
         for (size_t j = 0; j < COLUMNS; j++)
-            free(t->entries[i].cells[j]);
+            aphi_buffer_free(&t->entries[i].cells[j]);
     free(t->entries);
 }
 
@@ -137,16 +115,16 @@ static void write_rows(aphi_buffer *out, const table *t, const aphi_terminal *te
     for (size_t i = 0; i < t->n; i++) {
         const entry *e = &t->entries[i];
         for (size_t j = 0; j < COLUMNS; j++)
-            write_cell(out, t, j, e->cells[j], j == VERDICT ? outcome_ink(e->outcome) : APHI_INK_NONE, terminal);
+            write_cell(out, t, j, e->cells[j].data, j == VERDICT ? outcome_ink(e->outcome) : APHI_INK_NONE, terminal);
     }
 }
 
 static void write_work(aphi_buffer *out, uint64_t operations, uint64_t configurations, int64_t ns)
 {
-    aphi_report_count(out, operations);
-    aphi_buffer_format(out, " operation%s, ", operations == 1 ? "" : "s");
-    aphi_report_count(out, configurations);
-    aphi_buffer_format(out, " configuration%s, ", configurations == 1 ? "" : "s");
+    aphi_report_counted(out, operations, "operation");
+    aphi_buffer_str(out, ", ");
+    aphi_report_counted(out, configurations, "configuration");
+    aphi_buffer_str(out, ", ");
     aphi_report_duration(out, ns);
     aphi_buffer_byte(out, '\n');
 }
@@ -162,8 +140,8 @@ static void write_totals(aphi_buffer *out, const aphi_result *results, size_t n,
         configurations += results[i].configurations;
         ns += results[i].time_ns;
     }
-    aphi_report_count(out, n);
-    aphi_buffer_str(out, n == 1 ? " file: " : " files: ");
+    aphi_report_counted(out, n, "file");
+    aphi_buffer_str(out, ": ");
     bool any = false;
     for (size_t i = 0; i < APHI_OUTCOMES; i++) {
         if (!of[i])

@@ -139,15 +139,8 @@ static bool wait_text(const aphi_run_diagram *t, int64_t label, aphi_buffer *out
 static void add_clauses(aphi_buffer *out, aph_value clauses)
 {
     for (size_t i = 0; i < aph_count(clauses); i++) {
-        aph_value c = aph_at(clauses, i);
         aphi_buffer_str(out, i ? ", " : " (");
-        if (aph_is_str(c)) {
-            size_t n;
-            const char *bytes = aph_bytes_of(&c, &n);
-            aphi_message_bytes(out, bytes, n, LABEL_BYTES);
-        } else {
-            aphi_message_json(out, c, LABEL_BYTES);
-        }
+        aphi_message_plain(out, aph_at(clauses, i), LABEL_BYTES);
     }
     aphi_buffer_str(out, aph_count(clauses) ? ")" : "");
 }
@@ -394,14 +387,13 @@ static void draw_heading(const drawing *d, aphi_text_canvas *l)
     aphi_text_canvas_flush(l, d->out, d->terminal);
 }
 
-static void draw_elision(const drawing *d, aphi_text_canvas *l, uint64_t count, const char *which)
+static void draw_elision(const drawing *d, aphi_text_canvas *l, uint64_t count, const char *noun)
 {
     if (!count)
         return;
     aphi_buffer text = {0};
     aphi_buffer_str(&text, "… ");
-    aphi_report_count(&text, count);
-    aphi_buffer_format(&text, " %s%smessage%s", which, *which ? " " : "", count == 1 ? "" : "s");
+    aphi_report_counted(&text, count, noun);
     put_lines(d, l, d->g.pause);
     put_clean(d, l, d->label_x, aphi_buffer_text(&text), d->columns, APHI_INK_DIM);
     aphi_text_canvas_flush(l, d->out, d->terminal);
@@ -472,19 +464,11 @@ static bool draw_arrow(const drawing *d, aphi_text_canvas *l, size_t i)
 
 /* ---- expected response ------------------------------------------------------------------------------------------- */
 
-/* The length in bytes of the first line when text is wrapped at `columns`, at a blank if there is one. */
+/* The length in bytes of the first line when text is wrapped at `columns`, at a blank in its second half. */
 static size_t wrap_bytes(const char *text, size_t columns)
 {
-    size_t at = 0, x = 0, blank = 0, n = strlen(text);
-    while (at < n && x < columns) {
-        uint32_t p;
-        if (text[at] == ' ')
-            blank = at;
-        size_t taken = aphi_utf8_next(text + at, n - at, &p);
-        at += taken ? taken : 1;
-        x++;
-    }
-    return at == n || text[at] == ' ' || blank < at / 2 ? at : blank;
+    size_t most = aphi_utf8_head(text, columns), n = aphi_utf8_wrap(text, strlen(text), columns);
+    return n < most / 2 ? most : n;
 }
 
 /* Draws a wrapped remark below the failing arrow; the first one is attached to the connection's line. */
@@ -617,13 +601,13 @@ void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const ap
     if (d.n) {
         lay_out(&d);
         draw_heading(&d, &l);
-        draw_elision(&d, &l, t->earlier + d.chosen[0], "earlier");
+        draw_elision(&d, &l, t->earlier + d.chosen[0], "earlier message");
         for (size_t i = 0; i < d.n; i++) {
             if (i)
-                draw_elision(&d, &l, d.chosen[i] - d.chosen[i - 1] - 1, "");
+                draw_elision(&d, &l, d.chosen[i] - d.chosen[i - 1] - 1, "message");
             draw_row(&d, &l, i);
         }
-        draw_elision(&d, &l, t->count - 1 - d.chosen[d.n - 1], "later");
+        draw_elision(&d, &l, t->count - 1 - d.chosen[d.n - 1], "later message");
     }
     aphi_text_canvas_deinit(&l);
     free(d.chosen);
@@ -631,14 +615,6 @@ void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const ap
 }
 
 /* ---- the report of a run ----------------------------------------------------------------------------------------- */
-
-static void paint_clean(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *text)
-{
-    aphi_buffer clean = {0};
-    aphi_utf8_clean(&clean, text, t->unicode);
-    aphi_terminal_paint(out, t, ink, aphi_buffer_text(&clean));
-    aphi_buffer_free(&clean);
-}
 
 static void add_order(aphi_buffer *out, aph_value order)
 {
@@ -701,14 +677,12 @@ static void report_unreached(aphi_buffer *out, const aphi_run_diagram *t, const 
     for (size_t i = 0; aph_pair_at(t->branches, i, &name, &times); i++) {
         if (times != aph_int(0) || n++ >= NAMES_SHOWN)
             continue;
-        size_t bytes;
-        const char *text = aph_bytes_of(&name, &bytes);
         aphi_buffer_str(&names, names.n ? ", " : "");
-        aphi_message_bytes(&names, text, bytes, STATE_BYTES);
+        aphi_message_plain(&names, name, STATE_BYTES);
     }
     if (n) {
         aphi_buffer_str(out, "\n  Never reached: ");
-        paint_clean(out, terminal, APHI_INK_YELLOW, aphi_buffer_text(&names));
+        aphi_terminal_paint(out, terminal, APHI_INK_YELLOW, aphi_buffer_text(&names));
         if (n > NAMES_SHOWN)
             aphi_buffer_format(out, " and %zu more", n - NAMES_SHOWN);
         aphi_buffer_byte(out, '\n');
@@ -720,9 +694,9 @@ void aphi_run_diagram_report(aphi_buffer *out, const aphi_run_diagram *t, const 
 {
     if (!strcmp(t->verdict, "pass"))
         return;
-    paint_clean(out, terminal, APHI_INK_ALARM, t->verdict);
+    aphi_terminal_paint(out, terminal, APHI_INK_ALARM, t->verdict);
     aphi_buffer_str(out, ": ");
-    paint_clean(out, terminal, APHI_INK_BOLD, t->headline ? t->headline : t->title);
+    aphi_terminal_paint(out, terminal, APHI_INK_BOLD, t->headline ? t->headline : t->title);
     aphi_buffer_str(out, "\n\n");
     aphi_run_diagram_draw(out, t, terminal, 0);
     report_allowed(out, t, terminal);
@@ -730,7 +704,7 @@ void aphi_run_diagram_report(aphi_buffer *out, const aphi_run_diagram *t, const 
         report_unreached(out, t, terminal);
     if (t->replay) {
         aphi_buffer_str(out, "\n  To reproduce:\n    ");
-        paint_clean(out, terminal, APHI_INK_BOLD, t->replay);
+        aphi_terminal_paint(out, terminal, APHI_INK_BOLD, t->replay);
         aphi_buffer_byte(out, '\n');
     }
 }

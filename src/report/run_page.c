@@ -15,6 +15,7 @@
  * Cost:       linear in the number of events, all of which are counted for the strip above the diagram. */
 #include "report/run_page.h"
 
+#include "base/intern.h"
 #include "base/memory.h"
 #include "report/message_text.h"
 #include "report/utf8.h"
@@ -64,23 +65,16 @@ static void put_point(aphi_buffer *out, uint32_t p)
 /* Writes bytes as a JSON string; bytes that are not UTF-8 become the text \xff. Reads up to about `limit` bytes. */
 static void put_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit)
 {
-    bool cut = n > limit;
     aphi_buffer_byte(out, '"');
-    for (size_t at = 0, taken; at < n && at < limit; at += taken) {
+    for (size_t at = 0, length; at < n && at < limit; at += length) {
         uint32_t p;
-        taken = aphi_utf8_next(bytes + at, n - at, &p);
-        if (taken)
-            put_point(out, p);
-        else
+        length = aphi_utf8_next(bytes + at, n - at, &p);
+        if (p == APHI_UTF8_INVALID)
             aphi_buffer_format(out, "\\\\x%02x", (unsigned char)bytes[at]);
-        taken = taken ? taken : 1;
+        else
+            put_point(out, p);
     }
-    aphi_buffer_str(out, cut ? "…\"" : "\"");
-}
-
-static void put_text(aphi_buffer *out, const char *text)
-{
-    put_bytes(out, text, strlen(text), TITLE_BYTES);
+    aphi_buffer_str(out, n > limit ? "…\"" : "\"");
 }
 
 /* Writes the scratch buffer as a string and clears it. */
@@ -107,7 +101,7 @@ static void put_member(aphi_buffer *out, const char *name, const char *text)
 {
     aphi_buffer_format(out, "\"%s\":", name);
     if (text)
-        put_text(out, text);
+        put_bytes(out, text, strlen(text), TITLE_BYTES);
     else
         aphi_buffer_str(out, "null");
     aphi_buffer_byte(out, ',');
@@ -129,18 +123,9 @@ static void put_base36(aphi_buffer *out, int64_t number)
 
 /* ---- the list of messages ---------------------------------------------------------------------------------------- */
 
-/* A distinct text of the list, by kind and message. */
-typedef struct slot {
-    aph_value message;
-    uint32_t kind;
-    uint32_t place; /* index in the list of texts, from 1; 0: free slot */
-} slot;
-
 typedef struct list {
     const aphi_run_diagram *t;
-    slot *slots;
-    size_t mask;
-    uint32_t text_count;
+    aphi_intern keys;   /* of the distinct texts: message and kind */
     size_t first, end;  /* range of the listed events */
     size_t base;        /* the event of places[0] */
     uint32_t *places;   /* the text of each event */
@@ -154,26 +139,18 @@ static uint32_t kind_of(const aphi_run_event *m)
     return m->kind == APHI_RUN_EVENT_RECEIVED ? APHI_RUN_EVENT_SENT : m->kind;
 }
 
-static slot *slot_of(list *l, const aphi_run_event *m)
-{
-    size_t at = ((size_t)aph_hash(m->message) * 31 + kind_of(m)) & l->mask;
-    while (l->slots[at].place && (l->slots[at].message != m->message || l->slots[at].kind != kind_of(m)))
-        at = (at + 1) & l->mask;
-    return &l->slots[at];
-}
-
 static uint32_t text_place(list *l, const aphi_run_event *m)
 {
-    slot *s = slot_of(l, m);
-    if (!s->place) {
-        *s = (slot){m->message, kind_of(m), ++l->text_count};
-        size_t before = l->texts.n;
+    uintptr_t key[] = {(uintptr_t)m->message, kind_of(m)};
+    size_t before = l->texts.n, known = l->keys.count;
+    uint32_t place = aphi_intern_number(&l->keys, key, sizeof key);
+    if (place == known) {
         aphi_buffer_str(&l->texts, before ? "," : "");
         aphi_run_event_text(&l->scratch, m, l->t->words, TEXT_BYTES);
         put_scratch(&l->texts, &l->scratch);
         l->bytes += l->texts.n - before;
     }
-    return s->place;
+    return place;
 }
 
 static int64_t microseconds(const aphi_run_event *m)
@@ -193,7 +170,7 @@ static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
     aphi_buffer_byte(out, ',');
     put_base36(out, before ? microseconds(m) - microseconds(before) : 0);
     aphi_buffer_byte(out, ',');
-    put_base36(out, l->places[i - l->base] - 1);
+    put_base36(out, l->places[i - l->base]);
 }
 
 /* Adds event i to the list. */
@@ -209,11 +186,8 @@ static void list_open(list *l, const aphi_run_diagram *t)
 {
     size_t middle = t->failing < t->count ? t->failing + 1 : t->count;
     size_t later = t->count - middle < LIST_LATER ? t->count - middle : LIST_LATER;
-    size_t earlier = middle < LIST_MAX ? middle : LIST_MAX, slots = 16;
-    while (slots < 2 * (earlier + later))
-        slots *= 2;
-    *l = (list){.t = t, .mask = slots - 1, .base = middle - earlier};
-    l->slots = aphi_alloc_zero(slots * sizeof *l->slots);
+    size_t earlier = middle < LIST_MAX ? middle : LIST_MAX;
+    *l = (list){.t = t, .base = middle - earlier};
     l->places = aphi_alloc((earlier + later + 1) * sizeof *l->places);
     if (t->failing < t->count)
         list_event(l, t->failing); /* always listed */
@@ -225,7 +199,7 @@ static void list_open(list *l, const aphi_run_diagram *t)
 
 static void list_close(list *l)
 {
-    free(l->slots);
+    aphi_intern_free(&l->keys);
     free(l->places);
     aphi_buffer_free(&l->texts);
     aphi_buffer_free(&l->scratch);
@@ -272,7 +246,7 @@ static void put_full(aphi_buffer *out, list *l)
 {
     const aphi_run_diagram *t = l->t;
     size_t middle = t->failing < t->count ? t->failing : t->count, stop = out->n + FULL_BYTES;
-    bool *done = aphi_alloc_zero(l->text_count + 1), any = false;
+    bool *done = aphi_alloc_zero(l->keys.count + 1), any = false;
     aphi_buffer_str(out, "\"full\":{");
     for (size_t away = 0; away <= FULL_AROUND && out->n < stop; away++) {
         for (int side = 0; side < 2 && out->n < stop; side++) {
@@ -283,7 +257,7 @@ static void put_full(aphi_buffer *out, list *l)
             l->scratch.n = 0;
             if (!full_text(&l->scratch, &t->events[i], t->words))
                 continue;
-            aphi_buffer_format(out, "%s\"%u\":", any ? "," : "", l->places[i - l->base] - 1);
+            aphi_buffer_format(out, "%s\"%u\":", any ? "," : "", l->places[i - l->base]);
             put_scratch(out, &l->scratch);
             any = true;
         }

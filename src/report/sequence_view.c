@@ -120,12 +120,10 @@ static void put_label(const aphi_sequence_view *k, unsigned receiver, uint16_t p
 static char *label_of(const aphi_sequence_view *k, unsigned thread, const aphi_event *e)
 {
     aphi_buffer out = {0};
-    if (e->op == APHI_ALTS_RECEIVE)
-        put_label(k, thread, e->port, e->label, &out);
-    else if (e->op == APHI_ALTS_SEND)
-        put_label(k, e->peer, e->port, e->label, &out);
-    else
+    if (e->op == APHI_ALTS_LOCAL)
         aphi_buffer_str(&out, k->model->alts->labels[e->label]);
+    else
+        put_label(k, e->op == APHI_ALTS_RECEIVE ? thread : e->peer, e->port, e->label, &out);
     return aphi_buffer_text(&out);
 }
 
@@ -185,11 +183,6 @@ static char *end_of(const aphi_sequence_view *k, const aphi_sequence *s, unsigne
 
 /* ---- the diagram ------------------------------------------------------------------------------------------------- */
 
-static size_t event_index(const aphi_sequence *s, unsigned thread, uint32_t index)
-{
-    return s->first[thread] + index;
-}
-
 static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, uint32_t i,
                                      size_t wrong)
 {
@@ -200,9 +193,9 @@ static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence 
     aphi_swimlanes_event out = {.lane = t, .kind = kinds[e->op], .sync = e->sync, .partner = APHI_SWIMLANES_NONE,
                                 .after = APHI_SWIMLANES_NONE, .label = label_of(k, t, e), .note = note_of(k, s, t, i)};
     if (e->op != APHI_ALTS_LOCAL && e->matched)
-        out.partner = event_index(s, e->peer, e->peer_index);
+        out.partner = s->first[e->peer] + e->peer_index;
     if (e->freed_by)
-        out.after = event_index(s, e->peer, e->freed_by - 1);
+        out.after = s->first[e->peer] + e->freed_by - 1;
     if (k->count)
         out.mark = i < k->same[t] ? APHI_SWIMLANES_SAME
                    : changed_receive(k, s, t, i) ? APHI_SWIMLANES_CHANGED : out.mark;
@@ -252,16 +245,12 @@ void aphi_sequence_view_add(aphi_sequence_view *k, aphi_sequence *s, const char 
 
 static bool write_page(const aphi_sequence_view *k, const char *lead)
 {
-    aphi_buffer head = {0}, foot = {0};
-    FILE *file = fopen(k->page_name, "w");
-    aphi_swimlanes_page_begin(&head, k->model->alts->name, lead);
-    aphi_swimlanes_page_end(&foot);
-    bool good = file && fwrite(head.data, 1, head.n, file) == head.n &&
-                fwrite(k->page.data, 1, k->page.n, file) == k->page.n && fwrite(foot.data, 1, foot.n, file) == foot.n;
-    if (file && fclose(file))
-        good = false;
-    aphi_buffer_free(&head);
-    aphi_buffer_free(&foot);
+    aphi_buffer page = {0};
+    aphi_swimlanes_page_begin(&page, k->model->alts->name, lead);
+    aphi_buffer_add(&page, k->page.data, k->page.n);
+    aphi_swimlanes_page_end(&page);
+    bool good = aphi_buffer_save(&page, k->page_name);
+    aphi_buffer_free(&page);
     return good;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spacetime.h - a space-time diagram in text of the point where model and program diverge.
+ * spacetime.h - space-time diagrams, in text and on a page, of the point where model and program diverge.
  *
  *              L1     L2     L3
  *       ✗      │      ├─────▶│      L2:1 passes py m to L3:1
@@ -19,6 +19,9 @@
 /* Draws the causal past of the differing event and of the messages it could have received: the last `rows` rows. */
 void aphi_spacetime_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d, const aphi_terminal *t,
                          size_t rows);
+/* Appends to a page (swimlanes.h) the model's diagram on the left and the program's on the right. In both, the differing
+ * event is marked, with the messages that it could have received. */
+void aphi_divergence_page_add(aphi_buffer *page, const aphi_layout *cast, const aphi_difference *d);
 /* Appends "px m from L1:1, ...", or "nothing". */
 void aphi_spacetime_rivals(aphi_buffer *out, const aphi_layout *cast, const aphi_race_set *r);
 

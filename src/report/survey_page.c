@@ -21,45 +21,11 @@ enum { TEXT_BYTES = 2000, PICTURE_BYTES = 60000, FINDINGS_MAX = 60, NAMES_MAX = 
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static void add_point(aphi_buffer *out, uint32_t p, bool lines)
-{
-    switch (p) {
-    case '<': aphi_buffer_str(out, "&lt;"); break;
-    case '>': aphi_buffer_str(out, "&gt;"); break;
-    case '&': aphi_buffer_str(out, "&amp;"); break;
-    case '"': aphi_buffer_str(out, "&quot;"); break;
-    case '\'': aphi_buffer_str(out, "&#39;"); break;
-    case '\n':
-        aphi_buffer_str(out, lines ? "\n" : " ");
-        break;
-    default:
-        if (aphi_utf8_is_command(p))
-            aphi_buffer_format(out, "\\u%04x", (unsigned)p);
-        else
-            aphi_utf8_add(out, p);
-    }
-}
-
-/* Keeps newlines if `lines`. */
-static void add_bytes(aphi_buffer *out, const char *bytes, size_t n, size_t limit, bool lines)
-{
-    for (size_t at = 0, taken; at < n && at < limit; at += taken) {
-        uint32_t p;
-        taken = aphi_utf8_next(bytes + at, n - at, &p);
-        if (taken)
-            add_point(out, p, lines);
-        else
-            aphi_buffer_format(out, "\\x%02x", (unsigned char)bytes[at]);
-        taken = taken ? taken : 1;
-    }
-    aphi_buffer_str(out, n > limit ? "…" : "");
-}
-
 static void add_text(aphi_buffer *out, aph_value v)
 {
     size_t n = 0;
-    const char *bytes = v && aph_is_str(v) ? aph_bytes_of(&v, &n) : "";
-    add_bytes(out, bytes, n, TEXT_BYTES, false);
+    const char *bytes = aph_is_str(v) ? aph_bytes_of(&v, &n) : "";
+    aphi_utf8_html(out, bytes, n, TEXT_BYTES, " ");
 }
 
 static void add_field(aphi_buffer *out, aph_value object, const char *name)
@@ -70,13 +36,12 @@ static void add_field(aphi_buffer *out, aph_value object, const char *name)
 static bool has_text(aph_value object, const char *name)
 {
     aph_value v = aph_field(object, name);
-    return v && aph_is_str(v) && aph_count(v);
+    return aph_is_str(v) && aph_count(v);
 }
 
-static int64_t number_of(aph_value object, const char *name)
+static uint64_t number_of(aph_value v)
 {
-    aph_value v = aph_field(object, name);
-    return v && aph_is_int(v) ? aph_int_of(v) : 0;
+    return aph_is_int(v) && aph_int_of(v) > 0 ? (uint64_t)aph_int_of(v) : 0;
 }
 
 static size_t count_of(aph_value object, const char *name)
@@ -85,22 +50,21 @@ static size_t count_of(aph_value object, const char *name)
     return v && aph_kind_of(v) == APH_ARRAY ? aph_count(v) : 0;
 }
 
-static void add_number(aphi_buffer *out, int64_t n)
+static void add_counted(aphi_buffer *out, aph_value object, const char *name, const char *noun)
 {
-    aphi_report_count(out, n > 0 ? (uint64_t)n : 0);
+    aphi_report_counted(out, number_of(aph_field(object, name)), noun);
 }
 
-static void add_counted(aphi_buffer *out, int64_t n, const char *noun)
+static void add_duration(aphi_buffer *out, aph_value object, const char *name)
 {
-    add_number(out, n);
-    aphi_buffer_format(out, " %s%s", noun, n == 1 ? "" : "s");
+    aphi_report_duration(out, (int64_t)number_of(aph_field(object, name)));
 }
 
 /* A relative address of letters, digits and "-._/" without "..". */
 static bool is_address(aph_value v)
 {
     size_t n = 0;
-    const char *bytes = v && aph_is_str(v) ? aph_bytes_of(&v, &n) : "";
+    const char *bytes = aph_is_str(v) ? aph_bytes_of(&v, &n) : "";
     for (size_t i = 0; i < n; i++) {
         char c = bytes[i];
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -153,7 +117,7 @@ static void add_result(aphi_buffer *out, aph_value server)
     add_verdict(out, server);
     if (waived) {
         aphi_buffer_str(out, " with ");
-        add_counted(out, (int64_t)waived, "known violation");
+        aphi_report_counted(out, waived, "known violation");
         aphi_buffer_str(out, " waived");
     }
 }
@@ -182,14 +146,15 @@ static void add_clauses(aphi_buffer *out, aph_value finding)
 static void add_numbers(aphi_buffer *out, aph_value finding)
 {
     aphi_buffer_str(out, "<p class=\"faint\">");
-    add_counted(out, number_of(finding, "requests"), "request");
+    add_counted(out, finding, "requests", "request");
     aphi_buffer_str(out, "; found after ");
-    aphi_report_duration(out, number_of(finding, "reject_ns"));
-    if (number_of(finding, "confirmed")) {
+    add_duration(out, finding, "reject_ns");
+    unsigned long long reproduced = number_of(aph_field(finding, "reproduced"));
+    unsigned long long confirmed = number_of(aph_field(finding, "confirmed"));
+    if (confirmed) {
         aphi_buffer_str(out, ", shrunk in ");
-        aphi_report_duration(out, number_of(finding, "shrink_ns"));
-        aphi_buffer_format(out, "; reproduced in %lld of %lld runs on a fresh server%s",
-                           (long long)number_of(finding, "reproduced"), (long long)number_of(finding, "confirmed"),
+        add_duration(out, finding, "shrink_ns");
+        aphi_buffer_format(out, "; reproduced in %llu of %llu runs on a fresh server%s", reproduced, confirmed,
                            aph_field(finding, "minimal") == aph_bool(true) ? "; locally minimal" : "");
     }
     aphi_buffer_str(out, ".");
@@ -209,7 +174,7 @@ static void add_pre(aphi_buffer *out, aph_value finding, const char *name, const
         return;
     const char *bytes = aph_bytes_of(&v, &n);
     aphi_buffer_format(out, "<pre %s>", attributes);
-    add_bytes(out, bytes, n, PICTURE_BYTES, true);
+    aphi_utf8_html(out, bytes, n, PICTURE_BYTES, "\n");
     aphi_buffer_str(out, "</pre>\n");
 }
 
@@ -240,30 +205,24 @@ static void add_findings(aphi_buffer *out, aph_value server)
 
 /* ---- choices ----------------------------------------------------------------------------------------------------- */
 
-static int64_t times_of(aph_value way)
+static uint64_t sum_of(aph_value ways)
 {
-    aph_value n = aph_at(way, 1);
-    return n && aph_is_int(n) && aph_int_of(n) > 0 ? aph_int_of(n) : 0;
-}
-
-static int64_t sum_of(aph_value ways)
-{
-    int64_t sum = 0;
+    uint64_t sum = 0;
     for (size_t i = 0; i < aph_count(ways); i++)
-        sum += times_of(aph_at(ways, i));
+        sum += number_of(aph_at(aph_at(ways, i), 1));
     return sum;
 }
 
 /* Rounded; 0 % and 100 % only if exact. */
-static int percent(int64_t n, int64_t of)
+static int percent(uint64_t n, uint64_t of)
 {
     int rounded = (int)((double)n * 100 / (double)of + 0.5);
     return n && !rounded ? 1 : n < of && rounded == 100 ? 99 : rounded;
 }
 
-static void add_option(aphi_buffer *out, aph_value way, int64_t sum)
+static void add_option(aphi_buffer *out, aph_value way, uint64_t sum)
 {
-    int64_t n = times_of(way);
+    uint64_t n = number_of(aph_at(way, 1));
     int share = percent(n, sum);
     aphi_buffer_format(out, "<li%s><span>", n ? "" : " class=\"none\"");
     add_text(out, aph_at(way, 0));
@@ -271,7 +230,7 @@ static void add_option(aphi_buffer *out, aph_value way, int64_t sum)
                             "<span class=\"number\">", share);
     if (n) {
         aphi_buffer_format(out, "%d %% · ", share);
-        add_number(out, n);
+        aphi_report_count(out, n);
     } else {
         aphi_buffer_str(out, "never");
     }
@@ -281,7 +240,7 @@ static void add_option(aphi_buffer *out, aph_value way, int64_t sum)
 static void add_choice(aphi_buffer *out, aph_value choice)
 {
     aph_value ways = aph_field(choice, "ways");
-    int64_t sum = ways && aph_kind_of(ways) == APH_ARRAY ? sum_of(ways) : 0;
+    uint64_t sum = ways && aph_kind_of(ways) == APH_ARRAY ? sum_of(ways) : 0;
     if (!sum)
         return;
     aphi_buffer_str(out, "<tr><td><ul class=\"ways\">\n");
@@ -302,13 +261,12 @@ static void add_choices(aphi_buffer *out, aph_value server)
     size_t n = count_of(server, "choices");
     aphi_buffer_str(out, "<section class=\"card\">\n<h2>Choices</h2>\n");
     if (!n) {
-        aphi_buffer_str(out, "<p>Unknown, since no run passed.</p>\n"
-                             "</section>\n");
+        aphi_buffer_str(out, "<p>Unknown, since no run passed.</p>\n</section>\n");
         return;
     }
     aphi_buffer_str(out, "<p class=\"faint\">Behaviour that the specification leaves to the server, counted in the "
                          "first explanation found of a run of ");
-    add_counted(out, number_of(server, "observations"), "message");
+    add_counted(out, server, "observations", "message");
     aphi_buffer_str(out, ".</p>\n"
                          "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">choice</th>"
                          "<th scope=\"col\">clause</th></tr></thead>\n<tbody>\n");
@@ -367,14 +325,14 @@ static void add_head(aphi_buffer *out, aph_value server)
     if (!verdict_is(server, "pass"))
         add_fact(out, server, "why", "why");
     aphi_buffer_str(out, "<dt>tested</dt><dd>");
-    add_counted(out, number_of(server, "messages"), "message");
+    add_counted(out, server, "messages", "message");
     aphi_buffer_str(out, " in ");
-    add_counted(out, number_of(server, "runs"), "run");
+    add_counted(out, server, "runs", "run");
     aphi_buffer_str(out, ", ");
-    aphi_report_duration(out, number_of(server, "ns"));
-    if (number_of(server, "passed")) {
+    add_duration(out, server, "ns");
+    if (number_of(aph_field(server, "passed"))) {
         aphi_buffer_str(out, "; the last ");
-        add_number(out, number_of(server, "passed"));
+        aphi_report_count(out, number_of(aph_field(server, "passed")));
         aphi_buffer_str(out, " without a further violation");
     }
     aphi_buffer_str(out, "</dd>\n");
@@ -434,7 +392,7 @@ static void add_row(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, "</td><td>");
     add_result(out, server);
     aphi_buffer_str(out, "</td><td class=\"count\">");
-    add_number(out, number_of(server, "messages"));
+    aphi_report_count(out, number_of(aph_field(server, "messages")));
     aphi_buffer_str(out, "</td><td>");
     add_field(out, server, "when");
     aphi_buffer_str(out, "</td></tr>\n");

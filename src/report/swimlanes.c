@@ -45,7 +45,7 @@ static bool is_next(const order *o, size_t event)
 static bool is_ready(const order *o, size_t event, aphi_swimlanes_row *row)
 {
     const aphi_swimlanes_event *e = &o->s->events[event];
-    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
+    *row = (aphi_swimlanes_row){.event = event, .receive = APHI_SWIMLANES_NONE};
     if (!is_next(o, event))
         return false;
     if (e->kind == APHI_SWIMLANES_LOCAL || e->partner >= o->s->count)
@@ -59,13 +59,13 @@ static bool is_ready(const order *o, size_t event, aphi_swimlanes_row *row)
 static bool is_ready_alone(const order *o, size_t event, aphi_swimlanes_row *row)
 {
     const aphi_swimlanes_event *e = &o->s->events[event];
-    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
+    *row = (aphi_swimlanes_row){.event = event, .receive = APHI_SWIMLANES_NONE};
     return is_next(o, event) && e->kind == APHI_SWIMLANES_SEND && !e->sync;
 }
 
 static bool is_left(const order *o, size_t event, aphi_swimlanes_row *row)
 {
-    *row = (aphi_swimlanes_row){event, APHI_SWIMLANES_NONE};
+    *row = (aphi_swimlanes_row){.event = event, .receive = APHI_SWIMLANES_NONE};
     return o->next[o->s->events[event].lane] == event;
 }
 
@@ -78,17 +78,33 @@ static bool find_row(const order *o, aphi_swimlanes_row *row,
     return false;
 }
 
-static void mark_done(order *o, size_t event)
+/* A mark of the send or of the receive; unchanged only if both are. */
+static aphi_swimlanes_mark mark_of(const aphi_swimlanes *s, const aphi_swimlanes_row *row)
+{
+    aphi_swimlanes_mark a = s->events[row->event].mark;
+    aphi_swimlanes_mark b = row->receive != APHI_SWIMLANES_NONE ? s->events[row->receive].mark : a;
+    if (a == APHI_SWIMLANES_SAME || b == APHI_SWIMLANES_SAME)
+        return a == APHI_SWIMLANES_SAME ? b : a;
+    return a > b ? a : b;
+}
+
+/* Adds an event to the last row. */
+static void mark_done(order *o, aphi_swimlanes_rows *r, size_t event)
 {
     if (event >= o->s->count)
         return;
+    size_t lane = o->s->events[event].lane;
     o->done[event] = true;
-    o->next[o->s->events[event].lane] = o->later[event];
+    o->next[lane] = o->later[event];
+    r->row_of[event] = r->count;
+    r->end[lane] = r->count + 1;
 }
 
-aphi_swimlanes_row *aphi_swimlanes_rows(const aphi_swimlanes *s, size_t *count)
+aphi_swimlanes_rows aphi_swimlanes_order(const aphi_swimlanes *s)
 {
-    aphi_swimlanes_row *rows = aphi_alloc((s->count + 1) * sizeof *rows);
+    aphi_swimlanes_rows r = {.rows = aphi_alloc((s->count + 1) * sizeof *r.rows),
+                             .row_of = aphi_alloc((s->count + 1) * sizeof *r.row_of),
+                             .end = aphi_alloc_zero((s->lane_count + 1) * sizeof *r.end)};
     order o = {.s = s, .next = aphi_alloc((s->lane_count + 1) * sizeof *o.next),
                .later = aphi_alloc((s->count + 1) * sizeof *o.later), .done = aphi_alloc_zero(s->count + 1)};
     for (size_t lane = 0; lane < s->lane_count; lane++)
@@ -98,17 +114,24 @@ aphi_swimlanes_row *aphi_swimlanes_rows(const aphi_swimlanes *s, size_t *count)
         o.later[i] = o.next[s->events[i].lane];
         o.next[s->events[i].lane] = i;
     }
-    *count = 0;
-    while (find_row(&o, &rows[*count], is_ready) || find_row(&o, &rows[*count], is_ready_alone) ||
-           find_row(&o, &rows[*count], is_left)) {
-        mark_done(&o, rows[*count].event);
-        mark_done(&o, rows[*count].receive);
-        ++*count;
+    for (aphi_swimlanes_row *row = r.rows;
+         find_row(&o, row, is_ready) || find_row(&o, row, is_ready_alone) || find_row(&o, row, is_left); row++) {
+        row->mark = mark_of(s, row);
+        mark_done(&o, &r, row->event);
+        mark_done(&o, &r, row->receive);
+        r.count++;
     }
     free(o.next);
     free(o.later);
     free(o.done);
-    return rows;
+    return r;
+}
+
+void aphi_swimlanes_rows_free(aphi_swimlanes_rows *r)
+{
+    free(r->rows);
+    free(r->row_of);
+    free(r->end);
 }
 
 /* ---- the terminal ------------------------------------------------------------------------------------------------ */
@@ -117,10 +140,7 @@ typedef struct drawing {
     const aphi_swimlanes *s;
     const aphi_terminal *t;
     aphi_buffer *out;
-    aphi_swimlanes_row *rows;
-    size_t row_count;
-    size_t *row_of;    /* of each event */
-    size_t *last_row;  /* of each lane + 1; 0: no events */
+    aphi_swimlanes_rows r;
     size_t gutter, step, text;
     aphi_text_canvas line;
 } drawing;
@@ -150,7 +170,7 @@ static void draw_lanes(drawing *d, size_t row)
 {
     for (size_t lane = 0; lane < d->s->lane_count; lane++) {
         bool waits = d->s->ends && d->s->ends[lane];
-        if (row < d->last_row[lane])
+        if (row < d->r.end[lane])
             aphi_text_canvas_put(&d->line, lane_column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
         else if (waits)
             aphi_text_canvas_put(&d->line, lane_column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
@@ -186,8 +206,7 @@ static void put_clean(const drawing *d, const char *text, size_t columns, aphi_b
 {
     aphi_buffer clean = {0};
     aphi_utf8_clean(&clean, text, d->t->unicode);
-    aphi_buffer_byte(&clean, '\0');
-    aphi_utf8_cut_middle(out, clean.data, columns, d->t->unicode);
+    aphi_utf8_cut_middle(out, aphi_buffer_text(&clean), columns, d->t->unicode);
     aphi_buffer_free(&clean);
 }
 
@@ -201,9 +220,9 @@ static void put_row_text(const drawing *d, const aphi_swimlanes_row *row, aphi_b
     if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND && e->partner >= s->count)
         aphi_buffer_str(out, " (never received)");
     else if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND)
-        aphi_buffer_format(out, " (received in %zu)", d->row_of[e->partner] + 1);
+        aphi_buffer_format(out, " (received in %zu)", d->r.row_of[e->partner] + 1);
     else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < s->count)
-        aphi_buffer_format(out, " (sent in %zu)", d->row_of[e->partner] + 1);
+        aphi_buffer_format(out, " (sent in %zu)", d->r.row_of[e->partner] + 1);
     for (int i = 0; i < 2; i++, e = NULL) {
         const char *note = e ? e->note : more;
         if (note) {
@@ -213,56 +232,26 @@ static void put_row_text(const drawing *d, const aphi_swimlanes_row *row, aphi_b
     }
 }
 
-static aphi_swimlanes_mark mark_of(const drawing *d, const aphi_swimlanes_row *row)
-{
-    aphi_swimlanes_mark a = d->s->events[row->event].mark, b = APHI_SWIMLANES_PLAIN;
-    if (row->receive == APHI_SWIMLANES_NONE)
-        return a;
-    b = d->s->events[row->receive].mark;
-    if (a == APHI_SWIMLANES_SAME || b == APHI_SWIMLANES_SAME)
-        return a == b ? a : a == APHI_SWIMLANES_SAME ? b : a;
-    return a > b ? a : b;
-}
-
-/* The length in bytes of the first line when text is wrapped at `columns`, between words if possible. */
-static size_t wrap_bytes(const char *text, size_t columns)
-{
-    size_t at = 0, words = 0, used = 0, n = strlen(text);
-    while (at < n && used < columns) {
-        uint32_t p;
-        size_t taken = aphi_utf8_next(text + at, n - at, &p);
-        at += taken ? taken : 1;
-        used++;
-        if (at < n && text[at] == ' ')
-            words = at;
-    }
-    return at == n ? n : words ? words : at;
-}
-
 static void draw_row(drawing *d, size_t i)
 {
-    const aphi_swimlanes_row *row = &d->rows[i];
-    aphi_swimlanes_mark mark = mark_of(d, row);
-    aphi_ink ink = ink_of(mark);
+    const aphi_swimlanes_row *row = &d->r.rows[i];
+    aphi_ink ink = ink_of(row->mark);
     aphi_buffer words = {0}, number = {0};
     size_t room = d->t->columns > d->text + TEXT_MIN ? d->t->columns - d->text : TEXT_MIN;
     draw_lanes(d, i);
     draw_shape(d, row, ink);
-    if (mark == APHI_SWIMLANES_CHANGED)
+    if (row->mark == APHI_SWIMLANES_CHANGED)
         aphi_text_canvas_put(&d->line, 0, glyph(d, 0x2260, '~'), ink);
-    if (mark == APHI_SWIMLANES_WRONG)
+    if (row->mark == APHI_SWIMLANES_WRONG)
         aphi_text_canvas_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
     aphi_buffer_format(&number, "%zu", i + 1);
     aphi_text_canvas_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
     put_row_text(d, row, &words);
-    aphi_buffer_byte(&words, '\0');
-    for (const char *at = words.data;;) {
-        size_t n = wrap_bytes(at, room);
+    for (const char *at = aphi_buffer_text(&words);;) {
+        size_t n = aphi_utf8_wrap(at, strlen(at), room);
         aphi_text_canvas_bytes(&d->line, d->text, at, n, ink);
         aphi_text_canvas_flush(&d->line, d->out, d->t);
-        at += n;
-        while (*at == ' ')
-            at++;
+        at += n + strspn(at + n, " ");
         if (!*at)
             break;
         draw_lanes(d, i + 1);
@@ -276,41 +265,19 @@ static void draw_names(drawing *d)
     for (size_t lane = 0; lane < d->s->lane_count; lane++) {
         aphi_buffer name = {0};
         put_clean(d, d->s->lanes[lane], d->step - 1, &name);
-        aphi_buffer_byte(&name, '\0');
-        size_t x = lane_column(d, lane) - aphi_utf8_columns(name.data) / 2;
+        size_t x = lane_column(d, lane) - aphi_utf8_columns(aphi_buffer_text(&name)) / 2;
         aphi_text_canvas_text(&d->line, x, name.data, APHI_INK_BOLD);
         aphi_buffer_free(&name);
     }
     aphi_text_canvas_flush(&d->line, d->out, d->t);
 }
 
-static void put_line(drawing *d, const char *before, const char *text, aphi_ink ink)
-{
-    aphi_buffer clean = {0};
-    aphi_buffer_str(&clean, before);
-    aphi_utf8_clean(&clean, text, d->t->unicode);
-    aphi_buffer_byte(&clean, '\0');
-    aphi_terminal_paint(d->out, d->t, ink, clean.data);
-    aphi_buffer_byte(d->out, '\n');
-    aphi_buffer_free(&clean);
-}
-
 static void lay_out(drawing *d)
 {
     const aphi_swimlanes *s = d->s;
     size_t widest = 2, digits = 1;
-    d->rows = aphi_swimlanes_rows(s, &d->row_count);
-    d->row_of = aphi_alloc((s->count + 1) * sizeof *d->row_of);
-    d->last_row = aphi_alloc_zero((s->lane_count + 1) * sizeof *d->last_row);
-    for (size_t i = 0; i < d->row_count; i++)
-        for (int end = 0; end < 2; end++) {
-            size_t event = end ? d->rows[i].receive : d->rows[i].event;
-            if (event == APHI_SWIMLANES_NONE)
-                continue;
-            d->row_of[event] = i;
-            d->last_row[s->events[event].lane] = i + 1;
-        }
-    for (size_t n = d->row_count; n >= 10; n /= 10)
+    d->r = aphi_swimlanes_order(s);
+    for (size_t n = d->r.count; n >= 10; n /= 10)
         digits++;
     for (size_t lane = 0; lane < s->lane_count; lane++) {
         size_t n = aphi_utf8_columns(s->lanes[lane]);
@@ -330,17 +297,15 @@ void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_t
     drawing d = {.s = s, .t = t, .out = out};
     lay_out(&d);
     if (s->title)
-        put_line(&d, "", s->title, APHI_INK_BOLD);
+        aphi_terminal_line(out, t, APHI_INK_BOLD, "", s->title);
     draw_names(&d);
-    for (size_t i = 0; i < d.row_count; i++)
+    for (size_t i = 0; i < d.r.count; i++)
         draw_row(&d, i);
     for (size_t lane = 0; s->ends && lane < s->lane_count; lane++)
         if (s->ends[lane])
-            put_line(&d, "  ", s->ends[lane], APHI_INK_NONE);
+            aphi_terminal_line(out, t, APHI_INK_NONE, "  ", s->ends[lane]);
     if (s->remark)
-        put_line(&d, "  ", s->remark, APHI_INK_DIM);
+        aphi_terminal_line(out, t, APHI_INK_DIM, "  ", s->remark);
     aphi_text_canvas_deinit(&d.line);
-    free(d.rows);
-    free(d.row_of);
-    free(d.last_row);
+    aphi_swimlanes_rows_free(&d.r);
 }

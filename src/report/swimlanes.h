@@ -57,11 +57,19 @@ typedef struct aphi_swimlanes {
 typedef struct aphi_swimlanes_row {
     size_t event;
     size_t receive; /* or NONE */
+    aphi_swimlanes_mark mark;
 } aphi_swimlanes_row;
 
-/* Returns the rows from top to bottom; the caller frees them. A cycle of events, which no run has, is broken at any
- * event. */
-aphi_swimlanes_row *aphi_swimlanes_rows(const aphi_swimlanes *s, size_t *count);
+typedef struct aphi_swimlanes_rows {
+    aphi_swimlanes_row *rows; /* from top to bottom */
+    size_t count;
+    size_t *row_of;           /* of each event */
+    size_t *end;              /* of each lane: the row after its last event, or 0 */
+} aphi_swimlanes_rows;
+
+/* A cycle of events, which no run has, is broken at any event. */
+aphi_swimlanes_rows aphi_swimlanes_order(const aphi_swimlanes *s);
+void aphi_swimlanes_rows_free(aphi_swimlanes_rows *r);
 
 /* Draws for a terminal. */
 void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_terminal *t);

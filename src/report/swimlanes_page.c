@@ -24,46 +24,17 @@ enum {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static void add_point(aphi_buffer *out, uint32_t p)
-{
-    switch (p) {
-    case '<': aphi_buffer_str(out, "&lt;"); break;
-    case '>': aphi_buffer_str(out, "&gt;"); break;
-    case '&': aphi_buffer_str(out, "&amp;"); break;
-    case '"': aphi_buffer_str(out, "&quot;"); break;
-    case '\'': aphi_buffer_str(out, "&#39;"); break;
-    default:
-        if (aphi_utf8_is_command(p))
-            aphi_buffer_format(out, "\\u%04x", (unsigned)p);
-        else
-            aphi_utf8_add(out, p);
-    }
-}
-
 /* Appends up to `most` characters of text. */
 static void add_text(aphi_buffer *out, const char *text, size_t most)
 {
-    size_t n = strlen(text), at = 0, taken;
-    for (; at < n && most; at += taken, most--) {
-        uint32_t p;
-        taken = aphi_utf8_next(text + at, n - at, &p);
-        if (taken)
-            add_point(out, p);
-        else
-            aphi_buffer_format(out, "\\x%02x", (unsigned char)text[at]);
-        taken = taken ? taken : 1;
-    }
-    aphi_buffer_str(out, at < n ? "…" : "");
+    aphi_utf8_html(out, text, strlen(text), aphi_utf8_head(text, most), "\\u000a");
 }
 
 /* ---- layout ------------------------------------------------------------------------------------------------------ */
 
 typedef struct picture {
     const aphi_swimlanes *s;
-    aphi_swimlanes_row *rows;
-    size_t count;
-    size_t *row_of;        /* of each event */
-    size_t *first, *last;  /* rows of each lane; first > last: no events */
+    aphi_swimlanes_rows r;
     size_t lane_width, width, height;
 } picture;
 
@@ -80,7 +51,7 @@ static size_t x_of(const picture *p, size_t event)
 
 static size_t y_of(const picture *p, size_t event)
 {
-    return TOP + p->row_of[event] * ROW + ROW / 2;
+    return TOP + p->r.row_of[event] * ROW + ROW / 2;
 }
 
 static size_t notes_x(const picture *p)
@@ -88,54 +59,26 @@ static size_t notes_x(const picture *p)
     return LEFT + p->s->lane_count * p->lane_width + RIGHT;
 }
 
-static void find_rows(picture *p)
+static size_t larger_of(size_t a, size_t b)
 {
-    for (size_t lane = 0; lane < p->s->lane_count; lane++) {
-        p->first[lane] = SIZE_MAX;
-        p->last[lane] = 0;
-    }
-    for (size_t i = 0; i < p->count; i++)
-        for (int end = 0; end < 2; end++) {
-            size_t event = end ? p->rows[i].receive : p->rows[i].event;
-            if (event == APHI_SWIMLANES_NONE)
-                continue;
-            size_t lane = p->s->events[event].lane;
-            p->row_of[event] = i;
-            p->first[lane] = i < p->first[lane] ? i : p->first[lane];
-            p->last[lane] = i;
-        }
+    return a > b ? a : b;
 }
 
-static void picture_open(picture *p, const aphi_swimlanes *s)
+static picture lay_out(const aphi_swimlanes *s)
 {
     size_t label = 0, note = 0, name = 0;
-    *p = (picture){.s = s};
-    p->rows = aphi_swimlanes_rows(s, &p->count);
-    p->row_of = aphi_alloc((s->count + 1) * sizeof *p->row_of);
-    p->first = aphi_alloc((s->lane_count + 1) * sizeof *p->first);
-    p->last = aphi_alloc((s->lane_count + 1) * sizeof *p->last);
-    find_rows(p);
+    picture p = {.s = s, .r = aphi_swimlanes_order(s)};
     for (size_t i = 0; i < s->count; i++) {
-        size_t a = shown_columns(s->events[i].label, LABEL_MAX), b = shown_columns(s->events[i].note, NOTE_MAX);
-        label = a > label ? a : label;
-        note = b > note ? b : note;
+        label = larger_of(label, shown_columns(s->events[i].label, LABEL_MAX));
+        note = larger_of(note, shown_columns(s->events[i].note, NOTE_MAX));
     }
-    for (size_t lane = 0; lane < s->lane_count; lane++) {
-        size_t n = shown_columns(s->lanes[lane], NAME_MAX);
-        name = n > name ? n : name;
-    }
-    p->lane_width = (label > name ? label : name) * DIGIT + 20;
-    p->lane_width = p->lane_width < LANE_MIN ? LANE_MIN : p->lane_width > LANE_MAX ? LANE_MAX : p->lane_width;
-    p->width = notes_x(p) + (note > label ? note : label) * DIGIT + RIGHT;
-    p->height = TOP + p->count * ROW + ROW;
-}
-
-static void picture_close(picture *p)
-{
-    free(p->rows);
-    free(p->row_of);
-    free(p->first);
-    free(p->last);
+    for (size_t lane = 0; lane < s->lane_count; lane++)
+        name = larger_of(name, shown_columns(s->lanes[lane], NAME_MAX));
+    p.lane_width = larger_of(label, name) * DIGIT + 20;
+    p.lane_width = p.lane_width < LANE_MIN ? LANE_MIN : p.lane_width > LANE_MAX ? LANE_MAX : p.lane_width;
+    p.width = notes_x(&p) + larger_of(note, label) * DIGIT + RIGHT;
+    p.height = TOP + p.r.count * ROW + ROW;
+    return p;
 }
 
 /* ---- the picture ------------------------------------------------------------------------------------------------- */
@@ -148,15 +91,14 @@ static void add_line(aphi_buffer *out, const char *class, size_t x1, size_t y1, 
 static void add_lane(const picture *p, size_t lane, aphi_buffer *out)
 {
     size_t x = LEFT + lane * p->lane_width + p->lane_width / 2, bottom = p->height - ROW / 2;
-    bool waits = p->s->ends && p->s->ends[lane];
-    size_t end = p->first[lane] <= p->last[lane] ? TOP + p->last[lane] * ROW + ROW : TOP;
+    size_t end = TOP + p->r.end[lane] * ROW;
     aphi_buffer_format(out, "<text class=\"name\" x=\"%zu\" y=\"%d\"><title>", x, TOP - 16);
     add_text(out, p->s->lanes[lane], NOTE_MAX);
     aphi_buffer_str(out, "</title>");
     add_text(out, p->s->lanes[lane], NAME_MAX);
     aphi_buffer_str(out, "</text>");
     add_line(out, "lane", x, TOP - 8, x, end);
-    if (waits)
+    if (p->s->ends && p->s->ends[lane])
         add_line(out, "waits", x, end, x, bottom);
     aphi_buffer_byte(out, '\n');
 }
@@ -190,23 +132,17 @@ static const char *class_of(aphi_swimlanes_mark mark)
 static void add_label(const picture *p, const aphi_swimlanes_row *row, aphi_buffer *out)
 {
     const aphi_swimlanes_event *e = &p->s->events[row->event];
-    bool level = row->receive != APHI_SWIMLANES_NONE, has_partner = e->partner < p->s->count;
-    bool rightwards = has_partner && p->s->events[e->partner].lane > e->lane;
+    bool rightwards = e->partner < p->s->count && p->s->events[e->partner].lane > e->lane;
     size_t x = x_of(p, row->event), y = y_of(p, row->event) + 4;
     const char *class = "label";
-    if (level) {
+    if (row->receive != APHI_SWIMLANES_NONE) {
         /* Long arrows: near the sender; other lanes have no events in this row. */
         size_t other = x_of(p, row->receive);
         x = other > x ? (x + (other - x < 2 * p->lane_width ? (other - x) / 2 : p->lane_width / 2))
                       : (x - (x - other < 2 * p->lane_width ? (x - other) / 2 : p->lane_width / 2));
         y -= 9;
         class = "label middle";
-    } else if (has_partner && e->kind == APHI_SWIMLANES_SEND && rightwards) {
-        x -= 10;
-        class = "label left";
-    } else if (has_partner && e->kind == APHI_SWIMLANES_RECEIVE && !rightwards) {
-        x += 10;
-    } else if (has_partner && e->kind == APHI_SWIMLANES_RECEIVE) {
+    } else if (rightwards && e->kind != APHI_SWIMLANES_LOCAL) {
         x -= 10;
         class = "label left";
     } else {
@@ -240,32 +176,18 @@ static void add_notes(const picture *p, const aphi_swimlanes_row *row, aphi_buff
     if (!first && !second)
         return;
     aphi_buffer_format(out, "<text class=\"note\" x=\"%zu\" y=\"%zu\">", notes_x(p), y_of(p, row->event) + 4);
-    if (first)
-        add_text(out, first, NOTE_MAX);
-    if (first && second)
-        aphi_buffer_str(out, "; ");
-    if (second)
-        add_text(out, second, NOTE_MAX);
+    add_text(out, first ? first : "", NOTE_MAX);
+    aphi_buffer_str(out, first && second ? "; " : "");
+    add_text(out, second ? second : "", NOTE_MAX);
     aphi_buffer_str(out, "</text>");
-}
-
-static aphi_swimlanes_mark mark_of(const picture *p, const aphi_swimlanes_row *row)
-{
-    aphi_swimlanes_mark a = p->s->events[row->event].mark;
-    if (row->receive == APHI_SWIMLANES_NONE)
-        return a;
-    aphi_swimlanes_mark b = p->s->events[row->receive].mark;
-    if (a == APHI_SWIMLANES_SAME || b == APHI_SWIMLANES_SAME)
-        return a == APHI_SWIMLANES_SAME ? b : a;
-    return a > b ? a : b;
 }
 
 static void add_row(const picture *p, size_t i, aphi_buffer *out)
 {
-    const aphi_swimlanes_row *row = &p->rows[i];
+    const aphi_swimlanes_row *row = &p->r.rows[i];
     const aphi_swimlanes_event *e = &p->s->events[row->event];
     size_t x = x_of(p, row->event), y = y_of(p, row->event);
-    aphi_buffer_format(out, "<g class=\"%s\"><title>", class_of(mark_of(p, row)));
+    aphi_buffer_format(out, "<g class=\"%s\"><title>", class_of(row->mark));
     add_title(p, row->event, out);
     aphi_buffer_format(out, "</title><text class=\"row\" x=\"%d\" y=\"%zu\">%zu</text>", LEFT - 14, y + 4, i + 1);
     if (row->receive != APHI_SWIMLANES_NONE)
@@ -283,18 +205,17 @@ static void add_row(const picture *p, size_t i, aphi_buffer *out)
 
 void aphi_swimlanes_svg(aphi_buffer *out, const aphi_swimlanes *s)
 {
-    picture p;
-    picture_open(&p, s);
+    picture p = lay_out(s);
     aphi_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
                             "viewBox=\"0 0 %zu %zu\" role=\"img\">\n<title>", p.width, p.height, p.width, p.height);
     add_text(out, s->title ? s->title : "a sequence", NOTE_MAX);
     aphi_buffer_str(out, "</title>\n");
     for (size_t lane = 0; lane < s->lane_count; lane++)
         add_lane(&p, lane, out);
-    for (size_t i = 0; i < p.count; i++)
+    for (size_t i = 0; i < p.r.count; i++)
         add_row(&p, i, out);
     aphi_buffer_str(out, "</svg>\n");
-    picture_close(&p);
+    aphi_swimlanes_rows_free(&p.r);
 }
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
@@ -324,7 +245,7 @@ void aphi_swimlanes_page_begin(aphi_buffer *out, const char *title, const char *
                          "<span><b class=\"wrong\">\u2500\u25b6</b> wrong</span></p>\n");
 }
 
-static void add_card(aphi_buffer *out, const aphi_swimlanes *s)
+void aphi_swimlanes_page_add(aphi_buffer *out, const aphi_swimlanes *s)
 {
     aphi_buffer_str(out, "<section class=\"card\">\n<h2>");
     add_text(out, s->title ? s->title : "", NOTE_MAX);
@@ -349,16 +270,11 @@ static void add_card(aphi_buffer *out, const aphi_swimlanes *s)
     aphi_buffer_str(out, any ? "</ul>\n</section>\n" : "</section>\n");
 }
 
-void aphi_swimlanes_page_add(aphi_buffer *out, const aphi_swimlanes *s)
-{
-    add_card(out, s);
-}
-
 void aphi_swimlanes_page_pair(aphi_buffer *out, const aphi_swimlanes *left, const aphi_swimlanes *right)
 {
     aphi_buffer_str(out, "<div class=\"pair\">\n");
-    add_card(out, left);
-    add_card(out, right);
+    aphi_swimlanes_page_add(out, left);
+    aphi_swimlanes_page_add(out, right);
     aphi_buffer_str(out, "</div>\n");
 }
 

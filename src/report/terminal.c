@@ -101,21 +101,40 @@ void aphi_terminal_paint(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink,
 {
     bool plain = ink == APHI_INK_NONE;
     aphi_buffer_str(out, plain ? "" : aphi_terminal_ink(t, ink));
-    aphi_buffer_str(out, text);
+    aphi_utf8_clean(out, text, t->unicode);
     aphi_buffer_str(out, plain ? "" : aphi_terminal_ink(t, APHI_INK_NONE));
+}
+
+void aphi_terminal_line(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *before, const char *text)
+{
+    aphi_buffer line = {0};
+    aphi_buffer_format(&line, "%s%s", before, text);
+    aphi_terminal_paint(out, t, ink, aphi_buffer_text(&line));
+    aphi_buffer_byte(out, '\n');
+    aphi_buffer_free(&line);
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
+void aphi_report_digits(aphi_buffer *out, const char *digits)
+{
+    for (size_t n = strlen(digits), i = 0; i < n; i++) {
+        aphi_buffer_str(out, i && (n - i) % 3 == 0 ? "," : "");
+        aphi_buffer_byte(out, digits[i]);
+    }
+}
+
 void aphi_report_count(aphi_buffer *out, uint64_t count)
 {
     char digits[32];
-    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0)
-            aphi_buffer_byte(out, ',');
-        aphi_buffer_byte(out, digits[i]);
-    }
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    aphi_report_digits(out, digits);
+}
+
+void aphi_report_counted(aphi_buffer *out, uint64_t count, const char *noun)
+{
+    aphi_report_count(out, count);
+    aphi_buffer_format(out, " %s%s", noun, count == 1 ? "" : "s");
 }
 
 void aphi_report_duration(aphi_buffer *out, int64_t ns)
@@ -199,24 +218,20 @@ void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *ti
 
 typedef enum live_part { PART_MESSAGES, PART_RATE, PART_EXPLANATIONS, PART_BRANCHES, PART_LEFT, PARTS } live_part;
 
-static void add_count(aphi_buffer *out, uint64_t count, const char *before, const char *after)
-{
-    aphi_buffer_str(out, before);
-    aphi_report_count(out, count);
-    aphi_buffer_str(out, after);
-}
-
 static void add_part(aphi_buffer *out, live_part part, const aphi_live *l)
 {
     switch (part) {
-    case PART_MESSAGES: add_count(out, l->messages, "", l->messages == 1 ? " message" : " messages"); break;
-    case PART_RATE: add_count(out, l->rate, "", "/s"); break;
-    case PART_EXPLANATIONS:
-        add_count(out, l->explanations, "", l->explanations == 1 ? " explanation" : " explanations");
+    case PART_MESSAGES: aphi_report_counted(out, l->messages, "message"); break;
+    case PART_RATE:
+        aphi_report_count(out, l->rate);
+        aphi_buffer_str(out, "/s");
         break;
+    case PART_EXPLANATIONS: aphi_report_counted(out, l->explanations, "explanation"); break;
     case PART_BRANCHES:
-        add_count(out, l->reached, "branches ", "/");
-        add_count(out, l->branches, "", "");
+        aphi_buffer_str(out, "branches ");
+        aphi_report_count(out, l->reached);
+        aphi_buffer_byte(out, '/');
+        aphi_report_count(out, l->branches);
         break;
     case PART_LEFT: add_time_left(out, l->left_ns); break;
     case PARTS: break;

@@ -40,10 +40,14 @@ typedef enum aphi_ink {
 
 /* The escape sequence of the ink; "" without colours. */
 const char *aphi_terminal_ink(const aphi_terminal *t, aphi_ink ink);
+/* Append text, cleaned (utf8.h); `line`: before it another text, after it a newline. */
 void aphi_terminal_paint(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *text);
+void aphi_terminal_line(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *before, const char *text);
 
-/* Append 1,234,567 (with separators), and a duration of three digits, "12.3 ms" or "4 min 05 s". */
+/* Append 1,234,567 (with separators), "2 runs", and a duration of three digits, "12.3 ms" or "4 min 05 s". */
+void aphi_report_digits(aphi_buffer *out, const char *digits);
 void aphi_report_count(aphi_buffer *out, uint64_t count);
+void aphi_report_counted(aphi_buffer *out, uint64_t count, const char *noun);
 void aphi_report_duration(aphi_buffer *out, int64_t ns);
 
 /* ---- progress ------------------------------------------------------------------------------------------------------

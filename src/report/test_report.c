@@ -315,12 +315,6 @@ static void paint_verdict(aphi_buffer *out, const report *t)
     aphi_terminal_paint(out, &t->options->terminal, ink, aphi_run_verdict_name(o));
 }
 
-static void add_count(aphi_buffer *out, uint64_t n, const char *noun)
-{
-    aphi_report_count(out, n);
-    aphi_buffer_format(out, " %s%s", noun, n == 1 ? "" : "s");
-}
-
 static void add_unreached(aphi_buffer *out, const report *t)
 {
     aph_value key, count;
@@ -344,11 +338,11 @@ static void add_shrinking(aphi_buffer *out, const report *t)
     size_t count = aphi_run_script(c->run)->count;
     bool smaller = count < c->actions;
     aphi_buffer_str(out, smaller ? "shrunk to " : "not shrunk below ");
-    add_count(out, count, "request");
+    aphi_report_counted(out, count, "request");
     aphi_buffer_str(out, " in ");
     aphi_report_duration(out, c->shrink_ns);
     aphi_buffer_str(out, " (");
-    add_count(out, c->shrink_runs, "run");
+    aphi_report_counted(out, c->shrink_runs, "run");
     aphi_buffer_format(out, "); reproduced in %u of %u runs; %s\n", c->reproduced, c->confirmed,
                        c->minimal ? "locally minimal" : "no time to make it minimal");
     if (!strcmp(t->options->command, "--target"))
@@ -365,7 +359,7 @@ static void add_divergence(aphi_buffer *out, const report *t)
         aphi_buffer_str(out, "every message is as recorded");
         if (d.renamed) {
             aphi_buffer_str(out, ", except for ");
-            add_count(out, d.renamed, "value");
+            aphi_report_counted(out, d.renamed, "value");
             aphi_buffer_str(out, " chosen by the subject");
         }
         aphi_buffer_byte(out, '\n');
@@ -389,14 +383,14 @@ static void print_report(const report *t)
         return;
     paint_verdict(&out, t);
     aphi_buffer_format(&out, "  %s: ", t->title);
-    add_count(&out, c->requests + c->answers, "message");
+    aphi_report_counted(&out, c->requests + c->answers, "message");
     aphi_buffer_str(&out, " in ");
-    add_count(&out, c->runs, "run");
+    aphi_report_counted(&out, c->runs, "run");
     aphi_buffer_str(&out, ", ");
     aphi_report_duration(&out, aphi_run_verdict_blames_subject(c->outcome) ? c->reject_ns : c->ns);
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
     if (c->undecided && c->outcome != APHI_RUN_UNKNOWN) {
-        add_count(&out, c->undecided, "run");
+        aphi_report_counted(&out, c->undecided, "run");
         aphi_buffer_format(&out, " could not be checked in time; narrower runs were done instead; to check without a "
                                  "limit: antiphon check %s %.*s/undecided-*.jsonl\n",
                            t->options->spec, (int)(strrchr(c->trace, '/') - c->trace), c->trace);

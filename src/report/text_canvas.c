@@ -26,13 +26,11 @@ void aphi_text_canvas_put(aphi_text_canvas *l, size_t x, uint32_t point, aphi_in
 
 size_t aphi_text_canvas_bytes(aphi_text_canvas *l, size_t x, const char *text, size_t bytes, aphi_ink ink)
 {
-    while (bytes) {
-        uint32_t p = 0;
-        size_t taken = aphi_utf8_next(text, bytes, &p);
-        assert(taken);
+    uint32_t p;
+    for (size_t at = 0; at < bytes;) {
+        at += aphi_utf8_next(text + at, bytes - at, &p);
+        assert(p != APHI_UTF8_INVALID);
         aphi_text_canvas_put(l, x++, p == ' ' ? 0 : p, ink);
-        text += taken;
-        bytes -= taken;
     }
     return x;
 }

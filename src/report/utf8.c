@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8.c - decoding, cleaning, measuring and cutting of UTF-8 text. */
+ * utf8.c - decoding, escaping, measuring and cutting of UTF-8 text. */
 #include "report/utf8.h"
 
 #include <string.h>
@@ -16,16 +16,17 @@ size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point)
         return 1;
     }
     size_t length = first >= 0xf8 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+    *point = APHI_UTF8_INVALID;
     if (!length || length > n)
-        return 0;
+        return 1;
     uint32_t p = first & (0xffu >> (length + 1));
     for (size_t i = 1; i < length; i++) {
         if (((unsigned char)bytes[i] & 0xc0) != 0x80)
-            return 0;
+            return 1;
         p = p << 6 | ((unsigned char)bytes[i] & 0x3f);
     }
     if (p < least[length] || p > 0x10ffff || (p >= 0xd800 && p <= 0xdfff))
-        return 0;
+        return 1;
     *point = p;
     return length;
 }
@@ -42,23 +43,33 @@ void aphi_utf8_add(aphi_buffer *out, uint32_t p)
         aphi_buffer_byte(out, (char)(0x80 | (p >> 6 * more & 0x3f)));
 }
 
-/* The length in bytes of the first column of n > 0 bytes. */
-static size_t column_bytes(const char *text, size_t n)
-{
-    uint32_t p;
-    size_t taken = aphi_utf8_next(text, n, &p);
-    return taken ? taken : 1;
-}
-
 size_t aphi_utf8_columns(const char *text)
 {
     size_t columns = 0;
-    for (size_t n = strlen(text); n; columns++) {
-        size_t taken = column_bytes(text, n);
-        text += taken;
-        n -= taken;
-    }
+    uint32_t p;
+    for (size_t n = strlen(text), at = 0; at < n; columns++)
+        at += aphi_utf8_next(text + at, n - at, &p);
     return columns;
+}
+
+size_t aphi_utf8_head(const char *text, size_t columns)
+{
+    size_t n = strlen(text), at = 0;
+    uint32_t p;
+    while (columns-- && at < n)
+        at += aphi_utf8_next(text + at, n - at, &p);
+    return at;
+}
+
+size_t aphi_utf8_wrap(const char *text, size_t n, size_t columns)
+{
+    size_t at = 0, blank = 0;
+    uint32_t p;
+    while (columns-- && at < n) {
+        blank = text[at] == ' ' ? at : blank;
+        at += aphi_utf8_next(text + at, n - at, &p);
+    }
+    return at >= n || text[at] == ' ' || !blank ? at : blank;
 }
 
 bool aphi_utf8_is_command(uint32_t p)
@@ -86,64 +97,72 @@ static const char *ascii_form(uint32_t p)
 
 void aphi_utf8_clean(aphi_buffer *out, const char *text, bool unicode)
 {
-    for (size_t n = strlen(text); n;) {
-        uint32_t p;
-        size_t taken = aphi_utf8_next(text, n, &p);
-        if (!taken || aphi_utf8_is_command(p))
+    uint32_t p;
+    for (size_t n = strlen(text), at = 0; at < n;) {
+        at += aphi_utf8_next(text + at, n - at, &p);
+        if (p == APHI_UTF8_INVALID || aphi_utf8_is_command(p))
             p = REPLACEMENT;
         if (p < 0x80 || unicode)
             aphi_utf8_add(out, p);
         else
             aphi_buffer_str(out, ascii_form(p));
-        taken = taken ? taken : 1;
-        text += taken;
-        n -= taken;
     }
 }
 
-/* The length in bytes of the first `columns` columns. */
-static size_t head_bytes(const char *text, size_t columns)
+static void add_html(aphi_buffer *out, uint32_t p, const char *newline)
 {
-    size_t n = strlen(text), at = 0;
-    while (columns-- && at < n)
-        at += column_bytes(text + at, n - at);
-    return at;
+    switch (p) {
+    case '<': aphi_buffer_str(out, "&lt;"); break;
+    case '>': aphi_buffer_str(out, "&gt;"); break;
+    case '&': aphi_buffer_str(out, "&amp;"); break;
+    case '"': aphi_buffer_str(out, "&quot;"); break;
+    case '\'': aphi_buffer_str(out, "&#39;"); break;
+    case '\n': aphi_buffer_str(out, newline); break;
+    default:
+        if (aphi_utf8_is_command(p))
+            aphi_buffer_format(out, "\\u%04x", (unsigned)p);
+        else
+            aphi_utf8_add(out, p);
+    }
 }
 
-/* Appends `first` columns of text, an ellipsis, and as much of its end as fits. */
-static void cut_text(aphi_buffer *out, const char *text, size_t columns, size_t first, const char *ellipsis)
+void aphi_utf8_html(aphi_buffer *out, const char *bytes, size_t n, size_t limit, const char *newline)
 {
-    size_t all = aphi_utf8_columns(text), dots = aphi_utf8_columns(ellipsis);
+    uint32_t p;
+    for (size_t at = 0, length; at < n && at < limit; at += length) {
+        length = aphi_utf8_next(bytes + at, n - at, &p);
+        if (p == APHI_UTF8_INVALID)
+            aphi_buffer_format(out, "\\x%02x", (unsigned char)bytes[at]);
+        else
+            add_html(out, p, newline);
+    }
+    aphi_buffer_str(out, n > limit ? "…" : "");
+}
+
+/* Appends the first columns of text, an ellipsis, and as much of its end as fits; not of its end unless `middle`. */
+static void cut_text(aphi_buffer *out, const char *text, size_t columns, bool unicode, bool middle)
+{
+    size_t all = aphi_utf8_columns(text), dots = unicode ? 1 : 2;
     if (all <= columns) {
         aphi_buffer_str(out, text);
         return;
     }
     if (columns < dots) {
-        aphi_buffer_add(out, text, head_bytes(text, columns));
+        aphi_buffer_add(out, text, aphi_utf8_head(text, columns));
         return;
     }
-    aphi_buffer_add(out, text, head_bytes(text, first));
-    aphi_buffer_str(out, ellipsis);
-    aphi_buffer_str(out, text + head_bytes(text, all - (columns - dots - first)));
-}
-
-static const char *ellipsis_of(bool unicode, size_t *columns)
-{
-    size_t dots = unicode ? 1 : 2;
-    *columns = *columns > dots ? *columns - dots : 0;
-    return unicode ? "…" : "..";
+    size_t first = middle ? (columns - dots) / 2 : columns - dots;
+    aphi_buffer_add(out, text, aphi_utf8_head(text, first));
+    aphi_buffer_str(out, unicode ? "…" : "..");
+    aphi_buffer_str(out, text + aphi_utf8_head(text, all - (columns - dots - first)));
 }
 
 void aphi_utf8_cut(aphi_buffer *out, const char *text, size_t columns, bool unicode)
 {
-    size_t left = columns;
-    const char *ellipsis = ellipsis_of(unicode, &left);
-    cut_text(out, text, columns, left, ellipsis);
+    cut_text(out, text, columns, unicode, false);
 }
 
 void aphi_utf8_cut_middle(aphi_buffer *out, const char *text, size_t columns, bool unicode)
 {
-    size_t left = columns;
-    const char *ellipsis = ellipsis_of(unicode, &left);
-    cut_text(out, text, columns, left / 2, ellipsis);
+    cut_text(out, text, columns, unicode, true);
 }

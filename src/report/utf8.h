@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8.h - decoding, cleaning, measuring and cutting of UTF-8 text.
+ * utf8.h - decoding, escaping, measuring and cutting of UTF-8 text.
  *
  * A column is a code point; wide and combining characters are too rare in histories to justify a table of widths. A
  * byte that is not UTF-8 counts as one column. */
@@ -12,11 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Decodes the first code point of n > 0 bytes. Returns its length in bytes, or 0 if it is not valid UTF-8 (overlong
- * forms and surrogates are not). */
+#define APHI_UTF8_INVALID UINT32_MAX
+
+/* Decodes the first code point of n > 0 bytes and returns its length in bytes. A byte that is not valid UTF-8 (overlong
+ * forms and surrogates are not) is decoded alone, as APHI_UTF8_INVALID. */
 size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point);
 void aphi_utf8_add(aphi_buffer *out, uint32_t point);
 size_t aphi_utf8_columns(const char *text);
+/* The length in bytes of the first `columns` columns. */
+size_t aphi_utf8_head(const char *text, size_t columns);
+/* The length in bytes of the first line when n bytes of text are wrapped at `columns`, at a blank if there is one. */
+size_t aphi_utf8_wrap(const char *text, size_t n, size_t columns);
 
 /* Returns true for control characters, line separators and direction marks. */
 bool aphi_utf8_is_command(uint32_t point);
@@ -24,6 +30,9 @@ bool aphi_utf8_is_command(uint32_t point);
 /* Appends text that is safe on a terminal: control characters and bytes that are not UTF-8 become U+FFFD. Without
  * unicode, arrows and similar characters are transliterated ("->") and other non-ASCII characters become '?'. */
 void aphi_utf8_clean(aphi_buffer *out, const char *text, bool unicode);
+/* Appends text that is safe in HTML, SVG and their attributes: control characters and direction marks become \u202e,
+ * bytes that are not UTF-8 \xff, newlines `newline`. Stops after `limit` bytes or slightly more, with an ellipsis. */
+void aphi_utf8_html(aphi_buffer *out, const char *bytes, size_t n, size_t limit, const char *newline);
 
 /* Append up to `columns` columns of clean text; in longer text an ellipsis replaces the end, or the middle. */
 void aphi_utf8_cut(aphi_buffer *out, const char *text, size_t columns, bool unicode);

@@ -73,19 +73,18 @@ static void rows_go_down(void **state)
 /* Every event is in one row, even if two wait for each other, which no run does. */
 static void circles_end(void **state)
 {
-    size_t count;
     (void)state;
     aphi_swimlanes s = {.lanes = names, .lane_count = 3, .events = crossing, .count = 6};
-    aphi_swimlanes_row *rows = aphi_swimlanes_rows(&s, &count);
+    aphi_swimlanes_rows r = aphi_swimlanes_order(&s);
     unsigned seen[6] = {0};
-    for (size_t i = 0; i < count; i++) {
-        seen[rows[i].event]++;
-        if (rows[i].receive != NONE)
-            seen[rows[i].receive]++;
+    for (size_t i = 0; i < r.count; i++) {
+        seen[r.rows[i].event]++;
+        if (r.rows[i].receive != NONE)
+            seen[r.rows[i].receive]++;
     }
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(seen[i], 1);
-    free(rows);
+    aphi_swimlanes_rows_free(&r);
 }
 
 static void nothing_at_all(void **state)
