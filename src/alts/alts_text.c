@@ -20,6 +20,9 @@
 
 enum { STATES_MAX = 4 << 20, NAME_BYTES = 200, WORDS = 8, FILE_BYTES = 256 << 20 };
 
+static const char *const mediums[] = {[APHI_MEDIUM_PAIR] = "fifo-pair", [APHI_MEDIUM_PORT] = "fifo-port",
+                                      [APHI_MEDIUM_UNORDERED] = "unordered"};
+
 /* ---- lines and words --------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
@@ -343,8 +346,6 @@ static bool read_component(reader *t)
 /* port P of D [fifo-pair|fifo-port|unordered] [capacity N] */
 static bool read_port(reader *t)
 {
-    static const char *const mediums[] = {[APHI_MEDIUM_PAIR] = "fifo-pair", [APHI_MEDIUM_PORT] = "fifo-port",
-                                          [APHI_MEDIUM_UNORDERED] = "unordered"};
     uint32_t capacity = 0;
     size_t medium = 0, owner = t->count > 3 ? aphi_alts_component_named(t->alts, t->words[3]) : 0, at = 4;
     if (t->count < 4 || strcmp(t->words[2], "of") != 0)
@@ -474,8 +475,6 @@ aphi_alts_problem aphi_alts_read_file(const char *name, aphi_alts *a, char *why,
 
 static void write_port(const aphi_alts *a, const aphi_alts_port *p, FILE *out)
 {
-    static const char *const mediums[] = {[APHI_MEDIUM_PAIR] = "fifo-pair", [APHI_MEDIUM_PORT] = "fifo-port",
-                                          [APHI_MEDIUM_UNORDERED] = "unordered"};
     fprintf(out, "port %s of %s %s", p->name, a->components[p->owner].name, mediums[p->medium]);
     if (p->capacity)
         fprintf(out, " capacity %" PRIu32, p->capacity);

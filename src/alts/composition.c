@@ -12,6 +12,7 @@
  * Cost:       all global states in memory, a few hundred bytes each. */
 #include "alts/composition.h"
 
+#include "base/intern.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -27,13 +28,8 @@ typedef struct edge {
 
 typedef struct graph {
     const aphi_alts *alts;
-    uint32_t *words;          /* of all global states */
-    size_t word_count, word_capacity;
-    size_t *at;               /* where a state begins; count + 1 entries */
-    size_t count, at_capacity;
-    uint32_t *table;          /* hash table of states, then of classes; each + 1 */
-    size_t table_size;
-    edge *edges;              /* of states, then of classes */
+    aphi_intern states;       /* global states */
+    edge *edges;
     size_t edge_count, edge_capacity;
     size_t *first_edge;
     size_t first_capacity;
@@ -42,54 +38,6 @@ typedef struct graph {
     bool too_large;
     const volatile sig_atomic_t *stop;
 } graph;
-
-/* ---- global states ----------------------------------------------------------------------------------------------- */
-
-static uint64_t hash_words(const uint32_t *words, size_t n)
-{
-    uint64_t h = 0x9e3779b97f4a7c15u ^ n;
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ words[i]) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    return h;
-}
-
-static size_t find_slot(const graph *g, const uint32_t *words, size_t n)
-{
-    size_t at = hash_words(words, n) & (g->table_size - 1);
-    for (; g->table[at]; at = (at + 1) & (g->table_size - 1)) {
-        size_t begin = g->at[g->table[at] - 1], end = g->at[g->table[at]];
-        if (end - begin == n && !memcmp(g->words + begin, words, n * sizeof *words))
-            break;
-    }
-    return at;
-}
-
-static void grow_table(graph *g)
-{
-    g->table_size = g->table_size ? 2 * g->table_size : 1024;
-    free(g->table);
-    g->table = aphi_alloc_zero(g->table_size * sizeof *g->table);
-    for (size_t i = 0; i < g->count; i++)
-        g->table[find_slot(g, g->words + g->at[i], g->at[i + 1] - g->at[i])] = (uint32_t)i + 1;
-}
-
-static uint32_t intern_words(graph *g, const uint32_t *words, size_t n)
-{
-    if (2 * (g->count + 1) > g->table_size)
-        grow_table(g);
-    size_t at = find_slot(g, words, n);
-    if (!g->table[at]) {
-        APHI_RESERVE(g->at, g->at_capacity, g->count + 2);
-        APHI_RESERVE(g->words, g->word_capacity, g->word_count + n + 1);
-        memcpy(g->words + g->word_count, words, n * sizeof *words);
-        g->word_count += n;
-        g->at[++g->count] = g->word_count;
-        g->table[at] = (uint32_t)g->count;
-    }
-    return g->table[at] - 1;
-}
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
@@ -103,9 +51,8 @@ enum { EVENT_LOCAL, EVENT_POST, EVENT_RECEIVE, EVENT_PASS };
 
 static void add_edge(graph *g, uint64_t event)
 {
-    uint32_t target = intern_words(g, g->next, g->next_size);
-    APHI_RESERVE(g->edges, g->edge_capacity, g->edge_count + 1);
-    g->edges[g->edge_count++] = (edge){.event = event, .target = target};
+    uint32_t target = aphi_intern_number(&g->states, g->next, g->next_size * sizeof *g->next);
+    APHI_PUSH(g->edges, g->edge_count, g->edge_capacity, (edge){.event = event, .target = target});
 }
 
 static void copy_current(graph *g)
@@ -216,11 +163,12 @@ static void step_move(graph *g, size_t t, const aphi_alts_move *m)
 
 static void expand_state(graph *g, size_t state)
 {
-    size_t begin = g->at[state];
+    size_t bytes;
+    const void *words = aphi_intern_key(&g->states, (uint32_t)state, &bytes);
     APHI_RESERVE(g->first_edge, g->first_capacity, state + 2);
     g->first_edge[state] = g->edge_count;
-    g->current_size = g->at[state + 1] - begin;
-    memcpy(g->current, g->words + begin, g->current_size * sizeof *g->current);
+    g->current_size = bytes / sizeof *g->current;
+    memcpy(g->current, words, bytes);
     for (size_t t = 0; t < g->alts->component_count; t++) {
         const aphi_alts_component *c = &g->alts->components[t];
         for (uint32_t i = c->first[g->current[t]]; i < c->first[g->current[t] + 1]; i++)
@@ -239,14 +187,13 @@ static void build_graph(graph *g)
     size_t room = g->alts->component_count + g->alts->port_count * (1 + (size_t)MESSAGES_MAX) + 1;
     g->current = aphi_alloc_zero(room * sizeof *g->current);
     g->next = aphi_alloc_zero(room * sizeof *g->next);
-    APHI_RESERVE(g->at, g->at_capacity, 1);
-    g->at[0] = 0;
     for (size_t t = 0; t < g->alts->component_count; t++)
         g->current[t] = g->alts->components[t].initial;
-    intern_words(g, g->current, g->alts->component_count + g->alts->port_count);
-    for (size_t i = 0; i < g->count && !g->too_large && !is_stopped(g); i++) {
+    aphi_intern_number(&g->states, g->current,
+                       (g->alts->component_count + g->alts->port_count) * sizeof *g->current);
+    for (size_t i = 0; i < g->states.count && !g->too_large && !is_stopped(g); i++) {
         expand_state(g, i);
-        g->too_large |= g->count > STATES_MAX;
+        g->too_large |= g->states.count > STATES_MAX;
     }
     free(g->current);
     free(g->next);
@@ -300,32 +247,28 @@ static void count_class(aphi_composition *out, const edge *edges, size_t n, aphi
 
 static void minimize(graph *g, aphi_composition *out)
 {
-    graph classes = {.alts = g->alts};
-    uint32_t *class_of = aphi_alloc(g->count * sizeof *class_of);
-    aphi_uint128 *paths = aphi_alloc(g->count * sizeof *paths);
-    size_t widest = 0;
-    for (size_t i = 0; i < g->count; i++)
+    size_t count = g->states.count, widest = 0;
+    aphi_intern classes = {0};
+    uint32_t *class_of = aphi_alloc(count * sizeof *class_of);
+    aphi_uint128 *paths = aphi_alloc(count * sizeof *paths);
+    for (size_t i = 0; i < count; i++)
         widest = g->first_edge[i + 1] - g->first_edge[i] > widest ? g->first_edge[i + 1] - g->first_edge[i] : widest;
     edge *edges = aphi_alloc((widest + 1) * sizeof *edges);
     uint32_t *words = aphi_alloc((3 * widest + 1) * sizeof *words);
-    APHI_RESERVE(classes.at, classes.at_capacity, 1);
-    classes.at[0] = 0;
-    for (size_t i = g->count; i-- > 0 && !is_stopped(g);) {
+    for (size_t i = count; i-- > 0 && !is_stopped(g);) {
         size_t n = signature_of(g, class_of, i, edges), before = classes.count;
-        class_of[i] = intern_words(&classes, words, encode_signature(edges, n, words));
+        class_of[i] = aphi_intern_number(&classes, words, encode_signature(edges, n, words) * sizeof *words);
         if (classes.count > before)
             count_class(out, edges, n, paths);
     }
     if (!is_stopped(g))
         out->paths = paths[class_of[0]];
-    out->global_states = g->count;
+    out->global_states = count;
     free(class_of);
     free(paths);
     free(edges);
     free(words);
-    free(classes.at);
-    free(classes.words);
-    free(classes.table);
+    aphi_intern_free(&classes);
 }
 
 static bool is_supported(const aphi_alts *a, char *why, size_t size)
@@ -353,15 +296,13 @@ bool aphi_composition_measure(const aphi_alts *a, aphi_composition *out, const v
         return false;
     build_graph(&g);
     if (g.too_large)
-        snprintf(why, size, "the composition has more than %zu states, the limit", g.count - 1);
+        snprintf(why, size, "the composition has more than %zu states, the limit", g.states.count - 1);
     else if (!is_stopped(&g))
         minimize(&g, out);
     bool measured = !g.too_large && !is_stopped(&g);
     if (!g.too_large && !measured)
         snprintf(why, size, "interrupted before all interleavings were composed");
-    free(g.words);
-    free(g.at);
-    free(g.table);
+    aphi_intern_free(&g.states);
     free(g.edges);
     free(g.first_edge);
     return measured;

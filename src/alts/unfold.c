@@ -10,6 +10,7 @@
  * Read next:  component.h, the calls of a step; alts.c, the resulting model. */
 #include "alts/unfold.h"
 
+#include "base/intern.h"
 #include "base/memory.h"
 #include "tree/component_events.h"
 #include "tree/guard.h"
@@ -29,10 +30,7 @@ typedef struct unfolding {
     aphi_alts *alts;
     size_t component;
     aph_model model;
-    aph_value *states;  /* [state at the beginning of the step, answers] */
-    size_t count, capacity;
-    uint32_t *table;    /* from values to states, each + 1 */
-    size_t table_size;
+    aphi_intern states; /* each: the component's state at the beginning of the step, and the answers */
     uint32_t *from;     /* of the moves */
     aphi_alts_move *moves;
     size_t move_count, from_capacity, move_capacity;
@@ -46,41 +44,17 @@ typedef struct unfolding {
 static void mark_unfolding(void *context)
 {
     unfolding *u = context;
-    for (size_t i = 0; i < u->count; i++)
-        aph_mark(u->states[i]);
-}
-
-/* ---- states ------------------------------------------------------------------------------------------------------ */
-
-static size_t find_slot(const unfolding *u, aph_value state)
-{
-    size_t at = aph_hash(state) & (u->table_size - 1);
-    while (u->table[at] && u->states[u->table[at] - 1] != state)
-        at = (at + 1) & (u->table_size - 1);
-    return at;
-}
-
-static void grow_table(unfolding *u)
-{
-    u->table_size = u->table_size ? 2 * u->table_size : 256;
-    free(u->table);
-    u->table = aphi_alloc_zero(u->table_size * sizeof *u->table);
-    for (size_t i = 0; i < u->count; i++)
-        u->table[find_slot(u, u->states[i])] = (uint32_t)i + 1;
+    for (uint32_t i = 0; i < u->states.count; i++) {
+        const aph_value *state = aphi_intern_key(&u->states, i, NULL);
+        aph_mark(state[0]);
+        aph_mark(state[1]);
+    }
 }
 
 static uint32_t intern_state(unfolding *u, aph_value head, aph_value answers)
 {
-    aph_value state = APH_ARRAY_OF(head, answers);
-    if (2 * (u->count + 1) > u->table_size)
-        grow_table(u);
-    size_t at = find_slot(u, state);
-    if (!u->table[at]) {
-        APHI_RESERVE(u->states, u->capacity, u->count + 1);
-        u->states[u->count++] = state;
-        u->table[at] = (uint32_t)u->count;
-    }
-    return u->table[at] - 1;
+    aph_value state[] = {head, answers};
+    return aphi_intern_number(&u->states, state, sizeof state);
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
@@ -205,11 +179,12 @@ static bool add_moves_of(unfolding *u, uint32_t state, aph_value head, aph_value
 
 static bool unfold_states(unfolding *u)
 {
-    for (size_t done = 0; done < u->count; done++) {
-        aph_value head = aph_at(u->states[done], 0), answers = aph_at(u->states[done], 1);
-        if (!run_until_waiting(u, &head, &answers) || !add_moves_of(u, (uint32_t)done, head, answers))
+    for (uint32_t done = 0; done < u->states.count; done++) {
+        const aph_value *state = aphi_intern_key(&u->states, done, NULL);
+        aph_value head = state[0], answers = state[1];
+        if (!run_until_waiting(u, &head, &answers) || !add_moves_of(u, done, head, answers))
             return false;
-        if (u->count > STATES_MAX)
+        if (u->states.count > STATES_MAX)
             return fail(u, "it has too many states; bound its counters");
     }
     return true;
@@ -230,10 +205,9 @@ static bool unfold_component(const aph_program *program, aphi_alts *a, size_t co
     }
     aphi_guard_disarm();
     if (done)
-        aphi_alts_fill(a, component, 0, (uint32_t)u.count, u.move_count, u.from, u.moves);
+        aphi_alts_fill(a, component, 0, (uint32_t)u.states.count, u.move_count, u.from, u.moves);
     aph_root_remove(mark_unfolding, &u);
-    free(u.states);
-    free(u.table);
+    aphi_intern_free(&u.states);
     free(u.from);
     free(u.moves);
     return done;

@@ -196,8 +196,7 @@ static int by_message(const void *a, const void *b)
 
 void aphi_race_set_add(aphi_race_set *r, aphi_race_message message)
 {
-    APHI_RESERVE(r->items, r->capacity, r->count + 1);
-    r->items[r->count++] = message;
+    APHI_PUSH(r->items, r->count, r->capacity, message);
 }
 
 static bool has_message(const aphi_race_set *r, const aphi_race_message *message)
@@ -253,8 +252,7 @@ void aphi_conformance_force(aphi_conformance *c, const aphi_sequence *s)
                 r.port = c->ports[e->port];
                 r.peer = (aphi_event_id){c->threads[e->peer], e->matched ? e->peer_index + 1u : 0};
             }
-            APHI_RESERVE(c->forced, c->forced_capacity, c->forced_count + 1);
-            c->forced[c->forced_count++] = r;
+            APHI_PUSH(c->forced, c->forced_count, c->forced_capacity, r);
         }
 }
 

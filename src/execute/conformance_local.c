@@ -177,13 +177,10 @@ static void add_witnesses(aphi_conformance_local *a, const aphi_sequence *s)
         if (e->op != APHI_ALTS_RECEIVE || find_sample(a, c->ports[e->port], c->labels[e->label]))
             continue;
         aphi_conformance_force(c, s);
-        APHI_RESERVE(a->samples, a->sample_capacity, a->sample_count + 1);
-        a->samples[a->sample_count++] = (sample){
-            .port = c->ports[e->port],
-            .label = c->labels[e->label],
-            .witness = aphi_copy(c->forced, c->forced_count * sizeof *c->forced),
-            .witness_count = c->forced_count,
-        };
+        APHI_PUSH(a->samples, a->sample_count, a->sample_capacity,
+                  (sample){.port = c->ports[e->port], .label = c->labels[e->label],
+                           .witness = aphi_copy(c->forced, c->forced_count * sizeof *c->forced),
+                           .witness_count = c->forced_count});
     }
 }
 
@@ -295,8 +292,7 @@ static void force_event(local_test *t, const uint32_t *k)
         e.port = c->ports[k[PORT]];
         e.peer.thread = c->threads[k[PEER]];
     }
-    APHI_RESERVE(c->forced, c->forced_capacity, c->forced_count + 1);
-    c->forced[c->forced_count++] = e;
+    APHI_PUSH(c->forced, c->forced_count, c->forced_capacity, e);
 }
 
 static void force_test(local_test *t)

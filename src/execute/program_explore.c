@@ -80,8 +80,7 @@ static void add_fork(search *s, run_events *t, size_t event, const aphi_run_excl
         .excluded = aphi_copy(excluded, excluded_count * sizeof *excluded),
         .excluded_count = excluded_count,
     };
-    APHI_RESERVE(s->forks, s->fork_capacity, s->fork_count + 1);
-    s->forks[s->fork_count++] = f;
+    APHI_PUSH(s->forks, s->fork_count, s->fork_capacity, f);
     t->forks++;
 }
 

@@ -73,16 +73,9 @@ static race_send *find_send(const finder *f, aphi_event_id id)
 
 static void add_send(finder *f, const aphi_recorded_event *e, const uint32_t *before, uint32_t *clock)
 {
-    APHI_RESERVE(f->sends, f->send_capacity, f->send_count + 1);
-    f->sends[f->send_count++] = (race_send){
-        .id = e->id,
-        .port = e->port,
-        .label = e->label,
-        .sync = e->sync,
-        .received = e->peer.index ? e->peer.index : UINT32_MAX,
-        .before = before,
-        .clock = clock,
-    };
+    APHI_PUSH(f->sends, f->send_count, f->send_capacity,
+              (race_send){.id = e->id, .port = e->port, .label = e->label, .sync = e->sync,
+                          .received = e->peer.index ? e->peer.index : UINT32_MAX, .before = before, .clock = clock});
 }
 
 /* A send that waited at a full port is caused by the receive that freed room. */
@@ -262,8 +255,7 @@ void aphi_races_find(const aphi_layout *c, const aphi_recording *r, aphi_races *
         races->first[i] = (uint32_t)races->send_count;
         for (size_t k = 0; k < f.send_count && r->events[i].op == APHI_RECORDED_RECEIVE; k++)
             if (is_race(&f, i, &f.sends[k])) {
-                APHI_RESERVE(races->sends, races->send_capacity, races->send_count + 1);
-                races->sends[races->send_count++] = f.sends[k].id;
+                APHI_PUSH(races->sends, races->send_count, races->send_capacity, f.sends[k].id);
             }
     }
     races->first[r->event_count] = (uint32_t)races->send_count;

@@ -36,16 +36,14 @@ void aphi_layout_free(aphi_layout *c)
 
 void aphi_layout_add_thread(aphi_layout *c, const char *name)
 {
-    APHI_RESERVE(c->threads, c->thread_capacity, c->thread_count + 1);
-    c->threads[c->thread_count++] = copy_string(name);
+    APHI_PUSH(c->threads, c->thread_count, c->thread_capacity, copy_string(name));
 }
 
 void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi_layout_medium medium,
                           uint32_t capacity)
 {
-    APHI_RESERVE(c->ports, c->port_capacity, c->port_count + 1);
-    c->ports[c->port_count++] =
-        (aphi_layout_port){.name = copy_string(name), .owner = owner, .medium = medium, .capacity = capacity};
+    APHI_PUSH(c->ports, c->port_count, c->port_capacity,
+              (aphi_layout_port){.name = copy_string(name), .owner = owner, .medium = medium, .capacity = capacity});
 }
 
 uint32_t aphi_layout_label(aphi_layout *c, const char *label)
@@ -132,16 +130,9 @@ bool aphi_recording_equal(const aphi_layout *c, const aphi_recording *a, const a
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* Names and labels are printable ASCII. */
 static void write_string(aphi_buffer *out, const char *text)
 {
-    aphi_buffer_byte(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            aphi_buffer_byte(out, '\\');
-        aphi_buffer_byte(out, *text);
-    }
-    aphi_buffer_byte(out, '"');
+    aphi_buffer_json_string(out, text, strlen(text));
 }
 
 static void write_field(aphi_buffer *out, const char *key, const char *text)
@@ -306,8 +297,7 @@ static bool read_event(const reader *g, aph_value event)
         return fail_event(g, "op is not send, receive or local");
     if (e.op != APHI_RECORDED_LOCAL && !read_peer(g, event, &e))
         return false;
-    APHI_RESERVE(g->to->events, g->to->event_capacity, g->to->event_count + 1);
-    g->to->events[g->to->event_count++] = e;
+    APHI_PUSH(g->to->events, g->to->event_count, g->to->event_capacity, e);
     return true;
 }
 

@@ -80,8 +80,7 @@ static bool read_branch(char *line, aphi_branch *branch)
         unsigned long choice = strtoul(at, &end, 10);
         if (choice >= UINT16_MAX || (*end != ' ' && *end != '\n') || (*end == ' ' && end[1] == '\n'))
             return false;
-        APHI_RESERVE(branch->choices, branch->capacity, branch->count + 1);
-        branch->choices[branch->count++] = (uint16_t)choice;
+        APHI_PUSH(branch->choices, branch->count, branch->capacity, (uint16_t)choice);
         at = *end == ' ' ? end + 1 : end;
     }
     return true;

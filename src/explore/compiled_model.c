@@ -9,6 +9,7 @@
  * Read next:  explore.c. */
 #include "explore/compiled_model.h"
 
+#include "base/intern.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -21,8 +22,7 @@ typedef struct builder {
     uint16_t *input_of;    /* [port * labels + label]: input of the owner + 1 */
     uint16_t *channel_of;  /* [sender * ports + port]: channel + 1 */
     uint32_t *depths;    /* of states: longest path, in events */
-    uint32_t *row_table; /* hash table of rows, each + 1 */
-    size_t row_count, row_capacity, table_size, later_capacity;
+    aphi_intern rows;    /* of may_send */
     char *why;
     size_t why_size;
 } builder;
@@ -189,46 +189,7 @@ static void fill_states(builder *b)
             fill_state(b, t, s, &moves);
 }
 
-/* ---- inputs that may still be sent------------------------------------------------------------------------------ */
-
-static uint64_t hash_row(const uint64_t *row, size_t n)
-{
-    uint64_t h = 1469598103934665603u;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ row[i] ^ row[i] >> 29) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
-static size_t find_row(const builder *b, const uint64_t *row)
-{
-    size_t n = b->model->thread_count, at = hash_row(row, n) & (b->table_size - 1);
-    while (b->row_table[at] && memcmp(b->model->may_send + (b->row_table[at] - 1) * n, row, n * sizeof *row) != 0)
-        at = (at + 1) & (b->table_size - 1);
-    return at;
-}
-
-static void grow_row_table(builder *b)
-{
-    b->table_size = b->table_size ? 2 * b->table_size : 64;
-    free(b->row_table);
-    b->row_table = aphi_alloc_zero(b->table_size * sizeof *b->row_table);
-    for (size_t i = 0; i < b->row_count; i++)
-        b->row_table[find_row(b, b->model->may_send + i * b->model->thread_count)] = (uint32_t)i + 1;
-}
-
-static uint32_t intern_row(builder *b, const uint64_t *row)
-{
-    size_t n = b->model->thread_count;
-    if (2 * (b->row_count + 1) > b->table_size)
-        grow_row_table(b);
-    size_t at = find_row(b, row);
-    if (!b->row_table[at]) {
-        APHI_RESERVE(b->model->may_send, b->later_capacity, (b->row_count + 1) * n);
-        memcpy(b->model->may_send + b->row_count * n, row, n * sizeof *row);
-        b->row_table[at] = (uint32_t)++b->row_count;
-    }
-    return b->row_table[at] - 1;
-}
+/* ---- inputs that may still be sent ------------------------------------------------------------------------------ */
 
 /* All successors are done. */
 static void finish_state(builder *b, uint32_t state)
@@ -239,7 +200,7 @@ static void finish_state(builder *b, uint32_t state)
     uint32_t depth = 0;
     for (uint32_t i = s->first; i < s->first + s->count; i++) {
         uint32_t target = p->moves[i].target;
-        const uint64_t *after = p->may_send + p->states[target].may_send_row * p->thread_count;
+        const uint64_t *after = aphi_intern_key(&b->rows, p->states[target].may_send_row, NULL);
         for (size_t t = 0; t < p->thread_count; t++)
             row[t] |= after[t];
         depth = b->depths[target] + 1 > depth ? b->depths[target] + 1 : depth;
@@ -247,7 +208,7 @@ static void finish_state(builder *b, uint32_t state)
     if (s->kind == APHI_COMPILED_POST || s->kind == APHI_COMPILED_PASS)
         row[p->channels[s->channel].receiver] |= (uint64_t)1 << (s->input & 63);
     b->depths[state] = depth;
-    s->may_send_row = intern_row(b, row);
+    s->may_send_row = aphi_intern_number(&b->rows, row, p->thread_count * sizeof *row);
 }
 
 /* Depth first: a state is finished after its successors. */
@@ -288,10 +249,12 @@ static void finish_states(builder *b)
         p->threads[t].first_step = (uint32_t)p->step_capacity;
         p->step_capacity += p->threads[t].depth;
     }
+    p->may_send = aphi_copy(b->rows.bytes, b->rows.used);
     free(done);
     free(stack);
     free(next);
     free(b->depths);
+    aphi_intern_free(&b->rows);
 }
 
 static bool reserve_messages(builder *b)
@@ -327,7 +290,6 @@ bool aphi_compiled_model_build(aphi_compiled_model *p, const aphi_alts *a, char 
     }
     free(b.input_of);
     free(b.channel_of);
-    free(b.row_table);
     if (!made)
         aphi_compiled_model_free(p);
     return made;

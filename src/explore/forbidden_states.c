@@ -18,8 +18,7 @@ typedef struct parser {
 
 void aphi_forbidden_add(aphi_forbidden *f, const char *text)
 {
-    APHI_RESERVE(f->texts, f->capacity, f->count + 1);
-    f->texts[f->count++] = text;
+    APHI_PUSH(f->texts, f->count, f->capacity, text);
 }
 
 /* States are numbered within a component, as --print alts numbers them. */

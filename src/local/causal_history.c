@@ -370,8 +370,7 @@ static void add_if_racing(race_query *r, size_t sender, size_t send, uint32_t po
     if (is_received_send || !is_open(r, port, label) || known_target_events(r->h, clock) > r->index ||
         !can_lead(r, sender, send, port, clock))
         return;
-    APHI_RESERVE(r->found, r->capacity, r->count + 1);
-    r->found[r->count++] = (aphi_race_candidate){port, label, (uint32_t)sender};
+    APHI_PUSH(r->found, r->count, r->capacity, (aphi_race_candidate){port, label, (uint32_t)sender});
 }
 
 static void add_racing_sends(race_query *r, const uint32_t *v, size_t c, size_t port)

@@ -359,8 +359,7 @@ void aphi_state_space_apply(aphi_state_space *sp, uint32_t *v, const aphi_space_
 
 static void add_step(aphi_state_space *sp, aphi_space_step step)
 {
-    APHI_RESERVE(sp->steps, sp->step_capacity, sp->step_count + 1);
-    sp->steps[sp->step_count++] = step;
+    APHI_PUSH(sp->steps, sp->step_count, sp->step_capacity, step);
     sp->enabled |= UINT64_C(1) << step.agent;
     if (step.allowed)
         sp->allowed |= UINT64_C(1) << step.agent;

@@ -61,8 +61,7 @@ static void push_state(aphi_refine_space *g, const state_fields *s)
 {
     if (g->flaw)
         return;
-    APHI_RESERVE(g->states, g->capacity, g->count + 1);
-    g->states[g->count++] = aph_array(APHI_REFINE_FIELDS, s->field);
+    APHI_PUSH(g->states, g->count, g->capacity, aph_array(APHI_REFINE_FIELDS, s->field));
 }
 
 static aph_value client_field(const state_fields *s, size_t client, size_t field)

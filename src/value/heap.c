@@ -299,8 +299,7 @@ aph_value aphi_intern_str(const char *bytes, size_t n)
 void aph_root_add(aph_root *mark, void *context)
 {
     heap *h = &the_heap;
-    APHI_RESERVE(h->roots, h->root_capacity, h->root_count + 1);
-    h->roots[h->root_count++] = (root){mark, context};
+    APHI_PUSH(h->roots, h->root_count, h->root_capacity, (root){mark, context});
 }
 
 void aph_root_remove(aph_root *mark, void *context)
@@ -321,8 +320,7 @@ static void mark_one(heap *h, aph_value v)
     node->mark = h->epoch;
     if (!slots_are_values((aphi_shape)node->shape))
         return;
-    APHI_RESERVE(h->marking, h->marking_capacity, h->marking_count + 1);
-    h->marking[h->marking_count++] = v;
+    APHI_PUSH(h->marking, h->marking_count, h->marking_capacity, v);
 }
 
 void aph_mark(aph_value v)

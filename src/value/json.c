@@ -63,8 +63,7 @@ static bool accept_char(reader *r, char c)
 
 static void push_item(reader *r, aph_value v)
 {
-    APHI_RESERVE(r->stack, r->stack_capacity, r->stack_count + 1);
-    r->stack[r->stack_count++] = v;
+    APHI_PUSH(r->stack, r->stack_count, r->stack_capacity, v);
 }
 
 static bool read_word(reader *r, const char *word, aph_value meaning, aph_value *v)
