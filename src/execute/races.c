@@ -254,9 +254,8 @@ void aphi_races_find(const aphi_layout *c, const aphi_recording *r, aphi_races *
     for (size_t i = 0; i < r->event_count; i++) {
         races->first[i] = (uint32_t)races->send_count;
         for (size_t k = 0; k < f.send_count && r->events[i].op == APHI_RECORDED_RECEIVE; k++)
-            if (is_race(&f, i, &f.sends[k])) {
+            if (is_race(&f, i, &f.sends[k]))
                 APHI_PUSH(races->sends, races->send_count, races->send_capacity, f.sends[k].id);
-            }
     }
     races->first[r->event_count] = (uint32_t)races->send_count;
     free_finder(&f);
