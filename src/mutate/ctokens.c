@@ -121,7 +121,7 @@ static bool lex_quoted(lexer *l, size_t begin)
     advance(l, 1);
     for (int c; (c = peek(l, 0)) != quote; advance(l, 1)) {
         if (c == '\\')
-            advance(l, 1); /* the loop skips the escaped character, which is not a newline: splices are already skipped */
+            advance(l, 1); /* the loop skips the escaped character; it is not a newline: splices are gone */
         if (c == '\n' || c < 0)
             return set_error(l, begin, quote == '"' ? "unterminated string"
                                                 : "unterminated character constant");

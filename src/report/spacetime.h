@@ -19,8 +19,8 @@
 /* Draws the causal past of the differing event and of the messages it could have received: the last `rows` rows. */
 void aphi_spacetime_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d, const aphi_terminal *t,
                          size_t rows);
-/* Appends to a page (swimlanes.h) the model's diagram on the left and the program's on the right. In both, the differing
- * event is marked, with the messages that it could have received. */
+/* Appends to a page (swimlanes.h) the model's diagram on the left and the program's on the right. In both, the
+ * differing event is marked, with the messages that it could have received. */
 void aphi_divergence_page_add(aphi_buffer *page, const aphi_layout *cast, const aphi_difference *d);
 /* Appends "px m from L1:1, ...", or "nothing". */
 void aphi_spacetime_rivals(aphi_buffer *out, const aphi_layout *cast, const aphi_race_set *r);
