@@ -83,51 +83,15 @@ static bool take_result(void *context, size_t file, aph_check_result *result)
     return !c->write_failed;
 }
 
-static const aphi_outcome outcomes[] = {[APH_CHECK_PASS] = APHI_OUTCOME_PASS, [APH_CHECK_FAIL] = APHI_OUTCOME_FAIL,
-                                        [APH_CHECK_UNKNOWN] = APHI_OUTCOME_UNKNOWN,
-                                        [APH_CHECK_ERROR] = APHI_OUTCOME_ERROR};
-
-static char *reason_of(const aph_check_result *result, aph_words *words)
-{
-    aphi_buffer b = {0};
-    aphi_check_report_reason(&b, result, words);
-    return aphi_buffer_text(&b);
-}
-
-static char *plain_detail(const aph_check_result *result, aph_words *words)
-{
-    aphi_buffer b = {0};
-    aphi_check_report_detail(&b, result, words, &(aphi_terminal){.unicode = true, .columns = 120});
-    return aphi_buffer_text(&b);
-}
-
 /* Rows of the table and of the JUnit file, for the traces that were checked. */
 static aphi_result *rows_of(check *c, size_t *n)
 {
     aphi_result *rows = aphi_alloc((c->n + 1) * sizeof *rows);
     *n = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        const aph_check_result *r = c->results[i];
-        if (!r)
-            continue;
-        aphi_outcome outcome = outcomes[r->verdict];
-        bool detailed = outcome != APHI_OUTCOME_PASS && c->junit;
-        rows[(*n)++] = (aphi_result){.file = c->files[i], .outcome = outcome, .operations = r->operations,
-                                     .configurations = r->configurations,
-                                     .time_ns = r->check_ns,
-                                     .message = outcome == APHI_OUTCOME_PASS ? NULL : reason_of(r, c->words),
-                                     .detail = detailed ? plain_detail(r, c->words) : NULL};
-    }
+    for (size_t i = 0; i < c->n; i++)
+        if (c->results[i])
+            rows[(*n)++] = aphi_check_report_row(c->results[i], c->words, c->junit);
     return rows;
-}
-
-static void free_rows(aphi_result *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        free((void *)(uintptr_t)rows[i].message);
-        free((void *)(uintptr_t)rows[i].detail);
-    }
-    free(rows);
 }
 
 static bool write_junit(check *c, const char *model, const aphi_result *rows, size_t n)
@@ -175,7 +139,9 @@ static int write_summary(check *c, const char *model)
         aphi_complain("the results could not be written: %s", strerror(errno));
     if (c->junit && !write_junit(c, model, rows, n))
         c->write_failed = true;
-    free_rows(rows, n);
+    while (n > 0)
+        aphi_check_report_row_free(&rows[--n]);
+    free(rows);
     if (aphi_interrupted) {
         aphi_complain("interrupted; %zu of %zu traces were checked", c->done, c->n);
         return APHI_EXIT_INTERRUPTED;

@@ -80,7 +80,7 @@ static bool write_template(const struct template *t, const char *name)
     expand(&text, (const char *)t->text, t->n, name);
     bool fine = write_file(path, &text);
     if (!fine)
-        fprintf(stderr, "antiphon: %s cannot be written: %s\n", path, strerror(errno));
+        aphi_complain("%s cannot be written: %s", path, strerror(errno));
     aphi_buffer_free(&where);
     aphi_buffer_free(&text);
     return fine;
@@ -100,9 +100,9 @@ static aphi_exit write_folder(const char *name)
 {
     if (mkdir(name, 0777) != 0) {
         if (errno == EEXIST)
-            fprintf(stderr, "antiphon: %s: exists already; use another name or move it away\n", name);
+            aphi_complain("%s: exists already; use another name or move it away", name);
         else
-            fprintf(stderr, "antiphon: %s: cannot be created: %s\n", name, strerror(errno));
+            aphi_complain("%s: cannot be created: %s", name, strerror(errno));
         return APHI_EXIT_WRITE;
     }
     for (size_t i = 0; i < TEMPLATES; i++)

@@ -165,7 +165,7 @@ static bool read_file(const char *path, aphi_buffer *text)
         fclose(file);
     aphi_buffer_text(text);
     if (!read)
-        fprintf(stderr, "antiphon: %s: cannot be read: %s\n", path, strerror(error));
+        aphi_complain("%s: cannot be read: %s", path, strerror(error));
     return read;
 }
 
@@ -191,7 +191,7 @@ static int find_mutants(mutation *m)
     if (!read_file(m->path, &m->text))
         return EXIT_SOURCE_IO;
     if (!aphi_mutants_find(m->text.data, m->text.n, &m->mutants, &error)) {
-        fprintf(stderr, "antiphon: %s:%u:%u: %s\n", m->path, error.line, error.column, error.message);
+        aphi_complain("%s:%u:%u: %s", m->path, error.line, error.column, error.message);
         return EXIT_SOURCE_MALFORMED;
     }
     m->reasons = aphi_alloc_zero((m->mutants.n + 1) * sizeof *m->reasons);
@@ -203,7 +203,7 @@ static int read_equivalents(mutation *m)
     aphi_buffer text = {0}, error = {0};
     bool valid = read_file(m->equivalent, &text);
     if (valid && !aphi_equivalents_read(m->equivalent, text.data, text.n, &m->mutants, m->reasons, &error)) {
-        fprintf(stderr, "antiphon: %s\n", aphi_buffer_text(&error));
+        aphi_complain("%s", aphi_buffer_text(&error));
         valid = false;
     }
     aphi_buffer_free(&text);
@@ -328,7 +328,7 @@ static int run_mutants(mutation *m)
     aphi_mutation_end end = aphi_mutation_run(&how, &m->mutants, m->selected, m->verdicts, &error);
     end_progress();
     if (error.n > 0)
-        fprintf(stderr, "antiphon: %s\n", aphi_buffer_text(&error));
+        aphi_complain("%s", aphi_buffer_text(&error));
     aphi_buffer_free(&error);
     switch (end) {
     case APHI_MUTATION_SYSTEM_ERROR: return EXIT_WRITE;

@@ -352,3 +352,30 @@ void aphi_check_report_json(FILE *out, const aph_check_result *r, int exit_code)
     }
     fputs("}\n", out);
 }
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+aphi_result aphi_check_report_row(const aph_check_result *r, aph_words *words, bool detailed)
+{
+    static const aphi_outcome outcomes[] = {[APH_CHECK_PASS] = APHI_OUTCOME_PASS, [APH_CHECK_FAIL] = APHI_OUTCOME_FAIL,
+                                            [APH_CHECK_UNKNOWN] = APHI_OUTCOME_UNKNOWN,
+                                            [APH_CHECK_ERROR] = APHI_OUTCOME_ERROR};
+    aphi_buffer reason = {0}, detail = {0};
+    aphi_result row = {.file = r->file, .outcome = outcomes[r->verdict], .operations = r->operations,
+                       .configurations = r->configurations, .time_ns = r->check_ns};
+    if (r->verdict == APH_CHECK_PASS)
+        return row;
+    aphi_check_report_reason(&reason, r, words);
+    row.message = aphi_buffer_text(&reason);
+    if (detailed) {
+        aphi_check_report_detail(&detail, r, words, &(aphi_terminal){.unicode = true, .columns = 120});
+        row.detail = aphi_buffer_text(&detail);
+    }
+    return row;
+}
+
+void aphi_check_report_row_free(aphi_result *row)
+{
+    free((void *)(uintptr_t)row->message);
+    free((void *)(uintptr_t)row->detail);
+}

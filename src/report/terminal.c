@@ -27,18 +27,6 @@
 
 /* ---- capabilities ------------------------------------------------------------------------------------------------ */
 
-bool aphi_colour_named(const char *name, aphi_colour *colour)
-{
-    static const char *const names[] = {"auto", "always", "never"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(name, names[i])) {
-            *colour = (aphi_colour)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_set(const char *variable)
 {
     const char *value = getenv(variable);

@@ -20,9 +20,6 @@ typedef struct aphi_terminal {
     size_t columns;
 } aphi_terminal;
 
-/* Parses "auto", "always" or "never". Returns false for any other name. */
-bool aphi_colour_named(const char *name, aphi_colour *colour);
-
 /* Colours: with AUTO, on a terminal that is not dumb, unless NO_COLOR is set and not empty.
  * Characters: UTF-8 if the first of LC_ALL, LC_CTYPE and LANG that is set names it.
  * Columns: of the terminal, or else COLUMNS, or else 100; at least 40. */

@@ -152,7 +152,7 @@ static aph_check_result *check_trace(const survey *q, const char *trace, uint64_
     return aph_check_file(&model, trace, &options);
 }
 
-static bool explained(const survey *q, aph_value finding, uint64_t waived)
+static bool is_explained(const survey *q, aph_value finding, uint64_t waived)
 {
     char trace[4096];
     aph_check_result *r = check_trace(q, text_in(finding, "trace", trace, sizeof trace), waived, false);
@@ -170,11 +170,11 @@ static size_t waiver_count(const aph_model *m)
 }
 
 /* Allows the first waiver that explains the finding, and returns it; NONE if there is none. */
-static size_t waive(survey *q, aph_value finding)
+static size_t allow_waiver(survey *q, aph_value finding)
 {
     for (size_t i = 0; is_verdict(finding, "fail") && i < waiver_count(&q->model); i++) {
         uint64_t more = q->model.waived | UINT64_C(1) << i;
-        if (more != q->model.waived && explained(q, finding, more)) {
+        if (more != q->model.waived && is_explained(q, finding, more)) {
             q->model.waived = more;
             return i;
         }
@@ -185,13 +185,13 @@ static size_t waive(survey *q, aph_value finding)
 static bool all_explained(const survey *q, uint64_t waived)
 {
     for (size_t i = 0; i < aph_count(q->findings); i++)
-        if (is_verdict(aph_at(q->findings, i), "fail") && !explained(q, aph_at(q->findings, i), waived))
+        if (is_verdict(aph_at(q->findings, i), "fail") && !is_explained(q, aph_at(q->findings, i), waived))
             return false;
     return true;
 }
 
 /* Takes back the waivers that are not needed. Returns true if there were any. */
-static bool take_back(survey *q)
+static bool drop_waivers(survey *q)
 {
     uint64_t before = q->model.waived;
     for (size_t i = 0; i < waiver_count(&q->model); i++) {
@@ -202,10 +202,10 @@ static bool take_back(survey *q)
     return q->model.waived != before;
 }
 
-static bool needs(const survey *q, aph_value finding, size_t waiver)
+static bool needs_waiver(const survey *q, aph_value finding, size_t waiver)
 {
-    return waiver != NONE && (q->model.waived >> waiver & 1) && explained(q, finding, q->model.waived) &&
-           !explained(q, finding, q->model.waived & ~(UINT64_C(1) << waiver));
+    return waiver != NONE && (q->model.waived >> waiver & 1) && is_explained(q, finding, q->model.waived) &&
+           !is_explained(q, finding, q->model.waived & ~(UINT64_C(1) << waiver));
 }
 
 /* The waiver that the finding needs, or NULL. The one that was allowed for it comes first: a large finding may also
@@ -214,10 +214,10 @@ static const aph_waiver *waiver_of(const survey *q, aph_value finding, size_t wa
 {
     if (!is_verdict(finding, "fail"))
         return NULL;
-    if (needs(q, finding, waived_for))
+    if (needs_waiver(q, finding, waived_for))
         return &q->model.waivers[waived_for];
     for (size_t i = 0; i < waiver_count(&q->model); i++)
-        if (needs(q, finding, i))
+        if (needs_waiver(q, finding, i))
             return &q->model.waivers[i];
     return NULL;
 }
@@ -263,7 +263,7 @@ static aph_value clauses_of_waiver(const aph_waiver *w)
 }
 
 /* Keeps the fields that a page shows. */
-static aph_value slimmed(aph_value finding, const aph_waiver *w)
+static aph_value shown_fields(aph_value finding, const aph_waiver *w)
 {
     static const char *const kept[] = {"verdict", "why", "reject_ns", "shrink_ns", "requests", "reproduced",
                                        "confirmed", "minimal", "picture", "replay", "page"};
@@ -279,7 +279,7 @@ static aph_value findings_of(const survey *q)
 {
     aph_value all = aph_array(0, NULL);
     for (size_t i = 0; i < aph_count(q->findings); i++) {
-        aph_value one = slimmed(aph_at(q->findings, i), q->needs[i]), next = aph_array(0, NULL);
+        aph_value one = shown_fields(aph_at(q->findings, i), q->needs[i]), next = aph_array(0, NULL);
         aph_value waiver = aph_field(one, "waiver");
         for (size_t k = 0; k < aph_count(all); k++) {
             aph_value other = aph_at(all, k);
@@ -428,7 +428,7 @@ static bool keep_finding(survey *q)
 {
     size_t i = aph_count(q->findings);
     q->findings = aph_push(q->findings, q->last);
-    q->waived_for[i] = waive(q, q->last);
+    q->waived_for[i] = allow_waiver(q, q->last);
     const aph_waiver *waiver = q->waived_for[i] == NONE ? NULL : &q->model.waivers[q->waived_for[i]];
     if (q->options->found)
         q->options->found(q->options->context, q->last, waiver);
@@ -441,7 +441,7 @@ static bool find_violations(survey *q)
     while (q->rounds++ < ROUNDS_MAX) {
         if (!test_repeatedly(q))
             return false;
-        if (is_violation(q->last) ? !keep_finding(q) : !is_verdict(q->last, "pass") || !take_back(q))
+        if (is_violation(q->last) ? !keep_finding(q) : !is_verdict(q->last, "pass") || !drop_waivers(q))
             return true;
     }
     return true;

@@ -100,19 +100,6 @@ static void test_locale(void **state)
     assert_false(aphi_terminal_of(stdout, APHI_COLOUR_AUTO).unicode);
 }
 
-static void test_colour_names(void **state)
-{
-    (void)state;
-    aphi_colour c = APHI_COLOUR_AUTO;
-    assert_true(aphi_colour_named("never", &c));
-    assert_int_equal(c, APHI_COLOUR_NEVER);
-    assert_true(aphi_colour_named("always", &c));
-    assert_int_equal(c, APHI_COLOUR_ALWAYS);
-    assert_true(aphi_colour_named("auto", &c));
-    assert_int_equal(c, APHI_COLOUR_AUTO);
-    assert_false(aphi_colour_named("sometimes", &c));
-}
-
 static void test_paint(void **state)
 {
     (void)state;
@@ -289,7 +276,6 @@ int main(void)
         cmocka_unit_test_setup(test_no_terminal, usual),
         cmocka_unit_test_setup(test_terminal, usual),
         cmocka_unit_test_setup(test_locale, usual),
-        cmocka_unit_test(test_colour_names),
         cmocka_unit_test(test_paint),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_clean),
