@@ -156,7 +156,7 @@ static int store_choice(const aphi_option *o, int *field, const char *text)
     return code;
 }
 
-static int store(const aphi_option *o, void *options, const char *value)
+static int store_value(const aphi_option *o, void *options, const char *value)
 {
     void *field = (char *)options + o->at;
     if (o->given)
@@ -226,7 +226,7 @@ static int take_option(parser *p, const aphi_option *o, const char *value)
         return aphi_usage("--%s: takes no value; see antiphon %s --help", o->name, p->command->name);
     if (o->argument && !value && !(value = *p->next++))
         return aphi_usage("--%s: %s is missing; see antiphon %s --help", o->name, o->argument, p->command->name);
-    int code = store(o, p->options, value);
+    int code = store_value(o, p->options, value);
     return code ? code : -1;
 }
 

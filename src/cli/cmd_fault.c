@@ -107,7 +107,7 @@ static void watch_signals(void)
 
 /* ---- passing on -------------------------------------------------------------------------------------------------- */
 
-static int announce(const proxying *p)
+static int print_address(const proxying *p)
 {
     printf("listening on 127.0.0.1:%u\n", aphi_fault_proxy_port(proxy));
     printf("before %s, breaks %s, every %llu, seed %llu\n", p->target.run ? p->target.run : p->target.target, p->kind,
@@ -173,7 +173,7 @@ static int run_proxy(proxying *p, aphi_subject *target)
         aphi_complain("%s", error);
         return APHI_EXIT_LISTEN;
     }
-    int code = announce(p);
+    int code = print_address(p);
     if (!code)
         code = pass_on(target);
     if (!code)

@@ -351,7 +351,7 @@ static int print_model(reach *r)
     return aphi_written(APHI_EXIT_PASS);
 }
 
-/* Tells the other ranks that the model is valid here. */
+/* Announces the model to the other ranks, once it is valid here. */
 static void announce_model(reach *r, uint64_t fingerprint)
 {
     if (!r->link || is_follower(r))
@@ -445,7 +445,7 @@ static int count_sequences(reach *r)
                                                         : APHI_EXIT_PASS);
 }
 
-static int run(reach *r)
+static int run_mode(reach *r)
 {
     int code = aphi_program_model_open(r->model, (uint32_t)r->unroll, &r->alts);
     if (code)
@@ -479,7 +479,7 @@ static int run_together(reach *r)
     r->distributed = aphi_distributed_open(r->link, receive_sequence, r);
     bool begins = !is_follower(r) || (r->announced = aphi_distributed_await_model(r->distributed)) != 0;
     if (begins)
-        code = run(r);
+        code = run_mode(r);
     if (is_follower(r) ? code != APHI_EXIT_PASS : code == APHI_EXIT_RANKS || code == APHI_EXIT_PENDING) {
         fflush(NULL);
         r->link->abandon(r->link->context, code);
@@ -530,7 +530,7 @@ static int reach_command(int count, char **words)
         r.model = words[0];
         if (r.draw)
             r.jobs = 1; /* one worker visits neighbouring sequences one after the other */
-        code = aphi_mpirun_is_used() ? run_together(&r) : run(&r);
+        code = aphi_mpirun_is_used() ? run_together(&r) : run_mode(&r);
     }
     aphi_forbidden_free(&r.properties.forbidden);
     return code;

@@ -72,7 +72,7 @@ static void stop_server(void)
     aphi_server_stop(serving);
 }
 
-static int announce(const serve *s, const aph_model *model)
+static int print_address(const serve *s, const aph_model *model)
 {
     printf("listening on %s\n", aphi_server_address(serving));
     printf("%s, environment %s, seed %llu\n", model->name, aphi_environment_names[s->server.through],
@@ -129,7 +129,7 @@ static int run_server(serve *s, const aph_model *model)
         return APHI_EXIT_LISTEN;
     }
     aphi_interrupt_watch(stop_server);
-    int code = announce(s, model);
+    int code = print_address(s, model);
     if (!code)
         code = serve_requests();
     aphi_interrupt_watch(NULL);

@@ -28,7 +28,7 @@ static const aphi_option options[] = {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static int announce(const aphi_subject *s)
+static int print_address(const aphi_subject *s)
 {
     socklen_t size;
     const struct sockaddr_in *at = (const struct sockaddr_in *)aphi_subject_address(s, &size);
@@ -109,7 +109,7 @@ static int run_subject(const launch *l)
         code = APHI_EXIT_PASS;
     else if (l->resets > 0)
         code = measure_resets(s, l->resets);
-    else if (!(code = announce(s)))
+    else if (!(code = print_address(s)))
         code = keep_running(s, l->subject.name);
     aphi_subject_close(s);
     return code;

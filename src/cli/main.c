@@ -44,7 +44,7 @@ static const aphi_command *command_named(const char *name)
 }
 
 /* help [COMMAND]; help --man prints the manual page. */
-static int help(int count, char **words)
+static int print_help(int count, char **words)
 {
     const aphi_command *command = NULL;
     if (count > 0 && !strcmp(words[0], "--man")) {
@@ -59,14 +59,14 @@ static int help(int count, char **words)
     return aphi_written(APHI_EXIT_PASS);
 }
 
-static int run(int count, char **words)
+static int run_command(int count, char **words)
 {
     if (!strcmp(words[0], "version") || !strcmp(words[0], "--version")) {
         puts("antiphon " APHI_VERSION);
         return aphi_written(APHI_EXIT_PASS);
     }
     if (!strcmp(words[0], "help") || !strcmp(words[0], "--help") || !strcmp(words[0], "-h"))
-        return help(count - 1, words + 1);
+        return print_help(count - 1, words + 1);
     const aphi_command *command = command_named(words[0]);
     return command ? command->run(count, words) : APHI_EXIT_USAGE;
 }
@@ -77,7 +77,7 @@ int main(int count, char **words)
         print_overview(stderr);
         return APHI_EXIT_USAGE;
     }
-    int code = run(count - 1, words + 1);
+    int code = run_command(count - 1, words + 1);
     aphi_z3_close();
     aph_heap_close();
     return code;

@@ -42,7 +42,7 @@ static int open_file(const char *name, aphi_alts *a)
     return problem == APHI_ALTS_UNREADABLE ? APHI_EXIT_MODEL_UNREADABLE : APHI_EXIT_PROGRAM_SYNTAX;
 }
 
-static int unfold(const aph_program *program, aphi_alts *a)
+static int unfold_program(const aph_program *program, aphi_alts *a)
 {
     char why[500];
     aphi_exit_guard_forbid(true);
@@ -62,7 +62,7 @@ static int open_builtin(const char *name, aphi_alts *a)
     aph_program *program = aph_program_named(name);
     if (!program)
         return report_unknown(name);
-    int code = unfold(program, a);
+    int code = unfold_program(program, a);
     aph_program_free(program);
     return code;
 }
@@ -75,7 +75,7 @@ static int open_compiled(const char *name, aphi_alts *a)
         return code;
     code = APHI_EXIT_MODEL_NO_MAIN;
     if (spec.model->program)
-        code = unfold(spec.model->program, a);
+        code = unfold_program(spec.model->program, a);
     else
         aphi_complain("%s: a model of a server, not of a program; a program ends with APH_PROGRAM(name)", name);
     aph_model_unload(&spec);

@@ -43,7 +43,7 @@ int aphi_take_waiver(void *field, const char *name, const char *value)
     return 0;
 }
 
-static bool allow(aph_model *model, const char *name)
+static bool allow_waiver(aph_model *model, const char *name)
 {
     uint64_t bit = aph_waiver_bit(model, name);
     model->waived |= bit;
@@ -59,7 +59,7 @@ static bool allow(aph_model *model, const char *name)
 bool aphi_waive_in(const aphi_waived *w, aph_model *model)
 {
     for (size_t i = 0; i < w->count; i++)
-        if (!allow(model, w->names[i]))
+        if (!allow_waiver(model, w->names[i]))
             return false;
     return true;
 }
