@@ -4,7 +4,7 @@
  *
  * For each built-in model, a client writes prepared requests and counts responses, over 1, 10, 100 and 1,000
  * connections, each with a pipeline of requests. There are no delays, so that the server dominates. */
-#include "ask_oracle.h"
+#include "load_client.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "codec/codec_internal.h"
@@ -38,7 +38,7 @@ typedef struct load {
 
 static void make_requests(load *l)
 {
-    asker a = asker_of(l->model, 1);
+    load_client a = load_client_of(l->model, 1);
     a.keys = 100;
     l->blocks = MADE / DEPTH;
     l->ends = aphi_alloc((l->blocks + 1) * sizeof *l->ends);

@@ -5,11 +5,14 @@
 #include "trace/source.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/memory.h"
 #include "tree/guard.h"
+
+enum { WAIT_MS = 100 };
 
 void aphi_source_init(aphi_source *s, int fd, const void *bytes, size_t n, size_t size, size_t size_max)
 {
@@ -41,11 +44,18 @@ static ssize_t read_bytes(aphi_source *s, char *to, size_t n)
         s->rest_size -= n;
         return (ssize_t)n;
     }
-    ssize_t got;
-    do {
-        got = read(s->fd, to, n);
-    } while (got < 0 && errno == EINTR && !aphi_guard_expired());
-    return got;
+    for (;;) { /* no signal is missed: the flag is checked before each wait */
+        if (aphi_guard_stopped()) {
+            errno = EINTR;
+            return -1;
+        }
+        int ready = poll(&(struct pollfd){.fd = s->fd, .events = POLLIN}, 1, WAIT_MS);
+        if (ready == 0 || (ready < 0 && errno == EINTR))
+            continue;
+        ssize_t got = read(s->fd, to, n);
+        if (got >= 0 || errno != EINTR)
+            return got;
+    }
 }
 
 /* Makes room for at least as many bytes as the window has, up to the limit. */

@@ -58,7 +58,7 @@ static _Thread_local struct {
 
 static volatile sig_atomic_t called_off;
 
-static bool is_stopped(void)
+bool aphi_guard_stopped(void)
 {
     return called_off || (guard.stop && *guard.stop);
 }
@@ -84,7 +84,7 @@ static void on_tick(int signal, siginfo_t *info, void *context)
     guard.entered_at_tick = guard.entered;
     if (guard.ticks_in_step >= STUCK_TICKS)
         guard.expired = guard.stuck = 1;
-    if (is_stopped() || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
+    if (aphi_guard_stopped() || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
         guard.expired = 1;
     uintptr_t at = interrupted_address(context);
     if (!guard.expired || !guard.inside || at < guard.model_code.low || at >= guard.model_code.high)
@@ -230,7 +230,7 @@ void aphi_guard_disarm(void)
 
 bool aphi_guard_expired(void)
 {
-    return guard.expired || is_stopped();
+    return guard.expired || called_off;
 }
 
 void aphi_guard_watch(const volatile sig_atomic_t *stop)

@@ -77,14 +77,14 @@ interrupted() {
     local signal=$1 lines=$2 pid
     shift 2
     title="$* and $signal"
+    : >"$dir/out"
     "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
     pid=$!
     has_lines() { [ "$(wc -l <"$dir/out")" -ge "$lines" ]; }
     wait_until has_lines
     wait_until catches_sigint $pid
-    # Repeated: a signal just before the program waits for input does not end the wait.
-    ends_on_signal() { ! kill -s "$signal" $pid 2>/dev/null || has_ended $pid; }
-    wait_until ends_on_signal || kill -KILL $pid
+    kill -s "$signal" $pid
+    wait_until has_ended $pid || kill -KILL $pid
     wait $pid 2>/dev/null
     code=$?
     if [ $code -ne 5 ]; then fail "exit code $code, not 5"; fi

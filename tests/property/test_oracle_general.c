@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_general.c - the oracle's verdicts are those of the slow deciders on models that answer elsewhere,
- * later, twice, unasked or not at all. */
+ * test_oracle_general.c - the oracle's verdicts are those of the slow deciders on models that respond on other
+ * connections, later, twice, without a request or never. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_http.c - what the model http promises and foretells changes no verdict: histories of it, right and wrong,
- * with many requests at once on two resources, are judged alike with all of that and with none of it.
+ * test_oracle_http.c - the promises and announcements of the model http change no verdict: right and wrong histories
+ * with many concurrent requests on two resources have the same verdict with and without them.
  *
- * To enumerate what a server of HTTP may do is beyond reach: what is compared with is the oracle without promises,
- * which the other tests of this folder compare with enumeration. */
+ * Enumeration of HTTP servers is infeasible: verdicts are compared with those of the oracle without promises, which the
+ * other tests of this folder compare with enumeration. */
 #include "tests/support/compare.h"
 
 #include "models/models.h"
@@ -69,7 +69,7 @@ static aph_value any_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_put(answer, "modified", aph_int(1)) : answer;
 }
 
-/* Servers refuse half of what they are asked, if that is as likely as not: so it is again and again. */
+/* With even odds a server refuses half of the requests: repeat the choice to make that rare. */
 static void make_until_served(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
     for (int i = 0; i < 20; i++) {
@@ -83,11 +83,11 @@ static void make_until_served(history *h, const subject *s, history_shape shape,
     }
 }
 
-/* Is the verdict of all that is promised that of `other`, judged so? */
+/* Is the verdict with all promises that of `other` in this mode? */
 static void compare_with(const subject *s, const aph_model *other, compare_mode how, const history *h,
                          compare_count *count)
 {
-    static const compare_mode modes[] = {COMPARE_FORESIGHT, COMPARE_FORGET}; /* only with these is much foretold */
+    static const compare_mode modes[] = {COMPARE_LOOKAHEAD, COMPARE_TRIM}; /* the modes with lookahead */
     aph_verdict plain = compare_judge(other, h, "tcp", how).verdict;
     count->histories++;
     count->valid += plain == APH_PASS;
@@ -127,7 +127,7 @@ static subject subject_of(const aph_model *model, unsigned requests_most)
                      .requests_most = requests_most};
 }
 
-/* With all waivers: what is waived must not be foretold as if it were not. */
+/* With all waivers: announcements must take them into account. */
 static aph_model model_of(bool waived)
 {
     aph_model model = aph_model_http;
@@ -136,7 +136,7 @@ static aph_model model_of(bool waived)
     return model;
 }
 
-/* To read settles things, and no more. */
+/* A read only fixes open choices. */
 static void to_read_settles(void **unused)
 {
     (void)unused;
@@ -144,7 +144,7 @@ static void to_read_settles(void **unused)
         aph_model model = model_of(waived), other = model;
         other.reads = NULL;
         subject s = subject_of(&model, 7);
-        same_verdicts(&s, &other, COMPARE_FORESIGHT, compare_cases(5000));
+        same_verdicts(&s, &other, COMPARE_LOOKAHEAD, compare_cases(5000));
     }
 }
 
@@ -154,7 +154,7 @@ static void without_promises(void **unused)
     for (int waived = 0; waived < 2; waived++) {
         aph_model model = model_of(waived);
         subject s = subject_of(&model, waived ? 3 : 4);
-        same_verdicts(&s, &model, COMPARE_DISTRUST, compare_cases(waived ? 40 : 80));
+        same_verdicts(&s, &model, COMPARE_IGNORE_PROMISES, compare_cases(waived ? 40 : 80));
     }
 }
 

@@ -15,7 +15,7 @@ static void same_verdicts(void **state)
     assert_true(compare_many(&subject_kv, compare_cases(101000), 100));
 }
 
-/* Many requests in flight, several on a connection: what is of one key waits for what is of another. */
+/* Many pending requests, several on a connection: requests of one key wait for those of another. */
 static void same_verdicts_in_a_crowd(void **state)
 {
     (void)state;

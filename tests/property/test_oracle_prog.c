@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_oracle_prog.c - on random programs in Prog, the oracle's verdicts are those of enumeration, of the validator of
- * figure 3.1 and of the dualization of chapter 4. */
+ * figure 3.1, and of the dualization of chapter 4. */
 #include "models/prog.h"
 #include "tests/support/compare.h"
 #include "tests/support/dualize.h"
@@ -35,7 +35,7 @@ static history_shape shape_of(aphi_choice *c, bool sequential)
                            .sequential = sequential, .whole = sequential, .paired = true};
 }
 
-/* The validator sees queries and answers as pairs. */
+/* The validator takes queries and responses as pairs. */
 static bool agrees_with_validator(const validator_program *p, const subject *s, const history *h)
 {
     int64_t pairs[QUERIES_MOST][2];
@@ -46,15 +46,14 @@ static bool agrees_with_validator(const validator_program *p, const subject *s, 
     }
     bool accepted = validator_accepts(p, n, pairs, &reached);
     enumerated e = enumerate(s, h, ENUMERATE_SYNC);
-    /* Enumeration counts observations: the one that fails is an answer, or a query that cannot be answered at all. */
+    /* Enumeration counts observations: the failing one is a response, or a query that has no response. */
     if (accepted == e.explained && e.reached / 2 == reached)
         return true;
     printf("the validator accepts %zu of %zu answers; enumeration reaches observation %zu\n", reached, n, e.reached);
     return false;
 }
 
-/* Every request has an answer: whether one without it has an answer that does not exist is nothing that all deciders
- * look at. */
+/* Each request has a response: the deciders differ on requests without one whose response has no value. */
 static bool is_whole(const history *h)
 {
     size_t sent = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_quiet_general.c - the oracle's verdicts are those of enumeration when it is known that nothing more
- * will come, on models that are not rpc. */
+ * test_oracle_quiet_general.c - the oracle's verdicts are those of enumeration when no message is on its way,
+ * on models without rpc. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_udp_general.c - the oracle's verdicts are those of enumeration where messages are lost, come twice
- * and overtake each other, on models that are not rpc. */
+ * test_oracle_udp_general.c - the oracle's verdicts are those of enumeration with lost, duplicated and reordered
+ * messages, on models without rpc. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_udp_unknowns.c - the oracle's verdicts are those of enumeration where messages are lost, come twice
- * and overtake each other, on models with unknowns. */
+ * test_oracle_udp_unknowns.c - the oracle's verdicts are those of enumeration with lost, duplicated and reordered
+ * messages, on models with unknowns. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

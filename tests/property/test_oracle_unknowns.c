@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_unknowns.c - the oracle's verdicts are those of the slow deciders on models whose state is unknown,
- * whose choices are free or bounded, and that promise which requests commute. */
+ * test_oracle_unknowns.c - the oracle's verdicts are those of the slow deciders on models with unknown state, free
+ * and bounded choices, and the promise commute. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

@@ -4,7 +4,7 @@
  *
  * The server is `antiphon serve`, the judge `antiphon check`, both as a user starts them; between them many
  * connections, requests in a pipeline, and delays. */
-#include "ask_oracle.h"
+#include "load_client.h"
 #include "models/models.h"
 
 #include <setjmp.h>
@@ -40,7 +40,8 @@ static int drop_heap(void **unused)
 }
 
 /* Serves the model, or its mutant, to an asker. */
-static void record(const aph_model *model, const char *mutant, const char *delay, asking how, unsigned seed, char *path)
+static void record(const aph_model *model, const char *mutant, const char *delay, load_options how, unsigned seed,
+                   char *path)
 {
     char seed_text[16];
     const char *words[] = {model->name, "--seed", seed_text, "--delay", delay, mutant ? "--mutate" : NULL, mutant,
@@ -50,8 +51,8 @@ static void record(const aph_model *model, const char *mutant, const char *delay
     how.trace = fopen(path, "w");
     assert_non_null(how.trace);
     served s = served_start(words);
-    asker a = asker_of(model, seed);
-    bool good = asker_ask(&a, &s, &how);
+    load_client a = load_client_of(model, seed);
+    bool good = load_client_run(&a, &s, &how);
     assert_int_equal(served_stop(&s), 0);
     assert_int_equal(fclose(how.trace), 0);
     assert_true(good);
@@ -74,7 +75,7 @@ static int judged(const aph_model *model, const char *path)
 static bool is_asked(const aph_model *model) { return model->rpc && model != &aph_model_http; }
 
 /* A queue has no parts that could be judged one by one, so less of it is asked at once. */
-static asking eased(const aph_model *model, asking how)
+static load_options eased(const aph_model *model, load_options how)
 {
     if (model == &aph_model_queue && how.connections > 6)
         how.connections = 6;
@@ -89,7 +90,7 @@ static void test_right(void **unused)
     (void)unused;
     static const struct {
         const char *delay;
-        asking how;
+        load_options how;
     } cases[] = {
         {"0", {.connections = 4, .depth = 2, .requests = 2000}},
         {"2", {.connections = 3, .depth = 3, .requests = 1000}},
@@ -126,7 +127,8 @@ static void test_mutants(void **unused)
             int code = 0;
             for (unsigned seed = 1; seed <= 3 && code == 0; seed++) {
                 char path[128];
-                record(models[i], (*m)->name, "1", (asking){.connections = 4, .depth = 1, .requests = 400}, seed, path);
+                record(models[i], (*m)->name, "1", (load_options){.connections = 4, .depth = 1, .requests = 400}, seed,
+                       path);
                 code = judged(models[i], path);
             }
             if (code != 1)
@@ -142,8 +144,9 @@ static void test_datagrams(void **unused)
 {
     (void)unused;
     served s = served_start((const char *const[]){"swap", "--env", "udp", "--seed", "3", "--loss", "20", NULL});
-    asker a = asker_of(&aph_model_swap, 3);
-    assert_true(asker_ask(&a, &s, &(asking){.connections = 8, .depth = 1, .requests = 500, .datagrams = true}));
+    load_client a = load_client_of(&aph_model_swap, 3);
+    assert_true(
+        load_client_run(&a, &s, &(load_options){.connections = 8, .depth = 1, .requests = 500, .datagrams = true}));
     char line[128];
     kill(s.pid, SIGTERM);
     assert_non_null(fgets(line, sizeof line, s.out));

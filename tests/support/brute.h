@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * brute.h - random terms and what they mean, written a second time, slowly and plainly, to compare the solver with.
+ * brute.h - random terms with a second, slow and plain implementation of their meaning, to compare the solver with.
  *
- * An expression is a tree of its own, so that its meaning does not pass through aph_term; brute_term makes the term of
- * it. brute_meaning_of reads any term back, with the same plain rules. */
+ * An expression is a separate tree, so that its meaning does not depend on aph_term; brute_term converts it to a term.
+ * brute_meaning_of evaluates any term by the same plain rules. */
 #ifndef TESTS_SUPPORT_BRUTE_H
 #define TESTS_SUPPORT_BRUTE_H
 
@@ -101,7 +101,7 @@ static inline aph_value brute_symbol(const brute_world *w, int i)
     return aph_symbol(w->sort[i], w->first + (uint32_t)i);
 }
 
-/* Enough strings: each that a term can name, and as many others as there are symbols. */
+/* Enough strings: each that a term can contain, and one more for each symbol. */
 static inline size_t brute_count(const brute_world *w, aph_kind sort)
 {
     return sort == APH_BOOL ? 2 : sort == APH_STR ? 2 + BRUTE_SYMBOLS : (size_t)(w->high - w->low) + 1;
@@ -179,7 +179,7 @@ static inline int brute_random_leaf(brute_expression *e, const brute_world *w, a
     return brute_add(e, (brute_node){.what = BRUTE_CONSTANT, .constant = brute_random_constant(w, c, sort)});
 }
 
-/* An expression of that sort; now and then an operand is of another sort than it should be. */
+/* An expression of that sort; a few operands have the wrong sort. */
 static inline int brute_random(brute_expression *e, const brute_world *w, aphi_choice *c, aph_kind sort, int depth)
 {
     aph_kind inner = sort;
@@ -233,7 +233,7 @@ static inline bool brute_holds(const brute_expression *e, const brute_assignment
     return m.kind == BRUTE_BOOL && m.i;
 }
 
-/* What a term means where symbol number `first + i` has the i-th of n values. */
+/* The value of a term if symbol number `first + i` has the i-th of n values. */
 static inline brute_meaning brute_meaning_of(aph_value v, uint32_t first, size_t n, const aph_value *values)
 {
     if (aph_kind_of(v) == APH_SYMBOL) {
@@ -255,7 +255,7 @@ static inline bool brute_value_holds(aph_value v, uint32_t first, size_t n, cons
     return m.kind == BRUTE_BOOL && m.i;
 }
 
-/* A world with random sorts, its integers around zero or at an end of the 64 bits. */
+/* Random sorts; integers around zero or at an end of the 64 bits. */
 static inline brute_world brute_random_world(aphi_choice *c, int span)
 {
     static const int64_t lows[] = {-2, 0, 97, INT64_MIN, INT64_MAX};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compare.c - the oracle against the slow deciders; see compare.h. */
+ * compare.c - comparison of the oracle with the slow deciders; see compare.h. */
 #include "compare.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@ uint64_t compare_seed(void)
     return text ? strtoull(text, NULL, 10) : 1;
 }
 
-#define FEWEST 500 /* below that, the shares of valid and invalid histories are chance */
+#define FEWEST 500 /* below that, the shares of valid and invalid histories are random */
 
 size_t compare_cases(size_t usual)
 {
@@ -42,7 +42,7 @@ bool compare_report(const char *name, const compare_count *count)
 
 /* ---- asking the oracle ------------------------------------------------------------------------------------------- */
 
-/* In a paired history, the answer to the request at i; h->count if there is none. */
+/* In a paired history, the response to the request at i; h->count if there is none. */
 static size_t answer_to(const history *h, size_t i)
 {
     int64_t connection = h->seen[i].connection;
@@ -64,8 +64,8 @@ static bool is_alone_until(const history *h, size_t i, size_t end)
     return true;
 }
 
-/* Was everything that was asked before on the connection answered before the request at i was sent? */
-static bool is_first_in_flight(const history *h, size_t i)
+/* Had all earlier requests on the connection ended before the request at i was sent? */
+static bool is_only_pending(const history *h, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (h->seen[k].sent && h->seen[k].connection == h->seen[i].connection && answer_to(h, k) > i)
@@ -73,9 +73,9 @@ static bool is_first_in_flight(const history *h, size_t i)
     return true;
 }
 
-/* Of some requests that nothing follows or precedes, it is told that they are lost: for these that is the same as
- * that the answer never comes. What is told of where they show is made up: no verdict may depend on it. */
-static aph_lookahead foresee(const history *h, size_t i)
+/* Some requests without a neighbour on their connection are marked as lost: for these, LOST and NEVER are equivalent.
+ * The hints are random: no verdict may depend on them. */
+static aph_lookahead lookahead_of(const history *h, size_t i)
 {
     size_t end = answer_to(h, i);
     aph_lookahead known = {.future = APH_FUTURE_NEVER, .alone = is_alone_until(h, i, end)};
@@ -83,7 +83,7 @@ static aph_lookahead foresee(const history *h, size_t i)
         known.future = APH_FUTURE_ANSWER;
         known.answer = h->seen[end].message;
         known.order = end;
-    } else if (known.alone && is_first_in_flight(h, i) && i % 2 == 0) {
+    } else if (known.alone && is_only_pending(h, i) && i % 2 == 0) {
         known.future = APH_FUTURE_LOST;
     }
     known.shown = i * 7 % 11;
@@ -91,16 +91,16 @@ static aph_lookahead foresee(const history *h, size_t i)
     return known;
 }
 
-static aph_verdict judge_sent(aph_oracle *o, const history *h, size_t i, compare_mode mode, bool rpc)
+static aph_verdict feed_sent(aph_oracle *o, const history *h, size_t i, compare_mode mode, bool rpc)
 {
     aph_lookahead known = {.future = APH_FUTURE_OPEN};
-    if (rpc && (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET))
-        known = foresee(h, i);
+    if (rpc && (mode == COMPARE_LOOKAHEAD || mode == COMPARE_TRIM))
+        known = lookahead_of(h, i);
     return aph_oracle_sent(o, h->seen[i].connection, h->seen[i].message, &known, NULL);
 }
 
-/* After the observation at i, that the answer to a request 0 to 2 observations before will not come. */
-static aph_verdict judge_lost(aph_oracle *o, const history *h, size_t i)
+/* After the observation at i: reports the loss of a request 0 to 2 observations before. */
+static aph_verdict feed_lost(aph_oracle *o, const history *h, size_t i)
 {
     uint64_t request = 0;
     for (size_t k = 0; k <= i; k++) {
@@ -120,11 +120,11 @@ static void mark_history(void *context)
         aph_mark(h->seen[i].message);
 }
 
-/* Does the explanation of what the oracle accepted hold when it is replayed? */
+/* Does the explanation of an accepted history hold in the replay? */
 static bool explanation_holds(const aph_oracle *o, const aph_model *model, const history *h)
 {
     aphi_history all = {.paired = model->rpc && !o->env.lossy, .lossy = o->env.lossy, .buffer = o->env.buffer};
-    size_t *at = calloc(h->count + 1, sizeof *at); /* of an observation among the events: quiet is none */
+    size_t *at = calloc(h->count + 1, sizeof *at); /* of an observation among the events, without quiet */
     all.events = calloc(h->count + 1, sizeof *all.events);
     assert(all.events && at);
     for (size_t i = 0; i < h->count; i++) {
@@ -154,8 +154,10 @@ static bool explanation_holds(const aph_oracle *o, const aph_model *model, const
 judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode)
 {
     char error[200];
-    aph_oracle_options options = {
-        .environment = environment, .ignore_promises = mode == COMPARE_DISTRUST, .order = true, .solver_ms = 20000};
+    aph_oracle_options options = {.environment = environment,
+                                  .ignore_promises = mode == COMPARE_IGNORE_PROMISES,
+                                  .order = true,
+                                  .solver_ms = 20000};
     aph_oracle *o = aph_oracle_open(model, &options, error, sizeof error);
     assert(o);
     judged j = {APH_PASS, 0};
@@ -163,11 +165,11 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
     for (; j.at < h->count; j.at++) {
         const history_seen *seen = &h->seen[j.at];
         j.verdict = seen->quiet  ? aphi_oracle_quiet(o)
-                    : seen->sent ? judge_sent(o, h, j.at, mode, model->rpc)
+                    : seen->sent ? feed_sent(o, h, j.at, mode, model->rpc)
                                  : aph_oracle_received(o, seen->connection, seen->message);
         if (j.verdict == APH_PASS && mode == COMPARE_LOST && model->rpc)
-            j.verdict = judge_lost(o, h, j.at);
-        if (j.verdict == APH_PASS && (mode == COMPARE_FORGET || mode == COMPARE_FORGET_LIVE))
+            j.verdict = feed_lost(o, h, j.at);
+        if (j.verdict == APH_PASS && (mode == COMPARE_TRIM || mode == COMPARE_FORGET_LIVE))
             aphi_search_find_all(o, 1000000);
         if (j.verdict != APH_PASS)
             break;
@@ -175,7 +177,7 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
     const char *message;
     if (aph_oracle_fault(o, &message))
         printf("%s\n", message);
-    /* A loss unties a request from those behind it, which the history does not say. */
+    /* A loss removes the order of a request before later ones, which the history does not contain. */
     if (j.verdict == APH_PASS && mode != COMPARE_LOST && !explanation_holds(o, model, h))
         j.verdict = APH_UNKNOWN;
     aph_root_remove(mark_history, (void *)h);
@@ -188,12 +190,12 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
 static const char *const mode_names[] = {"with foresight", "live", "live, with losses", "distrusting",
                                          "forgetting, with foresight", "forgetting, live"};
 
-/* Without foresight the oracle must reject exactly when there is no explanation left; with it, it may be earlier. */
+/* Without lookahead the oracle must reject exactly when no explanation is left; with it, possibly earlier. */
 static bool agrees(judged j, enumerated e, compare_mode mode)
 {
     if (j.verdict != (e.explained ? APH_PASS : APH_FAIL))
         return false;
-    return e.explained || (mode == COMPARE_FORESIGHT || mode == COMPARE_FORGET ? j.at <= e.reached : j.at == e.reached);
+    return e.explained || (mode == COMPARE_LOOKAHEAD || mode == COMPARE_TRIM ? j.at <= e.reached : j.at == e.reached);
 }
 
 static const char *const env_names[] = {[ENUMERATE_TCP] = "tcp", [ENUMERATE_SYNC] = "sync", [ENUMERATE_UDP] = "udp",
@@ -207,20 +209,20 @@ static bool has_quiet(const history *h)
     return false;
 }
 
-/* Does it make sense to ask in this way? A request that is given up is not owed, and takes no room. */
-static bool is_asked(const subject *s, const history *h, enumerate_env env, compare_mode mode)
+/* Is the mode meaningful here? An abandoned request has no response and takes no place in a buffer. */
+static bool is_meaningful(const subject *s, const history *h, enumerate_env env, compare_mode mode)
 {
     if (mode == COMPARE_LIVE || mode == COMPARE_FORGET_LIVE)
         return true;
     if (!s->model->rpc || env == ENUMERATE_UDP)
         return false;
-    return mode == COMPARE_DISTRUST || (!has_quiet(h) && (mode != COMPARE_LOST || env < ENUMERATE_TCP_1));
+    return mode == COMPARE_IGNORE_PROMISES || (!has_quiet(h) && (mode != COMPARE_LOST || env < ENUMERATE_TCP_1));
 }
 
 static int compare_in(const subject *s, const history *h, enumerate_env env, enumerated e, compare_count *count)
 {
     for (compare_mode mode = 0; mode < COMPARE_MODES; mode++) {
-        if (!is_asked(s, h, env, mode))
+        if (!is_meaningful(s, h, env, mode))
             continue;
         judged j = compare_judge(s->model, h, env_names[env], mode);
         count->judged++;
@@ -267,7 +269,7 @@ static int compare_one_in(const subject *s, const history *h, enumerate_env env,
     return compare_in(s, h, env, e, count);
 }
 
-/* ENUMERATE_ENVS: in those that compare_one is about. */
+/* ENUMERATE_ENVS: in all environments of compare_one. */
 static bool still_wrong(const subject *s, const history *h, enumerate_env env, int difference)
 {
     compare_count unused = {0};
@@ -278,8 +280,8 @@ static bool still_wrong(const subject *s, const history *h, enumerate_env env, i
     return compare_one_in(s, h, env, &unused) == difference;
 }
 
-/* Without the observation at i, or if that does not do, without the request there and its answer. */
-static bool leave_out(const subject *s, history *h, size_t i, enumerate_env env, int difference)
+/* Removes the observation at i, or the request there and its response. */
+static bool remove_event(const subject *s, history *h, size_t i, enumerate_env env, int difference)
 {
     history smaller = {0};
     size_t end = h->seen[i].sent ? answer_to(h, i) : h->count;
@@ -298,10 +300,10 @@ static bool leave_out(const subject *s, history *h, size_t i, enumerate_env env,
     return wrong;
 }
 
-static void shrink(const subject *s, history *h, enumerate_env env, int difference)
+static void shrink_history(const subject *s, history *h, enumerate_env env, int difference)
 {
     for (size_t i = 0; i < h->count;)
-        i = leave_out(s, h, i, env, difference) ? 0 : i + 1;
+        i = remove_event(s, h, i, env, difference) ? 0 : i + 1;
 }
 
 bool compare_many(const subject *s, size_t histories, unsigned slow)
@@ -321,7 +323,7 @@ bool compare_many(const subject *s, size_t histories, unsigned slow)
         difference = compare_one(s, &h, aphi_choice_chance(&c, slow, 100), &count);
     }
     if (difference) {
-        shrink(s, &h, ENUMERATE_ENVS, difference);
+        shrink_history(s, &h, ENUMERATE_ENVS, difference);
         history_print(&h);
     }
     history_deinit(&h);
@@ -339,7 +341,7 @@ static history_shape shape_in(aphi_choice *c, const subject *s, enumerate_env en
     shape.buffer = env >= ENUMERATE_TCP_1 ? (size_t)(env - ENUMERATE_TCP_1) + 1 : 0;
     shape.lossy = env == ENUMERATE_UDP;
     shape.paired &= !shape.lossy;
-    /* Enumeration takes its time where everything may come twice. */
+    /* Enumeration is slow with duplicates. */
     size_t most = (s->strings ? 2 : 3) + aphi_choice_chance(c, 1, 5);
     if (shape.lossy && shape.requests > most)
         shape.requests = most;
@@ -374,7 +376,7 @@ static bool compare_shaped(const subject *s, enumerate_env env, size_t histories
         difference = compare_one_in(s, &h, env, &count);
     }
     if (difference) {
-        shrink(s, &h, env, difference);
+        shrink_history(s, &h, env, difference);
         history_print(&h);
     }
     history_deinit(&h);

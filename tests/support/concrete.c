@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * concrete.c - run a model with nothing symbolic; see concrete.h.
+ * concrete.c - concrete runs of a model; see concrete.h.
  *
- * Idea:       the step is run by aphi_step_run alone, with an answerer that asks the picker. A step that is left at a
- *             receive is run again from its head when the next request comes, with the answers that it had. */
+ * Idea:       the step is run by aphi_step_run, with an answerer that calls the picker. A step that is abandoned at a
+ *             receive is run again from its start with the next request and the same answers. */
 #include "concrete.h"
 
 #include "tree/step.h"
@@ -16,13 +16,13 @@ typedef struct run {
     const subject *subject;
     concrete_pick *pick;
     void *context;
-    aph_value replay;      /* answers from before */
+    aph_value replay;      /* earlier answers */
     size_t replayed;
     aph_value request;     /* [connection, message], until it is taken */
     aph_value log[EVENTS_MOST];
     size_t count;
     aph_value mail;
-    bool waiting;          /* left at a receive without a request */
+    bool waiting;          /* abandoned at a receive without a request */
 } run;
 
 /* ---- choices ----------------------------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static bool answer_new(run *r, const aph_event *e, aph_value *answer)
         r->request = APH_NIL;
         return !r->waiting;
     case APH_EVENT_SEND: r->mail = posted(r->mail, e->to, e->value); return true;
-    case APH_EVENT_DECIDE: *answer = e->value; return aph_kind_of(e->value) == APH_BOOL; /* else it is wrong */
+    case APH_EVENT_DECIDE: *answer = e->value; return aph_kind_of(e->value) == APH_BOOL; /* else it has no value */
     case APH_EVENT_EITHER: *answer = aph_int((int64_t)r->pick(r->context, e->count)); return true;
     case APH_EVENT_CHOOSE: {
         size_t n = concrete_values(r->subject, e->sort, e->bounded, e->low, e->high);

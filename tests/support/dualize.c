@@ -10,16 +10,15 @@
  *                 backtrack  (figure 4.12)  branches are tried one after another
  *                 expect     (figure 4.13)  and each must match what was observed
  * Differences from live testing:
- *             1. GenPacket is the request that was recorded: a branch that wants to send when the history says that an
- *                answer was seen is thrown away, as match_observe does with the branches that wait.
- *             2. `expect` instantiates each waiting branch with each observation, lazily. Here each branch has a
- *                place in the history instead, which comes to the same: what it has not matched yet.
- *             3. No answer is ever late: it is in the history or not. So nothing is postponed or tried again, and a
- *                branch that comes to the end of the history accepts.
- *             4. A branch in the same situation as one that was thrown away is thrown away unseen. The paper's list
- *                grows without this by all the times at which the network may have carried each packet.
- * Cost:       exponential; meant for histories of half a dozen requests, and gives up where even those branch too
- *             much. */
+ *             1. GenPacket is the recorded request: a branch that wants to send where the history has a response is
+ *                dropped, as match_observe does with the branches that wait.
+ *             2. `expect` instantiates each waiting branch with each observation, lazily. Here each branch has a place
+ *                in the history instead, which is equivalent: the observations that it has not matched yet.
+ *             3. No response is late: it is in the history or not. So nothing is postponed or retried, and a branch
+ *                that reaches the end of the history accepts.
+ *             4. A branch equal to a dropped one is dropped. Without this, the paper's list grows with all the times at
+ *                which the network may have carried each packet.
+ * Cost:       exponential; meant for histories of half a dozen requests. Gives up if there are too many branches. */
 #include "dualize.h"
 
 #include "base/memory.h"
@@ -42,15 +41,15 @@ typedef struct unknowns {
     uint32_t count;
 } unknowns;
 
-/* A tester in some situation. Buffers are arrays of packets; a packet is [to server?, connection, message]. */
+/* A state of the tester. Buffers are arrays of packets; a packet is [to server?, connection, message]. */
 typedef struct branch {
     aph_tree *server;      /* srv */
-    aph_value log;         /* the answers that made `server` what it is: equal logs, equal trees */
+    aph_value log;         /* the answers that led to `server`: equal logs, equal trees */
     aph_value buffer;      /* of the network */
-    size_t pick;           /* how many of the oldest packets pick_one has passed over */
+    size_t pick;           /* number of oldest packets that pick_one has skipped */
     aph_value in, out;     /* bi and bo */
     unknowns xs;
-    aph_value cs;          /* array of [term, value]: what must be equal */
+    aph_value cs;          /* array of [term, value] that must be equal */
     size_t at;             /* observations matched */
 } branch;
 
@@ -114,7 +113,7 @@ static bool solvable(const subject *s, const branch *b)
 
 /* ---- constraints ------------------------------------------------------------------------------------------------- */
 
-/* Adds what makes the message that the model sent equal to the one that was seen. False if nothing can. */
+/* Adds the constraints that make the sent message equal to the observed one. Returns false if that is impossible. */
 static bool unify_messages(branch *b, aph_value said, aph_value seen)
 {
     aph_value key, item, other_key, other_item;
@@ -173,7 +172,7 @@ static void drop(branch *b)
     aph_tree_drop(b->server);
 }
 
-/* Takes b. */
+/* Takes ownership of b. */
 static void push(tester *t, branch b)
 {
     APHI_RESERVE(t->others, t->capacity, t->count + 1);
@@ -224,7 +223,7 @@ static size_t oldest_in_each_conn(aph_value buffer, size_t n)
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
-/* Figure 4.6, line 5 and figure 4.12, line 15: the tester sends. False: figure 4.13, line 9. */
+/* Figure 4.6, line 5 and figure 4.12, line 15: the tester sends. Returns false as in figure 4.13, line 9. */
 static bool from_observer(tester *t, branch *b, aph_value *request)
 {
     const history_seen *seen = &t->history->seen[b->at++];
@@ -232,7 +231,7 @@ static bool from_observer(tester *t, branch *b, aph_value *request)
     return seen->sent;
 }
 
-/* Figure 4.6, lines 6 and 7, and figure 4.12, line 19: the tester sees something, which must be this. */
+/* Figure 4.6, lines 6 and 7, and figure 4.12, line 19: the tester observes a message, which must be this. */
 static bool to_observer(tester *t, branch *b, aph_value said)
 {
     const history_seen *seen = &t->history->seen[b->at++];
@@ -317,7 +316,7 @@ static void either(tester *t, branch *b, size_t n)
     answer_server(b, aph_int(0));
 }
 
-/* Figure 4.11, from line 23: the server goes first, the network when the server has nothing to take. One event;
+/* Figure 4.11, from line 23: the server runs first, the network when the server has nothing to take. One event; returns
  * false if the branch throws. */
 static bool compose(tester *t, branch *b)
 {

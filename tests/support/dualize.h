@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dualize.h - the tester of Li, "Testing by dualization" (chapter 4), rendered as directly as C allows. */
+ * dualize.h - the tester of Li, "Testing by dualization" (chapter 4), written as directly as C allows. */
 #ifndef TESTS_SUPPORT_DUALIZE_H
 #define TESTS_SUPPORT_DUALIZE_H
 

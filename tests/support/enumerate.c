@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * enumerate.c - decide by trying everything; see enumerate.h.
+ * enumerate.c - a decision by exhaustive enumeration; see enumerate.h.
  *
- * Idea:       walk over the observations with a concrete server. A request that is sent may be taken from then on.
- *             When an answer is seen for which the server has nothing to show, some request must be taken first: try
- *             each that may come next, and for it each way through the model.
- *             To take a request later than one could, but before anything is seen that depends on it, shows nothing
- *             new; so nothing is taken while there is something to show, or while requests are only sent. Where
- *             messages are lost, or connections hold only so much, that is not relied on: before each observation,
- *             everything that can be taken is tried.
- * Cost:       exponential. A situation that failed once is not tried again; that is the only concession to time. */
+ * Idea:       walk over the observations with a concrete server. A sent request may be taken from then on. At a
+ *             response that the server has not sent yet, some request must be taken first: try each that may come next,
+ *             with each path through the model. Taking a request earlier than needed gives nothing new; so no request
+ *             is taken while the server has unobserved messages, or while requests are only sent. With losses or
+ *             bounded buffers this is not assumed: before each observation, all requests that can be taken are tried.
+ * Cost:       exponential. A configuration that failed is not tried again; there is no other optimization. */
 #include "enumerate.h"
 
 #include "concrete.h"
@@ -28,17 +26,17 @@ typedef struct search {
     size_t reached;
 } search;
 
-/* Where the search is. */
+/* A configuration of the search. */
 typedef struct place {
     concrete server;
     size_t at;
-    uint8_t taken[HISTORY_CONNECTIONS]; /* requests of each connection that the server took */
-    uint64_t copies;                    /* where they come in any order: how often each was taken, two bits each */
+    uint8_t taken[HISTORY_CONNECTIONS]; /* number of taken requests of each connection */
+    uint64_t copies;                    /* without order: how often each was taken, two bits each */
 } place;
 
 /* ---- all ways to pick -------------------------------------------------------------------------------------------- */
 
-/* A number with digits of various bases: what was picked, one after another. */
+/* A number with digits of various bases: the picks, one after another. */
 typedef struct odometer {
     size_t digit[PICKS_MOST], base[PICKS_MOST], count, at;
 } odometer;
@@ -54,8 +52,8 @@ static size_t pick_digit(void *context, size_t n)
     return o->digit[o->at++];
 }
 
-/* The next number; digits that were not asked for the last time are not there any more. */
-static bool turn(odometer *o)
+/* The next number; digits that were not used in the last run are dropped. */
+static bool next_picks(odometer *o)
 {
     for (o->count = o->at, o->at = 0; o->count > 0; o->count--)
         if (++o->digit[o->count - 1] < o->base[o->count - 1])
@@ -89,7 +87,7 @@ static bool explain_after(search *s, const place *p, const history_seen *request
             if (explain(s, next))
                 return true;
         }
-    } while (turn(&o));
+    } while (next_picks(&o));
     return false;
 }
 
@@ -129,12 +127,12 @@ static size_t buffer_of(const search *s)
     return s->env >= ENUMERATE_TCP_1 ? (size_t)(s->env - ENUMERATE_TCP_1) + 1 : 0;
 }
 
-static size_t waiting(const place *p, int64_t connection)
+static size_t count_unobserved(const place *p, int64_t connection)
 {
     return aph_count(aph_get(p->server.mail, aph_int(connection)));
 }
 
-static size_t untaken(const search *s, const place *p, int64_t connection)
+static size_t count_untaken(const search *s, const place *p, int64_t connection)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->at; i++)
@@ -151,12 +149,12 @@ static bool quiet_passes(const search *s, place *p)
         return true;
     }
     for (int64_t c = 1; c < HISTORY_CONNECTIONS; c++)
-        if (waiting(p, c) || untaken(s, p, c))
+        if (count_unobserved(p, c) || count_untaken(s, p, c))
             return false;
     return true;
 }
 
-/* Can the observation be made as things are? */
+/* Is the observation possible in this configuration? */
 static bool passes(const search *s, place *p)
 {
     const history_seen *seen = &s->history->seen[p->at];
@@ -164,7 +162,7 @@ static bool passes(const search *s, place *p)
     if (seen->quiet)
         return quiet_passes(s, p);
     if (seen->sent)
-        return !buffer_of(s) || untaken(s, p, seen->connection) < buffer_of(s);
+        return !buffer_of(s) || count_untaken(s, p, seen->connection) < buffer_of(s);
     if (s->env != ENUMERATE_UDP) {
         if (!aph_count(said) || aph_at(said, 0) != seen->message)
             return false;
@@ -193,13 +191,13 @@ static bool explain_by_room(search *s, const place *p)
 {
     for (int64_t c = 1; c < HISTORY_CONNECTIONS; c++) {
         const history_seen *request = next_request(s, p, c);
-        if (request && (!buffer_of(s) || waiting(p, c) < buffer_of(s)) && explain_after(s, p, request))
+        if (request && (!buffer_of(s) || count_unobserved(p, c) < buffer_of(s)) && explain_after(s, p, request))
             return true;
     }
     return false;
 }
 
-static bool explain_anyhow(search *s, const place *p)
+static bool explain_unordered(search *s, const place *p)
 {
     place next = *p;
     if (passes(s, &next)) {
@@ -210,7 +208,7 @@ static bool explain_anyhow(search *s, const place *p)
     return s->env == ENUMERATE_UDP ? explain_by_copy(s, p) : explain_by_room(s, p);
 }
 
-static aph_value name_of(const search *s, const place *p)
+static aph_value configuration_value(const search *s, const place *p)
 {
     uint64_t taken = 0;
     for (int i = 0; i < HISTORY_CONNECTIONS; i++)
@@ -226,10 +224,10 @@ static bool explain(search *s, place p)
     if (p.at == s->history->count)
         return true;
     if (s->env >= ENUMERATE_UDP || s->history->seen[p.at].quiet)
-        return wordset_add(&s->failed, name_of(s, &p)) && explain_anyhow(s, &p);
+        return wordset_add(&s->failed, configuration_value(s, &p)) && explain_unordered(s, &p);
     if (s->history->seen[p.at].sent)
         return explain_sent(s, p);
-    return wordset_add(&s->failed, name_of(s, &p)) && explain_received(s, p);
+    return wordset_add(&s->failed, configuration_value(s, &p)) && explain_received(s, p);
 }
 
 enumerated enumerate(const subject *s, const history *h, enumerate_env env)
@@ -240,7 +238,7 @@ enumerated enumerate(const subject *s, const history *h, enumerate_env env)
     do {
         place p = {0};
         explained = concrete_begin(&p.server, s, pick_digit, &o) && explain(&x, p);
-    } while (!explained && turn(&o));
+    } while (!explained && next_picks(&o));
     wordset_deinit(&x.failed);
     return (enumerated){explained, x.reached};
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * enumerate.h - decide by trying everything, concretely, whether a model explains a history.
+ * enumerate.h - a concrete, exhaustive decision whether a model explains a history.
  *
- * Everything is: each order in which the server may have taken the requests (after they were sent, those of a
- * connection in order, each perhaps never), and each value of each choice. Nothing of src/oracle or src/solve is used.
- * */
+ * It tries each order in which the server may have taken the requests (after they were sent, those of a connection in
+ * order, each possibly never), and each value of each choice. It uses nothing of src/oracle or src/solve. */
 #ifndef TESTS_SUPPORT_ENUMERATE_H
 #define TESTS_SUPPORT_ENUMERATE_H
 
@@ -14,14 +13,14 @@ typedef enum enumerate_env {
     ENUMERATE_TCP,
     ENUMERATE_SYNC,
     ENUMERATE_UDP,         /* at most one duplicate of each request */
-    ENUMERATE_TCP_1,       /* connections hold one message each way */
+    ENUMERATE_TCP_1,       /* buffers of one message */
     ENUMERATE_TCP_2,
     ENUMERATE_ENVS,
 } enumerate_env;
 
 typedef struct enumerated {
     bool explained;
-    size_t reached;        /* observations in the longest beginning of the history that has an explanation */
+    size_t reached;        /* length of the longest prefix of the history that has an explanation */
 } enumerated;
 
 enumerated enumerate(const subject *s, const history *h, enumerate_env env);

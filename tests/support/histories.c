@@ -2,9 +2,9 @@
  *
  * histories.c - small recorded histories of a model; see histories.h.
  *
- * Idea:       clients, network and server are one loop that does something random: a client sends, the server takes a
- *             request that has arrived, or an answer is seen. Whatever the loop comes to has an explanation: the loop
- *             itself. Mutations may or may not leave it one; to find that out is for others. */
+ * Idea:       clients, network and server are one loop with random actions: a client sends, the server takes a request
+ *             that has arrived, or a response is observed. The history has an explanation: the run of the loop. Mutated
+ *             histories may have one or not, which the deciders find out. */
 #include "histories.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOSSY_MOST = 14 }; /* observations, where the same can be seen again and again */
+enum { LOSSY_MOST = 14 }; /* observations, if messages can be observed repeatedly */
 
 void history_deinit(history *h)
 {
@@ -98,7 +98,7 @@ static size_t pick_random(void *context, size_t n)
     return aphi_choice_below(context, n);
 }
 
-/* The loop: the server, and for each connection the requests that wait for it, by their places in the history. */
+/* The state of the loop: the server, and the waiting requests of each connection, by their places in the history. */
 typedef struct world {
     const subject *subject;
     history_shape shape;
@@ -106,9 +106,9 @@ typedef struct world {
     aphi_choice *choice;
     concrete server;
     size_t sent, taken[HISTORY_CONNECTIONS], asked[HISTORY_CONNECTIONS], answered[HISTORY_CONNECTIONS];
-    size_t next[HISTORY_CONNECTIONS]; /* where to look for the next request to take */
+    size_t next[HISTORY_CONNECTIONS]; /* place from which to search for the next request to take */
     size_t quiet_at;                  /* observations before the last quiet */
-    uint8_t copies[64];               /* where they may come twice: how often a request was taken, by its place */
+    uint8_t copies[64];               /* with duplicates: how often a request was taken, by its place */
 } world;
 
 static int64_t random_connection(world *w)
@@ -165,7 +165,7 @@ static bool server_takes(world *w)
     return true;
 }
 
-static bool client_sees(world *w)
+static bool client_receives(world *w)
 {
     int64_t connection = random_connection(w);
     aph_value message, said = aph_get(w->server.mail, aph_int(connection));
@@ -182,20 +182,20 @@ static bool client_sees(world *w)
     return true;
 }
 
-static void finish(world *w)
+static void deliver_all(world *w)
 {
     for (int idle = 0, turns = 0; idle < 60 && turns < (w->shape.lossy ? 8 : 1000); idle++)
-        if (server_takes(w) || client_sees(w)) {
+        if (server_takes(w) || client_receives(w)) {
             idle = 0;
             turns++;
         }
 }
 
-/* What is lost is gone; what cannot be lost must have come. */
-static void fall_quiet(world *w)
+/* Lossy: messages on their way are lost. Otherwise: all must have arrived. */
+static void become_quiet(world *w)
 {
     if (!w->shape.lossy) {
-        finish(w);
+        deliver_all(w);
         for (int64_t c = 1; c <= w->shape.connections; c++)
             if (w->taken[c] < w->asked[c])
                 return;
@@ -212,29 +212,29 @@ static void run_sequentially(world *w)
     while (w->sent < w->shape.requests) {
         client_sends(w);
         if (w->sent < w->shape.requests || w->shape.whole)
-            finish(w);
+            deliver_all(w);
     }
 }
 
-/* Clients that wait for what never comes do not send all their requests; so there is an end to it in any case. */
+/* A client that waits for a response that never comes stops sending, so the number of rounds is bounded. */
 static void run_concurrently(world *w)
 {
     for (size_t i = 0; i < 100 * w->shape.requests && w->sent < w->shape.requests; i++) {
         switch (aphi_choice_below(w->choice, 3)) {
         case 0: client_sends(w); break;
         case 1: server_takes(w); break;
-        default: client_sees(w); break;
+        default: client_receives(w); break;
         }
         if (w->shape.quiets && aphi_choice_chance(w->choice, 1, 20))
-            fall_quiet(w);
+            become_quiet(w);
     }
     if (w->shape.quiets && aphi_choice_chance(w->choice, 1, 2))
-        fall_quiet(w);
+        become_quiet(w);
     else if (w->shape.whole)
-        finish(w);
+        deliver_all(w);
     else
         for (size_t i = aphi_choice_below(w->choice, 12); i > 0; i--)
-            aphi_choice_chance(w->choice, 1, 2) ? server_takes(w) : client_sees(w);
+            aphi_choice_chance(w->choice, 1, 2) ? server_takes(w) : client_receives(w);
 }
 
 void history_make(history *h, const subject *s, history_shape shape, aphi_choice *c)
@@ -251,7 +251,7 @@ void history_make(history *h, const subject *s, history_shape shape, aphi_choice
 
 /* ---- making wrong ------------------------------------------------------------------------------------------------ */
 
-/* A random answer's place; h->count if there is none. */
+/* The place of a random response; h->count if there is none. */
 static size_t random_answer(const history *h, aphi_choice *c)
 {
     size_t start = h->count ? aphi_choice_below(c, h->count) : 0;
@@ -278,7 +278,7 @@ static void swap_answers(history *h, aphi_choice *c)
     h->seen[k].message = message;
 }
 
-static void move(history *h, size_t from, size_t to)
+static void move_event(history *h, size_t from, size_t to)
 {
     history_seen seen = h->seen[from];
     history_remove(h, from);
@@ -286,25 +286,25 @@ static void move(history *h, size_t from, size_t to)
     h->seen[to] = seen;
 }
 
-/* An answer, or now and then a request, is seen earlier or later. */
-static void move_one(history *h, bool paired, aphi_choice *c)
+/* Moves a response, or sometimes a request, to an earlier or later place. */
+static void move_random_event(history *h, bool paired, aphi_choice *c)
 {
     size_t from = aphi_choice_chance(c, 3, 4) ? random_answer(h, c) : h->count ? aphi_choice_below(c, h->count) : 0;
     if (from == h->count)
         return;
     size_t to = aphi_choice_below(c, h->count);
-    move(h, from, to);
+    move_event(h, from, to);
     if (paired && !history_is_paired(h))
-        move(h, to, from);
+        move_event(h, to, from);
 }
 
-static void put_quiet(history *h, aphi_choice *c)
+static void insert_quiet(history *h, aphi_choice *c)
 {
     add_quiet(h);
-    move(h, h->count - 1, aphi_choice_below(c, h->count));
+    move_event(h, h->count - 1, aphi_choice_below(c, h->count));
 }
 
-static void cut(history *h, aphi_choice *c)
+static void cut_history(history *h, aphi_choice *c)
 {
     if (h->count > 2)
         h->count -= 1 + aphi_choice_below(c, 2);
@@ -319,8 +319,8 @@ void history_mutate(history *h, const subject *s, history_shape shape, aphi_choi
         case 1:
         case 3: swap_answers(h, c); break;
         case 4:
-        case 5: move_one(h, shape.paired, c); break;
-        case 6: cut(h, c); break;
-        default: put_quiet(h, c); break;
+        case 5: move_random_event(h, shape.paired, c); break;
+        case 6: cut_history(h, c); break;
+        default: insert_quiet(h, c); break;
         }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * histories.h - small recorded histories of a model: made by running it, then perhaps made wrong.
+ * histories.h - small random histories of a model: recorded from a run, and optionally mutated.
  *
- * A subject is a model with what it takes to make histories of it. Random choice comes from one aphi_choice, so a seed
- * is a history. */
+ * A subject is a model with the data to generate its histories. All random choices come from one aphi_choice, so a seed
+ * determines a history. */
 #ifndef TESTS_SUPPORT_HISTORY_H
 #define TESTS_SUPPORT_HISTORY_H
 
@@ -14,10 +14,10 @@
 enum { HISTORY_CONNECTIONS = 8 }; /* connections are numbered 1 to 7 */
 
 typedef struct history_seen {
-    bool sent;             /* a request; else an answer */
+    bool sent;             /* a request; else a response */
     int64_t connection;
     aph_value message;
-    bool quiet;            /* neither: nothing more will come of all that was sent before */
+    bool quiet;            /* neither: no message is on its way any more */
 } history_seen;
 
 typedef struct history {
@@ -27,25 +27,25 @@ typedef struct history {
 
 typedef struct subject {
     const aph_model *model;
-    /* What an internal choice of sort string may be: every string that the model can compare one with, and as many
-     * others as there can be choices at once, so that no equality or inequality is out of reach. Ends with NULL. */
+    /* Values of an internal choice of sort string: each string that the model can compare one with, and one more for
+     * each concurrent choice, so that each equality and inequality is possible. Ends with NULL. */
     const char *const *strings;
     aph_value (*request)(aphi_choice *c);
-    aph_value (*answer)(aphi_choice *c);    /* something that an answer may look like, to put in place of a right one */
+    aph_value (*answer)(aphi_choice *c);    /* a plausible wrong response */
     unsigned requests_most;                 /* in a history of random shape; 0: 6 */
 } subject;
 
-/* How a history is to look. */
+/* Parameters of a history. */
 typedef struct history_shape {
     size_t requests;
     unsigned connections;
-    unsigned pipelining;   /* of 4, how often a connection that waits for an answer may send all the same */
-    bool sequential;       /* each request is answered before the next is sent; the last may be left without */
-    bool whole;            /* every request is answered, if the model answers it */
-    bool paired;           /* the model is rpc: no connection ever has more answers than requests */
-    bool lossy;            /* requests are lost or come twice, answers are seen in any order and any number of times */
-    size_t buffer;         /* what a connection holds each way; 0: any number */
-    bool quiets;           /* there are moments at which nothing more will come */
+    unsigned pipelining;   /* of 4: how often a connection sends while it waits for a response */
+    bool sequential;       /* each request ends before the next is sent; the last may stay pending */
+    bool whole;            /* each request gets its response, if the model sends one */
+    bool paired;           /* the model is rpc: no connection has more responses than requests */
+    bool lossy; /* requests are lost or duplicated, responses are observed in any order and any number of times */
+    size_t buffer;         /* messages in each direction of a connection; 0: no limit */
+    bool quiets;           /* with quiet moments: no message on its way */
 } history_shape;
 
 void history_deinit(history *h);
@@ -54,12 +54,12 @@ void history_copy(history *to, const history *from);
 void history_remove(history *h, size_t i);
 
 history_shape history_random_shape(aphi_choice *c, const subject *s);
-/* Run the model, concretely, under a random schedule, and write down what its clients see. */
+/* Runs the model concretely under a random schedule, and records the observations of its clients. */
 void history_make(history *h, const subject *s, history_shape shape, aphi_choice *c);
-/* Change, swap or move some answers, within what the shape allows. */
+/* Changes, swaps or moves some responses, as the shape allows. */
 void history_mutate(history *h, const subject *s, history_shape shape, aphi_choice *c);
 bool history_is_sequential(const history *h);
-/* Does no connection have more answers than requests at any time? */
+/* Has no connection more responses than requests at any time? */
 bool history_is_paired(const history *h);
 void history_print(const history *h);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * odd_models.c - subjects to compare deciders on; see odd_models.h.
+ * odd_models.c - subjects for the comparison of deciders; see odd_models.h.
  *
- * Values come from domains so small that they collide all the time: where everything is different, every decider is
- * right. */
+ * Domains are so small that values collide often: histories with distinct values are too easy. */
 #include "odd_models.h"
 
 #include "models/models.h"
@@ -117,13 +116,13 @@ static aph_value etag_kv_answer(aphi_choice *c)
     return code == 304 || (code == 200 && aphi_choice_chance(c, 1, 2)) ? aph_put(a, "tag", tag(c)) : a;
 }
 
-/* That a tag is not something is only ever said of s and t, which requests name; u, v and w are left. */
+/* Requests compare tags with s and t only; u, v and w are left. */
 const subject subject_etag_kv = {&aph_model_etag_kv, (const char *const[]){"s", "t", "u", "v", "w", NULL},
                                  etag_kv_request, etag_kv_answer, 0};
 
 /* ---- relay ------------------------------------------------------------------------------------------------------- */
 
-/* {"to": CONNECTION, "text": TEXT}: TEXT goes there, with the number of messages that were relayed before. */
+/* {"to": CONNECTION, "text": TEXT}: sends TEXT there, with the number of messages relayed before. */
 static void relay_step(aph *m, aph_value *count)
 {
     aph_request q = aph_recv(m);
@@ -154,8 +153,8 @@ const subject subject_relay = {&relay, NULL, relay_request, relay_answer, 0};
 
 /* ---- lock -------------------------------------------------------------------------------------------------------- */
 
-/* "lock" is answered with [turn, connection] once the lock is the sender's, "unlock" with "ok" or "not yours". One
- * step is the time from one lock until nobody waits, so it receives many times. */
+/* "lock" returns [turn, connection] once the sender has the lock, "unlock" returns "ok" or "not yours". One step lasts
+ * from a lock until no connection waits, so it receives many times. */
 static void lock_step(aph *m, aph_value *turns)
 {
     aph_request q = aph_recv(m);
@@ -201,7 +200,7 @@ const subject subject_lock = {&lock, NULL, lock_request, lock_answer, 0};
 
 /* ---- greeter ----------------------------------------------------------------------------------------------------- */
 
-/* Greets connections 1 and 2, unasked, then answers each number with the sum so far, and greets again when it is 5. */
+/* Greets connections 1 and 2 without a request, then returns the sum so far for each number, and greets again at 5. */
 static void greeter_step(aph *m, aph_value *sum)
 {
     if (*sum == APH_NIL || aph_int_of(*sum) >= 5) {
@@ -239,8 +238,8 @@ const subject subject_greeter = {&greeter, NULL, greeter_request, greeter_answer
 
 /* ---- chatty ------------------------------------------------------------------------------------------------------ */
 
-/* Keeps a word that nobody has seen yet; asked "a" or "b", it may say so, say nothing, or say it and "more" to all; it
- * takes the word asked for as its own if that differs, or keeps silent for ever about the one it has. */
+/* Has a word that was not observed yet; for "a" or "b" it may send the word, nothing, or the word and "more" to all; it
+ * takes the requested word as its own if that differs, or never sends its own. */
 static void chatty_step(aph *m, aph_value *word)
 {
     aph_request q = aph_recv(m);
@@ -279,17 +278,17 @@ static aph_value chatty_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_str("more") : aph_record("word", ONE_OF(c, "a", "b", "c"));
 }
 
-/* That a word is not something is only ever said of a and b, so whatever else it is told, c or d is left. */
+/* A word is compared with a and b only, so c or d is always left. */
 const subject subject_chatty = {&chatty, (const char *const[]){"a", "b", "c", "d", NULL}, chatty_request, chatty_answer,
                                 .requests_most = 4};
 
 /* ---- fickle ------------------------------------------------------------------------------------------------------ */
 
 /* Two cells, [0] and [1], and a flag, all unknown at first.
- *     {"f": "read", "cell": i}             answers the cell
- *     {"f": "same"}                        answers whether the cells are equal
- *     {"f": "guess", "cell": i, "word": w} answers whether the cell is w; if not, the cell may become w
- *     {"f": "stir"}                        swaps the cells, copies one, or fills one anew: answers "ok", or the flag */
+ *     {"f": "read", "cell": i}             returns the cell
+ *     {"f": "same"}                        returns whether the cells are equal
+ *     {"f": "guess", "cell": i, "word": w} returns whether the cell is w; if not, the cell may become w
+ *     {"f": "stir"}                        swaps the cells, copies one, or refills one: returns "ok", or the flag */
 static void fickle_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -343,15 +342,15 @@ static aph_value fickle_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at < 3 ? aph_bool(at == 1) : ONE_OF(c, "a", "b", "c");
 }
 
-/* What is seen may be any of these, so none is left that is surely new. But an unknown is only ever told that it is not
- * a, not b (by a guess), or not what the other cell is (by "same", and a second time only after a stir): with five
- * requests that rules out fewer than six values. */
+/* An observed value may be any of these, so none is certainly new. But a symbol is only known to differ from a, from b
+ * (by a guess), or from the other cell (by "same", and again only after a stir): with five requests that excludes fewer
+ * than six values. */
 const subject subject_fickle = {&fickle, (const char *const[]){"a", "b", "c", "d", "e", "ok", NULL}, fickle_request,
                                 fickle_answer, .requests_most = 5};
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
-/* {"f": "add", "key": k} answers "ok"; {"f": "get", "key": k} answers how many there were. */
+/* {"f": "add", "key": k} returns "ok"; {"f": "get", "key": k} returns the number of adds. */
 static void counters_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -383,8 +382,8 @@ const subject subject_counters = {&counters, NULL, counters_request, counters_an
 
 /* ---- dice -------------------------------------------------------------------------------------------------------- */
 
-/* "roll" adds a die of 0 to 2, unseen, and answers whether the sum is above 2; a number n answers whether the sum is at
- * least n, and takes n off if so; "show" answers the sum, times the last die, and starts again. */
+/* "roll" adds a hidden die of 0 to 2, and returns whether the sum is above 2; a number n returns whether the sum is at
+ * least n, and subtracts n if so; "show" returns the sum times the last die, and resets both. */
 static void dice_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);

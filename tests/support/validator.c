@@ -2,13 +2,13 @@
  *
  * validator.c - the validator of Li, "Testing by dualization", figure 3.1, written out; and random programs for it.
  *
- * Idea:       a validation state is a map from addresses to variables and a list of constraints. The list is kept in
- *             the order in which it was made: a variable is in it (havoc, or write with its equation) before
- *             anything that speaks of it. So whether it is solvable is found by walking along it, trying each value
- *             where a variable is free, and going back where a constraint does not hold.
- * Differences from the paper: a free variable is a choice within the program's declared bounds; and a result that
- *             does not exist (of a division by zero) may be written, but a comparison with it does not hold, whichever
- *             way. */
+ * Idea:       a validation state is a map from addresses to variables and a list of constraints. The list is in order
+ *             of creation: a variable is introduced (havoc, or write with its equation) before its first use. So
+ *             satisfiability is decided by walking along the list, trying each value of a free variable, and
+ *             backtracking if a constraint does not hold.
+ * Differences from the paper: a free variable is a choice within the declared bounds of the program; and a result
+ * without
+ *             a value (of a division by zero) may be written, but no comparison with it holds. */
 #include "validator.h"
 
 #include "base/memory.h"
@@ -100,7 +100,7 @@ static void write_body(validator_program *p, int i)
     }
 }
 
-/* Most end by writing an answer that depends on something: the others answer the query itself. */
+/* Most end by writing a response that depends on the state; the others return the query. */
 void validator_random_program(validator_program *p, aphi_choice *c)
 {
     p->count = 0;
@@ -258,7 +258,7 @@ static void write_to(validation *v, int64_t d, int e)
     constrain(v, (constraint){.relation = IS, .defines = true, .a = x, .b = e});
 }
 
-/* exec(p, (vs, cs)): rule 2. The validation states that it comes to are added to `out`. */
+/* exec(p, (vs, cs)): rule 2. Adds the resulting validation states to `out`. */
 static void exec(const validator_program *p, int i, validation v, states *out)
 {
     for (const validator_node *n = &p->node[i]; n->kind != V_RETURN; n = &p->node[i]) {
@@ -296,7 +296,7 @@ static void vstep_one(const validator_program *p, const int64_t pair[2], const v
     free(ran.at);
 }
 
-/* vstep_p(q, a)(v): rule 6. False if no validation state is left. */
+/* vstep_p(q, a)(v): rule 6. Returns false if no validation state is left. */
 static bool vstep(const validator_program *p, const int64_t pair[2], states *v)
 {
     states next = {0};

@@ -8,13 +8,13 @@
 
 enum { VALIDATOR_NODES = 128, VALIDATOR_ADDRESSES = 4, VALIDATOR_TEXT = 4096 };
 
-/* An expression or a statement; operands and followers are places in the program's nodes. */
+/* An expression or a statement; operands and successors are indices of nodes. */
 typedef struct validator_node {
     enum { V_CONSTANT, V_ADDRESS, V_OPERATION, V_WRITE, V_IF, V_RETURN } kind;
     char op;               /* V_OPERATION: + - * / */
     int64_t number;        /* V_CONSTANT; V_ADDRESS and V_WRITE: the address */
     int a, b;              /* V_OPERATION: operands; V_WRITE: a is the source; V_IF: a <= b */
-    int next, otherwise;   /* V_WRITE: what follows; V_IF: what follows if a <= b, and if not */
+    int next, otherwise;   /* V_WRITE: the next statement; V_IF: the next if a <= b, and if not */
 } validator_node;
 
 typedef struct validator_program {
@@ -25,8 +25,7 @@ typedef struct validator_program {
 } validator_program;
 
 void validator_random_program(validator_program *p, aphi_choice *c);
-/* Does the validator accept these queries and answers, which come one after the other? *reached receives how many it
- * did. */
+/* Does the validator accept these queries and responses in sequence? *reached is the number that it accepted. */
 bool validator_accepts(const validator_program *p, size_t n, int64_t (*pairs)[2], size_t *reached);
 
 #endif

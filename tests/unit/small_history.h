@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * small_history.h - histories written by hand, in a line: "1>w5 2>r 1<ok 2<5 3>r 3!".
+ * small_history.h - handwritten histories in one line: "1>w5 2>r 1<ok 2<5 3>r 3!".
  *
- * CONNECTION, then > for a request, < for an answer, ! for an answer that will not come. What follows is JSON without
- * blanks, or for registers w5 (write), r (read), c12 (compare 1 and set 2); ok stands for "ok". */
+ * CONNECTION, then > for a request, < for a response, ! for a lost response. The message is JSON without blanks, or for
+ * registers w5 (write), r (read), c12 (compare 1 and set 2); ok is "ok". */
 #ifndef TESTS_UNIT_SMALL_HISTORY_H
 #define TESTS_UNIT_SMALL_HISTORY_H
 
@@ -87,8 +87,9 @@ static inline aph_lookahead small_foresight(const small_history *h, size_t i)
     return (aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = h->seen[end].message, .order = end};
 }
 
-/* Tells the oracle the i-th observation, with foresight or without. requests maps observations to its numbers. */
-static inline aph_verdict small_tell(aph_oracle *o, const small_history *h, size_t i, bool foreseen, uint64_t *requests)
+/* Feeds the i-th observation to the oracle, with or without lookahead. requests maps observations to request numbers.
+ * */
+static inline aph_verdict small_feed(aph_oracle *o, const small_history *h, size_t i, bool foreseen, uint64_t *requests)
 {
     const small_seen *s = &h->seen[i];
     aph_lookahead known = s->kind == '>' ? small_foresight(h, i) : (aph_lookahead){0};
@@ -115,20 +116,20 @@ static inline void small_mark(void *context)
         aph_mark(h->seen[i].message);
 }
 
-/* Tells it all, also after a failure while the oracle wants more. Returns how many observations until it failed. */
-static inline size_t small_tell_all(aph_oracle *o, small_history *h, bool foreseen)
+/* Feeds all, also after a failure while the oracle wants more. Returns the number of observations until it failed. */
+static inline size_t small_feed_all(aph_oracle *o, small_history *h, bool foreseen)
 {
     uint64_t requests[SMALL_MAX];
     size_t failed = SIZE_MAX;
     aph_root_add(small_mark, h);
     for (size_t i = 0; i < h->count; i++)
-        if (small_tell(o, h, i, foreseen, requests) != APH_PASS && failed == SIZE_MAX)
+        if (small_feed(o, h, i, foreseen, requests) != APH_PASS && failed == SIZE_MAX)
             failed = i;
     aph_root_remove(small_mark, h);
     return failed;
 }
 
-/* As explanations speak of it; free events. */
+/* The history for explanations; the caller frees events. */
 static inline aphi_history small_as_history(const small_history *h)
 {
     aphi_history out = {.paired = true};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_evidence.c - the observation that is blamed for a failure is the first that nothing explains, and what would
- * have been allowed in its place is all that would. */
+ * test_evidence.c - the blamed observation is the first that no explanation covers, and the allowed responses in its
+ * place are complete. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static int fresh_heap(void **unused)
     return 0;
 }
 
-/* What is allowed, sorted, as one JSON array. */
+/* The allowed responses, sorted. */
 static aph_value allowed_of(const aph_oracle *probe)
 {
     aph_value sorted = aph_array(0, NULL), set = aph_object(), key, item;
@@ -42,12 +42,12 @@ static void assert_json(aph_value v, const char *expected)
     free(text);
 }
 
-/* blamed and failed count observations from 0, losses not among them. */
+/* blamed and failed count observations from 0, without losses. */
 static void blames(const aph_model *model, const char *text, size_t blamed, size_t failed, const char *allowed)
 {
     small_history h = small_read(text);
     aph_oracle *o = small_open(model, &(aph_oracle_options){0});
-    size_t at = small_tell_all(o, &h, true);
+    size_t at = small_feed_all(o, &h, true);
     assert_int_equal(o->verdict, APH_FAIL);
     if (failed != SIZE_MAX)
         assert_int_equal(at, failed);
@@ -75,16 +75,16 @@ static void test_what_was_allowed(void **unused)
     blames(r, "1>w1 1<\"no\"", 1, 1, "[\"ok\"]");
 }
 
-/* The read needs the write, and the write's answer is known to be wrong: the failure is found with the read, but the
- * read's answer is not to blame. */
-static void test_foresight_fails_earlier(void **unused)
+/* The read needs the write, and the response to the write is known to be wrong: the failure is found at the read, but
+ * the response to the read is not to blame. */
+static void test_lookahead_fails_earlier(void **unused)
 {
     (void)unused;
     blames(&aph_model_register, "1>w1 2>r 2<1 1<5", 3, 2, "[\"ok\"]");
     blames(&aph_model_register, "1>w1 2>r 2<1 3>r 3<1 4>r 4<1 1<5", 7, 2, "[\"ok\"]");
 }
 
-/* Neither the first nor the last observation of a longer history, and the rest of it does not matter. */
+/* An observation in the middle of a longer history. */
 static void test_in_the_middle(void **unused)
 {
     (void)unused;
@@ -102,7 +102,7 @@ static void test_unknowns_are_shown(void **unused)
            "{\"code\":200,\"value\":1}]");
 }
 
-/* A model that is not rpc: its answers belong to no request. */
+/* A model without rpc: its responses belong to no request. */
 static void echo_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -119,12 +119,12 @@ static void test_models_that_are_not_rpc(void **unused)
     blames(&echo, "1>1 2>2 2<2 1<7 2<\"end\"", 3, 3, "[1]");
 }
 
-/* reasons: for each answer that is allowed, in the order found, what led to it. */
-static void is_because(const aph_model *model, const char *text, bool distrust, const char *reasons)
+/* reasons: the rationale of each allowed response, in the order found. */
+static void is_because(const aph_model *model, const char *text, bool no_promises, const char *reasons)
 {
     small_history h = small_read(text);
-    aph_oracle *o = small_open(model, &(aph_oracle_options){.ignore_promises = distrust});
-    small_tell_all(o, &h, true);
+    aph_oracle *o = small_open(model, &(aph_oracle_options){.ignore_promises = no_promises});
+    small_feed_all(o, &h, true);
     assert_int_equal(o->verdict, APH_FAIL);
     aphi_evidence e = aphi_evidence_open(o, VISITS);
     assert_true(e.found && e.all_allowed);
@@ -142,23 +142,23 @@ static void is_because(const aph_model *model, const char *text, bool distrust, 
 static void test_what_led_to_it(void **unused)
 {
     (void)unused;
-    for (int distrust = 0; distrust < 2; distrust++) {
-        /* The tag was never seen: it may match or not. The first of the ways to each answer is told. */
-        is_because(&aph_model_etag_kv, PUT1 PUT_IF_X "1<{\"code\":500}", distrust,
+    for (int no_promises = 0; no_promises < 2; no_promises++) {
+        /* The tag was never observed: it may match or not. The first path to each response is returned. */
+        is_because(&aph_model_etag_kv, PUT1 PUT_IF_X "1<{\"code\":500}", no_promises,
                    "[[{\"clause\":\"RFC 9110 13.1.1\"}],"
                    "[{\"clause\":\"RFC 9110 13.1.1\",\"decision\":\"If-Match: tags match\",\"value\":true},"
                    "{\"choice\":\"no tag\",\"clause\":\"RFC 9110 8.8.3\"}]]");
         is_because(&aph_model_etag_kv,
                    PUT1 "1>{\"f\":\"get\",\"key\":\"k\"} "
                         "1<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"t\",\"weak\":false}} "
-                   PUT_IF_X "1<{\"code\":204}", distrust,
+                   PUT_IF_X "1<{\"code\":204}", no_promises,
                    "[[{\"clause\":\"RFC 9110 13.1.1\",\"decision\":\"If-Match: tags match\",\"value\":false},"
                    "{\"clause\":\"RFC 9110 13.1.1\"}]]");
-        is_because(&aph_model_register, "1>r 1<5", distrust, "[[]]"); /* it has no names */
+        is_because(&aph_model_register, "1>r 1<5", no_promises, "[[]]"); /* it has no names */
     }
 }
 
-/* Two messages for each request, and a choice before it comes: what is told is of the message that was not seen. */
+/* Two messages per request, and a choice before it arrives: the rationale is of the unobserved message. */
 static void wordy_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_after_a_long_past(void **unused)
     aph_lookahead wrong = {.future = APH_FUTURE_ANSWER, .answer = aph_int(3), .order = 0};
     aph_oracle_sent(o, 2, aph_record("f", aph_str("read")), &wrong, NULL);
     assert_int_equal(aph_oracle_received(o, 2, aph_int(3)), APH_FAIL);
-    assert_true(o->event_base > 0); /* some of it was forgotten */
+    assert_true(o->event_base > 0); /* the window was trimmed */
     aphi_evidence e = aphi_evidence_open(o, 10 * VISITS);
     assert_true(e.found);
     assert_int_equal(o->event_base + e.event, 4 * N + 1);
@@ -214,7 +214,7 @@ static void test_after_a_long_past(void **unused)
 static void test_a_limit_is_admitted(void **unused)
 {
     (void)unused;
-    enum { N = 7 }; /* every order of so many appends is another state */
+    enum { N = 7 }; /* each order of the appends is another state */
     aph_oracle *o = small_open(&aph_model_kv, &(aph_oracle_options){0});
     aph_value ok = aph_str("ok"), get = aph_record("f", aph_str("get"), "key", aph_str("k"));
     for (int i = 0; i < N; i++)
@@ -234,7 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_was_allowed, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_foresight_fails_earlier, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_lookahead_fails_earlier, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_in_the_middle, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_unknowns_are_shown, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_guard.c - models in shared objects that loop or crash: the oracle says so, in time, and lives on.
+ * test_guard.c - models in shared objects that loop or crash: the oracle reports it in time, and continues.
  *
- * The models are compiled here: only what is in an object of its own can be left in the middle of a loop. */
+ * The models are compiled here: only a model in its own object can be interrupted inside a loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,7 +122,7 @@ static ending run(const char *text, int64_t time_ms)
     handlers(before);
     int64_t begin = aphi_clock_ns();
     aph_oracle *o = small_open(wild, &(aph_oracle_options){.time_ms = time_ms});
-    small_tell_all(o, &h, true);
+    small_feed_all(o, &h, true);
     e.verdict = o->verdict;
     e.limit = aph_oracle_limit(o);
     e.fault = aph_oracle_fault(o, &message);
@@ -130,7 +130,7 @@ static ending run(const char *text, int64_t time_ms)
     aph_oracle_close(o);
     e.ms = (aphi_clock_ns() - begin) / 1000000;
     handlers(after);
-    for (int i = 0; i < 5; i++) /* what was there before is there again */
+    for (int i = 0; i < 5; i++) /* the old handlers are restored */
         assert_ptr_equal(before[i].sa_handler, after[i].sa_handler);
     return e;
 }
@@ -164,7 +164,7 @@ static void test_crashes_are_reported(void **unused)
 #if defined(__x86_64__)
     crashes("1>\"fpe\" 1<ok", "SIGFPE");
 #endif
-    crashes("1>\"stack\" 1<ok", "SIG"); /* on a stack of its own, the handler still runs */
+    crashes("1>\"stack\" 1<ok", "SIG"); /* the handler has its own stack */
 }
 
 static void test_life_goes_on(void **unused)
@@ -178,7 +178,7 @@ static void test_life_goes_on(void **unused)
     }
 }
 
-/* The flag that the search looks at. A model in the test's own object is not left, but the flag is up. */
+/* The flag for the search. A model in the object of the test is not interrupted, but the flag is set. */
 static void test_the_deadline_is_noticed(void **unused)
 {
     (void)unused;
@@ -190,10 +190,10 @@ static void test_the_deadline_is_noticed(void **unused)
     assert_true(aphi_guard_expired());
     assert_false(aphi_guard_stuck());
     assert_true(aphi_clock_ns() - begin >= 45 * 1000000);
-    aphi_guard_arm(&aph_model_register, 0, 0); /* moves it away */
+    aphi_guard_arm(&aph_model_register, 0, 0); /* replaces the deadline */
     assert_false(aphi_guard_expired());
     aphi_guard_disarm();
-    aphi_guard_disarm(); /* does no harm */
+    aphi_guard_disarm(); /* has no effect */
 }
 
 int main(void)

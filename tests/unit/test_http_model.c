@@ -47,7 +47,7 @@ static void verdict_of(const char *text, const char *waiver, aph_verdict expecte
     small_history h = small_read(json);
     for (int mode = 0; mode < 4; mode++) {
         aph_oracle *o = small_open(&model, &(aph_oracle_options){.environment = "tcp", .ignore_promises = mode & 2});
-        small_tell_all(o, &h, mode & 1);
+        small_feed_all(o, &h, mode & 1);
         if (o->verdict != expected)
             fail_msg("%s (%s%s): %s, not %s", text, mode & 1 ? "foreseen" : "open", mode & 2 ? ", distrust" : "",
                      aph_verdict_name(o->verdict), aph_verdict_name(expected));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_lookahead.c - what each request is told of its end, and that a long trace takes constant memory.
+ * test_lookahead.c - the end of each request as known in advance; a long trace takes constant memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void finish(reading *r)
     aphi_trace_close(r->trace);
 }
 
-/* S1?, S1=answer, S1! or S1~ for a request whose end is open, known, known never to come, or lost; then R1, L1, N. */
+/* S1?, S1=answer, S1! or S1~: a request whose end is open, known, known never to come, or lost; then R1, L1, N. */
 static void show(aphi_buffer *b, const aphi_lookahead_event *o)
 {
     static const char kinds[] = "SRLUN", futures[] = "?=!~";
@@ -63,7 +63,7 @@ static void check(const char *text, const aph_model *model, const char *expected
     finish(&r);
 }
 
-static void ends_are_foreseen(void **state)
+static void ends_are_known(void **state)
 {
     (void)state;
     check("{\"conn\":1,\"send\":1}\n{\"conn\":1,\"send\":2}\n{\"conn\":2,\"send\":3}\n"
@@ -72,8 +72,8 @@ static void ends_are_foreseen(void **state)
           NULL, "S1=\"a long answer\" S1~ S2! R1 N0 L1 S1! end");
 }
 
-/* Of a request that brought a value, the first answer with it and the last request for it are told. */
-static void what_shows_is_foreseen(void **state)
+/* The hints `shown` and `sought` of a request with a new value. */
+static void hints_are_set(void **state)
 {
     (void)state;
     const char *text = "{\"conn\":1,\"send\":{\"put\":[7,8]}}\n{\"conn\":2,\"send\":{\"put\":7}}\n"
@@ -116,7 +116,7 @@ static void unpaired_models_foresee_nothing(void **state)
     check("0 :invoke :read nil\n0 :ok :read 1\n", &model, "S0=1 R0 end");
 }
 
-/* Process 0 begins, then process 1 does many operations, then process 0 ends. */
+/* Process 0 invokes, process 1 performs many operations, then process 0 ends. */
 static char *slow_history(int operations, const char *end, size_t *n)
 {
     aphi_buffer b = {0};
@@ -156,7 +156,7 @@ static void foresight_has_an_end(void **state)
     check_slow(32767, ":ok", APH_FUTURE_ANSWER, APHI_RECEIVED, 0);
     check_slow(32768, ":ok", APH_FUTURE_OPEN, APHI_RECEIVED, 0);
     check_slow(32768, ":info", APH_FUTURE_OPEN, APHI_LOST, -1);
-    /* A failure beyond the ring cannot be left out any more; it counts as lost, and its process as another. */
+    /* A failure beyond the ring cannot be left out: it counts as lost, and its process as a new one. */
     check_slow(32768, ":fail", APH_FUTURE_OPEN, APHI_LOST, -1);
 }
 
@@ -175,7 +175,7 @@ static void a_failure_in_reach_is_left_out(void **state)
     free(text);
 }
 
-/* A trace that is written while it is read, through a pipe, would do; text that repeats is simpler. */
+/* Repeated text instead of a pipe that is written during the test. */
 static void memory_is_constant(void **state)
 {
     (void)state;
@@ -209,8 +209,8 @@ static int close_heap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_are_foreseen),
-        cmocka_unit_test(what_shows_is_foreseen),
+        cmocka_unit_test(ends_are_known),
+        cmocka_unit_test(hints_are_set),
         cmocka_unit_test(undone_operations_are_left_out),
         cmocka_unit_test(errors_come_last),
         cmocka_unit_test(unpaired_models_foresee_nothing),

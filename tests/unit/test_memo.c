@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_memo.c - what was refuted is known again, and only that: with optional requests, only if no fewer were taken. */
+ * test_memo.c - refuted configurations are recognized, and no others; with optional requests, those that took more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void test_every_part_counts(void **unused)
     aphi_memo_deinit(&m);
 }
 
-/* One that took fewer of the requests that need never be taken can do whatever one that took more can. */
+/* A configuration that took fewer optional requests subsumes one that took more. */
 static void test_optional_requests(void **unused)
 {
     (void)unused;
@@ -64,7 +64,7 @@ static void test_optional_requests(void **unused)
     assert_true(seen(&m, 0, core, must | 2 | 8, may));
     assert_false(seen(&m, 0, core, must, may));
     assert_false(seen(&m, 0, core, must | 4, may));
-    assert_false(seen(&m, 0, core, 2, may)); /* what must be taken is not */
+    assert_false(seen(&m, 0, core, 2, may)); /* a required request is not taken */
     add(&m, 0, core, must, may);
     assert_true(seen(&m, 0, core, must | 4, may));
     aphi_memo_deinit(&m);
@@ -90,7 +90,7 @@ static void test_reasons(void **unused)
     aphi_memo_deinit(&m);
 }
 
-/* Against a plain list, over several sizes of the table and several words of bits. */
+/* Compared with a plain list, for several sizes of the table and of the bit rows. */
 static void test_against_a_plain_list(void **unused)
 {
     (void)unused;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_model_loader.c - from SPEC to a model: names, programs, sources, libraries; the cache; each way to fail. */
-#include "check/model_loader.c" /* part of the program, not of the library that tests are linked with */
+ * test_model_loader.c - loading of models: names, programs, sources, libraries; the cache; each error. */
+#include "check/model_loader.c" /* for its static functions */
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -20,14 +20,14 @@ static const char model_text[] = "#include <antiphon/model.h>\n"
                                  "};\n"
                                  "APH_MODEL(echo)\n";
 
-/* ---- a directory of our own -------------------------------------------------------------------------------------- */
+/* ---- a scratch directory ----------------------------------------------------------------------------------------- */
 
 static char root[PATH_MAX]; /* of the sources */
 static char scratch[64];
 
 static char *path_of(const char *name)
 {
-    static char paths[64][PATH_MAX]; /* more than a test asks for */
+    static char paths[64][PATH_MAX]; /* more than one test uses */
     static unsigned next;
     char *path = paths[next++ % 64];
     snprintf(path, PATH_MAX, "%s/%s", scratch, name);
@@ -60,7 +60,7 @@ static void remove_all(const char *directory)
     rmdir(directory);
 }
 
-/* How many files are in the cache; each of them a library. */
+/* The number of libraries in the cache. */
 static int cached(void)
 {
     int n = 0;
@@ -97,7 +97,7 @@ static int set_up(void **unused)
 static int tear_down(void **unused)
 {
     (void)unused;
-    assert_int_equal(rmdir(path_of("tmp")), 0); /* nothing is left in it */
+    assert_int_equal(rmdir(path_of("tmp")), 0); /* it is empty */
     remove_all(scratch);
     aph_heap_close();
     return 0;
@@ -130,7 +130,7 @@ static void fails(const char *text, aph_load_fault fault, const char *hint)
     check_failure(aph_model_load(text, &spec, &error), &spec, &error, fault, hint);
 }
 
-/* The compiler's own words would only be noise in the log of the tests. */
+/* Without the messages of the compiler. */
 static void fails_quietly(const char *text, aph_load_fault fault, const char *hint)
 {
     aph_loaded_model spec;
@@ -192,7 +192,7 @@ static void test_cache(void **unused)
     const char *path = write_file("echo.c", model_text);
     opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 1);
-    setenv("CC", "cc -DUNUSED", 1); /* other options are another compiler */
+    setenv("CC", "cc -DUNUSED", 1); /* other options, another entry in the cache */
     opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 2);
     unsetenv("CC");
@@ -232,7 +232,7 @@ static void test_broken_cache(void **unused)
     assert_int_equal(cached(), 1);
 }
 
-/* A cache that others can write to, or that is a link, is not used. */
+/* A cache that is writable by others, or a link, is not used. */
 static void test_hostile_cache(void **unused)
 {
     (void)unused;
@@ -345,7 +345,7 @@ static void test_library(void **unused)
 
     opens(path_of("echo.so"), APH_MODEL_LIBRARY, "echo");
     assert_int_equal(chdir(scratch), 0);
-    opens("echo.so", APH_MODEL_LIBRARY, "echo"); /* from here, not from the system's libraries */
+    opens("echo.so", APH_MODEL_LIBRARY, "echo"); /* in the current directory, not in the system's */
     assert_int_equal(chdir(root), 0);
     fails(write_file("text.so", "not a library"), APH_LOAD_LIBRARY, "cannot load");
     fails(path_of("none.so"), APH_LOAD_UNREADABLE, "No such file");

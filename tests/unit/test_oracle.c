@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle.c - verdicts of histories small enough to be judged by hand, limits, faults, and long runs.
+ * test_oracle.c - verdicts on histories small enough to check by hand, limits, faults, and long runs.
  *
- * Whether exhaustive enumeration agrees is for ../property; here is what each rule means. */
+ * ../property compares verdicts with exhaustive enumeration; these tests document each rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,16 +25,16 @@ static int fresh_heap(void **unused)
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-/* The verdict, which must be the same with foresight, without, and without the model's promises. A failure without
- * foresight comes with the last observation: what is before it is explained. */
-static void judged(const aph_model *model, const char *environment, const char *text, aph_verdict expected)
+/* The verdict must be the same with lookahead, without it, and without the model's promises. Without lookahead, a
+ * failure comes with the last observation. */
+static void has_verdict(const aph_model *model, const char *environment, const char *text, aph_verdict expected)
 {
     small_history h = small_read(text);
     for (int mode = 0; mode < 4; mode++) {
         bool foreseen = mode & 1;
         aph_oracle *o =
             small_open(model, &(aph_oracle_options){.environment = environment, .ignore_promises = mode & 2});
-        size_t failed = small_tell_all(o, &h, foreseen);
+        size_t failed = small_feed_all(o, &h, foreseen);
         if (o->verdict != expected)
             fail_msg("%s (%s%s): %s, not %s", text, foreseen ? "foreseen" : "open", mode & 2 ? ", distrust" : "",
                      aph_verdict_name(o->verdict), aph_verdict_name(expected));
@@ -46,12 +46,12 @@ static void judged(const aph_model *model, const char *environment, const char *
 
 static void passes(const aph_model *model, const char *text)
 {
-    judged(model, "tcp", text, APH_PASS);
+    has_verdict(model, "tcp", text, APH_PASS);
 }
 
 static void fails(const aph_model *model, const char *text)
 {
-    judged(model, "tcp", text, APH_FAIL);
+    has_verdict(model, "tcp", text, APH_FAIL);
 }
 
 static void test_register_by_hand(void **unused)
@@ -62,10 +62,10 @@ static void test_register_by_hand(void **unused)
     passes(r, "1>r 1<null");
     fails(r, "1>r 1<5");
     passes(r, "1>w1 1<ok 2>r 2<1");
-    fails(r, "1>w1 1<ok 2>r 2<null");       /* the write was over */
-    passes(r, "1>w1 2>r 2<1 1<ok");         /* while it is under way, both may be read */
+    fails(r, "1>w1 1<ok 2>r 2<null");       /* the write had ended */
+    passes(r, "1>w1 2>r 2<1 1<ok");         /* while it is pending, both values may be read */
     passes(r, "1>w1 2>r 2<null 1<ok");
-    fails(r, "1>w1 2>r 2<1 2>r 2<null");    /* but not the new one first */
+    fails(r, "1>w1 2>r 2<1 2>r 2<null");    /* but not the new value first */
     passes(r, "1>w1 2>r 2<null 2>r 2<1 1<ok");
     fails(r, "1>w1 2>r 3>r 2<1 4>r 3<null 4<null"); /* 4 began after 2 had seen the write */
     passes(r, "1>w1 2>r 3>r 2<1 3<null 1<ok");
@@ -73,7 +73,7 @@ static void test_register_by_hand(void **unused)
     passes(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<2 4>r 4<2");
     fails(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<1 4>r 4<2");
     fails(r, "1>w1 1<ok 2>w2 2<ok 3>r 3<1");
-    fails(r, "1>w1 1<ok 1>w1 1<1"); /* a write is not answered like that */
+    fails(r, "1>w1 1<ok 1>w1 1<1"); /* not a response to a write */
     passes(r, "1>w1 1<ok 1>c12 2>c13 1<true 2<false 3>r 3<2");
     fails(r, "1>w1 1<ok 1>c12 2>c13 1<true 2<true");
     fails(r, "1>w1 1<ok 1>c12 2>c13 1<false 2<false");
@@ -149,14 +149,14 @@ static void test_lost_requests(void **unused)
     passes(r, "1>w5 1! 2>r 2<null 2>r 2<5"); /* it may be taken at any time since */
     fails(r, "1>w5 1! 2>r 2<5 2>r 2<null");
     passes(r, "1>w5 1! 2>w6 2<ok 2>r 2<5");
-    fails(r, "1>w5 1! 2>w6 2<ok 2>r 2<5 2>r 2<6"); /* once is enough */
+    fails(r, "1>w5 1! 2>w6 2<ok 2>r 2<5 2>r 2<6"); /* it is taken once only */
     fails(r, "2>r 2<null 1>w5 1! 2>r 2<6");
     passes(r, "1>w5 1! 1>w6 1<ok 2>r 2<6");
     passes(r, "1>w5 2>r 2<5"); /* the history ends before the answer */
 }
 
-/* Twelve writes are lost. Where the order of others was guessed wrong, which a read shows, that is mended first, not
- * with the lost ones in all the ways that there are. Only what nobody else wrote brings them in. */
+/* Twelve writes are lost. A wrong guess about the order of the others, which a read shows, is corrected before the lost
+ * writes are tried. Only a value that no other request wrote brings them in. */
 static void test_many_lost_requests(void **unused)
 {
     (void)unused;
@@ -168,7 +168,7 @@ static void test_many_lost_requests(void **unused)
         strcat(text, "1>w1 2>w2 3>w3 3<ok 2<ok 1<ok 4>r 4<3 5>r 5<3 ");
     small_history h = small_read(text);
     aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
-    small_tell_all(o, &h, true);
+    small_feed_all(o, &h, true);
     assert_int_equal(o->verdict, APH_PASS);
     assert_true(o->configurations < 1000);
     assert_int_equal(o->lost_max, 0);
@@ -177,7 +177,7 @@ static void test_many_lost_requests(void **unused)
     strcat(text, "4>r 4<57 5>r 5<53 ");
     h = small_read(text);
     o = small_open(&aph_model_register, &(aph_oracle_options){0});
-    small_tell_all(o, &h, true);
+    small_feed_all(o, &h, true);
     assert_int_equal(o->verdict, APH_PASS);
     assert_int_equal(o->lost_max, 2);
     aph_oracle_close(o);
@@ -190,11 +190,11 @@ static void test_environments(void **unused)
 {
     (void)unused;
     const aph_model *r = &aph_model_register;
-    judged(r, "tcp", "1>w1 2>r 1<ok 2<null", APH_PASS);
-    judged(r, "sync", "1>w1 2>r 1<ok 2<1", APH_PASS);
-    judged(r, "sync", "1>w1 2>r 1<ok 2<null", APH_FAIL); /* the write was taken when it was sent */
-    judged(r, "sync", "1>w1 2>r 2<1 1<ok", APH_PASS);
-    judged(r, NULL, "1>w1 2>r 1<ok 2<null", APH_PASS); /* tcp it is */
+    has_verdict(r, "tcp", "1>w1 2>r 1<ok 2<null", APH_PASS);
+    has_verdict(r, "sync", "1>w1 2>r 1<ok 2<1", APH_PASS);
+    has_verdict(r, "sync", "1>w1 2>r 1<ok 2<null", APH_FAIL); /* the write was taken when it was sent */
+    has_verdict(r, "sync", "1>w1 2>r 2<1 1<ok", APH_PASS);
+    has_verdict(r, NULL, "1>w1 2>r 1<ok 2<null", APH_PASS); /* the default is tcp */
     char error[100] = "";
     assert_null(aph_oracle_open(r, &(aph_oracle_options){.environment = "pigeon"}, error, sizeof error));
     assert_non_null(strstr(error, "pigeon"));
@@ -204,11 +204,11 @@ static void test_environments(void **unused)
 
 static aph_fault fault_of(const aph_model *model, aph_oracle_options options, const char *text, const char *part)
 {
-    /* A promise about answers is only used, and only looked after, where answers are foreseen. */
+    /* A promise about responses is used, and verified, only with lookahead. */
     small_history h = small_read(text);
     aph_oracle *o = small_open(model, &options);
     const char *message;
-    small_tell_all(o, &h, model->reads != NULL);
+    small_feed_all(o, &h, model->reads != NULL);
     aph_fault fault = aph_oracle_fault(o, &message);
     assert_int_equal(o->verdict, fault ? APH_UNKNOWN : APH_PASS);
     if (part && !strstr(message, part))
@@ -310,15 +310,15 @@ static void test_broken_promises_are_found(void **unused)
     assert_int_equal(fault_of(&counting, (aph_oracle_options){0}, "1>1 1<ok 1>1 1<ok", "is a read"), APH_FAULT_PROMISE);
 }
 
-static void test_distrusted_promises_are_not_used(void **unused)
+static void test_ignored_promises_are_not_used(void **unused)
 {
     (void)unused;
-    aph_oracle_options distrust = {.ignore_promises = true};
+    aph_oracle_options no_promises = {.ignore_promises = true};
     const aph_model twice = {.version = APH_MODEL_VERSION, .name = "false", .step = twice_step, .rpc = true};
-    assert_int_equal(fault_of(&twice, distrust, "1>1 1<\"ok\" 1<\"ok\" 2>1 2<\"ok\"", NULL), APH_FAULT_NONE);
+    assert_int_equal(fault_of(&twice, no_promises, "1>1 1<\"ok\" 1<\"ok\" 2>1 2<\"ok\"", NULL), APH_FAULT_NONE);
     const aph_model counting = {.version = APH_MODEL_VERSION, .name = "false", .step = counting_step, .rpc = true,
                                 .reads = all_read};
-    assert_int_equal(fault_of(&counting, distrust, "1>1 1<ok 1>1 1<ok", NULL), APH_FAULT_NONE);
+    assert_int_equal(fault_of(&counting, no_promises, "1>1 1<ok 1>1 1<ok", NULL), APH_FAULT_NONE);
 }
 
 static void test_models_that_are_not_rpc(void **unused)
@@ -351,7 +351,7 @@ static void test_nothing_is_added_after_the_end(void **unused)
     (void)unused;
     aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
     small_history h = small_read("1>r 1<5 1>w5 1<ok");
-    small_tell_all(o, &h, false);
+    small_feed_all(o, &h, false);
     assert_int_equal(o->verdict, APH_FAIL);
     assert_int_equal(aph_oracle_stats_of(o).requests, 1);
     assert_int_equal(aph_oracle_stats_of(o).answers, 1);
@@ -360,7 +360,7 @@ static void test_nothing_is_added_after_the_end(void **unused)
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* Appends in any order, then a value that none of them gives: every one of 18! orders is another state. */
+/* Appends in any order, then a value that none of them gives: each of 18! orders is another state. */
 static aph_oracle *hopeless(aph_oracle_options options)
 {
     aph_oracle *o = small_open(&aph_model_kv, &options);
@@ -398,7 +398,7 @@ static void test_memory_limit(void **unused)
     aph_oracle_close(o);
 }
 
-/* Is the number a sum of three cubes? For 114 nobody knows. */
+/* Is the number a sum of three cubes? For 114 this is an open problem. */
 static void cubes_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -417,7 +417,7 @@ static void test_solver_limit(void **unused)
     const aph_model cubes = {.version = APH_MODEL_VERSION, .name = "cubes", .step = cubes_step, .rpc = true};
     aph_oracle *o = small_open(&cubes, &(aph_oracle_options){.solver_ms = 100});
     small_history h = small_read("1>114 1<true");
-    small_tell_all(o, &h, false);
+    small_feed_all(o, &h, false);
     assert_int_equal(o->verdict, APH_UNKNOWN);
     assert_int_equal(aph_oracle_limit(o), APH_LIMIT_SOLVER);
     assert_true(aph_oracle_stats_of(o).solver_calls > 0);
@@ -428,12 +428,12 @@ static void test_solver_limit(void **unused)
 
 enum { CLIENTS = 4 };
 
-/* A register with so many clients that never rest. */
+/* A register with this number of clients, of which each always has a pending request. */
 static void run_long(bool foreseen, unsigned reads_of_10, size_t clients, size_t operations)
 {
     aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
     aphi_choice c = aphi_choice_seed(11);
-    aph_value answers[CLIENTS] = {0}, now = APH_NIL; /* in the word itself, so that a collection does no harm */
+    aph_value answers[CLIENTS] = {0}, now = APH_NIL; /* small integers: not on the heap, so aph_collect is harmless */
     bool asked[CLIENTS] = {false};
     size_t window_most = 0, bytes_early = 0, bytes_late = 0;
     for (size_t i = 0; i < operations; i++) {
@@ -441,7 +441,7 @@ static void run_long(bool foreseen, unsigned reads_of_10, size_t clients, size_t
         if (asked[client])
             assert_int_equal(aph_oracle_received(o, (int64_t)client, answers[client]), APH_PASS);
         asked[client] = true;
-        /* Taken at once, so the answer is known; the oracle cannot know that it was. */
+        /* Taken at once, so the response is known here, but not to the oracle. */
         aph_value message = aph_record("f", aph_str("read"));
         answers[client] = now;
         if (!aphi_choice_chance(&c, reads_of_10, 10)) {
@@ -473,14 +473,14 @@ static void test_the_window_stays_bounded(void **unused)
     run_long(false, 5, 2, 50000);
 }
 
-/* Where much is always in flight, there is no moment at which one state is all that is left of the past. */
+/* With many pending requests at all times, there is no moment with a single configuration. */
 static void test_the_window_stays_bounded_under_load(void **unused)
 {
     (void)unused;
     run_long(true, 5, 4, 50000);
 }
 
-/* Write and read 0, 1, 2 ... side by side, then read something old. */
+/* Concurrent writes and reads of 0, 1, 2 ..., then a read of an old value. */
 static aph_oracle *read_old(bool patient)
 {
     aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){.patient = patient});
@@ -502,7 +502,7 @@ static void test_a_failure_after_a_long_past(void **unused)
     aph_oracle *o = read_old(true);
     assert_int_equal(o->verdict, APH_FAIL);
     aph_oracle_close(o);
-    /* Without patience it may have given up explanations, but then it says so. */
+    /* Without `patient` it may have dropped explanations, but then the limit is APH_LIMIT_WINDOW. */
     o = read_old(false);
     assert_int_not_equal(o->verdict, APH_PASS);
     if (o->verdict == APH_UNKNOWN)
@@ -510,7 +510,7 @@ static void test_a_failure_after_a_long_past(void **unused)
     aph_oracle_close(o);
 }
 
-/* ---- promises that save work ------------------------------------------------------------------------------------- */
+/* ---- promises that reduce the search ----------------------------------------------------------------------------- */
 
 /* Counters: {"add": name}, answered "ok"; {"get": name}. Adds of different counters commute. */
 static void counters_step(aph *m, aph_value *state)
@@ -544,15 +544,15 @@ static uint64_t visits_of(const aph_model *model, const char *text, aph_verdict 
 {
     small_history h = small_read(text);
     aph_oracle *o = small_open(model, &(aph_oracle_options){0});
-    small_tell_all(o, &h, true);
+    small_feed_all(o, &h, true);
     assert_int_equal(o->verdict, expected);
     uint64_t visits = aph_oracle_stats_of(o).configurations;
     aph_oracle_close(o);
     return visits;
 }
 
-/* One read at the end tells in which order two writes of x came at the beginning. Between them others came in orders
- * that nothing tells, on connections that tie their keys together: none of them has anything to do with it. */
+/* A read at the end shows the order of two writes of x at the start. Between them are writes in unknown orders, on
+ * connections that make their keys depend on each other; none of them is relevant to the failure. */
 static void test_reasons_far_back(void **unused)
 {
     (void)unused;
@@ -595,7 +595,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_input, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_impure_models_are_found, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_broken_promises_are_found, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_distrusted_promises_are_not_used, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_ignored_promises_are_not_used, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_model_that_never_receives, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_nothing_is_added_after_the_end, fresh_heap, fresh_heap),

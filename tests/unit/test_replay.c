@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_replay.c - explanations that the oracle gives hold; whatever is changed in them does not. */
+ * test_replay.c - explanations of the oracle hold; changed ones do not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,14 +30,14 @@ static bool holds(const aph_model *model, const char *text, aph_value explanatio
     return ok;
 }
 
-/* The oracle's own explanation, which must hold. */
+/* The explanation of the oracle, which must hold. */
 static aph_value explained(const aph_model *model, const char *text)
 {
     small_history h = small_read(text);
     aphi_history history = small_as_history(&h);
     aph_oracle *o = small_open(model, &(aph_oracle_options){.order = true});
     char why[200] = "";
-    small_tell_all(o, &h, true);
+    small_feed_all(o, &h, true);
     assert_int_equal(o->verdict, APH_PASS);
     aph_value explanation = aphi_explain(o, &history);
     assert_ptr_not_equal(explanation, APH_NIL);
@@ -102,7 +102,7 @@ static void test_orders_that_are_changed(void **unused)
     rejected(r, three, with_order(e, ORDER(0, 2)), "not explained");
     rejected(r, three, with_order(e, ORDER(0, 4)), "");
     rejected(r, three, with_order(e, aph_array(0, NULL)), "not explained");
-    rejected(r, three, with_order(e, ORDER(0, 2, 5)), "not a request"); /* an answer */
+    rejected(r, three, with_order(e, ORDER(0, 2, 5)), "not a request"); /* a response */
     rejected(r, three, with_order(e, ORDER(0, 2, 4, 99)), "not a request");
     rejected(r, three, with_order(e, ORDER(0, 2, 4, -1)), "not a request");
     rejected(r, three, with_order(e, aph_push(ORDER(0, 2, 4), aph_str("0"))), "not a request");
@@ -112,7 +112,7 @@ static void test_orders_that_are_changed(void **unused)
     rejected(r, three, aph_array(0, NULL), "");
 }
 
-/* The values are right, the times are not: a request cannot be taken before it was sent, nor after it was answered. */
+/* The values are right, the times are not: a request is taken after it was sent and before its response. */
 static void test_real_time_is_kept(void **unused)
 {
     (void)unused;
@@ -120,9 +120,9 @@ static void test_real_time_is_kept(void **unused)
     const char *text = "1>r 1<null 2>w1 2<ok 3>r 3<1";
     aph_value e = explained(r, text);
     assert_true(holds(r, text, with_order(e, ORDER(0, 2, 4)), NULL, 0));
-    const char *early = "1>r 1<1 2>w1 2<ok"; /* what was read had not been written */
+    const char *early = "1>r 1<1 2>w1 2<ok"; /* the value was not written yet */
     rejected(r, early, with_order(e, ORDER(2, 0)), "before");
-    const char *late = "2>w1 2<ok 1>r 1<null"; /* what was written had to be read */
+    const char *late = "2>w1 2<ok 1>r 1<null"; /* the write had ended */
     rejected(r, late, with_order(e, ORDER(2, 0)), "before");
 }
 
@@ -157,12 +157,12 @@ static void test_another_beginning(void **unused)
     rejected(r, three, aph_put(e, "initial", aph_record("", aph_int(7))), "initial");
     rejected(r, three, aph_put(e, "initial", APH_NIL), "initial");
     rejected(r, three, aph_remove(e, aph_str("initial")), "initial");
-    /* It would explain what nothing explains. */
+    /* This initial state would explain an unexplained history. */
     aph_value none = aph_array(0, NULL), five = aph_record("", aph_int(5));
     rejected(r, "1>r 1<5", aph_record("initial", five, "order", ORDER(0), "choices", none), "initial");
 }
 
-/* A state that begins unknown: [x, y, x]; {"get": i} answers an item, {"sum": 0} all of them. */
+/* An unknown initial state [x, y, x]; {"get": i} returns an item, {"sum": 0} all of them. */
 static aph_value unknown_initial(const aph_model *model)
 {
     (void)model;
@@ -215,7 +215,7 @@ static void test_choices_that_are_changed(void **unused)
     rejected(m, tagged, aph_remove(e, aph_str("choices")), "fewer choices");
 }
 
-/* A request that the history does not have cannot stand in. */
+/* The history must have the requests of the explanation. */
 static void test_another_history(void **unused)
 {
     (void)unused;

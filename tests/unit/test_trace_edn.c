@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_trace_edn.c - what EDN forms read as.
+ * test_trace_edn.c - the values of EDN forms.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "trace/edn.h"
 
-/* The form as JSON, or the fault. What is skipped must end where what is built does. */
+/* The form as JSON, or the fault. Skipping and building must end at the same place. */
 static void check(const char *text, const char *expected)
 {
     aphi_edn e = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_trace_readers.c - what each trace format reads as, and what is said of each kind of broken trace.
+ * test_trace_readers.c - the observations of each trace format, and the error for each kind of broken trace.
  *
- * Every text is read through windows of several sizes, down to one byte, and must read the same through all of them.
+ * Each text is read through windows of several sizes, down to one byte, with the same result.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 static const size_t windows[] = {1, 2, 3, 7, 64, 0};
 enum { WINDOWS = sizeof windows / sizeof *windows };
 
-/* One line for each observation: kind, connection, line, the request that it ends, the message. */
+/* One line per observation: kind, connection, line, the request that it ends, the message. */
 static void show(aphi_buffer *b, const aphi_observation *o)
 {
     static const char kinds[] = "SRLUN";
@@ -81,7 +81,7 @@ static char *message_of(const char *text)
     return message;
 }
 
-/* ---- our own format ---------------------------------------------------------------------------------------------- */
+/* ---- jsonl ------------------------------------------------------------------------------------------------------- */
 
 static void jsonl_reads(void **state)
 {
@@ -317,7 +317,7 @@ static void json_operation_errors(void **state)
     check("{\"process\":1e3,\"type\":\"invoke\",\"f\":\"r\"}", "FRACTION 1:12\n");
 }
 
-/* A hook as a register would have it: a failed cas answers, another failure told nothing. */
+/* A hook as of a register: a failed cas has a response, other failures had no effect. */
 static bool hook(aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
 {
     *answer = end == APH_JEPSEN_OK ? APH_ARRAY_OF(value) : aph_str("no");
@@ -391,7 +391,7 @@ static void messages_say_what_to_do(void **state)
     free(message);
 }
 
-/* As `check`, with every window up to the length of the text: its edge falls between any two bytes. */
+/* As `check`, with each window size up to the length of the text: its end falls between any two bytes. */
 static void check_every_window(const char *text, const char *expected)
 {
     for (size_t window = 1; window <= strlen(text); window++) {
@@ -401,7 +401,7 @@ static void check_every_window(const char *text, const char *expected)
     }
 }
 
-/* Brackets around the middle; the depth that a value of an operation may reach is 255 of them. */
+/* Nested brackets; the value of an operation may have 255 levels. */
 static char *nested(const char *before, int depth, const char *middle, const char *after)
 {
     aphi_buffer b = {0};
@@ -422,7 +422,7 @@ static void check_nested(const char *before, const char *middle, const char *aft
     free(text);
 }
 
-/* What stands at the edge of a window must not be judged before what follows it is seen. */
+/* A token at the end of a window is incomplete until the next byte is read. */
 static void the_edge_of_a_window_is_not_judged(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_tree.c - trees obey the laws of a monad and of interpretation, as far as anyone can see.
+ * test_tree.c - trees obey the laws of a monad and of interpretation, up to observation.
  *
- * Two trees are the same if they wait on the same event and, after each of some answers, are the same again, to a
- * depth. Random trees go on in ways that depend on all answers so far, so an answer that goes missing is noticed. */
+ * Two trees are the same if they wait for the same event and are the same after each of some answers, to a depth.
+ * The continuation of a random tree depends on all answers so far, so a lost answer is noticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "models/models.h"
 #include "tree/step.h"
 
-/* ---- contexts, freed when a test ends ---------------------------------------------------------------------------- */
+/* ---- contexts, freed at the end of a test ------------------------------------------------------------------------ */
 
 static void **pool;
 static size_t pool_count, pool_capacity;
@@ -44,7 +44,7 @@ static int fresh(void **unused)
     pool = NULL;
     pool_capacity = 0;
     aph_collect();
-    size_t left = aph_heap_bytes(); /* a tree that was not dropped still holds its values */
+    size_t left = aph_heap_bytes(); /* a tree that was not dropped keeps its values */
     aph_heap_close();
     return left != 0;
 }
@@ -225,7 +225,7 @@ static void test_return_is_neutral(void **unused)
         assert_same(bind(aph_tree_return(aph_int(7)), random_after, s), random_after(s, aph_int(7)), 9);
         assert_same(bind(random_tree(i, 4), just_return, NULL), random_tree(i, 4), 9);
     }
-    assert_true(observations > 3000); /* it is not all over at once */
+    assert_true(observations > 3000); /* the trees are not trivial */
 }
 
 typedef struct two {
@@ -256,7 +256,7 @@ static void test_interpreting_by_trigger_changes_nothing(void **unused)
     assert_same(interpret(aph_tree_of(&eventful), trigger_it, NULL), aph_tree_of(&eventful), 9);
 }
 
-/* Each event is announced, some are swallowed, the rest happen. */
+/* Each event is announced, some are answered at once, the others are performed. */
 static aph_tree *then_trigger(void *context, aph_value unused)
 {
     (void)unused;
@@ -390,8 +390,8 @@ static void test_tee_of_acc_is_tee_acc(void **unused)
     assert_same(interpret(aph_tree_of(&acc), tee, NULL), tee_acc(0), 14);
     assert_true(observations - before > 500);
     aph_tree *right = interpret(aph_tree_of(&acc), tee, NULL), *wrong = tee_acc(1);
-    assert_true(same(right, wrong, 1)); /* both print what came in ... */
-    assert_false(same(right, wrong, 2)); /* ... but not what goes out */
+    assert_true(same(right, wrong, 1)); /* both print the input ... */
+    assert_false(same(right, wrong, 2)); /* ... but not the output */
     aph_tree_drop(right);
     aph_tree_drop(wrong);
 }
@@ -421,9 +421,9 @@ static void test_a_tree_can_be_answered_twice(void **unused)
     assert_int_equal(aph_tree_event(nine).to, 2);
     five = answered(answered(five, APH_NIL), ask(1, aph_int(1)));
     assert_ptr_equal(aph_tree_event(five).value, aph_int(6));
-    assert_int_equal(aph_tree_event(t).kind, APH_EVENT_RECV); /* t is what it was */
+    assert_int_equal(aph_tree_event(t).kind, APH_EVENT_RECV); /* t is unchanged */
     assert_ptr_equal(aph_tree_state(t), aph_int(0));
-    assert_ptr_equal(aph_tree_state(five), aph_int(5)); /* at the head of the step */
+    assert_ptr_equal(aph_tree_state(five), aph_int(5)); /* at the start of the step */
     aph_tree_drop(t);
     aph_tree_drop(five);
     aph_tree_drop(nine);
@@ -455,7 +455,7 @@ static void test_events_of_a_model(void **unused)
     e = aph_tree_event(t);
     assert_int_equal(e.kind, APH_EVENT_DECIDE);
     assert_ptr_equal(e.value, aph_bool(false)); /* 7 < 5 */
-    assert_null(e.clause);                      /* it was about the choice */
+    assert_null(e.clause);                      /* it belongs to the choice */
     t = answered(t, aph_bool(false));
     e = aph_tree_event(t);
     assert_int_equal(e.kind, APH_EVENT_EITHER);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ask_oracle.c - a client with many connections; see ask_oracle.h. One thread around poll. A request is logged before
- * its first byte is sent, a response after its last byte was received, so that the log is a valid trace. */
-#include "ask_oracle.h"
+ * load_client.c - a client that sends many concurrent requests; see load_client.h.
+ *
+ * One thread with poll. A request is recorded before its first byte is sent, a response after its last byte arrived, so
+ * that the trace is one of a correct tester. */
+#include "load_client.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -59,9 +61,10 @@ int served_stop(served *s)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* ---- what to ask ------------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------------------------------
+ * */
 
-static aph_value ask_register(asker *a)
+static aph_value register_request(load_client *a)
 {
     aphi_choice *c = &a->choice;
     aph_value key = aph_int((int64_t)aphi_choice_below(c, a->keys)), value = aph_int(aphi_choice_within(c, 0, 4));
@@ -74,7 +77,7 @@ static aph_value ask_register(asker *a)
     }
 }
 
-static aph_value ask_kv(asker *a)
+static aph_value kv_request(load_client *a)
 {
     aphi_choice *c = &a->choice;
     aph_value key = aph_strf("k%d", (int)aphi_choice_below(c, a->keys));
@@ -87,20 +90,20 @@ static aph_value ask_kv(asker *a)
     }
 }
 
-static aph_value ask_swap(asker *a)
+static aph_value swap_request(load_client *a)
 {
     return aph_strf("%03d", (int)(a->made % 1000));
 }
 
-/* Mostly empty: in which order concurrent values went in is seen soon. */
-static aph_value ask_queue(asker *a)
+/* Mostly empty: the order of concurrent values is observed soon. */
+static aph_value queue_request(load_client *a)
 {
     if (aphi_choice_chance(&a->choice, 3, 5))
         return aph_record("f", aph_str("dequeue"));
     return aph_record("f", aph_str("enqueue"), "value", aph_int((int64_t)a->made));
 }
 
-static aph_value ask_etag_kv(asker *a)
+static aph_value etag_kv_request(load_client *a)
 {
     aphi_choice *c = &a->choice;
     bool get = aphi_choice_chance(c, 2, 3);
@@ -114,7 +117,7 @@ static aph_value ask_etag_kv(asker *a)
 }
 
 /* The latest tags. */
-static void remember_tag(asker *a, aph_value answer)
+static void store_tag(load_client *a, aph_value answer)
 {
     aph_value tag = aph_field(answer, "tag");
     if (tag && aph_count(a->tags) < 4)
@@ -123,23 +126,24 @@ static void remember_tag(asker *a, aph_value answer)
         a->tags = aph_replace(a->tags, aphi_choice_below(&a->choice, 4), tag);
 }
 
-asker asker_of(const aph_model *model, uint64_t seed)
+load_client load_client_of(const aph_model *model, uint64_t seed)
 {
     static const struct {
         const aph_model *model;
-        aph_value (*request)(asker *a);
-    } known[] = {{&aph_model_register, ask_register}, {&aph_model_kv, ask_kv}, {&aph_model_swap, ask_swap},
-                 {&aph_model_queue, ask_queue}, {&aph_model_etag_kv, ask_etag_kv}};
-    asker a = {.model = model, .choice = aphi_choice_seed(seed), .tags = aph_array(0, NULL)};
+        aph_value (*request)(load_client *a);
+    } known[] = {{&aph_model_register, register_request}, {&aph_model_kv, kv_request}, {&aph_model_swap, swap_request},
+                 {&aph_model_queue, queue_request}, {&aph_model_etag_kv, etag_kv_request}};
+    load_client a = {.model = model, .choice = aphi_choice_seed(seed), .tags = aph_array(0, NULL)};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].model == model)
             a.request = known[i].request;
     assert(a.request);
-    a.answered = model == &aph_model_etag_kv ? remember_tag : NULL;
+    a.answered = model == &aph_model_etag_kv ? store_tag : NULL;
     return a;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
+/* ---- connections ---------------------------------------------------------------------------------------------------
+ * */
 
 typedef struct line {
     aphi_buffer in, out;
@@ -148,15 +152,15 @@ typedef struct line {
     int64_t heard_ns;
 } line;
 
-typedef struct talk {
-    asker *asker;
-    const asking *how;
+typedef struct session {
+    load_client *load_client;
+    const load_options *how;
     struct pollfd *polls;
     line *lines;
     unsigned sent, ended;
-} talk;
+} session;
 
-static void write_down(talk *t, unsigned i, const char *what, aph_value message)
+static void record_event(session *t, unsigned i, const char *what, aph_value message)
 {
     if (!t->how->trace)
         return;
@@ -165,14 +169,14 @@ static void write_down(talk *t, unsigned i, const char *what, aph_value message)
     fputs("}\n", t->how->trace);
 }
 
-static void ask_on(talk *t, unsigned i)
+static void send_request(session *t, unsigned i)
 {
     line *l = &t->lines[i];
     while (l->in_flight < t->how->depth && t->sent < t->how->requests && (!t->how->datagrams || !l->out.n)) {
-        aph_value message = t->asker->request(t->asker);
-        t->asker->made++;
-        write_down(t, i, "send", message);
-        bool encoded = aphi_encode(t->asker->model->codec, APH_TO_SERVER, message, &l->out);
+        aph_value message = t->load_client->request(t->load_client);
+        t->load_client->made++;
+        record_event(t, i, "send", message);
+        bool encoded = aphi_encode(t->load_client->model->codec, APH_TO_SERVER, message, &l->out);
         assert(encoded);
         (void)encoded;
         l->in_flight++;
@@ -180,20 +184,20 @@ static void ask_on(talk *t, unsigned i)
     }
 }
 
-static void heard(talk *t, unsigned i, aph_value message)
+static void take_response(session *t, unsigned i, aph_value message)
 {
     line *l = &t->lines[i];
     l->heard_ns = aphi_clock_ns();
-    write_down(t, i, "recv", message);
-    if (t->asker->answered)
-        t->asker->answered(t->asker, message);
+    record_event(t, i, "recv", message);
+    if (t->load_client->answered)
+        t->load_client->answered(t->load_client, message);
     if (l->in_flight) {
         l->in_flight--;
         t->ended++;
     }
 }
 
-static bool decode(talk *t, unsigned i)
+static bool decode_response(session *t, unsigned i)
 {
     line *l = &t->lines[i];
     aph_wire w = {.side = APH_FROM_SERVER, .scanned = l->scanned};
@@ -201,10 +205,10 @@ static bool decode(talk *t, unsigned i)
     do {
         w.bytes = (const unsigned char *)l->in.data + l->taken;
         w.count = l->in.n - l->taken;
-        result = aph_decode(t->asker->model->codec, &w);
+        result = aph_decode(t->load_client->model->codec, &w);
         if (result == APH_DECODED) {
             l->taken += w.used;
-            heard(t, i, w.message);
+            take_response(t, i, w.message);
         }
     } while (result == APH_DECODED);
     l->scanned = w.scanned;
@@ -215,7 +219,7 @@ static bool decode(talk *t, unsigned i)
     return result == APH_MORE;
 }
 
-static bool on_readable(talk *t, unsigned i)
+static bool on_readable(session *t, unsigned i)
 {
     char bytes[65536];
     ssize_t n = recv(t->polls[i].fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -226,10 +230,10 @@ static bool on_readable(talk *t, unsigned i)
         return false;
     }
     aphi_buffer_add(&t->lines[i].in, bytes, (size_t)n);
-    return decode(t, i);
+    return decode_response(t, i);
 }
 
-static bool on_writable(talk *t, unsigned i)
+static bool on_writable(session *t, unsigned i)
 {
     line *l = &t->lines[i];
     ssize_t n = send(t->polls[i].fd, l->out.data + l->written, l->out.n - l->written, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -241,8 +245,8 @@ static bool on_writable(talk *t, unsigned i)
     return true;
 }
 
-/* Datagrams that were not answered are given up, and what comes late is heard all the same. */
-static void give_up(talk *t, unsigned i)
+/* Requests without a response are recorded as lost; late responses are still recorded. */
+static void record_losses(session *t, unsigned i)
 {
     line *l = &t->lines[i];
     if (l->in_flight && aphi_clock_ns() - l->heard_ns > 50000000) {
@@ -252,7 +256,7 @@ static void give_up(talk *t, unsigned i)
     }
 }
 
-static bool connect_all(talk *t, const served *s)
+static bool connect_all(session *t, const served *s)
 {
     for (unsigned i = 0; i < t->how->connections; i++) {
         int fd = t->polls[i].fd = socket(AF_INET, t->how->datagrams ? SOCK_DGRAM : SOCK_STREAM, 0);
@@ -266,12 +270,12 @@ static bool connect_all(talk *t, const served *s)
     return true;
 }
 
-static bool go_round(talk *t)
+static bool poll_once(session *t)
 {
     for (unsigned i = 0; i < t->how->connections; i++) {
         if (t->how->datagrams)
-            give_up(t, i);
-        ask_on(t, i);
+            record_losses(t, i);
+        send_request(t, i);
         t->polls[i].events = (short)(POLLIN | (t->lines[i].out.n ? POLLOUT : 0));
     }
     int n = poll(t->polls, t->how->connections, t->how->datagrams ? 10 : 10000);
@@ -286,14 +290,14 @@ static bool go_round(talk *t)
     return n > 0 || t->how->datagrams;
 }
 
-bool asker_ask(asker *a, const served *s, const asking *how)
+bool load_client_run(load_client *a, const served *s, const load_options *how)
 {
-    talk t = {.asker = a, .how = how, .polls = aphi_alloc_zero(how->connections * sizeof *t.polls),
+    session t = {.load_client = a, .how = how, .polls = aphi_alloc_zero(how->connections * sizeof *t.polls),
               .lines = aphi_alloc_zero(how->connections * sizeof *t.lines)};
     a->keys = 2 + (uint64_t)how->connections * how->depth / 6;
     bool good = connect_all(&t, s);
     while (good && t.ended < how->requests)
-        good = go_round(&t);
+        good = poll_once(&t);
     for (unsigned i = 0; i < how->connections; i++) {
         close(t.polls[i].fd);
         aphi_buffer_free(&t.lines[i].in);
