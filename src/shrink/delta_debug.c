@@ -8,12 +8,10 @@
  *             q / (1 - p f), where p is the failure rate. A pass counts for less if the subject fails only sometimes.
  * Cost:       About k log(n/k) runs for k needed of n units; then, for p < 1, log(0.02)/log(1-p) for each that is left.
  * Not done:   Halves, quarters, ...: they discard the information of passing runs. */
-#include "shrink/delta_debug.h"
+#include "shrink/shrink_internal.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "shrink/script_edit.h"
-#include "shrink/slice.h"
 
 enum { CONNECTIONS_MIN = 4 }; /* for whole connections to be removed first */
 

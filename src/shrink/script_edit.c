@@ -4,7 +4,7 @@
  *
  * Invariants: When actions are removed, the others still wait for the events that those waited for, or for earlier
  *             ones: otherwise a script that fails only in some order of requests and responses would rarely shrink. */
-#include "shrink/script_edit.h"
+#include "shrink/shrink_internal.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
@@ -19,21 +19,14 @@ static void begin_candidate(aphi_shrink_runner *s)
     c->count = 0;
 }
 
-static void set_candidate(aphi_shrink_runner *s, const aphi_script *from)
+void aphi_script_edit_set(aphi_shrink_runner *s, const aphi_script *from)
 {
     begin_candidate(s);
     for (size_t i = 0; i < from->count; i++)
         aphi_script_add(&s->candidate, &from->actions[i]);
 }
 
-void aphi_script_edit_copy(aphi_shrink_runner *s) { set_candidate(s, &s->best); }
-
-void aphi_script_edit_reordered(aphi_shrink_runner *s, unsigned n)
-{
-    aphi_script other = s->options->reorder(s->options->context, n);
-    set_candidate(s, &other);
-    aphi_script_free(&other);
-}
+void aphi_script_edit_copy(aphi_shrink_runner *s) { aphi_script_edit_set(s, &s->best); }
 
 void aphi_script_edit_without(aphi_shrink_runner *s, const bool *removed)
 {

@@ -10,14 +10,10 @@
  * Cost:       A few runs if the guess is right, otherwise about k log(n/k) for k needed of n actions; then about ten
  *             for each remaining action. A failure rate p multiplies this by up to log(0.02)/log(1-p). If few runs fit
  *             into the budget, those that only confirm others are skipped, and cutting comes first.
- * Read next:  shrink_runner.h, tests/property/test_shrink_planted.c */
-#include "shrink/shrink.h"
+ * Read next:  shrink_internal.h, tests/property/test_shrink_planted.c */
+#include "shrink/shrink_internal.h"
 
 #include "base/clock.h"
-#include "shrink/script_edit.h"
-#include "shrink/delta_debug.h"
-#include "shrink/single_steps.h"
-#include "shrink/shrink_runner.h"
 
 enum {
     PROBE_FEW = 8,    /* actions of the two probes that measure the cost of waiting */
@@ -60,10 +56,9 @@ static bool make_serial(aphi_shrink_runner *s, unsigned n)
 {
     if (n && !s->options->reorder)
         return false;
-    if (n)
-        aphi_script_edit_reordered(s, n - 1);
-    else
-        aphi_script_edit_copy(s);
+    aphi_script other = n ? s->options->reorder(s->options->context, n - 1) : (aphi_script){0};
+    aphi_script_edit_set(s, n ? &other : &s->best);
+    aphi_script_free(&other);
     aphi_script_edit_wait_for_each(&s->candidate);
     return true;
 }

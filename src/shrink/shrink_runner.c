@@ -12,7 +12,7 @@
  *                reliable one, but only a few times: perhaps only large scripts always fail, in many ways.
  * Cost:       If best always fails, one run for a passing candidate and two for a failing one; otherwise n, and about
  *             2/p. */
-#include "shrink/shrink_runner.h"
+#include "shrink/shrink_internal.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ double aphi_shrink_runner_rate(const aphi_shrink_runner *s)
     return p < 0.05 ? 0.05 : p;
 }
 
-bool aphi_shrink_runner_is_certain(const aphi_shrink_runner *s) { return aphi_shrink_runner_rate(s) > 0.99; }
+static bool is_certain(const aphi_shrink_runner *s) { return aphi_shrink_runner_rate(s) > 0.99; }
 
 unsigned aphi_shrink_runner_tries(const aphi_shrink_runner *s, double may_miss)
 {
@@ -170,7 +170,7 @@ static void copy_script(aphi_script *to, const aphi_script *from)
 void aphi_shrink_runner_check(aphi_shrink_runner *s)
 {
     s->passed_since_check = 0;
-    bool was_certain = aphi_shrink_runner_is_certain(s), failed = aphi_shrink_runner_run(s, &s->best);
+    bool was_certain = is_certain(s), failed = aphi_shrink_runner_run(s, &s->best);
     if (s->over)
         return;
     if (was_certain && !failed) {
@@ -179,13 +179,13 @@ void aphi_shrink_runner_check(aphi_shrink_runner *s)
                   aphi_shrink_runner_key(&s->reliable, 0) != aphi_shrink_runner_key(&s->best, 0);
     }
     aphi_shrink_runner_learn(s, failed, 1);
-    if (aphi_shrink_runner_is_certain(s))
+    if (is_certain(s))
         copy_script(&s->reliable, &s->best);
 }
 
 void aphi_shrink_runner_measure(aphi_shrink_runner *s)
 {
-    while (!aphi_shrink_runner_is_certain(s) && s->ran < APHI_TRIES_MAX && !s->over && !s->must_fall_back)
+    while (!is_certain(s) && s->ran < APHI_TRIES_MAX && !s->over && !s->must_fall_back)
         aphi_shrink_runner_check(s);
 }
 
@@ -193,9 +193,9 @@ void aphi_shrink_runner_measure(aphi_shrink_runner *s)
  * would lower the rate. Best itself would fail again with a probability of 0.98. */
 static bool fails_again(aphi_shrink_runner *s, aphi_shrink_passed *t)
 {
-    if (s->is_slow && aphi_shrink_runner_is_certain(s))
+    if (s->is_slow && is_certain(s))
         return true;
-    unsigned runs = aphi_shrink_runner_is_certain(s) ? 2 : (unsigned)(4 / aphi_shrink_runner_rate(s));
+    unsigned runs = is_certain(s) ? 2 : (unsigned)(4 / aphi_shrink_runner_rate(s));
     for (unsigned i = 0; i < runs && !s->over; i++) {
         if (aphi_shrink_runner_run(s, &s->candidate))
             return true;
@@ -225,7 +225,7 @@ bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs)
             if (!fails_again(s, t))
                 continue;
             aphi_shrink_runner_accept(s);
-            if (!aphi_shrink_runner_is_certain(s))
+            if (!is_certain(s))
                 aphi_shrink_runner_check(s);
             return true;
         }
@@ -246,18 +246,26 @@ bool aphi_shrink_runner_fails(aphi_shrink_runner *s)
     return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED));
 }
 
-bool aphi_shrink_runner_fails_simpler(aphi_shrink_runner *s)
+/* Returns true. */
+static bool report_step(aphi_shrink_runner *s, const char *step)
 {
-    return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED_SIMPLER));
+    if (step)
+        aphi_shrink_runner_report(s, "%s", step);
+    return true;
 }
 
-bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s)
+bool aphi_shrink_runner_fails_simpler(aphi_shrink_runner *s, const char *step)
+{
+    return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED_SIMPLER)) && report_step(s, step);
+}
+
+bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s, const char *step)
 {
     uint64_t key = aphi_shrink_runner_key(&s->candidate, 0x0f7e);
     if (s->over || s->must_fall_back || find_candidate(s, key)->runs > 0 ||
         aphi_shrink_runner_key(&s->candidate, 0) == aphi_shrink_runner_key(&s->best, 0))
         return false;
-    bool certain = aphi_shrink_runner_is_certain(s);
+    bool certain = is_certain(s);
     unsigned wanted = certain ? 4 : 10, failed = 0, ran = 0;
     unsigned enough = certain ? wanted : (unsigned)(aphi_shrink_runner_rate(s) * wanted * 0.8 + 1);
     while (ran < wanted && failed + (wanted - ran) >= enough && !s->over) {
@@ -272,7 +280,7 @@ bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s)
     }
     aphi_shrink_runner_accept(s);
     aphi_shrink_runner_learn(s, failed, ran);
-    return true;
+    return report_step(s, step);
 }
 
 bool aphi_shrink_runner_fall_back(aphi_shrink_runner *s)

@@ -6,12 +6,10 @@
  *             lower the failure rate (waits) are taken only if the script fails as often as before.
  * Invariants: Every step makes the script smaller in a well-founded order, so rounds end; see simplify.c for messages.
  * Cost:       About ten candidates for each action. Rejected candidates are not run again: the last round is cheap. */
-#include "shrink/single_steps.h"
+#include "shrink/shrink_internal.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "shrink/script_edit.h"
-#include "shrink/substitute.h"
 #include "script/simplify.h"
 
 enum { PAIRS_MAX = 8 }; /* actions of a script for which all pairs are tried */
@@ -69,31 +67,25 @@ static void rename_connection(aphi_script *c, int64_t from, int64_t to)
 static bool merge_connections(aphi_shrink_runner *s)
 {
     int64_t *numbers;
-    bool taken = false;
+    bool taken = false, all = false;
     size_t n = aphi_script_edit_connections(&s->best, &numbers);
     if (n > 2) {
         aphi_script_edit_copy(s);
         for (size_t i = 1; i < n; i++)
             rename_connection(&s->candidate, numbers[i], numbers[0]);
-        if (aphi_shrink_runner_fails_simpler(s)) {
-            aphi_shrink_runner_report(s, "all on one connection");
-            free(numbers);
-            return true;
-        }
+        all = aphi_shrink_runner_fails_simpler(s, "all on one connection");
     }
-    for (size_t i = n; i-- > 1;) {
-        for (size_t k = 0; k < i; k++) {
+    for (size_t i = n; i-- > 1 && !all;) {
+        bool merged = false;
+        for (size_t k = 0; k < i && !merged; k++) {
             aphi_script_edit_copy(s);
             rename_connection(&s->candidate, numbers[i], numbers[k]);
-            if (!aphi_shrink_runner_fails_simpler(s))
-                continue;
-            aphi_shrink_runner_report(s, "removed a connection");
-            taken = true;
-            break;
+            merged = aphi_shrink_runner_fails_simpler(s, "removed a connection");
         }
+        taken |= merged;
     }
     free(numbers);
-    return taken;
+    return all || taken;
 }
 
 /* Connections 0, 1, ... in the order of their first use. */
@@ -109,7 +101,13 @@ static bool number_connections(aphi_shrink_runner *s)
         }
     }
     free(numbers);
-    return aphi_shrink_runner_fails_simpler(s);
+    return aphi_shrink_runner_fails_simpler(s, NULL);
+}
+
+static void drop_wait(aphi_action *a)
+{
+    a->wait = APHI_WAIT_NOTHING;
+    a->waits_for = 0;
 }
 
 static bool drop_waits(aphi_shrink_runner *s)
@@ -117,23 +115,15 @@ static bool drop_waits(aphi_shrink_runner *s)
     bool taken = false;
     aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++)
-        s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
-    for (size_t i = 0; i < s->candidate.count; i++)
-        s->candidate.actions[i].waits_for = 0;
-    if (aphi_shrink_runner_fails_as_often(s)) {
-        aphi_shrink_runner_report(s, "removed all waits");
+        drop_wait(&s->candidate.actions[i]);
+    if (aphi_shrink_runner_fails_as_often(s, "removed all waits"))
         return true;
-    }
     for (size_t i = 0; i < s->best.count; i++) {
         if (s->best.actions[i].wait == APHI_WAIT_NOTHING)
             continue;
         aphi_script_edit_copy(s);
-        s->candidate.actions[i].wait = APHI_WAIT_NOTHING;
-        s->candidate.actions[i].waits_for = 0;
-        if (!aphi_shrink_runner_fails_as_often(s))
-            continue;
-        aphi_shrink_runner_report(s, "removed a wait");
-        taken = true;
+        drop_wait(&s->candidate.actions[i]);
+        taken |= aphi_shrink_runner_fails_as_often(s, "removed a wait");
     }
     return taken;
 }
@@ -155,10 +145,8 @@ static bool shorten_waits(aphi_shrink_runner *s)
         }
         if (s->best.actions[i].send != APH_NIL)
             last = s->best.actions[i].label;
-        if ((wait != APHI_WAIT_QUIET && wait != APHI_WAIT_PAUSE) || !aphi_shrink_runner_fails_as_often(s))
-            continue;
-        aphi_shrink_runner_report(s, "shortened a wait");
-        taken = true;
+        if (wait == APHI_WAIT_QUIET || wait == APHI_WAIT_PAUSE)
+            taken |= aphi_shrink_runner_fails_as_often(s, "shortened a wait");
     }
     return taken;
 }
@@ -169,17 +157,12 @@ static bool remove_chunks(aphi_shrink_runner *s)
     aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++)
         s->candidate.actions[i].chunk = 0;
-    if (aphi_shrink_runner_fails_simpler(s)) {
-        aphi_shrink_runner_report(s, "wrote every message at once");
+    if (aphi_shrink_runner_fails_simpler(s, "wrote every message at once"))
         return true;
-    }
     for (size_t i = 0; i < s->best.count; i++) {
         aphi_script_edit_copy(s);
         s->candidate.actions[i].chunk = 0;
-        if (!aphi_shrink_runner_fails_simpler(s))
-            continue;
-        aphi_shrink_runner_report(s, "wrote one more message at once");
-        taken = true;
+        taken |= aphi_shrink_runner_fails_simpler(s, "wrote one more message at once");
     }
     return taken;
 }
@@ -206,9 +189,7 @@ static bool simplify_leaves(aphi_shrink_runner *s)
         aph_value leaf;
         for (size_t k = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf); k++) {
             for (size_t n = 0; aphi_leaf_at(s->best.actions[i].send, k, &leaf) && simplify_leaf(s, leaf, n);) {
-                bool failed = aphi_shrink_runner_fails_simpler(s);
-                if (failed)
-                    aphi_shrink_runner_report(s, "simplified a value");
+                bool failed = aphi_shrink_runner_fails_simpler(s, "simplified a value");
                 taken = taken || failed;
                 n = failed ? 0 : n + 1;
             }
@@ -226,9 +207,7 @@ static bool simplify_each(aphi_shrink_runner *s, bool (*form_at)(aph_value v, si
         for (size_t n = 0; form_at(s->best.actions[i].send, n, &simpler) && !s->over;) {
             aphi_script_edit_copy(s);
             s->candidate.actions[i].send = simpler;
-            bool failed = simpler != APH_NIL && aphi_shrink_runner_fails_simpler(s);
-            if (failed)
-                aphi_shrink_runner_report(s, "simplified a message");
+            bool failed = simpler != APH_NIL && aphi_shrink_runner_fails_simpler(s, "simplified a message");
             taken = taken || failed;
             n = failed ? n : n + 1;
         }
@@ -264,9 +243,9 @@ static bool relabel_holes(aphi_shrink_runner *s)
                 aph_value *send = &s->candidate.actions[i].send;
                 renaming new = {label, s->best.actions[k].label + (label % 2 == 0)};
                 *send = aphi_relabel(*send, rename_label, &new);
-                if (s->best.actions[k].send == APH_NIL || !aphi_shrink_runner_fails_as_often(s))
+                if (s->best.actions[k].send == APH_NIL ||
+                    !aphi_shrink_runner_fails_as_often(s, "made a hole refer to a message of the script"))
                     continue;
-                aphi_shrink_runner_report(s, "made a hole refer to a message of the script");
                 taken = true;
                 break;
             }

@@ -6,7 +6,7 @@
  *             holes refer to, and those that have a string or an integer in common with it. Values that occur in every
  *             fourth request (usually the kind) are ignored. Waits are ignored too: each may wait for the previous one.
  * Cost:       n log n for n leaves of the script. A wrong guess costs one run. */
-#include "shrink/slice.h"
+#include "shrink/shrink_internal.h"
 
 #include <stdlib.h>
 #include "base/memory.h"

@@ -18,11 +18,10 @@
  *             body: its failure would be another one.
  * Cost:       100 to 300 candidates for two to four actions, one run each; none for more actions, or if the script
  *             fails only sometimes. */
-#include "shrink/substitute.h"
+#include "shrink/shrink_internal.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "shrink/script_edit.h"
 #include "script/expression.h"
 #include "script/simplify.h"
 
@@ -151,7 +150,7 @@ static bool unify_field(aphi_script *c, aph_value values, size_t n)
 }
 
 /* Gives a hole another function, in the n-th way. */
-static bool change_function(aphi_script *c, const aph_function *functions, size_t n)
+static bool set_function(aphi_script *c, const aph_function *functions, size_t n)
 {
     int64_t label;
     for (size_t i = 0; i < c->count; i++) {
@@ -209,86 +208,40 @@ static bool replace_field(aph_value *send, aph_value values, size_t n)
     return false;
 }
 
-static void remove_action(aphi_shrink_runner *s, size_t i)
-{
-    bool removed[ACTIONS_MAX] = {false};
-    removed[i] = true;
-    aphi_script_edit_without(s, removed);
-}
+/* Changes (n, k) of a kind, each made in a candidate with one action less. */
+typedef enum change { CHANGED, NO_SUCH_K, NO_SUCH_N } change;
+typedef change change_at(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k);
 
-/* Accepts the candidate if the model could generate it, and it fails. */
-static bool accept_removal(aphi_shrink_runner *s)
+static change change_field(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k)
 {
-    if (!is_plausible(&s->candidate, s->options->values) || !aphi_shrink_runner_fails(s))
-        return false;
-    aphi_shrink_runner_report(s, "removed one of %zu actions and changed another", s->best.count + 1);
-    return true;
-}
-
-static bool may_continue(const aphi_shrink_runner *s) { return !s->over && !s->must_fall_back; }
-
-static bool remove_and_substitute(aphi_shrink_runner *s, size_t i)
-{
-    for (size_t n = 0; may_continue(s); n++) {
-        remove_action(s, i);
-        if (!substitute_one(&s->candidate, s->options->values, s->candidate.count <= FEW ? ANY_FIELD : OTHER_VALUE, n))
-            return false;
-        if (accept_removal(s))
-            return true;
-    }
-    return false;
+    if (k)
+        return NO_SUCH_K;
+    return substitute_one(c, o->values, c->count <= FEW ? ANY_FIELD : OTHER_VALUE, n) ? CHANGED : NO_SUCH_N;
 }
 
 /* Gives a hole another function; then also unifies a field. */
-static bool remove_and_change_function(aphi_shrink_runner *s, size_t i)
+static change change_function(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k)
 {
-    for (size_t n = 0; may_continue(s) && s->options->functions; n++) {
-        for (size_t k = 0; may_continue(s); k++) {
-            remove_action(s, i);
-            if (!change_function(&s->candidate, s->options->functions, n))
-                return false;
-            if (k && !unify_field(&s->candidate, s->options->values, k - 1))
-                break;
-            if (accept_removal(s))
-                return true;
-        }
-    }
-    return false;
+    if (!o->functions || !set_function(c, o->functions, n))
+        return NO_SUCH_N;
+    return !k || unify_field(c, o->values, k - 1) ? CHANGED : NO_SUCH_K;
 }
 
 /* Changes two fields of the remaining request. */
-static bool remove_and_substitute_two(aphi_shrink_runner *s, size_t i)
+static change change_two_fields(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k)
 {
-    for (size_t a = 0; may_continue(s); a++) {
-        for (size_t b = 0; may_continue(s); b++) {
-            remove_action(s, i);
-            if (!substitute_one(&s->candidate, s->options->values, OTHER_VALUE, a))
-                return false;
-            if (!substitute_one(&s->candidate, s->options->values, OTHER_VALUE, b))
-                break;
-            if (accept_removal(s))
-                return true;
-        }
-    }
-    return false;
+    if (!substitute_one(c, o->values, OTHER_VALUE, n))
+        return NO_SUCH_N;
+    return substitute_one(c, o->values, OTHER_VALUE, k) ? CHANGED : NO_SUCH_K;
 }
 
 /* Replaces a field of the remaining request by another field; then also changes a value. */
-static bool remove_and_replace_field(aphi_shrink_runner *s, size_t i)
+static change exchange_field(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k)
 {
-    for (size_t n = 0; may_continue(s); n++) {
-        for (size_t k = 0; may_continue(s); k++) {
-            remove_action(s, i);
-            aph_value *send = &s->candidate.actions[0].send;
-            if (aph_kind_of(*send) != APH_OBJECT || !replace_field(send, s->options->values, n))
-                return false;
-            if (k && !substitute_one(&s->candidate, s->options->values, OTHER_VALUE, k - 1))
-                break;
-            if (accept_removal(s))
-                return true;
-        }
-    }
-    return false;
+    aph_value *send = &c->actions[0].send;
+    if (aph_kind_of(*send) != APH_OBJECT || !replace_field(send, o->values, n))
+        return NO_SUCH_N;
+    return !k || substitute_one(c, o->values, OTHER_VALUE, k - 1) ? CHANGED : NO_SUCH_K;
 }
 
 /* Returns the fields of requests with this value in this field. */
@@ -314,20 +267,33 @@ static bool is_of_another_kind(aph_value values, aph_value send, aph_value befor
 }
 
 /* Changes the kind of the remaining request, and adds a field. */
-static bool remove_and_change_kind(aphi_shrink_runner *s, size_t i)
+static change change_kind(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k)
 {
-    aph_value values = s->options->values;
-    for (size_t n = 0; may_continue(s); n++) {
-        for (size_t k = 0; may_continue(s); k++) {
-            remove_action(s, i);
-            aph_value *send = &s->candidate.actions[0].send, before = *send;
-            if (!substitute_one(&s->candidate, values, OTHER_VALUE, n))
-                return false;
-            if (!is_of_another_kind(values, *send, before) || !substitute_one(&s->candidate, values, NEW_FIELD, k))
-                break;
-            if (accept_removal(s))
-                return true;
+    aph_value *send = &c->actions[0].send, before = *send;
+    if (!substitute_one(c, o->values, OTHER_VALUE, n))
+        return NO_SUCH_N;
+    return is_of_another_kind(o->values, *send, before) && substitute_one(c, o->values, NEW_FIELD, k) ? CHANGED
+                                                                                                      : NO_SUCH_K;
+}
+
+static bool may_continue(const aphi_shrink_runner *s) { return !s->over && !s->must_fall_back; }
+
+/* Removes the i-th action and makes a change, until the model could generate the candidate, and it fails. */
+static bool remove_and_change(aphi_shrink_runner *s, size_t i, change_at *change_candidate)
+{
+    bool removed[ACTIONS_MAX] = {false};
+    removed[i] = true;
+    for (size_t n = 0, k = 0; may_continue(s);) {
+        aphi_script_edit_without(s, removed);
+        change made = change_candidate(&s->candidate, s->options, n, k);
+        if (made == NO_SUCH_N)
+            return false;
+        if (made == CHANGED && is_plausible(&s->candidate, s->options->values) && aphi_shrink_runner_fails(s)) {
+            aphi_shrink_runner_report(s, "removed one of %zu actions and changed another", s->best.count + 1);
+            return true;
         }
+        n += made == NO_SUCH_K;
+        k = made == NO_SUCH_K ? 0 : k + 1;
     }
     return false;
 }
@@ -335,14 +301,15 @@ static bool remove_and_change_kind(aphi_shrink_runner *s, size_t i)
 static bool remove_any(aphi_shrink_runner *s)
 {
     for (size_t i = 0; i < s->best.count && s->best.count > 1; i++)
-        if (remove_and_substitute(s, i))
+        if (remove_and_change(s, i, change_field))
             return true;
     for (size_t i = 0; i < s->best.count && s->best.count > 1; i++)
-        if (remove_and_change_function(s, i))
+        if (remove_and_change(s, i, change_function))
             return true;
     return s->best.count == 2 &&
-           (remove_and_replace_field(s, 0) || remove_and_replace_field(s, 1) || remove_and_change_kind(s, 0) ||
-            remove_and_change_kind(s, 1) || remove_and_substitute_two(s, 0));
+           (remove_and_change(s, 0, exchange_field) || remove_and_change(s, 1, exchange_field) ||
+            remove_and_change(s, 0, change_kind) || remove_and_change(s, 1, change_kind) ||
+            remove_and_change(s, 0, change_two_fields));
 }
 
 static bool is_worthwhile(const aphi_shrink_runner *s)
@@ -366,9 +333,8 @@ bool aphi_substitute_simpler(aphi_shrink_runner *s)
         aphi_script_edit_copy(s);
         if (!substitute_one(&s->candidate, s->options->values, SIMPLER_VALUE, n))
             break;
-        bool failed = is_plausible(&s->candidate, s->options->values) && aphi_shrink_runner_fails_simpler(s);
-        if (failed)
-            aphi_shrink_runner_report(s, "replaced a value by a simpler one");
+        bool failed = is_plausible(&s->candidate, s->options->values) &&
+                      aphi_shrink_runner_fails_simpler(s, "replaced a value by a simpler one");
         taken = taken || failed;
         n = failed ? 0 : n + 1;
     }

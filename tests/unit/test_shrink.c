@@ -13,7 +13,7 @@
 #include <time.h>
 #include "base/choice.h"
 #include "script/expression.h"
-#include "shrink/slice.h"
+#include "shrink/shrink_internal.h"
 
 /* ---- scripts as text --------------------------------------------------------------------------------------------- */
 
