@@ -7,7 +7,7 @@
  *             synchronously, p?m receives it, and any other label is a local event.
  * Invariants: a model that is written and read again is unchanged
  * Cost:       names are found by linear search, fast enough for written models and unfolded built-in programs. */
-#include "alts/alts_text.h"
+#include "alts/alts.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"

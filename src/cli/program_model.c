@@ -6,7 +6,7 @@
 #include "cli/shared_options.h"
 #include "cli/exit_guard.h"
 #include "models/programs.h"
-#include "alts/alts_text.h"
+#include "alts/alts.h"
 #include "alts/unfold.h"
 
 #include <errno.h>

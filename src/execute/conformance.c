@@ -58,7 +58,7 @@ static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size
     if (other->owner != c->threads[port->owner])
         return aphi_fail(error, size, "port %s belongs to %s in the model, to %s in the program", port->name,
                          c->model->alts->components[port->owner].name, layout->threads[other->owner]);
-    if (same && ((unsigned)other->medium != (unsigned)port->medium || other->capacity != port->capacity))
+    if (same && (other->medium != port->medium || other->capacity != port->capacity))
         return aphi_fail(error, size,
                          "port %s is %s with capacity %" PRIu32 " in the model, %s with capacity %" PRIu32
                          " in the program (0: no limit); single threads can be tested only if ports are the same",
@@ -165,15 +165,11 @@ void aphi_conformance_report(aphi_conformance *c, aphi_violation violation, int 
         return;
     *d = (aphi_difference){.violation = violation, .local_thread = local_thread, .sequence = c->sequence, .id = id,
                            .run = c->recording};
+    snprintf(d->detail, sizeof d->detail, "%s", detail); /* which may be that of the recording */
     c->recording = (aphi_recording){0};
     d->forced = aphi_copy(c->forced, c->forced_count * sizeof *c->forced);
     d->forced_count = c->forced_count;
-    snprintf(d->detail, sizeof d->detail, "%s", detail);
-    for (size_t i = 0; i < c->forced_count; i++)
-        if (c->forced[i].id.thread == id.thread && c->forced[i].id.index == id.index) {
-            d->has_expected = true;
-            d->expected = c->forced[i];
-        }
+    d->expected = aphi_recorded_event_find(d->forced, d->forced_count, id);
     if (violation == APHI_VIOLATION_RACE_MISSING || violation == APHI_VIOLATION_RACE_EXTRA) {
         d->model = copy_race_set(&c->model_races);
         d->program = copy_race_set(&c->program_races);
@@ -245,7 +241,7 @@ void aphi_conformance_force(aphi_conformance *c, const aphi_sequence *s)
     for (unsigned t = 0; t < c->model->thread_count; t++)
         for (uint32_t i = s->first[t]; i < s->first[t + 1]; i++) {
             const aphi_event *e = &s->events[i];
-            aphi_recorded_event r = {.op = (aphi_recorded_op)e->op, .id = {c->threads[t], i - s->first[t] + 1},
+            aphi_recorded_event r = {.op = (aphi_alts_op)e->op, .id = {c->threads[t], i - s->first[t] + 1},
                                      .label = c->labels[e->label]};
             if (e->op != APHI_ALTS_LOCAL) {
                 r.sync = e->sync;
@@ -269,18 +265,12 @@ static aphi_event_id next_event_of(const aphi_recording *r, unsigned thread)
 static void check_divergence(aphi_conformance *c)
 {
     aphi_event_id id = next_event_of(&c->recording, (unsigned)c->recording.number);
-    char detail[sizeof c->recording.detail];
-    memcpy(detail, c->recording.detail, sizeof detail);
-    bool extra = true;
-    for (size_t i = 0; i < c->forced_count; i++)
-        if (c->forced[i].id.thread == id.thread && c->forced[i].id.index == id.index)
-            extra = false;
-    aphi_conformance_report(c, extra ? APHI_VIOLATION_EXTRA : APHI_VIOLATION_MISSING, -1, id, detail);
+    bool extra = !aphi_recorded_event_find(c->forced, c->forced_count, id);
+    aphi_conformance_report(c, extra ? APHI_VIOLATION_EXTRA : APHI_VIOLATION_MISSING, -1, id, c->recording.detail);
     if (!extra || !aphi_conformance_run(c, false, 0) || c->recording.end != APHI_RECORDING_DIVERGED)
         return;
     id = next_event_of(&c->recording, (unsigned)c->recording.number);
-    memcpy(detail, c->recording.detail, sizeof detail);
-    aphi_conformance_report(c, APHI_VIOLATION_MISSING, -1, id, detail);
+    aphi_conformance_report(c, APHI_VIOLATION_MISSING, -1, id, c->recording.detail);
 }
 
 /* Compares a thread at the end of a deadlock with the state of its component. */
@@ -305,14 +295,12 @@ static aphi_violation compare_thread_end(const aphi_conformance *c, const aphi_c
 /* Returns true if each thread ends or waits like its component. */
 static bool compare_thread_ends(aphi_conformance *c, const aphi_sequence *s)
 {
-    char detail[sizeof c->recording.detail];
-    memcpy(detail, c->recording.detail, sizeof detail);
     for (unsigned t = 0; t < c->model->thread_count; t++) {
         const aphi_compiled_state *end = &c->model->states[s->end_states[t]];
         aphi_violation b = compare_thread_end(c, end, &c->recording.thread_ends[c->threads[t]]);
         if (b) {
             aphi_conformance_report(c, b, -1, (aphi_event_id){c->threads[t], s->first[t + 1] - s->first[t] + 1},
-                                    detail);
+                                    c->recording.detail);
             return false;
         }
     }
@@ -322,8 +310,7 @@ static bool compare_thread_ends(aphi_conformance *c, const aphi_sequence *s)
 /* Returns true if the program followed the sequence to its end. */
 static bool compare_end(aphi_conformance *c, const aphi_sequence *s)
 {
-    char detail[sizeof c->recording.detail];
-    memcpy(detail, c->recording.detail, sizeof detail);
+    const char *detail = c->recording.detail;
     switch (c->recording.end) {
     case APHI_RECORDING_ENDED:
         if (s->deadlock)
@@ -341,18 +328,10 @@ static bool compare_end(aphi_conformance *c, const aphi_sequence *s)
     }
 }
 
-static const aphi_recorded_event *find_event(const aphi_recording *r, aphi_event_id id)
-{
-    for (size_t i = 0; i < r->event_count; i++)
-        if (r->events[i].id.thread == id.thread && r->events[i].id.index == id.index)
-            return &r->events[i];
-    return NULL;
-}
-
 /* The message of a send; a send that waits at the end is not an event yet. */
 static aphi_race_message recorded_message(const aphi_recording *r, aphi_event_id send)
 {
-    const aphi_recorded_event *e = find_event(r, send);
+    const aphi_recorded_event *e = aphi_recorded_event_find(r->events, r->event_count, send);
     const aphi_thread_end *s = &r->thread_ends[send.thread];
     return (aphi_race_message){send, e ? e->port : s->port, e ? e->label : s->label};
 }
@@ -368,7 +347,7 @@ static aphi_race_message model_message(const aphi_conformance *c, const aphi_seq
 static bool compare_receive(aphi_conformance *c, aphi_sequence *s, unsigned thread, uint32_t index)
 {
     aphi_event_id id = {c->threads[thread], index + 1};
-    const aphi_recorded_event *recorded = find_event(&c->recording, id);
+    const aphi_recorded_event *recorded = aphi_recorded_event_find(c->recording.events, c->recording.event_count, id);
     if (!recorded) {
         aphi_conformance_report(c, APHI_VIOLATION_MISSING, -1, id, "the program has not recorded the event");
         return false;

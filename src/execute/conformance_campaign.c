@@ -5,7 +5,7 @@
  * Idea:       the sequences are visited one after the other (src/explore/parallel.c). Each is a test of the whole
  *             program; or, if local, all are collected first, and each thread is tested alone. A violation found by one
  *             tester stops all. */
-#include "execute/conformance_campaign.h"
+#include "execute/conformance.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

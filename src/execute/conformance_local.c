@@ -209,7 +209,7 @@ static bool capture_run(aphi_conformance_local *a, uint64_t seed)
         return false;
     for (size_t i = 0; i < r->event_count; i++) {
         const aphi_recorded_event *e = &r->events[i];
-        sample *m = e->op == APHI_RECORDED_SEND ? find_sample(a, e->port, e->label) : NULL;
+        sample *m = e->op == APHI_ALTS_SEND ? find_sample(a, e->port, e->label) : NULL;
         if (m && !m->known) {
             m->known = true;
             memcpy(m->payload, e->payload, sizeof m->payload);
@@ -262,9 +262,7 @@ void aphi_conformance_local_report_crash(aphi_conformance_local *a)
     c->recording = a->failed_run;
     a->failed_run = (aphi_recording){0};
     c->sequence = 0;
-    char detail[sizeof c->recording.detail];
-    memcpy(detail, c->recording.detail, sizeof detail);
-    aphi_conformance_report(c, a->failure, -1, (aphi_event_id){0}, detail);
+    aphi_conformance_report(c, a->failure, -1, (aphi_event_id){0}, c->recording.detail);
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
@@ -284,7 +282,7 @@ typedef struct local_test { /* one event sequence of one component */
 static void force_event(local_test *t, const uint32_t *k)
 {
     aphi_conformance *c = t->c;
-    aphi_recorded_event e = {.op = (aphi_recorded_op)k[OP],
+    aphi_recorded_event e = {.op = (aphi_alts_op)k[OP],
                              .id = {c->threads[t->component], (uint32_t)c->forced_count + 1},
                              .label = c->labels[k[LABEL]]};
     if (k[OP] != APHI_ALTS_LOCAL) {
@@ -358,24 +356,25 @@ static void report_violation(const local_test *t, aphi_violation b, size_t index
 {
     aphi_conformance *c = t->c;
     uint16_t thread = c->threads[t->component];
-    char detail[sizeof c->recording.detail];
-    memcpy(detail, c->recording.detail, sizeof detail);
-    if (b == APHI_VIOLATION_ENDS)
-        snprintf(detail, sizeof detail, "the model waits forever there");
-    aphi_conformance_report(c, b, thread, (aphi_event_id){thread, (uint32_t)index}, detail);
+    aphi_conformance_report(c, b, thread, (aphi_event_id){thread, (uint32_t)index},
+                            b == APHI_VIOLATION_ENDS ? "the model waits forever there" : c->recording.detail);
+}
+
+static bool is_open(const aphi_conformance *c, uint32_t open, uint32_t open_count, uint32_t port, uint32_t label)
+{
+    for (uint32_t i = open; i < open + open_count; i++) {
+        const aphi_open_item *o = &c->recording.open_items[i];
+        if (o->port == c->ports[port] && (o->label == APHI_LABEL_ANY || o->label == c->labels[label]))
+            return true;
+    }
+    return false;
 }
 
 /* Returns true if the thread waits for the message of this event, whose payload is unknown. */
 static bool is_waiting_for(const local_test *t, const uint32_t *k)
 {
-    const aphi_conformance *c = t->c;
-    const aphi_thread_end *s = &c->recording.thread_ends[c->threads[t->component]];
-    for (uint32_t i = s->open; s->status == APHI_THREAD_RECEIVING && i < s->open + s->open_count; i++) {
-        const aphi_open_item *o = &c->recording.open_items[i];
-        if (o->port == c->ports[k[PORT]] && (o->label == APHI_LABEL_ANY || o->label == c->labels[k[LABEL]]))
-            return true;
-    }
-    return false;
+    const aphi_thread_end *s = &t->c->recording.thread_ends[t->c->threads[t->component]];
+    return s->status == APHI_THREAD_RECEIVING && is_open(t->c, s->open, s->open_count, k[PORT], k[LABEL]);
 }
 
 static void check_prefix(local_test *t)
@@ -439,17 +438,6 @@ static bool model_is_open(const local_test *t, uint32_t state, const uint32_t *m
     return false;
 }
 
-static bool program_is_open(const aphi_conformance *c, uint32_t open, uint32_t open_count, const uint32_t *message)
-{
-    for (uint32_t i = open; i < open + open_count; i++) {
-        const aphi_open_item *o = &c->recording.open_items[i];
-        if (o->port == c->ports[message[FROM_PORT]]
-            && (o->label == APHI_LABEL_ANY || o->label == c->labels[message[FROM_LABEL]]))
-            return true;
-    }
-    return false;
-}
-
 /* Sets model_races and program_races of a receive. The index after the last event stands for the receive in which the
  * thread waits forever. */
 static void find_race_sets(const local_test *t, const uint32_t *ready, size_t count, uint32_t receive)
@@ -465,7 +453,7 @@ static void find_race_sets(const local_test *t, const uint32_t *ready, size_t co
         aphi_race_message message = {{c->threads[o[SENDER]], 0}, c->ports[o[FROM_PORT]], c->labels[o[FROM_LABEL]]};
         if (o[AT_RECEIVE] == receive && model_is_open(t, state, o))
             aphi_race_set_add(&c->model_races, message);
-        if (o[AT_RECEIVE] == receive && program_is_open(c, open, open_count, o))
+        if (o[AT_RECEIVE] == receive && is_open(c, open, open_count, o[FROM_PORT], o[FROM_LABEL]))
             aphi_race_set_add(&c->program_races, message);
     }
 }

@@ -4,7 +4,7 @@
 #ifndef APHI_EXECUTE_PROGRAM_CAMPAIGN_H
 #define APHI_EXECUTE_PROGRAM_CAMPAIGN_H
 
-#include "execute/program_explore.h"
+#include "execute/program_run.h"
 
 #include <stdio.h>
 

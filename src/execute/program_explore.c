@@ -20,7 +20,7 @@
  * Cost:       a run of the program for each sequence and each blocked end. Memory: the forks of one run, and the events
  *             of the runs in which they were found.
  * Not done:   sharing with the search of models (explore.c), which can copy states and runs nothing twice. */
-#include "execute/program_explore.h"
+#include "execute/program_run.h"
 
 #include "base/memory.h"
 
@@ -58,11 +58,6 @@ typedef struct search {
     void *context;
     aphi_program_explore_stats *stats;
 } search;
-
-static bool is_same_event(aphi_event_id a, aphi_event_id b)
-{
-    return a.thread == b.thread && a.index == b.index;
-}
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
 
@@ -109,7 +104,7 @@ static void add_forks(search *s, const aphi_run_exclusion *ordered, size_t count
         memcpy(t->events, s->recording.events, bytes);
     for (size_t i = 0; i < s->recording.event_count; i++) {
         const aphi_recorded_event *e = &s->recording.events[i];
-        if (e->op != APHI_RECORDED_RECEIVE || !e->free)
+        if (e->op != APHI_ALTS_RECEIVE || !e->free)
             continue;
         add_fork(s, t, i, excluded, count);
         size_t kept = 0;
@@ -128,10 +123,10 @@ static void add_forks(search *s, const aphi_run_exclusion *ordered, size_t count
 static bool is_new_send(const fork_point *f, aphi_event_id send)
 {
     for (size_t i = 0; i < f->option_count; i++)
-        if (is_same_event(f->options[i].send, send))
+        if (aphi_event_id_equal(f->options[i].send, send))
             return false;
     for (size_t i = 0; i < f->excluded_count; i++)
-        if (f->excluded[i].thread == f->receive.thread && is_same_event(f->excluded[i].send, send))
+        if (f->excluded[i].thread == f->receive.thread && aphi_event_id_equal(f->excluded[i].send, send))
             return false;
     return true;
 }
@@ -139,7 +134,7 @@ static bool is_new_send(const fork_point *f, aphi_event_id send)
 static void mark_if_raced(search *s, fork_point *f)
 {
     size_t i = f->prefix_count;
-    while (i < s->recording.event_count && !is_same_event(s->recording.events[i].id, f->receive))
+    while (i < s->recording.event_count && !aphi_event_id_equal(s->recording.events[i].id, f->receive))
         i++;
     if (i == s->recording.event_count)
         return;
@@ -182,11 +177,11 @@ static aphi_program_explore_result run_program(search *s, const aphi_run_exclusi
 static void force_option(search *s, const fork_point *f, const aphi_available_message *o)
 {
     aphi_recorded_event e = {
-        .op = APHI_RECORDED_SEND, .sync = o->sync, .id = o->send, .port = o->port, .label = o->label};
+        .op = APHI_ALTS_SEND, .sync = o->sync, .id = o->send, .port = o->port, .label = o->label};
     e.peer = f->receive;
     if (o->sync)
         s->forced[s->run_options.forced_count++] = e;
-    e.op = APHI_RECORDED_RECEIVE;
+    e.op = APHI_ALTS_RECEIVE;
     e.id = f->receive;
     e.peer = o->send;
     s->forced[s->run_options.forced_count++] = e;

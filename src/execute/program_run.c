@@ -117,7 +117,7 @@ static bool parse_port(aphi_layout *c, const char *line)
         return false;
     for (unsigned i = 0; i < 3; i++)
         if (!strcmp(medium, mediums[i])) {
-            aphi_layout_add_port(c, name, (uint16_t)owner, (aphi_layout_medium)i, capacity);
+            aphi_layout_add_port(c, name, (uint16_t)owner, (aphi_medium)i, capacity);
             return true;
         }
     return false;
@@ -267,7 +267,7 @@ static bool parse_event(aphi_program *p, aphi_recording *r, uint32_t *counts, co
     APHI_RESERVE(r->events, r->event_capacity, r->event_count + 1);
     aphi_recorded_event *e = &r->events[r->event_count++];
     *e = (aphi_recorded_event){
-        .op = (aphi_recorded_op)(strchr(ops, op) - ops),
+        .op = (aphi_alts_op)(strchr(ops, op) - ops),
         .sync = sync,
         .free = free,
         .id = {(uint16_t)thread, ++counts[thread]},

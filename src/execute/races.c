@@ -16,7 +16,7 @@
 #include "execute/recording.h"
 
 #include "base/memory.h"
-#include "explore/queue_order.h"
+#include "explore/sequence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void join_clock(const finder *f, uint32_t *to, const uint32_t *from)
 static race_send *find_send(const finder *f, aphi_event_id id)
 {
     for (size_t i = f->send_count; i-- > 0;)
-        if (f->sends[i].id.thread == id.thread && f->sends[i].id.index == id.index)
+        if (aphi_event_id_equal(f->sends[i].id, id))
             return &f->sends[i];
     return NULL;
 }
@@ -89,7 +89,7 @@ static void join_freed_room(finder *f, const aphi_recorded_event *e, uint32_t *c
         sent += f->sends[i].id.thread == e->id.thread && f->sends[i].port == e->port && !f->sends[i].sync;
     for (size_t i = 0; freed + capacity < sent + 1 && &f->recording->events[i] < e; i++) {
         const aphi_recorded_event *r = &f->recording->events[i];
-        if (r->op == APHI_RECORDED_RECEIVE && r->port == e->port && !r->sync && r->peer.thread == e->id.thread
+        if (r->op == APHI_ALTS_RECEIVE && r->port == e->port && !r->sync && r->peer.thread == e->id.thread
             && ++freed + capacity == sent + 1) {
             join_clock(f, clock, clock_of(f, i));
             f->freed_by[e - f->recording->events] = r->id.index;
@@ -111,10 +111,10 @@ static void compute_clocks(finder *f)
         clock[e->id.thread] = e->id.index;
         f->last[e->id.thread] = clock;
         f->events_of[e->id.thread] = e->id.index;
-        if (e->op == APHI_RECORDED_SEND) {
+        if (e->op == APHI_ALTS_SEND) {
             join_freed_room(f, e, clock);
             add_send(f, e, before, clock);
-        } else if (e->op == APHI_RECORDED_RECEIVE) {
+        } else if (e->op == APHI_ALTS_RECEIVE) {
             race_send *o = find_send(f, e->peer);
             if (o) {
                 join_clock(f, clock, o->clock);
@@ -167,37 +167,31 @@ static bool is_caused_by(const uint32_t *clock, aphi_event_id id)
     return clock && clock[id.thread] >= id.index;
 }
 
-static void join_causes(const finder *f, const uint32_t *clock, uint32_t *happened)
-{
-    for (size_t i = 0; clock && i < f->layout->thread_count; i++)
-        happened[i] = clock[i] > happened[i] ? clock[i] : happened[i];
-}
-
 /* Returns true if the message can be first in a shared queue when its receiver reaches r. */
 static bool can_lead(const finder *f, size_t r, const race_send *o)
 {
     uint32_t happened[APHI_LAYOUT_THREADS_MAX] = {0};
-    join_causes(f, o->sync ? o->before : o->clock, happened);
+    join_clock(f, happened, o->sync ? o->before : o->clock);
     happened[o->id.thread] = o->id.index - 1;
-    join_causes(f, f->before[r], happened);
+    join_clock(f, happened, f->before[r]);
     return aphi_queue_order_can_lead(&f->order, happened, o->id.thread, o->id.index - 1, o->port);
 }
 
 /* Condition 4 above. */
 static bool is_deliverable(const finder *f, size_t r, const race_send *o)
 {
-    aphi_layout_medium medium = f->layout->ports[o->port].medium;
-    if (medium == APHI_LAYOUT_UNORDERED)
+    aphi_medium medium = f->layout->ports[o->port].medium;
+    if (medium == APHI_MEDIUM_UNORDERED)
         return true;
     if (o->earlier_received >= f->recording->events[r].id.index)
         return false;
-    return medium != APHI_LAYOUT_PORT || can_lead(f, r, o);
+    return medium != APHI_MEDIUM_PORT || can_lead(f, r, o);
 }
 
 static bool is_race(const finder *f, size_t event, const race_send *o)
 {
     const aphi_recorded_event *r = &f->recording->events[event];
-    if (o->id.thread == r->peer.thread && o->id.index == r->peer.index)
+    if (aphi_event_id_equal(o->id, r->peer))
         return false;
     return f->layout->ports[o->port].owner == r->id.thread && o->received > r->id.index && is_open(f->recording, r, o)
         && !is_caused_by(o->sync ? o->before : o->clock, r->id) && is_deliverable(f, event, o);
@@ -205,7 +199,7 @@ static bool is_race(const finder *f, size_t event, const race_send *o)
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-/* Converts the events for queue_order.h, thread by thread. */
+/* Converts the events for queue_order.c, thread by thread. */
 static void build_queue_order(finder *f)
 {
     const aphi_recording *r = f->recording;
@@ -216,14 +210,11 @@ static void build_queue_order(finder *f)
     for (size_t i = 0; i < threads; i++)
         f->first[i + 1] = f->first[i] + (uint32_t)f->events_of[i];
     for (size_t i = 0; i < f->layout->port_count; i++)
-        f->shared[i] = f->layout->ports[i].medium == APHI_LAYOUT_PORT;
+        f->shared[i] = f->layout->ports[i].medium == APHI_MEDIUM_PORT;
     for (size_t i = 0; i < r->event_count; i++) {
         const aphi_recorded_event *e = &r->events[i];
-        static const uint8_t ops[] = {[APHI_RECORDED_SEND] = APHI_ALTS_SEND,
-                                      [APHI_RECORDED_RECEIVE] = APHI_ALTS_RECEIVE,
-                                      [APHI_RECORDED_LOCAL] = APHI_ALTS_LOCAL};
         f->queue_events[f->first[e->id.thread] + e->id.index - 1] =
-            (aphi_event){.op = ops[e->op], .sync = e->sync, .port = e->port, .matched = e->peer.index > 0,
+            (aphi_event){.op = (uint8_t)e->op, .sync = e->sync, .port = e->port, .matched = e->peer.index > 0,
                          .peer = e->peer.thread, .peer_index = e->peer.index - 1, .freed_by = f->freed_by[i]};
     }
     f->order = (aphi_queue_order){.thread_count = threads, .port_count = f->layout->port_count, .first = f->first,
@@ -253,7 +244,7 @@ void aphi_races_find(const aphi_layout *c, const aphi_recording *r, aphi_races *
     APHI_RESERVE(races->first, races->first_capacity, r->event_count + 1);
     for (size_t i = 0; i < r->event_count; i++) {
         races->first[i] = (uint32_t)races->send_count;
-        for (size_t k = 0; k < f.send_count && r->events[i].op == APHI_RECORDED_RECEIVE; k++)
+        for (size_t k = 0; k < f.send_count && r->events[i].op == APHI_ALTS_RECEIVE; k++)
             if (is_race(&f, i, &f.sends[k]))
                 APHI_PUSH(races->sends, races->send_count, races->send_capacity, f.sends[k].id);
     }

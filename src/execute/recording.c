@@ -39,7 +39,7 @@ void aphi_layout_add_thread(aphi_layout *c, const char *name)
     APHI_PUSH(c->threads, c->thread_count, c->thread_capacity, copy_string(name));
 }
 
-void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi_layout_medium medium,
+void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi_medium medium,
                           uint32_t capacity)
 {
     APHI_PUSH(c->ports, c->port_count, c->port_capacity,
@@ -104,13 +104,20 @@ static const aphi_recorded_event *next_event_of(const aphi_recording *r, size_t 
     return NULL;
 }
 
+const aphi_recorded_event *aphi_recorded_event_find(const aphi_recorded_event *events, size_t count, aphi_event_id id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (aphi_event_id_equal(events[i].id, id))
+            return &events[i];
+    return NULL;
+}
+
 static bool is_same_event(const aphi_recorded_event *a, const aphi_recorded_event *b)
 {
     if (a->op != b->op || a->label != b->label)
         return false;
-    return a->op == APHI_RECORDED_LOCAL
-        || (a->sync == b->sync && a->port == b->port && a->peer.thread == b->peer.thread
-            && a->peer.index == b->peer.index);
+    return a->op == APHI_ALTS_LOCAL
+        || (a->sync == b->sync && a->port == b->port && aphi_event_id_equal(a->peer, b->peer));
 }
 
 bool aphi_recording_equal(const aphi_layout *c, const aphi_recording *a, const aphi_recording *b)
@@ -179,17 +186,17 @@ static void write_event(const aphi_layout *c, const aphi_recording *r, const aph
 {
     static const char *const names[] = {"send", "receive", "local"};
     aphi_buffer_format(out, "{\"op\":\"%s\"", names[e->op]);
-    if (e->op != APHI_RECORDED_LOCAL) {
+    if (e->op != APHI_ALTS_LOCAL) {
         aphi_buffer_format(out, ",\"sync\":%s", e->sync ? "true" : "false");
         write_field(out, "port", c->ports[e->port].name);
     }
     write_field(out, "label", c->labels[e->label]);
-    if (e->op != APHI_RECORDED_LOCAL) {
+    if (e->op != APHI_ALTS_LOCAL) {
         write_field(out, "peer", c->threads[e->peer.thread]);
         if (e->peer.index)
             aphi_buffer_format(out, ",\"peer_index\":%" PRIu32, e->peer.index);
     }
-    if (e->op == APHI_RECORDED_RECEIVE) {
+    if (e->op == APHI_ALTS_RECEIVE) {
         write_open(c, r, e->open, e->open_count, out);
         if (races)
             write_races(c, races, (size_t)(e - r->events), out);
@@ -268,7 +275,7 @@ static bool read_peer(const reader *g, aph_value event, aphi_recorded_event *e)
         return fail_event(g, "sync is neither true nor false");
     if (index && (!aph_is_int(index) || aph_int_of(index) < 1 || aph_int_of(index) > UINT32_MAX))
         return fail_event(g, "peer_index is not a number from 1");
-    if (e->op == APHI_RECORDED_RECEIVE ? g->layout->ports[port].owner != g->thread
+    if (e->op == APHI_ALTS_RECEIVE ? g->layout->ports[port].owner != g->thread
         : g->layout->ports[port].owner != peer)
         return fail_event(g, "the port belongs to another thread");
     e->port = (uint16_t)port;
@@ -288,14 +295,14 @@ static bool read_event(const reader *g, aph_value event)
         return fail_event(g, "the label is not 1 to 31 characters without blanks");
     e.label = aphi_layout_label(g->layout, label);
     if (!strcmp(op, "local"))
-        e.op = APHI_RECORDED_LOCAL;
+        e.op = APHI_ALTS_LOCAL;
     else if (!strcmp(op, "send"))
-        e.op = APHI_RECORDED_SEND;
+        e.op = APHI_ALTS_SEND;
     else if (!strcmp(op, "receive"))
-        e.op = APHI_RECORDED_RECEIVE;
+        e.op = APHI_ALTS_RECEIVE;
     else
         return fail_event(g, "op is not send, receive or local");
-    if (e.op != APHI_RECORDED_LOCAL && !read_peer(g, event, &e))
+    if (e.op != APHI_ALTS_LOCAL && !read_peer(g, event, &e))
         return false;
     APHI_PUSH(g->to->events, g->to->event_count, g->to->event_capacity, e);
     return true;

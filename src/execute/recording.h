@@ -7,22 +7,17 @@
 #ifndef APHI_EXECUTE_RECORDING_H
 #define APHI_EXECUTE_RECORDING_H
 
+#include "alts/alts.h"
 #include "base/buffer.h"
 
 #include <antiphon/value.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum { APHI_LAYOUT_THREADS_MAX = 64, APHI_LABEL_ANY = 0 };
-
-typedef enum aphi_layout_medium { APHI_LAYOUT_PAIR, APHI_LAYOUT_PORT, APHI_LAYOUT_UNORDERED } aphi_layout_medium;
 
 typedef struct aphi_layout_port {
     char *name;
     uint16_t owner;
-    aphi_layout_medium medium;
+    aphi_medium medium;
     uint32_t capacity; /* 0: no limit */
 } aphi_layout_port;
 
@@ -36,7 +31,7 @@ typedef struct aphi_layout {
 
 void aphi_layout_free(aphi_layout *c);
 void aphi_layout_add_thread(aphi_layout *c, const char *name);
-void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi_layout_medium medium,
+void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi_medium medium,
                           uint32_t capacity);
 uint32_t aphi_layout_label(aphi_layout *c, const char *label); /* adds it if it is new */
 size_t aphi_layout_thread_named(const aphi_layout *c, const char *name); /* SIZE_MAX if unknown */
@@ -44,12 +39,15 @@ size_t aphi_layout_port_named(const aphi_layout *c, const char *name);
 
 /* ---- recordings -------------------------------------------------------------------------------------------------- */
 
-typedef enum aphi_recorded_op { APHI_RECORDED_SEND, APHI_RECORDED_RECEIVE, APHI_RECORDED_LOCAL } aphi_recorded_op;
-
 typedef struct aphi_event_id { /* index 0: none */
     uint16_t thread;
     uint32_t index;
 } aphi_event_id;
+
+static inline bool aphi_event_id_equal(aphi_event_id a, aphi_event_id b)
+{
+    return a.thread == b.thread && a.index == b.index;
+}
 
 typedef struct aphi_open_item { /* of the OpenList of a receive */
     uint16_t port;
@@ -64,7 +62,7 @@ typedef struct aphi_available_message { /* a message that could have been receiv
 } aphi_available_message;
 
 typedef struct aphi_recorded_event {
-    aphi_recorded_op op;
+    aphi_alts_op op;
     bool sync, free;                     /* free: not forced */
     aphi_event_id id;
     uint16_t port;
@@ -74,6 +72,9 @@ typedef struct aphi_recorded_event {
     uint32_t available, available_count; /* of a free receive, in available */
     unsigned char payload[16];
 } aphi_recorded_event;
+
+/* Returns the event with this id, or NULL. */
+const aphi_recorded_event *aphi_recorded_event_find(const aphi_recorded_event *events, size_t count, aphi_event_id id);
 
 typedef enum aphi_thread_status { /* at the end of a run */
     APHI_THREAD_RUNNING,

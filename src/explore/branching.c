@@ -7,10 +7,9 @@
  *             Both use an overapproximation of the messages that components may still send.
  * Invariants: the picked receiver depends on the current state alone, not on the path to it (except with ports that
  *             have one queue for all senders). */
-#include "explore/branching.h"
+#include "explore/explore_state.h"
 
 #include "base/memory.h"
-#include "explore/shared_queue.h"
 
 /* ---- possible future messages ------------------------------------------------------------------------------------ */
 

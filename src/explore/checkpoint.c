@@ -5,7 +5,7 @@
  * Text: a header with the fingerprint of the model and the counts, then a line of choices for each branch. An empty
  *       line
  * is the whole tree. */
-#include "explore/checkpoint.h"
+#include "explore/spill_queue.h"
 
 #include "base/memory.h"
 

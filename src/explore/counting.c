@@ -13,7 +13,7 @@
 #include "explore/counting.h"
 
 #include "base/memory.h"
-#include "explore/branching.h"
+#include "explore/explore_state.h"
 #include "base/intern.h"
 
 #include <stdlib.h>

@@ -26,7 +26,7 @@
 #include "explore/explore.h"
 
 #include "base/memory.h"
-#include "explore/branching.h"
+#include "explore/explore_state.h"
 
 #include <stdlib.h>
 #include <string.h>

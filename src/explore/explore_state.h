@@ -54,4 +54,36 @@ void aphi_explore_state_sleep(aphi_explore_state *run, unsigned receiver);
 /* Returns true if that slot of an unordered channel has a message that the receiver can take. */
 bool aphi_explore_state_accepts(const aphi_explore_state *run, unsigned receiver, unsigned channel, unsigned slot);
 
+/* ---- forks ------------------------------------------------------------------------------------------------------- */
+
+enum { APHI_CHOICE_LATER = UINT16_MAX };
+
+typedef struct aphi_choice {
+    uint16_t channel; /* or APHI_CHOICE_LATER: the present messages sleep, and it takes a later one */
+    uint16_t slot;
+} aphi_choice;
+
+typedef struct aphi_choices {
+    aphi_choice *list;
+    size_t count, capacity;
+} aphi_choices;
+
+typedef enum aphi_branching_result {
+    APHI_BRANCHING_FORK,
+    APHI_BRANCHING_SEQUENCE, /* a complete run */
+    APHI_BRANCHING_BLOCKED,  /* a dead end: a sleeping receiver cannot be woken */
+} aphi_branching_result;
+
+/* Runs to the next fork, or to the end. At a fork, sets *receiver and appends its choices to *all. */
+aphi_branching_result aphi_branching_run_to_fork(aphi_explore_state *run, aphi_choices *all, unsigned *receiver);
+void aphi_branching_apply(aphi_explore_state *run, unsigned receiver, aphi_choice choice);
+
+/* ---- ports with one queue for all senders ------------------------------------------------------------------------ */
+
+/* Updates the candidates from such ports. */
+void aphi_shared_queue_refresh(aphi_explore_state *run);
+/* Precondition: only sleeping receivers have candidates. Returns true if all of them can be stuck, each behind a
+ * message that it does not receive; false if at least one can still take a message that sleeps. */
+bool aphi_shared_queue_stuck(aphi_explore_state *run);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * forbidden_states.c - combinations of component states that no sequence may reach. */
-#include "explore/forbidden_states.h"
+#include "explore/properties.h"
 
 #include "base/memory.h"
 

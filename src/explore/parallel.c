@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "explore/checkpoint.h"
+#include "explore/spill_queue.h"
 
 #include <errno.h>
 #include <pthread.h>

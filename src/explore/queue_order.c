@@ -11,7 +11,7 @@
  *             begins, for which there must be room. A synchronous message is in the queue from the beginning of its
  *             send until it is received.
  * Cost:       at most events times threads. */
-#include "explore/queue_order.h"
+#include "explore/sequence.h"
 
 #include "base/memory.h"
 

@@ -11,7 +11,6 @@
 #include "explore/sequence.h"
 
 #include "base/memory.h"
-#include "explore/queue_order.h"
 
 #include <stdlib.h>
 #include <string.h>

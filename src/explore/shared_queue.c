@@ -11,7 +11,7 @@
  * Invariants: the order of all events so far has no cycles
  * Cost:       a walk over the run so far for each pair of messages at the fronts of a port. Models without such ports
  *             pay nothing. */
-#include "explore/shared_queue.h"
+#include "explore/explore_state.h"
 
 #include "base/memory.h"
 

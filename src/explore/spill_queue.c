@@ -14,7 +14,6 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@ typedef struct block_footer {
 
 void aphi_spill_queue_open(aphi_spill_queue *s, size_t bytes_max)
 {
-    *s = (aphi_spill_queue){.bytes_max = bytes_max, .file = -1};
+    *s = (aphi_spill_queue){.bytes_max = bytes_max};
 }
 
 void aphi_spill_queue_close(aphi_spill_queue *s)
@@ -33,8 +32,8 @@ void aphi_spill_queue_close(aphi_spill_queue *s)
     for (size_t i = 0; i < s->count; i++)
         free(s->list[i].choices);
     free(s->list);
-    if (s->file >= 0)
-        close(s->file);
+    if (s->file)
+        fclose(s->file);
     aphi_spill_queue_open(s, 0);
 }
 
@@ -54,45 +53,25 @@ static bool open_file(aphi_spill_queue *s)
 {
     const char *folder = getenv("TMPDIR");
     aphi_buffer name = {0};
-    if (s->file >= 0)
+    if (s->file)
         return true;
     aphi_buffer_format(&name, "%s/antiphon-pending-XXXXXX", folder && *folder ? folder : "/tmp");
-    char *path = aphi_buffer_text(&name);
-    s->file = mkstemp(path);
-    if (s->file >= 0)
-        unlink(path);
-    free(path);
-    return s->file >= 0;
+    int fd = mkstemp(aphi_buffer_text(&name));
+    if (fd >= 0)
+        unlink(name.data);
+    s->file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+    aphi_buffer_free(&name);
+    return s->file;
 }
 
-static bool write_at(int file, const char *bytes, size_t n, uint64_t at)
+static bool write_at(FILE *file, const char *bytes, size_t n, uint64_t at)
 {
-    while (n) {
-        ssize_t written = pwrite(file, bytes, n, (off_t)at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        n -= (size_t)written;
-        at += (uint64_t)written;
-    }
-    return true;
+    return !fseeko(file, (off_t)at, SEEK_SET) && fwrite(bytes, 1, n, file) == n && !fflush(file);
 }
 
-static bool read_at(int file, void *to, size_t n, uint64_t at)
+static bool read_at(FILE *file, void *to, size_t n, uint64_t at)
 {
-    for (char *bytes = to; n;) {
-        ssize_t got = pread(file, bytes, n, (off_t)at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        bytes += got;
-        n -= (size_t)got;
-        at += (uint64_t)got;
-    }
-    return true;
+    return !fseeko(file, (off_t)at, SEEK_SET) && fread(to, 1, n, file) == n;
 }
 
 /* Writes the older half of the list to the file. */
@@ -111,7 +90,7 @@ static bool spill_half(aphi_spill_queue *s)
     }
     block_footer footer = {half, block.n};
     aphi_buffer_add(&block, &footer, sizeof footer);
-    bool written = write_at(s->file, (const char *)block.data, block.n, s->file_size);
+    bool written = write_at(s->file, block.data, block.n, s->file_size);
     if (written) {
         s->file_size += block.n;
         s->in_file += half;
@@ -167,7 +146,7 @@ static bool load_block(aphi_spill_queue *s)
     s->in_file -= footer.branches;
     s->file_size -= footer.bytes + sizeof footer;
     free(block);
-    return ftruncate(s->file, (off_t)s->file_size) == 0;
+    return ftruncate(fileno(s->file), (off_t)s->file_size) == 0;
 }
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */

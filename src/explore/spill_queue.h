@@ -6,6 +6,8 @@
 
 #include "explore/explore.h"
 
+#include <stdio.h>
+
 typedef struct aphi_spill_queue {
     aphi_branch *list;       /* in memory; the newest is last */
     size_t count, capacity;
@@ -13,7 +15,7 @@ typedef struct aphi_spill_queue {
     size_t bytes, bytes_max; /* of the list; bytes_max 0: no limit */
     size_t in_file;          /* number of branches in the file */
     size_t spilled;          /* number of branches ever written to it */
-    int file;                /* -1: none yet */
+    FILE *file;              /* NULL: none yet */
     uint64_t file_size;
 } aphi_spill_queue;
 
@@ -29,5 +31,17 @@ bool aphi_spill_queue_take_oldest(aphi_spill_queue *s, aphi_branch *branch);
 /* Visits all, those in the file first. Returns false if the file cannot be read. */
 bool aphi_spill_queue_each(const aphi_spill_queue *s, void (*visit)(void *context, const aphi_branch *branch),
                            void *context);
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+/* Identifies the model of a checkpoint. All processes of a distributed search must have the same. */
+uint64_t aphi_checkpoint_fingerprint(const aphi_compiled_model *model);
+/* Replaces the file atomically. Returns false with the reason in `why`. */
+bool aphi_checkpoint_write(const char *path, const aphi_compiled_model *model, const aphi_explore_stats *stats,
+                           const aphi_spill_queue *pending, char *why, size_t size);
+/* Reads the counts, and adds the branches to *pending. Returns false with the reason in `why` if the file cannot be
+ * read, is damaged, or belongs to another model. */
+bool aphi_checkpoint_read(const char *path, const aphi_compiled_model *model, aphi_explore_stats *stats,
+                          aphi_spill_queue *pending, char *why, size_t size);
 
 #endif

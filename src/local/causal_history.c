@@ -14,7 +14,7 @@
 #include "local/causal_history.h"
 
 #include "base/memory.h"
-#include "explore/queue_order.h"
+#include "explore/sequence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -286,7 +286,7 @@ void aphi_causal_history_clear_clock(aphi_causal_history *h, uint32_t *record, s
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-/* Converts the recorded events for queue_order.h; all are recorded. */
+/* Converts the recorded events for queue_order.c; all are recorded. */
 static aphi_queue_order build_queue_order(const aphi_causal_history *h, const uint32_t *record)
 {
     const aphi_reduced_model *g = h->model;

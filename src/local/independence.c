@@ -19,7 +19,7 @@
  *             The environment is overapproximated: it may send any message that a sender ever sends on a channel, as
  *             often as the sender can still send there. Components are acyclic, so the game ends; results are memoized.
  * Cost:       at most the states of a cluster times its steps; a lost game usually ends early. */
-#include "local/independence.h"
+#include "local/state_space.h"
 
 #include "base/memory.h"
 

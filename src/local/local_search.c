@@ -19,7 +19,6 @@
 #include "local/local_search.h"
 
 #include "base/memory.h"
-#include "local/independence.h"
 #include "local/state_space.h"
 #include "local/sequence_dfa.h"
 

@@ -74,4 +74,17 @@ void aphi_state_space_find_enablers(aphi_state_space *sp, const uint32_t *v);
 /* The agents that may still move while those of `frozen` do not, if those of `from` can move first. */
 uint64_t aphi_state_space_movable(const aphi_state_space *sp, uint64_t from, uint64_t frozen);
 
+/* ---- independent steps ------------------------------------------------------------------------------------------- */
+
+/* Components that communicate mostly with each other form a cluster. A step of a cluster is checked against everything
+ * that the environment may still do to the cluster. If taking the step first always leads to the same state with the
+ * same messages sent, no later, then the search need not follow any other step. */
+typedef struct aphi_independence aphi_independence;
+
+/* Not for state spaces with races. The state space must outlive the result. */
+aphi_independence *aphi_independence_open(aphi_state_space *space);
+void aphi_independence_close(aphi_independence *k);
+/* Returns true if the step, which is enabled in state v, is independent. Overwrites the list of steps of the space. */
+bool aphi_independence_check(aphi_independence *k, const uint32_t *v, const aphi_space_step *step);
+
 #endif

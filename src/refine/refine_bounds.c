@@ -5,7 +5,7 @@
  * Idea:       one client with one message comes first, so that the first failure is small. The generator of the
  *             specification makes the requests: the same for the same seed. For small bounds, further sets of requests
  *             are tried: other contents may show other behaviours. Beyond the bounds, schedules are random. */
-#include "refine/refine_bounds.h"
+#include "refine/refinement.h"
 
 #include "base/memory.h"
 #include "generate/generator.h"

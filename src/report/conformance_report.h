@@ -4,7 +4,7 @@
 #ifndef APHI_REPORT_CONFORMANCE_REPORT_H
 #define APHI_REPORT_CONFORMANCE_REPORT_H
 
-#include "execute/conformance_campaign.h"
+#include "execute/conformance.h"
 #include "report/terminal.h"
 
 void aphi_conformance_report_text(aphi_buffer *out, const aphi_conformance_campaign *r, const aphi_terminal *terminal);

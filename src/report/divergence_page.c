@@ -32,7 +32,7 @@ typedef struct side {
 static char *label_of(const side *s, const aphi_recorded_event *e)
 {
     aphi_buffer out = {0};
-    if (e->op != APHI_RECORDED_LOCAL)
+    if (e->op != APHI_ALTS_LOCAL)
         aphi_buffer_format(&out, "%s ", s->cast->ports[e->port].name);
     aphi_buffer_str(&out, s->cast->labels[e->label]);
     return aphi_buffer_text(&out);
@@ -40,7 +40,7 @@ static char *label_of(const side *s, const aphi_recorded_event *e)
 
 static bool is_differing(const side *s, const aphi_recorded_event *e)
 {
-    return s->d->id.index && e->id.thread == s->d->id.thread && e->id.index == s->d->id.index;
+    return s->d->id.index && aphi_event_id_equal(e->id, s->d->id);
 }
 
 /* The note at the differing event. */
@@ -68,11 +68,8 @@ static void add_end(side *s)
 {
     aphi_event_id at = s->d->id;
     aphi_buffer out = {0};
-    if (!at.index)
+    if (!at.index || aphi_recorded_event_find(s->events, s->count, at))
         return;
-    for (size_t i = 0; i < s->count; i++)
-        if (is_differing(s, &s->events[i]))
-            return;
     const char *does = strstr(s->d->detail, ", the program ");
     aphi_buffer_format(&out, "%s, event %u: ", s->cast->threads[at.thread], at.index);
     if (s->is_model)
@@ -84,19 +81,11 @@ static void add_end(side *s)
 
 /* ---- the diagram ------------------------------------------------------------------------------------------------- */
 
-static size_t find_event(const side *s, aphi_event_id at)
-{
-    for (size_t i = 0; at.index && i < s->count; i++)
-        if (s->events[i].id.thread == at.thread && s->events[i].id.index == at.index)
-            return i;
-    return SIZE_MAX;
-}
-
-static aphi_swimlanes_event *add_event(side *s, size_t lane, aphi_swimlanes_kind kind, const aphi_recorded_event *e)
+static aphi_swimlanes_event *add_event(side *s, size_t lane, aphi_alts_op kind, const aphi_recorded_event *e)
 {
     aphi_swimlanes_event *to = &s->drawn[s->drawn_count++];
     *to = (aphi_swimlanes_event){.lane = lane, .kind = kind, .partner = APHI_SWIMLANES_NONE,
-                                 .after = APHI_SWIMLANES_NONE, .sync = e->op != APHI_RECORDED_LOCAL && e->sync,
+                                 .after = APHI_SWIMLANES_NONE, .sync = e->op != APHI_ALTS_LOCAL && e->sync,
                                  .label = label_of(s, e)};
     return to;
 }
@@ -104,33 +93,30 @@ static aphi_swimlanes_event *add_event(side *s, size_t lane, aphi_swimlanes_kind
 /* Adds the driver's end of the message of the last event. */
 static void add_driver(side *s, const aphi_recorded_event *e)
 {
-    bool sends = e->op == APHI_RECORDED_SEND;
+    bool sends = e->op == APHI_ALTS_SEND;
     size_t own = s->drawn_count - 1;
-    add_event(s, e->peer.thread, sends ? APHI_SWIMLANES_RECEIVE : APHI_SWIMLANES_SEND, e)->partner = own;
+    add_event(s, e->peer.thread, sends ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND, e)->partner = own;
     s->drawn[own].partner = s->drawn_count - 1;
 }
 
 static void add_events(side *s)
 {
-    static const aphi_swimlanes_kind kinds[] = {[APHI_RECORDED_SEND] = APHI_SWIMLANES_SEND,
-                                                [APHI_RECORDED_RECEIVE] = APHI_SWIMLANES_RECEIVE,
-                                                [APHI_RECORDED_LOCAL] = APHI_SWIMLANES_LOCAL};
     for (size_t i = 0; i < s->count; i++) {
         const aphi_recorded_event *e = &s->events[i];
         s->place[i] = s->drawn_count;
-        aphi_swimlanes_event *to = add_event(s, e->id.thread, kinds[e->op], e);
+        aphi_swimlanes_event *to = add_event(s, e->id.thread, e->op, e);
         if (is_differing(s, e)) {
             to->mark = APHI_SWIMLANES_WRONG;
             to->note = note_of(s);
             s->remark = remark_of(s, to->note);
         }
-        if (s->d->local_thread >= 0 && e->op != APHI_RECORDED_LOCAL)
+        if (s->d->local_thread >= 0 && e->op != APHI_ALTS_LOCAL)
             add_driver(s, e);
     }
     for (size_t i = 0; i < s->count && s->d->local_thread < 0; i++) {
-        size_t partner = s->events[i].op == APHI_RECORDED_LOCAL ? SIZE_MAX : find_event(s, s->events[i].peer);
-        if (partner != SIZE_MAX)
-            s->drawn[s->place[i]].partner = s->place[partner];
+        const aphi_recorded_event *e = &s->events[i], *peer = aphi_recorded_event_find(s->events, s->count, e->peer);
+        if (e->op != APHI_ALTS_LOCAL && peer)
+            s->drawn[s->place[i]].partner = s->place[peer - s->events];
     }
 }
 

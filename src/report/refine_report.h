@@ -4,7 +4,7 @@
 #ifndef APHI_REPORT_REFINE_REPORT_H
 #define APHI_REPORT_REFINE_REPORT_H
 
-#include "refine/refine_bounds.h"
+#include "refine/refinement.h"
 #include "report/terminal.h"
 
 typedef struct aphi_refine_report {

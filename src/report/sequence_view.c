@@ -187,10 +187,7 @@ static aphi_swimlanes_event event_of(const aphi_sequence_view *k, aphi_sequence 
                                      size_t wrong)
 {
     const aphi_event *e = &s->events[s->first[t] + i];
-    static const aphi_swimlanes_kind kinds[] = {[APHI_ALTS_SEND] = APHI_SWIMLANES_SEND,
-                                                [APHI_ALTS_RECEIVE] = APHI_SWIMLANES_RECEIVE,
-                                                [APHI_ALTS_LOCAL] = APHI_SWIMLANES_LOCAL};
-    aphi_swimlanes_event out = {.lane = t, .kind = kinds[e->op], .sync = e->sync, .partner = APHI_SWIMLANES_NONE,
+    aphi_swimlanes_event out = {.lane = t, .kind = e->op, .sync = e->sync, .partner = APHI_SWIMLANES_NONE,
                                 .after = APHI_SWIMLANES_NONE, .label = label_of(k, t, e), .note = note_of(k, s, t, i)};
     if (e->op != APHI_ALTS_LOCAL && e->matched)
         out.partner = s->first[e->peer] + e->peer_index;

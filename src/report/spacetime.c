@@ -42,11 +42,11 @@ typedef struct drawing {
 static void put_event_text(aphi_buffer *out, const aphi_layout *c, const aphi_recorded_event *e)
 {
     static const char *const names[] = {"send", "receive", "local event"};
-    if (e->op == APHI_RECORDED_LOCAL)
+    if (e->op == APHI_ALTS_LOCAL)
         aphi_buffer_format(out, "%s %s", names[e->op], c->labels[e->label]);
     else
         aphi_buffer_format(out, "%s%s %s %s %s %s", e->sync ? "synchronous " : "", names[e->op],
-                           c->ports[e->port].name, c->labels[e->label], e->op == APHI_RECORDED_SEND ? "to" : "from",
+                           c->ports[e->port].name, c->labels[e->label], e->op == APHI_ALTS_SEND ? "to" : "from",
                            c->threads[e->peer.thread]);
 }
 
@@ -73,7 +73,7 @@ static void put_place(const drawing *w, aphi_event_id at)
 static void put_words(const drawing *w, const aphi_recorded_event *e)
 {
     const aphi_layout *c = w->cast;
-    if (e->op == APHI_RECORDED_RECEIVE) {
+    if (e->op == APHI_ALTS_RECEIVE) {
         put_place(w, e->peer);
         aphi_buffer_str(w->out, e->sync ? " passes" : "'s message");
         aphi_buffer_format(w->out, " %s %s %s ", c->ports[e->port].name, c->labels[e->label],
@@ -81,7 +81,7 @@ static void put_words(const drawing *w, const aphi_recorded_event *e)
         put_place(w, e->id);
     } else {
         put_place(w, e->id);
-        if (e->op == APHI_RECORDED_LOCAL)
+        if (e->op == APHI_ALTS_LOCAL)
             aphi_buffer_format(w->out, " %s", c->labels[e->label]);
         else
             aphi_buffer_format(w->out, " %s %s %s to %s", e->sync ? "passes" : "sends", c->ports[e->port].name,
@@ -90,11 +90,6 @@ static void put_words(const drawing *w, const aphi_recorded_event *e)
 }
 
 /* ---- choice of rows ---------------------------------------------------------------------------------------------- */
-
-static bool is_at(const aphi_recorded_event *e, aphi_event_id at)
-{
-    return e->id.thread == at.thread && e->id.index == at.index;
-}
 
 /* Selects the causal past of an event; the past of an event that did not happen is that of its thread. */
 static void show_past(drawing *w, aphi_event_id at)
@@ -122,7 +117,7 @@ static void choose_rows(drawing *w, size_t rows)
     size_t left_out = 0, rows_left = rows;
     for (size_t i = r->event_count; i-- > 0;) {
         /* A synchronous send is drawn with its receive. */
-        bool elsewhere = r->events[i].op == APHI_RECORDED_SEND && r->events[i].sync && d->local_thread < 0;
+        bool elsewhere = r->events[i].op == APHI_ALTS_SEND && r->events[i].sync && d->local_thread < 0;
         bool wanted = (w->shown[i] || !d->id.index) && !elsewhere;
         w->shown[i] = wanted && rows_left;
         rows_left -= w->shown[i];
@@ -142,7 +137,7 @@ static void place_lanes(drawing *w)
     for (size_t i = 0; i < r->event_count; i++)
         if (w->shown[i]) {
             w->lane[r->events[i].id.thread] = true;
-            if (r->events[i].op != APHI_RECORDED_LOCAL)
+            if (r->events[i].op != APHI_ALTS_LOCAL)
                 w->lane[r->events[i].peer.thread] = true;
         }
     for (size_t i = 0; i < w->d->program.count; i++)
@@ -195,9 +190,9 @@ static void draw_event(drawing *w, const aphi_recorded_event *e, bool marked)
     clear_row(w);
     if (marked)
         w->row[1] = w->g->mark;
-    if (e->op == APHI_RECORDED_LOCAL)
+    if (e->op == APHI_ALTS_LOCAL)
         w->row[w->middle[e->id.thread]] = w->g->event;
-    else if (e->op == APHI_RECORDED_RECEIVE)
+    else if (e->op == APHI_ALTS_RECEIVE)
         draw_arrow(w, e->peer.thread, e->id.thread, e->sync);
     else if (w->d->local_thread >= 0) /* a thread that runs alone: the driver receives at once */
         draw_arrow(w, e->id.thread, e->peer.thread, e->sync);
@@ -238,8 +233,8 @@ static void remark_event(drawing *w)
     put_place(w, d->id);
     aphi_buffer_byte(w->out, '\n');
     begin_remark(w, d->id.thread, "model: ");
-    if (d->has_expected)
-        put_event_text(w->out, w->cast, &d->expected);
+    if (d->expected)
+        put_event_text(w->out, w->cast, d->expected);
     else
         aphi_buffer_str(w->out, "no more events");
     aphi_buffer_byte(w->out, '\n');
@@ -273,7 +268,7 @@ void aphi_spacetime_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_d
     place_lanes(&w);
     draw_names(&w);
     for (size_t i = 0; i < d->run.event_count; i++) {
-        bool marked = d->id.index && is_at(&d->run.events[i], d->id);
+        bool marked = d->id.index && aphi_event_id_equal(d->run.events[i].id, d->id);
         if (!w.shown[i])
             continue;
         draw_event(&w, &d->run.events[i], marked);

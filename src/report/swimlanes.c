@@ -48,9 +48,9 @@ static bool is_ready(const order *o, size_t event, aphi_swimlanes_row *row)
     *row = (aphi_swimlanes_row){.event = event, .receive = APHI_SWIMLANES_NONE};
     if (!is_next(o, event))
         return false;
-    if (e->kind == APHI_SWIMLANES_LOCAL || e->partner >= o->s->count)
+    if (e->kind == APHI_ALTS_LOCAL || e->partner >= o->s->count)
         return true;
-    if (e->kind == APHI_SWIMLANES_RECEIVE)
+    if (e->kind == APHI_ALTS_RECEIVE)
         return o->done[e->partner];
     row->receive = e->partner;
     return !o->done[e->partner] && is_next(o, e->partner);
@@ -60,7 +60,7 @@ static bool is_ready_alone(const order *o, size_t event, aphi_swimlanes_row *row
 {
     const aphi_swimlanes_event *e = &o->s->events[event];
     *row = (aphi_swimlanes_row){.event = event, .receive = APHI_SWIMLANES_NONE};
-    return is_next(o, event) && e->kind == APHI_SWIMLANES_SEND && !e->sync;
+    return is_next(o, event) && e->kind == APHI_ALTS_SEND && !e->sync;
 }
 
 static bool is_left(const order *o, size_t event, aphi_swimlanes_row *row)
@@ -194,11 +194,11 @@ static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
     const aphi_swimlanes_event *e = &d->s->events[row->event];
     if (row->receive != APHI_SWIMLANES_NONE)
         draw_arrow(d, e->lane, d->s->events[row->receive].lane, false, ink);
-    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < d->s->count)
+    else if (e->kind == APHI_ALTS_RECEIVE && e->partner < d->s->count)
         draw_arrow(d, d->s->events[e->partner].lane, e->lane, true, ink);
     else
         aphi_text_canvas_put(&d->line, lane_column(d, e->lane),
-                       e->kind == APHI_SWIMLANES_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
+                       e->kind == APHI_ALTS_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
 }
 
 /* Appends clean text of up to `columns` columns. */
@@ -217,11 +217,11 @@ static void put_row_text(const drawing *d, const aphi_swimlanes_row *row, aphi_b
     const aphi_swimlanes_event *e = &s->events[row->event];
     const char *more = row->receive != APHI_SWIMLANES_NONE ? s->events[row->receive].note : NULL;
     put_clean(d, e->label, LABEL_COLUMNS, out);
-    if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND && e->partner >= s->count)
+    if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_ALTS_SEND && e->partner >= s->count)
         aphi_buffer_str(out, " (never received)");
-    else if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_SWIMLANES_SEND)
+    else if (row->receive == APHI_SWIMLANES_NONE && e->kind == APHI_ALTS_SEND)
         aphi_buffer_format(out, " (received in %zu)", d->r.row_of[e->partner] + 1);
-    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < s->count)
+    else if (e->kind == APHI_ALTS_RECEIVE && e->partner < s->count)
         aphi_buffer_format(out, " (sent in %zu)", d->r.row_of[e->partner] + 1);
     for (int i = 0; i < 2; i++, e = NULL) {
         const char *note = e ? e->note : more;

@@ -14,15 +14,10 @@
 #ifndef APHI_REPORT_SWIMLANES_H
 #define APHI_REPORT_SWIMLANES_H
 
+#include "alts/alts.h"
 #include "report/terminal.h"
 
 #define APHI_SWIMLANES_NONE SIZE_MAX
-
-typedef enum aphi_swimlanes_kind {
-    APHI_SWIMLANES_SEND,
-    APHI_SWIMLANES_RECEIVE,
-    APHI_SWIMLANES_LOCAL,
-} aphi_swimlanes_kind;
 
 typedef enum aphi_swimlanes_mark {
     APHI_SWIMLANES_PLAIN,
@@ -34,7 +29,7 @@ typedef enum aphi_swimlanes_mark {
 /* Texts may contain anything; they are cleaned. */
 typedef struct aphi_swimlanes_event {
     size_t lane;
-    aphi_swimlanes_kind kind;
+    aphi_alts_op kind;
     aphi_swimlanes_mark mark;
     size_t partner;    /* index in `events` of the other end of the message, or NONE */
     size_t after;      /* index of another event that happened before it, or NONE */

@@ -142,7 +142,7 @@ static void add_label(const picture *p, const aphi_swimlanes_row *row, aphi_buff
                       : (x - (x - other < 2 * p->lane_width ? (x - other) / 2 : p->lane_width / 2));
         y -= 9;
         class = "label middle";
-    } else if (rightwards && e->kind != APHI_SWIMLANES_LOCAL) {
+    } else if (rightwards && e->kind != APHI_ALTS_LOCAL) {
         x -= 10;
         class = "label left";
     } else {
@@ -155,16 +155,16 @@ static void add_label(const picture *p, const aphi_swimlanes_row *row, aphi_buff
 
 static void add_title(const picture *p, size_t event, aphi_buffer *out)
 {
-    static const char *const verbs[] = {[APHI_SWIMLANES_SEND] = " sends ", [APHI_SWIMLANES_RECEIVE] = " receives ",
-                                        [APHI_SWIMLANES_LOCAL] = ": "};
+    static const char *const verbs[] = {[APHI_ALTS_SEND] = " sends ", [APHI_ALTS_RECEIVE] = " receives ",
+                                        [APHI_ALTS_LOCAL] = ": "};
     const aphi_swimlanes_event *e = &p->s->events[event];
     add_text(out, p->s->lanes[e->lane], NOTE_MAX);
     aphi_buffer_str(out, verbs[e->kind]);
     add_text(out, e->label, NOTE_MAX);
     if (e->partner < p->s->count) {
-        aphi_buffer_str(out, e->kind == APHI_SWIMLANES_SEND ? " to " : " from ");
+        aphi_buffer_str(out, e->kind == APHI_ALTS_SEND ? " to " : " from ");
         add_text(out, p->s->lanes[p->s->events[e->partner].lane], NOTE_MAX);
-    } else if (e->kind == APHI_SWIMLANES_SEND) {
+    } else if (e->kind == APHI_ALTS_SEND) {
         aphi_buffer_str(out, ", never received");
     }
 }
@@ -192,9 +192,9 @@ static void add_row(const picture *p, size_t i, aphi_buffer *out)
     aphi_buffer_format(out, "</title><text class=\"row\" x=\"%d\" y=\"%zu\">%zu</text>", LEFT - 14, y + 4, i + 1);
     if (row->receive != APHI_SWIMLANES_NONE)
         add_arrow(p, row->event, row->receive, out);
-    else if (e->kind == APHI_SWIMLANES_RECEIVE && e->partner < p->s->count)
+    else if (e->kind == APHI_ALTS_RECEIVE && e->partner < p->s->count)
         add_arrow(p, e->partner, row->event, out);
-    if (e->kind == APHI_SWIMLANES_LOCAL)
+    if (e->kind == APHI_ALTS_LOCAL)
         aphi_buffer_format(out, "<circle class=\"ring\" cx=\"%zu\" cy=\"%zu\" r=\"4.5\"/>", x, y);
     else if (row->receive == APHI_SWIMLANES_NONE)
         aphi_buffer_format(out, "<circle class=\"dot\" cx=\"%zu\" cy=\"%zu\" r=\"3.5\"/>", x, y);

@@ -11,6 +11,8 @@
 
 #include <pthread.h>
 
+#include "group.h"
+
 typedef struct aphi_control aphi_control;
 
 struct aph_thread {
@@ -55,5 +57,12 @@ _Noreturn void aphi_threads_abort(const char *format, ...) __attribute__((format
 void aphi_threads_copy_label(char to[APH_LABEL_MAX], const char *label);
 /* Returns true if the choice is open to such a message. */
 bool aphi_threads_accepts(const aph_choice *choice, const aph_thread_port *port, const char *label);
+
+/* ---- controlled program's end of the protocol with antiphon ------------------------------------------------------ */
+
+/* Returns true if antiphon started this process for controlled runs. */
+bool aphi_runner_wanted(void);
+/* Serves requests, then ends the process. Returns only in the forked process of a run, with the group controlled. */
+void aphi_runner_serve(aph_threads *group);
 
 #endif

@@ -20,7 +20,7 @@
  *                        w THREAD STATE PORT LABEL, and o lines         status at the end
  *                        done
  * Invariants: 1. the child does not use the pipes. 2. no child outlives its parent or its time limit */
-#include "runner.h"
+#include "group.h"
 
 #include "control.h"
 

@@ -11,7 +11,6 @@
  * Read next:  control.c, the same operations in controlled runs. */
 #include "control.h"
 #include "group.h"
-#include "runner.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "alts/alts_text.h"
+#include "alts/alts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

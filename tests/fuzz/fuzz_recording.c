@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     aph_json_error json;
     aphi_layout_add_thread(&layout, "A");
     aphi_layout_add_thread(&layout, "B");
-    aphi_layout_add_port(&layout, "p", 1, APHI_LAYOUT_PAIR, 0);
+    aphi_layout_add_port(&layout, "p", 1, APHI_MEDIUM_PAIR, 0);
     if (aph_json_read((const char *)data, size, &v, &json)) {
         if (aphi_recording_read(&layout, v, &r, error, sizeof error))
             write_and_read(&layout, &r);

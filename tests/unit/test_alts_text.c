@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_alts_text.c - text formats of models: round trips, and errors with their line. */
-#include "alts/alts_text.h"
+#include "alts/alts.h"
 
 #include "models/programs.h"
 #include "alts/unfold.h"

@@ -50,7 +50,7 @@ static size_t samples_of(const aphi_recording *r, aphi_run_payload *samples)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->event_count; i++)
-        if (r->events[i].op == APHI_RECORDED_RECEIVE) {
+        if (r->events[i].op == APHI_ALTS_RECEIVE) {
             samples[n] = (aphi_run_payload){.port = r->events[i].port, .label = r->events[i].label};
             memcpy(samples[n++].payload, r->events[i].payload, sizeof samples->payload);
         }
@@ -150,7 +150,7 @@ static void test_exclusions(void **state)
     aphi_program_run_options o = aphi_program_run_options_default(0, TIME_MS);
     (void)state;
     run_program(p, &o, &r);
-    assert_int_equal(r.events[1].op, APHI_RECORDED_RECEIVE);
+    assert_int_equal(r.events[1].op, APHI_ALTS_RECEIVE);
     assert_int_equal(r.events[1].peer.thread, 0);
     assert_int_equal(r.events[1].available_count, 2);
 

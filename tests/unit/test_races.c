@@ -19,7 +19,7 @@ static aphi_layout layout;
 static aphi_recording recording;
 static uint32_t counts[THREADS];
 
-static void begin_recording(aphi_layout_medium medium, uint32_t capacity)
+static void begin_recording(aphi_medium medium, uint32_t capacity)
 {
     static const char *const names[] = {"A", "B", "R"};
     aphi_layout_free(&layout);
@@ -33,7 +33,7 @@ static void begin_recording(aphi_layout_medium medium, uint32_t capacity)
     aphi_layout_label(&layout, "*");
 }
 
-static aphi_recorded_event *add_event(aphi_recorded_op op, uint16_t thread, uint16_t port, const char *label)
+static aphi_recorded_event *add_event(aphi_alts_op op, uint16_t thread, uint16_t port, const char *label)
 {
     recording.events = realloc(recording.events, (recording.event_count + 1) * sizeof *recording.events);
     recording.event_capacity = recording.event_count + 1;
@@ -45,14 +45,14 @@ static aphi_recorded_event *add_event(aphi_recorded_op op, uint16_t thread, uint
 
 static aphi_event_id add_send(uint16_t thread, uint16_t port, const char *label)
 {
-    return add_event(APHI_RECORDED_SEND, thread, port, label)->id;
+    return add_event(APHI_ALTS_SEND, thread, port, label)->id;
 }
 
 /* Adds the receive of a send, open to its port and to another one, if different. */
 static aphi_event_id add_receive(aphi_event_id from, uint16_t port, uint16_t other, const char *label)
 {
     uint16_t owner = layout.ports[port].owner;
-    aphi_recorded_event *e = add_event(APHI_RECORDED_RECEIVE, owner, port, label);
+    aphi_recorded_event *e = add_event(APHI_ALTS_RECEIVE, owner, port, label);
     aphi_open_item open[] = {{port, APHI_LABEL_ANY}, {other, APHI_LABEL_ANY}};
     e->peer = from;
     e->open = (uint32_t)recording.open_item_count;
@@ -96,7 +96,7 @@ static const char *race_set_text(uint32_t n)
 static void test_pair(void **state)
 {
     (void)state;
-    begin_recording(APHI_LAYOUT_PAIR, 0);
+    begin_recording(APHI_MEDIUM_PAIR, 0);
     aphi_event_id a1 = add_send(A, 0, "m"), a2 = add_send(A, 0, "m"), b1 = add_send(B, 0, "m");
     add_send(B, 0, "m");
     add_receive(a1, 0, 0, "m");
@@ -110,7 +110,7 @@ static void test_pair(void **state)
 static void test_unordered(void **state)
 {
     (void)state;
-    begin_recording(APHI_LAYOUT_UNORDERED, 0);
+    begin_recording(APHI_MEDIUM_UNORDERED, 0);
     aphi_event_id a1 = add_send(A, 0, "m");
     add_send(A, 0, "m");
     add_send(B, 0, "m");
@@ -122,7 +122,7 @@ static void test_unordered(void **state)
 static void test_capacity(void **state)
 {
     (void)state;
-    begin_recording(APHI_LAYOUT_UNORDERED, 1);
+    begin_recording(APHI_MEDIUM_UNORDERED, 1);
     aphi_event_id a1 = add_send(A, 0, "m");
     add_receive(a1, 0, 0, "m");
     add_receive(add_send(A, 0, "m"), 0, 0, "m");
@@ -134,7 +134,7 @@ static void test_causes(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        begin_recording(i ? APHI_LAYOUT_PORT : APHI_LAYOUT_PAIR, 0);
+        begin_recording(i ? APHI_MEDIUM_PORT : APHI_MEDIUM_PAIR, 0);
         aphi_event_id a1 = add_send(A, 0, "m"), a2 = add_send(A, 2, "m");
         add_receive(a2, 2, 2, "m");
         aphi_event_id b2 = add_send(B, 0, "m");
@@ -148,7 +148,7 @@ static void test_causes(void **state)
 static void test_effect(void **state)
 {
     (void)state;
-    begin_recording(APHI_LAYOUT_PAIR, 0);
+    begin_recording(APHI_MEDIUM_PAIR, 0);
     add_receive(add_send(A, 0, "m"), 0, 0, "m");
     add_receive(add_send(R, 2, "m"), 2, 2, "m");
     add_receive(add_send(B, 0, "m"), 0, 0, "m");
@@ -159,7 +159,7 @@ static void test_open(void **state)
 {
     (void)state;
     for (uint16_t other = 0; other < 2; other++) {
-        begin_recording(APHI_LAYOUT_PAIR, 0);
+        begin_recording(APHI_MEDIUM_PAIR, 0);
         aphi_event_id a1 = add_send(A, 0, "m");
         add_send(B, 1, "m");
         add_receive(a1, 0, other, "m");
@@ -171,13 +171,13 @@ static void test_open(void **state)
 static void test_sync(void **state)
 {
     (void)state;
-    begin_recording(APHI_LAYOUT_PAIR, 0);
+    begin_recording(APHI_MEDIUM_PAIR, 0);
     add_sync_pair(A, 0, 0, "m");
     add_sync_pair(B, 0, 0, "m");
     assert_string_equal(race_set_text(1), "B1 ");
     assert_string_equal(race_set_text(2), "");
 
-    begin_recording(APHI_LAYOUT_PAIR, 0);
+    begin_recording(APHI_MEDIUM_PAIR, 0);
     add_sync_pair(A, 0, 0, "m");
     assert_string_equal(race_set_text(1), "");
     recording.thread_ends[B] = (aphi_thread_end){.status = APHI_THREAD_SENDING, .port = 0,
@@ -197,10 +197,10 @@ static void test_json(void **state)
     aph_json_error json;
     char error[300];
     (void)state;
-    begin_recording(APHI_LAYOUT_PAIR, 0);
+    begin_recording(APHI_MEDIUM_PAIR, 0);
     add_sync_pair(A, 0, 1, "quoted\"\\");
     add_receive(add_send(B, 1, "m"), 1, 1, "m");
-    add_event(APHI_RECORDED_LOCAL, R, 0, "enter");
+    add_event(APHI_ALTS_LOCAL, R, 0, "enter");
     add_send(A, 0, "lost");
     recording.end = APHI_RECORDING_DEADLOCK;
     aphi_recording_write(&layout, &recording, NULL, 7, &text);

@@ -32,13 +32,13 @@ static char *page_of(const aphi_swimlanes *s)
 
 /* B sends to A and C; A receives C's message before B's, so B's is received later. */
 static const aphi_swimlanes_event crossing[] = {
-    {.lane = 0, .kind = APHI_SWIMLANES_RECEIVE, .partner = 4, .after = NONE, .label = "second", .note = "race: first",
+    {.lane = 0, .kind = APHI_ALTS_RECEIVE, .partner = 4, .after = NONE, .label = "second", .note = "race: first",
      .mark = APHI_SWIMLANES_CHANGED},
-    {.lane = 0, .kind = APHI_SWIMLANES_RECEIVE, .partner = 2, .after = NONE, .label = "first"},
-    {.lane = 1, .kind = APHI_SWIMLANES_SEND, .partner = 1, .after = NONE, .label = "first"},
-    {.lane = 1, .kind = APHI_SWIMLANES_RECEIVE, .partner = 5, .after = NONE, .label = "go", .sync = true},
-    {.lane = 2, .kind = APHI_SWIMLANES_SEND, .partner = 0, .after = 3, .label = "second"},
-    {.lane = 2, .kind = APHI_SWIMLANES_SEND, .partner = 3, .after = NONE, .label = "go", .sync = true},
+    {.lane = 0, .kind = APHI_ALTS_RECEIVE, .partner = 2, .after = NONE, .label = "first"},
+    {.lane = 1, .kind = APHI_ALTS_SEND, .partner = 1, .after = NONE, .label = "first"},
+    {.lane = 1, .kind = APHI_ALTS_RECEIVE, .partner = 5, .after = NONE, .label = "go", .sync = true},
+    {.lane = 2, .kind = APHI_ALTS_SEND, .partner = 0, .after = 3, .label = "second"},
+    {.lane = 2, .kind = APHI_ALTS_SEND, .partner = 3, .after = NONE, .label = "go", .sync = true},
 };
 
 static void rows_go_down(void **state)
@@ -103,7 +103,7 @@ static void nothing_at_all(void **state)
 static void hostile_texts(void **state)
 {
     static const char *const bad[] = {"\x1b[31mred", "</svg><script>alert(1)</script>", "\"' onload=\"x"};
-    aphi_swimlanes_event event = {.lane = 0, .kind = APHI_SWIMLANES_LOCAL, .partner = NONE, .after = NONE,
+    aphi_swimlanes_event event = {.lane = 0, .kind = APHI_ALTS_LOCAL, .partner = NONE, .after = NONE,
                                   .label = "</text><img src=x onerror=alert(2)>\n\xe2\x80\xae\xff", .note = bad[1]};
     (void)state;
     aphi_swimlanes s = {.title = bad[1], .lanes = bad, .lane_count = 3, .events = &event, .count = 1, .ends = bad,
@@ -127,10 +127,10 @@ static void hostile_texts(void **state)
 static void arrows_meet_lanes(void **state)
 {
     aphi_swimlanes_event events[] = {
-        {.lane = 0, .kind = APHI_SWIMLANES_SEND, .partner = 3, .after = NONE, .label = "late"},
-        {.lane = 0, .kind = APHI_SWIMLANES_LOCAL, .partner = NONE, .after = NONE, .label = "own"},
-        {.lane = 1, .kind = APHI_SWIMLANES_LOCAL, .partner = NONE, .after = 1, .label = "wait"},
-        {.lane = 1, .kind = APHI_SWIMLANES_RECEIVE, .partner = 0, .after = NONE, .label = "late"},
+        {.lane = 0, .kind = APHI_ALTS_SEND, .partner = 3, .after = NONE, .label = "late"},
+        {.lane = 0, .kind = APHI_ALTS_LOCAL, .partner = NONE, .after = NONE, .label = "own"},
+        {.lane = 1, .kind = APHI_ALTS_LOCAL, .partner = NONE, .after = 1, .label = "wait"},
+        {.lane = 1, .kind = APHI_ALTS_RECEIVE, .partner = 0, .after = NONE, .label = "late"},
     };
     (void)state;
     aphi_swimlanes s = {.lanes = names, .lane_count = 2, .events = events, .count = 4};
